@@ -15,8 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Option configures [Wrap]. Wrap applies its options in order: a later one replaces an earlier one of the same name.
-// After Wrap has returned, nothing reads an option again.
+// Option configures [Wrap]. Wrap applies its options in order: a later one replaces an earlier one
+// of the same name. After Wrap has returned, nothing reads an option again.
 type Option interface{ apply(c *config) error }
 
 type optionFunc func(*config) error
@@ -38,8 +38,8 @@ type config struct {
 	trace       func(context.Context, report.Delivery) Trace
 	http        HTTP
 
-	// user holds the functions that options were given. given are the types of these functions by the names of the options: Wrap checks
-	// that they fit the handler.
+	// user holds the functions that options were given. given are the types of these functions by
+	// the names of the options: Wrap checks that they fit the handler.
 	user  functions
 	given map[string]reflect.Type
 
@@ -47,8 +47,8 @@ type config struct {
 	exactNames               bool
 	digestKey                []byte
 
-	// shared makes records as another program writes them, for a handler whose results have the type out. It is nil for
-	// records of this module's own.
+	// shared makes records as another program writes them, for a handler whose results have the
+	// type out. It is nil for records of this module's own.
 	shared func(out reflect.Type, p *problems) sharedRecords
 
 	records sharedRecords // what shared made
@@ -62,8 +62,8 @@ type config struct {
 	marker string
 }
 
-// functions are the functions that the user gave as options, with pointers to In and values of Out in an any. Those that
-// were not given are nil.
+// functions are the functions that the user gave as options, with pointers to In and values of Out
+// in an any. Those that were not given are nil.
 type functions struct {
 	key         func(in any) (string, error)
 	fingerprint func(in any) (any, error)
@@ -93,7 +93,8 @@ func disabledByEnvironment() (bool, error) {
 	}
 }
 
-// maxOperation keeps record keys and the keys of parts within the 1,024 bytes of a DynamoDB sort key.
+// maxOperation keeps record keys and the keys of parts within the 1,024 bytes of a DynamoDB sort
+// key.
 const maxOperation = 255
 
 var operationPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
@@ -102,8 +103,8 @@ func validOperation(name string) bool {
 	return len(name) <= maxOperation && operationPattern.MatchString(name)
 }
 
-// ConfigError reports everything that is wrong with a configuration. There is one type of it in the module, that of package store, so that
-// [errors.As] finds each.
+// ConfigError reports everything that is wrong with a configuration. There is one type of it in the
+// module, that of package store, so that [errors.As] finds each.
 type ConfigError = store.ConfigError
 
 // problems collects what is wrong with a configuration.

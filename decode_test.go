@@ -20,7 +20,8 @@ import (
 
 // decodes wraps a handler of ledger events whose key is in a member that every payload has.
 func decodes() *idempotent.Handler[ledger, receipt] {
-	return idempotent.Wrap(func(context.Context, ledger) (receipt, error) { return receipt{}, nil }, memory.New(), keyed[ledger]("k")...)
+	return idempotent.Wrap(func(context.Context, ledger) (receipt, error) { return receipt{}, nil }, memory.New(),
+		keyed[ledger]("k")...)
 }
 
 func TestPayloadThatIsNoEventIsRefusedBeforeAnyCall(t *testing.T) {
@@ -81,12 +82,15 @@ func TestDecodeErrorNamesFieldAndReason(t *testing.T) {
 	}
 }
 
-// TestDecodeErrorQuotesNothingWhateverTheRelease has the values that releases of Go refuse with errors of different types.
+// TestDecodeErrorQuotesNothingWhateverTheRelease has the values that releases of Go refuse with
+// errors of different types.
 func TestDecodeErrorQuotesNothingWhateverTheRelease(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{
-		`{"blob":"?4111"}`, `{"number":"4111x"}`, `{"quoted":4111}`, `{"quoted":"4111x"}`, `{"byNumber":{"4111":1}}`, `{"epoch":"4111"}`,
-		`{"byNumber":{"x4111":1}}`, `{"id":"o","when":"4111","amount":"4111"}`, `{"amount":1e4111}`, `{"byName":{"4111":"4111"}}`,
+		`{"blob":"?4111"}`, `{"number":"4111x"}`, `{"quoted":4111}`, `{"quoted":"4111x"}`, `{"byNumber":{"4111":1}}`,
+		`{"epoch":"4111"}`,
+		`{"byNumber":{"x4111":1}}`, `{"id":"o","when":"4111","amount":"4111"}`, `{"amount":1e4111}`,
+		`{"byName":{"4111":"4111"}}`,
 		`{"shadowed":{"when":"2026-01-01T00:00:00Z","amount":"4111"}}`,
 	} {
 		t.Run(payload, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// delivery is one event on its way through a handler, from its bytes to the bytes of the answer. One goroutine uses it.
+// delivery is one event on its way through a handler, from its bytes to the bytes of the answer.
+// One goroutine uses it.
 type delivery struct {
 	work
 
@@ -28,8 +29,8 @@ type delivery struct {
 	within bool
 	// refused is the error that kept the handler from running.
 	refused error
-	// unreadable is why a stored result cannot be used, in a delivery that answers with the handler's own result
-	// instead.
+	// unreadable is why a stored result cannot be used, in a delivery that answers with the
+	// handler's own result instead.
 	unreadable error
 }
 
@@ -108,8 +109,9 @@ func (d *delivery) protected(ctx context.Context, req request) {
 	}
 }
 
-// own answers with what the handler returned. If that was stored, the caller is told until when it is replayed. If it
-// was not, the caller is told nothing about that, even if the handler's response says something.
+// own answers with what the handler returned. If that was stored, the caller is told until when it
+// is replayed. If it was not, the caller is told nothing about that, even if the handler's response
+// says something.
 func (d *delivery) own(r protocol.Result) {
 	if !d.ran {
 		d.refuse(d.answer.err) // the payload is no event, which is seen when the handler is called
@@ -234,8 +236,8 @@ func (d *delivery) replayFailure(result []byte) {
 	}
 }
 
-// useless notes that a stored result cannot be used. If the handler has run, its own result stays the answer; if not,
-// the error is the answer.
+// useless notes that a stored result cannot be used. If the handler has run, its own result stays
+// the answer; if not, the error is the answer.
 func (d *delivery) useless(err *Error) {
 	if d.ran {
 		d.unreadable = err
@@ -247,7 +249,8 @@ func (d *delivery) useless(err *Error) {
 
 // failure is an error of this package about the record.
 func (d *delivery) failure(kind error, reason string, err error) *Error {
-	return &Error{Kind: kind, Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey, Reason: reason, Err: err}
+	return &Error{Kind: kind, Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey,
+		Reason: reason, Err: err}
 }
 
 // refuse answers with an error.
@@ -287,8 +290,8 @@ func (d *delivery) value() (any, error) {
 	}
 }
 
-// marked returns the error of the handler for an outer execution, which may return it: with its marks, and, if the record
-// became UNKNOWN, as uncertain.
+// marked returns the error of the handler for an outer execution, which may return it: with its
+// marks, and, if the record became UNKNOWN, as uncertain.
 func (d *delivery) marked() error {
 	if d.protocol.Report.Settlement == report.Unknown {
 		return Uncertain(d.answer.err)

@@ -6,23 +6,24 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// Description says what a delivery stands for, and which record in the store belongs to it. It holds neither the key nor the
-// payload. It is a plain value.
+// Description says what a delivery stands for, and which record in the store belongs to it. It
+// holds neither the key nor the payload. It is a plain value.
 type Description struct {
 	// Operation is the name of the wrapped handler.
 	Operation string
 	// Protected is true if the handler would run under a claim.
 	Protected bool
-	// Unprotected says in words why the handler would run without one. It is empty if Protected is true, and then the fields
-	// below are set.
+	// Unprotected says in words why the handler would run without one. It is empty if Protected is
+	// true, and then the fields below are set.
 	Unprotected string
-	// RecordKey is the name of the record in the store: the operation and a digest of scope and key. It is empty if Protected is
-	// false.
+	// RecordKey is the name of the record in the store: the operation and a digest of scope and
+	// key. It is empty if Protected is false.
 	RecordKey string
-	// Fingerprint is what the record carries of the request, with the version of its algorithm in front. It is empty if the
-	// handler has no fingerprint.
+	// Fingerprint is what the record carries of the request, with the version of its algorithm in
+	// front. It is empty if the handler has no fingerprint.
 	Fingerprint string
-	// Scope is what the key counts for, part by part. It is empty for a handler of [WithPowertools], whose keys have no scope.
+	// Scope is what the key counts for, part by part. It is empty for a handler of
+	// [WithPowertools], whose keys have no scope.
 	Scope []ScopePart
 }
 
@@ -31,28 +32,31 @@ type ScopePart struct {
 	// Name says what the value is:
 	//
 	//   - "tenant of the invocation": the tenant id of a function with tenant isolation
-	//   - "caller": where the name of the caller comes from: "jwt", "lambda", "lambda-number" (a principal that is a number),
-	//     "cognito-identity", "iam", "api-key", "tenant" (the function of [WithTenant]), or "anonymous"
-	//   - "issuer" and "subject", "principal", "identity", "account" and "user or role", "API key id", "tenant": the name of that
-	//     caller
+	//   - "caller": where the name of the caller comes from: "jwt", "lambda", "lambda-number" (a
+	//     principal that is a number), "cognito-identity", "iam", "api-key", "tenant" (the function
+	//     of [WithTenant]), or "anonymous"
+	//   - "issuer" and "subject", "principal", "identity", "account" and "user or role", "API key
+	//     id", "tenant": the name of that caller
 	//   - "API" and "stage", of HTTP handlers
 	//   - "method", and "route" or "path", of HTTP handlers whose key is in a header: the endpoint
 	//
-	// A part that an event does not have is left out, except for the issuer of a token and the account of a user or role, which
-	// may be empty.
+	// A part that an event does not have is left out, except for the issuer of a token and the
+	// account of a user or role, which may be empty.
 	Name string
 	// Value is as the gateway sent it, or as the function of [WithTenant] returned it.
 	Value string
-	// Personal is true for the name of a caller. It tells a support desk which customer a record belongs to. Keep it out of
-	// logs.
+	// Personal is true for the name of a caller. It tells a support desk which customer a record
+	// belongs to. Keep it out of logs.
 	Personal bool
 }
 
-// DerivedKey returns the key that the function [DerivedKey] returns in the execution of this event: what another service may have
-// seen of it. It is empty if Protected is false: such an execution gets random keys.
+// DerivedKey returns the key that the function [DerivedKey] returns in the execution of this event:
+// what another service may have seen of it. It is empty if Protected is false: such an execution
+// gets random keys.
 //
-// An execution that takes over a record keeps the fingerprint of that record, and derives from that. It differs from the one here
-// only if an earlier version of the handler, or of this module, has computed it in another way.
+// An execution that takes over a record keeps the fingerprint of that record, and derives from
+// that. It differs from the one here only if an earlier version of the handler, or of this module,
+// has computed it in another way.
 func (d Description) DerivedKey(name string) string {
 	if !d.Protected {
 		return ""
@@ -60,21 +64,23 @@ func (d Description) DerivedKey(name string) string {
 	return execution.Claim{RecordKey: d.RecordKey, Fingerprint: d.Fingerprint}.DerivedKey(name)
 }
 
-// Describe says what a delivery of in stands for. It neither asks the store nor runs the handler, and no observer hears of it. It
-// calls the functions of [HTTP.Protect], [WithKey], [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to the last
-// one, and reads the tenant id of the invocation from it.
+// Describe says what a delivery of in stands for. It neither asks the store nor runs the handler,
+// and no observer hears of it. It calls the functions of [HTTP.Protect], [WithKey],
+// [WithFingerprint] and [WithTenant], the last one twice. It hands ctx to the last one, and reads
+// the tenant id of the invocation from it.
 //
-// The error is the one with which [Handler.Handle] refuses such an event before it asks the store, but never a problem document.
-// The timestamp of [HTTP.TimestampHeader] is compared with the clock, as always: to describe an old request, wrap the handler with
-// [WithClock] and the time at which the request came.
+// The error is the one with which [Handler.Handle] refuses such an event before it asks the store,
+// but never a problem document. The timestamp of [HTTP.TimestampHeader] is compared with the clock,
+// as always: to describe an old request, wrap the handler with [WithClock] and the time at which
+// the request came.
 //
 // Describe is safe for concurrent use.
 func (h *Handler[In, Out]) Describe(ctx context.Context, in In) (Description, error) {
 	return h.wrapped.describe(ctx, &source{in: &in, decoded: true})
 }
 
-// DescribeEvent is [Handler.Describe] for an event in its wire form, as [Handler.Invoke] gets it. It neither keeps nor modifies the
-// payload.
+// DescribeEvent is [Handler.Describe] for an event in its wire form, as [Handler.Invoke] gets it.
+// It neither keeps nor modifies the payload.
 func (h *Handler[In, Out]) DescribeEvent(ctx context.Context, payload []byte) (Description, error) {
 	return h.wrapped.describe(ctx, &source{payload: payload, in: new(In)})
 }

@@ -12,78 +12,89 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Sentinels for [errors.Is]. The data of each of these errors is in an [*Error], which [errors.As] finds. An HTTP
-// handler does not return them: it answers with a problem document, except for ErrDecode and ErrEncode. The observer
-// gets them in either case, see [WithObserver].
+// Sentinels for [errors.Is]. The data of each of these errors is in an [*Error], which [errors.As]
+// finds. An HTTP handler does not return them: it answers with a problem document, except for
+// ErrDecode and ErrEncode. The observer gets them in either case, see [WithObserver].
 var (
 	// ErrMissingKey is returned when a request that needs a key carries none, or only part of one.
 	ErrMissingKey = errors.New("idempotency key is missing")
-	// ErrInvalidKey is returned when the key of a request is malformed, or when no key or no fingerprint can be made of
-	// what the request holds.
+	// ErrInvalidKey is returned when the key of a request is malformed, or when no key or no
+	// fingerprint can be made of what the request holds.
 	ErrInvalidKey = errors.New("idempotency key is invalid")
-	// ErrStaleRequest is returned when the timestamp of a request is missing, malformed, or outside of the limits, see
-	// [HTTP.MaxRequestAge]. The handler did not run.
+	// ErrStaleRequest is returned when the timestamp of a request is missing, malformed, or outside
+	// of the limits, see [HTTP.MaxRequestAge]. The handler did not run.
 	ErrStaleRequest = errors.New("the timestamp of the request is not accepted")
-	// ErrMissingTenant is returned when [HTTP.RequireTenant] is set and the caller cannot be identified. The handler did not
-	// run.
+	// ErrMissingTenant is returned when [HTTP.RequireTenant] is set and the caller cannot be
+	// identified. The handler did not run.
 	ErrMissingTenant = errors.New("the caller is not identified")
-	// ErrMismatch is returned when a key comes back with another fingerprint. The handler did not run.
+	// ErrMismatch is returned when a key comes back with another fingerprint. The handler did not
+	// run.
 	ErrMismatch = errors.New("idempotency key was used for another request")
 	// ErrInProgress is returned when another execution holds the key. The handler did not run.
 	ErrInProgress = errors.New("a request with this idempotency key is in progress")
-	// ErrSuperseded is returned when the handler, or the resolver, ran, but lost its lease meanwhile, and another execution of the
-	// same request holds the key. The other one answers the request; this one may have had its effect.
+	// ErrSuperseded is returned when the handler, or the resolver, ran, but lost its lease
+	// meanwhile, and another execution of the same request holds the key. The other one answers the
+	// request; this one may have had its effect.
 	ErrSuperseded = errors.New("the execution lost its lease, and another one of the request is in progress")
-	// ErrWrappedTwice is returned when a delivery asks for the very record that its own caller executes: the handler is wrapped
-	// twice on one store, as by a middleware, or a handler calls Handle for its own request. The inner handler did not run.
+	// ErrWrappedTwice is returned when a delivery asks for the very record that its own caller
+	// executes: the handler is wrapped twice on one store, as by a middleware, or a handler calls
+	// Handle for its own request. The inner handler did not run.
 	ErrWrappedTwice = errors.New("the handler is wrapped twice: its own caller holds the idempotency key")
-	// ErrUnknownOutcome is returned when an earlier execution may have had its effect and must not be repeated.
+	// ErrUnknownOutcome is returned when an earlier execution may have had its effect and must not
+	// be repeated.
 	ErrUnknownOutcome = execution.ErrUnknownOutcome
-	// ErrUnreadable is returned when the stored record cannot be understood. The handler did not run; an operator has
-	// to look at the record.
+	// ErrUnreadable is returned when the stored record cannot be understood. The handler did not
+	// run; an operator has to look at the record.
 	ErrUnreadable = execution.ErrUnreadable
 	// ErrStoreUnavailable is returned when the store cannot answer. The handler did not run.
 	ErrStoreUnavailable = errors.New("the idempotency store is unavailable")
-	// ErrRefused is returned when the key, the tenant or the fingerprint of a request could not be computed, because a
-	// function of the configuration failed, or because the event is of another kind than the handler's. The handler did
-	// not run. ErrDecode is such an error, too.
+	// ErrRefused is returned when the key, the tenant or the fingerprint of a request could not be
+	// computed, because a function of the configuration failed, or because the event is of another
+	// kind than the handler's. The handler did not run. ErrDecode is such an error, too.
 	ErrRefused = errors.New("the request could not be prepared")
-	// ErrDecode is returned by [Handler.Invoke] when a payload is no event of the handler, which did not run.
+	// ErrDecode is returned by [Handler.Invoke] when a payload is no event of the handler, which
+	// did not run.
 	//
-	// Unlike the errors of encoding/json and of package time it repeats nothing of the payload. errors.As finds a
-	// [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it, from which the same has been left out. An error that
-	// a decoder of the handler's own types returned is not shown, because it may hold anything; errors.Is still finds
-	// what it wraps. Which of these it is may depend on the release of Go.
+	// Unlike the errors of encoding/json and of package time it repeats nothing of the payload.
+	// errors.As finds a [*json.UnmarshalTypeError] or a [*json.SyntaxError] in it, from which the
+	// same has been left out. An error that a decoder of the handler's own types returned is not
+	// shown, because it may hold anything; errors.Is still finds what it wraps. Which of these it
+	// is may depend on the release of Go.
 	ErrDecode error = &variant{text: "the payload is no event of the handler", of: ErrRefused}
-	// ErrEncode is returned when the result of a handler has no JSON form, by [Handler.Invoke] where
-	// lambda.NewHandler returns an error of encoding/json, and the observer gets it. The handler ran, and its record
-	// is UNKNOWN: the effect happened, and its result is lost. [Handler.Handle] returns it also for an event that has
-	// no JSON form, where [WithKeyPath] needs one.
+	// ErrEncode is returned when the result of a handler has no JSON form, by [Handler.Invoke]
+	// where lambda.NewHandler returns an error of encoding/json, and the observer gets it. The
+	// handler ran, and its record is UNKNOWN: the effect happened, and its result is lost.
+	// [Handler.Handle] returns it also for an event that has no JSON form, where [WithKeyPath]
+	// needs one.
 	//
-	// It repeats nothing of the value, unlike some errors of encoding/json; errors.Is finds what an encoder of the
-	// handler's own types failed with. A [*json.UnsupportedTypeError] and a [*json.UnsupportedValueError] repeat
-	// nothing either, and are returned as they are.
+	// It repeats nothing of the value, unlike some errors of encoding/json; errors.Is finds what an
+	// encoder of the handler's own types failed with. A [*json.UnsupportedTypeError] and a
+	// [*json.UnsupportedValueError] repeat nothing either, and are returned as they are.
 	ErrEncode = errors.New("the value has no JSON form")
-	// ErrLeaseLost is what a [Step] fails with if somebody else owns the record, or if the lease has ended. It is also the
-	// [context.Cause] of a handler's context if the lease could not be renewed, and the [report.Delivery.StoreErr] of an execution that found
-	// another owner in its record. A handler that returns it has crashed: nothing is released. If another execution of the request
-	// has the record then, the delivery is answered with the result of that, or with [ErrSuperseded].
+	// ErrLeaseLost is what a [Step] fails with if somebody else owns the record, or if the lease
+	// has ended. It is also the [context.Cause] of a handler's context if the lease could not be
+	// renewed, and the [report.Delivery.StoreErr] of an execution that found another owner in its
+	// record. A handler that returns it has crashed: nothing is released. If another execution of
+	// the request has the record then, the delivery is answered with the result of that, or with
+	// [ErrSuperseded].
 	ErrLeaseLost = execution.ErrLeaseLost
-	// ErrCommitRefused is what a commit of the handler, such as dynamo.Commit, fails with if it was wrong to call it and nothing was
-	// sent. The claim stands.
+	// ErrCommitRefused is what a commit of the handler, such as dynamo.Commit, fails with if it was
+	// wrong to call it and nothing was sent. The claim stands.
 	ErrCommitRefused = execution.ErrCommitRefused
-	// ErrCommitFailed is what a commit of the handler fails with if the store did not take it. The execution has failed: it stores no
-	// answer any more. It is also returned when a handler answers all the same: then nothing of that answer is stored or sent. An HTTP
-	// handler that returns it is answered with a problem document.
+	// ErrCommitFailed is what a commit of the handler fails with if the store did not take it. The
+	// execution has failed: it stores no answer any more. It is also returned when a handler
+	// answers all the same: then nothing of that answer is stored or sent. An HTTP handler that
+	// returns it is answered with a problem document.
 	ErrCommitFailed = execution.ErrCommitFailed
-	// ErrOtherAnswer tells the observer that a handler had committed its answer, and then did something else than
-	// return it. The committed answer was sent. A handler whose commit was declined, or had failed, could not know:
-	// something between the function and the store has sent the commit twice, and the second copy landed.
+	// ErrOtherAnswer tells the observer that a handler had committed its answer, and then did
+	// something else than return it. The committed answer was sent. A handler whose commit was
+	// declined, or had failed, could not know: something between the function and the store has
+	// sent the commit twice, and the second copy landed.
 	ErrOtherAnswer = errors.New("the handler had committed its answer")
 )
 
-// errAnswered is ErrCommitFailed where the handler answered although its commit had failed, and where an HTTP handler
-// returned that error.
+// errAnswered is ErrCommitFailed where the handler answered although its commit had failed, and
+// where an HTTP handler returned that error.
 var errAnswered error = &variant{text: "the commit of the handler", of: ErrCommitFailed}
 
 // variant is a sentinel that is another one, too.
@@ -95,47 +106,53 @@ type variant struct {
 func (v *variant) Error() string { return v.text }
 func (v *variant) Unwrap() error { return v.of }
 
-// Error is an error of this package with its data. It is what [Handler.Handle] and [Handler.Invoke] return, what a
-// handler gets from [Step] and from dynamo.Commit, and what the observer is told. Lambda reports the name of its kind
-// as errorType, for example InProgressError.
+// Error is an error of this package with its data. It is what [Handler.Handle] and [Handler.Invoke]
+// return, what a handler gets from [Step] and from dynamo.Commit, and what the observer is told.
+// Lambda reports the name of its kind as errorType, for example InProgressError.
 //
-// A field that a kind of error does not name has its zero value. The text never holds a key, a payload or a result. An
-// Error is not modified once it is returned, so it is safe for concurrent use.
+// A field that a kind of error does not name has its zero value. The text never holds a key, a
+// payload or a result. An Error is not modified once it is returned, so it is safe for concurrent
+// use.
 type Error struct {
 	// Kind is the sentinel. Compare it with errors.Is: ErrDecode is ErrRefused, too.
 	Kind error
-	// Operation is the name of the wrapped handler. It is empty for ErrDecode and ErrEncode, and outside of a
-	// protected execution for those of steps and commits.
+	// Operation is the name of the wrapped handler. It is empty for ErrDecode and ErrEncode, and
+	// outside of a protected execution for those of steps and commits.
 	Operation string
-	// RecordKey is the name of the record in the store. It is empty where it was not computed yet: for ErrMissingKey,
-	// ErrInvalidKey, ErrStaleRequest, ErrMissingTenant, ErrRefused, ErrDecode, ErrEncode, and outside of a protected
-	// execution.
+	// RecordKey is the name of the record in the store. It is empty where it was not computed yet:
+	// for ErrMissingKey, ErrInvalidKey, ErrStaleRequest, ErrMissingTenant, ErrRefused, ErrDecode,
+	// ErrEncode, and outside of a protected execution.
 	RecordKey string
 	// Step is the name of the [Step] that failed, as it was given; empty if none has.
 	Step string
 	// Field names what the error is about, without its value:
 	//
-	//   - ErrMissingKey, ErrInvalidKey, ErrStaleRequest: where the key or the timestamp was looked for, for example
-	//     "header Idempotency-Key"
+	//   - ErrMissingKey, ErrInvalidKey, ErrStaleRequest: where the key or the timestamp was looked
+	//     for, for example "header Idempotency-Key"
 	//   - ErrRefused: the option, or the function of an option, that failed on the request
-	//   - ErrDecode: the path of the value that does not fit, by the names of the fields in JSON, for example
-	//     "items.amount". It leaves out the indices of arrays and the names of a map's members. It is empty if the
-	//     payload does not fit as a whole, is no JSON, or was refused by a decoder of the handler's own types
+	//   - ErrDecode: the path of the value that does not fit, by the names of the fields in JSON,
+	//     for example "items.amount". It leaves out the indices of arrays and the names of a map's
+	//     members. It is empty if the payload does not fit as a whole, is no JSON, or was refused
+	//     by a decoder of the handler's own types
 	//   - ErrEncode: "the result" or "the event"
 	Field string
-	// Offset is how many bytes of the payload were read when ErrDecode was found, as encoding/json counts them; a
-	// decoder of the handler's own types may count within its value. It is 0 where it is not known.
+	// Offset is how many bytes of the payload were read when ErrDecode was found, as encoding/json
+	// counts them; a decoder of the handler's own types may count within its value. It is 0 where
+	// it is not known.
 	Offset int64
-	// Reason says in words what is wrong, without anything of the request, for ErrInvalidKey, ErrStaleRequest,
-	// ErrMissingTenant, ErrUnknownOutcome (docs/problems.md has the list), ErrUnreadable (naming the attribute),
-	// ErrDecode, ErrEncode, ErrOtherAnswer, and those of steps and commits. It may be empty, and its wording may change.
+	// Reason says in words what is wrong, without anything of the request, for ErrInvalidKey,
+	// ErrStaleRequest, ErrMissingTenant, ErrUnknownOutcome (docs/problems.md has the list),
+	// ErrUnreadable (naming the attribute), ErrDecode, ErrEncode, ErrOtherAnswer, and those of
+	// steps and commits. It may be empty, and its wording may change.
 	Reason string
-	// RetryAfter is, for ErrInProgress and ErrSuperseded, the time until the lease of the running execution ends. By
-	// then that execution has ended, or the key can be taken over. It is never negative.
+	// RetryAfter is, for ErrInProgress and ErrSuperseded, the time until the lease of the running
+	// execution ends. By then that execution has ended, or the key can be taken over. It is never
+	// negative.
 	RetryAfter time.Duration
-	// Err is the cause, nil if there is none. It is part of the text for ErrStoreUnavailable, ErrRefused and those of
-	// steps and commits, where what a function of the configuration said stays out of it: it may quote the request. For
-	// ErrOtherAnswer it is the error that the handler returned, or a [*PanicError].
+	// Err is the cause, nil if there is none. It is part of the text for ErrStoreUnavailable,
+	// ErrRefused and those of steps and commits, where what a function of the configuration said
+	// stays out of it: it may quote the request. For ErrOtherAnswer it is the error that the
+	// handler returned, or a [*PanicError].
 	Err error
 }
 
@@ -190,7 +207,8 @@ func (e *Error) Is(target error) bool {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrorType returns what logs, metrics and traces call the error, for example "idempotent.InProgressError".
+// ErrorType returns what logs, metrics and traces call the error, for example
+// "idempotent.InProgressError".
 func (e *Error) ErrorType() string {
 	return "idempotent." + reflect.Indirect(reflect.ValueOf(e.onWire())).Type().Name()
 }
@@ -207,10 +225,11 @@ func (e *Error) onWire() error {
 	}
 }
 
-// PanicError is the error of a resolver, or of another function, that panicked in [Handler.Reconcile], and of a handler
-// that panicked after its commit, see [ErrOtherAnswer].
+// PanicError is the error of a resolver, or of another function, that panicked in
+// [Handler.Reconcile], and of a handler that panicked after its commit, see [ErrOtherAnswer].
 type PanicError struct {
-	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat what the function knows.
+	// Value is what it panicked with, Stack is where. Neither is part of the text: they may repeat
+	// what the function knows.
 	Value any
 	Stack []byte
 }
@@ -259,7 +278,8 @@ func sentinelOf(outcome report.Outcome) error {
 	return ErrStoreUnavailable
 }
 
-// quietError is the error of a function that sees the request. Its text may quote that, so it is not shown.
+// quietError is the error of a function that sees the request. Its text may quote that, so it is
+// not shown.
 type quietError struct{ err error }
 
 func quiet(err error) error {
@@ -290,9 +310,9 @@ const (
 	sourceEvent  = "the event"
 )
 
-// outcomeOf returns the outcome for an error that answers a delivery: the handler was kept from running, or it ran and
-// was superseded. It asks only the error itself, not the errors that it wraps: the function of a user may have failed
-// with an error that came from another handler.
+// outcomeOf returns the outcome for an error that answers a delivery: the handler was kept from
+// running, or it ran and was superseded. It asks only the error itself, not the errors that it
+// wraps: the function of a user may have failed with an error that came from another handler.
 func outcomeOf(err error) report.Outcome {
 	e, ok := err.(*Error) //nolint:errorlint // see above
 	if !ok {

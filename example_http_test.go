@@ -19,8 +19,8 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 )
 
-// A function URL needs no configuration. Here clients have to send long keys, and be known: the URL has the authentication
-// type AWS_IAM.
+// A function URL needs no configuration. Here clients have to send long keys, and be known: the URL
+// has the authentication type AWS_IAM.
 func Example_functionURL() {
 	charge := func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		return events.LambdaFunctionURLResponse{StatusCode: http.StatusCreated, Body: `{"id":"ch_1"}`}, nil
@@ -34,11 +34,13 @@ func Example_functionURL() {
 		}}))
 
 	send := func(key, user string) {
-		req := events.LambdaFunctionURLRequest{RawPath: "/charges", Headers: map[string]string{"idempotency-key": key}, Body: `{"amount":1999}`}
+		req := events.LambdaFunctionURLRequest{RawPath: "/charges", Headers: map[string]string{"idempotency-key": key},
+			Body: `{"amount":1999}`}
 		req.RequestContext.HTTP.Method = http.MethodPost
 		if user != "" {
 			req.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{
-				IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{AccountID: "123456789012", UserID: user},
+				IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{AccountID: "123456789012",
+					UserID: user},
 			}
 		}
 		resp, err := handler.Handle(context.Background(), req)
@@ -57,11 +59,13 @@ func Example_functionURL() {
 	// 401  <nil>
 }
 
-// A load balancer identifies nobody. This one authenticates every request by OpenID Connect before it forwards it, and nobody
-// reaches the function in another way: only then may the header be believed.
+// A load balancer identifies nobody. This one authenticates every request by OpenID Connect before
+// it forwards it, and nobody reaches the function in another way: only then may the header be
+// believed.
 func Example_loadBalancer() {
 	charge := func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
-		return events.ALBTargetGroupResponse{StatusCode: http.StatusCreated, StatusDescription: "201 Created", Body: `{"id":"ch_1"}`}, nil
+		return events.ALBTargetGroupResponse{StatusCode: http.StatusCreated, StatusDescription: "201 Created",
+			Body: `{"id":"ch_1"}`}, nil
 	}
 	handler := idempotent.Wrap(charge, memory.New(),
 		idempotent.WithTenant(func(_ context.Context, req events.ALBTargetGroupRequest) (string, error) {
@@ -87,8 +91,9 @@ func Example_loadBalancer() {
 	// 422 Unprocessable Content [] <nil>
 }
 
-// A message of a WebSocket API has no headers: the key is in its body. It must not depend on the connection, which is
-// another one after the client has lost its signal. The errors of this package are answered to the client here.
+// A message of a WebSocket API has no headers: the key is in its body. It must not depend on the
+// connection, which is another one after the client has lost its signal. The errors of this package
+// are answered to the client here.
 func Example_webSocket() {
 	type request = events.APIGatewayWebsocketProxyRequest
 	type response = events.APIGatewayProxyResponse
@@ -115,7 +120,8 @@ func Example_webSocket() {
 		resp, err := charge.Handle(ctx, req)
 		switch {
 		case errors.Is(err, idempotent.ErrMismatch):
-			return response{StatusCode: http.StatusUnprocessableEntity, Body: `{"error":"the key was used for another charge"}`}, nil
+			return response{StatusCode: http.StatusUnprocessableEntity,
+				Body: `{"error":"the key was used for another charge"}`}, nil
 		case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, idempotent.ErrStoreUnavailable):
 			return response{StatusCode: http.StatusConflict, Body: `{"error":"send it again"}`}, nil
 		default:
@@ -141,8 +147,9 @@ func Example_webSocket() {
 	// 422 {"error":"the key was used for another charge"} <nil>
 }
 
-// A direct Lambda resolver of AppSync: the key is an argument of the mutation, and counts per user. The result may have any
-// type; an error of this package reaches the client in the errors of the GraphQL response.
+// A direct Lambda resolver of AppSync: the key is an argument of the mutation, and counts per user.
+// The result may have any type; an error of this package reaches the client in the errors of the
+// GraphQL response.
 func Example_appSync() {
 	type mutation struct {
 		Arguments struct {
@@ -217,14 +224,17 @@ func Example_stripeWebhook() {
 }
 
 // Adapt makes the function of an HTTP API, or of a function URL, of a router.
-func Adapt(router http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, err error) {
+func Adapt(router http.Handler) func(context.Context,
+	events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context,
+		e events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, err error) {
 		var body io.Reader = strings.NewReader(e.Body)
 		if e.IsBase64Encoded {
 			body = base64.NewDecoder(base64.StdEncoding, body)
 		}
 		target := e.RawPath + "?" + e.RawQueryString
-		r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, target, body) // the context of the delivery
+		// the context of the delivery
+		r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, target, body)
 		if err != nil {
 			return out, err
 		}
@@ -263,7 +273,8 @@ func (a *answer) Write(p []byte) (int, error) {
 
 func (a *answer) response() events.APIGatewayV2HTTPResponse {
 	a.WriteHeader(http.StatusOK) // a handler that writes nothing answers 200, as on a server
-	out := events.APIGatewayV2HTTPResponse{StatusCode: a.status, Headers: map[string]string{}, Cookies: a.header["Set-Cookie"]}
+	out := events.APIGatewayV2HTTPResponse{StatusCode: a.status, Headers: map[string]string{},
+		Cookies: a.header["Set-Cookie"]}
 	for name, values := range a.header {
 		if name != "Set-Cookie" {
 			out.Headers[name] = strings.Join(values, ",")
@@ -276,7 +287,8 @@ func (a *answer) response() events.APIGatewayV2HTTPResponse {
 	return out
 }
 
-// A router of net/http is the function of an HTTP API. Its routes are protected at once, but for those that need no key.
+// A router of net/http is the function of an HTTP API. Its routes are protected at once, but for
+// those that need no key.
 func Example_routerOfNetHTTP() {
 	charges := 0
 	charge := func(w http.ResponseWriter, r *http.Request) {
@@ -314,8 +326,8 @@ type slowProvider struct{}
 
 func (slowProvider) Charge(context.Context, string) (string, error) { return "", errors.New("timeout") }
 
-// An http.Handler writes a response and returns nothing: it says with Mark what it would have said with an error. What passes requests on
-// to it passes on the context, too.
+// An http.Handler writes a response and returns nothing: it says with Mark what it would have said
+// with an error. What passes requests on to it passes on the context, too.
 func ExampleMark() {
 	var provider slowProvider
 	charge := func(w http.ResponseWriter, r *http.Request) {
@@ -328,7 +340,8 @@ func ExampleMark() {
 		fmt.Fprintf(w, "charged: %s", receipt)
 	}
 
-	handler := idempotent.Wrap(func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := idempotent.Wrap(func(ctx context.Context,
+		e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, e.RawPath, strings.NewReader(e.Body))
 		if err != nil {
 			return events.APIGatewayV2HTTPResponse{}, err
@@ -339,7 +352,8 @@ func ExampleMark() {
 	}, memory.New())
 
 	for range 2 {
-		event := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: "/charges", Headers: map[string]string{"idempotency-key": "k-1"}}
+		event := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: "/charges",
+			Headers: map[string]string{"idempotency-key": "k-1"}}
 		event.RequestContext.HTTP.Method = http.MethodPost
 		response, err := handler.Handle(context.Background(), event)
 		fmt.Println(response.StatusCode, err)
@@ -356,13 +370,16 @@ func ExampleHTTP_protect() {
 	})
 
 	runs := 0
-	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := idempotent.Wrap(func(context.Context,
+		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		runs++
 		return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: fmt.Sprintf("run %d", runs)}, nil
 	}, memory.New(), routes)
 
-	for _, path := range []string{"/charges", "/charges", "/webhooks/cards", "/webhooks/cards", "/webhooks/../charges"} {
-		event := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: path, Headers: map[string]string{"idempotency-key": "k-1"}}
+	for _, path := range []string{"/charges", "/charges", "/webhooks/cards", "/webhooks/cards",
+		"/webhooks/../charges"} {
+		event := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: path,
+			Headers: map[string]string{"idempotency-key": "k-1"}}
 		event.RequestContext.HTTP.Method = http.MethodPost
 		response, err := handler.Handle(context.Background(), event)
 		protected := response.Headers["Idempotency-Key-Expires"] != ""

@@ -16,7 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// A payment endpoint behind an HTTP API. The client sends the header Idempotency-Key and may retry as often as it likes.
+// A payment endpoint behind an HTTP API. The client sends the header Idempotency-Key and may retry
+// as often as it likes.
 func Example_httpCharge() {
 	charges := 0
 	charge := func(_ context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
@@ -28,7 +29,8 @@ func Example_httpCharge() {
 		}, nil
 	}
 
-	// In production: dynamo.New(dynamodb.NewFromConfig(cfg), os.Getenv("IDEMPOTENCY_TABLE")), and lambda.Start(handler).
+	// In production: dynamo.New(dynamodb.NewFromConfig(cfg), os.Getenv("IDEMPOTENCY_TABLE")), and
+	// lambda.Start(handler).
 	handler := idempotent.Wrap(charge, memory.New())
 
 	send := func(key, body string) {
@@ -71,7 +73,8 @@ type label struct {
 	Number string `json:"number"`
 }
 
-// A function that others invoke directly. Its event holds the key; a changed address under the same order is refused.
+// A function that others invoke directly. Its event holds the key; a changed address under the same
+// order is refused.
 func Example_directInvocation() {
 	ship := func(_ context.Context, s shipment) (label, error) {
 		fmt.Println("printing a label for", s.OrderID)
@@ -106,8 +109,9 @@ func Example_directInvocation() {
 	// no order
 }
 
-// A queue delivers at least once. Each message is handled under its own id; those that failed are reported, so that
-// only they come again. The event source mapping has to ask for that, with ReportBatchItemFailures.
+// A queue delivers at least once. Each message is handled under its own id; those that failed are
+// reported, so that only they come again. The event source mapping has to ask for that, with
+// ReportBatchItemFailures.
 func Example_sqsRecords() {
 	mail := idempotent.Wrap(
 		func(_ context.Context, m events.SQSMessage) (string, error) {
@@ -144,7 +148,8 @@ func Example_router() {
 			return name + " done for " + c.ID, nil
 		}, store, idempotent.WithOperation("account-"+name), key).Handle
 	}
-	actions := map[string]func(context.Context, command) (string, error){"open": handles("open"), "close": handles("close")}
+	actions := map[string]func(context.Context, command) (string, error){"open": handles("open"),
+		"close": handles("close")}
 
 	for _, c := range []command{{"open", "a-1"}, {"close", "a-1"}, {"open", "a-1"}} {
 		out, err := actions[c.Action](context.Background(), c)
@@ -210,12 +215,14 @@ func ExampleDerivedKey() {
 	// charged <nil>
 }
 
-// An HTTP handler says beside its response what the failure means for the key. The client sees the response alone.
+// An HTTP handler says beside its response what the failure means for the key. The client sees the
+// response alone.
 func ExampleTerminal() {
 	asked := 0
 	charge := func(_ context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		asked++
-		// The provider has closed the account: a retry cannot help, although a 503 is not stored otherwise.
+		// The provider has closed the account: a retry cannot help, although a 503 is not stored
+		// otherwise.
 		resp := events.APIGatewayV2HTTPResponse{StatusCode: http.StatusServiceUnavailable, Body: "account closed"}
 		return resp, idempotent.Terminal(errors.New("account closed"))
 	}
@@ -247,7 +254,8 @@ func ExampleWithResolver() {
 		memory.New(),
 		idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(order string) (string, error) { return order, nil }),
-		idempotent.WithResolver(func(_ context.Context, x idempotent.Execution, _ string) (idempotent.Resolution[string], error) {
+		idempotent.WithResolver(func(_ context.Context, x idempotent.Execution,
+			_ string) (idempotent.Resolution[string], error) {
 			if id, found := charges[x.DerivedKey("charge")]; found {
 				return idempotent.Executed(id), nil
 			}
@@ -359,8 +367,9 @@ func ordersOf[Out any](h func(context.Context, purchase) (Out, error)) *idempote
 		idempotent.WithKey(func(p purchase) (string, error) { return p.ID, nil }))
 }
 
-// An order has three effects, and the last one fails. The next delivery goes on where this one stopped: nothing is reserved and
-// charged again. It would go on there as well if the process had died.
+// An order has three effects, and the last one fails. The next delivery goes on where this one
+// stopped: nothing is reserved and charged again. It would go on there as well if the process had
+// died.
 func ExampleStep() {
 	s := &seller{mailDown: true}
 	handler := ordersOf(s.order)
@@ -381,14 +390,15 @@ func ExampleStep() {
 	// {r-1 ch-1} <nil>
 }
 
-// The payment service takes no key, so that a charge must not be begun twice. The first delivery got no answer from it. The second
-// one does not charge: it asks.
+// The payment service takes no key, so that a charge must not be begun twice. The first delivery
+// got no answer from it. The second one does not charge: it asks.
 func ExampleAtMostOnce() {
 	s := &seller{silent: true}
 	handler := ordersOf(func(ctx context.Context, p purchase) (string, error) {
 		charge, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
 			return s.charge(ctx, idempotent.DerivedKey(ctx, ""), p.Amount)
-		}, idempotent.AtMostOnce(func(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+		}, idempotent.AtMostOnce(func(ctx context.Context,
+			x idempotent.Execution) (idempotent.Resolution[string], error) {
 			charge, found, err := s.find(ctx, x.DerivedKey(""))
 			switch {
 			case err != nil:
@@ -413,7 +423,8 @@ func ExampleAtMostOnce() {
 	// ch-1 <nil>
 }
 
-// The card is declined, so the reservation has to go. The refusal is recorded, and what it takes to undo is a step, too.
+// The card is declined, so the reservation has to go. The refusal is recorded, and what it takes to
+// undo is a step, too.
 func ExampleStep_compensation() {
 	s := &seller{declines: true}
 	handler := ordersOf(func(ctx context.Context, p purchase) (confirmation, error) {
@@ -501,8 +512,8 @@ func ExampleStep_parallel() {
 	// {r-1 9.99} <nil>
 }
 
-// A function that takes over from one in Python, on the same table: the record is the one that the Python function reads and
-// writes for this order, whichever of the two executes it.
+// A function that takes over from one in Python, on the same table: the record is the one that the
+// Python function reads and writes for this order, whichever of the two executes it.
 func ExampleWithPowertools() {
 	store := memory.New() // dynamo.New(client, "the table of the Python function")
 	handler := idempotent.Wrap(func(context.Context, json.RawMessage) (map[string]string, error) {

@@ -13,7 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsonform"
 )
 
-// encodeJSON encodes as lambda.NewHandler does: it does not escape HTML, and writes no newline at the end.
+// encodeJSON encodes as lambda.NewHandler does: it does not escape HTML, and writes no newline at
+// the end.
 func encodeJSON(v any) ([]byte, error) {
 	var text written
 	encoder := json.NewEncoder(&text)
@@ -31,7 +32,8 @@ func encodeJSON(v any) ([]byte, error) {
 
 var errStream = errors.New("idempotent: the result is a stream, which cannot be stored and replayed")
 
-// written collects what is written to it. A json.Encoder writes once, so this takes no more room than the text.
+// written collects what is written to it. A json.Encoder writes once, so this takes no more room
+// than the text.
 type written []byte
 
 func (w *written) Write(text []byte) (int, error) {
@@ -48,7 +50,8 @@ func decodeResult(text []byte, out reflect.Type) (any, error) {
 	return v.Elem().Interface(), nil
 }
 
-// withheld is the cause of an error that may quote what it is about. errors.As finds only what is shown of it, errors.Is all.
+// withheld is the cause of an error that may quote what it is about. errors.As finds only what is
+// shown of it, errors.Is all.
 type withheld struct{ shown, cause error }
 
 func (e *withheld) Error() string {
@@ -114,7 +117,8 @@ func kindIn(description string) string {
 	return kind
 }
 
-// reasonOf says why a value was refused by the decoder of its type. The text of that error may hold anything.
+// reasonOf says why a value was refused by the decoder of its type. The text of that error may hold
+// anything.
 func reasonOf(err error) string {
 	if wrong, ok := errors.AsType[*time.ParseError](err); ok && wrong.Layout == time.RFC3339 {
 		return "it is no time of RFC 3339"

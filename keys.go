@@ -17,14 +17,14 @@ import (
 // keys finds the key, the fingerprint and the tenant of an event, as the options of a handler say.
 type keys struct {
 	operation string
-	// optional lets events without a key run unprotected. exactNames is true if the handler tells names of members apart
-	// that differ only in case.
+	// optional lets events without a key run unprotected. exactNames is true if the handler tells
+	// names of members apart that differ only in case.
 	optional, exactNames bool
 	// digestKey is the secret of digests, nil for none.
 	digestKey []byte
 
-	// selects says that an option finds the key: an HTTP handler then does not look for its header. selectsFingerprint says that
-	// an option finds what the fingerprint covers.
+	// selects says that an option finds the key: an HTTP handler then does not look for its header.
+	// selectsFingerprint says that an option finds what the fingerprint covers.
 	selects, selectsFingerprint bool
 	// At most one of key and keyPath is set, and at most one of fingerprint and fingerprintPath.
 	key             func(in any) (string, error)
@@ -33,17 +33,18 @@ type keys struct {
 	keyPath         *jmespath.Expression
 	fingerprintPath *jmespath.Expression
 
-	// numbers are the places of In where a number has several spellings, nil for none. exactNumbers is true if the types of the handler keep
-	// decimals as they are.
+	// numbers are the places of In where a number has several spellings, nil for none. exactNumbers
+	// is true if the types of the handler keep decimals as they are.
 	numbers      *numbers.Places
 	exactNumbers bool
 
-	// records are those of another program that shares the table; nil for records of this module's own.
+	// records are those of another program that shares the table; nil for records of this module's
+	// own.
 	records sharedRecords
 }
 
-// selected returns the key that an option finds. The key is empty, without an error, if the event has none and needs
-// none. If another program shares the records, the key is the whole record key.
+// selected returns the key that an option finds. The key is empty, without an error, if the event
+// has none and needs none. If another program shares the records, the key is the whole record key.
 func (k *keys) selected(src *source, needed bool) (string, error) {
 	if k.key != nil {
 		return k.keyOf(src, needed)
@@ -63,7 +64,8 @@ func (k *keys) selected(src *source, needed bool) (string, error) {
 	case jmespath.Missing:
 		return "", k.nothingSelected("", needed)
 	case jmespath.Partial:
-		return "", k.nothingSelected(", of which a part is missing", true) // also where no key is needed: half a key is a mistake, not a choice
+		// also where no key is needed: half a key is a mistake, not a choice
+		return "", k.nothingSelected(", of which a part is missing", true)
 	case jmespath.Present:
 	}
 	if k.records != nil {
@@ -79,7 +81,8 @@ func (k *keys) selected(src *source, needed bool) (string, error) {
 	return string(key), nil
 }
 
-// asRead returns an event with its numbers as the handler reads them. Where another program shares the keys, its numbers decide.
+// asRead returns an event with its numbers as the handler reads them. Where another program shares
+// the keys, its numbers decide.
 func (k *keys) asRead(event []byte) []byte {
 	if k.numbers == nil || k.records != nil {
 		return event
@@ -87,13 +90,14 @@ func (k *keys) asRead(event []byte) []byte {
 	return k.numbers.Read(event)
 }
 
-// roundsNumber reports whether a selection has a number that the handler would read as another one: then two requests are one to it, and
-// would have two keys.
+// roundsNumber reports whether a selection has a number that the handler would read as another one:
+// then two requests are one to it, and would have two keys.
 func (k *keys) roundsNumber(selection []byte) bool {
 	return k.records == nil && numbers.HasInexact(selection, k.exactNumbers)
 }
 
-// unsearchable is the error for an event in which the key path cannot look. Of a text that is no JSON it says so once.
+// unsearchable is the error for an event in which the key path cannot look. Of a text that is no
+// JSON it says so once.
 func (k *keys) unsearchable(err error) error {
 	text, isText := errors.AsType[*jmespath.JSONError](err)
 	if !isText {
@@ -106,7 +110,8 @@ func (k *keys) unsearchable(err error) error {
 	return k.invalid(sourceEvent, "is "+problem, err)
 }
 
-const reasonInexact = "has a number that a float changes, so that the handler reads another one: send fewer digits, or the number as a string"
+const reasonInexact = "has a number that a float changes, so that the handler reads another one: send fewer digits, " +
+	"or the number as a string"
 
 func (k *keys) canonical(doc []byte) ([]byte, error) {
 	if k.exactNames {
@@ -170,8 +175,8 @@ func (k *keys) refused(source string, err error) error {
 	return &Error{Kind: ErrRefused, Operation: k.operation, Field: source, Err: err}
 }
 
-// tenantOf asks the user's function for the tenant. Without a tenant it fails, so that nobody gets into a shared scope
-// by accident.
+// tenantOf asks the user's function for the tenant. Without a tenant it fails, so that nobody gets
+// into a shared scope by accident.
 func (k *keys) tenantOf(ctx context.Context, src *source) (string, error) {
 	in, err := src.event()
 	if err != nil {
@@ -190,8 +195,9 @@ func (k *keys) tenantOf(ctx context.Context, src *source) (string, error) {
 
 var errNoTenant = errors.New("it returned no tenant")
 
-// tenantID returns the tenant of an invocation in a function with tenant isolation, and an empty text in any other
-// function. Two such tenants never share a record, although one caller may act for both.
+// tenantID returns the tenant of an invocation in a function with tenant isolation, and an empty
+// text in any other function. Two such tenants never share a record, although one caller may act
+// for both.
 func tenantID(ctx context.Context) string {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		return lc.TenantID
@@ -254,7 +260,8 @@ func (k *keys) addFingerprintOf(h *fingerprint.Hash, in any) error {
 	return k.refused(optionFingerprint, err)
 }
 
-// sharedKey returns the record key of a selection, or of the whole event, as another program computes it.
+// sharedKey returns the record key of a selection, or of the whole event, as another program
+// computes it.
 func (k *keys) sharedKey(selection []byte, whole, needed bool) (string, error) {
 	if k.folds(selection) {
 		return "", k.invalid(sourceKeyPath, "has names that differ only in case", nil)
@@ -270,8 +277,8 @@ func (k *keys) sharedKey(selection []byte, whole, needed bool) (string, error) {
 	}
 }
 
-// folds reports whether the handler may read JSON in another way than a program that tells names apart which differ only in
-// case.
+// folds reports whether the handler may read JSON in another way than a program that tells names
+// apart which differ only in case.
 func (k *keys) folds(doc []byte) bool {
 	if k.exactNames {
 		return false
@@ -284,8 +291,8 @@ func (k *keys) folds(doc []byte) bool {
 	return err == nil
 }
 
-// sharedRequest returns the request of an event with this record key, which another program shares. Without a
-// fingerprint path it has no fingerprint.
+// sharedRequest returns the request of an event with this record key, which another program shares.
+// Without a fingerprint path it has no fingerprint.
 func (k *keys) sharedRequest(key string, src *source) (request, error) {
 	req := request{recordKey: key}
 	if k.fingerprintPath == nil {
@@ -322,11 +329,12 @@ func recordKey(operation string, h *fingerprint.Hash) string {
 	return string(base64.RawURLEncoding.AppendEncode(key, sum[:]))
 }
 
-// sharedRecords writes and reads the records of another program on the same table: their keys, fingerprints and
-// results, as that program does it. See [WithPowertools].
+// sharedRecords writes and reads the records of another program on the same table: their keys,
+// fingerprints and results, as that program does it. See [WithPowertools].
 type sharedRecords interface {
-	// key returns the record key of a selection, or of the whole event. It is empty if the event has no content. The
-	// text of an error continues a sentence that begins with the name of the selection.
+	// key returns the record key of a selection, or of the whole event. It is empty if the event
+	// has no content. The text of an error continues a sentence that begins with the name of the
+	// selection.
 	key(selection []byte, whole bool) (string, error)
 	// fingerprint returns the digest of a selection. The text of an error is like that of key.
 	fingerprint(selection []byte) (string, error)

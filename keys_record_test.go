@@ -13,7 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 )
 
-// recordKeys returns a function that says which record belongs to an event, of a handler without an option for the key.
+// recordKeys returns a function that says which record belongs to an event, of a handler without an
+// option for the key.
 func recordKeys[In any](t *testing.T, opts ...idempotent.Option) func(in In) string {
 	t.Helper()
 	h := idempotent.Wrap(func(context.Context, In) (string, error) { return "", nil }, memory.New(),
@@ -28,10 +29,13 @@ func recordKeys[In any](t *testing.T, opts ...idempotent.Option) func(in In) str
 func TestTheKeyOfAMessageIsItsID(t *testing.T) {
 	t.Parallel()
 	key := recordKeys[events.SQSMessage](t)
-	byHand := recordKeys[events.SQSMessage](t, idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.MessageId, nil }))
-	m := events.SQSMessage{MessageId: "m-1", ReceiptHandle: "r-1", Body: "a", Attributes: map[string]string{"ApproximateReceiveCount": "1"}}
+	byHand := recordKeys[events.SQSMessage](t,
+		idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.MessageId, nil }))
+	m := events.SQSMessage{MessageId: "m-1", ReceiptHandle: "r-1", Body: "a",
+		Attributes: map[string]string{"ApproximateReceiveCount": "1"}}
 	require.Equal(t, byHand(m), key(m))
-	again := events.SQSMessage{MessageId: "m-1", ReceiptHandle: "r-2", Body: "a", Attributes: map[string]string{"ApproximateReceiveCount": "2"}}
+	again := events.SQSMessage{MessageId: "m-1", ReceiptHandle: "r-2", Body: "a",
+		Attributes: map[string]string{"ApproximateReceiveCount": "2"}}
 	require.Equal(t, key(m), key(again))
 	again.MessageId = "m-2"
 	require.NotEqual(t, key(m), key(again))
@@ -40,7 +44,8 @@ func TestTheKeyOfAMessageIsItsID(t *testing.T) {
 
 // fifo is a message of a FIFO queue.
 func fifo(id, group, deduplication string) events.SQSMessage {
-	return events.SQSMessage{MessageId: id, Body: "a", Attributes: map[string]string{"MessageGroupId": group, "MessageDeduplicationId": deduplication}}
+	return events.SQSMessage{MessageId: id, Body: "a",
+		Attributes: map[string]string{"MessageGroupId": group, "MessageDeduplicationId": deduplication}}
 }
 
 func TestTheKeyOfAFIFOMessageIsItsDeduplicationIDWithinItsGroup(t *testing.T) {
@@ -65,7 +70,8 @@ func TestTheKeyOfAFIFOMessageIsItsDeduplicationIDWithinItsGroup(t *testing.T) {
 func TestTheKeyOfARecordOfAStreamIsItsEventID(t *testing.T) {
 	t.Parallel()
 	kinesis := recordKeys[events.KinesisEventRecord](t)
-	r := events.KinesisEventRecord{EventID: "shardId-0:1", InvokeIdentityArn: "a", Kinesis: events.KinesisRecord{SequenceNumber: "1"}}
+	r := events.KinesisEventRecord{EventID: "shardId-0:1", InvokeIdentityArn: "a",
+		Kinesis: events.KinesisRecord{SequenceNumber: "1"}}
 	again := r
 	again.InvokeIdentityArn = "b"
 	require.Equal(t, kinesis(r), kinesis(again))
@@ -80,8 +86,10 @@ func TestTheKeyOfARecordOfAStreamIsItsEventID(t *testing.T) {
 	require.Equal(t, kinesis(again), kinesis(fanOut))
 
 	stream := recordKeys[events.DynamoDBEventRecord](t)
-	require.Equal(t, stream(events.DynamoDBEventRecord{EventID: "1", EventName: "INSERT"}), stream(events.DynamoDBEventRecord{EventID: "1"}))
-	require.NotEqual(t, stream(events.DynamoDBEventRecord{EventID: "1"}), stream(events.DynamoDBEventRecord{EventID: "2"}))
+	require.Equal(t, stream(events.DynamoDBEventRecord{EventID: "1", EventName: "INSERT"}),
+		stream(events.DynamoDBEventRecord{EventID: "1"}))
+	require.NotEqual(t, stream(events.DynamoDBEventRecord{EventID: "1"}),
+		stream(events.DynamoDBEventRecord{EventID: "2"}))
 }
 
 func TestARecordWithoutAnIDHasNoKey(t *testing.T) {
@@ -92,7 +100,8 @@ func TestARecordWithoutAnIDHasNoKey(t *testing.T) {
 		_, err := h.Handle(t.Context(), m)
 		require.ErrorIs(t, err, idempotent.ErrMissingKey)
 	}
-	_, err := idempotent.Wrap(func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil }, memory.New(),
+	_, err := idempotent.Wrap(func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil },
+		memory.New(),
 		idempotent.WithOperation("ship")).Handle(t.Context(), events.KinesisEventRecord{EventSourceArn: "arn"})
 	require.ErrorIs(t, err, idempotent.ErrMissingKey)
 	require.Equal(t, []string{"WithOperation: a handler of *events.SQSMessage must name its operation"},
@@ -109,7 +118,8 @@ func TestAnOptionComesBeforeTheKeyOfARecord(t *testing.T) {
 // The whole message has a receipt handle, which is another one each time.
 func TestARecordSharedWithAWSPowertoolsNeedsAKeyOfItsOwn(t *testing.T) {
 	t.Parallel()
-	for _, problems := range [][]string{powertoolsProblems[events.SQSMessage](t), powertoolsProblems[*events.KinesisEventRecord](t), powertoolsProblems[events.DynamoDBEventRecord](t)} {
+	for _, problems := range [][]string{powertoolsProblems[events.SQSMessage](t),
+		powertoolsProblems[*events.KinesisEventRecord](t), powertoolsProblems[events.DynamoDBEventRecord](t)} {
 		require.Len(t, problems, 1)
 		require.Contains(t, problems[0], "and it differs in each delivery")
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 // selecting is a handler over raw events that counts its executions.
-func selecting(t *testing.T, opts ...idempotent.Option) (invoke func(event string) error, executed *int, store *storetest.Faulty) {
+func selecting(t *testing.T, opts ...idempotent.Option) (invoke func(event string) error, executed *int,
+	store *storetest.Faulty) {
 	t.Helper()
 	executed = new(int)
 	store = storetest.NewFaulty(memory.New(), nil)
@@ -48,7 +49,8 @@ func TestKeyPathTellsEventsApartByWhatItSelects(t *testing.T) {
 		"escapes":                  {"id", `{"id":"é"}`, `{"id":"\u00e9"}`, true},
 		"members in another order": {"@", `{"a":1,"b":2}`, `{ "b": 2, "a": 1 }`, true},
 		"zero and false":           {"[a, b]", `{"a":0,"b":false}`, `{"a":0,"b":true}`, false},
-		"body in the body":         {"powertools_json(body).id", `{"body":"{\"id\":7}"}`, `{"body":"{\"id\":7.0,\"x\":1}"}`, true},
+		"body in the body": {"powertools_json(body).id", `{"body":"{\"id\":7}"}`,
+			`{"body":"{\"id\":7.0,\"x\":1}"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +64,8 @@ func TestKeyPathTellsEventsApartByWhatItSelects(t *testing.T) {
 
 func TestMissingAndPartlyMissingSelectionsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, event := range []string{`{}`, `{"a":null}`, `{"a":""}`, `{"a":[]}`, `{"a":{}}`, `{"a":"x"}`, `{"b":"x"}`, `{"a":"x","b":""}`} {
+	for _, event := range []string{`{}`, `{"a":null}`, `{"a":""}`, `{"a":[]}`, `{"a":{}}`, `{"a":"x"}`, `{"b":"x"}`,
+		`{"a":"x","b":""}`} {
 		invoke, executed, store := selecting(t, idempotent.WithKeyPath("[a, b]"))
 		require.ErrorIs(t, invoke(event), idempotent.ErrMissingKey, event)
 		assert.Empty(t, store.Ops(), "no I/O")
@@ -85,17 +88,20 @@ func TestSelectionThatFoundNothingNamesItsExpression(t *testing.T) {
 	t.Parallel()
 	long := "[" + strings.Repeat("a, ", 100) + "b]"
 	for path, texts := range map[string][2]string{
-		"powertools_json(body).id": {`{"body":"{}"}`, `no idempotency key in the selection of WithKeyPath "powertools_json(body).id"`},
-		"[a, b]":                   {`{"a":"x"}`, `no idempotency key in the selection of WithKeyPath "[a, b]", of which a part is missing`},
-		`"a b"`:                    {`{}`, `no idempotency key in the selection of WithKeyPath "\"a b\""`},
-		long:                       {`{}`, `WithKeyPath "` + long[:200] + `"...`},
+		"powertools_json(body).id": {`{"body":"{}"}`,
+			`no idempotency key in the selection of WithKeyPath "powertools_json(body).id"`},
+		"[a, b]": {`{"a":"x"}`,
+			`no idempotency key in the selection of WithKeyPath "[a, b]", of which a part is missing`},
+		`"a b"`: {`{}`, `no idempotency key in the selection of WithKeyPath "\"a b\""`},
+		long:    {`{}`, `WithKeyPath "` + long[:200] + `"...`},
 	} {
 		invoke, _, _ := selecting(t, idempotent.WithKeyPath(path))
 		require.ErrorContains(t, invoke(texts[0]), texts[1])
 	}
 	for _, event := range []string{`{"id":1}`, `{"id":1,"a":1}`} {
 		invoke, _, _ := selecting(t, idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("[a, b]"))
-		require.ErrorContains(t, invoke(event), `the selection of WithFingerprintPath "[a, b]" is missing or incomplete`)
+		require.ErrorContains(t, invoke(event),
+			`the selection of WithFingerprintPath "[a, b]" is missing or incomplete`)
 	}
 	shared := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p"})
 	invoke, _, _ := selecting(t, shared, idempotent.WithKeyPath("id"))
@@ -128,7 +134,8 @@ func TestEventThatTheExpressionFailsOnIsRefused(t *testing.T) {
 // A path reads events as deep as a fingerprint does, however little it selects.
 func TestKeyPathReadsEventsOfAThousandLevels(t *testing.T) {
 	t.Parallel()
-	shared := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true})
+	shared := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
+		AllCallers: true})
 	for _, opts := range [][]idempotent.Option{
 		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@")},
 		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@"), shared},
@@ -231,7 +238,8 @@ func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 		assert.Equal(t, report.Released, event.Settlement)
 		assert.ErrorIs(t, err, event.Err, "under the name that Lambda knows")
 	}
-	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete}, store.Ops())
+	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete},
+		store.Ops())
 	assert.Zero(t, executed)
 }
 
@@ -276,7 +284,8 @@ func TestEventsThatTheHandlerReadsAsOneHaveOneKey(t *testing.T) {
 			},
 		} {
 			executed := 0
-			h := idempotent.Wrap(func(context.Context, invoice) (int, error) { executed++; return executed, nil }, memory.New(),
+			h := idempotent.Wrap(func(context.Context, invoice) (int, error) { executed++; return executed, nil },
+				memory.New(),
 				append(option(c.path), idempotent.WithOperation("pay"))...)
 			_, err := h.Invoke(t.Context(), []byte(c.one))
 			require.NoError(t, err, c)
@@ -299,7 +308,8 @@ func TestNumbersThatTheHandlerKeepsAreKept(t *testing.T) {
 		{"number", `{"number":1.00000000000000000001}`, `{"number":1.00000000000000000002}`},
 	} {
 		executed := 0
-		h := idempotent.Wrap(func(context.Context, invoice) (int, error) { executed++; return executed, nil }, memory.New(),
+		h := idempotent.Wrap(func(context.Context, invoice) (int, error) { executed++; return executed, nil },
+			memory.New(),
 			idempotent.WithOperation("pay"), idempotent.WithKeyPath(c.path))
 		for _, event := range []string{c.one, c.other, c.one} {
 			_, err := h.Invoke(t.Context(), []byte(event))
@@ -309,17 +319,21 @@ func TestNumbersThatTheHandlerKeepsAreKept(t *testing.T) {
 	}
 }
 
-// Nobody knows how a handler decodes the body of a request: a decimal that a float64 changes is refused, and integers keep every digit.
+// Nobody knows how a handler decodes the body of a request: a decimal that a float64 changes is
+// refused, and integers keep every digit.
 func TestDecimalsOfABodyThatAFloatChangesAreRefused(t *testing.T) {
 	t.Parallel()
 	executed := 0
-	h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	h := idempotent.Wrap(func(context.Context,
+		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		executed++
 		return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
 	}, memory.New(), idempotent.WithKeyPath("powertools_json(body).total"))
 	for body, status := range map[string]int{
-		`{"total":42}`: 201, `{"total":42.000000000000000001}`: 400, `{"total":9007199254740993}`: 201, `{"total":9007199254740992}`: 201,
-		`{"total":19.99}`: 201, `{"total":1.5e300}`: 201, `{"total":[1,{"a":0.30000000000000000001}]}`: 400, `{"total":"0.30000000000000000001"}`: 201,
+		`{"total":42}`: 201, `{"total":42.000000000000000001}`: 400, `{"total":9007199254740993}`: 201,
+		`{"total":9007199254740992}`: 201,
+		`{"total":19.99}`:            201, `{"total":1.5e300}`: 201, `{"total":[1,{"a":0.30000000000000000001}]}`: 400,
+		`{"total":"0.30000000000000000001"}`: 201,
 	} {
 		event := events.APIGatewayV2HTTPRequest{Body: body}
 		event.RequestContext.HTTP.Method = "POST"
@@ -339,7 +353,8 @@ func TestWrapAsksWhoSharesTheKeysOfPowertools(t *testing.T) {
 	wrap := func(path string, all bool) func() {
 		return func() {
 			idempotent.Wrap(handler, memory.New(), idempotent.WithKeyPath(path),
-				idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: all}))
+				idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
+					AllCallers: all}))
 		}
 	}
 	require.Contains(t, problemsOf(t, wrap("powertools_json(body).id", false))[0], "AllCallers")

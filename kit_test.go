@@ -2,8 +2,10 @@ package idempotent_test
 
 // The kit for tests of what Wrap is given, and of what one delivery returns. It offers
 //
-//   - order and receipt, the event and the result of the handlers, and errCard, the error of a handler that fails
-//   - shop, a wrapped handler that counts its executions; newShop makes one, on a store that remembers its calls
+//   - order and receipt, the event and the result of the handlers, and errCard, the error of a
+//     handler that fails
+//   - shop, a wrapped handler that counts its executions; newShop makes one, on a store that
+//     remembers its calls
 //   - keyed and keyOnly, options for handlers of any event
 //   - problemsOf, what Wrap finds wrong
 //   - invoker, a wrapped handler on the wire

@@ -45,7 +45,8 @@ func (t Timing) validate() error {
 		atLeast("WithTiming", "UnknownRetention", d.UnknownRetention, time.Second),
 	)
 	if d.Margin > d.Lease/3 { // a renewal begins after a third of the lease, and may take until Margin before its end
-		return joinProblems(problems, fmt.Errorf("WithTiming: Margin %v is more than a third of Lease %v", d.Margin, d.Lease))
+		return joinProblems(problems,
+			fmt.Errorf("WithTiming: Margin %v is more than a third of Lease %v", d.Margin, d.Lease))
 	}
 	return problems
 }
@@ -85,9 +86,9 @@ func WithObserver(observe func(context.Context, report.Delivery)) Option {
 	return userFunc("WithObserver", observe, func(c *config) { c.observe = observe })
 }
 
-// WithTrace calls begin at the start of every delivery. The report has Operation, Trigger and Start then, and nothing else. It is for
-// tracers: package observe/otel has one for OpenTelemetry. The function must be safe for concurrent use. A panic in it, or in what it
-// returns, is not recovered.
+// WithTrace calls begin at the start of every delivery. The report has Operation, Trigger and Start
+// then, and nothing else. It is for tracers: package observe/otel has one for OpenTelemetry. The
+// function must be safe for concurrent use. A panic in it, or in what it returns, is not recovered.
 func WithTrace(begin func(context.Context, report.Delivery) Trace) Option {
 	return userFunc("WithTrace", begin, func(c *config) { c.trace = begin })
 }

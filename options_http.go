@@ -126,7 +126,8 @@ func WithHTTP(h HTTP) Option {
 // checkHTTP finds contradictions between WithHTTP and other options.
 func (c *config) checkHTTP(p *problems) {
 	if longest := c.retention - clockSkew; c.http.MaxRequestAge > max(longest, 0) {
-		p.addf("WithHTTP: MaxRequestAge %v is more than %v, the retention less %v of clock skew: an old request would be executed "+
+		p.addf("WithHTTP: MaxRequestAge %v is more than %v, the retention less %v of clock skew: an old request "+
+			"would be executed "+
 			"again after its record expired", c.http.MaxRequestAge, longest, clockSkew)
 	}
 }
@@ -190,8 +191,9 @@ func (h HTTP) validateRequestAge() error {
 	case is(h.withDefaults().Header):
 		errs = append(errs, fmt.Errorf("WithHTTP: TimestampHeader %q is the header of the key", h.TimestampHeader))
 	case slices.ContainsFunc(h.FingerprintHeaders, is):
-		errs = append(errs, fmt.Errorf("WithHTTP: TimestampHeader %q is also one of FingerprintHeaders: a retry at another time "+
-			"would be another request", h.TimestampHeader))
+		errs = append(errs, fmt.Errorf(
+			"WithHTTP: TimestampHeader %q is also one of FingerprintHeaders: a retry at another time "+
+				"would be another request", h.TimestampHeader))
 	}
 	return joinProblems(errs...)
 }

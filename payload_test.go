@@ -17,7 +17,10 @@ import (
 func TestOneIDWithAnotherAmountIsAMismatch(t *testing.T) {
 	t.Parallel()
 	pay := func(opts ...idempotent.Option) *idempotent.Handler[order, receipt] {
-		return idempotent.Wrap(func(_ context.Context, o order) (receipt, error) { return receipt{Amount: o.Amount}, nil }, memory.New(),
+		return idempotent.Wrap(func(_ context.Context, o order) (receipt, error) {
+			return receipt{Amount: o.Amount},
+				nil
+		}, memory.New(),
 			append(opts, idempotent.WithOperation("pay"), idempotent.WithKeyPath("id"))...)
 	}
 	h := pay()
@@ -41,7 +44,8 @@ func TestOneIDWithAnotherAmountIsAMismatch(t *testing.T) {
 
 func TestInvokeAndHandleHaveOneFingerprint(t *testing.T) {
 	t.Parallel()
-	h := idempotent.Wrap(func(_ context.Context, o order) (receipt, error) { return receipt{Amount: o.Amount}, nil }, memory.New(),
+	h := idempotent.Wrap(func(_ context.Context, o order) (receipt, error) { return receipt{Amount: o.Amount}, nil },
+		memory.New(),
 		idempotent.WithOperation("pay"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 	o := order{ID: "o-1", Amount: 10}
 	first, err := h.Handle(t.Context(), o)
@@ -67,18 +71,21 @@ func payloadFingerprint[In any](t *testing.T, in In) string {
 	t.Helper()
 	payload, err := json.Marshal(in)
 	require.NoError(t, err)
-	byValue, err := idempotent.Wrap(func(context.Context, In) (receipt, error) { return receipt{}, nil }, memory.New(), keyed[In]("k")...).
+	byValue, err := idempotent.Wrap(func(context.Context, In) (receipt, error) { return receipt{}, nil }, memory.New(),
+		keyed[In]("k")...).
 		DescribeEvent(t.Context(), payload)
 	require.NoError(t, err)
 	require.NotEmpty(t, byValue.Fingerprint)
-	byPointer, err := idempotent.Wrap(func(context.Context, *In) (receipt, error) { return receipt{}, nil }, memory.New(), keyed[*In]("k")...).
+	byPointer, err := idempotent.Wrap(func(context.Context, *In) (receipt, error) { return receipt{}, nil },
+		memory.New(), keyed[*In]("k")...).
 		DescribeEvent(t.Context(), payload)
 	require.NoError(t, err)
 	require.Equal(t, byValue, byPointer)
 	return byValue.Fingerprint
 }
 
-// assertPayload checks what of a record makes its fingerprint: no change in same does, every change in others does.
+// assertPayload checks what of a record makes its fingerprint: no change in same does, every change
+// in others does.
 func assertPayload[In any](t *testing.T, in func() In, same, others []func(*In)) {
 	t.Helper()
 	first := payloadFingerprint(t, in())
@@ -127,7 +134,8 @@ func TestRedeliveriesOfARecordHaveOneFingerprint(t *testing.T) {
 
 	sns := func() events.SNSEntity {
 		return events.SNSEntity{
-			MessageID: "m-1", Signature: "s", Timestamp: time.Unix(1, 0), TopicArn: "topic", Subject: "s", Message: `{"amount":10}`,
+			MessageID: "m-1", Signature: "s", Timestamp: time.Unix(1, 0), TopicArn: "topic", Subject: "s",
+			Message:           `{"amount":10}`,
 			MessageAttributes: map[string]any{"currency": map[string]any{"Type": "String", "Value": "EUR"}},
 		}
 	}
@@ -140,12 +148,14 @@ func TestRedeliveriesOfARecordHaveOneFingerprint(t *testing.T) {
 		func(m *events.SNSEntity) { m.TopicArn = "other" },
 		func(m *events.SNSEntity) { m.MessageAttributes = nil },
 	})
-	assertPayload(t, func() events.SNSEventRecord { return events.SNSEventRecord{SNS: sns()} }, []func(*events.SNSEventRecord){
-		func(r *events.SNSEventRecord) { r.SNS.MessageID, r.EventSubscriptionArn = "m-2", "subscription" },
-	}, []func(*events.SNSEventRecord){func(r *events.SNSEventRecord) { r.SNS.Message = "x" }})
+	assertPayload(t, func() events.SNSEventRecord { return events.SNSEventRecord{SNS: sns()} },
+		[]func(*events.SNSEventRecord){
+			func(r *events.SNSEventRecord) { r.SNS.MessageID, r.EventSubscriptionArn = "m-2", "subscription" },
+		}, []func(*events.SNSEventRecord){func(r *events.SNSEventRecord) { r.SNS.Message = "x" }})
 
 	kinesis := func() events.KinesisEventRecord {
-		return events.KinesisEventRecord{EventID: "e-1", Kinesis: events.KinesisRecord{SequenceNumber: "1", PartitionKey: "p", Data: []byte(`{"amount":10}`)}}
+		return events.KinesisEventRecord{EventID: "e-1",
+			Kinesis: events.KinesisRecord{SequenceNumber: "1", PartitionKey: "p", Data: []byte(`{"amount":10}`)}}
 	}
 	assertPayload(t, kinesis, []func(*events.KinesisEventRecord){
 		func(r *events.KinesisEventRecord) { r.EventID, r.Kinesis.SequenceNumber = "e-2", "2" },
@@ -174,12 +184,14 @@ func TestRedeliveriesOfARecordHaveOneFingerprint(t *testing.T) {
 		func(r *events.DynamoDBEventRecord) { r.Change.NewImage = image("9") },
 		func(r *events.DynamoDBEventRecord) { r.Change.NewImage = nil },
 	})
-	assertPayload(t, func() events.DynamoDBStreamRecord { return stream().Change }, nil, []func(*events.DynamoDBStreamRecord){
-		func(r *events.DynamoDBStreamRecord) { r.NewImage = image("9") },
-	})
+	assertPayload(t, func() events.DynamoDBStreamRecord { return stream().Change }, nil,
+		[]func(*events.DynamoDBStreamRecord){
+			func(r *events.DynamoDBStreamRecord) { r.NewImage = image("9") },
+		})
 
 	bridge := func() events.EventBridgeEvent {
-		return events.EventBridgeEvent{ID: "1", Time: time.Unix(1, 0).UTC(), Source: "shop", DetailType: "paid", Detail: json.RawMessage(`{"amount":10}`)}
+		return events.EventBridgeEvent{ID: "1", Time: time.Unix(1, 0).UTC(), Source: "shop", DetailType: "paid",
+			Detail: json.RawMessage(`{"amount":10}`)}
 	}
 	assertPayload(t, bridge, []func(*events.EventBridgeEvent){
 		func(e *events.EventBridgeEvent) { e.ID, e.Time = "2", time.Unix(2, 0).UTC() },
@@ -211,7 +223,8 @@ type selfEmbedding struct {
 
 func TestATypeThatEmbedsItselfIsOneOfYourOwn(t *testing.T) {
 	t.Parallel()
-	one, other := selfEmbedding{order: order{ID: "o-1", Amount: 10}}, selfEmbedding{order: order{ID: "o-1", Amount: 9000}}
+	one, other := selfEmbedding{order: order{ID: "o-1", Amount: 10}},
+		selfEmbedding{order: order{ID: "o-1", Amount: 9000}}
 	assert.NotEqual(t, payloadFingerprint(t, one), payloadFingerprint(t, other))
 }
 
@@ -219,8 +232,10 @@ func needsAChoice[In any](t *testing.T, named string) {
 	t.Helper()
 	wrap := func(opts ...idempotent.Option) func() {
 		return func() {
-			idempotent.Wrap(func(context.Context, In) (receipt, error) { return receipt{}, nil }, memory.New(), append(opts,
-				idempotent.WithOperation("pay"), idempotent.WithKey(func(In) (string, error) { return "k", nil }))...)
+			idempotent.Wrap(func(context.Context, In) (receipt, error) { return receipt{}, nil },
+				memory.New(), append(opts,
+					idempotent.WithOperation("pay"),
+					idempotent.WithKey(func(In) (string, error) { return "k", nil }))...)
 		}
 	}
 	problems := problemsOf(t, wrap())

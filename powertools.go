@@ -17,14 +17,16 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// PowertoolsLanguage is a language that AWS Powertools exists for. Powertools writes different records in each of them.
+// PowertoolsLanguage is a language that AWS Powertools exists for. Powertools writes different
+// records in each of them.
 type PowertoolsLanguage string
 
 // The languages of [Powertools].
 const (
 	PowertoolsPython     PowertoolsLanguage = "python"
 	PowertoolsTypeScript PowertoolsLanguage = "typescript"
-	// PowertoolsJava takes functions on any JDK, and refuses the few numbers that JDK 18 and 19 print differently.
+	// PowertoolsJava takes functions on any JDK, and refuses the few numbers that JDK 18 and 19
+	// print differently.
 	PowertoolsJava   PowertoolsLanguage = "java"
 	PowertoolsJava17 PowertoolsLanguage = "java17" // on a JDK up to 18
 	PowertoolsJava21 PowertoolsLanguage = "java21" // on a JDK from 19
@@ -32,59 +34,64 @@ const (
 
 const optionPowertools = "WithPowertools"
 
-// maxPrefix keeps keys with the longest digest (SHA-512 in hexadecimal) within the 1,024 bytes of a DynamoDB sort key.
+// maxPrefix keeps keys with the longest digest (SHA-512 in hexadecimal) within the 1,024 bytes of a
+// DynamoDB sort key.
 const maxPrefix = 1024 - len("#") - 128
 
 // Powertools names the records of AWS Powertools that a handler shares, see [WithPowertools].
 type Powertools struct {
 	// Language is the one whose records they are. It has no default.
 	Language PowertoolsLanguage
-	// Function is the name of the function in the keys of the other program, if that program sets no prefix: module and
-	// qualified name in Python ("app.handler"), the method in Java. Keys begin with the environment variable
-	// AWS_LAMBDA_FUNCTION_NAME, a dot and this name. In TypeScript leave it empty, unless the other program gives its
-	// store a function name.
+	// Function is the name of the function in the keys of the other program, if that program sets
+	// no prefix: module and qualified name in Python ("app.handler"), the method in Java. Keys
+	// begin with the environment variable AWS_LAMBDA_FUNCTION_NAME, a dot and this name. In
+	// TypeScript leave it empty, unless the other program gives its store a function name.
 	Function string
-	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix), if it sets one, instead of
-	// Function. At most 895 bytes.
+	// Prefix is the whole prefix of the other program (key_prefix, keyPrefix), if it sets one,
+	// instead of Function. At most 895 bytes.
 	Prefix string
-	// Hash is the hash function that the other program sets (hash_function, hashFunction), as it spells it. Empty means its
-	// default, MD5.
+	// Hash is the hash function that the other program sets (hash_function, hashFunction), as it
+	// spells it. Empty means its default, MD5.
 	Hash string
-	// AllCallers says that all callers of an HTTP handler share its keys. The keys of Powertools hold no caller, so whoever sends the key of
-	// somebody else gets their answer. Without it Wrap refuses an HTTP handler whose path does not select who calls, such as
+	// AllCallers says that all callers of an HTTP handler share its keys. The keys of Powertools
+	// hold no caller, so whoever sends the key of somebody else gets their answer. Without it Wrap
+	// refuses an HTTP handler whose path does not select who calls, such as
 	// requestContext.authorizer.principalId.
 	AllCallers bool
 }
 
-// WithPowertools makes the handler share its records with a function under AWS Powertools for Lambda in another
-// language, during a migration. Keys, fingerprints and results are then those of that language, on the same table. The
-// key comes from [WithKeyPath] (event_key_jmespath); without it the whole event is the key, as in Powertools. The
-// fingerprint comes from [WithFingerprintPath] (payload_validation_jmespath); without it there is none, also on HTTP
-// handlers. [WithOperation] names the handler in events and errors only, and defaults to the function's name.
+// WithPowertools makes the handler share its records with a function under AWS Powertools for
+// Lambda in another language, during a migration. Keys, fingerprints and results are then those of
+// that language, on the same table. The key comes from [WithKeyPath] (event_key_jmespath); without
+// it the whole event is the key, as in Powertools. The fingerprint comes from [WithFingerprintPath]
+// (payload_validation_jmespath); without it there is none, also on HTTP handlers. [WithOperation]
+// names the handler in events and errors only, and defaults to the function's name.
 //
-// Expressions are names, indexes, multi-selects and the powertools_ functions, which every language reads alike. Wrap refuses
-// every other operator and function, and names it. Every event needs its key unless [WithOptionalKey] is given, on HTTP handlers with every
-// method.
+// Expressions are names, indexes, multi-selects and the powertools_ functions, which every language
+// reads alike. Wrap refuses every other operator and function, and names it. Every event needs its
+// key unless [WithOptionalKey] is given, on HTTP handlers with every method.
 //
-// The protocol is still that of this module. But the other side does not keep to it, so some guarantees are lost.
-// docs/powertools.md says which, and how to move over without a second execution. In short:
+// The protocol is still that of this module. But the other side does not keep to it, so some
+// guarantees are lost. docs/powertools.md says which, and how to move over without a second
+// execution. In short:
 //
-//   - Keys hold neither tenant nor route. The path must select what tells callers apart, or Powertools.AllCallers says that all share
-//     them; Wrap asks for one of the two on an HTTP handler. [WithTenant] is refused.
+//   - Keys hold neither tenant nor route. The path must select what tells callers apart, or
+//     Powertools.AllCallers says that all share them; Wrap asks for one of the two on an HTTP
+//     handler. [WithTenant] is refused.
 //   - MD5, and the number rules of some languages, let different requests share a key.
-//   - Their writes are unconditional: an execution of theirs that outlives its lease replaces what was stored
-//     meanwhile.
+//   - Their writes are unconditional: an execution of theirs that outlives its lease replaces what
+//     was stored meanwhile.
 //   - They execute again after a crash, whatever the policy here.
-//   - A result stays inside the record. If it does not fit (400 KB with the record), or if the language could not read
-//     it, the record becomes UNKNOWN. It also becomes UNKNOWN after a [Terminal] error, which their readers would take for
-//     a result.
+//   - A result stays inside the record. If it does not fit (400 KB with the record), or if the
+//     language could not read it, the record becomes UNKNOWN. It also becomes UNKNOWN after a
+//     [Terminal] error, which their readers would take for a result.
 func WithPowertools(p Powertools) Option {
 	return optionFunc(func(c *config) error {
 		c.allCallers = p.AllCallers
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
 		prefix, prefixErr := p.prefix()
-		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this function value refers
-		// to the codecs, and the linker leaves them out.
+		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this
+		// function value refers to the codecs, and the linker leaves them out.
 		c.shared = func(out reflect.Type, problems *problems) sharedRecords {
 			checkShared(c, problems)
 			if err != nil {
@@ -98,27 +105,32 @@ func WithPowertools(p Powertools) Option {
 	})
 }
 
-// checkCallers asks for a choice where callers of an HTTP handler would share keys unasked. Without a path the whole event is the key, and
-// with it who calls.
+// checkCallers asks for a choice where callers of an HTTP handler would share keys unasked. Without
+// a path the whole event is the key, and with it who calls.
 func (c *config) checkCallers(p *problems) {
 	if c.shared == nil || c.allCallers || c.keyPath == nil {
 		return
 	}
 	path := c.keyPath.String()
-	if strings.Contains(path, "requestContext") && (strings.Contains(path, "authorizer") || strings.Contains(path, "identity")) {
+	if strings.Contains(path, "requestContext") &&
+		(strings.Contains(path, "authorizer") || strings.Contains(path, "identity")) {
 		return
 	}
-	p.addf("%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path of WithKeyPath select who "+
-		"calls, such as requestContext.authorizer.principalId, or say with Powertools.AllCallers that all callers share keys", optionPowertools)
+	p.addf("%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path "+
+		"of WithKeyPath select who "+
+		"calls, such as requestContext.authorizer.principalId, or say with Powertools.AllCallers that all callers "+
+		"share keys", optionPowertools)
 }
 
-// prefix returns what record keys begin with. Each language has its own default name for a function without a name.
+// prefix returns what record keys begin with. Each language has its own default name for a function
+// without a name.
 func (p Powertools) prefix() (string, error) {
 	switch {
 	case p.Prefix != "" && p.Function != "":
 		return "", fmt.Errorf("%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
 	case p.Prefix == "" && p.Function == "" && p.Language != PowertoolsTypeScript:
-		return "", fmt.Errorf("%s: Function, or Prefix: keys of %s begin with one of them", optionPowertools, p.Language)
+		return "", fmt.Errorf("%s: Function, or Prefix: keys of %s begin with one of them",
+			optionPowertools, p.Language)
 	}
 	prefix := p.Prefix
 	if p.Language == PowertoolsTypeScript {
@@ -128,7 +140,8 @@ func (p Powertools) prefix() (string, error) {
 		prefix = p.functionPrefix(os.Getenv("AWS_LAMBDA_FUNCTION_NAME"))
 	}
 	if len(prefix) > maxPrefix || !utf8.ValidString(prefix) {
-		return "", fmt.Errorf("%s: a prefix of %d bytes is not UTF-8 of at most %d", optionPowertools, len(prefix), maxPrefix)
+		return "", fmt.Errorf("%s: a prefix of %d bytes is not UTF-8 of at most %d", optionPowertools,
+			len(prefix), maxPrefix)
 	}
 	return prefix, nil
 }
@@ -170,7 +183,8 @@ func checkShared(c *config, p *problems) {
 type powertoolsRecords struct {
 	codec  *powertools.Codec
 	prefix string
-	// rawText is true if results are strings and the language is Java, which keeps them without quotes.
+	// rawText is true if results are strings and the language is Java, which keeps them without
+	// quotes.
 	rawText bool
 	// response is the rule for the status of results.
 	response responseRule
@@ -299,9 +313,9 @@ func responseRuleOf(out reflect.Type) responseRule {
 	}
 }
 
-// complete gives a result of another program its status, as the gateway would do. A result of payload format 2.0
-// without a status is the JSON body of a response with status 200. Where a status is required, a result without one is
-// unreadable. See
+// complete gives a result of another program its status, as the gateway would do. A result of
+// payload format 2.0 without a status is the JSON body of a response with status 200. Where a
+// status is required, a result without one is unreadable. See
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html.
 func (r responseRule) complete(result []byte) ([]byte, error) {
 	if r == noResponse {

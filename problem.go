@@ -57,27 +57,33 @@ var problemKinds = map[error]problemKind{
 	},
 	ErrUnknownOutcome: {
 		409, "unknown-outcome", "The outcome of the request is unknown",
-		"An earlier request with this idempotency key may have taken effect. It is not repeated until its outcome is settled.",
+		"An earlier request with this idempotency key may have taken effect. It is not repeated until its outcome " +
+			"is settled.",
 	},
 	ErrUnreadable: {
 		500, "unreadable-record", "The stored answer cannot be read",
-		"The record of this idempotency key cannot be read. This delivery of the request was not executed; an earlier one may have been.",
+		"The record of this idempotency key cannot be read. This delivery of the request was not executed; an " +
+			"earlier one may have been.",
 	},
 	ErrStoreUnavailable: {
 		503, "store-unavailable", "The request cannot be protected right now",
-		"This delivery of the request was not executed; an earlier one may have been. Retry it with the same idempotency key.",
+		"This delivery of the request was not executed; an earlier one may have been. Retry it with the same " +
+			"idempotency key.",
 	},
 	errAnswered: {
 		503, "commit-failed", "The answer could not be stored",
-		"This delivery of the request was executed, but what it wanted to write could not be written. Retry it with the same idempotency key.",
+		"This delivery of the request was executed, but what it wanted to write could not be written. Retry it with " +
+			"the same idempotency key.",
 	},
 	ErrWrappedTwice: {
 		500, "wrapped-twice", "The server is not set up correctly",
-		"The server protects this operation twice, and so cannot execute it. This delivery of the request was not executed.",
+		"The server protects this operation twice, and so cannot execute it. This delivery of the request was not " +
+			"executed.",
 	},
 	ErrRefused: {
 		500, "refused", "The request could not be prepared",
-		"The server could not work out what this request and its key stand for. This delivery of the request was not executed.",
+		"The server could not work out what this request and its key stand for. This delivery of the request was " +
+			"not executed.",
 	},
 }
 
@@ -97,8 +103,8 @@ type problem struct {
 	body    string
 }
 
-// problem makes the answer to an error of this package. The document holds nothing of the request but its path and id,
-// and nothing of the record.
+// problem makes the answer to an error of this package. The document holds nothing of the request
+// but its path and id, and nothing of the record.
 func (h HTTP) problem(r *gateway.Request, err *Error) (problem, error) {
 	k := problemKinds[err.Kind]
 	if errors.Is(err.Kind, ErrMismatch) {
@@ -112,8 +118,8 @@ func (h HTTP) problem(r *gateway.Request, err *Error) (problem, error) {
 	return problem{status: k.status, headers: problemHeaders(err), body: string(body)}, encodeErr
 }
 
-// detail tells a client that its header is missing, or what is wrong with it. It never quotes the error of a user's
-// function or of an expression, which may tell something about the request.
+// detail tells a client that its header is missing, or what is wrong with it. It never quotes the
+// error of a user's function or of an expression, which may tell something about the request.
 func detail(k problemKind, err *Error) string {
 	switch err.Kind {
 	case ErrInvalidKey: //nolint:errorlint // the sentinel itself
@@ -130,8 +136,8 @@ func detail(k problemKind, err *Error) string {
 	return k.detail
 }
 
-// instance returns a relative reference that names this one request: its path, and the id that the gateway gave it. A
-// path that is already percent-encoded stays as it is.
+// instance returns a relative reference that names this one request: its path, and the id that the
+// gateway gave it. A path that is already percent-encoded stays as it is.
 func instance(r *gateway.Request) string {
 	u := url.URL{Path: r.Path, Fragment: r.RequestID}
 	if path, err := url.PathUnescape(r.Path); err == nil {

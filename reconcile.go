@@ -13,24 +13,28 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Reconciling says how [Handler.Reconcile] asks about a record, and how it goes on if nobody can tell. A zero field means its default.
+// Reconciling says how [Handler.Reconcile] asks about a record, and how it goes on if nobody can
+// tell. A zero field means its default.
 type Reconciling struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Timeout is how much time the resolver gets, from a second to 14 minutes. Default 10 seconds, or what is left of the context if that
-	// is less. For so long, and a margin, a client that retries is told to wait.
+	// Timeout is how much time the resolver gets, from a second to 14 minutes. Default 10 seconds,
+	// or what is left of the context if that is less. For so long, and a margin, a client that
+	// retries is told to wait.
 	Timeout time.Duration
-	// OnlyDue leaves alone a record whose next question is not due yet, or that is given up. Default is to ask whatever it says.
+	// OnlyDue leaves alone a record whose next question is not due yet, or that is given up.
+	// Default is to ask whatever it says.
 	OnlyDue bool
-	// FirstPause is the time from the first question in vain to the next one. Each further pause is twice as long, up to LongestPause.
-	// Defaults one minute and one hour.
+	// FirstPause is the time from the first question in vain to the next one. Each further pause is
+	// twice as long, up to LongestPause. Defaults one minute and one hour.
 	FirstPause, LongestPause time.Duration
-	// MaxTries is how often is asked before the record is given up: a person has to settle it then. Default 30, which takes about a day
-	// with the default pauses.
+	// MaxTries is how often is asked before the record is given up: a person has to settle it then.
+	// Default 30, which takes about a day with the default pauses.
 	MaxTries int
-	// GiveUp, unless nil, gets a record that is to be given up, for example to open a ticket. It runs under a claim of the record, with the
-	// time and the context that the resolver would have, and how often was asked in vain. If it fails, it is called again after a pause, and the record is not given up until
-	// it has succeeded. It may be called more than once for a record.
+	// GiveUp, unless nil, gets a record that is to be given up, for example to open a ticket. It
+	// runs under a claim of the record, with the time and the context that the resolver would have,
+	// and how often was asked in vain. If it fails, it is called again after a pause, and the
+	// record is not given up until it has succeeded. It may be called more than once for a record.
 	GiveUp func(ctx context.Context, x Execution, tries int) error
 }
 
@@ -50,41 +54,48 @@ type Reconciled struct {
 	Outcome report.ReconcileOutcome
 	// Attempt is the number of the claim under its record, 0 if none was taken.
 	Attempt int
-	// Tries is how often was asked in vain, this time included. Next is when the record is due for the next question; the zero time if it
-	// is not asked about again.
+	// Tries is how often was asked in vain, this time included. Next is when the record is due for
+	// the next question; the zero time if it is not asked about again.
 	Tries int
 	Next  time.Time
 	// Reason is why the record is UNKNOWN, where it still is.
 	Reason string
-	// Until is the end of the lease of the execution that holds the record, of [report.ReconcileBusy].
+	// Until is the end of the lease of the execution that holds the record, of
+	// [report.ReconcileBusy].
 	Until time.Time
 	// DerivedKeys are those that the execution before got, and that the resolver asked with.
 	DerivedKeys []report.NamedKey
-	// Err is why nobody could tell, or why the record could not be handed over: the error of the resolver, which is also that of a panic, or
-	// of Reconciling.GiveUp.
+	// Err is why nobody could tell, or why the record could not be handed over: the error of the
+	// resolver, which is also that of a panic, or of Reconciling.GiveUp.
 	Err error
 	// StoreErr is the last failure of the store that did not decide the outcome.
 	StoreErr error
 }
 
-// Reconcile asks a resolver about the record with this key, and settles it by what that says: as [WithResolver] does when a client
-// retries, but without a client, and so without the event. It asks about a record that is UNKNOWN, that was released with steps, or whose
-// execution crashed and is not to be repeated. It is what operate.Reconcile does with each record that is due, and what the handler of
-// a webhook calls when the other service has news of one.
+// Reconcile asks a resolver about the record with this key, and settles it by what that says: as
+// [WithResolver] does when a client retries, but without a client, and so without the event. It
+// asks about a record that is UNKNOWN, that was released with steps, or whose execution crashed and
+// is not to be repeated. It is what operate.Reconcile does with each record that is due, and what
+// the handler of a webhook calls when the other service has news of one.
 //
-// The resolver runs under a claim like any other: a client that retries meanwhile is told that the request is in progress, and never
-// asks or executes beside it. If the process dies, the record is due again once the lease of the claim has ended. An error and a panic
-// count as [StillUnknown]. After Timeout, so does [Untouched]: somebody else may own the record by then. A result that comes so late is stored
-// if nobody else has taken the record; else the outcome is [report.ReconcileElsewhere].
+// The resolver runs under a claim like any other: a client that retries meanwhile is told that the
+// request is in progress, and never asks or executes beside it. If the process dies, the record is
+// due again once the lease of the claim has ended. An error and a panic count as [StillUnknown].
+// After Timeout, so does [Untouched]: somebody else may own the record by then. A result that comes
+// so late is stored if nobody else has taken the record; else the outcome is
+// [report.ReconcileElsewhere].
 //
-// A result that is not stored when the handler returns it, by its status or by [WithStoreIf], counts as StillUnknown, too.
+// A result that is not stored when the handler returns it, by its status or by [WithStoreIf],
+// counts as StillUnknown, too.
 //
-// The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns the keys of that. Steps and commits are
-// refused in it.
+// The context of the resolver belongs to the execution that is asked about: [DerivedKey] returns
+// the keys of that. Steps and commits are refused in it.
 //
-// The errors: [ErrUnreadable] or [ErrStoreUnavailable], with which the outcome is empty; if the verdict of the resolver could
-// not be stored, too. A key of another operation, and a bad Reconciling, are a [*ConfigError]. No observer is called.
-func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, resolver func(context.Context, Execution) (Resolution[Out], error), how Reconciling) (Reconciled, error) {
+// The errors: [ErrUnreadable] or [ErrStoreUnavailable], with which the outcome is empty; if the
+// verdict of the resolver could not be stored, too. A key of another operation, and a bad
+// Reconciling, are a [*ConfigError]. No observer is called.
+func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string,
+	resolver func(context.Context, Execution) (Resolution[Out], error), how Reconciling) (Reconciled, error) {
 	if resolver == nil {
 		return h.wrapped.reconcile(ctx, recordKey, nil, how)
 	}
@@ -94,7 +105,8 @@ func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string, reso
 	}, how)
 }
 
-func (w *wrapped) reconcile(ctx context.Context, recordKey string, resolver func(context.Context, Execution) (found, error), how Reconciling) (Reconciled, error) {
+func (w *wrapped) reconcile(ctx context.Context, recordKey string,
+	resolver func(context.Context, Execution) (found, error), how Reconciling) (Reconciled, error) {
 	if err := w.checkReconciling(recordKey, resolver == nil, how); err != nil {
 		return Reconciled{}, err
 	}
@@ -113,7 +125,8 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string, resolver func
 	}
 	i := q.Run(ctx)
 	r := Reconciled{
-		Attempt: i.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err, StoreErr: i.StoreErr,
+		Attempt: i.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err,
+		StoreErr: i.StoreErr,
 	}
 	for name, key := range q.Handed() {
 		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
@@ -132,9 +145,10 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string, resolver func
 	}
 }
 
-// inquire asks a resolver that gets no event, in a goroutine of its own: neither a panic nor runtime.Goexit of it keeps the record from
-// being settled.
-func (w *wrapped) inquire(ctx context.Context, c execution.Claim, resolver func(context.Context, Execution) (found, error)) (protocol.Resolution, error) {
+// inquire asks a resolver that gets no event, in a goroutine of its own: neither a panic nor
+// runtime.Goexit of it keeps the record from being settled.
+func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
+	resolver func(context.Context, Execution) (found, error)) (protocol.Resolution, error) {
 	r, err := guarded(func() (found, error) { return resolver(ctx, executionOf(c)) })
 	if err != nil {
 		err = fmt.Errorf("resolver: %w", err)
@@ -222,7 +236,8 @@ func (w *wrapped) checkReconciling(recordKey string, noResolver bool, how Reconc
 		p.addf("Reconcile: the record is one of operation %q, and those of the handler are of %q", of, w.recordsOf())
 	}
 	if w.disabled {
-		p.addf("WithDisabled: the protection is turned off: requests execute whatever a record says, so there is nothing to settle")
+		p.addf("WithDisabled: the protection is turned off: requests execute whatever a record says, so there is " +
+			"nothing to settle")
 	}
 	if noResolver {
 		p.addf("Reconcile: the resolver is nil")

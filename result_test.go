@@ -91,7 +91,8 @@ func (*ownPointer) MarshalJSON() ([]byte, error) { return []byte(`"x"`), nil }
 // wrapsResult wraps a handler with this result.
 func wrapsResult[Out any]() (t reflect.Type, wrap func()) {
 	return reflect.TypeFor[Out](), func() {
-		idempotent.Wrap(func(context.Context, order) (out Out, _ error) { return out, nil }, memory.New(), keyed[order]("k")...)
+		idempotent.Wrap(func(context.Context, order) (out Out, _ error) { return out, nil }, memory.New(),
+			keyed[order]("k")...)
 	}
 }
 
@@ -182,25 +183,29 @@ func TestResultThatJSONCarriesIsTaken(t *testing.T) {
 	takes(wrapsResult[events.CognitoEventUserPoolsPreTokenGenV2_0]())
 }
 
-// TestWhatIsRefusedOfResultsIsWhatTheEncoderRefuses holds the rule against encoding/json itself, of whatever release.
+// TestWhatIsRefusedOfResultsIsWhatTheEncoderRefuses holds the rule against encoding/json itself, of
+// whatever release.
 func TestWhatIsRefusedOfResultsIsWhatTheEncoderRefuses(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]any{
-		"hidden": hidden{"a", "b"}, "inside": hiddenInside{hidden{"a", "b"}}, "ignored": ignored{"a"}, "embedded": embedsHidden{hidden{"a", "b"}},
-		"scalar": embedsScalar{5}, "by value": ownPointer{"a"}, "in a field": hasPointer{ownPointer{"a"}},
+		"hidden": hidden{"a", "b"}, "inside": hiddenInside{hidden{"a", "b"}}, "ignored": ignored{"a"},
+		"embedded": embedsHidden{hidden{"a", "b"}},
+		"scalar":   embedsScalar{5}, "by value": ownPointer{"a"}, "in a field": hasPointer{ownPointer{"a"}},
 	} {
 		text, err := json.Marshal(v)
 		require.NoError(t, err, name)
 		assert.Empty(t, strings.Trim(string(text), `{}"Iner:Ow`), "%s: %s says nothing of it", name, text)
 	}
 	for name, v := range map[string]any{
-		"channel": hasChannel{}, "func": hasFunc{}, "complex": hasComplex{}, "deep": hasDeepFunc{}, "pairs": byPair{{}: ""}, "flags": byFlag{true: ""},
+		"channel": hasChannel{}, "func": hasFunc{}, "complex": hasComplex{}, "deep": hasDeepFunc{},
+		"pairs": byPair{{}: ""}, "flags": byFlag{true: ""},
 	} {
 		_, err := json.Marshal(v)
 		require.Error(t, err, name)
 	}
 	for name, v := range map[string]any{
-		"funcs": hasFuncs{}, "if any": hasFuncIfAny{}, "aside": hasFuncAside{}, "pointers": ownPointers{{"a"}}, "pointer": &hasPointer{},
+		"funcs": hasFuncs{}, "if any": hasFuncIfAny{}, "aside": hasFuncAside{}, "pointers": ownPointers{{"a"}},
+		"pointer":   &hasPointer{},
 		"addresses": byAddress{netip.IPv6Loopback(): "x"}, "scalars": byScalar{1: "x"},
 	} {
 		_, err := json.Marshal(v)
@@ -230,7 +235,8 @@ func TestResultThatOnlyARunCanShow(t *testing.T) {
 // failsWith invokes a handler with this result.
 func failsWith[Out any](t *testing.T, out Out) error {
 	t.Helper()
-	h := idempotent.Wrap(func(context.Context, order) (Out, error) { return out, nil }, memory.New(), keyed[order]("k")...)
+	h := idempotent.Wrap(func(context.Context, order) (Out, error) { return out, nil }, memory.New(),
+		keyed[order]("k")...)
 	_, err := h.Invoke(t.Context(), []byte(`{"id":"o"}`))
 	return err
 }

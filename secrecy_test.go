@@ -25,14 +25,16 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// secret stands for everything that a payload may hold. It is a number, too, and may be part of any text. told are the forms
-// in which it must not come back: its digits, also with a point behind the first of them, and its base64.
+// secret stands for everything that a payload may hold. It is a number, too, and may be part of any
+// text. told are the forms in which it must not come back: its digits, also with a point behind the
+// first of them, and its base64.
 const secret = "4111222233334444"
 
 var told = []string{"111222233334", base64.StdEncoding.EncodeToString([]byte(secret))[:12]}
 
-// TestNoErrorProblemOrLogRepeatsThePayload puts the secret into every place of events of every kind: as a text, a number, a
-// member, an element and a name, into bodies, and at the end of a payload that is cut off.
+// TestNoErrorProblemOrLogRepeatsThePayload puts the secret into every place of events of every
+// kind: as a text, a number, a member, an element and a name, into bodies, and at the end of a
+// payload that is cut off.
 func TestNoErrorProblemOrLogRepeatsThePayload(t *testing.T) {
 	t.Parallel()
 	for name, h := range listeners() {
@@ -69,7 +71,8 @@ func FuzzNoErrorProblemOrLogRepeatsThePayload(f *testing.F) {
 	})
 }
 
-// overhear delivers a payload, and fails if anything that the library says has the secret. It returns 1 if something failed.
+// overhear delivers a payload, and fails if anything that the library says has the secret. It
+// returns 1 if something failed.
 func overhear(t *testing.T, h listener, place string, payload []byte) (failed int) {
 	t.Helper()
 	var log, metrics bytes.Buffer
@@ -102,8 +105,10 @@ func overhear(t *testing.T, h listener, place string, payload []byte) (failed in
 	return failed
 }
 
-// withoutTemplate leaves the template of the gateway out of what an observer hears: nobody who sends a request chooses it.
-func withoutTemplate(payload []byte, observe func(context.Context, report.Delivery)) func(context.Context, report.Delivery) {
+// withoutTemplate leaves the template of the gateway out of what an observer hears: nobody who
+// sends a request chooses it.
+func withoutTemplate(payload []byte, observe func(context.Context, report.Delivery)) func(context.Context,
+	report.Delivery) {
 	return func(ctx context.Context, e report.Delivery) {
 		var of struct{ RouteKey, Resource string }
 		_ = json.NewDecoder(bytes.NewReader(payload)).Decode(&of) // what is no event has no route
@@ -115,7 +120,8 @@ func withoutTemplate(payload []byte, observe func(context.Context, report.Delive
 	}
 }
 
-// problemIn returns the problem document of an answer without its instance, which is the path of the request and its id.
+// problemIn returns the problem document of an answer without its instance, which is the path of
+// the request and its id.
 func problemIn(answer []byte) (document string, is bool) {
 	var response struct {
 		Headers           map[string]string
@@ -152,16 +158,20 @@ func listeners() map[string]listener {
 	alb := requests(`{"httpMethod":"POST","path":"/charges","queryStringParameters":{"a":"1"},%s,
 		"requestContext":{"elb":{"targetGroupArn":"target-group"}}}`)
 	all := map[string]listener{
-		"HTTP API":      {listening[requestV2](events.APIGatewayV2HTTPResponse{StatusCode: 201}), v2},
-		"REST API":      {listening[events.APIGatewayProxyRequest](events.APIGatewayProxyResponse{StatusCode: 201}), v1},
-		"function URL":  {listening[events.LambdaFunctionURLRequest](events.LambdaFunctionURLResponse{StatusCode: 201}), url},
+		"HTTP API": {listening[requestV2](events.APIGatewayV2HTTPResponse{StatusCode: 201}), v2},
+		"REST API": {listening[events.APIGatewayProxyRequest](events.APIGatewayProxyResponse{StatusCode: 201}),
+			v1},
+		"function URL": {listening[events.LambdaFunctionURLRequest](events.LambdaFunctionURLResponse{StatusCode: 201}),
+			url},
 		"load balancer": {listening[events.ALBTargetGroupRequest](events.ALBTargetGroupResponse{StatusCode: 201}), alb},
 	}
 	for name, opts := range map[string][]idempotent.Option{
 		"strict header": {idempotent.WithHTTP(idempotent.HTTP{
-			CheckKey: func(key string) error { return fmt.Errorf("%q will not do", key) }, RequireTenant: true, FingerprintHeaders: []string{"sent-at"},
+			CheckKey: func(key string) error { return fmt.Errorf("%q will not do", key) }, RequireTenant: true,
+			FingerprintHeaders: []string{"sent-at"},
 		})},
-		"timestamp":        {idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "Sent-At", MaxRequestAge: time.Hour})},
+		"timestamp": {idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "Sent-At",
+			MaxRequestAge: time.Hour})},
 		"key path":         {idempotent.WithKeyPath("powertools_json(body).[order, to_number(amount), items[].card]")},
 		"base64 path":      {idempotent.WithKeyPath("powertools_json(powertools_base64(body)).order")},
 		"fingerprint path": {idempotent.WithFingerprintPath("powertools_json(body).abs(amount)")},
@@ -170,23 +180,26 @@ func listeners() map[string]listener {
 			return quoting(r.Body)
 		})},
 		"fingerprint function": {idempotent.WithFingerprint(func(r requestV2) (any, error) { return quoting(r.Body) })},
-		"fingerprint value":    {idempotent.WithFingerprint(func(r requestV2) (any, error) { return json.Number(r.Body), nil })},
+		"fingerprint value": {
+			idempotent.WithFingerprint(func(r requestV2) (any, error) { return json.Number(r.Body), nil })},
 	} {
 		given := v2[:1]
 		if name == "base64 path" {
 			given = v2[1:]
 		}
-		all["HTTP API, "+name] = listener{listening[requestV2](events.APIGatewayV2HTTPResponse{StatusCode: 201}, opts...), given}
+		all["HTTP API, "+name] = listener{listening[requestV2](events.APIGatewayV2HTTPResponse{StatusCode: 201},
+			opts...), given}
 	}
 
 	operation := idempotent.WithOperation("ledger")
 	for name, opts := range map[string][]idempotent.Option{
 		"key function": {idempotent.WithKey(func(l ledger) (string, error) { return l.ID, nil })},
 		"key path":     {idempotent.WithKeyPath("[id, amount]"), idempotent.WithFingerprintPath("[when, nested]")},
-		"tenant": {idempotent.WithKeyPath("id"), idempotent.WithTenant(func(_ context.Context, l ledger) (string, error) {
-			_, err := strconv.ParseInt(l.ID, 10, 8)
-			return "someone", err
-		})},
+		"tenant": {idempotent.WithKeyPath("id"),
+			idempotent.WithTenant(func(_ context.Context, l ledger) (string, error) {
+				_, err := strconv.ParseInt(l.ID, 10, 8)
+				return "someone", err
+			})},
 	} {
 		all["event, "+name] = listener{listening[ledger](receipt{}, append(opts, operation)...), []string{ledgerEvent}}
 	}
@@ -195,13 +208,18 @@ func listeners() map[string]listener {
 	} {
 		shared := idempotent.WithPowertools(idempotent.Powertools{Language: language, Prefix: "p"})
 		all["event of "+string(language)] = listener{
-			listening[ledger](receipt{}, shared, idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("nested")), []string{ledgerEvent},
+			listening[ledger](receipt{}, shared, idempotent.WithKeyPath("id"),
+				idempotent.WithFingerprintPath("nested")), []string{ledgerEvent},
 		}
-		all["whole event of "+string(language)] = listener{listening[map[string]any](receipt{}, shared), []string{ledgerEvent}}
+		all["whole event of "+string(language)] = listener{listening[map[string]any](receipt{}, shared),
+			[]string{ledgerEvent}}
 	}
 	all["result"] = listener{
 		func(opts ...idempotent.Option) invoker {
-			return idempotent.Wrap(func(_ context.Context, l ledger) (json.Number, error) { return json.Number("x" + l.ID), nil },
+			return idempotent.Wrap(func(_ context.Context, l ledger) (json.Number,
+				error) {
+				return json.Number("x" + l.ID), nil
+			},
 				memory.New(), append(opts, operation, idempotent.WithKeyPath("id"))...)
 		},
 		[]string{ledgerEvent},
@@ -219,7 +237,8 @@ func textOf(v any) string {
 
 type requestV2 = events.APIGatewayV2HTTPRequest
 
-// requests are the events of a gateway: one whose body is JSON, and one whose body is that in base64.
+// requests are the events of a gateway: one whose body is JSON, and one whose body is that in
+// base64.
 func requests(format string) []string {
 	const (
 		body    = `{"order":"o-1","amount":5,"when":"2026-01-01T00:00:00Z","items":[{"card":"x"}]}`
@@ -227,13 +246,15 @@ func requests(format string) []string {
 	)
 	return []string{
 		fmt.Sprintf(format, headers+`"body":`+textOf(body)),
-		fmt.Sprintf(format, headers+`"isBase64Encoded":true,"body":`+textOf(base64.StdEncoding.EncodeToString([]byte(body)))),
+		fmt.Sprintf(format, headers+`"isBase64Encoded":true,"body":`+
+			textOf(base64.StdEncoding.EncodeToString([]byte(body)))),
 	}
 }
 
 func listening[In, Out any](out Out, opts ...idempotent.Option) func(...idempotent.Option) invoker {
 	return func(more ...idempotent.Option) invoker {
-		return idempotent.Wrap(func(context.Context, In) (Out, error) { return out, nil }, memory.New(), slices.Concat(opts, more)...)
+		return idempotent.Wrap(func(context.Context, In) (Out, error) { return out, nil }, memory.New(),
+			slices.Concat(opts, more)...)
 	}
 }
 
@@ -352,7 +373,8 @@ func (h listener) spoiled() iter.Seq2[string, []byte] {
 					return yield(place, text)
 				}
 				if at := bytes.Index(text, []byte(secret)); at >= 0 &&
-					(!yield(place+", cut off", text[:at+len(secret)]) || !yield(place+", cut in", text[:at+len(secret)/2])) {
+					(!yield(place+", cut off", text[:at+len(secret)]) ||
+						!yield(place+", cut in", text[:at+len(secret)/2])) {
 					return false
 				}
 				return yield(place, text) && yield(place+", and more", append(text, secret...)) &&
@@ -365,8 +387,9 @@ func (h listener) spoiled() iter.Seq2[string, []byte] {
 	}
 }
 
-// everyPlace replaces a value, and everything in it, by something that has the secret, each time calls write, and puts it
-// back. Of a text that is JSON, or the base64 of JSON, it does the same inside.
+// everyPlace replaces a value, and everything in it, by something that has the secret, each time
+// calls write, and puts it back. Of a text that is JSON, or the base64 of JSON, it does the same
+// inside.
 func everyPlace(place string, v any, set func(any), write func(place string) bool) bool {
 	defer set(v)
 	for _, other := range []any{

@@ -13,34 +13,39 @@ import (
 
 // shape is what httpShape, for HTTP handlers, and plainShape, for all others, do differently.
 type shape interface {
-	// identify computes what a delivery stands for, before any I/O. The zero request means: no protection is needed.
+	// identify computes what a delivery stands for, before any I/O. The zero request means: no
+	// protection is needed.
 	identify(ctx context.Context, src *source) (request, error)
-	// scope lists what the key of an event that was identified counts for. unprotected says why it runs without protection.
+	// scope lists what the key of an event that was identified counts for. unprotected says why it
+	// runs without protection.
 	scope(ctx context.Context, src *source) ([]gateway.ScopePart, error)
 	unprotected(src *source) string
-	// answers reports whether out is the answer, if the handler returned it with err, or noted that.
+	// answers reports whether out is the answer, if the handler returned it with err, or noted
+	// that.
 	answers(out any, err error) bool
-	// untouched reports whether a result that is not to be stored says by itself that nothing has happened.
+	// untouched reports whether a result that is not to be stored says by itself that nothing has
+	// happened.
 	untouched(out any) bool
 	// stored returns the text that a completed record keeps of the handler's answer.
 	stored(a *answer) ([]byte, error)
-	// present turns a into the answer that the caller gets. If the stored text cannot be decoded, it returns an error
-	// and does not change a.
+	// present turns a into the answer that the caller gets. If the stored text cannot be decoded,
+	// it returns an error and does not change a.
 	present(src *source, a *answer, p presentation) error
-	// refuse returns the answer to a delivery that gets an error of this package, and not what the handler returned.
+	// refuse returns the answer to a delivery that gets an error of this package, and not what the
+	// handler returned.
 	refuse(src *source, err error) (out any, _ error)
 }
 
-// request is what a delivery stands for. The record key covers key and scope. The fingerprint is empty if the handler
-// has none.
+// request is what a delivery stands for. The record key covers key and scope. The fingerprint is
+// empty if the handler has none.
 type request struct{ recordKey, fingerprint string }
 
 // answer is what the caller of a delivery gets.
 type answer struct {
 	// wire is true if the caller wants the JSON text, and not the value.
 	wire bool
-	// out and err are what the handler returned, or what was stored of it. given is true if out is the answer, also if
-	// there is an error beside it.
+	// out and err are what the handler returned, or what was stored of it. given is true if out is
+	// the answer, also if there is an error beside it.
 	out   any
 	err   error
 	given bool
@@ -71,7 +76,8 @@ type presentation struct {
 	replayed bool
 	// sealed is true if the seal of the record vouches that a handler of this module encoded text.
 	sealed bool
-	// expires is the instant until which the answer is replayed. It is zero if the answer is not stored.
+	// expires is the instant until which the answer is replayed. It is zero if the answer is not
+	// stored.
 	expires time.Time
 }
 
@@ -81,24 +87,27 @@ type source struct {
 	// in points to the event, or to the variable that it is decoded into.
 	in      any
 	decoded bool
-	// http is what identify read of an HTTP request. Answers are made from it and not from the event, which the handler
-	// may have changed meanwhile.
+	// http is what identify read of an HTTP request. Answers are made from it and not from the
+	// event, which the handler may have changed meanwhile.
 	http gateway.Request
-	// observed is true if an observer wants to know the route. route is its name, empty if there is none.
+	// observed is true if an observer wants to know the route. route is its name, empty if there is
+	// none.
 	observed bool
 	route    string
-	// exempt is true of an HTTP request that the function of [HTTP.Protect] does not want protected.
+	// exempt is true of an HTTP request that the function of [HTTP.Protect] does not want
+	// protected.
 	exempt bool
 }
 
-// event returns the pointer to the event. It decodes the payload, once. Like lambda.NewHandler it ignores what follows the first JSON value.
+// event returns the pointer to the event. It decodes the payload, once. Like lambda.NewHandler it
+// ignores what follows the first JSON value.
 func (s *source) event() (in any, _ error) {
 	if s.decoded {
 		return s.in, nil
 	}
 	if err := json.Unmarshal(s.payload, s.in); err != nil {
-		// Unmarshal comes first because it does not copy the payload. But it refuses text behind the first value, which
-		// the Decoder of lambda.NewHandler ignores.
+		// Unmarshal comes first because it does not copy the payload. But it refuses text behind
+		// the first value, which the Decoder of lambda.NewHandler ignores.
 		if err := json.NewDecoder(bytes.NewReader(s.payload)).Decode(s.in); err != nil {
 			return s.in, decodeErrorOf(reflect.TypeOf(s.in).Elem(), s.payload, err)
 		}
@@ -110,7 +119,8 @@ func (s *source) event() (in any, _ error) {
 // value returns the event itself.
 func (s *source) value() any { return reflect.ValueOf(s.in).Elem().Interface() }
 
-// json returns the event as the caller sent it. For an event by value it returns the JSON that encodes it.
+// json returns the event as the caller sent it. For an event by value it returns the JSON that
+// encodes it.
 func (s *source) json() ([]byte, error) {
 	if s.payload == nil && s.decoded {
 		return s.encoded()

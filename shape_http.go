@@ -16,8 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// httpShape is the shape of HTTP handlers. Their key is in a header and counts for one caller and route, and they
-// answer errors with problem documents.
+// httpShape is the shape of HTTP handlers. Their key is in a header and counts for one caller and
+// route, and they answer errors with problem documents.
 type httpShape struct {
 	keys    *keys
 	http    HTTP
@@ -53,7 +53,8 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	if key == "" && keyErr == nil {
 		return request{}, nil
 	}
-	// The caller comes before the key: a caller who is not identified is not told what is wrong with the key.
+	// The caller comes before the key: a caller who is not identified is not told what is wrong
+	// with the key.
 	if err := s.requireTenant(ctx, r); err != nil {
 		return request{}, err
 	}
@@ -84,8 +85,8 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	return req, err
 }
 
-// fingerprint returns the fingerprint of a request. What an option selects replaces query and body, but never the endpoint:
-// /accounts/1 and /accounts/2 behind one route are two requests.
+// fingerprint returns the fingerprint of a request. What an option selects replaces query and body,
+// but never the endpoint: /accounts/1 and /accounts/2 behind one route are two requests.
 func (s *httpShape) fingerprint(h *fingerprint.Hash, src *source) (string, error) {
 	r := &src.http
 	if !s.keys.selectsFingerprint {
@@ -98,7 +99,8 @@ func (s *httpShape) fingerprint(h *fingerprint.Hash, src *source) (string, error
 	return h.Text(), nil
 }
 
-// key returns the key of a request. It is empty, without an error, if the request carries none and needs none.
+// key returns the key of a request. It is empty, without an error, if the request carries none and
+// needs none.
 func (s *httpShape) key(src *source) (string, error) {
 	r := &src.http
 	needed := !s.keys.optional && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
@@ -120,9 +122,10 @@ func (s *httpShape) key(src *source) (string, error) {
 	return key, nil
 }
 
-// lacksKey reports whether a request has no key because it has no body: a function of the expression then had nothing to work
-// on. Whatever else is wrong with a selection is refused, or a client could choose to be unprotected. Another program that shares
-// the records needs its key whatever the method.
+// lacksKey reports whether a request has no key because it has no body: a function of the
+// expression then had nothing to work on. Whatever else is wrong with a selection is refused, or a
+// client could choose to be unprotected. Another program that shares the records needs its key
+// whatever the method.
 func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
 	if s.keys.records != nil || !neverProtected(r.Method) || r.HasBody() {
 		return false
@@ -131,7 +134,8 @@ func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
 	return ok && failed.Nothing
 }
 
-// caller returns the tenant that the user's function finds, or else the caller that the gateway has established.
+// caller returns the tenant that the user's function finds, or else the caller that the gateway has
+// established.
 func (s *httpShape) caller(ctx context.Context, src *source) (gateway.Caller, error) {
 	if s.keys.tenant == nil {
 		return src.http.Caller, nil
@@ -140,9 +144,10 @@ func (s *httpShape) caller(ctx context.Context, src *source) (gateway.Caller, er
 	return gateway.CallerOf("tenant", tenant), err
 }
 
-// requireTenant refuses a caller whom an authorizer let in without a usable name: those must not share a scope. If the
-// configuration asks for it, it also refuses a caller whom nothing identifies; then a tenant of the invocation is enough,
-// because it has records of its own. A function of [WithTenant] is always enough, because it refuses by itself. Keys that another
+// requireTenant refuses a caller whom an authorizer let in without a usable name: those must not
+// share a scope. If the configuration asks for it, it also refuses a caller whom nothing
+// identifies; then a tenant of the invocation is enough, because it has records of its own. A
+// function of [WithTenant] is always enough, because it refuses by itself. Keys that another
 // program shares have no callers.
 func (s *httpShape) requireTenant(ctx context.Context, r *gateway.Request) error {
 	switch {
@@ -161,8 +166,8 @@ func (s *httpShape) noTenant(reason string) error {
 	return &Error{Kind: ErrMissingTenant, Operation: s.keys.operation, Reason: reason}
 }
 
-// requestAge refuses a request whose timestamp is too old, or missing. The record of such a request may have expired,
-// and then it would be executed again.
+// requestAge refuses a request whose timestamp is too old, or missing. The record of such a request
+// may have expired, and then it would be executed again.
 func (s *httpShape) requestAge(r *gateway.Request) error {
 	name := s.http.TimestampHeader
 	reason := s.http.staleness(r.Header(name), s.now())
@@ -172,8 +177,8 @@ func (s *httpShape) requestAge(r *gateway.Request) error {
 	return &Error{Kind: ErrStaleRequest, Operation: s.keys.operation, Field: sourceHeader + name, Reason: reason}
 }
 
-// staleness says what is wrong with a timestamp. The text continues a sentence that begins with "the timestamp", and
-// does not quote it. It is empty if nothing is wrong.
+// staleness says what is wrong with a timestamp. The text continues a sentence that begins with
+// "the timestamp", and does not quote it. It is empty if nothing is wrong.
 func (h HTTP) staleness(values []string, now time.Time) string {
 	switch len(values) {
 	case 0:
@@ -195,20 +200,21 @@ func (h HTTP) staleness(values []string, now time.Time) string {
 	}
 }
 
-// answers accepts a response also if a marked error stands beside it, or one that the handler noted because it returns none. An empty
-// response is no response.
+// answers accepts a response also if a marked error stands beside it, or one that the handler noted
+// because it returns none. An empty response is no response.
 func (s *httpShape) answers(out any, err error) bool {
 	beside := execution.MarkOf(err) != execution.Unmarked || execution.StandsBeside(err)
 	return err == nil || beside && s.gateway.Status(out) != 0
 }
 
-// keeps decides by the status. A response without a valid status is never stored, because the gateway answers with a
-// server error instead of it.
+// keeps decides by the status. A response without a valid status is never stored, because the
+// gateway answers with a server error instead of it.
 func (s *httpShape) keeps(out any) bool {
 	return stores(s.gateway.Status(out))
 }
 
-// untouched is true for a caller who may not have what it asks for, or not now: nothing has happened yet.
+// untouched is true for a caller who may not have what it asks for, or not now: nothing has
+// happened yet.
 func (s *httpShape) untouched(out any) bool {
 	switch s.gateway.Status(out) {
 	case 401, 403, 429:
@@ -227,8 +233,8 @@ func (s *httpShape) stored(a *answer) ([]byte, error) {
 	return encodeJSON(out)
 }
 
-// present adds the header that says until when the answer is replayed, and marks a replay. If it can, it adds them to
-// the text, without decoding it.
+// present adds the header that says until when the answer is replayed, and marks a replay. If it
+// can, it adds them to the text, without decoding it.
 func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	added := gateway.Announcement{Replayed: p.replayed, Expires: p.expires}
 	text := a.text
@@ -255,7 +261,8 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	return nil
 }
 
-// refuse answers an error of this package with a problem document, if there is one, and returns any other error as it is.
+// refuse answers an error of this package with a problem document, if there is one, and returns any
+// other error as it is.
 func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 	refused, ok := err.(*Error) //nolint:errorlint // an error that wraps one of this package is somebody else's
 	if !ok || problemKinds[refused.Kind].status == 0 {
@@ -268,8 +275,9 @@ func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 	return s.gateway.Make(&src.http, p.status, p.headers, p.body), nil
 }
 
-// protects reports whether the user's function wants a request protected: one of the paths that a router may take for its path is
-// enough, so that nobody gets around the protection by spelling a path in another way.
+// protects reports whether the user's function wants a request protected: one of the paths that a
+// router may take for its path is enough, so that nobody gets around the protection by spelling a
+// path in another way.
 func (h HTTP) protects(r *gateway.Request) bool {
 	return slices.ContainsFunc(r.Paths(), func(path string) bool { return h.Protect(r.Method, path) })
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/go-idempotent/idempotent/internal/queue"
 )
 
-// plainShape is the shape of handlers whose events are not HTTP. An option says where their key is, and they return
-// errors as errors.
+// plainShape is the shape of handlers whose events are not HTTP. An option says where their key is,
+// and they return errors as errors.
 type plainShape struct {
 	keys *keys
 	out  reflect.Type
-	// payload adds what the fingerprint covers if no option selects it. It is nil for no fingerprint.
+	// payload adds what the fingerprint covers if no option selects it. It is nil for no
+	// fingerprint.
 	payload func(h *fingerprint.Hash, src *source) error
 }
 
@@ -96,13 +97,15 @@ func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePar
 		return parts, nil
 	}
 	tenant, err := s.keys.tenantOf(ctx, src)
-	parts = append(parts, gateway.ScopePart{Name: "caller", Value: "tenant"}, gateway.ScopePart{Name: "tenant", Value: tenant, Personal: true})
+	parts = append(parts, gateway.ScopePart{Name: "caller", Value: "tenant"},
+		gateway.ScopePart{Name: "tenant", Value: tenant, Personal: true})
 	return parts, err
 }
 
-// payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in common: the whole
-// event, if its type is the user's own; the payload, if it is a message of a queue or a stream. It returns nil, and adds
-// a problem, for any other type of package events: those carry request ids and times.
+// payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in
+// common: the whole event, if its type is the user's own; the payload, if it is a message of a
+// queue or a stream. It returns nil, and adds a problem, for any other type of package events:
+// those carry request ids and times.
 func payloadOf(in reflect.Type, exact bool, p *problems) func(h *fingerprint.Hash, src *source) error {
 	if add := queue.Payload(in, exact); add != nil {
 		return func(h *fingerprint.Hash, src *source) error {

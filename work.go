@@ -14,8 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// wrapped is what Wrap makes of a handler and its options. It is immutable. It knows the types of the handler only by
-// reflection: an event is a pointer to In, and a result is an Out.
+// wrapped is what Wrap makes of a handler and its options. It is immutable. It knows the types of
+// the handler only by reflection: an event is a pointer to In, and a result is an Out.
 type wrapped struct {
 	handler  func(ctx context.Context, in any) (out any, err error)
 	resolver func(ctx context.Context, x Execution, in any) (found, error)
@@ -25,7 +25,8 @@ type wrapped struct {
 	shape shape
 	// settings are what the protocol has to know of the handler.
 	settings *protocol.Settings
-	// records reads and writes records as another program does, which shares them. It is nil if no program does.
+	// records reads and writes records as another program does, which shares them. It is nil if no
+	// program does.
 	records sharedRecords
 	observe func(context.Context, report.Delivery)
 	trace   func(context.Context, report.Delivery) Trace
@@ -56,8 +57,9 @@ type work struct {
 	notEncoded error
 }
 
-// call decodes the event and runs the handler. It sets *returned as soon as the handler has returned. If the payload is
-// no event of the handler, call returns the error of the decoder, and the handler has not run.
+// call decodes the event and runs the handler. It sets *returned as soon as the handler has
+// returned. If the payload is no event of the handler, call returns the error of the decoder, and
+// the handler has not run.
 func (w *work) call(ctx context.Context, returned *bool) error {
 	in, err := w.source.event()
 	if err != nil {
@@ -112,7 +114,8 @@ func (w *work) storedAnswer() (result []byte, err error) {
 	return result, w.notEncoded
 }
 
-// kept returns a result in the form that the record keeps: as it is, or as the program writes it that shares the record.
+// kept returns a result in the form that the record keeps: as it is, or as the program writes it
+// that shares the record.
 func (w *work) kept(result []byte, failed bool) ([]byte, error) {
 	if w.records == nil {
 		return result, nil

@@ -30,7 +30,8 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	}
 	c.checkFunctions(t, &problems)
 	w := &wrapped{
-		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace, disabled: c.disabled,
+		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace,
+		disabled: c.disabled,
 	}
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
 	w.trigger = triggerOf(w.shape, t.in)
@@ -50,8 +51,8 @@ func triggerOf(s shape, in reflect.Type) report.Trigger {
 	}
 }
 
-// newConfig makes the configuration of a handler whose results have the type out. It applies the options to the
-// defaults, and adds every contradiction between options to p.
+// newConfig makes the configuration of a handler whose results have the type out. It applies the
+// options to the defaults, and adds every contradiction between options to p.
 func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems) *config {
 	c := &config{
 		store:     records,
@@ -163,8 +164,10 @@ func folding(path *jmespath.Expression) *jmespath.Expression {
 // settingsOf returns what the protocol has to know of a handler.
 func settingsOf(c *config) *protocol.Settings {
 	s := &protocol.Settings{
-		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait, Timing: protocol.Timing(c.timing),
-		Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil, Concurrent: lambdacontext.MaxConcurrency() > 1,
+		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait,
+		Timing:     protocol.Timing(c.timing),
+		Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil,
+		Concurrent:    lambdacontext.MaxConcurrency() > 1,
 		RefuseCrashed: c.effects == Unrepeatable || c.user.resolver != nil, RefuseFailed: c.effects == Unrepeatable,
 		Documented: func(f *execution.Fault) error { return (*Error)(f) },
 	}
@@ -174,8 +177,9 @@ func settingsOf(c *config) *protocol.Settings {
 	return s
 }
 
-// shapeOf returns the shape of a handler, which follows from its types, and keeps, which reports whether a result is to
-// be stored (nil means always). If no option names the operation, shapeOf sets the default, where there is one.
+// shapeOf returns the shape of a handler, which follows from its types, and keeps, which reports
+// whether a result is to be stored (nil means always). If no option names the operation, shapeOf
+// sets the default, where there is one.
 func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(out any) bool) {
 	reader := reflect.TypeFor[io.Reader]()
 	if out.Implements(reader) || reflect.PointerTo(out).Implements(reader) {
@@ -196,7 +200,8 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 	if isHTTP {
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now, routes: &gateway.Routes{Name: c.http.Route}}
+		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now,
+			routes: &gateway.Routes{Name: c.http.Route}}
 		if c.user.storeIf != nil {
 			return s, c.user.storeIf
 		}
@@ -217,14 +222,17 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 		if c.shared == nil {
 			c.user.key = own
 		} else {
-			p.addf("WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in each delivery", in)
+			p.addf("WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in "+
+				"each delivery", in)
 		}
 	}
 	if c.user.key == nil && !c.keyPathSet && c.shared == nil {
-		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
+		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out,
+			gateway.Supported)
 	}
 	if c.user.storeIf == nil && gateway.HasStatus(out) {
-		p.addf("WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which statuses are stored, "+
+		p.addf("WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which "+
+			"statuses are stored, "+
 			"or server errors are replayed", out, in)
 	}
 	if c.httpSet {
@@ -237,15 +245,16 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 	return s
 }
 
-// defaultOperation returns the name of the Lambda function. An HTTP handler needs no other name, because its scope
-// tells routes apart.
+// defaultOperation returns the name of the Lambda function. An HTTP handler needs no other name,
+// because its scope tells routes apart.
 func defaultOperation(p *problems) string {
 	name, ok := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
 	if !ok || name == "" {
 		return "local"
 	}
 	if !validOperation(name) {
-		p.addf("AWS_LAMBDA_FUNCTION_NAME: %q is not 1 to %d characters of [A-Za-z0-9._-]; name the operation with WithOperation",
+		p.addf("AWS_LAMBDA_FUNCTION_NAME: %q is not 1 to %d characters of [A-Za-z0-9._-]; name the operation with "+
+			"WithOperation",
 			name, maxOperation)
 	}
 	return name
@@ -272,9 +281,11 @@ func elemOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// marker is in every program into which [Wrap] is linked, and in no other: only Wrap's configuration refers to it, and the linker drops the text of
-// functions that nothing calls. Tools find out by it whether what was built wraps a handler, see "idempotent doctor --template".
+// marker is in every program into which [Wrap] is linked, and in no other: only Wrap's
+// configuration refers to it, and the linker drops the text of functions that nothing calls. Tools
+// find out by it whether what was built wraps a handler, see "idempotent doctor --template".
 //
-// It is text of the program and not a symbol, so stripping, trimmed paths and build tags do not remove it. It is too long for the compiler to take it
-// apart. It must stay what it is: tools of other versions look for it.
+// It is text of the program and not a symbol, so stripping, trimmed paths and build tags do not
+// remove it. It is too long for the compiler to take it apart. It must stay what it is: tools of
+// other versions look for it.
 const marker = "github.com/go-idempotent/idempotent: this program calls Wrap (7H2QXVT4KZ6M)"

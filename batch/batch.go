@@ -1,47 +1,55 @@
-// Package batch turns a wrapped handler of one record into the Lambda function of a queue or a stream.
+// Package batch turns a wrapped handler of one record into the Lambda function of a queue or a
+// stream.
 //
 //	handler := idempotent.Wrap(batch.JSON(ship), store, idempotent.WithOperation("ship"))
 //	lambda.Start(batch.SQS(handler))
 //
 //	func ship(ctx context.Context, order Order, message events.SQSMessage) (Shipment, error)
 //
-// SQS, Kinesis, DynamoDB Streams and Kafka deliver at least once, and many records at a time. The functions of this package
-// hand each record to the handler, which executes it once. They tell Lambda which records have failed, and only those come
-// again. The event source mapping needs the function response type ReportBatchItemFailures: without it Lambda takes each
-// answer for a success, and failures are lost.
+// SQS, Kinesis, DynamoDB Streams and Kafka deliver at least once, and many records at a time. The
+// functions of this package hand each record to the handler, which executes it once. They tell
+// Lambda which records have failed, and only those come again. The event source mapping needs the
+// function response type ReportBatchItemFailures: without it Lambda takes each answer for a
+// success, and failures are lost.
 //
 // # What becomes of a record
 //
-//   - A record whose handler returns, and one that is replayed, is acknowledged: it does not come again.
-//   - A final failure, see [idempotent.Terminal], is acknowledged, too: no repetition changes it. Config.Terminal gets it first.
-//   - Poison is a record that no repetition of the handler can help: its key is missing, or was used for another record, its
-//     body does not decode, its outcome is unknown until somebody settles it, or its stored record cannot be read. It fails,
-//     unless Config.Poison takes it.
-//   - A record that another invocation executes at the moment fails in a queue, and Config.Visibility lets it come again when
-//     the lease of that execution has ended. A stream cannot set a record aside: there the batch waits for the other
-//     execution, as far as its time allows.
+//   - A record whose handler returns, and one that is replayed, is acknowledged: it does not come
+//     again.
+//   - A final failure, see [idempotent.Terminal], is acknowledged, too: no repetition changes it.
+//     Config.Terminal gets it first.
+//   - Poison is a record that no repetition of the handler can help: its key is missing, or was
+//     used for another record, its body does not decode, its outcome is unknown until somebody
+//     settles it, or its stored record cannot be read. It fails, unless Config.Poison takes it.
+//   - A record that another invocation executes at the moment fails in a queue, and
+//     Config.Visibility lets it come again when the lease of that execution has ended. A stream
+//     cannot set a record aside: there the batch waits for the other execution, as far as its time
+//     allows.
 //   - Every other error fails. So does a panic, which is that of one record: the others go on.
 //
 // # Order
 //
-// A group is what has to stay in order: the messages of a FIFO queue with one group id, the records of a Kinesis stream with
-// one partition key, the changes of one DynamoDB item, a partition of Kafka. The records of a group run one after the other.
-// After the first failure the rest of its group is not begun, and fails with it. Each message of a standard queue is a group
-// of its own. Groups run at the same time, as many as Config.Concurrency says.
+// A group is what has to stay in order: the messages of a FIFO queue with one group id, the records
+// of a Kinesis stream with one partition key, the changes of one DynamoDB item, a partition of
+// Kafka. The records of a group run one after the other. After the first failure the rest of its
+// group is not begun, and fails with it. Each message of a standard queue is a group of its own.
+// Groups run at the same time, as many as Config.Concurrency says.
 //
 // Copies of a record in one batch run one after the other, too, so that the second one is replayed.
 //
 // # Answers
 //
-// The answer for a queue has the ids of all messages that failed, and that for Kafka the partitions and offsets of all
-// records. That for a stream has the lowest sequence number that failed, from which on Lambda repeats; what had succeeded
-// behind it is replayed then. An answer never has an empty identifier, which Lambda takes for the failure of the whole batch.
+// The answer for a queue has the ids of all messages that failed, and that for Kafka the partitions
+// and offsets of all records. That for a stream has the lowest sequence number that failed, from
+// which on Lambda repeats; what had succeeded behind it is replayed then. An answer never has an
+// empty identifier, which Lambda takes for the failure of the whole batch.
 //
-// The rules are those of https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html,
+// The rules are those of
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html,
 // https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html,
 // https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html and
-// https://docs.aws.amazon.com/lambda/latest/dg/kafka-retry-configurations.html. docs/batches.md explains the settings that
-// belong to them.
+// https://docs.aws.amazon.com/lambda/latest/dg/kafka-retry-configurations.html. docs/batches.md
+// explains the settings that belong to them.
 package batch
 
 import (
@@ -53,12 +61,12 @@ import (
 	"github.com/go-idempotent/idempotent/internal/queue"
 )
 
-// SQS returns the function of an SQS queue, standard or FIFO, for lambda.Start. The handler is one of a single message, which
-// [idempotent.Wrap] has made. Without an option for the key that is the message id; on a FIFO queue it is the deduplication
-// id that the producer gave, within its group.
+// SQS returns the function of an SQS queue, standard or FIFO, for lambda.Start. The handler is one
+// of a single message, which [idempotent.Wrap] has made. Without an option for the key that is the
+// message id; on a FIFO queue it is the deduplication id that the producer gave, within its group.
 //
-// The function returns an error only if it could not begin: a message has no id, or there is too little time. Then Lambda
-// repeats the whole batch. It is safe for concurrent use.
+// The function returns an error only if it could not begin: a message has no id, or there is too
+// little time. Then Lambda repeats the whole batch. It is safe for concurrent use.
 //
 // SQS panics with a [*store.ConfigError] that names every problem of the configuration.
 func SQS[Out any](
@@ -76,9 +84,10 @@ func SQS[Out any](
 	}
 }
 
-// Kinesis returns the function of a Kinesis stream, for lambda.Start. The handler is one of a single record, which
-// [idempotent.Wrap] has made. Without an option for the key that is the event id: shard and sequence number. See [SQS] for
-// errors and panics. Tumbling windows are not supported.
+// Kinesis returns the function of a Kinesis stream, for lambda.Start. The handler is one of a
+// single record, which [idempotent.Wrap] has made. Without an option for the key that is the event
+// id: shard and sequence number. See [SQS] for errors and panics. Tumbling windows are not
+// supported.
 func Kinesis[Out any](
 	handler *idempotent.Handler[events.KinesisEventRecord, Out], config ...Config[events.KinesisEventRecord],
 ) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
@@ -94,9 +103,9 @@ func Kinesis[Out any](
 	}
 }
 
-// DynamoDB returns the function of a stream of a DynamoDB table, for lambda.Start. The handler is one of a single change,
-// which [idempotent.Wrap] has made. Without an option for the key that is the event id. See [SQS] for errors and panics.
-// Tumbling windows are not supported.
+// DynamoDB returns the function of a stream of a DynamoDB table, for lambda.Start. The handler is
+// one of a single change, which [idempotent.Wrap] has made. Without an option for the key that is
+// the event id. See [SQS] for errors and panics. Tumbling windows are not supported.
 func DynamoDB[Out any](
 	handler *idempotent.Handler[events.DynamoDBEventRecord, Out], config ...Config[events.DynamoDBEventRecord],
 ) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
@@ -112,13 +121,14 @@ func DynamoDB[Out any](
 	}
 }
 
-// Kafka returns the function of topics of Kafka, on Amazon MSK or on a cluster of one's own, for lambda.Start. The handler is
-// one of a single record, which [idempotent.Wrap] has made. Without an option for the key that is topic, partition and
-// offset. The record does not tell its cluster: handlers of two clusters have two operations.
+// Kafka returns the function of topics of Kafka, on Amazon MSK or on a cluster of one's own, for
+// lambda.Start. The handler is one of a single record, which [idempotent.Wrap] has made. Without an
+// option for the key that is topic, partition and offset. The record does not tell its cluster:
+// handlers of two clusters have two operations.
 //
-// A partition stays in order: behind a record that fails the rest of its partition is not begun, and fails with it. With
-// Config.Unordered each record stands for itself. The answer names each record that has to come again, those that were not
-// begun, too. See [SQS] for errors and panics.
+// A partition stays in order: behind a record that fails the rest of its partition is not begun,
+// and fails with it. With Config.Unordered each record stands for itself. The answer names each
+// record that has to come again, those that were not begun, too. See [SQS] for errors and panics.
 func Kafka[Out any](
 	handler *idempotent.Handler[events.KafkaRecord, Out], config ...Config[events.KafkaRecord],
 ) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
@@ -127,14 +137,16 @@ func Kafka[Out any](
 		again, err := r.run(ctx, queue.InPartitions(event, r.c.Unordered))
 		if err == nil {
 			answer.BatchItemFailures = each(again, func(one queue.Record[events.KafkaRecord]) KafkaBatchItemFailure {
-				return KafkaBatchItemFailure{ItemIdentifier: KafkaItemIdentifier{Partition: one.Partition, Offset: one.Event.Offset}}
+				return KafkaBatchItemFailure{ItemIdentifier: KafkaItemIdentifier{Partition: one.Partition,
+					Offset: one.Event.Offset}}
 			})
 		}
 		return answer, err
 	}
 }
 
-// KafkaEventResponse is the answer for an event of Kafka, which package events has not: the records that come again. See
+// KafkaEventResponse is the answer for an event of Kafka, which package events has not: the records
+// that come again. See
 // https://docs.aws.amazon.com/lambda/latest/dg/kafka-retry-configurations.html.
 type KafkaEventResponse struct {
 	BatchItemFailures []KafkaBatchItemFailure `json:"batchItemFailures"`
@@ -147,7 +159,8 @@ type KafkaBatchItemFailure struct {
 
 // KafkaItemIdentifier says where a record stands.
 type KafkaItemIdentifier struct {
-	// Partition is the topic and the number of the partition, with a hyphen between them, as the event has it.
+	// Partition is the topic and the number of the partition, with a hyphen between them, as the
+	// event has it.
 	Partition string `json:"partition"`
 	Offset    int64  `json:"offset"`
 }

@@ -37,7 +37,8 @@ func TestEveryMistakeOfAConfigurationIsNamed(t *testing.T) {
 		"batch.SQS: the handler is nil",
 	}, problemsOf(t, func() {
 		batch.SQS[string](nil, batch.Config[events.SQSMessage]{
-			Concurrency: -1, Reserve: -time.Second, Unordered: true, Observers: []func(context.Context, report.Batch){nil},
+			Concurrency: -1, Reserve: -time.Second, Unordered: true,
+			Observers: []func(context.Context, report.Batch){nil},
 		}, batch.Config[events.SQSMessage]{})
 	}))
 	require.Equal(t, []string{"batch.Kinesis: Visibility: a stream has no visibility timeouts"}, problemsOf(t, func() {

@@ -38,7 +38,8 @@ func keep(_ context.Context, m events.SQSMessage, err error) error {
 	return nil
 }
 
-// A queue hands over two messages of one order, one that can never be shipped, and one that cannot be shipped now.
+// A queue hands over two messages of one order, one that can never be shipped, and one that cannot
+// be shipped now.
 func ExampleSQS() {
 	handler := idempotent.Wrap(batch.JSON(ship), memory.New(),
 		idempotent.WithOperation("ship"),

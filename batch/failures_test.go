@@ -42,11 +42,13 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	var r report.Batch
 	var taken []string
 	take := func(context.Context) error { return errDown }
-	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Concurrency: 1, Terminal: func(ctx context.Context, m events.SQSMessage, err error) error {
-		require.EqualError(t, err, errDeclined.Error())
-		taken = append(taken, m.Body)
-		return take(ctx)
-	}, Observers: into(&r)})
+	ship := batch.SQS(e.shipping(),
+		batch.Config[events.SQSMessage]{Concurrency: 1,
+			Terminal: func(ctx context.Context, m events.SQSMessage, err error) error {
+				require.EqualError(t, err, errDeclined.Error())
+				taken = append(taken, m.Body)
+				return take(ctx)
+			}, Observers: into(&r)})
 	e.fail(idempotent.Terminal(errDeclined), "a")
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, errDown, r.Problems[0].FunctionErr)
@@ -61,17 +63,21 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	require.NoError(t, r.Problems[0].FunctionErr)
 }
 
-// poison returns records that no repetition helps, each with its error, on a handler that takes its key from an attribute.
-func poison(t *testing.T, c batch.Config[events.SQSMessage]) (function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), poisoned map[string]error, e *effects, bad events.SQSEvent) {
+// poison returns records that no repetition helps, each with its error, on a handler that takes its
+// key from an attribute.
+func poison(t *testing.T,
+	c batch.Config[events.SQSMessage]) (function func(context.Context, events.SQSEvent) (events.SQSEventResponse,
+	error), poisoned map[string]error, e *effects, bad events.SQSEvent) {
 	t.Helper()
 	e = newEffects()
 	records := memory.New()
-	handler := idempotent.Wrap(e.ship, records, operation(), idempotent.WithKey(func(m events.SQSMessage) (string, error) {
-		if m.Body == "invalid" {
-			return "", errDown
-		}
-		return m.Attributes["key"], nil
-	}))
+	handler := idempotent.Wrap(e.ship, records, operation(),
+		idempotent.WithKey(func(m events.SQSMessage) (string, error) {
+			if m.Body == "invalid" {
+				return "", errDown
+			}
+			return m.Attributes["key"], nil
+		}))
 	bad = messages("first", "missing", "invalid", "mismatch", "unknown")
 	for i, key := range []string{"k-1", "", "k-2", "k-1", "k-3"} {
 		bad.Records[i].Attributes = map[string]string{"key": key}
@@ -104,13 +110,14 @@ func TestPoisonIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	t.Parallel()
 	taken := map[string]error{}
 	var refuse error
-	function, poisoned, _, bad := poison(t, batch.Config[events.SQSMessage]{Poison: func(_ context.Context, m events.SQSMessage, err error) error {
-		taken[m.Body] = err
-		if m.Body == "mismatch" {
-			return refuse
-		}
-		return nil
-	}})
+	function, poisoned, _, bad := poison(t,
+		batch.Config[events.SQSMessage]{Poison: func(_ context.Context, m events.SQSMessage, err error) error {
+			taken[m.Body] = err
+			if m.Body == "mismatch" {
+				return refuse
+			}
+			return nil
+		}})
 	refuse = errDown
 	require.Equal(t, []string{"mismatch"}, received(t, function, bad))
 	require.Len(t, taken, len(poisoned))
@@ -126,7 +133,9 @@ func TestAnUncertainFailureComesAgain(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil }, Observers: into(&r)})
+	ship := batch.SQS(e.shipping(),
+		batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil },
+			Observers: into(&r)})
 	e.fail(idempotent.Uncertain(errDown), "a")
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
 	require.Equal(t, 1, r.Failed)
@@ -138,7 +147,9 @@ func TestAStoreThatIsDownFailsEachRecord(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(idempotent.Wrap(e.ship, storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.LoseRequest)), operation()), batch.Config[events.SQSMessage]{Observers: into(&r)})
+	ship := batch.SQS(idempotent.Wrap(e.ship,
+		storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.LoseRequest)), operation()),
+		batch.Config[events.SQSMessage]{Observers: into(&r)})
 	require.Equal(t, []string{"a", "b"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, 2, r.Failed)
 	require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrStoreUnavailable)
@@ -193,10 +204,12 @@ func TestTheFunctionOfFinalFailuresGetsTheHandlersOwnError(t *testing.T) {
 	e := newEffects()
 	e.fail(idempotent.Terminal(errDeclined), "a")
 	var got error
-	require.Empty(t, received(t, batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Terminal: func(_ context.Context, _ events.SQSMessage, err error) error {
-		got = err
-		return nil
-	}}), messages("a")))
+	require.Empty(t, received(t,
+		batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Terminal: func(_ context.Context, _ events.SQSMessage,
+			err error) error {
+			got = err
+			return nil
+		}}), messages("a")))
 	require.Equal(t, errDeclined, got, "without its mark")
 }
 
@@ -206,20 +219,25 @@ func TestAPanicOfAnObserverChangesNothing(t *testing.T) {
 	e := newEffects()
 	var last report.Batch
 	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: append(
-		[]func(context.Context, report.Batch){func(context.Context, report.Batch) { panic("s3cret") }}, into(&last)...)})
+		[]func(context.Context, report.Batch){func(context.Context, report.Batch) { panic("s3cret") }},
+		into(&last)...)})
 	e.fail(errDown, "b")
 	require.Equal(t, []string{"b"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, 1, last.Succeeded, "the next observer is told")
 }
 
-// What is wrong inside of a handler may pass. Only what says that this handler did not run is poison.
+// What is wrong inside of a handler may pass. Only what says that this handler did not run is
+// poison.
 func TestTheErrorOfAnInnerHandlerIsNoPoison(t *testing.T) {
 	t.Parallel()
-	inner := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil }, memory.New(), idempotent.WithOperation("inner"),
+	inner := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil }, memory.New(),
+		idempotent.WithOperation("inner"),
 		idempotent.WithKey(func(string) (string, error) { return "", nil }))
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil }, Observers: into(&r)})
+	ship := batch.SQS(e.shipping(),
+		batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil },
+			Observers: into(&r)})
 	e.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
 	e.on("b", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return errors.Join(errDown, err) })
 	e.on("c", func(context.Context) error { return errors.Join(errDown, &batch.BodyError{}) })

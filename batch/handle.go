@@ -12,8 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// one runs a record, when its turn has come: copies of it, which have the same key, run one after the other. There is always
-// time to wait for another execution of the record, if that is all.
+// one runs a record, when its turn has come: copies of it, which have the same key, run one after
+// the other. There is always time to wait for another execution of the record, if that is all.
 func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, waits bool) end {
 	if t.fault != nil {
 		return end{outcome: report.RecordPanicked, again: true, err: t.fault}
@@ -55,7 +55,8 @@ func (b *batch[R, Out]) inLine(ctx context.Context, rec queue.Record[R]) turn {
 	return b.keys.ask(key)
 }
 
-// keyOf returns the name of the stored record, by which copies know each other. It is empty if there is none.
+// keyOf returns the name of the stored record, by which copies know each other. It is empty if
+// there is none.
 func (b *batch[R, Out]) keyOf(ctx context.Context, rec queue.Record[R]) string {
 	d, err := b.handler.Describe(ctx, rec.Event)
 	if err != nil {
@@ -71,7 +72,8 @@ func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits b
 	if b.waits {
 		ctx = b.patient(ctx)
 	}
-	// The errors keep their marks in a context that belongs to a delivery, also to one without protection.
+	// The errors keep their marks in a context that belongs to a delivery, also to one without
+	// protection.
 	fault := guarded(func() { _, err = b.handler.Handle(execution.Unwanting(ctx), rec.Event) })
 	outcome := report.RecordPanicked
 	if fault == nil {
@@ -108,8 +110,9 @@ func (b *batch[R, Out]) outcomeOf(err error) report.BatchOutcome {
 	}
 }
 
-// isPoison reports whether the error says that the handler did not run, and will not, or that it could not read the body. An
-// error of a handler that calls another one is none: what is wrong inside may pass.
+// isPoison reports whether the error says that the handler did not run, and will not, or that it
+// could not read the body. An error of a handler that calls another one is none: what is wrong
+// inside may pass.
 func (b *batch[R, Out]) isPoison(err error) bool {
 	switch e := execution.Stripped(err).(type) { //nolint:errorlint // what another error wraps is the handler's business
 	case *BodyError:
@@ -128,7 +131,8 @@ var poison = []error{
 }
 
 // hand gives a record to a function of the configuration.
-func (b *batch[R, Out]) hand(ctx context.Context, take func(context.Context, R, error) error, rec queue.Record[R], failure error) (err error) {
+func (b *batch[R, Out]) hand(ctx context.Context, take func(context.Context, R, error) error, rec queue.Record[R],
+	failure error) (err error) {
 	if fault := guarded(func() { err = take(ctx, rec.Event, failure) }); fault != nil {
 		return fault
 	}

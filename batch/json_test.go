@@ -34,7 +34,10 @@ func TestABodyIsDecodedAndTheMessageIsAtHand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "o-1 of m-1", out)
 
-	read := batch.JSON(func(_ context.Context, o *order, _ events.KinesisEventRecord) (int, error) { return o.Amount, nil })
+	read := batch.JSON(func(_ context.Context, o *order, _ events.KinesisEventRecord) (int,
+		error) {
+		return o.Amount, nil
+	})
 	amount, err := read(t.Context(), events.KinesisEventRecord{Kinesis: events.KinesisRecord{Data: []byte(m.Body)}})
 	require.NoError(t, err)
 	require.Equal(t, 3, amount)
@@ -53,16 +56,21 @@ func TestABodyThatIsNoneOfTheHandlersIsPoisonAndNotQuoted(t *testing.T) {
 		`"s3cret"`:                           "a value in it does not fit into batch_test.order (byte 8)",
 	} {
 		ran := false
-		h := idempotent.Wrap(batch.JSON(func(context.Context, order, events.SQSMessage) (string, error) { ran = true; return "", nil }), memory.New(), operation())
+		h := idempotent.Wrap(batch.JSON(func(context.Context, order, events.SQSMessage) (string, error) {
+			ran = true
+			return "", nil
+		}), memory.New(), operation())
 		var r report.Batch
-		answer, err := batch.SQS(h, batch.Config[events.SQSMessage]{Observers: into(&r)})(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: body}}})
+		answer, err := batch.SQS(h, batch.Config[events.SQSMessage]{Observers: into(&r)})(t.Context(),
+			events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: body}}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"m-1"}, again(t, answer))
 		require.False(t, ran)
 		require.Equal(t, 1, r.Poison)
 		var wrong *batch.BodyError
 		require.ErrorAs(t, r.Problems[0].Err, &wrong)
-		require.EqualError(t, r.Problems[0].Err, "batch: the body of the record does not decode into batch_test.order: "+want)
+		require.EqualError(t, r.Problems[0].Err,
+			"batch: the body of the record does not decode into batch_test.order: "+want)
 	}
 }
 
@@ -70,7 +78,9 @@ func TestTheErrorOfADecoderOfTheUsersIsNotShown(t *testing.T) {
 	t.Parallel()
 	ship := batch.JSON(func(context.Context, picky, events.SQSMessage) (string, error) { return "", nil })
 	_, err := ship(t.Context(), events.SQSMessage{Body: `"s3cret"`})
-	require.EqualError(t, err, "batch: the body of the record does not decode into batch_test.picky: a decoder refused it with a *errors.errorString")
+	require.EqualError(t, err,
+		"batch: the body of the record does not decode into batch_test.picky: a decoder refused it with a "+
+			"*errors.errorString")
 }
 
 func TestJSONOfNoHandlerIsNone(t *testing.T) {
@@ -78,11 +88,16 @@ func TestJSONOfNoHandlerIsNone(t *testing.T) {
 	require.Nil(t, batch.JSON[order, events.SQSMessage, string](nil))
 }
 
-// A body that does not decode is no reason to settle anything, also where every failure is: a release of the function may decode it.
+// A body that does not decode is no reason to settle anything, also where every failure is: a
+// release of the function may decode it.
 func TestNothingHasHappenedIfABodyDoesNotDecode(t *testing.T) {
 	t.Parallel()
-	h := idempotent.Wrap(batch.JSON(func(_ context.Context, o order, _ events.SQSMessage) (string, error) { return o.ID, nil }), memory.New(), operation(),
-		idempotent.WithEffects(idempotent.Unrepeatable), idempotent.WithFingerprint(func(events.SQSMessage) (any, error) { return nil, nil }))
+	h := idempotent.Wrap(batch.JSON(func(_ context.Context, o order, _ events.SQSMessage) (string, error) {
+		return o.ID,
+			nil
+	}), memory.New(), operation(),
+		idempotent.WithEffects(idempotent.Unrepeatable),
+		idempotent.WithFingerprint(func(events.SQSMessage) (any, error) { return nil, nil }))
 	_, err := h.Handle(t.Context(), events.SQSMessage{MessageId: "m-1", Body: "s3cret"})
 	require.Error(t, err)
 	out, err := h.Handle(t.Context(), events.SQSMessage{MessageId: "m-1", Body: `{"order_id":"o-1"}`})

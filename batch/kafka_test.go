@@ -20,24 +20,27 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// fromBroker is an event as AWS documents it: https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html. Partition 0 has the
-// offsets from 15 on, partition 1 those from 7 on.
+// fromBroker is an event as AWS documents it:
+// https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html. Partition 0 has the offsets from 15
+// on, partition 1 those from 7 on.
 func fromBroker(t *testing.T, zero, one []string) (event events.KafkaEvent) {
 	t.Helper()
 	partition := func(number, offset int, values []string) []any {
 		var all []any
 		for i, value := range values {
 			all = append(all, map[string]any{
-				"topic": "mytopic", "partition": number, "offset": offset + i, "timestamp": 1545084650987, "timestampType": "CREATE_TIME",
-				"key":     base64.StdEncoding.EncodeToString([]byte("recordKey")),
-				"value":   base64.StdEncoding.EncodeToString([]byte(value)),
-				"headers": []any{map[string]any{"headerKey": []int{104, -36, 0, 127, -128}}},
+				"topic": "mytopic", "partition": number, "offset": offset + i, "timestamp": 1545084650987,
+				"timestampType": "CREATE_TIME",
+				"key":           base64.StdEncoding.EncodeToString([]byte("recordKey")),
+				"value":         base64.StdEncoding.EncodeToString([]byte(value)),
+				"headers":       []any{map[string]any{"headerKey": []int{104, -36, 0, 127, -128}}},
 			})
 		}
 		return all
 	}
 	text, err := json.Marshal(map[string]any{
-		"eventSource": "aws:kafka", "eventSourceArn": "arn:aws:kafka:us-east-1:123456789012:cluster/vpc-2priv-2pub/751d2973-a626-431c-9d4e-d7975eb44dd7-2",
+		"eventSource":      "aws:kafka",
+		"eventSourceArn":   "arn:aws:kafka:us-east-1:123456789012:cluster/vpc-2priv-2pub/751d2973-a626-431c-9d4e-d7975eb44dd7-2",
 		"bootstrapServers": "b-2.demo-cluster-1.a1bcde.c1.kafka.us-east-1.amazonaws.com:9092",
 		"records":          map[string]any{"mytopic-0": partition(0, 15, zero), "mytopic-1": partition(1, 7, one)},
 	})
@@ -59,7 +62,8 @@ func (e *effects) consuming(opts ...idempotent.Option) *idempotent.Handler[event
 }
 
 // failures hands an event to a function, and returns its answer as Lambda gets it.
-func failures(t *testing.T, consume func(context.Context, events.KafkaEvent) (batch.KafkaEventResponse, error), event events.KafkaEvent) string {
+func failures(t *testing.T, consume func(context.Context, events.KafkaEvent) (batch.KafkaEventResponse, error),
+	event events.KafkaEvent) string {
 	t.Helper()
 	answer, err := consume(t.Context(), event)
 	require.NoError(t, err)
@@ -75,12 +79,14 @@ func answerOf(records ...[2]int) string {
 		if i > 0 {
 			text += ","
 		}
-		text += `{"itemIdentifier":{"partition":"mytopic-` + strconv.Itoa(r[0]) + `","offset":` + strconv.Itoa(r[1]) + `}}`
+		text += `{"itemIdentifier":{"partition":"mytopic-` + strconv.Itoa(r[0]) + `","offset":` +
+			strconv.Itoa(r[1]) + `}}`
 	}
 	return `{"batchItemFailures":[` + text + `]}`
 }
 
-// A partition stays in order. The answer has what is behind a failure, too: Lambda is told of each record that comes again.
+// A partition stays in order. The answer has what is behind a failure, too: Lambda is told of each
+// record that comes again.
 func TestThePartitionsOfATopicStayInOrder(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
@@ -91,7 +97,8 @@ func TestThePartitionsOfATopicStayInOrder(t *testing.T) {
 	require.Equal(t, answerOf([2]int{0, 16}, [2]int{0, 17}, [2]int{1, 7}, [2]int{1, 8}), failures(t, consume, all))
 	require.Equal(t, []string{"a1"}, e.list())
 	require.Equal(t, report.Batch{
-		Operation: "ship", Source: "kafka", Records: 5, Succeeded: 1, Failed: 2, NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took,
+		Operation: "ship", Source: "kafka", Records: 5, Succeeded: 1, Failed: 2, NotBegun: 2, Again: 4,
+		Problems: r.Problems, Took: r.Took,
 	}, r)
 	require.Equal(t, "mytopic-0:16", r.Problems[0].ID)
 	e.recover("a2", "b1")
@@ -158,19 +165,22 @@ func TestTheValueOfARecordOfATopicIsABody(t *testing.T) {
 	t.Parallel()
 	type order struct{ ID string }
 	var got []order
-	consume := batch.Kafka(idempotent.Wrap(batch.JSON(func(_ context.Context, o order, r events.KafkaRecord) (string, error) {
-		assert.Equal(t, "mytopic", r.Topic)
-		got = append(got, o)
-		return "", nil
-	}), memory.New(), operation()), batch.Config[events.KafkaRecord]{Concurrency: 1, Unordered: true})
-	require.Equal(t, answerOf([2]int{0, 16}), failures(t, consume, fromBroker(t, []string{`{"ID":"o-1"}`, "", `{"ID":"o-2"}`}, nil)))
+	consume := batch.Kafka(idempotent.Wrap(
+		batch.JSON(func(_ context.Context, o order, r events.KafkaRecord) (string, error) {
+			assert.Equal(t, "mytopic", r.Topic)
+			got = append(got, o)
+			return "", nil
+		}), memory.New(), operation()), batch.Config[events.KafkaRecord]{Concurrency: 1, Unordered: true})
+	require.Equal(t, answerOf([2]int{0, 16}),
+		failures(t, consume, fromBroker(t, []string{`{"ID":"o-1"}`, "", `{"ID":"o-2"}`}, nil)))
 	require.Equal(t, []order{{"o-1"}, {"o-2"}}, got)
 }
 
 func TestAnEventOfKafkaWithoutAPartitionIsRefused(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	_, err := batch.Kafka(e.consuming())(t.Context(), events.KafkaEvent{Records: map[string][]events.KafkaRecord{"": {{Topic: "mytopic"}}}})
+	_, err := batch.Kafka(e.consuming())(t.Context(),
+		events.KafkaEvent{Records: map[string][]events.KafkaRecord{"": {{Topic: "mytopic"}}}})
 	require.ErrorContains(t, err, "no id by which an answer could name it")
 	require.Equal(t, answerOf(), failures(t, batch.Kafka(e.consuming()), events.KafkaEvent{}))
 }
@@ -210,6 +220,7 @@ func TestNothingIsBehindARecordOfAnUnorderedTopic(t *testing.T) {
 		consume := batch.Kafka(h, batch.Config[events.KafkaRecord]{Unordered: true})
 		require.Equal(t, answerOf(), failures(t, consume, all))
 		others.Wait()
-		require.Equal(t, []string{"a", "a", "b", "c", "c", "d"}, e.sorted(), "those in progress executed and released, the others once")
+		require.Equal(t, []string{"a", "a", "b", "c", "c", "d"}, e.sorted(),
+			"those in progress executed and released, the others once")
 	})
 }

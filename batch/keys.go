@@ -24,8 +24,9 @@ func guarded(f func()) error {
 	return fault
 }
 
-// keys lets one record at a time have a key, in the order in which they ask for it. The zero value is ready. Who waits for a channel stands still in a
-// bubble of testing/synctest, and who waits for a mutex does not.
+// keys lets one record at a time have a key, in the order in which they ask for it. The zero value
+// is ready. Who waits for a channel stands still in a bubble of testing/synctest, and who waits for
+// a mutex does not.
 type keys struct {
 	mu sync.Mutex
 	// last is closed when whoever asked last for a key has given it back.

@@ -28,7 +28,8 @@ var (
 	errDeclined = errors.New("the warehouse has no such article")
 )
 
-// effects are what the handlers of a test have done: the names of the records, in their order, and what the handlers do with each name.
+// effects are what the handlers of a test have done: the names of the records, in their order, and
+// what the handlers do with each name.
 type effects struct {
 	mu   sync.Mutex
 	done []string
@@ -115,8 +116,9 @@ func messages(bodies ...string) events.SQSEvent {
 	var e events.SQSEvent
 	for _, body := range bodies {
 		e.Records = append(e.Records, events.SQSMessage{
-			MessageId: "id-" + body, ReceiptHandle: "handle-" + body, Body: body, EventSource: "aws:sqs", EventSourceARN: standardARN,
-			Attributes: map[string]string{"ApproximateReceiveCount": "3"},
+			MessageId: "id-" + body, ReceiptHandle: "handle-" + body, Body: body, EventSource: "aws:sqs",
+			EventSourceARN: standardARN,
+			Attributes:     map[string]string{"ApproximateReceiveCount": "3"},
 		})
 	}
 	return e
@@ -129,13 +131,15 @@ func inGroups(bodies ...string) events.SQSEvent {
 		m := &e.Records[i]
 		m.EventSourceARN = fifoARN
 		m.Attributes = map[string]string{
-			"MessageGroupId": body[:1], "MessageDeduplicationId": "dedup-" + body, "SequenceNumber": "1884965312500" + strconv.Itoa(1000+i),
+			"MessageGroupId": body[:1], "MessageDeduplicationId": "dedup-" + body,
+			"SequenceNumber": "1884965312500" + strconv.Itoa(1000+i),
 		}
 	}
 	return e
 }
 
-// onShard are the records of a shard of a Kinesis stream. The first letter of the data is the partition key, the sequence numbers begin with first.
+// onShard are the records of a shard of a Kinesis stream. The first letter of the data is the
+// partition key, the sequence numbers begin with first.
 func onShard(first int, data ...string) events.KinesisEvent {
 	var e events.KinesisEvent
 	for i, text := range data {
@@ -156,15 +160,17 @@ func changes(first int, names ...string) events.DynamoDBEvent {
 		e.Records = append(e.Records, events.DynamoDBEventRecord{
 			EventID: "event-" + name, EventName: "INSERT", EventSource: "aws:dynamodb",
 			Change: events.DynamoDBStreamRecord{
-				Keys:     map[string]events.DynamoDBAttributeValue{"id": events.NewStringAttribute(name[:1])},
-				NewImage: map[string]events.DynamoDBAttributeValue{"name": events.NewStringAttribute(name)}, SequenceNumber: number,
+				Keys:           map[string]events.DynamoDBAttributeValue{"id": events.NewStringAttribute(name[:1])},
+				NewImage:       map[string]events.DynamoDBAttributeValue{"name": events.NewStringAttribute(name)},
+				SequenceNumber: number,
 			},
 		})
 	}
 	return e
 }
 
-// again returns the identifiers of an answer, which the function gives Lambda as JSON, and checks the form of it.
+// again returns the identifiers of an answer, which the function gives Lambda as JSON, and checks
+// the form of it.
 func again(t *testing.T, answer any) (identifiers []string) {
 	t.Helper()
 	text, err := json.Marshal(answer)
@@ -182,8 +188,10 @@ func again(t *testing.T, answer any) (identifiers []string) {
 	return identifiers
 }
 
-// received hands a batch to the function of a queue. It returns the bodies of the messages that come again.
-func received(t *testing.T, function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), e events.SQSEvent) (bodies []string) {
+// received hands a batch to the function of a queue. It returns the bodies of the messages that
+// come again.
+func received(t *testing.T, function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
+	e events.SQSEvent) (bodies []string) {
 	t.Helper()
 	answer, err := function(t.Context(), e)
 	require.NoError(t, err)

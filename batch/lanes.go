@@ -14,7 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// work runs the records, some of them at the same time. On a stream it waits then for those that are in progress elsewhere.
+// work runs the records, some of them at the same time. On a stream it waits then for those that
+// are in progress elsewhere.
 func (b *batch[R, Out]) work(ctx context.Context) {
 	lanes, copies := b.lanes()
 	b.atOnce(ctx, lanes)
@@ -26,7 +27,8 @@ func (b *batch[R, Out]) work(ctx context.Context) {
 	}
 }
 
-// atOnce runs lanes at the same time, as many as may. Of copies that begin together the first one of the event is the first.
+// atOnce runs lanes at the same time, as many as may. Of copies that begin together the first one
+// of the event is the first.
 func (b *batch[R, Out]) atOnce(ctx context.Context, lanes [][]int) {
 	slots := make(chan struct{}, b.c.Concurrency)
 	var running sync.WaitGroup
@@ -41,9 +43,10 @@ func (b *batch[R, Out]) atOnce(ctx context.Context, lanes [][]int) {
 	running.Wait()
 }
 
-// lanes returns the indexes of the records that run one after the other: those of a group, or, if nothing is to run at the
-// same time, all of them. A message with the id of an earlier one is its copy. A sequence number says nothing of that kind:
-// records of a stream that were sent together, and taken apart by the function, have the same one.
+// lanes returns the indexes of the records that run one after the other: those of a group, or, if
+// nothing is to run at the same time, all of them. A message with the id of an earlier one is its
+// copy. A sequence number says nothing of that kind: records of a stream that were sent together,
+// and taken apart by the function, have the same one.
 func (b *batch[R, Out]) lanes() (lanes [][]int, copies map[int]int) {
 	copies = map[int]int{}
 	first, place := map[string]int{}, map[string]int{}
@@ -67,8 +70,8 @@ func (b *batch[R, Out]) lanes() (lanes [][]int, copies map[int]int) {
 	return lanes, copies
 }
 
-// inOrder runs the records of a lane, those of a group up to the first one that has to come again. The first record is in
-// line for its key.
+// inOrder runs the records of a lane, those of a group up to the first one that has to come again.
+// The first record is in line for its key.
 func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 	stopped := map[string]bool{}
 	for at, i := range lane {
@@ -88,7 +91,8 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 	}
 }
 
-// restOfLease returns for how long another execution is protected, at least a second: no clock is exact.
+// restOfLease returns for how long another execution is protected, at least a second: no clock is
+// exact.
 func restOfLease(err error) time.Duration {
 	var rest time.Duration
 	for e, is := errors.AsType[*idempotent.Error](err); is; e, is = errors.AsType[*idempotent.Error](e.Err) {
@@ -97,9 +101,10 @@ func restOfLease(err error) time.Duration {
 	return max(rest, time.Second)
 }
 
-// waitForOthers tries the records once more that other executions had in progress, with what is behind them in their groups,
-// and waits for those executions. Lambda repeats a stream at once, and not often: its retries would be over before the leases
-// are. So it waits also where there is no time for a try, as long as there is time for the answer.
+// waitForOthers tries the records once more that other executions had in progress, with what is
+// behind them in their groups, and waits for those executions. Lambda repeats a stream at once, and
+// not often: its retries would be over before the leases are. So it waits also where there is no
+// time for a try, as long as there is time for the answer.
 func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 	var lanes [][]int
 	for i, e := range b.ends {
@@ -111,7 +116,8 @@ func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 	b.atOnce(ctx, lanes)
 }
 
-// patient returns a context in which the handler waits for another execution. Without a deadline it waits for one lease.
+// patient returns a context in which the handler waits for another execution. Without a deadline it
+// waits for one lease.
 func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
 	until := time.Now().Add(idempotent.DefaultLease)
 	if deadline, limited := ctx.Deadline(); limited {
@@ -131,7 +137,8 @@ func (b *batch[R, Out]) groupFrom(first int) (group []int) {
 	return group
 }
 
-// setVisibility says when a message comes again that another invocation executes, and those of its group behind it.
+// setVisibility says when a message comes again that another invocation executes, and those of its
+// group behind it.
 func (b *batch[R, Out]) setVisibility(ctx context.Context, first int, behind []int) (err error) {
 	if b.c.Visibility == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every invocation of a new process loads what its function links. So a batch links no client of AWS, except for the one of SQS in the package
-// that is for that, and no metrics if it has none.
+// Every invocation of a new process loads what its function links. So a batch links no client of
+// AWS, except for the one of SQS in the package that is for that, and no metrics if it has none.
 func TestABatchLinksWhatItUses(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, map[string][]string{
@@ -20,7 +20,8 @@ func TestABatchLinksWhatItUses(t *testing.T) {
 	}, heavyLinks(t))
 }
 
-// heavyLinks are the packages of the folder, each with those that it links itself or by others and that not everybody wants to link.
+// heavyLinks are the packages of the folder, each with those that it links itself or by others and
+// that not everybody wants to link.
 func heavyLinks(t *testing.T) map[string][]string {
 	t.Helper()
 	const module = "github.com/go-idempotent/"
@@ -41,7 +42,8 @@ func heavyLinks(t *testing.T) map[string][]string {
 				heavy = append(heavy, "service/"+service)
 			case strings.HasSuffix(path, "/aws-sdk-go-v2/aws"):
 				heavy = append(heavy, "aws-sdk-go-v2/aws")
-			case slices.Contains([]string{"idempotent/observe", "idempotent/dynamo", "idempotent/outbox"}, strings.TrimPrefix(path, module)):
+			case slices.Contains([]string{"idempotent/observe", "idempotent/dynamo", "idempotent/outbox"},
+				strings.TrimPrefix(path, module)):
 				heavy = append(heavy, strings.TrimPrefix(path, module))
 			}
 		}

@@ -36,7 +36,10 @@ func TestMessagesWithOneKeyRunOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
 		var r report.Batch
-		ship := batch.SQS(e.shipping(idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.Body, nil })), batch.Config[events.SQSMessage]{Observers: into(&r)})
+		ship := batch.SQS(e.shipping(idempotent.WithKey(func(m events.SQSMessage) (string, error) {
+			return m.Body,
+				nil
+		})), batch.Config[events.SQSMessage]{Observers: into(&r)})
 		e.on("a", func(context.Context) error { time.Sleep(time.Second); return nil })
 		copies := messages("a", "a", "b", "a")
 		copies.Records[1].MessageId, copies.Records[3].MessageId = "id-2", "id-3"
@@ -53,7 +56,8 @@ func TestOfCopiesThatBeginTogetherTheFirstOneRuns(t *testing.T) {
 		h := idempotent.Wrap(func(_ context.Context, m events.SQSMessage) (string, error) {
 			ran = append(ran, m.MessageId)
 			return "", nil
-		}, memory.New(), operation(), idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.Body, nil }))
+		}, memory.New(), operation(),
+			idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.Body, nil }))
 		copies := messages("a", "a", "a")
 		for i := range copies.Records {
 			copies.Records[i].MessageId = "id-" + strconv.Itoa(i)
@@ -65,7 +69,8 @@ func TestOfCopiesThatBeginTogetherTheFirstOneRuns(t *testing.T) {
 
 func TestMessagesOfAStandardQueueRunAtTheSameTimeUpToALimit(t *testing.T) {
 	t.Parallel()
-	for limit, slowest := range map[int]time.Duration{1: 6 * time.Second, 2: 3 * time.Second, 6: time.Second, 0: time.Second} {
+	for limit, slowest := range map[int]time.Duration{1: 6 * time.Second, 2: 3 * time.Second, 6: time.Second,
+		0: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newEffects()
 			var running, most atomic.Int32
@@ -82,7 +87,8 @@ func TestMessagesOfAStandardQueueRunAtTheSameTimeUpToALimit(t *testing.T) {
 				})
 			}
 			began := time.Now()
-			require.Empty(t, received(t, batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Concurrency: limit}), all))
+			require.Empty(t, received(t,
+				batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Concurrency: limit}), all))
 			require.Equal(t, slowest, time.Since(began))
 			if limit > 0 {
 				require.EqualValues(t, limit, most.Load())
@@ -99,7 +105,8 @@ func TestTheGroupsOfAFIFOQueueStayInOrder(t *testing.T) {
 		ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: into(&r)})
 		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
 		e.on("a2", func(context.Context) error { time.Sleep(time.Second); return errDown })
-		require.Equal(t, []string{"a2", "a3", "a4"}, received(t, ship, inGroups("a1", "b1", "a2", "b2", "a3", "b3", "a4")))
+		require.Equal(t, []string{"a2", "a3", "a4"},
+			received(t, ship, inGroups("a1", "b1", "a2", "b2", "a3", "b3", "a4")))
 		require.Equal(t, []string{"b1", "b2", "b3", "a1"}, e.list(), "the other group goes on, in its order")
 		require.Equal(t, 2, r.NotBegun)
 		require.Len(t, r.Problems, 1)
@@ -118,7 +125,8 @@ func TestWithOneAtATimeTheOrderIsThatOfTheEvent(t *testing.T) {
 	require.Equal(t, []string{"b2", "b3"}, received(t, ship, inGroups("a1", "b1", "a2", "b2", "a3", "b3", "a4")))
 	require.Equal(t, []string{"a1", "b1", "a2", "a3", "a4"}, e.list())
 	e.fail(errDown, "c")
-	require.Equal(t, []string{"c"}, received(t, ship, messages("c", "d", "e")), "on a standard queue nothing waits for another")
+	require.Equal(t, []string{"c"}, received(t, ship, messages("c", "d", "e")),
+		"on a standard queue nothing waits for another")
 }
 
 func TestAFIFOQueueIsToldByItsName(t *testing.T) {
@@ -130,7 +138,8 @@ func TestAFIFOQueueIsToldByItsName(t *testing.T) {
 	for i := range unnamed.Records {
 		unnamed.Records[i].EventSourceARN = ""
 	}
-	require.Equal(t, []string{"a1", "a2"}, received(t, ship, unnamed), "a message with a sequence number is one of a FIFO queue")
+	require.Equal(t, []string{"a1", "a2"}, received(t, ship, unnamed),
+		"a message with a sequence number is one of a FIFO queue")
 	require.Empty(t, e.list())
 	fair := inGroups("a1", "a2")
 	for i := range fair.Records {

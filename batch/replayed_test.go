@@ -13,12 +13,15 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// A message that was handled is acknowledged, also by a version whose handler returns something else: nobody looks at its result.
+// A message that was handled is acknowledged, also by a version whose handler returns something
+// else: nobody looks at its result.
 func TestABatchNeedsNoResultOfWhatWasHandled(t *testing.T) {
 	t.Parallel()
 	records := memory.New()
-	event := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: "{}", EventSource: "aws:sqs", EventSourceARN: standardARN}}}
-	first := batch.SQS(idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "text", nil }, records,
+	event := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: "{}", EventSource: "aws:sqs",
+		EventSourceARN: standardARN}}}
+	first := batch.SQS(idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "text", nil },
+		records,
 		idempotent.WithOperation("ship")))
 	out, err := first(t.Context(), event)
 	require.NoError(t, err)

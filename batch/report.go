@@ -8,8 +8,8 @@ import (
 // maxProblems bounds what a report lists.
 const maxProblems = 100
 
-// PanicError is the error of a function that has panicked, or has ended its goroutine. Its text names the type of the value alone; a log gets the
-// stack, too.
+// PanicError is the error of a function that has panicked, or has ended its goroutine. Its text
+// names the type of the value alone; a log gets the stack, too.
 type PanicError struct {
 	// Value is what it panicked with, nil for runtime.Goexit.
 	Value any

@@ -20,7 +20,8 @@ type runner[R, Out any] struct {
 	c            Config[R]
 }
 
-func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, Out], config []Config[R]) *runner[R, Out] {
+func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, Out],
+	config []Config[R]) *runner[R, Out] {
 	c, problems := configOf(source, config)
 	if handler == nil {
 		problems = append(problems, "the handler is nil")
@@ -34,12 +35,14 @@ func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, O
 	return &runner[R, Out]{name: name, source: source, handler: handler, c: c}
 }
 
-// run works through the records of an event, and returns those that have to come again, in the order of the event.
+// run works through the records of an event, and returns those that have to come again, in the
+// order of the event.
 func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (again []queue.Record[R], err error) {
 	b := &batch[R, Out]{runner: r, records: records, ends: make([]end, len(records)), began: time.Now()}
 	end := func(report.Batch) {}
 	if r.c.Trace != nil {
-		ctx, end = r.c.Trace(ctx, report.Batch{Operation: r.handler.Operation(), Source: r.source, Records: len(records)})
+		ctx, end = r.c.Trace(ctx,
+			report.Batch{Operation: r.handler.Operation(), Source: r.source, Records: len(records)})
 	}
 	if err = b.check(ctx); err == nil {
 		b.work(ctx)
@@ -55,22 +58,26 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 		return
 	}
 	told := report.Batch{
-		Operation: r.handler.Operation(), Source: r.source, Records: len(b.records), Again: again, Took: time.Since(b.began), Err: err,
+		Operation: r.handler.Operation(), Source: r.source, Records: len(b.records), Again: again,
+		Took: time.Since(b.began), Err: err,
 	}
 	for i, e := range b.ends {
 		told.Count(e.outcome)
 		if e.functionErr != nil {
 			told.FunctionsFailed++
 		}
-		if e.outcome != report.RecordSucceeded && e.outcome != report.RecordNotBegun && e.outcome != "" && len(told.Problems) < maxProblems {
+		if e.outcome != report.RecordSucceeded && e.outcome != report.RecordNotBegun && e.outcome != "" &&
+			len(told.Problems) < maxProblems {
 			told.Problems = append(told.Problems, report.BatchProblem{
-				ID: b.records[i].Name, Outcome: e.outcome, Receives: b.records[i].Receives, Again: e.again, Err: e.err, FunctionErr: e.functionErr,
+				ID: b.records[i].Name, Outcome: e.outcome, Receives: b.records[i].Receives, Again: e.again, Err: e.err,
+				FunctionErr: e.functionErr,
 			})
 		}
 	}
 	for _, observe := range r.c.Observers {
 		if fault := guarded(func() { observe(ctx, told) }); fault != nil {
-			// What it only looks on must not come again for that, and nobody else is there to be told.
+			// What it only looks on must not come again for that, and nobody else is there to be
+			// told.
 			slog.ErrorContext(ctx, r.name+": an observer failed", "error", fault)
 		}
 	}
@@ -103,12 +110,14 @@ type batch[R, Out any] struct {
 func (b *batch[R, Out]) check(ctx context.Context) error {
 	for i, rec := range b.records {
 		if rec.ID == "" {
-			return fmt.Errorf("%s: record %d of the event has no id by which an answer could name it; it says that it comes from %q: "+
+			return fmt.Errorf("%s: record %d of the event has no id by which an answer could name it; it says that "+
+				"it comes from %q: "+
 				"look at the event source of the function", b.name, i, rec.From)
 		}
 	}
 	if len(b.records) > 0 && b.late(ctx) {
-		return fmt.Errorf("%s: less than %v are left of the invocation, in which no record is begun: raise the timeout of the "+
+		return fmt.Errorf("%s: less than %v are left of the invocation, in which no record is begun: raise the "+
+			"timeout of the "+
 			"function, or see Config.Reserve", b.name, b.c.Reserve)
 	}
 	return nil

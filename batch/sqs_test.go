@@ -39,7 +39,8 @@ func TestAnEmptyEventHasAnEmptyAnswer(t *testing.T) {
 	require.Empty(t, again(t, ofTable))
 }
 
-// Nothing could name such a record, and Lambda takes an empty identifier for the failure of everything.
+// Nothing could name such a record, and Lambda takes an empty identifier for the failure of
+// everything.
 func TestARecordWithoutAnIDIsRefusedBeforeAnythingRuns(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
@@ -47,8 +48,9 @@ func TestARecordWithoutAnIDIsRefusedBeforeAnythingRuns(t *testing.T) {
 	ofQueue := messages("a", "b")
 	ofQueue.Records[1].MessageId, ofQueue.Records[1].EventSource = "", "aws:kinesis"
 	_, err := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: into(&r)})(t.Context(), ofQueue)
-	require.EqualError(t, err, `batch.SQS: record 1 of the event has no id by which an answer could name it; it says that it comes from "aws:kinesis": `+
-		"look at the event source of the function")
+	require.EqualError(t, err,
+		`batch.SQS: record 1 of the event has no id by which an answer could name it; it says that it comes from "aws:kinesis": `+
+			"look at the event source of the function")
 	require.Equal(t, report.Batch{Operation: "ship", Source: "sqs", Records: 2, Took: r.Took, Err: err}, r)
 	ofStream := onShard(1, "a", "b")
 	ofStream.Records[0].Kinesis.SequenceNumber = ""

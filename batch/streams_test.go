@@ -19,8 +19,10 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// fromStream hands a batch to the function of a Kinesis stream, and returns the sequence numbers of its answer.
-func fromStream(t *testing.T, read func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error), e events.KinesisEvent) []string {
+// fromStream hands a batch to the function of a Kinesis stream, and returns the sequence numbers of
+// its answer.
+func fromStream(t *testing.T, read func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error),
+	e events.KinesisEvent) []string {
 	t.Helper()
 	answer, err := read(t.Context(), e)
 	require.NoError(t, err)
@@ -36,8 +38,10 @@ func TestAStreamBeginsAgainAtTheLowestFailure(t *testing.T) {
 	// The numbers have more digits the third time, in which their text is in another order.
 	all := onShard(97, "a1", "b2", "a2", "b3", "a3", "a4", "c1")
 	require.Equal(t, []string{"98"}, fromStream(t, read, all))
-	require.Equal(t, []string{"a1", "a2", "c1"}, e.sorted(), "other keys go on, and nothing runs behind a failure of its key")
-	require.Equal(t, report.Batch{Operation: "ship", Source: "kinesis", Records: 7, Succeeded: 3, Failed: 2, NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took}, r)
+	require.Equal(t, []string{"a1", "a2", "c1"}, e.sorted(),
+		"other keys go on, and nothing runs behind a failure of its key")
+	require.Equal(t, report.Batch{Operation: "ship", Source: "kinesis", Records: 7, Succeeded: 3, Failed: 2,
+		NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took}, r)
 	require.Equal(t, "shardId-000000000000:98", r.Problems[0].ID)
 	e.recover("b2")
 	all.Records = all.Records[1:] // Lambda begins at 98
@@ -55,8 +59,9 @@ func TestTheLowestNumberIsTheCheckpointWhateverTheOrderOfTheEvent(t *testing.T) 
 		numbers []string
 		want    string
 	}{
-		"more digits": {[]string{"10000000000000000000000000001", "9999999999999999999999999999", "10000000000000000000000000002"}, "9999999999999999999999999999"},
-		"zeros":       {[]string{"7", "000000000000000000006", "5000000"}, "000000000000000000006"},
+		"more digits": {[]string{"10000000000000000000000000001", "9999999999999999999999999999",
+			"10000000000000000000000000002"}, "9999999999999999999999999999"},
+		"zeros": {[]string{"7", "000000000000000000006", "5000000"}, "000000000000000000006"},
 	} {
 		e.fail(errDown, "a", "b", "c")
 		all := onShard(99, "a", "b", "c")
@@ -86,7 +91,8 @@ func TestTheChangesOfAnItemStayInOrder(t *testing.T) {
 }
 
 // elsewhereRead lets another invocation run the handler of a record.
-func elsewhereRead(t *testing.T, h *idempotent.Handler[events.KinesisEventRecord, string], r events.KinesisEventRecord) (ended chan struct{}) {
+func elsewhereRead(t *testing.T, h *idempotent.Handler[events.KinesisEventRecord, string],
+	r events.KinesisEventRecord) (ended chan struct{}) {
 	t.Helper()
 	ended = make(chan struct{})
 	go func() {
@@ -98,7 +104,8 @@ func elsewhereRead(t *testing.T, h *idempotent.Handler[events.KinesisEventRecord
 	return ended
 }
 
-// A stream repeats at once, and a batch has few retries: those must not be used up while another execution ends.
+// A stream repeats at once, and a batch has few retries: those must not be used up while another
+// execution ends.
 func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 	t.Parallel()
 	const oneLook = 2 * time.Second
@@ -107,9 +114,12 @@ func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 		want                     []string
 	}{
 		"another invocation ends well": {time.Minute, 5 * time.Second, 5 * time.Second, 5*time.Second + oneLook, nil},
-		"it still runs":                {45 * time.Second, 50 * time.Second, 44 * time.Second, 44 * time.Second, []string{"1"}},
-		"there is too little time":     {1500 * time.Millisecond, 50 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond, []string{"1"}},
-		"it ends at the last moment":   {6 * time.Second, 4999 * time.Millisecond, 5 * time.Second, 5 * time.Second, nil},
+		"it still runs": {45 * time.Second, 50 * time.Second, 44 * time.Second, 44 * time.Second,
+			[]string{"1"}},
+		"there is too little time": {1500 * time.Millisecond, 50 * time.Second, 500 * time.Millisecond,
+			500 * time.Millisecond, []string{"1"}},
+		"it ends at the last moment": {6 * time.Second, 4999 * time.Millisecond, 5 * time.Second,
+			5 * time.Second, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -151,23 +161,27 @@ func TestTheFunctionsOfAStreamGetItsRecords(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
 	var taken []string
-	read := batch.Kinesis(e.reading(), batch.Config[events.KinesisEventRecord]{Terminal: func(_ context.Context, r events.KinesisEventRecord, err error) error {
-		taken = append(taken, r.EventID+" "+err.Error())
-		return nil
-	}})
+	read := batch.Kinesis(e.reading(),
+		batch.Config[events.KinesisEventRecord]{Terminal: func(_ context.Context, r events.KinesisEventRecord,
+			err error) error {
+			taken = append(taken, r.EventID+" "+err.Error())
+			return nil
+		}})
 	e.fail(idempotent.Terminal(errDeclined), "a1")
 	require.Empty(t, fromStream(t, read, onShard(7, "a1", "a2")))
 	require.Equal(t, []string{"shardId-000000000000:7 " + errDeclined.Error()}, taken)
 	require.Equal(t, []string{"a2"}, e.list())
 }
 
-// A record can be several that were sent together: the function takes them apart in front of the batch, and they have one sequence number.
+// A record can be several that were sent together: the function takes them apart in front of the
+// batch, and they have one sequence number.
 func TestRecordsWithOneSequenceNumberAreNoCopies(t *testing.T) {
 	t.Parallel()
 	e := newEffects()
-	h := idempotent.Wrap(e.read, memory.New(), operation(), idempotent.WithKey(func(r events.KinesisEventRecord) (string, error) {
-		return string(r.Kinesis.Data), nil
-	}))
+	h := idempotent.Wrap(e.read, memory.New(), operation(),
+		idempotent.WithKey(func(r events.KinesisEventRecord) (string, error) {
+			return string(r.Kinesis.Data), nil
+		}))
 	all := onShard(1, "a1", "b1", "a2")
 	for i := range all.Records {
 		all.Records[i].Kinesis.SequenceNumber, all.Records[i].EventID = "1", "shardId-000000000000:1"
@@ -179,23 +193,30 @@ func TestRecordsWithOneSequenceNumberAreNoCopies(t *testing.T) {
 	require.Empty(t, fromStream(t, batch.Kinesis(h), all))
 	require.Equal(t, []string{"a1", "a2", "b1"}, e.sorted())
 
-	// Without a key of their own they are one record, with contents that differ: nobody takes one for the other.
+	// Without a key of their own they are one record, with contents that differ: nobody takes one
+	// for the other.
 	var r report.Batch
-	require.Equal(t, []string{"1"}, fromStream(t, batch.Kinesis(e.reading(), batch.Config[events.KinesisEventRecord]{Observers: into(&r)}), all))
+	require.Equal(t, []string{"1"},
+		fromStream(t, batch.Kinesis(e.reading(), batch.Config[events.KinesisEventRecord]{Observers: into(&r)}), all))
 	require.Equal(t, 1, r.Succeeded)
 }
 
-// dies is a process that begins to execute a record, and dies: its lease ends, and nobody renews it.
+// dies is a process that begins to execute a record, and dies: its lease ends, and nobody renews
+// it.
 func dies(t *testing.T, records store.Store, e *effects, r events.KinesisEventRecord) {
 	t.Helper()
 	dead := storetest.NewFaulty(records, storetest.OnOp(storetest.OpSwap, storetest.LoseRequest))
 	e.on("dead", func(context.Context) error { time.Sleep(time.Hour); return nil })
-	h := idempotent.Wrap(func(ctx context.Context, _ events.KinesisEventRecord) (string, error) { return e.of(ctx, "dead") }, dead, operation())
+	h := idempotent.Wrap(func(ctx context.Context, _ events.KinesisEventRecord) (string,
+		error) {
+		return e.of(ctx, "dead")
+	}, dead, operation())
 	go func() { _, _ = h.Handle(context.Background(), r) }()
 	synctest.Wait()
 }
 
-// A record whose process has died runs when its lease has ended, if there is time for one as slow as the slowest of the batch.
+// A record whose process has died runs when its lease has ended, if there is time for one as slow
+// as the slowest of the batch.
 func TestARecordOfAProcessThatHasDiedRunsWhenItsLeaseHasEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -246,7 +267,10 @@ func TestTheWaitOfAStreamReachesHandlersInside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := newEffects()
-		inner := idempotent.Wrap(func(context.Context, string) (string, error) { time.Sleep(5 * time.Second); return "", nil }, memory.New(),
+		inner := idempotent.Wrap(func(context.Context, string) (string, error) {
+			time.Sleep(5 * time.Second)
+			return "", nil
+		}, memory.New(),
 			idempotent.WithOperation("inner"), idempotent.WithKey(func(s string) (string, error) { return s, nil }))
 		go func() { _, _ = inner.Handle(context.Background(), "x") }()
 		synctest.Wait()
@@ -302,7 +326,8 @@ func TestTheRestOfItsGroupRunsBehindARecordThatHasWaited(t *testing.T) {
 		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
 		elsewhereRead(t, h, all.Records[0])
 		var r report.Batch
-		require.Empty(t, fromStream(t, batch.Kinesis(h, batch.Config[events.KinesisEventRecord]{Observers: into(&r)}), all))
+		require.Empty(t, fromStream(t,
+			batch.Kinesis(h, batch.Config[events.KinesisEventRecord]{Observers: into(&r)}), all))
 		require.Equal(t, []string{"b1", "a1", "a2", "a3"}, e.list())
 		require.Equal(t, 4, r.Succeeded)
 	})

@@ -29,7 +29,8 @@ func (v *visibility) change(_ context.Context, all []events.SQSMessage, after ti
 }
 
 // elsewhere lets another invocation run the handler of a message for d.
-func elsewhere(t *testing.T, h *idempotent.Handler[events.SQSMessage, string], e *effects, m events.SQSMessage, d time.Duration) (ended chan struct{}) {
+func elsewhere(t *testing.T, h *idempotent.Handler[events.SQSMessage, string], e *effects, m events.SQSMessage,
+	d time.Duration) (ended chan struct{}) {
 	t.Helper()
 	ended = make(chan struct{})
 	e.on(m.Body, func(context.Context) error { time.Sleep(d); return nil })
@@ -55,16 +56,21 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 		require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
 		require.Equal(t, map[string]time.Duration{"a": 39 * time.Second}, v.set)
 		require.Equal(t, 1, r.InProgress)
-		require.Equal(t, []report.BatchProblem{{ID: "id-a", Outcome: report.RecordInProgress, Receives: 3, Again: true, Err: r.Problems[0].Err}}, r.Problems)
+		require.Equal(t, []report.BatchProblem{{ID: "id-a", Outcome: report.RecordInProgress, Receives: 3, Again: true,
+			Err: r.Problems[0].Err}}, r.Problems)
 		require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrInProgress)
 
 		v.err = errDown
 		require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
 		require.Equal(t, errDown, r.Problems[0].FunctionErr)
-		panics := batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: func(context.Context, []events.SQSMessage, time.Duration) error { panic("x") }, Observers: into(&r)})
+		panics := batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: func(context.Context, []events.SQSMessage,
+			time.Duration) error {
+			panic("x")
+		}, Observers: into(&r)})
 		require.Equal(t, []string{"a"}, received(t, panics, messages("a")))
 		require.EqualError(t, r.Problems[0].FunctionErr, "it panicked with a value of type string")
-		require.Equal(t, []string{"a"}, received(t, batch.SQS(h), messages("a")), "without the function it comes again when the queue says so")
+		require.Equal(t, []string{"a"}, received(t, batch.SQS(h), messages("a")),
+			"without the function it comes again when the queue says so")
 		<-ended
 		require.Empty(t, received(t, ship, messages("a")))
 	})
@@ -89,7 +95,8 @@ func TestTheMessagesOfOtherGroupsKeepTheirVisibility(t *testing.T) {
 	})
 }
 
-// SQS hands over no message of a group while an earlier one is invisible, so those behind it come with it.
+// SQS hands over no message of a group while an earlier one is invisible, so those behind it come
+// with it.
 func TestTheMessagesBehindOneInProgressComeAgainWithIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +105,8 @@ func TestTheMessagesBehindOneInProgressComeAgainWithIt(t *testing.T) {
 		h := e.shipping()
 		all := inGroups("a1", "a2", "b1", "a3")
 		ended := elsewhere(t, h, e, all.Records[1], 5*time.Second)
-		require.Equal(t, []string{"a2", "a3"}, received(t, batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: v.change}), all))
+		require.Equal(t, []string{"a2", "a3"},
+			received(t, batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: v.change}), all))
 		require.Equal(t, map[string]time.Duration{"a2": 30 * time.Second, "a3": 30 * time.Second}, v.set)
 		<-ended
 	})
@@ -111,6 +119,7 @@ func TestEveryOtherFailureKeepsItsVisibility(t *testing.T) {
 	v := &visibility{set: map[string]time.Duration{}}
 	e.fail(errDown, "a")
 	e.on("b", func(context.Context) error { panic(errDown) })
-	require.Equal(t, []string{"a", "b"}, received(t, batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Visibility: v.change}), messages("a", "b")))
+	require.Equal(t, []string{"a", "b"},
+		received(t, batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Visibility: v.change}), messages("a", "b")))
 	require.Empty(t, v.set)
 }

@@ -10,7 +10,8 @@ import (
 type connection struct {
 	client *dynamodb.Client
 	table  string
-	// rehearse runs an operation once before it is measured: a fake plays from then on what it was answered.
+	// rehearse runs an operation once before it is measured: a fake plays from then on what it was
+	// answered.
 	rehearse func(once func() error) error
 }
 
@@ -29,7 +30,8 @@ type group struct {
 	cases   []measured
 }
 
-const aboutFake = " DynamoDB is played at once by a fake below HTTP, so the time is that of this process: SDK, handler and what stands between."
+const aboutFake = " DynamoDB is played at once by a fake below HTTP, so the time is that of this process: SDK, " +
+	"handler and what stands between."
 
 func onFake(p plan) func(rounds int) (table, error) {
 	return func(rounds int) (table, error) {

@@ -30,9 +30,10 @@ const (
 
 type item = map[string]types.AttributeValue
 
-// manual makes a handler idempotent by hand, as somebody would who knows DynamoDB and writes it for one function: the
-// same calls as the library makes, the result in the record, and no more. There is no fingerprint, no scope, no repeated
-// claim after a lost reply, no verdict on a record that somebody else has written, and no result of more than 400 KB.
+// manual makes a handler idempotent by hand, as somebody would who knows DynamoDB and writes it for
+// one function: the same calls as the library makes, the result in the record, and no more. There
+// is no fingerprint, no scope, no repeated claim after a lost reply, no verdict on a record that
+// somebody else has written, and no result of more than 400 KB.
 type manual struct {
 	client *dynamodb.Client
 	table  string
@@ -78,10 +79,12 @@ func (m *manual) claim(ctx context.Context, id, owner string) *dynamodb.PutItemI
 			"in_progress_expiration": number(lease.UnixMilli()),
 			attributeExpiration:      number(now.Add(retention).Unix()),
 		},
-		ConditionExpression: aws.String("attribute_not_exists(#id) OR (#status = :completed AND #expiration <= :now) OR " +
-			"(#status = :in_progress AND #lease <= :now_millis)"),
+		ConditionExpression: aws.String(
+			"attribute_not_exists(#id) OR (#status = :completed AND #expiration <= :now) OR " +
+				"(#status = :in_progress AND #lease <= :now_millis)"),
 		ExpressionAttributeNames: map[string]string{
-			"#id": "id", "#status": attributeStatus, "#expiration": attributeExpiration, "#lease": "in_progress_expiration",
+			"#id": "id", "#status": attributeStatus, "#expiration": attributeExpiration,
+			"#lease": "in_progress_expiration",
 		},
 		ExpressionAttributeValues: item{
 			":completed": text(completed), ":in_progress": text(inProgress),
@@ -123,7 +126,8 @@ func (m *manual) completion(id, owner, data string) *dynamodb.UpdateItemInput {
 		ConditionExpression: aws.String("#owner = :owner AND #status = :in_progress"),
 		UpdateExpression:    aws.String("SET #status = :completed, #data = :data, #expiration = :expiration"),
 		ExpressionAttributeNames: map[string]string{
-			"#owner": attributeOwner, "#status": attributeStatus, "#data": attributeData, "#expiration": attributeExpiration,
+			"#owner": attributeOwner, "#status": attributeStatus, "#data": attributeData,
+			"#expiration": attributeExpiration,
 		},
 		ExpressionAttributeValues: item{
 			":owner": text(owner), ":in_progress": text(inProgress), ":completed": text(completed),

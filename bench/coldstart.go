@@ -19,8 +19,8 @@ type program struct {
 	name string
 	// of is the program that this one adds something to, by name; the first one adds nothing.
 	of string
-	// cpu and size are upper limits of what it adds, in processor time of a start without database and in bytes of the
-	// binary, zero for none.
+	// cpu and size are upper limits of what it adds, in processor time of a start without database
+	// and in bytes of the binary, zero for none.
 	cpu  time.Duration
 	size float64
 }
@@ -31,11 +31,14 @@ var programs = []program{
 	{name: "wrapped", of: "client", cpu: 300 * time.Microsecond, size: 500_000},
 }
 
-// startsPerRound is how often each program starts in a round: what it adds is a small part of a start.
+// startsPerRound is how often each program starts in a round: what it adds is a small part of a
+// start.
 const startsPerRound = 5
 
-const aboutColdStart = "Processes are started by a server of Lambda's Runtime API, as in a new sandbox, for one invocation. " +
-	"client is a handler with a client of DynamoDB, wrapped has this library on that client. CPU, user and system, is that of the whole life of the process, " +
+const aboutColdStart = "Processes are started by a server of Lambda's Runtime API, as in a new sandbox, for one " +
+	"invocation. " +
+	"client is a handler with a client of DynamoDB, wrapped has this library on that client. CPU, user and system, " +
+	"is that of the whole life of the process, " +
 	"wall the time from its start to the answer."
 
 // measureColdStart starts functions for an invocation that needs no database.
@@ -77,7 +80,8 @@ func coldStarts(rounds int, programs []program, payload []byte) (table, error) {
 // build makes the binary with the flags of the Makefile, and returns its size.
 func (p program) build(folder string) (size float64, err error) {
 	path := filepath.Join(folder, p.name)
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=",
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags",
+		"-s -w -buildid=",
 		"-o", path, "github.com/go-idempotent/idempotent/bench/coldstart/"+p.name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -113,8 +117,8 @@ func (p program) start(folder string, environment []string, payload []byte) (sta
 	return s, nil
 }
 
-// peakMemory is the largest resident set of a process so far, in bytes. That of wait4(2) would count what this process had
-// when it started the other one.
+// peakMemory is the largest resident set of a process so far, in bytes. That of wait4(2) would
+// count what this process had when it started the other one.
 func peakMemory(pid int) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -131,7 +135,8 @@ func peakMemory(pid int) (float64, error) {
 
 // startTable compares each program with the one it adds to, start by start.
 func startTable(programs []program, sizes []float64, starts [][]start) table {
-	t := table{header: []string{"", "CPU", "own CPU", "wall", "own wall", "peak RSS", "own RSS", "binary", "own binary", goalColumn}}
+	t := table{header: []string{"", "CPU", "own CPU", "wall", "own wall", "peak RSS", "own RSS", "binary",
+		"own binary", goalColumn}}
 	for i, p := range programs {
 		base := i
 		for j, other := range programs {

@@ -28,10 +28,12 @@ var results = []answered{
 	{noise("5 MB of noise", 5<<20), false, 0},
 }
 
-// smallest is the result for which the library's own allocations are limited: beyond it, they grow with the result.
+// smallest is the result for which the library's own allocations are limited: beyond it, they grow
+// with the result.
 const smallest = 2 << 10
 
-// The goals are those of docs/cost.md: how long a delivery may take, beside the same calls by hand, and a step, by itself.
+// The goals are those of docs/cost.md: how long a delivery may take, beside the same calls by hand,
+// and a step, by itself.
 const (
 	firstGoal  = 1.5
 	noiseGoal  = 2.0 // of what does not shrink
@@ -41,8 +43,10 @@ const (
 
 // firsts are first executions: each delivery has a key of its own.
 var firsts = plan{
-	about: "A POST of 3 KB through an HTTP API under a new key: claim, handler, completion. The handler itself does nothing. " +
-		"By hand are the same calls without fingerprint and scope; own is what the library adds to them, or to the handler alone. " +
+	about: "A POST of 3 KB through an HTTP API under a new key: claim, handler, completion. The handler itself does " +
+		"nothing. " +
+		"By hand are the same calls without fingerprint and scope; own is what the library adds to them, or to the " +
+		"handler alone. " +
 		"Compression takes time to save write units, see docs/cost.md.",
 	groups: func() ([]group, error) {
 		var groups []group
@@ -79,7 +83,8 @@ var firsts = plan{
 
 // replays are deliveries of a key that was completed.
 var replays = plan{
-	about: "The same POST under a key that was completed: a refused PutItem brings the result, larger ones are read beside it. " +
+	about: "The same POST under a key that was completed: a refused PutItem brings the result, larger ones are read " +
+		"beside it. " +
 		"By hand the result is taken from the refusal. The handler does not run, except alone.",
 	groups: func() ([]group, error) {
 		var groups []group

@@ -12,7 +12,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// eventText is a POST of 3 KB as an HTTP API sends it: 21 headers, the claims of a JWT, a JSON body of 500 bytes.
+// eventText is a POST of 3 KB as an HTTP API sends it: 21 headers, the claims of a JWT, a JSON body
+// of 500 bytes.
 //
 //go:embed testdata/event.json
 var eventText []byte

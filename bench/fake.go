@@ -15,9 +15,10 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// fake is DynamoDB below HTTP, without a socket. At first it answers from a table in memory, as DynamoDB would. After a
-// rehearsal it plays the answers of the rehearsal at once, so that what is measured is the client and what stands on it. It
-// is safe for concurrent use, except that nothing else may run during the rehearsal.
+// fake is DynamoDB below HTTP, without a socket. At first it answers from a table in memory, as
+// DynamoDB would. After a rehearsal it plays the answers of the rehearsal at once, so that what is
+// measured is the client and what stands on it. It is safe for concurrent use, except that nothing
+// else may run during the rehearsal.
 type fake struct {
 	table   dynamofake.Server
 	playing bool
@@ -92,6 +93,7 @@ func (f *fake) play(operation string, r *http.Request) (*http.Response, error) {
 
 func (a reply) response() *http.Response {
 	return &http.Response{
-		StatusCode: a.status, Header: a.header, ContentLength: int64(len(a.body)), Body: io.NopCloser(bytes.NewReader(a.body)),
+		StatusCode: a.status, Header: a.header, ContentLength: int64(len(a.body)),
+		Body: io.NopCloser(bytes.NewReader(a.body)),
 	}
 }

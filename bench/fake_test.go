@@ -159,7 +159,8 @@ func TestTheFakeRefusesWhatItDoesNotKnow(t *testing.T) {
 		return err
 	}
 	for _, condition := range []string{
-		"size(#id) = :now", "#id", "#id =", "begins_with(#id, :now)", "#what = :now", "#id = :what", "(#id = :now", "#id = :now #id", "NOT #id = :now",
+		"size(#id) = :now", "#id", "#id =", "begins_with(#id, :now)", "#what = :now", "#id = :what", "(#id = :now",
+		"#id = :now #id", "NOT #id = :now",
 	} {
 		assert.Equal(t, "ValidationException", codeOf(put(condition)), condition)
 	}

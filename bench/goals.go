@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// goals are upper limits, zero for none: of the ratio of the times, of the time in addition to the other case, of the whole
-// time, of the allocations in addition, and of all allocations.
+// goals are upper limits, zero for none: of the ratio of the times, of the time in addition to the
+// other case, of the whole time, of the allocations in addition, and of all allocations.
 type goals struct {
 	ratio      float64
 	own, whole time.Duration

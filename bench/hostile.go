@@ -54,7 +54,8 @@ var hostileBodies = []hostileBody{
 	{name: "names that fold", begin: hostileObject, repeated: `,"\u212a%x":1`, end: "}"},
 	{name: "long names", begin: hostileObject, repeated: `,"` + strings.Repeat("x", 200) + `%x":1`, end: "}"},
 	{name: "small objects", begin: "[1", repeated: `,{"b":1,"a":2}`, end: "]"},
-	{name: "deep objects", begin: "[1", repeated: strings.Repeat(`,{"b":1,"a":[2`, 300) + strings.Repeat("]}", 300), end: "]"},
+	{name: "deep objects", begin: "[1",
+		repeated: strings.Repeat(`,{"b":1,"a":[2`, 300) + strings.Repeat("]}", 300), end: "]"},
 	{name: "a long text", begin: `"`, repeated: "x", end: `"`},
 }
 
@@ -90,7 +91,8 @@ func measureHostile(rounds int) (table, error) {
 		return table{}, fmt.Errorf("%w: the peak of a process is read from /proc of Linux", errNotHere)
 	}
 	t := table{
-		about: fmt.Sprintf("CPU and peak memory (VmHWM) of a process that gets one event with a body of %d bytes which is made to hurt, over the "+
+		about: fmt.Sprintf("CPU and peak memory (VmHWM) of a process that gets one event with a body of %d bytes "+
+			"which is made to hurt, over the "+
 			"memory store, in times of the same handler alone, which decodes the body once.", hostileSize),
 		header: []string{"", "CPU ratio", "CPU alone", "peak ratio", "peak alone", goalColumn},
 	}

@@ -1,13 +1,13 @@
-// Command bench measures what idempotency costs, side by side with what it is compared with: the same calls by hand,
-// other libraries, and the floor. It prints a table per section.
+// Command bench measures what idempotency costs, side by side with what it is compared with: the
+// same calls by hand, other libraries, and the floor. It prints a table per section.
 //
 //	go run . [-run regexp] [-rounds n]
 //
 // README.md says what the sections compare and how to read a table.
 //
-// The cases of a section take turns, round by round, so that a machine which is busy for a while slows all of them. A
-// figure is the median of the rounds. Times are those of the processor (user and system, of the whole process, the
-// garbage collector included), allocations are exact.
+// The cases of a section take turns, round by round, so that a machine which is busy for a while
+// slows all of them. A figure is the median of the rounds. Times are those of the processor (user
+// and system, of the whole process, the garbage collector included), allocations are exact.
 package main
 
 import (
@@ -22,12 +22,13 @@ import (
 type section struct {
 	// name is what -run selects.
 	name string
-	// measure may take long. A section that cannot be measured on this machine returns an error that says why, and is
-	// errNotHere.
+	// measure may take long. A section that cannot be measured on this machine returns an error
+	// that says why, and is errNotHere.
 	measure func(rounds int) (table, error)
 }
 
-// errNotHere is wrapped by the error of a section that lacks something: a tool, an operating system.
+// errNotHere is wrapped by the error of a section that lacks something: a tool, an operating
+// system.
 var errNotHere = errors.New("not possible here")
 
 // sections are in the order in which a reader wants them.

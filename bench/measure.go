@@ -28,12 +28,14 @@ type measured struct {
 type sample struct{ nanoseconds, allocs, bytes float64 }
 
 const (
-	// roundTime is about how long one case works in one round: long enough for the clock of the processor, whose steps
-	// are a few microseconds, and for a few collections of garbage.
+	// roundTime is about how long one case works in one round: long enough for the clock of the
+	// processor, whose steps are a few microseconds, and for a few collections of garbage.
 	roundTime = 40 * time.Millisecond
-	// maxCalibration is the most that calibrate tries at once, however little processor time it takes.
+	// maxCalibration is the most that calibrate tries at once, however little processor time it
+	// takes.
 	maxCalibration = 1 << 20
-	// onlyOnce as the number of rounds runs each case once: to see that it works, not to learn what it takes.
+	// onlyOnce as the number of rounds runs each case once: to see that it works, not to learn what
+	// it takes.
 	onlyOnce = 0
 )
 
@@ -111,8 +113,8 @@ const goalColumn = "goal"
 // columns are those of a comparison.
 var columns = []string{"", "ratio", "±", "own CPU", "CPU", "own allocs", "allocs", "bytes", goalColumn}
 
-// table compares. A ratio is the median of the ratios of the rounds, and what is a case's own the median of the
-// differences, so that what both cases of a round suffered from does not count.
+// table compares. A ratio is the median of the ratios of the rounds, and what is a case's own the
+// median of the differences, so that what both cases of a round suffered from does not count.
 func (c comparison) table(samples [][]sample) table {
 	t := table{about: c.about, header: columns}
 	for i, m := range c.cases {

@@ -88,7 +88,10 @@ func work(d time.Duration) {
 }
 
 func TestARoundIsLongEnoughForItsClock(t *testing.T) {
-	n, err := measured{run: func(n int) error { work(time.Duration(n) * 100 * time.Microsecond); return nil }}.calibrate()
+	n, err := measured{run: func(n int) error {
+		work(time.Duration(n) * 100 * time.Microsecond)
+		return nil
+	}}.calibrate()
 	require.NoError(t, err)
 	assert.InDelta(t, float64(roundTime/(100*time.Microsecond)), n, 200)
 }
@@ -144,7 +147,8 @@ func TestACaseThatFailsFailsTheComparison(t *testing.T) {
 
 func TestACaseIsComparedWithOneThatIsThere(t *testing.T) {
 	nothing := func(int) error { return nil }
-	_, err := comparison{cases: []measured{{name: "a", run: nothing}, {name: "b", of: "c", run: nothing}}}.measure(onlyOnce)
+	_, err := comparison{cases: []measured{{name: "a", run: nothing},
+		{name: "b", of: "c", run: nothing}}}.measure(onlyOnce)
 	assert.ErrorContains(t, err, `b: there is no case "c"`)
 }
 
@@ -194,7 +198,8 @@ func TestLongTextsAreFolded(t *testing.T) {
 
 func TestFiguresAreReadable(t *testing.T) {
 	for nanoseconds, text := range map[float64]string{
-		12: "0.01 µs", 1234: "1.23 µs", 12_345: "12.3 µs", 123_456: "123 µs", 12_345_678: "12.3 ms", -12_345: "-12.3 µs",
+		12: "0.01 µs", 1234: "1.23 µs", 12_345: "12.3 µs", 123_456: "123 µs", 12_345_678: "12.3 ms",
+		-12_345: "-12.3 µs",
 	} {
 		assert.Equal(t, text, micros(nanoseconds))
 	}

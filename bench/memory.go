@@ -26,20 +26,22 @@ const smallResult = `{"charge":"ch_3PqX7c2eZvKYlo2C","amount":1999}`
 
 // The libraries, each with its store in memory.
 
-const aboutMemory = " Each library has its own store in memory. By value, an order of two fields is the event and its id is the key. Of an HTTP " +
+const aboutMemory = " Each library has its own store in memory. By value, an order of two fields is the event and " +
+	"its id is the key. Of an HTTP " +
 	"request, with a body of 500 bytes, the key is a header. Requests are built once and only their key changes."
 
 func measureMemoryFirst(rounds int) (table, error) {
-	return measureLibraries("First executions of a handler that does nothing."+aboutMemory, rounds, func(l library) func(int) error {
-		return func(n int) error {
-			for done := 0; done < n; done += len(storeKeys) {
-				if err := l.firsts(min(n-done, len(storeKeys))); err != nil {
-					return err
+	return measureLibraries("First executions of a handler that does nothing."+aboutMemory, rounds,
+		func(l library) func(int) error {
+			return func(n int) error {
+				for done := 0; done < n; done += len(storeKeys) {
+					if err := l.firsts(min(n-done, len(storeKeys))); err != nil {
+						return err
+					}
 				}
+				return nil
 			}
-			return nil
-		}
-	})
+		})
 }
 
 func measureMemoryReplay(rounds int) (table, error) {
@@ -67,8 +69,8 @@ type library struct {
 }
 
 type opened struct {
-	// client returns what delivers under a key and reports the status of the answer, of which it has looked at the body. Its
-	// result belongs to one goroutine.
+	// client returns what delivers under a key and reports the status of the answer, of which it
+	// has looked at the body. Its result belongs to one goroutine.
 	client func() func(key string) (status int, err error)
 	close  func() error
 }

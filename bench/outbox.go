@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// outboxBatch is how many messages are in one event of a stream: the default of an event source mapping of Lambda.
+	// outboxBatch is how many messages are in one event of a stream: the default of an event source
+	// mapping of Lambda.
 	outboxBatch = 100
 	// outboxRounds is the most rounds of a case: a round has many messages.
 	outboxRounds = 5
@@ -26,8 +27,10 @@ const (
 	outboxMessages = 2000
 )
 
-const aboutOutbox = "Messages of 0.3 KB that one process delivers, by wall time: from events of the stream with 100 messages each, one event after the " +
-	"other, and by one drain. The row says how many are delivered at once. Delivering is nothing, or a POST to a server on loopback in " +
+const aboutOutbox = "Messages of 0.3 KB that one process delivers, by wall time: from events of the stream with 100 " +
+	"messages each, one event after the " +
+	"other, and by one drain. The row says how many are delivered at once. Delivering is nothing, or a POST to a " +
+	"server on loopback in " +
 	"this very process. That each message is delivered once, and each is marked, is checked. CPU is that of the whole process."
 
 // outboxMessage is a message as an outbox has it.
@@ -55,7 +58,8 @@ type typed map[string]string
 // attributes are those of the message, of which the index has some.
 func (m outboxMessage) attributes() (all, indexed map[string]typed) {
 	due := typed{"N": strconv.FormatInt(m.due, 10)}
-	indexed = map[string]typed{"id": {"S": m.id}, "outbox_shard": {"S": strconv.Itoa(m.shard)}, "outbox_due": due, "created_at": due}
+	indexed = map[string]typed{"id": {"S": m.id}, "outbox_shard": {"S": strconv.Itoa(m.shard)}, "outbox_due": due,
+		"created_at": due}
 	all = maps.Clone(indexed)
 	maps.Copy(all, map[string]typed{"topic": {"S": "order-placed"}, "body": {"S": outboxBody}, "owner": {"S": m.owner}})
 	return all, indexed
@@ -109,7 +113,8 @@ func measureOutbox(rounds int) (table, error) {
 }
 
 func outboxRow(
-	run func(*outbox.Relay, []outboxMessage) (int, error), open func(*sync.Map) (outbox.Deliver, func()), atOnce, rounds int,
+	run func(*outbox.Relay, []outboxMessage) (int, error), open func(*sync.Map) (outbox.Deliver, func()),
+	atOnce, rounds int,
 ) ([]string, error) {
 	many := outboxMessages
 	if rounds == onlyOnce {
@@ -139,7 +144,8 @@ func outboxRow(
 		rates, cpus = append(rates, float64(many)/took.Seconds()), append(cpus, float64(used)/float64(many))
 	}
 	return []string{
-		strconv.Itoa(atOnce) + " at once", count(median(rates)), count(quantile(rates, 0)), count(quantile(rates, 1)), micros(median(cpus)),
+		strconv.Itoa(atOnce) + " at once", count(median(rates)), count(quantile(rates, 0)), count(quantile(rates, 1)),
+		micros(median(cpus)),
 	}, nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// outboxFake is the table of an outbox below HTTP, which answers what it has prepared at once: every write succeeds, and each shard of the
-// index lists its messages once.
+// outboxFake is the table of an outbox below HTTP, which answers what it has prepared at once:
+// every write succeeds, and each shard of the index lists its messages once.
 type outboxFake struct {
 	mu      sync.Mutex
 	items   map[string]reply // by id
@@ -23,7 +23,8 @@ type outboxFake struct {
 func (f *outboxFake) put(n int) ([]outboxMessage, error) {
 	all := newOutboxMessages(n)
 	f.items, f.listed = make(map[string]reply, n), make(map[string]reply, 10)
-	f.written, f.empty = newReply(http.StatusOK, []byte(`{}`)), newReply(http.StatusOK, []byte(`{"Items":[],"Count":0}`))
+	f.written, f.empty = newReply(http.StatusOK, []byte(`{}`)),
+		newReply(http.StatusOK, []byte(`{"Items":[],"Count":0}`))
 	pages := make(map[string][]any, 10)
 	for _, m := range all {
 		attributes, indexed := m.attributes()

@@ -23,7 +23,8 @@ const (
 	peakDeliveries = 5
 	// peakRounds is the most processes of a case: they agree well.
 	peakRounds = 7
-	// peakGoal is how much more memory than the handler alone an execution or a replay may need, in sizes of the result.
+	// peakGoal is how much more memory than the handler alone an execution or a replay may need, in
+	// sizes of the result.
 	peakGoal = 3
 )
 
@@ -39,9 +40,12 @@ func measurePeak(rounds int) (table, error) {
 		return table{}, fmt.Errorf("%w: the peak of a process is read from /proc of Linux", errNotHere)
 	}
 	t := table{
-		about: fmt.Sprintf("Peak memory (VmHWM) of a process that gets the event %d times in a row and answers with 5 MB. The ratio is what "+
-			"comes on top of the same handler alone, in sizes of the result. GOGC and GOMEMLIMIT have their defaults. The fake below HTTP "+
-			"reads answers from a file, as a socket would bring them; by hand nothing of this size can be stored.", peakDeliveries),
+		about: fmt.Sprintf("Peak memory (VmHWM) of a process that gets the event %d times in a row and answers with "+
+			"5 MB. The ratio is what "+
+			"comes on top of the same handler alone, in sizes of the result. GOGC and GOMEMLIMIT have their "+
+			"defaults. The fake below HTTP "+
+			"reads answers from a file, as a socket would bring them; by hand nothing of this size can be stored.",
+			peakDeliveries),
 		header: []string{"", "ratio", "on top", "peak", "least", "most", goalColumn},
 	}
 	for _, r := range []result{orders("5 MB", 5<<20), noise("5 MB of noise", 5<<20)} {
@@ -86,14 +90,15 @@ func peakRows(r result, rounds int) (rows [][]string, err error) {
 		limit := goals{ratio: peakGoal}
 		least, most := spread(modes[i+1])
 		rows = append(rows, []string{
-			name, fmt.Sprintf("%.1f", ratio), bytesOf(peak - alone), bytesOf(peak), least, most, limit.judge(figures{ratio: ratio}),
+			name, fmt.Sprintf("%.1f", ratio), bytesOf(peak - alone), bytesOf(peak), least, most,
+			limit.judge(figures{ratio: ratio}),
 		})
 	}
 	return rows, nil
 }
 
-// writePeakFolder leaves in the folder what the processes need: the body of the response, and what DynamoDB answers to a
-// first execution and to a replay of the key 0.
+// writePeakFolder leaves in the folder what the processes need: the body of the response, and what
+// DynamoDB answers to a first execution and to a replay of the key 0.
 func writePeakFolder(r result, folder string) error {
 	f := new(fake)
 	s := wrapped(r, f.connect())

@@ -42,7 +42,8 @@ func openPlain(t *till) opened {
 	h := idempotent.Wrap(func(_ context.Context, o order) (receipt, error) {
 		t.charge()
 		return receipt{Charge: expected.Charge, Amount: o.Amount}, nil
-	}, memory.New(), idempotent.WithOperation("charge"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+	}, memory.New(), idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 	return opened{close: nothingToClose, client: func() func(string) (int, error) {
 		return func(key string) (int, error) {
 			ctx, cancel := invocation()
@@ -80,7 +81,8 @@ func openEngine(t *till) opened {
 			if err != nil {
 				return 0, err
 			}
-			return statusCreated, engine.Commit(ctx, key, r.Token, &idempo.Response{StatusCode: statusCreated, Body: body})
+			return statusCreated, engine.Commit(ctx, key, r.Token,
+				&idempo.Response{StatusCode: statusCreated, Body: body})
 		}
 	}}
 }

@@ -24,11 +24,13 @@ const (
 	mediaType   = "application/json"
 )
 
-// shop is the handler of all cases. It answers every order with the same response at once, and counts.
+// shop is the handler of all cases. It answers every order with the same response at once, and
+// counts.
 type shop struct {
 	executed atomic.Int64
 	response response
-	// fresh gives each response a body of its own, as a handler that has something to say makes one.
+	// fresh gives each response a body of its own, as a handler that has something to say makes
+	// one.
 	fresh bool
 }
 
@@ -96,7 +98,8 @@ func asJSON(r response) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// check compares an answer with the response of the handler, but for the headers that tell a client about its key.
+// check compares an answer with the response of the handler, but for the headers that tell a client
+// about its key.
 func (s *shop) check(answer []byte) error {
 	var got response
 	if err := json.Unmarshal(answer, &got); err != nil {
@@ -113,8 +116,9 @@ func (s *shop) check(answer []byte) error {
 	return nil
 }
 
-// orderDocument returns a JSON document of about size bytes, always the same one: an order with as many lines as fit, or
-// from 100 KB on a list of orders of 3 KB. Members are in the order of a program that does not care.
+// orderDocument returns a JSON document of about size bytes, always the same one: an order with as
+// many lines as fit, or from 100 KB on a list of orders of 3 KB. Members are in the order of a
+// program that does not care.
 func orderDocument(size int) []byte {
 	random := rand.New(rand.NewPCG(1, uint64(size)))
 	if size < 100<<10 {

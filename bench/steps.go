@@ -15,7 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 )
 
-// booked is what each effect returns, small as an answer of a downstream is when only its id matters.
+// booked is what each effect returns, small as an answer of a downstream is when only its id
+// matters.
 type booked struct {
 	ID     string `json:"id"`
 	Amount int    `json:"amount"`
@@ -30,10 +31,13 @@ func book(context.Context) (booked, error) {
 
 // stepwise are handlers with three effects.
 var stepwise = plan{
-	about: "The POST of 3 KB with an answer of 1 KB, by a handler that has three effects, each of which returns 44 bytes at once. " +
-		"Without the SDK, a client answers at once before it encodes anything: own is what the library takes, and the goal is 10 µs a step. " +
+	about: "The POST of 3 KB with an answer of 1 KB, by a handler that has three effects, each of which returns 44 " +
+		"bytes at once. " +
+		"Without the SDK, a client answers at once before it encodes anything: own is what the library takes, and " +
+		"the goal is 10 µs a step. " +
 		"Beside three bare calls, own is that and what the SDK takes longer for conditions and seals. By hand are the " +
-		"same calls: each effect is one UpdateItem under the owner, and the completion removes all. Resumed are three steps of a " +
+		"same calls: each effect is one UpdateItem under the owner, and the completion removes all. Resumed are " +
+		"three steps of a " +
 		"record that was released with them; own is what they take over a record without steps.",
 	groups: func() ([]group, error) {
 		bare, err := executing("wrapped, three bare UpdateItems", wrappedWithUpdates)
@@ -99,18 +103,21 @@ func withSteps(s *shop, client dynamo.Client, table string, names []string) lamb
 	}, dynamo.New(client, table))
 }
 
-// willingly is a handler over a client that lets every write of an execution happen, without the SDK.
+// willingly is a handler over a client that lets every write of an execution happen, without the
+// SDK.
 func willingly(names []string) func(s *shop, c connection) lambda.Handler {
 	return func(s *shop, c connection) lambda.Handler { return withSteps(s, willing{}, c.table, names) }
 }
 
 type willing struct{ dynamo.Client }
 
-func (willing) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (willing) PutItem(context.Context, *dynamodb.PutItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return &dynamodb.PutItemOutput{}, nil
 }
 
-func (willing) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (willing) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
@@ -135,7 +142,8 @@ func wrappedWithUpdates(s *shop, c connection) lambda.Handler {
 				return response{}, err
 			}
 			update := m.effect(x.RecordKey, "", name, b)
-			update.ConditionExpression = aws.String("#owner > :owner AND #status = :in_progress") // it does not know its owner
+			// it does not know its owner
+			update.ConditionExpression = aws.String("#owner > :owner AND #status = :in_progress")
 			if _, err := c.client.UpdateItem(ctx, update); err != nil {
 				return response{}, err
 			}
@@ -152,7 +160,8 @@ func (m *manual) effect(id, owner, name string, b booked) *dynamodb.UpdateItemIn
 	return in
 }
 
-// byHandWithUpdates is what somebody writes for one function: it could resume from the item that refuses a claim.
+// byHandWithUpdates is what somebody writes for one function: it could resume from the item that
+// refuses a claim.
 func byHandWithUpdates(s *shop, c connection) lambda.Handler {
 	m := &manual{client: c.client, table: c.table, charge: s.charge}
 	return lambda.NewHandler(func(ctx context.Context, in request) (response, error) {

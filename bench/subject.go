@@ -11,8 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 )
 
-// subject is a handler in one of the ways that are compared, and the client that delivers to it. It belongs to one
-// goroutine.
+// subject is a handler in one of the ways that are compared, and the client that delivers to it. It
+// belongs to one goroutine.
 type subject struct {
 	name    string
 	shop    *shop
@@ -44,7 +44,8 @@ func wrapped(r result, c connection) *subject {
 // uncompressed trades write units for time.
 func uncompressed(r result, c connection) *subject {
 	s := &shop{response: r.response}
-	return newSubject("wrapped, uncompressed", s, idempotent.Wrap(s.charge, dynamo.New(c.client, c.table, dynamo.Config{NoCompression: true})))
+	return newSubject("wrapped, uncompressed", s,
+		idempotent.Wrap(s.charge, dynamo.New(c.client, c.table, dynamo.Config{NoCompression: true})))
 }
 
 // deliver sends the event under a key, and looks at the answer only as far as it costs nothing.

@@ -18,13 +18,15 @@ type table struct {
 	rows [][]string
 }
 
-// add puts the rows of another table with the same columns below those of this one, under a heading.
+// add puts the rows of another table with the same columns below those of this one, under a
+// heading.
 func (t *table) add(heading string, other table) {
 	t.header = other.header
 	t.rows = append(append(t.rows, []string{heading}), other.rows...)
 }
 
-// print aligns the first column and the last, which are text, to the left, and the figures between them to the right.
+// print aligns the first column and the last, which are text, to the left, and the figures between
+// them to the right.
 func (t *table) print(w io.Writer, name string) {
 	fmt.Fprintf(w, "\n%s\n%s\n\n", name, folded(t.about, 110))
 	widths := make([]int, len(t.header))

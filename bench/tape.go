@@ -2,9 +2,10 @@ package main
 
 import "sync"
 
-// tape is what DynamoDB answered to the calls of one delivery. It is played again and again: the n-th call of an operation
-// gets the n-th answer, and after the last one the next delivery begins. It is safe for concurrent use, but deliveries that
-// make several calls of one operation must not run at the same time.
+// tape is what DynamoDB answered to the calls of one delivery. It is played again and again: the
+// n-th call of an operation gets the n-th answer, and after the last one the next delivery begins.
+// It is safe for concurrent use, but deliveries that make several calls of one operation must not
+// run at the same time.
 type tape[R any] struct {
 	mu      sync.Mutex
 	answers map[string][]R // by operation

@@ -11,10 +11,12 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// BenchmarkReplay is what a duplicate costs, from memory and from the fastest store there is behind it.
+// BenchmarkReplay is what a duplicate costs, from memory and from the fastest store there is behind
+// it.
 func BenchmarkReplay(b *testing.B) {
 	for _, size := range []int{100, 10_000, 1_000_000} {
-		b.Run(fmt.Sprintf("cache/%d bytes", size), func(b *testing.B) { replay(b, cache.New(memory.New(), 16<<20), size) })
+		b.Run(fmt.Sprintf("cache/%d bytes", size),
+			func(b *testing.B) { replay(b, cache.New(memory.New(), 16<<20), size) })
 		b.Run(fmt.Sprintf("store/%d bytes", size), func(b *testing.B) { replay(b, memory.New(), size) })
 	}
 }

@@ -80,8 +80,8 @@ func TestARecordThatIsLargerThanAllOfItIsNotKept(t *testing.T) {
 	}
 }
 
-// TestNoMoreIsKeptThanWasAllowed fills caches with records of several sizes and weighs them. It is not parallel because it
-// measures the heap.
+// TestNoMoreIsKeptThanWasAllowed fills caches with records of several sizes and weighs them. It is
+// not parallel because it measures the heap.
 func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
 	const maxBytes = 16 << 20
 	for _, size := range []int{0, 10, 700, 5_000, 33_000, 1_100_000} {

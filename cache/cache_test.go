@@ -163,7 +163,8 @@ func TestAChangeIsSeenAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnOldAnswerDoesNotBringBackWhatWasReplaced lets things happen while the refusal of a claim is on its way.
+// TestAnOldAnswerDoesNotBringBackWhatWasReplaced lets things happen while the refusal of a claim is
+// on its way.
 func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 	t.Parallel()
 	key := "charge#1"
@@ -179,7 +180,8 @@ func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 			f.spy.fail(false)
 		},
 		"being swapped": func(f *fixture, done store.Record) {
-			// The next swap is applied, and answered only when a whole other claim has come and gone.
+			// The next swap is applied, and answered only when a whole other claim has come and
+			// gone.
 			f.spy.meanwhile(func() {
 				f.elsewhere().swaps(running(key, "B"), done) // by hand, so that there is something to see
 				f.duplicate(key, start)
@@ -249,7 +251,8 @@ func TestWhatIsFoundAfterAChangeIsRememberedWhileAnOldCallIsUnderWay(t *testing.
 	f.remembers(completed(first, `{}`))
 }
 
-// TestALookSeesWhatWasDoneByHand: a record of AWS Powertools has no commit, by which it could be told from another.
+// TestALookSeesWhatWasDoneByHand: a record of AWS Powertools has no commit, by which it could be
+// told from another.
 func TestALookSeesWhatWasDoneByHand(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memory.New(), 1<<20)
@@ -350,7 +353,8 @@ func TestWhatTheStoreFailsAtFails(t *testing.T) {
 	_, found, get := f.cache.Get(t.Context(), r.Key)
 	_, read := f.cache.ReadResult(t.Context(), r)
 	assert.False(t, claimed || swapped || deleted || found)
-	for op, err := range map[string]error{"claim": claim, "swap": swap, "delete": remove, "get": get, "read result": read} {
+	for op, err := range map[string]error{"claim": claim, "swap": swap, "delete": remove, "get": get,
+		"read result": read} {
 		assert.ErrorIs(t, err, errDown, op)
 	}
 	f.spy.fail(false)
@@ -407,10 +411,14 @@ func TestConfiguration(t *testing.T) {
 	}{
 		"nil store":       {nil, 1024, []string{"cache.New: the store is nil"}},
 		"typed nil store": {nilStore, 1024, []string{"cache.New: the store is nil"}},
-		"no bytes":        {memory.New(), 0, []string{"cache.New: 0 bytes are less than 1024, in which one small record fits"}},
-		"negative bytes":  {memory.New(), -16, []string{"cache.New: -16 bytes are less than 1024, in which one small record fits"}},
-		"megabytes":       {memory.New(), 16, []string{"cache.New: 16 bytes are less than 1024, in which one small record fits"}},
-		"nearly enough":   {memory.New(), 1023, []string{"cache.New: 1023 bytes are less than 1024, in which one small record fits"}},
+		"no bytes": {memory.New(),
+			0, []string{"cache.New: 0 bytes are less than 1024, in which one small record fits"}},
+		"negative bytes": {memory.New(), -16,
+			[]string{"cache.New: -16 bytes are less than 1024, in which one small record fits"}},
+		"megabytes": {memory.New(), 16,
+			[]string{"cache.New: 16 bytes are less than 1024, in which one small record fits"}},
+		"nearly enough": {memory.New(), 1023,
+			[]string{"cache.New: 1023 bytes are less than 1024, in which one small record fits"}},
 		"both": {nil, -1, []string{
 			"cache.New: the store is nil", "cache.New: -1 bytes are less than 1024, in which one small record fits",
 		}},

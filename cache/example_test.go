@@ -30,8 +30,8 @@ type payment struct {
 	Amount int
 }
 
-// A client retries, and again while the table cannot be reached. It gets its answer all the same, because the sandbox has it since the
-// first retry.
+// A client retries, and again while the table cannot be reached. It gets its answer all the same,
+// because the sandbox has it since the first retry.
 func Example() {
 	table := &table{Store: memory.New()}
 	charge := func(_ context.Context, p payment) (string, error) {
@@ -44,7 +44,8 @@ func Example() {
 		idempotent.WithFingerprint(func(p payment) (any, error) { return p.Amount, nil }),
 		idempotent.WithTiming(idempotent.Timing{ClaimBudget: 300 * time.Millisecond}))
 
-	for n, p := range []payment{{"order-1", 1200}, {"order-1", 1200}, {"order-1", 1200}, {"order-1", 9900}, {"order-2", 500}} {
+	for n, p := range []payment{{"order-1", 1200}, {"order-1", 1200}, {"order-1", 1200}, {"order-1", 9900},
+		{"order-2", 500}} {
 		receipt, err := handler.Handle(context.Background(), p)
 		switch {
 		case errors.Is(err, idempotent.ErrMismatch):

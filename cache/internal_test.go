@@ -13,7 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestNothingPilesUp: what is counted is what is kept, and calls leave nothing behind, however they end.
+// TestNothingPilesUp: what is counted is what is kept, and calls leave nothing behind, however they
+// end.
 func TestNothingPilesUp(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
@@ -21,7 +22,8 @@ func TestNothingPilesUp(t *testing.T) {
 	for n := range 1000 {
 		key := fmt.Sprint("charge#", n%50)
 		r := store.Record{
-			Key: key, Status: store.StatusCompleted, Owner: "A", Expiry: now.Add(time.Hour), Result: make([]byte, n), Seal: "A",
+			Key: key, Status: store.StatusCompleted, Owner: "A", Expiry: now.Add(time.Hour),
+			Result: make([]byte, n), Seal: "A",
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		if n%7 == 0 {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// overhead is what keeping a record costs beside its texts and its result, in bytes: the record itself, its place in
-	// the order of use and in the index.
+	// overhead is what keeping a record costs beside its texts and its result, in bytes: the record
+	// itself, its place in the order of use and in the index.
 	overhead = 640
-	// leastBytes is the smallest cache: with less it would hold nothing, whatever happens. A record of this module has
-	// some 200 bytes of texts.
+	// leastBytes is the smallest cache: with less it would hold nothing, whatever happens. A record
+	// of this module has some 200 bytes of texts.
 	leastBytes = 1 << 10
-	// margin is how long before the expiry of a record a cache stops to answer with it: as much as clocks may differ.
-	// It is the default margin of a handler.
+	// margin is how long before the expiry of a record a cache stops to answer with it: as much as
+	// clocks may differ. It is the default margin of a handler.
 	margin = 2 * time.Second
 )
 
@@ -33,8 +33,8 @@ func size(r store.Record) int {
 	return overhead + allocated(texts) + allocated(len(r.Result))
 }
 
-// allocated is what the allocator of Go takes for n bytes, at most: it rounds up by an eighth, and more than 32 KiB to
-// whole pages.
+// allocated is what the allocator of Go takes for n bytes, at most: it rounds up by an eighth, and
+// more than 32 KiB to whole pages.
 func allocated(n int) int {
 	const page = 8 << 10
 	if n > 4*page {
@@ -54,15 +54,17 @@ type records struct {
 	changes [64]changes
 }
 
-// changes are the calls that may replace records: how many have begun, and how many of them run. Keys share them, by
-// their hash: a change of another key can keep a claim from learning, and nothing else.
+// changes are the calls that may replace records: how many have begun, and how many of them run.
+// Keys share them, by their hash: a change of another key can keep a claim from learning, and
+// nothing else.
 type changes struct{ begun, running uint32 }
 
 func (s *records) of(key string) *changes {
 	return &s.changes[maphash.String(s.seed, key)%uint64(len(s.changes))]
 }
 
-// find returns the record that refuses a claim at this instant, if it is kept, and the changes before the claim.
+// find returns the record that refuses a claim at this instant, if it is kept, and the changes
+// before the claim.
 func (s *records) find(key string, now time.Time) (r store.Record, found bool, before changes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +103,8 @@ func (s *records) put(r store.Record) {
 	s.bytes += n
 }
 
-// change begins a call that may replace the record, and returns what ends it. What is kept goes at once: until then
-// nobody knows what is held.
+// change begins a call that may replace the record, and returns what ends it. What is kept goes at
+// once: until then nobody knows what is held.
 func (s *records) change(key string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

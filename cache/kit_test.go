@@ -53,11 +53,13 @@ type rows []storetest.Row
 
 func (r rows) Len() int { return len(r) }
 
-func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes store.Writes, _ string) (store.Record, bool, error) {
+func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
+	_ string) (store.Record, bool, error) {
 	p.one.Lock()
 	defer p.one.Unlock()
 	if _, ok := writes.(rows); !ok {
-		return store.Record{}, false, &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrNoCommit}
+		return store.Record{}, false,
+			&store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrNoCommit}
 	}
 	held, found, err := p.Get(ctx, seen.Key)
 	if err != nil || !found || !held.Matches(seen) {
@@ -139,8 +141,8 @@ func (p *parted) ReadResult(ctx context.Context, r store.Record) ([]byte, error)
 	return bytes.Clone(part), nil
 }
 
-// spy is a store that notes the calls it gets. It answers none while it is down, and lets something happen between its answer
-// and its caller.
+// spy is a store that notes the calls it gets. It answers none while it is down, and lets something
+// happen between its answer and its caller.
 type spy struct {
 	inner store.Store
 
@@ -183,7 +185,8 @@ func (s *spy) fail(down bool) {
 	s.down = down
 }
 
-// meanwhile lets something happen when the next call has been answered and its caller does not know yet.
+// meanwhile lets something happen when the next call has been answered and its caller does not know
+// yet.
 func (s *spy) meanwhile(happens func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,7 +258,8 @@ func (s *spy) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	return s.inner.(store.ResultReader).ReadResult(ctx, r)
 }
 
-// start is the instant at which the records of these tests are claimed, and expiry that at which they expire.
+// start is the instant at which the records of these tests are claimed, and expiry that at which
+// they expire.
 var (
 	start  = time.Unix(1_800_000_000, 0)
 	expiry = start.Add(time.Hour)
@@ -334,7 +338,8 @@ func (f *fixture) executes(key, result string) store.Record {
 	return done
 }
 
-// duplicate claims the key again at this instant, and returns what it is told is held and which calls that took.
+// duplicate claims the key again at this instant, and returns what it is told is held and which
+// calls that took.
 func (f *fixture) duplicate(key string, now time.Time) (held store.Record, calls []string) {
 	f.t.Helper()
 	f.spy.calls()

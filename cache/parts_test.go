@@ -73,7 +73,8 @@ func TestTheResultOfAnotherRecordIsNotTakenForTheOneInParts(t *testing.T) {
 	f.claims(running(old.Key, "C"), start) // a record that is gone does not come back with its result
 }
 
-// TestAResultThatIsReadWhileItsRecordIsReplacedIsNotKept changes the record while its parts are on their way.
+// TestAResultThatIsReadWhileItsRecordIsReplacedIsNotKept changes the record while its parts are on
+// their way.
 func TestAResultThatIsReadWhileItsRecordIsReplacedIsNotKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, newParted(), 1<<20)

@@ -13,8 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestNobodyCanTellACacheFromItsStore makes the same calls to a store and to a cache before another one, of any size, and
-// compares every answer. Whatever is handed in or out is spoiled afterwards.
+// TestNobodyCanTellACacheFromItsStore makes the same calls to a store and to a cache before another
+// one, of any size, and compares every answer. Whatever is handed in or out is spoiled afterwards.
 func TestNobodyCanTellACacheFromItsStore(t *testing.T) {
 	t.Parallel()
 	spared := 0
@@ -50,7 +50,8 @@ type pair struct {
 func (p *pair) call(n int) {
 	key := fmt.Sprint("charge#", rapid.IntRange(0, 2).Draw(p.T, "key"))
 	seen, was := p.seen[key]
-	switch op := rapid.SampledFrom([]string{"claim", "claim", "swap", "commit", "delete", "get", "wait", "cancelled"}).Draw(p.T, "op"); op {
+	switch op := rapid.SampledFrom([]string{"claim", "claim", "swap", "commit", "delete", "get", "wait",
+		"cancelled"}).Draw(p.T, "op"); op {
 	case "claim":
 		p.claim(p.Context(), p.record(key, n))
 	case "cancelled":

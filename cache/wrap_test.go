@@ -23,7 +23,8 @@ type order struct {
 	Amount int    `json:"amount"`
 }
 
-// sandbox is a process with a handler that counts its executions, and a cache before the store that it shares.
+// sandbox is a process with a handler that counts its executions, and a cache before the store that
+// it shares.
 type sandbox struct {
 	*fixture
 

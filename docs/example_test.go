@@ -24,7 +24,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// What pages of docs/ show and no example runs. It compiles, and options are checked by Wrap where they are used.
+// What pages of docs/ show and no example runs. It compiles, and options are checked by Wrap where
+// they are used.
 
 type Order struct{ ID string }
 
@@ -62,7 +63,8 @@ func _(store store.Store, ship func(context.Context, Order, events.SQSMessage) (
 	_ = handler
 }
 
-func _(store store.Store, onMessage func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error)) {
+func _(store store.Store,
+	onMessage func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error)) {
 	handler := idempotent.Wrap(onMessage, store,
 		idempotent.WithOperation("send-message"),
 		idempotent.WithKeyPath("[requestContext.authorizer.principalId, powertools_json(body).id]"),

@@ -13,12 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// budgets are the most words of each page. A page that needs more says something that stands elsewhere.
+// budgets are the most words of each page. A page that needs more says something that stands
+// elsewhere.
 var budgets = map[string]int{
 	"../README.md": 850, "../CONTRIBUTING.md": 1000, "../SECURITY.md": 400, "../CHANGELOG.md": 200,
-	"README.md": 300, "start.md": 1000, "http.md": 1900, "problems.md": 600, "glossary.md": 400, "keys.md": 1300, "routers.md": 1000,
+	"README.md": 300, "start.md": 1000, "http.md": 1900, "problems.md": 600, "glossary.md": 400, "keys.md": 1300,
+	"routers.md": 1000,
 	"effects.md": 2300, "commit.md": 1600, "outbox.md": 1300, "batches.md": 1400, "testing.md": 1000, "deploy.md": 2000,
-	"runbook.md": 1400, "operate.md": 1600, "observability.md": 1500, "guarantees.md": 1800, "powertools.md": 1200, "cost.md": 800,
+	"runbook.md": 1400, "operate.md": 1600, "observability.md": 1500, "guarantees.md": 1800, "powertools.md": 1200,
+	"cost.md":    800,
 	"compare.md": 700, "threats.md": 900,
 }
 
@@ -111,9 +114,11 @@ func TestEveryLinkLeadsSomewhereAndEveryPageIsReached(t *testing.T) {
 	}
 }
 
-// old are words that the pages have no use for: another word has their meaning, or the spelling is American.
-var old = regexp.MustCompile(`(?i)\b(lapse[sd]?|parked|parks?|sweeps?|swept|formerly|behavior|canceled|color|recognize[sd]?|organize[sd]?|` +
-	`initialize[sd]?|normalize[sd]?|serialize[sd]?|linearizable|favor|honor|center)\b`)
+// old are words that the pages have no use for: another word has their meaning, or the spelling is
+// American.
+var old = regexp.MustCompile(
+	`(?i)\b(lapse[sd]?|parked|parks?|sweeps?|swept|formerly|behavior|canceled|color|recognize[sd]?|organize[sd]?|` +
+		`initialize[sd]?|normalize[sd]?|serialize[sd]?|linearizable|favor|honor|center)\b`)
 
 func prose(page string) string { return code.ReplaceAllString(fences.ReplaceAllString(page, ""), "X") }
 
@@ -143,7 +148,8 @@ func TestTheFirstScreenHasShortSentences(t *testing.T) {
 		for paragraph := range strings.SplitSeq(strings.Join(text, "\n"), "\n\n") {
 			for _, item := range regexp.MustCompile(`\n *(?:-|\d+\.) `).Split(paragraph, -1) {
 				for _, sentence := range regexp.MustCompile(`[.:?!](?:\*\*)?\s`).Split(item, -1) {
-					words := slices.DeleteFunc(strings.Fields(sentence), func(w string) bool { return !regexp.MustCompile(`[\pL\pN]`).MatchString(w) })
+					words := slices.DeleteFunc(strings.Fields(sentence),
+						func(w string) bool { return !regexp.MustCompile(`[\pL\pN]`).MatchString(w) })
 					assert.LessOrEqual(t, len(words), mostWords, "%s: %s", page, sentence)
 				}
 			}

@@ -29,7 +29,8 @@ func blocks(page, language string) (found []string) {
 	return found
 }
 
-// flush is code without the indentation of its lines: an example stands deeper than its piece on a page.
+// flush is code without the indentation of its lines: an example stands deeper than its piece on a
+// page.
 func flush(code string) string {
 	lines := strings.Split(strings.TrimSpace(code), "\n")
 	for i := range lines {
@@ -38,7 +39,8 @@ func flush(code string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestEverySnippetIsThatOfAnExample: examples compile, and the output of most is compared. A program is built by the tests below.
+// TestEverySnippetIsThatOfAnExample: examples compile, and the output of most is compared. A
+// program is built by the tests below.
 func TestEverySnippetIsThatOfAnExample(t *testing.T) {
 	t.Parallel()
 	var examples strings.Builder
@@ -49,7 +51,8 @@ func TestEverySnippetIsThatOfAnExample(t *testing.T) {
 			return err
 		case d.IsDir() && path != ".." && strings.HasPrefix(name, "."):
 			return fs.SkipDir
-		case strings.HasPrefix(name, "example") && strings.HasSuffix(name, "_test.go"), strings.HasPrefix(path, "../examples/") && strings.HasSuffix(name, ".go"):
+		case strings.HasPrefix(name, "example") && strings.HasSuffix(name, "_test.go"),
+			strings.HasPrefix(path, "../examples/") && strings.HasSuffix(name, ".go"):
 			fmt.Fprintln(&examples, flush(read(t, path)))
 		}
 		return nil
@@ -71,19 +74,20 @@ func TestEverySnippetIsThatOfAnExample(t *testing.T) {
 	assert.Greater(t, snippets, 30)
 }
 
-// TestTheProgramOfTheREADMEIsTheOneThatIsTested does what a reader does: the program of the README and the test of docs/start.md in a
-// module of their own.
+// TestTheProgramOfTheREADMEIsTheOneThatIsTested does what a reader does: the program of the README
+// and the test of docs/start.md in a module of their own.
 func TestTheProgramOfTheREADMEIsTheOneThatIsTested(t *testing.T) {
 	t.Parallel()
 	program, test := blocks(read(t, "../README.md"), "go")[0], blocks(read(t, "start.md"), "go")[0]
 	folder := moduleOfAReader(t, map[string]string{"main.go": program, "main_test.go": test})
 	inFolder(t, folder, "go", "vet", "-mod=mod", ".")
 	assert.Empty(t, inFolder(t, folder, "gofmt", "-l", "."), "as gofmt has it")
-	assert.Contains(t, inFolder(t, folder, "go", "test", "-mod=mod", "-count=1", "-v", "."), "--- PASS: TestTheCardIsChargedOnce")
+	assert.Contains(t, inFolder(t, folder, "go", "test", "-mod=mod", "-count=1", "-v", "."),
+		"--- PASS: TestTheCardIsChargedOnce")
 }
 
-// moduleOfAReader makes a module that requires this one, and returns its folder. The versions of what it imports are those of the
-// examples, so nothing has to be fetched.
+// moduleOfAReader makes a module that requires this one, and returns its folder. The versions of
+// what it imports are those of the examples, so nothing has to be fetched.
 func moduleOfAReader(t *testing.T, files map[string]string) (folder string) {
 	t.Helper()
 	const path = "github.com/go-idempotent/idempotent"
@@ -118,7 +122,8 @@ func TestTheOutboxPageHasTheFilter(t *testing.T) {
 	assert.Contains(t, read(t, "outbox.md"), strings.ReplaceAll(outbox.StreamFilter, `"`, `\"`))
 }
 
-// TestEveryTestThatAPageNamesExists: a page that says which test shows something names it as it is called.
+// TestEveryTestThatAPageNamesExists: a page that says which test shows something names it as it is
+// called.
 func TestEveryTestThatAPageNamesExists(t *testing.T) {
 	t.Parallel()
 	var tests strings.Builder
@@ -135,18 +140,23 @@ func TestEveryTestThatAPageNamesExists(t *testing.T) {
 	}
 }
 
-// TestTheExpressionsOfThePageSelect: two copies of a record that differ in what the page names are one request.
+// TestTheExpressionsOfThePageSelect: two copies of a record that differ in what the page names are
+// one request.
 func TestTheExpressionsOfThePageSelect(t *testing.T) {
 	t.Parallel()
 	page := read(t, "batches.md")
 	message := func(body string) events.SQSMessage { return events.SQSMessage{MessageId: "m", Body: body} }
 	data := func(key, data string) events.KinesisEventRecord {
-		return events.KinesisEventRecord{EventID: "e", Kinesis: events.KinesisRecord{PartitionKey: key, Data: []byte(data)}}
+		return events.KinesisEventRecord{EventID: "e",
+			Kinesis: events.KinesisRecord{PartitionKey: key, Data: []byte(data)}}
 	}
 	for expression, copies := range map[string][2]events.SQSMessage{
-		"powertools_json(body).[order_id, amount]":       {message(`{"order_id":"o","amount":1,"at":1}`), message(`{"order_id":"o","amount":1,"at":2}`)},
-		"powertools_json(powertools_json(body).Message)": {message(`{"MessageId":"1","Message":"{\"a\":1}"}`), message(`{"MessageId":"2","Message":"{\"a\":1}"}`)},
-		"powertools_json(body).detail":                   {message(`{"id":"1","detail":{"a":1}}`), message(`{"id":"2","detail":{"a":1}}`)},
+		"powertools_json(body).[order_id, amount]": {message(`{"order_id":"o","amount":1,"at":1}`),
+			message(`{"order_id":"o","amount":1,"at":2}`)},
+		"powertools_json(powertools_json(body).Message)": {message(`{"MessageId":"1","Message":"{\"a\":1}"}`),
+			message(`{"MessageId":"2","Message":"{\"a\":1}"}`)},
+		"powertools_json(body).detail": {message(`{"id":"1","detail":{"a":1}}`),
+			message(`{"id":"2","detail":{"a":1}}`)},
 	} {
 		assert.Contains(t, page, `WithFingerprintPath("`+expression+`")`)
 		assertOneRequest(t, copies, idempotent.WithFingerprintPath(expression))
@@ -160,7 +170,8 @@ func TestTheExpressionsOfThePageSelect(t *testing.T) {
 
 func assertOneRequest[R any](t *testing.T, copies [2]R, opts ...idempotent.Option) {
 	t.Helper()
-	h := idempotent.Wrap(func(context.Context, R) (string, error) { return "", nil }, memory.New(), append(opts, idempotent.WithOperation("ship"))...)
+	h := idempotent.Wrap(func(context.Context, R) (string, error) { return "", nil }, memory.New(),
+		append(opts, idempotent.WithOperation("ship"))...)
 	first, err := h.Describe(t.Context(), copies[0])
 	require.NoError(t, err)
 	second, err := h.Describe(t.Context(), copies[1])

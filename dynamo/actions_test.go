@@ -32,7 +32,8 @@ func TestActionsAreTheCallsOfAClient(t *testing.T) {
 // onlyActions can do what a function may, and cannot list.
 type onlyActions struct{ dynamo.Client }
 
-// TestStoreWithTheActionsAlone runs the conformance suite: it makes every call that is an action, and no other.
+// TestStoreWithTheActionsAlone runs the conformance suite: it makes every call that is an action,
+// and no other.
 func TestStoreWithTheActionsAlone(t *testing.T) {
 	_, _, table := local(t)
 	var mu sync.Mutex

@@ -28,13 +28,15 @@ import (
 )
 
 const (
-	// memoryVariable makes the test binary a function that answers once and prints the peak of its memory.
+	// memoryVariable makes the test binary a function that answers once and prints the peak of its
+	// memory.
 	memoryVariable = "DYNAMO_TEST_MEMORY"
 	memoryFolder   = "DYNAMO_TEST_MEMORY_FOLDER"
 	memorySize     = 5 << 20
 )
 
-// TestAllocationsOfALargeResult compares the peaks of processes: whoever sizes a function by its handler has to know what storing and replaying adds.
+// TestAllocationsOfALargeResult compares the peaks of processes: whoever sizes a function by its
+// handler has to know what storing and replaying adds.
 func TestAllocationsOfALargeResult(t *testing.T) {
 	if mode := os.Getenv(memoryVariable); mode != "" {
 		answerOnce(t, mode)
@@ -59,10 +61,12 @@ func TestAllocationsOfALargeResult(t *testing.T) {
 	}
 }
 
-// peak is the lowest peak of resident memory, in bytes, of some processes that give one answer each.
+// peak is the lowest peak of resident memory, in bytes, of some processes that give one answer
+// each.
 //
-// The collector stops them while it works. It would run beside them otherwise, and what they allocate meanwhile depends on how
-// busy the machine is: one in ten peaks was higher by twice the result. What is left of chance only adds, so the lowest counts.
+// The collector stops them while it works. It would run beside them otherwise, and what they
+// allocate meanwhile depends on how busy the machine is: one in ten peaks was higher by twice the
+// result. What is left of chance only adds, so the lowest counts.
 func peak(t *testing.T, mode, folder string) int {
 	t.Helper()
 	var peaks []int
@@ -115,7 +119,8 @@ func wrapBulky(a *archive, opts ...dynamo.Config) lambda.Handler {
 		idempotent.WithOperation("charge"), idempotent.WithKeyPath("id"))
 }
 
-// archive is an HTTP client below the SDK that keeps what is written in files, so that the process does not.
+// archive is an HTTP client below the SDK that keeps what is written in files, so that the process
+// does not.
 type archive struct {
 	folder string
 	keep   bool // what is written
@@ -128,7 +133,8 @@ func (a *archive) Do(r *http.Request) (*http.Response, error) {
 	switch {
 	case call == "PutItem" && a.held:
 		status = http.StatusBadRequest
-		body = a.answer(`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","Item":`, "}", "record")
+		body = a.answer(`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","Item":`, "}",
+			"record")
 	case call == "BatchGetItem":
 		var in struct {
 			RequestItems map[string]struct {

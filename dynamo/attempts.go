@@ -14,9 +14,10 @@ import (
 // nothingWritten says of a call that it was no write, or that the write was not begun.
 const nothingWritten = true
 
-// attempts watches the attempts that a client makes of one call. The client retries inside the call and reports only how
-// the last attempt ended; whether a write can have been applied depends on all of them. If the context ends while the client
-// waits for the next attempt, it does not even report that. The zero value is ready, and watches one call.
+// attempts watches the attempts that a client makes of one call. The client retries inside the call
+// and reports only how the last attempt ended; whether a write can have been applied depends on all
+// of them. If the context ends while the client waits for the next attempt, it does not even report
+// that. The zero value is ready, and watches one call.
 type attempts struct {
 	seen   atomic.Bool           // the client lets us watch
 	open   atomic.Int32          // attempts that were applied, or may have been, or may still be
@@ -28,8 +29,10 @@ type attempts struct {
 func (a *attempts) observe(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		a.seen.Store(true)
-		// The first step after signing: what fails before it is never sent, what it returns is the decoded answer.
-		return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("IdempotentAttempts", a.attempt), middleware.Before)
+		// The first step after signing: what fails before it is never sent, what it returns is the
+		// decoded answer.
+		return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("IdempotentAttempts", a.attempt),
+			middleware.Before)
 	})
 }
 
@@ -50,7 +53,8 @@ func (a *attempts) attempt(ctx context.Context, in middleware.DeserializeInput, 
 	return out, metadata, err
 }
 
-// explained returns the error of a call that its context ended together with how the attempt before failed, if one did.
+// explained returns the error of a call that its context ended together with how the attempt before
+// failed, if one did.
 func (a *attempts) explained(err error) error {
 	failed := a.failed.Load()
 	if failed == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
@@ -72,7 +76,8 @@ func (e *endedError) Error() string {
 
 func (e *endedError) Unwrap() []error { return []error{e.ended, e.before} }
 
-// notApplied reports whether no attempt was applied or can still be. It is meant for calls that failed or were refused.
+// notApplied reports whether no attempt was applied or can still be. It is meant for calls that
+// failed or were refused.
 func (a *attempts) notApplied() bool {
 	return a.seen.Load() && a.open.Load() == 0
 }
@@ -83,9 +88,9 @@ func neverSent(err error) bool {
 	return ok && oe.Op == "dial"
 }
 
-// answeredNotApplied reports whether err is an answer of DynamoDB that rules out that the write was applied: a refused
-// condition or one of its documented client errors. After a server error a write may have been applied, and an unknown
-// answer may come from something in between. See
+// answeredNotApplied reports whether err is an answer of DynamoDB that rules out that the write was
+// applied: a refused condition or one of its documented client errors. After a server error a write
+// may have been applied, and an unknown answer may come from something in between. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
 func answeredNotApplied(err error) bool {
 	if code := status(err); code < http.StatusBadRequest || code >= http.StatusInternalServerError {

@@ -30,17 +30,18 @@ func TestOutcomeIsKnownOnlyIfEveryAttemptIs(t *testing.T) {
 		attempts   int
 		notApplied bool
 	}{
-		"all throttled":                              {[]reply{throttled}, 3, true},
-		"first lost, then throttled":                 {[]reply{lost, throttled}, 3, false},
-		"second lost":                                {[]reply{throttled, lost, throttled}, 3, false},
-		"last lost":                                  {[]reply{throttled, throttled, lost}, 3, false},
-		"all lost":                                   {[]reply{lost}, 3, false},
-		"first broken, then denied":                  {[]reply{broken, denied}, 2, false},
-		"first throttled, then denied":               {[]reply{throttled, denied}, 2, true},
-		"never sent":                                 {[]reply{unsent}, 3, true},
-		"first never sent, then denied":              {[]reply{unsent, denied}, 2, true},
-		"first lost, then never sent":                {[]reply{lost, unsent}, 3, false},
-		"first unreadable, which is not tried again": {[]reply{{status: http.StatusOK, body: "{"}, throttled}, 1, false},
+		"all throttled":                 {[]reply{throttled}, 3, true},
+		"first lost, then throttled":    {[]reply{lost, throttled}, 3, false},
+		"second lost":                   {[]reply{throttled, lost, throttled}, 3, false},
+		"last lost":                     {[]reply{throttled, throttled, lost}, 3, false},
+		"all lost":                      {[]reply{lost}, 3, false},
+		"first broken, then denied":     {[]reply{broken, denied}, 2, false},
+		"first throttled, then denied":  {[]reply{throttled, denied}, 2, true},
+		"never sent":                    {[]reply{unsent}, 3, true},
+		"first never sent, then denied": {[]reply{unsent, denied}, 2, true},
+		"first lost, then never sent":   {[]reply{lost, unsent}, 3, false},
+		"first unreadable, which is not tried again": {[]reply{{status: http.StatusOK, body: "{"}, throttled}, 1,
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +86,8 @@ type deaf struct {
 	err error
 }
 
-func (d deaf) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (d deaf) PutItem(context.Context, *dynamodb.PutItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return nil, d.err
 }
 
@@ -104,7 +106,8 @@ func TestClientThatHidesItsAttempts(t *testing.T) {
 	require.Equal(t, store.StatusCompleted, held.Status)
 }
 
-// TestDeleteRefusedAfterALostAttemptIsUnknown: the attempt that was not answered may have deleted the record.
+// TestDeleteRefusedAfterALostAttemptIsUnknown: the attempt that was not answered may have deleted
+// the record.
 func TestDeleteRefusedAfterALostAttemptIsUnknown(t *testing.T) {
 	t.Parallel()
 	s, _ := scripted(lost, refused)
@@ -120,8 +123,8 @@ func TestDeleteRefusedAfterALostAttemptIsUnknown(t *testing.T) {
 	require.False(t, deleted)
 }
 
-// TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited: the client pauses between its attempts, and of a context that ends
-// meanwhile it returns nothing else.
+// TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited: the client pauses between its attempts, and
+// of a context that ends meanwhile it returns nothing else.
 func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 	t.Parallel()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -133,7 +136,10 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 		})
 	}
 	answering := func(r reply) *dynamodb.Client {
-		return scriptedClient(&transport{answer: func(int, *http.Request, request) (*http.Response, error) { return r.send() }}, patient)
+		return scriptedClient(&transport{answer: func(int, *http.Request, request) (*http.Response,
+			error) {
+			return r.send()
+		}}, patient)
 	}
 	for name, c := range map[string]struct {
 		client     *dynamodb.Client
@@ -141,11 +147,13 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 		notApplied bool
 		text       string
 	}{
-		"nobody listens": {dynamolocal.Client("http://"+closed.Addr().String(), patient), store.FailureUnavailable, true, "connection refused"},
-		"throttled":      {answering(throttled), store.FailureThrottled, true, "Rate exceeded"},
-		"broken":         {answering(broken), store.FailureUnavailable, false, "InternalServerError"},
-		"lost":           {answering(lost), store.FailureUnavailable, false, "unexpected EOF"},
-		"a proxy's page": {answering(reply{status: http.StatusBadGateway, body: secret}), store.FailureUnavailable, false, "status 502"},
+		"nobody listens": {dynamolocal.Client("http://"+closed.Addr().String(), patient), store.FailureUnavailable,
+			true, "connection refused"},
+		"throttled": {answering(throttled), store.FailureThrottled, true, "Rate exceeded"},
+		"broken":    {answering(broken), store.FailureUnavailable, false, "InternalServerError"},
+		"lost":      {answering(lost), store.FailureUnavailable, false, "unexpected EOF"},
+		"a proxy's page": {answering(reply{status: http.StatusBadGateway, body: secret}), store.FailureUnavailable,
+			false, "status 502"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

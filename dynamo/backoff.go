@@ -10,7 +10,8 @@ import (
 const (
 	firstPause = 25 * time.Millisecond
 	longPause  = time.Second
-	// maxIdleRounds is after how many rounds without progress a batch is given up: about four seconds.
+	// maxIdleRounds is after how many rounds without progress a batch is given up: about four
+	// seconds.
 	maxIdleRounds = 10
 )
 
@@ -22,8 +23,8 @@ type backoff struct {
 	idle  int
 }
 
-// wait pauses before the next round, longer after each and starting over with every progress. It returns an error if
-// there shall be no other round.
+// wait pauses before the next round, longer after each and starting over with every progress. It
+// returns an error if there shall be no other round.
 func (b *backoff) wait(ctx context.Context, progress bool) error {
 	if progress {
 		*b = backoff{}

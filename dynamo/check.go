@@ -14,25 +14,31 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Describer is what [Store.Check] needs of a client beyond [Client]; [*dynamodb.Client] implements it.
+// Describer is what [Store.Check] needs of a client beyond [Client]; [*dynamodb.Client] implements
+// it.
 type Describer interface {
-	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
-	DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 }
 
-// Check compares the table with its [TableDefinition]. It is meant for deployments and for the start of a process, not for
-// the request path, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
+// Check compares the table with its [TableDefinition]. It is meant for deployments and for the
+// start of a process, not for the request path, and needs the IAM actions dynamodb:DescribeTable
+// and dynamodb:DescribeTimeToLive.
 //
-// The tables, by name or ARN, are those into which handlers [Commit]: each has to be there, ready, in the account and Region of the
-// table of the store. They and the table of the store have to have transactions, which a table with multi-Region strong consistency has
-// not. Of these it needs dynamodb:DescribeTable alone.
+// The tables, by name or ARN, are those into which handlers [Commit]: each has to be there, ready,
+// in the account and Region of the table of the store. They and the table of the store have to have
+// transactions, which a table with multi-Region strong consistency has not. Of these it needs
+// dynamodb:DescribeTable alone.
 //
-// Such a table cannot have time to live either, so as the table of the store it is right without: [Store.Advise] says what has to be done.
+// Such a table cannot have time to live either, so as the table of the store it is right without:
+// [Store.Advise] says what has to be done.
 //
-// What is wrong with a table is a [*store.ConfigError] with all problems. A table without the [AttentionIndex] is right: of that
-// [Store.Advise] tells. A table that cannot be looked at
-// is a [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied if
-// one of the two actions is not allowed, in which case nothing is said about the request path.
+// What is wrong with a table is a [*store.ConfigError] with all problems. A table without the
+// [AttentionIndex] is right: of that [Store.Advise] tells. A table that cannot be looked at is a
+// [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied
+// if one of the two actions is not allowed, in which case nothing is said about the request path.
 func (s *Store) Check(ctx context.Context, tables ...string) error {
 	if s.unmade() {
 		return &store.ConfigError{Problems: []string{errUnmade.Error()}}
@@ -40,13 +46,15 @@ func (s *Store) Check(ctx context.Context, tables ...string) error {
 	d, ok := s.client.(Describer)
 	if !ok {
 		return &store.ConfigError{Problems: []string{
-			fmt.Sprintf("table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive", s.table, s.client),
+			fmt.Sprintf("table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive",
+				s.table, s.client),
 		}}
 	}
 	c := checker{Describer: d, commits: len(tables) > 0}
 	c.checkRecords(ctx, s.table, s.attr)
 	if _, ok := s.client.(Transactor); !ok && c.commits {
-		c.problems = append(c.problems, fmt.Sprintf("client %T has no TransactWriteItems: there is no commit with it", s.client))
+		c.problems = append(c.problems,
+			fmt.Sprintf("client %T has no TransactWriteItems: there is no commit with it", s.client))
 	}
 	for _, table := range tables {
 		c.checkCommitted(ctx, table)
@@ -129,9 +137,10 @@ func isStrong(t *types.TableDescription) bool {
 	return t.MultiRegionConsistency == types.MultiRegionConsistencyStrong
 }
 
-// Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex], without which operators have to read
-// the whole table to find what they have to settle, and time to live where it has multi-Region strong consistency, without which
-// [DeleteExpired] has to delete what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
+// Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex],
+// without which operators have to read the whole table to find what they have to settle, and time
+// to live where it has multi-Region strong consistency, without which [DeleteExpired] has to delete
+// what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
 // dynamodb:DescribeTable; errors are those of Check.
 func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	d, ok := s.client.(Describer)
@@ -147,7 +156,8 @@ func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	advice := indexAdvice(out.Table, s.attr.index())
 	if isStrong(out.Table) {
 		advice = append(advice,
-			"it has multi-Region strong consistency, and so no time to live: what has expired stays until DeleteExpired deletes it")
+			"it has multi-Region strong consistency, and so no time to live: what has expired stays until "+
+				"DeleteExpired deletes it")
 	}
 	return of("table", s.table, advice), nil
 }
@@ -186,8 +196,9 @@ func keyKind(kind types.KeyType) string {
 	return "partition key"
 }
 
-// typeProblems compares the types of the attributes of keys with those of the definition. An index, of whatever name, that
-// has those of an attention as another type is wrong, too: DynamoDB refuses to write a record that it cannot index.
+// typeProblems compares the types of the attributes of keys with those of the definition. An index,
+// of whatever name, that has those of an attention as another type is wrong, too: DynamoDB refuses
+// to write a record that it cannot index.
 func typeProblems(t *types.TableDescription, want *dynamodb.CreateTableInput) (problems []string) {
 	for _, d := range want.AttributeDefinitions {
 		name := aws.ToString(d.AttributeName)
@@ -195,7 +206,8 @@ func typeProblems(t *types.TableDescription, want *dynamodb.CreateTableInput) (p
 		if has == "" || has == d.AttributeType {
 			continue
 		}
-		problem := fmt.Sprintf("attribute %q has type %s in an index, expected %s: no record can become UNKNOWN", name, has, d.AttributeType)
+		problem := fmt.Sprintf("attribute %q has type %s in an index, expected %s: no record can become UNKNOWN", name,
+			has, d.AttributeType)
 		for _, k := range want.KeySchema {
 			if aws.ToString(k.AttributeName) == name {
 				problem = fmt.Sprintf("%s %q has type %s, expected %s", keyKind(k.KeyType), name, has, d.AttributeType)
@@ -206,7 +218,8 @@ func typeProblems(t *types.TableDescription, want *dynamodb.CreateTableInput) (p
 	return problems
 }
 
-// typeOf returns the type of an attribute that is part of a key, of the table or of an index, else "".
+// typeOf returns the type of an attribute that is part of a key, of the table or of an index, else
+// "".
 func typeOf(t *types.TableDescription, name string) types.ScalarAttributeType {
 	for _, d := range t.AttributeDefinitions {
 		if aws.ToString(d.AttributeName) == name {
@@ -220,7 +233,9 @@ func typeOf(t *types.TableDescription, name string) types.ScalarAttributeType {
 func indexAdvice(t *types.TableDescription, want types.GlobalSecondaryIndex) (advice []string) {
 	index := indexOf(t)
 	if index == nil {
-		return []string{fmt.Sprintf("there is no index %q: to find what somebody has to settle, the whole table has to be read", AttentionIndex)}
+		return []string{fmt.Sprintf(
+			"there is no index %q: to find what somebody has to settle, the whole table has to be read",
+			AttentionIndex)}
 	}
 	if !ready(index) {
 		advice = append(advice, fmt.Sprintf("status is %s, not %s", index.IndexStatus, types.IndexStatusActive))
@@ -281,7 +296,8 @@ func timeToLiveProblems(ttl *types.TimeToLiveDescription, expected string) []str
 	}
 	switch {
 	case status != types.TimeToLiveStatusEnabled && status != types.TimeToLiveStatusEnabling:
-		return []string{fmt.Sprintf("time to live is %s, expected %s on %q", status, types.TimeToLiveStatusEnabled, expected)}
+		return []string{fmt.Sprintf("time to live is %s, expected %s on %q", status,
+			types.TimeToLiveStatusEnabled, expected)}
 	case name != expected:
 		return []string{fmt.Sprintf("time to live is on %q, expected on %q", name, expected)}
 	}

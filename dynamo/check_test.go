@@ -32,7 +32,8 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 	t.Parallel()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	keys := func(in *dynamodb.CreateTableInput, partition, sort string, kind types.ScalarAttributeType) {
-		in.AttributeDefinitions = []types.AttributeDefinition{{AttributeName: aws.String(partition), AttributeType: kind}}
+		in.AttributeDefinitions = []types.AttributeDefinition{{AttributeName: aws.String(partition),
+			AttributeType: kind}}
 		in.KeySchema = []types.KeySchemaElement{{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash}}
 		in.GlobalSecondaryIndexes = nil
 		if sort == "" {
@@ -40,7 +41,8 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 		}
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
 			types.AttributeDefinition{AttributeName: aws.String(sort), AttributeType: types.ScalarAttributeTypeS})
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(sort), KeyType: types.KeyTypeRange})
+		in.KeySchema = append(in.KeySchema,
+			types.KeySchemaElement{AttributeName: aws.String(sort), KeyType: types.KeyTypeRange})
 	}
 	const noTTL = `time to live is DISABLED, expected ENABLED on "expiration"`
 	for name, c := range map[string]struct {
@@ -79,7 +81,8 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 			}
 			require.Equal(t, c.problems, ce.Problems)
 			if c.ttl != "" {
-				require.ErrorAs(t, dynamo.CreateTable(t.Context(), client, *in.TableName), &ce, "a wrong table is not taken for the right one")
+				require.ErrorAs(t, dynamo.CreateTable(t.Context(), client, *in.TableName), &ce,
+					"a wrong table is not taken for the right one")
 			}
 		})
 	}
@@ -133,10 +136,12 @@ func TestCheckWithAClientThatCannotDescribe(t *testing.T) {
 	t.Parallel()
 	var ce *store.ConfigError
 	require.ErrorAs(t, dynamo.New(shelf{}, table).Check(t.Context()), &ce)
-	require.Contains(t, ce.Problems[0], `table "idempotency" cannot be checked: client dynamo_test.shelf has no DescribeTable`)
+	require.Contains(t, ce.Problems[0],
+		`table "idempotency" cannot be checked: client dynamo_test.shelf has no DescribeTable`)
 }
 
-// TestTableWithAnotherKeySaysWhatToRun: the answers of DynamoDB name an attribute, but not what is expected of it.
+// TestTableWithAnotherKeySaysWhatToRun: the answers of DynamoDB name an attribute, but not what is
+// expected of it.
 func TestTableWithAnotherKeySaysWhatToRun(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{
@@ -147,7 +152,8 @@ func TestTableWithAnotherKeySaysWhatToRun(t *testing.T) {
 	} {
 		for op, err := range everyWrite(failure(http.StatusBadRequest, "ValidationException", message)) {
 			requireStoreError(t, err, op, store.FailureRejected, true)
-			require.ErrorContains(t, err, `table "idempotency" has another key than this store expects, run Store.Check: `)
+			require.ErrorContains(t, err,
+				`table "idempotency" has another key than this store expects, run Store.Check: `)
 			require.ErrorContains(t, err, message)
 		}
 	}
@@ -179,7 +185,8 @@ func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 		return reply{status: http.StatusOK, body: `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
 			"TableArn":"arn:aws:dynamodb:eu-central-1:` + account + `:table/t"` + rest + `}}`}
 	}
-	ttl := reply{status: http.StatusOK, body: `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`}
+	ttl := reply{status: http.StatusOK,
+		body: `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`}
 	const ours, theirs, strong = "123456789012", "210987654321", `,"MultiRegionConsistency":"STRONG"`
 	denied := failure(http.StatusBadRequest, "AccessDeniedException", "User: x is not authorized")
 	for name, c := range map[string]struct {
@@ -242,5 +249,6 @@ func TestCheckWithAClientThatHasNoTransactions(t *testing.T) {
 	require.NoError(t, s.Check(t.Context()), "which only a commit needs")
 	var ce *store.ConfigError
 	require.ErrorAs(t, s.Check(t.Context(), table), &ce)
-	require.Equal(t, []string{"client dynamo_test.describing has no TransactWriteItems: there is no commit with it"}, ce.Problems)
+	require.Equal(t, []string{"client dynamo_test.describing has no TransactWriteItems: there is no commit with it"},
+		ce.Problems)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Claim is one PutItem, which replaces the whole item; parts of a large result precede it. A refusal brings the held record
-// with it, else a GetItem reads it.
+// Claim is one PutItem, which replaces the whole item; parts of a large result precede it. A
+// refusal brings the held record with it, else a GetItem reads it.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html.
 func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (held store.Record, claimed bool, err error) {

@@ -14,7 +14,8 @@ import (
 // agreeable is a client that accepts every transaction.
 type agreeable struct{ dynamo.Client }
 
-func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
+	...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 

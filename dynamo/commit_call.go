@@ -10,48 +10,53 @@ import (
 
 // Transactor is what [Commit] needs of a client beyond [Client]; [*dynamodb.Client] implements it.
 type Transactor interface {
-	TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
-// MaxItems is how many items a [Commit] takes: one less than DynamoDB's 100, because the record of the execution is one of them.
+// MaxItems is how many items a [Commit] takes: one less than DynamoDB's 100, because the record of
+// the execution is one of them.
 const MaxItems = 99
 
-// Commit stores the answer of the handler and writes the items, in one DynamoDB transaction: both happen, or neither does. The handler
-// then returns what Commit returned.
+// Commit stores the answer of the handler and writes the items, in one DynamoDB transaction: both
+// happen, or neither does. The handler then returns what Commit returned.
 //
 //	func order(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 //		row := Order{ID: idempotent.DerivedKey(ctx, "order"), SKU: "A-1"}
 //		return dynamo.Commit(ctx, created(row), dynamo.Put("orders", row, dynamo.IfAbsent("order_id")))
 //	}
 //
-// The transaction belongs to the claim of the execution: it is applied only while that claim holds. So an execution that has lost its
-// claim, because it was too slow, writes no rows either.
+// The transaction belongs to the claim of the execution: it is applied only while that claim holds.
+// So an execution that has lost its claim, because it was too slow, writes no rows either.
 //
-// ctx is the handler's, or one made from it, and out is of the type that the handler returns. Commit waits for the steps of the
-// execution that still run. It repeats what DynamoDB did not take because another writer was at work (a conflict) or for lack of
-// capacity, until the handler's context ends. A reply that got lost is found by the record.
+// ctx is the handler's, or one made from it, and out is of the type that the handler returns.
+// Commit waits for the steps of the execution that still run. It repeats what DynamoDB did not take
+// because another writer was at work (a conflict) or for lack of capacity, until the handler's
+// context ends. A reply that got lost is found by the record.
 //
 // On an error Commit returns the zero value of Out, and nothing was written. The error is
 //
-//   - a [*ConditionError], if conditions of the items do not hold. The claim stands: the handler may answer, with a 409 for
-//     example, try another way, or commit again.
-//   - an [*idempotent.Error] with [idempotent.ErrCommitRefused], if the call was wrong and nothing was sent: an item that cannot be made,
-//     more than [MaxItems], one item twice, an answer of another type, or one that is not to be stored, a second commit, a context that
-//     belongs to no delivery, a handler that has returned, a step. The claim stands.
+//   - a [*ConditionError], if conditions of the items do not hold. The claim stands: the handler
+//     may answer, with a 409 for example, try another way, or commit again.
+//   - an [*idempotent.Error] with [idempotent.ErrCommitRefused], if the call was wrong and nothing
+//     was sent: an item that cannot be made, more than [MaxItems], one item twice, an answer of
+//     another type, or one that is not to be stored, a second commit, a context that belongs to no
+//     delivery, a handler that has returned, a step. The claim stands.
 //   - an [*idempotent.Error] with [idempotent.ErrLeaseLost], if the claim is lost.
-//   - an [*idempotent.Error] with [idempotent.ErrCommitFailed], if DynamoDB did not take it in time, or refused it as invalid. Return it: the
-//     execution has failed. It stores no answer any more; the next delivery executes, or, with WithEffects(Unrepeatable), the record
-//     becomes UNKNOWN. If the reply was lost and not even the record can be read, nobody knows whether the transaction was applied: the
-//     record then tells the next delivery.
+//   - an [*idempotent.Error] with [idempotent.ErrCommitFailed], if DynamoDB did not take it in
+//     time, or refused it as invalid. Return it: the execution has failed. It stores no answer any
+//     more; the next delivery executes, or, with WithEffects(Unrepeatable), the record becomes
+//     UNKNOWN. If the reply was lost and not even the record can be read, nobody knows whether the
+//     transaction was applied: the record then tells the next delivery.
 //
-// After a commit the answer is final. If the handler returns another one, an error, or panics, the committed answer is sent, and the
-// observer gets [idempotent.ErrOtherAnswer].
+// After a commit the answer is final. If the handler returns another one, an error, or panics, the
+// committed answer is sent, and the observer gets [idempotent.ErrOtherAnswer].
 //
-// In an execution that is not protected (the protection is turned off, or the request carries no key) the items are written in a plain
-// transaction, and no answer is stored.
+// In an execution that is not protected (the protection is turned off, or the request carries no
+// key) the items are written in a plain transaction, and no answer is stored.
 //
-// One transaction spans one account and one Region, and at most 4 MB. A table with multi-Region strong consistency has no transactions.
-// DynamoDB bills two write units for every KB of each item.
+// One transaction spans one account and one Region, and at most 4 MB. A table with multi-Region
+// strong consistency has no transactions. DynamoDB bills two write units for every KB of each item.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.
 //

@@ -14,7 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestAHandlerCommits on DynamoDB Local: its row and its answer are there once, and the condition of a row is an answer like others.
+// TestAHandlerCommits on DynamoDB Local: its row and its answer are there once, and the condition
+// of a row is an answer like others.
 func TestAHandlerCommits(t *testing.T) {
 	t.Parallel()
 	s, client, _ := local(t)
@@ -23,7 +24,8 @@ func TestAHandlerCommits(t *testing.T) {
 	executed := 0
 	h := idempotent.Wrap(func(ctx context.Context, id string) (string, error) {
 		executed++
-		out, err := dynamo.Commit(ctx, "created "+id, dynamo.Put(orders, order{ID: id}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()))
+		out, err := dynamo.Commit(ctx, "created "+id,
+			dynamo.Put(orders, order{ID: id}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()))
 		if taken, ok := errors.AsType[*dynamo.ConditionError](err); ok {
 			require.Equal(t, S(id), taken.Refused[0].Old["order_id"])
 			return "taken", nil
@@ -60,5 +62,7 @@ func TestACommitOutsideOfADelivery(t *testing.T) {
 	require.ErrorIs(t, err, idempotent.ErrCommitRefused)
 	require.NotErrorIs(t, err, store.ErrNoCommit)
 	require.ErrorAs(t, err, new(*idempotent.Error))
-	require.EqualError(t, err, "idempotent: the commit was not begun: its context belongs to no delivery: pass on the one that the handler was given")
+	require.EqualError(t, err,
+		"idempotent: the commit was not begun: its context belongs to no delivery: pass on the one that the handler "+
+			"was given")
 }

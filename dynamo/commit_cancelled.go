@@ -31,8 +31,9 @@ type reason struct {
 	old           item
 }
 
-// cancelled returns the reasons for which DynamoDB cancelled the transaction: one for each write, in their order, if the answer is
-// complete. Some implementations of DynamoDB's API send fewer, and programs that pass its answers on may send none.
+// cancelled returns the reasons for which DynamoDB cancelled the transaction: one for each write,
+// in their order, if the answer is complete. Some implementations of DynamoDB's API send fewer, and
+// programs that pass its answers on may send none.
 func (t *transaction) cancelled(err error) (reasons []reason, is bool) {
 	cancelled, is := errors.AsType[*types.TransactionCanceledException](err)
 	if !is {
@@ -61,8 +62,9 @@ func reasonsIn(message string) (reasons []reason) {
 	return reasons
 }
 
-// refused turns reasons into the outcome of the call. What was found out about the record comes before everything that the writes have
-// to say: who has lost the record has no business with them. Their conditions come before what may pass.
+// refused turns reasons into the outcome of the call. What was found out about the record comes
+// before everything that the writes have to say: who has lost the record has no business with them.
+// Their conditions come before what may pass.
 func (t *transaction) refused(ctx context.Context, reasons []reason) (held store.Record, committed bool, err error) {
 	// Else nobody knows of which write each is.
 	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
@@ -146,7 +148,8 @@ func (r reason) Error() string {
 		return r.code
 	case r.is(store.FailureRejected) && !harmless(r.message):
 		return r.code + ": (message withheld)"
-	case !slices.Contains([]string{reasonConflict, reasonCapacity, reasonThrottled, reasonInvalid, reasonTooLarge}, r.code):
+	case !slices.Contains([]string{reasonConflict, reasonCapacity, reasonThrottled, reasonInvalid, reasonTooLarge},
+		r.code):
 		return r.code
 	default:
 		return r.code + ": " + r.message

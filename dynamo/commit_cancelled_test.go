@@ -27,7 +27,8 @@ func cancelled(reasons ...reason) reply {
 	for i, r := range reasons {
 		codes[i] = r.Code
 	}
-	return cancelledWith("Transaction cancelled, please refer cancellation reasons for specific reasons ["+strings.Join(codes, ", ")+"]", reasons)
+	return cancelledWith("Transaction cancelled, please refer cancellation reasons for specific reasons ["+
+		strings.Join(codes, ", ")+"]", reasons)
 }
 
 func cancelledWith(message string, reasons []reason) reply {
@@ -48,7 +49,8 @@ const (
 )
 
 // takenOver is the record of another owner.
-var takenOver = json.RawMessage(`{"id":{"S":"order#1"},"status":{"S":"INPROGRESS"},"owner":{"S":"owner-2"},"expiration":{"N":"1800086400"}}`)
+var takenOver = json.RawMessage(
+	`{"id":{"S":"order#1"},"status":{"S":"INPROGRESS"},"owner":{"S":"owner-2"},"expiration":{"N":"1800086400"}}`)
 
 // commitOf commits two rows with the answer of a record.
 func commitOf(t testing.TB, s *dynamo.Store) (held store.Record, done bool, err error) {
@@ -61,23 +63,30 @@ func twoRows(t testing.TB) store.Writes {
 	t.Helper()
 	return writesOf(t,
 		dynamo.Put("orders", order{ID: secret}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()),
-		sdkUpdate("stock", item{"sku": S(secret)}, "SET amount = :n", terms{values: map[string]any{":n": 4111111111111111}}))
+		sdkUpdate("stock", item{"sku": S(secret)}, "SET amount = :n",
+			terms{values: map[string]any{":n": 4111111111111111}}))
 }
 
-// failures are the reasons in the order in which they count, behind refused conditions, with what the call then reports.
+// failures are the reasons in the order in which they count, behind refused conditions, with what
+// the call then reports.
 var failures = []struct {
 	code, message string
 	kind          store.Failure
 	text          string
 }{
-	{"ItemCollectionSizeLimitExceeded", "Collection size exceeded.", store.FailureTooLarge, "Collection size exceeded."},
-	{"ValidationError", "Item size to update has exceeded the maximum allowed size", store.FailureTooLarge, "Item size to update"},
+	{"ItemCollectionSizeLimitExceeded", "Collection size exceeded.", store.FailureTooLarge,
+		"Collection size exceeded."},
+	{"ValidationError", "Item size to update has exceeded the maximum allowed size", store.FailureTooLarge,
+		"Item size to update"},
 	{
-		"ValidationError", "The provided expression refers to an attribute that does not exist in the item", store.FailureRejected,
+		"ValidationError", "The provided expression refers to an attribute that does not exist in the item",
+		store.FailureRejected,
 		"refers to an attribute that does not exist",
 	},
-	{"ValidationError", "The parameter cannot be converted to a numeric value: " + secret, store.FailureRejected, "ValidationError: (message withheld)"},
-	{"TransactionConflict", "Transaction is ongoing for the item", store.FailureConflict, "TransactionConflict: Transaction is ongoing"},
+	{"ValidationError", "The parameter cannot be converted to a numeric value: " + secret, store.FailureRejected,
+		"ValidationError: (message withheld)"},
+	{"TransactionConflict", "Transaction is ongoing for the item", store.FailureConflict,
+		"TransactionConflict: Transaction is ongoing"},
 	{"ProvisionedThroughputExceeded", "Throughput exceeds", store.FailureThrottled, "Throughput exceeds"},
 	{"ThrottlingError", "Throughput exceeds", store.FailureThrottled, "ThrottlingError: Throughput exceeds"},
 	{"Novel", secret, store.FailureUnavailable, "Novel"},
@@ -140,7 +149,8 @@ func requireOutcome(t *testing.T, reasons []reason) {
 	case first >= 0:
 		requireStoreError(t, err, "commit", failures[rank].kind, true)
 		require.ErrorContains(t, err, failures[rank].text, name)
-		at := []string{"the record: ", `items[0] (Put on table "orders"): `, `items[1] (Update on table "stock"): `}[first]
+		at := []string{"the record: ", `items[0] (Put on table "orders"): `,
+			`items[1] (Update on table "stock"): `}[first]
 		require.ErrorContains(t, err, at+failures[rank].code, name)
 	default: // nobody knows why; the record is read, and is gone
 		require.NoError(t, err, name)
@@ -151,7 +161,8 @@ func requireOutcome(t *testing.T, reasons []reason) {
 	requireNoSecret(t, err)
 }
 
-// before reports whether one failure counts before another one. Of one kind, the first in the call does.
+// before reports whether one failure counts before another one. Of one kind, the first in the call
+// does.
 func before(one, other int) bool {
 	return other == len(failures) || one < other && failures[one].kind != failures[other].kind
 }
@@ -163,7 +174,8 @@ func TestReasonsOfAPlainTransaction(t *testing.T) {
 	err := s.Apply(t.Context(), twoRows(t), "token-1")
 	var ce *dynamo.ConditionError
 	require.ErrorAs(t, err, &ce)
-	require.Equal(t, `dynamo: nothing was written: the condition of items[0] (Put on table "orders") does not hold`, ce.Error())
+	require.Equal(t, `dynamo: nothing was written: the condition of items[0] (Put on table "orders") does not hold`,
+		ce.Error())
 
 	s, _ = scripted(cancelled(reason{Code: none}, reason{Code: "TransactionConflict"}))
 	err = s.Apply(t.Context(), twoRows(t), "token-1")
@@ -176,13 +188,16 @@ func TestReasonsOfAPlainTransaction(t *testing.T) {
 	require.Equal(t, []string{"TransactWriteItems"}, tr.calls(), "there is no record to look at")
 }
 
-// TestAnswersThatLackSomething: some implementations send no items, and some programs in between drop the reasons.
+// TestAnswersThatLackSomething: some implementations send no items, and some programs in between
+// drop the reasons.
 func TestAnswersThatLackSomething(t *testing.T) {
 	t.Parallel()
 	seen := record("order#1")
 	ours, err := json.Marshal(map[string]any{"Item": map[string]any{
-		"id": map[string]string{"S": seen.Key}, "status": map[string]string{"S": "INPROGRESS"}, "owner": map[string]string{"S": seen.Owner},
-		"in_progress_expiration": map[string]string{"N": fmt.Sprint(seen.Lease.UnixMilli())}, "expiration": map[string]string{"N": "1800086400"},
+		"id": map[string]string{"S": seen.Key}, "status": map[string]string{"S": "INPROGRESS"},
+		"owner":                  map[string]string{"S": seen.Owner},
+		"in_progress_expiration": map[string]string{"N": fmt.Sprint(seen.Lease.UnixMilli())},
+		"expiration":             map[string]string{"N": "1800086400"},
 	}})
 	require.NoError(t, err)
 	mine := reply{status: http.StatusOK, body: string(ours)}
@@ -194,21 +209,32 @@ func TestAnswersThatLackSomething(t *testing.T) {
 		owner        string // of the held record, if that is the outcome
 		kind         store.Failure
 	}{
-		"ours, without the record":                {cancelled(reason{Code: condition}, reason{Code: none}, reason{Code: none}), theirs, "owner-2", ""},
-		"ours, without the record, which is gone": {cancelled(reason{Code: condition}, reason{Code: none}, reason{Code: none}), gone, "", ""},
-		"only codes, ours":                        {cancelledWith(why+"[ConditionalCheckFailed, None, None]", nil), theirs, "owner-2", ""},
-		"only codes, a row's":                     {cancelledWith(why+"[None, ConditionalCheckFailed, None]", nil), mine, "", store.FailureRejected},
-		"only codes, a conflict":                  {cancelledWith(why+"[None, None, TransactionConflict]", nil), mine, "", store.FailureConflict},
-		"too few reasons":                         {cancelledWith("cancelled", []reason{{Code: condition}}), theirs, "owner-2", ""},
-		"too many reasons":                        {cancelledWith(why+"[None]", make([]reason, 4)), mine, "", store.FailureUnavailable},
+		"ours, without the record": {cancelled(reason{Code: condition}, reason{Code: none},
+			reason{Code: none}), theirs, "owner-2", ""},
+		"ours, without the record, which is gone": {cancelled(reason{Code: condition}, reason{Code: none},
+			reason{Code: none}), gone, "", ""},
+		"only codes, ours": {cancelledWith(why+"[ConditionalCheckFailed, None, None]", nil),
+			theirs, "owner-2", ""},
+		"only codes, a row's": {cancelledWith(why+"[None, ConditionalCheckFailed, None]", nil),
+			mine, "", store.FailureRejected},
+		"only codes, a conflict": {cancelledWith(why+"[None, None, TransactionConflict]", nil), mine,
+			"", store.FailureConflict},
+		"too few reasons": {cancelledWith("cancelled", []reason{{Code: condition}}), theirs,
+			"owner-2", ""},
+		"too many reasons": {cancelledWith(why+"[None]", make([]reason, 4)), mine, "",
+			store.FailureUnavailable},
 		"one of three, as DynamoDB Local sends it": {
-			cancelledWith(why+"[ValidationError]", []reason{{Code: "ValidationError", Message: "Item size to update has exceeded the maximum allowed size"}}),
+			cancelledWith(why+"[ValidationError]",
+				[]reason{{Code: "ValidationError",
+					Message: "Item size to update has exceeded the maximum allowed size"}}),
 			mine, "", store.FailureTooLarge,
 		},
 		"one of three, and the record is another": {
-			cancelledWith(why+"[ValidationError]", []reason{{Code: "ValidationError", Message: "m"}}), theirs, "owner-2", "",
+			cancelledWith(why+"[ValidationError]", []reason{{Code: "ValidationError", Message: "m"}}),
+			theirs, "owner-2", "",
 		},
-		"one of three, a condition":          {cancelledWith(why+"[ConditionalCheckFailed]", nil), mine, "", store.FailureUnavailable},
+		"one of three, a condition": {cancelledWith(why+"[ConditionalCheckFailed]", nil), mine, "",
+			store.FailureUnavailable},
 		"nothing, and the record is another": {cancelledWith("", nil), theirs, "owner-2", ""},
 		"nothing, and the record is gone":    {cancelledWith("", nil), gone, "", ""},
 		"nothing, and the record is ours":    {cancelledWith("", nil), mine, "", store.FailureUnavailable},
@@ -236,7 +262,8 @@ func TestAnswersThatLackSomething(t *testing.T) {
 	})
 	t.Run("a record that is not understood", func(t *testing.T) {
 		t.Parallel()
-		s, _ := scripted(cancelled(reason{Code: condition, Item: json.RawMessage(`{"id":{"S":"order#1"}}`)}, reason{Code: none}, reason{Code: none}))
+		s, _ := scripted(cancelled(reason{Code: condition, Item: json.RawMessage(`{"id":{"S":"order#1"}}`)},
+			reason{Code: none}, reason{Code: none}))
 		_, done, err := commitOf(t, s)
 		require.False(t, done)
 		var unreadable *store.UnreadableError
@@ -268,7 +295,8 @@ func TestACancelledTransactionIsKnownNotToBeApplied(t *testing.T) {
 		"other parameters, behind a lost one": {
 			[]reply{lost, mismatch}, 2, store.FailureRejected, false,
 		},
-		"denied": {[]reply{failure(http.StatusBadRequest, "AccessDeniedException", "m")}, 1, store.FailureAccessDenied, true},
+		"denied": {[]reply{failure(http.StatusBadRequest, "AccessDeniedException", "m")},
+			1, store.FailureAccessDenied, true},
 		"lost":   {[]reply{lost}, 3, store.FailureUnavailable, false},
 		"unsent": {[]reply{unsent}, 3, store.FailureUnavailable, true},
 	} {
@@ -281,7 +309,8 @@ func TestACancelledTransactionIsKnownNotToBeApplied(t *testing.T) {
 			requireNoSecret(t, err)
 			require.Len(t, tr.requests, c.attempts)
 			for _, q := range tr.requests {
-				require.Equal(t, string(tr.requests[0].Body), string(q.Body), "every attempt is the same, with the same token")
+				require.Equal(t, string(tr.requests[0].Body), string(q.Body),
+					"every attempt is the same, with the same token")
 				require.Contains(t, string(q.Body), `"ClientRequestToken":"token-1"`)
 			}
 		})
@@ -296,7 +325,8 @@ func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 	_, applied, err := s.Commit(t.Context(), seen, committed(seen, largeAnswer(1<<16)), w, "token-1")
 	require.NoError(t, err)
 	require.True(t, applied)
-	require.Equal(t, []string{"BatchWriteItem", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems"}, tr.calls())
+	require.Equal(t, []string{"BatchWriteItem", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems",
+		"TransactWriteItems"}, tr.calls())
 	require.JSONEq(t, string(tr.requests[1].Body), string(tr.requests[4].Body))
 }
 
@@ -308,8 +338,9 @@ func TestStoresThatCannotCommitSaySo(t *testing.T) {
 		writes store.Writes
 		text   string
 	}{
-		"writes of another kind": {foreignWrites{}, "the writes are a dynamo_test.foreignWrites, which dynamo.Commit has not made"},
-		"no writes":              {nil, "the writes are a <nil>, which dynamo.Commit has not made"},
+		"writes of another kind": {foreignWrites{},
+			"the writes are a dynamo_test.foreignWrites, which dynamo.Commit has not made"},
+		"no writes": {nil, "the writes are a <nil>, which dynamo.Commit has not made"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -327,13 +358,15 @@ func TestStoresThatCannotCommitSaySo(t *testing.T) {
 		s := dynamo.New(shelf{}, table)
 		_, _, err := s.Commit(t.Context(), seen, completion(seen, nil), rows, "token-1")
 		requireNoCommit(t, err, "commit", "the client, a dynamo_test.shelf, has no TransactWriteItems")
-		requireNoCommit(t, s.Apply(t.Context(), rows, "token-1"), "apply", "the client, a dynamo_test.shelf, has no TransactWriteItems")
+		requireNoCommit(t, s.Apply(t.Context(), rows, "token-1"), "apply",
+			"the client, a dynamo_test.shelf, has no TransactWriteItems")
 	})
 	t.Run("the zero value", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := new(dynamo.Store).Commit(t.Context(), seen, completion(seen, nil), rows, "token-1")
 		requireStoreError(t, err, "commit", store.FailureRejected, true)
-		requireStoreError(t, new(dynamo.Store).Apply(t.Context(), rows, "token-1"), "apply", store.FailureRejected, true)
+		requireStoreError(t, new(dynamo.Store).Apply(t.Context(), rows, "token-1"), "apply",
+			store.FailureRejected, true)
 	})
 }
 
@@ -365,12 +398,14 @@ func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {
 			"ValidationException", "The provided key element does not match the schema",
 			"one of the tables " + tables + " has another key than the items for it", store.FailureRejected,
 		},
-		"a table": {"ResourceNotFoundException", "Requested resource not found", "one of the tables " + tables, store.FailureMissingTable},
+		"a table": {"ResourceNotFoundException", "Requested resource not found", "one of the tables " + tables,
+			store.FailureMissingTable},
 		"too large": {
 			"ValidationException", "Transaction payload size cannot exceed 4MB. Payload Size: 5000000",
 			"cannot exceed 4MB", store.FailureTooLarge,
 		},
-		"a denial": {"AccessDeniedException", "User: x is not authorized to perform: dynamodb:PutItem on resource: y", "dynamodb:PutItem on", store.FailureAccessDenied},
+		"a denial": {"AccessDeniedException", "User: x is not authorized to perform: dynamodb:PutItem on resource: y",
+			"dynamodb:PutItem on", store.FailureAccessDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -385,7 +420,8 @@ func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {
 	}
 }
 
-// TestWhichRejectionsAreTold: those that quote what an expression says, which is the program's own text, and no values.
+// TestWhichRejectionsAreTold: those that quote what an expression says, which is the program's own
+// text, and no values.
 func TestWhichRejectionsAreTold(t *testing.T) {
 	t.Parallel()
 	for message, told := range map[string]bool{
@@ -400,12 +436,17 @@ func TestWhichRejectionsAreTold(t *testing.T) {
 		`One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: order_id`:                    true,
 		`Invalid ConditionExpression: The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {S:` +
 			secret + `}`: false,
-		`Invalid ConditionExpression: The first operand must be distinct from the remaining operands; first operand: ` + secret:                              false,
-		`ExpressionAttributeValues contains invalid value: The parameter cannot be converted to a numeric value: ` + secret + ` for key :n`:                  false,
-		`One or more parameter values were invalid: Input collection [` + secret + `] contains duplicates.`:                                                  false,
-		`Number overflow. Attempting to store a number with magnitude larger than supported range: ` + secret:                                                false,
-		`1 validation error detected: Value '[` + secret + `]' at 'transactItems' failed to satisfy constraint: Invalid UpdateExpression: The "SET" section`: false,
-		secret + ` Invalid UpdateExpression: Syntax error; token: x`:                                                                                         false,
+		`Invalid ConditionExpression: The first operand must be distinct from the remaining operands; first operand: ` +
+			secret: false,
+		`ExpressionAttributeValues contains invalid value: The parameter cannot be converted to a numeric value: ` +
+			secret + ` for key :n`: false,
+		`One or more parameter values were invalid: Input collection [` + secret +
+			`] contains duplicates.`: false,
+		`Number overflow. Attempting to store a number with magnitude larger than supported range: ` +
+			secret: false,
+		`1 validation error detected: Value '[` + secret +
+			`]' at 'transactItems' failed to satisfy constraint: Invalid UpdateExpression: The "SET" section`: false,
+		secret + ` Invalid UpdateExpression: Syntax error; token: x`: false,
 	} {
 		s, _ := scripted(failure(http.StatusBadRequest, "ValidationException", message))
 		_, _, err := commitOf(t, s)
@@ -413,7 +454,8 @@ func TestWhichRejectionsAreTold(t *testing.T) {
 		require.Equal(t, told, strings.Contains(err.Error(), message), message)
 		requireNoSecret(t, err)
 
-		s, _ = scripted(cancelled(reason{Code: none}, reason{Code: "ValidationError", Message: message}, reason{Code: none}))
+		s, _ = scripted(cancelled(reason{Code: none}, reason{Code: "ValidationError", Message: message},
+			reason{Code: none}))
 		_, _, err = commitOf(t, s)
 		requireStoreError(t, err, "commit", store.FailureRejected, true)
 		require.Equal(t, told, strings.Contains(err.Error(), message), message)
@@ -429,5 +471,6 @@ func TestAConditionErrorIsNoOtherError(t *testing.T) {
 	err := error(&dynamo.ConditionError{Refused: []dynamo.RefusedItem{{Index: 3, Table: "orders"}}})
 	require.ErrorIs(t, err, store.ErrWritesRefused)
 	require.NotErrorIs(t, err, store.ErrNoCommit)
-	require.Equal(t, `dynamo: nothing was written: the condition of items[3] (a write on table "orders") does not hold`, err.Error())
+	require.Equal(t, `dynamo: nothing was written: the condition of items[3] (a write on table "orders") does not hold`,
+		err.Error())
 }

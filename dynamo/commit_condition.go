@@ -8,10 +8,11 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// ConditionError says that conditions of items of a [Commit] do not hold. Nothing was written, nothing of it will be, and the claim
-// stands.
+// ConditionError says that conditions of items of a [Commit] do not hold. Nothing was written,
+// nothing of it will be, and the claim stands.
 type ConditionError struct {
-	// Refused are the items whose conditions do not hold, in the order of the call. There is one at least.
+	// Refused are the items whose conditions do not hold, in the order of the call. There is one at
+	// least.
 	Refused []RefusedItem
 }
 
@@ -20,8 +21,8 @@ type RefusedItem struct {
 	// Index is which item of the call it is, from 0.
 	Index int
 	Table string
-	// Old is the item as it was then. It is nil if there was none, or if the write did not ask for it, see [ReturnOld]. A log that
-	// shows the error, also one in JSON, does not show it.
+	// Old is the item as it was then. It is nil if there was none, or if the write did not ask for
+	// it, see [ReturnOld]. A log that shows the error, also one in JSON, does not show it.
 	Old map[string]types.AttributeValue `json:"-"`
 
 	kind string // of write

@@ -18,8 +18,8 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// TestTheHandlerThatAnswersARefusedCondition is what the page about commits says of it: the 409 has the order that is there, is stored,
-// and replayed.
+// TestTheHandlerThatAnswersARefusedCondition is what the page about commits says of it: the 409 has
+// the order that is there, is stored, and replayed.
 func TestTheHandlerThatAnswersARefusedCondition(t *testing.T) {
 	s, client, _ := local(t)
 	orders := ordersTable(t, client)
@@ -50,8 +50,8 @@ var tablesOfThePage = map[string]string{
 	"orders": "order_id", "stock": "sku", "carts": "customer", "customers": "customer", "counters": "name",
 }
 
-// apartFromOthers adds a suffix to the tables of the page in every transaction. Other tests and demos on
-// the same DynamoDB Local have tables of these names, too.
+// apartFromOthers adds a suffix to the tables of the page in every transaction. Other tests and
+// demos on the same DynamoDB Local have tables of these names, too.
 func apartFromOthers(suffix string) func(*middleware.Stack) error {
 	rename := func(table *string) {
 		if _, ofThePage := tablesOfThePage[*table]; ofThePage {
@@ -81,7 +81,8 @@ func apartFromOthers(suffix string) func(*middleware.Stack) error {
 	}
 }
 
-// TestTheOtherHandlersOfThePageAboutCommits: every kind of item does what it says, and all of it or nothing.
+// TestTheOtherHandlersOfThePageAboutCommits: every kind of item does what it says, and all of it or
+// nothing.
 func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 	apart := "-" + rand.Text()
 	s, client, _ := local(t, func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, apartFromOthers(apart)) })
@@ -89,13 +90,16 @@ func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 		table += apart
 		makeTable(t, client, &dynamodb.CreateTableInput{
 			TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
-			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String(key), AttributeType: types.ScalarAttributeTypeS}},
-			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String(key), KeyType: types.KeyTypeHash}},
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String(key),
+				AttributeType: types.ScalarAttributeTypeS}},
+			KeySchema: []types.KeySchemaElement{{AttributeName: aws.String(key),
+				KeyType: types.KeyTypeHash}},
 		}, "")
 	}
 	row := func(table, id string) item {
 		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
-			TableName: aws.String(table + apart), Key: item{tablesOfThePage[table]: S(id)}, ConsistentRead: aws.Bool(true),
+			TableName: aws.String(table + apart), Key: item{tablesOfThePage[table]: S(id)},
+			ConsistentRead: aws.Bool(true),
 		})
 		require.NoError(t, err)
 		return out.Item

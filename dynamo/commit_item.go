@@ -84,7 +84,8 @@ func itemOf(row any) (item, error) {
 	}
 	m, is := value.(*types.AttributeValueMemberM)
 	if !is {
-		return nil, fmt.Errorf("a %T becomes a value of type %s, not an item: pass a struct or a map", row, typeName(value))
+		return nil, fmt.Errorf("a %T becomes a value of type %s, not an item: pass a struct or a map", row,
+			typeName(value))
 	}
 	return m.Value, nil
 }

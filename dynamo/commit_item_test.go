@@ -29,18 +29,24 @@ func TestItemsThatCannotBeMadeAreRefused(t *testing.T) {
 		text string
 	}{
 		"its own error": {dynamo.Item{Err: errors.New("outbox: no topic")}, "outbox: no topic"},
-		"no row":        {dynamo.Put("orders", nil), `Put on table "orders": a <nil> becomes a value of type NULL, not an item: pass a struct or a map`},
-		"no struct":     {dynamo.Put("orders", secret), `Put on table "orders": a string becomes a value of type S, not an item: pass a struct or a map`},
-		"a nil pointer": {dynamo.Put("orders", (*order)(nil)), `a *dynamo_test.order becomes a value of type NULL, not an item`},
-		"a function":    {dynamo.Put("orders", func() {}), `Put on table "orders": a func() is nothing that DynamoDB can keep`},
+		"no row": {dynamo.Put("orders", nil),
+			`Put on table "orders": a <nil> becomes a value of type NULL, not an item: pass a struct or a map`},
+		"no struct": {dynamo.Put("orders", secret),
+			`Put on table "orders": a string becomes a value of type S, not an item: pass a struct or a map`},
+		"a nil pointer": {dynamo.Put("orders", (*order)(nil)),
+			`a *dynamo_test.order becomes a value of type NULL, not an item`},
+		"a function": {dynamo.Put("orders", func() {}),
+			`Put on table "orders": a func() is nothing that DynamoDB can keep`},
 		"a marshaler that fails": {
 			dynamo.Put("orders", struct{ A moody }{moody{secret}}),
 			`a struct { A dynamo_test.moody } does not marshal: a marshaler in it returned a *errors.errorString`,
 		},
 		"a member that does not marshal": {
-			dynamo.Put("orders", map[string]any{"a": moody{secret}}), `attribute "a": a dynamo_test.moody does not marshal`,
+			dynamo.Put("orders", map[string]any{"a": moody{secret}}),
+			`attribute "a": a dynamo_test.moody does not marshal`,
 		},
-		"a map with odd keys": {dynamo.Put("orders", map[struct{}]int{{}: 1}), `a map[struct {}]int: marshal failed, map key type not supported`},
+		"a map with odd keys": {dynamo.Put("orders", map[struct{}]int{{}: 1}),
+			`a map[struct {}]int: marshal failed, map key type not supported`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,8 +90,9 @@ func TestConditionsOfAPut(t *testing.T) {
 		condition string
 		names     map[string]string
 	}{
-		"none":            {nil, "", nil},
-		"a reserved word": {[]dynamo.ItemOption{dynamo.IfAbsent("status")}, "attribute_not_exists(#attribute1)", map[string]string{"#attribute1": "status"}},
+		"none": {nil, "", nil},
+		"a reserved word": {[]dynamo.ItemOption{dynamo.IfAbsent("status")}, "attribute_not_exists(#attribute1)",
+			map[string]string{"#attribute1": "status"}},
 		"two": {
 			[]dynamo.ItemOption{dynamo.IfAbsent("a.b[0]"), dynamo.ReturnOld(), dynamo.IfAbsent("c")},
 			"attribute_not_exists(#attribute1) AND attribute_not_exists(#attribute2)",
@@ -99,7 +106,8 @@ func TestConditionsOfAPut(t *testing.T) {
 			require.Equal(t, c.condition, aws.ToString(it.Put.ConditionExpression))
 			require.Equal(t, c.names, it.Put.ExpressionAttributeNames)
 			require.Nil(t, it.Put.ExpressionAttributeValues)
-			require.Equal(t, len(c.opts) == 3, it.Put.ReturnValuesOnConditionCheckFailure == types.ReturnValuesOnConditionCheckFailureAllOld)
+			require.Equal(t, len(c.opts) == 3,
+				it.Put.ReturnValuesOnConditionCheckFailure == types.ReturnValuesOnConditionCheckFailureAllOld)
 		})
 	}
 }

@@ -54,21 +54,25 @@ func marshalled(v any) item {
 
 func sdkUpdate(table string, key any, update string, x terms) dynamo.Item {
 	return dynamo.Item{TransactWriteItem: types.TransactWriteItem{Update: &types.Update{
-		TableName: aws.String(table), Key: marshalled(key), UpdateExpression: aws.String(update), ConditionExpression: x.condition(),
-		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.items(), ReturnValuesOnConditionCheckFailure: x.returns(),
+		TableName: aws.String(table), Key: marshalled(key), UpdateExpression: aws.String(update),
+		ConditionExpression:      x.condition(),
+		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.items(),
+		ReturnValuesOnConditionCheckFailure: x.returns(),
 	}}}
 }
 
 func sdkDelete(table string, key any, x terms) dynamo.Item {
 	return dynamo.Item{TransactWriteItem: types.TransactWriteItem{Delete: &types.Delete{
 		TableName: aws.String(table), Key: marshalled(key), ConditionExpression: x.condition(),
-		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.items(), ReturnValuesOnConditionCheckFailure: x.returns(),
+		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.items(),
+		ReturnValuesOnConditionCheckFailure: x.returns(),
 	}}}
 }
 
 func sdkCheck(table string, key any, x terms) dynamo.Item {
 	return dynamo.Item{TransactWriteItem: types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: aws.String(table), Key: marshalled(key), ConditionExpression: x.condition(),
-		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.items(), ReturnValuesOnConditionCheckFailure: x.returns(),
+		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.items(),
+		ReturnValuesOnConditionCheckFailure: x.returns(),
 	}}}
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 )
 
-// TestAConditionBehindALostRequestIsFenced: the client repeats a request that got lost, and the repetition is refused. The first one may
-// still be on its way, and the condition may hold when it arrives: before the handler goes on, the record is moved away from it.
+// TestAConditionBehindALostRequestIsFenced: the client repeats a request that got lost, and the
+// repetition is refused. The first one may still be on its way, and the condition may hold when it
+// arrives: before the handler goes on, the record is moved away from it.
 func TestAConditionBehindALostRequestIsFenced(t *testing.T) {
 	t.Parallel()
 	network := recorder()
@@ -36,7 +37,8 @@ func TestAConditionBehindALostRequestIsFenced(t *testing.T) {
 	orders := ordersTable(t, client)
 	putItem(t, client, orders, item{"order_id": S("o-1")})
 	h := idempotent.Wrap(func(ctx context.Context, id string) (string, error) {
-		_, err := dynamo.Commit(ctx, "created", dynamo.Put(orders, order{ID: id, Status: "new"}, dynamo.IfAbsent("order_id")))
+		_, err := dynamo.Commit(ctx, "created",
+			dynamo.Put(orders, order{ID: id, Status: "new"}, dynamo.IfAbsent("order_id")))
 		var refused *dynamo.ConditionError
 		require.ErrorAs(t, err, &refused)
 		_, err = client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &orders, Key: item{"order_id": S(id)}})

@@ -25,12 +25,13 @@ type shop struct {
 	client *dynamodb.Client
 	orders string
 	opts   []idempotent.Option
-	// large makes the answers so large that they are kept in parts, stepped takes a step before, endless has no deadline.
+	// large makes the answers so large that they are kept in parts, stepped takes a step before,
+	// endless has no deadline.
 	large, stepped, endless bool
 }
 
-// family is a kind of events that the shop takes: it delivers a request with a key, and returns the status and the body of the answer
-// and its headers.
+// family is a kind of events that the shop takes: it delivers a request with a key, and returns the
+// status and the body of the answer and its headers.
 type family func(t *testing.T, s *shop, key string) (status int, body string, headers map[string]string)
 
 // httpFamily makes a family of the functions that build an event and an answer.
@@ -42,7 +43,8 @@ func httpFamily[In, Out any](event func(key string) In, answer func(status int, 
 			if err != nil {
 				return answer(500, ""), err
 			}
-			out, err := dynamo.Commit(ctx, answer(201, body), dynamo.Put(s.orders, order{ID: id}, dynamo.IfAbsent("order_id")))
+			out, err := dynamo.Commit(ctx, answer(201, body),
+				dynamo.Put(s.orders, order{ID: id}, dynamo.IfAbsent("order_id")))
 			if _, taken := errors.AsType[*dynamo.ConditionError](err); taken {
 				return answer(409, "taken"), nil
 			}
@@ -99,7 +101,8 @@ func families() map[string]family {
 			return events.APIGatewayV2HTTPResponse{StatusCode: status, Body: body, Cookies: []string{"session=1"}}
 		}),
 		"REST API": httpFamily(func(key string) events.APIGatewayProxyRequest {
-			return events.APIGatewayProxyRequest{Resource: "/orders", Path: "/orders", HTTPMethod: "POST", Headers: header(key), Body: content}
+			return events.APIGatewayProxyRequest{Resource: "/orders", Path: "/orders", HTTPMethod: "POST",
+				Headers: header(key), Body: content}
 		}, func(status int, body string) events.APIGatewayProxyResponse {
 			return events.APIGatewayProxyResponse{StatusCode: status, Body: body}
 		}),
@@ -120,8 +123,8 @@ func families() map[string]family {
 	}
 }
 
-// TestCommitsOfHTTPHandlers: behind every front, in every table and in every mode the row and the answer are there once, and the replay
-// is the answer.
+// TestCommitsOfHTTPHandlers: behind every front, in every table and in every mode the row and the
+// answer are there once, and the replay is the answer.
 func TestCommitsOfHTTPHandlers(t *testing.T) {
 	t.Parallel()
 	for name, deliver := range families() {
@@ -142,7 +145,8 @@ func TestCommitsOfHTTPHandlers(t *testing.T) {
 				t.Run(name+", "+mode+shape, func(t *testing.T) {
 					t.Parallel()
 					client, table := newTableOf(t, opts...)
-					s := &shop{store: dynamo.New(client, table, opts...), client: client, orders: ordersTable(t, client)}
+					s := &shop{store: dynamo.New(client, table, opts...), client: client,
+						orders: ordersTable(t, client)}
 					change(s)
 					status, body, headers := deliver(t, s, "k-1")
 					require.Equal(t, 201, status, body)
@@ -165,7 +169,8 @@ func TestCommitsOfHTTPHandlers(t *testing.T) {
 func sharing(l idempotent.PowertoolsLanguage) func(*shop) {
 	return func(s *shop) {
 		s.opts = append(s.opts,
-			idempotent.WithPowertools(idempotent.Powertools{Language: l, Prefix: "p", AllCallers: true}), idempotent.WithKeyPath("powertools_json(body).id"))
+			idempotent.WithPowertools(idempotent.Powertools{Language: l, Prefix: "p", AllCallers: true}),
+			idempotent.WithKeyPath("powertools_json(body).id"))
 	}
 }
 

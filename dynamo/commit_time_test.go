@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestACommitTakesLittleTime: not more than some times what attributevalue takes for its row, without the SDK and the network. The fastest
-// of some rounds counts, side by side, so that other work of the machine does not.
+// TestACommitTakesLittleTime: not more than some times what attributevalue takes for its row,
+// without the SDK and the network. The fastest of some rounds counts, side by side, so that other
+// work of the machine does not.
 func TestACommitTakesLittleTime(t *testing.T) {
 	fastest := func(f func()) time.Duration {
 		started := time.Now()

@@ -24,11 +24,13 @@ const (
 	codeMismatch   = "IdempotentParameterMismatchException"
 )
 
-// Commit is one TransactWriteItems: first the update that completes the record, which is that of a [Store.Swap], then the writes.
-// Parts of a large result precede it. The record that refuses comes with the answer; else a GetItem reads it.
+// Commit is one TransactWriteItems: first the update that completes the record, which is that of a
+// [Store.Swap], then the writes. Parts of a large result precede it. The record that refuses comes
+// with the answer; else a GetItem reads it.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.
-func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Writes, token string) (held store.Record, committed bool, err error) {
+func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Writes, token string) (held store.Record,
+	committed bool, err error) {
 	const op = "commit"
 	client, own, err := s.transacts(op, w)
 	if err != nil {
@@ -142,8 +144,8 @@ func (t *transaction) failed(err error) error {
 	return failed(t.op, kind, t.attempts.notApplied(), err, cause)
 }
 
-// writeIn is how DynamoDB names a write that it rejects, counted from 1, and how the SDK does, which
-// counts from 0.
+// writeIn is how DynamoDB names a write that it rejects, counted from 1, and how the SDK does,
+// which counts from 0.
 var writeIn = regexp.MustCompile(`transactItems\.(\d+)\.member|TransactItems\[(\d+)\]`)
 
 // writeNamedIn returns which write an error is about, if it names one.

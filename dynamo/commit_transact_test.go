@@ -67,8 +67,10 @@ func ordersTable(t *testing.T, client *dynamodb.Client) string {
 	t.Helper()
 	in := &dynamodb.CreateTableInput{
 		TableName: aws.String("dynamo-test-orders-" + rand.Text()), BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("order_id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("order_id"), KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("order_id"),
+			AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("order_id"),
+			KeyType: types.KeyTypeHash}},
 	}
 	makeTable(t, client, in, "")
 	return *in.TableName
@@ -113,14 +115,16 @@ func TestACommitWritesTheAnswerAndTheRows(t *testing.T) {
 	w := writesOf(t,
 		dynamo.Put(orders, order{"o-1", "new", 5}, dynamo.IfAbsent("order_id")),
 		sdkUpdate(orders, orderKey{"stock"}, "SET amount = amount - :n, #s = :s", terms{
-			when: []string{"amount >= :n"}, names: map[string]string{"#s": "status"}, values: map[string]any{":n": 2, ":s": "less"},
+			when: []string{"amount >= :n"}, names: map[string]string{"#s": "status"},
+			values: map[string]any{":n": 2, ":s": "less"},
 		}),
 		sdkDelete(orders, map[string]string{"order_id": "gone"}, terms{
 			when: []string{"#s = :s"}, names: map[string]string{"#s": "status"}, values: map[string]any{":s": "old"},
 		}),
 		sdkCheck(orders, item{"order_id": S("customer")}, terms{when: []string{"attribute_not_exists(amount)"}}),
 		dynamo.Item{TransactWriteItem: types.TransactWriteItem{Put: &types.Put{
-			TableName: aws.String(orders), Item: item{"order_id": S("sdk")}, ConditionExpression: aws.String("attribute_not_exists(order_id)"),
+			TableName: aws.String(orders), Item: item{"order_id": S("sdk")},
+			ConditionExpression: aws.String("attribute_not_exists(order_id)"),
 		}}},
 	)
 	next, token := committed(seen, []byte(`{"id":"o-1"}`)), rand.Text()
@@ -128,8 +132,10 @@ func TestACommitWritesTheAnswerAndTheRows(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, done)
 	requireHeld(t, s, next)
-	require.Equal(t, item{"order_id": S("o-1"), "status": S("new"), "amount": N("5")}, getOrder(t, client, orders, "o-1"))
-	require.Equal(t, item{"order_id": S("stock"), "status": S("less"), "amount": N("1")}, getOrder(t, client, orders, "stock"))
+	require.Equal(t, item{"order_id": S("o-1"), "status": S("new"), "amount": N("5")},
+		getOrder(t, client, orders, "o-1"))
+	require.Equal(t, item{"order_id": S("stock"), "status": S("less"), "amount": N("1")},
+		getOrder(t, client, orders, "stock"))
 	require.Empty(t, getOrder(t, client, orders, "gone"))
 	require.NotEmpty(t, getOrder(t, client, orders, "sdk"))
 
@@ -163,7 +169,8 @@ func TestACommitOfARecordThatIsAnother(t *testing.T) {
 			_, claimed, err := s.Claim(t.Context(), held, claimTime)
 			require.NoError(t, err)
 			require.True(t, claimed)
-			w := writesOf(t, dynamo.Put(orders, order{ID: name}), sdkCheck(orders, orderKey{"none"}, terms{when: []string{"attribute_exists(order_id)"}}))
+			w := writesOf(t, dynamo.Put(orders, order{ID: name}),
+				sdkCheck(orders, orderKey{"none"}, terms{when: []string{"attribute_exists(order_id)"}}))
 			got, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`)), w, rand.Text())
 			require.NoError(t, err)
 			require.False(t, done)
@@ -193,10 +200,13 @@ func TestConditionsThatDoNotHoldAreNamed(t *testing.T) {
 		dynamo.Put(orders, order{ID: "o-1"}),
 		dynamo.Put(orders, order{ID: secret}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()),
 		sdkCheck(orders, orderKey{"missing"}, terms{when: []string{"attribute_exists(order_id)"}, showOld: true}),
-		sdkUpdate(orders, orderKey{"missing-2"}, "SET amount = :n", terms{when: []string{"amount = :n"}, values: map[string]any{":n": 1}}),
+		sdkUpdate(orders, orderKey{"missing-2"}, "SET amount = :n",
+			terms{when: []string{"amount = :n"}, values: map[string]any{":n": 1}}),
 	)
-	refused := []dynamo.RefusedItem{{Index: 1, Table: orders, Old: there}, {Index: 2, Table: orders}, {Index: 3, Table: orders}}
-	text := `dynamo: nothing was written: the conditions of items[1] (Put on table "` + orders + `") and items[2] (Check on table "` + orders +
+	refused := []dynamo.RefusedItem{{Index: 1, Table: orders, Old: there}, {Index: 2, Table: orders},
+		{Index: 3, Table: orders}}
+	text := `dynamo: nothing was written: the conditions of items[1] (Put on table "` + orders +
+		`") and items[2] (Check on table "` + orders +
 		`") and items[3] (Update on table "` + orders + `") do not hold`
 	requireRefused := func(t *testing.T, err error, op string) {
 		t.Helper()
@@ -237,7 +247,8 @@ func TestApplyWritesTheRowsAlone(t *testing.T) {
 	require.ErrorIs(t, s.Apply(t.Context(), w, rand.Text()), store.ErrWritesRefused)
 }
 
-// TestCommitsOfEveryShape: names of attributes, the key, the layout and the size of the answer make no difference.
+// TestCommitsOfEveryShape: names of attributes, the key, the layout and the size of the answer make
+// no difference.
 func TestCommitsOfEveryShape(t *testing.T) {
 	t.Parallel()
 	for shape, opts := range map[string][]dynamo.Config{"default": nil, "another shape": shaped()} {
@@ -307,11 +318,16 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 			sdkDelete(orders, key, with(map[string]any{":m": 1, ":n": secret}, "amount = :m")),
 			"unused in expressions: keys: {:n}",
 		},
-		"a part of the key":   {sdkUpdate(orders, key, "SET order_id = :n", value), "Cannot update attribute order_id. This attribute is part of the key"},
-		"another key":         {sdkDelete(orders, map[string]string{"id": secret}, terms{}), "has another key than the items for it"},
-		"a row without a key": {dynamo.Put(orders, map[string]string{"id": secret}), "has another key than the items for it"},
-		"the wrong type":      {sdkUpdate(orders, orderKey{"text"}, "SET amount = amount + :n", with(map[string]any{":n": 1})), "incorrect data type"},
-		"an absent attribute": {sdkUpdate(orders, key, "SET amount = amount + :n", with(map[string]any{":n": 1})), "attribute that does not exist in the item"},
+		"a part of the key": {sdkUpdate(orders, key, "SET order_id = :n", value),
+			"Cannot update attribute order_id. This attribute is part of the key"},
+		"another key": {sdkDelete(orders, map[string]string{"id": secret}, terms{}),
+			"has another key than the items for it"},
+		"a row without a key": {dynamo.Put(orders, map[string]string{"id": secret}),
+			"has another key than the items for it"},
+		"the wrong type": {sdkUpdate(orders, orderKey{"text"}, "SET amount = amount + :n",
+			with(map[string]any{":n": 1})), "incorrect data type"},
+		"an absent attribute": {sdkUpdate(orders, key, "SET amount = amount + :n", with(map[string]any{":n": 1})),
+			"attribute that does not exist in the item"},
 		"a range": {
 			sdkDelete(orders, key, with(map[string]any{":m": "3", ":n": secret}, "amount BETWEEN :n AND :m")),
 			"ValidationException: (message withheld)",
@@ -328,7 +344,8 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 			requireHeld(t, s, seen)
 		})
 	}
-	seen, w := claimedRecord(t, s, "order#twice"), writesOf(t, dynamo.Put(orders, order{ID: secret}), dynamo.Put(orders, order{ID: secret, Amount: 1}))
+	seen, w := claimedRecord(t, s, "order#twice"),
+		writesOf(t, dynamo.Put(orders, order{ID: secret}), dynamo.Put(orders, order{ID: secret, Amount: 1}))
 	_, _, err := s.Commit(t.Context(), seen, committed(seen, []byte(`1`)), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureRejected, true)
 	require.ErrorContains(t, err, "two of the items are one and the same in their table")
@@ -340,9 +357,10 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, "or one is the record itself")
 	requireHeld(t, s, seen)
 
-	seen, w = claimedRecord(t, s, "order#nowhere"), writesOf(t, dynamo.Put(orders, order{ID: "o-1"}), dynamo.Item{TransactWriteItem: types.TransactWriteItem{
-		Put: &types.Put{Item: item{"order_id": S(secret)}},
-	}})
+	seen, w = claimedRecord(t, s, "order#nowhere"),
+		writesOf(t, dynamo.Put(orders, order{ID: "o-1"}), dynamo.Item{TransactWriteItem: types.TransactWriteItem{
+			Put: &types.Put{Item: item{"order_id": S(secret)}},
+		}})
 	_, _, err = s.Commit(t.Context(), seen, committed(seen, []byte(`1`)), w, rand.Text())
 	requireStoreError(t, err, "commit", store.FailureRejected, true)
 	require.ErrorContains(t, err, `items[1] (Put on table ""): `, "the SDK sends no such item")
@@ -360,8 +378,9 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 	require.Empty(t, getOrder(t, client, orders, "grows"))
 }
 
-// TestWhatACommitAdds to the transaction of the user is one item, the update of the record: DynamoDB bills two write units for every KB
-// of each item of a transaction, so it costs what a completion costs, twice.
+// TestWhatACommitAdds to the transaction of the user is one item, the update of the record:
+// DynamoDB bills two write units for every KB of each item of a transaction, so it costs what a
+// completion costs, twice.
 func TestWhatACommitAdds(t *testing.T) {
 	t.Parallel()
 	for _, rows := range []int{0, 1, 2, 99} {
@@ -393,7 +412,8 @@ func TestTheRequestOfACommit(t *testing.T) {
 	s, tr := scripted(reply{status: 200, body: "{}"})
 	w := writesOf(t,
 		dynamo.Put("orders", order{"o-1", "new", 5}, dynamo.IfAbsent("order_id"), dynamo.ReturnOld()),
-		sdkUpdate("stock", item{"sku": S("A-1")}, "SET stock = stock - :n", terms{when: []string{"stock >= :n"}, values: map[string]any{":n": 1}}),
+		sdkUpdate("stock", item{"sku": S("A-1")}, "SET stock = stock - :n",
+			terms{when: []string{"stock >= :n"}, values: map[string]any{":n": 1}}),
 		sdkDelete("carts", item{"id": S("c-1")}, terms{}),
 		sdkCheck("customers", item{"id": S("u-1")}, terms{when: []string{"attribute_exists(id)"}}))
 	seen := record("order#1")

@@ -12,9 +12,11 @@ import (
 
 const (
 	defaultInlineLimit = 4 << 10
-	// maxInlineLimit leaves 16 KB of DynamoDB's 400 KB for the key and the other attributes of an item.
+	// maxInlineLimit leaves 16 KB of DynamoDB's 400 KB for the key and the other attributes of an
+	// item.
 	maxInlineLimit = 384 << 10
-	// maxName is the length in bytes of the longest name of a key attribute, to which this store keeps all names.
+	// maxName is the length in bytes of the longest name of a key attribute, to which this store
+	// keeps all names.
 	maxName = 255
 	// maxPartition is the length in bytes of the longest value of a partition key.
 	maxPartition = 2048
@@ -24,41 +26,47 @@ const (
 type Config struct {
 	_ struct{} // literals name their fields: more may come
 
-	// InlineLimit is the size in bytes up to which a result is kept in the record itself, after compression; a larger one
-	// goes to parts, see the package documentation. Default is 4096, by which a duplicate costs at most 5 write units.
-	// At most 393216 (384 KB) are possible; a negative limit keeps no result in the record. docs/cost.md says what other
-	// limits cost.
+	// InlineLimit is the size in bytes up to which a result is kept in the record itself, after
+	// compression; a larger one goes to parts, see the package documentation. Default is 4096, by
+	// which a duplicate costs at most 5 write units. At most 393216 (384 KB) are possible; a
+	// negative limit keeps no result in the record. docs/cost.md says what other limits cost.
 	//
-	// It is also the size up to which all steps of a record together are kept in it, with their names and seals: a step
-	// for whose result there is no room any more goes to parts.
+	// It is also the size up to which all steps of a record together are kept in it, with their
+	// names and seals: a step for whose result there is no room any more goes to parts.
 	//
-	// A result that the record's commit does not cover is always kept in the record: parts cannot be verified without
-	// it. So is one of another layout than [store.LayoutNative].
+	// A result that the record's commit does not cover is always kept in the record: parts cannot
+	// be verified without it. So is one of another layout than [store.LayoutNative].
 	InlineLimit int
-	// NoCompression keeps results as they are, which the console and other programs can read, for up to seven times the
-	// write units. Without it results are compressed (gzip) where that saves a write unit, which is from about 700 bytes
-	// on. Results of another layout than [store.LayoutNative] are never compressed.
+	// NoCompression keeps results as they are, which the console and other programs can read, for
+	// up to seven times the write units. Without it results are compressed (gzip) where that saves
+	// a write unit, which is from about 700 bytes on. Results of another layout than
+	// [store.LayoutNative] are never compressed.
 	//
 	// It is about writing only. Every store reads what any other one wrote.
 	NoCompression bool
 
-	// Attributes are names of attributes, for a table that AWS Powertools or something else uses. The names of
-	// [TableDefinition], [CreateTable] and [Store.Check] follow.
+	// Attributes are names of attributes, for a table that AWS Powertools or something else uses.
+	// The names of [TableDefinition], [CreateTable] and [Store.Check] follow.
 	Attributes Attributes
-	// SortKey is the name of the table's sort key, if it has one, as AWS Powertools does with sort_key_attr. Every record
-	// then has the same value of the partition key, and the record key is the sort key.
+	// SortKey is the name of the table's sort key, if it has one, as AWS Powertools does with
+	// sort_key_attr. Every record then has the same value of the partition key, and the record key
+	// is the sort key.
 	//
-	// All records are then in one partition, which takes 1,000 write units a second: about 500 first executions.
+	// All records are then in one partition, which takes 1,000 write units a second: about 500
+	// first executions.
 	SortKey string
-	// Partition is that value of the partition key, and means something with SortKey only. Default is that of Powertools
-	// (static_pk_value), "idempotency#" and the environment variable AWS_LAMBDA_FUNCTION_NAME.
+	// Partition is that value of the partition key, and means something with SortKey only. Default
+	// is that of Powertools (static_pk_value), "idempotency#" and the environment variable
+	// AWS_LAMBDA_FUNCTION_NAME.
 	Partition string
 }
 
-// Attributes are the names of those attributes of a record that AWS Powertools has and can rename, too. An empty name is
-// the default of both. Two attributes of one name are a configuration error, and so is a name of more than 255 bytes.
+// Attributes are the names of those attributes of a record that AWS Powertools has and can rename,
+// too. An empty name is the default of both. Two attributes of one name are a configuration error,
+// and so is a name of more than 255 bytes.
 //
-// Renaming one on a table with records loses what it held: they are then unreadable, or without owner, lease or result.
+// Renaming one on a table with records loses what it held: they are then unreadable, or without
+// owner, lease or result.
 type Attributes struct {
 	_ struct{} // literals name their fields: more may come
 
@@ -66,7 +74,8 @@ type Attributes struct {
 	Key string
 	// Status is "status"; Powertools: status_attr.
 	Status string
-	// Expiration is "expiration", the attribute of the table's time to live; Powertools: expiry_attr.
+	// Expiration is "expiration", the attribute of the table's time to live; Powertools:
+	// expiry_attr.
 	Expiration string
 	// Lease is "in_progress_expiration"; Powertools: in_progress_expiry_attr.
 	Lease string
@@ -109,7 +118,8 @@ func configOf(given []Config, p *problems) (c Config, a attributes) {
 	return c, c.attributes(p)
 }
 
-// attributesOf returns the attributes that a configuration makes, for a function that needs nothing else of it.
+// attributesOf returns the attributes that a configuration makes, for a function that needs nothing
+// else of it.
 func attributesOf(given []Config) attributes {
 	var p problems
 	_, a := configOf(given, &p)
@@ -117,8 +127,8 @@ func attributesOf(given []Config) attributes {
 	return a
 }
 
-// attributes returns those of the default, under the names that are given, and finds names that DynamoDB does not take,
-// and those that two attributes have.
+// attributes returns those of the default, under the names that are given, and finds names that
+// DynamoDB does not take, and those that two attributes have.
 func (c Config) attributes(p *problems) attributes {
 	a := defaultAttributes()
 	for _, r := range []struct {
@@ -159,8 +169,9 @@ func (c Config) attributes(p *problems) attributes {
 }
 
 // isTable accepts what DynamoDB does, see
-// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html#DDB-PutItem-request-TableName. It is no
-// regular expression because compiling that takes longer than all else that a function does to start with this module.
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html#DDB-PutItem-request-TableName.
+// It is no regular expression because compiling that takes longer than all else that a function
+// does to start with this module.
 func isTable(name string) bool {
 	if arn := strings.Split(name, ":"); len(arn) == 6 {
 		table, isTable := strings.CutPrefix(arn[5], "table/")
@@ -181,7 +192,8 @@ const (
 // only reports whether s is not empty and made of these characters.
 func only(characters, s string) bool { return s != "" && strings.Trim(s, characters) == "" }
 
-// isNil also finds a nil pointer in a non-nil interface, which would only fail in the first request.
+// isNil also finds a nil pointer in a non-nil interface, which would only fail in the first
+// request.
 func isNil(client Client) bool {
 	v := reflect.ValueOf(client)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()

@@ -17,7 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// listLag is more than a global secondary index of DynamoDB lags behind. That of DynamoDB Local does not.
+// listLag is more than a global secondary index of DynamoDB lags behind. That of DynamoDB Local
+// does not.
 const listLag = 20 * time.Second
 
 func TestStore(t *testing.T) {
@@ -27,7 +28,8 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, f, func(testing.TB) store.Store { return records })
 }
 
-// only limits a run of the conformance suite to some of its groups, where the others see nothing that TestStore does not.
+// only limits a run of the conformance suite to some of its groups, where the others see nothing
+// that TestStore does not.
 func only(tb testing.TB, groups ...string) {
 	tb.Helper()
 	if !slices.Contains(groups, strings.Split(tb.Name(), "/")[1]) {
@@ -35,8 +37,9 @@ func only(tb testing.TB, groups ...string) {
 	}
 }
 
-// TestStoreOnATableOfAnotherShape: the contract does not depend on names, nor on the key. What differs is in each item and each
-// request, so one check of a kind suffices: no races, and no sizes.
+// TestStoreOnATableOfAnotherShape: the contract does not depend on names, nor on the key. What
+// differs is in each item and each request, so one check of a kind suffices: no races, and no
+// sizes.
 func TestStoreOnATableOfAnotherShape(t *testing.T) {
 	t.Parallel()
 	client, table := newTableOf(t, shaped()...)
@@ -48,8 +51,9 @@ func TestStoreOnATableOfAnotherShape(t *testing.T) {
 	})
 }
 
-// TestStoreBehindACache: what a cache remembers of a table is what the table holds, after commits too. The cache has runs of the whole
-// suite, on stores in memory; this one is about results, wherever they are kept, and about what others write.
+// TestStoreBehindACache: what a cache remembers of a table is what the table holds, after commits
+// too. The cache has runs of the whole suite, on stores in memory; this one is about results,
+// wherever they are kept, and about what others write.
 func TestStoreBehindACache(t *testing.T) {
 	t.Parallel()
 	records, client, table := local(t)

@@ -56,10 +56,12 @@ func units(c ...types.ConsumedCapacity) (sum float64) {
 	return sum
 }
 
-// PutItem counts a refused write, too. DynamoDB does not say what that consumes; its documentation does: as much as it takes
-// to write the item that refused it, which therefore is written elsewhere. See
+// PutItem counts a refused write, too. DynamoDB does not say what that consumes; its documentation
+// does: as much as it takes to write the item that refused it, which therefore is written
+// elsewhere. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html.
-func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	m.calls = append(m.calls, "PutItem")
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.PutItem(ctx, in, optFns...)
@@ -77,7 +79,8 @@ func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns .
 	return out, nil
 }
 
-// writeOf is what it takes to write an item. It is tried out, in another table or over the same item.
+// writeOf is what it takes to write an item. It is tried out, in another table or over the same
+// item.
 func (m *meter) writeOf(ctx context.Context, table string, it item) (float64, error) {
 	out, err := m.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: aws.String(table), Item: it, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -88,10 +91,11 @@ func (m *meter) writeOf(ctx context.Context, table string, it item) (float64, er
 	return units(*out.ConsumedCapacity), nil
 }
 
-// TransactWriteItems counts by the rule of the documentation, twice what it takes to write each item by itself: DynamoDB Local reports
-// too little. See
+// TransactWriteItems counts by the rule of the documentation, twice what it takes to write each
+// item by itself: DynamoDB Local reports too little. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-capacity-handling.
-func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	m.calls = append(m.calls, fmt.Sprint("TransactWriteItems of ", len(in.TransactItems)))
 	out, err := m.Client.TransactWriteItems(ctx, in, optFns...)
 	if err != nil {
@@ -104,7 +108,9 @@ func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWri
 		case w.Put != nil:
 			table, written = w.Put.TableName, w.Put.Item
 		case w.Update != nil: // an item that grows counts as it then is
-			found, err := m.GetItem(ctx, &dynamodb.GetItemInput{TableName: w.Update.TableName, Key: w.Update.Key, ConsistentRead: aws.Bool(true)})
+			found, err := m.GetItem(ctx,
+				&dynamodb.GetItemInput{TableName: w.Update.TableName, Key: w.Update.Key,
+					ConsistentRead: aws.Bool(true)})
 			if err != nil {
 				return nil, err
 			}
@@ -121,7 +127,8 @@ func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWri
 	return out, nil
 }
 
-func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	m.calls = append(m.calls, "UpdateItem")
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.UpdateItem(ctx, in, optFns...)
@@ -132,7 +139,8 @@ func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, op
 	return out, nil
 }
 
-func (m *meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (m *meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.BatchWriteItem(ctx, in, optFns...)
 	if err != nil {
@@ -142,7 +150,8 @@ func (m *meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemI
 	return out, nil
 }
 
-func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.BatchGetItem(ctx, in, optFns...)
 	if err != nil {
@@ -167,7 +176,8 @@ func (c cost) String() string {
 func (c cost) perMillion() float64 { return c.writes*writePrice + c.reads*readPrice }
 
 // costOf plays a first delivery and a duplicate with a result of this size.
-func costOf(t *testing.T, client *dynamodb.Client, table, blank string, size int, opts ...dynamo.Config) (first, again cost) {
+func costOf(t *testing.T, client *dynamodb.Client, table, blank string, size int,
+	opts ...dynamo.Config) (first, again cost) {
 	t.Helper()
 	m := &meter{Client: client, blank: blank}
 	h := idempotent.Wrap(func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -215,7 +225,8 @@ func costTable(t *testing.T, client *dynamodb.Client, table, blank string, opts 
 	return b.String()
 }
 
-// TestCosts holds the documentation to what DynamoDB Local counts, or writes it there if -update is given.
+// TestCosts holds the documentation to what DynamoDB Local counts, or writes it there if -update is
+// given.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	client, table := newTableOf(t)
@@ -231,7 +242,8 @@ func TestCosts(t *testing.T) {
 // costPage keeps two tests from writing the page at the same time.
 var costPage sync.Mutex
 
-// compareCosts holds a part of the documentation to what was seen, or writes it there if -update is given. It returns the page.
+// compareCosts holds a part of the documentation to what was seen, or writes it there if -update is
+// given. It returns the page.
 func compareCosts(t *testing.T, test, begin, end, got string) string {
 	t.Helper()
 	costPage.Lock()
@@ -248,13 +260,15 @@ func compareCosts(t *testing.T, test, begin, end, got string) string {
 	gotLines, oldLines := strings.Split(got, "\n"), strings.Split(old, "\n")
 	require.Len(t, oldLines, len(gotLines))
 	for i, line := range gotLines {
-		assert.True(t, alike(oldLines[i], line), "%s is out of date: go test -run %s -update ./dynamo\nit says %s\nseen was %s",
+		assert.True(t, alike(oldLines[i], line),
+			"%s is out of date: go test -run %s -update ./dynamo\nit says %s\nseen was %s",
 			costFile, test, oldLines[i], line)
 	}
 	return string(text)
 }
 
-// alike compares word by word, numbers with what the compressors of two versions of Go may differ by.
+// alike compares word by word, numbers with what the compressors of two versions of Go may differ
+// by.
 func alike(a, b string) bool {
 	as, bs := strings.Fields(a), strings.Fields(b)
 	if len(as) != len(bs) {
@@ -296,8 +310,8 @@ func TestDynamoDBCountsWhatItsDocumentationSays(t *testing.T) {
 	}
 }
 
-// TestCostsOfSteps: a step is one UpdateItem, which writes the item as it then is; nothing is read, and a replay costs what it does
-// without steps.
+// TestCostsOfSteps: a step is one UpdateItem, which writes the item as it then is; nothing is read,
+// and a replay costs what it does without steps.
 func TestCostsOfSteps(t *testing.T) {
 	t.Parallel()
 	client, table := newTableOf(t)
@@ -333,7 +347,8 @@ func TestCostsOfSteps(t *testing.T) {
 	}), "a duplicate pays for the item as it is")
 	taken := held
 	taken.Owner, taken.Attempt, taken.Steps = "owner-2", 2, nil
-	require.Equal(t, cost{2, 0}, spent(func() { must(s.Swap(t.Context(), held, taken)) }), "a takeover reads no more than it writes")
+	require.Equal(t, cost{2, 0}, spent(func() { must(s.Swap(t.Context(), held, taken)) }),
+		"a takeover reads no more than it writes")
 	taken.Steps = held.Steps
 	require.Equal(t, cost{2, 0}, spent(func() { must(s.Swap(t.Context(), taken, completion(taken, []byte(`"a"`)))) }))
 	m.blank = newTable(t) // where no larger item is replaced
@@ -345,8 +360,9 @@ func TestCostsOfSteps(t *testing.T) {
 	}), "a replay stays at one unit")
 }
 
-// TestCostsOfCommits: a commit adds the update of the record to the transaction of the rows, and nothing else. Beside it stands a handler
-// that puts its rows by itself, one after the other, before its answer is stored.
+// TestCostsOfCommits: a commit adds the update of the record to the transaction of the rows, and
+// nothing else. Beside it stands a handler that puts its rows by itself, one after the other,
+// before its answer is stored.
 func TestCostsOfCommits(t *testing.T) {
 	t.Parallel()
 	client, table := newTableOf(t)
@@ -365,7 +381,9 @@ func TestCostsOfCommits(t *testing.T) {
 		{"0.3 KB", 300, 3, 500, 2},
 		{"4 KB", 4 << 10, 1, 500, 4},
 	} {
-		costOfRows := func(way string, write func(ctx context.Context, out json.RawMessage, rows []order) (json.RawMessage, error)) (first, again cost) {
+		costOfRows := func(way string,
+			write func(ctx context.Context, out json.RawMessage, rows []order) (json.RawMessage, error)) (first,
+			again cost) {
 			h := idempotent.Wrap(func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 				made := make([]order, c.rows)
 				for n := range made {
@@ -386,29 +404,33 @@ func TestCostsOfCommits(t *testing.T) {
 			m.calls = calls
 			return first, again
 		}
-		plain, replayed := costOfRows("put", func(ctx context.Context, out json.RawMessage, rowsOf []order) (json.RawMessage, error) {
-			for _, row := range rowsOf {
-				it, err := attributevalue.MarshalMap(row)
-				require.NoError(t, err)
-				_, err = m.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(rows), Item: it})
-				require.NoError(t, err)
-			}
-			return out, nil
-		})
+		plain, replayed := costOfRows("put",
+			func(ctx context.Context, out json.RawMessage, rowsOf []order) (json.RawMessage, error) {
+				for _, row := range rowsOf {
+					it, err := attributevalue.MarshalMap(row)
+					require.NoError(t, err)
+					_, err = m.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(rows), Item: it})
+					require.NoError(t, err)
+				}
+				return out, nil
+			})
 		require.Len(t, m.calls, 2+c.rows)
-		done, again := costOfRows("commit", func(ctx context.Context, out json.RawMessage, rowsOf []order) (json.RawMessage, error) {
-			items := make([]dynamo.Item, len(rowsOf))
-			for n, row := range rowsOf {
-				items[n] = dynamo.Put(rows, row)
-			}
-			return dynamo.Commit(ctx, out, items...)
-		})
+		done, again := costOfRows("commit",
+			func(ctx context.Context, out json.RawMessage, rowsOf []order) (json.RawMessage, error) {
+				items := make([]dynamo.Item, len(rowsOf))
+				for n, row := range rowsOf {
+					items[n] = dynamo.Put(rows, row)
+				}
+				return dynamo.Commit(ctx, out, items...)
+			})
 		require.Equal(t, []string{"PutItem", fmt.Sprint("TransactWriteItems of ", 1+c.rows)}, m.calls)
 		require.Equal(t, replayed, again, "a replay costs the same")
 		kilobytes := float64((c.size + 1023) / 1024)
 		require.Equal(t, cost{1 + c.own/2 + float64(c.rows)*kilobytes, 0}, plain)
-		require.Equal(t, cost{1 + c.own + 2*float64(c.rows)*kilobytes, 0}, done, "the claim, twice the record, and twice each row")
-		fmt.Fprintf(&b, "| %s | %s | %v | %.2f | %v | %.2f |\n", c.name, rowsInWords(c.rows, c.size), plain, plain.perMillion(), done, done.perMillion())
+		require.Equal(t, cost{1 + c.own + 2*float64(c.rows)*kilobytes, 0}, done,
+			"the claim, twice the record, and twice each row")
+		fmt.Fprintf(&b, "| %s | %s | %v | %.2f | %v | %.2f |\n", c.name, rowsInWords(c.rows, c.size), plain,
+			plain.perMillion(), done, done.perMillion())
 	}
 	compareCosts(t, "TestCostsOfCommits", commitCostBegin, commitCostEnd, b.String()+"\n")
 }

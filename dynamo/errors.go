@@ -16,7 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// refusal reports whether err is a refused condition, and returns the item that refused it if the server sent it.
+// refusal reports whether err is a refused condition, and returns the item that refused it if the
+// server sent it.
 func refusal(err error) (old item, refused bool) {
 	ccf, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
@@ -41,8 +42,9 @@ func rejected(op string, err error) error {
 	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: nothingWritten, Err: err}
 }
 
-// understood returns what kind of failure an error is, and the error without anything that was written or read. A call that ended
-// while the client waited for its next attempt failed as the attempt before did.
+// understood returns what kind of failure an error is, and the error without anything that was
+// written or read. A call that ended while the client waited for its next attempt failed as the
+// attempt before did.
 func understood(err error) (store.Failure, error) {
 	ended, ok := err.(*endedError) //nolint:errorlint // it is never wrapped before
 	if !ok {
@@ -74,7 +76,8 @@ func kindOf(err error) store.Failure {
 		errors.As(err, &timeout) && timeout.Timeout():
 		return store.FailureTimeout
 	case status(err) == http.StatusBadRequest && errorCode(err) == "":
-		// DynamoDB says what it refuses. An answer that does not was cut short, or comes from something in between.
+		// DynamoDB says what it refuses. An answer that does not was cut short, or comes from
+		// something in between.
 		return store.FailureUnavailable
 	case status(err) != 0:
 		return kindOfStatus(status(err))
@@ -131,10 +134,10 @@ func kindOfStatus(status int) store.Failure {
 	}
 }
 
-// tooLarge finds the rejections of an item beyond 400 KB, which have no code of their own. Which text it is depends on how
-// far beyond, and on the call: an update says the second one up to 1 MB, then the third, from 2 MB the fifth, and from
-// 4 MB the last one. The expressions of this package are short, so that their size is that of the values. None quotes a
-// value.
+// tooLarge finds the rejections of an item beyond 400 KB, which have no code of their own. Which
+// text it is depends on how far beyond, and on the call: an update says the second one up to 1 MB,
+// then the third, from 2 MB the fifth, and from 4 MB the last one. The expressions of this package
+// are short, so that their size is that of the values. None quotes a value.
 func tooLarge(message string) bool {
 	return begins(message,
 		"Item size has exceeded the maximum allowed size",
@@ -147,8 +150,8 @@ func tooLarge(message string) bool {
 	)
 }
 
-// aboutTheKey knows the rejections that tell an operator that the table has another key. Their messages name attributes
-// and types, but no values.
+// aboutTheKey knows the rejections that tell an operator that the table has another key. Their
+// messages name attributes and types, but no values.
 func aboutTheKey(message string) bool {
 	return begins(message,
 		"The provided key element does not match the schema",
@@ -158,7 +161,8 @@ func aboutTheKey(message string) bool {
 	)
 }
 
-// begins reports whether a message begins with one of the texts, perhaps behind the words that some messages begin with.
+// begins reports whether a message begins with one of the texts, perhaps behind the words that some
+// messages begin with.
 func begins(message string, texts ...string) bool {
 	message = strings.TrimPrefix(message, "1 validation error detected: ")
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(message, text) })
@@ -190,9 +194,9 @@ func status(err error) int {
 	return re.HTTPStatusCode()
 }
 
-// speakable returns err if its text is known to hold nothing of what was written or read. The message of a rejection may
-// quote values, and so may that of an unknown error and an answer that cannot be decoded: of these it keeps the call, the
-// status, the code and the request id.
+// speakable returns err if its text is known to hold nothing of what was written or read. The
+// message of a rejection may quote values, and so may that of an unknown error and an answer that
+// cannot be decoded: of these it keeps the call, the status, the code and the request id.
 func speakable(err error, kind store.Failure) error {
 	code := errorCode(err)
 	_, known := kindOfCode(code)

@@ -31,7 +31,8 @@ func orderOf(req events.APIGatewayV2HTTPRequest) (row Order, ok bool) {
 
 // An order is a row, and its answer is stored: both in one transaction, or neither.
 func ExampleCommit() { //nolint:testableexamples // it needs tables
-	placeOrder := func(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	placeOrder := func(ctx context.Context,
+		req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		row, ok := orderOf(req)
 		if !ok {
 			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil
@@ -44,12 +45,14 @@ func ExampleCommit() { //nolint:testableexamples // it needs tables
 	_ = placeOrder // goes to idempotent.Wrap
 }
 
-// The id of the order is taken. The client gets a 409 with the order that has it, and so does each retry.
+// The id of the order is taken. The client gets a 409 with the order that has it, and so does each
+// retry.
 func ExampleConditionError() { //nolint:testableexamples // it needs tables
 	_ = placeOrderOrShowTheOther // goes to idempotent.Wrap
 }
 
-func placeOrderOrShowTheOther(ctx context.Context, req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+func placeOrderOrShowTheOther(ctx context.Context,
+	req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	row, ok := orderOf(req)
 	if !ok {
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil
@@ -140,7 +143,8 @@ func key(name, value string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{name: &types.AttributeValueMemberS{Value: value}}
 }
 
-// The charge is an effect outside of DynamoDB, so it is a step. The row and the answer have its result.
+// The charge is an effect outside of DynamoDB, so it is a step. The row and the answer have its
+// result.
 func ExampleCommit_afterSteps() { //nolint:testableexamples // it needs tables
 	_ = chargeAndStore // goes to idempotent.Wrap
 }

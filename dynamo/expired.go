@@ -18,35 +18,44 @@ import (
 // ExpiryClient is what [DeleteExpired] needs of a client; [*dynamodb.Client] implements it.
 type ExpiryClient interface {
 	tableScanner
-	GetItem(ctx context.Context, in *dynamodb.GetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
 }
 
-// Deletions says what [DeleteExpired] did. Deleted counts the items that it deleted, Kept all others that it read.
+// Deletions says what [DeleteExpired] did. Deleted counts the items that it deleted, Kept all
+// others that it read.
 type Deletions struct{ Deleted, Kept int }
 
-// DeleteExpired deletes what expired at before or earlier, for a table that has no time to live. It goes through the whole
-// table once, and deletes what certainly is of this library:
+// DeleteExpired deletes what expired at before or earlier, for a table that has no time to live. It
+// goes through the whole table once, and deletes what certainly is of this library:
 //
 //   - a record with an owner, unless it has a lease that lives;
 //   - a part of a result, if its record is gone or does not name it;
 //   - a message of an outbox that was delivered.
 //
-// Everything else stays, and so does a record that AWS Powertools may have written alone. Each deletion is conditional on
-// what was read, so what is written meanwhile, also in another Region, stays, too. Parts stay as long as their record: a second pass, after it,
-// deletes them. An hour before now leaves readers time that found a record before it expired.
+// Everything else stays, and so does a record that AWS Powertools may have written alone. Each
+// deletion is conditional on what was read, so what is written meanwhile, also in another Region,
+// stays, too. Parts stay as long as their record: a second pass, after it, deletes them. An hour
+// before now leaves readers time that found a record before it expired.
 //
-// The configuration is that of the store. The table is read with eventually consistent Scans, half a read unit for every 4 KB,
-// the record of each part with a consistent GetItem. The caller needs the IAM actions dynamodb:Scan, dynamodb:GetItem and
-// dynamodb:DeleteItem on the table. What fails is repeated by the client alone: an error ends the pass, and Deletions says
-// what was done before it. Like [New] it panics with a [*store.ConfigError] if the configuration is wrong.
-func DeleteExpired(ctx context.Context, client ExpiryClient, table string, before time.Time, config ...Config) (Deletions, error) {
+// The configuration is that of the store. The table is read with eventually consistent Scans, half
+// a read unit for every 4 KB, the record of each part with a consistent GetItem. The caller needs
+// the IAM actions dynamodb:Scan, dynamodb:GetItem and dynamodb:DeleteItem on the table. What fails
+// is repeated by the client alone: an error ends the pass, and Deletions says what was done before
+// it. Like [New] it panics with a [*store.ConfigError] if the configuration is wrong.
+func DeleteExpired(ctx context.Context, client ExpiryClient, table string, before time.Time,
+	config ...Config) (Deletions, error) {
 	x := expiring{client: client, table: table, before: before, now: time.Now(), attr: attributesOf(config)}
 	if before.After(x.now) {
 		return Deletions{}, errors.New("dynamo: delete expired: the latest expiry to delete is after now")
 	}
 	var done Deletions
-	for page, err := range pages(func(start item) (page, error) { return read{table: table}.scan(ctx, client, start) }) {
+	for page, err := range pages(func(start item) (page,
+		error) {
+		return read{table: table}.scan(ctx, client, start)
+	}) {
 		if err != nil {
 			return done, fmt.Errorf("dynamo: delete expired: read table %q: %w", table, err)
 		}
@@ -65,7 +74,8 @@ func DeleteExpired(ctx context.Context, client ExpiryClient, table string, befor
 	return done, nil
 }
 
-// expiring is a table of which is deleted what expired at before or earlier, and has no lease at now.
+// expiring is a table of which is deleted what expired at before or earlier, and has no lease at
+// now.
 type expiring struct {
 	client      ExpiryClient
 	table       string
@@ -105,8 +115,8 @@ func (x *expiring) delete(ctx context.Context, it item) (deleted bool, err error
 	return err == nil, err
 }
 
-// isRecord reports whether an item is a record with an owner, which AWS Powertools does not write, and without a lease that
-// lives.
+// isRecord reports whether an item is a record with an owner, which AWS Powertools does not write,
+// and without a lease that lives.
 func (x *expiring) isRecord(it item) bool {
 	d := decoder{it: it}
 	owner, lease := d.text(x.attr.owner), d.millis(x.attr.lease)
@@ -118,7 +128,8 @@ func (x *expiring) isRecord(it item) bool {
 	}
 }
 
-// isMessage reports whether an item is a message that was delivered: until then it is due, also after it was given up.
+// isMessage reports whether an item is a message that was delivered: until then it is due, also
+// after it was given up.
 func (x *expiring) isMessage(it item) bool {
 	d := decoder{it: it}
 	for _, name := range []string{"topic", "body", "owner"} {
@@ -130,8 +141,8 @@ func (x *expiring) isMessage(it item) bool {
 	return d.err == nil && done && !due && !record
 }
 
-// isLoosePart reports whether an item is a part of a result that its record does not name. A record begins to name parts
-// only after they were written, and then they have not expired.
+// isLoosePart reports whether an item is a part of a result that its record does not name. A record
+// begins to name parts only after they were written, and then they have not expired.
 func (x *expiring) isLoosePart(ctx context.Context, part string, it item) (bool, error) {
 	key, seal, is := partOf(part)
 	_, bytes := it[x.attr.data.name].(*types.AttributeValueMemberB)
@@ -155,8 +166,9 @@ func (x *expiring) isLoosePart(ctx context.Context, part string, it item) (bool,
 	return true, nil
 }
 
-// deletion is the call that deletes an item whose expiry, owner, status and lease are those that were read. Whoever claims,
-// renews, completes or settles a record changes one of them, and whoever writes a message again has another owner.
+// deletion is the call that deletes an item whose expiry, owner, status and lease are those that
+// were read. Whoever claims, renews, completes or settles a record changes one of them, and whoever
+// writes a message again has another owner.
 func (x *expiring) deletion(key, seen item) *dynamodb.DeleteItemInput {
 	e := newExpression()
 	var same []string
@@ -177,12 +189,14 @@ func (x *expiring) deletion(key, seen item) *dynamodb.DeleteItemInput {
 	}
 }
 
-// partOf takes the key of a part apart, see partKey. Keys of records may have a #, neither a commit nor a number has one.
+// partOf takes the key of a part apart, see partKey. Keys of records may have a #, neither a commit
+// nor a number has one.
 func partOf(part string) (key, seal string, ok bool) {
 	rest, number := cutLast(part)
 	key, seal = cutLast(rest)
 	n, err := strconv.Atoi(number)
-	return key, seal, key != "" && strings.Contains(seal, ".") && err == nil && n >= 1 && n <= maxParts && strconv.Itoa(n) == number
+	return key, seal, key != "" && strings.Contains(seal, ".") && err == nil && n >= 1 && n <= maxParts &&
+		strconv.Itoa(n) == number
 }
 
 // cutLast cuts a text at its last #, or at its end where there is none.

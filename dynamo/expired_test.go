@@ -79,12 +79,14 @@ func TestWhatHasExpiredIsDeleted(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted: a table may hold what is somebody else's, above all records of AWS Powertools.
+// TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted: a table may hold what is somebody else's, above
+// all records of AWS Powertools.
 func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 	t.Parallel()
 	_, client, table := local(t)
 	seal := store.Seal("OWNER", []byte("1"))
-	message := items{"topic": S("mail"), "body": S("{}"), "owner": S("O"), "created_at": N("1"), "done_at": N("1"), "expiration": N("1")}
+	message := items{"topic": S("mail"), "body": S("{}"), "owner": S("O"), "created_at": N("1"), "done_at": N("1"),
+		"expiration": N("1")}
 	at := strconv.FormatInt(over.Unix(), 10)
 	stay := []item{
 		{"id": S("other"), "expiration": N("1")},
@@ -92,10 +94,13 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 		{"id": S("order#1"), "status": S("PAID"), "owner": S("O"), "expiration": N("1")},
 		{"id": S("order#2"), "status": N("1"), "owner": S("O"), "expiration": N("1")},
 		{"id": S("text"), "status": S("COMPLETED"), "owner": S("O"), "expiration": S("1")},
-		{"id": S("no number"), "status": S("INPROGRESS"), "owner": S("O"), "expiration": N("1"), "in_progress_expiration": S("1")},
+		{"id": S("no number"), "status": S("INPROGRESS"), "owner": S("O"), "expiration": N("1"),
+			"in_progress_expiration": S("1")},
 		{"id": S("fraction"), "status": S("COMPLETED"), "owner": S("O"), "expiration": N(at + ".5")},
-		{"id": S("Powertools, completed"), "status": S("COMPLETED"), "expiration": N("1"), "data": S("1"), "validation": S("x")},
-		{"id": S("Powertools, in progress"), "status": S("INPROGRESS"), "expiration": N("1"), "in_progress_expiration": N("1000")},
+		{"id": S("Powertools, completed"), "status": S("COMPLETED"), "expiration": N("1"), "data": S("1"),
+			"validation": S("x")},
+		{"id": S("Powertools, in progress"), "status": S("INPROGRESS"), "expiration": N("1"),
+			"in_progress_expiration": N("1000")},
 		{"id": S("charge#1#no.seal#x"), "data": B("1"), "expiration": N("1")},
 		{"id": S("charge#1#" + seal + "#1000"), "data": B("1"), "expiration": N("1")},
 		{"id": S("charge#1#" + seal + "#2"), "data": S("1"), "expiration": N("1")},
@@ -137,18 +142,21 @@ func TestAnotherPartitionOfATableStays(t *testing.T) {
 	assert.Len(t, keys(t, dynamo.New(client, table, other)), 1)
 }
 
-// meddler is a client with somebody who writes between the page and a deletion, and whose pages have one item.
+// meddler is a client with somebody who writes between the page and a deletion, and whose pages
+// have one item.
 type meddler struct {
 	*dynamodb.Client
 	meddle func()
 }
 
-func (m *meddler) Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+func (m *meddler) Scan(ctx context.Context, in *dynamodb.ScanInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
 	in.Limit = aws.Int32(1)
 	return m.Client.Scan(ctx, in, optFns...)
 }
 
-func (m *meddler) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+func (m *meddler) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	m.meddle()
 	return m.Client.DeleteItem(ctx, in, optFns...)
 }
@@ -179,15 +187,20 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 		seen   store.Record
 		meddle func(*testing.T, *dynamo.Store, store.Record)
 	}{
-		"its owner renews it":                  {crashed, set(func(r *store.Record) { r.Lease, r.Expiry = soon, soon })},
-		"its owner completes it":               {crashed, set(func(r *store.Record) { *r = completion(*r, []byte("1")); r.Expiry = soon })},
-		"somebody takes it over":               {crashed, set(func(r *store.Record) { r.Owner, r.Lease, r.Expiry = "owner-2", soon, soon })},
+		"its owner renews it": {crashed,
+			set(func(r *store.Record) { r.Lease, r.Expiry = soon, soon })},
+		"its owner completes it": {crashed,
+			set(func(r *store.Record) { *r = completion(*r, []byte("1")); r.Expiry = soon })},
+		"somebody takes it over": {crashed,
+			set(func(r *store.Record) { r.Owner, r.Lease, r.Expiry = "owner-2", soon, soon })},
 		"a lease begins, and the expiry stays": {crashed, set(func(r *store.Record) { r.Lease = soon })},
 		"it becomes unknown, and the expiry stays": {crashed, set(func(r *store.Record) {
 			r.Status, r.Reason = store.StatusUnknown, "crashed"
 		})},
-		"somebody claims it":                      {expiredRecord("charge#1"), claimed(func(r *store.Record) { r.Expiry = soon })},
-		"somebody claims it with the same expiry": {expiredRecord("charge#1"), claimed(func(r *store.Record) { r.Expiry = over })},
+		"somebody claims it": {expiredRecord("charge#1"),
+			claimed(func(r *store.Record) { r.Expiry = soon })},
+		"somebody claims it with the same expiry": {expiredRecord("charge#1"),
+			claimed(func(r *store.Record) { r.Expiry = over })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -244,7 +257,8 @@ func TestPartsThatARecordNamesStay(t *testing.T) {
 				return next
 			}
 			named := prolonged(completed.Key, func(*store.Record) {})
-			unknown := prolonged(stepped.Key, func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
+			unknown := prolonged(stepped.Key,
+				func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
 			done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
 			require.NoError(t, err)
 			assert.Equal(t, dynamo.Deletions{Kept: 8}, done)
@@ -306,7 +320,10 @@ func TestADeletionThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := &transport{answer: func(n int, _ *http.Request, _ request) (*http.Response, error) { return c.answers[n].send() }}
+			tr := &transport{answer: func(n int, _ *http.Request, _ request) (*http.Response,
+				error) {
+				return c.answers[n].send()
+			}}
 			did, err := dynamo.DeleteExpired(t.Context(), scriptedClient(tr), table, over)
 			require.ErrorContains(t, err, c.says)
 			require.ErrorContains(t, err, "AccessDeniedException")

@@ -56,7 +56,8 @@ var answerable = []error{
 	idempotent.ErrUnreadable, idempotent.ErrInProgress, idempotent.ErrUnknownOutcome, idempotent.ErrMismatch,
 }
 
-// requireRefused checks an answer that was given without an execution: a clear error, or what the record says the result is.
+// requireRefused checks an answer that was given without an execution: a clear error, or what the
+// record says the result is.
 func requireRefused(t *testing.T, records store.Store, key, out string, err error) {
 	t.Helper()
 	if err == nil {
@@ -71,15 +72,16 @@ func requireRefused(t *testing.T, records store.Store, key, out string, err erro
 		}
 		return
 	}
-	require.True(t, slices.ContainsFunc(answerable, func(target error) bool { return errors.Is(err, target) }), "%v", err)
+	require.True(t, slices.ContainsFunc(answerable, func(target error) bool { return errors.Is(err, target) }), "%v",
+		err)
 	if unknown, ok := errors.AsType[*idempotent.Error](err); ok && unknown.Reason == secret {
 		return // the reason is told, whoever wrote it
 	}
 	require.NotContains(t, err.Error(), secret)
 }
 
-// spoil returns variants of an item in which one attribute is missing, of each wrong type, cut short, or somebody
-// else's. The key stays, and so does what would rightly let the record be taken.
+// spoil returns variants of an item in which one attribute is missing, of each wrong type, cut
+// short, or somebody else's. The key stays, and so does what would rightly let the record be taken.
 func spoil(it, other item) map[string]item {
 	variants := map[string]item{}
 	for name := range it {
@@ -91,13 +93,18 @@ func spoil(it, other item) map[string]item {
 		}
 		put("missing", nil)
 		for how, v := range map[string]types.AttributeValue{
-			"S": S(secret), "N": N("7777777777777"), "B": B(secret), "BOOL": &types.AttributeValueMemberBOOL{Value: true},
-			"NULL": &types.AttributeValueMemberNULL{Value: true}, "M": &types.AttributeValueMemberM{Value: item{"a": S(secret)}},
-			"L":  &types.AttributeValueMemberL{Value: []types.AttributeValue{S(secret)}},
-			"SS": &types.AttributeValueMemberSS{Value: []string{secret}}, "NS": &types.AttributeValueMemberNS{Value: []string{"1"}},
-			"BS": &types.AttributeValueMemberBS{Value: [][]byte{{1}}}, "S empty": S(""), "N negative": N("-1"), "N fraction": N("0.5"),
+			"S": S(secret), "N": N("7777777777777"), "B": B(secret),
+			"BOOL": &types.AttributeValueMemberBOOL{Value: true},
+			"NULL": &types.AttributeValueMemberNULL{Value: true},
+			"M":    &types.AttributeValueMemberM{Value: item{"a": S(secret)}},
+			"L":    &types.AttributeValueMemberL{Value: []types.AttributeValue{S(secret)}},
+			"SS":   &types.AttributeValueMemberSS{Value: []string{secret}},
+			"NS":   &types.AttributeValueMemberNS{Value: []string{"1"}},
+			"BS":   &types.AttributeValueMemberBS{Value: [][]byte{{1}}}, "S empty": S(""), "N negative": N("-1"),
+			"N fraction": N("0.5"),
 		} {
-			if name != "expiration" || !strings.HasPrefix(how, "N") || how == "N" { // an expiry that has come is no garbage
+			// an expiry that has come is no garbage
+			if name != "expiration" || !strings.HasPrefix(how, "N") || how == "N" {
 				put(how, v)
 			}
 		}
@@ -109,8 +116,8 @@ func spoil(it, other item) map[string]item {
 	return variants
 }
 
-// TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver spoils records of each state, one attribute after the other, in
-// a real table, and delivers the request again.
+// TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver spoils records of each state, one
+// attribute after the other, in a real table, and delivers the request again.
 func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 	records, client, table := local(t)
 	large := strings.Repeat("x", 10_000) // kept in parts
@@ -127,7 +134,8 @@ func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 		"unknown": {"small", item{"status": S("UNKNOWN"), "reason": S("panic"), "data": nil, "commit": nil}},
 		"in progress, with steps": {"small", item{
 			"status": S("INPROGRESS"), "in_progress_expiration": lease, "data": nil, "commit": nil, "steps": N("2"),
-			"step:charge": S("value " + store.Seal("o", []byte(`"a"`)) + ` plain "a"`), "step:mail": S("started " + store.Seal("o", nil)),
+			"step:charge": S("value " + store.Seal("o", []byte(`"a"`)) + ` plain "a"`),
+			"step:mail":   S("started " + store.Seal("o", nil)),
 		}},
 		"unknown, with steps": {"small", item{
 			"status": S("UNKNOWN"), "reason": S("panic"), "data": nil, "commit": nil, "steps": N("1"),
@@ -155,7 +163,8 @@ func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 			if _, ok := it["parts"]; ok && it["data"] == nil && err == nil {
 				require.Equal(t, c.text, out, "%s, %s", state, how)
 			}
-			assert.Equal(t, it, getItem(t, client, table, it["id"].(*types.AttributeValueMemberS).Value), "%s, %s: is left alone", state, how)
+			assert.Equal(t, it, getItem(t, client, table, it["id"].(*types.AttributeValueMemberS).Value),
+				"%s, %s: is left alone", state, how)
 		}
 	}
 	t.Log(tried, "spoiled records")
@@ -165,7 +174,8 @@ func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 func TestGarbageInPartsIsUnreadable(t *testing.T) {
 	records, client, table := local(t)
 	u := newTill(records)
-	b := bill{ID: "parts", Text: base64.StdEncoding.EncodeToString(pattern(675_000))} // two or three parts, as Go's release compresses
+	// two or three parts, as Go's release compresses
+	b := bill{ID: "parts", Text: base64.StdEncoding.EncodeToString(pattern(675_000))}
 	_, err := u.Handle(t.Context(), b)
 	require.NoError(t, err)
 	record := getItem(t, client, table, u.recordKey)
@@ -195,31 +205,36 @@ func TestGarbageInPartsIsUnreadable(t *testing.T) {
 	require.Equal(t, 1, u.executed)
 }
 
-// wall is a client whose every write is refused by one item, and whose parts are those that are given.
+// wall is a client whose every write is refused by one item, and whose parts are those that are
+// given.
 type wall struct {
 	dynamo.Client
 	item  item
 	parts []item
 }
 
-func (w wall) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (w wall) PutItem(context.Context, *dynamodb.PutItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return nil, &types.ConditionalCheckFailedException{Item: w.item}
 }
 
-func (w wall) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (w wall) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return nil, &types.ConditionalCheckFailedException{Item: w.item}
 }
 
-func (w wall) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (w wall) GetItem(context.Context, *dynamodb.GetItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return &dynamodb.GetItemOutput{Item: w.item}, nil
 }
 
-func (w wall) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (w wall) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	return &dynamodb.BatchGetItemOutput{Responses: map[string][]item{table: w.parts}}, nil
 }
 
-// FuzzInvokeOverGarbage: whatever item refuses a claim, the handler does not run, and the answer is a clear error or the
-// result that the item holds.
+// FuzzInvokeOverGarbage: whatever item refuses a claim, the handler does not run, and the answer is
+// a clear error or the result that the item holds.
 func FuzzInvokeOverGarbage(f *testing.F) {
 	f.Add([]byte("\x00\x0aCOMPLETED.\x01\x0a1800086400"))
 	f.Add([]byte(strings.Repeat("\x02\x05abcde", 13)))
@@ -230,7 +245,8 @@ func FuzzInvokeOverGarbage(f *testing.F) {
 		u := newTill(records, idempotent.WithTiming(idempotent.Timing{ClaimBudget: 200 * time.Millisecond}))
 		out, err := u.Handle(t.Context(), bill{ID: "k", Text: "x"})
 		require.Zero(t, u.executed)
-		if !errors.Is(err, idempotent.ErrStoreUnavailable) { // it would be claimed or taken over, and every attempt is refused
+		// it would be claimed or taken over, and every attempt is refused
+		if !errors.Is(err, idempotent.ErrStoreUnavailable) {
 			requireRefused(t, records, u.recordKey, out, err)
 		}
 		require.Equal(t, before, it)
@@ -249,7 +265,8 @@ func FuzzParts(f *testing.F) {
 		var parts []item
 		for n := range int(count) {
 			from, to := n*len(result)/int(count), (n+1)*len(result)/int(count)
-			parts = append(parts, item{"id": S("k#" + r.Seal + "#" + strconv.Itoa(n+1)), "data": B(string(result[from:to]))})
+			parts = append(parts, item{"id": S("k#" + r.Seal + "#" + strconv.Itoa(n+1)),
+				"data": B(string(result[from:to]))})
 		}
 		whole := true
 		if len(parts) > 0 && broken > 0 {
@@ -269,7 +286,8 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// TestEndpointThatIsDownIsNamed: "deadline exceeded" alone would send an operator to look for something slow.
+// TestEndpointThatIsDownIsNamed: "deadline exceeded" alone would send an operator to look for
+// something slow.
 func TestEndpointThatIsDownIsNamed(t *testing.T) {
 	t.Parallel()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")

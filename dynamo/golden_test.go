@@ -25,7 +25,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden requests")
 
-// TestRequests compares everything that is sent with testdata: the wire is what other versions and AWS Powertools see.
+// TestRequests compares everything that is sent with testdata: the wire is what other versions and
+// AWS Powertools see.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	var (
@@ -55,14 +56,16 @@ func TestRequests(t *testing.T) {
 	)
 	stepped.StepWrites = 3
 	stepped.Steps = map[string]store.Step{
-		"reserve": stepValue("owner-1", `{"id":"r_1"}`), "charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
+		"reserve": stepValue("owner-1", `{"id":"r_1"}`),
+		"charge":  {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
 	}
 	step.Steps = map[string]store.Step{"charge": stepValue("owner-1", `{"id":"ch_1"}`)}
 	finished = small
 	finished.Steps, finished.StepWrites = stepped.Steps, 3
 	resumed.Owner, resumed.Lease, resumed.Attempt = "owner-2", live.Lease.Add(time.Minute), 2
 	kept.Owner, kept.Lease, kept.Reason = "nobody-1", claimTime, store.ReasonReleased
-	kept.Attention, kept.AttentionAt, kept.Steps = "charge#3", claimTime.Add(time.Hour), map[string]store.Step{"charge": {}}
+	kept.Attention, kept.AttentionAt, kept.Steps = "charge#3", claimTime.Add(time.Hour),
+		map[string]store.Step{"charge": {}}
 	changes := func(seen store.Record, steps map[string]store.Step) func(s *dynamo.Store) (any, bool, error) {
 		return func(s *dynamo.Store) (any, bool, error) {
 			seen.StepWrites = store.AnyStepWrites
@@ -78,7 +81,8 @@ func TestRequests(t *testing.T) {
 	unknown.Attention, unknown.AttentionAt = "charge#3", claimTime
 	unknown.Derived = []string{"charge", "mail"}
 	released.Owner, released.Lease, released.Expiry = "operator-1", claimTime, live.Expiry.Add(time.Hour)
-	released.Reason, released.SettledBy, released.SettledReason, released.SettledAt = "released", "dana", "ticket 1", claimTime
+	released.Reason, released.SettledBy, released.SettledReason, released.SettledAt = "released", "dana",
+		"ticket 1", claimTime
 	small.Lease, small.Expiry, small.CompletedAt = time.Time{}, small.Expiry.Add(time.Hour), claimTime
 	adopted.Owner, adopted.Fingerprint, adopted.Attempt = "owner-2", "1:print", 1
 	parted.Result, parted.Parts = nil, "2:1000"
@@ -88,16 +92,20 @@ func TestRequests(t *testing.T) {
 	replaced.Status, replaced.Result = store.StatusCompleted, []byte(`"b"`)
 
 	for name, do := range map[string]func(s *dynamo.Store) (any, bool, error){
-		"step-start":  changes(live, map[string]store.Step{"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}}),
+		"step-start": changes(live,
+			map[string]store.Step{"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}}),
 		"step-result": changes(live, step.Steps),
 		"step-failure": changes(unknown, map[string]store.Step{
-			"charge": {Kind: store.StepFailure, Seal: store.Seal("owner-1", []byte(`{"errorMessage":"no"}`)), Result: []byte(`{"errorMessage":"no"}`)},
+			"charge": {Kind: store.StepFailure, Seal: store.Seal("owner-1", []byte(`{"errorMessage":"no"}`)),
+				Result: []byte(`{"errorMessage":"no"}`)},
 		}),
-		"step-binary":     changes(live, map[string]store.Step{"charge": stepValue("owner-1", "\"\xff\"")}),
-		"step-large":      changes(live, map[string]store.Step{"charge": stepValue("owner-1", `"`+strings.Repeat("x", 300)+`"`)}),
+		"step-binary": changes(live, map[string]store.Step{"charge": stepValue("owner-1", "\"\xff\"")}),
+		"step-large": changes(live,
+			map[string]store.Step{"charge": stepValue("owner-1", `"`+strings.Repeat("x", 300)+`"`)}),
 		"step-compressed": changes(live, map[string]store.Step{"charge": stepValue("owner-1", string(orders(2000)))}),
 		"steps-changed": changes(live, map[string]store.Step{
-			"charge": stepValue("owner-1", ""), "mail": {}, "ship/1": {Kind: store.StepStarted, Seal: store.Seal("owner 1%", nil)},
+			"charge": stepValue("owner-1", ""), "mail": {},
+			"ship/1": {Kind: store.StepStarted, Seal: store.Seal("owner 1%", nil)},
 		}),
 		"steps-complete": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), stepped, finished) },
 		"steps-complete-uncompared": func(s *dynamo.Store) (any, bool, error) {
@@ -133,10 +141,13 @@ func TestRequests(t *testing.T) {
 		"renew":            func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, renewed) },
 		"mark-unknown":     func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, unknown) },
 		"settle":           func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), unknown, released) },
-		"claim-unknown":    func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), unknown, claimTime) },
-		"clear":            func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, ownerless) },
-		"drop-parts":       func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, emptied) },
-		"replace-result":   func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), foreign, replaced) },
+		"claim-unknown": func(s *dynamo.Store) (any, bool,
+			error) {
+			return s.Claim(t.Context(), unknown, claimTime)
+		},
+		"clear":          func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, ownerless) },
+		"drop-parts":     func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, emptied) },
+		"replace-result": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), foreign, replaced) },
 		"complete-compressed": func(s *dynamo.Store) (any, bool, error) {
 			return s.Swap(t.Context(), live, completion(live, orders(2000)))
 		},
@@ -160,7 +171,10 @@ func TestRequests(t *testing.T) {
 			if strings.HasPrefix(name, "step") {
 				limit = 200
 			}
-			tr := &transport{answer: func(_ int, _ *http.Request, q request) (*http.Response, error) { return written(q).send() }}
+			tr := &transport{answer: func(_ int, _ *http.Request, q request) (*http.Response,
+				error) {
+				return written(q).send()
+			}}
 			_, ok, err := do(dynamo.New(scriptedClient(tr), table, dynamo.Config{InlineLimit: limit}))
 			require.NoError(t, err)
 			require.True(t, ok)
@@ -191,7 +205,8 @@ func written(q request) reply {
 		`"owner":{"S":"owner-2"},"expiration":{"N":"1800086400"}}}`}
 }
 
-// expanded replaces what is compressed by what it stands for: its bytes and their number are the business of Go's version.
+// expanded replaces what is compressed by what it stands for: its bytes and their number are the
+// business of Go's version.
 func expanded(t *testing.T, requests []byte) []byte {
 	t.Helper()
 	const begin = "H4sI" // of gzip as base64

@@ -5,9 +5,10 @@ import "strings"
 // multipleOperations is how DynamoDB says that two writes of a transaction are about one item.
 const multipleOperations = "Transaction request cannot include multiple operations on one item"
 
-// harmless reports whether a rejection is one of those that quote nothing but names and types: of attributes, and what an expression
-// says, which refers to values by names of their own. Others quote the values that they are about, such as the bounds of a BETWEEN, a
-// number that is none, and the members of a set that are equal.
+// harmless reports whether a rejection is one of those that quote nothing but names and types: of
+// attributes, and what an expression says, which refers to values by names of their own. Others
+// quote the values that they are about, such as the bounds of a BETWEEN, a number that is none, and
+// the members of a set that are equal.
 func harmless(message string) bool {
 	return aboutTheKey(message) || aboutAnExpression(message) || begins(message,
 		multipleOperations,
@@ -17,7 +18,8 @@ func harmless(message string) bool {
 		"One or more parameter values were invalid: Cannot update attribute ",
 		"One or more parameter values were invalid: Type mismatch for Index Key ",
 		"One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty ",
-		"One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue ",
+		"One or more parameter values are not valid. A value specified for a secondary index key is not supported. "+
+			"The AttributeValue ",
 		"Value provided in ExpressionAttributeNames unused in expressions: ",
 		"Value provided in ExpressionAttributeValues unused in expressions: ",
 		"ExpressionAttributeNames must not be empty",

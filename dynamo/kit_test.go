@@ -20,7 +20,8 @@ import (
 
 type item = map[string]types.AttributeValue
 
-// local returns a store on a table of its own on DynamoDB Local, whose client the functions adjust. It waits for every answer.
+// local returns a store on a table of its own on DynamoDB Local, whose client the functions adjust.
+// It waits for every answer.
 func local(t *testing.T, optFns ...func(*dynamodb.Options)) (s *dynamo.Store, client *dynamodb.Client, table string) {
 	t.Helper()
 	client = dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, dynamolocal.Unhurried)...)
@@ -34,8 +35,8 @@ func newTable(t *testing.T) string {
 	return table
 }
 
-// newTableOf makes a table with a name that no other test uses, for a store with these options, and removes it after the
-// test.
+// newTableOf makes a table with a name that no other test uses, for a store with these options, and
+// removes it after the test.
 func newTableOf(t *testing.T, opts ...dynamo.Config) (client *dynamodb.Client, table string) {
 	t.Helper()
 	client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried)
@@ -90,7 +91,8 @@ func getItem(t *testing.T, client *dynamodb.Client, table, id string) item {
 	return out.Item
 }
 
-// inBubble runs a test beside others in fake time, in which the pauses of the SDK take none. Nothing of it may talk to DynamoDB Local.
+// inBubble runs a test beside others in fake time, in which the pauses of the SDK take none.
+// Nothing of it may talk to DynamoDB Local.
 func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()

@@ -15,12 +15,14 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Scanner is what [Store.List] needs of a client beyond [Client], and [Store.ListCost] its DescribeTable; [*dynamodb.Client]
-// implements it.
+// Scanner is what [Store.List] needs of a client beyond [Client], and [Store.ListCost] its
+// DescribeTable; [*dynamodb.Client] implements it.
 type Scanner interface {
 	Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
-	Query(ctx context.Context, in *dynamodb.QueryInput, optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	Query(ctx context.Context, in *dynamodb.QueryInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 }
 
 var _ store.Lister = (*Store)(nil)
@@ -30,12 +32,14 @@ const (
 	opCost = "list cost"
 )
 
-// List implements [store.Lister]. Reads are eventually consistent, which costs half a read unit for every 4 KB.
+// List implements [store.Lister]. Reads are eventually consistent, which costs half a read unit for
+// every 4 KB.
 //
-// With the index, a listing of one operation is a Query for each of [store.AttentionShards] shards, and one for those
-// that are given up, and one of all operations a Scan of the index. Without it, it is a Scan of the whole table, or, if
-// the record key is on the sort key, a Query of the one partition, where an operation narrows down what is read. It needs
-// the IAM actions dynamodb:Scan and dynamodb:Query on the table or on the index.
+// With the index, a listing of one operation is a Query for each of [store.AttentionShards] shards,
+// and one for those that are given up, and one of all operations a Scan of the index. Without it,
+// it is a Scan of the whole table, or, if the record key is on the sort key, a Query of the one
+// partition, where an operation narrows down what is read. It needs the IAM actions dynamodb:Scan
+// and dynamodb:Query on the table or on the index.
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		client, err := s.scanner(opList, q)
@@ -57,7 +61,8 @@ func (s *Store) scanner(op string, q store.Query) (Scanner, error) {
 	client, ok := s.client.(Scanner)
 	switch {
 	case !ok:
-		return nil, rejected(op, fmt.Errorf("%w: client %T has no Scan, Query and DescribeTable", store.ErrNoListing, s.client))
+		return nil, rejected(op,
+			fmt.Errorf("%w: client %T has no Scan, Query and DescribeTable", store.ErrNoListing, s.client))
 	case q.Index && !q.Indexable():
 		return nil, rejected(op, fmt.Errorf("%w that answers this query", store.ErrNoIndex))
 	default:
@@ -147,9 +152,9 @@ func (l *listing) ofIndex(table string, q store.Query) []read {
 	return shards
 }
 
-// attentions are those of the shards of one operation, and of what is given up. Without the latter, which is how a
-// reconciliation reads, each listing begins with another shard: what a run without time to end leaves out is not always
-// the same.
+// attentions are those of the shards of one operation, and of what is given up. Without the latter,
+// which is how a reconciliation reads, each listing begins with another shard: what a run without
+// time to end leaves out is not always the same.
 func attentions(q store.Query) []string {
 	first := 0
 	if q.NotGivenUp {
@@ -252,7 +257,8 @@ func (e *expression) projection(ats ...attribute) string {
 	return strings.Join(refs, ", ")
 }
 
-// decodeListed reads what a listing has of a record. If that cannot be understood, the record has its key.
+// decodeListed reads what a listing has of a record. If that cannot be understood, the record has
+// its key.
 func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
 	a := s.attr
 	d := decoder{it: it}
@@ -260,7 +266,8 @@ func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
 	r := store.Record{
 		Key: key, Status: store.Status(d.required(a.status)), Owner: d.notEmpty(a.owner), Reason: d.text(a.reason),
 		Lease: d.millis(a.lease), CreatedAt: d.millis(a.createdAt),
-		Attempt: d.attempt(a), CompletedAt: d.millis(a.completedAt), SettledBy: d.text(a.settledBy), SettledAt: d.millis(a.settledAt),
+		Attempt: d.attempt(a), CompletedAt: d.millis(a.completedAt), SettledBy: d.text(a.settledBy),
+		SettledAt: d.millis(a.settledAt),
 		Attention: d.text(a.attention), AttentionAt: d.millis(a.attentionAt),
 	}
 	if !indexed { // a step and a renewal raise the expiry, so the index does not have it
@@ -272,7 +279,8 @@ func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
 	return r, nil
 }
 
-// listError tells an index that is missing, or not ready, from other failures: DynamoDB has one code for all.
+// listError tells an index that is missing, or not ready, from other failures: DynamoDB has one
+// code for all.
 func (s *Store) listError(err error, index bool) error {
 	text := errorMessage(err)
 	if index && (strings.Contains(text, "specified index") || strings.Contains(text, "backfilling")) {
@@ -282,11 +290,13 @@ func (s *Store) listError(err error, index bool) error {
 }
 
 func (s *Store) noIndex(op string) error {
-	return rejected(op, fmt.Errorf("%w: table %q has no index %q that is ready", store.ErrNoIndex, s.table, AttentionIndex))
+	return rejected(op, fmt.Errorf("%w: table %q has no index %q that is ready", store.ErrNoIndex, s.table,
+		AttentionIndex))
 }
 
-// ListCost implements [store.Lister] with one DescribeTable. DynamoDB counts records and bytes of a table and of an index
-// every six hours or so, so a new table has none. Parts of results are counted with the table, and read by a Scan of it.
+// ListCost implements [store.Lister] with one DescribeTable. DynamoDB counts records and bytes of a
+// table and of an index every six hours or so, so a new table has none. Parts of results are
+// counted with the table, and read by a Scan of it.
 func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
 	client, err := s.scanner(opCost, q)
 	if err != nil {
@@ -296,7 +306,8 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 	if err != nil {
 		return store.Cost{}, s.storeError(opCost, err, nothingWritten)
 	}
-	c := store.Cost{Indexed: q.Index, Records: aws.ToInt64(out.Table.ItemCount), Bytes: aws.ToInt64(out.Table.TableSizeBytes)}
+	c := store.Cost{Indexed: q.Index, Records: aws.ToInt64(out.Table.ItemCount),
+		Bytes: aws.ToInt64(out.Table.TableSizeBytes)}
 	requests := int64(1)
 	if q.Index {
 		index := indexOf(out.Table)
@@ -320,8 +331,8 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.Pagination.
 const pageBytes = 1 << 20
 
-// pace keeps a listing to a rate of read units per second. What a slow reader leaves unused is not saved up. The zero value does not
-// wait.
+// pace keeps a listing to a rate of read units per second. What a slow reader leaves unused is not
+// saved up. The zero value does not wait.
 type pace struct {
 	rate float64
 	due  time.Time

@@ -29,9 +29,10 @@ func TestListingRequests(t *testing.T) {
 		query store.Query
 		opts  []dynamo.Config
 	}{
-		"list-index":           {query: store.Query{Index: true, Attention: true, Operation: "charge", PageSize: 100}},
-		"list-index-before":    {query: store.Query{Index: true, AttentionBefore: before, Operation: "charge"}},
-		"list-index-all":       {query: store.Query{Index: true, Attention: true, Statuses: []store.Status{store.StatusUnknown}}},
+		"list-index":        {query: store.Query{Index: true, Attention: true, Operation: "charge", PageSize: 100}},
+		"list-index-before": {query: store.Query{Index: true, AttentionBefore: before, Operation: "charge"}},
+		"list-index-all": {query: store.Query{Index: true, Attention: true,
+			Statuses: []store.Status{store.StatusUnknown}}},
 		"list-index-all-since": {query: store.Query{Index: true, AttentionBefore: before}},
 		"list-scan":            {query: store.Query{}},
 		"list-scan-filtered": {query: store.Query{
@@ -59,8 +60,9 @@ func page(last string, units float64, items ...string) reply {
 	if last != "" {
 		last = `,"LastEvaluatedKey":{"id":{"S":"` + last + `"}}`
 	}
-	return reply{status: http.StatusOK, body: fmt.Sprintf(`{"Items":[%s],"ScannedCount":%d,"ConsumedCapacity":{"CapacityUnits":%v}%s}`,
-		strings.Join(items, ","), len(items), units, last)}
+	return reply{status: http.StatusOK,
+		body: fmt.Sprintf(`{"Items":[%s],"ScannedCount":%d,"ConsumedCapacity":{"CapacityUnits":%v}%s}`,
+			strings.Join(items, ","), len(items), units, last)}
 }
 
 func listedItem(id string) string {
@@ -70,10 +72,12 @@ func listedItem(id string) string {
 func TestAListingWaitsBetweenItsPages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, tr := scripted(page("charge#1", 128, listedItem("charge#1")), page("charge#2", 64, listedItem("charge#2")), page("", 128))
+		s, tr := scripted(page("charge#1", 128, listedItem("charge#1")),
+			page("charge#2", 64, listedItem("charge#2")), page("", 128))
 		began := time.Now()
 		var read []store.Page
-		for _, err := range s.List(t.Context(), store.Query{Rate: 32, Page: func(p store.Page) { read = append(read, p) }}) {
+		for _, err := range s.List(t.Context(),
+			store.Query{Rate: 32, Page: func(p store.Page) { read = append(read, p) }}) {
 			require.NoError(t, err)
 		}
 		assert.Equal(t, 4*time.Second+2*time.Second, time.Since(began), "nothing is waited for after the last page")
@@ -85,7 +89,8 @@ func TestAListingWaitsBetweenItsPages(t *testing.T) {
 	})
 }
 
-// TestWhatASlowReaderLeavesUnusedIsNotSavedUp: a burst after a pause would throttle the requests of users.
+// TestWhatASlowReaderLeavesUnusedIsNotSavedUp: a burst after a pause would throttle the requests of
+// users.
 func TestWhatASlowReaderLeavesUnusedIsNotSavedUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +135,8 @@ func TestWhereTheServerDoesNotSayWhatItTook(t *testing.T) {
 
 func TestARecordThatCannotBeReadDoesNotEndAListing(t *testing.T) {
 	t.Parallel()
-	s, _ := scripted(page("", 1, listedItem("charge#1"), `{"id":{"S":"charge#2"},"status":{"S":"UNKNOWN"},"expiration":{"S":"`+secret+`"}}`,
+	s, _ := scripted(page("", 1, listedItem("charge#1"),
+		`{"id":{"S":"charge#2"},"status":{"S":"UNKNOWN"},"expiration":{"S":"`+secret+`"}}`,
 		listedItem("charge#3")))
 	var read []string
 	for r, err := range s.List(t.Context(), store.Query{}) {
@@ -150,7 +156,8 @@ func TestAnOperationIsNoPrefixOfAnother(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
 	for _, id := range []string{"charge#1", "charge#b#1", "charge-later#1", "charge", "other#1"} {
-		putItem(t, client, table, item{"id": S(id), "status": S("COMPLETED"), "expiration": N("1800086400"), "data": S("1")})
+		putItem(t, client, table,
+			item{"id": S(id), "status": S("COMPLETED"), "expiration": N("1800086400"), "data": S("1")})
 	}
 	for operation, want := range map[string][]string{
 		"charge": {"charge#1"}, "charge#b": {"charge#b#1"}, "charge-later": {"charge-later#1"},
@@ -192,10 +199,12 @@ func TestATableWithoutTheIndex(t *testing.T) {
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, *in.TableName), "a table that exists is left as it is")
 	advice, err := s.Advise(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{`table "` + *in.TableName + `": there is no index "attention-index": to find what somebody has to settle, ` +
+	require.Equal(t, []string{`table "` + *in.TableName +
+		`": there is no index "attention-index": to find what somebody has to settle, ` +
 		`the whole table has to be read`}, advice)
 
-	for _, q := range []store.Query{{Index: true, Attention: true}, {Index: true, Attention: true, Operation: "charge"}} {
+	for _, q := range []store.Query{{Index: true, Attention: true},
+		{Index: true, Attention: true, Operation: "charge"}} {
 		_, err := s.ListCost(t.Context(), q)
 		requireStoreError(t, err, "list cost", store.FailureRejected, true)
 		require.ErrorIs(t, err, store.ErrNoIndex)
@@ -209,7 +218,8 @@ func TestATableWithoutTheIndex(t *testing.T) {
 	}
 
 	unknown := record("charge#1")
-	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown, store.AttentionOf("charge#1"), claimTime
+	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown,
+		store.AttentionOf("charge#1"), claimTime
 	_, claimed, err := s.Claim(t.Context(), unknown, claimTime)
 	require.NoError(t, err)
 	require.True(t, claimed)
@@ -221,7 +231,8 @@ func TestATableWithoutTheIndex(t *testing.T) {
 	require.Equal(t, []string{"charge#1"}, found, "the whole table is read")
 }
 
-// TestAnIndexOfAnotherShape: one that only misleads operators is right, one that keeps records from being written is not.
+// TestAnIndexOfAnotherShape: one that only misleads operators is right, one that keeps records from
+// being written is not.
 func TestAnIndexOfAnotherShape(t *testing.T) {
 	t.Parallel()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
@@ -249,11 +260,14 @@ func TestAnIndexOfAnotherShape(t *testing.T) {
 	var ce *store.ConfigError
 	require.ErrorAs(t, s.Check(t.Context()), &ce)
 	require.Equal(t, []string{
-		`table "` + *in.TableName + `": attribute "attention" has type N in an index, expected S: no record can become UNKNOWN`,
-		`table "` + *in.TableName + `": attribute "attention_at" has type S in an index, expected N: no record can become UNKNOWN`,
+		`table "` + *in.TableName +
+			`": attribute "attention" has type N in an index, expected S: no record can become UNKNOWN`,
+		`table "` + *in.TableName +
+			`": attribute "attention_at" has type S in an index, expected N: no record can become UNKNOWN`,
 	}, ce.Problems)
 	unknown := record("charge#1")
-	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown, store.AttentionOf("charge#1"), claimTime
+	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown,
+		store.AttentionOf("charge#1"), claimTime
 	_, _, err = s.Claim(t.Context(), unknown, claimTime)
 	requireStoreError(t, err, "claim", store.FailureRejected, true)
 
@@ -268,7 +282,8 @@ func TestTheIndexHasWhatSomebodyHasToSettleAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
 	entries := func() int {
-		out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table), IndexName: aws.String(dynamo.AttentionIndex)})
+		out, err := client.Scan(t.Context(),
+			&dynamodb.ScanInput{TableName: aws.String(table), IndexName: aws.String(dynamo.AttentionIndex)})
 		require.NoError(t, err)
 		for _, it := range out.Items {
 			require.NotContains(t, it, "data")
@@ -312,7 +327,8 @@ func TestWhatAListingCosts(t *testing.T) {
 		"one operation in the index": {store.Query{Index: true, Attention: true, Operation: "charge"}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5.5, Pages: 11,
 		}},
-		"without those that are given up": {store.Query{Index: true, Attention: true, Operation: "charge", NotGivenUp: true}, store.Cost{
+		"without those that are given up": {store.Query{Index: true, Attention: true, Operation: "charge",
+			NotGivenUp: true}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5, Pages: 10,
 		}},
 	} {
@@ -333,7 +349,8 @@ func TestWhatAListingCosts(t *testing.T) {
 
 func TestListingsThatFail(t *testing.T) {
 	t.Parallel()
-	s, _ := scripted(failure(http.StatusBadRequest, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized"))
+	s, _ := scripted(failure(http.StatusBadRequest, "AccessDeniedException",
+		"User: arn:aws:iam::1:role/x is not authorized"))
 	for _, err := range s.List(t.Context(), store.Query{Index: true, Attention: true}) {
 		requireStoreError(t, err, "list", store.FailureAccessDenied, true)
 	}
@@ -343,7 +360,8 @@ func TestListingsThatFail(t *testing.T) {
 	requireStoreError(t, err, "check", store.FailureAccessDenied, true)
 
 	// An index that is being made cannot be read.
-	s, _ = scripted(failure(http.StatusBadRequest, "ValidationException", "Cannot read from backfilling global secondary index: attention-index"))
+	s, _ = scripted(failure(http.StatusBadRequest, "ValidationException",
+		"Cannot read from backfilling global secondary index: attention-index"))
 	for _, err := range s.List(t.Context(), store.Query{Index: true, Attention: true}) {
 		require.ErrorIs(t, err, store.ErrNoIndex)
 	}

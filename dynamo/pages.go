@@ -46,14 +46,16 @@ func (r read) page(ctx context.Context, client Scanner, start item) (page, error
 	}
 	out, err := client.Query(ctx, &dynamodb.QueryInput{
 		TableName: aws.String(r.table), IndexName: optional(r.index), Limit: r.most(), ExclusiveStartKey: start,
-		KeyConditionExpression: aws.String(r.key), FilterExpression: optional(r.filter), ProjectionExpression: optional(r.projection),
+		KeyConditionExpression: aws.String(r.key), FilterExpression: optional(r.filter),
+		ProjectionExpression:     optional(r.projection),
 		ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 	if err != nil {
 		return page{}, err
 	}
-	return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount), out.LastEvaluatedKey}, nil
+	return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount),
+		out.LastEvaluatedKey}, nil
 }
 
 // scan is a page of a Scan. [DeleteExpired] has a client that can do no Query.
@@ -67,7 +69,8 @@ func (r read) scan(ctx context.Context, client tableScanner, start item) (page, 
 	if err != nil {
 		return page{}, err
 	}
-	return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount), out.LastEvaluatedKey}, nil
+	return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount),
+		out.LastEvaluatedKey}, nil
 }
 
 // tableScanner is the part of a client that scans.
@@ -87,7 +90,8 @@ func optional[V comparable](v V) *V {
 	return &v
 }
 
-// unitsOf is what a page consumed. Where the server does not say, every record counts as one of up to 4 KB.
+// unitsOf is what a page consumed. Where the server does not say, every record counts as one of up
+// to 4 KB.
 func unitsOf(c *types.ConsumedCapacity, scanned int32) float64 {
 	if c == nil || c.CapacityUnits == nil {
 		return halfUnit * float64(scanned)

@@ -27,7 +27,8 @@ func complete(t *testing.T, client *dynamodb.Client, table, key string, data typ
 	require.NoError(t, err)
 }
 
-// TestLeftovers lets AWS Powertools complete a record that this module has written, in each of its states.
+// TestLeftovers lets AWS Powertools complete a record that this module has written, in each of its
+// states.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
@@ -81,13 +82,16 @@ func TestRecordsOfPowertools(t *testing.T) {
 		item   item
 		result string
 	}{
-		"in progress":     {item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229"), "in_progress_expiration": N("1795261659803")}, ""},
+		"in progress": {item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229"),
+			"in_progress_expiration": N("1795261659803")}, ""},
 		"without a lease": {item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229")}, ""},
 		"completed": {item{
-			"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"), "in_progress_expiration": N("1795261659803"),
-			"data": S(`{"ok": true}`), "validation": S("09lEaAKkQll1XTjm0WPoIA=="),
+			"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"),
+			"in_progress_expiration": N("1795261659803"),
+			"data":                   S(`{"ok": true}`), "validation": S("09lEaAKkQll1XTjm0WPoIA=="),
 		}, `{"ok": true}`},
-		"completed without a value": {item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229")}, ""},
+		"completed without a value": {item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229")},
+			""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +104,8 @@ func TestRecordsOfPowertools(t *testing.T) {
 	}
 }
 
-// TestTakeoverOfAFractionalExpiry: the comparison with what was seen holds although reading rounded it.
+// TestTakeoverOfAFractionalExpiry: the comparison with what was seen holds although reading rounded
+// it.
 func TestTakeoverOfAFractionalExpiry(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
@@ -131,7 +136,8 @@ func TestLaterVersionsAreNotMisread(t *testing.T) {
 	require.True(t, r.Sealed(r.Result))
 }
 
-// TestStepsOfARecordThatOthersRead: steps are always kept in the own form, whatever the layout of the result is.
+// TestStepsOfARecordThatOthersRead: steps are always kept in the own form, whatever the layout of
+// the result is.
 func TestStepsOfARecordThatOthersRead(t *testing.T) {
 	t.Parallel()
 	opts := []dynamo.Config{{SortKey: "sk", Partition: "p"}}
@@ -141,7 +147,8 @@ func TestStepsOfARecordThatOthersRead(t *testing.T) {
 		held := record("charge#" + string(layout))
 		held.Layout = layout
 		held = claims(t, s, held)
-		changes := steps{"charge": stepValue("owner-1", ` {"b":1,"a":2} `), "mail": stepValue("owner-1", string(orders(60_000))), "ship": startMark("owner-1")}
+		changes := steps{"charge": stepValue("owner-1", ` {"b":1,"a":2} `),
+			"mail": stepValue("owner-1", string(orders(60_000))), "ship": startMark("owner-1")}
 		held = writeSteps(t, s, held, changes)
 		require.Equal(t, layout, held.Layout)
 		require.Equal(t, changes["charge"], held.Steps["charge"])

@@ -18,14 +18,16 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// renamed gives every attribute that can be renamed another name; many are reserved words of DynamoDB, or no names of expressions.
+// renamed gives every attribute that can be renamed another name; many are reserved words of
+// DynamoDB, or no names of expressions.
 func renamed() dynamo.Attributes {
 	return dynamo.Attributes{
 		Key: "key", Status: "state", Expiration: "ttl", Lease: "time", Data: "a.b", Validation: "#l",
 	}
 }
 
-// shaped is the configuration of a store whose every name is another one, on a table with a sort key.
+// shaped is the configuration of a store whose every name is another one, on a table with a sort
+// key.
 func shaped() []dynamo.Config {
 	return []dynamo.Config{{Attributes: renamed(), SortKey: "range", Partition: "tenant-1", InlineLimit: 16}}
 }
@@ -52,7 +54,8 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 		require.True(t, claimed)
 	}
 	inProgress = writeSteps(t, s, inProgress, steps{
-		"reserve": stepValue("owner-1", ""), "charge": startMark("owner-1"), "mail": stepValue("owner-1", `{"id":"m_1"}`),
+		"reserve": stepValue("owner-1", ""), "charge": startMark("owner-1"),
+		"mail": stepValue("owner-1", `{"id":"m_1"}`),
 	})
 	mail, err := s.ReadResult(t.Context(), inProgress.OfStep(inProgress.Steps["mail"]))
 	require.NoError(t, err)
@@ -70,8 +73,10 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, []string{
-		"key", "range", "state", "ttl", "time", "a.b", "#l", "owner", "commit", "attempt", "created_at", "reason", "parts", "encoding", "layout",
-		"completed_at", "settled_by", "settled_at", "settled_reason", "attention", "attention_at", "derived", "unmarked", "step_names", "steps", "step:reserve", "step:mail",
+		"key", "range", "state", "ttl", "time", "a.b", "#l", "owner", "commit", "attempt", "created_at", "reason",
+		"parts", "encoding", "layout",
+		"completed_at", "settled_by", "settled_at", "settled_reason", "attention", "attention_at", "derived",
+		"unmarked", "step_names", "steps", "step:reserve", "step:mail",
 	}, slices.Collect(maps.Keys(names)))
 
 	read, found, err := s.Get(t.Context(), "charge#4")

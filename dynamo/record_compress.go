@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// encodingGzip names the encoding of a result that is kept as one member of the gzip format (RFC 1952): in data of type B
-// or in parts. An operator reads it with base64 -d and gunzip.
+// encodingGzip names the encoding of a result that is kept as one member of the gzip format (RFC
+// 1952): in data of type B or in parts. An operator reads it with base64 -d and gunzip.
 //
-// Why this one: a write unit costs as much as 20 ms of CPU, so the units that it saves decide, and after them what every
-// function pays when it starts, which is nothing. Level 1, because level 6 takes three times as long for a tenth less. The figures
-// of others are in docs/cost.md.
+// Why this one: a write unit costs as much as 20 ms of CPU, so the units that it saves decide, and
+// after them what every function pays when it starts, which is nothing. Level 1, because level 6
+// takes three times as long for a tenth less. The figures of others are in docs/cost.md.
 const encodingGzip = "gzip"
 
 const (
@@ -26,7 +26,8 @@ const (
 	oneUnit = writeUnit - itemWeight
 	// maxResult is the size of the largest result that is kept, in whatever form.
 	maxResult = maxParts * partSize
-	// maxExpansion is how many bytes a byte of deflate can stand for, see https://www.zlib.net/zlib_tech.html.
+	// maxExpansion is how many bytes a byte of deflate can stand for, see
+	// https://www.zlib.net/zlib_tech.html.
 	maxExpansion = 1032
 	// gzipFrame is what the shortest header and the trailer of a member take.
 	gzipFrame = 10 + 8
@@ -37,8 +38,9 @@ var (
 	errNoGzip     = errors.New("it is no gzip of a result")
 )
 
-// compressor compresses and expands results. It keeps the tables of idle writers (1.2 MB each) and readers (40 KB), in which the
-// last bytes of a result may stay until they are used again. The zero value is ready, and safe for concurrent use.
+// compressor compresses and expands results. It keeps the tables of idle writers (1.2 MB each) and
+// readers (40 KB), in which the last bytes of a result may stay until they are used again. The zero
+// value is ready, and safe for concurrent use.
 type compressor struct{ writers, readers sync.Pool }
 
 type writer struct {
@@ -51,9 +53,9 @@ type reader struct {
 	gzip gzip.Reader
 }
 
-// compress returns a result as gzip, cut into pieces of partSize, or nil if its item would not cost a write unit less.
-// The same result gives the same bytes whatever was compressed before: a write that is repeated must not alter the parts
-// that its first attempt wrote.
+// compress returns a result as gzip, cut into pieces of partSize, or nil if its item would not cost
+// a write unit less. The same result gives the same bytes whatever was compressed before: a write
+// that is repeated must not alter the parts that its first attempt wrote.
 func (c *compressor) compress(result []byte) (pieces [][]byte) {
 	units := (itemWeight + len(result) + writeUnit - 1) / writeUnit
 	room := (units-1)*writeUnit - itemWeight
@@ -105,9 +107,9 @@ func (c *cutter) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// expand returns the result that was compressed. It allocates what the trailer says that it has, which anyone may have
-// written: no more than the data can stand for, nor than a result may have. Whether it is the one that was written is
-// for the commit to say.
+// expand returns the result that was compressed. It allocates what the trailer says that it has,
+// which anyone may have written: no more than the data can stand for, nor than a result may have.
+// Whether it is the one that was written is for the commit to say.
 func (c *compressor) expand(data []byte) ([]byte, error) {
 	if len(data) < gzipFrame {
 		return nil, errNoGzip

@@ -35,7 +35,8 @@ func orders(size int) []byte {
 	var body strings.Builder
 	for body.Len() < size {
 		fmt.Fprintf(&body, `{"id":"ord_%016x","status":"%s","amount":%d,"currency":"EUR","customer":{"email":"user%d@example.com"}},`,
-			random.Uint64(), []string{"paid", "shipped", "returned"}[random.IntN(3)], random.IntN(100_000), random.IntN(10_000))
+			random.Uint64(), []string{"paid", "shipped", "returned"}[random.IntN(3)], random.IntN(100_000),
+			random.IntN(10_000))
 	}
 	out, err := json.Marshal(map[string]any{"statusCode": 200, "body": body.String()[:size*4/5]})
 	if err != nil {
@@ -62,18 +63,21 @@ func (m *memoryTable) called(call string) {
 
 func idOf(it item) string { return it["id"].(*types.AttributeValueMemberS).Value }
 
-func (m *memoryTable) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (m *memoryTable) PutItem(_ context.Context, in *dynamodb.PutItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	m.called("PutItem")
 	m.items[idOf(in.Item)] = in.Item
 	return &dynamodb.PutItemOutput{}, nil
 }
 
-func (m *memoryTable) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (m *memoryTable) GetItem(_ context.Context, in *dynamodb.GetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	m.called("GetItem")
 	return &dynamodb.GetItemOutput{Item: m.items[idOf(in.Key)]}, nil
 }
 
-func (m *memoryTable) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (m *memoryTable) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	m.called("BatchWriteItem")
 	for _, w := range in.RequestItems[table] {
 		m.items[idOf(w.PutRequest.Item)] = w.PutRequest.Item
@@ -81,7 +85,8 @@ func (m *memoryTable) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteI
 	return &dynamodb.BatchWriteItemOutput{}, nil
 }
 
-func (m *memoryTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (m *memoryTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	m.called("BatchGetItem")
 	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]item{}}
 	for _, k := range in.RequestItems[table].Keys {
@@ -199,9 +204,11 @@ func TestEveryWriterIsReadByEveryReader(t *testing.T) {
 			})
 		}
 		writer, reader := records("writer"), records("reader")
-		near := rapid.SampledFrom([]int{0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10, 600 << 10, 3 * partSize})
+		near := rapid.SampledFrom([]int{0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10,
+			600 << 10, 3 * partSize})
 		size := max(0, near.Draw(t, "near")+rapid.IntRange(-2, 2).Draw(t, "off"))
-		kinds := map[string]func(int) []byte{"json": orders, "random": pattern, "zeros": func(n int) []byte { return make([]byte, n) }, "base64": base64Text}
+		kinds := map[string]func(int) []byte{"json": orders, "random": pattern,
+			"zeros": func(n int) []byte { return make([]byte, n) }, "base64": base64Text}
 		result := kinds[rapid.SampledFrom(slices.Sorted(maps.Keys(kinds))).Draw(t, "kind")](size)
 		m.keep(t, writer, result)
 		got, err := whole(t, reader)
@@ -213,7 +220,8 @@ func TestEveryWriterIsReadByEveryReader(t *testing.T) {
 // base64Text is text of n bytes that shrinks by a quarter.
 func base64Text(n int) []byte { return []byte(base64.StdEncoding.EncodeToString(pattern(n))[:n]) }
 
-// TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole: also where the limit is the size of a part.
+// TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole: also where the limit is the size of a
+// part.
 func TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole(t *testing.T) {
 	t.Parallel()
 	m := newMemoryTable()
@@ -227,7 +235,8 @@ func TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole(t *testing.T) {
 	}
 }
 
-// TestCompressionIsRepeatable: a write that is repeated writes the parts of its first attempt, whatever came between.
+// TestCompressionIsRepeatable: a write that is repeated writes the parts of its first attempt,
+// whatever came between.
 func TestCompressionIsRepeatable(t *testing.T) {
 	t.Parallel()
 	m := newMemoryTable()
@@ -264,7 +273,8 @@ func TestOneStoreCompressesForMany(t *testing.T) {
 	all.Wait()
 }
 
-// TestCompressedDataThatIsSpoiled is unreadable, never another result, whichever bit of it is spoiled.
+// TestCompressedDataThatIsSpoiled is unreadable, never another result, whichever bit of it is
+// spoiled.
 func TestCompressedDataThatIsSpoiled(t *testing.T) {
 	t.Parallel()
 	result := orders(1500)
@@ -322,7 +332,8 @@ func sized(t *testing.T, result []byte, size uint32) []byte {
 	return b
 }
 
-// TestCompressedDataThatSaysAnotherSize allocates no more than the data can stand for, whatever it says or expands to.
+// TestCompressedDataThatSaysAnotherSize allocates no more than the data can stand for, whatever it
+// says or expands to.
 func TestCompressedDataThatSaysAnotherSize(t *testing.T) {
 	zeros := make([]byte, 40<<20)
 	bomb := zipped(t, zeros)
@@ -390,8 +401,8 @@ func TestCompressedPartsThatAreSpoiled(t *testing.T) {
 	requireUnreadable(t, err, "the 1 parts do not match the commit")
 }
 
-// TestPartsAreKeptAsTheyWereSeen: a write that does not touch the result leaves its encoding alone, and one that carries it
-// over writes it again.
+// TestPartsAreKeptAsTheyWereSeen: a write that does not touch the result leaves its encoding alone,
+// and one that carries it over writes it again.
 func TestPartsAreKeptAsTheyWereSeen(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)

@@ -13,19 +13,19 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// encodingIdentity names the encoding of data of type B that holds the bytes of the result as they are. An encoding that
-// a later version adds is unreadable for this one.
+// encodingIdentity names the encoding of data of type B that holds the bytes of the result as they
+// are. An encoding that a later version adds is unreadable for this one.
 const encodingIdentity = "identity"
 
-// content is how a result is kept: as data, with an encoding if that is of type B, or in parts, with an encoding if
-// they are compressed. The zero value is no result.
+// content is how a result is kept: as data, with an encoding if that is of type B, or in parts,
+// with an encoding if they are compressed. The zero value is no result.
 type content struct {
 	data            types.AttributeValue
 	encoding, parts string
 }
 
-// place decides how the result of a record about to be written is kept, and writes its parts if it has any, which stay for outlive
-// after its expiry.
+// place decides how the result of a record about to be written is kept, and writes its parts if it
+// has any, which stay for outlive after its expiry.
 func (s *Store) place(ctx context.Context, op string, r store.Record, outlive time.Duration) (content, error) {
 	switch {
 	case r.Result == nil:
@@ -50,8 +50,9 @@ func (s *Store) place(ctx context.Context, op string, r store.Record, outlive ti
 	return content{encoding: encoding, parts: parts}, err
 }
 
-// pieces returns a result as it is kept, in pieces of partSize, and its encoding: compressed, unless that does not pay or is not wanted.
-// It depends on the result alone: who writes it again writes the same parts.
+// pieces returns a result as it is kept, in pieces of partSize, and its encoding: compressed,
+// unless that does not pay or is not wanted. It depends on the result alone: who writes it again
+// writes the same parts.
 func (s *Store) pieces(result []byte) (pieces [][]byte, encoding string) {
 	if s.compression {
 		if pieces := s.gzip.compress(result); pieces != nil {
@@ -61,7 +62,8 @@ func (s *Store) pieces(result []byte) (pieces [][]byte, encoding string) {
 	return slices.Collect(slices.Chunk(result, partSize)), ""
 }
 
-// laidOut keeps a result in the form that other readers of the table expect: in the record, however large it is.
+// laidOut keeps a result in the form that other readers of the table expect: in the record, however
+// large it is.
 func laidOut(op string, r store.Record) (content, error) {
 	var (
 		c   content
@@ -83,7 +85,8 @@ func laidOut(op string, r store.Record) (content, error) {
 	return c, err
 }
 
-// inline keeps a result in the record: as text, which is what AWS Powertools reads, unless that would alter its bytes.
+// inline keeps a result in the record: as text, which is what AWS Powertools reads, unless that
+// would alter its bytes.
 func inline(result []byte) content {
 	if utf8.Valid(result) {
 		return content{data: textValue(string(result))}
@@ -93,9 +96,10 @@ func inline(result []byte) content {
 
 // content reads what a record says of its result.
 //
-// AWS Powertools completes a record with an unconditional update of its own attributes, so everything else that this module
-// wrote into the item may be left over. It counts only if the commit matches the data; otherwise the record is read as one
-// of Powertools, without commit, reason and the time of its completion.
+// AWS Powertools completes a record with an unconditional update of its own attributes, so
+// everything else that this module wrote into the item may be left over. It counts only if the
+// commit matches the data; otherwise the record is read as one of Powertools, without commit,
+// reason and the time of its completion.
 func (d *decoder) content(a attributes, r *store.Record) {
 	r.Layout = d.layout(a)
 	v, ok := d.it[a.data.name]
@@ -145,7 +149,8 @@ func (d *decoder) value(a attributes, r *store.Record, v types.AttributeValue) {
 	r.Layout, r.Result = store.LayoutValue, text
 }
 
-// binary reads data of type B in an encoding. Only this module writes it: without a matching commit it is not understood.
+// binary reads data of type B in an encoding. Only this module writes it: without a matching commit
+// it is not understood.
 func (d *decoder) binary(a attributes, r *store.Record, data []byte) {
 	switch d.text(a.encoding) {
 	case encodingIdentity:

@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	// maxSeconds and maxMillis are the end of the year 9999; what lies beyond was meant in another unit.
+	// maxSeconds and maxMillis are the end of the year 9999; what lies beyond was meant in another
+	// unit.
 	maxSeconds = 253402300799
 	maxMillis  = maxSeconds*1000 + 999
 )
 
-// decode reads the record of a key from its item, which anyone may have written: what it does not understand is an
-// [*store.UnreadableError]. The status is not judged.
+// decode reads the record of a key from its item, which anyone may have written: what it does not
+// understand is an [*store.UnreadableError]. The status is not judged.
 func (s *Store) decode(key string, it item) (store.Record, error) {
 	a := s.attr
 	d := decoder{it: it, gzip: &s.gzip}
@@ -89,7 +90,8 @@ func (d *decoder) text(at attribute) string {
 	return s.Value
 }
 
-// set reads an attribute of type SS in ascending order, nil if it is absent. DynamoDB keeps no order.
+// set reads an attribute of type SS in ascending order, nil if it is absent. DynamoDB keeps no
+// order.
 func (d *decoder) set(at attribute) []string {
 	v, ok := d.it[at.name]
 	if !ok {
@@ -119,8 +121,8 @@ func (d *decoder) required(at attribute) string {
 	return d.notEmpty(at)
 }
 
-// seconds reads an instant that is always there. Writers that compute with floating point may leave a fraction, which is
-// rounded up: a period is over at its end, not before.
+// seconds reads an instant that is always there. Writers that compute with floating point may leave
+// a fraction, which is rounded up: a period is over at its end, not before.
 func (d *decoder) seconds(at attribute) time.Time {
 	if _, ok := d.it[at.name]; !ok {
 		d.fail(at, "is missing")
@@ -151,8 +153,8 @@ func (d *decoder) whole(at attribute, most int64) int64 {
 	return n
 }
 
-// number reads an attribute of type N that lies between 0 and most, 0 if it is absent, rounded down. DynamoDB returns
-// numbers of this size as plain decimals.
+// number reads an attribute of type N that lies between 0 and most, 0 if it is absent, rounded
+// down. DynamoDB returns numbers of this size as plain decimals.
 func (d *decoder) number(at attribute, most int64) (n int64, fraction bool) {
 	v, ok := d.it[at.name]
 	if !ok {

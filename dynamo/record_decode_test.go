@@ -24,11 +24,13 @@ type shelf struct {
 	item item
 }
 
-func (s shelf) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (s shelf) GetItem(context.Context, *dynamodb.GetItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return &dynamodb.GetItemOutput{Item: s.item}, nil
 }
 
-func (s shelf) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (s shelf) PutItem(context.Context, *dynamodb.PutItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return nil, &types.ConditionalCheckFailedException{Item: s.item}
 }
 
@@ -41,11 +43,15 @@ func read(it item) (store.Record, error) {
 func native() item {
 	r := completion(record("k"), []byte(`{"id":"ch_1"}`))
 	return item{
-		"id": S("k"), "status": S("COMPLETED"), "expiration": N("1800086400"), "in_progress_expiration": N("1800000030123"),
-		"data": S(string(r.Result)), "validation": S("1:print"), "owner": S(r.Owner), "commit": S(r.Seal),
+		"id": S("k"), "status": S("COMPLETED"), "expiration": N("1800086400"),
+		"in_progress_expiration": N("1800000030123"),
+		"data":                   S(string(r.Result)), "validation": S("1:print"), "owner": S(r.Owner),
+		"commit":  S(r.Seal),
 		"attempt": N("1"), "created_at": N("1800000000007"), "reason": S("error"),
-		"completed_at": N("1800000001008"), "settled_by": S("dana"), "settled_at": N("1800000002009"), "settled_reason": S("ticket 1"),
-		"attention": S("charge#3"), "attention_at": N("1800000000500"), "derived": &types.AttributeValueMemberSS{Value: []string{"mail", "charge"}},
+		"completed_at": N("1800000001008"), "settled_by": S("dana"), "settled_at": N("1800000002009"),
+		"settled_reason": S("ticket 1"),
+		"attention":      S("charge#3"), "attention_at": N("1800000000500"),
+		"derived": &types.AttributeValueMemberSS{Value: []string{"mail", "charge"}},
 	}
 }
 
@@ -81,54 +87,73 @@ func TestWhatCannotBeUnderstood(t *testing.T) {
 		changes item
 		reason  string
 	}{
-		"no status":               {item{"status": nil}, `attribute "status" is missing`},
-		"empty status":            {item{"status": S("")}, `attribute "status" of type S is empty`},
-		"status N":                {item{"status": N("1")}, `attribute "status" has type N, not S`},
-		"status null":             {item{"status": null}, `attribute "status" has type NULL, not S`},
-		"no expiration":           {item{"expiration": nil}, `attribute "expiration" is missing`},
-		"expiration S":            {item{"expiration": S(secret)}, `attribute "expiration" has type S, not N`},
-		"expiration not a number": {item{"expiration": N(secret + "x")}, `attribute "expiration" of type N is not a number`},
-		"expiration empty":        {item{"expiration": N("")}, `attribute "expiration" of type N`},
-		"expiration huge":         {item{"expiration": huge}, `attribute "expiration" of type N`},
-		"expiration in ms":        {item{"expiration": N("1800086400000")}, `attribute "expiration" of type N`},
-		"expiration negative":     {item{"expiration": N("-1")}, `attribute "expiration" of type N`},
-		"expiration below zero":   {item{"expiration": N("-0.5")}, `attribute "expiration" of type N`},
-		"expiration exponent":     {item{"expiration": N("1E400000000")}, `attribute "expiration" of type N`},
-		"expiration infinite":     {item{"expiration": N("Inf")}, `attribute "expiration" of type N`},
-		"expiration two points":   {item{"expiration": N("1.2.3")}, `attribute "expiration" of type N`},
-		"lease M":                 {item{"in_progress_expiration": m}, `attribute "in_progress_expiration" has type M, not N`},
-		"lease fraction":          {item{"in_progress_expiration": N("1800000030123.5")}, `attribute "in_progress_expiration" of type N is not a whole number`},
-		"lease huge":              {item{"in_progress_expiration": huge}, `attribute "in_progress_expiration" of type N`},
-		"created_at L":            {item{"created_at": &types.AttributeValueMemberL{}}, `attribute "created_at" has type L, not N`},
-		"attempt negative":        {item{"attempt": N("-3")}, `attribute "attempt" of type N`},
-		"attempt huge":            {item{"attempt": N("2147483648")}, `attribute "attempt" of type N`},
-		"attempt NS":              {item{"attempt": &types.AttributeValueMemberNS{}}, `attribute "attempt" has type NS, not N`},
-		"owner empty":             {item{"owner": S("")}, `attribute "owner" of type S is empty`},
-		"owner B":                 {item{"owner": B(secret)}, `attribute "owner" has type B, not S`},
-		"validation SS":           {item{"validation": &types.AttributeValueMemberSS{}}, `attribute "validation" has type SS, not S`},
-		"commit BS":               {item{"commit": &types.AttributeValueMemberBS{}}, `attribute "commit" has type BS, not S`},
-		"reason unknown type":     {item{"reason": &types.UnknownUnionMember{}}, `attribute "reason" has type unknown, not S`},
-		"completed_at S":          {item{"completed_at": S(secret)}, `attribute "completed_at" has type S, not N`},
-		"settled_by N":            {item{"settled_by": N("1")}, `attribute "settled_by" has type N, not S`},
-		"settled_at fraction":     {item{"settled_at": N("0.5")}, `attribute "settled_at" of type N is not a whole number`},
-		"settled_reason B":        {item{"settled_reason": B(secret)}, `attribute "settled_reason" has type B, not S`},
-		"attention N":             {item{"attention": N("1")}, `attribute "attention" has type N, not S`},
-		"attention_at huge":       {item{"attention_at": huge}, `attribute "attention_at" of type N`},
-		"derived S":               {item{"derived": S(secret)}, `attribute "derived" has type S, not SS`},
-		"step_names S":            {item{"step_names": S(secret)}, `attribute "step_names" has type S, not SS`},
-		"data of unknown type":    {item{"data": &types.UnknownUnionMember{}}, `attribute "data" of type unknown has no form in JSON`},
-		"data M of unknown type":  {item{"data": &types.AttributeValueMemberM{Value: item{"a": &types.UnknownUnionMember{}}}}, `attribute "data" of type M has no form in JSON`},
-		"data L of unknown type":  {item{"data": &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.UnknownUnionMember{}}}}, `attribute "data" of type L has no form in JSON`},
-		"data N that is none":     {item{"data": N(secret + "x")}, `attribute "data" of type N has no form in JSON`},
-		"layout N":                {item{"layout": N("1")}, `attribute "layout" has type N, not S`},
-		"new layout":              {item{"layout": S("zstd")}, `attribute "layout" of type S names a layout`},
-		"data B, new encoding":    {item{"data": B(secret), "encoding": S("zstd")}, `attribute "encoding" of type S names an encoding`},
-		"data B, encoding N":      {item{"data": B(secret), "encoding": N("1")}, `attribute "encoding" has type N, not S`},
-		"data B, altered":         {binaryData, `attribute "data" of type B does not match the commit`},
-		"data B, no commit":       {items(binaryData).with(item{"commit": S("")}), `attribute "data" of type B does not match the commit`},
-		"parts N":                 {item{"data": nil, "parts": N("1")}, `attribute "parts" has type N, not S`},
-		"parts malformed":         {item{"data": nil, "parts": S("two")}, `attribute "parts" of type S is malformed`},
-		"parts, new encoding":     {item{"data": nil, "parts": S("1:13"), "encoding": S("zstd")}, `attribute "encoding" of type S names an encoding`},
+		"no status":     {item{"status": nil}, `attribute "status" is missing`},
+		"empty status":  {item{"status": S("")}, `attribute "status" of type S is empty`},
+		"status N":      {item{"status": N("1")}, `attribute "status" has type N, not S`},
+		"status null":   {item{"status": null}, `attribute "status" has type NULL, not S`},
+		"no expiration": {item{"expiration": nil}, `attribute "expiration" is missing`},
+		"expiration S":  {item{"expiration": S(secret)}, `attribute "expiration" has type S, not N`},
+		"expiration not a number": {item{"expiration": N(secret + "x")},
+			`attribute "expiration" of type N is not a number`},
+		"expiration empty":      {item{"expiration": N("")}, `attribute "expiration" of type N`},
+		"expiration huge":       {item{"expiration": huge}, `attribute "expiration" of type N`},
+		"expiration in ms":      {item{"expiration": N("1800086400000")}, `attribute "expiration" of type N`},
+		"expiration negative":   {item{"expiration": N("-1")}, `attribute "expiration" of type N`},
+		"expiration below zero": {item{"expiration": N("-0.5")}, `attribute "expiration" of type N`},
+		"expiration exponent":   {item{"expiration": N("1E400000000")}, `attribute "expiration" of type N`},
+		"expiration infinite":   {item{"expiration": N("Inf")}, `attribute "expiration" of type N`},
+		"expiration two points": {item{"expiration": N("1.2.3")}, `attribute "expiration" of type N`},
+		"lease M": {item{"in_progress_expiration": m},
+			`attribute "in_progress_expiration" has type M, not N`},
+		"lease fraction": {item{"in_progress_expiration": N("1800000030123.5")},
+			`attribute "in_progress_expiration" of type N is not a whole number`},
+		"lease huge": {item{"in_progress_expiration": huge},
+			`attribute "in_progress_expiration" of type N`},
+		"created_at L": {item{"created_at": &types.AttributeValueMemberL{}},
+			`attribute "created_at" has type L, not N`},
+		"attempt negative": {item{"attempt": N("-3")}, `attribute "attempt" of type N`},
+		"attempt huge":     {item{"attempt": N("2147483648")}, `attribute "attempt" of type N`},
+		"attempt NS": {item{"attempt": &types.AttributeValueMemberNS{}},
+			`attribute "attempt" has type NS, not N`},
+		"owner empty": {item{"owner": S("")}, `attribute "owner" of type S is empty`},
+		"owner B":     {item{"owner": B(secret)}, `attribute "owner" has type B, not S`},
+		"validation SS": {item{"validation": &types.AttributeValueMemberSS{}},
+			`attribute "validation" has type SS, not S`},
+		"commit BS": {item{"commit": &types.AttributeValueMemberBS{}},
+			`attribute "commit" has type BS, not S`},
+		"reason unknown type": {item{"reason": &types.UnknownUnionMember{}},
+			`attribute "reason" has type unknown, not S`},
+		"completed_at S": {item{"completed_at": S(secret)}, `attribute "completed_at" has type S, not N`},
+		"settled_by N":   {item{"settled_by": N("1")}, `attribute "settled_by" has type N, not S`},
+		"settled_at fraction": {item{"settled_at": N("0.5")},
+			`attribute "settled_at" of type N is not a whole number`},
+		"settled_reason B":  {item{"settled_reason": B(secret)}, `attribute "settled_reason" has type B, not S`},
+		"attention N":       {item{"attention": N("1")}, `attribute "attention" has type N, not S`},
+		"attention_at huge": {item{"attention_at": huge}, `attribute "attention_at" of type N`},
+		"derived S":         {item{"derived": S(secret)}, `attribute "derived" has type S, not SS`},
+		"step_names S":      {item{"step_names": S(secret)}, `attribute "step_names" has type S, not SS`},
+		"data of unknown type": {item{"data": &types.UnknownUnionMember{}},
+			`attribute "data" of type unknown has no form in JSON`},
+		"data M of unknown type": {
+			item{"data": &types.AttributeValueMemberM{Value: item{"a": &types.UnknownUnionMember{}}}},
+			`attribute "data" of type M has no form in JSON`},
+		"data L of unknown type": {
+			item{"data": &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.UnknownUnionMember{}}}},
+			`attribute "data" of type L has no form in JSON`},
+		"data N that is none": {item{"data": N(secret + "x")}, `attribute "data" of type N has no form in JSON`},
+		"layout N":            {item{"layout": N("1")}, `attribute "layout" has type N, not S`},
+		"new layout":          {item{"layout": S("zstd")}, `attribute "layout" of type S names a layout`},
+		"data B, new encoding": {item{"data": B(secret), "encoding": S("zstd")},
+			`attribute "encoding" of type S names an encoding`},
+		"data B, encoding N": {item{"data": B(secret), "encoding": N("1")},
+			`attribute "encoding" has type N, not S`},
+		"data B, altered": {binaryData, `attribute "data" of type B does not match the commit`},
+		"data B, no commit": {items(binaryData).with(item{"commit": S("")}),
+			`attribute "data" of type B does not match the commit`},
+		"parts N":         {item{"data": nil, "parts": N("1")}, `attribute "parts" has type N, not S`},
+		"parts malformed": {item{"data": nil, "parts": S("two")}, `attribute "parts" of type S is malformed`},
+		"parts, new encoding": {item{"data": nil, "parts": S("1:13"), "encoding": S("zstd")},
+			`attribute "encoding" of type S names an encoding`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +179,8 @@ func requireUnreadable(t *testing.T, err error, reason string) {
 func TestPartListsThatAreMalformed(t *testing.T) {
 	t.Parallel()
 	for _, parts := range []string{
-		"1", "1:", ":1", "0:0", "1:0", "-1:5", "2:1", "1:393217", "101:101", "1000000000:1000000000", "01:1", "1:1 ", "1:1:1",
+		"1", "1:", ":1", "0:0", "1:0", "-1:5", "2:1", "1:393217", "101:101", "1000000000:1000000000", "01:1",
+		"1:1 ", "1:1:1",
 		"+1:1", "1:99999999999999999999",
 	} {
 		_, err := read(items(native()).with(item{"data": nil, "parts": S(parts)}))
@@ -185,7 +211,8 @@ func TestExpiryIsRoundedUp(t *testing.T) {
 	}
 }
 
-// TestDataThatIsMissing: nobody but an operator takes the data away, so the commit stays to tell of it.
+// TestDataThatIsMissing: nobody but an operator takes the data away, so the commit stays to tell of
+// it.
 func TestDataThatIsMissing(t *testing.T) {
 	t.Parallel()
 	got, err := read(items(native()).with(item{"data": nil}))
@@ -199,7 +226,8 @@ func TestDataThatIsMissing(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x00\x0aCOMPLETED.\x01\x0a1800086400"))
 	f.Add([]byte(strings.Repeat("\x02\x05abcde", 13)))
-	f.Add([]byte(strings.Repeat("\x0b\x00", 15) + "\x00\x0aINPROGRESS" + strings.Repeat("\x0b\x00", 3) + "\x00\x12value o.x plain abc\x01\x012"))
+	f.Add([]byte(strings.Repeat("\x0b\x00", 15) + "\x00\x0aINPROGRESS" + strings.Repeat("\x0b\x00", 3) +
+		"\x00\x12value o.x plain abc\x01\x012"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		it := arbitrary(in)
 		r, err := read(it)
@@ -226,7 +254,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// arbitrary builds an item: for each attribute a byte for its type, one for its length, and its content.
+// arbitrary builds an item: for each attribute a byte for its type, one for its length, and its
+// content.
 func arbitrary(in []byte) item {
 	names := slices.Sorted(maps.Keys(native()))
 	names = append(names, "parts", "encoding", "step:a", "steps", "step:")

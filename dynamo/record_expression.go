@@ -10,8 +10,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// expression collects the condition and the changes of one write with the names and values they refer to. DynamoDB
-// rejects names and values that are not referred to.
+// expression collects the condition and the changes of one write with the names and values they
+// refer to. DynamoDB rejects names and values that are not referred to.
 type expression struct {
 	condition           string
 	sets, removes, adds []byte // the clauses of an update
@@ -23,8 +23,8 @@ func newExpression() *expression {
 	return &expression{names: make(map[string]string), values: make(item)}
 }
 
-// claimable is the condition of a claim, [store.Record.Claimable]. Expiries are whole seconds and leases whole milliseconds,
-// so now rounded down decides like now itself.
+// claimable is the condition of a claim, [store.Record.Claimable]. Expiries are whole seconds and
+// leases whole milliseconds, so now rounded down decides like now itself.
 func (e *expression) claimable(a attributes, now time.Time) {
 	e.use(a.id, a.status, a.expiration, a.lease)
 	e.values[":in_progress"] = textValue(string(store.StatusInProgress))
@@ -34,7 +34,8 @@ func (e *expression) claimable(a attributes, now time.Time) {
 		"(#status <> :in_progress OR attribute_not_exists(#lease) OR #lease <= :now_ms))"
 }
 
-// sameAs is the condition that the held record is the one that was seen, as [store.Store] defines it.
+// sameAs is the condition that the held record is the one that was seen, as [store.Store] defines
+// it.
 func (e *expression) sameAs(a attributes, seen store.Record) {
 	e.use(a.status, a.owner)
 	e.values[":seen_status"] = textValue(string(seen.Status))
@@ -47,7 +48,8 @@ func (e *expression) sameAs(a attributes, seen store.Record) {
 		e.use(a.expiration)
 		e.values[":seen_expiration"] = numberValue(seen.Expiry.Unix())
 		e.values[":second_before"] = numberValue(seen.Expiry.Unix() - 1)
-		e.condition += "attribute_not_exists(#owner) AND #expiration > :second_before AND #expiration <= :seen_expiration"
+		e.condition += "attribute_not_exists(#owner) AND #expiration > :second_before AND #expiration <= " +
+			":seen_expiration"
 	}
 	switch {
 	case !seen.Lease.IsZero():
@@ -62,7 +64,8 @@ func (e *expression) sameAs(a attributes, seen store.Record) {
 	e.sameSteps(a, seen)
 }
 
-// sameReason is the condition that a record in progress was not released since it was seen, or is still.
+// sameReason is the condition that a record in progress was not released since it was seen, or is
+// still.
 func (e *expression) sameReason(a attributes, seen store.Record) {
 	switch {
 	case seen.Status != store.StatusInProgress:
@@ -76,7 +79,8 @@ func (e *expression) sameReason(a attributes, seen store.Record) {
 	}
 }
 
-// neverShorter adds to the condition that the lease of an owner does not move back, [store.Record.Shortens].
+// neverShorter adds to the condition that the lease of an owner does not move back,
+// [store.Record.Shortens].
 func (e *expression) neverShorter(a attributes, seen, next store.Record) {
 	renews := seen.Owner != "" && seen.Owner == next.Owner && next.Status == store.StatusInProgress
 	if !renews || next.Lease.IsZero() || !seen.Lease.IsZero() && !next.Lease.Before(seen.Lease) {
@@ -87,8 +91,8 @@ func (e *expression) neverShorter(a attributes, seen, next store.Record) {
 	e.condition += " AND (attribute_not_exists(#lease) OR #lease <= " + a.lease.value + ")"
 }
 
-// setFields changes what differs between seen and next, except the result and the reason, which says of what kind it is. A
-// zero lease of next keeps the held one.
+// setFields changes what differs between seen and next, except the result and the reason, which
+// says of what kind it is. A zero lease of next keeps the held one.
 func (e *expression) setFields(a attributes, seen, next store.Record) {
 	e.setText(a.status, string(seen.Status), string(next.Status))
 	e.setText(a.owner, seen.Owner, next.Owner)
@@ -134,8 +138,9 @@ func (e *expression) setStory(a attributes, seen, next store.Record) {
 	}
 }
 
-// setContent replaces the result, wherever the old one was kept, and the reason. What the new one does not need goes even if
-// it was not seen: a leftover that reading hides must not count again under a new commit.
+// setContent replaces the result, wherever the old one was kept, and the reason. What the new one
+// does not need goes even if it was not seen: a leftover that reading hides must not count again
+// under a new commit.
 func (e *expression) setContent(a attributes, c content, reason string) {
 	e.setOrRemove(a.data, c.data != nil, c.data)
 	e.setOrRemove(a.parts, c.parts != "", textValue(c.parts))
@@ -143,8 +148,8 @@ func (e *expression) setContent(a attributes, c content, reason string) {
 	e.setOrRemove(a.reason, reason != "", textValue(reason))
 }
 
-// setLayout names the layout of a result that is replaced: also one that was seen, because reading infers it from a record
-// that names none.
+// setLayout names the layout of a result that is replaced: also one that was seen, because reading
+// infers it from a record that names none.
 func (e *expression) setLayout(a attributes, seen, next store.Layout) {
 	if next != "" {
 		seen = ""

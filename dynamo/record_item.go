@@ -14,8 +14,8 @@ const stepPrefix = "step:"
 
 type item = map[string]types.AttributeValue
 
-// attribute is one attribute of a record: its name in the table, and by what expressions refer to it and its value. They
-// never hold names themselves, because many are reserved words of DynamoDB.
+// attribute is one attribute of a record: its name in the table, and by what expressions refer to
+// it and its value. They never hold names themselves, because many are reserved words of DynamoDB.
 type attribute struct{ name, ref, value string }
 
 // role is what the attribute is for, as errors call it.
@@ -101,7 +101,8 @@ func (a attributes) all() []attribute {
 	all := []attribute{
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
-		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries, a.unmarked, a.trace,
+		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries,
+		a.unmarked, a.trace,
 		a.steps, a.stepNames, a.story, a.questions,
 	}
 	if a.composite() {
@@ -129,7 +130,8 @@ func (a attributes) recordKey() attribute {
 	return a.id
 }
 
-// encode returns the item of a record whose result is kept as c says. Attributes that would be empty are left out.
+// encode returns the item of a record whose result is kept as c says. Attributes that would be
+// empty are left out.
 func (a attributes) encode(r store.Record, c content) item {
 	it := a.key(r.Key)
 	it[a.status.name] = textValue(string(r.Status))

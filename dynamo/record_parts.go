@@ -16,14 +16,17 @@ import (
 const (
 	// partSize leaves 16 KB of DynamoDB's 400 KB for the key of a part.
 	partSize = 384 << 10
-	// maxParts bounds what a record can make a reader fetch: 37.5 MB, six times the largest response of a function.
+	// maxParts bounds what a record can make a reader fetch: 37.5 MB, six times the largest
+	// response of a function.
 	maxParts = 100
-	// writeBatch and readBatch are the parts of one call, of 25 and 40 that DynamoDB's limits would let through. What a call
-	// sends or receives is in memory several times: 25 make the peak of a function that stores 5 MB grow by seven times
-	// that, 3 by less than three times, for 4 calls more.
+	// writeBatch and readBatch are the parts of one call, of 25 and 40 that DynamoDB's limits would
+	// let through. What a call sends or receives is in memory several times: 25 make the peak of a
+	// function that stores 5 MB grow by seven times that, 3 by less than three times, for 4 calls
+	// more.
 	writeBatch = 3
 	readBatch  = 4
-	// gzipParts follows the list of compressed parts in store.Record.Parts, which the core carries to ReadResult.
+	// gzipParts follows the list of compressed parts in store.Record.Parts, which the core carries
+	// to ReadResult.
 	gzipParts = " " + encodingGzip
 	// partsOutlive is how long parts stay after the expiry of their record.
 	partsOutlive = 24 * time.Hour
@@ -52,17 +55,20 @@ func splitParts(s string) (list, encoding string) {
 	return s, ""
 }
 
-// partKey is the key of part n, counted from 1. The commit names the owner and the digest of the whole, so neither a stale
-// owner nor a repeated write with another result ever touches the parts that a record names.
+// partKey is the key of part n, counted from 1. The commit names the owner and the digest of the
+// whole, so neither a stale owner nor a repeated write with another result ever touches the parts
+// that a record names.
 func partKey(r store.Record, n int) string {
 	return r.Key + "#" + r.Seal + "#" + strconv.Itoa(n)
 }
 
-// writeParts writes the pieces of a result to items of its own and returns their list. Nothing refers to them yet: until
-// the record is written they have no effect, which is why no failure leaves its outcome open.
+// writeParts writes the pieces of a result to items of its own and returns their list. Nothing
+// refers to them yet: until the record is written they have no effect, which is why no failure
+// leaves its outcome open.
 //
 // They stay for outlive after the expiry of r.
-func (s *Store) writeParts(ctx context.Context, op string, r store.Record, pieces [][]byte, outlive time.Duration) (list string, err error) {
+func (s *Store) writeParts(ctx context.Context, op string, r store.Record, pieces [][]byte,
+	outlive time.Duration) (list string, err error) {
 	l := partList{count: len(pieces)}
 	expiration := r.Expiry.Add(outlive).Unix()
 	for n := 0; n < l.count; n += writeBatch {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// ReadResult reads the parts of a record, or of one of its steps, consistently and verifies that together they are the result that its commit
-// names.
+// ReadResult reads the parts of a record, or of one of its steps, consistently and verifies that
+// together they are the result that its commit names.
 func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	const op = "read result"
 	if err := s.ready(op); err != nil {
@@ -38,7 +38,8 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	return result, nil
 }
 
-// readParts reads what the parts hold, batch by batch, so that no more than one of them is in memory beside it.
+// readParts reads what the parts hold, batch by batch, so that no more than one of them is in
+// memory beside it.
 func (s *Store) readParts(ctx context.Context, op string, r store.Record, l partList) ([]byte, error) {
 	stored := make([]byte, 0, l.size)
 	for first := 1; first <= l.count; first += readBatch {
@@ -61,8 +62,8 @@ func (s *Store) readParts(ctx context.Context, op string, r store.Record, l part
 	return stored, nil
 }
 
-// readBatch reads items until DynamoDB has processed all keys; those that do not exist are not found. See
-// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html.
+// readBatch reads items until DynamoDB has processed all keys; those that do not exist are not
+// found. See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html.
 func (s *Store) readBatch(ctx context.Context, op string, keys []item, found map[string][]byte) error {
 	var b backoff
 	for {

@@ -133,7 +133,8 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 		reason string
 	}{
 		"missing": {func(t *testing.T, r store.Record) {
-			_, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: item{"id": S(part(r, 2))}})
+			_, err := client.DeleteItem(t.Context(),
+				&dynamodb.DeleteItemInput{TableName: aws.String(table), Key: item{"id": S(part(r, 2))}})
 			require.NoError(t, err)
 		}, "part 2 of 3 is missing"},
 		"altered": {func(t *testing.T, r store.Record) {
@@ -146,7 +147,8 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 			change(t, part(r, 1), item{"data": two["data"]})
 			change(t, part(r, 2), item{"data": one["data"]})
 		}, "the 3 parts do not match the commit"},
-		"shortened": {func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": B("x")}) }, "do not match the commit"},
+		"shortened": {func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": B("x")}) },
+			"do not match the commit"},
 		"of another type": {
 			func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": S(secret)}) },
 			`attribute "data" of a part has type S, not B`,
@@ -191,7 +193,8 @@ func TestResultBeyondWhatPartsHold(t *testing.T) {
 	require.Len(t, tr.calls(), 34+1)
 }
 
-// scarce is a client that processes a few items of each batch, and says no more if it has no capacity at all.
+// scarce is a client that processes a few items of each batch, and says no more if it has no
+// capacity at all.
 type scarce struct {
 	dynamo.Client
 	perRound int
@@ -199,11 +202,13 @@ type scarce struct {
 	items    map[string]item
 }
 
-func (s *scarce) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (s *scarce) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
-func (s *scarce) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (s *scarce) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	s.rounds++
 	writes := in.RequestItems[table]
 	n := min(s.perRound, len(writes))
@@ -218,14 +223,16 @@ func (s *scarce) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemIn
 	return out, nil
 }
 
-func (s *scarce) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (s *scarce) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	s.rounds++
 	keys := in.RequestItems[table].Keys
 	n := min(s.perRound, len(keys))
 	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]item{}}
 	for _, k := range keys[:n] {
 		// The answer is in no particular order.
-		out.Responses[table] = append([]item{s.items[k["id"].(*types.AttributeValueMemberS).Value]}, out.Responses[table]...)
+		out.Responses[table] = append([]item{s.items[k["id"].(*types.AttributeValueMemberS).Value]},
+			out.Responses[table]...)
 	}
 	if n < len(keys) {
 		out.UnprocessedKeys = map[string]types.KeysAndAttributes{table: {Keys: keys[n:]}}

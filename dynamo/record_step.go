@@ -16,16 +16,18 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// A step of a record is one attribute: the prefix of steps, "step:", and the name of the step. Its value is of type S, or B
-// if it is not UTF-8. It has fields, each ended by one space, and then its content up to the end of the value:
+// A step of a record is one attribute: the prefix of steps, "step:", and the name of the step. Its
+// value is of type S, or B if it is not UTF-8. It has fields, each ended by one space, and then its
+// content up to the end of the value:
 //
 //	started <seal>                           a start mark, or any step without a result
 //	value <seal> plain <result>              a result as it is
 //	value <seal> parts <count>:<size>        a result in parts, as the attribute parts has it
 //	value <seal> parts <count>:<size> gzip   a compressed one
 //
-// The first field is the [store.StepKind]: started, value or failure. In a seal a space is %20, and a percent sign %25. A
-// later version adds kinds and places; what this version does not know is unreadable for it.
+// The first field is the [store.StepKind]: started, value or failure. In a seal a space is %20, and
+// a percent sign %25. A later version adds kinds and places; what this version does not know is
+// unreadable for it.
 //
 // The attribute steps, of type N, counts the writes that changed such attributes.
 const (
@@ -36,8 +38,9 @@ const (
 	longestList = 17
 	// maxStepWrites is the largest count of step writes that is understood.
 	maxStepWrites = math.MaxInt32
-	// stepPartsOutlive is how long the parts of steps stay after the expiry that their record had when they were written.
-	// A record with steps may become UNKNOWN, for 30 days, and be resumed after that.
+	// stepPartsOutlive is how long the parts of steps stay after the expiry that their record had
+	// when they were written. A record with steps may become UNKNOWN, for 30 days, and be resumed
+	// after that.
 	stepPartsOutlive = 60 * 24 * time.Hour
 )
 
@@ -46,7 +49,8 @@ var (
 	unescapeSeal = strings.NewReplacer("%25", "%", "%20", " ")
 )
 
-// stepChange is the attribute of a step that a write changes: it gets the value, or is removed if that is nil.
+// stepChange is the attribute of a step that a write changes: it gets the value, or is removed if
+// that is nil.
 type stepChange struct {
 	name  string
 	value types.AttributeValue
@@ -54,9 +58,10 @@ type stepChange struct {
 	starts bool
 }
 
-// placeSteps decides how the steps that next changes are kept, in the order of their names, and writes the parts that they need. It
-// reports whether there are any.
-func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Record) (changes []stepChange, parts bool, err error) {
+// placeSteps decides how the steps that next changes are kept, in the order of their names, and
+// writes the parts that they need. It reports whether there are any.
+func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Record) (changes []stepChange,
+	parts bool, err error) {
 	if len(next.Steps) == 0 || next.Status == store.StatusCompleted {
 		return nil, false, nil
 	}
@@ -85,9 +90,10 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 	return changes, parts, nil
 }
 
-// placeStep returns the text of a step that has this much room in the record, in bytes. A result that has not is written to
-// parts, unless its seal does not cover it: nobody could verify them.
-func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text []byte, parts bool, err error) {
+// placeStep returns the text of a step that has this much room in the record, in bytes. A result
+// that has not is written to parts, unless its seal does not cover it: nobody could verify them.
+func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text []byte,
+	parts bool, err error) {
 	text = stepText(step)
 	if len(text) <= room || step.Parts != "" || len(step.Result) == 0 || !step.Sealed() {
 		return text, false, nil
@@ -102,8 +108,9 @@ func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step s
 	return stepText(step), true, nil
 }
 
-// stepRoom returns how many bytes of a record are left for the steps that a write changes: the inline limit without the
-// others. Who has seen them as their owner need not know which of them are in parts: those that alone have no room.
+// stepRoom returns how many bytes of a record are left for the steps that a write changes: the
+// inline limit without the others. Who has seen them as their owner need not know which of them are
+// in parts: those that alone have no room.
 func (s *Store) stepRoom(seen, changes map[string]store.Step) int {
 	room := s.inlineLimit
 	for name, step := range seen {
@@ -206,8 +213,8 @@ func (e *expression) sameSteps(a attributes, seen store.Record) {
 	}
 }
 
-// steps reads the steps of a record. Of a completed one there are none: what an older version, or AWS Powertools, has left of them when
-// it completed the record means nothing any more.
+// steps reads the steps of a record. Of a completed one there are none: what an older version, or
+// AWS Powertools, has left of them when it completed the record means nothing any more.
 func (d *decoder) steps(a attributes, r *store.Record) {
 	if r.Status == store.StatusCompleted {
 		return

@@ -51,24 +51,34 @@ func claims(t *testing.T, s *dynamo.Store, r store.Record) store.Record {
 // inProgress is an item of a record in progress with these attributes beside.
 func inProgress(beside item) item {
 	it := item{
-		"id": S("k"), "status": S("INPROGRESS"), "expiration": N("1800086400"), "in_progress_expiration": N("1800000030123"),
-		"validation": S("1:print"), "owner": S("owner-1"), "attempt": N("1"), "created_at": N("1800000000007"),
+		"id": S("k"), "status": S("INPROGRESS"), "expiration": N("1800086400"),
+		"in_progress_expiration": N("1800000030123"),
+		"validation":             S("1:print"), "owner": S("owner-1"), "attempt": N("1"),
+		"created_at": N("1800000000007"),
 	}
 	maps.Copy(it, beside)
 	return it
 }
 
-// TestTextOfSteps is the form in which steps are stored: what one version has written, every later one has to read.
+// TestTextOfSteps is the form in which steps are stored: what one version has written, every later
+// one has to read.
 func TestTextOfSteps(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]store.Step{
-		"started owner-1.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU":                              startMark("owner-1"),
-		"value owner-1.FR5USngZndbQCI_ZJeH0g1BypN5-rNKP5shxYsNruzE plain {\"id\":\"ch_1\"}":        stepValue("owner-1", `{"id":"ch_1"}`),
-		"value owner-1.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU":                                stepValue("owner-1", ""),
-		"value owner%201%2520.HGtnxpCZ8tbmCiFHX_duS2ePCsdx4G1MuG8f_Ns2DI4 plain plain gzip parts ": stepValue("owner 1%20", "plain gzip parts "),
-		"failure owner-1.another plain  no JSON":                                                   {Kind: store.StepFailure, Seal: "owner-1.another", Result: []byte(" no JSON")},
-		"value owner-1.digest parts 2:1000":                                                        {Kind: store.StepValue, Seal: "owner-1.digest", Parts: "2:1000"},
-		"failure owner-1.digest parts 1:999 gzip":                                                  {Kind: store.StepFailure, Seal: "owner-1.digest", Parts: "1:999 gzip"},
+		"started owner-1.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU": startMark(
+			"owner-1"),
+		"value owner-1.FR5USngZndbQCI_ZJeH0g1BypN5-rNKP5shxYsNruzE plain {\"id\":\"ch_1\"}": stepValue("owner-1",
+			`{"id":"ch_1"}`),
+		"value owner-1.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU": stepValue("owner-1",
+			""),
+		"value owner%201%2520.HGtnxpCZ8tbmCiFHX_duS2ePCsdx4G1MuG8f_Ns2DI4 plain plain gzip parts ": stepValue(
+			"owner 1%20", "plain gzip parts "),
+		"failure owner-1.another plain  no JSON": {
+			Kind: store.StepFailure, Seal: "owner-1.another", Result: []byte(" no JSON")},
+		"value owner-1.digest parts 2:1000": {
+			Kind: store.StepValue, Seal: "owner-1.digest", Parts: "2:1000"},
+		"failure owner-1.digest parts 1:999 gzip": {
+			Kind: store.StepFailure, Seal: "owner-1.digest", Parts: "1:999 gzip"},
 		"value  plain x": {Kind: store.StepValue, Result: []byte("x")},
 	} {
 		got, err := read(inProgress(item{"step:a/b.c": S(text), "steps": N("1")}))
@@ -108,17 +118,24 @@ func TestStepsThatCannotBeUnderstood(t *testing.T) {
 		beside item
 		reason string
 	}{
-		"empty":                 {item{"step:a": S("")}, `attribute "step:a" is no step that this version knows`},
-		"no kind":               {item{"step:a": S(secret)}, `attribute "step:a" is no step that this version knows`},
-		"a new kind":            {item{"step:a": S("waits " + seal + " plain x")}, `attribute "step:a" is no step that this version knows`},
-		"no seal":               {item{"step:a": S("started")}, `attribute "step:a" is a step without a seal`},
-		"a new place":           {item{"step:a": S("value " + seal + " zstd " + secret)}, `attribute "step:a" is a step whose result is where this version does not look`},
-		"compressed":            {item{"step:a": S("value " + seal + " gzip " + secret)}, `attribute "step:a" is a step whose result is where this version does not look`},
-		"malformed parts":       {item{"step:a": S("value " + seal + " parts two")}, `attribute "step:a" is a step whose list of parts is malformed`},
-		"no parts":              {item{"step:a": S("value " + seal + " parts")}, `attribute "step:a" is a step whose list of parts is malformed`},
-		"N":                     {item{"step:a": N("1")}, `attribute "step:a" has type N, not S or B`},
-		"M":                     {item{"step:a": &types.AttributeValueMemberM{Value: item{"a": S(secret)}}}, `attribute "step:a" has type M, not S or B`},
-		"one of two":            {item{"step:a": S("started " + seal), "step:b": &types.AttributeValueMemberBOOL{}}, `attribute "step:b" has type BOOL, not S or B`},
+		"empty":   {item{"step:a": S("")}, `attribute "step:a" is no step that this version knows`},
+		"no kind": {item{"step:a": S(secret)}, `attribute "step:a" is no step that this version knows`},
+		"a new kind": {item{"step:a": S("waits " + seal + " plain x")},
+			`attribute "step:a" is no step that this version knows`},
+		"no seal": {item{"step:a": S("started")}, `attribute "step:a" is a step without a seal`},
+		"a new place": {item{"step:a": S("value " + seal + " zstd " + secret)},
+			`attribute "step:a" is a step whose result is where this version does not look`},
+		"compressed": {item{"step:a": S("value " + seal + " gzip " + secret)},
+			`attribute "step:a" is a step whose result is where this version does not look`},
+		"malformed parts": {item{"step:a": S("value " + seal + " parts two")},
+			`attribute "step:a" is a step whose list of parts is malformed`},
+		"no parts": {item{"step:a": S("value " + seal + " parts")},
+			`attribute "step:a" is a step whose list of parts is malformed`},
+		"N": {item{"step:a": N("1")}, `attribute "step:a" has type N, not S or B`},
+		"M": {item{"step:a": &types.AttributeValueMemberM{Value: item{"a": S(secret)}}},
+			`attribute "step:a" has type M, not S or B`},
+		"one of two": {item{"step:a": S("started " + seal), "step:b": &types.AttributeValueMemberBOOL{}},
+			`attribute "step:b" has type BOOL, not S or B`},
 		"steps S":               {item{"steps": S(secret)}, `attribute "steps" has type S, not N`},
 		"steps negative":        {item{"steps": N("-1")}, `attribute "steps" of type N`},
 		"steps with a fraction": {item{"steps": N("1.5")}, `attribute "steps" of type N is not a whole number`},
@@ -146,13 +163,15 @@ func TestAttributesThatOnlyLookLikeSteps(t *testing.T) {
 	require.Equal(t, record("k"), got)
 }
 
-// TestStepsThatAreLeftOver: an older version completes a record, and AWS Powertools does, without a look at its steps.
+// TestStepsThatAreLeftOver: an older version completes a record, and AWS Powertools does, without a
+// look at its steps.
 func TestStepsThatAreLeftOver(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
 	for name, set := range map[string]item{
-		"an older version": {":status": S("COMPLETED"), ":data": S(`"a"`), ":commit": S(store.Seal("owner-1", []byte(`"a"`)))},
-		"AWS Powertools":   {":status": S("COMPLETED"), ":data": S(`"a"`), ":commit": S("x")},
+		"an older version": {":status": S("COMPLETED"), ":data": S(`"a"`),
+			":commit": S(store.Seal("owner-1", []byte(`"a"`)))},
+		"AWS Powertools": {":status": S("COMPLETED"), ":data": S(`"a"`), ":commit": S("x")},
 	} {
 		held := claims(t, s, record("charge#"+name))
 		held = writeSteps(t, s, held, steps{"charge": stepValue("owner-1", `"b"`), "mail": startMark("owner-1")})
@@ -188,7 +207,8 @@ func TestACompletionLeavesNoAttributesOfSteps(t *testing.T) {
 	s, client, table := local(t)
 	held := claims(t, s, record("charge#key"))
 	want := getItem(t, client, table, held.Key)
-	held = writeSteps(t, s, held, steps{"charge": stepValue("owner-1", string(pattern(9000))), "mail": startMark("owner-1")})
+	held = writeSteps(t, s, held,
+		steps{"charge": stepValue("owner-1", string(pattern(9000))), "mail": startMark("owner-1")})
 	done := completion(held, []byte(`"a"`))
 	_, swapped, err := s.Swap(t.Context(), held, done)
 	require.NoError(t, err)
@@ -197,7 +217,8 @@ func TestACompletionLeavesNoAttributesOfSteps(t *testing.T) {
 	require.Equal(t, want, getItem(t, client, table, held.Key))
 }
 
-// TestStepsStayInTheRecordWhileThereIsRoom: the limit is for all of them together, and what was seen counts.
+// TestStepsStayInTheRecordWhileThereIsRoom: the limit is for all of them together, and what was
+// seen counts.
 func TestStepsStayInTheRecordWhileThereIsRoom(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
@@ -208,7 +229,8 @@ func TestStepsStayInTheRecordWhileThereIsRoom(t *testing.T) {
 		require.Equal(t, parts, held.Steps[name].Parts != "", name)
 	}
 	held = writeSteps(t, s, held, steps{"small": stepValue("owner-1", `{"id":"ch_1"}`)})
-	require.Empty(t, held.Steps["small"].Parts, "there is room for a small one, and those in parts are known to be there")
+	require.Empty(t, held.Steps["small"].Parts,
+		"there is room for a small one, and those in parts are known to be there")
 	held = writeSteps(t, s, held, steps{"item-0": removal(), "item-9": stepValue("owner-1", string(pattern(1400)))})
 	require.Empty(t, held.Steps["item-9"].Parts, "one that is removed makes room")
 	require.NotContains(t, held.Steps, "item-0")
@@ -224,7 +246,8 @@ func TestStepsStayInTheRecordWhileThereIsRoom(t *testing.T) {
 		require.Equal(t, pattern(1500+n), got)
 	}
 	part := getItem(t, client, table, held.Key+"#"+store.Seal("owner-1", pattern(1502))+"#1")
-	require.Equal(t, N(fmt.Sprint(held.Expiry.Add(60*24*time.Hour).Unix())), part["expiration"], "a record that becomes UNKNOWN needs it longer")
+	require.Equal(t, N(fmt.Sprint(held.Expiry.Add(60*24*time.Hour).Unix())), part["expiration"],
+		"a record that becomes UNKNOWN needs it longer")
 }
 
 func TestWhoHasSeenOnlyResultsKnowsWhichAreInParts(t *testing.T) {
@@ -243,7 +266,8 @@ func TestWhoHasSeenOnlyResultsKnowsWhichAreInParts(t *testing.T) {
 // removal is what removes a step.
 func removal() store.Step { return store.Step{} }
 
-// TestPartsOfAStepOutliveACompletionThatFails: the completing update may never come, and its parts are those of the step.
+// TestPartsOfAStepOutliveACompletionThatFails: the completing update may never come, and its parts
+// are those of the step.
 func TestPartsOfAStepOutliveACompletionThatFails(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
@@ -264,7 +288,8 @@ func TestStepBeyondWhatPartsHold(t *testing.T) {
 	s, tr := scripted(done)
 	r := record("k")
 	next := r
-	next.Steps = steps{"a": stepValue("owner-1", string(pattern(9000))), "b": stepValue("owner-1", string(make([]byte, 100*partSize+1)))}
+	next.Steps = steps{"a": stepValue("owner-1", string(pattern(9000))),
+		"b": stepValue("owner-1", string(make([]byte, 100*partSize+1)))}
 	_, swapped, err := s.Swap(t.Context(), r, next)
 	require.False(t, swapped)
 	requireStoreError(t, err, "swap", store.FailureTooLarge, true)
@@ -286,7 +311,8 @@ func TestStepThatItsSealDoesNotCoverStaysInTheRecord(t *testing.T) {
 	require.Equal(t, []string{"UpdateItem"}, tr.calls())
 }
 
-// TestPartsOfAStepPrecedeTheUpdate: what fails before the update has changed nothing, however it failed.
+// TestPartsOfAStepPrecedeTheUpdate: what fails before the update has changed nothing, however it
+// failed.
 func TestPartsOfAStepPrecedeTheUpdate(t *testing.T) {
 	inBubble(t, partsOfAStepPrecedeTheUpdate)
 }
@@ -305,7 +331,8 @@ func partsOfAStepPrecedeTheUpdate(t *testing.T) {
 	}
 }
 
-// TestATakeoverWithoutTheRecordReadsIt: some implementations of DynamoDB's API, and clients that something wraps, do not pass it on.
+// TestATakeoverWithoutTheRecordReadsIt: some implementations of DynamoDB's API, and clients that
+// something wraps, do not pass it on.
 func TestATakeoverWithoutTheRecordReadsIt(t *testing.T) {
 	t.Parallel()
 	taken := record("k")
@@ -348,7 +375,8 @@ func TestATakeoverOfADamagedStepIsUnreadable(t *testing.T) {
 // valueIn returns a value of the last request.
 func valueIn(t *testing.T, tr *transport, name string) any {
 	t.Helper()
-	return decoded(t, tr.requests[len(tr.requests)-1].Body).(map[string]any)["ExpressionAttributeValues"].(map[string]any)[name]
+	request := decoded(t, tr.requests[len(tr.requests)-1].Body).(map[string]any)
+	return request["ExpressionAttributeValues"].(map[string]any)[name]
 }
 
 func decoded(t *testing.T, text []byte) (v any) {

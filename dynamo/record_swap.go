@@ -13,9 +13,10 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Swap is one UpdateItem, which writes the fields in which next differs from seen, and the steps that next changes, and leaves
-// everything else in the item alone; parts of a large result precede it, so that the update is the point at which a completion or a
-// step becomes visible. A refusal brings the held record with it, and so does an update that gives it another owner; else a GetItem
+// Swap is one UpdateItem, which writes the fields in which next differs from seen, and the steps
+// that next changes, and leaves everything else in the item alone; parts of a large result precede
+// it, so that the update is the point at which a completion or a step becomes visible. A refusal
+// brings the held record with it, and so does an update that gives it another owner; else a GetItem
 // reads it.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html.
@@ -29,7 +30,8 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 		return store.Record{}, false, err
 	}
 	in := &dynamodb.UpdateItemInput{
-		TableName: u.TableName, Key: u.Key, ConditionExpression: u.ConditionExpression, UpdateExpression: u.UpdateExpression,
+		TableName: u.TableName, Key: u.Key, ConditionExpression: u.ConditionExpression,
+		UpdateExpression:         u.UpdateExpression,
 		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
 		ReturnValuesOnConditionCheckFailure: u.ReturnValuesOnConditionCheckFailure,
 	}
@@ -49,8 +51,8 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 	return held, swapped, err
 }
 
-// update is the write that replaces seen by next, alone or in a transaction. The parts that next needs are written before;
-// it reports whether there are any.
+// update is the write that replaces seen by next, alone or in a transaction. The parts that next
+// needs are written before; it reports whether there are any.
 func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (*types.Update, bool, error) {
 	e, parts, err := s.change(ctx, op, seen, next)
 	if err != nil {
@@ -92,7 +94,8 @@ func (s *Store) change(ctx context.Context, op string, seen, next store.Record) 
 	return e, parts || next.Result != nil && c.parts != "", nil
 }
 
-// handedOver returns a record as it is after a write that gave it another owner. Where the answer does not bring it, it is read.
+// handedOver returns a record as it is after a write that gave it another owner. Where the answer
+// does not bring it, it is read.
 func (s *Store) handedOver(ctx context.Context, op string, next store.Record, it item) (store.Record, error) {
 	if len(it) > 0 {
 		return s.decode(next.Key, it)
@@ -110,8 +113,8 @@ func (s *Store) handedOver(ctx context.Context, op string, next store.Record, it
 
 var errNotShown = errors.New("the record was written, and is another one since: what it was then is not known")
 
-// outlive is how long the parts of the result of next stay after its expiry: longer if a step that was seen has the same parts, which
-// count until the completion has landed.
+// outlive is how long the parts of the result of next stay after its expiry: longer if a step that
+// was seen has the same parts, which count until the completion has landed.
 func outlive(seen, next store.Record) time.Duration {
 	for _, step := range seen.Steps {
 		if step.Seal == next.Seal {
@@ -121,13 +124,15 @@ func outlive(seen, next store.Record) time.Duration {
 	return partsOutlive
 }
 
-// sameContent reports whether seen and next hold the same result, in the same place and by the same commit.
+// sameContent reports whether seen and next hold the same result, in the same place and by the same
+// commit.
 func sameContent(seen, next store.Record) bool {
 	return seen.Parts == next.Parts && seen.Seal == next.Seal &&
 		(seen.Result == nil) == (next.Result == nil) && bytes.Equal(seen.Result, next.Result)
 }
 
-var errEarlierAttempt = errors.New("the record is gone or another one, but an attempt that was not answered may have deleted it")
+var errEarlierAttempt = errors.New(
+	"the record is gone or another one, but an attempt that was not answered may have deleted it")
 
 // Delete is one DeleteItem. Parts that the record names stay until their time to live.
 //

@@ -12,9 +12,10 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// A result of idempotent.LayoutValue is kept as AWS Powertools for TypeScript does: an object as M, an array as L, a string
-// as S, a number as N, true and false as BOOL, null as NULL. What DynamoDB cannot hold (a number of more than 38 digits,
-// an empty member name, more than 32 levels) it rejects.
+// A result of idempotent.LayoutValue is kept as AWS Powertools for TypeScript does: an object as M,
+// an array as L, a string as S, a number as N, true and false as BOOL, null as NULL. What DynamoDB
+// cannot hold (a number of more than 38 digits, an empty member name, more than 32 levels) it
+// rejects.
 
 // valueOf encodes a JSON text.
 func valueOf(text []byte) (types.AttributeValue, error) {
@@ -52,7 +53,8 @@ func encodeValue(v any) types.AttributeValue {
 	}
 }
 
-// textOf returns the canonical JSON of a value, which anyone may have written. Sets become arrays, bytes base64.
+// textOf returns the canonical JSON of a value, which anyone may have written. Sets become arrays,
+// bytes base64.
 func textOf(v types.AttributeValue) ([]byte, error) {
 	plain, err := decodeValue(v)
 	if err != nil {

@@ -48,7 +48,8 @@ func TestValuesOfPowertools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := read(item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"), "data": c.data})
+			got, err := read(item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"),
+				"data": c.data})
 			require.NoError(t, err)
 			assert.Equal(t, c.result, string(got.Result))
 			assert.Equal(t, store.LayoutValue, got.Layout)
@@ -152,8 +153,8 @@ func TestWhatALayoutCannotHoldIsRefusedBeforeAnyWrite(t *testing.T) {
 	}
 }
 
-// TestALayoutDoesNotOutliveItsResult lets AWS Powertools for TypeScript complete a record that this module has written, and
-// this module replace that result in each layout.
+// TestALayoutDoesNotOutliveItsResult lets AWS Powertools for TypeScript complete a record that this
+// module has written, and this module replace that result in each layout.
 func TestALayoutDoesNotOutliveItsResult(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)

@@ -15,10 +15,11 @@ import (
 // refusedBegins is how DynamoDB begins to answer that a condition was refused.
 const refusedBegins = `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"`
 
-// replayProtocol is the protocol of a client with a short way for what every duplicate gets: a refused condition with the held
-// record. To learn what kind an error is the SDK parses all of its text twice, the first time slowly: for a record
-// of 4 KB that takes longer than the rest of the call. Here the beginning tells, and the SDK parses it once, as it
-// does every other answer. Whatever begins otherwise goes the usual way.
+// replayProtocol is the protocol of a client with a short way for what every duplicate gets: a
+// refused condition with the held record. To learn what kind an error is the SDK parses all of its
+// text twice, the first time slowly: for a record of 4 KB that takes longer than the rest of the
+// call. Here the beginning tells, and the SDK parses it once, as it does every other answer.
+// Whatever begins otherwise goes the usual way.
 type replayProtocol struct{ smithyhttp.ClientProtocol }
 
 // readQuickly is passed to the client with the call.

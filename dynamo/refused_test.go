@@ -20,11 +20,13 @@ import (
 // usual is a client that takes no options, so that the SDK reads every answer in its own way.
 type usual struct{ *dynamodb.Client }
 
-func (u usual) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (u usual) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return u.Client.PutItem(ctx, in)
 }
 
-func (u usual) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (u usual) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return u.Client.UpdateItem(ctx, in)
 }
 
@@ -41,12 +43,13 @@ func TestRefusalsAreReadAsTheSDKReadsThem(t *testing.T) {
 	t.Parallel()
 	whole := refusedBy(heldItem)
 	answers := map[string]reply{
-		"with the record":         {status: 400, body: whole},
-		"without it":              {status: 400, body: refusedBy("null")},
-		"an empty one":            {status: 400, body: refusedBy("{}")},
-		"message capitalised":     {status: 400, body: strings.Replace(whole, "message", "Message", 1)},
-		"with spaces":             {status: 400, body: strings.Replace(whole, ":", " : ", 1)},
-		"type last":               {status: 400, body: `{"Item":` + heldItem + `,"__type":"x#ConditionalCheckFailedException"}`},
+		"with the record":     {status: 400, body: whole},
+		"without it":          {status: 400, body: refusedBy("null")},
+		"an empty one":        {status: 400, body: refusedBy("{}")},
+		"message capitalised": {status: 400, body: strings.Replace(whole, "message", "Message", 1)},
+		"with spaces":         {status: 400, body: strings.Replace(whole, ":", " : ", 1)},
+		"type last": {status: 400,
+			body: `{"Item":` + heldItem + `,"__type":"x#ConditionalCheckFailedException"}`},
 		"type of another service": {status: 400, body: strings.Replace(whole, "dynamodb", "other", 1)},
 		"a longer type":           {status: 400, body: strings.Replace(whole, `Exception"`, `Exceptional"`, 1)},
 		"another status":          {status: 500, body: whole},
@@ -76,7 +79,8 @@ func TestRefusalsAreReadAsTheSDKReadsThem(t *testing.T) {
 	}
 }
 
-// outcome is what a write came to, except whether a failed one can have been applied: the usual client does not show that.
+// outcome is what a write came to, except whether a failed one can have been applied: the usual
+// client does not show that.
 type outcome struct {
 	held    store.Record
 	applied bool
@@ -116,7 +120,8 @@ type closing struct {
 
 func (c *closing) Close() error { c.closed++; return nil }
 
-// TestRefusalsThatBreakOff are answers that did not arrive, whose connection is given back all the same.
+// TestRefusalsThatBreakOff are answers that did not arrive, whose connection is given back all the
+// same.
 func TestRefusalsThatBreakOff(t *testing.T) {
 	t.Parallel()
 	whole := refusedBy(heldItem)
@@ -148,7 +153,8 @@ func TestRefusalWithALargeRecord(t *testing.T) {
 	require.NoError(t, err)
 	value, err := json.Marshal(string(result))
 	require.NoError(t, err)
-	item := `{"id":{"S":"k"},"status":{"S":"COMPLETED"},"expiration":{"N":"1800086400"},"data":{"S":` + string(value) + `}}`
+	item := `{"id":{"S":"k"},"status":{"S":"COMPLETED"},"expiration":{"N":"1800086400"},"data":{"S":` +
+		string(value) + `}}`
 	s, _ := scripted(reply{status: 400, body: refusedBy(item)})
 	held, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
 	require.NoError(t, err)

@@ -36,8 +36,8 @@ func (s *sick) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestOneBadAnswerCostsNobodyAnExecution plays an answer 500 and a throttled request at every call of a
-// delivery, with the SDK's retry behaviour of before and after November 2026.
+// TestOneBadAnswerCostsNobodyAnExecution plays an answer 500 and a throttled request at every call
+// of a delivery, with the SDK's retry behaviour of before and after November 2026.
 func TestOneBadAnswerCostsNobodyAnExecution(t *testing.T) {
 	t.Parallel()
 	for behaviour, retryer := range map[string]aws.Retryer{

@@ -12,7 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 )
 
-// TestSDKIsRecentEnough logs with which versions of the SDK the tests run. Clients of DynamoDB before v1.72.3 have regressions.
+// TestSDKIsRecentEnough logs with which versions of the SDK the tests run. Clients of DynamoDB
+// before v1.72.3 have regressions.
 func TestSDKIsRecentEnough(t *testing.T) {
 	t.Parallel()
 	var agent string

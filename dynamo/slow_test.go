@@ -21,8 +21,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// slowNetwork is a table behind a network that carries some bytes in a second. One of its requests is never answered: it is lost on
-// its way, or its reply is.
+// slowNetwork is a table behind a network that carries some bytes in a second. One of its requests
+// is never answered: it is lost on its way, or its reply is.
 type slowNetwork struct {
 	speed     int // bytes per second
 	n, silent int // requests so far, and which one gets no answer; 0 for none
@@ -70,7 +70,8 @@ func (s *slowNetwork) refused() error {
 	return &types.ConditionalCheckFailedException{Item: s.record}
 }
 
-func (s *slowNetwork) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (s *slowNetwork) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	err := s.do(ctx, 500, func() (int, error) {
 		if s.record != nil {
 			return 500, s.refused()
@@ -82,10 +83,12 @@ func (s *slowNetwork) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ 
 }
 
 // UpdateItem knows what a completion writes.
-func (s *slowNetwork) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (s *slowNetwork) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	err := s.do(ctx, 500, func() (int, error) {
 		seen := in.ExpressionAttributeValues
-		if s.record["status"].(*types.AttributeValueMemberS).Value != seen[":seen_status"].(*types.AttributeValueMemberS).Value {
+		status, held := seen[":seen_status"].(*types.AttributeValueMemberS), s.record["status"]
+		if held.(*types.AttributeValueMemberS).Value != status.Value {
 			return 500, s.refused()
 		}
 		next := maps.Clone(s.record)
@@ -100,18 +103,21 @@ func (s *slowNetwork) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInp
 	return &dynamodb.UpdateItemOutput{}, err
 }
 
-func (s *slowNetwork) DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+func (s *slowNetwork) DeleteItem(context.Context, *dynamodb.DeleteItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	panic("nothing is released here")
 }
 
-func (s *slowNetwork) GetItem(ctx context.Context, _ *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (s *slowNetwork) GetItem(ctx context.Context, _ *dynamodb.GetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	out := &dynamodb.GetItemOutput{Item: s.record}
 	return out, s.do(ctx, 100, func() (int, error) { return 500, nil })
 }
 
 func dataOf(it item) []byte { return it["data"].(*types.AttributeValueMemberB).Value }
 
-func (s *slowNetwork) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (s *slowNetwork) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	size := 0
 	for _, w := range in.RequestItems[table] {
 		size += len(dataOf(w.PutRequest.Item))
@@ -131,7 +137,8 @@ func (s *slowNetwork) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWrit
 	return &dynamodb.BatchWriteItemOutput{}, err
 }
 
-func (s *slowNetwork) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (s *slowNetwork) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	var found []item
 	for _, key := range in.RequestItems[table].Keys {
 		s.asked[idOf(key)]++
@@ -151,7 +158,8 @@ func (s *slowNetwork) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetIte
 	return &dynamodb.BatchGetItemOutput{Responses: map[string][]item{table: found}}, err
 }
 
-// largeAnswer is a result that compression makes a quarter smaller or leaves as it is, as Go's release does, as JSON.
+// largeAnswer is a result that compression makes a quarter smaller or leaves as it is, as Go's
+// release does, as JSON.
 func largeAnswer(size int) []byte {
 	text, err := json.Marshal(pattern(size / 4 * 3)) // base64
 	if err != nil {
@@ -261,7 +269,10 @@ type replayed struct {
 func reportOn(network *slowNetwork, answer []byte) *replayed {
 	network.parts, network.wrote, network.asked = map[string]item{}, map[string]int{}, map[string]int{}
 	r := new(replayed)
-	r.handler = idempotent.Wrap(func(context.Context, string) (json.RawMessage, error) { r.executed++; return answer, nil },
+	r.handler = idempotent.Wrap(func(context.Context, string) (json.RawMessage, error) {
+		r.executed++
+		return answer, nil
+	},
 		dynamo.New(network, table), idempotent.WithOperation("report"),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
 		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { r.event = e }))
@@ -300,7 +311,8 @@ func requireStoredAndReplayed(t *testing.T, network *slowNetwork, answer []byte,
 	requireSentOnce(t, network, network.asked, 4)
 }
 
-// requireSentOnce requires that only the parts of the request without an answer are sent, or asked for, again.
+// requireSentOnce requires that only the parts of the request without an answer are sent, or asked
+// for, again.
 func requireSentOnce(t *testing.T, network *slowNetwork, sent map[string]int, batch int) {
 	t.Helper()
 	if network.silent == 0 {

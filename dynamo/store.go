@@ -10,27 +10,36 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Client is what the store needs of a DynamoDB client. [*dynamodb.Client] implements it, and so can an instrumented one;
-// it has to be safe for concurrent use. A client that passes the options on lets the store see the attempts of a call.
+// Client is what the store needs of a DynamoDB client. [*dynamodb.Client] implements it, and so can
+// an instrumented one; it has to be safe for concurrent use. A client that passes the options on
+// lets the store see the attempts of a call.
 type Client interface {
-	PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-	DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
-	GetItem(ctx context.Context, in *dynamodb.GetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
-	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
+	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 }
 
-// Store is a [store.Store] on a DynamoDB table. Make one with [New]; every method of the zero value returns an error. It is
-// safe for concurrent use, and one store serves any number of handlers.
+// Store is a [store.Store] on a DynamoDB table. Make one with [New]; every method of the zero value
+// returns an error. It is safe for concurrent use, and one store serves any number of handlers.
 //
-// Errors are [*store.UnreadableError] and [*store.Error]; their texts carry neither keys nor results.
+// Errors are [*store.UnreadableError] and [*store.Error]; their texts carry neither keys nor
+// results.
 type Store struct {
 	client      Client
 	table       string
 	attr        attributes
 	inlineLimit int
-	// plainLimit is the size in bytes up to which a result stays in the record as it is, without another look.
+	// plainLimit is the size in bytes up to which a result stays in the record as it is, without
+	// another look.
 	plainLimit  int
 	compression bool
 	gzip        compressor
@@ -98,9 +107,11 @@ func (s *Store) get(ctx context.Context, op, key string) (r store.Record, found 
 	return r, err == nil, err
 }
 
-// written turns the outcome of a conditional write into that of Claim and Swap. The record that refused it comes with the
-// refusal, or is read: some implementations of DynamoDB's API do not send it.
-func (s *Store) written(ctx context.Context, op, key string, a *attempts, err error) (held store.Record, applied bool, _ error) {
+// written turns the outcome of a conditional write into that of Claim and Swap. The record that
+// refused it comes with the refusal, or is read: some implementations of DynamoDB's API do not send
+// it.
+func (s *Store) written(ctx context.Context, op, key string, a *attempts, err error) (held store.Record,
+	applied bool, _ error) {
 	if err == nil {
 		return store.Record{}, true, nil
 	}

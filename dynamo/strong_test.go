@@ -22,7 +22,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// strongTable makes a table as one with multi-Region strong consistency is made: without time to live.
+// strongTable makes a table as one with multi-Region strong consistency is made: without time to
+// live.
 func strongTable(t *testing.T, opts ...dynamo.Config) (table string) {
 	t.Helper()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
@@ -42,7 +43,8 @@ func region(t *testing.T, strong *dynamolocal.Strong, name string, optFns ...fun
 	return dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, strong.Region(name))...)
 }
 
-// repeatsConflicts is an option of a client: the SDK repeats no write that is refused for another Region.
+// repeatsConflicts is an option of a client: the SDK repeats no write that is refused for another
+// Region.
 func repeatsConflicts(o *dynamodb.Options) {
 	o.Retryer = retry.AddWithErrorCodes(retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts, o.RateLimiter = 0, ratelimit.None // however many meet another Region
@@ -55,8 +57,9 @@ func every(n int) func(int, string) bool {
 	return func(write int, _ string) bool { return write%n == 0 }
 }
 
-// TestStoreWithMultiRegionStrongConsistency: the contract holds on such a table, also where a third of the writes meets another Region,
-// as long as somebody repeats those. The suite takes an error for a failure, so here the client does; in a handler the core does.
+// TestStoreWithMultiRegionStrongConsistency: the contract holds on such a table, also where a third
+// of the writes meets another Region, as long as somebody repeats those. The suite takes an error
+// for a failure, so here the client does; in a handler the core does.
 func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long, and the others see as much of each guard")
@@ -72,7 +75,8 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
 }
 
-// TestAConflictOfRegionsIsNoAnswer: nothing was applied, and the store says so. The SDK does not repeat it.
+// TestAConflictOfRegionsIsNoAnswer: nothing was applied, and the store says so. The SDK does not
+// repeat it.
 func TestAConflictOfRegionsIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	strong := &dynamolocal.Strong{Conflict: func(int, string) bool { return true }}
@@ -125,11 +129,15 @@ func TestTwoRegionsClaimOneKey(t *testing.T) {
 	assert.Positive(t, strong.Conflicts(), "the Regions met")
 }
 
-// TestLargeResultsWithMultiRegionStrongConsistency: parts are written by batches, which meet another Region, too.
+// TestLargeResultsWithMultiRegionStrongConsistency: parts are written by batches, which meet
+// another Region, too.
 func TestLargeResultsWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	for write := 1; write <= 4; write++ {
-		strong := &dynamolocal.Strong{Conflict: func(n int, call string) bool { return n == write && call == "BatchWriteItem" }}
+		strong := &dynamolocal.Strong{Conflict: func(n int, call string) bool {
+			return n == write &&
+				call == "BatchWriteItem"
+		}}
 		s := dynamo.New(region(t, strong, "us-east-1"), strongTable(t))
 		r := completion(record("charge#1"), pattern(3<<20))
 		_, claimed, err := s.Claim(t.Context(), r, claimTime)
@@ -168,7 +176,8 @@ func TestDeletionWithMultiRegionStrongConsistency(t *testing.T) {
 	assert.Positive(t, strong.Conflicts())
 }
 
-// TestCheckWithMultiRegionStrongConsistency: such a table is right without time to live, and somebody has to delete what has expired.
+// TestCheckWithMultiRegionStrongConsistency: such a table is right without time to live, and
+// somebody has to delete what has expired.
 func TestCheckWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	strong := new(dynamolocal.Strong)
@@ -191,8 +200,9 @@ func TestCheckWithMultiRegionStrongConsistency(t *testing.T) {
 	require.Error(t, err)
 	err = dynamo.CreateTable(t.Context(), client, table)
 	require.ErrorContains(t, err, "time to live")
-	_, err = client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		{Put: &types.Put{TableName: aws.String(table), Item: item{"id": S("1")}}},
-	}})
+	_, err = client.TransactWriteItems(t.Context(),
+		&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+			{Put: &types.Put{TableName: aws.String(table), Item: item{"id": S("1")}}},
+		}})
 	require.Error(t, err)
 }

@@ -19,8 +19,10 @@ const (
 // TableCreator is what [CreateTable] needs of a client; [*dynamodb.Client] implements it.
 type TableCreator interface {
 	Describer
-	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
 // AttentionIndex is the name of the index that finds the records which somebody has to settle, see
@@ -32,9 +34,9 @@ type TableCreator interface {
 // to enter and one to leave. A store needs no index to protect requests.
 const AttentionIndex = "attention-index"
 
-// TableDefinition returns the table that a store of this configuration needs, billed on demand, with
-// its [AttentionIndex]. Time to live has a call of its own, see [TimeToLiveDefinition]. Like [New]
-// it panics with a [*store.ConfigError].
+// TableDefinition returns the table that a store of this configuration needs, billed on demand,
+// with its [AttentionIndex]. Time to live has a call of its own, see [TimeToLiveDefinition]. Like
+// [New] it panics with a [*store.ConfigError].
 func TableDefinition(name string, config ...Config) *dynamodb.CreateTableInput {
 	return attributesOf(config).definition(name)
 }
@@ -67,9 +69,11 @@ func keyPart(at attribute, kind types.KeyType) types.KeySchemaElement {
 func (a attributes) index() types.GlobalSecondaryIndex {
 	return types.GlobalSecondaryIndex{
 		IndexName: aws.String(AttentionIndex),
-		KeySchema: []types.KeySchemaElement{keyPart(a.attention, types.KeyTypeHash), keyPart(a.attentionAt, types.KeyTypeRange)},
+		KeySchema: []types.KeySchemaElement{keyPart(a.attention, types.KeyTypeHash),
+			keyPart(a.attentionAt, types.KeyTypeRange)},
 		Projection: &types.Projection{
-			ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{a.status.name, a.reason.name, a.attempt.name},
+			ProjectionType:   types.ProjectionTypeInclude,
+			NonKeyAttributes: []string{a.status.name, a.reason.name, a.attempt.name},
 		},
 	}
 }

@@ -24,7 +24,8 @@ func TestReasonsOfThrottlingAreToldApart(t *testing.T) {
 			store.ThrottledKey, "TableWriteKeyRangeThroughputExceeded of " + place,
 		},
 		"the capacity of the table": {
-			"ProvisionedThroughputExceededException", `{"reason":"TableReadProvisionedThroughputExceeded","resource":"` + place + `"}`,
+			"ProvisionedThroughputExceededException",
+			`{"reason":"TableReadProvisionedThroughputExceeded","resource":"` + place + `"}`,
 			store.ThrottledTable, "TableReadProvisionedThroughputExceeded",
 		},
 		"the bound of a table on demand": {
@@ -50,8 +51,9 @@ func TestReasonsOfThrottlingAreToldApart(t *testing.T) {
 			if c.code == "ThrottlingException" {
 				member = "throttlingReasons" // as DynamoDB writes it there
 			}
-			throttles := reply{status: http.StatusBadRequest, body: `{"__type":"com.amazonaws.dynamodb.v20120810#` + c.code +
-				`","message":"Throughput exceeded","` + member + `":[` + c.reasons + `]}`}
+			throttles := reply{status: http.StatusBadRequest,
+				body: `{"__type":"com.amazonaws.dynamodb.v20120810#` + c.code +
+					`","message":"Throughput exceeded","` + member + `":[` + c.reasons + `]}`}
 			for op, err := range everyWrite(throttles) {
 				require.Equal(t, c.what, store.ThrottleOf(err), op)
 				requireStoreError(t, err, op, store.FailureThrottled, true)

@@ -14,8 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 )
 
-// TestWaitersOnDynamoDBGetTheOneResult: many deliveries of a key, each through a handler and a store of its own, wait for the
-// one that executes. The result is large enough to be in parts.
+// TestWaitersOnDynamoDBGetTheOneResult: many deliveries of a key, each through a handler and a
+// store of its own, wait for the one that executes. The result is large enough to be in parts.
 func TestWaitersOnDynamoDBGetTheOneResult(t *testing.T) {
 	t.Parallel()
 	_, client, table := local(t)

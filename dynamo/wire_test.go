@@ -122,7 +122,8 @@ func TestServerThatSendsNoOldItem(t *testing.T) {
 			require.False(t, claimed)
 			require.Equal(t, c.held, held)
 			require.Equal(t, []string{"PutItem", "GetItem"}, tr.calls())
-			require.JSONEq(t, `{"TableName":"idempotency","Key":{"id":{"S":"k"}},"ConsistentRead":true}`, string(tr.requests[1].Body))
+			require.JSONEq(t, `{"TableName":"idempotency","Key":{"id":{"S":"k"}},"ConsistentRead":true}`,
+				string(tr.requests[1].Body))
 
 			s, tr = scripted(refused, c.look)
 			held, swapped, err := s.Swap(t.Context(), record("k"), record("k"))

@@ -13,8 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// These tests count allocations of the whole process: none of them runs in parallel with another test. The race
-// detector adds its own.
+// These tests count allocations of the whole process: none of them runs in parallel with another
+// test. The race detector adds its own.
 
 // allocated returns how many bytes f allocates, garbage included.
 func allocated(f func()) uint64 {

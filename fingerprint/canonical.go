@@ -3,45 +3,49 @@ package fingerprint
 import "slices"
 
 const (
-	// MaxDepth is the number of arrays and objects that may enclose one another. Opening one more is a [*SyntaxError].
+	// MaxDepth is the number of arrays and objects that may enclose one another. Opening one more
+	// is a [*SyntaxError].
 	MaxDepth = 1000
-	// MaxSize is the length in bytes of the longest accepted document, 256 MiB: far beyond what Lambda transports, and
-	// small enough for positions to fit in 32 bits.
+	// MaxSize is the length in bytes of the longest accepted document, 256 MiB: far beyond what
+	// Lambda transports, and small enough for positions to fit in 32 bits.
 	MaxSize = 256 << 20
 )
 
-// Canonical appends the canonical form of the JSON text src to dst and returns the extended slice. Two texts have the
-// same canonical form exactly if they stand for the same value.
+// Canonical appends the canonical form of the JSON text src to dst and returns the extended slice.
+// Two texts have the same canonical form exactly if they stand for the same value.
 //
-// The form is that of RFC 8785, the JSON Canonicalization Scheme, except that numbers keep their exact decimal value
-// (RFC 8785 section 3.2.2.3 rounds them to doubles): 1.0 and 1e0 are 1, but 9007199254740993 does not become
-// 9007199254740992. In detail: no white space; object members sorted by the UTF-16 code units of their keys; strings
-// with the shortest escapes and otherwise plain UTF-8, not normalised; numbers laid out as by ECMAScript's
-// Number.prototype.toString, from their exact digits instead of the nearest double's.
+// The form is that of RFC 8785, the JSON Canonicalization Scheme, except that numbers keep their
+// exact decimal value (RFC 8785 section 3.2.2.3 rounds them to doubles): 1.0 and 1e0 are 1, but
+// 9007199254740993 does not become 9007199254740992. In detail: no white space; object members
+// sorted by the UTF-16 code units of their keys; strings with the shortest escapes and otherwise
+// plain UTF-8, not normalised; numbers laid out as by ECMAScript's Number.prototype.toString, from
+// their exact digits instead of the nearest double's.
 //
-// The grammar is that of RFC 8259 without its options. A document with duplicate keys (compared after unescaping), lone
-// surrogates, invalid UTF-8, a byte order mark or trailing data, larger than [MaxSize], nested deeper than [MaxDepth],
-// or with a number beyond [MaxExponent] is refused with a [*SyntaxError]; dst is then returned with its length and
-// content unchanged.
+// The grammar is that of RFC 8259 without its options. A document with duplicate keys (compared
+// after unescaping), lone surrogates, invalid UTF-8, a byte order mark or trailing data, larger
+// than [MaxSize], nested deeper than [MaxDepth], or with a number beyond [MaxExponent] is refused
+// with a [*SyntaxError]; dst is then returned with its length and content unchanged.
 //
-// A canonical form is its own canonical form, and at most six times as long as src. Time is linear in the length of
-// src, plus the sorting of keys. dst may be nil and must not overlap src. Canonical is safe for concurrent use.
+// A canonical form is its own canonical form, and at most six times as long as src. Time is linear
+// in the length of src, plus the sorting of keys. dst may be nil and must not overlap src.
+// Canonical is safe for concurrent use.
 func Canonical(dst, src []byte) ([]byte, error) {
 	return canonical(dst, src, form{})
 }
 
-// CanonicalFolding is [Canonical] for a reader who takes names of members for equal that differ only in case, as
-// encoding/json does when it decodes into a struct: for such a reader the order of these members decides. An object with two
-// names that are equal under simple Unicode case folding (as [bytes.EqualFold] has it) is a [*SyntaxError]. All other
-// documents have the form that Canonical gives them.
+// CanonicalFolding is [Canonical] for a reader who takes names of members for equal that differ
+// only in case, as encoding/json does when it decodes into a struct: for such a reader the order of
+// these members decides. An object with two names that are equal under simple Unicode case folding
+// (as [bytes.EqualFold] has it) is a [*SyntaxError]. All other documents have the form that
+// Canonical gives them.
 func CanonicalFolding(dst, src []byte) ([]byte, error) {
 	return canonical(dst, src, form{folding: true})
 }
 
-// CanonicalRFC8785 is [Canonical] in strict accordance with RFC 8785: numbers are rounded to IEEE 754 doubles, a number
-// that overflows to infinity is a [*SyntaxError], one too small for a double becomes 0. Use it to agree with other
-// implementations of the RFC, not to tell requests apart: it takes 9007199254740993 and 9007199254740992 for one
-// amount.
+// CanonicalRFC8785 is [Canonical] in strict accordance with RFC 8785: numbers are rounded to IEEE
+// 754 doubles, a number that overflows to infinity is a [*SyntaxError], one too small for a double
+// becomes 0. Use it to agree with other implementations of the RFC, not to tell requests apart: it
+// takes 9007199254740993 and 9007199254740992 for one amount.
 func CanonicalRFC8785(dst, src []byte) ([]byte, error) {
 	return canonical(dst, src, form{doubles: true})
 }
@@ -69,13 +73,16 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 	return out, nil
 }
 
-// shared is the size in bytes up to which a document and the room to put it in order are allocated together.
+// shared is the size in bytes up to which a document and the room to put it in order are allocated
+// together.
 const shared = 128 << 10
 
-// behind is the room that is left behind a document, so that a short field can follow it without another allocation.
+// behind is the room that is left behind a document, so that a short field can follow it without
+// another allocation.
 const behind = 64
 
-// grow returns dst with capacity for a document of size bytes, and room beyond that capacity to put it in order in.
+// grow returns dst with capacity for a document of size bytes, and room beyond that capacity to put
+// it in order in.
 func grow(dst []byte, size int) (out, room []byte) {
 	if size > shared {
 		return slices.Grow(dst, size), nil
@@ -87,8 +94,9 @@ func grow(dst []byte, size int) (out, room []byte) {
 	return dst[:len(dst):end], dst[end:end]
 }
 
-// mostOpen is how many members the open objects of a document have at most, if it is one. It is found
-// out before they are read, so that their list does not grow to several times its size on the way.
+// mostOpen is how many members the open objects of a document have at most, if it is one. It is
+// found out before they are read, so that their list does not grow to several times its size on the
+// way.
 func mostOpen(src []byte) (most int) {
 	var of []int // each open object
 	open := 0
@@ -120,8 +128,8 @@ func mostOpen(src []byte) (most int) {
 	return most
 }
 
-// parser checks a JSON text and appends its tokens to a slice, each in canonical form, in the order of the text.
-// [order] then moves the members of objects to where they belong.
+// parser checks a JSON text and appends its tokens to a slice, each in canonical form, in the order
+// of the text. [order] then moves the members of objects to where they belong.
 type parser struct {
 	scanner
 

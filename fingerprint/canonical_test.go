@@ -65,8 +65,10 @@ func TestCanonical(t *testing.T) {
 			`{"\"":4,"\"b":3,"\\a":2,"\\b":1}`,
 		},
 		"surrogates sort before U+E000": {
-			`{"` + "\uE000" + `":1,"` + "\U0001F600" + `":2,"` + "\uFFFF" + `":3,"` + "\uD7FF" + `":4,"` + "\U0010FFFF" + `":5}`,
-			`{"` + "\uD7FF" + `":4,"` + "\U0001F600" + `":2,"` + "\U0010FFFF" + `":5,"` + "\uE000" + `":1,"` + "\uFFFF" + `":3}`,
+			`{"` + "\uE000" + `":1,"` + "\U0001F600" + `":2,"` + "\uFFFF" + `":3,"` + "\uD7FF" + `":4,"` +
+				"\U0010FFFF" + `":5}`,
+			`{"` + "\uD7FF" + `":4,"` + "\U0001F600" + `":2,"` + "\U0010FFFF" + `":5,"` + "\uE000" + `":1,"` +
+				"\uFFFF" + `":3}`,
 		},
 		"inner object out of order": {`{"a":{"d":1,"c":2},"b":3}`, `{"a":{"c":2,"d":1},"b":3}`},
 		"outer object out of order": {`{"b":{"c":2,"d":1},"a":3}`, `{"a":3,"b":{"c":2,"d":1}}`},
@@ -244,8 +246,8 @@ func quickest(t *testing.T, doc string) time.Duration {
 	return shortest
 }
 
-// Putting a deep document in order level by level would move its core a thousand times and take hundreds of times as
-// long.
+// Putting a deep document in order level by level would move its core a thousand times and take
+// hundreds of times as long.
 func TestDepthDoesNotMultiplyTheTimeToSort(t *testing.T) {
 	// Not parallel: it measures time.
 	const levels = fingerprint.MaxDepth

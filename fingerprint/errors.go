@@ -5,16 +5,19 @@ import (
 	"strconv"
 )
 
-// SyntaxError reports why a JSON text has no canonical form. It names a place and a rule, never content of the
-// document, so it may be logged and returned to a client. Every error of [Canonical] and [CanonicalRFC8785] is a
-// *SyntaxError.
+// SyntaxError reports why a JSON text has no canonical form. It names a place and a rule, never
+// content of the document, so it may be logged and returned to a client. Every error of [Canonical]
+// and [CanonicalRFC8785] is a *SyntaxError.
 type SyntaxError struct {
-	// Offset is the position of the offending byte, counted in bytes from 0; the length of the document when it ends
-	// too early. It is the opening quote of the second of two equal keys, the backslash of a lone surrogate, the first
-	// byte of a number that is out of range, and the first byte of an invalid UTF-8 sequence. Equal keys, and for
-	// [CanonicalFolding] those that differ only in case, are found when their object ends; whatever is wrong before that is reported instead.
+	// Offset is the position of the offending byte, counted in bytes from 0; the length of the
+	// document when it ends too early. It is the opening quote of the second of two equal keys, the
+	// backslash of a lone surrogate, the first byte of a number that is out of range, and the first
+	// byte of an invalid UTF-8 sequence. Equal keys, and for [CanonicalFolding] those that differ
+	// only in case, are found when their object ends; whatever is wrong before that is reported
+	// instead.
 	Offset int
-	// Reason is a lower-case phrase for people. Its wording may change: compare offsets, not reasons.
+	// Reason is a lower-case phrase for people. Its wording may change: compare offsets, not
+	// reasons.
 	Reason string
 }
 
@@ -47,8 +50,8 @@ const (
 	reasonLiteral   = "expected true, false or null"
 )
 
-// encodeError is an error of encoding/json. Its text holds nothing of what was encoded: the error of a MarshalJSON may quote it,
-// and that of a json.Number does.
+// encodeError is an error of encoding/json. Its text holds nothing of what was encoded: the error
+// of a MarshalJSON may quote it, and that of a json.Number does.
 type encodeError struct{ err error }
 
 func (e encodeError) Error() string {

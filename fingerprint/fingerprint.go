@@ -1,18 +1,20 @@
-// Package fingerprint tells requests apart: it reduces JSON texts to a canonical form in which only the value counts,
-// and lists of fields to a digest that can be stored and compared.
+// Package fingerprint tells requests apart: it reduces JSON texts to a canonical form in which only
+// the value counts, and lists of fields to a digest that can be stored and compared.
 //
-// [Canonical] gives two JSON texts the same form exactly if they stand for the same value: white space, the order of
-// members, escapes and the spelling of numbers do not count, while every digit of a number does. [CanonicalRFC8785] is
-// the interoperable form of RFC 8785, whose numbers are doubles.
+// [Canonical] gives two JSON texts the same form exactly if they stand for the same value: white
+// space, the order of members, escapes and the spelling of numbers do not count, while every digit
+// of a number does. [CanonicalRFC8785] is the interoperable form of RFC 8785, whose numbers are
+// doubles.
 //
-// A [Hash] digests fields, and [Hash.Text] writes the digest with the version of its algorithm, which [VersionOf]
-// recognises. What a version computes never changes:
+// A [Hash] digests fields, and [Hash.Text] writes the digest with the version of its algorithm,
+// which [VersionOf] recognises. What a version computes never changes:
 //
 //	"1"   SHA-256 of the purpose and the fields, each preceded by its length in bytes as a big-endian 64-bit integer
 //	"1h"  HMAC-SHA-256 of the same
 //
-// A plain digest hides what it was made of only as long as that cannot be guessed: of an amount, a telephone number or
-// a date of birth it is as good as the original. Use [NewKeyed] where personal data must not be stored.
+// A plain digest hides what it was made of only as long as that cannot be guessed: of an amount, a
+// telephone number or a date of birth it is as good as the original. Use [NewKeyed] where personal
+// data must not be stored.
 package fingerprint
 
 import (
@@ -35,25 +37,27 @@ const (
 // MinKeySize is the length in bytes of the shortest key that [NewKeyed] accepts.
 const MinKeySize = 16
 
-// Hash digests a purpose and a sequence of fields. Equal sequences with an equal purpose have equal digests; different
-// ones, also those that are equal when written in a row, do not (short of a collision of SHA-256).
+// Hash digests a purpose and a sequence of fields. Equal sequences with an equal purpose have equal
+// digests; different ones, also those that are equal when written in a row, do not (short of a
+// collision of SHA-256).
 //
-// A field is a sequence of bytes and nothing else: the same bytes given as [Hash.Bytes], as [Hash.String] and as
-// canonical form by [Hash.JSON] are the same field, an absent field and an empty one are told apart only by the number
-// of fields, and JSON's null is the field "null". Where several kinds can occur in one place, add a field that says
-// which one it is.
+// A field is a sequence of bytes and nothing else: the same bytes given as [Hash.Bytes], as
+// [Hash.String] and as canonical form by [Hash.JSON] are the same field, an absent field and an
+// empty one are told apart only by the number of fields, and JSON's null is the field "null". Where
+// several kinds can occur in one place, add a field that says which one it is.
 //
-// A Hash comes from [New] or [NewKeyed] and must not be copied; methods of the zero Hash panic. It keeps a copy of its
-// fields until it is garbage: canonical forms have to be complete before their length can precede them. It is not safe for
-// concurrent use.
+// A Hash comes from [New] or [NewKeyed] and must not be copied; methods of the zero Hash panic. It
+// keeps a copy of its fields until it is garbage: canonical forms have to be complete before their
+// length can precede them. It is not safe for concurrent use.
 type Hash struct {
 	fields []byte // each with its length in front, the purpose first
 	key    []byte // nil for a plain digest
 	small  [512]byte
 }
 
-// New returns a Hash of version 1, the SHA-256 of its fields. The purpose separates digests of one kind from those of
-// another: they differ although all fields are equal. Use a constant of the calling code.
+// New returns a Hash of version 1, the SHA-256 of its fields. The purpose separates digests of one
+// kind from those of another: they differ although all fields are equal. Use a constant of the
+// calling code.
 func New(purpose string) *Hash {
 	h := new(Hash)
 	h.fields = h.small[:0]
@@ -61,9 +65,10 @@ func New(purpose string) *Hash {
 	return h
 }
 
-// NewKeyed is [New] with a secret: it returns a Hash of version 1h, the HMAC-SHA-256 (RFC 2104) of its fields. Without
-// the key nobody can guess the fields and compare. The key must be random, at least [MinKeySize] bytes long (32 are
-// advised) and must not change afterwards; NewKeyed panics on a shorter one, lest an unset variable go unnoticed.
+// NewKeyed is [New] with a secret: it returns a Hash of version 1h, the HMAC-SHA-256 (RFC 2104) of
+// its fields. Without the key nobody can guess the fields and compare. The key must be random, at
+// least [MinKeySize] bytes long (32 are advised) and must not change afterwards; NewKeyed panics on
+// a shorter one, lest an unset variable go unnoticed.
 func NewKeyed(key []byte, purpose string) *Hash {
 	if len(key) < MinKeySize {
 		panic(fmt.Sprintf("fingerprint: key of %d bytes, want at least %d", len(key), MinKeySize))
@@ -73,8 +78,8 @@ func NewKeyed(key []byte, purpose string) *Hash {
 	return h
 }
 
-// Reset begins anew, as [New] or [NewKeyed] did, for another purpose or the same one. It keeps the key, and the room that
-// the fields had: whoever computes several digests needs one Hash.
+// Reset begins anew, as [New] or [NewKeyed] did, for another purpose or the same one. It keeps the
+// key, and the room that the fields had: whoever computes several digests needs one Hash.
 func (h *Hash) Reset(purpose string) {
 	h.check()
 	h.begin(purpose)
@@ -94,13 +99,13 @@ func (h *Hash) String(s string) {
 	h.fields = append(h.lengthened(len(s)), s...)
 }
 
-// JSON adds one field, a canonical form of a JSON text: that of [Canonical], but for numbers, which are
-// as short as they can be. 1000 is 1e3 and 0.001 is 1e-3: so the field is never longer than doc. JSON
-// returns a [*SyntaxError] if there is none; the Hash is then as it was before.
+// JSON adds one field, a canonical form of a JSON text: that of [Canonical], but for numbers, which
+// are as short as they can be. 1000 is 1e3 and 0.001 is 1e-3: so the field is never longer than
+// doc. JSON returns a [*SyntaxError] if there is none; the Hash is then as it was before.
 func (h *Hash) JSON(doc []byte) error { return h.canonical(doc, form{shortest: true}) }
 
-// JSONFolding is [Hash.JSON] with [CanonicalFolding]: it refuses a document in which two names of one object differ only in
-// case. The field is the one that JSON adds.
+// JSONFolding is [Hash.JSON] with [CanonicalFolding]: it refuses a document in which two names of
+// one object differ only in case. The field is the one that JSON adds.
 func (h *Hash) JSONFolding(doc []byte) error {
 	return h.canonical(doc, form{shortest: true, folding: true})
 }
@@ -116,20 +121,22 @@ func (h *Hash) canonical(doc []byte, as form) error {
 	return nil
 }
 
-// Value encodes v with [json.Marshal] and adds one field, the canonical form of the encoding. A nil v is the field
-// "null". Invalid UTF-8 in strings is not told apart, because encoding/json replaces it by U+FFFD; a float64 counts as
-// the shortest decimal that identifies it.
+// Value encodes v with [json.Marshal] and adds one field, the canonical form of the encoding. A nil
+// v is the field "null". Invalid UTF-8 in strings is not told apart, because encoding/json replaces
+// it by U+FFFD; a float64 counts as the shortest decimal that identifies it.
 //
-// The field is the same with every release of Go. So Value refuses what Go 1.26 and Go 1.27 encode differently:
+// The field is the same with every release of Go. So Value refuses what Go 1.26 and Go 1.27 encode
+// differently:
 //
-//   - a map whose keys are strings of a type with MarshalText or AppendText, or whose keys are neither strings, integers
-//     nor texts of MarshalText;
+//   - a map whose keys are strings of a type with MarshalText or AppendText, or whose keys are
+//     neither strings, integers nor texts of MarshalText;
 //   - a value of a type with AppendText or MarshalJSONTo and neither MarshalJSON nor MarshalText;
 //   - a struct with the tag option embed or format, or with a name in a tag that Go 1.26 ignores.
 //
-// It returns an error that wraps the one of encoding/json for what cannot be encoded (a channel, NaN), or a
-// [*SyntaxError], with an offset in the encoding, if that has no canonical form (a [json.RawMessage] with duplicate
-// keys). Its text holds nothing of v, unlike some of encoding/json. The Hash is then as it was before.
+// It returns an error that wraps the one of encoding/json for what cannot be encoded (a channel,
+// NaN), or a [*SyntaxError], with an offset in the encoding, if that has no canonical form (a
+// [json.RawMessage] with duplicate keys). Its text holds nothing of v, unlike some of
+// encoding/json. The Hash is then as it was before.
 func (h *Hash) Value(v any) error {
 	doc, err := json.Marshal(v)
 	if err != nil {
@@ -144,8 +151,8 @@ func (h *Hash) Value(v any) error {
 	return nil
 }
 
-// Sum returns the digest of the fields added so far. It does not change the Hash: it may be called again, and more
-// fields may follow. Each call digests all fields anew.
+// Sum returns the digest of the fields added so far. It does not change the Hash: it may be called
+// again, and more fields may follow. Each call digests all fields anew.
 func (h *Hash) Sum() [sha256.Size]byte {
 	h.check()
 	if h.key == nil {
@@ -156,9 +163,9 @@ func (h *Hash) Sum() [sha256.Size]byte {
 	return [sha256.Size]byte(mac.Sum(nil))
 }
 
-// Text returns the version and the digest of the fields added so far, as printable ASCII without white space: the
-// version, a colon and the 43 characters of the digest in unpadded base64url (RFC 4648 section 5). Like [Hash.Sum] it
-// does not change the Hash.
+// Text returns the version and the digest of the fields added so far, as printable ASCII without
+// white space: the version, a colon and the 43 characters of the digest in unpadded base64url (RFC
+// 4648 section 5). Like [Hash.Sum] it does not change the Hash.
 func (h *Hash) Text() string {
 	version := versionPlain
 	if h.key != nil {
@@ -169,9 +176,9 @@ func (h *Hash) Text() string {
 	return string(digestEncoding.AppendEncode(append(text, ':'), sum[:]))
 }
 
-// VersionOf returns the version that text begins with. ok reports that [Hash.Text] of this package could have written
-// the text, so that a digest of the same version can be computed and compared; otherwise version is empty. Version "1"
-// is computed by [New], "1h" by [NewKeyed].
+// VersionOf returns the version that text begins with. ok reports that [Hash.Text] of this package
+// could have written the text, so that a digest of the same version can be computed and compared;
+// otherwise version is empty. Version "1" is computed by [New], "1h" by [NewKeyed].
 func VersionOf(text string) (version string, ok bool) {
 	version, digest, _ := strings.Cut(text, ":")
 	if version != versionPlain && version != versionKeyed {

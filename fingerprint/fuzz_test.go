@@ -10,9 +10,9 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// What every document has to satisfy: it is accepted exactly if the oracle accepts it, and its canonical form means the
-// same, is the canonical form of itself, and is not too long. The larger inputs are left to the fuzzer of the parser:
-// the oracle is slow.
+// What every document has to satisfy: it is accepted exactly if the oracle accepts it, and its
+// canonical form means the same, is the canonical form of itself, and is not too long. The larger
+// inputs are left to the fuzzer of the parser: the oracle is slow.
 func FuzzCanonical(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		form, err := fingerprint.Canonical(nil, doc)
@@ -39,7 +39,8 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// The strict form accepts what the exact one does, but for numbers that are too large, and is a form of it.
+// The strict form accepts what the exact one does, but for numbers that are too large, and is a
+// form of it.
 func FuzzCanonicalRFC8785(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		strict, strictErr := fingerprint.CanonicalRFC8785(nil, doc)

@@ -240,7 +240,8 @@ func TestMalformedDocuments(t *testing.T) {
 	}
 }
 
-// The place does not depend on what surrounds it: around each malformed value, the offset moves by what precedes it.
+// The place does not depend on what surrounds it: around each malformed value, the offset moves by
+// what precedes it.
 func TestMalformedValueWithinDocument(t *testing.T) {
 	t.Parallel()
 	const before = `{"z":0,"k":["x",`

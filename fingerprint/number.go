@@ -6,13 +6,14 @@ import (
 	"strconv"
 )
 
-// MaxExponent bounds the size of numbers. A number other than 0 is ±d.ddd × 10^e with a first digit that is not 0; e
-// lies between -MaxExponent and MaxExponent, or the number is a [*SyntaxError]. The exponent as it is spelled may be
-// larger: 0.001e1000000000000002 is within the limit, and 0 always is.
+// MaxExponent bounds the size of numbers. A number other than 0 is ±d.ddd × 10^e with a first digit
+// that is not 0; e lies between -MaxExponent and MaxExponent, or the number is a [*SyntaxError].
+// The exponent as it is spelled may be larger: 0.001e1000000000000002 is within the limit, and 0
+// always is.
 const MaxExponent = 1_000_000_000_000_000
 
-// number appends the exact value of the number at the current position, laid out as by ECMAScript, or
-// in the shortest way.
+// number appends the exact value of the number at the current position, laid out as by ECMAScript,
+// or in the shortest way.
 func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 	start := s.pos
 	spelled, err := s.spelling()
@@ -32,10 +33,10 @@ func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 	return n.append(dst), nil
 }
 
-// double appends the number at the current position rounded to an IEEE 754 double. The exact form goes to strconv
-// instead of the source because strconv ignores the rest of very long exponents, which a mantissa as long may
-// compensate. The shortest digits that identify the double are those of ECMAScript, so laying them out exactly gives
-// its notation.
+// double appends the number at the current position rounded to an IEEE 754 double. The exact form
+// goes to strconv instead of the source because strconv ignores the rest of very long exponents,
+// which a mantissa as long may compensate. The shortest digits that identify the double are those
+// of ECMAScript, so laying them out exactly gives its notation.
 func (s *scanner) double(dst []byte) ([]byte, error) {
 	start := s.pos
 	exact, err := s.number(dst, false)
@@ -59,8 +60,8 @@ type spelling struct {
 	exponent        int64
 }
 
-// A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; the first and the last are
-// not 0, and there are none if the number is 0.
+// A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; the first
+// and the last are not 0, and there are none if the number is 0.
 type decimal struct {
 	negative        bool
 	whole, fraction []byte
@@ -98,8 +99,8 @@ func (s *scanner) digits() ([]byte, error) {
 	return s.src[start:s.pos], nil
 }
 
-// exponent reads what follows the letter. Digits are ignored once 10 × MaxExponent is reached: a mantissa of at most
-// [MaxSize] digits cannot bring the number back within the limit.
+// exponent reads what follows the letter. Digits are ignored once 10 × MaxExponent is reached: a
+// mantissa of at most [MaxSize] digits cannot bring the number back within the limit.
 func (s *scanner) exponent() (int64, error) {
 	negative := s.skip('-')
 	if !negative {
@@ -121,8 +122,9 @@ func (s *scanner) exponent() (int64, error) {
 	return e, nil
 }
 
-// canonical reports that the number would be written as it is spelled. That holds for most numbers of
-// most documents, and is found out for those that neither begin nor end with a 0 that may have to go.
+// canonical reports that the number would be written as it is spelled. That holds for most numbers
+// of most documents, and is found out for those that neither begin nor end with a 0 that may have
+// to go.
 func (n spelling) canonical(shortest bool) bool {
 	switch {
 	case n.exponential || n.whole[0] == '0':
@@ -136,7 +138,8 @@ func (n spelling) canonical(shortest bool) bool {
 	}
 }
 
-// plainDigits is how many digits a number may have in front of its point before it is written with an exponent.
+// plainDigits is how many digits a number may have in front of its point before it is written with
+// an exponent.
 const plainDigits = 21
 
 // decimal returns the value of what is spelled.
@@ -187,9 +190,9 @@ func (n decimal) append(dst []byte) []byte {
 	return strconv.AppendInt(dst, n.point-1, 10)
 }
 
-// appendShortest writes n so that no spelling of it is shorter: a document is never longer in the form
-// that is digested. Whole numbers that end in three zeros or more, and those below a hundredth, have
-// their digits and an exponent.
+// appendShortest writes n so that no spelling of it is shorter: a document is never longer in the
+// form that is digested. Whole numbers that end in three zeros or more, and those below a
+// hundredth, have their digits and an exponent.
 func (n decimal) appendShortest(dst []byte) []byte {
 	if n.negative {
 		dst = append(dst, '-')

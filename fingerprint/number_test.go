@@ -13,7 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// Each row is one number: all its spellings have the first as canonical form, and no other row has it.
+// Each row is one number: all its spellings have the first as canonical form, and no other row has
+// it.
 var spellings = [][]string{
 	{
 		"0", "-0", "0.0", "-0.0", "0e0", "0E+99", "0e-99", "-0.000e5", "0e999999999999999999999",
@@ -109,7 +110,8 @@ func TestHostileNumbers(t *testing.T) {
 	}
 }
 
-// The worst case of the documented bound on the length is a number in exponent form that becomes an integer.
+// The worst case of the documented bound on the length is a number in exponent form that becomes an
+// integer.
 func TestCanonicalFormIsAtMostSixTimesAsLong(t *testing.T) {
 	t.Parallel()
 	require.Len(t, canonical(t, "1e20"), 21)

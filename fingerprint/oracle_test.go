@@ -15,9 +15,9 @@ import (
 // number is an exact decimal, integer × 10^exponent, the integer without trailing zeros.
 type number struct{ integer, exponent string }
 
-// understand is an independent opinion on a document: what it means, in values that reflect.DeepEqual compares, and
-// whether the package has to accept it. It leans on encoding/json for the grammar and on math/big for numbers, and is
-// slow.
+// understand is an independent opinion on a document: what it means, in values that
+// reflect.DeepEqual compares, and whether the package has to accept it. It leans on encoding/json
+// for the grammar and on math/big for numbers, and is slow.
 func understand(doc []byte) (value any, ok bool) {
 	if !json.Valid(doc) || !utf8.Valid(doc) || hasLoneSurrogate(doc) {
 		return nil, false
@@ -31,8 +31,8 @@ func understand(doc []byte) (value any, ok bool) {
 	return value, err == io.EOF
 }
 
-// An escape sequence, a pair of surrogates, or, in the group, a lone one: a backslash that is itself escaped starts
-// nothing.
+// An escape sequence, a pair of surrogates, or, in the group, a lone one: a backslash that is
+// itself escaped starts nothing.
 var escapes = regexp.MustCompile(`\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)`)
 
 func hasLoneSurrogate(doc []byte) bool {

@@ -12,9 +12,9 @@ import (
 
 // order puts the members of objects in order while a document is being written.
 //
-// An object that lies in few others is put in order as soon as it ends, so that little has to be remembered of a long
-// document. A deeper one is only noted and moves together with an outer one: sorting at each closing brace would
-// move the core of a deep document once per level.
+// An object that lies in few others is put in order as soon as it ends, so that little has to be
+// remembered of a long document. A deeper one is only noted and moves together with an outer one:
+// sorting at each closing brace would move the core of a deep document once per level.
 type order struct {
 	open    []member // of the objects that have not ended, outermost first
 	objects []object // noted because they cannot stay as they are, by start
@@ -26,8 +26,8 @@ type order struct {
 	seeded  bool
 }
 
-// immediate is the number of levels of objects that are put in order as soon as they end, hence how often a byte may
-// move.
+// immediate is the number of levels of objects that are put in order as soon as they end, hence how
+// often a byte may move.
 const immediate = 8
 
 // A member is a key and its value. Positions are those in the output.
@@ -44,7 +44,8 @@ type object struct {
 	next        uint32 // index of the first noted object that starts after end
 }
 
-// offset narrows a position or an index, of which [MaxSize] bytes leave fewer than 2^32. Long documents have many.
+// offset narrows a position or an index, of which [MaxSize] bytes leave fewer than 2^32. Long
+// documents have many.
 func offset(n int) uint32 {
 	return uint32(n) //nolint:gosec // see above
 }
@@ -52,8 +53,8 @@ func offset(n int) uint32 {
 // A scope is how much order remembered when an object began.
 type scope struct{ open, objects, moved int }
 
-// newOrder returns an order with room for a small document, one allocation instead of several, that puts objects in
-// order in the given room as long as it suffices.
+// newOrder returns an order with room for a small document, one allocation instead of several, that
+// puts objects in order in the given room as long as it suffices.
 func newOrder(room []byte) *order {
 	small := new(struct {
 		order
@@ -82,8 +83,8 @@ func (o *order) add(m member) {
 	o.open = append(o.open, m)
 }
 
-// end tells that the object that began with s ends with text, the output so far. It returns the position in the source
-// of the first key that occurred before in the object, if there is one.
+// end tells that the object that began with s ends with text, the output so far. It returns the
+// position in the source of the first key that occurred before in the object, if there is one.
 func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
 	o.depth--
 	members := o.open[s.open:]
@@ -126,12 +127,12 @@ func (o *order) rearrange(sorted []member, text []byte) {
 	o.text = ordered
 }
 
-// few is the number of members from which a set of their names, or of what they begin with, is worth
-// its memory.
+// few is the number of members from which a set of their names, or of what they begin with, is
+// worth its memory.
 const few = 16
 
-// firstFolded returns the position in the source of the first key of the object that began with s which is equal to an
-// earlier one, also under folding only, if there is one.
+// firstFolded returns the position in the source of the first key of the object that began with s
+// which is equal to an earlier one, also under folding only, if there is one.
 func (o *order) firstFolded(s scope, text []byte) (source uint32, found bool) {
 	members := o.open[s.open:]
 	if len(members) < 2 || len(members) > few && o.allDifferent(members, text) {
@@ -146,8 +147,8 @@ func (o *order) firstFolded(s scope, text []byte) (source uint32, found bool) {
 	return 0, false
 }
 
-// allDifferent reports whether the hashes of the folded keys are. Nobody can choose keys whose hashes
-// collide, because the seed is random.
+// allDifferent reports whether the hashes of the folded keys are. Nobody can choose keys whose
+// hashes collide, because the seed is random.
 func (o *order) allDifferent(members []member, text []byte) bool {
 	folded := make([]byte, 0, 64)
 	if !o.seeded {
@@ -184,8 +185,8 @@ func (o *order) numbersFor(members []member) []uint64 {
 	return o.numbers[:0]
 }
 
-// sort puts the members in the order of their keys, equal keys in that of the text. It reports whether there are
-// any: members that end up side by side have been compared.
+// sort puts the members in the order of their keys, equal keys in that of the text. It reports
+// whether there are any: members that end up side by side have been compared.
 func (o *order) sort(members []member, text []byte) (duplicates bool) {
 	compare := func(a, b member) int {
 		if c := compareKeys(text[a.start:], text[b.start:]); c != 0 {
@@ -198,8 +199,9 @@ func (o *order) sort(members []member, text []byte) (duplicates bool) {
 		slices.SortFunc(members, compare)
 		return duplicates
 	}
-	// What the keys begin with, behind what all have in common, decides nearly always, without a look
-	// at the text. A number is as much of that as fits, and the index of the member in its last bits.
+	// What the keys begin with, behind what all have in common, decides nearly always, without a
+	// look at the text. A number is as much of that as fits, and the index of the member in its
+	// last bits.
 	common, size := commonPrefix(members, text), bits.Len(uint(len(members)))
 	index := uint64(1)<<size - 1
 	numbers := o.numbersFor(members)
@@ -212,7 +214,8 @@ func (o *order) sort(members []member, text []byte) (duplicates bool) {
 			end++
 		}
 		if end-start > 1 {
-			slices.SortFunc(numbers[start:end], func(a, b uint64) int { return compare(members[a&index], members[b&index]) })
+			slices.SortFunc(numbers[start:end],
+				func(a, b uint64) int { return compare(members[a&index], members[b&index]) })
 		}
 	}
 	permute(members, numbers, index)
@@ -235,7 +238,8 @@ func permute(members []member, numbers []uint64, index uint64) {
 	}
 }
 
-// firstDuplicate returns the position in the source of the first key that occurred before. There must be one.
+// firstDuplicate returns the position in the source of the first key that occurred before. There
+// must be one.
 func firstDuplicate(sorted []member, text []byte) (source uint32) {
 	source = math.MaxUint32
 	for i := 1; i < len(sorted); i++ {
@@ -254,7 +258,8 @@ func (o *order) note(s scope, sorted []member, end uint32) {
 	ended.first, ended.last = offset(first), offset(len(o.moved))
 }
 
-// arrange puts the noted object that began with s, and all within it, in order at the end of text, and forgets them.
+// arrange puts the noted object that began with s, and all within it, in order at the end of text,
+// and forgets them.
 func (o *order) arrange(s scope, text []byte) {
 	start := o.objects[s.objects].start
 	room := slices.Grow(o.text[:0], len(text)-int(start))
@@ -263,8 +268,9 @@ func (o *order) arrange(s scope, text []byte) {
 	o.objects, o.moved = o.objects[:s.objects], o.moved[:s.moved]
 }
 
-// appendOrdered appends text[start:end] to dst with noted objects in order; next is the index of the first that does
-// not start before start. It calls itself once per level of nesting, at most [MaxDepth] deep.
+// appendOrdered appends text[start:end] to dst with noted objects in order; next is the index of
+// the first that does not start before start. It calls itself once per level of nesting, at most
+// [MaxDepth] deep.
 func (o *order) appendOrdered(dst, text []byte, start, end, next uint32) []byte {
 	for int(next) < len(o.objects) && o.objects[next].start < end {
 		noted := o.objects[next]

@@ -22,8 +22,9 @@ type decimal struct {
 	exponent int
 }
 
-// Values are drawn as nil, bool, string, decimal, []any and map[string]any, at most depth levels deep and with
-// exponents up to the given one. Small alphabets make equal parts and common prefixes likely.
+// Values are drawn as nil, bool, string, decimal, []any and map[string]any, at most depth levels
+// deep and with exponents up to the given one. Small alphabets make equal parts and common prefixes
+// likely.
 func drawValue(t *rapid.T, depth, exponent int) any {
 	kinds := 6
 	if depth == 0 {
@@ -57,7 +58,8 @@ func drawValue(t *rapid.T, depth, exponent int) any {
 	}
 }
 
-// drawDeep puts a value into some objects, one within the other, with other members before and behind.
+// drawDeep puts a value into some objects, one within the other, with other members before and
+// behind.
 func drawDeep(t *rapid.T, value any) any {
 	for range rapid.IntRange(0, 20).Draw(t, "levels") {
 		object := map[string]any{drawString(t): value}
@@ -74,8 +76,8 @@ func drawString(t *rapid.T) string {
 	return string(rapid.SliceOfN(rapid.SampledFrom(runes), 0, 4).Draw(t, "string"))
 }
 
-// spell writes a value as one of its many JSON texts. Spelling is no choice that a failure has to be reduced by, so it
-// draws only a seed.
+// spell writes a value as one of its many JSON texts. Spelling is no choice that a failure has to
+// be reduced by, so it draws only a seed.
 func spell(t *rapid.T, value any) string {
 	s := speller{Rand: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "spelling"), 0))}
 	s.value(value)
@@ -154,7 +156,8 @@ func (s *speller) text(text string) {
 	s.WriteByte('"')
 }
 
-// number writes the digits with zeros around them, sets the point anywhere and makes up for it in the exponent.
+// number writes the digits with zeros around them, sets the point anywhere and makes up for it in
+// the exponent.
 func (s *speller) number(n decimal) {
 	if n.negative {
 		s.WriteByte('-')

@@ -20,7 +20,8 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// vectors returns the directory of the test vectors that the authors of RFC 8785 publish, in the module cache.
+// vectors returns the directory of the test vectors that the authors of RFC 8785 publish, in the
+// module cache.
 func vectors(t *testing.T) string {
 	const module = "github.com/cyberphone/json-canonicalization"
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -67,8 +68,8 @@ func spacedHex(s string) string {
 	return b.String()
 }
 
-// The vectors come with digests of a sequence of doubles and their ECMAScript notation, one "hexadecimal bits,notation"
-// per line.
+// The vectors come with digests of a sequence of doubles and their ECMAScript notation, one
+// "hexadecimal bits,notation" per line.
 func TestRFC8785NumberSequence(t *testing.T) {
 	t.Parallel()
 	digests := map[int]string{
@@ -96,9 +97,9 @@ func TestRFC8785NumberSequence(t *testing.T) {
 	}
 }
 
-// numberSequence follows the description in the README of the vectors: a list of edge cases, which it reads there, 2000
-// doubles from the smallest normal one, then the finite ones other than 0 in the chain of SHA-256 digests that begins
-// with 32 zero bytes.
+// numberSequence follows the description in the README of the vectors: a list of edge cases, which
+// it reads there, 2000 doubles from the smallest normal one, then the finite ones other than 0 in
+// the chain of SHA-256 digests that begins with 32 zero bytes.
 func numberSequence(t *testing.T, dir string) func() float64 {
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	require.NoError(t, err)

@@ -6,7 +6,8 @@ type scanner struct {
 	pos int // of the next byte
 }
 
-// peek returns the next byte, or 0 at the end: no token starts with a zero byte, so both are refused by whoever asked.
+// peek returns the next byte, or 0 at the end: no token starts with a zero byte, so both are
+// refused by whoever asked.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.src) {
 		return s.src[s.pos]

@@ -9,9 +9,10 @@ import (
 	"unicode"
 )
 
-// steady returns an error if two releases of Go encode a value differently, so that its digest would depend on the
-// compiler. From Go 1.27 on, encoding/json calls more methods, takes more keys of maps, and reads more of tags than before.
-// The value must be one that [json.Marshal] has encoded: then it has no cycles.
+// steady returns an error if two releases of Go encode a value differently, so that its digest
+// would depend on the compiler. From Go 1.27 on, encoding/json calls more methods, takes more keys
+// of maps, and reads more of tags than before. The value must be one that [json.Marshal] has
+// encoded: then it has no cycles.
 func steady(v reflect.Value) error {
 	if !v.IsValid() || scalar(v.Type()) {
 		return nil
@@ -43,8 +44,10 @@ func steady(v reflect.Value) error {
 // scalar reports whether a type is one of the language that has no other values in it.
 func scalar(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint,
-		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32, reflect.Float64:
+	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32,
+		reflect.Int64, reflect.Uint,
+		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32,
+		reflect.Float64:
 		return t.PkgPath() == ""
 	default:
 		return false
@@ -57,8 +60,8 @@ var (
 	textAppender  = reflect.TypeFor[encoding.TextAppender]()
 )
 
-// encodesItself reports whether encoding/json leaves a value to a method of its type. Only MarshalJSON and MarshalText are
-// methods that each release calls.
+// encodesItself reports whether encoding/json leaves a value to a method of its type. Only
+// MarshalJSON and MarshalText are methods that each release calls.
 func encodesItself(v reflect.Value) (bool, error) {
 	t := v.Type()
 	if v.CanAddr() {
@@ -119,7 +122,8 @@ func steadyFields(v reflect.Value) error {
 
 // oddInName reports whether a character makes encoding/json of Go 1.26 ignore the name in a tag.
 func oddInName(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) || r == unicode.ReplacementChar
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) ||
+		r == unicode.ReplacementChar
 }
 
 // embeds reports whether the options in a tag have one that changes what Go 1.27 writes.

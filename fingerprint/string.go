@@ -56,7 +56,8 @@ func plainASCII(text []byte) int {
 	return len(text)
 }
 
-// The control characters that have an escape of their own, and its letters; the digits of the others.
+// The control characters that have an escape of their own, and its letters; the digits of the
+// others.
 const (
 	shortControls = "\b\t\n\f\r"
 	shortLetters  = "btnfr"
@@ -91,8 +92,8 @@ func (s *scanner) escape(dst []byte) ([]byte, error) {
 	return appendCharacter(dst, r), nil
 }
 
-// surrogate reads what must follow the first half of a pair, whose escape began at start, and returns the character of
-// both.
+// surrogate reads what must follow the first half of a pair, whose escape began at start, and
+// returns the character of both.
 func (s *scanner) surrogate(start int, first rune) (rune, error) {
 	if bytes.HasPrefix(s.src[s.pos:], []byte(`\u`)) {
 		s.pos += len(`\u`)

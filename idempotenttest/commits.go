@@ -15,12 +15,13 @@ import (
 type Commit struct {
 	// Answer is what was to be stored, as it was handed to the commit.
 	Answer any
-	// Writes are the items, in the form that their store takes. [store.Writes.Len] tells how many there are.
+	// Writes are the items, in the form that their store takes. [store.Writes.Len] tells how many
+	// there are.
 	Writes store.Writes
 }
 
-// Commits returns what was committed in a context that [Context] has made, or in one made from it. There is one at most. It
-// panics if ctx is another one.
+// Commits returns what was committed in a context that [Context] has made, or in one made from it.
+// There is one at most. It panics if ctx is another one.
 func Commits(ctx context.Context) []Commit {
 	of := deliveryOf(ctx, "Commits")
 	of.mu.Lock()
@@ -31,7 +32,8 @@ func Commits(ctx context.Context) []Commit {
 	return []Commit{*of.done}
 }
 
-// delivery is a delivery and the store that it is on: one in memory, where a commit is one effect that nobody looks into.
+// delivery is a delivery and the store that it is on: one in memory, where a commit is one effect
+// that nobody looks into.
 type delivery struct {
 	protocol.Delivery
 	memory.Store
@@ -44,7 +46,8 @@ type delivery struct {
 }
 
 // Commit implements [store.Committer].
-func (d *delivery) Commit(ctx context.Context, seen, next store.Record, writes store.Writes, _ string) (store.Record, bool, error) {
+func (d *delivery) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
+	_ string) (store.Record, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var err error
@@ -55,7 +58,8 @@ func (d *delivery) Commit(ctx context.Context, seen, next store.Record, writes s
 	case errors.Is(err, execution.ErrLeaseLost):
 		return store.Record{}, false, nil // the record is gone
 	case err != nil:
-		return store.Record{}, false, &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: err}
+		return store.Record{}, false,
+			&store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: err}
 	}
 	held, committed, err := d.Swap(ctx, seen, next)
 	if committed {

@@ -83,7 +83,8 @@ func TestWhatADeliveryRefusesAContextRefuses(t *testing.T) {
 			_, err := idempotent.Step(ctx, "step", func(ctx context.Context) (int, error) { return 1, commit(ctx, 1) })
 			return err
 		}, "inside of a step"},
-		"no JSON form": {func(ctx context.Context) error { return commit(ctx, math.NaN()) }, "its answer has no JSON form"},
+		"no JSON form": {func(ctx context.Context) error { return commit(ctx, math.NaN()) },
+			"its answer has no JSON form"},
 		"ended": {func(ctx context.Context) error {
 			ctx, cancel := context.WithCancelCause(ctx)
 			cancel(ended)
@@ -146,14 +147,16 @@ func TestAfterACommitThatFailedAContextCommitsNoMore(t *testing.T) {
 	}
 }
 
-// TestACommitOfAContextWaitsForItsSteps, which begin no more while it waits, and go on if it waited in vain.
+// TestACommitOfAContextWaitsForItsSteps, which begin no more while it waits, and go on if it waited
+// in vain.
 func TestACommitOfAContextWaitsForItsSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := idempotenttest.Context(t)
 		stepped := make(chan error, 1)
 		go func() {
-			_, err := idempotent.Step(ctx, "slow", func(context.Context) (int, error) { time.Sleep(time.Minute); return 1, nil })
+			_, err := idempotent.Step(ctx, "slow",
+				func(context.Context) (int, error) { time.Sleep(time.Minute); return 1, nil })
 			stepped <- err
 		}()
 		synctest.Wait()

@@ -22,7 +22,8 @@ type answer struct {
 
 // place is a handler. It answers a second order of the same id with a 409 of its own.
 func place(ctx context.Context, o order) (answer, error) {
-	out, err := dynamo.Commit(ctx, answer{201, "ordered " + o.SKU}, dynamo.Put("orders", o, dynamo.IfAbsent("order_id")))
+	out, err := dynamo.Commit(ctx, answer{201, "ordered " + o.SKU},
+		dynamo.Put("orders", o, dynamo.IfAbsent("order_id")))
 	if _, there := errors.AsType[*dynamo.ConditionError](err); there {
 		return answer{409, "ordered before"}, nil
 	}

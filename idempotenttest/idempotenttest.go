@@ -1,4 +1,5 @@
-// Package idempotenttest helps to test handlers that are made idempotent by package idempotent, and the code that they call.
+// Package idempotenttest helps to test handlers that are made idempotent by package idempotent, and
+// the code that they call.
 package idempotenttest
 
 import (
@@ -14,18 +15,20 @@ import (
 
 // Config adjusts a [Context]. Its zero value is that of a delivery to which nothing happens.
 type Config struct {
-	// CommitErrors let commits end with errors: the first one with the first error, and so on. A nil error lets one happen, and
-	// so do those behind the last error.
+	// CommitErrors let commits end with errors: the first one with the first error, and so on. A
+	// nil error lets one happen, and so do those behind the last error.
 	//
 	//	idempotenttest.Config{CommitErrors: []error{&dynamo.ConditionError{Refused: []dynamo.RefusedItem{{Index: 0}}}}}
 	//
-	// The commit returns a *dynamo.ConditionError as it is, and the code may go on as it does then. With
-	// idempotent.ErrLeaseLost, and with every other error, which stands for idempotent.ErrCommitFailed, the execution can
-	// commit no more. A commit that is refused before it is sent takes none of the errors.
+	// The commit returns a *dynamo.ConditionError as it is, and the code may go on as it does then.
+	// With idempotent.ErrLeaseLost, and with every other error, which stands for
+	// idempotent.ErrCommitFailed, the execution can commit no more. A commit that is refused before
+	// it is sent takes none of the errors.
 	CommitErrors []error
 }
 
-// The times of the delivery are the defaults of package idempotent. Lambda gives an invocation up to 15 minutes.
+// The times of the delivery are the defaults of package idempotent. Lambda gives an invocation up
+// to 15 minutes.
 const (
 	longest   = 15 * time.Minute
 	retention = 24 * time.Hour
@@ -38,16 +41,18 @@ func timing() protocol.Timing {
 	}
 }
 
-// Context returns a context that belongs to a first execution, for code that asks for one by idempotent.FromContext or
-// idempotent.DerivedKey, makes an idempotent.Step, or commits. It is that of a real delivery, on a store in memory, and ends
-// with the test, or after 15 minutes. Derived keys are the same in every run of one test, and other ones in another test. A
-// step runs, and returns what its record keeps; its name can be used once in each context.
+// Context returns a context that belongs to a first execution, for code that asks for one by
+// idempotent.FromContext or idempotent.DerivedKey, makes an idempotent.Step, or commits. It is that
+// of a real delivery, on a store in memory, and ends with the test, or after 15 minutes. Derived
+// keys are the same in every run of one test, and other ones in another test. A step runs, and
+// returns what its record keeps; its name can be used once in each context.
 //
 // idempotent.Mark notes errors in it, and [Marked] tells which.
 //
-// A commit, such as dynamo.Commit, writes its items nowhere: [Commits] tells what was committed, and Config.CommitErrors lets
-// a commit fail. A second one, one inside of a step, and a step behind one are refused. What the items mean to a table, and
-// whether an answer is one that is stored, only a test with that table and with the wrapped handler can tell.
+// A commit, such as dynamo.Commit, writes its items nowhere: [Commits] tells what was committed,
+// and Config.CommitErrors lets a commit fail. A second one, one inside of a step, and a step behind
+// one are refused. What the items mean to a table, and whether an answer is one that is stored,
+// only a test with that table and with the wrapped handler can tell.
 func Context(tb testing.TB, config ...Config) context.Context {
 	tb.Helper()
 	if len(config) > 1 {
@@ -57,7 +62,8 @@ func Context(tb testing.TB, config ...Config) context.Context {
 	for _, c := range config {
 		of.errs = c.CommitErrors
 	}
-	of.Settings = &protocol.Settings{Operation: "test", Store: of, Now: time.Now, Retention: retention, Timing: timing()}
+	of.Settings = &protocol.Settings{Operation: "test", Store: of, Now: time.Now, Retention: retention,
+		Timing: timing()}
 	of.RecordKey = "test#" + tb.Name()
 	ctx, cancel := context.WithTimeout(context.WithValue(tb.Context(), deliveryKey{}, of), longest-time.Second)
 	under, r, claimed := of.Begin(ctx, of)
@@ -73,7 +79,8 @@ func Context(tb testing.TB, config ...Config) context.Context {
 
 type deliveryKey struct{}
 
-// deliveryOf returns the delivery of a context that [Context] has made. It panics if ctx is another one.
+// deliveryOf returns the delivery of a context that [Context] has made. It panics if ctx is another
+// one.
 func deliveryOf(ctx context.Context, caller string) *delivery {
 	of, _ := ctx.Value(deliveryKey{}).(*delivery)
 	under, within := execution.From(ctx)
@@ -83,8 +90,8 @@ func deliveryOf(ctx context.Context, caller string) *delivery {
 	return of
 }
 
-// Marked returns the errors that idempotent.Mark has noted in a context that [Context] has made, or in one made from it, in
-// their order. There are 20 at most. It panics if ctx is another one.
+// Marked returns the errors that idempotent.Mark has noted in a context that [Context] has made, or
+// in one made from it, in their order. There are 20 at most. It panics if ctx is another one.
 func Marked(ctx context.Context) []error {
 	deliveryOf(ctx, "Marked")
 	return execution.NotesOf(ctx).All()

@@ -41,7 +41,8 @@ func TestContextEndsWithItsTest(t *testing.T) {
 	<-<-ended
 }
 
-// TestContextIsThatOfARealDelivery: it has a deadline, as Lambda gives one, and its end is that of a handler.
+// TestContextIsThatOfARealDelivery: it has a deadline, as Lambda gives one, and its end is that of
+// a handler.
 func TestContextIsThatOfARealDelivery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,8 @@ func TestMarkedTellsWhatAHandlerNoted(t *testing.T) {
 	})
 	ctx := idempotenttest.Context(t)
 	require.Empty(t, idempotenttest.Marked(ctx))
-	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/charges", http.NoBody))
+	handler.ServeHTTP(httptest.NewRecorder(),
+		httptest.NewRequestWithContext(ctx, http.MethodPost, "/charges", http.NoBody))
 	all := idempotenttest.Marked(ctx)
 	require.Len(t, all, 2)
 	require.ErrorIs(t, all[0], timeout)

@@ -36,7 +36,8 @@ func TestStepsOfAContextFailAsThoseOfADelivery(t *testing.T) {
 	ctx := idempotenttest.Context(t)
 	_, err := idempotent.Step(ctx, "fails", func(context.Context) (int, error) { return 0, errDown })
 	require.ErrorIs(t, err, errDown)
-	_, err = idempotent.Step(ctx, "final", func(context.Context) (int, error) { return 0, idempotent.Terminal(errDown) })
+	_, err = idempotent.Step(ctx, "final",
+		func(context.Context) (int, error) { return 0, idempotent.Terminal(errDown) })
 	_, replayed := errors.AsType[*idempotent.ReplayedError](err)
 	require.True(t, replayed, "%v", err)
 	_, err = idempotent.Step(ctx, "lost", func(context.Context) (float64, error) { return math.NaN(), nil })
@@ -50,7 +51,8 @@ func TestStepsOfAContextFailAsThoseOfADelivery(t *testing.T) {
 	require.ErrorIs(t, err, idempotent.ErrStepRefused)
 	_, err = idempotent.Step(ctx, "channel", func(context.Context) (chan int, error) { ran = true; return nil, nil })
 	require.ErrorIs(t, err, idempotent.ErrStepRefused)
-	_, err = idempotent.Step(ctx, "outer", func(ctx context.Context) (int, error) { return idempotent.Step(ctx, "inner", runs) })
+	_, err = idempotent.Step(ctx, "outer",
+		func(ctx context.Context) (int, error) { return idempotent.Step(ctx, "inner", runs) })
 	require.ErrorIs(t, err, idempotent.ErrStepRefused, "it is inside of another")
 	assert.False(t, ran)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestACommitOfAContextIsAWriteOfItsRecord: where somebody else has the record, nothing is committed.
+// TestACommitOfAContextIsAWriteOfItsRecord: where somebody else has the record, nothing is
+// committed.
 func TestACommitOfAContextIsAWriteOfItsRecord(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
@@ -29,7 +30,8 @@ func TestACommitOfAContextIsAWriteOfItsRecord(t *testing.T) {
 	require.Empty(t, Commits(ctx))
 }
 
-// TestTheEndOfATestEndsItsDelivery: the record is completed, as that of a handler which has returned.
+// TestTheEndOfATestEndsItsDelivery: the record is completed, as that of a handler which has
+// returned.
 func TestTheEndOfATestEndsItsDelivery(t *testing.T) {
 	t.Parallel()
 	var of *delivery

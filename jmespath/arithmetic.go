@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// maxSumDigits bounds how far apart the highest and the lowest digit of the numbers of one sum may be,
-// since the exact sum needs all digits between them.
+// maxSumDigits bounds how far apart the highest and the lowest digit of the numbers of one sum may
+// be, since the exact sum needs all digits between them.
 const maxSumDigits = 8192
 
-// sumOf adds the elements of an array of numbers exactly. The error is ErrLimit if the sum needs more
-// than maxSumDigits digits.
+// sumOf adds the elements of an array of numbers exactly. The error is ErrLimit if the sum needs
+// more than maxSumDigits digits.
 func sumOf(array Value) (decimal, error) {
 	low, high := digitRange(array)
 	if high-low > maxSumDigits {
@@ -28,8 +28,8 @@ func sumOf(array Value) (decimal, error) {
 	}
 }
 
-// digitRange returns the position of the lowest digit of an array of numbers, and the one behind the
-// highest.
+// digitRange returns the position of the lowest digit of an array of numbers, and the one behind
+// the highest.
 func digitRange(array Value) (low, high int64) {
 	first := true
 	for e := array.elements(); ; {
@@ -61,14 +61,14 @@ func decimalOf(n *big.Int, exponent int64) decimal {
 }
 
 // dividedBy returns d / n for n from 1 to 10^17: exactly if the quotient is a finite decimal, else
-// rounded to 34 significant digits (those of a decimal of 128 bits), or to as many as d has if that is
-// more.
+// rounded to 34 significant digits (those of a decimal of 128 bits), or to as many as d has if that
+// is more.
 func (d decimal) dividedBy(n int64) decimal {
 	if d.sign() == 0 {
 		return d
 	}
-	// A finite quotient has fewer than 57 digits more than d, as n has fewer than 57 factors two. Any
-	// other has no more than 17 zeros in a row, which leaves enough digits to round it.
+	// A finite quotient has fewer than 57 digits more than d, as n has fewer than 57 factors two.
+	// Any other has no more than 17 zeros in a row, which leaves enough digits to round it.
 	const more = 100
 	quotient, rest := new(big.Int).QuoRem(d.scaled(more), big.NewInt(n), new(big.Int))
 	exact := decimalOf(quotient, d.exponent-more)
@@ -94,8 +94,8 @@ func (d decimal) ceil() decimal { return d.toInteger(!d.negative) }
 // floor returns the greatest integer that is not greater than d.
 func (d decimal) floor() decimal { return d.toInteger(d.negative) }
 
-// toInteger drops the fraction, and goes to the next integer away from zero if there was one and away
-// is set.
+// toInteger drops the fraction, and goes to the next integer away from zero if there was one and
+// away is set.
 func (d decimal) toInteger(away bool) decimal {
 	if d.isInteger() {
 		return d

@@ -70,8 +70,8 @@ func (s *search) object(members []member) (Value, error) {
 	return Value{text.String()}, nil
 }
 
-// A listBuilder makes an array of values that come one by one. Unlike a slice of them it takes hardly
-// more memory than the text.
+// A listBuilder makes an array of values that come one by one. Unlike a slice of them it takes
+// hardly more memory than the text.
 type listBuilder struct {
 	*search
 

@@ -126,7 +126,8 @@ func TestUnacceptablePayloadsAreRefusedWherever(t *testing.T) {
 func TestAcceptablePayloads(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{
-		"null", " \t\r\n1 \t\r\n", "-0", `""`, `"\ud83d\ude00"`, `"\ufdd0\uffff"`, "\"\u007f\u0080\u2028\"", `"\/\b\f\n\r\t\"\\"`,
+		"null", " \t\r\n1 \t\r\n", "-0", `""`, `"\ud83d\ude00"`, `"\ufdd0\uffff"`, "\"\u007f\u0080\u2028\"",
+		`"\/\b\f\n\r\t\"\\"`,
 		`{}`, `[ ]`, `{ }`, `{"a":1,"A":2}`, `[{"a":1},{"a":2}]`, `{"a":{"a":{"a":1}}}`, "{\"\u00e9\":1,\"e\u0301\":2}",
 		`1e000000000000000000000000000000009`, `{"a":1,"b":{"a":1},"c":{"a":1,"b":2}}`, "\"12345678\"", "\"1234567\"",
 	} {
@@ -141,7 +142,8 @@ func TestPayloadsNestUpToTheLimit(t *testing.T) {
 	for _, c := range []struct{ open, closing string }{{"[", "]"}, {`{"a":`, "}"}, {`[{"a":[`, "]}]"}} {
 		levels := strings.Count(c.open, "[") + strings.Count(c.open, "{")
 		nested := func(depth int) string {
-			return strings.Repeat(c.open, depth/levels) + strings.Repeat("[", depth%levels) + "1" + strings.Repeat("]", depth%levels) + strings.Repeat(c.closing, depth/levels)
+			return strings.Repeat(c.open, depth/levels) + strings.Repeat("[", depth%levels) + "1" +
+				strings.Repeat("]", depth%levels) + strings.Repeat(c.closing, depth/levels)
 		}
 		value, err := parseText(nested(maxDepth))
 		require.NoError(t, err)
@@ -163,7 +165,8 @@ func TestPayloadsNestUpToTheLimit(t *testing.T) {
 func TestPlainPrefixEndsBeforeTheFirstByteThatNeedsALook(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		bytes := rapid.SliceOfN(rapid.SampledFrom([]byte("az !#[]/\x7f\x80\xa0\xa2\xdc\xff\"\\\x00\x1f\x01\n")), 0, 40).Draw(t, "bytes")
+		bytes := rapid.SliceOfN(rapid.SampledFrom([]byte("az !#[]/\x7f\x80\xa0\xa2\xdc\xff\"\\\x00\x1f\x01\n")), 0,
+			40).Draw(t, "bytes")
 		if rapid.Bool().Draw(t, "plain") {
 			for i := range bytes {
 				bytes[i] = "az !#[]/\x7f\x80\xa0\xa2\xdc\xff"[int(bytes[i])%14]
@@ -203,7 +206,8 @@ func mutatedDocument(t *rapid.T) string {
 	for range rapid.IntRange(0, 2).Draw(t, "mutations") {
 		at := rapid.IntRange(0, len(text)).Draw(t, "at")
 		insert := rapid.SampledFrom([]string{
-			"", ",", ":", "[", "]", "{", "}", `"`, `\`, `\n`, `\u0061`, `\ud83d`, `\ud83d\ude00`, "\x00", "\x1f", "\xff", "é", "0", "1", "-", ".", "e5", " ", "\n", "true", `"a":1,`, `"a"`,
+			"", ",", ":", "[", "]", "{", "}", `"`, `\`, `\n`, `\u0061`, `\ud83d`, `\ud83d\ude00`, "\x00", "\x1f",
+			"\xff", "é", "0", "1", "-", ".", "e5", " ", "\n", "true", `"a":1,`, `"a"`,
 		}).Draw(t, "insert")
 		drop := rapid.IntRange(0, 2).Draw(t, "drop")
 		text = text[:at] + insert + text[min(at+drop, len(text)):]

@@ -89,14 +89,16 @@ func TestCompileErrorsTellWhatIsWrongAndWhere(t *testing.T) {
 		{"map(a, b)", ErrInvalidType, 4, "argument of map must be expression reference"},
 		{"abs(&a)", ErrInvalidType, 4, "argument of abs must be number"},
 		{"type(&a)", ErrInvalidType, 5, "argument of type must be any value, not an expression reference"},
-		{"not_null(a, b, &c)", ErrInvalidType, 15, "argument of not_null must be any value, not an expression reference"},
+		{"not_null(a, b, &c)", ErrInvalidType, 15,
+			"argument of not_null must be any value, not an expression reference"},
 		{"sum(&a)", ErrInvalidType, 4, "argument of sum must be array of numbers"},
 		{"sort(&a)", ErrInvalidType, 5, "argument of sort must be array of numbers or array of strings"},
 		{"a[1:2:0]", ErrInvalidValue, 6, "slice with step 0"},
 		{"[::-0]", ErrInvalidValue, 3, "slice with step 0"},
 	} {
 		_, err := Compile(c.source)
-		assert.Equal(t, &CompileError{Expression: c.source, Offset: c.offset, Kind: c.kind, Detail: c.detail}, err, c.source)
+		assert.Equal(t, &CompileError{Expression: c.source, Offset: c.offset, Kind: c.kind, Detail: c.detail}, err,
+			c.source)
 		assert.ErrorIs(t, err, c.kind)
 	}
 }
@@ -106,7 +108,8 @@ func TestExpressionsAreBounded(t *testing.T) {
 	long := strings.Repeat("a", maxLength)
 	assert.Equal(t, "1", selectJSON(t, long, `{"`+long+`":1}`))
 	_, err := Compile(long + "a")
-	assert.Equal(t, &CompileError{Expression: long + "a", Offset: maxLength, Kind: ErrLimit, Detail: "expression is too long"}, err)
+	assert.Equal(t, &CompileError{Expression: long + "a", Offset: maxLength, Kind: ErrLimit,
+		Detail: "expression is too long"}, err)
 	assert.Less(t, len(err.Error()), 400)
 	_, err = Compile(strings.Repeat("(", 50_000_000))
 	assert.ErrorIs(t, err, ErrLimit)
@@ -114,7 +117,10 @@ func TestExpressionsAreBounded(t *testing.T) {
 	for _, c := range []struct{ open, closing string }{
 		{"(", ")"}, {"!", ""}, {"[", "]"}, {"{a:", "}"}, {"abs(", ")"}, {"map(&", ",@)"}, {"a[?", "]"},
 	} {
-		nested := func(depth int) string { return strings.Repeat(c.open, depth) + "a" + strings.Repeat(c.closing, depth) }
+		nested := func(depth int) string {
+			return strings.Repeat(c.open, depth) + "a" +
+				strings.Repeat(c.closing, depth)
+		}
 		_, err := Compile(nested(maxLevels - 1))
 		require.NoError(t, err, c.open)
 		for _, depth := range []int{maxLevels, 2000} {
@@ -132,7 +138,8 @@ func TestLongChainsDoNotExhaustTheStack(t *testing.T) {
 		source := "a" + strings.Repeat(link, (maxLength-1)/len(link))
 		expression, err := Compile(source)
 		require.NoError(t, err, link)
-		for _, payload := range []string{`null`, `{"a":1}`, `{"a":[1]}`, strings.Repeat(`{"a":`, maxDepth) + "1" + strings.Repeat("}", maxDepth)} {
+		for _, payload := range []string{`null`, `{"a":1}`, `{"a":[1]}`, strings.Repeat(`{"a":`, maxDepth) + "1" +
+			strings.Repeat("}", maxDepth)} {
 			selected, err := expression.Search([]byte(payload))
 			if err != nil {
 				assert.ErrorIs(t, err, ErrLimit, "%s on %s", link, payload)

@@ -87,7 +87,8 @@ func (g generator) document(depth int) string {
 		numbers = append(numbers, `1.0`, `2e1`, `-0.0`)
 	}
 	if depth == 0 || g.count("leaf", 0, 4) == 0 {
-		return g.pick("scalar", append(numbers, `null`, `true`, `false`, `""`, `"a"`, `"ab"`, `"ba"`, `"é"`, `"1"`, `"\u0061"`)...)
+		return g.pick("scalar", append(numbers, `null`, `true`, `false`, `""`, `"a"`, `"ab"`, `"ba"`, `"é"`, `"1"`,
+			`"\u0061"`)...)
 	}
 	if g.count("array", 0, 1) == 0 {
 		items := make([]string, g.count("length", 0, 4))
@@ -118,9 +119,12 @@ func (g generator) document(depth int) string {
 }
 
 func (g generator) expression(depth int) string {
-	operands := []string{"a", "b", "c", "@", "[]", "[*]", "[0]", "[-1]", "[1:]", "[::-1]", `"a"`, "`1`", "`\"a\"`", "'a'", "`null`", "`[1, 2]`", "`{\"a\": 1}`"}
-	steps := []string{".a", ".b", ".c", "[]", "[*]", "[0]", "[1]", "[-1]", "[1:]", "[:2]", "[::-1]", "[::2]", "[-3:-1]", "[5::-2]"}
-	unary := []string{"abs", "ceil", "floor", "length", "max", "min", "reverse", "sort", "sum", "to_array", "to_number", "type", "not_null", "merge"}
+	operands := []string{"a", "b", "c", "@", "[]", "[*]", "[0]", "[-1]", "[1:]", "[::-1]", `"a"`, "`1`", "`\"a\"`",
+		"'a'", "`null`", "`[1, 2]`", "`{\"a\": 1}`"}
+	steps := []string{".a", ".b", ".c", "[]", "[*]", "[0]", "[1]", "[-1]", "[1:]", "[:2]", "[::-1]", "[::2]",
+		"[-3:-1]", "[5::-2]"}
+	unary := []string{"abs", "ceil", "floor", "length", "max", "min", "reverse", "sort", "sum", "to_array", "to_number",
+		"type", "not_null", "merge"}
 	binary := []string{"starts_with", "ends_with", "join", "not_null"}
 	if g.single {
 		operands = append(operands, "*")

@@ -28,16 +28,16 @@ var (
 	// powertools_base64 cannot decode.
 	ErrInvalidValue = errors.New("invalid-value")
 
-	// ErrLimit is returned when an expression is too long or too deep, when its evaluation makes more
-	// than its bound, and when an exact sum takes too many digits.
+	// ErrLimit is returned when an expression is too long or too deep, when its evaluation makes
+	// more than its bound, and when an exact sum takes too many digits.
 	ErrLimit = errors.New("limit")
 
 	// ErrFoldedName is returned by an expression of Expression.Folding when names
 	// that differ only in case make it unclear what a program reads.
 	ErrFoldedName = errors.New("names that differ only in case")
 
-	// ErrInvalidJSON is returned when a payload, or a text given to powertools_json, is not acceptable
-	// JSON.
+	// ErrInvalidJSON is returned when a payload, or a text given to powertools_json, is not
+	// acceptable JSON.
 	ErrInvalidJSON = errors.New("invalid JSON")
 )
 
@@ -57,8 +57,8 @@ func (e *CompileError) Error() string {
 // Unwrap returns the kind.
 func (e *CompileError) Unwrap() error { return e.Kind }
 
-// A SearchError says why an expression could not be evaluated on a payload. It contains nothing of the
-// payload.
+// A SearchError says why an expression could not be evaluated on a payload. It contains nothing of
+// the payload.
 type SearchError struct {
 	Expression string // as given to Compile
 	Function   string // the function that failed; empty if it was none

@@ -63,7 +63,8 @@ func ExampleExpression_Search_exactNumbers() {
 			fmt.Println(err)
 			return
 		}
-		selected, err := expression.Search([]byte(`{"a": 9007199254740993, "b": 9007199254740993.0, "c": 9007199254740992, "d": 0.1}`))
+		selected, err := expression.Search(
+			[]byte(`{"a": 9007199254740993, "b": 9007199254740993.0, "c": 9007199254740992, "d": 0.1}`))
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -98,7 +99,8 @@ func ExampleSearchError() {
 		fmt.Println(err)
 		return
 	}
-	for _, payload := range []string{`{"body": "{\"id\": 1, \"id\": 2}"}`, `{"body": null}`, `{"body": "{}", "body": "{}"}`} {
+	for _, payload := range []string{`{"body": "{\"id\": 1, \"id\": 2}"}`, `{"body": null}`,
+		`{"body": "{}", "body": "{}"}`} {
 		_, err = key.Search([]byte(payload))
 		fmt.Println(err)
 	}

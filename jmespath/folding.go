@@ -24,8 +24,8 @@ func (s *search) field(on Value, name string) (selected Value, err error) {
 	}
 }
 
-// unambiguous refuses an object of which two names are equal under folding, if the expression is one
-// of Folding.
+// unambiguous refuses an object of which two names are equal under folding, if the expression is
+// one of Folding.
 func (s *search) unambiguous(on Value) error {
 	if !s.folding || on.kind() != kindObject {
 		return nil

@@ -42,8 +42,8 @@ func avg(_ *search, arguments []argument) (Value, error) {
 	return numberValue(total.dividedBy(int64(numbers.length())))
 }
 
-// numberValue makes a number. The error is ErrLimit if its exponent is out of the range that parseText
-// accepts.
+// numberValue makes a number. The error is ErrLimit if its exponent is out of the range that
+// parseText accepts.
 func numberValue(d decimal) (Value, error) {
 	result, err := parseText(d.text())
 	if err != nil {

@@ -13,8 +13,8 @@ type ranked struct {
 	text   string
 }
 
-// compare orders numbers by their exact values and strings by code points, which is the order of their
-// bytes in UTF-8.
+// compare orders numbers by their exact values and strings by code points, which is the order of
+// their bytes in UTF-8.
 func (r ranked) compare(other ranked) int {
 	if r.kind == kindNumber {
 		return r.number.compare(other.number)
@@ -32,9 +32,9 @@ func rank(value, key Value) ranked {
 	return r
 }
 
-// rankEach visits the elements of an array, ranked by what an expression selects from each, which must
-// be numbers only or strings only. Without an expression they are ranked by themselves, and the
-// signature has seen to it.
+// rankEach visits the elements of an array, ranked by what an expression selects from each, which
+// must be numbers only or strings only. Without an expression they are ranked by themselves, and
+// the signature has seen to it.
 func (s *search) rankEach(array Value, by node, visit func(ranked)) error {
 	wanted := typeNumber | typeString
 	for e := array.elements(); ; {

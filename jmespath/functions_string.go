@@ -32,8 +32,8 @@ func join(s *search, arguments []argument) (Value, error) {
 	}
 }
 
-// toString writes anything but a string as compact JSON, with numbers as they are spelled and members
-// in their order.
+// toString writes anything but a string as compact JSON, with numbers as they are spelled and
+// members in their order.
 func toString(s *search, arguments []argument) (Value, error) {
 	v := arguments[0].Value
 	if v.kind() == kindString {

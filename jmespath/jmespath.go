@@ -3,11 +3,11 @@
 //
 // # What it promises
 //
-// An expression is compiled once and evaluated often; an [Expression] and a [Value] are immutable and
-// safe for concurrent use. Evaluation works on the JSON text of the event. Numbers are decimals from
-// the first byte to the last and never become floating point: 9007199254740993 selects as itself and
-// differs from 9007199254740992, while 1, 1.0 and 1e0 are equal. What is selected keeps its spelling;
-// a canonical form is left to the caller.
+// An expression is compiled once and evaluated often; an [Expression] and a [Value] are immutable
+// and safe for concurrent use. Evaluation works on the JSON text of the event. Numbers are decimals
+// from the first byte to the last and never become floating point: 9007199254740993 selects as
+// itself and differs from 9007199254740992, while 1, 1.0 and 1e0 are equal. What is selected keeps
+// its spelling; a canonical form is left to the caller.
 //
 // A payload is refused as a whole, with a [JSONError], unless it is one JSON text in the sense of
 // I-JSON (RFC 7493): valid UTF-8, no member name twice in one object, no lone surrogates, nothing
@@ -23,25 +23,25 @@
 //
 //   - The values of an object come in the order of the document, in "*" as in keys and values. Wrap
 //     them in sort to be independent of that order.
-//   - Precedence is that of the official implementations. "!a.b" means "(!a).b", which is always null;
-//     write "!(a.b)". A multi-select ends the projection in front of it: "list[*].[a, b][0]" is the
-//     first pair, not the first member of each pair. So does one step behind ".*": "a.*.b.c" means
-//     "(a.*.b).c".
+//   - Precedence is that of the official implementations. "!a.b" means "(!a).b", which is always
+//     null; write "!(a.b)". A multi-select ends the projection in front of it: "list[*].[a, b][0]"
+//     is the first pair, not the first member of each pair. So does one step behind ".*": "a.*.b.c"
+//     means "(a.*.b).c".
 //   - abs, ceil, floor, max, min, sort, sum, to_number and all comparisons are exact. avg is exact
-//     whenever the average is a finite decimal; otherwise it is rounded to 34 significant digits, or to
-//     as many as the sum has if those are more. A sum that takes more than 8,192 digits, like that of
-//     1e999999999 and 1, is refused with ErrLimit.
+//     whenever the average is a finite decimal; otherwise it is rounded to 34 significant digits,
+//     or to as many as the sum has if those are more. A sum that takes more than 8,192 digits, like
+//     that of 1e999999999 and 1, is refused with ErrLimit.
 //   - to_string writes compact JSON and keeps the spelling of numbers and the order of members.
-//   - A literal in backticks that is not JSON, like `active`, is the string "active", the deprecated
-//     form that is common in the AWS documentation. What begins like an array, an object, a number or a
-//     quoted string must be JSON.
-//   - A multi-select that names a member twice is a syntax error, because one of the two would silently
-//     be missing from the key.
+//   - A literal in backticks that is not JSON, like `active`, is the string "active", the
+//     deprecated form that is common in the AWS documentation. What begins like an array, an
+//     object, a number or a quoted string must be JSON.
+//   - A multi-select that names a member twice is a syntax error, because one of the two would
+//     silently be missing from the key.
 //
 // The functions of AWS Powertools are always available
 // (https://docs.powertools.aws.dev/lambda/python/latest/utilities/jmespath_functions/):
-// powertools_json decodes a JSON string under the rules for payloads above, powertools_base64 decodes
-// standard base64 of UTF-8 text, and powertools_base64_gzip unpacks such text as well.
+// powertools_json decodes a JSON string under the rules for payloads above, powertools_base64
+// decodes standard base64 of UTF-8 text, and powertools_base64_gzip unpacks such text as well.
 //
 // # Limits
 //
@@ -58,13 +58,13 @@ const (
 	// maxLevels is how deep parentheses, brackets, braces, function calls and "!" may nest in an
 	// expression, and how many projections may continue one another.
 	maxLevels = 256
-	// maxDepth is how deep arrays and objects may nest in a payload, in a literal, and in the argument
-	// of powertools_json.
+	// maxDepth is how deep arrays and objects may nest in a payload, in a literal, and in the
+	// argument of powertools_json.
 	maxDepth = 1000
 )
 
-// An Expression is a compiled JMESPath expression. It is immutable and safe for concurrent use. Only
-// Compile makes one; the zero value selects null.
+// An Expression is a compiled JMESPath expression. It is immutable and safe for concurrent use.
+// Only Compile makes one; the zero value selects null.
 type Expression struct {
 	source  string
 	root    node
@@ -72,9 +72,9 @@ type Expression struct {
 	folding bool
 }
 
-// Compile prepares an expression for repeated use. The error is a *CompileError of the kind ErrSyntax,
-// ErrUnknownFunction, ErrInvalidArity, ErrInvalidType (only about expression references),
-// ErrInvalidValue (a slice with step 0) or ErrLimit.
+// Compile prepares an expression for repeated use. The error is a *CompileError of the kind
+// ErrSyntax, ErrUnknownFunction, ErrInvalidArity, ErrInvalidType (only about expression
+// references), ErrInvalidValue (a slice with step 0) or ErrLimit.
 func Compile(expression string) (*Expression, error) {
 	root, parts, err := parse(expression)
 	if failure, ok := errors.AsType[*CompileError](err); ok {
@@ -91,10 +91,11 @@ func (x *Expression) String() string { return x.source }
 
 // Folding returns the expression for a program that decodes names as encoding/json does: names that
 // differ only in case are one field of a struct (Unicode's simple folding, so "ſ" is an s), and the
-// last such member counts. The expression still selects by exact names. These end with ErrFoldedName:
+// last such member counts. The expression still selects by exact names. These end with
+// ErrFoldedName:
 //
-//   - an object that it looks into, of which two names are equal under folding; to_string looks into
-//     everything in its argument
+//   - an object that it looks into, of which two names are equal under folding; to_string looks
+//     into everything in its argument
 //   - an object with another spelling of the name that it looks for
 func (x *Expression) Folding() *Expression {
 	folding := *x
@@ -103,11 +104,11 @@ func (x *Expression) Folding() *Expression {
 }
 
 // Search evaluates the expression on a JSON document, given as text. A selection without a match is
-// null, not an error; see Value.Presence. Search copies the payload, so the caller may reuse it; the
-// value returned keeps the copy alive.
+// null, not an error; see Value.Presence. Search copies the payload, so the caller may reuse it;
+// the value returned keeps the copy alive.
 //
-// The error is a *JSONError if the payload is not acceptable JSON, and otherwise a *SearchError of the
-// kind ErrInvalidType, ErrInvalidValue, ErrLimit or ErrFoldedName.
+// The error is a *JSONError if the payload is not acceptable JSON, and otherwise a *SearchError of
+// the kind ErrInvalidType, ErrInvalidValue, ErrLimit or ErrFoldedName.
 func (x *Expression) Search(payload []byte) (Value, error) {
 	document, err := parseText(string(payload))
 	if err != nil || x.root == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExplosiveExpressionsEndWithTheLimit are expressions whose result would grow exponentially with
-// their length. Without the limit they end with the memory, or with the time of the test.
+// TestExplosiveExpressionsEndWithTheLimit are expressions whose result would grow exponentially
+// with their length. Without the limit they end with the memory, or with the time of the test.
 func TestExplosiveExpressionsEndWithTheLimit(t *testing.T) {
 	t.Parallel()
 	list := "`[" + strings.Repeat("1,", 99) + "1]`"
@@ -21,11 +21,12 @@ func TestExplosiveExpressionsEndWithTheLimit(t *testing.T) {
 		nestedSorts = "sort_by(" + list + ", &" + nestedSorts + ") | [0]"
 	}
 	for name, source := range map[string]string{
-		"doubling lists":      "@" + strings.Repeat("|[@,@]", 64),
-		"doubling objects":    "@" + strings.Repeat("|{a:@,b:@}", 64),
-		"doubling strings":    "[a,a]" + strings.Repeat("|join('',@)|[@,@]", 64),
-		"escapes of escapes":  "'\"'" + strings.Repeat("|to_string([@])", 64),
-		"joined separators":   list + "[].to_string(@)" + strings.Repeat("|[join(join('',@),@)]|[@[0],@[0],@[0],@[0]]", 64),
+		"doubling lists":     "@" + strings.Repeat("|[@,@]", 64),
+		"doubling objects":   "@" + strings.Repeat("|{a:@,b:@}", 64),
+		"doubling strings":   "[a,a]" + strings.Repeat("|join('',@)|[@,@]", 64),
+		"escapes of escapes": "'\"'" + strings.Repeat("|to_string([@])", 64),
+		"joined separators": list + "[].to_string(@)" +
+			strings.Repeat("|[join(join('',@),@)]|[@[0],@[0],@[0],@[0]]", 64),
 		"nested maps":         nestedMaps,
 		"nested filters":      strings.Repeat(list+"[?", 8) + "@" + strings.Repeat("]", 8),
 		"nested sorts":        nestedSorts,
@@ -72,8 +73,10 @@ func TestLargePayloadsTakeLinearTime(t *testing.T) {
 		"unclosed":     `{"a":"` + strings.Repeat("x", size),
 	} {
 		for _, source := range []string{
-			"a", "[a, b, c, d]", "[*].a", "*", "[]", "[-1]", "[::-1]", "length(@)", "to_string(@)", "@ == @", "[@] == [`1`]", "sort(@)", "max(@)",
-			"sum(@)", "avg(@)", "keys(@)", "merge(@, @)", "sort_by(@, &a)", "[?a == `3`]", "contains(@, `17`)", "reverse(@)", "map(&ceil(@), @)",
+			"a", "[a, b, c, d]", "[*].a", "*", "[]", "[-1]", "[::-1]", "length(@)", "to_string(@)", "@ == @",
+			"[@] == [`1`]", "sort(@)", "max(@)",
+			"sum(@)", "avg(@)", "keys(@)", "merge(@, @)", "sort_by(@, &a)", "[?a == `3`]", "contains(@, `17`)",
+			"reverse(@)", "map(&ceil(@), @)",
 			"powertools_json(to_string(@))", "join('', @)", "to_number(a)", "reverse(a)",
 		} {
 			selected, err := trySelect(source, payload)
@@ -84,18 +87,24 @@ func TestLargePayloadsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// A search may reach its bound anywhere. It then ends with the limit, and never with another result.
+// A search may reach its bound anywhere. It then ends with the limit, and never with another
+// result.
 func TestTheBoundNeverChangesTheResult(t *testing.T) {
 	t.Parallel()
 	document, err := parseText(`{"a":{"n":1,"s":"é\n"},"l":[{"n":2.5},{"n":1e2,"s":"x"}],"s":["b","a"],"n":[3,[1,2],-0.5],"m":[0.5,7],
 		"j":"{\"a\":[1,2]}","b":"e30=","z":"` + packed(t, `{"a":1}`) + `"}`)
 	require.NoError(t, err)
 	for _, source := range []string{
-		"a.s", "l[-1].n", "l[*].n", "l[?n > `2`].s", "*.n", "n[]", "n[::-1]", "[a, l]", "{x: a, y: s}", "a == l[0] || !l && n", "a == `{\"s\":\"é\\n\",\"n\":1.0}`",
-		"abs(n[2])", "avg(m)", "ceil(n[2])", "contains(l, `{\"n\":2.5}`)", "contains(a.s, 'é')", "ends_with(a.s, 'x')", "floor(`1.5`)", "join('-', s)",
-		"keys(a)", "length(a)", "length(l)", "length(a.s)", "map(&n, l)", "max(s)", "max_by(l, &n)", "merge(a, l[0])", "min(m)", "min_by(l, &n)",
-		"not_null(x, a)", "reverse(l)", "reverse(a.s)", "sort(s)", "sort_by(l, &n)", "starts_with(a.s, 'é')", "sum(m)", "to_array(a)", "to_number('1.0')",
-		"to_string(a)", "type(a)", "values(a)", "powertools_json(j).a", "powertools_json(powertools_base64(b))", "powertools_base64_gzip(z)",
+		"a.s", "l[-1].n", "l[*].n", "l[?n > `2`].s", "*.n", "n[]", "n[::-1]", "[a, l]", "{x: a, y: s}",
+		"a == l[0] || !l && n", "a == `{\"s\":\"é\\n\",\"n\":1.0}`",
+		"abs(n[2])", "avg(m)", "ceil(n[2])", "contains(l, `{\"n\":2.5}`)", "contains(a.s, 'é')", "ends_with(a.s, 'x')",
+		"floor(`1.5`)", "join('-', s)",
+		"keys(a)", "length(a)", "length(l)", "length(a.s)", "map(&n, l)", "max(s)", "max_by(l, &n)", "merge(a, l[0])",
+		"min(m)", "min_by(l, &n)",
+		"not_null(x, a)", "reverse(l)", "reverse(a.s)", "sort(s)", "sort_by(l, &n)", "starts_with(a.s, 'é')", "sum(m)",
+		"to_array(a)", "to_number('1.0')",
+		"to_string(a)", "type(a)", "values(a)", "powertools_json(j).a", "powertools_json(powertools_base64(b))",
+		"powertools_base64_gzip(z)",
 	} {
 		expression, err := Compile(source)
 		require.NoError(t, err)

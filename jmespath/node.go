@@ -2,8 +2,8 @@ package jmespath
 
 import "errors"
 
-// A node is a part of a compiled expression. Nodes are immutable, which makes an Expression safe for
-// concurrent use.
+// A node is a part of a compiled expression. Nodes are immutable, which makes an Expression safe
+// for concurrent use.
 type node interface {
 	// eval returns what the part selects from a value.
 	eval(s *search, on Value) (Value, error)
@@ -29,7 +29,8 @@ type index struct{ i int }
 
 func (n index) eval(_ *search, on Value) (Value, error) { return on.index(n.i), nil }
 
-// chain is "left.right" and "left | right", which differ in the grammar only: a pipe ends a projection.
+// chain is "left.right" and "left | right", which differ in the grammar only: a pipe ends a
+// projection.
 type chain struct{ left, right node }
 
 func (n chain) eval(s *search, on Value) (Value, error) {

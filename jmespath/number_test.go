@@ -70,7 +70,8 @@ func TestComparisonsAreByExactValue(t *testing.T) {
 					for operator, want := range map[string]bool{
 						"==": i == j, "!=": i != j, "<": i < j, "<=": i <= j, ">": i > j, ">=": i >= j,
 					} {
-						assert.Equal(t, fmt.Sprint(want), selectJSON(t, "a "+operator+" b", document), "%s on %s", operator, document)
+						assert.Equal(t, fmt.Sprint(want), selectJSON(t, "a "+operator+" b", document), "%s on %s",
+							operator, document)
 					}
 				}
 			}
@@ -97,13 +98,16 @@ func TestSortingIsByExactValueAndStable(t *testing.T) {
 	got := selectJSON(t, "sort(@)", "["+strings.Join(shuffled, ",")+"]")
 	var again []string
 	for _, group := range ascending { // equal numbers stay in the order of the input
-		again = append(again, slices.SortedStableFunc(slices.Values(group), func(a, b string) int { return len(a) - len(b) })...)
+		again = append(again, slices.SortedStableFunc(slices.Values(group),
+			func(a, b string) int { return len(a) - len(b) })...)
 	}
 	assert.Equal(t, "["+strings.Join(again, ",")+"]", got)
 	assert.Equal(t, sorted[len(sorted)-1], selectJSON(t, "max(@)", got))
 	assert.Equal(t, sorted[0], selectJSON(t, "min(@)", got))
-	assert.Equal(t, `{"n":2.0,"id":"b"}`, selectJSON(t, "max_by(@, &n)", `[{"n":1,"id":"a"},{"n":2.0,"id":"b"},{"n":2,"id":"c"}]`), "first of equals")
-	assert.Equal(t, `["a","b","c","d"]`, selectJSON(t, "sort_by(@, &n)[].id", `[{"n":2,"id":"c"},{"n":1,"id":"a"},{"n":1.0,"id":"b"},{"n":2,"id":"d"}]`))
+	assert.Equal(t, `{"n":2.0,"id":"b"}`,
+		selectJSON(t, "max_by(@, &n)", `[{"n":1,"id":"a"},{"n":2.0,"id":"b"},{"n":2,"id":"c"}]`), "first of equals")
+	assert.Equal(t, `["a","b","c","d"]`,
+		selectJSON(t, "sort_by(@, &n)[].id", `[{"n":2,"id":"c"},{"n":1,"id":"a"},{"n":1.0,"id":"b"},{"n":2,"id":"d"}]`))
 }
 
 func TestArithmeticIsExact(t *testing.T) {
@@ -130,7 +134,8 @@ func TestArithmeticIsExact(t *testing.T) {
 		{"avg(@)", "[-2, 0, 0]", "-0.6666666666666666666666666666666667"},
 		{"avg(@)", "[1e40, 1, 0]", "3333333333333333333333333333333333333333.7"},
 		{"avg(@)", "[0, 0]", "0"},
-		{"avg(@)", "[2.9999999999999999999999999999999999999999999, 0, 0]", "0.99999999999999999999999999999999999999999997"},
+		{"avg(@)", "[2.9999999999999999999999999999999999999999999, 0, 0]",
+			"0.99999999999999999999999999999999999999999997"},
 		{"avg(@)", "[1e999999999, 0]", "5e999999998"},
 		{"ceil(@)", "1.2", "2"},
 		{"ceil(@)", "-1.2", "-1"},
@@ -181,7 +186,8 @@ func TestSumsThatNeedTooManyDigitsAreRefused(t *testing.T) {
 	assert.Equal(t, "1"+strings.Repeat("0", 8190)+"1", selectJSON(t, "sum(@)", "[1e8191, 1]"))
 }
 
-// TestHugeExponentsCostNothing: written out, one of these numbers would need more memory than there is.
+// TestHugeExponentsCostNothing: written out, one of these numbers would need more memory than there
+// is.
 func TestHugeExponentsCostNothing(t *testing.T) {
 	t.Parallel()
 	numbers := strings.Repeat("1e999999999,-1e-999999999,", 5000) + "0"

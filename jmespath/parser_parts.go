@@ -160,7 +160,8 @@ func (p *parser) call(name token) (node, error) {
 		}
 	}
 	if wrong := f.arityError(len(c.arguments)); wrong != "" {
-		return nil, &CompileError{Kind: ErrInvalidArity, Offset: name.offset, Detail: "function " + name.text + " " + wrong}
+		return nil, &CompileError{Kind: ErrInvalidArity, Offset: name.offset,
+			Detail: "function " + name.text + " " + wrong}
 	}
 	return c, nil
 }
@@ -176,7 +177,8 @@ func (p *parser) argument(c *call) (node, error) {
 	}
 	wanted := c.function.parameter(len(c.arguments))
 	if wanted != 0 && isReference != (wanted == typeExpression) {
-		return nil, &CompileError{Kind: ErrInvalidType, Offset: start, Detail: "argument of " + c.name + " must be " + wanted.String()}
+		return nil, &CompileError{Kind: ErrInvalidType, Offset: start, Detail: "argument of " + c.name + " must be " +
+			wanted.String()}
 	}
 	return argument, nil
 }

@@ -4,8 +4,9 @@ import "slices"
 
 // A Part is what an expression is made of.
 type Part struct {
-	// Kind is an operator as it is spelled (== != < <= > >= && || ! | [] [*] * @), or one of identifier, member (the name
-	// in a multi-select hash), literal, raw string, function, filter, index, slice, multi-select list, multi-select hash.
+	// Kind is an operator as it is spelled (== != < <= > >= && || ! | [] [*] * @), or one of
+	// identifier, member (the name in a multi-select hash), literal, raw string, function, filter,
+	// index, slice, multi-select list, multi-select hash.
 	Kind string
 
 	// Text is the name of an identifier, a member or a function.

@@ -14,15 +14,18 @@ func TestPresence(t *testing.T) {
 	t.Parallel()
 	for want, payloads := range map[Presence][]string{
 		Missing: {
-			`null`, `""`, `[]`, `{}`, `[ ]`, `{ }`, `[null]`, `[null, null]`, `[[], {}, ""]`, `{"a":null}`, `{"a":{"b":[null,""]}}`,
+			`null`, `""`, `[]`, `{}`, `[ ]`, `{ }`, `[null]`, `[null, null]`, `[[], {}, ""]`, `{"a":null}`,
+			`{"a":{"b":[null,""]}}`,
 			`[[[[]]]]`, "[\n null ,\t\"\" ]", `{ "a" : null , "b" : [ ] }`,
 		},
 		Partial: {
-			`[null,"x"]`, `["x",null]`, `[0,""]`, `[1,[]]`, `{"a":1,"b":null}`, `{"a":{"b":null},"c":false}`, `[["x",null],"y"]`,
+			`[null,"x"]`, `["x",null]`, `[0,""]`, `[1,[]]`, `{"a":1,"b":null}`, `{"a":{"b":null},"c":false}`,
+			`[["x",null],"y"]`,
 			`["x",{"a":[{"b":""}]}]`, `{"a":"x","b":{}}`, `[ "]" , null ]`, `{"\"": null, "b": 1}`,
 		},
 		Present: {
-			`0`, `-0`, `0.0`, `false`, `true`, `" "`, `"null"`, `"\u0000"`, `[0]`, `[false]`, `{"a":0}`, `{"":"x"}`, `[[0],{"a":"x"}]`,
+			`0`, `-0`, `0.0`, `false`, `true`, `" "`, `"null"`, `"\u0000"`, `[0]`, `[false]`, `{"a":0}`, `{"":"x"}`,
+			`[[0],{"a":"x"}]`,
 			`"[null]"`, `["null","[]"]`, `[ 0 , { "a" : [ false ] } ]`, `{"a]":"}","b":1}`, `"\""`, `1e5`,
 		},
 	} {
@@ -33,15 +36,19 @@ func TestPresence(t *testing.T) {
 		}
 	}
 	assert.Equal(t, Missing, Value{}.Presence())
-	assert.Equal(t, "missing partial present unknown", strings.Join([]string{Missing.String(), Partial.String(), Present.String(), Presence(9).String()}, " "))
+	assert.Equal(t, "missing partial present unknown",
+		strings.Join([]string{Missing.String(), Partial.String(), Present.String(), Presence(9).String()}, " "))
 }
 
 func TestPresenceOfSelections(t *testing.T) {
 	t.Parallel()
 	const payload = `{"a":null,"b":"x","c":0,"d":false,"e":"","f":[],"g":{"h":null}}`
 	for source, want := range map[string]Presence{
-		"nothing": Missing, "a": Missing, "e": Missing, "f": Missing, "g": Missing, "[a, b]": Partial, "[a, nothing]": Missing,
-		"b": Present, "c": Present, "d": Present, "[c, d]": Present, "{x: a, y: b}": Partial, "[b, e]": Partial, "[b, f]": Partial,
+		"nothing": Missing, "a": Missing, "e": Missing, "f": Missing, "g": Missing, "[a, b]": Partial,
+		"[a, nothing]": Missing,
+		"b":            Present, "c": Present, "d": Present, "[c, d]": Present, "{x: a, y: b}": Partial,
+		"[b, e]": Partial,
+		"[b, f]": Partial,
 		"[b, g]": Partial, "@": Partial, "not_null(a, b)": Present, "[a, b][?@]": Present, "f[*].x": Missing,
 	} {
 		selected, err := trySelect(source, payload)

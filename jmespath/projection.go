@@ -1,7 +1,7 @@
 package jmespath
 
-// listProjection is "source[*].item" and "source[?condition].item". For a slice and a flattened list,
-// these are part of the source.
+// listProjection is "source[*].item" and "source[?condition].item". For a slice and a flattened
+// list, these are part of the source.
 type listProjection struct {
 	source    node
 	condition node // nil for all elements
@@ -57,8 +57,8 @@ func (n valuesProjection) eval(s *search, on Value) (Value, error) {
 	}
 }
 
-// project applies an expression to an element of a projection and collects what is not null (JMESPath
-// specification, section Projections).
+// project applies an expression to an element of a projection and collects what is not null
+// (JMESPath specification, section Projections).
 func (b *listBuilder) project(item node, element Value) error {
 	result, err := item.eval(b.search, element)
 	if err != nil || result.kind() == kindNull {

@@ -151,12 +151,14 @@ func TestPlainPathsOfAnEvent(t *testing.T) {
 func TestTypeErrorsNameFunctionAndTypesOnly(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
-		"abs(s)":                   "invalid-type in abs at offset 0: argument 1 is string, want number",
-		"a.abs(@)":                 "invalid-type in abs at offset 2: argument 1 is null, want number",
-		"join(n, l)":               "invalid-type in join at offset 0: argument 1 is number, want string",
-		"join(s, l)":               "invalid-type in join at offset 0: argument 2 is array, want array of strings",
-		"length(n)":                "invalid-type in length at offset 0: argument 1 is number, want string or array or object",
-		"max(l)":                   "invalid-type in max at offset 0: argument 1 is array, want array of numbers or array of strings",
+		"abs(s)":     "invalid-type in abs at offset 0: argument 1 is string, want number",
+		"a.abs(@)":   "invalid-type in abs at offset 2: argument 1 is null, want number",
+		"join(n, l)": "invalid-type in join at offset 0: argument 1 is number, want string",
+		"join(s, l)": "invalid-type in join at offset 0: argument 2 is array, want array of strings",
+		"length(n)": "invalid-type in length at offset 0: argument 1 is number, want string or array " +
+			"or object",
+		"max(l)": "invalid-type in max at offset 0: argument 1 is array, want array of numbers or " +
+			"array of strings",
 		"sum(l[].abs(s))":          "invalid-type in abs at offset 8: argument 1 is null, want number",
 		"map(&abs(@), l)":          "invalid-type in abs at offset 5: argument 1 is string, want number",
 		"sort_by(l, &@)":           "invalid-type in sort_by at offset 0: a key is string, want number",
@@ -178,11 +180,14 @@ func TestTypeErrorsNameFunctionAndTypesOnly(t *testing.T) {
 func TestErrorsContainNothingOfThePayload(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{
-		`{"secret": secret}`, `{"secret":1,"secret":2}`, `"secret`, `{"secret" "secret"}`, "\"secret\xff\"", `"secret\q"`, `secret`, `["secret\ud800"]`,
-		`{"a":"secret"}`, `{"a":"eyJzZWNyZXQiOg=="}`, `{"a":["secret"]}`, `{"a":{"secret":1}}`, `{"a":"c2VjcmV0"}`, `{"a":"{\"secret\":1,\"secret\":2}"}`,
+		`{"secret": secret}`, `{"secret":1,"secret":2}`, `"secret`, `{"secret" "secret"}`, "\"secret\xff\"",
+		`"secret\q"`, `secret`, `["secret\ud800"]`,
+		`{"a":"secret"}`, `{"a":"eyJzZWNyZXQiOg=="}`, `{"a":["secret"]}`, `{"a":{"secret":1}}`, `{"a":"c2VjcmV0"}`,
+		`{"a":"{\"secret\":1,\"secret\":2}"}`,
 	} {
 		for _, source := range []string{
-			"powertools_json(a)", "powertools_base64(a)", "powertools_base64_gzip(a)", "abs(a)", "sum(a)", "sort_by(a, &@)", "join(a, a)",
+			"powertools_json(a)", "powertools_base64(a)", "powertools_base64_gzip(a)", "abs(a)", "sum(a)",
+			"sort_by(a, &@)", "join(a, a)",
 			"powertools_json(powertools_base64(a))", "to_number(a) || length(`1`)",
 		} {
 			_, err := trySelect(source, payload)
@@ -208,7 +213,9 @@ func unwrapOne(err error) error {
 
 func TestExpressionsAreSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	expression, err := Compile("powertools_json(body).{key: [tenant, order_id], sorted: sort_by(lines, &qty)[].sku, literal: `{\"a\": [1, 2]}`.a[::-1], all: length(@)}")
+	expression, err := Compile(
+		"powertools_json(body).{key: [tenant, order_id], sorted: sort_by(lines, &qty)[].sku, literal: `{\"a\": [1, " +
+			"2]}`.a[::-1], all: length(@)}")
 	require.NoError(t, err)
 	const want = `{"key":["acme",9007199254740993],"sorted":["B-7","A-1"],"literal":[2,1],"all":6}`
 	payload := []byte(apiGatewayEvent)

@@ -29,8 +29,8 @@ func (n slice) eval(s *search, on Value) (Value, error) {
 	return s.array(part)
 }
 
-// bound returns where a slice begins or ends, which a negative number counts from the end of the list,
-// within lowest and highest (JMESPath specification, section Slices).
+// bound returns where a slice begins or ends, which a negative number counts from the end of the
+// list, within lowest and highest (JMESPath specification, section Slices).
 func bound(given *int, otherwise, lowest, highest int) int {
 	if given == nil {
 		return otherwise

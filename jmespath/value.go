@@ -47,9 +47,9 @@ func (v Value) kind() kind {
 	return kindNumber
 }
 
-// JSON returns the value as JSON text that satisfies the rules for payloads,
-// except that a multi-select can have nested it deeper. What came out of the payload is spelled as it was there, with its
-// numbers, escapes and inner space. The caller owns the slice.
+// JSON returns the value as JSON text that satisfies the rules for payloads, except that a
+// multi-select can have nested it deeper. What came out of the payload is spelled as it was there,
+// with its numbers, escapes and inner space. The caller owns the slice.
 func (v Value) JSON() []byte { return []byte(v.json()) }
 
 func (v Value) json() string {

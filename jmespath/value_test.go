@@ -22,7 +22,8 @@ func TestZeroValueIsNull(t *testing.T) {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]string{
-		"null": "null", "true": "boolean", "false": "boolean", "-1": "number", "0": "number", `"a"`: "string", "[]": "array", "{}": "object",
+		"null": "null", "true": "boolean", "false": "boolean", "-1": "number", "0": "number", `"a"`: "string",
+		"[]": "array", "{}": "object",
 	} {
 		value, err := parseText(payload)
 		require.NoError(t, err)

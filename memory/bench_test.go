@@ -10,7 +10,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// BenchmarkExecution is what one protected execution costs: a claim of a new key and its completion.
+// BenchmarkExecution is what one protected execution costs: a claim of a new key and its
+// completion.
 func BenchmarkExecution(b *testing.B) {
 	ctx, s, now := context.Background(), memory.New(), time.Now().Truncate(time.Second)
 	keys := make([]string, 1<<16)

@@ -7,12 +7,12 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// dropsPerClaim bounds what a claim that adds a record drops: more than it adds, so that expired records become fewer,
-// and no more than a few, so that no single claim pays for thousands.
+// dropsPerClaim bounds what a claim that adds a record drops: more than it adds, so that expired
+// records become fewer, and no more than a few, so that no single claim pays for thousands.
 const dropsPerClaim = 4
 
-// dropExpired drops some of the records whose expiry has passed, the oldest first. A record is still kept in the very instant
-// of its expiry.
+// dropExpired drops some of the records whose expiry has passed, the oldest first. A record is
+// still kept in the very instant of its expiry.
 func (s *Store) dropExpired(now time.Time) {
 	for range dropsPerClaim {
 		if len(s.expiry) == 0 || !now.After(s.expiry[0].record.Expiry) {

@@ -100,8 +100,8 @@ func TestWhatWasDroppedIsCollected(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// TestAProcessThatRunsForLongDoesNotGrow lives through a day with a claim in every second and a retention of an
-// hour. It is not parallel because it measures the heap.
+// TestAProcessThatRunsForLongDoesNotGrow lives through a day with a claim in every second and a
+// retention of an hour. It is not parallel because it measures the heap.
 func TestAProcessThatRunsForLongDoesNotGrow(t *testing.T) {
 	const (
 		retention = time.Hour
@@ -146,8 +146,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestNothingIsDroppedEarly claims, renews and removes records at instants that only go forward, and looks for those
-// whose expiry has not passed.
+// TestNothingIsDroppedEarly claims, renews and removes records at instants that only go forward,
+// and looks for those whose expiry has not passed.
 func TestNothingIsDroppedEarly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,8 @@ import (
 
 var _ store.Lister = (*Store)(nil)
 
-// List implements [store.Lister]. Reading costs nothing here: the rate is ignored, and a page is what it is told to be, or all.
+// List implements [store.Lister]. Reading costs nothing here: the rate is ignored, and a page is
+// what it is told to be, or all.
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		if err := checkQuery(q); err != nil {
@@ -27,8 +28,8 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 	}
 }
 
-// list yields the records of a page that are still there and still named, and reports whether the listing goes on. A record that is
-// written while its page is read comes as it was, or as it is.
+// list yields the records of a page that are still there and still named, and reports whether the
+// listing goes on. A record that is written while its page is read comes as it was, or as it is.
 func (s *Store) list(ctx context.Context, q store.Query, keys []string, yield func(store.Record, error) bool) bool {
 	if err := ended(ctx, "list"); err != nil {
 		yield(store.Record{}, err)

@@ -1,6 +1,6 @@
-// Package memory is a [store.Store] in the memory of one process: for local runs, tests and examples. It answers
-// as a shared store does, but what it holds ends with the process, so in production it protects nothing from a retry
-// that reaches another sandbox.
+// Package memory is a [store.Store] in the memory of one process: for local runs, tests and
+// examples. It answers as a shared store does, but what it holds ends with the process, so in
+// production it protects nothing from a retry that reaches another sandbox.
 package memory
 
 import (
@@ -14,16 +14,17 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Store is a [store.Store] in memory. The zero value is empty and ready to use; a Store must not be copied. It is
-// safe for concurrent use: every call is atomic.
+// Store is a [store.Store] in memory. The zero value is empty and ready to use; a Store must not be
+// copied. It is safe for concurrent use: every call is atomic.
 //
-// A record of any status, also one that is in progress or UNKNOWN, is kept at least until its Expiry. After that, a claim
-// that adds a record may drop it, going by the instant which that claim hands in: a Store has no clock and no
-// goroutine. So a process that keeps claiming new keys holds little more than the records that have not expired, and one
-// that claims nothing keeps what it has.
+// A record of any status, also one that is in progress or UNKNOWN, is kept at least until its
+// Expiry. After that, a claim that adds a record may drop it, going by the instant which that claim
+// hands in: a Store has no clock and no goroutine. So a process that keeps claiming new keys holds
+// little more than the records that have not expired, and one that claims nothing keeps what it
+// has.
 //
-// Results are kept with their record, whatever their size: Parts stays empty. Bytes are copied on their way in and out,
-// so nobody can change what is stored.
+// Results are kept with their record, whatever their size: Parts stays empty. Bytes are copied on
+// their way in and out, so nobody can change what is stored.
 //
 // The only errors are those of a context that has ended: a [*store.Error] of kind
 // [store.FailureTimeout], with NotApplied set, that wraps the context's error.
@@ -80,7 +81,8 @@ func (s *Store) Len() int {
 	return len(s.records)
 }
 
-// copied returns r with bytes of its own. Stored bytes are never written again, so they are copied outside the mutex.
+// copied returns r with bytes of its own. Stored bytes are never written again, so they are copied
+// outside the mutex.
 func copied(r store.Record) store.Record {
 	r.Result, r.Derived, r.Steps = bytes.Clone(r.Result), slices.Clone(r.Derived), maps.Clone(r.Steps)
 	r.StepNames = slices.Clone(r.StepNames)

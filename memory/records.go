@@ -7,7 +7,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// The methods of this file hold the mutex from the comparison to the write: that is what makes a call atomic.
+// The methods of this file hold the mutex from the comparison to the write: that is what makes a
+// call atomic.
 
 func (s *Store) claim(r store.Record, now time.Time) (held store.Record, claimed bool) {
 	s.mu.Lock()

@@ -30,7 +30,8 @@ type rows int
 
 func (r rows) Len() int { return int(r) }
 
-func (s *table) Commit(ctx context.Context, seen, next store.Record, _ store.Writes, _ string) (store.Record, bool, error) {
+func (s *table) Commit(ctx context.Context, seen, next store.Record, _ store.Writes,
+	_ string) (store.Record, bool, error) {
 	if len(s.errs) > 0 {
 		err := s.errs[0]
 		s.errs = s.errs[1:]
@@ -68,7 +69,8 @@ func TestEveryEndOfACommitIsCountedAndLogged(t *testing.T) {
 			logged:  []string{"commits.1.end=committed commits.1.items=2 commits.1.tries=1"}, level: "INFO",
 		},
 		"committed at last": {
-			errs: []error{failing(store.FailureConflict, errors.New(secretPayload)), failing(store.FailureThrottled, errors.New("slow"))},
+			errs: []error{failing(store.FailureConflict, errors.New(secretPayload)),
+				failing(store.FailureThrottled, errors.New("slow"))},
 			handle: func(ctx context.Context, _ *workshop, _ *testing.T) error {
 				return commit(ctx, nil, 1)
 			},
@@ -82,10 +84,14 @@ func TestEveryEndOfACommitIsCountedAndLogged(t *testing.T) {
 				return commit(ctx, nil, 2)
 			},
 			metrics: map[string]float64{"Commits": 1, "CommitsDeclined": 1, "Created": 1},
-			logged:  []string{"commits.1.end=declined", "commits.1.error=store.Error", "commits.2.end=committed"}, level: "INFO",
+			logged:  []string{"commits.1.end=declined", "commits.1.error=store.Error", "commits.2.end=committed"},
+			level:   "INFO",
 		},
 		"refused": {
-			handle:  func(ctx context.Context, _ *workshop, _ *testing.T) error { return commit(ctx, make(chan int), 1) },
+			handle: func(ctx context.Context, _ *workshop,
+				_ *testing.T) error {
+				return commit(ctx, make(chan int), 1)
+			},
 			metrics: map[string]float64{"CommitsFailed": 1, "FailedRetry": 1},
 			logged:  []string{"commits.1.end=refused commits.1.items=1 commits.1.tries=0"}, level: "WARN",
 		},

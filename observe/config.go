@@ -17,19 +17,23 @@ import (
 type Config struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Namespace is that of the metrics: 1 to 255 printable ASCII characters that do not begin with a colon or with AWS/. Default
-	// Idempotent.
+	// Namespace is that of the metrics: 1 to 255 printable ASCII characters that do not begin with
+	// a colon or with AWS/. Default Idempotent.
 	Namespace string
-	// Dimensions are the same in every line, say the stage, by their names. A name has 1 to 250 printable ASCII characters, does not
-	// begin with a colon, and is no other member of a line; a value has 1 to 1024. There are at most 28.
+	// Dimensions are the same in every line, say the stage, by their names. A name has 1 to 250
+	// printable ASCII characters, does not begin with a colon, and is no other member of a line; a
+	// value has 1 to 1024. There are at most 28.
 	Dimensions map[string]string
-	// Tenant makes [EMF] write every metric twice: as before, so that alarms go on working, and once more with the dimension Tenant,
-	// whose value is what the function returns for a delivery; if that is blank, only the first. Each tenant makes metrics of its own,
-	// which are billed: return the names of few. The function gets the context that the handler was called with, and must be safe for
-	// concurrent use. What is not printable ASCII is escaped, and what is longer than 1024 characters is cut off.
+	// Tenant makes [EMF] write every metric twice: as before, so that alarms go on working, and
+	// once more with the dimension Tenant, whose value is what the function returns for a delivery;
+	// if that is blank, only the first. Each tenant makes metrics of its own, which are billed:
+	// return the names of few. The function gets the context that the handler was called with, and
+	// must be safe for concurrent use. What is not printable ASCII is escaped, and what is longer
+	// than 1024 characters is cut off.
 	Tenant func(ctx context.Context, d report.Delivery) string
-	// Route makes [EMF] write every metric once more with the dimension Route, whose value is the route of the delivery, if it has
-	// one. Each route makes metrics of its own, which are billed: a handler has at most 100 of them, and "other".
+	// Route makes [EMF] write every metric once more with the dimension Route, whose value is the
+	// route of the delivery, if it has one. Each route makes metrics of its own, which are billed:
+	// a handler has at most 100 of them, and "other".
 	Route bool
 }
 
@@ -82,7 +86,8 @@ func (c *checked) checkNamespace() {
 		c.problemf("Config.Namespace: %q %s", c.Namespace, problem)
 	}
 	if strings.HasPrefix(c.Namespace, ":") || strings.HasPrefix(c.Namespace, "AWS/") {
-		c.problemf("Config.Namespace: %q begins with a colon or with AWS/, which CloudWatch keeps for itself", c.Namespace)
+		c.problemf("Config.Namespace: %q begins with a colon or with AWS/, which CloudWatch keeps for itself",
+			c.Namespace)
 	}
 }
 

@@ -173,7 +173,8 @@ func (c *counts) commit(r *report.Commit) {
 	}
 }
 
-// storeFailure says what failed in the store: a kind, or else the type of an error; empty if nothing did.
+// storeFailure says what failed in the store: a kind, or else the type of an error; empty if
+// nothing did.
 func storeFailure(d *report.Delivery) string {
 	err := d.StoreErr
 	if err == nil && d.Outcome == report.StoreUnavailable {

@@ -28,8 +28,9 @@ type dimension struct{ name, value string }
 
 // emf writes reports of one type as lines of metrics. It is safe for concurrent use.
 type emf[R any] struct {
-	// first is the dimension that each line has. namespace and names are JSON: the beginning of the directive, and the names of the
-	// dimensions that every line has. fixed are the members of those that never change.
+	// first is the dimension that each line has. namespace and names are JSON: the beginning of the
+	// directive, and the names of the dimensions that every line has. fixed are the members of
+	// those that never change.
 	first                   tagged
 	namespace, names, fixed string
 	properties, metrics     []tagged
@@ -65,8 +66,8 @@ func newEMF[R any](c *checked) *emf[R] {
 	return e
 }
 
-// write writes the line of a report, if there is a metric to write. Each of the sets is one more dimension, beside those that every
-// line has.
+// write writes the line of a report, if there is a metric to write. Each of the sets is one more
+// dimension, beside those that every line has.
 func (e *emf[R]) write(ctx context.Context, w io.Writer, r *R, sets ...dimension) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,7 +79,8 @@ func (e *emf[R]) write(ctx context.Context, w io.Writer, r *R, sets ...dimension
 	return err
 }
 
-func (e *emf[R]) appendLine(b []byte, ctx context.Context, r reflect.Value, sets []dimension, now time.Time) (line []byte, some bool) {
+func (e *emf[R]) appendLine(b []byte, ctx context.Context, r reflect.Value, sets []dimension,
+	now time.Time) (line []byte, some bool) {
 	b = append(b, `{"_aws":{"Timestamp":`...)
 	b = strconv.AppendInt(b, now.UnixMilli(), 10)
 	b = append(b, `,"CloudWatchMetrics":[`...)

@@ -23,7 +23,8 @@ import (
 
 var someEvent = report.Delivery{
 	Operation: "charge", RecordKey: "charge#abc", Outcome: report.Executed, Settlement: report.Completed,
-	Attempt: 1, Claim: took(5 * time.Millisecond), Handle: took(time.Second), Settle: took(4 * time.Millisecond), ResultBytes: 9,
+	Attempt: 1, Claim: took(5 * time.Millisecond), Handle: took(time.Second), Settle: took(4 * time.Millisecond),
+	ResultBytes: 9,
 }
 
 func TestZeroConfigurationHasANamespaceAndTheOperation(t *testing.T) {
@@ -50,9 +51,10 @@ func TestPropertiesSayWhatToLookFor(t *testing.T) {
 		delete(got, m.Name)
 	}
 	assert.Equal(t, map[string]any{
-		"Operation": "charge", "outcome": "executed", "settlement": "unknown", "reason": "uncertain", "recordKey": "charge#abc",
-		"route":   "POST /charges",
-		"attempt": 2.0, "errorType": "observe_test.declinedError", "storeFailure": "throttled",
+		"Operation": "charge", "outcome": "executed", "settlement": "unknown", "reason": "uncertain",
+		"recordKey": "charge#abc",
+		"route":     "POST /charges",
+		"attempt":   2.0, "errorType": "observe_test.declinedError", "storeFailure": "throttled",
 		"requestId": "r-1",
 	}, got)
 }
@@ -64,7 +66,8 @@ func TestWhatAnEventDoesNotSayIsLeftOut(t *testing.T) {
 	assert.Equal(t, map[string]any{"Operation": "charge", "outcome": "missing key", "KeyMisuse": 1.0}, got)
 }
 
-// declinedError is unexported, and so is what wraps it: then the innermost type is the one that says most.
+// declinedError is unexported, and so is what wraps it: then the innermost type is the one that
+// says most.
 type declinedError struct{}
 
 func (*declinedError) Error() string { return "declined" }
@@ -86,17 +89,20 @@ func TestErrorsAreNamedByTypeAndNeverByText(t *testing.T) {
 		err  error
 		want string
 	}{
-		"its own":           {CardError{"42-42"}, "observe_test.CardError"},
-		"pointer":           {&CardError{"42-42"}, "observe_test.CardError"},
-		"marked":            {idempotent.Terminal(&CardError{"42-42"}), "observe_test.CardError"},
-		"wrapped":           {fmt.Errorf("card 42-42: %w", CardError{"42-42"}), "observe_test.CardError"},
-		"wrapped twice":     {fmt.Errorf("42-42: %w, %w", errors.Join(nil, CardError{"42-42"}), errors.ErrUnsupported), "observe_test.CardError"},
-		"joined by others":  {joinedErrors{nil, CardError{"42-42"}}, "observe_test.CardError"},
-		"of nothing":        {joinedErrors{nil}, "observe_test.joinedErrors"},
-		"unexported":        {fmt.Errorf("42-42: %w", &declinedError{}), "observe_test.declinedError"},
-		"text alone":        {errors.New("card 42-42"), "errors.errorString"},
-		"of the library":    {&idempotent.Error{Kind: idempotent.ErrMismatch, Operation: "charge"}, "idempotent.MismatchError"},
-		"wraps an exported": {&idempotent.Error{Kind: idempotent.ErrRefused, Err: CardError{"42-42"}}, "idempotent.RefusedError"},
+		"its own": {CardError{"42-42"}, "observe_test.CardError"},
+		"pointer": {&CardError{"42-42"}, "observe_test.CardError"},
+		"marked":  {idempotent.Terminal(&CardError{"42-42"}), "observe_test.CardError"},
+		"wrapped": {fmt.Errorf("card 42-42: %w", CardError{"42-42"}), "observe_test.CardError"},
+		"wrapped twice": {fmt.Errorf("42-42: %w, %w", errors.Join(nil, CardError{"42-42"}), errors.ErrUnsupported),
+			"observe_test.CardError"},
+		"joined by others": {joinedErrors{nil, CardError{"42-42"}}, "observe_test.CardError"},
+		"of nothing":       {joinedErrors{nil}, "observe_test.joinedErrors"},
+		"unexported":       {fmt.Errorf("42-42: %w", &declinedError{}), "observe_test.declinedError"},
+		"text alone":       {errors.New("card 42-42"), "errors.errorString"},
+		"of the library": {&idempotent.Error{Kind: idempotent.ErrMismatch, Operation: "charge"},
+			"idempotent.MismatchError"},
+		"wraps an exported": {&idempotent.Error{Kind: idempotent.ErrRefused, Err: CardError{"42-42"}},
+			"idempotent.RefusedError"},
 	} {
 		e := someEvent
 		e.Err = tc.err
@@ -113,12 +119,14 @@ func TestStoreFailureIsNamedByItsKind(t *testing.T) {
 		event report.Delivery
 		want  any
 	}{
-		"answer":     {report.Delivery{Outcome: report.StoreUnavailable, Err: &idempotent.Error{Kind: idempotent.ErrStoreUnavailable, Err: denied}}, "access denied"},
-		"aside":      {report.Delivery{Outcome: report.Replayed, StoreErr: denied}, "access denied"},
-		"lease lost": {report.Delivery{Outcome: report.Replayed, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost}, "lease lost"},
-		"other":      {report.Delivery{Outcome: report.Replayed, StoreErr: CardError{}}, "observe_test.CardError"},
-		"none":       {report.Delivery{Outcome: report.Replayed}, nil},
-		"handler's":  {report.Delivery{Outcome: report.Replayed, Err: denied}, nil},
+		"answer": {report.Delivery{Outcome: report.StoreUnavailable,
+			Err: &idempotent.Error{Kind: idempotent.ErrStoreUnavailable, Err: denied}}, "access denied"},
+		"aside": {report.Delivery{Outcome: report.Replayed, StoreErr: denied}, "access denied"},
+		"lease lost": {report.Delivery{Outcome: report.Replayed, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost},
+			"lease lost"},
+		"other":     {report.Delivery{Outcome: report.Replayed, StoreErr: CardError{}}, "observe_test.CardError"},
+		"none":      {report.Delivery{Outcome: report.Replayed}, nil},
+		"handler's": {report.Delivery{Outcome: report.Replayed, Err: denied}, nil},
 	} {
 		tc.event.Operation = "charge"
 		assert.Equal(t, tc.want, lineOf(t, tc.event).members["storeFailure"], name)
@@ -180,12 +188,14 @@ func TestRouteIsADimensionOnlyIfAskedFor(t *testing.T) {
 	assert.Equal(t, e.Route, d.members["route"], "it is a property all the same")
 
 	d = lineOf(t, e, observe.Config{Dimensions: stage, Route: true})
-	assert.Equal(t, [][]string{{"Operation", "Stage"}, {"Operation", "Stage", "Route"}}, d.AWS.CloudWatchMetrics[0].Dimensions,
+	assert.Equal(t, [][]string{{"Operation", "Stage"}, {"Operation", "Stage", "Route"}},
+		d.AWS.CloudWatchMetrics[0].Dimensions,
 		"alarms go on working")
 	assert.Equal(t, e.Route, d.members["Route"])
 
 	d = lineOf(t, e, observe.Config{Route: true, Tenant: tenant})
-	assert.Equal(t, [][]string{{"Operation"}, {"Operation", "Tenant"}, {"Operation", "Route"}}, d.AWS.CloudWatchMetrics[0].Dimensions)
+	assert.Equal(t, [][]string{{"Operation"}, {"Operation", "Tenant"}, {"Operation", "Route"}},
+		d.AWS.CloudWatchMetrics[0].Dimensions)
 
 	e.Route = "gr\u00f6\u00dfe\n" // of the user's function
 	d = lineOf(t, e, observe.Config{Route: true})
@@ -291,7 +301,8 @@ func (w *writes) Write(p []byte) (int, error) {
 func TestConcurrentInvocationsWriteOneLineEach(t *testing.T) {
 	t.Parallel()
 	var out writes
-	observer := observe.EMF(&out, observe.Config{Tenant: func(_ context.Context, e report.Delivery) string { return "of-" + e.RecordKey }})
+	observer := observe.EMF(&out,
+		observe.Config{Tenant: func(_ context.Context, e report.Delivery) string { return "of-" + e.RecordKey }})
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
@@ -338,9 +349,11 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// A key that comes from somewhere, a reason of a foreign writer of the table, a tenant of a token: none breaks the line.
+// A key that comes from somewhere, a reason of a foreign writer of the table, a tenant of a token:
+// none breaks the line.
 func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
-	for _, s := range []string{"", "charge", "\x00\n\r\t", `"\`, "größe", "\xff\xfe", "\u2028", "<&>", strings.Repeat("x", 2000)} {
+	for _, s := range []string{"", "charge", "\x00\n\r\t", `"\`, "größe", "\xff\xfe", "\u2028", "<&>",
+		strings.Repeat("x", 2000)} {
 		f.Add(s, s, s)
 	}
 	f.Fuzz(func(t *testing.T, reason, recordKey, tenant string) {
@@ -351,7 +364,8 @@ func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
 		e.Reason, e.RecordKey = reason, recordKey
 		e.StoreErr = &store.Error{Kind: store.Failure(reason)}
 		d := lineOf(t, e, observe.Config{Tenant: func(context.Context, report.Delivery) string { return tenant }})
-		assert.Equal(t, []string{"Created", "StoreError", "ClaimLatency", "HandlerLatency", "CompletionLatency", "ResultBytes"}, d.metrics())
+		assert.Equal(t, []string{"Created", "StoreError", "ClaimLatency", "HandlerLatency", "CompletionLatency",
+			"ResultBytes"}, d.metrics())
 		if recordKey != "" {
 			assert.Equal(t, strings.ToValidUTF8(recordKey, "\ufffd") == recordKey, d.members["recordKey"] == recordKey)
 		}

@@ -87,17 +87,23 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 		event  event
 		want   []string
 	}{
-		"first delivery":    {want: []string{"Created"}},
-		"replay":            {second: func(*function) {}, want: []string{"Replayed"}},
-		"no key":            {event: event{"", secretPayload}, want: []string{"KeyMisuse"}},
-		"other fingerprint": {second: func(*function) {}, event: event{secretKey, "other"}, want: []string{"KeyMisuse", "Mismatch"}},
-		"handler error":     {first: func(f *function) { f.do = failing(errors.New(secretPayload)) }, want: []string{"FailedRetry"}},
-		"terminal error":    {first: func(f *function) { f.do = failing(idempotent.Terminal(errors.New(secretPayload))) }, want: []string{"Created"}},
+		"first delivery": {want: []string{"Created"}},
+		"replay":         {second: func(*function) {}, want: []string{"Replayed"}},
+		"no key":         {event: event{"", secretPayload}, want: []string{"KeyMisuse"}},
+		"other fingerprint": {second: func(*function) {}, event: event{secretKey, "other"},
+			want: []string{"KeyMisuse", "Mismatch"}},
+		"handler error": {first: func(f *function) { f.do = failing(errors.New(secretPayload)) },
+			want: []string{"FailedRetry"}},
+		"terminal error": {first: func(f *function) {
+			f.do = failing(idempotent.Terminal(errors.New(secretPayload)))
+		}, want: []string{"Created"}},
 		"replayed terminal error": {
 			first:  func(f *function) { f.do = failing(idempotent.Terminal(errors.New(secretPayload))) },
 			second: func(*function) {}, want: []string{"Replayed"},
 		},
-		"uncertain error": {first: func(f *function) { f.do = failing(idempotent.Uncertain(errors.New(secretPayload))) }, want: []string{"BecameUnknown"}},
+		"uncertain error": {first: func(f *function) {
+			f.do = failing(idempotent.Uncertain(errors.New(secretPayload)))
+		}, want: []string{"BecameUnknown"}},
 		"after an uncertain error": {
 			first:  func(f *function) { f.do = failing(idempotent.Uncertain(errors.New(secretPayload))) },
 			second: func(*function) {}, want: []string{"MetUnknown"},
@@ -124,10 +130,12 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 				})},
 			want: []string{"Takeover", "Resolved", "Created"},
 		},
-		"claim denied":      {rule: storetest.OnOp(storetest.OpClaim, storetest.Deny), want: []string{"StoreError"}},
-		"completion denied": {rule: storetest.OnOp(storetest.OpSwap, storetest.Deny), want: []string{"CompletionFailed", "StoreError"}},
+		"claim denied": {rule: storetest.OnOp(storetest.OpClaim, storetest.Deny), want: []string{"StoreError"}},
+		"completion denied": {rule: storetest.OnOp(storetest.OpSwap, storetest.Deny),
+			want: []string{"CompletionFailed", "StoreError"}},
 		"completion lost": {
-			rule: onStatus(store.StatusCompleted, storetest.HangBefore), want: []string{"BecameUnknown", "CompletionFailed", "StoreError"},
+			rule: onStatus(store.StatusCompleted, storetest.HangBefore),
+			want: []string{"BecameUnknown", "CompletionFailed", "StoreError"},
 		},
 		"result that cannot be encoded": {
 			first: func(f *function) { f.do = func(context.Context) (any, error) { return func() {}, nil } },
@@ -166,11 +174,13 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 			want: []string{"LeaseLost"},
 		},
 		"no key needed": {
-			opts: []idempotent.Option{idempotent.WithOptionalKey()}, event: event{"", secretPayload}, want: []string{"Unprotected"},
+			opts: []idempotent.Option{idempotent.WithOptionalKey()}, event: event{"", secretPayload},
+			want: []string{"Unprotected"},
 		},
 		"turned off": {opts: []idempotent.Option{idempotent.WithDisabled(true)}, want: []string{"Disabled"}},
 		"no tenant": {
-			opts: []idempotent.Option{idempotent.WithTenant(func(context.Context, event) (string, error) { return "", nil })},
+			opts: []idempotent.Option{
+				idempotent.WithTenant(func(context.Context, event) (string, error) { return "", nil })},
 			want: []string{"Refused"},
 		},
 	} {

@@ -10,7 +10,8 @@ import (
 func levelOf(d *report.Delivery) slog.Level {
 	c := told(d).counts
 	switch {
-	case d.StoreErr != nil, d.Outcome == report.StoreUnavailable, d.Outcome == report.Unreadable, d.Outcome == report.Refused,
+	case d.StoreErr != nil, d.Outcome == report.StoreUnavailable, d.Outcome == report.Unreadable,
+		d.Outcome == report.Refused,
 		d.Outcome == report.WrappedTwice, d.Outcome == report.Panicked:
 		return slog.LevelError
 	case d.Outcome == report.InProgress:

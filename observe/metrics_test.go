@@ -44,15 +44,18 @@ func TestEveryEventMakesAValidLine(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range constantsOf(t, "Outcome") {
 		for _, settlement := range append(constantsOf(t, "Settlement"), "") {
-			for _, storeErr := range []error{nil, idempotent.ErrLeaseLost, &store.UnreadableError{}, errors.New("down")} {
+			for _, storeErr := range []error{nil, idempotent.ErrLeaseLost, &store.UnreadableError{},
+				errors.New("down")} {
 				for _, full := range []bool{false, true} {
 					e := report.Delivery{
 						Operation: "charge", Outcome: report.Outcome(outcome),
-						Settlement: report.Settlement(settlement), StoreErr: storeErr, LeaseLost: errors.Is(storeErr, idempotent.ErrLeaseLost),
+						Settlement: report.Settlement(settlement), StoreErr: storeErr,
+						LeaseLost: errors.Is(storeErr, idempotent.ErrLeaseLost),
 					}
 					if full {
 						e.Reason, e.RecordKey, e.Attempt, e.Recovered = "result-lost", "charge#abc", 2, true
-						e.Claim, e.Wait, e.Handle, e.Settle = took(time.Second), took(time.Minute), took(time.Nanosecond), took(time.Hour)
+						e.Claim, e.Wait, e.Handle, e.Settle = took(time.Second), took(time.Minute),
+							took(time.Nanosecond), took(time.Hour)
 						e.Err, e.ResultBytes = errors.New("declined"), 6<<20
 					}
 					if e.Outcome == report.Executed && settlement == "" {
@@ -81,8 +84,10 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 		"mismatch":    {report.Delivery{Outcome: report.Mismatch}, []string{"KeyMisuse", "Mismatch"}},
 		"stale":       {report.Delivery{Outcome: report.Stale}, []string{"Stale"}},
 		"nobody":      {report.Delivery{Outcome: report.MissingTenant}, []string{"MissingTenant"}},
-		"failed":      {report.Delivery{Outcome: report.Executed, Settlement: report.Released}, []string{"FailedRetry"}},
-		"panicked":    {report.Delivery{Outcome: report.Panicked, Settlement: report.Released}, []string{"Panicked", "FailedRetry"}},
+		"failed": {report.Delivery{Outcome: report.Executed, Settlement: report.Released},
+			[]string{"FailedRetry"}},
+		"panicked": {report.Delivery{Outcome: report.Panicked, Settlement: report.Released},
+			[]string{"Panicked", "FailedRetry"}},
 		"panic before a claim": {
 			report.Delivery{Outcome: report.Panicked}, []string{"Panicked"},
 		},
@@ -96,7 +101,8 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 			[]string{"BecameUnknown"},
 		},
 		"crash that a resolver knows nothing of": {
-			report.Delivery{Outcome: report.UnknownOutcome, Settlement: report.Unknown, Reason: "crashed", Recovered: true},
+			report.Delivery{Outcome: report.UnknownOutcome, Settlement: report.Unknown, Reason: "crashed",
+				Recovered: true},
 			[]string{"BecameUnknown", "Takeover"},
 		},
 		"still UNKNOWN": {
@@ -106,11 +112,13 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 			[]string{"MetUnknown", "Takeover"},
 		},
 		"met UNKNOWN, and lost it on the way": {
-			report.Delivery{Outcome: report.UnknownOutcome, Settlement: report.Elsewhere, Recovered: true, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost},
+			report.Delivery{Outcome: report.UnknownOutcome, Settlement: report.Elsewhere, Recovered: true,
+				LeaseLost: true, StoreErr: idempotent.ErrLeaseLost},
 			[]string{"MetUnknown", "Takeover", "LeaseLost"},
 		},
 		"result lost": {
-			report.Delivery{Outcome: report.Executed, Settlement: report.Unknown, Reason: "result-lost", StoreErr: down},
+			report.Delivery{Outcome: report.Executed, Settlement: report.Unknown, Reason: "result-lost",
+				StoreErr: down},
 			[]string{"BecameUnknown", "CompletionFailed", "StoreError"},
 		},
 		"not settled": {
@@ -126,11 +134,13 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 			[]string{"Created", "Resolved", "Takeover"},
 		},
 		"lease lost": {
-			report.Delivery{Outcome: report.Replayed, Settlement: report.Elsewhere, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost},
+			report.Delivery{Outcome: report.Replayed, Settlement: report.Elsewhere, LeaseLost: true,
+				StoreErr: idempotent.ErrLeaseLost},
 			[]string{"Replayed", "LeaseLost"},
 		},
 		"lease lost for a while": {
-			report.Delivery{Outcome: report.Executed, Settlement: report.Completed, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost},
+			report.Delivery{Outcome: report.Executed, Settlement: report.Completed, LeaseLost: true,
+				StoreErr: idempotent.ErrLeaseLost},
 			[]string{"Created", "LeaseLost"},
 		},
 		"lease lost to an unreadable record": {
@@ -145,13 +155,16 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 			report.Delivery{Outcome: report.StoreUnavailable, StoreErr: down}, []string{"StoreError"},
 		},
 		"the store had a hot key": {
-			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "hot key"}, []string{"StoreError", "ThrottledKey"},
+			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "hot key"},
+			[]string{"StoreError", "ThrottledKey"},
 		},
 		"the store lacked capacity": {
-			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "table"}, []string{"StoreError", "ThrottledTable"},
+			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "table"},
+			[]string{"StoreError", "ThrottledTable"},
 		},
 		"the account lacked quota": {
-			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "account"}, []string{"StoreError", "ThrottledAccount"},
+			report.Delivery{Outcome: report.StoreUnavailable, Throttle: "account"},
+			[]string{"StoreError", "ThrottledAccount"},
 		},
 		"unreadable":  {report.Delivery{Outcome: report.Unreadable}, []string{"Unreadable"}},
 		"refused":     {report.Delivery{Outcome: report.Refused}, []string{"Refused"}},
@@ -171,7 +184,8 @@ func TestMeasuresHaveTheirUnits(t *testing.T) {
 	t.Parallel()
 	d := lineOf(t, report.Delivery{
 		Operation: "charge", Outcome: report.Executed, Settlement: report.Completed, ResultBytes: 9,
-		Claim: took(5*time.Millisecond + 250*time.Microsecond), Wait: took(time.Minute), Handle: took(2 * time.Second), Settle: took(7 * time.Microsecond),
+		Claim: took(5*time.Millisecond + 250*time.Microsecond), Wait: took(time.Minute), Handle: took(2 * time.Second),
+		Settle: took(7 * time.Microsecond),
 	})
 	assert.Equal(t, []observe.Metric{
 		{Name: "Created", Unit: "Count"},
@@ -182,7 +196,8 @@ func TestMeasuresHaveTheirUnits(t *testing.T) {
 		{Name: "ResultBytes", Unit: "Bytes"},
 	}, d.AWS.CloudWatchMetrics[0].Metrics)
 	for member, want := range map[string]float64{
-		"ClaimLatency": 5.25, "WaitLatency": 60_000, "HandlerLatency": 2000, "CompletionLatency": 0.007, "ResultBytes": 9,
+		"ClaimLatency": 5.25, "WaitLatency": 60_000, "HandlerLatency": 2000, "CompletionLatency": 0.007,
+		"ResultBytes": 9,
 	} {
 		assert.InDelta(t, want, d.members[member], 0, member)
 	}

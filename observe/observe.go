@@ -1,9 +1,11 @@
-// Package observe writes reports as metrics and as logs. [EMF] and [Slog] are observers for [idempotent.WithObserver], [All]
-// joins several. [BatchEMF] and [BatchSlog] are for package batch, [RelayEMF] and [RelaySlog] for the relay of an outbox,
-// [ReconcileEMF] and [ReconcileSlog] for reconciliations. What no single invocation can tell, how many records wait for somebody,
-// is for [AttentionEMF].
+// Package observe writes reports as metrics and as logs. [EMF] and [Slog] are observers for
+// [idempotent.WithObserver], [All] joins several. [BatchEMF] and [BatchSlog] are for package batch,
+// [RelayEMF] and [RelaySlog] for the relay of an outbox, [ReconcileEMF] and [ReconcileSlog] for
+// reconciliations. What no single invocation can tell, how many records wait for somebody, is for
+// [AttentionEMF].
 //
-// All of them are safe for concurrent use. A metric or an attribute is a field of a report, and its tag says how it is written.
+// All of them are safe for concurrent use. A metric or an attribute is a field of a report, and its
+// tag says how it is written.
 package observe
 
 import (
@@ -17,20 +19,24 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// EMF returns an observer that writes one line of JSON for each delivery, in the Embedded Metric Format of CloudWatch: on Lambda,
-// EMF(os.Stdout) is all it takes to have metrics, without a call to CloudWatch. See [Metrics] for their names and
-// docs/observability.md for their meaning. The namespace is Idempotent and the dimension is Operation, unless a [Config] says
-// otherwise.
+// EMF returns an observer that writes one line of JSON for each delivery, in the Embedded Metric
+// Format of CloudWatch: on Lambda, EMF(os.Stdout) is all it takes to have metrics, without a call
+// to CloudWatch. See [Metrics] for their names and docs/observability.md for their meaning. The
+// namespace is Idempotent and the dimension is Operation, unless a [Config] says otherwise.
 //
-// A line has the metrics that happened and no zeros, because each metric costs something once it has a value; so let alarms treat
-// missing data as not breaching. Beside them it has properties, for CloudWatch Logs Insights: outcome, settlement, reason, route,
-// recordKey (which holds a digest and no key), attempt, errorType (of the error that the delivery ended with), storeFailure (a
-// [store.Failure], "lease lost", or a type), and requestId. They hold types of errors and never texts.
+// A line has the metrics that happened and no zeros, because each metric costs something once it
+// has a value; so let alarms treat missing data as not breaching. Beside them it has properties,
+// for CloudWatch Logs Insights: outcome, settlement, reason, route, recordKey (which holds a digest
+// and no key), attempt, errorType (of the error that the delivery ended with), storeFailure (a
+// [store.Failure], "lease lost", or a type), and requestId. They hold types of errors and never
+// texts.
 //
-// Each line goes to w in one call of Write. A line that w refuses is dropped: a delivery does not fail because of its metrics. A
-// wrong Config or a nil w panics with a [*store.ConfigError] that names every problem.
+// Each line goes to w in one call of Write. A line that w refuses is dropped: a delivery does not
+// fail because of its metrics. A wrong Config or a nil w panics with a [*store.ConfigError] that
+// names every problem.
 //
-// The format: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+// The format:
+// https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 func EMF(w io.Writer, config ...Config) func(context.Context, report.Delivery) {
 	c := configOf("observe.EMF", w, config)
 	c.panicIfWrong()
@@ -48,18 +54,21 @@ func EMF(w io.Writer, config ...Config) func(context.Context, report.Delivery) {
 	}
 }
 
-// Slog returns an observer that writes one record for each delivery: at level ERROR if the store failed, a record could not be
-// read, or the lease was lost; at WARN if a handler failed, a caller misused a key, an outcome is unknown, the result of a step was
-// lost, nobody asked for a recorded step, a commit failed, or the handler did something else than return what it had committed; at
+// Slog returns an observer that writes one record for each delivery: at level ERROR if the store
+// failed, a record could not be read, or the lease was lost; at WARN if a handler failed, a caller
+// misused a key, an outcome is unknown, the result of a step was lost, nobody asked for a recorded
+// step, a commit failed, or the handler did something else than return what it had committed; at
 // INFO otherwise. A nil logger is [slog.Default], looked up at each record.
 //
-// The attributes are the fields of [report.Delivery] that say something, by the names in their tags. Phases are durations. The
-// derived keys are a group, by name; so are steps, and commits by their place from 1, with the type of an error and never its text.
-// The texts of errors of this module hold neither keys nor payloads; the handler's own are its own, and so are the names of derived
-// keys and of steps.
+// The attributes are the fields of [report.Delivery] that say something, by the names in their
+// tags. Phases are durations. The derived keys are a group, by name; so are steps, and commits by
+// their place from 1, with the type of an error and never its text. The texts of errors of this
+// module hold neither keys nor payloads; the handler's own are its own, and so are the names of
+// derived keys and of steps.
 //
-// A delivery that made its record UNKNOWN has settlement=unknown. One that met an UNKNOWN record has outcome="unknown outcome" and
-// no settlement, or settlement="still unknown" if a resolver was asked and could not tell.
+// A delivery that made its record UNKNOWN has settlement=unknown. One that met an UNKNOWN record
+// has outcome="unknown outcome" and no settlement, or settlement="still unknown" if a resolver was
+// asked and could not tell.
 func Slog(logger *slog.Logger) func(context.Context, report.Delivery) {
 	plan := logPlan[report.Delivery]()
 	return func(ctx context.Context, d report.Delivery) {
@@ -67,18 +76,20 @@ func Slog(logger *slog.Logger) func(context.Context, report.Delivery) {
 	}
 }
 
-// BatchEMF returns an observer that writes one line for each batch, as [EMF] does. No line is written of an empty batch, and none
-// has anything of a record. Config.Tenant and Config.Route are wrong here, because the records of a batch have many.
+// BatchEMF returns an observer that writes one line for each batch, as [EMF] does. No line is
+// written of an empty batch, and none has anything of a record. Config.Tenant and Config.Route are
+// wrong here, because the records of a batch have many.
 func BatchEMF(w io.Writer, config ...Config) func(context.Context, report.Batch) {
 	return summaryEMF[report.Batch]("observe.BatchEMF", w, config)
 }
 
-// BatchSlog returns an observer that writes a line "batch record" for each record that has not succeeded, and a line "batch" for
-// the batch, unless it was empty.
+// BatchSlog returns an observer that writes a line "batch record" for each record that has not
+// succeeded, and a line "batch" for the batch, unless it was empty.
 //
-// The line of a record is at level ERROR if somebody has to act: the handler panicked, a function of the configuration failed, or it
-// is poison that comes again; at INFO if another invocation executes it; else at WARN. The text of its error is that of the handler,
-// or of this module, which quotes no record; that of a panic names the type of its value, and has the stack beside it.
+// The line of a record is at level ERROR if somebody has to act: the handler panicked, a function
+// of the configuration failed, or it is poison that comes again; at INFO if another invocation
+// executes it; else at WARN. The text of its error is that of the handler, or of this module, which
+// quotes no record; that of a panic names the type of its value, and has the stack beside it.
 //
 // The line of the batch is at level ERROR if it failed, else at INFO.
 func BatchSlog(logger *slog.Logger) func(context.Context, report.Batch) {
@@ -86,7 +97,8 @@ func BatchSlog(logger *slog.Logger) func(context.Context, report.Batch) {
 	return func(ctx context.Context, b report.Batch) {
 		for i := range b.Problems {
 			p := &b.Problems[i]
-			single.log(ctx, logger, levelOfRecord(p), "batch record", p, slog.String("operation", b.Operation), slog.String("source", b.Source))
+			single.log(ctx, logger, levelOfRecord(p), "batch record", p, slog.String("operation", b.Operation),
+				slog.String("source", b.Source))
 		}
 		if b.Records > 0 || b.Err != nil {
 			whole.log(ctx, logger, levelOfInvocation(b.Err), "batch", &b)
@@ -94,20 +106,22 @@ func BatchSlog(logger *slog.Logger) func(context.Context, report.Batch) {
 	}
 }
 
-// RelayEMF returns an observer that writes one line for each invocation of a relay, as [EMF] does. The dimension is Outbox, the
-// name of the table. No line is written of an invocation in which nothing happened. What is left after a drain is always in its
-// line, also zeros: an alarm learns from them that nothing waits any more, and a line that is missing says that no drain runs.
+// RelayEMF returns an observer that writes one line for each invocation of a relay, as [EMF] does.
+// The dimension is Outbox, the name of the table. No line is written of an invocation in which
+// nothing happened. What is left after a drain is always in its line, also zeros: an alarm learns
+// from them that nothing waits any more, and a line that is missing says that no drain runs.
 // Config.Tenant and Config.Route are wrong here.
 func RelayEMF(w io.Writer, config ...Config) func(context.Context, report.Relay) {
 	return summaryEMF[report.Relay]("observe.RelayEMF", w, config)
 }
 
-// RelaySlog returns an observer that writes a line "outbox message" for each message with which something went wrong, and a line
-// "outbox" for the invocation, unless nothing happened in it.
+// RelaySlog returns an observer that writes a line "outbox message" for each message with which
+// something went wrong, and a line "outbox" for the invocation, unless nothing happened in it.
 //
-// The line of a message is at level ERROR if it was given up, which somebody has to look at, or if the store did not take what became
-// of it; else at WARN. The text of its error is that of whoever delivers, or of the client of DynamoDB. The line of an invocation is
-// at level ERROR if it failed, else at INFO.
+// The line of a message is at level ERROR if it was given up, which somebody has to look at, or if
+// the store did not take what became of it; else at WARN. The text of its error is that of whoever
+// delivers, or of the client of DynamoDB. The line of an invocation is at level ERROR if it failed,
+// else at INFO.
 func RelaySlog(logger *slog.Logger) func(context.Context, report.Relay) {
 	whole, single := logPlan[report.Relay](), logPlan[report.RelayProblem]()
 	return func(ctx context.Context, r report.Relay) {
@@ -121,24 +135,26 @@ func RelaySlog(logger *slog.Logger) func(context.Context, report.Relay) {
 	}
 }
 
-// ReconcileEMF returns an observer that writes one line for each run of a reconciliation, as [EMF] does. ReconcileAsked is always in
-// it, also if it is zero: a line that is missing says that nobody reconciles. Config.Tenant and Config.Route are wrong here.
+// ReconcileEMF returns an observer that writes one line for each run of a reconciliation, as [EMF]
+// does. ReconcileAsked is always in it, also if it is zero: a line that is missing says that nobody
+// reconciles. Config.Tenant and Config.Route are wrong here.
 func ReconcileEMF(w io.Writer, config ...Config) func(context.Context, report.Reconciled) {
 	return summaryEMF[report.Reconciled]("observe.ReconcileEMF", w, config)
 }
 
-// ReconcileSlog returns an observer that writes a line "reconcile record" for each record with which something went wrong, and a line
-// "reconcile" for the run.
+// ReconcileSlog returns an observer that writes a line "reconcile record" for each record with
+// which something went wrong, and a line "reconcile" for the run.
 //
-// The line of a record is at level ERROR if somebody has to act, because it was given up, cannot be understood, or the store did not
-// tell what became of it; else at WARN. The line of a run is at level ERROR if it failed, at DEBUG if there was nothing to do, else at
-// INFO.
+// The line of a record is at level ERROR if somebody has to act, because it was given up, cannot be
+// understood, or the store did not tell what became of it; else at WARN. The line of a run is at
+// level ERROR if it failed, at DEBUG if there was nothing to do, else at INFO.
 func ReconcileSlog(logger *slog.Logger) func(context.Context, report.Reconciled) {
 	whole, single := logPlan[report.Reconciled](), logPlan[report.ReconcileProblem]()
 	return func(ctx context.Context, r report.Reconciled) {
 		for i := range r.Problems {
 			p := &r.Problems[i]
-			single.log(ctx, logger, levelOfReconciled(p.Outcome), "reconcile record", p, slog.String("operation", r.Operation))
+			single.log(ctx, logger, levelOfReconciled(p.Outcome), "reconcile record",
+				p, slog.String("operation", r.Operation))
 		}
 		level := levelOfInvocation(r.Err)
 		if !whole.says(&r) {
@@ -148,9 +164,10 @@ func ReconcileSlog(logger *slog.Logger) func(context.Context, report.Reconciled)
 	}
 }
 
-// AttentionEMF returns a function that writes one line for each count of what waits, as [EMF] does, and returns the error of w. It
-// also writes zeros: an alarm learns from them that nothing is open any more, and a line that is missing says that nobody has
-// counted. Config.Tenant and Config.Route are wrong here, because a record does not tell them.
+// AttentionEMF returns a function that writes one line for each count of what waits, as [EMF] does,
+// and returns the error of w. It also writes zeros: an alarm learns from them that nothing is open
+// any more, and a line that is missing says that nobody has counted. Config.Tenant and Config.Route
+// are wrong here, because a record does not tell them.
 func AttentionEMF(w io.Writer, config ...Config) func(context.Context, report.Attention) error {
 	c := configOf("observe.AttentionEMF", w, config)
 	c.panicIfOfDeliveries("observe.AttentionEMF")
@@ -171,7 +188,8 @@ func summaryEMF[R any](constructor string, w io.Writer, config []Config) func(co
 	return func(ctx context.Context, r R) { _ = emf.write(ctx, w, &r) }
 }
 
-// All returns an observer that hands every report to each of the observers, in their order, say metrics and a log:
+// All returns an observer that hands every report to each of the observers, in their order, say
+// metrics and a log:
 //
 //	idempotent.WithObserver(observe.All(observe.EMF(os.Stdout), observe.Slog(nil)))
 //

@@ -21,7 +21,8 @@ import (
 //go:embed testdata/emf.schema.json
 var emfSchema []byte
 
-// violations says what is wrong with a line: by the schema, and by the rules that a schema cannot express.
+// violations says what is wrong with a line: by the schema, and by the rules that a schema cannot
+// express.
 func violations(line []byte, now time.Time) []string {
 	if len(line) > 256<<10 {
 		return []string{"it is longer than an event of CloudWatch Logs, 256 KB"}
@@ -228,27 +229,31 @@ func TestCheckerFindsWhatTheFormatForbids(t *testing.T) {
 		return strings.Join(items, ",")
 	}
 	for name, tc := range map[string]struct{ old, with, want string }{
-		"no newline":            {"\n", "", "one line"},
-		"two lines":             {`,"Operation"`, "\n" + `,"Operation"`, "one line"},
-		"too long":              {`"Operation":"charge"`, `"Operation":"charge","x":"` + strings.Repeat("x", 256<<10) + `"`, "256 KB"},
-		"cut off":               {"1}\n", "1\n", "end of the document"},
-		"member twice":          {`"Created":1`, `"Created":1,"Created":2`, "duplicate"},
-		"no metadata":           {"_aws", "aws", "no _aws"},
-		"no timestamp":          {`"Timestamp":1700000000000,`, "", "no Timestamp"},
-		"timestamp as text":     {"1700000000000", `"1700000000000"`, "no integer"},
-		"fractional timestamp":  {"1700000000000", "1700000000000.5", "no integer"},
-		"timestamp in seconds":  {"1700000000000", "1700000000", "two weeks"},
-		"timestamp ahead":       {"1700000000000", "1700007200001", "two hours"},
-		"unknown metadata":      {`"Timestamp"`, `"Time":1,"Timestamp"`, "has the member Time"},
-		"no directive":          {`[{"Namespace":"Idempotent","Dimensions":[["Operation"]],"Metrics":[{"Name":"Created","Unit":"Count"}]}]`, "[]", "less than 1"},
-		"no namespace":          {`"Namespace":"Idempotent",`, "", "no Namespace"},
-		"empty namespace":       {`"Idempotent"`, `""`, "shorter than 1"},
-		"long namespace":        {"Idempotent", strings.Repeat("x", 256), "longer than 255"},
-		"namespace of another":  {"Idempotent", ":x", "does not match"},
-		"no dimensions":         {`"Dimensions":[["Operation"]],`, "", "no Dimensions"},
-		"no dimension set":      {`[["Operation"]]`, "[]", "less than 1"},
-		"flat dimensions":       {`[["Operation"]]`, `["Operation"]`, "no array"},
-		"too many dimensions":   {`["Operation"]`, `[` + many(31, func(i int) string { return fmt.Sprintf(`"D%d"`, i) }) + `]`, "more than 30"},
+		"no newline": {"\n", "", "one line"},
+		"two lines":  {`,"Operation"`, "\n" + `,"Operation"`, "one line"},
+		"too long": {`"Operation":"charge"`, `"Operation":"charge","x":"` + strings.Repeat("x", 256<<10) +
+			`"`, "256 KB"},
+		"cut off":              {"1}\n", "1\n", "end of the document"},
+		"member twice":         {`"Created":1`, `"Created":1,"Created":2`, "duplicate"},
+		"no metadata":          {"_aws", "aws", "no _aws"},
+		"no timestamp":         {`"Timestamp":1700000000000,`, "", "no Timestamp"},
+		"timestamp as text":    {"1700000000000", `"1700000000000"`, "no integer"},
+		"fractional timestamp": {"1700000000000", "1700000000000.5", "no integer"},
+		"timestamp in seconds": {"1700000000000", "1700000000", "two weeks"},
+		"timestamp ahead":      {"1700000000000", "1700007200001", "two hours"},
+		"unknown metadata":     {`"Timestamp"`, `"Time":1,"Timestamp"`, "has the member Time"},
+		"no directive": {
+			`[{"Namespace":"Idempotent","Dimensions":[["Operation"]],"Metrics":[{"Name":"Created","Unit":"Count"}]}]`,
+			"[]", "less than 1"},
+		"no namespace":         {`"Namespace":"Idempotent",`, "", "no Namespace"},
+		"empty namespace":      {`"Idempotent"`, `""`, "shorter than 1"},
+		"long namespace":       {"Idempotent", strings.Repeat("x", 256), "longer than 255"},
+		"namespace of another": {"Idempotent", ":x", "does not match"},
+		"no dimensions":        {`"Dimensions":[["Operation"]],`, "", "no Dimensions"},
+		"no dimension set":     {`[["Operation"]]`, "[]", "less than 1"},
+		"flat dimensions":      {`[["Operation"]]`, `["Operation"]`, "no array"},
+		"too many dimensions": {`["Operation"]`,
+			`[` + many(31, func(i int) string { return fmt.Sprintf(`"D%d"`, i) }) + `]`, "more than 30"},
 		"long dimension name":   {`["Operation"]`, `["` + strings.Repeat("x", 251) + `"]`, "longer than 250"},
 		"dimension twice":       {`["Operation"]`, `["Operation","Operation"]`, "twice"},
 		"dimension without":     {`"Operation":"charge",`, "", "dimension Operation"},
@@ -258,14 +263,16 @@ func TestCheckerFindsWhatTheFormatForbids(t *testing.T) {
 		"long dimension":        {`"charge"`, `"` + strings.Repeat("x", 1025) + `"`, "dimension Operation"},
 		"foreign dimension":     {`"charge"`, `"größe"`, "dimension Operation"},
 		"no metrics":            {`{"Name":"Created","Unit":"Count"}`, "", "less than 1"},
-		"too many metrics":      {`{"Name":"Created","Unit":"Count"}`, many(101, func(i int) string { return fmt.Sprintf(`{"Name":"M%d"}`, i) }), "more than 100"},
+		"too many metrics": {`{"Name":"Created","Unit":"Count"}`,
+			many(101, func(i int) string { return fmt.Sprintf(`{"Name":"M%d"}`, i) }), "more than 100"},
 		"metric without a name": {`"Name":"Created",`, "", "no Name"},
-		"metric twice":          {`[{"Name":"Created","Unit":"Count"}`, `[{"Name":"Created","Unit":"Count"},{"Name":"Created","Unit":"Count"}`, "twice"},
-		"no such unit":          {`"Count"`, `"count"`, "none of"},
-		"no such resolution":    {`"Unit":"Count"`, `"StorageResolution":10`, "none of"},
-		"other member":          {`"Unit":"Count"`, `"Value":1`, "has the member Value"},
-		"metric without":        {`,"Created":1`, "", "metric Created"},
-		"text as a metric":      {`"Created":1`, `"Created":"1"`, "metric Created"},
+		"metric twice": {`[{"Name":"Created","Unit":"Count"}`,
+			`[{"Name":"Created","Unit":"Count"},{"Name":"Created","Unit":"Count"}`, "twice"},
+		"no such unit":       {`"Count"`, `"count"`, "none of"},
+		"no such resolution": {`"Unit":"Count"`, `"StorageResolution":10`, "none of"},
+		"other member":       {`"Unit":"Count"`, `"Value":1`, "has the member Value"},
+		"metric without":     {`,"Created":1`, "", "metric Created"},
+		"text as a metric":   {`"Created":1`, `"Created":"1"`, "metric Created"},
 	} {
 		require.Contains(t, good, tc.old, name)
 		found := violations([]byte(strings.Replace(good, tc.old, tc.with, 1)), now)

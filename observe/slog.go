@@ -17,12 +17,14 @@ type logged[R any] struct{ fields []tagged }
 func logPlan[R any]() logged[R] { return logged[R]{taggedOf(reflect.TypeFor[R](), "log")} }
 
 // log writes a record, with attributes before those of the report.
-func (l logged[R]) log(ctx context.Context, logger *slog.Logger, level slog.Level, message string, r *R, before ...slog.Attr) {
+func (l logged[R]) log(ctx context.Context, logger *slog.Logger, level slog.Level, message string, r *R,
+	before ...slog.Attr) {
 	if logger == nil {
 		logger = slog.Default()
 	}
 	if logger.Enabled(ctx, level) {
-		logger.LogAttrs(ctx, level, message, append(slices.Clip(before), attributes(reflect.ValueOf(r).Elem(), l.fields)...)...)
+		logger.LogAttrs(ctx, level, message,
+			append(slices.Clip(before), attributes(reflect.ValueOf(r).Elem(), l.fields)...)...)
 	}
 }
 
@@ -30,7 +32,8 @@ func (l logged[R]) log(ctx context.Context, logger *slog.Logger, level slog.Leve
 func (l logged[R]) says(r *R) bool {
 	for i := range l.fields {
 		f := &l.fields[i]
-		if v, there := f.in(reflect.ValueOf(r).Elem()); there && !f.always && v.Kind() != reflect.String && !v.IsZero() {
+		if v, there := f.in(reflect.ValueOf(r).Elem()); there && !f.always &&
+			v.Kind() != reflect.String && !v.IsZero() {
 			return true
 		}
 	}

@@ -26,10 +26,12 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 		event report.Delivery
 		want  string
 	}{
-		"executed":    {report.Delivery{Outcome: report.Executed, Settlement: report.Completed}, "INFO"},
-		"replayed":    {report.Delivery{Outcome: report.Replayed}, "INFO"},
-		"in progress": {report.Delivery{Outcome: report.InProgress, Err: &idempotent.Error{Kind: idempotent.ErrInProgress}}, "INFO"},
-		"mismatch":    {report.Delivery{Outcome: report.Mismatch, Err: &idempotent.Error{Kind: idempotent.ErrMismatch}}, "WARN"},
+		"executed": {report.Delivery{Outcome: report.Executed, Settlement: report.Completed}, "INFO"},
+		"replayed": {report.Delivery{Outcome: report.Replayed}, "INFO"},
+		"in progress": {report.Delivery{Outcome: report.InProgress,
+			Err: &idempotent.Error{Kind: idempotent.ErrInProgress}}, "INFO"},
+		"mismatch": {report.Delivery{Outcome: report.Mismatch, Err: &idempotent.Error{Kind: idempotent.ErrMismatch}},
+			"WARN"},
 		"failed":      {report.Delivery{Outcome: report.Executed, Err: errors.New("declined")}, "WARN"},
 		"unknown":     {report.Delivery{Outcome: report.Executed, Settlement: report.Unknown}, "WARN"},
 		"panicked":    {report.Delivery{Outcome: report.Panicked}, "ERROR"},
@@ -37,7 +39,8 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 		"unreadable":  {report.Delivery{Outcome: report.Unreadable, Err: errors.New("odd")}, "ERROR"},
 		"refused":     {report.Delivery{Outcome: report.Refused, Err: errors.New("odd")}, "ERROR"},
 		"failed step": {
-			report.Delivery{Outcome: report.Executed, Steps: []report.Step{{Name: "charge", End: report.StepFailed}}}, "INFO",
+			report.Delivery{Outcome: report.Executed, Steps: []report.Step{{Name: "charge", End: report.StepFailed}}},
+			"INFO",
 		},
 		"orphan step": {report.Delivery{Outcome: report.Executed, OrphanSteps: []string{"charge"}}, "WARN"},
 		"store":       {report.Delivery{Outcome: report.Executed, StoreErr: errors.New("down")}, "ERROR"},
@@ -106,20 +109,24 @@ func ExampleSlog() {
 func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 	t.Parallel()
 	e := report.Delivery{
-		Operation: "charge", Route: "POST /charges", RecordKey: "charge#abc", Outcome: report.Executed, Settlement: report.Unknown,
-		Reason: "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
-		Claim: took(time.Millisecond), Wait: took(time.Second), Handle: took(time.Minute), Settle: took(time.Hour), ResultBytes: 9, LeaseLost: true, OtherAnswer: true, Throttle: "hot key",
+		Operation: "charge", Route: "POST /charges", RecordKey: "charge#abc", Outcome: report.Executed,
+		Settlement: report.Unknown,
+		Reason:     "uncertain", Attempt: 2, Recovered: true, Err: errors.New("declined"), StoreErr: errors.New("down"),
+		Claim: took(time.Millisecond), Wait: took(time.Second), Handle: took(time.Minute), Settle: took(time.Hour),
+		ResultBytes: 9, LeaseLost: true, OtherAnswer: true, Throttle: "hot key",
 		DerivedKeys: []report.NamedKey{{Name: "charge", Key: "k-1"}, {Name: "re fund", Key: "k-2"}},
 		Steps: []report.Step{
 			{Name: "reserve", End: report.StepResumed, Bytes: 7},
 			{Name: "charge", End: report.StepRecorded, Took: time.Second, Recording: time.Millisecond, Bytes: 9},
-			{Name: "mail/1", End: report.StepFailed, Took: time.Minute, Err: errors.New("secret"), ErrorType: "observe_test.declinedError"},
+			{Name: "mail/1", End: report.StepFailed, Took: time.Minute, Err: errors.New("secret"),
+				ErrorType: "observe_test.declinedError"},
 		},
 		OrphanSteps: []string{"book", "ship"},
 		// These are for traces.
 		Trigger: report.TriggerHTTP, Trace: "00-1-2-01", Created: time.Now(), Start: time.Now(), Took: time.Hour,
 		Commits: []report.Commit{
-			{End: report.CommitDeclined, Items: 2, Tries: 1, Took: time.Second, Err: errors.New("secret"), ErrorType: "observe_test.declinedError"},
+			{End: report.CommitDeclined, Items: 2, Tries: 1, Took: time.Second, Err: errors.New("secret"),
+				ErrorType: "observe_test.declinedError"},
 			{End: report.CommitDone, Items: 1, Tries: 3, Took: time.Minute},
 		},
 	}

@@ -78,7 +78,8 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 	for name, tc := range map[string]struct {
 		// stolen has somebody else take the record while the handler runs.
 		stolen bool
-		// first is the handler of a delivery before, nil for none; crashes has its process die with the record in progress.
+		// first is the handler of a delivery before, nil for none; crashes has its process die with
+		// the record in progress.
 		first   func(ctx context.Context) error
 		crashes bool
 		handle  func(ctx context.Context) error
@@ -87,23 +88,31 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 		end     string // empty for no step
 		kind    string // the type of the error
 	}{
-		"recorded":         {handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) }, metric: "StepsRecorded", end: "recorded"},
-		"recorded failure": {handle: func(ctx context.Context) error { return charge(ctx, nil, idempotent.Terminal(unmarked)) }, metric: "StepsRecorded", end: "recorded", kind: "idempotent.ReplayedError"},
+		"recorded": {handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) },
+			metric: "StepsRecorded", end: "recorded"},
+		"recorded failure": {handle: func(ctx context.Context) error {
+			return charge(ctx, nil,
+				idempotent.Terminal(unmarked))
+		}, metric: "StepsRecorded", end: "recorded", kind: "idempotent.ReplayedError"},
 		"resumed": {
 			first:  func(ctx context.Context) error { return errors.Join(charge(ctx, secretPayload, nil), unmarked) },
-			handle: func(ctx context.Context) error { return charge(ctx, nil, nil) }, metric: "StepsResumed", end: "resumed",
+			handle: func(ctx context.Context) error { return charge(ctx, nil, nil) }, metric: "StepsResumed",
+			end: "resumed",
 		},
 		"resolved": {
-			first: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce(executed)) }, crashes: true,
-			handle: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce(executed)) },
-			metric: "StepsRecorded", end: "resolved",
+			first:   func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce(executed)) },
+			crashes: true,
+			handle:  func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce(executed)) },
+			metric:  "StepsRecorded", end: "resolved",
 		},
 		"unknown": {
-			first: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) }, crashes: true,
-			handle: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) },
-			metric: "StepsFailed", end: "unknown outcome",
+			first:   func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) },
+			crashes: true,
+			handle:  func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) },
+			metric:  "StepsFailed", end: "unknown outcome",
 		},
-		"failed": {handle: func(ctx context.Context) error { return charge(ctx, nil, unmarked) }, metric: "StepsFailed", end: "failed", kind: "errors.errorString"},
+		"failed": {handle: func(ctx context.Context) error { return charge(ctx, nil, unmarked) }, metric: "StepsFailed",
+			end: "failed", kind: "errors.errorString"},
 		"failed by another step": {
 			handle: func(ctx context.Context) error {
 				_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (any, error) {
@@ -114,12 +123,14 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 			metric: "StepsFailed", end: "failed", kind: "idempotent.StepError",
 		},
 		"lost": {
-			handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) }, rule: onStep(store.StepValue, storetest.Deny),
+			handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) },
+			rule:   onStep(store.StepValue, storetest.Deny),
 			metric: "StepsLost", end: "lost", kind: "store.Error",
 		},
 		"refused": {
 			handle: func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) },
-			rule:   onStep(store.StepStarted, storetest.Deny), metric: "StepsFailed", end: "refused", kind: "store.Error",
+			rule:   onStep(store.StepStarted, storetest.Deny), metric: "StepsFailed", end: "refused",
+			kind: "store.Error",
 		},
 		"lease lost": {
 			handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) }, stolen: true,

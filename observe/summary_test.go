@@ -31,11 +31,13 @@ func (e stackedError) LogValue() slog.Value {
 
 func someBatch() report.Batch {
 	return report.Batch{
-		Operation: "ship", Source: "sqs", Records: 28, Succeeded: 1, Terminal: 2, Poison: 3, InProgress: 4, Failed: 5, Panicked: 6, NotBegun: 7,
+		Operation: "ship", Source: "sqs", Records: 28, Succeeded: 1, Terminal: 2, Poison: 3, InProgress: 4, Failed: 5,
+		Panicked: 6, NotBegun: 7,
 		Again: 8, FunctionsFailed: 9, Took: 1500 * time.Millisecond,
 		Problems: []report.BatchProblem{
 			{ID: "id-1", Outcome: report.RecordFailed, Receives: 2, Again: true, Err: CardError{"42-42"}},
-			{ID: "id-2", Outcome: report.RecordTerminal, Receives: 1, Err: errors.New("down"), FunctionErr: io.ErrClosedPipe},
+			{ID: "id-2", Outcome: report.RecordTerminal, Receives: 1, Err: errors.New("down"),
+				FunctionErr: io.ErrClosedPipe},
 			{ID: "id-3", Outcome: report.RecordPanicked, Again: true, Err: stackedError{}},
 			{ID: "id-4", Outcome: report.RecordInProgress, Again: true, Err: errors.New("running")},
 			{ID: "id-5", Outcome: report.RecordPoison, Again: true, Err: errors.New("odd")},
@@ -46,7 +48,8 @@ func someBatch() report.Batch {
 
 func someRelay() report.Relay {
 	return report.Relay{
-		Table: "messages", Source: "drain", Delivered: 1, Elsewhere: 2, Failed: 3, PutOff: 4, GivenUp: 5, Unmarked: 6, Uncounted: 7,
+		Table: "messages", Source: "drain", Delivered: 1, Elsewhere: 2, Failed: 3, PutOff: 4, GivenUp: 5,
+		Unmarked: 6, Uncounted: 7,
 		NotBegun: 8, Skipped: 9, Foreign: 10, Slowest: 1500 * time.Millisecond,
 		Left: &report.Left{Pending: 11, Oldest: 90*time.Minute + 250*time.Millisecond, GivenUp: 12, Partial: true},
 		Problems: []report.RelayProblem{
@@ -59,7 +62,8 @@ func someRelay() report.Relay {
 
 func someReconciled() report.Reconciled {
 	return report.Reconciled{
-		Operation: "charge", Asked: 1, Completed: 2, Released: 3, Scheduled: 4, GivenUp: 5, Failed: 6, Elsewhere: 7, Busy: 8, Closed: 9,
+		Operation: "charge", Asked: 1, Completed: 2, Released: 3, Scheduled: 4, GivenUp: 5, Failed: 6, Elsewhere: 7,
+		Busy: 8, Closed: 9,
 		Unreadable: 10, NotEnded: 11, NotBegun: true, Took: 1500 * time.Millisecond,
 		Problems: []report.ReconcileProblem{
 			{RecordKey: "charge#a", Outcome: report.ReconcileScheduled, Tries: 2, Err: CardError{"42-42"}},
@@ -75,7 +79,8 @@ func someAttention() report.Attention {
 }
 
 // written is what a function of this package writes about a report.
-func written[R any](constructor func(io.Writer, ...observe.Config) func(context.Context, R), r R) func(context.Context, io.Writer) {
+func written[R any](constructor func(io.Writer, ...observe.Config) func(context.Context, R),
+	r R) func(context.Context, io.Writer) {
 	return func(ctx context.Context, w io.Writer) { constructor(w)(ctx, r) }
 }
 
@@ -92,46 +97,61 @@ func TestLinesSayWhatHappened(t *testing.T) {
 	}{
 		"batch": {written(observe.BatchEMF, someBatch()), map[string]any{
 			"Operation": "ship", "source": "sqs", "errorType": "observe_test.CardError", "requestId": "request-1",
-			"BatchRecordSucceeded": 1.0, "BatchRecordTerminal": 2.0, "BatchRecordPoison": 3.0, "BatchRecordInProgress": 4.0, "BatchRecordFailed": 5.0,
-			"BatchRecordPanicked": 6.0, "BatchRecordNotBegun": 7.0, "BatchRecordAgain": 8.0, "BatchFunctionFailed": 9.0, "BatchFailed": 1.0,
+			"BatchRecordSucceeded": 1.0, "BatchRecordTerminal": 2.0, "BatchRecordPoison": 3.0,
+			"BatchRecordInProgress": 4.0, "BatchRecordFailed": 5.0,
+			"BatchRecordPanicked": 6.0, "BatchRecordNotBegun": 7.0, "BatchRecordAgain": 8.0, "BatchFunctionFailed": 9.0,
+			"BatchFailed": 1.0,
 		}},
 		"empty batch": {write: written(observe.BatchEMF, report.Batch{Operation: "ship"})},
 		"relay": {written(observe.RelayEMF, someRelay()), map[string]any{
 			"Outbox": "messages", "source": "drain", "errorType": "observe_test.CardError", "requestId": "request-1",
-			"MessageDelivered": 1.0, "MessageFailed": 3.0, "MessagePutOff": 4.0, "MessageGivenUp": 5.0, "MessageUnmarked": 6.0,
-			"MessageUncounted": 7.0, "MessageNotBegun": 8.0, "MessageForeign": 10.0, "RelayFailed": 1.0, "MessageLatency": 1500.0,
+			"MessageDelivered": 1.0, "MessageFailed": 3.0, "MessagePutOff": 4.0, "MessageGivenUp": 5.0,
+			"MessageUnmarked":  6.0,
+			"MessageUncounted": 7.0, "MessageNotBegun": 8.0, "MessageForeign": 10.0, "RelayFailed": 1.0,
+			"MessageLatency":  1500.0,
 			"PendingMessages": 11.0, "OldestMessage": 5400.25, "MessagesGivenUp": 12.0,
 		}},
-		"relay of a stream": {written(observe.RelayEMF, report.Relay{Table: "messages", Source: "stream", Delivered: 2, Skipped: 3}), map[string]any{
+		"relay of a stream": {written(observe.RelayEMF,
+			report.Relay{Table: "messages", Source: "stream", Delivered: 2, Skipped: 3}), map[string]any{
 			"Outbox": "messages", "source": "stream", "MessageDelivered": 2.0, "requestId": "request-1",
 		}},
-		"relay with nothing to do": {write: written(observe.RelayEMF, report.Relay{Table: "messages", Skipped: 3, Elsewhere: 1})},
+		"relay with nothing to do": {write: written(observe.RelayEMF,
+			report.Relay{Table: "messages", Skipped: 3, Elsewhere: 1})},
 		"drain with nothing left, and clocks that differ": {
-			written(observe.RelayEMF, report.Relay{Table: "messages", Source: "drain", Slowest: -time.Second, Left: &report.Left{Oldest: -time.Second}}),
+			written(observe.RelayEMF,
+				report.Relay{Table: "messages", Source: "drain", Slowest: -time.Second,
+					Left: &report.Left{Oldest: -time.Second}}),
 			map[string]any{
-				"Outbox": "messages", "source": "drain", "PendingMessages": 0.0, "OldestMessage": 0.0, "MessagesGivenUp": 0.0, "requestId": "request-1",
+				"Outbox": "messages", "source": "drain", "PendingMessages": 0.0, "OldestMessage": 0.0,
+				"MessagesGivenUp": 0.0, "requestId": "request-1",
 			},
 		},
 		"reconciliation": {written(observe.ReconcileEMF, someReconciled()), map[string]any{
 			"Operation": "charge", "errorType": "observe_test.CardError", "requestId": "request-1",
-			"ReconcileAsked": 1.0, "ReconcileCompleted": 2.0, "ReconcileReleased": 3.0, "ReconcileScheduled": 4.0, "ReconcileGivenUp": 5.0,
-			"ReconcileFailed": 6.0, "ReconcileElsewhere": 7.0, "ReconcileUnreadable": 10.0, "ReconcileNotEnded": 11.0, "ReconcileNotBegun": 1.0,
+			"ReconcileAsked": 1.0, "ReconcileCompleted": 2.0, "ReconcileReleased": 3.0, "ReconcileScheduled": 4.0,
+			"ReconcileGivenUp": 5.0,
+			"ReconcileFailed":  6.0, "ReconcileElsewhere": 7.0, "ReconcileUnreadable": 10.0, "ReconcileNotEnded": 11.0,
+			"ReconcileNotBegun":  1.0,
 			"ReconcileRunFailed": 1.0,
 		}},
-		"reconciliation with nothing to do": {written(observe.ReconcileEMF, report.Reconciled{Operation: "charge", Busy: 2}), map[string]any{
+		"reconciliation with nothing to do": {written(observe.ReconcileEMF,
+			report.Reconciled{Operation: "charge", Busy: 2}), map[string]any{
 			"Operation": "charge", "ReconcileAsked": 0.0, "requestId": "request-1",
 		}},
 		"attention": {attention(someAttention()), map[string]any{
-			"Operation": "charge", "OpenAttention": 3.0, "OldestAttention": 5400.25, "GivenUpAttention": 2.0, "requestId": "request-1",
+			"Operation": "charge", "OpenAttention": 3.0, "OldestAttention": 5400.25, "GivenUpAttention": 2.0,
+			"requestId": "request-1",
 		}},
 		"attention of nothing": {attention(report.Attention{Operation: "charge", Oldest: -time.Second}), map[string]any{
-			"Operation": "charge", "OpenAttention": 0.0, "OldestAttention": 0.0, "GivenUpAttention": 0.0, "requestId": "request-1",
+			"Operation": "charge", "OpenAttention": 0.0, "OldestAttention": 0.0, "GivenUpAttention": 0.0,
+			"requestId": "request-1",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			tc.write(lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "request-1"}), &out)
+			tc.write(lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "request-1"}),
+				&out)
 			if tc.want == nil {
 				assert.Empty(t, out.String())
 				return
@@ -163,7 +183,8 @@ func TestLogsSayWhatHappened(t *testing.T) {
 			`level=ERROR msg="batch record" operation=ship source=sqs id=id-5 outcome=poison again=true error_type=errors.errorString error=odd`,
 			`level=ERROR msg=batch operation=ship source=sqs records=28 succeeded=1 terminal=2 poison=3 in_progress=4 failed=5 panicked=6 not_begun=7 again=8 functions_failed=9 took=1.5s error="card 42-42"`,
 		}},
-		"empty batch": {func(l *slog.Logger) { observe.BatchSlog(l)(t.Context(), report.Batch{Operation: "ship"}) }, nil},
+		"empty batch": {func(l *slog.Logger) { observe.BatchSlog(l)(t.Context(), report.Batch{Operation: "ship"}) },
+			nil},
 		"relay": {func(l *slog.Logger) { observe.RelaySlog(l)(t.Context(), someRelay()) }, []string{
 			`level=WARN msg="outbox message" outbox=messages source=drain id=id-1 topic=order-placed outcome=failed tries=2 error_type=observe_test.CardError error="card 42-42"`,
 			`level=ERROR msg="outbox message" outbox=messages source=drain id=id-2 topic=order-placed outcome="given up" tries=20 error_type=errors.errorString error=down`,
@@ -178,14 +199,17 @@ func TestLogsSayWhatHappened(t *testing.T) {
 			`level=ERROR msg="reconcile record" operation=charge record=charge#c outcome="" error_type=errors.errorString error=gone`,
 			`level=ERROR msg=reconcile operation=charge asked=1 completed=2 released=3 scheduled=4 given_up=5 failed=6 elsewhere=7 busy=8 closed=9 unreadable=10 not_ended=11 not_begun=true error="card 42-42" took=1.5s`,
 		}},
-		"reconciliation of nothing": {func(l *slog.Logger) { observe.ReconcileSlog(l)(t.Context(), report.Reconciled{Operation: "charge"}) }, []string{
-			`level=DEBUG msg=reconcile operation=charge took=0s`,
-		}},
+		"reconciliation of nothing": {
+			func(l *slog.Logger) { observe.ReconcileSlog(l)(t.Context(), report.Reconciled{Operation: "charge"}) },
+			[]string{
+				`level=DEBUG msg=reconcile operation=charge took=0s`,
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			tc.log(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime})))
+			tc.log(slog.New(slog.NewTextHandler(&out,
+				&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime})))
 			assert.Equal(t, tc.want, linesOf(out.String()))
 		})
 	}
@@ -230,7 +254,10 @@ func TestAttentionIsWrittenLineByLine(t *testing.T) {
 	write := observe.AttentionEMF(&out)
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() { assert.NoError(t, write(context.Background(), report.Attention{Operation: "charge", Open: 1})) })
+		all.Go(func() {
+			assert.NoError(t,
+				write(context.Background(), report.Attention{Operation: "charge", Open: 1}))
+		})
 	}
 	all.Wait()
 	require.Len(t, out.calls, 8)

@@ -24,8 +24,8 @@ const (
 	bytes        = "Bytes"
 )
 
-// Metrics lists the metrics that [EMF] can write, and those of the other functions of this package, in the order that they have in a
-// line: an alarm on any other name never fires.
+// Metrics lists the metrics that [EMF] can write, and those of the other functions of this package,
+// in the order that they have in a line: an alarm on any other name never fires.
 func Metrics() (all []Metric) {
 	for _, r := range reports {
 		for _, f := range taggedOf(r, "emf") {
@@ -39,7 +39,8 @@ func Metrics() (all []Metric) {
 
 // reports are the types of what is written as metrics.
 var reports = [...]reflect.Type{
-	reflect.TypeFor[delivery](), reflect.TypeFor[report.Batch](), reflect.TypeFor[report.Relay](), reflect.TypeFor[report.Reconciled](),
+	reflect.TypeFor[delivery](), reflect.TypeFor[report.Batch](), reflect.TypeFor[report.Relay](),
+	reflect.TypeFor[report.Reconciled](),
 	reflect.TypeFor[report.Attention](),
 }
 
@@ -65,8 +66,9 @@ type tagged struct {
 	always bool
 }
 
-// taggedOf returns the fields that have a tag with this key, those of embedded structs included. A field that is a pointer to a
-// struct stands for the fields of that, in metrics; in a log it is a group.
+// taggedOf returns the fields that have a tag with this key, those of embedded structs included. A
+// field that is a pointer to a struct stands for the fields of that, in metrics; in a log it is a
+// group.
 func taggedOf(t reflect.Type, key string) (all []tagged) {
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -75,7 +77,8 @@ func taggedOf(t reflect.Type, key string) (all []tagged) {
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
-		if key == "emf" && !has && inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() || field.Anonymous {
+		if key == "emf" && !has && inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() ||
+			field.Anonymous {
 			for _, f := range taggedOf(inner, key) {
 				f.index = append([]int{i}, f.index...)
 				all = append(all, f)
@@ -125,7 +128,8 @@ func (f *tagged) number(v reflect.Value) float64 {
 	}
 }
 
-// inUnit is exact to the microsecond. Clocks of two functions may disagree, so a duration may be negative.
+// inUnit is exact to the microsecond. Clocks of two functions may disagree, so a duration may be
+// negative.
 func inUnit(d time.Duration, unit string) float64 {
 	d = max(d, 0)
 	if unit == seconds {

@@ -21,7 +21,8 @@ type throttles struct{ store.Store }
 
 func (throttles) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
 	return store.Record{}, false, &store.Error{
-		Op: "claim", Kind: store.FailureThrottled, Throttle: store.ThrottledKey, NotApplied: true, Err: errors.New("slow down"),
+		Op: "claim", Kind: store.FailureThrottled, Throttle: store.ThrottledKey, NotApplied: true,
+		Err: errors.New("slow down"),
 	}
 }
 
@@ -30,8 +31,10 @@ func TestAnObserverIsToldWhatLackedCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var told report.Delivery
-		h := idempotent.Wrap(func(context.Context, string) (string, error) { return "charged", nil }, throttles{memory.New()},
-			idempotent.WithOperation("charge"), idempotent.WithKey(func(key string) (string, error) { return key, nil }),
+		h := idempotent.Wrap(func(context.Context, string) (string, error) { return "charged", nil },
+			throttles{memory.New()},
+			idempotent.WithOperation("charge"),
+			idempotent.WithKey(func(key string) (string, error) { return key, nil }),
 			idempotent.WithObserver(func(_ context.Context, r report.Delivery) { told = r }))
 		_, err := h.Handle(t.Context(), "order-1")
 		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)

@@ -18,7 +18,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// now is the clock of these tests, between two milliseconds, and so late that no table drops their records meanwhile.
+// now is the clock of these tests, between two milliseconds, and so late that no table drops their
+// records meanwhile.
 var now = time.Date(2086, 7, 1, 12, 0, 0, 123_456_789, time.UTC)
 
 const key = "charge#1"
@@ -44,14 +45,17 @@ func newDesk(t *testing.T, rule func(storetest.Call) storetest.Fault, config ...
 // crashed is a record in progress whose execution died.
 func crashed() store.Record {
 	return store.Record{
-		Key: key, Status: store.StatusInProgress, Owner: "owner-1", Lease: now.Add(-time.Minute).Truncate(time.Millisecond),
-		Expiry: now.Add(time.Hour).Truncate(time.Second), Fingerprint: "1:print", Attempt: 2, CreatedAt: now.Add(-time.Hour),
+		Key: key, Status: store.StatusInProgress, Owner: "owner-1",
+		Lease:  now.Add(-time.Minute).Truncate(time.Millisecond),
+		Expiry: now.Add(time.Hour).Truncate(time.Second), Fingerprint: "1:print", Attempt: 2,
+		CreatedAt: now.Add(-time.Hour),
 	}
 }
 
 func unknown() store.Record {
 	r := crashed()
-	r.Status, r.Reason, r.Expiry = store.StatusUnknown, store.ReasonUncertain, now.Add(30*24*time.Hour).Truncate(time.Second)
+	r.Status, r.Reason, r.Expiry = store.StatusUnknown, store.ReasonUncertain,
+		now.Add(30*24*time.Hour).Truncate(time.Second)
 	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(key), r.Lease, []string{"charge"}
 	return r
 }
@@ -129,14 +133,16 @@ const result = `{"id":"ch_secret"}`
 
 // changes are all that can be done.
 var changes = map[operate.Action]change{
-	operate.ActionExecuted: settle(operate.Executed([]byte(result))), operate.ActionNotExecuted: settle(operate.NotExecuted()),
-	operate.ActionFailed: settle(operate.Failed("CardDeclined", "no <money>")), operate.ActionRelease: release,
+	operate.ActionExecuted:    settle(operate.Executed([]byte(result))),
+	operate.ActionNotExecuted: settle(operate.NotExecuted()),
+	operate.ActionFailed:      settle(operate.Failed("CardDeclined", "no <money>")), operate.ActionRelease: release,
 	operate.ActionDelete: remove,
 }
 
 // states are records by state.
 var states = map[operate.State]func() store.Record{
-	operate.StateInProgress: live, operate.StateCrashed: crashed, operate.StateReleased: released, operate.StateUnknown: unknown,
+	operate.StateInProgress: live, operate.StateCrashed: crashed, operate.StateReleased: released,
+	operate.StateUnknown:   unknown,
 	operate.StateCompleted: completed,
 	operate.StateExpired: func() store.Record {
 		r := unknown()
@@ -153,10 +159,12 @@ var states = map[operate.State]func() store.Record{
 // possible says which changes each state allows.
 var possible = map[operate.State][]operate.Action{
 	operate.StateCrashed: {
-		operate.ActionExecuted, operate.ActionNotExecuted, operate.ActionFailed, operate.ActionRelease, operate.ActionDelete,
+		operate.ActionExecuted, operate.ActionNotExecuted, operate.ActionFailed, operate.ActionRelease,
+		operate.ActionDelete,
 	},
 	operate.StateUnknown: {
-		operate.ActionExecuted, operate.ActionNotExecuted, operate.ActionFailed, operate.ActionRelease, operate.ActionDelete,
+		operate.ActionExecuted, operate.ActionNotExecuted, operate.ActionFailed, operate.ActionRelease,
+		operate.ActionDelete,
 	},
 	operate.StateReleased:  {operate.ActionExecuted, operate.ActionFailed, operate.ActionDelete},
 	operate.StateCompleted: {operate.ActionDelete},
@@ -370,14 +378,19 @@ func TestWhatThePreviewSays(t *testing.T) {
 	}{
 		"executed": {unknown(), changes[operate.ActionExecuted], []string{
 			"completed with the given result of 18 bytes, and kept until 2086-07-31T12:00:00Z",
-			"every request with this key and the same content gets this result. The handler does not run", "other content is refused as a mismatch",
+			"every request with this key and the same content gets this result. The handler does not run",
+			"other content is refused as a mismatch",
 			"If the handler commits rows with its answer, they are not written",
 		}},
-		"failed": {unknown(), changes[operate.ActionFailed], []string{`an error of type "CardDeclined"`, "gets this error"}},
+		"failed": {unknown(), changes[operate.ActionFailed],
+			[]string{`an error of type "CardDeclined"`, "gets this error"}},
 		"not executed": {unknown(), changes[operate.ActionNotExecuted], []string{
-			"kept as released", "runs the handler, whatever its effects, as attempt 3", "the effect is repeated, with the same derived keys",
+			"kept as released", "runs the handler, whatever its effects, as attempt 3",
+			"the effect is repeated, with the same derived keys",
 		}},
-		"deleted":            {crashed(), remove, []string{"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again"}},
+		"deleted": {crashed(), remove,
+			[]string{"removed", "whatever its content, as if the key were new",
+				"If it comes back first, its result is stored again"}},
 		"deleted, committed": {committed(), remove, []string{"The rows that were committed with its answer stay"}},
 		"deleted, completed": {completed(), remove, []string{
 			"A process that remembers the record (package cache) may go on answering with it until 2086-07-01T13:00:00Z",
@@ -391,7 +404,8 @@ func TestWhatThePreviewSays(t *testing.T) {
 		for _, says := range c.says {
 			assert.Contains(t, strings.Join(entry.Preview, " "), says, name)
 		}
-		assert.Equal(t, name == "deleted, committed", strings.Contains(strings.Join(entry.Preview, " "), "The rows that were committed"), name)
+		assert.Equal(t, name == "deleted, committed",
+			strings.Contains(strings.Join(entry.Preview, " "), "The rows that were committed"), name)
 	}
 	d := newDesk(t, nil)
 	r := unknown()
@@ -411,31 +425,46 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		field   string
 		problem string
 	}{
-		"nobody":                 {operate.Act{Why: "w"}, operate.NotExecuted(), "by", "is empty"},
-		"no reason":              {operate.Act{By: "b"}, operate.NotExecuted(), "why", "is empty"},
-		"blank":                  {operate.Act{By: " ", Why: "w"}, operate.NotExecuted(), "by", "is empty"},
-		"long by":                {operate.Act{By: strings.Repeat("b", 257), Why: "w"}, operate.NotExecuted(), "by", "has 257 bytes, more than 256"},
-		"long why":               {operate.Act{By: "b", Why: strings.Repeat("é", 257)}, operate.NotExecuted(), "why", "has 514 bytes, more than 512"},
-		"a line break":           {operate.Act{By: "b", Why: "a\nb"}, operate.NotExecuted(), "why", "cannot be printed"},
-		"an escape sequence":     {operate.Act{By: "\x1b[31mroot", Why: "w"}, operate.NotExecuted(), "by", "cannot be printed"},
-		"no UTF-8":               {operate.Act{By: "\xff", Why: "w"}, operate.NotExecuted(), "by", "is not UTF-8"},
-		"no verdict":             {act, operate.Verdict{}, "verdict", "is none"},
-		"no result":              {act, operate.Executed(nil), "result", "of 0 bytes is no JSON"},
-		"no JSON":                {act, operate.Executed([]byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
-		"two values":             {act, operate.Executed([]byte(`1 2`)), "result", "is no JSON"},
-		"JSON that is no UTF-8":  {act, operate.Executed([]byte("\"\xff\"")), "result", "is no JSON"},
-		"no error type":          {act, operate.Failed("", "m"), "error type", "is empty"},
-		"no error message":       {act, operate.Failed("t", ""), "error message", "is empty"},
-		"a long message":         {act, operate.Failed("t", strings.Repeat("m", 4097)), "error message", "more than 4096"},
-		"no response":            {act, operate.Responded([]byte(`"secret"`)), "result", "it is no object"},
-		"no status":              {act, operate.Responded([]byte(`{"body":"secret"}`)), "result", "statusCode 0 is not from 200 to 599"},
-		"status as text":         {act, operate.Responded([]byte(`{"statusCode":"201"}`)), "result", "statusCode has another type"},
-		"body as object":         {act, operate.Responded([]byte(`{"statusCode":201,"body":{"secret":1}}`)), "result", "body has another type"},
-		"body that is no base64": {act, operate.Responded([]byte(`{"statusCode":200,"isBase64Encoded":true,"body":"secret!"}`)), "result", "body is no base64"},
-		"header with a line":     {act, operate.Responded([]byte(`{"statusCode":200,"headers":{"a":"secret\r\nb: c"}}`)), "result", "a header or cookie has a line break"},
-		"name with a line":       {act, operate.Responded([]byte(`{"statusCode":200,"multiValueHeaders":{"a\nb":["c"]}}`)), "result", "a header or cookie has a line break"},
-		"cookie with a line":     {act, operate.Responded([]byte(`{"statusCode":200,"cookies":["a=b\r\nc"]}`)), "result", "a header or cookie has a line break"},
-		"status out of range":    {act, operate.Responded([]byte(`{"statusCode":600}`)), "result", "statusCode 600"},
+		"nobody":    {operate.Act{Why: "w"}, operate.NotExecuted(), "by", "is empty"},
+		"no reason": {operate.Act{By: "b"}, operate.NotExecuted(), "why", "is empty"},
+		"blank":     {operate.Act{By: " ", Why: "w"}, operate.NotExecuted(), "by", "is empty"},
+		"long by": {operate.Act{By: strings.Repeat("b", 257), Why: "w"}, operate.NotExecuted(), "by",
+			"has 257 bytes, more than 256"},
+		"long why": {operate.Act{By: "b", Why: strings.Repeat("é", 257)}, operate.NotExecuted(), "why",
+			"has 514 bytes, more than 512"},
+		"a line break": {operate.Act{By: "b", Why: "a\nb"}, operate.NotExecuted(), "why",
+			"cannot be printed"},
+		"an escape sequence": {operate.Act{By: "\x1b[31mroot", Why: "w"}, operate.NotExecuted(), "by",
+			"cannot be printed"},
+		"no UTF-8":              {operate.Act{By: "\xff", Why: "w"}, operate.NotExecuted(), "by", "is not UTF-8"},
+		"no verdict":            {act, operate.Verdict{}, "verdict", "is none"},
+		"no result":             {act, operate.Executed(nil), "result", "of 0 bytes is no JSON"},
+		"no JSON":               {act, operate.Executed([]byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
+		"two values":            {act, operate.Executed([]byte(`1 2`)), "result", "is no JSON"},
+		"JSON that is no UTF-8": {act, operate.Executed([]byte("\"\xff\"")), "result", "is no JSON"},
+		"no error type":         {act, operate.Failed("", "m"), "error type", "is empty"},
+		"no error message":      {act, operate.Failed("t", ""), "error message", "is empty"},
+		"a long message": {act, operate.Failed("t", strings.Repeat("m", 4097)), "error message",
+			"more than 4096"},
+		"no response": {act, operate.Responded([]byte(`"secret"`)), "result", "it is no object"},
+		"no status": {act, operate.Responded([]byte(`{"body":"secret"}`)), "result",
+			"statusCode 0 is not from 200 to 599"},
+		"status as text": {act, operate.Responded([]byte(`{"statusCode":"201"}`)), "result",
+			"statusCode has another type"},
+		"body as object": {act, operate.Responded([]byte(`{"statusCode":201,"body":{"secret":1}}`)), "result",
+			"body has another type"},
+		"body that is no base64": {act,
+			operate.Responded([]byte(`{"statusCode":200,"isBase64Encoded":true,"body":"secret!"}`)), "result",
+			"body is no base64"},
+		"header with a line": {act,
+			operate.Responded([]byte(`{"statusCode":200,"headers":{"a":"secret\r\nb: c"}}`)), "result",
+			"a header or cookie has a line break"},
+		"name with a line": {act,
+			operate.Responded([]byte(`{"statusCode":200,"multiValueHeaders":{"a\nb":["c"]}}`)), "result",
+			"a header or cookie has a line break"},
+		"cookie with a line": {act, operate.Responded([]byte(`{"statusCode":200,"cookies":["a=b\r\nc"]}`)),
+			"result", "a header or cookie has a line break"},
+		"status out of range": {act, operate.Responded([]byte(`{"statusCode":600}`)), "result", "statusCode 600"},
 	} {
 		d := newDesk(t, nil)
 		s := d.shown(unknown())
@@ -479,7 +508,8 @@ func TestAStatusThatIsNotStoredIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 403, 408, 409, 423, 425, 429, 500, 503} {
 		d := newDesk(t, nil)
-		_, err := d.Settle(t.Context(), d.shown(unknown()), operate.Responded(fmt.Appendf(nil, `{"statusCode":%d}`, status)), act)
+		_, err := d.Settle(t.Context(), d.shown(unknown()),
+			operate.Responded(fmt.Appendf(nil, `{"statusCode":%d}`, status)), act)
 		require.ErrorIs(t, err, operate.ErrInput)
 		assert.ErrorContains(t, err, "a handler does not store", status)
 	}
@@ -514,7 +544,8 @@ func TestRecordsOfPowertools(t *testing.T) {
 		refused []operate.Action
 	}{
 		"written by them": {func(r *store.Record) { r.Owner = "" }, []operate.Action{
-			operate.ActionExecuted, operate.ActionFailed, operate.ActionNotExecuted, operate.ActionRelease, operate.ActionDelete,
+			operate.ActionExecuted, operate.ActionFailed, operate.ActionNotExecuted, operate.ActionRelease,
+			operate.ActionDelete,
 		}},
 		"shared with them, as text": {func(r *store.Record) { r.Layout = store.LayoutText }, []operate.Action{
 			operate.ActionExecuted, operate.ActionFailed,
@@ -522,7 +553,10 @@ func TestRecordsOfPowertools(t *testing.T) {
 		"shared with them, as a value": {func(r *store.Record) { r.Layout = store.LayoutValue }, []operate.Action{
 			operate.ActionExecuted, operate.ActionFailed,
 		}},
-		"written by them, and UNKNOWN by us": {func(r *store.Record) { r.Owner, r.Status, r.Reason = "", store.StatusUnknown, store.ReasonCrashed }, nil},
+		"written by them, and UNKNOWN by us": {func(r *store.Record) {
+			r.Owner, r.Status, r.Reason = "",
+				store.StatusUnknown, store.ReasonCrashed
+		}, nil},
 	} {
 		for action, do := range changes {
 			d := newDesk(t, nil)
@@ -570,14 +604,16 @@ func TestACallThatFails(t *testing.T) {
 		applied     bool
 		want        error
 	}{
-		"refused by the store":                 {fault: storetest.Refuse, want: storetest.ErrInjected},
-		"denied":                               {fault: storetest.Deny, want: storetest.ErrInjected},
-		"reply lost":                           {fault: storetest.LoseReply, applied: true},
-		"applied, never answered":              {fault: storetest.HangAfter, applied: true},
-		"request lost":                         {fault: storetest.LoseRequest, want: operate.ErrOutcomeUnknown},
-		"never answered":                       {fault: storetest.HangBefore, want: operate.ErrOutcomeUnknown},
-		"reply lost, and it cannot be read":    {fault: storetest.LoseReply, look: storetest.Deny, applied: true, want: operate.ErrOutcomeUnknown},
-		"reply lost, and nothing answers more": {fault: storetest.HangAfter, look: storetest.HangBefore, applied: true, want: operate.ErrOutcomeUnknown},
+		"refused by the store":    {fault: storetest.Refuse, want: storetest.ErrInjected},
+		"denied":                  {fault: storetest.Deny, want: storetest.ErrInjected},
+		"reply lost":              {fault: storetest.LoseReply, applied: true},
+		"applied, never answered": {fault: storetest.HangAfter, applied: true},
+		"request lost":            {fault: storetest.LoseRequest, want: operate.ErrOutcomeUnknown},
+		"never answered":          {fault: storetest.HangBefore, want: operate.ErrOutcomeUnknown},
+		"reply lost, and it cannot be read": {fault: storetest.LoseReply, look: storetest.Deny, applied: true,
+			want: operate.ErrOutcomeUnknown},
+		"reply lost, and nothing answers more": {fault: storetest.HangAfter, look: storetest.HangBefore, applied: true,
+			want: operate.ErrOutcomeUnknown},
 	} {
 		for action, do := range changes {
 			t.Run(name+", "+string(action), func(t *testing.T) {
@@ -724,7 +760,8 @@ func TestConfigurationIsChecked(t *testing.T) {
 	operate.New((*memory.Store)(nil), operate.Config{Retention: -1}, operate.Config{})
 }
 
-// resending is a store whose client loses the reply of each write and sends it again, inside of one call.
+// resending is a store whose client loses the reply of each write and sends it again, inside of one
+// call.
 type resending struct{ *memory.Store }
 
 func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {

@@ -24,7 +24,8 @@ func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 	}
 	next := o.next(seen, v, a, now)
 	entry := Entry{
-		Time: now.UTC().Truncate(time.Millisecond), By: a.By, Why: a.Why, Action: v.action, RecordKey: seen.Key, Step: v.step,
+		Time: now.UTC().Truncate(time.Millisecond), By: a.By, Why: a.Why, Action: v.action,
+		RecordKey: seen.Key, Step: v.step,
 		Before: snapshot(seen, now), DryRun: a.DryRun,
 	}
 	if v.result != nil {
@@ -77,8 +78,8 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 	}
 }
 
-// doubt says why an item is not certainly a record of this module, although it reads like one: a table of sessions or of orders may
-// have the same attributes. It is empty if there is none.
+// doubt says why an item is not certainly a record of this module, although it reads like one: a
+// table of sessions or of orders may have the same attributes. It is empty if there is none.
 func doubt(r store.Record) string {
 	switch {
 	case r.Operation() == "":
@@ -98,7 +99,8 @@ func doubt(r store.Record) string {
 type notOursError struct{ why string }
 
 func (e *notOursError) Error() string {
-	return "operate: it is not certain that this item is a record of an idempotent handler (" + e.why + "); nothing was changed"
+	return "operate: it is not certain that this item is a record of an idempotent handler (" + e.why +
+		"); nothing was changed"
 }
 
 func (*notOursError) Is(target error) bool { return target == ErrForeign }
@@ -196,7 +198,8 @@ func (o *Operator) changed(held store.Record, found bool) error {
 
 func snapshot(r store.Record, now time.Time) Snapshot {
 	return Snapshot{
-		State: StateOf(r, now), Status: r.Status, Reason: r.Reason, Attempt: r.Attempt, CreatedAt: r.CreatedAt, Lease: r.Lease,
+		State: StateOf(r, now), Status: r.Status, Reason: r.Reason, Attempt: r.Attempt, CreatedAt: r.CreatedAt,
+		Lease:  r.Lease,
 		Expiry: r.Expiry, CompletedAt: r.CompletedAt, AttentionAt: r.AttentionAt, Tries: r.Tries, GivenUp: r.GivenUp(),
 		SettledBy: r.SettledBy, SettledAt: r.SettledAt,
 		ResultBytes: len(r.Result), Steps: stepsOf(r),

@@ -38,7 +38,8 @@ func checked(s Shown, v Verdict, a Act) (store.Record, error) {
 		return store.Record{}, err
 	}
 	if a.Operation != "" && r.Operation() != a.Operation {
-		return store.Record{}, fmt.Errorf("%w: not of %q but of %q; nothing was changed", ErrOtherOperation, a.Operation, r.Operation())
+		return store.Record{}, fmt.Errorf("%w: not of %q but of %q; nothing was changed", ErrOtherOperation,
+			a.Operation, r.Operation())
 	}
 	return r, nil
 }
@@ -59,7 +60,8 @@ func (v Verdict) check() error {
 	}
 	switch v.action {
 	case "":
-		return &InputError{Field: "verdict", Problem: "is none: use Executed, NotExecuted, Failed, StepExecuted or StepFailed"}
+		return &InputError{Field: "verdict",
+			Problem: "is none: use Executed, NotExecuted, Failed, StepExecuted or StepFailed"}
 	case ActionExecuted, ActionStepExecuted:
 		if !utf8.Valid(v.result) || !json.Valid(v.result) {
 			return &InputError{Field: fieldResult, Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
@@ -91,19 +93,22 @@ func checkResponse(text []byte) error {
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-			return &InputError{Field: fieldResult, Problem: "is no response of a gateway: " + wrong.Field + " has another type"}
+			return &InputError{Field: fieldResult, Problem: "is no response of a gateway: " + wrong.Field +
+				" has another type"}
 		}
 		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: it is no object"}
 	}
 	if r.StatusCode < 200 || r.StatusCode > 599 {
-		return &InputError{Field: fieldResult, Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
+		return &InputError{Field: fieldResult,
+			Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
 	}
 	if r.StatusCode >= 500 || slices.Contains(notStored, r.StatusCode) {
 		return &InputError{Field: fieldResult, Problem: fmt.Sprintf(
 			"has the status %d, which a handler does not store: it means that a retry may execute", r.StatusCode)}
 	}
 	if _, err := base64.StdEncoding.DecodeString(r.Body); err != nil && r.IsBase64Encoded {
-		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: isBase64Encoded is true, and body is no base64"}
+		return &InputError{Field: fieldResult,
+			Problem: "is no response of a gateway: isBase64Encoded is true, and body is no base64"}
 	}
 	fields := slices.Clone(r.Cookies)
 	for name, value := range r.Headers {
@@ -113,7 +118,8 @@ func checkResponse(text []byte) error {
 		fields = append(append(fields, name), values...)
 	}
 	if slices.ContainsFunc(fields, breaksHeader) {
-		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: a header or cookie has a line break or another control character"}
+		return &InputError{Field: fieldResult,
+			Problem: "is no response of a gateway: a header or cookie has a line break or another control character"}
 	}
 	return nil
 }

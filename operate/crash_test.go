@@ -27,7 +27,8 @@ func (mortal) Swap(context.Context, store.Record, store.Record) (store.Record, b
 
 func (mortal) Delete(context.Context, store.Record) (bool, error) { return false, errDead }
 
-var errDead = &store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true, Err: errors.New("the process is dead")}
+var errDead = &store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true,
+	Err: errors.New("the process is dead")}
 
 // counting counts single reads.
 type counting struct {
@@ -42,15 +43,17 @@ func (c *counting) Get(ctx context.Context, key string) (store.Record, bool, err
 
 // wrapped is a handler that charges.
 func wrapped(s store.Store, opts ...idempotent.Option) *idempotent.Handler[string, string] {
-	return idempotent.Wrap(func(context.Context, string) (string, error) { return "charged", nil }, s, append([]idempotent.Option{
-		idempotent.WithOperation("charge"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
-	}, opts...)...)
+	return idempotent.Wrap(func(context.Context, string) (string, error) { return "charged", nil }, s,
+		append([]idempotent.Option{
+			idempotent.WithOperation("charge"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
+		}, opts...)...)
 }
 
 // TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex: nobody retries, and nothing scans.
 func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 	t.Parallel()
-	resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution, string) (idempotent.Resolution[string], error) {
+	resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
+		string) (idempotent.Resolution[string], error) {
 		return idempotent.StillUnknown[string](), nil
 	})
 	for name, c := range map[string]struct {
@@ -81,9 +84,10 @@ func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 				found := list(operate.Query{})
 				require.Equal(t, c.found, len(found) == 1)
 				require.Len(t, list(operate.Query{Scan: true, States: []operate.State{operate.StateCrashed}}), 1)
-				r := operate.Reconcile(wrapped(s, c.opts...), func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
-					return idempotent.Executed("found"), nil
-				})
+				r := operate.Reconcile(wrapped(s, c.opts...),
+					func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+						return idempotent.Executed("found"), nil
+					})
 				told, err := r.Run(t.Context())
 				require.NoError(t, err)
 				if !c.found {
@@ -108,7 +112,8 @@ func TestAnExecutionWhoseLeaseWasRenewedIsNotOpen(t *testing.T) {
 		refuses := idempotent.WithEffects(idempotent.Unrepeatable)
 		ends := make(chan struct{})
 		h := idempotent.Wrap(func(context.Context, string) (string, error) { <-ends; return "charged", nil }, s,
-			idempotent.WithOperation("charge"), idempotent.WithKey(func(id string) (string, error) { return id, nil }), refuses)
+			idempotent.WithOperation("charge"),
+			idempotent.WithKey(func(id string) (string, error) { return id, nil }), refuses)
 		done := make(chan error, 1)
 		go func() {
 			_, err := h.Handle(t.Context(), "order-1")

@@ -15,7 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// shop is a handler with two steps, the second of which must not run twice, and counts what it does.
+// shop is a handler with two steps, the second of which must not run twice, and counts what it
+// does.
 type shop struct {
 	*operate.Operator
 
@@ -37,7 +38,8 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 	clock := func() time.Time { return s.now }
 	s.Operator = operate.New(s.records, operate.Config{Clock: clock})
 	s.handler = idempotent.Wrap(s.order, s.records, append([]idempotent.Option{
-		idempotent.WithOperation("order"), idempotent.WithKey(func(id string) (string, error) { return id, nil }), idempotent.WithClock(clock),
+		idempotent.WithOperation("order"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
+		idempotent.WithClock(clock),
 	}, opts...)...)
 	return s
 }
@@ -94,7 +96,8 @@ func (s *shop) listed(q operate.Query) int {
 	return n
 }
 
-// TestAVerdictOnAStepMeetsTheNextExecution: it gets what the operator has recorded, and runs no step again.
+// TestAVerdictOnAStepMeetsTheNextExecution: it gets what the operator has recorded, and runs no
+// step again.
 func TestAVerdictOnAStepMeetsTheNextExecution(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]idempotent.Option{
@@ -132,7 +135,8 @@ func TestAVerdictOnAStepMeetsTheNextExecution(t *testing.T) {
 	}
 }
 
-// TestAVerdictWithAResultThatTheStepDoesNotReturn: the handler does not run over it, and somebody can still settle the record.
+// TestAVerdictWithAResultThatTheStepDoesNotReturn: the handler does not run over it, and somebody
+// can still settle the record.
 func TestAVerdictWithAResultThatTheStepDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

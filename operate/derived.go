@@ -15,19 +15,24 @@ import (
 // derivedKey is the form of a key of idempotent.DerivedKey.
 var derivedKey = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-// IsDerivedKey reports whether a text has the form of a key of idempotent.DerivedKey. No record key has it.
+// IsDerivedKey reports whether a text has the form of a key of idempotent.DerivedKey. No record key
+// has it.
 func IsDerivedKey(text string) bool { return derivedKey.MatchString(text) }
 
-// FindDerived returns the record whose execution handed out this key of idempotent.DerivedKey, and the name that the key has there. It is
-// how the event of another service, which knows the key that it was called with, leads to a record.
+// FindDerived returns the record whose execution handed out this key of idempotent.DerivedKey, and
+// the name that the key has there. It is how the event of another service, which knows the key that
+// it was called with, leads to a record.
 //
-// Only records that somebody has to settle keep the names of their keys, so only those are found, and a step's name is one. Where a
-// process died before it had learned a name, those of other records of the operation are tried, and the ones that are given. It reads each of these records: those of
-// one operation, or, if it is empty, of all, through the index. If there is none the error is [ErrNotFound]; a key of another form is
-// an [*InputError].
-func (o *Operator) FindDerived(ctx context.Context, operation, key string, names ...string) (s Shown, name string, err error) {
+// Only records that somebody has to settle keep the names of their keys, so only those are found,
+// and a step's name is one. Where a process died before it had learned a name, those of other
+// records of the operation are tried, and the ones that are given. It reads each of these records:
+// those of one operation, or, if it is empty, of all, through the index. If there is none the error
+// is [ErrNotFound]; a key of another form is an [*InputError].
+func (o *Operator) FindDerived(ctx context.Context, operation, key string, names ...string) (s Shown,
+	name string, err error) {
 	if !IsDerivedKey(key) {
-		return Shown{}, "", &InputError{Field: "derived key", Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case"}
+		return Shown{}, "", &InputError{Field: "derived key",
+			Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case"}
 	}
 	others := make(map[string]*candidates)
 	for e := range o.entries(ctx, store.Query{Attention: true, Index: true, Operation: operation}) {
@@ -53,13 +58,15 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string, names
 					of.names[name] = true
 				}
 			}
-			of.records = append(of.records, idempotent.Description{Protected: true, RecordKey: held.Key, Fingerprint: held.Fingerprint})
+			of.records = append(of.records,
+				idempotent.Description{Protected: true, RecordKey: held.Key, Fingerprint: held.Fingerprint})
 		}
 	}
 	return o.findAmong(ctx, others, key)
 }
 
-// candidates are records of one operation that are not known to have handed out a key, and the names that any of them knows.
+// candidates are records of one operation that are not known to have handed out a key, and the
+// names that any of them knows.
 type candidates struct {
 	records []idempotent.Description
 	names   map[string]bool
@@ -68,7 +75,8 @@ type candidates struct {
 // mostCandidates is how many names of an operation are tried.
 const mostCandidates = 100
 
-func (o *Operator) findAmong(ctx context.Context, others map[string]*candidates, key string) (s Shown, name string, err error) {
+func (o *Operator) findAmong(ctx context.Context, others map[string]*candidates, key string) (s Shown,
+	name string, err error) {
 	for _, of := range others {
 		for _, name := range slices.Sorted(maps.Keys(of.names)) {
 			for _, r := range of.records {
@@ -97,10 +105,12 @@ func derivedKeys(r store.Record, names ...string) map[string]string {
 	return keys
 }
 
-// DerivedKey returns the key that idempotent.DerivedKey has for this name in every execution of the record, whether one has asked for it or
-// not. It is how what another service says of a key is compared with a record.
+// DerivedKey returns the key that idempotent.DerivedKey has for this name in every execution of the
+// record, whether one has asked for it or not. It is how what another service says of a key is
+// compared with a record.
 func (s Shown) DerivedKey(name string) string {
-	return idempotent.Description{Protected: true, RecordKey: s.Record.Key, Fingerprint: s.Record.Fingerprint}.DerivedKey(name)
+	return idempotent.Description{Protected: true, RecordKey: s.Record.Key,
+		Fingerprint: s.Record.Fingerprint}.DerivedKey(name)
 }
 
 // handedOut returns the name under which an execution of the record has handed out a key.

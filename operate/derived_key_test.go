@@ -22,7 +22,8 @@ func TestARecordTellsTheDerivedKeyOfAName(t *testing.T) {
 		x, _ := idempotent.FromContext(ctx)
 		keys["asked"], keys["not asked"] = idempotent.DerivedKey(ctx, "asked"), x.DerivedKey("not asked")
 		return "", idempotent.Uncertain(errors.New("no answer"))
-	}, records, idempotent.WithOperation("charge"), idempotent.WithKey(func(s string) (string, error) { return s, nil }))
+	}, records, idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(s string) (string, error) { return s, nil }))
 	_, err := h.Handle(t.Context(), "order")
 	require.Error(t, err)
 	d, err := h.Describe(t.Context(), "order")
@@ -34,8 +35,9 @@ func TestARecordTellsTheDerivedKeyOfAName(t *testing.T) {
 	}
 }
 
-// TestADeadProcessHasLeftItsDerivedKey: a process that is killed in its first execution tells nothing. The names that executions before
-// it have handed out are in its claim, so the key that the provider has seen leads to the record.
+// TestADeadProcessHasLeftItsDerivedKey: a process that is killed in its first execution tells
+// nothing. The names that executions before it have handed out are in its claim, so the key that
+// the provider has seen leads to the record.
 func TestADeadProcessHasLeftItsDerivedKey(t *testing.T) {
 	t.Parallel()
 	s, left := memory.New(), memory.New()
@@ -71,7 +73,8 @@ func TestADeadProcessHasLeftItsDerivedKey(t *testing.T) {
 	require.Empty(t, done.Derived, "who completes has nothing to tell")
 }
 
-// A process that died before it had learned anything has left no name: those of another record of the operation lead to it.
+// A process that died before it had learned anything has left no name: those of another record of
+// the operation lead to it.
 func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
@@ -82,13 +85,16 @@ func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, claimed)
 	}
-	sent := idempotent.Description{Protected: true, RecordKey: cold.Key, Fingerprint: cold.Fingerprint}.DerivedKey(warm.Derived[0])
-	shown, name, err := operate.New(s, operate.Config{Clock: func() time.Time { return now }}).FindDerived(t.Context(), "", sent)
+	sent := idempotent.Description{Protected: true, RecordKey: cold.Key,
+		Fingerprint: cold.Fingerprint}.DerivedKey(warm.Derived[0])
+	shown, name, err := operate.New(s,
+		operate.Config{Clock: func() time.Time { return now }}).FindDerived(t.Context(), "", sent)
 	require.NoError(t, err)
 	require.Equal(t, warm.Derived[0], name)
 	require.Equal(t, cold.Key, shown.Record.Key)
 
-	sent = idempotent.Description{Protected: true, RecordKey: cold.Key, Fingerprint: cold.Fingerprint}.DerivedKey("known to me")
+	sent = idempotent.Description{Protected: true, RecordKey: cold.Key,
+		Fingerprint: cold.Fingerprint}.DerivedKey("known to me")
 	o := operate.New(s, operate.Config{Clock: func() time.Time { return now }})
 	_, _, err = o.FindDerived(t.Context(), "", sent)
 	require.ErrorIs(t, err, operate.ErrNotFound)

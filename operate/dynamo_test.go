@@ -69,7 +69,8 @@ func TestATableFullOfRecords(t *testing.T) {
 		found++
 		s, err := o.Inspect(t.Context(), l.Record.Key)
 		require.NoError(t, err)
-		entry, err := o.Settle(t.Context(), s, operate.Executed([]byte(`"`+strings.Repeat("x", found*100_000)+`"`)), act)
+		entry, err := o.Settle(t.Context(), s,
+			operate.Executed([]byte(`"`+strings.Repeat("x", found*100_000)+`"`)), act)
 		require.NoError(t, err)
 		assert.Equal(t, operate.StateCompleted, entry.After.State)
 		again, err := o.Inspect(t.Context(), l.Record.Key)
@@ -85,7 +86,8 @@ func TestATableFullOfRecords(t *testing.T) {
 
 	read = store.Page{}
 	found = 0
-	for _, err := range o.List(t.Context(), operate.Query{States: []operate.State{operate.StateCrashed}, Scan: true, Page: count}) {
+	for _, err := range o.List(t.Context(),
+		operate.Query{States: []operate.State{operate.StateCrashed}, Scan: true, Page: count}) {
 		require.NoError(t, err)
 		found++
 	}
@@ -97,7 +99,8 @@ func TestATableFullOfRecords(t *testing.T) {
 	}
 }
 
-// TestAnOwnerThatComesBackInTheMiddle: between the look and the settlement, and between the settlement and the next look.
+// TestAnOwnerThatComesBackInTheMiddle: between the look and the settlement, and between the
+// settlement and the next look.
 func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
 	t.Parallel()
 	records := onDynamoDB(t)
@@ -138,7 +141,8 @@ func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
 	assert.Equal(t, operate.StateReleased, shown.State)
 }
 
-// TestStepsInATable: a result of any size is recorded and read, and a step that was written since the record was shown is seen.
+// TestStepsInATable: a result of any size is recorded and read, and a step that was written since
+// the record was shown is seen.
 func TestStepsInATable(t *testing.T) {
 	t.Parallel()
 	records := onDynamoDB(t)

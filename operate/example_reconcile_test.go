@@ -19,14 +19,16 @@ func (b bank) find(_ context.Context, key string) (charge string, found bool, er
 	return charge, found, nil
 }
 
-// A charge may have happened, and its client has given up. A function for a schedule asks the provider, and settles it.
+// A charge may have happened, and its client has given up. A function for a schedule asks the
+// provider, and settles it.
 func ExampleReconcile() {
 	type order struct{ ID string }
 	ctx, records, provider := context.Background(), memory.New(), bank{map[string]string{}}
 	handler := idempotent.Wrap(func(ctx context.Context, o order) (string, error) {
 		provider.byKey[idempotent.DerivedKey(ctx, "charge")] = "ch_" + o.ID
 		return "", idempotent.Uncertain(errors.New("no answer from the provider"))
-	}, records, idempotent.WithOperation("charge"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+	}, records, idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 	_, err := handler.Handle(ctx, order{ID: "1"})
 	fmt.Println("first:", err)
 
@@ -55,13 +57,15 @@ func ExampleReconcile() {
 	// retry: ch_1 <nil>
 }
 
-// The event of a webhook is only a hint: what counts is what the provider answers when it is asked, under a claim of the record.
+// The event of a webhook is only a hint: what counts is what the provider answers when it is asked,
+// under a claim of the record.
 func ExampleReconcile_webhook() {
 	type order struct{ ID string }
 	ctx, records := context.Background(), memory.New()
 	handler := idempotent.Wrap(func(context.Context, order) (string, error) {
 		return "", idempotent.Uncertain(errors.New("no answer from the provider"))
-	}, records, idempotent.WithOperation("charge"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+	}, records, idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 	_, err := handler.Handle(ctx, order{ID: "1"})
 	fmt.Println("first:", err)
 	d, err := handler.Describe(ctx, order{ID: "1"})

@@ -18,7 +18,8 @@ func Example() {
 	handler := idempotent.Wrap(func(ctx context.Context, _ order) (string, error) {
 		_ = idempotent.DerivedKey(ctx, "charge") // goes with the request to the provider
 		return "ch_1", answer
-	}, records, idempotent.WithOperation("charge"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+	}, records, idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 
 	_, err := handler.Handle(ctx, order{ID: "order-1"})
 	fmt.Println("first:", err)
@@ -35,7 +36,8 @@ func Example() {
 			panic(err)
 		}
 		fmt.Println(shown.State, shown.Record.Reason, shown.Record.Derived)
-		entry, err := o.Settle(ctx, shown, operate.NotExecuted(), operate.Act{By: "dana", Why: "the provider knows no such charge"})
+		entry, err := o.Settle(ctx, shown, operate.NotExecuted(),
+			operate.Act{By: "dana", Why: "the provider knows no such charge"})
 		if err != nil {
 			panic(err)
 		}
@@ -53,8 +55,8 @@ func Example() {
 	// retry: ch_1 <nil>
 }
 
-// A step may have begun: nobody knows. An operator asks the provider, and says what the step would have returned. What was recorded
-// before does not run again.
+// A step may have begun: nobody knows. An operator asks the provider, and says what the step would
+// have returned. What was recorded before does not run again.
 func ExampleStepExecuted() {
 	type order struct{ ID string }
 	ctx, records := context.Background(), memory.New()
@@ -72,7 +74,8 @@ func ExampleStepExecuted() {
 			return "", answer
 		}, idempotent.AtMostOnce[string](nil))
 		return reservation + " " + charge, err
-	}, records, idempotent.WithOperation("order"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+	}, records, idempotent.WithOperation("order"),
+		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 
 	_, err := handler.Handle(ctx, order{ID: "order-1"})
 	fmt.Println("first:", err)
@@ -89,7 +92,8 @@ func ExampleStepExecuted() {
 		for _, s := range shown.Steps() {
 			fmt.Println(s.Name, s.State)
 		}
-		_, err = o.Settle(ctx, shown, operate.StepExecuted("charge", []byte(`"ch_1"`)), operate.Act{By: "dana", Why: "the provider has ch_1"})
+		_, err = o.Settle(ctx, shown, operate.StepExecuted("charge", []byte(`"ch_1"`)),
+			operate.Act{By: "dana", Why: "the provider has ch_1"})
 		if err != nil {
 			panic(err)
 		}

@@ -20,7 +20,8 @@ func ExampleOperator_Settle_webhook() {
 	handler := idempotent.Wrap(func(ctx context.Context, _ order) (string, error) {
 		sent = idempotent.DerivedKey(ctx, "charge")
 		return "", idempotent.Uncertain(errors.New("no answer"))
-	}, records, idempotent.WithOperation("charge"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+	}, records, idempotent.WithOperation("charge"),
+		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 	_, err := handler.Handle(ctx, order{ID: "1"})
 	fmt.Println("first:", err)
 

@@ -44,8 +44,8 @@ type Listed struct {
 	// Record has what the listing has read, see [store.Lister]; one with attention was then read by
 	// itself. It has neither a result nor steps.
 	Record store.Record
-	// DerivedKeys are the keys of idempotent.DerivedKey that its executions are known to have handed
-	// out, or may have, by their names: those that it keeps, and those of its open steps.
+	// DerivedKeys are the keys of idempotent.DerivedKey that its executions are known to have
+	// handed out, or may have, by their names: those that it keeps, and those of its open steps.
 	DerivedKeys map[string]string
 	// State is what the record means now, and Since is when it became that.
 	State State
@@ -88,7 +88,8 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
 				yield(Listed{}, fmt.Errorf("%w: %w", ErrNeedsScan, e.err))
 				return
 			case e.err != nil:
-				if !yield(Listed{Record: store.Record{Key: e.record.Key}}, fmt.Errorf("operate: list: %w", e.err)) || !unreadable {
+				if !yield(Listed{Record: store.Record{Key: e.record.Key}}, fmt.Errorf("operate: list: %w", e.err)) ||
+					!unreadable {
 					return
 				}
 			case wanted(q, listed) && (q.OlderThan == 0 || !listed.Since.After(now.Add(-q.OlderThan))):
@@ -156,7 +157,8 @@ func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] 
 
 func listedOf(r store.Record, now time.Time) Listed {
 	state := StateOf(r, now)
-	l := Listed{State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), GivenUp: r.GivenUp(), Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
+	l := Listed{State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), GivenUp: r.GivenUp(),
+		Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
 	r.Result, r.Parts, r.Steps = nil, "", nil
 	l.Record = r
 	return l
@@ -211,7 +213,8 @@ func (o *Operator) query(q Query) (store.Query, error) {
 	case open:
 		sq.Index, sq.Attention = true, true // not by when they are asked about: that moves
 	default:
-		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s, and those %s with steps", ErrNeedsScan, StateUnknown, StateReleased)
+		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s, and those %s with steps",
+			ErrNeedsScan, StateUnknown, StateReleased)
 	}
 	return sq, nil
 }

@@ -1,5 +1,6 @@
-// Package operate is for the operators of a handler: it lists the records of a store, shows one, and settles, releases or
-// deletes it. The command line tool is built on it, and so can be a page or a job of your own.
+// Package operate is for the operators of a handler: it lists the records of a store, shows one,
+// and settles, releases or deletes it. The command line tool is built on it, and so can be a page
+// or a job of your own.
 //
 //	o := operate.New(dynamo.New(client, table))
 //	shown, err := o.Inspect(ctx, key)
@@ -8,25 +9,28 @@
 //
 // # What is guaranteed
 //
-//   - Each change is one compare-and-swap on the record as [Operator.Inspect] has read it. If the record has changed since then, nothing
-//     happens, and the error is a [*ChangedError] with the record as it is now. A step that was written since then is a change.
+//   - Each change is one compare-and-swap on the record as [Operator.Inspect] has read it. If the
+//     record has changed since then, nothing happens, and the error is a [*ChangedError] with the
+//     record as it is now. A step that was written since then is a change.
 //   - A record whose lease is live is left alone: a [*LiveError].
-//   - A change puts a new random owner into the record. A write that the execution before has sent, and that is still on its way,
-//     matches no more.
+//   - A change puts a new random owner into the record. A write that the execution before has sent,
+//     and that is still on its way, matches no more.
 //
-// So an operator and an execution never both win. The verdict of the operator is final. An execution that comes back after its
-// record was settled gets the stored result, or error, if the verdict was executed or failed. It gets idempotent.ErrSuperseded if the
-// verdict was not executed, or the record was released. If that verdict was wrong, the effect repeats.
+// So an operator and an execution never both win. The verdict of the operator is final. An
+// execution that comes back after its record was settled gets the stored result, or error, if the
+// verdict was executed or failed. It gets idempotent.ErrSuperseded if the verdict was not executed,
+// or the record was released. If that verdict was wrong, the effect repeats.
 //
 // Steps whose end is recorded stay, and do not run again, until the record is completed or deleted.
 //
-// [Operator.Delete] is the exception, because nothing is left in the store: an execution that comes back stores its result again,
-// if no other request has claimed the key meanwhile.
+// [Operator.Delete] is the exception, because nothing is left in the store: an execution that comes
+// back stores its result again, if no other request has claimed the key meanwhile.
 //
 // # Who, when and why
 //
-// Each change needs an [Act]. A record that is kept carries it, in SettledBy, SettledAt and SettledReason, and each call returns an
-// [Entry] for your audit log. Neither holds a result or a payload.
+// Each change needs an [Act]. A record that is kept carries it, in SettledBy, SettledAt and
+// SettledReason, and each call returns an [Entry] for your audit log. Neither holds a result or a
+// payload.
 package operate
 
 import (
@@ -40,31 +44,33 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Operator acts on the records of one store. Make it with [New]; the zero value is not usable. It is immutable and safe for
-// concurrent use.
+// Operator acts on the records of one store. Make it with [New]; the zero value is not usable. It
+// is immutable and safe for concurrent use.
 type Operator struct {
 	store     store.Store
 	now       func() time.Time
 	retention time.Duration
 }
 
-// DefaultRetention is for how long a record is kept at least after it was settled or released: as long as a handler
-// replays a result by default.
+// DefaultRetention is for how long a record is kept at least after it was settled or released: as
+// long as a handler replays a result by default.
 const DefaultRetention = 24 * time.Hour
 
 // Config adjusts an [Operator]. Its zero value has the defaults.
 type Config struct {
 	_ struct{} // literals name their fields: more may come
 
-	// Retention is for how long a record is kept at least after it was settled or released. Give it the retention of the
-	// handler. Default [DefaultRetention]. It never shortens the time that a record has: an UNKNOWN one is kept for 30
-	// days by default, and stays so, because a client whose retry comes late must not execute again.
+	// Retention is for how long a record is kept at least after it was settled or released. Give it
+	// the retention of the handler. Default [DefaultRetention]. It never shortens the time that a
+	// record has: an UNKNOWN one is kept for 30 days by default, and stays so, because a client
+	// whose retry comes late must not execute again.
 	Retention time.Duration
 	// Clock is compared with leases and expiries. Default is time.Now.
 	Clock func() time.Time
 }
 
-// New returns an operator for the records of a store. It panics with a [*store.ConfigError] that names every problem.
+// New returns an operator for the records of a store. It panics with a [*store.ConfigError] that
+// names every problem.
 func New(s store.Store, config ...Config) *Operator {
 	var c Config
 	if len(config) > 0 {
@@ -75,7 +81,8 @@ func New(s store.Store, config ...Config) *Operator {
 		problems = append(problems, "operate.New: the store is nil")
 	}
 	if len(config) > 1 {
-		problems = append(problems, fmt.Sprintf("operate.New: there are %d values of Config, and one counts", len(config)))
+		problems = append(problems,
+			fmt.Sprintf("operate.New: there are %d values of Config, and one counts", len(config)))
 	}
 	if c.Retention < 0 {
 		problems = append(problems, fmt.Sprintf("operate.New: Retention: %s is negative", c.Retention))
@@ -89,11 +96,12 @@ func New(s store.Store, config ...Config) *Operator {
 	return &Operator{store: s, now: c.Clock, retention: cmp.Or(c.Retention, DefaultRetention)}
 }
 
-// Shown is a record as [Operator.Inspect] has read it. What is done to it is conditional on that. It is a plain value; one that
-// Inspect did not return is refused.
+// Shown is a record as [Operator.Inspect] has read it. What is done to it is conditional on that.
+// It is a plain value; one that Inspect did not return is refused.
 type Shown struct {
-	// Record is the record. Its Result is nil if it is kept in parts: see [Operator.Result]. Its Steps have the results of steps
-	// likewise: to show no results, see [Shown.Steps] and [Operator.StepResult].
+	// Record is the record. Its Result is nil if it is kept in parts: see [Operator.Result]. Its
+	// Steps have the results of steps likewise: to show no results, see [Shown.Steps] and
+	// [Operator.StepResult].
 	Record store.Record
 	// State is what the record means at the instant At.
 	State State
@@ -104,8 +112,9 @@ type Shown struct {
 	read *store.Record
 }
 
-// Inspect reads a record. If there is none the error is [ErrNotFound]; a record that is there and cannot be understood is a
-// [*store.UnreadableError]. A record that has expired and is not dropped yet is shown as [StateExpired].
+// Inspect reads a record. If there is none the error is [ErrNotFound]; a record that is there and
+// cannot be understood is a [*store.UnreadableError]. A record that has expired and is not dropped
+// yet is shown as [StateExpired].
 func (o *Operator) Inspect(ctx context.Context, key string) (Shown, error) {
 	if key == "" {
 		return Shown{}, &InputError{Field: "key", Problem: isEmpty}
@@ -126,8 +135,9 @@ func (o *Operator) show(r store.Record) Shown {
 	return Shown{Record: r, State: StateOf(r, now), At: now, read: &r}
 }
 
-// Result returns the stored result of a completed record, also one that is kept in parts. It has been verified by the seal of
-// the record, if that has one. The bytes are the caller's. A record that is not completed has none: a [*StateError].
+// Result returns the stored result of a completed record, also one that is kept in parts. It has
+// been verified by the seal of the record, if that has one. The bytes are the caller's. A record
+// that is not completed has none: a [*StateError].
 func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
 	r, err := s.record()
 	if err != nil {

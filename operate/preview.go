@@ -20,7 +20,8 @@ func preview(seen, next store.Record, v Verdict) []string {
 	switch v.action {
 	case ActionExecuted:
 		p = append(p,
-			fmt.Sprintf("The record is completed with the given result of %d bytes, and kept until %s.", len(v.result), until),
+			fmt.Sprintf("The record is completed with the given result of %d bytes, and kept until %s.",
+				len(v.result), until),
 			fmt.Sprintf("Until then every %s gets this result. The handler does not run.", request),
 			"If the execution before comes back, its caller gets this result too.",
 			"If the handler commits rows with its answer, they are not written: this is the answer alone.")
@@ -34,7 +35,8 @@ func preview(seen, next store.Record, v Verdict) []string {
 	case ActionNotExecuted, ActionRelease, ActionStepExecuted, ActionStepFailed:
 		p = append(p,
 			fmt.Sprintf("The record is kept as released until %s.", until),
-			fmt.Sprintf("The next %s runs the handler, whatever its effects, as attempt %d.", request, 1+max(1, seen.Attempt)))
+			fmt.Sprintf("The next %s runs the handler, whatever its effects, as attempt %d.", request,
+				1+max(1, seen.Attempt)))
 		p = append(p, kept(seen, next, v)...)
 		p = append(p, "If the execution before comes back, its caller is told that another one has taken over.")
 	case ActionDelete:
@@ -46,10 +48,12 @@ func preview(seen, next store.Record, v Verdict) []string {
 			p = append(p, "The rows that were committed with its answer stay: the handler meets them.")
 		}
 		if seen.Status == store.StatusCompleted {
-			p = append(p, fmt.Sprintf("A process that remembers the record (package cache) may go on answering with it until %s.",
+			p = append(p, fmt.Sprintf(
+				"A process that remembers the record (package cache) may go on answering with it until %s.",
 				seen.Expiry.UTC().Format(time.RFC3339)))
 		} else {
-			p = append(p, "If the execution before had its effect, the effect is repeated. If it comes back first, its result is stored again.")
+			p = append(p, "If the execution before had its effect, the effect is repeated. If it comes back first, "+
+				"its result is stored again.")
 		}
 	}
 	if seen.Fingerprint != "" && v.action != ActionDelete {
@@ -58,7 +62,8 @@ func preview(seen, next store.Record, v Verdict) []string {
 	return p
 }
 
-// committed reports whether a record was completed by a commit: its seal names more than the owner and the result.
+// committed reports whether a record was completed by a commit: its seal names more than the owner
+// and the result.
 func committed(r store.Record) bool {
 	rest, owned := strings.CutPrefix(r.Seal, r.Owner+".")
 	return owned && strings.Contains(rest, ".")
@@ -69,25 +74,31 @@ func stepVerdict(v Verdict) []string {
 	switch v.action {
 	case ActionStepExecuted:
 		return []string{
-			fmt.Sprintf("The step %q is recorded with the given result of %d bytes. It does not run again.", v.step, len(v.result)),
-			"If the result is none that the step returns, requests get an error, until the record is completed or deleted.",
+			fmt.Sprintf("The step %q is recorded with the given result of %d bytes. It does not run again.", v.step,
+				len(v.result)),
+			"If the result is none that the step returns, requests get an error, until the record is completed or " +
+				"deleted.",
 		}
 	case ActionStepFailed:
-		return []string{fmt.Sprintf("The step %q is recorded with an error of type %q. It does not run again.", v.step, v.errorType)}
+		return []string{fmt.Sprintf("The step %q is recorded with an error of type %q. It does not run again.",
+			v.step, v.errorType)}
 	default:
 		return nil
 	}
 }
 
-// kept says what becomes of the steps of a record that is released, and of the effect of the execution before.
+// kept says what becomes of the steps of a record that is released, and of the effect of the
+// execution before.
 func kept(seen, next store.Record, v Verdict) []string {
 	var p []string
 	repeated := "If the execution before had its effect after all, the effect is repeated, with the same derived keys."
 	if len(seen.Steps) > 0 {
-		repeated = "If what is not recorded had its effect after all, that effect is repeated, with the same derived keys."
+		repeated = "If what is not recorded had its effect after all, that effect is repeated, with the same " +
+			"derived keys."
 	}
 	if names := named(seen, ended...); len(names) > 0 {
-		p = append(p, steps(names, "recorded ")+choose(names, " is kept. The next execution gets its result and does not run it again.",
+		p = append(p, steps(names, "recorded ")+choose(names,
+			" is kept. The next execution gets its result and does not run it again.",
 			" are kept. The next execution gets their results and does not run them again."))
 	}
 	for _, name := range named(seen, StepOpen) {
@@ -95,13 +106,16 @@ func kept(seen, next store.Record, v Verdict) []string {
 		case !v.ofStep():
 			p = append(p, fmt.Sprintf("The start mark of %q is removed: the step runs again.", name))
 		case name != v.step:
-			p = append(p, fmt.Sprintf("The step %q stays as it is: it may have begun. An execution that reaches it asks the resolver of the step; "+
-				"if there is none, or it cannot tell, the record becomes UNKNOWN again.", name))
+			p = append(p, fmt.Sprintf(
+				"The step %q stays as it is: it may have begun. An execution that reaches it asks the resolver of "+
+					"the step; "+
+					"if there is none, or it cannot tell, the record becomes UNKNOWN again.", name))
 		}
 	}
 	p = append(p, repeated)
 	if next.Attention != "" {
-		p = append(p, fmt.Sprintf("If no request comes until %s, the record is listed as one that somebody has to settle.",
+		p = append(p, fmt.Sprintf(
+			"If no request comes until %s, the record is listed as one that somebody has to settle.",
 			next.AttentionAt.UTC().Format(time.RFC3339)))
 	}
 	return p

@@ -23,25 +23,29 @@ const reconcileReserve = 3 * time.Second
 type ReconcileConfig struct {
 	_ struct{} // literals name their fields: more may come
 
-	// How says how each record is asked about. Its OnlyDue means nothing: Run asks what is due, All asks everything.
+	// How says how each record is asked about. Its OnlyDue means nothing: Run asks what is due, All
+	// asks everything.
 	How idempotent.Reconciling
-	// Concurrency is about how many records are asked about at once. Default [DefaultReconcileConcurrency].
+	// Concurrency is about how many records are asked about at once. Default
+	// [DefaultReconcileConcurrency].
 	Concurrency int
-	// Scan reads the whole store instead of the index of the records with attention, at ScanRate read units per second, 0 for no limit. It
-	// is for tables without that index. See [Operator.Cost] before. Each run begins at the beginning of the table: give it the time to
+	// Scan reads the whole store instead of the index of the records with attention, at ScanRate
+	// read units per second, 0 for no limit. It is for tables without that index. See
+	// [Operator.Cost] before. Each run begins at the beginning of the table: give it the time to
 	// come to the end, or what is there is never asked about.
 	Scan     bool
 	ScanRate float64
 	// Observe, unless nil, gets the report of each run, also of one that fails.
 	Observe func(context.Context, report.Reconciled)
-	// Trace, unless nil, is called at the start of each run, with the operation. Questions are asked under the context that it
-	// returns, and the function that it returns gets the report at the end, after Observe. Neither may panic. Package
-	// observe/otel has one for OpenTelemetry.
+	// Trace, unless nil, is called at the start of each run, with the operation. Questions are
+	// asked under the context that it returns, and the function that it returns gets the report at
+	// the end, after Observe. Neither may panic. Package observe/otel has one for OpenTelemetry.
 	Trace func(context.Context, report.Reconciled) (context.Context, func(report.Reconciled))
 }
 
-// Reconciler settles the records of one handler that somebody has to settle, by asking. Make it with [Reconcile]; the zero value is not
-// usable. It is safe for concurrent use: several may run at once.
+// Reconciler settles the records of one handler that somebody has to settle, by asking. Make it
+// with [Reconcile]; the zero value is not usable. It is safe for concurrent use: several may run at
+// once.
 type Reconciler struct {
 	operation string
 	operator  *Operator
@@ -50,13 +54,15 @@ type Reconciler struct {
 	one func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error)
 }
 
-// Reconcile returns a function for a schedule, which settles what no client retries: it asks the resolver about each record of the handler
-// that somebody has to settle and that is due, see [idempotent.Handler.Reconcile]. Give Run to lambda.Start:
+// Reconcile returns a function for a schedule, which settles what no client retries: it asks the
+// resolver about each record of the handler that somebody has to settle and that is due, see
+// [idempotent.Handler.Reconcile]. Give Run to lambda.Start:
 //
 //	lambda.Start(operate.Reconcile(handler, resolver).Run)
 //
-// The handler is wrapped as in its own function, with the same options, so that results are stored in the same form. It does not run. The
-// resolver gets no event: it asks the other service by the keys of the execution, x.DerivedKey("charge").
+// The handler is wrapped as in its own function, with the same options, so that results are stored
+// in the same form. It does not run. The resolver gets no event: it asks the other service by the
+// keys of the execution, x.DerivedKey("charge").
 //
 // A wrong configuration panics with an [*idempotent.ConfigError].
 func Reconcile[In, Out any](
@@ -70,7 +76,8 @@ func Reconcile[In, Out any](
 	}
 	var problems []string
 	if len(config) > 1 {
-		problems = append(problems, fmt.Sprintf("operate.Reconcile: there are %d values of ReconcileConfig, and one counts", len(config)))
+		problems = append(problems,
+			fmt.Sprintf("operate.Reconcile: there are %d values of ReconcileConfig, and one counts", len(config)))
 	}
 	if h == nil {
 		problems = append(problems, "operate.Reconcile: the handler is nil")
@@ -85,7 +92,8 @@ func Reconcile[In, Out any](
 		problems = append(problems, fmt.Sprintf("ReconcileConfig.Concurrency: %d is negative", c.Concurrency))
 	}
 	if c.ScanRate < 0 || c.ScanRate > 0 && !c.Scan {
-		problems = append(problems, fmt.Sprintf("ReconcileConfig.ScanRate: %v is negative, or Scan is not set", c.ScanRate))
+		problems = append(problems,
+			fmt.Sprintf("ReconcileConfig.ScanRate: %v is negative, or Scan is not set", c.ScanRate))
 	}
 	if len(problems) > 0 {
 		panic(&idempotent.ConfigError{Problems: problems})
@@ -104,15 +112,16 @@ func Reconcile[In, Out any](
 // maxReconcileProblems bounds what a report lists.
 const maxReconcileProblems = 100
 
-// Run asks about every record that is due, as far as there is time: it begins with none that could not end before the deadline of ctx. Those
-// that are left stay due.
+// Run asks about every record that is due, as far as there is time: it begins with none that could
+// not end before the deadline of ctx. Those that are left stay due.
 //
-// An error says that the records could not be listed, or not all of them; the report is true all the same. [ErrNeedsScan] is one of a
-// store without an index.
+// An error says that the records could not be listed, or not all of them; the report is true all
+// the same. [ErrNeedsScan] is one of a store without an index.
 func (r *Reconciler) Run(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, true) }
 
-// All is Run for every record that somebody has to settle: also for those that are not due yet, and those that are given up. It is run by
-// hand, for example after an outage of the service that the resolver asks. It counts as one question more for each.
+// All is Run for every record that somebody has to settle: also for those that are not due yet, and
+// those that are given up. It is run by hand, for example after an outage of the service that the
+// resolver asks. It counts as one question more for each.
 func (r *Reconciler) All(ctx context.Context) (report.Reconciled, error) { return r.run(ctx, false) }
 
 func (r *Reconciler) run(ctx context.Context, due bool) (report.Reconciled, error) {
@@ -197,7 +206,8 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 	return nil
 }
 
-// wait waits for the resolvers that run, until there is no time left. One that still runs holds its claim as long as its process lives.
+// wait waits for the resolvers that run, until there is no time left. One that still runs holds its
+// claim as long as its process lives.
 func (r *Reconciler) wait(ctx context.Context, running *sync.WaitGroup) {
 	done := make(chan struct{})
 	go func() {
@@ -283,7 +293,8 @@ func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) 
 			r.Failed++
 		}
 		if joined := errors.Join(err, done.Err); joined != nil {
-			addProblem(r, report.ReconcileProblem{RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined})
+			addProblem(r, report.ReconcileProblem{RecordKey: key, Outcome: done.Outcome,
+				Tries: done.Tries, Err: joined})
 		}
 	})
 }

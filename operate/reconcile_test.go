@@ -22,7 +22,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// till charges orders. Its first execution of each ends as the order's text says; later ones charge.
+// till charges orders. Its first execution of each ends as the order's text says; later ones
+// charge.
 type till struct {
 	*idempotent.Handler[string, string]
 
@@ -99,7 +100,8 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "says no", "texts of errors are for a log")
 	told.Problems, told.Took = nil, 0
-	require.Equal(t, report.Reconciled{Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20, Failed: 10}, told)
+	require.Equal(t, report.Reconciled{Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20,
+		Failed: 10}, told)
 
 	told, err = r.Run(t.Context())
 	require.NoError(t, err)
@@ -242,8 +244,11 @@ func TestAWrongReconciliationPanics(t *testing.T) {
 			operate.Reconcile[string](nil, executed)
 		},
 		"the resolver is nil": func() { operate.Reconcile(l.Handler, nil) },
-		"Concurrency: -1":     func() { operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Concurrency: -1}) },
-		"ScanRate: 3":         func() { operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{ScanRate: 3}) },
+		"Concurrency: -1": func() {
+			operate.Reconcile(l.Handler, executed,
+				operate.ReconcileConfig{Concurrency: -1})
+		},
+		"ScanRate: 3": func() { operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{ScanRate: 3}) },
 		"Reconciling.MaxTries: -1": func() {
 			operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{How: idempotent.Reconciling{MaxTries: -1}})
 		},

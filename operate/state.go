@@ -15,8 +15,8 @@ const (
 	// StateInProgress: an execution runs, its lease is live.
 	StateInProgress State = "in-progress"
 	// StateCrashed: an execution, or a question of a reconciliation, ended without saying how, or
-	// has lost its lease, and no request has come since. What the handler says of its effects decides
-	// what the next one does.
+	// has lost its lease, and no request has come since. What the handler says of its effects
+	// decides what the next one does.
 	StateCrashed State = "crashed"
 	// StateReleased: nobody holds the key; the next request executes.
 	StateReleased State = "released"

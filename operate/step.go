@@ -14,7 +14,8 @@ import (
 type Step struct {
 	Name  string    `json:"name"`
 	State StepState `json:"state"`
-	// Bytes is the size of a result, or of a failure, that is kept in the record; 0 if there is none, or if it is kept in parts.
+	// Bytes is the size of a result, or of a failure, that is kept in the record; 0 if there is
+	// none, or if it is kept in parts.
 	Bytes int `json:"bytes,omitempty"`
 	// InParts is true if the result is kept beside the record.
 	InParts bool `json:"in_parts,omitempty"`
@@ -48,7 +49,8 @@ func stepStateOf(s store.Step) StepState {
 	}
 }
 
-// Steps returns the steps of the record, by name. A completed record has none: a completion drops them.
+// Steps returns the steps of the record, by name. A completed record has none: a completion drops
+// them.
 func (s Shown) Steps() []Step {
 	if s.read == nil {
 		return nil
@@ -68,8 +70,9 @@ func stepsOf(r store.Record) []Step {
 	return steps
 }
 
-// StepResult returns the recorded result of a step, or its recorded error, also one that is kept in parts. It has been verified by
-// the seal of the step. The bytes are the caller's. A record without such a step, and a step that has no result, is a [*StepError].
+// StepResult returns the recorded result of a step, or its recorded error, also one that is kept in
+// parts. It has been verified by the seal of the step. The bytes are the caller's. A record without
+// such a step, and a step that has no result, is a [*StepError].
 func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte, error) {
 	r, err := s.record()
 	if err != nil {
@@ -92,16 +95,17 @@ func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte
 
 const showStep = "show the result of a step"
 
-// StepExecuted says that a step which may have begun had its effect, and that this is its result: what the function of the step
-// would have returned, as JSON. It says nothing of other steps that may have begun. A record does not tell what a step returns, so
-// the form is not checked. If it is another one, requests get an error; settle the record with its result then, or delete it.
+// StepExecuted says that a step which may have begun had its effect, and that this is its result:
+// what the function of the step would have returned, as JSON. It says nothing of other steps that
+// may have begun. A record does not tell what a step returns, so the form is not checked. If it is
+// another one, requests get an error; settle the record with its result then, or delete it.
 func StepExecuted(name string, result []byte) Verdict {
 	return Verdict{action: ActionStepExecuted, step: name, result: bytes.Clone(result)}
 }
 
-// StepFailed says that a step which may have begun failed for good, without an effect that counts. The handler gets an error of
-// this type and with this message, as if the function of the step had returned it marked with idempotent.Terminal. It says nothing
-// of other steps that may have begun.
+// StepFailed says that a step which may have begun failed for good, without an effect that counts.
+// The handler gets an error of this type and with this message, as if the function of the step had
+// returned it marked with idempotent.Terminal. It says nothing of other steps that may have begun.
 func StepFailed(name, errorType, message string) Verdict {
 	v := Failed(errorType, message)
 	v.action, v.step = ActionStepFailed, name
@@ -146,7 +150,8 @@ func merged(seen, next store.Record) store.Record {
 	return next
 }
 
-// StepError is returned when what was asked makes no sense for the step. Nothing was changed. It is [ErrStep].
+// StepError is returned when what was asked makes no sense for the step. Nothing was changed. It is
+// [ErrStep].
 type StepError struct {
 	// Action is what was asked, Step is the name of the step.
 	Action Action

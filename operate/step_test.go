@@ -20,13 +20,15 @@ import (
 
 const reservation = `{"id":"secret-r1"}`
 
-// halfway gives a record the steps of an order that stopped: one is recorded, one has failed, one may have begun.
+// halfway gives a record the steps of an order that stopped: one is recorded, one has failed, one
+// may have begun.
 func halfway(r store.Record) store.Record {
 	failure := []byte(`{"errorType":"Closed","errorMessage":"secret"}`)
 	r.Steps = map[string]store.Step{
-		"reserve": {Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(reservation)), Result: []byte(reservation)},
-		"coupon":  {Kind: store.StepFailure, Seal: store.Seal("owner-1", failure), Result: failure},
-		"charge":  {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
+		"reserve": {Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(reservation)),
+			Result: []byte(reservation)},
+		"coupon": {Kind: store.StepFailure, Seal: store.Seal("owner-1", failure), Result: failure},
+		"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
 	}
 	r.StepWrites = 3
 	return r
@@ -43,7 +45,8 @@ func resumable(r store.Record) store.Record {
 // stopped is a record that was released with steps.
 func stopped(r store.Record) store.Record {
 	r.Status, r.Reason = store.StatusInProgress, store.ReasonReleased
-	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(-time.Minute).Truncate(time.Millisecond), []string{"charge"}
+	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), now.Add(-time.Minute).Truncate(time.Millisecond),
+		[]string{"charge"}
 	return r
 }
 
@@ -82,11 +85,13 @@ func TestResultsOfSteps(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	r := halfway(unknown())
-	r.Steps["altered"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Result: []byte(`"secret"`)}
+	r.Steps["altered"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)),
+		Result: []byte(`"secret"`)}
 	r.Steps["unsealed"] = store.Step{Kind: store.StepValue, Result: []byte(`"secret"`)}
 	r.Steps["photo"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Parts: "1:1"}
 	s := d.shown(r)
-	for step, want := range map[string]string{"reserve": reservation, "coupon": `{"errorType":"Closed","errorMessage":"secret"}`} {
+	for step, want := range map[string]string{"reserve": reservation,
+		"coupon": `{"errorType":"Closed","errorMessage":"secret"}`} {
 		got, err := d.StepResult(t.Context(), s, step)
 		require.NoError(t, err)
 		assert.Equal(t, want, string(got))
@@ -113,7 +118,8 @@ func TestResultsOfSteps(t *testing.T) {
 func TestWhatAChangeDoesToSteps(t *testing.T) {
 	t.Parallel()
 	for state, record := range map[operate.State]store.Record{
-		operate.StateCrashed: halfway(crashed()), operate.StateUnknown: halfway(unknown()), operate.StateReleased: halfway(stopped(crashed())),
+		operate.StateCrashed: halfway(crashed()), operate.StateUnknown: halfway(unknown()),
+		operate.StateReleased: halfway(stopped(crashed())),
 	} {
 		for action, do := range allChanges() {
 			t.Run(string(state)+", "+string(action), func(t *testing.T) {
@@ -134,13 +140,16 @@ func TestWhatAChangeDoesToSteps(t *testing.T) {
 				if held.Status == store.StatusInProgress {
 					w.StepWrites = 4
 					w.Steps = map[string]store.Step{"reserve": seen.Steps["reserve"], "coupon": seen.Steps["coupon"]}
-					w.Attention, w.AttentionAt, w.Derived = store.AttentionOf(key), now.Add(store.ReleasedWait).Truncate(time.Millisecond), seen.Derived
+					w.Attention, w.AttentionAt, w.Derived = store.AttentionOf(key),
+						now.Add(store.ReleasedWait).Truncate(time.Millisecond), seen.Derived
 					switch action { //nolint:exhaustive // the others write no step
 					case operate.ActionStepExecuted:
-						w.Steps["charge"] = store.Step{Kind: store.StepValue, Result: []byte(result), Seal: store.Seal(held.Owner, []byte(result))}
+						w.Steps["charge"] = store.Step{Kind: store.StepValue, Result: []byte(result),
+							Seal: store.Seal(held.Owner, []byte(result))}
 					case operate.ActionStepFailed:
 						failure := []byte(`{"errorType":"CardDeclined","errorMessage":"no \u003cmoney\u003e"}`)
-						w.Steps["charge"] = store.Step{Kind: store.StepFailure, Result: failure, Seal: store.Seal(held.Owner, failure)}
+						w.Steps["charge"] = store.Step{Kind: store.StepFailure, Result: failure,
+							Seal: store.Seal(held.Owner, failure)}
 					}
 				}
 				assert.Contains(t, held.Story, "settled ")
@@ -219,7 +228,8 @@ func TestAReleaseThatLeavesNoStepLeavesNoAttention(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	r := unknown()
-	r.Steps, r.StepWrites = map[string]store.Step{"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}}, 1
+	r.Steps, r.StepWrites = map[string]store.Step{"charge": {Kind: store.StepStarted,
+		Seal: store.Seal("owner-1", nil)}}, 1
 	_, err := d.Settle(t.Context(), d.shown(r), operate.NotExecuted(), act)
 	require.NoError(t, err)
 	held, _ := d.held()
@@ -229,7 +239,8 @@ func TestAReleaseThatLeavesNoStepLeavesNoAttention(t *testing.T) {
 	assert.Empty(t, held.Derived)
 }
 
-// A verdict on a step ends what may have begun of that step without a mark. One on the execution ends it of all steps.
+// A verdict on a step ends what may have begun of that step without a mark. One on the execution
+// ends it of all steps.
 func TestAVerdictEndsWhatMayHaveBegunUnseen(t *testing.T) {
 	t.Parallel()
 	type unseen struct {
@@ -240,7 +251,8 @@ func TestAVerdictEndsWhatMayHaveBegunUnseen(t *testing.T) {
 		{any: true}:                         {operate.ActionStepExecuted: {true, []string{"charge"}}},
 		{names: []string{"charge"}}:         {operate.ActionStepFailed: {}},
 		{names: []string{"charge", "mail"}}: {operate.ActionStepExecuted: {names: []string{"mail"}}},
-		{any: true, names: []string{"a"}}:   {operate.ActionNotExecuted: {}, operate.ActionExecuted: {}, operate.ActionFailed: {}},
+		{any: true, names: []string{"a"}}: {operate.ActionNotExecuted: {}, operate.ActionExecuted: {},
+			operate.ActionFailed: {}},
 	} {
 		for action, want := range after {
 			d := newDesk(t, nil)
@@ -261,7 +273,8 @@ func TestAStepIsSettledOnlyIfItMayHaveBegun(t *testing.T) {
 			"reserve": operate.StepRecorded, "coupon": operate.StepHasFailed, "mail": "", "Charge": "",
 		} {
 			for action, v := range map[operate.Action]operate.Verdict{
-				operate.ActionStepExecuted: operate.StepExecuted(step, []byte(result)), operate.ActionStepFailed: operate.StepFailed(step, "T", "m"),
+				operate.ActionStepExecuted: operate.StepExecuted(step, []byte(result)),
+				operate.ActionStepFailed:   operate.StepFailed(step, "T", "m"),
 			} {
 				d := newDesk(t, nil)
 				s := d.shown(record)
@@ -297,7 +310,8 @@ func TestAStepOfARecordThatNobodyMaySettle(t *testing.T) {
 		record store.Record
 		want   error
 	}{
-		"live": {halfway(live()), operate.ErrLive}, "completed": {completed(), operate.ErrState}, "expired": {expired, operate.ErrState},
+		"live": {halfway(live()), operate.ErrLive}, "completed": {completed(), operate.ErrState},
+		"expired": {expired, operate.ErrState},
 		"strange": {strange, operate.ErrState}, "of Powertools": {foreign, operate.ErrForeign},
 		"without steps": {unknown(), operate.ErrStep}, "released without steps": {released(), operate.ErrStep},
 	} {
@@ -320,7 +334,8 @@ func TestAStepOfARecordThatNobodyMaySettle(t *testing.T) {
 	}
 }
 
-// TestAReleasedRecordIsReleasedAgainOnlyForAStep that may have begun: else it already is what it would become.
+// TestAReleasedRecordIsReleasedAgainOnlyForAStep that may have begun: else it already is what it
+// would become.
 func TestAReleasedRecordIsReleasedAgainOnlyForAStep(t *testing.T) {
 	t.Parallel()
 	for _, action := range []operate.Action{operate.ActionNotExecuted, operate.ActionRelease} {
@@ -333,7 +348,8 @@ func TestAReleasedRecordIsReleasedAgainOnlyForAStep(t *testing.T) {
 	}
 }
 
-// TestAStepThatWasWrittenSinceTheRecordWasShown: an execution that has lost its lease records one without any other trace.
+// TestAStepThatWasWrittenSinceTheRecordWasShown: an execution that has lost its lease records one
+// without any other trace.
 func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
 	t.Parallel()
 	for action, do := range allChanges() {
@@ -345,7 +361,8 @@ func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
 				owners, next := seen, seen
 				owners.StepWrites = store.AnyStepWrites
 				late := []byte(`"late"`)
-				next.Steps = map[string]store.Step{"charge": {Kind: store.StepValue, Seal: store.Seal("owner-1", late), Result: late}}
+				next.Steps = map[string]store.Step{"charge": {Kind: store.StepValue,
+					Seal: store.Seal("owner-1", late), Result: late}}
 				_, swapped, err := d.inner.Swap(t.Context(), owners, next)
 				require.NoError(t, err)
 				require.True(t, swapped)
@@ -354,7 +371,8 @@ func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
 				_, err = do(d, s, a)
 				var changed *operate.ChangedError
 				require.ErrorAs(t, err, &changed, action)
-				assert.Contains(t, changed.Shown.Steps(), operate.Step{Name: "charge", State: operate.StepRecorded, Bytes: 6})
+				assert.Contains(t, changed.Shown.Steps(),
+					operate.Step{Name: "charge", State: operate.StepRecorded, Bytes: 6})
 				held, _ := d.held()
 				assert.Equal(t, "owner-1", held.Owner)
 			}
@@ -362,7 +380,8 @@ func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
 	}
 }
 
-// TestALateStepAfterASettlement: what an execution sent before, and what arrives after it, is not recorded.
+// TestALateStepAfterASettlement: what an execution sent before, and what arrives after it, is not
+// recorded.
 func TestALateStepAfterASettlement(t *testing.T) {
 	t.Parallel()
 	for action, do := range allChanges() {
@@ -370,7 +389,8 @@ func TestALateStepAfterASettlement(t *testing.T) {
 		s := d.shown(halfway(unknown()))
 		owners, next := s.Record, s.Record
 		owners.StepWrites = store.AnyStepWrites
-		next.Steps = map[string]store.Step{"mail": {Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Result: []byte(`1`)}}
+		next.Steps = map[string]store.Step{"mail": {Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)),
+			Result: []byte(`1`)}}
 		_, err := do(d, s, act)
 		require.NoError(t, err)
 		_, swapped, err := d.inner.Swap(t.Context(), owners, next)
@@ -391,7 +411,8 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 		says, hush []string
 	}{
 		"executed": {halfway(unknown()), changes[operate.ActionExecuted], []string{
-			`Its 2 recorded steps "coupon" and "reserve" are dropped.`, `The start mark of "charge", which may have begun, is dropped.`,
+			`Its 2 recorded steps "coupon" and "reserve" are dropped.`,
+			`The start mark of "charge", which may have begun, is dropped.`,
 		}, nil},
 		"not executed": {halfway(unknown()), changes[operate.ActionNotExecuted], []string{
 			`Its 2 recorded steps "coupon" and "reserve" are kept. The next execution gets their results and does not run them again.`,
@@ -399,7 +420,8 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 			"If no request comes until 2086-07-01T13:00:00Z, the record is listed",
 			"If what is not recorded had its effect after all, that effect is repeated, with the same derived keys.",
 		}, []string{"the effect is repeated"}},
-		"released, resumable": {resumable(crashed()), release, []string{`"coupon" and "reserve" are kept`}, []string{"start mark"}},
+		"released, resumable": {resumable(crashed()), release, []string{`"coupon" and "reserve" are kept`},
+			[]string{"start mark"}},
 		"released, only marks": {
 			func() store.Record {
 				r := halfway(unknown())
@@ -411,8 +433,10 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 			[]string{"recorded step", "is listed"},
 		},
 		"a step executed": {halfway(unknown()), stepChanges[operate.ActionStepExecuted], []string{
-			`The step "charge" is recorded with the given result of 18 bytes. It does not run again.`, `"coupon" and "reserve" are kept`,
-			"kept as released until 2086-07-31T12:00:00Z", "as attempt 3", "If the result is none that the step returns, requests get an error",
+			`The step "charge" is recorded with the given result of 18 bytes. It does not run again.`,
+			`"coupon" and "reserve" are kept`,
+			"kept as released until 2086-07-31T12:00:00Z", "as attempt 3",
+			"If the result is none that the step returns, requests get an error",
 		}, []string{"start mark"}},
 		"a step failed": {halfway(unknown()), stepChanges[operate.ActionStepFailed], []string{
 			`The step "charge" is recorded with an error of type "CardDeclined". It does not run again.`,
@@ -430,7 +454,9 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 			[]string{`Its recorded step "reserve" is kept. The next execution gets its result and does not run it again.`},
 			nil,
 		},
-		"many steps": {many, release, []string{`Its 14 recorded steps "a", "b", "c", "coupon", "d", "e", "f", "g", "h", "i" and 4 more are kept`}, nil},
+		"many steps": {many, release,
+			[]string{`Its 14 recorded steps "a", "b", "c", "coupon", "d", "e", "f", "g", "h", "i" and 4 more are kept`},
+			nil},
 	} {
 		d := newDesk(t, nil)
 		dry := act
@@ -478,14 +504,15 @@ func TestBadVerdictsOnSteps(t *testing.T) {
 		verdict        operate.Verdict
 		field, problem string
 	}{
-		"no name":           {operate.StepExecuted("", []byte(`1`)), "step", "is empty"},
-		"no name, failed":   {operate.StepFailed("", "T", "m"), "step", "is empty"},
-		"no JSON":           {operate.StepExecuted("charge", []byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
-		"no UTF-8":          {operate.StepExecuted("charge", []byte("\"\xff\"")), "result", "is no JSON"},
-		"no result":         {operate.StepExecuted("charge", nil), "result", "of 0 bytes is no JSON"},
-		"no type":           {operate.StepFailed("charge", "", "m"), "error type", "is empty"},
-		"no message":        {operate.StepFailed("charge", "T", ""), "error message", "is empty"},
-		"a long message":    {operate.StepFailed("charge", "T", strings.Repeat("m", 4097)), "error message", "more than 4096"},
+		"no name":         {operate.StepExecuted("", []byte(`1`)), "step", "is empty"},
+		"no name, failed": {operate.StepFailed("", "T", "m"), "step", "is empty"},
+		"no JSON":         {operate.StepExecuted("charge", []byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
+		"no UTF-8":        {operate.StepExecuted("charge", []byte("\"\xff\"")), "result", "is no JSON"},
+		"no result":       {operate.StepExecuted("charge", nil), "result", "of 0 bytes is no JSON"},
+		"no type":         {operate.StepFailed("charge", "", "m"), "error type", "is empty"},
+		"no message":      {operate.StepFailed("charge", "T", ""), "error message", "is empty"},
+		"a long message": {operate.StepFailed("charge", "T", strings.Repeat("m", 4097)), "error message",
+			"more than 4096"},
 		"a message of many": {operate.StepFailed("charge", "T", "a\nb"), "error message", "cannot be printed"},
 	} {
 		d := newDesk(t, nil)
@@ -510,7 +537,8 @@ func TestBadVerdictsOnSteps(t *testing.T) {
 // TestAStepVerdictWhoseReplyIsLost is found by the owner that it wrote.
 func TestAStepVerdictWhoseReplyIsLost(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[storetest.Fault]error{storetest.LoseReply: nil, storetest.LoseRequest: operate.ErrOutcomeUnknown} {
+	for fault, want := range map[storetest.Fault]error{storetest.LoseReply: nil,
+		storetest.LoseRequest: operate.ErrOutcomeUnknown} {
 		for _, do := range stepChanges {
 			d := newDesk(t, storetest.OnOp(storetest.OpSwap, fault))
 			_, err := do(d, d.shown(halfway(unknown())), act)
@@ -556,20 +584,24 @@ func TestRecordsReleasedWithStepsAreListedOnceTheyAreDue(t *testing.T) {
 		query q
 		want  []string
 	}{
-		"what somebody has to settle":       {q{}, open},
-		"the same, without the index":       {q{Scan: true}, open},
-		"those that are not due, too":       {q{NotDue: true}, all},
-		"likewise, without the index":       {q{NotDue: true, Scan: true}, all},
-		"overdue for long":                  {q{OlderThan: 3 * time.Hour}, []string{"order#overdue"}},
-		"unknown only":                      {q{States: []operate.State{operate.StateUnknown}}, []string{"order#unknown", "order#unknown-ahead"}},
-		"released, with steps and without":  {q{States: []operate.State{operate.StateReleased}, Scan: true}, []string{"order#overdue", "order#released", "order#waits"}},
-		"released and unknown, by the scan": {q{States: []operate.State{operate.StateReleased, operate.StateUnknown}, Scan: true}, append([]string{"order#overdue", "order#released"}, all[1:]...)},
+		"what somebody has to settle": {q{}, open},
+		"the same, without the index": {q{Scan: true}, open},
+		"those that are not due, too": {q{NotDue: true}, all},
+		"likewise, without the index": {q{NotDue: true, Scan: true}, all},
+		"overdue for long":            {q{OlderThan: 3 * time.Hour}, []string{"order#overdue"}},
+		"unknown only": {q{States: []operate.State{operate.StateUnknown}},
+			[]string{"order#unknown", "order#unknown-ahead"}},
+		"released, with steps and without": {q{States: []operate.State{operate.StateReleased}, Scan: true},
+			[]string{"order#overdue", "order#released", "order#waits"}},
+		"released and unknown, by the scan": {q{States: []operate.State{operate.StateReleased, operate.StateUnknown},
+			Scan: true}, append([]string{"order#overdue", "order#released"}, all[1:]...)},
 	} {
 		found, err := d.list(c.query)
 		require.NoError(t, err, name)
 		assert.Equal(t, c.want, keysOf(found), name)
 		for _, l := range found {
-			assert.Equal(t, l.State == operate.StateUnknown || l.Record.Key == "order#overdue", l.Due, "%s: %s", name, l.Record.Key)
+			assert.Equal(t, l.State == operate.StateUnknown || l.Record.Key == "order#overdue", l.Due, "%s: %s",
+				name, l.Record.Key)
 			assert.Nil(t, l.Record.Steps, "a listing has no results")
 		}
 	}

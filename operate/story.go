@@ -11,8 +11,8 @@ import (
 type Transition struct {
 	At   time.Time      `json:"at"`
 	What TransitionKind `json:"what"`
-	// Detail is a reason, the type of an error, or as what the record was settled and by whom. It may
-	// be cut at its beginning, and never is a text of a handler.
+	// Detail is a reason, the type of an error, or as what the record was settled and by whom. It
+	// may be cut at its beginning, and never is a text of a handler.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -27,7 +27,8 @@ const (
 	HasFailed TransitionKind = life.Failed
 	// BecameUnknown: for the reason Detail, which the type of an error follows if there was one.
 	BecameUnknown TransitionKind = life.BecameUnknown
-	// WasAsked: a resolver could not tell, because of an error of the type Detail, if there was one.
+	// WasAsked: a resolver could not tell, because of an error of the type Detail, if there was
+	// one.
 	WasAsked TransitionKind = life.Asked
 	// WasGivenUp: no reconciliation asks any more.
 	WasGivenUp TransitionKind = life.GivenUp
@@ -45,9 +46,9 @@ func (s Shown) Story() []Transition {
 	return all
 }
 
-// Since is when a record became what it is in this state: when it became UNKNOWN, whatever was asked
-// about it since, when its lease ended, when it was released or completed. Where the record does not
-// say that, it is when it was created.
+// Since is when a record became what it is in this state: when it became UNKNOWN, whatever was
+// asked about it since, when its lease ended, when it was released or completed. Where the record
+// does not say that, it is when it was created.
 func Since(r store.Record, s State) time.Time {
 	since := r.CreatedAt
 	switch s {
@@ -76,7 +77,8 @@ func Executions(r store.Record) int { return max(0, r.Attempt-r.Questions) }
 // said is the verdict in a story.
 func (v Verdict) said() string {
 	return map[Action]string{
-		ActionExecuted: "executed", ActionNotExecuted: "not executed", ActionFailed: "failed", ActionRelease: "released",
+		ActionExecuted: "executed", ActionNotExecuted: "not executed", ActionFailed: "failed",
+		ActionRelease:      "released",
 		ActionStepExecuted: "step " + v.step + " executed", ActionStepFailed: "step " + v.step + " failed",
 	}[v.action]
 }

@@ -16,7 +16,8 @@ const (
 	attributeTrace      = "trace"
 	attributeOwner      = "owner"
 	attributeCreatedAt  = "created_at"
-	// attributeDue is there while the message is pending. So is attributeShard, and together they are the key of the index.
+	// attributeDue is there while the message is pending. So is attributeShard, and together they
+	// are the key of the index.
 	attributeDue   = "outbox_due"
 	attributeShard = "outbox_shard"
 	// attributeTries is there from the first failure on, or since a drain has taken the message.
@@ -51,7 +52,8 @@ type stored struct {
 
 func (s stored) message() Message {
 	return Message{
-		ID: s.ID, Topic: s.Topic, Body: json.RawMessage(s.Body), Attributes: s.Attributes, Group: s.Group, Tenant: s.Tenant, Trace: s.Trace,
+		ID: s.ID, Topic: s.Topic, Body: json.RawMessage(s.Body), Attributes: s.Attributes, Group: s.Group,
+		Tenant: s.Tenant, Trace: s.Trace,
 		CreatedAt: time.UnixMilli(s.CreatedAt).UTC(), Tries: s.Tries,
 	}
 }

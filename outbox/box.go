@@ -19,8 +19,8 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// box is the table, as a relay sees it. Every write has the condition that the message is pending, and that the commit of the entry has put
-// it: with the same id there may be a later one.
+// box is the table, as a relay sees it. Every write has the condition that the message is pending,
+// and that the commit of the entry has put it: with the same id there may be a later one.
 type box struct {
 	client    Client
 	table     string
@@ -91,14 +91,16 @@ func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (
 	_, taken, err := b.update(ctx, e, "#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked",
 		"SET outbox_due = :due ADD tries :one",
 		attributes{
-			":due": number(due.UnixMilli()), refOne: number(1), ":seen": number(e.Due.UnixMilli()), refGivenUp: text(givenUpShard),
+			":due": number(due.UnixMilli()), refOne: number(1), ":seen": number(e.Due.UnixMilli()),
+			refGivenUp: text(givenUpShard),
 		})
 	return taken, err
 }
 
 // GiveUp implements [relay.Box].
 func (b *box) GiveUp(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
-	condition, values := pendingOfOwner(), attributes{refGivenUp: text(givenUpShard), refNow: number(now.UnixMilli()), refOne: number(1)}
+	condition, values := pendingOfOwner(),
+		attributes{refGivenUp: text(givenUpShard), refNow: number(now.UnixMilli()), refOne: number(1)}
 	if e.Tries > 0 {
 		condition += " AND tries >= :tries" // it was not redriven since
 		values[":tries"] = number(int64(e.Tries))
@@ -120,17 +122,20 @@ func causeOf(err error) error {
 	return err
 }
 
-// update changes a message on a condition. It returns the attributes that were changed, as they are now.
+// update changes a message on a condition. It returns the attributes that were changed, as they are
+// now.
 //
-// A client repeats a write whose answer was lost. The message keeps a token of the write that came last, so that the copy changes nothing,
-// and what refuses it tells that the write has landed.
-func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, change string, values attributes) (attributes, bool, error) {
+// A client repeats a write whose answer was lost. The message keeps a token of the write that came
+// last, so that the copy changes nothing, and what refuses it tells that the write has landed.
+func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, change string,
+	values attributes) (attributes, bool, error) {
 	token := text(rand.Text())
 	values[":owner"], values[":write"] = text(e.Owner), token
 	condition += " AND last_write <> :write"
 	change = strings.Replace(change, "SET ", "SET last_write = :write, ", 1)
 	out, err := b.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: aws.String(b.table), Key: keyOf(e.ID), UpdateExpression: aws.String(change), ConditionExpression: aws.String(condition),
+		TableName: aws.String(b.table), Key: keyOf(e.ID), UpdateExpression: aws.String(change),
+		ConditionExpression:      aws.String(condition),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner}, ExpressionAttributeValues: values,
 		ReturnValues:                        types.ReturnValueUpdatedNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,

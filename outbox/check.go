@@ -14,18 +14,22 @@ import (
 
 // Describer is what [Check] needs of a client; [*dynamodb.Client] implements it.
 type Describer interface {
-	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
-	DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 }
 
-// Check compares a table with what an outbox needs. It is meant for deployments and for the start of a process, and needs the IAM actions
-// dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
+// Check compares a table with what an outbox needs. It is meant for deployments and for the start
+// of a process, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
 //
-// The advice is what the table lacks that not everybody needs, in sentences: a stream, without which [Relay.Stream] gets nothing; the [Index],
-// without which [Relay.Drain] finds nothing; time to live, without which messages that are done stay. A table that lacks both of the first
-// is an error, because nothing ever leaves it.
+// The advice is what the table lacks that not everybody needs, in sentences: a stream, without
+// which [Relay.Stream] gets nothing; the [Index], without which [Relay.Drain] finds nothing; time
+// to live, without which messages that are done stay. A table that lacks both of the first is an
+// error, because nothing ever leaves it.
 //
-// What is wrong with a table is a [*store.ConfigError] with all problems. Other errors are those of the client.
+// What is wrong with a table is a [*store.ConfigError] with all problems. Other errors are those of
+// the client.
 func Check(ctx context.Context, client Describer, table string) (advice []string, err error) {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
 	if err != nil {
@@ -67,17 +71,20 @@ func tableProblems(t *types.TableDescription) (problems []string) {
 		problems = append(problems, fmt.Sprintf("status is %s, not %s", t.TableStatus, types.TableStatusActive))
 	}
 	if t.MultiRegionConsistency == types.MultiRegionConsistencyStrong {
-		problems = append(problems, "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
+		problems = append(problems,
+			"it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
 	}
 	if !isKey(t.KeySchema, attributeID, "") {
 		problems = append(problems, fmt.Sprintf("its key is not the partition key %q alone", attributeID))
 	}
 	for name, want := range map[string]types.ScalarAttributeType{
-		attributeID: types.ScalarAttributeTypeS, attributeShard: types.ScalarAttributeTypeS, attributeDue: types.ScalarAttributeTypeN,
+		attributeID: types.ScalarAttributeTypeS, attributeShard: types.ScalarAttributeTypeS,
+		attributeDue: types.ScalarAttributeTypeN,
 	} {
 		for _, d := range t.AttributeDefinitions { // DynamoDB refuses an item that an index cannot take
 			if aws.ToString(d.AttributeName) == name && d.AttributeType != want {
-				problems = append(problems, fmt.Sprintf("attribute %q has type %s in a key, expected %s", name, d.AttributeType, want))
+				problems = append(problems,
+					fmt.Sprintf("attribute %q has type %s in a key, expected %s", name, d.AttributeType, want))
 			}
 		}
 	}
@@ -100,7 +107,8 @@ func streamProblem(t *types.TableDescription) string {
 	case s == nil || !aws.ToBool(s.StreamEnabled):
 		return "it has no stream: a relay gets no messages from it"
 	case s.StreamViewType != types.StreamViewTypeNewImage && s.StreamViewType != types.StreamViewTypeNewAndOldImages:
-		return fmt.Sprintf("its stream has the view type %s, without new images: a relay gets no messages from it", s.StreamViewType)
+		return fmt.Sprintf("its stream has the view type %s, without new images: a relay gets no messages from it",
+			s.StreamViewType)
 	default:
 		return ""
 	}
@@ -119,7 +127,8 @@ func indexProblem(t *types.TableDescription) string {
 	case g.IndexStatus != types.IndexStatusActive && g.IndexStatus != types.IndexStatusUpdating:
 		return fmt.Sprintf("its index %q has the status %s, not %s", Index, g.IndexStatus, types.IndexStatusActive)
 	case !isKey(g.KeySchema, attributeShard, attributeDue):
-		return fmt.Sprintf("its index %q has not the partition key %q and the sort key %q", Index, attributeShard, attributeDue)
+		return fmt.Sprintf("its index %q has not the partition key %q and the sort key %q", Index,
+			attributeShard, attributeDue)
 	case g.Projection == nil || g.Projection.ProjectionType != types.ProjectionTypeAll &&
 		!slices.Contains(g.Projection.NonKeyAttributes, attributeCreatedAt):
 		return fmt.Sprintf("its index %q does not include %q", Index, attributeCreatedAt)
@@ -129,12 +138,14 @@ func indexProblem(t *types.TableDescription) string {
 }
 
 func timeToLiveProblem(ttl *types.TimeToLiveDescription) string {
-	on := ttl != nil && (ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabled || ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
+	on := ttl != nil && (ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabled ||
+		ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
 	switch {
 	case !on:
 		return "it has no time to live: messages that are done stay in it"
 	case aws.ToString(ttl.AttributeName) != attributeExpiration:
-		return fmt.Sprintf("its time to live is on %q, not on %q: messages that are done stay in it", aws.ToString(ttl.AttributeName), attributeExpiration)
+		return fmt.Sprintf("its time to live is on %q, not on %q: messages that are done stay in it",
+			aws.ToString(ttl.AttributeName), attributeExpiration)
 	default:
 		return ""
 	}

@@ -31,7 +31,8 @@ const (
 	readPrice  = 0.125
 )
 
-// meter is a client that adds up what DynamoDB says that calls consume: writes of the table, writes of the index, and reads.
+// meter is a client that adds up what DynamoDB says that calls consume: writes of the table, writes
+// of the index, and reads.
 type meter struct {
 	*dynamodb.Client
 	cost
@@ -63,7 +64,8 @@ func (m *meter) written(c *types.ConsumedCapacity) {
 	}
 }
 
-func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
 	out, err := m.Client.PutItem(ctx, in, optFns...)
 	if err == nil {
@@ -72,7 +74,8 @@ func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, optFns .
 	return out, err
 }
 
-func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
 	out, err := m.Client.UpdateItem(ctx, in, optFns...)
 	if err == nil {
@@ -81,7 +84,8 @@ func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, op
 	return out, err
 }
 
-func (m *meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (m *meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.GetItem(ctx, in, optFns...)
 	if err == nil {
@@ -91,7 +95,8 @@ func (m *meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput, optFns .
 }
 
 // Query is not added up: what a page of the index consumes is shared by all that are in it.
-func (m *meter) Query(ctx context.Context, in *dynamodb.QueryInput, optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (m *meter) Query(ctx context.Context, in *dynamodb.QueryInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	return m.Client.Query(ctx, in, optFns...)
 }
 
@@ -102,8 +107,9 @@ func (m *meter) spent(do func()) cost {
 	return cost{m.table - before.table, m.index - before.index, m.reads - before.reads}
 }
 
-// TestCostsOfMessages holds the documentation to what DynamoDB Local counts. Of the transaction of a commit it counts by the rule of
-// DynamoDB's documentation, twice what it takes to write the item by itself: DynamoDB Local reports too little of transactions.
+// TestCostsOfMessages holds the documentation to what DynamoDB Local counts. Of the transaction of
+// a commit it counts by the rule of DynamoDB's documentation, twice what it takes to write the item
+// by itself: DynamoDB Local reports too little of transactions.
 func TestCostsOfMessages(t *testing.T) {
 	t.Parallel()
 	p, blank := newPlace(t), newPlace(t)
@@ -145,7 +151,8 @@ func TestCostsOfMessages(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1, told.Delivered)
 		})
-		require.Equal(t, cost{table: 2 * weight, index: 3, reads: float64((size + 4095) / 4096)}, byDrain, "it takes a message before it delivers it")
+		require.Equal(t, cost{table: 2 * weight, index: 3, reads: float64((size + 4095) / 4096)}, byDrain,
+			"it takes a message before it delivers it")
 
 		stream, drain := committed.plus(fromStream), committed.plus(byDrain)
 		fmt.Fprintf(&b, "| %.1f KB | %v | %.2f | %v | %.2f | %v |\n", float64(size)/1000,
@@ -159,12 +166,14 @@ func TestCostsOfMessages(t *testing.T) {
 	assert.Equal(t, b.String()+"\n", documented)
 }
 
-// TestCostsOfGivingUp: to give up a message and to redrive it moves its entry in the index each time.
+// TestCostsOfGivingUp: to give up a message and to redrive it moves its entry in the index each
+// time.
 func TestCostsOfGivingUp(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	m := &meter{Client: p.client}
-	relay := outbox.NewRelay(m, p.table, func(context.Context, outbox.Message) error { return outbox.Permanent(errDown) })
+	relay := outbox.NewRelay(m, p.table,
+		func(context.Context, outbox.Message) error { return outbox.Permanent(errDown) })
 	it := p.put(t, outbox.MessageConfig{Attributes: map[string]string{"padding": strings.Repeat("x", 1500)}})
 	require.Equal(t, cost{table: 2, index: 2}, m.spent(func() {
 		_, err := relay.Stream(t.Context(), event(t, p.table, it))
@@ -177,7 +186,8 @@ func TestCostsOfGivingUp(t *testing.T) {
 	}))
 }
 
-// TestCallsOfADrainThatFindsNothing: a query of each shard, and of each once more to count what is left, and of what is given up.
+// TestCallsOfADrainThatFindsNothing: a query of each shard, and of each once more to count what is
+// left, and of what is given up.
 func TestCallsOfADrainThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -195,11 +205,13 @@ type queries struct {
 	n int
 }
 
-func (q *queries) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (q *queries) GetItem(context.Context, *dynamodb.GetItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return nil, errors.New("there is nothing to read")
 }
 
-func (q *queries) Query(ctx context.Context, in *dynamodb.QueryInput, optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (q *queries) Query(ctx context.Context, in *dynamodb.QueryInput,
+	optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	q.n++
 	return q.Client.Query(ctx, in, optFns...)
 }

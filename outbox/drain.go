@@ -10,14 +10,16 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Drain delivers the messages that are due: those that the stream has put off or lost, or all of a table without a stream. Then it looks at
-// what is left. Run it on a schedule, say every minute, with reserved concurrency of one or without: several may run at once. It ends before
-// the deadline of ctx.
+// Drain delivers the messages that are due: those that the stream has put off or lost, or all of a
+// table without a stream. Then it looks at what is left. Run it on a schedule, say every minute,
+// with reserved concurrency of one or without: several may run at once. It ends before the deadline
+// of ctx.
 //
-// A message that fails is tried again after a pause that grows, see [Config.MaxTries], and is given up at the end.
+// A message that fails is tried again after a pause that grows, see [Config.MaxTries], and is given
+// up at the end.
 //
-// An error says that the index could not be read, at least in part, or that there were less than two seconds to begin with. The report is
-// true all the same.
+// An error says that the index could not be read, at least in part, or that there were less than
+// two seconds to begin with. The report is true all the same.
 func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
 	ctx, t := r.begin(ctx, FromDrain)
 	early, cancel := earlier(ctx, countTime)
@@ -35,13 +37,15 @@ func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
 }
 
 const (
-	// countTime is what is kept of an invocation to count what is left, unless a quarter of it is less.
+	// countTime is what is kept of an invocation to count what is left, unless a quarter of it is
+	// less.
 	countTime = 5 * time.Second
 	// reportTime is what is kept of it to report, likewise.
 	reportTime = 300 * time.Millisecond
 )
 
-// earlier returns a context that ends before ctx, by what is given or a quarter of the time that there is.
+// earlier returns a context that ends before ctx, by what is given or a quarter of the time that
+// there is.
 func earlier(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	deadline, limited := ctx.Deadline()
 	if !limited {

@@ -49,7 +49,8 @@ func TestDrainDeliversWhatIsDue(t *testing.T) {
 	require.Len(t, r.got, 10)
 	require.GreaterOrEqual(t, told.Slowest, time.Minute)
 	told.Slowest, told.Left.Oldest = 0, 0
-	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromDrain, Delivered: 10, Left: &report.Left{Pending: 2}}, told)
+	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromDrain, Delivered: 10,
+		Left: &report.Left{Pending: 2}}, told)
 	require.Equal(t, told.Left, seen.last().Left)
 	for n, it := range all {
 		it = p.get(t, idOf(it))
@@ -82,7 +83,8 @@ func TestDrainTriesAgainWithPausesThatGrowAndGivesUp(t *testing.T) {
 		if n < len(pauses)-1 {
 			require.GreaterOrEqual(t, told.Left.Oldest, 3*time.Hour)
 			require.Equal(t, 1, told.Failed)
-			require.Equal(t, []report.RelayProblem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}}, told.Problems)
+			require.Equal(t, []report.RelayProblem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed",
+				Tries: n + 1, Err: errDown}}, told.Problems)
 			continue
 		}
 		require.Equal(t, 1, told.GivenUp)
@@ -150,7 +152,8 @@ func TestDrainReadsAllPages(t *testing.T) {
 			it["id"], it["outbox_shard"] = S("m-"+strconv.Itoa(first+n)), S("0")
 			writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
 		}
-		out, err := p.client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.table: writes}})
+		out, err := p.client.BatchWriteItem(t.Context(),
+			&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.table: writes}})
 		require.NoError(t, err)
 		require.Empty(t, out.UnprocessedItems)
 	}
@@ -160,7 +163,8 @@ func TestDrainReadsAllPages(t *testing.T) {
 	require.Equal(t, &report.Left{}, told.Left)
 }
 
-// A row that is no message, at the head of a shard, keeps no message from being delivered, and is counted.
+// A row that is no message, at the head of a shard, keeps no message from being delivered, and is
+// counted.
 func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
@@ -168,10 +172,12 @@ func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
 	p.set(t, idOf(it), "SET outbox_shard = :s", item{":s": S("0")})
 	p.late(t, it, time.Hour)
 	for n, foreign := range []item{
-		{"outbox_due": N("1.5"), "created_at": N("1")}, {"outbox_due": N("1e30")}, {"outbox_due": N("2"), "created_at": S("yesterday")}, {"outbox_due": N("3")},
+		{"outbox_due": N("1.5"), "created_at": N("1")}, {"outbox_due": N("1e30")},
+		{"outbox_due": N("2"), "created_at": S("yesterday")}, {"outbox_due": N("3")},
 	} {
 		for shard := range 2 {
-			foreign["id"], foreign["outbox_shard"] = S("foreign "+strconv.Itoa(n)+strconv.Itoa(shard)), S([]string{"0", "parked"}[shard])
+			foreign["id"], foreign["outbox_shard"] = S("foreign "+strconv.Itoa(n)+strconv.Itoa(shard)),
+				S([]string{"0", "parked"}[shard])
 			_, err := p.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &p.table, Item: foreign})
 			require.NoError(t, err)
 		}
@@ -186,8 +192,8 @@ func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
 	}
 }
 
-// What was counted is reported also where the time did not suffice for all of it. A machine that stalls for the last 300 ms, which are kept
-// for the report, gets another chance.
+// What was counted is reported also where the time did not suffice for all of it. A machine that
+// stalls for the last 300 ms, which are kept for the report, gets another chance.
 func TestDrainReportsWhatItHasCountedInTime(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
@@ -195,7 +201,8 @@ func TestDrainReportsWhatItHasCountedInTime(t *testing.T) {
 	inTime := func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
-		told, err := outbox.NewRelay(&slowly{Client: p.client, by: 400 * time.Millisecond}, p.table, r.deliver).Drain(ctx)
+		told, err := outbox.NewRelay(&slowly{Client: p.client, by: 400 * time.Millisecond}, p.table,
+			r.deliver).Drain(ctx)
 		require.NoError(t, err)
 		require.True(t, told.Left.Partial)
 		return ctx.Err() == nil
@@ -215,7 +222,8 @@ type slowly struct {
 	by time.Duration
 }
 
-func (s *slowly) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (s *slowly) Query(ctx context.Context, in *dynamodb.QueryInput,
+	opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	select {
 	case <-time.After(s.by):
 	case <-ctx.Done():
@@ -232,7 +240,8 @@ func TestDrainWithoutAnIndexSaysSo(t *testing.T) {
 	_, err := p.client.CreateTable(t.Context(), in)
 	require.NoError(t, err)
 	dropAfter(t, p.client, *in.TableName)
-	_, err = outbox.NewRelay(p.client, *in.TableName, (&receiver{}).deliver, outbox.Config{Observers: seen.observers()}).Drain(t.Context())
+	_, err = outbox.NewRelay(p.client, *in.TableName, (&receiver{}).deliver,
+		outbox.Config{Observers: seen.observers()}).Drain(t.Context())
 	require.ErrorContains(t, err, "read the index outbox-index")
 	require.Equal(t, err, seen.last().Err)
 	require.Nil(t, seen.last().Left)
@@ -261,7 +270,8 @@ func TestDrainLeavesWhatWaitsForItsTurnTooLong(t *testing.T) {
 func TestDrainTakesOnlyWhatIsAsItWasRead(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}
-	for _, change := range []string{"SET outbox_due = outbox_due + :n", "SET outbox_shard = :n", "SET #o = :n", "REMOVE outbox_due, outbox_shard"} {
+	for _, change := range []string{"SET outbox_due = outbox_due + :n", "SET outbox_shard = :n", "SET #o = :n",
+		"REMOVE outbox_due, outbox_shard"} {
 		it := p.put(t)
 		p.late(t, it, time.Hour)
 		c := &between{Client: p.client, do: func() {
@@ -292,7 +302,8 @@ type between struct {
 	do   func()
 }
 
-func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	b.once.Do(b.do)
 	return b.Client.UpdateItem(ctx, in, opts...)
 }
@@ -302,15 +313,19 @@ func TestDrainWhoseListIsLate(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
 	var late []item
-	for _, update := range []string{"SET outbox_due = :at", "SET outbox_shard = :parked", "REMOVE outbox_due, outbox_shard"} {
+	for _, update := range []string{"SET outbox_due = :at", "SET outbox_shard = :parked",
+		"REMOVE outbox_due, outbox_shard"} {
 		it := p.put(t)
 		p.late(t, it, time.Hour)
-		late = append(late, item{"id": it["id"], "outbox_shard": S("0"), "outbox_due": ago(time.Hour)[":at"], "created_at": ago(time.Hour)[":at"]})
-		values := map[string]item{"SET outbox_due = :at": ago(-time.Hour), "SET outbox_shard = :parked": {":parked": S("parked")}}[update]
+		late = append(late, item{"id": it["id"], "outbox_shard": S("0"), "outbox_due": ago(time.Hour)[":at"],
+			"created_at": ago(time.Hour)[":at"]})
+		values := map[string]item{"SET outbox_due = :at": ago(-time.Hour),
+			"SET outbox_shard = :parked": {":parked": S("parked")}}[update]
 		p.set(t, idOf(it), update, values)
 	}
 	var seen reports
-	_, err := outbox.NewRelay(&lists{Client: p.client, first: late}, p.table, r.deliver, outbox.Config{Observers: seen.observers()}).Drain(t.Context())
+	_, err := outbox.NewRelay(&lists{Client: p.client, first: late}, p.table, r.deliver,
+		outbox.Config{Observers: seen.observers()}).Drain(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.got)
 	require.Zero(t, seen.last().Elsewhere)
@@ -323,7 +338,8 @@ type lists struct {
 	first []item
 }
 
-func (l *lists) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (l *lists) Query(ctx context.Context, in *dynamodb.QueryInput,
+	opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	out, err := l.Client.Query(ctx, in, opts...)
 	if err == nil && l.first != nil {
 		out.Items, l.first = l.first, nil
@@ -349,7 +365,8 @@ type reads struct {
 	consistent []bool
 }
 
-func (r *reads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (r *reads) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+	opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	r.consistent = append(r.consistent, in.ConsistentRead != nil && *in.ConsistentRead)
 	return r.Client.GetItem(ctx, in, opts...)
 }

@@ -11,13 +11,15 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// TestMessagesThatAreDoneAreDeleted once their retention is over, where the table has no time to live. Others stay.
+// TestMessagesThatAreDoneAreDeleted once their retention is over, where the table has no time to
+// live. Others stay.
 func TestMessagesThatAreDoneAreDeleted(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	pending, fresh, done := p.put(t), p.put(t), p.put(t)
 	for _, m := range []item{fresh, done} {
-		answer, err := outbox.NewRelay(p.client, p.table, (&receiver{}).deliver).Stream(t.Context(), event(t, p.table, m))
+		answer, err := outbox.NewRelay(p.client, p.table, (&receiver{}).deliver).Stream(t.Context(),
+			event(t, p.table, m))
 		require.NoError(t, err)
 		require.Empty(t, answer.BatchItemFailures)
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// GivenUpMessage is a message that nobody delivers any more, because it failed too often or can never be delivered.
+// GivenUpMessage is a message that nobody delivers any more, because it failed too often or can
+// never be delivered.
 type GivenUpMessage struct {
 	Message
 
@@ -27,8 +28,8 @@ type GivenUpMessage struct {
 	owner string
 }
 
-// GivenUp yields the messages of a table that are given up, about in the order in which they were. It reads the [Index], which may be late by a
-// moment, and then each message. An error ends it.
+// GivenUp yields the messages of a table that are given up, about in the order in which they were.
+// It reads the [Index], which may be late by a moment, and then each message. An error ends it.
 func GivenUp(ctx context.Context, client Client, table string) iter.Seq2[GivenUpMessage, error] {
 	b := &box{client: client, table: table}
 	return func(yield func(GivenUpMessage, error) bool) {
@@ -70,7 +71,8 @@ func (b *box) givenUp(ctx context.Context, id string) (GivenUpMessage, bool, err
 	return m, true, err
 }
 
-// FindGivenUp returns the message that is given up with an id. It returns [ErrNotGivenUp] if there is none.
+// FindGivenUp returns the message that is given up with an id. It returns [ErrNotGivenUp] if there
+// is none.
 func FindGivenUp(ctx context.Context, client Client, table, id string) (GivenUpMessage, error) {
 	p, givenUp, err := (&box{client: client, table: table}).givenUp(ctx, id)
 	if err == nil && !givenUp {
@@ -79,8 +81,8 @@ func FindGivenUp(ctx context.Context, client Client, table, id string) (GivenUpM
 	return p, err
 }
 
-// ErrNotGivenUp is the error of [Redrive] and [FindGivenUp] if the message is not given up any more: it was redriven or delivered, or a later commit
-// has replaced it.
+// ErrNotGivenUp is the error of [Redrive] and [FindGivenUp] if the message is not given up any
+// more: it was redriven or delivered, or a later commit has replaced it.
 var ErrNotGivenUp = errors.New("outbox: there is no such message that is given up")
 
 // The bounds of who redrives a message and why, in bytes: those of package operate.
@@ -89,8 +91,9 @@ const (
 	maxWhy = 512
 )
 
-// Redrive lets a message that is given up be delivered again, with its tries counted anew: at once where there is a relay on the stream, else by the
-// next drain. It does so only if the message is still given up as it was shown; if not, the error is [ErrNotGivenUp]. The message keeps who did
+// Redrive lets a message that is given up be delivered again, with its tries counted anew: at once
+// where there is a relay on the stream, else by the next drain. It does so only if the message is
+// still given up as it was shown; if not, the error is [ErrNotGivenUp]. The message keeps who did
 // it, when, and why; both texts are required, and have at most 256 and 512 bytes.
 func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage, by, why string) error {
 	switch {
@@ -99,14 +102,16 @@ func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage,
 	case strings.TrimSpace(by) == "" || strings.TrimSpace(why) == "":
 		return fmt.Errorf("outbox.Redrive: by is %q and why is %q: say who does it, and why", by, why)
 	case len(by) > maxBy || len(why) > maxWhy:
-		return fmt.Errorf("outbox.Redrive: by has %d bytes and why has %d, more than %d and %d", len(by), len(why), maxBy, maxWhy)
+		return fmt.Errorf("outbox.Redrive: by has %d bytes and why has %d, more than %d and %d", len(by),
+			len(why), maxBy, maxWhy)
 	}
 	now, token := number(time.Now().UnixMilli()), text(rand.Text())
 	_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: aws.String(table), Key: keyOf(m.ID),
 		ConditionExpression: aws.String("#owner = :owner AND outbox_shard = :parked AND parked_at = :at"),
-		UpdateExpression: aws.String("SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
-			"redriven_reason = :why, redrive = :write REMOVE tries, parked_at, last_error"),
+		UpdateExpression: aws.String(
+			"SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
+				"redriven_reason = :why, redrive = :write REMOVE tries, parked_at, last_error"),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner},
 		ExpressionAttributeValues: attributes{
 			":owner": text(m.owner), refGivenUp: text(givenUpShard), ":at": number(m.GivenUpAt.UnixMilli()),

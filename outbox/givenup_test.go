@@ -38,9 +38,11 @@ func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	require.JSONEq(t, `{"order_id":"o-1"}`, string(all[0].Body))
 
 	for _, c := range []struct{ by, why string }{{"", "why"}, {"dana", " "}} {
-		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], c.by, c.why), "say who does it, and why")
+		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], c.by, c.why),
+			"say who does it, and why")
 	}
-	require.Error(t, outbox.Redrive(t.Context(), p.client, p.table, outbox.GivenUpMessage{Message: outbox.Message{ID: all[0].ID}}, "dana", "why"))
+	require.Error(t, outbox.Redrive(t.Context(), p.client, p.table,
+		outbox.GivenUpMessage{Message: outbox.Message{ID: all[0].ID}}, "dana", "why"))
 	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "the mail is back"))
 	again := p.get(t, idOf(first))
 	require.NotContains(t, again, "tries", "the stream's filter lets it pass")
@@ -83,7 +85,8 @@ func TestMessageThatWasRedrivenIsRedrivenAtOnce(t *testing.T) {
 	require.Contains(t, p.get(t, idOf(it)), "done_at")
 }
 
-// What was shown is what is redriven: a message of a later commit, or one that was given up again, is another one.
+// What was shown is what is redriven: a message of a later commit, or one that was given up again,
+// is another one.
 func TestRedriveIsForWhatWasShown(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -92,7 +95,8 @@ func TestRedriveIsForWhatWasShown(t *testing.T) {
 		update string
 		value  item
 		names  []string
-	}{{"SET #o = :v", item{":v": S("LATER")}, []string{"#o", "owner"}}, {"SET parked_at = :v", item{":v": N("1")}, nil}} {
+	}{{"SET #o = :v", item{":v": S("LATER")}, []string{"#o", "owner"}},
+		{"SET parked_at = :v", item{":v": N("1")}, nil}} {
 		m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
 		require.NoError(t, err)
 		p.set(t, idOf(it), change.update, change.value, change.names...)
@@ -100,7 +104,8 @@ func TestRedriveIsForWhatWasShown(t *testing.T) {
 	}
 }
 
-// A relay that repeats what was given up meanwhile may deliver it, and does not bring it back to the drain.
+// A relay that repeats what was given up meanwhile may deliver it, and does not bring it back to
+// the drain.
 func TestRepeatedMessageStaysGivenUp(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}

@@ -91,7 +91,8 @@ func (p place) get(t *testing.T, id string) item {
 func (p place) set(t *testing.T, id, update string, values item, names ...string) {
 	t.Helper()
 	in := &dynamodb.UpdateItemInput{
-		TableName: aws.String(p.table), Key: item{"id": S(id)}, UpdateExpression: aws.String(update), ExpressionAttributeValues: values,
+		TableName: aws.String(p.table), Key: item{"id": S(id)}, UpdateExpression: aws.String(update),
+		ExpressionAttributeValues: values,
 	}
 	if len(names) > 0 {
 		in.ExpressionAttributeNames = map[string]string{names[0]: names[1]}
@@ -143,7 +144,9 @@ func event(t *testing.T, table string, images ...item) events.DynamoDBEvent {
 	var e events.DynamoDBEvent
 	for n, image := range images {
 		e.Records = append(e.Records, events.DynamoDBEventRecord{
-			EventName: "INSERT", EventSource: "aws:dynamodb", EventSourceArn: "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table + "/stream/2026-01-01T00:00:00.000",
+			EventName: "INSERT", EventSource: "aws:dynamodb",
+			EventSourceArn: "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table +
+				"/stream/2026-01-01T00:00:00.000",
 			Change: events.DynamoDBStreamRecord{
 				SequenceNumber: number(n), NewImage: imageOf(t, image), StreamViewType: "NEW_IMAGE",
 				ApproximateCreationDateTime: events.SecondsEpochTime{Time: time.Now()},

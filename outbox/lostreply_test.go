@@ -12,7 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// repeating is a client that does not get the answer to each write, and sends it again, as that of AWS does.
+// repeating is a client that does not get the answer to each write, and sends it again, as that of
+// AWS does.
 type repeating struct{ *dynamodb.Client }
 
 func (c repeating) UpdateItem(
@@ -38,12 +39,14 @@ func TestAWriteWhoseAnswerWasLostCountsOnce(t *testing.T) {
 	require.Equal(t, N("1"), p.get(t, id)["tries"])
 	require.Len(t, r.got, 1)
 
-	_, err = outbox.NewRelay(repeating{p.client}, p.table, r.deliver).Stream(t.Context(), event(t, p.table, p.get(t, id)))
+	_, err = outbox.NewRelay(repeating{p.client}, p.table, r.deliver).Stream(t.Context(),
+		event(t, p.table, p.get(t, id)))
 	require.NoError(t, err)
 
 	next := idOf(p.put(t))
 	r.fail = nil
-	answer, err := outbox.NewRelay(repeating{p.client}, p.table, r.deliver).Stream(t.Context(), event(t, p.table, p.get(t, next)))
+	answer, err := outbox.NewRelay(repeating{p.client}, p.table, r.deliver).Stream(t.Context(),
+		event(t, p.table, p.get(t, next)))
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
 	require.Contains(t, p.get(t, next), "done_at")
@@ -58,5 +61,6 @@ func TestARedriveWhoseAnswerWasLostHasHappened(t *testing.T) {
 	require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, m, long, "why"), "by has 600 bytes")
 	require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", long), "why has 600")
 	require.NoError(t, outbox.Redrive(t.Context(), repeating{p.client}, p.table, m, "dana", "the mail is back"))
-	require.ErrorIs(t, outbox.Redrive(t.Context(), repeating{p.client}, p.table, m, "dana", "the mail is back"), outbox.ErrNotGivenUp)
+	require.ErrorIs(t, outbox.Redrive(t.Context(), repeating{p.client}, p.table, m, "dana", "the mail is back"),
+		outbox.ErrNotGivenUp)
 }

@@ -23,8 +23,9 @@ import (
 
 // Message is a message as it is delivered.
 type Message struct {
-	// ID is the same whenever the message is delivered. It is the key derived for the name of the message, see idempotent.DerivedKey, a
-	// UUID in text form. Pass it on as the idempotency key, so that the receiver knows the message again.
+	// ID is the same whenever the message is delivered. It is the key derived for the name of the
+	// message, see idempotent.DerivedKey, a UUID in text form. Pass it on as the idempotency key,
+	// so that the receiver knows the message again.
 	ID string
 	// Topic says what kind of message it is.
 	Topic string
@@ -34,29 +35,32 @@ type Message struct {
 	Attributes map[string]string
 	// Group is that of [MessageConfig], empty without one.
 	Group string
-	// Tenant is whom the message belongs to: that of [MessageConfig], or the tenant of the invocation that has committed it.
-	// Empty if there is none.
+	// Tenant is whom the message belongs to: that of [MessageConfig], or the tenant of the
+	// invocation that has committed it. Empty if there is none.
 	Tenant string
-	// Trace is the X-Ray trace header of the invocation that has committed the message, empty if there is none.
+	// Trace is the X-Ray trace header of the invocation that has committed the message, empty if
+	// there is none.
 	Trace string
 	// CreatedAt is when it was made, by the clock of its function, to the millisecond.
 	CreatedAt time.Time
-	// Tries is how many deliveries are counted. A drain counts the one that is under way, too; a stream does not, and may not know of all,
-	// because it does not read before it delivers.
+	// Tries is how many deliveries are counted. A drain counts the one that is under way, too; a
+	// stream does not, and may not know of all, because it does not read before it delivers.
 	Tries int
 }
 
-// Message returns the item of a message: pass it to [dynamo.Commit] with the other items of the handler. The message leaves if, and only
-// if, that commit happens. ctx is the handler's.
+// Message returns the item of a message: pass it to [dynamo.Commit] with the other items of the
+// handler. The message leaves if, and only if, that commit happens. ctx is the handler's.
 //
-// The name tells messages of one execution apart: the id of the message is idempotent.DerivedKey(ctx, name), and one commit takes one
-// message of a name. It is also the topic, unless [MessageConfig] says otherwise.
+// The name tells messages of one execution apart: the id of the message is
+// idempotent.DerivedKey(ctx, name), and one commit takes one message of a name. It is also the
+// topic, unless [MessageConfig] says otherwise.
 //
-// The body becomes JSON, now: what becomes of it later does not change the message. JSON that is made already is a [json.RawMessage].
-// The whole item may have 399 KB: what a relay writes to it later needs room, too.
+// The body becomes JSON, now: what becomes of it later does not change the message. JSON that is
+// made already is a [json.RawMessage]. The whole item may have 399 KB: what a relay writes to it
+// later needs room, too.
 //
-// What is wrong is in the Err of the item, which dynamo.Commit returns before it sends anything. Its text names neither the id nor anything
-// of the body.
+// What is wrong is in the Err of the item, which dynamo.Commit returns before it sends anything.
+// Its text names neither the id nor anything of the body.
 func (o *Outbox) Message(ctx context.Context, name string, body any, config ...MessageConfig) dynamo.Item {
 	d := draft{stored: stored{Topic: name}}
 	if strings.TrimSpace(name) == "" {
@@ -88,7 +92,8 @@ func (d *draft) problemf(format string, args ...any) {
 
 func (d *draft) setBody(body any) {
 	if _, is := body.([]byte); is {
-		d.problemf("the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and text as a string")
+		d.problemf("the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and " +
+			"text as a string")
 		return
 	}
 	var text bytes.Buffer
@@ -101,7 +106,8 @@ func (d *draft) setBody(body any) {
 	d.Body = strings.TrimSuffix(text.String(), "\n")
 }
 
-// traceKey is the key of the X-Ray trace header in the context of an invocation, as package lambda of aws-lambda-go sets it.
+// traceKey is the key of the X-Ray trace header in the context of an invocation, as package lambda
+// of aws-lambda-go sets it.
 const traceKey = "x-amzn-trace-id"
 
 // setContext sets what the invocation tells.
@@ -121,7 +127,8 @@ func (d *draft) setKey(ctx context.Context, name string) {
 	case execution.IsUnprotected(ctx):
 		d.ID = execution.RandomKey()
 	default:
-		d.problemf("the context belongs to no delivery, so nothing can be committed: pass on the one that the handler was given")
+		d.problemf("the context belongs to no delivery, so nothing can be committed: pass on the one that the " +
+			"handler was given")
 		return
 	}
 	if d.Owner == "" {
@@ -156,14 +163,17 @@ func shardOf(id string) string {
 
 // MessageConfig adds something to a message. Its zero value adds nothing.
 type MessageConfig struct {
-	// Topic is that of the message, where several messages of one commit have the same one. Default is the name.
+	// Topic is that of the message, where several messages of one commit have the same one. Default
+	// is the name.
 	Topic string
 	// Attributes are for the receiver: message attributes of SQS, headers of HTTP.
 	Attributes map[string]string
-	// Group is the message group of a FIFO queue. Without it each message is a group of its own. A group keeps the messages in
-	// the order in which they reach the queue, and that is not the order of the commits.
+	// Group is the message group of a FIFO queue. Without it each message is a group of its own. A
+	// group keeps the messages in the order in which they reach the queue, and that is not the
+	// order of the commits.
 	Group string
-	// Tenant is whom the message belongs to. Default is the tenant of a function with tenant isolation.
+	// Tenant is whom the message belongs to. Default is the tenant of a function with tenant
+	// isolation.
 	Tenant string
 }
 

@@ -31,7 +31,8 @@ func TestMessageIsWrittenWithItsCommit(t *testing.T) {
 		owner = claim.Owner
 		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: "acme"})
 		ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-5759e988-bd862e3fe1be46a994272793") //nolint:staticcheck // Lambda's
-		return []dynamo.Item{p.box.Message(ctx, "order-placed/1", map[string]string{"html": "<b>"}, outbox.MessageConfig{Topic: "order-placed", Group: "g", Attributes: map[string]string{"a": "1", "b": "2"}})}
+		return []dynamo.Item{p.box.Message(ctx, "order-placed/1", map[string]string{"html": "<b>"},
+			outbox.MessageConfig{Topic: "order-placed", Group: "g", Attributes: map[string]string{"a": "1", "b": "2"}})}
 	}))
 	it := p.get(t, id)
 	require.NotEmpty(t, owner)
@@ -46,7 +47,8 @@ func TestMessageIsWrittenWithItsCommit(t *testing.T) {
 		delete(it, name)
 	}
 	require.Equal(t, item{
-		"id": S(id), "topic": S("order-placed"), "body": S(`{"html":"<b>"}`), "owner": S(owner), "group": S("g"), "tenant": S("acme"),
+		"id": S(id), "topic": S("order-placed"), "body": S(`{"html":"<b>"}`), "owner": S(owner), "group": S("g"),
+		"tenant":     S("acme"),
 		"trace":      S("Root=1-5759e988-bd862e3fe1be46a994272793"),
 		"attributes": &types.AttributeValueMemberM{Value: item{"a": S("1"), "b": S("2")}},
 	}, it)

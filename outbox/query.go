@@ -22,12 +22,13 @@ type indexed struct {
 	CreatedAt int64  `dynamodbav:"created_at"`
 }
 
-// query reads a page of a shard of the index, which may be late. What is no message there is only counted. A cursor is what is due and the
-// id of the last entry that was read.
+// query reads a page of a shard of the index, which may be late. What is no message there is only
+// counted. A cursor is what is due and the id of the last entry that was read.
 func (b *box) query(ctx context.Context, shard, cursor string) (page []indexed, foreign int, next string, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: aws.String(b.table), IndexName: aws.String(Index), Limit: aws.Int32(pageSize),
-		KeyConditionExpression: aws.String("outbox_shard = :shard"), ExpressionAttributeValues: attributes{":shard": text(shard)},
+		KeyConditionExpression:    aws.String("outbox_shard = :shard"),
+		ExpressionAttributeValues: attributes{":shard": text(shard)},
 	}
 	if due, id, is := strings.Cut(cursor, " "); is {
 		in.ExclusiveStartKey = attributes{

@@ -18,13 +18,15 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Deliver delivers a message. It returns nil if, and only if, the message has arrived: then it is marked as done. After an error it is
-// tried again, see [Permanent]. It may get the same message more than once, always with the same [Message.ID]. It is called concurrently,
-// with a context that ends in time to mark the message: it has to return then. A panic counts as an error, see [PanicError].
+// Deliver delivers a message. It returns nil if, and only if, the message has arrived: then it is
+// marked as done. After an error it is tried again, see [Permanent]. It may get the same message
+// more than once, always with the same [Message.ID]. It is called concurrently, with a context that
+// ends in time to mark the message: it has to return then. A panic counts as an error, see
+// [PanicError].
 type Deliver func(ctx context.Context, m Message) error
 
-// Permanent marks the error of a delivery that can never succeed, such as a message that is larger than the receiver takes. The message is
-// given up at once. A nil error stays nil.
+// Permanent marks the error of a delivery that can never succeed, such as a message that is larger
+// than the receiver takes. The message is given up at once. A nil error stays nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -32,7 +34,8 @@ func Permanent(err error) error {
 	return &relay.PermanentError{Err: err}
 }
 
-// PanicError is the error of a [Deliver] that has panicked. Its text names the type of the value alone; a log gets the stack, too.
+// PanicError is the error of a [Deliver] that has panicked. Its text names the type of the value
+// alone; a log gets the stack, too.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -47,16 +50,21 @@ func (e *PanicError) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("message", e.Error()), slog.String("stack", string(e.Stack)))
 }
 
-// Client is what a [Relay] needs of a DynamoDB client. [*dynamodb.Client] implements it. It has to be safe for concurrent use.
+// Client is what a [Relay] needs of a DynamoDB client. [*dynamodb.Client] implements it. It has to
+// be safe for concurrent use.
 type Client interface {
-	GetItem(ctx context.Context, in *dynamodb.GetItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-	Query(ctx context.Context, in *dynamodb.QueryInput, optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	Query(ctx context.Context, in *dynamodb.QueryInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 }
 
-// Relay delivers the messages of an outbox. It does so in two ways, which two functions have: [Relay.Stream] takes what was just written
-// from the stream of the table, and [Relay.Drain] looks on a schedule for what the stream has put off or lost. Make one with [NewRelay]. It
-// is safe for concurrent use. Any number of relays may work on one table.
+// Relay delivers the messages of an outbox. It does so in two ways, which two functions have:
+// [Relay.Stream] takes what was just written from the stream of the table, and [Relay.Drain] looks
+// on a schedule for what the stream has put off or lost. Make one with [NewRelay]. It is safe for
+// concurrent use. Any number of relays may work on one table.
 type Relay struct {
 	table     string
 	box       *box
@@ -75,7 +83,8 @@ const (
 )
 
 const (
-	// reports is how often a failure is reported to the stream before the message is put off: those behind it wait meanwhile.
+	// reports is how often a failure is reported to the stream before the message is put off: those
+	// behind it wait meanwhile.
 	reports = 5
 	// grace is how long a drain leaves a message to the stream after it is due.
 	grace = time.Minute
@@ -88,24 +97,27 @@ const (
 type Config struct {
 	// Concurrency is how many messages are delivered at once. Default [DefaultConcurrency].
 	Concurrency int
-	// Timeout bounds each delivery. Default [DefaultTimeout]. Keep it well under the timeout of the function.
+	// Timeout bounds each delivery. Default [DefaultTimeout]. Keep it well under the timeout of the
+	// function.
 	Timeout time.Duration
-	// MaxTries is how often a message is tried before it is given up. Default [DefaultMaxTries], which takes about nine hours:
-	// the first six tries are those of the stream, and then the pauses of the drain grow from two minutes to an hour, each a
-	// quarter longer or shorter at most. Give the relay of the stream and that of the drain the same number.
+	// MaxTries is how often a message is tried before it is given up. Default [DefaultMaxTries],
+	// which takes about nine hours: the first six tries are those of the stream, and then the
+	// pauses of the drain grow from two minutes to an hour, each a quarter longer or shorter at
+	// most. Give the relay of the stream and that of the drain the same number.
 	MaxTries int
-	// NoStream says that the table has no stream: [Relay.Drain] delivers at once what is due. Else it leaves each message to
-	// the stream for a minute.
+	// NoStream says that the table has no stream: [Relay.Drain] delivers at once what is due. Else
+	// it leaves each message to the stream for a minute.
 	NoStream bool
-	// Retention is how long a delivered message is kept, before DynamoDB's time to live deletes it. Default
-	// [DefaultRetention], at least a second.
+	// Retention is how long a delivered message is kept, before DynamoDB's time to live deletes it.
+	// Default [DefaultRetention], at least a second.
 	Retention time.Duration
-	// Observers get a [report.Relay] at the end of each invocation, also of one that fails. They must not panic. Package
-	// observe has one for metrics and one for a log.
+	// Observers get a [report.Relay] at the end of each invocation, also of one that fails. They
+	// must not panic. Package observe has one for metrics and one for a log.
 	Observers []func(context.Context, report.Relay)
-	// Trace is called at the start of each invocation, with the table and the source. Messages are delivered under the context
-	// that it returns, and the function that it returns gets the report at the end, after the observers. Neither may panic.
-	// Package observe/otel has one for OpenTelemetry.
+	// Trace is called at the start of each invocation, with the table and the source. Messages are
+	// delivered under the context that it returns, and the function that it returns gets the report
+	// at the end, after the observers. Neither may panic. Package observe/otel has one for
+	// OpenTelemetry.
 	Trace func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
 
@@ -134,7 +146,8 @@ func configOf(given []Config) (c Config, problems []string) {
 	return c, problems
 }
 
-// NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing; see [Check].
+// NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing;
+// see [Check].
 //
 // It panics with a [*store.ConfigError] that names every problem of the configuration.
 func NewRelay(client Client, table string, deliver Deliver, config ...Config) *Relay {
@@ -158,15 +171,18 @@ func NewRelay(client Client, table string, deliver Deliver, config ...Config) *R
 	if c.NoStream {
 		wait = 0
 	}
-	r := &Relay{table: table, box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers, trace: c.Trace}
+	r := &Relay{table: table, box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers,
+		trace: c.Trace}
 	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports, MaxTries: c.MaxTries, Grace: wait,
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports,
+		MaxTries: c.MaxTries, Grace: wait,
 		Pause: spread, Now: time.Now,
 	})
 	return r
 }
 
-// pause is what lies between a try and the next one: a minute as long as a stream tries, and twice as much after each other try.
+// pause is what lies between a try and the next one: a minute as long as a stream tries, and twice
+// as much after each other try.
 func pause(tries int) time.Duration {
 	p := time.Minute
 	for ; tries > reports+1 && p < maxPause; tries-- {
@@ -175,7 +191,8 @@ func pause(tries int) time.Duration {
 	return min(p, maxPause)
 }
 
-// spread is a pause, or up to a quarter more or less: messages that were due together with one that ends the process are not so the next time.
+// spread is a pause, or up to a quarter more or less: messages that were due together with one that
+// ends the process are not so the next time.
 func spread(tries int) time.Duration {
 	p := pause(tries)
 	return p*3/4 + rand.N(p/2) //nolint:gosec // no secret

@@ -61,7 +61,8 @@ func (t *tally) add(e relay.Entry[Message], o relay.Outcome, err error) {
 		r.NotBegun++
 	}
 	if err != nil && o != relay.Elsewhere && len(r.Problems) < maxProblems {
-		r.Problems = append(r.Problems, report.RelayProblem{ID: e.ID, Topic: e.Message.Topic, Outcome: string(o), Tries: e.Tries, Err: err})
+		r.Problems = append(r.Problems,
+			report.RelayProblem{ID: e.ID, Topic: e.Message.Topic, Outcome: string(o), Tries: e.Tries, Err: err})
 	}
 }
 

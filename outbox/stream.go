@@ -13,13 +13,16 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Stream delivers the messages in an event of the table's stream: hand it to lambda.Start. The stream has new images, and the event source
-// mapping has the function response type ReportBatchItemFailures; see docs/outbox.md for its filter.
+// Stream delivers the messages in an event of the table's stream: hand it to lambda.Start. The
+// stream has new images, and the event source mapping has the function response type
+// ReportBatchItemFailures; see docs/outbox.md for its filter.
 //
-// A message whose delivery fails is reported, so that Lambda repeats the event from it on. That happens five times. Then it is put off:
-// [Relay.Drain] goes on, and the messages behind it do not wait any longer. What is no message is counted and skipped.
+// A message whose delivery fails is reported, so that Lambda repeats the event from it on. That
+// happens five times. Then it is put off: [Relay.Drain] goes on, and the messages behind it do not
+// wait any longer. What is no message is counted and skipped.
 //
-// An event of another table is an error, and so is an invocation that has less than two seconds to begin with. Nothing else is.
+// An event of another table is an error, and so is an invocation that has less than two seconds to
+// begin with. Nothing else is.
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	ctx, t := r.begin(ctx, FromStream)
 	entries, numbers, err := r.entriesOf(event, &t.r)
@@ -30,10 +33,12 @@ func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.
 		r.done(ctx, t, err)
 		return events.DynamoDBEventResponse{}, err
 	}
-	answer := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}} // in JSON a list, also without any
+	// in JSON a list, also without any
+	answer := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
 	for i, o := range r.relay.Stream(context.WithValue(ctx, tallyKey{}, t), entries) {
 		if o.Again() {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: numbers[i]})
+			answer.BatchItemFailures = append(answer.BatchItemFailures,
+				events.DynamoDBBatchItemFailure{ItemIdentifier: numbers[i]})
 		}
 	}
 	r.done(ctx, t, nil)
@@ -48,16 +53,20 @@ func (r *Relay) isOf(stream string) bool {
 	return tableOf(stream) == r.table
 }
 
-// errTooShort: Lambda gives each invocation the whole timeout of the function, so there is no time in any.
-var errTooShort = errors.New("outbox: there are less than two seconds to begin with, in which nothing can be delivered and marked: raise the " +
-	"timeout of the function")
+// errTooShort: Lambda gives each invocation the whole timeout of the function, so there is no time
+// in any.
+var errTooShort = errors.New(
+	"outbox: there are less than two seconds to begin with, in which nothing can be delivered and marked: raise the " +
+		"timeout of the function")
 
 // entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
-func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []relay.Entry[Message], numbers []string, err error) {
+func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []relay.Entry[Message],
+	numbers []string, err error) {
 	for i, record := range event.Records {
 		if source := record.EventSourceArn; source != "" && !r.isOf(source) {
-			return nil, nil, fmt.Errorf("outbox: record %d of the event is of the stream %q, and this relay is of the table %q: look at the event "+
-				"source mapping of the function", i, source, r.table)
+			return nil, nil, fmt.Errorf(
+				"outbox: record %d of the event is of the stream %q, and this relay is of the table %q: look at the event "+
+					"source mapping of the function", i, source, r.table)
 		}
 		image := attributesOf(record.Change.NewImage)
 		if record.EventName == string(events.DynamoDBOperationTypeRemove) || isDone(image) {

@@ -22,7 +22,8 @@ func TestStreamDeliversAndMarks(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}
 	first, second := p.put(t, outbox.MessageConfig{Group: "g", Attributes: map[string]string{"a": "1"}}), p.put(t)
-	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.Config{Retention: time.Hour, Observers: seen.observers()})
+	relay := outbox.NewRelay(p.client, p.table, r.deliver,
+		outbox.Config{Retention: time.Hour, Observers: seen.observers()})
 	answer, err := relay.Stream(t.Context(), event(t, p.table, first, second))
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
@@ -74,7 +75,8 @@ func TestStreamReportsAFailureFiveTimesAndPutsItOff(t *testing.T) {
 		answer, err := relay.Stream(t.Context(), event(t, p.table, poison, fine))
 		require.NoError(t, err)
 		require.Equal(t, []string{number(0)}, failures(answer))
-		require.Equal(t, []report.RelayProblem{{ID: idOf(poison), Topic: "order-placed", Outcome: "failed", Tries: n + 1, Err: errDown}},
+		require.Equal(t, []report.RelayProblem{{ID: idOf(poison), Topic: "order-placed", Outcome: "failed",
+			Tries: n + 1, Err: errDown}},
 			seen.last().Problems)
 	}
 	before := time.Now()
@@ -180,15 +182,18 @@ func TestStreamOfAnotherTableIsAnError(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}
 	it := p.put(t)
-	relay := outbox.NewRelay(p.client, "arn:aws:dynamodb:eu-central-1:123456789012:table/"+p.table, r.deliver, outbox.Config{Observers: seen.observers()})
+	relay := outbox.NewRelay(p.client, "arn:aws:dynamodb:eu-central-1:123456789012:table/"+p.table, r.deliver,
+		outbox.Config{Observers: seen.observers()})
 	_, err := relay.Stream(t.Context(), event(t, "orders", it))
 	const place = "arn:aws:dynamodb:eu-central-1:123456789012:table/"
-	require.EqualError(t, err, `outbox: record 0 of the event is of the stream "`+place+`orders/stream/2026-01-01T00:00:00.000", and this relay is `+
+	require.EqualError(t, err, `outbox: record 0 of the event is of the stream "`+place+
+		`orders/stream/2026-01-01T00:00:00.000", and this relay is `+
 		`of the table "`+place+p.table+`": look at the event source mapping of the function`)
 	require.Equal(t, err, seen.last().Err)
 	_, err = outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, "orders", it))
 	require.Error(t, err)
-	_, err = outbox.NewRelay(p.client, strings.Replace(place, "eu-central", "us-east", 1)+p.table, r.deliver).Stream(t.Context(), event(t, p.table, it))
+	_, err = outbox.NewRelay(p.client, strings.Replace(place, "eu-central", "us-east", 1)+p.table,
+		r.deliver).Stream(t.Context(), event(t, p.table, it))
 	require.Error(t, err, "the same name in another Region")
 	require.Empty(t, r.got)
 	_, err = relay.Stream(t.Context(), event(t, p.table, it))
@@ -196,7 +201,8 @@ func TestStreamOfAnotherTableIsAnError(t *testing.T) {
 	require.Len(t, r.got, 1)
 }
 
-// A message that was delivered, and could not be marked, is delivered again when the stream repeats it, and marked.
+// A message that was delivered, and could not be marked, is delivered again when the stream repeats
+// it, and marked.
 func TestStreamMarksWhatItCouldNotMark(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}
@@ -216,7 +222,8 @@ func TestStreamMarksWhatItCouldNotMark(t *testing.T) {
 	require.Contains(t, p.get(t, idOf(it)), "done_at")
 }
 
-// A failure that could not be counted is reported: else a message that always fails would be lost to the drain.
+// A failure that could not be counted is reported: else a message that always fails would be lost
+// to the drain.
 func TestStreamReportsAFailureThatItCouldNotCount(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}
@@ -225,7 +232,8 @@ func TestStreamReportsAFailureThatItCouldNotCount(t *testing.T) {
 		func(outbox.Message) error { return errDown },
 		func(outbox.Message) error { return outbox.Permanent(errDown) },
 	} {
-		relay := outbox.NewRelay(&faulty{Client: p.client, refuse: true}, p.table, r.deliver, outbox.Config{Observers: seen.observers()})
+		relay := outbox.NewRelay(&faulty{Client: p.client, refuse: true}, p.table, r.deliver,
+			outbox.Config{Observers: seen.observers()})
 		for range 7 {
 			answer, err := relay.Stream(t.Context(), event(t, p.table, it))
 			require.NoError(t, err)
@@ -256,7 +264,8 @@ func TestStreamBeginsNothingThatItCannotEnd(t *testing.T) {
 	require.NotContains(t, p.get(t, idOf(other)), "tries")
 }
 
-// closing is a context whose deadline the test moves. It does not end by itself, however long what follows takes.
+// closing is a context whose deadline the test moves. It does not end by itself, however long what
+// follows takes.
 type closing struct {
 	context.Context
 
@@ -306,7 +315,8 @@ func TestDeliveryEndsInTimeToMarkIt(t *testing.T) {
 	var left time.Duration
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for option, limit := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second, time.Hour: 59 * time.Second} {
+	for option, limit := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second,
+		time.Hour: 59 * time.Second} {
 		relay := outbox.NewRelay(p.client, p.table, func(ctx context.Context, _ outbox.Message) error {
 			deadline, limited := ctx.Deadline()
 			require.True(t, limited)
@@ -332,7 +342,8 @@ func TestStreamDeliversOnceWhatIsTwiceInAnEvent(t *testing.T) {
 	require.EqualValues(t, 1, numberOf(t, p.get(t, idOf(it)), "tries"))
 }
 
-// A message of a later commit with the same id is another one: the earlier one's delivery does not mark it.
+// A message of a later commit with the same id is another one: the earlier one's delivery does not
+// mark it.
 func TestStreamMarksTheMessageOfItsOwnCommitOnly(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
@@ -357,7 +368,8 @@ func TestStreamMarksTheMessageOfItsOwnCommitOnly(t *testing.T) {
 	require.NotContains(t, p.get(t, idOf(before)), "parked_at")
 }
 
-// A delivery that fails after somebody else has delivered the message changes nothing: it does not become pending again.
+// A delivery that fails after somebody else has delivered the message changes nothing: it does not
+// become pending again.
 func TestStreamLeavesAMessageThatIsDone(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
@@ -385,7 +397,8 @@ type faulty struct {
 
 var errRefused = errors.New("refused")
 
-func (f *faulty) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (f *faulty) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	if f.refuse {
 		return nil, errRefused
 	}

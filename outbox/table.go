@@ -11,21 +11,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Index is the name of the index by which [Relay.Drain] finds what is due. It is a global secondary index on the attributes outbox_shard (S)
-// and outbox_due (N), that includes created_at. It is sparse: only messages that are not done are in it. It costs each message a write unit to
-// enter and one to leave. Only Drain and [GivenUp] need it.
+// Index is the name of the index by which [Relay.Drain] finds what is due. It is a global secondary
+// index on the attributes outbox_shard (S) and outbox_due (N), that includes created_at. It is
+// sparse: only messages that are not done are in it. It costs each message a write unit to enter
+// and one to leave. Only Drain and [GivenUp] need it.
 const Index = "outbox-index"
 
-// StreamFilter is the pattern of the filter criteria with which the event source mapping of a [Relay] on the stream saves invocations: new
-// messages pass, and those that were redriven; marks of tries and of deliveries do not. Without it Stream skips them.
+// StreamFilter is the pattern of the filter criteria with which the event source mapping of a
+// [Relay] on the stream saves invocations: new messages pass, and those that were redriven; marks
+// of tries and of deliveries do not. Without it Stream skips them.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
 const StreamFilter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true}]},"tries":{"N":[{"exists":false}]}}}}`
 
 const createLimit = 5 * time.Minute
 
-// TableDefinition returns the table of an outbox, billed on demand, with its stream and its [Index]. Time to live has a call of its own, see
-// [TimeToLiveDefinition].
+// TableDefinition returns the table of an outbox, billed on demand, with its stream and its
+// [Index]. Time to live has a call of its own, see [TimeToLiveDefinition].
 func TableDefinition(name string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName:   aws.String(name),
@@ -42,14 +44,16 @@ func TableDefinition(name string) *dynamodb.CreateTableInput {
 				{AttributeName: aws.String(attributeShard), KeyType: types.KeyTypeHash},
 				{AttributeName: aws.String(attributeDue), KeyType: types.KeyTypeRange},
 			},
-			Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{attributeCreatedAt}},
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude,
+				NonKeyAttributes: []string{attributeCreatedAt}},
 		}},
-		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
+		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true),
+			StreamViewType: types.StreamViewTypeNewImage},
 	}
 }
 
-// TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition]: it deletes messages some time after they are done.
-// A message that is not done has no expiration.
+// TimeToLiveDefinition returns the time to live setting that belongs to [TableDefinition]: it
+// deletes messages some time after they are done. A message that is not done has no expiration.
 func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
 	return &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(name),
@@ -62,13 +66,16 @@ func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
 // TableCreator is what [CreateTable] needs of a client; [*dynamodb.Client] implements it.
 type TableCreator interface {
 	Describer
-	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, optFns ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
-// CreateTable creates the table of an outbox, enables its time to live and returns when it is ready for use, after five minutes at most. A
-// table that exists is left as it is, except that time to live is enabled if it has none. What is then wrong with the table is reported as
-// by [Check]; what it lacks is an error here, too.
+// CreateTable creates the table of an outbox, enables its time to live and returns when it is ready
+// for use, after five minutes at most. A table that exists is left as it is, except that time to
+// live is enabled if it has none. What is then wrong with the table is reported as by [Check]; what
+// it lacks is an error here, too.
 //
 // It is meant for tests, local use and tools; deployments define the table in their template.
 func CreateTable(ctx context.Context, client TableCreator, name string) error {
@@ -94,7 +101,8 @@ func CreateTable(ctx context.Context, client TableCreator, name string) error {
 	return err
 }
 
-// enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it again.
+// enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it
+// again.
 func enableTimeToLive(ctx context.Context, client TableCreator, name string) error {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
 	if err != nil {

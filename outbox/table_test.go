@@ -24,7 +24,8 @@ func TestCreateTableMakesWhatCheckWants(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, advice)
 	require.NoError(t, outbox.CreateTable(t.Context(), p.client, p.table), "a table that exists is left as it is")
-	ttl, err := p.client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(p.table)})
+	ttl, err := p.client.DescribeTimeToLive(t.Context(),
+		&dynamodb.DescribeTimeToLiveInput{TableName: aws.String(p.table)})
 	require.NoError(t, err)
 	require.Equal(t, "expiration", *ttl.TimeToLiveDescription.AttributeName)
 }
@@ -43,12 +44,14 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		problems []string
 	}{
 		"no time to live": {func(*dynamodb.CreateTableInput) {}, []string{noTTL}, nil},
-		"no stream":       {func(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil }, []string{noStream, noTTL}, nil},
+		"no stream": {func(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil },
+			[]string{noStream, noTTL}, nil},
 		"a stream of keys": {
 			func(in *dynamodb.CreateTableInput) {
 				in.StreamSpecification.StreamViewType = types.StreamViewTypeKeysOnly
 			},
-			[]string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it", noTTL},
+			[]string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it",
+				noTTL},
 			nil,
 		},
 		"both images": {
@@ -61,7 +64,8 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		"no index": {noIndexIn, []string{noIndex, noTTL}, nil},
 		"an index without what it includes": {
 			func(in *dynamodb.CreateTableInput) {
-				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
+				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{
+					ProjectionType: types.ProjectionTypeKeysOnly}
 			},
 			[]string{`its index "outbox-index" does not include "created_at"`, noTTL},
 			nil,
@@ -78,7 +82,8 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 				in.GlobalSecondaryIndexes[0].KeySchema[1].AttributeName = aws.String("later")
 				in.AttributeDefinitions[2].AttributeName = aws.String("later")
 			},
-			[]string{`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`, noTTL},
+			[]string{`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`,
+				noTTL},
 			nil,
 		},
 		"nothing delivers": {
@@ -91,11 +96,13 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		},
 		"a sort key, and another type": {
 			func(in *dynamodb.CreateTableInput) {
-				in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String("outbox_due"), KeyType: types.KeyTypeRange})
+				in.KeySchema = append(in.KeySchema,
+					types.KeySchemaElement{AttributeName: aws.String("outbox_due"), KeyType: types.KeyTypeRange})
 				in.AttributeDefinitions[2].AttributeType = types.ScalarAttributeTypeS
 			},
 			nil,
-			[]string{`attribute "outbox_due" has type S in a key, expected N`, `its key is not the partition key "id" alone`},
+			[]string{`attribute "outbox_due" has type S in a key, expected N`,
+				`its key is not the partition key "id" alone`},
 		},
 		"another key": {
 			func(in *dynamodb.CreateTableInput) {
@@ -154,17 +161,21 @@ func TestNewRelaySaysAllThatIsWrong(t *testing.T) {
 		}, wrong.Problems)
 	}()
 	outbox.NewRelay((*dynamodb.Client)(nil), "", nil, outbox.Config{
-		Concurrency: -1, Timeout: -1, MaxTries: -1, Retention: 1e6, Observers: []func(context.Context, report.Relay){nil},
+		Concurrency: -1, Timeout: -1, MaxTries: -1, Retention: 1e6,
+		Observers: []func(context.Context, report.Relay){nil},
 	}, outbox.Config{})
 }
 
-// The stream of a real table hands over what Stream understands: see also the tests of the whole in proof/e2e.
+// The stream of a real table hands over what Stream understands: see also the tests of the whole in
+// proof/e2e.
 func TestImageOfAMessageIsOne(t *testing.T) {
 	t.Parallel()
 	image := map[string]events.DynamoDBAttributeValue{
-		"id": events.NewStringAttribute("i"), "topic": events.NewStringAttribute("t"), "body": events.NewStringAttribute("{}"),
+		"id": events.NewStringAttribute("i"), "topic": events.NewStringAttribute("t"),
+		"body":  events.NewStringAttribute("{}"),
 		"owner": events.NewStringAttribute("o"), "outbox_due": events.NewNumberAttribute("1"),
-		"attributes": events.NewMapAttribute(map[string]events.DynamoDBAttributeValue{"a": events.NewStringAttribute("1")}),
+		"attributes": events.NewMapAttribute(
+			map[string]events.DynamoDBAttributeValue{"a": events.NewStringAttribute("1")}),
 		"of another": events.NewBinaryAttribute([]byte("x")), "version": events.NewListAttribute(nil),
 	}
 	var got outbox.Message

@@ -2,14 +2,15 @@ package report
 
 import "time"
 
-// Batch is what one invocation did with a batch of records, of a queue or a stream. Its zeros mean that nothing of that kind
-// happened.
+// Batch is what one invocation did with a batch of records, of a queue or a stream. Its zeros mean
+// that nothing of that kind happened.
 type Batch struct {
 	// Operation is the name of the wrapped handler.
 	Operation string `emf:"Operation,dimension" log:"operation"`
 	// Source is where the records came from: "sqs", "kinesis", "dynamodb" or "kafka".
 	Source string `emf:"source,property" log:"source"`
-	// Records is how many there were in the event. Each of them is counted in one of the numbers below, unless Err is set.
+	// Records is how many there were in the event. Each of them is counted in one of the numbers
+	// below, unless Err is set.
 	Records    int `log:"records,always"`
 	Succeeded  int `emf:"BatchRecordSucceeded"  log:"succeeded"`
 	Terminal   int `emf:"BatchRecordTerminal"   log:"terminal"`
@@ -18,11 +19,14 @@ type Batch struct {
 	Failed     int `emf:"BatchRecordFailed"     log:"failed"`
 	Panicked   int `emf:"BatchRecordPanicked"   log:"panicked"`
 	NotBegun   int `emf:"BatchRecordNotBegun"   log:"not_begun"`
-	// Again is how many records Lambda was told to hand over again. A stream hands over those behind the first of them, too.
+	// Again is how many records Lambda was told to hand over again. A stream hands over those
+	// behind the first of them, too.
 	Again int `emf:"BatchRecordAgain" log:"again"`
-	// FunctionsFailed is for how many records a function of the configuration failed, which got the record.
+	// FunctionsFailed is for how many records a function of the configuration failed, which got the
+	// record.
 	FunctionsFailed int `emf:"BatchFunctionFailed" log:"functions_failed"`
-	// Problems are the records that have not succeeded, without those that were not begun: at most 100, in the order of the event.
+	// Problems are the records that have not succeeded, without those that were not begun: at most
+	// 100, in the order of the event.
 	Problems []BatchProblem
 	// Took is how long the invocation took.
 	Took time.Duration `log:"took,always"`
@@ -53,16 +57,19 @@ const (
 
 // BatchProblem is a record that has not succeeded.
 type BatchProblem struct {
-	// ID is the message id, the event id of the record of a stream, or partition and offset of one of Kafka.
+	// ID is the message id, the event id of the record of a stream, or partition and offset of one
+	// of Kafka.
 	ID      string       `log:"id"`
 	Outcome BatchOutcome `log:"outcome"`
-	// Receives is how often the queue has handed the message over, this time included. It is 0 for the record of a stream.
+	// Receives is how often the queue has handed the message over, this time included. It is 0 for
+	// the record of a stream.
 	Receives int `log:"receives"`
 	// Again is true if the record comes again, and false if it is acknowledged.
 	Again bool `log:"again,always"`
 	// Err is why it has not succeeded.
 	Err error `log:"error,type"`
-	// FunctionErr is what a function of the configuration failed with that got the record, nil if none did.
+	// FunctionErr is what a function of the configuration failed with that got the record, nil if
+	// none did.
 	FunctionErr error `log:"function_error"`
 }
 

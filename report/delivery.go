@@ -1,77 +1,87 @@
-// Package report says what happened, in plain structs: a delivery with its steps and commits, a batch, a relay of messages,
-// a reconciliation, and how much waits. Whoever does the work fills a report in and hands it to observers; package observe
-// writes it as metrics and as logs.
+// Package report says what happened, in plain structs: a delivery with its steps and commits, a
+// batch, a relay of messages, a reconciliation, and how much waits. Whoever does the work fills a
+// report in and hands it to observers; package observe writes it as metrics and as logs.
 //
-// The tag emf of a field says what package observe writes of it as a metric: a name, perhaps a unit (Count if there is none),
-// and "always" if zeros count, too. "property" and "dimension" stand for fields that are no metrics. The tag log is the name of
-// an attribute of a log. So a new counter is one field.
+// The tag emf of a field says what package observe writes of it as a metric: a name, perhaps a unit
+// (Count if there is none), and "always" if zeros count, too. "property" and "dimension" stand for
+// fields that are no metrics. The tag log is the name of an attribute of a log. So a new counter is
+// one field.
 //
-// A report holds no key of a client, no payload and no result. Texts of errors are those of whoever made the error.
+// A report holds no key of a client, no payload and no result. Texts of errors are those of whoever
+// made the error.
 package report
 
 import "time"
 
-// Delivery is what became of one delivery to a wrapped handler. What the handler or a resolver put into its own error is the only
-// text in it that is not of this module.
+// Delivery is what became of one delivery to a wrapped handler. What the handler or a resolver put
+// into its own error is the only text in it that is not of this module.
 type Delivery struct {
 	Operation string  `emf:"Operation,dimension" log:"operation"`
 	Outcome   Outcome `emf:"outcome,property"    log:"outcome"`
-	// Route is the route of an HTTP request. A handler has at most 100 of them, and "other". It is empty if the handler is no
-	// HTTP handler, if the protection is turned off, and for an event that is none of the handler's kind.
+	// Route is the route of an HTTP request. A handler has at most 100 of them, and "other". It is
+	// empty if the handler is no HTTP handler, if the protection is turned off, and for an event
+	// that is none of the handler's kind.
 	Route string `emf:"route,property" log:"route"`
-	// RecordKey is the operation and a digest of scope and key. It is empty if the delivery ended before it had one, or needed
-	// none.
+	// RecordKey is the operation and a digest of scope and key. It is empty if the delivery ended
+	// before it had one, or needed none.
 	RecordKey  string     `emf:"recordKey,property"  log:"record"`
 	Settlement Settlement `emf:"settlement,property" log:"settlement"`
 	// Reason says why the record is UNKNOWN. It is empty if the record is not.
 	Reason string `emf:"reason,property" log:"reason"`
-	// Attempt is the number of this execution under its record, from 1. It is 0 if nothing was claimed.
+	// Attempt is the number of this execution under its record, from 1. It is 0 if nothing was
+	// claimed.
 	Attempt int `emf:"attempt,property" log:"attempt"`
 	// Recovered is true if the claim was a takeover after a crash.
 	Recovered bool `log:"recovered"`
 	// Trigger is what the handler takes.
 	Trigger Trigger
-	// Trace is the trace context of another execution, as the header traceparent of W3C Trace Context has it: of the one whose
-	// answer was replayed, of the one that died or was released before this one, or of the one that was waited for or runs. It is
-	// empty if there was none, or if nobody traced it.
+	// Trace is the trace context of another execution, as the header traceparent of W3C Trace
+	// Context has it: of the one whose answer was replayed, of the one that died or was released
+	// before this one, or of the one that was waited for or runs. It is empty if there was none, or
+	// if nobody traced it.
 	Trace string
-	// Created is when the answer that was replayed was stored. It is the zero time if nothing was replayed, or if nobody said.
+	// Created is when the answer that was replayed was stored. It is the zero time if nothing was
+	// replayed, or if nobody said.
 	Created time.Time
 	// Start is when the delivery began, and Took how long it took.
 	Start time.Time
 	Took  time.Duration
-	// Claim, Wait, Handle and Settle are the phases. Wait is the wait for a running execution; it includes the reads of the
-	// record and the claims after them.
+	// Claim, Wait, Handle and Settle are the phases. Wait is the wait for a running execution; it
+	// includes the reads of the record and the claims after them.
 	Claim  Phase `emf:"ClaimLatency,Milliseconds"      log:"claim"`
 	Wait   Phase `emf:"WaitLatency,Milliseconds"       log:"wait"`
 	Handle Phase `emf:"HandlerLatency,Milliseconds"    log:"handle"`
 	Settle Phase `emf:"CompletionLatency,Milliseconds" log:"settle"`
 	// ResultBytes is the size of the result that was stored or replayed.
 	ResultBytes int `emf:"ResultBytes,Bytes" log:"bytes"`
-	// DerivedKeys are the keys that the execution got from DerivedKey, in the order of their names: with them an operator asks
-	// the other services what happened. They are no secrets. Those that a resolver asked with are among them, and those of an
-	// execution before, if the record was UNKNOWN. There are at most 20, of names of 1 to 64 bytes; what is beyond is left out.
+	// DerivedKeys are the keys that the execution got from DerivedKey, in the order of their names:
+	// with them an operator asks the other services what happened. They are no secrets. Those that
+	// a resolver asked with are among them, and those of an execution before, if the record was
+	// UNKNOWN. There are at most 20, of names of 1 to 64 bytes; what is beyond is left out.
 	DerivedKeys []NamedKey `log:"derived_keys"`
 	// Steps are those that the execution asked for, in the order in which they ended.
 	Steps []Step `log:"steps"`
-	// OrphanSteps are the names of steps that an earlier execution recorded and that this one, which ended with a stored result,
-	// did not ask for: code that was renamed or removed since. They are in ascending order.
+	// OrphanSteps are the names of steps that an earlier execution recorded and that this one,
+	// which ended with a stored result, did not ask for: code that was renamed or removed since.
+	// They are in ascending order.
 	OrphanSteps []string `log:"orphan_steps"`
-	// Commits are those that the handler tried, in their order. The last one may have completed the record.
+	// Commits are those that the handler tried, in their order. The last one may have completed the
+	// record.
 	Commits []Commit `log:"commits"`
-	// OtherAnswer is true if the handler had committed its answer, and then did something else than return it.
+	// OtherAnswer is true if the handler had committed its answer, and then did something else than
+	// return it.
 	OtherAnswer bool
 	// LeaseLost is true if the execution lost its lease.
 	LeaseLost bool
-	// Err is the error that the delivery ended with, nil if it ended well. It is the handler's own error with its marks, also if
-	// the handler returned a response beside it, or an error of this module. If a resolver or an encoder failed, its error is
-	// joined to it.
+	// Err is the error that the delivery ended with, nil if it ended well. It is the handler's own
+	// error with its marks, also if the handler returned a response beside it, or an error of this
+	// module. If a resolver or an encoder failed, its error is joined to it.
 	Err error `log:"error"`
-	// StoreErr is the last failure of the store that did not decide the answer: a claim that could not be undone, a renewal, a
-	// completion or a release that failed. It is nil if there was none.
+	// StoreErr is the last failure of the store that did not decide the answer: a claim that could
+	// not be undone, a renewal, a completion or a release that failed. It is nil if there was none.
 	StoreErr error `log:"store_error"`
-	// Throttle says what of the table lacked capacity: "hot key", "table" or "account". It is empty if nothing did, and where
-	// DynamoDB did not say.
+	// Throttle says what of the table lacked capacity: "hot key", "table" or "account". It is empty
+	// if nothing did, and where DynamoDB did not say.
 	Throttle string `emf:"throttle,property" log:"throttle"`
 }
 
@@ -118,26 +128,29 @@ const (
 	MissingTenant Outcome = "missing tenant"
 	// InProgress: another execution holds the key.
 	InProgress Outcome = "in progress"
-	// Superseded: the handler, or the resolver, ran, but lost its lease, and another execution of the request holds the key.
+	// Superseded: the handler, or the resolver, ran, but lost its lease, and another execution of
+	// the request holds the key.
 	Superseded Outcome = "superseded"
 	// UnknownOutcome: nobody knows whether an earlier execution had its effect.
 	UnknownOutcome Outcome = "unknown outcome"
 	// Unreadable: the stored record cannot be understood; an operator has to look.
 	Unreadable Outcome = "unreadable"
-	// WrappedTwice: the delivery asks for the record that its own caller executes, so the handler is wrapped twice.
+	// WrappedTwice: the delivery asks for the record that its own caller executes, so the handler
+	// is wrapped twice.
 	WrappedTwice Outcome = "wrapped twice"
 	// StoreUnavailable: the store could not answer, and the handler did not run.
 	StoreUnavailable Outcome = "store unavailable"
-	// CommitFailed: the handler ran, its commit failed, and it returned an answer all the same, of which nothing is stored; or it
-	// is an HTTP handler and returned that error.
+	// CommitFailed: the handler ran, its commit failed, and it returned an answer all the same, of
+	// which nothing is stored; or it is an HTTP handler and returned that error.
 	CommitFailed Outcome = "commit failed"
-	// Refused: the request could not be prepared, because a function of the configuration failed, or because the payload is no
-	// event of the handler.
+	// Refused: the request could not be prepared, because a function of the configuration failed,
+	// or because the payload is no event of the handler.
 	Refused Outcome = "refused"
-	// Panicked: the handler, or a function of the configuration, panicked or called runtime.Goexit. The panic continues.
+	// Panicked: the handler, or a function of the configuration, panicked or called runtime.Goexit.
+	// The panic continues.
 	Panicked Outcome = "panicked"
-	// Unprotected: the handler ran without protection, because the request needs no key and carries none, or because its method
-	// or route is never protected.
+	// Unprotected: the handler ran without protection, because the request needs no key and carries
+	// none, or because its method or route is never protected.
 	Unprotected Outcome = "unprotected"
 	// Disabled: the handler ran without protection, because the protection is turned off.
 	Disabled Outcome = "disabled"
@@ -152,12 +165,14 @@ const (
 	Completed Settlement = "completed"
 	// Released: the record is gone, or keeps nothing but its steps, and the next delivery executes.
 	Released Settlement = "released"
-	// Unknown: this delivery has made the record UNKNOWN. Its own execution ended so, or it found a crashed one that must not be
-	// executed again.
+	// Unknown: this delivery has made the record UNKNOWN. Its own execution ended so, or it found a
+	// crashed one that must not be executed again.
 	Unknown Settlement = "unknown"
-	// StillUnknown: a resolver was asked about an UNKNOWN record, and could not settle it. The record is as it was before.
+	// StillUnknown: a resolver was asked about an UNKNOWN record, and could not settle it. The
+	// record is as it was before.
 	StillUnknown Settlement = "still unknown"
-	// Elsewhere: the execution lost its lease, and another delivery owns the record now, or can take it over.
+	// Elsewhere: the execution lost its lease, and another delivery owns the record now, or can
+	// take it over.
 	Elsewhere Settlement = "elsewhere"
 	// NotSettled: the store did not answer; the record stays in progress until its lease ends.
 	NotSettled Settlement = "failed"

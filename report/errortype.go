@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// TypeOf names the first exported type on the way to the cause of an error, for example payments.DeclinedError; wrapping
-// by fmt.Errorf, errors.Join or a mark does not count. An error with a method ErrorType names itself. Without either it
-// is the type of the cause; empty for no error.
+// TypeOf names the first exported type on the way to the cause of an error, for example
+// payments.DeclinedError; wrapping by fmt.Errorf, errors.Join or a mark does not count. An error
+// with a method ErrorType names itself. Without either it is the type of the cause; empty for no
+// error.
 func TypeOf(err error) string {
 	if err == nil {
 		return ""

@@ -2,30 +2,33 @@ package report
 
 import "time"
 
-// Reconciled is what one run of a reconciliation did. Its zeros mean that nothing of that kind happened. Its JSON has no texts of
-// errors: those are for a log.
+// Reconciled is what one run of a reconciliation did. Its zeros mean that nothing of that kind
+// happened. Its JSON has no texts of errors: those are for a log.
 type Reconciled struct {
 	// Operation is that of the records.
 	Operation string `emf:"Operation,dimension" log:"operation"`
-	// Asked counts the records that the resolver was asked about, or that were handed over because they were given up.
+	// Asked counts the records that the resolver was asked about, or that were handed over because
+	// they were given up.
 	Asked int `emf:"ReconcileAsked,always" log:"asked"`
-	// Completed, Released, Scheduled and GivenUp count what became of them. Scheduled are due again later.
+	// Completed, Released, Scheduled and GivenUp count what became of them. Scheduled are due again
+	// later.
 	Completed int `emf:"ReconcileCompleted" log:"completed"`
 	Released  int `emf:"ReconcileReleased"  log:"released"`
 	Scheduled int `emf:"ReconcileScheduled" log:"scheduled"`
 	GivenUp   int `emf:"ReconcileGivenUp"   log:"given_up"`
-	// Failed counts the questions that ended with an error of the resolver, of the function that takes what was given up, or of the
-	// store.
+	// Failed counts the questions that ended with an error of the resolver, of the function that
+	// takes what was given up, or of the store.
 	Failed int `emf:"ReconcileFailed" log:"failed"`
 	// Elsewhere counts the records whose claim was lost while the resolver was asked.
 	Elsewhere int `emf:"ReconcileElsewhere" log:"elsewhere"`
-	// Busy counts the records that an execution held, and Closed those that were settled meanwhile. Nobody was asked about them.
+	// Busy counts the records that an execution held, and Closed those that were settled meanwhile.
+	// Nobody was asked about them.
 	Busy   int `log:"busy"`
 	Closed int `log:"closed"`
 	// Unreadable counts the records that cannot be understood.
 	Unreadable int `emf:"ReconcileUnreadable" log:"unreadable"`
-	// NotEnded counts the resolvers that still ran when there was no time left. NotBegun is true if there may be more records that
-	// are due, for which no time was left.
+	// NotEnded counts the resolvers that still ran when there was no time left. NotBegun is true if
+	// there may be more records that are due, for which no time was left.
 	NotEnded int  `emf:"ReconcileNotEnded" log:"not_ended"`
 	NotBegun bool `emf:"ReconcileNotBegun" log:"not_begun"`
 	// Problems are what went wrong with single records, a hundred at most.
@@ -54,26 +57,29 @@ type ReconcileOutcome string
 const (
 	// ReconcileCompleted: the resolver found the result. It is stored, and requests get it.
 	ReconcileCompleted ReconcileOutcome = "completed"
-	// ReconcileReleased: the resolver found that nothing has happened. The next request executes. If the record has steps that were
-	// recorded, it stays one that somebody has to settle, because half of it has been done.
+	// ReconcileReleased: the resolver found that nothing has happened. The next request executes.
+	// If the record has steps that were recorded, it stays one that somebody has to settle, because
+	// half of it has been done.
 	ReconcileReleased ReconcileOutcome = "released"
 	// ReconcileScheduled: nobody can tell yet. The record is as it was, and is due again later.
 	ReconcileScheduled ReconcileOutcome = "scheduled"
-	// ReconcileGivenUp: nobody could tell, as often as was asked. A person has to settle the record.
+	// ReconcileGivenUp: nobody could tell, as often as was asked. A person has to settle the
+	// record.
 	ReconcileGivenUp ReconcileOutcome = "given up"
 	// ReconcileBusy: an execution holds the record, or another reconciliation. Nobody was asked.
 	ReconcileBusy ReconcileOutcome = "busy"
-	// ReconcileClosed: there is nothing to ask about: the record is gone, or completed, or the next request executes anyway, or it
-	// is not due. Nobody was asked.
+	// ReconcileClosed: there is nothing to ask about: the record is gone, or completed, or the next
+	// request executes anyway, or it is not due. Nobody was asked.
 	ReconcileClosed ReconcileOutcome = "closed"
-	// ReconcileElsewhere: the resolver was asked, but its lease was lost meanwhile, and somebody else has the record or has settled
-	// it. Its answer does not count.
+	// ReconcileElsewhere: the resolver was asked, but its lease was lost meanwhile, and somebody
+	// else has the record or has settled it. Its answer does not count.
 	ReconcileElsewhere ReconcileOutcome = "elsewhere"
 )
 
-// Attention is how many records of an operation wait for somebody to settle them, at one instant. No invocation can tell: a record
-// whose client no longer retries makes no more reports. A job that lists the records can. They are those that are UNKNOWN, and those
-// that stopped between two steps and that nobody has retried.
+// Attention is how many records of an operation wait for somebody to settle them, at one instant.
+// No invocation can tell: a record whose client no longer retries makes no more reports. A job that
+// lists the records can. They are those that are UNKNOWN, and those that stopped between two steps
+// and that nobody has retried.
 type Attention struct {
 	// Operation is the name of the wrapped handler.
 	Operation string `emf:"Operation,dimension" log:"operation"`
@@ -81,6 +87,7 @@ type Attention struct {
 	Open int `emf:"OpenAttention,always" log:"open,always"`
 	// Oldest is for how long the one has waited that has waited longest, 0 if none waits.
 	Oldest time.Duration `emf:"OldestAttention,Seconds,always" log:"oldest"`
-	// GivenUp is how many of them no reconciliation asks about any more. A person has to settle these.
+	// GivenUp is how many of them no reconciliation asks about any more. A person has to settle
+	// these.
 	GivenUp int `emf:"GivenUpAttention,always" log:"given_up"`
 }

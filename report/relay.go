@@ -2,36 +2,41 @@ package report
 
 import "time"
 
-// Relay is what one invocation of the relay of an outbox did. Its zeros mean that nothing of that kind happened. Its JSON, which
-// Lambda makes of what a drain returns, has no errors in it: their texts are for a log.
+// Relay is what one invocation of the relay of an outbox did. Its zeros mean that nothing of that
+// kind happened. Its JSON, which Lambda makes of what a drain returns, has no errors in it: their
+// texts are for a log.
 type Relay struct {
 	// Table is the name of the table. Source is where the messages came from: "stream" or "drain".
 	Table  string `emf:"Outbox,dimension" log:"outbox"`
 	Source string `emf:"source,property"  log:"source"`
 	// Delivered counts messages that were delivered and are marked as done.
 	Delivered int `emf:"MessageDelivered" log:"delivered"`
-	// Elsewhere counts messages for which there was nothing left to do: somebody else has delivered them, or a later commit has
-	// replaced them.
+	// Elsewhere counts messages for which there was nothing left to do: somebody else has delivered
+	// them, or a later commit has replaced them.
 	Elsewhere int `log:"elsewhere"`
-	// Failed counts messages whose delivery failed and that are tried again. PutOff counts those of them that the stream does not
-	// repeat any more: a drain goes on.
+	// Failed counts messages whose delivery failed and that are tried again. PutOff counts those of
+	// them that the stream does not repeat any more: a drain goes on.
 	Failed int `emf:"MessageFailed" log:"failed"`
 	PutOff int `emf:"MessagePutOff" log:"put_off"`
 	// GivenUp counts messages that nobody delivers any more before somebody has looked at them.
 	GivenUp int `emf:"MessageGivenUp" log:"given_up"`
-	// Unmarked counts messages that were delivered, but could not be marked as done: they may be delivered again.
+	// Unmarked counts messages that were delivered, but could not be marked as done: they may be
+	// delivered again.
 	Unmarked int `emf:"MessageUnmarked" log:"unmarked"`
-	// Uncounted counts messages whose try could not be written, whether it was one that failed or one that was not begun.
+	// Uncounted counts messages whose try could not be written, whether it was one that failed or
+	// one that was not begun.
 	Uncounted int `emf:"MessageUncounted" log:"uncounted"`
 	// NotBegun counts messages for which no time was left.
 	NotBegun int `emf:"MessageNotBegun" log:"not_begun"`
-	// Skipped counts records of the stream that ask for nothing: messages that are done, marks of tries, deletions. Foreign counts
-	// those that are no messages, and entries of the index that are none.
+	// Skipped counts records of the stream that ask for nothing: messages that are done, marks of
+	// tries, deletions. Foreign counts those that are no messages, and entries of the index that
+	// are none.
 	Skipped int `log:"skipped"`
 	Foreign int `emf:"MessageForeign" log:"foreign"`
 	// Err is the error of the invocation, if it failed.
 	Err error `emf:"RelayFailed" json:"-" log:"error"`
-	// Slowest is how long the one took that took longest from its commit to its delivery, by the clocks of two functions.
+	// Slowest is how long the one took that took longest from its commit to its delivery, by the
+	// clocks of two functions.
 	Slowest time.Duration `emf:"MessageLatency,Milliseconds" log:"slowest"`
 	// Left is what was left after a drain, nil after an invocation of a stream.
 	Left *Left `log:"left"`
@@ -41,8 +46,8 @@ type Relay struct {
 
 // Left is what is in an outbox.
 type Left struct {
-	// Pending is how many messages wait for their delivery, Oldest for how long the one waits that was committed first. Those that
-	// were given up do not count.
+	// Pending is how many messages wait for their delivery, Oldest for how long the one waits that
+	// was committed first. Those that were given up do not count.
 	Pending int           `emf:"PendingMessages,always"       log:"pending,always"`
 	Oldest  time.Duration `emf:"OldestMessage,Seconds,always" log:"oldest,always"`
 	// GivenUp is how many nobody delivers before somebody has looked at them.
@@ -56,7 +61,8 @@ type RelayProblem struct {
 	// ID and Topic are those of the message.
 	ID    string `log:"id"`
 	Topic string `log:"topic,always"`
-	// Outcome is what has become of it: "failed", "put off", "given up", "unmarked", "uncounted", or "not begun".
+	// Outcome is what has become of it: "failed", "put off", "given up", "unmarked", "uncounted",
+	// or "not begun".
 	Outcome string `log:"outcome"`
 	// Tries is how many deliveries were tried, as far as that is known.
 	Tries int `log:"tries,always"`

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// ReleasedWait is after how long a record that was released with steps is overdue, see [Record.AttentionAt]. Until then its client
-// is expected to retry.
+// ReleasedWait is after how long a record that was released with steps is overdue, see
+// [Record.AttentionAt]. Until then its client is expected to retry.
 const ReleasedWait = time.Hour
 
-// AttentionShards is over how many values of [Record.Attention] the records of one operation are spread, so that an index by it
-// has no hot partition.
+// AttentionShards is over how many values of [Record.Attention] the records of one operation are
+// spread, so that an index by it has no hot partition.
 const AttentionShards = 10
 
-// AttentionOf returns the attention of a record with this key that somebody has to settle: the operation, #, and a shard. It
-// depends on the key alone.
+// AttentionOf returns the attention of a record with this key that somebody has to settle: the
+// operation, #, and a shard. It depends on the key alone.
 func AttentionOf(key string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // never fails
 	return AttentionShard(OperationOf(key), int(h.Sum32()%AttentionShards))
 }
 
-// GivenUpOf returns the attention of a record with this key that is given up: a reconciliation has asked about it in vain so often that it
-// does so no more. A person has to settle it.
+// GivenUpOf returns the attention of a record with this key that is given up: a reconciliation has
+// asked about it in vain so often that it does so no more. A person has to settle it.
 func GivenUpOf(key string) string { return GivenUp(OperationOf(key)) }
 
 // GivenUp returns the attention of the records that are given up of an operation.

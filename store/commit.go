@@ -8,30 +8,37 @@ import (
 	"strings"
 )
 
-// Committer is implemented by stores that complete a record and apply writes of the handler's own in one transaction: both happen, or
-// neither does.
+// Committer is implemented by stores that complete a record and apply writes of the handler's own
+// in one transaction: both happen, or neither does.
 type Committer interface {
-	// Commit replaces the held record by next and applies the writes, if the held record is the one that was seen, as
-	// [Store.Swap] compares, and if the conditions of all writes hold. next is completed. It returns
+	// Commit replaces the held record by next and applies the writes, if the held record is the one
+	// that was seen, as [Store.Swap] compares, and if the conditions of all writes hold. next is
+	// completed. It returns
 	//
-	//   - true, if both have happened, in this call or in an earlier one with the same token that was not answered
-	//   - false and the held record, zero if there is none, if that is not the one that was seen: then nothing has happened. It comes
-	//     before everything that the writes have to say
-	//   - an error that wraps [ErrWritesRefused], if the condition of a write does not hold. It is in an [*Error], whose NotApplied is
-	//     false if an earlier attempt of the call was not answered: that one may still come, when the condition holds
-	//   - an error that wraps [ErrNoCommit], if the store cannot do this at all, or not with these writes: then nothing was sent
-	//   - every other error as Swap does. A conflict with another writer, and a store that lacks capacity, may pass
+	//   - true, if both have happened, in this call or in an earlier one with the same token that
+	//     was not answered
+	//   - false and the held record, zero if there is none, if that is not the one that was seen:
+	//     then nothing has happened. It comes before everything that the writes have to say
+	//   - an error that wraps [ErrWritesRefused], if the condition of a write does not hold. It is
+	//     in an [*Error], whose NotApplied is false if an earlier attempt of the call was not
+	//     answered: that one may still come, when the condition holds
+	//   - an error that wraps [ErrNoCommit], if the store cannot do this at all, or not with these
+	//     writes: then nothing was sent
+	//   - every other error as Swap does. A conflict with another writer, and a store that lacks
+	//     capacity, may pass
 	//
-	// The token names the call: whoever repeats one, because it was not answered, or because it failed in a way that may pass, passes
-	// the same arguments and the same token. It has at most 36 characters. A store SHOULD recognise by it a call that it has applied.
-	// It MUST NOT rely on it alone: the seal of the record that refuses tells, too.
+	// The token names the call: whoever repeats one, because it was not answered, or because it
+	// failed in a way that may pass, passes the same arguments and the same token. It has at most
+	// 36 characters. A store SHOULD recognise by it a call that it has applied. It MUST NOT rely on
+	// it alone: the seal of the record that refuses tells, too.
 	Commit(ctx context.Context, seen, next Record, writes Writes, token string) (held Record, committed bool, err error)
 
 	// Apply applies the writes alone, in a transaction of their own. Errors are those of Commit.
 	Apply(ctx context.Context, writes Writes, token string) error
 }
 
-// Writes are what a handler wants to be written with its answer. A store knows its own kind of them and refuses every other one.
+// Writes are what a handler wants to be written with its answer. A store knows its own kind of them
+// and refuses every other one.
 type Writes interface {
 	// Len is how many there are.
 	Len() int
@@ -49,12 +56,13 @@ func CommitterOf(s Store) (Committer, error) {
 	if c, ok := s.(Committer); ok {
 		return c, nil
 	}
-	return nil, &Error{Op: "commit", Kind: FailureRejected, NotApplied: true, Err: fmt.Errorf("%w: it is a %T", ErrNoCommit, s)}
+	return nil, &Error{Op: "commit", Kind: FailureRejected, NotApplied: true,
+		Err: fmt.Errorf("%w: it is a %T", ErrNoCommit, s)}
 }
 
-// CommitSeal returns the seal of a record that was completed together with writes: that of [Seal], a
-// dot, and which commit of its execution it is, counted from 1. So a commit is told from every other
-// one of the same owner, also where their answers are the same.
+// CommitSeal returns the seal of a record that was completed together with writes: that of [Seal],
+// a dot, and which commit of its execution it is, counted from 1. So a commit is told from every
+// other one of the same owner, also where their answers are the same.
 func CommitSeal(owner string, result []byte, commit int) string {
 	return Seal(owner, result) + "." + strconv.Itoa(commit)
 }

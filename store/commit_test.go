@@ -19,10 +19,12 @@ const (
 
 var result = []byte(`{"id":"o-1"}`)
 
-// TestSealOfACommit pins the text: it is stored, and what another version computes is compared with it.
+// TestSealOfACommit pins the text: it is stored, and what another version computes is compared with
+// it.
 func TestSealOfACommit(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "ABCDEFGHIJKLMNOPQRSTUVWXYZ.pQwb-4ENPvGyzXtg1BO4s2A1hzVePx3zFVJPo0m2BhM.1", store.CommitSeal(owner, result, 1))
+	require.Equal(t, "ABCDEFGHIJKLMNOPQRSTUVWXYZ.pQwb-4ENPvGyzXtg1BO4s2A1hzVePx3zFVJPo0m2BhM.1",
+		store.CommitSeal(owner, result, 1))
 	seals := map[string]string{"completion": store.Seal(owner, result)}
 	for name, seal := range map[string]string{
 		"commit":        store.CommitSeal(owner, result, 1),
@@ -74,7 +76,8 @@ func TestSealedHoldsForACompletionAndForACommit(t *testing.T) {
 	}
 }
 
-// TestSealOfAStepIsNoCommit: a step has no writes beside it, so its owner is all that stands before the last dot.
+// TestSealOfAStepIsNoCommit: a step has no writes beside it, so its owner is all that stands before
+// the last dot.
 func TestSealOfAStepIsNoCommit(t *testing.T) {
 	t.Parallel()
 	step := store.Step{Kind: store.StepValue, Seal: store.CommitSeal(owner, result, 10), Result: result}

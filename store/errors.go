@@ -9,11 +9,13 @@ import (
 // Failure tells the failures of a store apart.
 type Failure string
 
-// The kinds of failure. The core retries those that may pass within its budget; the others end a call at once.
+// The kinds of failure. The core retries those that may pass within its budget; the others end a
+// call at once.
 const (
 	// FailureThrottled: the store refused the call for lack of capacity. May pass.
 	FailureThrottled Failure = "throttled"
-	// FailureConflict: another writer of the same item was at work (a transaction, a replica). May pass.
+	// FailureConflict: another writer of the same item was at work (a transaction, a replica). May
+	// pass.
 	FailureConflict Failure = "conflict"
 	// FailureTimeout: no answer came in time. May pass.
 	FailureTimeout Failure = "timeout"
@@ -25,7 +27,8 @@ const (
 	FailureMissingTable Failure = "missing table"
 	// FailureTooLarge: the record is larger than the store can hold.
 	FailureTooLarge Failure = "too large"
-	// FailureRejected: the store refused the call as invalid, for example because the table's key is another one.
+	// FailureRejected: the store refused the call as invalid, for example because the table's key
+	// is another one.
 	FailureRejected Failure = "rejected"
 )
 
@@ -51,7 +54,8 @@ func ThrottleOf(err error) Throttle {
 	return failed.Throttle
 }
 
-// MayPass reports whether repeating a call that failed with err can help. A failure of a kind that is not known here is not repeated.
+// MayPass reports whether repeating a call that failed with err can help. A failure of a kind that
+// is not known here is not repeated.
 func MayPass(err error) bool {
 	if _, unreadable := errors.AsType[*UnreadableError](err); unreadable {
 		return false
@@ -74,8 +78,8 @@ type Error struct {
 	Op string
 	// Kind tells why it failed.
 	Kind Failure
-	// Throttle says what lacked capacity. It is empty unless Kind is FailureThrottled, and where the
-	// store does not say.
+	// Throttle says what lacked capacity. It is empty unless Kind is FailureThrottled, and where
+	// the store does not say.
 	Throttle Throttle
 	// NotApplied is true only if it is certain that no attempt of the write was or will be applied.
 	NotApplied bool
@@ -109,9 +113,11 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// ConfigError reports everything that is wrong with a configuration: of a handler, of an observer, of a store or of its table.
+// ConfigError reports everything that is wrong with a configuration: of a handler, of an observer,
+// of a store or of its table.
 type ConfigError struct {
-	// Problems are complete sentences without a full stop, each naming the option or field and the bad value.
+	// Problems are complete sentences without a full stop, each naming the option or field and the
+	// bad value.
 	Problems []string
 }
 

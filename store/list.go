@@ -22,10 +22,10 @@ type Lister interface {
 	// and SettledAt. It never has a result. Parts of results are not listed. An expired record may
 	// be. An attention is no verdict: who finds a record by the index reads it before it is judged.
 	//
-	// An error ends the listing. The exception is an [*UnreadableError], which stands for one record,
-	// has its key in the record beside it, and ends nothing. A query that the store cannot answer, or
-	// not as it was asked, is a [*Error] that wraps [ErrNoListing] or [ErrNoIndex]. The context is
-	// respected, also while waiting.
+	// An error ends the listing. The exception is an [*UnreadableError], which stands for one
+	// record, has its key in the record beside it, and ends nothing. A query that the store cannot
+	// answer, or not as it was asked, is a [*Error] that wraps [ErrNoListing] or [ErrNoIndex]. The
+	// context is respected, also while waiting.
 	List(ctx context.Context, q Query) iter.Seq2[Record, error]
 
 	// ListCost tells what List with this query reads at most, before it reads anything.

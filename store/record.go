@@ -10,14 +10,16 @@ import (
 // Status is the state of a [Record], as stored.
 type Status string
 
-// The states of a record. The first two are those of AWS Powertools; the third is native to this module.
+// The states of a record. The first two are those of AWS Powertools; the third is native to this
+// module.
 const (
-	// StatusInProgress is the state of a claimed record: an execution runs, or did until its process died.
+	// StatusInProgress is the state of a claimed record: an execution runs, or did until its
+	// process died.
 	StatusInProgress Status = "INPROGRESS"
 	// StatusCompleted is the state of a record that holds a result to replay.
 	StatusCompleted Status = "COMPLETED"
-	// StatusUnknown is the state of a record whose execution may have had its effect but left no result.
-	// It is never executed again by a client's retry; a resolver or an operator settles it.
+	// StatusUnknown is the state of a record whose execution may have had its effect but left no
+	// result. It is never executed again by a client's retry; a resolver or an operator settles it.
 	StatusUnknown Status = "UNKNOWN"
 )
 
@@ -26,113 +28,127 @@ type Layout string
 
 // The layouts of a record.
 const (
-	// LayoutNative leaves the form to the store: it may compress the result, or keep it beside the record.
+	// LayoutNative leaves the form to the store: it may compress the result, or keep it beside the
+	// record.
 	LayoutNative Layout = ""
-	// LayoutText is the text of the result inside the record, as AWS Powertools for Python and Java keep it.
+	// LayoutText is the text of the result inside the record, as AWS Powertools for Python and Java
+	// keep it.
 	LayoutText Layout = "text"
-	// LayoutValue is a value of the store's own kind inside the record, as AWS Powertools for TypeScript keeps it. Such a
-	// value has no spelling: the result is the canonical JSON of package fingerprint, and comes back as that.
+	// LayoutValue is a value of the store's own kind inside the record, as AWS Powertools for
+	// TypeScript keeps it. Such a value has no spelling: the result is the canonical JSON of
+	// package fingerprint, and comes back as that.
 	LayoutValue Layout = "value"
 )
 
-// Record is what a [Store] keeps for one key. It is a plain value: copying it is safe, Result is never modified
-// after the record was handed to or returned by a store.
+// Record is what a [Store] keeps for one key. It is a plain value: copying it is safe, Result is
+// never modified after the record was handed to or returned by a store.
 //
-// Times are exact to what a store keeps: Lease to the millisecond, Expiry to the second. The protocol rounds both
-// up before it hands a record to a store.
+// Times are exact to what a store keeps: Lease to the millisecond, Expiry to the second. The
+// protocol rounds both up before it hands a record to a store.
 type Record struct {
-	// Key is the record key, "<operation>#<hash of scope and key>": printable ASCII without spaces. A
-	// handler that shares records with AWS Powertools has their keys, "<prefix>#<digest>", whose prefix may be any text.
+	// Key is the record key, "<operation>#<hash of scope and key>": printable ASCII without spaces.
+	// A handler that shares records with AWS Powertools has their keys, "<prefix>#<digest>", whose
+	// prefix may be any text.
 	Key string
 	// Status tells the states apart.
 	Status Status
-	// Owner is the random token of the claim that wrote the record last; empty in a record written by AWS Powertools.
-	// Stores keep it verbatim.
+	// Owner is the random token of the claim that wrote the record last; empty in a record written
+	// by AWS Powertools. Stores keep it verbatim.
 	Owner string
-	// Lease is the instant until which an in-progress record is protected from a takeover. The zero time means that the
-	// record carries none.
+	// Lease is the instant until which an in-progress record is protected from a takeover. The zero
+	// time means that the record carries none.
 	Lease time.Time
-	// Expiry is the instant until which a record counts. From then on it is as good as gone, whatever its status, unless it
-	// is in progress and its Lease lives; and a store may drop it.
+	// Expiry is the instant until which a record counts. From then on it is as good as gone,
+	// whatever its status, unless it is in progress and its Lease lives; and a store may drop it.
 	Expiry time.Time
-	// Fingerprint is the digest of the request that the key stands for, with its algorithm version; empty for none.
+	// Fingerprint is the digest of the request that the key stands for, with its algorithm version;
+	// empty for none.
 	Fingerprint string
-	// Result is the JSON text of the result of a completed record; nil when there is none or when Parts is set. Of a record
-	// that AWS Powertools wrote it is the text that it kept, which need not be JSON.
+	// Result is the JSON text of the result of a completed record; nil when there is none or when
+	// Parts is set. Of a record that AWS Powertools wrote it is the text that it kept, which need
+	// not be JSON.
 	Result []byte
-	// Layout is the form in which Result is kept. A record that AWS Powertools wrote as a value of the store's kind comes
-	// with LayoutValue, one that it wrote as text with LayoutNative.
+	// Layout is the form in which Result is kept. A record that AWS Powertools wrote as a value of
+	// the store's kind comes with LayoutValue, one that it wrote as text with LayoutNative.
 	Layout Layout
-	// Parts is non-empty when the result is kept beside the record. Its content belongs to the store, which must
-	// then implement [ResultReader].
+	// Parts is non-empty when the result is kept beside the record. Its content belongs to the
+	// store, which must then implement [ResultReader].
 	Parts string
-	// Seal names the claim that completed the record and the digest of its result, see [Seal] and [CommitSeal]; empty in a record
-	// that is not completed, or was completed by AWS Powertools.
+	// Seal names the claim that completed the record and the digest of its result, see [Seal] and
+	// [CommitSeal]; empty in a record that is not completed, or was completed by AWS Powertools.
 	Seal string
-	// Attempt counts the claims of the record, those of a reconciliation included, since it was last deleted or replaced, the current one
-	// included. Zero means unknown.
+	// Attempt counts the claims of the record, those of a reconciliation included, since it was
+	// last deleted or replaced, the current one included. Zero means unknown.
 	Attempt int
 	// CreatedAt is the instant of the first claim, to the millisecond; the zero time means unknown.
 	CreatedAt time.Time
-	// Reason says why a record is UNKNOWN, what kind of result a completed one holds (empty: a value), or, in a record in
-	// progress, that it was released, or why it was UNKNOWN before a resolver was asked. See [ReasonReleased] and the constants
-	// beside it.
+	// Reason says why a record is UNKNOWN, what kind of result a completed one holds (empty: a
+	// value), or, in a record in progress, that it was released, or why it was UNKNOWN before a
+	// resolver was asked. See [ReasonReleased] and the constants beside it.
 	Reason string
-	// CompletedAt is the instant at which the result was stored, to the millisecond; the zero time in a record that is not
-	// completed, or whose writer did not say.
+	// CompletedAt is the instant at which the result was stored, to the millisecond; the zero time
+	// in a record that is not completed, or whose writer did not say.
 	CompletedAt time.Time
-	// SettledBy, SettledAt and SettledReason say who settled or released the record by hand, when, to the millisecond, and why.
-	// They stay until the record is replaced by a claim; empty if nobody did.
+	// SettledBy, SettledAt and SettledReason say who settled or released the record by hand, when,
+	// to the millisecond, and why. They stay until the record is replaced by a claim; empty if
+	// nobody did.
 	SettledBy     string
 	SettledAt     time.Time
 	SettledReason string
-	// Steps are the steps that the execution has written, by name; nil in a completed record. In the next record of a Swap they
-	// are only those that the write changes. Nobody changes the map after the record was handed to or returned by a store.
+	// Steps are the steps that the execution has written, by name; nil in a completed record. In
+	// the next record of a Swap they are only those that the write changes. Nobody changes the map
+	// after the record was handed to or returned by a store.
 	Steps map[string]Step
-	// StepWrites counts the writes of steps since the record was last claimed as a new one; 0 in a completed record. A store
-	// counts them; of the next record of a Swap it means nothing.
+	// StepWrites counts the writes of steps since the record was last claimed as a new one; 0 in a
+	// completed record. A store counts them; of the next record of a Swap it means nothing.
 	StepWrites int
-	// Unmarked says that an execution may have begun steps without marking them first: any that Steps does not have, except StepNames.
-	// Without it, only StepNames may have begun so. A completed record has neither.
+	// Unmarked says that an execution may have begun steps without marking them first: any that
+	// Steps does not have, except StepNames. Without it, only StepNames may have begun so. A
+	// completed record has neither.
 	Unmarked bool
 	// StepNames are names of steps, see Unmarked. They are a set, as Derived is.
 	StepNames []string
-	// Attention marks a record that somebody has to settle, or will have to if its execution dies, see [AttentionOf] and [GivenUpOf];
-	// empty in every other one. Three kinds of records have it:
+	// Attention marks a record that somebody has to settle, or will have to if its execution dies,
+	// see [AttentionOf] and [GivenUpOf]; empty in every other one. Three kinds of records have it:
 	//
 	//   - one that is UNKNOWN, also while somebody asks about it
 	//   - one that was released with steps
-	//   - one in progress, from its claim on, of a handler that refuses crashed executions or has a resolver
+	//   - one in progress, from its claim on, of a handler that refuses crashed executions or has a
+	//     resolver
 	//
-	// So it does not say that somebody has to settle the record now: status, reason, lease and steps do.
+	// So it does not say that somebody has to settle the record now: status, reason, lease and
+	// steps do.
 	Attention string
-	// AttentionAt is since when a record with Attention waits, or when it will, to the millisecond. It is the zero time in every other
-	// record.
+	// AttentionAt is since when a record with Attention waits, or when it will, to the millisecond.
+	// It is the zero time in every other record.
 	//
 	//   - UNKNOWN: since when; after a question in vain, when it is asked about again
 	//   - released with steps: when it is overdue
 	//   - in progress: the end of the lease that its claim took. A renewal does not move it
 	AttentionAt time.Time
-	// Tries counts how often a reconciliation has asked about the record in vain, since the execution that it is about. It is 0 in a
-	// completed record.
+	// Tries counts how often a reconciliation has asked about the record in vain, since the
+	// execution that it is about. It is 0 in a completed record.
 	Tries int
 	// Questions counts those claims of Attempt under which nothing was executed, because a resolver
 	// was asked. The others are executions.
 	Questions int
-	// Trace is the trace context of the execution that has or had the record last, as the header traceparent of W3C Trace
-	// Context has it (55 bytes). It is empty if nobody traces. A reconciliation leaves it.
+	// Trace is the trace context of the execution that has or had the record last, as the header
+	// traceparent of W3C Trace Context has it (55 bytes). It is empty if nobody traces. A
+	// reconciliation leaves it.
 	Trace string
-	// Story tells the last transitions of a record that did not simply complete, in at most 250 bytes:
-	// what happened, when, why and by whom. Package operate reads it; a store keeps it verbatim.
+	// Story tells the last transitions of a record that did not simply complete, in at most 250
+	// bytes: what happened, when, why and by whom. Package operate reads it; a store keeps it
+	// verbatim.
 	Story string
-	// Derived are the names of the derived keys that the execution handed out, of a record with Attention, as far as they are
-	// known; of one in progress, those that it may hand out. It is a set: in ascending order, no name twice, none of them empty.
-	// Nobody changes it after the record was handed to or returned by a store.
+	// Derived are the names of the derived keys that the execution handed out, of a record with
+	// Attention, as far as they are known; of one in progress, those that it may hand out. It is a
+	// set: in ascending order, no name twice, none of them empty. Nobody changes it after the
+	// record was handed to or returned by a store.
 	Derived []string
 }
 
-// Operation returns the name of the wrapped handler, which the record key begins with; of a key that AWS Powertools made, its
-// prefix. It is empty if the key names none.
+// Operation returns the name of the wrapped handler, which the record key begins with; of a key
+// that AWS Powertools made, its prefix. It is empty if the key names none.
 func (r Record) Operation() string { return OperationOf(r.Key) }
 
 // OperationOf returns what [Record.Operation] does of a record with this key.
@@ -140,9 +156,9 @@ func OperationOf(key string) string {
 	return key[:max(strings.LastIndexByte(key, '#'), 0)]
 }
 
-// Seal returns the text that a completion by owner with this result stores in [Record.Seal]: the owner, a dot, and
-// the unpadded base64url of the result's SHA-256. It decides whether a completion whose reply was lost has landed, and
-// whether a stored result is the one that was written.
+// Seal returns the text that a completion by owner with this result stores in [Record.Seal]: the
+// owner, a dot, and the unpadded base64url of the result's SHA-256. It decides whether a completion
+// whose reply was lost has landed, and whether a stored result is the one that was written.
 func Seal(owner string, result []byte) string {
 	return string(appendSeal(make([]byte, 0, sealSize), owner, result))
 }
@@ -156,7 +172,8 @@ func appendSeal(dst []byte, owner string, result []byte) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, sum[:])
 }
 
-// Sealed reports whether result is the one that the record's seal names. It is false for records that carry no seal.
+// Sealed reports whether result is the one that the record's seal names. It is false for records
+// that carry no seal.
 func (r Record) Sealed(result []byte) bool {
 	if r.Seal == "" {
 		return false
@@ -166,35 +183,38 @@ func (r Record) Sealed(result []byte) bool {
 	return len(r.Seal) >= len(of) && r.Seal[:len(of)] == string(of) && endsSeal(r.Seal[len(of):])
 }
 
-// Claimable reports whether a claim may replace the record at the instant now: its expiry has come, whatever its status,
-// and, if it is in progress, no lease lives any more. What has expired is gone, although a store may not have dropped it yet.
-// Every other record is left to the protocol to judge. Stores that cannot express this as a condition of their own call it.
+// Claimable reports whether a claim may replace the record at the instant now: its expiry has come,
+// whatever its status, and, if it is in progress, no lease lives any more. What has expired is
+// gone, although a store may not have dropped it yet. Every other record is left to the protocol to
+// judge. Stores that cannot express this as a condition of their own call it.
 func (r Record) Claimable(now time.Time) bool {
 	live := r.Status == StatusInProgress && !r.leaseOver(now)
 	return !live && Reached(r.Expiry, now)
 }
 
-// Shortens reports whether next would move back the lease of the owner that holds r. A lease only grows while its owner holds
-// the record: a renewal can be delayed in the network and arrive after a later one. [Store.Swap] refuses such a write.
+// Shortens reports whether next would move back the lease of the owner that holds r. A lease only
+// grows while its owner holds the record: a renewal can be delayed in the network and arrive after
+// a later one. [Store.Swap] refuses such a write.
 func (r Record) Shortens(next Record) bool {
 	renews := r.Owner != "" && r.Owner == next.Owner && next.Status == StatusInProgress
 	return renews && !next.Lease.IsZero() && next.Lease.Before(r.Lease)
 }
 
-// Unheld reports whether nothing protects an in-progress record at the instant now: its lease has ended, or it was released,
-// which counts whatever the lease says.
+// Unheld reports whether nothing protects an in-progress record at the instant now: its lease has
+// ended, or it was released, which counts whatever the lease says.
 func (r Record) Unheld(now time.Time) bool {
 	return r.Reason == ReasonReleased || r.leaseOver(now)
 }
 
-// Released reports whether an in-progress record is one that was released: nobody holds it, or a reconciliation asks about it, or did.
+// Released reports whether an in-progress record is one that was released: nobody holds it, or a
+// reconciliation asks about it, or did.
 func (r Record) Released() bool { return r.Reason == ReasonReleased || r.Reason == ReasonAsked }
 
 // leaseOver reports whether the lease of an in-progress record has ended.
 func (r Record) leaseOver(now time.Time) bool { return Reached(r.ProtectedUntil(), now) }
 
-// ProtectedUntil is the end of what protects an in-progress record, unless it was released. The lease outranks the expiry, which
-// decides only where there is no lease.
+// ProtectedUntil is the end of what protects an in-progress record, unless it was released. The
+// lease outranks the expiry, which decides only where there is no lease.
 func (r Record) ProtectedUntil() time.Time {
 	if r.Lease.IsZero() {
 		return r.Expiry
@@ -202,7 +222,8 @@ func (r Record) ProtectedUntil() time.Time {
 	return r.Lease
 }
 
-// RoundUp rounds an instant up to a unit: leases to the millisecond, expiries to the second, which is what stores keep.
+// RoundUp rounds an instant up to a unit: leases to the millisecond, expiries to the second, which
+// is what stores keep.
 func RoundUp(t time.Time, unit time.Duration) time.Time {
 	down := t.Truncate(unit)
 	if down.Equal(t) {
@@ -211,6 +232,6 @@ func RoundUp(t time.Time, unit time.Duration) time.Time {
 	return down.Add(unit)
 }
 
-// Reached reports whether a period that ends at end is over at the instant now. At its end a period is over. It is the one
-// comparison of the module between the clock and an end.
+// Reached reports whether a period that ends at end is over at the instant now. At its end a period
+// is over. It is the one comparison of the module between the clock and an end.
 func Reached(end, now time.Time) bool { return !now.Before(end) }

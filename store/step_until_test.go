@@ -9,7 +9,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// The parts of a step live as long as its record can, which may be longer than the record says when they are written.
+// The parts of a step live as long as its record can, which may be longer than the record says when
+// they are written.
 func TestThePartsOfAStepLiveAsLongAsItAsks(t *testing.T) {
 	t.Parallel()
 	expiry := time.Unix(1_800_000_000, 0)

@@ -7,8 +7,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// caller invents calls for one key out of what it has seen there. Each call writes values that no other call writes, so
-// that an answer tells which one it saw.
+// caller invents calls for one key out of what it has seen there. Each call writes values that no
+// other call writes, so that an answer tells which one it saw.
 type caller struct {
 	name string
 	key  string
@@ -91,8 +91,8 @@ func (c *caller) claim() store.Record {
 	return r
 }
 
-// next returns a record to swap for: a takeover, a renewal, a completion, a mark, or anything else that the core might
-// come to write one day.
+// next returns a record to swap for: a takeover, a renewal, a completion, a mark, or anything else
+// that the core might come to write one day.
 func (c *caller) next() store.Record {
 	r := c.fill(c.seen)
 	switch c.pick(4) {
@@ -151,8 +151,8 @@ func (c *caller) allSteps() map[string]store.Step {
 	return all
 }
 
-// fill gives r new values. No record expires before the last instant at which a claim is made, so that none may be
-// dropped; some expire in that very instant.
+// fill gives r new values. No record expires before the last instant at which a claim is made, so
+// that none may be dropped; some expire in that very instant.
 func (c *caller) fill(r store.Record) store.Record {
 	mark := fmt.Sprintf("%s.%d", c.name, c.count)
 	r.Owner, r.Fingerprint, r.Reason = mark, "fingerprint "+mark, "reason "+mark
@@ -201,8 +201,8 @@ func (c *caller) sight() store.Record {
 	return blur(seen)
 }
 
-// blur changes the fields that do not tell which record was seen. A store may leave alone what seen and next
-// agree in; now they agree in nothing that the held record might have otherwise.
+// blur changes the fields that do not tell which record was seen. A store may leave alone what seen
+// and next agree in; now they agree in nothing that the held record might have otherwise.
 func blur(seen store.Record) store.Record {
 	const blurred = "blurred"
 	seen.Fingerprint, seen.Seal = blurred, blurred

@@ -15,8 +15,8 @@ import (
 // equal reports whether two records are the same in every field.
 func equal(a, b store.Record) bool { return difference(a, b) == "" }
 
-// difference names the fields in which got is not want; it is empty if there are none. No result and
-// an empty one are the same, instants are the same in every time zone.
+// difference names the fields in which got is not want; it is empty if there are none. No result
+// and an empty one are the same, instants are the same in every time zone.
 func difference(want, got store.Record) string {
 	var b strings.Builder
 	w, g := reflect.ValueOf(want), reflect.ValueOf(got)

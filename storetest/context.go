@@ -44,8 +44,8 @@ func contextChecks() (checks []check) {
 	return checks
 }
 
-// fails makes a call whose context has ended. If the store says that it was not applied, it was not;
-// if it leaves that open, the record may be either way.
+// fails makes a call whose context has ended. If the store says that it was not applied, it was
+// not; if it leaves that open, the record may be either way.
 func (k *kept) fails(c call, end func(ctx context.Context) (context.Context, context.CancelFunc)) {
 	k.t.Helper()
 	ctx, cancel := end(k.t.Context())

@@ -29,7 +29,8 @@ type Call struct {
 	N int
 	// Op is the method.
 	Op Op
-	// Seen is what Swap, Commit and Delete were handed as the record that was seen, and what ReadResult was handed.
+	// Seen is what Swap, Commit and Delete were handed as the record that was seen, and what
+	// ReadResult was handed.
 	Seen store.Record
 	// Next is what Claim, Swap and Commit were handed as the record to write.
 	Next store.Record
@@ -54,7 +55,8 @@ const (
 	HangBefore
 	// HangAfter applies the call, and answers only when its context has ended.
 	HangAfter
-	// DieBefore is HangBefore for this call and for all later ones: to the store the process is dead.
+	// DieBefore is HangBefore for this call and for all later ones: to the store the process is
+	// dead.
 	DieBefore
 	// DieAfter is HangAfter for this call and HangBefore for all later ones.
 	DieAfter
@@ -67,7 +69,8 @@ const (
 // SlowFor is how long a Slow call waits before it passes.
 const SlowFor = 200 * time.Millisecond
 
-// ErrInjected is wrapped by every error that a [Faulty] store makes itself. Errors of the store inside do not wrap it.
+// ErrInjected is wrapped by every error that a [Faulty] store makes itself. Errors of the store
+// inside do not wrap it.
 var ErrInjected = errors.New("injected")
 
 // OnCall is a rule that does fault to the n-th call and lets all others pass. It counts from 1.

@@ -82,7 +82,10 @@ func claimFaults() []fault {
 		{
 			"keeps a crashed record for ever",
 			"Claim/of a record in progress whose lease has just ended goes by its expiry",
-			claimsNever(func(held record) bool { return held.Status == store.StatusInProgress && !held.Lease.IsZero() }),
+			claimsNever(func(held record) bool {
+				return held.Status == store.StatusInProgress &&
+					!held.Lease.IsZero()
+			}),
 		},
 		{
 			"keeps a record in progress without a lease for ever",
@@ -90,18 +93,22 @@ func claimFaults() []fault {
 			claimsNever(func(held record) bool { return held.Status == store.StatusInProgress && held.Lease.IsZero() }),
 		},
 		{
-			"lets the lease of a completed record count", "Claim/of a completed record whose lease is live goes by its expiry",
+			"lets the lease of a completed record count",
+			"Claim/of a completed record whose lease is live goes by its expiry",
 			claimsNever(func(held record) bool {
 				return held.Status == store.StatusCompleted && held.Lease.After(held.Expiry)
 			}),
 		},
 		{
-			"lets records expire a second early", "Claim/of a completed record whose lease ended long ago goes by its expiry",
+			"lets records expire a second early",
+			"Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(time.Second) }),
 		},
 		{
 			"rounds now up to the second", "Claim/of a completed record whose lease ended long ago goes by its expiry",
-			claimsAt(func(now time.Time) time.Time { return now.Add(time.Second - time.Nanosecond).Truncate(time.Second) }),
+			claimsAt(func(now time.Time) time.Time {
+				return now.Add(time.Second - time.Nanosecond).Truncate(time.Second)
+			}),
 		},
 		{
 			"rounds now to the nearest second",
@@ -114,7 +121,8 @@ func claimFaults() []fault {
 			claimsAt(func(now time.Time) time.Time { return now.Add(-time.Nanosecond) }),
 		},
 		{
-			"lets records expire a second late", "Claim/of a completed record whose lease ended long ago goes by its expiry",
+			"lets records expire a second late",
+			"Claim/of a completed record whose lease ended long ago goes by its expiry",
 			claimsAt(func(now time.Time) time.Time { return now.Add(-time.Second) }),
 		},
 		{
@@ -124,34 +132,37 @@ func claimFaults() []fault {
 		{
 			"grants a claim to the owner that has it", "Claim/repeated by its own owner is refused with its own record",
 			func(s *parted) store.Store {
-				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					held, claimed, err := s.Claim(ctx, r, now)
-					return held, claimed || held.Owner == r.Owner, err
-				}}
+				return &faulty{parted: s,
+					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+						held, claimed, err := s.Claim(ctx, r, now)
+						return held, claimed || held.Owner == r.Owner, err
+					}}
 			},
 		},
 		{
 			"keeps what the claimed record had", "Claim/replaces the held record completely",
 			func(s *parted) store.Store {
-				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					held, _, _ := s.Get(ctx, r.Key)
-					if r.Fingerprint == "" {
-						r.Fingerprint = held.Fingerprint
-					}
-					return s.Claim(ctx, r, now)
-				}}
+				return &faulty{parted: s,
+					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+						held, _, _ := s.Get(ctx, r.Key)
+						if r.Fingerprint == "" {
+							r.Fingerprint = held.Fingerprint
+						}
+						return s.Claim(ctx, r, now)
+					}}
 			},
 		},
 		{
 			"keeps the lease of the claimed record", "Claim/replaces the held record completely",
 			func(s *parted) store.Store {
-				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					held, _, _ := s.Get(ctx, r.Key)
-					if r.Lease.IsZero() {
-						r.Lease = held.Lease
-					}
-					return s.Claim(ctx, r, now)
-				}}
+				return &faulty{parted: s,
+					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+						held, _, _ := s.Get(ctx, r.Key)
+						if r.Lease.IsZero() {
+							r.Lease = held.Lease
+						}
+						return s.Claim(ctx, r, now)
+					}}
 			},
 		},
 		{

@@ -25,7 +25,8 @@ func committing(com func(s *parted) commitFunc) func(*parted) store.Store {
 	return func(s *parted) store.Store { return &faulty{parted: s, com: com(s)} }
 }
 
-// writesOther commits other writes, or another record, than it was told to. One that is not held goes through as it is.
+// writesOther commits other writes, or another record, than it was told to. One that is not held
+// goes through as it is.
 func writesOther(change func(next *record, writes *partedWrites)) func(*parted) store.Store {
 	return committing(func(s *parted) commitFunc {
 		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
@@ -44,10 +45,14 @@ func halfFaults() []fault {
 	const whole = "Commit/Swap completes a record"
 	return []fault{
 		{"Commit applies no writes", whole, writesOther(func(_ *record, w *partedWrites) { *w = nil })},
-		{"Commit applies the first write only", whole, writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(1, len(*w))] })},
-		{"Commit applies all writes but the last", whole, writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:max(0, len(*w)-1)] })},
-		{"Commit applies at most 25 writes", "Commit/applies many writes", writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(25, len(*w))] })},
-		{"Commit applies each write twice", whole, writesOther(func(_ *record, w *partedWrites) { *w = slices.Concat(*w, *w) })},
+		{"Commit applies the first write only", whole,
+			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(1, len(*w))] })},
+		{"Commit applies all writes but the last", whole,
+			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:max(0, len(*w)-1)] })},
+		{"Commit applies at most 25 writes", "Commit/applies many writes",
+			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(25, len(*w))] })},
+		{"Commit applies each write twice", whole,
+			writesOther(func(_ *record, w *partedWrites) { *w = slices.Concat(*w, *w) })},
 		{
 			"Commit completes no record", whole,
 			committing(func(s *parted) commitFunc {
@@ -67,7 +72,8 @@ func halfFaults() []fault {
 		{
 			"Commit wants a write", "Commit/without writes completes a record",
 			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
 					if rows, ok := writes.(partedWrites); ok && len(rows) == 0 {
 						return record{}, false, rejected("commit", errors.New("there is no write"))
 					}
@@ -87,7 +93,8 @@ func mistaken(m mistake) func(*parted) store.Store {
 	})
 }
 
-// refusedCommitFaults are stores that do something although the record refuses, or say something else.
+// refusedCommitFaults are stores that do something although the record refuses, or say something
+// else.
 func refusedCommitFaults() []fault {
 	const (
 		absent = "Commit/Swap of a key without a record is refused with a zero record, and writes nothing"
@@ -97,7 +104,8 @@ func refusedCommitFaults() []fault {
 		{
 			"Commit applies the writes of a stale owner", stale,
 			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
 					held, committed, err := s.Commit(ctx, seen, next, writes, token)
 					if err == nil && !committed {
 						_ = s.Apply(ctx, writes, token)
@@ -109,7 +117,8 @@ func refusedCommitFaults() []fault {
 		{
 			"Commit inserts a record that is gone", absent,
 			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
 					if _, found, _ := s.Get(ctx, seen.Key); !found {
 						return s.Claim(ctx, next, time.Time{})
 					}
@@ -120,7 +129,8 @@ func refusedCommitFaults() []fault {
 		{
 			"Commit applies the writes although the record is gone", absent,
 			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
 					if _, found, _ := s.Get(ctx, seen.Key); !found {
 						return record{}, false, s.Apply(ctx, writes, token)
 					}
@@ -128,19 +138,22 @@ func refusedCommitFaults() []fault {
 				}
 			}),
 		},
-		{"Commit of an absent record reports what was seen", absent, refusesCommitWith(func(seen, _, held record) record {
-			if held.Key == "" {
-				return seen
-			}
-			return held
-		})},
-		{"Commit refuses without saying why", stale, refusesCommitWith(func(_, _, _ record) record { return record{} })},
+		{"Commit of an absent record reports what was seen", absent,
+			refusesCommitWith(func(seen, _, held record) record {
+				if held.Key == "" {
+					return seen
+				}
+				return held
+			})},
+		{"Commit refuses without saying why", stale,
+			refusesCommitWith(func(_, _, _ record) record { return record{} })},
 		{"Commit refuses with what was seen", stale, refusesCommitWith(func(seen, _, _ record) record { return seen })},
 		{"Commit refuses with next", stale, refusesCommitWith(func(_, next, _ record) record { return next })},
 		{
 			"Commit looks at its writes before the record", stale,
 			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
 					if rows, ok := writes.(partedWrites); ok && s.wouldRefuse(rows) {
 						return record{}, false, rejected("commit", store.ErrWritesRefused)
 					}
@@ -165,9 +178,11 @@ func refusedCommitFaults() []fault {
 			}}),
 		},
 		{
-			"Commit takes each commit of one owner for a repeated one", "Commit/Swap by an owner that has completed is refused",
+			"Commit takes each commit of one owner for a repeated one",
+			"Commit/Swap by an owner that has completed is refused",
 			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
 					held, committed, err := s.Commit(ctx, seen, next, writes, token)
 					return held, committed || held.Owner == next.Owner && held.Status == store.StatusCompleted, err
 				}
@@ -176,7 +191,8 @@ func refusedCommitFaults() []fault {
 		{
 			"Commit ignores writes of another kind", "Commit/refuses writes of another kind, and does nothing",
 			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
 					if _, ok := writes.(partedWrites); !ok {
 						return s.Swap(ctx, seen, next)
 					}
@@ -225,9 +241,11 @@ func declinedFaults() []fault {
 		owned   = "Commit/whose write refuses leaves the record to its owner"
 	)
 	// declines does something else if a write refuses.
-	declines := func(instead func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error)) func(*parted) store.Store {
+	declines := func(instead func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool,
+		error)) func(*parted) store.Store {
 		return committing(func(s *parted) commitFunc {
-			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+			return func(ctx context.Context, seen, next record, writes store.Writes,
+				token string) (record, bool, error) {
 				held, committed, err := s.Commit(ctx, seen, next, writes, token)
 				if errors.Is(err, store.ErrWritesRefused) {
 					return instead(s, ctx, seen, next, writes.(partedWrites))
@@ -246,7 +264,8 @@ func declinedFaults() []fault {
 		)},
 		{"Commit ignores a write that refuses", nothing, declines(
 			func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
-				rows = slices.DeleteFunc(slices.Clone(rows), func(r storetest.Row) bool { return s.wouldRefuse(partedWrites{r}) })
+				rows = slices.DeleteFunc(slices.Clone(rows),
+					func(r storetest.Row) bool { return s.wouldRefuse(partedWrites{r}) })
 				return s.Commit(ctx, seen, next, rows, "another")
 			},
 		)},
@@ -286,14 +305,15 @@ func declinedFaults() []fault {
 				return record{}, false, rejected("commit", errors.New("the transaction was cancelled"))
 			},
 		)},
-		{"Commit looks at the first write that might refuse", "Commit/several of whose writes refuse does nothing", declines(
-			func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
-				if len(rows) > 1 && rows[0].New && rows[1].New {
-					return s.Commit(ctx, seen, next, nil, "another")
-				}
-				return record{}, false, refused
-			},
-		)},
+		{"Commit looks at the first write that might refuse",
+			"Commit/several of whose writes refuse does nothing", declines(
+				func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
+					if len(rows) > 1 && rows[0].New && rows[1].New {
+						return s.Commit(ctx, seen, next, nil, "another")
+					}
+					return record{}, false, refused
+				},
+			)},
 		{"Commit drops the steps although a write refuses", alone, declines(
 			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
 				held, _, _ := s.Get(ctx, seen.Key)
@@ -330,10 +350,12 @@ func tokenFaults() []fault {
 		gone    = "Commit/repeated after its record is gone writes nothing again"
 	)
 	// repeated does something else with a token that it knows.
-	repeated := func(instead func(s *parted, ctx context.Context, seen, next record, writes store.Writes) (record, bool, error)) func(*parted) store.Store {
+	repeated := func(instead func(s *parted, ctx context.Context, seen, next record, writes store.Writes) (record, bool,
+		error)) func(*parted) store.Store {
 		return committing(func(s *parted) commitFunc {
 			known := make(map[string]bool)
-			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+			return func(ctx context.Context, seen, next record, writes store.Writes,
+				token string) (record, bool, error) {
 				if known[token] {
 					return instead(s, ctx, seen, next, writes)
 				}
@@ -347,19 +369,22 @@ func tokenFaults() []fault {
 		return record{}, true, s.Apply(ctx, writes, "")
 	}
 	return []fault{
-		{"Commit applies repeated writes", again, repeated(func(s *parted, _ context.Context, _, _ record, writes store.Writes) (record, bool, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.add(writes.(partedWrites))
-			return record{}, true, nil
-		})},
+		{"Commit applies repeated writes", again,
+			repeated(func(s *parted, _ context.Context, _, _ record, writes store.Writes) (record, bool, error) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.add(writes.(partedWrites))
+				return record{}, true, nil
+			})},
 		{"Commit takes its own rows for somebody else's", again, repeated(apply)},
-		{"Commit refuses a token that it knows", again, repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
-			return record{}, false, rejected("commit", errors.New("the token was used before"))
-		})},
-		{"Commit refuses a repeated call without saying why", again, repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
-			return record{}, false, nil
-		})},
+		{"Commit refuses a token that it knows", again,
+			repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
+				return record{}, false, rejected("commit", errors.New("the token was used before"))
+			})},
+		{"Commit refuses a repeated call without saying why", again,
+			repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
+				return record{}, false, nil
+			})},
 		{"Commit writes a record that is gone for a token that it knows", gone, repeated(
 			func(s *parted, ctx context.Context, _, next record, _ store.Writes) (record, bool, error) {
 				_, _, err := s.Claim(ctx, next, time.Time{})
@@ -367,7 +392,8 @@ func tokenFaults() []fault {
 			},
 		)},
 		{"Commit tells by its rows that it has happened", another, committing(func(s *parted) commitFunc {
-			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+			return func(ctx context.Context, seen, next record, writes store.Writes,
+				token string) (record, bool, error) {
 				held, committed, err := s.Commit(ctx, seen, next, writes, token)
 				return held, committed || err == nil && held.Seal != "" && held.Seal == next.Seal, err
 			}
@@ -382,7 +408,8 @@ func commitRecordFaults() []fault {
 		return writesOther(func(next *record, _ *partedWrites) { spoil(next) })
 	}
 	return []fault{
-		{"Commit cuts the seal to that of a completion", whole, record(func(next *store.Record) { next.Seal = store.Seal(next.Owner, next.Result) })},
+		{"Commit cuts the seal to that of a completion", whole,
+			record(func(next *store.Record) { next.Seal = store.Seal(next.Owner, next.Result) })},
 		{"Commit drops the seal", whole, record(func(next *store.Record) { next.Seal = "" })},
 		{"Commit drops the expiry", whole, record(func(next *store.Record) { next.Expiry = time.Time{} })},
 		{"Commit drops when it completed", whole, record(func(next *store.Record) { next.CompletedAt = time.Time{} })},
@@ -403,61 +430,75 @@ func commitRecordFaults() []fault {
 				next.Reason = "result-lost"
 			}
 		})},
-		{"Commit lets a record live for longer", "Commit/Swap is followed by a Claim when the record has expired", record(func(next *store.Record) {
-			next.Expiry = next.Expiry.Add(time.Minute)
-		})},
-		{"Commit drops the layout", "Commit/Layout text comes back as it was spelled", record(func(next *store.Record) { next.Layout = "" })},
-		{"Commit trims results", "Commit/Result comes back as it was spelled", record(func(next *store.Record) { next.Result = bytes.TrimSpace(next.Result) })},
-		{"Commit drops the layout of values", "Commit/Layout values come back in canonical form", record(func(next *store.Record) { next.Layout = "" })},
-		{"Commit cuts large results", "Commit/Result of 1048577 bytes comes back byte for byte", record(func(next *store.Record) { next.Result = next.Result[:min(len(next.Result), 1<<20)] })},
-		{"Commit names parts by their key", "Commit/Parts written by a refused Swap do not change the held result", func(s *parted) store.Store {
-			s.name = func(key, _ string, _ []byte) string { return key }
-			return splitsEarly(s)
-		}},
-		{"Commit keeps the parts of the record seen", "Commit/Parts are replaced by a Swap", committing(func(s *parted) commitFunc {
-			return func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
-				if seen.Parts != "" {
-					next.Parts, next.Result = seen.Parts, nil
+		{"Commit lets a record live for longer", "Commit/Swap is followed by a Claim when the record has expired",
+			record(func(next *store.Record) {
+				next.Expiry = next.Expiry.Add(time.Minute)
+			})},
+		{"Commit drops the layout", "Commit/Layout text comes back as it was spelled",
+			record(func(next *store.Record) { next.Layout = "" })},
+		{"Commit trims results", "Commit/Result comes back as it was spelled",
+			record(func(next *store.Record) { next.Result = bytes.TrimSpace(next.Result) })},
+		{"Commit drops the layout of values", "Commit/Layout values come back in canonical form",
+			record(func(next *store.Record) { next.Layout = "" })},
+		{"Commit cuts large results", "Commit/Result of 1048577 bytes comes back byte for byte",
+			record(func(next *store.Record) { next.Result = next.Result[:min(len(next.Result), 1<<20)] })},
+		{"Commit names parts by their key", "Commit/Parts written by a refused Swap do not change the held result",
+			func(s *parted) store.Store {
+				s.name = func(key, _ string, _ []byte) string { return key }
+				return splitsEarly(s)
+			}},
+		{"Commit keeps the parts of the record seen", "Commit/Parts are replaced by a Swap",
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next store.Record, writes store.Writes,
+					token string) (store.Record, bool, error) {
+					if seen.Parts != "" {
+						next.Parts, next.Result = seen.Parts, nil
+					}
+					return s.Commit(ctx, seen, next, writes, token)
 				}
-				return s.Commit(ctx, seen, next, writes, token)
-			}
-		})},
+			})},
 		{"Commit keeps the steps", "Commit/Steps are dropped by a completion, with their count", keepsSteps},
-		{"Commit replaces the whole item", "Commit/Foreign attributes survive a Swap", committing(func(s *parted) commitFunc {
-			return func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
-				held, committed, err := s.Commit(ctx, seen, next, writes, token)
-				if committed {
-					s.mu.Lock()
-					defer s.mu.Unlock()
-					delete(s.foreign, seen.Key)
+		{"Commit replaces the whole item", "Commit/Foreign attributes survive a Swap",
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next store.Record, writes store.Writes,
+					token string) (store.Record, bool, error) {
+					held, committed, err := s.Commit(ctx, seen, next, writes, token)
+					if committed {
+						s.mu.Lock()
+						defer s.mu.Unlock()
+						delete(s.foreign, seen.Key)
+					}
+					return held, committed, err
 				}
-				return held, committed, err
-			}
-		})},
-		{"Commit keeps the caller's bytes", "Commit/Bytes of a small result may change after Swap", func(s *parted) store.Store {
-			shared := make(sharing)
-			f := shared.store(s, bytes.Clone)
-			f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
-				shared[next.Key+next.Seal] = next.Result
-				return s.Commit(ctx, seen, next, writes, token)
-			}
-			return f
-		}},
-		{"a refused Commit hands out its own bytes", "Commit/Bytes of a small result may change after Swap", func(s *parted) store.Store {
-			shared := make(sharing)
-			f := shared.store(s, bytes.Clone)
-			f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
-				held, committed, err := s.Commit(ctx, seen, next, writes, token)
-				if kept, ok := shared[held.Key+held.Seal]; ok && held.Parts == "" {
-					held.Result = kept
+			})},
+		{"Commit keeps the caller's bytes", "Commit/Bytes of a small result may change after Swap",
+			func(s *parted) store.Store {
+				shared := make(sharing)
+				f := shared.store(s, bytes.Clone)
+				f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes,
+					token string) (store.Record, bool, error) {
+					shared[next.Key+next.Seal] = next.Result
+					return s.Commit(ctx, seen, next, writes, token)
 				}
-				if held.Parts == "" && held.Result != nil {
-					shared[held.Key+held.Seal] = held.Result
+				return f
+			}},
+		{"a refused Commit hands out its own bytes", "Commit/Bytes of a small result may change after Swap",
+			func(s *parted) store.Store {
+				shared := make(sharing)
+				f := shared.store(s, bytes.Clone)
+				f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes,
+					token string) (store.Record, bool, error) {
+					held, committed, err := s.Commit(ctx, seen, next, writes, token)
+					if kept, ok := shared[held.Key+held.Seal]; ok && held.Parts == "" {
+						held.Result = kept
+					}
+					if held.Parts == "" && held.Result != nil {
+						shared[held.Key+held.Seal] = held.Result
+					}
+					return held, committed, err
 				}
-				return held, committed, err
-			}
-			return f
-		}},
+				return f
+			}},
 	}
 }
 
@@ -497,7 +538,8 @@ func keepsSteps(s *parted) store.Store {
 }
 
 func applyFaults() []fault {
-	applies := func(apply func(s *parted, ctx context.Context, rows partedWrites, token string) error) func(*parted) store.Store {
+	applies := func(apply func(s *parted, ctx context.Context, rows partedWrites,
+		token string) error) func(*parted) store.Store {
 		return func(s *parted) store.Store {
 			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
 				rows, ok := writes.(partedWrites)
@@ -509,58 +551,69 @@ func applyFaults() []fault {
 		}
 	}
 	return []fault{
-		{"Apply applies nothing", "Commit/alone applies the writes", applies(func(*parted, context.Context, partedWrites, string) error { return nil })},
-		{"Apply applies the first write", "Commit/alone applies the writes", applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
-			return s.Apply(ctx, rows[:min(1, len(rows))], token)
-		})},
-		{"Apply wants a write", "Commit/alone without writes does nothing", applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
-			if len(rows) == 0 {
-				return rejected("apply", errors.New("there is no write"))
-			}
-			return s.Apply(ctx, rows, token)
-		})},
-		{"Apply is no transaction", "Commit/alone with a write that refuses does nothing", applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
-			for _, r := range rows {
-				if err := s.Apply(ctx, partedWrites{r}, token); err != nil {
+		{"Apply applies nothing", "Commit/alone applies the writes",
+			applies(func(*parted, context.Context, partedWrites, string) error { return nil })},
+		{"Apply applies the first write", "Commit/alone applies the writes",
+			applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
+				return s.Apply(ctx, rows[:min(1, len(rows))], token)
+			})},
+		{"Apply wants a write", "Commit/alone without writes does nothing",
+			applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
+				if len(rows) == 0 {
+					return rejected("apply", errors.New("there is no write"))
+				}
+				return s.Apply(ctx, rows, token)
+			})},
+		{"Apply is no transaction", "Commit/alone with a write that refuses does nothing",
+			applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
+				for _, r := range rows {
+					if err := s.Apply(ctx, partedWrites{r}, token); err != nil {
+						return err
+					}
+				}
+				return nil
+			})},
+		{"Apply does not say that a write refuses", "Commit/alone with a write that refuses does nothing",
+			applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
+				if err := s.Apply(ctx, rows, token); !errors.Is(err, store.ErrWritesRefused) {
 					return err
 				}
-			}
-			return nil
-		})},
-		{"Apply does not say that a write refuses", "Commit/alone with a write that refuses does nothing", applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
-			if err := s.Apply(ctx, rows, token); !errors.Is(err, store.ErrWritesRefused) {
-				return err
-			}
-			return nil
-		})},
+				return nil
+			})},
 	}
 }
 
 func commitContextFaults() []fault {
 	never := context.WithoutCancel
 	return []fault{
-		{"Commit ignores its context", "Commit/Context that was cancelled fails a completion", committing(func(s *parted) commitFunc {
-			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
-				return s.Commit(never(ctx), seen, next, writes, token)
-			}
-		})},
-		{"Commit denies what it did", "Commit/Context that is past its deadline fails a completion", committing(func(s *parted) commitFunc {
-			return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
-				held, committed, err := s.Commit(never(ctx), seen, next, writes, token)
-				err = denied(ctx, err)
-				return held, committed && err == nil, err
-			}
-		})},
-		{"Apply ignores its context", "Commit/Context that was cancelled fails a completion", func(s *parted) store.Store {
-			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
-				return s.Apply(never(ctx), writes, token)
-			}}
-		}},
-		{"Apply denies what it did", "Commit/Context that is past its deadline fails a completion", func(s *parted) store.Store {
-			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
-				return denied(ctx, s.Apply(never(ctx), writes, token))
-			}}
-		}},
+		{"Commit ignores its context", "Commit/Context that was cancelled fails a completion",
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
+					return s.Commit(never(ctx), seen, next, writes, token)
+				}
+			})},
+		{"Commit denies what it did", "Commit/Context that is past its deadline fails a completion",
+			committing(func(s *parted) commitFunc {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
+					held, committed, err := s.Commit(never(ctx), seen, next, writes, token)
+					err = denied(ctx, err)
+					return held, committed && err == nil, err
+				}
+			})},
+		{"Apply ignores its context", "Commit/Context that was cancelled fails a completion",
+			func(s *parted) store.Store {
+				return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
+					return s.Apply(never(ctx), writes, token)
+				}}
+			}},
+		{"Apply denies what it did", "Commit/Context that is past its deadline fails a completion",
+			func(s *parted) store.Store {
+				return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
+					return denied(ctx, s.Apply(never(ctx), writes, token))
+				}}
+			}},
 	}
 }
 
@@ -569,9 +622,11 @@ func tornCommitFaults() []fault {
 	const only = " has one winner"
 	return []fault{
 		{"Commit reads and then writes", "Commit/Race of completions of one owner" + only, tornCommit},
-		{"Commit of a large result reads and then writes", "Commit/Race of completions with large results" + only, tornCommit},
+		{"Commit of a large result reads and then writes", "Commit/Race of completions with large results" +
+			only, tornCommit},
 		{"Commit lets a takeover in between", "Commit/Race of completions and takeovers" + only, tornCommit},
-		{"Commit lets a completion in between", "Commit/Race of completions and others without writes" + only, tornCommit},
+		{"Commit lets a completion in between", "Commit/Race of completions and others without writes" +
+			only, tornCommit},
 		{"Commit lets a release in between", "Commit/Race of completions and releases" + only, tornCommit},
 		{"Commit lets a renewal in between", "Commit/Race of completions and a renewal" + only, tornCommit},
 		{"Commit writes the rows first", "Commit/Race of completions of one owner" + only, rowsFirst},
@@ -584,7 +639,8 @@ func tornCommitFaults() []fault {
 			"Commit loses every other write of rows", "Commit/Sequence of calls is answered as a register answers it",
 			committing(func(s *parted) commitFunc {
 				made := 0
-				return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+				return func(ctx context.Context, seen, next record, writes store.Writes,
+					token string) (record, bool, error) {
 					if made++; made%2 == 0 {
 						return s.Swap(ctx, seen, next)
 					}

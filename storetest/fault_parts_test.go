@@ -42,13 +42,14 @@ func partsFaults() []fault {
 		{
 			"Claim keeps the parts of the claimed record", "Parts/are replaced by a Claim",
 			func(s *parted) store.Store {
-				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					held, _, _ := s.Get(ctx, r.Key)
-					if r.Result == nil {
-						r.Parts = held.Parts
-					}
-					return s.Claim(ctx, r, now)
-				}}
+				return &faulty{parted: s,
+					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+						held, _, _ := s.Get(ctx, r.Key)
+						if r.Result == nil {
+							r.Parts = held.Parts
+						}
+						return s.Claim(ctx, r, now)
+					}}
 			},
 		},
 		{
@@ -119,9 +120,10 @@ func partsFaults() []fault {
 		{
 			"Claim keeps attributes that it does not know", "Foreign/attributes are replaced by a Claim",
 			func(s *parted) store.Store {
-				return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					return s.Store.Claim(ctx, s.split(r), now)
-				}}
+				return &faulty{parted: s,
+					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+						return s.Store.Claim(ctx, s.split(r), now)
+					}}
 			},
 		},
 	}

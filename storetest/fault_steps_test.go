@@ -145,7 +145,8 @@ func stepWriteFaults() []fault {
 			}),
 		},
 		{
-			"Swap writes the steps that were seen", "Steps/are merged into those that are held, and not those that were seen",
+			"Swap writes the steps that were seen",
+			"Steps/are merged into those that are held, and not those that were seen",
 			swapsFor(func(held, seen, next record) record {
 				next.Steps = maps.Clone(next.Steps)
 				for name := range held.Steps {
@@ -214,22 +215,27 @@ func stepWriteFaults() []fault {
 			}),
 		},
 		{
-			"a renewal drops steps", "Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over",
+			"a renewal drops steps",
+			"Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over",
 			removing(func(held, next record) bool { return next.Owner == held.Owner && next.Lease.After(held.Lease) }),
 		},
 		{
-			"UNKNOWN drops steps", "Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over",
+			"UNKNOWN drops steps", "Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is " +
+				"released or is taken over",
 			removing(func(_, next record) bool { return next.Status == store.StatusUnknown }),
 		},
 		{
-			"a release drops steps", "Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over",
+			"a release drops steps",
+			"Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over",
 			removing(func(_, next record) bool { return next.Reason == store.ReasonReleased }),
 		},
 		{
-			"a takeover drops steps", "Steps/are told to an owner that takes the record over, also one that was added since",
+			"a takeover drops steps",
+			"Steps/are told to an owner that takes the record over, also one that was added since",
 			removing(func(held, next record) bool { return next.Owner != held.Owner }),
 		},
-		{"a completion keeps steps", "Steps/are dropped by a completion, with their count", keepsAtCompletion(func(record) bool { return true })},
+		{"a completion keeps steps", "Steps/are dropped by a completion, with their count",
+			keepsAtCompletion(func(record) bool { return true })},
 		{
 			"a completion of an UNKNOWN record keeps steps", "Steps/are dropped by a completion, with their count",
 			keepsAtCompletion(func(held record) bool { return held.Status == store.StatusUnknown }),
@@ -262,30 +268,34 @@ func stepWriteFaults() []fault {
 				return s.Claim(ctx, r, now)
 			}}
 		}},
-		{"Claim keeps the count of step writes", "Steps/are replaced by a Claim, with their count", func(s *parted) store.Store {
-			return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-				held, _, _ := s.Get(ctx, r.Key)
-				r.StepWrites = held.StepWrites
-				return s.Claim(ctx, r, now)
-			}}
-		}},
-		{"steps of a deleted record come back", "Steps/are none of a record that was deleted", func(s *parted) store.Store {
-			gone := make(map[string]record)
-			return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
-				held, _, _ := s.Get(ctx, seen.Key)
-				gone[seen.Key] = held
-				return s.Delete(ctx, seen)
-			}, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-				r.Steps = gone[r.Key].Steps
-				return s.Claim(ctx, r, now)
-			}}
-		}},
-		{"counts every Swap", "Steps/are counted once for each Swap that changes some", swapsFor(func(_, _, next record) record {
-			if next.Status != store.StatusCompleted && len(next.Steps) == 0 {
-				next.Steps = steps{"none": {}}
-			}
-			return next
-		})},
+		{"Claim keeps the count of step writes", "Steps/are replaced by a Claim, with their count",
+			func(s *parted) store.Store {
+				return &faulty{parted: s,
+					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+						held, _, _ := s.Get(ctx, r.Key)
+						r.StepWrites = held.StepWrites
+						return s.Claim(ctx, r, now)
+					}}
+			}},
+		{"steps of a deleted record come back", "Steps/are none of a record that was deleted",
+			func(s *parted) store.Store {
+				gone := make(map[string]record)
+				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
+					held, _, _ := s.Get(ctx, seen.Key)
+					gone[seen.Key] = held
+					return s.Delete(ctx, seen)
+				}, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+					r.Steps = gone[r.Key].Steps
+					return s.Claim(ctx, r, now)
+				}}
+			}},
+		{"counts every Swap", "Steps/are counted once for each Swap that changes some",
+			swapsFor(func(_, _, next record) record {
+				if next.Status != store.StatusCompleted && len(next.Steps) == 0 {
+					next.Steps = steps{"none": {}}
+				}
+				return next
+			})},
 		{
 			"counts each step", "Steps/are counted once for each Swap that changes some",
 			func(s *parted) store.Store {
@@ -293,7 +303,8 @@ func stepWriteFaults() []fault {
 					held, swapped, err := s.Swap(ctx, seen, next)
 					for n := 1; swapped && n < len(next.Steps); n++ {
 						again := seen
-						again.Status, again.Owner, again.Reason, again.StepWrites = next.Status, next.Owner, next.Reason, store.AnyStepWrites
+						again.Status, again.Owner, again.Reason, again.StepWrites = next.Status, next.Owner,
+							next.Reason, store.AnyStepWrites
 						next.Steps = steps{"none": {}}
 						_, _, err = s.Swap(ctx, again, next)
 					}
@@ -309,30 +320,39 @@ func stepWriteFaults() []fault {
 				}
 			}),
 		},
-		{"a takeover returns nothing", "Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-			func(*parted, record, record, record) record { return record{} })},
-		{"a takeover returns what was seen", "Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-			func(_ *parted, seen, _, held record) record {
-				held.Steps, held.StepWrites = seen.Steps, max(seen.StepWrites, 0)
-				return held
-			})},
-		{"a takeover returns what it was handed", "Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-			func(_ *parted, _, next, _ record) record { return next })},
-		{"a takeover returns what was held before", "Steps/are told to an owner that takes the record over, also one that was added since", returnsBefore},
-		{"a takeover of an UNKNOWN record returns nothing", "Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-			func(_ *parted, seen, _, held record) record {
-				if seen.Status == store.StatusUnknown {
-					return record{}
-				}
-				return held
-			})},
-		{"a history of takeovers that return nothing", "History/of concurrent calls is linearizable", returnsFromTakeover(
-			func(*parted, record, record, record) record { return record{} })},
-		{"a sequence of takeovers that return nothing", "Sequence/of calls is answered as a register answers it", returnsFromTakeover(
-			func(*parted, record, record, record) record { return record{} })},
-		{"a sequence of swaps that write no steps", "Sequence/of calls is answered as a register answers it", none(func(record) bool { return true })},
+		{"a takeover returns nothing",
+			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
+				func(*parted, record, record, record) record { return record{} })},
+		{"a takeover returns what was seen",
+			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
+				func(_ *parted, seen, _, held record) record {
+					held.Steps, held.StepWrites = seen.Steps, max(seen.StepWrites, 0)
+					return held
+				})},
+		{"a takeover returns what it was handed",
+			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
+				func(_ *parted, _, next, _ record) record { return next })},
+		{"a takeover returns what was held before",
+			"Steps/are told to an owner that takes the record over, also one that was added since", returnsBefore},
+		{"a takeover of an UNKNOWN record returns nothing",
+			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
+				func(_ *parted, seen, _, held record) record {
+					if seen.Status == store.StatusUnknown {
+						return record{}
+					}
+					return held
+				})},
+		{"a history of takeovers that return nothing", "History/of concurrent calls is linearizable",
+			returnsFromTakeover(
+				func(*parted, record, record, record) record { return record{} })},
+		{"a sequence of takeovers that return nothing", "Sequence/of calls is answered as a register answers it",
+			returnsFromTakeover(
+				func(*parted, record, record, record) record { return record{} })},
+		{"a sequence of swaps that write no steps", "Sequence/of calls is answered as a register answers it",
+			none(func(record) bool { return true })},
 		{"start marks that read and then write", "Race/of start marks of one step has one winner", tornSwap},
-		{"a release that reads and then writes beside a step", "Race/of a step and releases has one winner", tornDelete},
+		{"a release that reads and then writes beside a step",
+			"Race/of a step and releases has one winner", tornDelete},
 	}
 }
 
@@ -417,7 +437,10 @@ func stepPartFaults() []fault {
 		{
 			"reads the parts of steps by the owner of the record", whatever,
 			func(s *parted) store.Store {
-				s.name = func(key, owner string, result []byte) string { return key + "#" + owner + "#" + string(result[:20]) }
+				s.name = func(key, owner string, result []byte) string {
+					return key + "#" + owner + "#" +
+						string(result[:20])
+				}
 				return &faulty{parted: s, read: func(ctx context.Context, r record) ([]byte, error) {
 					if held, found, _ := s.Get(ctx, r.Key); found && r.Owner != held.Owner {
 						return nil, &store.UnreadableError{Reason: "the part is missing"}
@@ -426,10 +449,14 @@ func stepPartFaults() []fault {
 				}}
 			},
 		},
-		{"a takeover forgets the parts of steps", whatever, forgets(func(seen, next record) bool { return seen.Owner != next.Owner })},
-		{"a release forgets the parts of steps", whatever, forgets(func(_, next record) bool { return next.Reason == store.ReasonReleased })},
-		{"UNKNOWN forgets the parts of steps", whatever, forgets(func(_, next record) bool { return next.Status == store.StatusUnknown })},
-		{"a completion forgets the parts of steps", whatever, forgets(func(_, next record) bool { return next.Status == store.StatusCompleted })},
+		{"a takeover forgets the parts of steps", whatever,
+			forgets(func(seen, next record) bool { return seen.Owner != next.Owner })},
+		{"a release forgets the parts of steps", whatever,
+			forgets(func(_, next record) bool { return next.Reason == store.ReasonReleased })},
+		{"UNKNOWN forgets the parts of steps", whatever,
+			forgets(func(_, next record) bool { return next.Status == store.StatusUnknown })},
+		{"a completion forgets the parts of steps", whatever,
+			forgets(func(_, next record) bool { return next.Status == store.StatusCompleted })},
 		{
 			"Swap drops the parts of steps that it is handed", "Steps/handed back as they were read are the same",
 			swapsFor(func(_, _, next record) record {
@@ -441,15 +468,16 @@ func stepPartFaults() []fault {
 				return next
 			}),
 		},
-		{"returns the result of a step together with its parts", "Steps/of 30000 bytes come back byte for byte", reads(func(r *record) {
-			r.Steps = maps.Clone(r.Steps)
-			for name, s := range r.Steps {
-				if s.Parts != "" {
-					s.Result = []byte("0")
-					r.Steps[name] = s
+		{"returns the result of a step together with its parts", "Steps/of 30000 bytes come back byte for byte",
+			reads(func(r *record) {
+				r.Steps = maps.Clone(r.Steps)
+				for name, s := range r.Steps {
+					if s.Parts != "" {
+						s.Result = []byte("0")
+						r.Steps[name] = s
+					}
 				}
-			}
-		})},
+			})},
 		{
 			"cuts the results of steps", "Steps/of 4096 bytes come back byte for byte", reads(func(r *record) {
 				r.Steps = maps.Clone(r.Steps)
@@ -464,7 +492,8 @@ func stepPartFaults() []fault {
 
 // stepBytesFaults are stores that share bytes or maps of steps with their callers.
 func stepBytesFaults() []fault {
-	// shares hands out one map, with one result for each step, and keeps what its caller makes of them.
+	// shares hands out one map, with one result for each step, and keeps what its caller makes of
+	// them.
 	shares := func(hand func(f *faulty, share func(record) record, s *parted)) func(*parted) store.Store {
 		return func(s *parted) store.Store {
 			shared := make(map[string]steps)

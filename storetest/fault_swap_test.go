@@ -27,7 +27,8 @@ func swapFaults() []fault {
 			func(s *parted) store.Store {
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 					held, swapped, err := s.Swap(ctx, seen, next)
-					if err != nil || swapped || !held.Shortens(next) || held.Status != seen.Status || held.Owner != seen.Owner {
+					if err != nil || swapped || !held.Shortens(next) || held.Status != seen.Status ||
+						held.Owner != seen.Owner {
 						return held, swapped, err
 					}
 					between := held // as another owner, nothing keeps it from a shorter lease
@@ -95,7 +96,8 @@ func swapFaults() []fault {
 		},
 		{
 			"Swap writes a record that is not held",
-			"Swap/of a key without a record is refused with a zero record, and writes nothing", func(s *parted) store.Store {
+			"Swap/of a key without a record is refused with a zero record, and writes nothing",
+			func(s *parted) store.Store {
 				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
 					if _, found, _ := s.Get(ctx, seen.Key); !found {
 						return s.Claim(ctx, next, time.Time{})
@@ -133,7 +135,8 @@ func swapFaults() []fault {
 			refusesSwapWith(func(seen, _, _ record) record { return seen }),
 		},
 		{
-			"Swap refuses with next", "Swap/by an owner that was taken over is refused with the record of the new owner",
+			"Swap refuses with next",
+			"Swap/by an owner that was taken over is refused with the record of the new owner",
 			refusesSwapWith(func(_, next, _ record) record { return next }),
 		},
 		{

@@ -78,14 +78,15 @@ func pause() {
 }
 
 func tornClaim(s *parted) store.Store {
-	return &faulty{parted: s, torn: true, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-		held, found, err := s.Get(ctx, r.Key)
-		if err != nil || (found && !held.Claimable(now)) {
-			return held, false, err
-		}
-		pause()
-		return s.overwrite(ctx, r)
-	}}
+	return &faulty{parted: s, torn: true,
+		claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
+			held, found, err := s.Get(ctx, r.Key)
+			if err != nil || (found && !held.Claimable(now)) {
+				return held, false, err
+			}
+			pause()
+			return s.overwrite(ctx, r)
+		}}
 }
 
 func tornSwap(s *parted) store.Store {

@@ -17,17 +17,19 @@ var (
 	_ store.Lister       = (*Faulty)(nil)
 )
 
-// Faulty is a store that fails on purpose. It makes chosen calls of the store inside fail, lose their reply, hang, or find
-// the process dead, and it keeps every call that was made. With it the author of a handler sees what a client is answered
-// when the table cannot be reached or the function crashes:
+// Faulty is a store that fails on purpose. It makes chosen calls of the store inside fail, lose
+// their reply, hang, or find the process dead, and it keeps every call that was made. With it the
+// author of a handler sees what a client is answered when the table cannot be reached or the
+// function crashes:
 //
 //	s := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpSwap, storetest.LoseReply))
 //	handler := idempotent.Wrap(charge, s)
 //
-// Every error that it makes is a [*store.Error] which wraps [ErrInjected] and says as much as a real store could: a caller
-// whose request or reply was lost cannot know whether it was applied.
+// Every error that it makes is a [*store.Error] which wraps [ErrInjected] and says as much as a
+// real store could: a caller whose request or reply was lost cannot know whether it was applied.
 //
-// A call that hangs ends with its context. In a bubble of testing/synctest it takes no time, nor does a slow one.
+// A call that hangs ends with its context. In a bubble of testing/synctest it takes no time, nor
+// does a slow one.
 //
 // It is safe for concurrent use.
 type Faulty struct {
@@ -40,14 +42,15 @@ type Faulty struct {
 	dead  bool
 }
 
-// NewFaulty returns a store that does to each call of inner what rule says. The rule sees the calls one at a time, in the
-// order in which they are numbered; it must not call the store. A nil rule lets all calls pass. Once the process is dead the rule
-// is not asked again.
+// NewFaulty returns a store that does to each call of inner what rule says. The rule sees the calls
+// one at a time, in the order in which they are numbered; it must not call the store. A nil rule
+// lets all calls pass. Once the process is dead the rule is not asked again.
 func NewFaulty(inner store.Store, rule func(Call) Fault) *Faulty {
 	return &Faulty{inner: inner, rule: rule}
 }
 
-// Calls returns the calls so far, in the order in which they began. Those of a dead process are among them.
+// Calls returns the calls so far, in the order in which they began. Those of a dead process are
+// among them.
 func (s *Faulty) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +126,8 @@ func failure(op Op, kind store.Failure, notApplied bool) error {
 }
 
 // Claim implements [store.Store].
-func (s *Faulty) Claim(ctx context.Context, r store.Record, now time.Time) (held store.Record, claimed bool, err error) {
+func (s *Faulty) Claim(ctx context.Context, r store.Record, now time.Time) (held store.Record,
+	claimed bool, err error) {
 	err = s.do(ctx, Call{Op: OpClaim, Next: r}, func(ctx context.Context) (err error) {
 		held, claimed, err = s.inner.Claim(ctx, r, now)
 		return err
@@ -146,8 +150,8 @@ func (s *Faulty) Swap(ctx context.Context, seen, next store.Record) (held store.
 	return held, swapped, nil
 }
 
-// Commit implements [store.Committer]. That a write refuses is a reply like any other, which may get lost. If the store inside cannot
-// commit, the error wraps [store.ErrNoCommit].
+// Commit implements [store.Committer]. That a write refuses is a reply like any other, which may
+// get lost. If the store inside cannot commit, the error wraps [store.ErrNoCommit].
 func (s *Faulty) Commit(
 	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
 ) (held store.Record, committed bool, err error) {
@@ -164,9 +168,10 @@ func (s *Faulty) Commit(
 
 // Apply implements [store.Committer], likewise.
 func (s *Faulty) Apply(ctx context.Context, writes store.Writes, token string) error {
-	return s.transact(ctx, Call{Op: OpApply, Writes: writes, Token: token}, func(ctx context.Context, inside store.Committer) error {
-		return inside.Apply(ctx, writes, token)
-	})
+	return s.transact(ctx, Call{Op: OpApply, Writes: writes, Token: token},
+		func(ctx context.Context, inside store.Committer) error {
+			return inside.Apply(ctx, writes, token)
+		})
 }
 
 // transact runs one call of a committer under its fault.
@@ -209,8 +214,8 @@ func (s *Faulty) Get(ctx context.Context, key string) (r store.Record, found boo
 	return r, found, nil
 }
 
-// ReadResult implements [store.ResultReader]. If the store inside does not, the record is unreadable: an
-// [*store.UnreadableError].
+// ReadResult implements [store.ResultReader]. If the store inside does not, the record is
+// unreadable: an [*store.UnreadableError].
 func (s *Faulty) ReadResult(ctx context.Context, r store.Record) (result []byte, err error) {
 	err = s.do(ctx, Call{Op: OpReadResult, Seen: r}, func(ctx context.Context) (err error) {
 		reader, ok := s.inner.(store.ResultReader)
@@ -226,8 +231,8 @@ func (s *Faulty) ReadResult(ctx context.Context, r store.Record) (result []byte,
 	return result, nil
 }
 
-// List implements [store.Lister]. A fault comes before all records or after them. If the store inside cannot list, the error wraps
-// [store.ErrNoListing].
+// List implements [store.Lister]. A fault comes before all records or after them. If the store
+// inside cannot list, the error wraps [store.ErrNoListing].
 func (s *Faulty) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		goesOn := true

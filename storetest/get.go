@@ -30,7 +30,8 @@ func getChecks() []check {
 	}
 }
 
-// keysApart holds a record, with a result that stores may keep beside it, under each of several keys.
+// keysApart holds a record, with a result that stores may keep beside it, under each of several
+// keys.
 func keysApart(p *probe, keys []string) {
 	all := make([]*kept, len(keys))
 	for i, key := range keys {

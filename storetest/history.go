@@ -35,7 +35,8 @@ const (
 	historyKeys    = 2
 	historyCallers = 5 // for each key
 	historyCalls   = 12
-	// searchTime is how long the search for an order may take. A history of this size needs milliseconds.
+	// searchTime is how long the search for an order may take. A history of this size needs
+	// milliseconds.
 	searchTime = 30 * time.Second
 	// shownCalls is how many calls of the longest order a failure shows.
 	shownCalls = 8
@@ -60,8 +61,9 @@ func linearizable(p *probe, seed uint64) {
 	}
 }
 
-// unexplained leaves of a history what a reader needs: for each key that has no order, the calls that the longest
-// order ends with, and those that were under way or came after and do not fit behind it.
+// unexplained leaves of a history what a reader needs: for each key that has no order, the calls
+// that the longest order ends with, and those that were under way or came after and do not fit
+// behind it.
 func unexplained(history []porcupine.Operation) (part []porcupine.Operation) {
 	for _, ofKey := range byKey(history) {
 		result, info := porcupine.CheckOperationsVerbose(model(), ofKey, searchTime)
@@ -116,7 +118,8 @@ func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error)
 					if err != nil {
 						errs = append(errs, fmt.Errorf("%s: %w", made.op, err))
 					}
-					op := porcupine.Operation{ClientId: id, Input: made, Call: int64(called), Output: got, Return: int64(returned)}
+					op := porcupine.Operation{ClientId: id, Input: made, Call: int64(called), Output: got,
+						Return: int64(returned)}
 					history = append(history, op)
 					if look, ok := shown(op); ok {
 						history = append(history, look)
@@ -157,7 +160,8 @@ func model() porcupine.Model {
 	}
 }
 
-// withoutParts leaves out of both records the results that the store keeps elsewhere in got: a seal names each of them.
+// withoutParts leaves out of both records the results that the store keeps elsewhere in got: a seal
+// names each of them.
 func withoutParts(got, want store.Record) (store.Record, store.Record) {
 	if got.Parts != "" {
 		got.Parts, want.Result = "", nil
@@ -172,9 +176,9 @@ func withoutParts(got, want store.Record) (store.Record, store.Record) {
 	return got, want
 }
 
-// shown returns the record that a refused Claim, Swap or Commit showed, as a read during the same time: a store may refuse at
-// one moment and look at another. A claim may also find that what refused it is gone, and then nothing is said about
-// what is held.
+// shown returns the record that a refused Claim, Swap or Commit showed, as a read during the same
+// time: a store may refuse at one moment and look at another. A claim may also find that what
+// refused it is gone, and then nothing is said about what is held.
 func shown(op porcupine.Operation) (look porcupine.Operation, ok bool) {
 	made, got := as[call](op.Input), as[answer](op.Output)
 	nothing := equal(got.record, store.Record{})

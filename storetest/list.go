@@ -130,7 +130,8 @@ func listed(r store.Record, index bool) store.Record {
 	return l
 }
 
-// allOperations stands for no restriction, in a query whose zero value is the operation of the listing.
+// allOperations stands for no restriction, in a query whose zero value is the operation of the
+// listing.
 const allOperations = "*"
 
 func (l *listing) list(q store.Query) (all []store.Record) {
@@ -214,8 +215,8 @@ func (l *listing) spansOperations() {
 	}
 }
 
-// pages counts the pages of a listing of all records, two at a time, that a caller has read who leaves
-// after the first record, or does not.
+// pages counts the pages of a listing of all records, two at a time, that a caller has read who
+// leaves after the first record, or does not.
 func (l *listing) pages(leaves bool) (n int) {
 	l.t.Helper()
 	for _, err := range l.lister.List(l.t.Context(), store.Query{

@@ -110,7 +110,8 @@ func (g register) is(seen store.Record) bool {
 // startsAgain reports whether a swap would mark a step as started that the record has.
 func (g register) startsAgain(c call) bool {
 	for name, s := range c.next.Steps {
-		if _, has := g.record.Steps[name]; has && s.Kind == store.StepStarted && c.next.Status != store.StatusCompleted {
+		if _, has := g.record.Steps[name]; has && s.Kind == store.StepStarted &&
+			c.next.Status != store.StatusCompleted {
 			return true
 		}
 	}
@@ -122,8 +123,8 @@ func (c call) handsOver() bool {
 	return c.op == OpSwap && c.seen.Owner != c.next.Owner && c.next.Status != store.StatusCompleted
 }
 
-// after returns the record as it is after a write of next, but for the lease: its steps are those of
-// the held one with what next changes.
+// after returns the record as it is after a write of next, but for the lease: its steps are those
+// of the held one with what next changes.
 func after(held, next store.Record) store.Record {
 	changes := next.Steps
 	next.Steps, next.StepWrites = nil, 0

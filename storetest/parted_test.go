@@ -21,8 +21,8 @@ import (
 
 type record = store.Record
 
-// parted is a store that has all that a store can have: it keeps large results beside their records, and attributes
-// that it does not know.
+// parted is a store that has all that a store can have: it keeps large results beside their
+// records, and attributes that it does not know.
 type parted struct {
 	*memory.Store
 
@@ -115,7 +115,8 @@ func (p *parted) Swap(ctx context.Context, seen, next record) (record, bool, err
 	return p.Store.Swap(ctx, seen, p.splitSteps(p.split(next)))
 }
 
-func (p *parted) Commit(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+func (p *parted) Commit(ctx context.Context, seen, next record, writes store.Writes,
+	token string) (record, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rows, ok := writes.(partedWrites)
@@ -218,7 +219,8 @@ func (p *parted) splitSteps(r record) record {
 	return r
 }
 
-// faulty is a parted store some of whose methods are broken. Unless it is torn, each of them is still atomic.
+// faulty is a parted store some of whose methods are broken. Unless it is torn, each of them is
+// still atomic.
 type faulty struct {
 	*parted
 
@@ -260,7 +262,8 @@ func (f *faulty) Swap(ctx context.Context, seen, next record) (record, bool, err
 	return f.parted.Swap(ctx, seen, next)
 }
 
-func (f *faulty) Commit(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
+func (f *faulty) Commit(ctx context.Context, seen, next record, writes store.Writes,
+	token string) (record, bool, error) {
 	defer f.lock()()
 	if f.com != nil {
 		return f.com(ctx, seen, next, writes, token)
@@ -324,7 +327,8 @@ type fault struct {
 func faults() []fault {
 	return slices.Concat(
 		claimFaults(), seenFaults(), swapFaults(), leftoverFaults(), deleteFaults(), getFaults(),
-		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(), stepFaults(), commitFaults(),
+		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(), stepFaults(),
+		commitFaults(),
 	)
 }
 

@@ -55,8 +55,8 @@ func raceChecks() []check {
 	return checks
 }
 
-// oneWins makes all calls at the same time. It sees that one is done, and that the others report its
-// record.
+// oneWins makes all calls at the same time. It sees that one is done, and that the others report
+// its record.
 func (k *kept) oneWins(r race) {
 	k.t.Helper()
 	var (

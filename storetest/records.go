@@ -98,7 +98,8 @@ func takeover(p *probe, r store.Record) store.Record {
 func settled(p *probe, r store.Record) store.Record {
 	next := takeover(p, r)
 	next.Attempt, next.Reason = r.Attempt, store.ReasonReleased
-	next.SettledBy, next.SettledReason, next.SettledAt = "dana", "ticket 4711", r.Expiry.Add(-time.Hour+9*time.Millisecond)
+	next.SettledBy, next.SettledReason, next.SettledAt = "dana", "ticket 4711",
+		r.Expiry.Add(-time.Hour+9*time.Millisecond)
 	return next
 }
 

@@ -36,8 +36,8 @@ func TestPartedStorePasses(t *testing.T) {
 	storetest.Run(t, partedFeatures(), func(testing.TB) store.Store { return inject(newParted()) })
 }
 
-// TestFaultsAreCaught runs the suite against stores with one fault each, in a process of its own because it has to fail
-// there: in the very check that is there for that fault.
+// TestFaultsAreCaught runs the suite against stores with one fault each, in a process of its own
+// because it has to fail there: in the very check that is there for that fault.
 func TestFaultsAreCaught(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -13,8 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// largestResult is the largest answer in bytes that Lambda passes on for a synchronous invocation, as
-// its own error message for larger ones states it.
+// largestResult is the largest answer in bytes that Lambda passes on for a synchronous invocation,
+// as its own error message for larger ones states it.
 const largestResult = 6_291_556
 
 func resultRows() []row {
@@ -27,7 +27,8 @@ func resultRows() []row {
 		{"that is not valid UTF-8 comes back byte for byte", keepsResult(text("\"\xff\xc3\x28\xed\xa0\x80\""))},
 	}
 	for _, size := range []int{
-		1, 2, 100, 4095, 4096, 4097, 30_000, 350_000, 400<<10 - 1, 400 << 10, 400<<10 + 1, 1 << 20, 1<<20 + 1, largestResult,
+		1, 2, 100, 4095, 4096, 4097, 30_000, 350_000, 400<<10 - 1, 400 << 10, 400<<10 + 1, 1 << 20,
+		1<<20 + 1, largestResult,
 	} {
 		rows = append(rows, row{
 			fmt.Sprintf("of %d bytes comes back byte for byte", size),
@@ -42,7 +43,8 @@ func keepsResult(r result, changes ...change) []story {
 	return from(like(inProgress, changes...), complete(r), claim().refused(), swap(takeover).late().refused())
 }
 
-// spellings returns JSON texts, and none at all, that do not survive being decoded and encoded again.
+// spellings returns JSON texts, and none at all, that do not survive being decoded and encoded
+// again.
 func spellings() []string {
 	return []string{
 		"", "null", `""`, `"\u0000"`, "0", "-0", "1.0", "1E400", "9007199254740993",
@@ -142,7 +144,8 @@ func bytesChecks() []check {
 				complete(r), swap(takeover).late().refused(), complete(r).late().refused(),
 			)},
 			row{"of a " + name + " step may change after Swap", from(inProgress,
-				steps(stepsOf{charge: value(r)}), claim().refused(), swap(takeover).by(owned("nobody")).refused(), swap(takeover),
+				steps(stepsOf{charge: value(r)}), claim().refused(), swap(takeover).by(owned("nobody")).refused(),
+				swap(takeover),
 			)},
 		)
 	}
@@ -174,8 +177,9 @@ func foreignRows() []row {
 		k.noError("Foreign.Put", k.features.Foreign.Put(k.t.Context(), k.store, k.last.Key))
 	}}
 	return []row{
-		{"attributes survive a Swap", from(inProgress, put, has(true), swap(renewal), has(true), swap(takeover), has(true),
-			complete(charged), has(true), completes(takeover, completion(large)), has(true))},
+		{"attributes survive a Swap",
+			from(inProgress, put, has(true), swap(renewal), has(true), swap(takeover), has(true),
+				complete(charged), has(true), completes(takeover, completion(large)), has(true))},
 		{"attributes are replaced by a Claim", from(like(completed, expiring(0)), put, has(true), claim(), has(false))},
 	}
 }
@@ -237,8 +241,8 @@ func written(of kind) []story {
 	return slices.Concat(from(of, remove()), from(completed, swap(whole), remove()))
 }
 
-// texted sets each field that is a text, as far as records of this status have it. The owner is none
-// of the empty ones, which are for AWS Powertools.
+// texted sets each field that is a text, as far as records of this status have it. The owner is
+// none of the empty ones, which are for AWS Powertools.
 func texted(of func(label string) string) change {
 	return changed(func(_ *probe, r *store.Record) {
 		set := func(label string) []string {

@@ -30,7 +30,8 @@ var (
 // storedSteps is what a record keeps of its steps.
 func storedSteps() []row {
 	var spelled []story
-	for _, s := range append(spellings(), "no JSON", "\"\xff\xc3\x28\xed\xa0\x80\"", " ", "\x00", "started", "value x") {
+	for _, s := range append(spellings(), "no JSON", "\"\xff\xc3\x28\xed\xa0\x80\"", " ", "\x00",
+		"started", "value x") {
 		spelled = append(spelled, keepsSteps(stepsOf{charge: value(text(s)), mail: failed(text(s)), ship: started})...)
 	}
 	hundred := make([]turn, 10)
@@ -108,16 +109,19 @@ func changedSteps() []row {
 	return []row{
 		{"are merged into those that are held", from(inProgress,
 			steps(stepsOf{charge: value(charged)}), steps(stepsOf{mail: value(other), ship: started}),
-			steps(stepsOf{ship: failed(other), charge: value(other)}), steps(stepsOf{ship: value(text("")), mail: value(other)}),
+			steps(stepsOf{ship: failed(other), charge: value(other)}),
+			steps(stepsOf{ship: value(text("")), mail: value(other)}),
 		)},
 		{"are merged by a Swap that changes other fields, too", from(inProgress,
-			swap(renewal, with(stepsOf{charge: value(charged)})), swap(settled, with(stepsOf{charge: gone, mail: value(other)})),
+			swap(renewal, with(stepsOf{charge: value(charged)})),
+			swap(settled, with(stepsOf{charge: gone, mail: value(other)})),
 		)},
 		{"are merged into those that are held, and not those that were seen", from(inProgress,
 			steps(stepsOf{charge: value(charged)}), swap(with(stepsOf{mail: value(other)})).late().by(blindly),
 		)},
 		{"without a kind are removed", from(inProgress,
-			steps(stepsOf{charge: started, mail: value(other)}), steps(stepsOf{charge: gone}), steps(stepsOf{"none": gone}),
+			steps(stepsOf{charge: started, mail: value(other)}), steps(stepsOf{charge: gone}),
+			steps(stepsOf{"none": gone}),
 			steps(stepsOf{charge: started}), // its name is free again
 			steps(stepsOf{charge: gone, mail: gone}), remove().late().refused(), remove(),
 		)},
@@ -125,7 +129,8 @@ func changedSteps() []row {
 			startsOnce(started), startsOnce(value(charged)), startsOnce(value(text(""))), startsOnce(failed(charged)),
 		)},
 		{"are counted once for each Swap that changes some", from(inProgress,
-			steps(two), swap(renewal), swap(renewal, reset, changed(func(_ *probe, r *store.Record) { r.StepWrites = 9 })),
+			steps(two), swap(renewal),
+			swap(renewal, reset, changed(func(_ *probe, r *store.Record) { r.StepWrites = 9 })),
 			steps(stepsOf{charge: value(charged)}), turn{instead: func(k *kept) {
 				if r, _ := k.get(k.last.Key); r.StepWrites != 2 {
 					k.t.Fatalf("two writes of steps count as %d", r.StepWrites)
@@ -175,8 +180,8 @@ func largeSteps() []row {
 	return rows
 }
 
-// largeStepsStay reads the steps of a record that somebody has seen before it was taken over, became
-// UNKNOWN, was released and was completed.
+// largeStepsStay reads the steps of a record that somebody has seen before it was taken over,
+// became UNKNOWN, was released and was completed.
 var largeStepsStay = turn{instead: func(k *kept) {
 	k.play(steps(stepsOf{charge: value(large), mail: failed(large)}))
 	read, _ := k.get(k.last.Key)

@@ -1,4 +1,5 @@
-// Package batchsqs sets the visibility timeouts of messages with the client of SQS, for package batch.
+// Package batchsqs sets the visibility timeouts of messages with the client of SQS, for package
+// batch.
 package batchsqs
 
 import (
@@ -18,7 +19,8 @@ import (
 
 // Client is what [Visibility] needs of a client of SQS. [*sqs.Client] implements it.
 type Client interface {
-	ChangeMessageVisibilityBatch(ctx context.Context, in *sqs.ChangeMessageVisibilityBatchInput, optFns ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error)
+	ChangeMessageVisibilityBatch(ctx context.Context, in *sqs.ChangeMessageVisibilityBatchInput,
+		optFns ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error)
 }
 
 const (
@@ -29,14 +31,18 @@ const (
 	longest = 12 * time.Hour
 )
 
-// Visibility returns a function for batch.Config.Visibility. The queue is that of the function, given by its URL. Its role needs
-// sqs:ChangeMessageVisibility, which AWS's managed policy AWSLambdaSQSQueueExecutionRole does not have.
+// Visibility returns a function for batch.Config.Visibility. The queue is that of the function,
+// given by its URL. Its role needs sqs:ChangeMessageVisibility, which AWS's managed policy
+// AWSLambdaSQSQueueExecutionRole does not have.
 //
-// The function rounds a time up to whole seconds. It returns an error if SQS does not take all of it, or if the messages are of another queue. It
-// sends nothing then. It is safe for concurrent use. Visibility panics if the client is nil or the URL is empty.
-func Visibility(client Client, queueURL string) func(ctx context.Context, messages []events.SQSMessage, after time.Duration) error {
+// The function rounds a time up to whole seconds. It returns an error if SQS does not take all of
+// it, or if the messages are of another queue. It sends nothing then. It is safe for concurrent
+// use. Visibility panics if the client is nil or the URL is empty.
+func Visibility(client Client, queueURL string) func(ctx context.Context, messages []events.SQSMessage,
+	after time.Duration) error {
 	if client == nil || queueURL == "" {
-		panic(fmt.Sprintf("batchsqs.Visibility: the client (%T) or the URL of the queue (%q) is missing", client, queueURL))
+		panic(fmt.Sprintf("batchsqs.Visibility: the client (%T) or the URL of the queue (%q) is missing",
+			client, queueURL))
 	}
 	return func(ctx context.Context, messages []events.SQSMessage, after time.Duration) error {
 		seconds := int32((min(after, longest) + time.Second - 1) / time.Second) //nolint:gosec // at most 43,200
@@ -63,7 +69,8 @@ func change(ctx context.Context, client Client, queueURL string, messages []even
 		return fmt.Errorf("batchsqs: %w", err)
 	}
 	if len(out.Failed) > 0 {
-		return fmt.Errorf("batchsqs: SQS did not change the visibility of %d of %d messages: %s", len(out.Failed), len(messages), aws.ToString(out.Failed[0].Code))
+		return fmt.Errorf("batchsqs: SQS did not change the visibility of %d of %d messages: %s", len(out.Failed),
+			len(messages), aws.ToString(out.Failed[0].Code))
 	}
 	return nil
 }

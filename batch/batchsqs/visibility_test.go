@@ -28,7 +28,8 @@ type queue struct {
 	err    error
 }
 
-func (q *queue) ChangeMessageVisibilityBatch(_ context.Context, in *sqs.ChangeMessageVisibilityBatchInput, _ ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
+func (q *queue) ChangeMessageVisibilityBatch(_ context.Context, in *sqs.ChangeMessageVisibilityBatchInput,
+	_ ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
 	q.calls = append(q.calls, in)
 	if q.err != nil {
 		return nil, q.err
@@ -38,7 +39,8 @@ func (q *queue) ChangeMessageVisibilityBatch(_ context.Context, in *sqs.ChangeMe
 
 func messages(n int) (all []events.SQSMessage) {
 	for i := range n {
-		all = append(all, events.SQSMessage{ReceiptHandle: "handle-" + strconv.Itoa(i), EventSourceARN: "arn:aws:sqs:eu-central-1:123456789012:orders"})
+		all = append(all, events.SQSMessage{ReceiptHandle: "handle-" + strconv.Itoa(i),
+			EventSourceARN: "arn:aws:sqs:eu-central-1:123456789012:orders"})
 	}
 	return all
 }
@@ -66,7 +68,8 @@ func TestTheVisibilityOfAllMessagesIsSetTenAtATime(t *testing.T) {
 
 func TestATimeIsInWholeSecondsAndAtMostHalfADay(t *testing.T) {
 	t.Parallel()
-	for after, want := range map[time.Duration]int32{time.Second: 1, 1001 * time.Millisecond: 2, 24 * time.Hour: 12 * 60 * 60} {
+	for after, want := range map[time.Duration]int32{time.Second: 1, 1001 * time.Millisecond: 2,
+		24 * time.Hour: 12 * 60 * 60} {
 		q := &queue{}
 		require.NoError(t, batchsqs.Visibility(q, queueURL)(t.Context(), messages(1), after))
 		require.Equal(t, want, q.calls[0].Entries[0].VisibilityTimeout)
@@ -98,6 +101,7 @@ func TestMessagesOfAnotherQueueAreLeftAlone(t *testing.T) {
 
 func TestAQueueIsNeeded(t *testing.T) {
 	t.Parallel()
-	require.PanicsWithValue(t, `batchsqs.Visibility: the client (<nil>) or the URL of the queue ("orders") is missing`, func() { batchsqs.Visibility(nil, "orders") })
+	require.PanicsWithValue(t, `batchsqs.Visibility: the client (<nil>) or the URL of the queue ("orders") is missing`,
+		func() { batchsqs.Visibility(nil, "orders") })
 	require.Panics(t, func() { batchsqs.Visibility(&queue{}, "") })
 }

@@ -42,7 +42,8 @@ func TestWhatTheCommandsPrintOfATable(t *testing.T) {
 	}{
 		{name: "list", args: []string{"list", "--operation", "charge"}},
 		{name: "inspect", args: []string{"inspect", "charge#result-lost"}},
-		{name: "settle", args: append([]string{"settle", "charge#result-lost", "--not-executed", "--may-repeat-effect"}, why...)},
+		{name: "settle", args: append([]string{"settle", "charge#result-lost", "--not-executed", "--may-repeat-effect"},
+			why...)},
 		{name: "settled", args: []string{"inspect", "charge#result-lost"}},
 		{name: "settle-again", args: append([]string{"settle", "charge#result-lost", "--failed", "A: b"}, why...)},
 		{name: "release", args: append([]string{"settle", "charge#died", "--released"}, why...)},
@@ -51,8 +52,10 @@ func TestWhatTheCommandsPrintOfATable(t *testing.T) {
 		{name: "deleted", args: []string{"inspect", "charge#completed"}, code: 3},
 		{name: "list-not-due", args: []string{"list", "--operation", "order", "--state", "released"}},
 		{name: "stopped", args: []string{"inspect", "order#stopped", "--step", "reserve"}},
-		{name: "begun", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"}, why...)},
-		{name: "begun-again", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"}, why...), code: 1},
+		{name: "begun", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"},
+			why...)},
+		{name: "begun-again", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"},
+			why...), code: 1},
 		{name: "begun-then", args: []string{"inspect", "order#begun", "--step", "charge"}},
 		{name: "doctor", args: []string{"doctor"}},
 	} {
@@ -87,7 +90,8 @@ type line struct {
 	Error       string            `json:"error"`
 }
 
-// The six tasks of an operator, each with one command, on a table with a thousand records in all states.
+// The six tasks of an operator, each with one command, on a table with a thousand records in all
+// states.
 func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
@@ -123,7 +127,8 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	assert.Len(t, lines[line](t, r.out), open)
 	assert.Contains(t, r.err, "Reads the index of records with attention")
 	all := 0
-	for _, state := range []operate.State{operate.StateUnknown, operate.StateCrashed, operate.StateReleased, operate.StateInProgress, operate.StateCompleted, operate.StateExpired} {
+	for _, state := range []operate.State{operate.StateUnknown, operate.StateCrashed, operate.StateReleased,
+		operate.StateInProgress, operate.StateCompleted, operate.StateExpired} {
 		r := tb.run(t, []string{"list", "-o", "json", "--scan", "--state", string(state), "--rate", "0"})
 		require.Zero(t, r.code, r.err)
 		listed := lines[line](t, r.out)
@@ -135,7 +140,8 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	// From a client's key to its record.
 	event := `{"version":"2.0","routeKey":"POST /charges","rawPath":"/charges","headers":{"idempotency-key":"order-1"},
 		"requestContext":{"apiId":"a1b2c3","stage":"$default","requestId":"r","http":{"method":"POST","path":"/charges"}},"body":"{}"}`
-	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := idempotent.Wrap(func(context.Context,
+		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 202}, nil
 	}, tb.store, idempotent.WithOperation("charge"), idempotent.WithEffects(idempotent.Unrepeatable))
 	file := write(t, "event.json", event)
@@ -154,9 +160,12 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	assert.Equal(t, operate.StateUnknown, inspected.State)
 	assert.Equal(t, described(t, event).DerivedKey("charge"), inspected.DerivedKeys["charge"])
 
-	// Settle as executed: the client gets the result, with the headers of a replay. The file is as a person writes it.
+	// Settle as executed: the client gets the result, with the headers of a replay. The file is as
+	// a person writes it.
 	why := []string{"--reason", "ticket 4711", "--by", "dana", "--yes"}
-	result := write(t, "result.json", "{\n  \"body\": \"{\\\"id\\\":\\\"ch_1\\\"}\",\n  \"headers\": {\"Content-Type\": \"application/json\"},\n  \"statusCode\": 201\n}\n")
+	result := write(t, "result.json",
+		"{\n  \"body\": \"{\\\"id\\\":\\\"ch_1\\\"}\",\n  \"headers\": {\"Content-Type\": \"application/json\"},\n  "+
+			"\"statusCode\": 201\n}\n")
 	r = tb.run(t, append([]string{"settle", key, "--executed", result, "--seen", inspected.Seen}, why...))
 	require.Zero(t, r.code, r.err)
 	answer := answerOf(t, handler, event)
@@ -172,7 +181,8 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	assert.Equal(t, 202, statusOf(t, handler, event))
 
 	// Settle as not executed, and release: the next retry executes.
-	for _, command := range [][]string{{"settle", key, "--not-executed", "--may-repeat-effect"}, {"settle", key, "--released", "--may-repeat-effect"}} {
+	for _, command := range [][]string{{"settle", key, "--not-executed", "--may-repeat-effect"},
+		{"settle", key, "--released", "--may-repeat-effect"}} {
 		stuck.Owner = "OWNEROWNEROWNEROWNEROWNER" + command[2][2:3]
 		deleteItem(t, tb, key)
 		tb.put(t, stuck)
@@ -207,7 +217,8 @@ func putAll(t *testing.T, tb table, records []store.Record) {
 func deleteItem(t *testing.T, tb table, key string) {
 	t.Helper()
 	_, err := tb.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
-		TableName: aws.String(tb.name), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: key}},
+		TableName: aws.String(tb.name),
+		Key:       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: key}},
 	})
 	require.NoError(t, err)
 }
@@ -221,7 +232,8 @@ func write(t *testing.T, name, text string) string {
 
 func described(t *testing.T, event string) idempotent.Description {
 	t.Helper()
-	h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	h := idempotent.Wrap(func(context.Context,
+		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, nil
 	}, newMemory(), idempotent.WithOperation("charge"))
 	d, err := h.DescribeEvent(t.Context(), []byte(event))
@@ -254,7 +266,8 @@ func TestAScriptIsConditionalOnWhatAPersonSaw(t *testing.T) {
 	r := recordOf(t, "charge#uncertain")
 	tb.put(t, r)
 	seen := lines[line](t, tb.run(t, []string{"inspect", r.Key, "-o", "json"}).out)[0].Seen
-	settle := []string{"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "ticket 4711", "--by", "dana", "--yes", "--seen", seen, "-o", "json"}
+	settle := []string{"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "ticket 4711", "--by",
+		"dana", "--yes", "--seen", seen, "-o", "json"}
 	first := tb.run(t, settle)
 	require.Zero(t, first.code, first.err)
 	after := tb.get(t, r.Key)
@@ -288,15 +301,29 @@ func TestBadTargetsAreOneClearSentence(t *testing.T) {
 		env  option
 		says string
 	}{
-		"wrong table":    {[]string{"inspect", "a#b", "--table", "nobody-has-this"}, tb.env(), `there is no table "nobody-has-this" in this account and Region: check --table, --region, --profile and --endpoint-url`},
-		"list":           {[]string{"list", "--table", "nobody-has-this"}, tb.env(), `there is no table "nobody-has-this" in this account and Region`},
-		"doctor":         {[]string{"doctor", "--table", "nobody-has-this"}, tb.env(), `there is no table "nobody-has-this" in this account and Region`},
-		"another key":    {[]string{"inspect", "a#b", "--table", other}, tb.env(), `table "` + other + `" has another key than expected: check --sort-key, --partition and --attribute`},
-		"endpoint down":  {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", down.URL}, env(), "connection refused"},
-		"no permission":  {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", answering(t, 400, "AccessDeniedException", "User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem")}, env(), `not allowed on table "idempotency": AccessDeniedException: User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem`},
-		"throttled":      {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", answering(t, 400, "ThrottlingException", "Rate exceeded")}, env(), `table "idempotency" throttles: try again later`},
-		"expired":        {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", answering(t, 400, "ExpiredTokenException", "The security token included in the request is expired")}, env(), "The security token included in the request is expired"},
-		"failing server": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", answering(t, 500, "InternalServerError", "oops")}, env(), `no answer for table "idempotency": InternalServerError`},
+		"wrong table": {[]string{"inspect", "a#b", "--table", "nobody-has-this"}, tb.env(),
+			`there is no table "nobody-has-this" in this account and Region: check --table, --region, --profile and --endpoint-url`},
+		"list": {[]string{"list", "--table", "nobody-has-this"}, tb.env(),
+			`there is no table "nobody-has-this" in this account and Region`},
+		"doctor": {[]string{"doctor", "--table", "nobody-has-this"}, tb.env(),
+			`there is no table "nobody-has-this" in this account and Region`},
+		"another key": {[]string{"inspect", "a#b", "--table", other}, tb.env(),
+			`table "` + other + `" has another key than expected: check --sort-key, --partition and --attribute`},
+		"endpoint down": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", down.URL}, env(),
+			"connection refused"},
+		"no permission": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
+			answering(t, 400, "AccessDeniedException",
+				"User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem")}, env(),
+			`not allowed on table "idempotency": AccessDeniedException: User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem`},
+		"throttled": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
+			answering(t, 400, "ThrottlingException", "Rate exceeded")}, env(),
+			`table "idempotency" throttles: try again later`},
+		"expired": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
+			answering(t, 400, "ExpiredTokenException", "The security token included in the request is expired")}, env(),
+			"The security token included in the request is expired"},
+		"failing server": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
+			answering(t, 500, "InternalServerError", "oops")}, env(),
+			`no answer for table "idempotency": InternalServerError`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -314,7 +341,8 @@ func TestBadTargetsAreOneClearSentence(t *testing.T) {
 func newOtherTable(t *testing.T, tb table) string {
 	t.Helper()
 	name := tb.name + "-other"
-	require.NoError(t, dynamo.CreateTable(t.Context(), tb.client, name, dynamo.Config{Attributes: dynamo.Attributes{Key: "pk"}}))
+	require.NoError(t, dynamo.CreateTable(t.Context(), tb.client, name,
+		dynamo.Config{Attributes: dynamo.Attributes{Key: "pk"}}))
 	t.Cleanup(func() {
 		_, err := tb.client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
 		assert.NoError(t, err)
@@ -340,11 +368,13 @@ func TestRenamedAttributesAndSortKeys(t *testing.T) {
 	tb := newTable(t, dynamo.Config{SortKey: "sk", Partition: "idempotency#shop", Attributes: names})
 	r := recordOf(t, "charge#uncertain")
 	tb.put(t, r)
-	flags := []string{"--sort-key", "sk", "--partition", "idempotency#shop", "--attribute", "id=pk,status=state", "--attribute", "expiration=ttl"}
+	flags := []string{"--sort-key", "sk", "--partition", "idempotency#shop", "--attribute", "id=pk,status=state",
+		"--attribute", "expiration=ttl"}
 	listed := tb.run(t, append([]string{"list", "-o", "json"}, flags...))
 	require.Zero(t, listed.code, listed.err)
 	assert.Equal(t, r.Key, lines[line](t, listed.out)[0].RecordKey)
-	settled := tb.run(t, append([]string{"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "x", "--by", "dana", "--yes"}, flags...))
+	settled := tb.run(t, append([]string{"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "x",
+		"--by", "dana", "--yes"}, flags...))
 	require.Zero(t, settled.code, settled.err)
 	assert.Equal(t, store.ReasonReleased, tb.get(t, r.Key).Reason)
 	doctor := tb.run(t, append([]string{"doctor"}, flags...))
@@ -354,7 +384,8 @@ func TestRenamedAttributesAndSortKeys(t *testing.T) {
 	assert.Contains(t, wrong.out, "problem")
 }
 
-// Garbage is listed and shown as what it is, and nothing that it holds reaches the terminal as it is.
+// Garbage is listed and shown as what it is, and nothing that it holds reaches the terminal as it
+// is.
 func TestARecordThatCannotBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
@@ -386,14 +417,16 @@ func TestARecordThatCannotBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
 	assert.Equal(t, []map[string]types.AttributeValue{item}, out.Items)
 }
 
-// Other applications have tables with such attributes, and one table may have items of several. None of those is deleted or settled.
+// Other applications have tables with such attributes, and one table may have items of several.
+// None of those is deleted or settled.
 func TestNothingForeignIsTouched(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	soon := &types.AttributeValueMemberN{Value: "4102444800"}
 	for name, it := range map[string]map[string]types.AttributeValue{
-		"message":    {"topic": text("order-placed"), "body": text("{}"), "owner": text("AAAAAAAAAAAAAAAAAAAAAAAAAA"), "outbox_due": soon},
+		"message": {"topic": text("order-placed"), "body": text("{}"), "owner": text("AAAAAAAAAAAAAAAAAAAAAAAAAA"),
+			"outbox_due": soon},
 		"session":    {"expiration": soon, "data": text("{}"), "user": text("dana")},
 		"order":      {"status": text("COMPLETED"), "owner": text("dana"), "expiration": soon},
 		"job":        {"status": text("INPROGRESS"), "owner": text("worker-7"), "expiration": soon},
@@ -404,11 +437,13 @@ func TestNothingForeignIsTouched(t *testing.T) {
 		it["id"] = text(key)
 		_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: it})
 		require.NoError(t, err)
-		for _, command := range [][]string{{"delete"}, {"settle", "--released"}, {"settle", "--not-executed"}, {"settle", "--failed", "A:b"}} {
+		for _, command := range [][]string{{"delete"}, {"settle", "--released"}, {"settle", "--not-executed"},
+			{"settle", "--failed", "A:b"}} {
 			r := tb.run(t, append(command, key, "--reason", "x", "--by", "dana", "--yes", "--may-repeat-effect"))
 			assert.Equal(t, 1, r.code, "%s %s: %s", command, name, r.err)
 		}
-		out, err := tb.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &tb.name, Key: map[string]types.AttributeValue{"id": text(key)}})
+		out, err := tb.client.GetItem(t.Context(),
+			&dynamodb.GetItemInput{TableName: &tb.name, Key: map[string]types.AttributeValue{"id": text(key)}})
 		require.NoError(t, err)
 		assert.Equal(t, it, out.Item, name)
 	}
@@ -418,14 +453,16 @@ func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
 	tb.put(t, demoRecords(t)...)
-	_, err := tb.client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{TableName: &tb.name, GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{
-		{Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: aws.String(dynamo.AttentionIndex)}},
-	}})
+	_, err := tb.client.UpdateTable(t.Context(),
+		&dynamodb.UpdateTableInput{TableName: &tb.name, GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{
+			{Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: aws.String(dynamo.AttentionIndex)}},
+		}})
 	require.NoError(t, err)
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		r := tb.run(t, []string{"list"})
 		assert.Equal(c, 1, r.code)
-		assert.Contains(c, r.err, "has no index of the records with attention that can be used; --scan finds them by reading the whole table")
+		assert.Contains(c, r.err,
+			"has no index of the records with attention that can be used; --scan finds them by reading the whole table")
 	}, 30*time.Second, 200*time.Millisecond)
 	r := tb.run(t, []string{"list", "--scan", "-o", "json"})
 	require.Zero(t, r.code, r.err)
@@ -448,7 +485,8 @@ func TestALargeResultIsSettledShownAndReplayed(t *testing.T) {
 	stuck := recordOf(t, "charge#result-lost")
 	stuck.Key, stuck.Fingerprint = described(t, eventOfV2).RecordKey, fingerprintOf(t, eventOfV2)
 	tb.put(t, stuck)
-	r := tb.run(t, []string{"settle", stuck.Key, "--executed", "-", "--reason", "x", "--by", "dana", "--yes"}, in(string(result)+"\n"))
+	r := tb.run(t, []string{"settle", stuck.Key, "--executed", "-", "--reason", "x", "--by", "dana", "--yes"},
+		in(string(result)+"\n"))
 	require.Zero(t, r.code, r.err)
 	assert.NotEmpty(t, tb.get(t, stuck.Key).Parts, "it does not fit into the record")
 
@@ -460,13 +498,15 @@ func TestALargeResultIsSettledShownAndReplayed(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(r.out), &shown))
 	assert.JSONEq(t, string(result), string(shown.Result))
 
-	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := idempotent.Wrap(func(context.Context,
+		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 500}, nil
 	}, tb.store, idempotent.WithOperation("charge"))
 	assert.Equal(t, string(body), answerOf(t, handler, eventOfV2).Body)
 }
 
-// A version before the index left records unknown that have no attention. The index does not know them, a scan does.
+// A version before the index left records unknown that have no attention. The index does not know
+// them, a scan does.
 func TestAScanFindsWhatIsUnknownWithoutAttention(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)

@@ -15,8 +15,9 @@ const (
 	version = "v0.1.0"
 )
 
-// Whoever has no clone of the repository installs the command from a proxy: go install refuses a go.mod with replacements, and takes
-// the library in the version that it names. That it names every module that is needed, .ci/tidy checks.
+// Whoever has no clone of the repository installs the command from a proxy: go install refuses a
+// go.mod with replacements, and takes the library in the version that it names. That it names every
+// module that is needed, .ci/tidy checks.
 func TestItCanBeInstalledFromAProxy(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "mod", "edit", "-json").Output()

@@ -17,7 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// deliver lets a handler of these types have an event, and returns the key of the record that it leaves, if it leaves one.
+// deliver lets a handler of these types have an event, and returns the key of the record that it
+// leaves, if it leaves one.
 func deliver[In, Out any](t *testing.T, event []byte, opts ...idempotent.Option) (recordKey string) {
 	t.Helper()
 	s := memory.New()
@@ -71,8 +72,8 @@ func key(t *testing.T, args ...string) keyLine {
 	return lines[keyLine](t, r.out)[0]
 }
 
-// The key of every event that a gateway sends is that of the record which a handler makes of it, and so is the key of what a support
-// desk knows of it.
+// The key of every event that a gateway sends is that of the record which a handler makes of it,
+// and so is the key of what a support desk knows of it.
 func TestKeyFindsTheRecordOfEveryEvent(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../internal/gateway/testdata/events/*.json")
@@ -156,18 +157,25 @@ func TestKeyKnowsTheOptionsOfTheHandler(t *testing.T) {
 		opts []idempotent.Option
 		args []string
 	}{
-		"default":      {nil, nil},
-		"selected key": {[]idempotent.Option{idempotent.WithKey(func(in) (string, error) { return "o-17", nil })}, []string{"--key", "o-17"}},
-		"key path":     {[]idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")}, []string{"--key-path", "powertools_json(body).order"}},
-		"tenant":       {[]idempotent.Option{idempotent.WithTenant(func(context.Context, in) (string, error) { return "acme", nil })}, []string{"--caller", "tenant:acme"}},
+		"default": {nil, nil},
+		"selected key": {[]idempotent.Option{idempotent.WithKey(func(in) (string, error) { return "o-17", nil })},
+			[]string{"--key", "o-17"}},
+		"key path": {[]idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")},
+			[]string{"--key-path", "powertools_json(body).order"}},
+		"tenant": {[]idempotent.Option{
+			idempotent.WithTenant(func(context.Context, in) (string, error) { return "acme", nil })},
+			[]string{"--caller", "tenant:acme"}},
 	} {
-		event := deliver[in, events.APIGatewayV2HTTPResponse](t, []byte(eventOfV2), append([]idempotent.Option{idempotent.WithOperation("charge")}, c.opts...)...)
+		event := deliver[in, events.APIGatewayV2HTTPResponse](t, []byte(eventOfV2),
+			append([]idempotent.Option{idempotent.WithOperation("charge")}, c.opts...)...)
 		assert.NotContains(t, seen, event, "%s has the key of %s", name, seen[event])
 		seen[event] = name
 		assert.Equal(t, event, key(t, append(c.args, "--event", file)...).RecordKey, name)
 	}
-	assert.Equal(t, "default", seen[key(t, "--key", "order-2", "--method", "post", "--route", "/charges", "--api", "a1b2c3", "--stage", "$default",
-		"--caller", "iam:123456789012,AROAX:dana@example.com,arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Admin_1/dana@example.com").RecordKey])
+	assert.Equal(t, "default",
+		seen[key(t, "--key", "order-2", "--method", "post", "--route", "/charges", "--api", "a1b2c3",
+			"--stage", "$default",
+			"--caller", "iam:123456789012,AROAX:dana@example.com,arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Admin_1/dana@example.com").RecordKey])
 }
 
 // Whoever takes one record of a batch, or a value, has a key of their own.
@@ -180,12 +188,14 @@ func TestKeyOfHandlersThatAnswerNoRequests(t *testing.T) {
 	assert.Equal(t, sqs, got.RecordKey)
 
 	type order struct{ ID string }
-	value := deliver[order, struct{}](t, []byte(`{"ID":"o-17"}`), operation, idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+	value := deliver[order, struct{}](t, []byte(`{"ID":"o-17"}`), operation,
+		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 	got = key(t, "--event", write(t, "order.json", `{"ID":"o-17"}`), "--key", "o-17")
 	assert.Equal(t, value, got.RecordKey)
 	assert.Equal(t, value, key(t, "--key", "o-17").RecordKey)
 
-	r := run(t, []string{"key", "--operation", "charge", "--event", write(t, "batch.json", `{"Records":[`+message+`]}`), "--key-path", "Records[0].messageId"})
+	r := run(t, []string{"key", "--operation", "charge", "--event", write(t, "batch.json", `{"Records":[`+message+`]}`),
+		"--key-path", "Records[0].messageId"})
 	assert.Equal(t, 2, r.code)
 	assert.Contains(t, r.err, "give one of them")
 }
@@ -193,7 +203,8 @@ func TestKeyOfHandlersThatAnswerNoRequests(t *testing.T) {
 func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 	t.Parallel()
 	event := write(t, "event.json", eventOfV2)
-	request := []string{"--operation", "charge", "--key", "order-1", "--method", "POST", "--route", "/charges", "--api", "a1b2c3", "--stage", "$default"}
+	request := []string{"--operation", "charge", "--key", "order-1", "--method", "POST", "--route", "/charges", "--api",
+		"a1b2c3", "--stage", "$default"}
 	without := func(flag string) []string {
 		var args []string
 		for i := 0; i < len(request); i += 2 {
@@ -207,26 +218,36 @@ func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 		args []string
 		code int
 	}{
-		"--operation is missing":                              {[]string{"--event", event}, 2},
-		"say what the request was":                            {[]string{"--operation", "charge"}, 2},
-		"--event is the whole request":                        {append([]string{"--event", event}, request...), 2},
-		"--key is missing":                                    {without("--key"), 2},
-		"--method is missing":                                 {without("--method"), 2},
-		"--route or --path is missing":                        {without("--route"), 2},
-		"--api is missing":                                    {without("--api"), 2},
-		"--stage is missing":                                  {without("--stage"), 2},
-		"--caller jwt: is not jwt:ISSUER,SUBJECT":             {append([]string{"--caller", "jwt:user-17"}, request...), 2},
-		"--caller iam: is not iam:ACCOUNT,USER_ID[,USER_ARN]": {append([]string{"--caller", "iam:user-17"}, request...), 2},
-		"--caller api-key: is not api-key:ID":                 {append([]string{"--caller", "api-key"}, request...), 2},
-		"--caller oidc: is none of":                           {append([]string{"--caller", "oidc:x"}, request...), 2},
-		"the event names the caller":                          {[]string{"--operation", "charge", "--event", event, "--caller", "jwt:a,b"}, 2},
-		"the event of 1 bytes is no JSON":                     {[]string{"--operation", "charge", "--event", write(t, "bad.json", "{")}, 2},
-		"--event cannot be read":                              {[]string{"--operation", "charge", "--event", "/nowhere/event.json"}, 2},
-		"WithOperation":                                       {append([]string{"--operation", "a b"}, request[2:]...), 2},
-		"--method is missing; --route or --path is missing; --api is missing": {[]string{"--operation", "charge", "--key", "order-1", "--stage", "live"}, 2},
-		"--route \"POST /charges\" is no template":                            {append(without("--route"), "--route", "POST /charges"), 2},
-		"--api \"https://a1b2c3.example\" is no id":                           {append(without("--api"), "--api", "https://a1b2c3.example"), 2},
-		"this request has no record":                                          {append(without("--method"), "--method", "GET"), 1},
+		"--operation is missing":       {[]string{"--event", event}, 2},
+		"say what the request was":     {[]string{"--operation", "charge"}, 2},
+		"--event is the whole request": {append([]string{"--event", event}, request...), 2},
+		"--key is missing":             {without("--key"), 2},
+		"--method is missing":          {without("--method"), 2},
+		"--route or --path is missing": {without("--route"), 2},
+		"--api is missing":             {without("--api"), 2},
+		"--stage is missing":           {without("--stage"), 2},
+		"--caller jwt: is not jwt:ISSUER,SUBJECT": {append([]string{"--caller", "jwt:user-17"}, request...),
+			2},
+		"--caller iam: is not iam:ACCOUNT,USER_ID[,USER_ARN]": {append([]string{"--caller", "iam:user-17"}, request...),
+			2},
+		"--caller api-key: is not api-key:ID": {append([]string{"--caller", "api-key"}, request...), 2},
+		"--caller oidc: is none of":           {append([]string{"--caller", "oidc:x"}, request...), 2},
+		"the event names the caller": {[]string{"--operation", "charge", "--event", event,
+			"--caller", "jwt:a,b"}, 2},
+		"the event of 1 bytes is no JSON": {[]string{"--operation", "charge", "--event",
+			write(t, "bad.json", "{")}, 2},
+		"--event cannot be read": {[]string{"--operation", "charge", "--event",
+			"/nowhere/event.json"}, 2},
+		"WithOperation": {append([]string{"--operation", "a b"}, request[2:]...),
+			2},
+		"--method is missing; --route or --path is missing; --api is missing": {[]string{"--operation", "charge",
+			"--key", "order-1", "--stage", "live"}, 2},
+		"--route \"POST /charges\" is no template": {append(without("--route"), "--route",
+			"POST /charges"), 2},
+		"--api \"https://a1b2c3.example\" is no id": {append(without("--api"), "--api",
+			"https://a1b2c3.example"), 2},
+		"this request has no record": {append(without("--method"),
+			"--method", "GET"), 1},
 	} {
 		r := run(t, append([]string{"key"}, c.args...))
 		assert.Equal(t, c.code, r.code, "%s: %s%s", says, r.out, r.err)
@@ -236,7 +257,8 @@ func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 	}
 }
 
-// It is offline: it needs no table, no Region and no credentials, and there is no network where it runs.
+// It is offline: it needs no table, no Region and no credentials, and there is no network where it
+// runs.
 func TestKeyAsksNobody(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"key", "--operation", "charge", "--event", "-"}, in(eventOfV2),

@@ -99,7 +99,8 @@ func run(t *testing.T, args []string, opts ...option) result {
 	return result{out.String(), errs.String(), c.ProcessState.ExitCode()}
 }
 
-// golden compares a run with a file. Times and what follows from them are replaced, unless they are those of the demo.
+// golden compares a run with a file. Times and what follows from them are replaced, unless they are
+// those of the demo.
 func golden(t *testing.T, name string, args []string, r result, replace func(string) string) {
 	t.Helper()
 	text := fmt.Sprintf("$ idempotent %s\n%s", quoted(args), r.out)
@@ -196,7 +197,8 @@ func (tb table) env() option {
 		"AWS_ACCESS_KEY_ID="+dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY="+dynamolocal.AccessKey)
 }
 
-// demoRecords are the records of the demo as they would be now, with leases that are live for long enough.
+// demoRecords are the records of the demo as they would be now, with leases that are live for long
+// enough.
 func demoRecords(t *testing.T) []store.Record {
 	t.Helper()
 	records := demo.Records(t.Context(), time.Now().Truncate(time.Second))

@@ -42,7 +42,8 @@ func userName() string {
 	return u.Username
 }
 
-// version is that of the module, as go install has resolved it, with the commit if the program was built from a clone.
+// version is that of the module, as go install has resolved it, with the commit if the program was
+// built from a clone.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

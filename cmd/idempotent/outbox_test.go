@@ -52,7 +52,8 @@ func (m messages) run(t *testing.T, args ...string) result {
 	return run(t, args, m.env())
 }
 
-// giveUp commits messages of a topic, one for each order, and has a drain give them up. It returns their ids.
+// giveUp commits messages of a topic, one for each order, and has a drain give them up. It returns
+// their ids.
 func (m messages) giveUp(t *testing.T, topic string, orders ...string) []string {
 	t.Helper()
 	ids := m.commit(t, topic, orders...)
@@ -70,8 +71,11 @@ func (m messages) commit(t *testing.T, topic string, orders ...string) (ids []st
 	handler := idempotent.Wrap(func(ctx context.Context, order string) (string, error) {
 		ids = append(ids, idempotent.DerivedKey(ctx, topic))
 		body := map[string]string{"order_id": order, "email": "a@example.com"}
-		return dynamo.Commit(ctx, order, outbox.New(m.name).Message(ctx, topic, body, outbox.MessageConfig{Attributes: map[string]string{"kind": "mail"}}))
-	}, m.records.store, idempotent.WithOperation("orders"), idempotent.WithKey(func(order string) (string, error) { return order, nil }))
+		return dynamo.Commit(ctx, order,
+			outbox.New(m.name).Message(ctx, topic, body,
+				outbox.MessageConfig{Attributes: map[string]string{"kind": "mail"}}))
+	}, m.records.store, idempotent.WithOperation("orders"),
+		idempotent.WithKey(func(order string) (string, error) { return order, nil }))
 	for _, order := range orders {
 		_, err := handler.Handle(t.Context(), order)
 		require.NoError(t, err)
@@ -129,8 +133,11 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 		{name: "given-up-topic", args: []string{"messages", "list", "--topic", "order-cancelled"}},
 		{name: "given-up-help", args: []string{"messages", "list", "--help"}},
 		{name: "redrive-help", args: []string{"messages", "redrive", "--help"}},
-		{name: "redrive-dry-run", args: []string{"messages", "redrive", "--all", "--reason", "ticket 4711", "--by", "dana", "--dry-run"}},
-		{name: "redrive-dry-run-json", args: []string{"messages", "redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana", "--dry-run", "-o", "json"}},
+		{name: "redrive-dry-run",
+			args: []string{"messages", "redrive", "--all", "--reason", "ticket 4711", "--by", "dana", "--dry-run"}},
+		{name: "redrive-dry-run-json",
+			args: []string{"messages", "redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana", "--dry-run",
+				"-o", "json"}},
 		{name: "doctor-outbox", args: []string{"doctor", "--outbox", m.name}},
 		{name: "redrive", args: append([]string{"messages", "redrive", "--id", id}, why...)},
 		{name: "redrive-again", args: append([]string{"messages", "redrive", "--id", id}, why...), code: 3},
@@ -138,9 +145,11 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 		{name: "redrive-neither", args: append([]string{"messages", "redrive"}, why...), code: 2},
 		{name: "redrive-both", args: append([]string{"messages", "redrive", "--all", "--id", id}, why...), code: 2},
 		{name: "redrive-no-id", args: append([]string{"messages", "redrive", "--id", ""}, why...), code: 2},
-		{name: "redrive-topic", args: append([]string{"messages", "redrive", "--id", id, "--topic", "order-placed"}, why...), code: 2},
+		{name: "redrive-topic", args: append([]string{"messages", "redrive", "--id", id, "--topic", "order-placed"},
+			why...), code: 2},
 		{name: "redrive-no-reason", args: []string{"messages", "redrive", "--all", "--yes"}, code: 2},
-		{name: "redrive-nobody-asks", args: []string{"messages", "redrive", "--all", "--reason", "ticket 4711"}, code: 2},
+		{name: "redrive-nobody-asks",
+			args: []string{"messages", "redrive", "--all", "--reason", "ticket 4711"}, code: 2},
 		{name: "given-up-limit", args: []string{"messages", "list", "--limit", "-1"}, code: 2},
 		{name: "given-up-demo", args: []string{"messages", "list", "--demo"}, code: 2},
 		{name: "given-up-sort-key", args: []string{"messages", "list", "--sort-key", "sk"}, code: 2},
@@ -151,7 +160,8 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 	} {
 		r := m.run(t, c.args...)
 		golden(t, "outbox-"+c.name, c.args, r, func(text string) string {
-			text = timeless(strings.NewReplacer(m.endpoint, "<endpoint>", m.name, "<outbox>", m.records.name, "<table>", id, "<id>").Replace(text))
+			text = timeless(strings.NewReplacer(m.endpoint, "<endpoint>", m.name, "<outbox>", m.records.name, "<table>",
+				id, "<id>").Replace(text))
 			text = regexp.MustCompile(`  now\b`).ReplaceAllString(text, "  <time> ago")
 			return regexp.MustCompile(`24h0m[01]s`).ReplaceAllString(text, "<retention>")
 		})
@@ -170,7 +180,8 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 	m := newOutbox(t)
 	ids := m.giveUp(t, "order-placed", "or_1", "or_2", "or_3")
 	other := m.giveUp(t, "order-cancelled", "or_4")
-	r := m.run(t, "messages", "redrive", "--id", ids[1], "--id", ids[1], "--reason", "ticket 4711", "--by", "dana", "--yes", "-o", "json")
+	r := m.run(t, "messages", "redrive", "--id", ids[1], "--id", ids[1], "--reason", "ticket 4711", "--by", "dana",
+		"--yes", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	for _, id := range []string{ids[0], ids[2], other[0]} {
 		require.True(t, m.isGivenUp(t, id), "nobody has asked for it")
@@ -178,17 +189,20 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 	require.False(t, m.isGivenUp(t, ids[1]))
 	require.Equal(t, []string{"dana", "ticket 4711"}, texts(t, m.item(t, ids[1]), "redriven_by", "redriven_reason"))
 
-	r = m.run(t, "messages", "redrive", "--all", "--topic", "order-placed", "--reason", "ticket 4712", "--by", "eve", "--yes", "-o", "json")
+	r = m.run(t, "messages", "redrive", "--all", "--topic", "order-placed", "--reason", "ticket 4712", "--by", "eve",
+		"--yes", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	type line struct {
 		ID, By, Why string
 		Redriven    bool
 	}
-	assert.ElementsMatch(t, []line{{ids[0], "eve", "ticket 4712", true}, {ids[2], "eve", "ticket 4712", true}}, lines[line](t, r.out))
+	assert.ElementsMatch(t, []line{{ids[0], "eve", "ticket 4712", true}, {ids[2], "eve", "ticket 4712", true}},
+		lines[line](t, r.out))
 	require.True(t, m.isGivenUp(t, other[0]), "it has another topic")
 
 	delivered := 0
-	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error { delivered++; return nil }, outbox.Config{NoStream: true, Concurrency: 1})
+	relay := outbox.NewRelay(m.client, m.name, func(context.Context, outbox.Message) error { delivered++; return nil },
+		outbox.Config{NoStream: true, Concurrency: 1})
 	_, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 3, delivered)
@@ -198,7 +212,8 @@ func TestAMissingIdChangesNothing(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	id := m.giveUp(t, "order-placed", "or_1")[0]
-	r := m.run(t, "messages", "redrive", "--id", id, "--id", "nothing", "--reason", "ticket 4711", "--by", "dana", "--yes")
+	r := m.run(t, "messages", "redrive", "--id", id, "--id", "nothing", "--reason", "ticket 4711", "--by",
+		"dana", "--yes")
 	assert.Equal(t, 3, r.code, r.err)
 	assert.Contains(t, r.err, `no message "nothing" was given up`)
 	assert.True(t, m.isGivenUp(t, id))
@@ -245,8 +260,10 @@ func TestTheDoctorLooksAtAnOutbox(t *testing.T) {
 	for _, f := range lines[finding](t, r.out) {
 		findings[f.Check] = f
 	}
-	assert.Equal(t, finding{"outbox: messages that were given up", "ok", "none"}, findings["outbox: messages that were given up"])
-	assert.Contains(t, r.out, `{"check":"outbox","result":"warning","detail":"it has no stream: a relay gets no messages from it"}`)
+	assert.Equal(t, finding{"outbox: messages that were given up", "ok", "none"},
+		findings["outbox: messages that were given up"])
+	assert.Contains(t, r.out,
+		`{"check":"outbox","result":"warning","detail":"it has no stream: a relay gets no messages from it"}`)
 	assert.Contains(t, r.out, "time to live")
 	assert.Equal(t, "not checked", findings["outbox: deletion protection"].Result)
 }

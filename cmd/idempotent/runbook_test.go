@@ -29,14 +29,16 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// block is a block of commands of the runbook, with what the comment before it says of how it is run.
+// block is a block of commands of the runbook, with what the comment before it says of how it is
+// run.
 type block struct {
 	line int
 	text string
 	// where is "demo", "table", "outbox" or "offline", or the name of the test that runs it.
 	where string
-	// settings are KEY, the record that it is about; exit, its exit code; and after, the state of the record then. Of an outbox after is
-	// "redriven" if the message ID is not given up then, and "all" if none is.
+	// settings are KEY, the record that it is about; exit, its exit code; and after, the state of
+	// the record then. Of an outbox after is "redriven" if the message ID is not given up then, and
+	// "all" if none is.
 	settings map[string]string
 	// prints is what the page says that it prints, empty if it says nothing.
 	prints string
@@ -47,8 +49,8 @@ var (
 	comment = regexp.MustCompile(`^<!-- run: (\S+)(.*) -->$`)
 )
 
-// blocksOf reads the blocks of a page. A block with commands of this program that no test would run is a failure; of the runbook, any
-// block with commands.
+// blocksOf reads the blocks of a page. A block with commands of this program that no test would run
+// is a failure; of the runbook, any block with commands.
 func blocksOf(t *testing.T, page string, all bool) []block {
 	t.Helper()
 	var blocks []block
@@ -89,7 +91,8 @@ func readPage(t *testing.T, file string) string {
 
 const runbook = "../../docs/runbook.md"
 
-// Every command that the pages tell somebody to run is run as it stands there, by a person at a terminal who answers yes.
+// Every command that the pages tell somebody to run is run as it stands there, by a person at a
+// terminal who answers yes.
 func TestEveryCommandOfThePagesRuns(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -126,7 +129,8 @@ func (b block) check(t *testing.T) {
 	}
 }
 
-// ranElsewhere are the commands that tests of their own run, by the test: they do not end by themselves, or need more than a table.
+// ranElsewhere are the commands that tests of their own run, by the test: they do not end by
+// themselves, or need more than a table.
 var ranElsewhere = map[string]string{
 	"TestItCanBeInstalledFromAProxy":         "go install " + library + "/cmd/idempotent@latest\n",
 	"TestServeTheDemo":                       "idempotent serve --demo\n",
@@ -148,10 +152,12 @@ func (b block) runOnTable(t *testing.T) {
 	t.Helper()
 	tb := newTable(t)
 	tb.put(t, demoRecords(t)...)
-	_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: map[string]types.AttributeValue{
-		"id": &types.AttributeValueMemberS{Value: "charge#garbage"}, "status": &types.AttributeValueMemberS{Value: "COMPLETED"},
-		"expiration": &types.AttributeValueMemberS{Value: "tomorrow"},
-	}})
+	_, err := tb.client.PutItem(t.Context(),
+		&dynamodb.PutItemInput{TableName: &tb.name, Item: map[string]types.AttributeValue{
+			"id":         &types.AttributeValueMemberS{Value: "charge#garbage"},
+			"status":     &types.AttributeValueMemberS{Value: "COMPLETED"},
+			"expiration": &types.AttributeValueMemberS{Value: "tomorrow"},
+		}})
 	require.NoError(t, err)
 	key := b.settings["KEY"]
 	out, code := b.run(t, tb.env(), env("KEY="+key))
@@ -194,7 +200,8 @@ func (b block) run(t *testing.T, opts ...option) (out string, code int) {
 	c.Env = append(c.Env, "TERM=dumb")
 	c.Env[0] = "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")
 	c.Dir = t.TempDir()
-	for name, text := range map[string]string{"response.json": response, "value.json": `{"parcel":"p-17"}`, "charge.json": charged, "event.json": eventOfV2} {
+	for name, text := range map[string]string{"response.json": response, "value.json": `{"parcel":"p-17"}`,
+		"charge.json": charged, "event.json": eventOfV2} {
 		require.NoError(t, os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600))
 	}
 	for _, o := range opts {
@@ -228,7 +235,8 @@ func sections(page, level string) map[string]string {
 	return all
 }
 
-// Every reason, state, outcome and settlement that a log or a record can have is explained, and no other.
+// Every reason, state, outcome and settlement that a log or a record can have is explained, and no
+// other.
 func TestEveryWordOfALogIsExplained(t *testing.T) {
 	t.Parallel()
 	page := sections(readPage(t, runbook), "##")
@@ -256,7 +264,8 @@ func TestEveryWordOfALogIsExplained(t *testing.T) {
 	assert.Contains(t, constants(t, "../../store/reason.go", "Reason"), store.ReasonResultLost)
 }
 
-// constants are the values of the text constants of a file that have this type, or whose names begin so.
+// constants are the values of the text constants of a file that have this type, or whose names
+// begin so.
 func constants(t *testing.T, file, typeOrPrefix string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -286,7 +295,8 @@ func constants(t *testing.T, file, typeOrPrefix string) []string {
 // A card is read at three in the morning, and so is all of the page.
 func TestTheRunbookIsShort(t *testing.T) {
 	t.Parallel()
-	page := regexp.MustCompile(`(?m)^(<!-- .* -->|<a .*</a>|\x60\x60\x60.*)$`).ReplaceAllString(readPage(t, runbook), "")
+	page := regexp.MustCompile(`(?m)^(<!-- .* -->|<a .*</a>|\x60\x60\x60.*)$`).ReplaceAllString(readPage(t, runbook),
+		"")
 	assert.LessOrEqual(t, len(strings.Fields(page)), 1400)
 	cards := 0
 	for heading, text := range sections(page, "##") {

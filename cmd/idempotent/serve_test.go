@@ -139,7 +139,8 @@ func (s *serving) previewed(t *testing.T, key string) url.Values {
 		"repeat": {"1"}, "verdict": {"not-executed"}, "by": {field(t, asked, "by")}, "why": {"ticket 4711"},
 	})
 	return url.Values{
-		"form": {field(t, previewed, "form")}, "asked": {field(t, previewed, "asked")}, "seal": {field(t, previewed, "seal")},
+		"form": {field(t, previewed, "form")}, "asked": {field(t, previewed, "asked")},
+		"seal": {field(t, previewed, "seal")},
 	}
 }
 
@@ -185,7 +186,8 @@ func TestServeTheDemo(t *testing.T) {
 	assert.Contains(t, s.err.String(), "it lets in one browser, once")
 }
 
-// Where standard output goes may die: idempotent serve | tee audit. The page goes on, and the entries are on standard error.
+// Where standard output goes may die: idempotent serve | tee audit. The page goes on, and the
+// entries are on standard error.
 func TestServeSurvivesTheReaderOfItsAudit(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"table", "json"} {
@@ -195,7 +197,8 @@ func TestServeSurvivesTheReaderOfItsAudit(t *testing.T) {
 			assert.Contains(t, s.settle(t, key), "It is done")
 		}
 		s.stop(t)
-		for _, says := range []string{"charge#uncertain", "charge#crashed", "ticket 4711", "standard output does not take it"} {
+		for _, says := range []string{"charge#uncertain", "charge#crashed", "ticket 4711",
+			"standard output does not take it"} {
 			assert.Contains(t, s.err.String(), says)
 		}
 		if output == "json" {
@@ -216,7 +219,8 @@ func TestServeEndsBehindAChange(t *testing.T) {
 	require.NoError(t, err)
 	table, writes := httputil.NewSingleHostReverseProxy(endpoint), make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if action := r.Header.Get("X-Amz-Target"); strings.HasSuffix(action, ".PutItem") || strings.HasSuffix(action, ".UpdateItem") {
+		if action := r.Header.Get("X-Amz-Target"); strings.HasSuffix(action, ".PutItem") ||
+			strings.HasSuffix(action, ".UpdateItem") {
 			writes <- struct{}{}
 			time.Sleep(3 * time.Second) // longer than the page waits for a browser
 		}
@@ -228,7 +232,8 @@ func TestServeEndsBehindAChange(t *testing.T) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.home+"/confirm", strings.NewReader(form.Encode()))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.home+"/confirm",
+			strings.NewReader(form.Encode()))
 		if !assert.NoError(t, err) {
 			return
 		}

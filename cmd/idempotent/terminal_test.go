@@ -97,8 +97,10 @@ func TestColoursAreForTerminalsOnly(t *testing.T) {
 
 func TestAChangeIsShownAndConfirmed(t *testing.T) {
 	t.Parallel()
-	args := []string{"settle", "charge#uncertain", "--demo", "--not-executed", "--may-repeat-effect", "--reason", "ticket 4711", "--by", "dana"}
-	for answer, confirmed := range map[string]bool{"y\n": true, "YES\n": true, "\n": false, "n\n": false, "yep\n": false, "\x04": false} {
+	args := []string{"settle", "charge#uncertain", "--demo", "--not-executed", "--may-repeat-effect", "--reason",
+		"ticket 4711", "--by", "dana"}
+	for answer, confirmed := range map[string]bool{"y\n": true, "YES\n": true, "\n": false, "n\n": false,
+		"yep\n": false, "\x04": false} {
 		t.Run(strings.TrimSpace(answer), func(t *testing.T) {
 			t.Parallel()
 			s := onTerminal(t, args)
@@ -133,7 +135,8 @@ func TestInterruptingAQuestionEndsTheProgram(t *testing.T) {
 	assert.Less(t, time.Since(began), 10*time.Second)
 }
 
-// Whoever thinks about the question for a minute must not settle what has been settled, or is executing, meanwhile.
+// Whoever thinks about the question for a minute must not settle what has been settled, or is
+// executing, meanwhile.
 func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
@@ -146,7 +149,8 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 			o := operate.New(tb.store)
 			shown, err := o.Inspect(t.Context(), r.Key)
 			require.NoError(t, err)
-			_, err = o.Settle(t.Context(), shown, operate.Executed([]byte(`{"id":1}`)), operate.Act{By: "kim", Why: "ticket 4711"})
+			_, err = o.Settle(t.Context(), shown, operate.Executed([]byte(`{"id":1}`)),
+				operate.Act{By: "kim", Why: "ticket 4711"})
 			require.NoError(t, err)
 		}, []string{"it is completed now", "by kim"}},
 		"taken over": {"charge#died", func(t *testing.T, r store.Record) {
@@ -165,7 +169,8 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tb.put(t, recordOf(t, c.key))
-			s := onTerminal(t, []string{"settle", c.key, "--not-executed", "--may-repeat-effect", "--reason", "ticket 4711", "--by", "dana"}, tb.env())
+			s := onTerminal(t, []string{"settle", c.key, "--not-executed", "--may-repeat-effect", "--reason",
+				"ticket 4711", "--by", "dana"}, tb.env())
 			s.until("[y/N] ")
 			c.change(t, tb.get(t, c.key))
 			before, _, err := tb.store.Get(t.Context(), c.key)
@@ -188,7 +193,8 @@ func TestAMessageThatIsNotGivenUpAnyMoreIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	ids := m.giveUp(t, "order-placed", "or_1", "or_2")
-	s := onTerminal(t, []string{"messages", "redrive", "--all", "--reason", "ticket 4711", "--by", "dana"}, m.env(), env("NO_COLOR=1"))
+	s := onTerminal(t, []string{"messages", "redrive", "--all", "--reason", "ticket 4711", "--by", "dana"}, m.env(),
+		env("NO_COLOR=1"))
 	s.until("Redrive 2 messages? (on table ")
 	for _, id := range ids {
 		assert.Contains(t, s.seen.String(), id, "the messages are shown")
@@ -220,7 +226,7 @@ func TestARedriveThatNobodyConfirmsChangesNothing(t *testing.T) {
 
 func TestALargeListingAsks(t *testing.T) {
 	t.Parallel()
-	for answer, calls := range map[string]int{"y\n": 4, "n\n": 1} {
+	for answer, calls := range map[string]int{"y\n": 1 + 3 + 3, "n\n": 1} {
 		l, endpoint := newLarge(t)
 		s := onTerminal(t, []string{"list", "--scan", "--rate", "0"}, endpoint)
 		s.until("Read it? (on table \"million\" at http")

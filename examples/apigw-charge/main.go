@@ -27,7 +27,8 @@ import (
 
 func main() {
 	cfg, err := config.LoadDefaultConfig(context.Background(),
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(time.Second))) // a lost reply leaves time for another try
+		// a lost reply leaves time for another try
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(time.Second)))
 	if os.Getenv("IDEMPOTENCY_TABLE") == "" || err != nil {
 		log.Fatal("IDEMPOTENCY_TABLE is not set, or the configuration of AWS cannot be read: ", err)
 	}
@@ -36,10 +37,12 @@ func main() {
 			observe.All(observe.EMF(os.Stdout), observe.Slog(nil))), idempotent.WithEffects(idempotent.Repeatable)))
 }
 
-// post answers 201, 400, 402, 404 or 405, which are replayed, or 502, after which a retry runs it again.
+// post answers 201, 400, 402, 404 or 405, which are replayed, or 502, after which a retry runs it
+// again.
 func (p provider) post(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	c, wrong := read(e)
-	status, body, head := 400, "The request is invalid: "+wrong+".", map[string]string{"Content-Type": "application/json"}
+	status, body, head := 400, "The request is invalid: "+wrong+".",
+		map[string]string{"Content-Type": "application/json"}
 	switch routed := e.RouteKey == "POST /charges"; {
 	case !routed && e.RawPath != "/charges":
 		status, body = 404, "The only operation is POST /charges."
@@ -69,7 +72,8 @@ func read(e events.APIGatewayV2HTTPRequest) (c map[string]json.RawMessage, wrong
 	if decoded, err := base64.StdEncoding.DecodeString(e.Body); e.IsBase64Encoded && err == nil {
 		body = decoded
 	}
-	if json.Compact(&js, bytes.ToValidUTF8(body, []byte{0})) != nil || json.Unmarshal(js.Bytes(), &c) != nil || c == nil {
+	if json.Compact(&js, bytes.ToValidUTF8(body, []byte{0})) != nil ||
+		json.Unmarshal(js.Bytes(), &c) != nil || c == nil {
 		return nil, "the body must be a JSON object"
 	}
 	for name := range c {
@@ -85,7 +89,8 @@ func read(e events.APIGatewayV2HTTPRequest) (c map[string]json.RawMessage, wrong
 	return c, ""
 }
 
-// charge asks the provider, or only counts. After anything but 201 and 402 the charge may have been made.
+// charge asks the provider, or only counts. After anything but 201 and 402 the charge may have been
+// made.
 func (p provider) charge(ctx context.Context, c map[string]json.RawMessage) (status int, body string) {
 	x, _ := idempotent.FromContext(ctx)
 	check := idempotent.DerivedKey(ctx, fmt.Sprintf("charge of %s %s", c["amount"], bytes.Trim(c["currency"], `"`)))
@@ -95,8 +100,9 @@ func (p provider) charge(ctx context.Context, c map[string]json.RawMessage) (sta
 		marks, metadata = string(bytes.TrimPrefix([]byte(own[1:len(own)-1]+marks), []byte(","))), `,"metadata":`+own
 	}
 	key, made := idempotent.DerivedKey(ctx, "charge"), struct{ ID, Status json.RawMessage }{Status: []byte(`""`)}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(p)+"/v1/charges", bytes.NewReader(fmt.Appendf(nil,
-		`{"amount":%s,"currency":%s,"source":%s,"metadata":{%s}}`, c["amount"], c["currency"], c["source"], marks)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(p)+"/v1/charges",
+		bytes.NewReader(fmt.Appendf(nil,
+			`{"amount":%s,"currency":%s,"source":%s,"metadata":{%s}}`, c["amount"], c["currency"], c["source"], marks)))
 	if p == "" {
 		made.ID, made.Status, status = fmt.Appendf(nil, `"ch_%s"`, key), []byte(`"succeeded"`), 200
 	} else if err == nil {

@@ -116,19 +116,25 @@ func TestADeclinedSourceIsAnAnswerAndAFailureIsNot(t *testing.T) {
 
 func TestAnInvalidBodyIsRefusedBeforeTheProviderIsAsked(t *testing.T) {
 	t.Parallel()
-	const object, amount, currency = "the body must be a JSON object", "amount must be a positive integer", "currency must be"
+	const object, amount, currency = "the body must be a JSON object", "amount must be a positive integer",
+		"currency must be"
 	for body, says := range map[string]string{
 		`null`: object, `[]`: object, `{`: object, `{"amount":1,"currency":"usd","source":"s"}x`: object,
 		"{\"amount\":1,\"currency\":\"usd\",\"source\":\"\xff\"}": object,
-		`{}`: amount, `{"amount":0,"currency":"usd","source":"s"}`: amount, `{"amount":1.5,"currency":"usd","source":"s"}`: amount,
-		`{"amount":"1","currency":"usd","source":"s"}`: amount, `{"amount":9999999999999999999,"currency":"usd","source":"s"}`: amount,
-		`{"amount":1,"currency":"dollar","source":"s"}`: currency, `{"amount":1,"currency":"USD","source":"s"}`: currency,
-		`{"amount":1,"currency":"usd"}`: "source must be", `{"amount":1,"currency":"usd","source":""}`: "source must be",
+		`{}`: amount, `{"amount":0,"currency":"usd","source":"s"}`: amount,
+		`{"amount":1.5,"currency":"usd","source":"s"}`:                 amount,
+		`{"amount":"1","currency":"usd","source":"s"}`:                 amount,
+		`{"amount":9999999999999999999,"currency":"usd","source":"s"}`: amount,
+		`{"amount":1,"currency":"dollar","source":"s"}`:                currency,
+		`{"amount":1,"currency":"USD","source":"s"}`:                   currency,
+		`{"amount":1,"currency":"usd"}`:                                "source must be",
+		`{"amount":1,"currency":"usd","source":""}`:                    "source must be",
 		`{"amount":1,"currency":"usd","source":"s","capture":false}`:   `the field \"capture\" is unknown`,
 		`{"AMOUNT":1,"currency":"usd","source":"s"}`:                   `the field \"AMOUNT\" is unknown`,
 		`{"amount":1,"currency":"usd","source":"s","metadata":"text"}`: "metadata must be an object",
 	} {
-		out, err := provider("http://nobody.invalid").post(t.Context(), events.APIGatewayV2HTTPRequest{RouteKey: "POST /charges", Body: body})
+		out, err := provider("http://nobody.invalid").post(t.Context(),
+			events.APIGatewayV2HTTPRequest{RouteKey: "POST /charges", Body: body})
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusBadRequest, out.StatusCode, body)
 		assert.Equal(t, "application/problem+json", out.Headers["Content-Type"])
@@ -155,7 +161,8 @@ func TestAnotherPathOrMethodIsNoCharge(t *testing.T) {
 func TestWithoutAProviderChargesAreCounted(t *testing.T) {
 	t.Parallel()
 	h := idempotent.Wrap(provider("").post, memory.New(), idempotent.WithEffects(idempotent.Repeatable))
-	for source, status := range map[string]int{"tok_visa": http.StatusCreated, "tok_chargeDeclined": http.StatusPaymentRequired} {
+	for source, status := range map[string]int{"tok_visa": http.StatusCreated,
+		"tok_chargeDeclined": http.StatusPaymentRequired} {
 		e := events.APIGatewayV2HTTPRequest{
 			RouteKey: "POST /charges", Headers: map[string]string{"idempotency-key": source},
 			Body: `{"amount":1,"currency":"usd","source":"` + source + `"}`,

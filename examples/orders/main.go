@@ -35,8 +35,9 @@ func main() { shop.Start(newHandler) }
 func newHandler(e shop.Environment) lambda.Handler {
 	records := e.Required("IDEMPOTENCY_TABLE", "the DynamoDB table of the idempotency records")
 	o := &orders{
-		table:    e.Required("ORDERS_TABLE", "the DynamoDB table of the orders"),
-		outbox:   outbox.New(e.Required("OUTBOX_TABLE", "the DynamoDB table of the messages that leave with the orders")),
+		table: e.Required("ORDERS_TABLE", "the DynamoDB table of the orders"),
+		outbox: outbox.New(e.Required("OUTBOX_TABLE",
+			"the DynamoDB table of the messages that leave with the orders")),
 		stock:    shop.Service(e.URL("STOCK_URL")),
 		payments: shop.Service(e.URL("PAYMENTS_URL")),
 	}

@@ -91,5 +91,6 @@ func value[T any](field json.RawMessage) (v T) {
 // address reports whether a text can be an address. Whether it is one only the mail can tell.
 func address(text string) bool {
 	name, domain, found := strings.Cut(text, "@")
-	return found && name != "" && domain != "" && !strings.ContainsAny(text, " \t\r\n") && !strings.Contains(domain, "@")
+	return found && name != "" && domain != "" && !strings.ContainsAny(text, " \t\r\n") &&
+		!strings.Contains(domain, "@")
 }

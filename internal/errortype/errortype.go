@@ -1,5 +1,5 @@
-// Package errortype has the names by which Lambda, and so Step Functions, knows errors of package idempotent: it
-// reports the Go type of an error as errorType, by which retries and catches choose.
+// Package errortype has the names by which Lambda, and so Step Functions, knows errors of package
+// idempotent: it reports the Go type of an error as errorType, by which retries and catches choose.
 package errortype
 
 // namedError is an error under another name. Text and errors.Is are those of the error.

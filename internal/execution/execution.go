@@ -1,6 +1,7 @@
-// Package execution holds what the context of a handler knows of its delivery: the claim that the handler runs under, the
-// marks on its errors, and why its context may have ended. The protocol puts it there. The root package, and packages
-// beside it that act inside a handler, ask for it here.
+// Package execution holds what the context of a handler knows of its delivery: the claim that the
+// handler runs under, the marks on its errors, and why its context may have ended. The protocol
+// puts it there. The root package, and packages beside it that act inside a handler, ask for it
+// here.
 //
 // It imports package store and package fingerprint only, so that everything above can import it.
 package execution
@@ -27,9 +28,11 @@ type Claim struct {
 	Fingerprint string
 	// Attempt counts the executions of the record, from 1.
 	Attempt int
-	// Recovered is true if an earlier execution did not end properly: this one may repeat its effects.
+	// Recovered is true if an earlier execution did not end properly: this one may repeat its
+	// effects.
 	Recovered bool
-	// CreatedAt is the instant of the first claim of the record, the zero time if that is not known.
+	// CreatedAt is the instant of the first claim of the record, the zero time if that is not
+	// known.
 	CreatedAt time.Time
 	// Handed, unless nil, takes note of the derived keys that are handed out.
 	Handed *Names
@@ -77,7 +80,8 @@ func From(ctx context.Context) (Claim, bool) {
 // anyClaimKey is the key of the innermost claim, also where a context says that it belongs to none.
 type anyClaimKey struct{}
 
-// Owners returns the owners of all claims that a context belongs to, the innermost first: of handlers that call each other.
+// Owners returns the owners of all claims that a context belongs to, the innermost first: of
+// handlers that call each other.
 func Owners(ctx context.Context) (owners []string) {
 	for c := innermost(ctx); c != nil; c = c.outer() {
 		owners = append(owners, c.claim.Owner)
@@ -93,9 +97,10 @@ func innermost(ctx context.Context) *claimContext {
 	return c
 }
 
-// Unprotected returns a context that says of itself that it belongs to no claim. A handler that runs unprotected inside a
-// protected one gets it, too: the claim of the outer execution is not its own, and keys derived from it are not for its
-// effects. commits, unless nil, takes the commits of the delivery that runs unprotected.
+// Unprotected returns a context that says of itself that it belongs to no claim. A handler that
+// runs unprotected inside a protected one gets it, too: the claim of the outer execution is not its
+// own, and keys derived from it are not for its effects. commits, unless nil, takes the commits of
+// the delivery that runs unprotected.
 func Unprotected(ctx context.Context, commits Commits) context.Context {
 	return context.WithValue(ctx, claimKey{}, unprotected{commits: commits})
 }
@@ -106,13 +111,14 @@ type unprotected struct {
 	unwanted bool
 }
 
-// Unwanting returns a context, as [Unprotected] does, for deliveries whose results nobody looks at: that a request was handled is enough.
+// Unwanting returns a context, as [Unprotected] does, for deliveries whose results nobody looks at:
+// that a request was handled is enough.
 func Unwanting(ctx context.Context) context.Context {
 	return context.WithValue(ctx, claimKey{}, unprotected{unwanted: true})
 }
 
-// Patience is how long deliveries with a context wait for other executions of their requests, in the place of what their
-// handlers say.
+// Patience is how long deliveries with a context wait for other executions of their requests, in
+// the place of what their handlers say.
 type Patience struct {
 	// Until is when the wait ends, the zero time if nobody asks for one.
 	Until time.Time
@@ -133,13 +139,15 @@ func PatienceOf(ctx context.Context) Patience {
 	return p
 }
 
-// IsUnwanted reports whether nobody looks at the result of a delivery with this context. A delivery inside of that one is another matter.
+// IsUnwanted reports whether nobody looks at the result of a delivery with this context. A delivery
+// inside of that one is another matter.
 func IsUnwanted(ctx context.Context) bool {
 	of, _ := ctx.Value(claimKey{}).(unprotected)
 	return of.unwanted
 }
 
-// IsUnprotected reports whether a context says that it belongs to no claim. One that says nothing was lost on the way.
+// IsUnprotected reports whether a context says that it belongs to no claim. One that says nothing
+// was lost on the way.
 func IsUnprotected(ctx context.Context) bool {
 	_, says := ctx.Value(claimKey{}).(unprotected)
 	return says
@@ -150,8 +158,9 @@ func Within(ctx context.Context) bool {
 	return ctx.Value(claimKey{}) != nil
 }
 
-// DerivedKey returns the idempotency key for one downstream effect, a UUID in text form. It is the same for every
-// attempt of one request. Without a name, it is that of the step that the claim is in.
+// DerivedKey returns the idempotency key for one downstream effect, a UUID in text form. It is the
+// same for every attempt of one request. Without a name, it is that of the step that the claim is
+// in.
 func (c Claim) DerivedKey(name string) string {
 	if name == "" {
 		name = c.Step

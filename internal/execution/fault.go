@@ -18,8 +18,8 @@ var (
 	ErrCommitFailed   = errors.New("the commit failed")
 )
 
-// Fault is why a step has no outcome, or a commit has not happened. Its fields are those of Error of package
-// idempotent, which documents them and is made of it by conversion.
+// Fault is why a step has no outcome, or a commit has not happened. Its fields are those of Error
+// of package idempotent, which documents them and is made of it by conversion.
 type Fault struct { //nolint:errname // its documented form is called Error
 	Kind                       error
 	Operation, RecordKey, Step string
@@ -59,8 +59,8 @@ func (f *Fault) Is(target error) bool { return errors.Is(f.Kind, target) }
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// As finds the documented error, which has the same fields, where nobody has made one: in a test of a handler, and in
-// a context that belongs to no delivery.
+// As finds the documented error, which has the same fields, where nobody has made one: in a test of
+// a handler, and in a context that belongs to no delivery.
 func (f *Fault) As(target any) bool {
 	as, fault := reflect.ValueOf(target).Elem(), reflect.ValueOf(f)
 	if as.Kind() != reflect.Pointer || !fault.CanConvert(as.Type()) {

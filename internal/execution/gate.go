@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// ErrStandstill and ErrOver are why a gate was not waited for any longer: nobody has left it for a long time, or the handler has returned.
+// ErrStandstill and ErrOver are why a gate was not waited for any longer: nobody has left it for a
+// long time, or the handler has returned.
 var (
 	ErrStandstill = errors.New("none of them has ended for a long time")
 	ErrOver       = errors.New("the handler has returned")
 )
 
-// Gate is what the steps of an execution pass through. They may run at the same time; a commit closes the gate and waits for them. The
-// zero value is open. It is safe for concurrent use.
+// Gate is what the steps of an execution pass through. They may run at the same time; a commit
+// closes the gate and waits for them. The zero value is open. It is safe for concurrent use.
 type Gate struct {
 	mu     sync.Mutex
 	closed bool
@@ -52,8 +53,9 @@ func (g *Gate) Busy() bool {
 	return g.inside > 0
 }
 
-// Close lets nobody else in, and waits for those inside. It gives up if ctx ends before them, if over is closed, or, unless patience is 0,
-// if nobody has left for so long. Then it returns why; the gate is closed all the same.
+// Close lets nobody else in, and waits for those inside. It gives up if ctx ends before them, if
+// over is closed, or, unless patience is 0, if nobody has left for so long. Then it returns why;
+// the gate is closed all the same.
 func (g *Gate) Close(ctx context.Context, over <-chan struct{}, patience time.Duration) error {
 	for left := g.close(); left != nil; left = g.close() {
 		if err := leaves(ctx, over, left, patience); err != nil {

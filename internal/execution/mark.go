@@ -17,8 +17,9 @@ const (
 	Uncertain
 )
 
-// ErrFinal and ErrMayHaveHappened are what errors of the root package that tell of another execution answer to in their method
-// Is. A handler that returns one of them has called another handler.
+// ErrFinal and ErrMayHaveHappened are what errors of the root package that tell of another
+// execution answer to in their method Is. A handler that returns one of them has called another
+// handler.
 var (
 	// ErrFinal: that execution ended with a stored failure.
 	ErrFinal = errors.New("the failure of another execution is final")
@@ -43,8 +44,8 @@ func Marked(err error, m Mark) error {
 	return &markedError{err: err, mark: m}
 }
 
-// MarkOf returns the most cautious of all marks in the tree of err, wherever it stands: an effect that may have happened
-// outweighs one that certainly did not.
+// MarkOf returns the most cautious of all marks in the tree of err, wherever it stands: an effect
+// that may have happened outweighs one that certainly did not.
 func MarkOf(err error) Mark {
 	found := markOf(err)
 	switch wrapper := err.(type) { //nolint:errorlint // the whole tree is walked
@@ -74,8 +75,9 @@ func markOf(err error) Mark {
 	}
 }
 
-// Stripped returns the handler's own error value. Lambda reports the outermost type as the error type, and retry rules
-// match it, so a mark must not become that type. A mark inside the handler's own wrapping stays where it is.
+// Stripped returns the handler's own error value. Lambda reports the outermost type as the error
+// type, and retry rules match it, so a mark must not become that type. A mark inside the handler's
+// own wrapping stays where it is.
 func Stripped(err error) error {
 	for {
 		switch outer := err.(type) { //nolint:errorlint // only outermost marks are removed

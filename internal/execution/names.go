@@ -12,8 +12,9 @@ const (
 	maxName  = 64 // bytes
 )
 
-// Names are the names of the derived keys that an execution handed out, for the record of one whose outcome is unknown: at most
-// 20, each of 1 to 64 bytes of UTF-8. The zero value has none, and nil takes none. It is safe for concurrent use.
+// Names are the names of the derived keys that an execution handed out, for the record of one whose
+// outcome is unknown: at most 20, each of 1 to 64 bytes of UTF-8. The zero value has none, and nil
+// takes none. It is safe for concurrent use.
 type Names struct {
 	mu  sync.Mutex
 	all []string

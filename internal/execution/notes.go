@@ -11,8 +11,9 @@ import (
 // maxNotes bounds the errors of [Notes].
 const maxNotes = 20
 
-// Notes are the errors that a handler notes because it cannot return one. What is beyond 20 is left out, unless it is more cautious
-// than all before. The zero value takes none until it is opened, and nil takes none at all. They are safe for concurrent use.
+// Notes are the errors that a handler notes because it cannot return one. What is beyond 20 is left
+// out, unless it is more cautious than all before. The zero value takes none until it is opened,
+// and nil takes none at all. They are safe for concurrent use.
 type Notes struct {
 	mu   sync.Mutex
 	open bool
@@ -20,7 +21,8 @@ type Notes struct {
 	mark Mark // the most cautious of all
 }
 
-// NotesOf returns where the execution that a context belongs to notes errors, nil if it belongs to none.
+// NotesOf returns where the execution that a context belongs to notes errors, nil if it belongs to
+// none.
 func NotesOf(ctx context.Context) *Notes {
 	if c, ok := ctx.Value(claimKey{}).(*Claim); ok {
 		return c.Notes
@@ -82,7 +84,8 @@ func (n *Notes) Mark() Mark {
 
 // notedError is what a handler noted, with the error that it returned.
 type notedError struct {
-	// main is the error that the handler returned, or else the first of the most cautious ones that it noted. all has both.
+	// main is the error that the handler returned, or else the first of the most cautious ones that
+	// it noted. all has both.
 	main error
 	all  []error
 	// beside is true if the handler returned no error: what it returned is its answer.
@@ -105,8 +108,8 @@ func Noted(err error, notes []error) error {
 	}
 }
 
-// StandsBeside reports whether err tells only what a handler noted, so that what it returned is its answer all the same. It may be
-// the handler of an inner execution.
+// StandsBeside reports whether err tells only what a handler noted, so that what it returned is its
+// answer all the same. It may be the handler of an inner execution.
 func StandsBeside(err error) bool {
 	noted, ok := errors.AsType[*notedError](err)
 	return ok && noted.beside

@@ -6,8 +6,9 @@ import (
 	"reflect"
 )
 
-// SameAnswer reports whether two JSON texts say the same. A list or an object without content, null, and a member that is not there are
-// one: whatever stands between the handler and its commit may make a list out of none.
+// SameAnswer reports whether two JSON texts say the same. A list or an object without content,
+// null, and a member that is not there are one: whatever stands between the handler and its commit
+// may make a list out of none.
 func SameAnswer(a, b []byte) bool {
 	first, err := valueOf(a)
 	if err != nil {
@@ -25,7 +26,8 @@ func valueOf(text []byte) (v any, err error) {
 	return substance(v), err
 }
 
-// substance is a value without members that stand for nothing, and nil if nothing is left. The items of a list keep their places.
+// substance is a value without members that stand for nothing, and nil if nothing is left. The
+// items of a list keep their places.
 func substance(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

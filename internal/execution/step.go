@@ -7,8 +7,8 @@ import (
 
 // Steps is the hook of a step: what the execution that a context belongs to does with it.
 type Steps interface {
-	// Step takes a step through the record of the execution. It returns nil if the effect has its outcome: what it returned
-	// itself, or what was recorded of it, see [Effect.Accept].
+	// Step takes a step through the record of the execution. It returns nil if the effect has its
+	// outcome: what it returned itself, or what was recorded of it, see [Effect.Accept].
 	Step(ctx context.Context, name string, e Effect) *Fault
 }
 
@@ -20,16 +20,17 @@ type Effect interface {
 	Unfit() string
 	// Run calls the function, and returns its error, with marks.
 	Run(ctx context.Context) error
-	// Text is what is to be recorded of a function that has returned: the result, or the failure that its error marks as terminal. The
-	// error is why there is none.
+	// Text is what is to be recorded of a function that has returned: the result, or the failure
+	// that its error marks as terminal. The error is why there is none.
 	Text() ([]byte, error)
-	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it, and CanResolve whether there
-	// is somebody to ask then.
+	// AtMostOnce reports whether nobody may begin the effect again once somebody may have begun it,
+	// and CanResolve whether there is somebody to ask then.
 	AtMostOnce() bool
 	CanResolve() bool
 	// Resolve asks what became of an effect that has begun and that nobody recorded.
 	Resolve(ctx context.Context, c Claim) (found Finding, text []byte, err error)
-	// Accept takes what is recorded of the effect, in the place of what it returned. It returns an error if that does not decode.
+	// Accept takes what is recorded of the effect, in the place of what it returned. It returns an
+	// error if that does not decode.
 	Accept(text []byte, failure bool) error
 	// Failure is the error that stands for an accepted failure.
 	Failure() error

@@ -1,6 +1,6 @@
-// Package fold knows which names of members encoding/json takes for one: those that differ only in case, as Unicode folds it.
-// So "code" and "Code" are the same field of a struct, and "ſ" (U+017F) is an s. Of two members with such names the decoder
-// keeps the last.
+// Package fold knows which names of members encoding/json takes for one: those that differ only in
+// case, as Unicode folds it. So "code" and "Code" are the same field of a struct, and "ſ" (U+017F)
+// is an s. Of two members with such names the decoder keeps the last.
 package fold
 
 import (
@@ -8,14 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// few is the number of names up to which comparing all of them with one another is cheaper than a set.
+// few is the number of names up to which comparing all of them with one another is cheaper than a
+// set.
 const few = 16
 
 // Text is a name, as a string or as its bytes.
 type Text interface{ string | []byte }
 
-// Names collects the names of one object, and finds two that are equal under folding. The zero Names is empty and ready to
-// use. It keeps the names that it is given. It is not safe for concurrent use.
+// Names collects the names of one object, and finds two that are equal under folding. The zero
+// Names is empty and ready to use. It keeps the names that it is given. It is not safe for
+// concurrent use.
 type Names[T Text] struct {
 	names  [few]T
 	hashes [few]uint32
@@ -24,7 +26,8 @@ type Names[T Text] struct {
 	many map[string]struct{}
 }
 
-// Add adds a name, and reports whether no name before it was equal under folding. Equal names are not new either.
+// Add adds a name, and reports whether no name before it was equal under folding. Equal names are
+// not new either.
 func (n *Names[T]) Add(name T) bool {
 	if n.many != nil {
 		return n.addToMany(name)

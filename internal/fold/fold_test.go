@@ -15,9 +15,11 @@ import (
 	"github.com/go-idempotent/idempotent/internal/fold"
 )
 
-// decoded reports whether encoding/json takes a member of this name for the field of a struct that has the other name.
+// decoded reports whether encoding/json takes a member of this name for the field of a struct that
+// has the other name.
 func decoded(t require.TestingT, field, member string) bool {
-	structure := reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[int](), Tag: reflect.StructTag(`json:"` + field + `"`)}})
+	structure := reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[int](),
+		Tag: reflect.StructTag(`json:"` + field + `"`)}})
 	into := reflect.New(structure)
 	name, err := json.Marshal(member)
 	require.NoError(t, err)
@@ -90,7 +92,8 @@ func TestEveryFoldingCharacterIsTakenAsTheDecoderTakesIt(t *testing.T) {
 func TestNamesOfAnyNumberAreCompared(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("aAbBkK\u212AsSſéÉ_1"))), 0, 60).Draw(t, "names")
+		names := rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("aAbBkK\u212AsSſéÉ_1"))),
+			0, 60).Draw(t, "names")
 		want := false
 		for i, one := range names {
 			for _, other := range names[:i] {

@@ -11,8 +11,8 @@ import (
 
 // loadBalancer is an Application Load Balancer.
 //
-// It names no caller. A listener rule that authenticates adds the header x-amzn-oidc-identity, but where no rule does, the
-// load balancer passes on that header as any client sends it.
+// It names no caller. A listener rule that authenticates adds the header x-amzn-oidc-identity, but
+// where no rule does, the load balancer passes on that header as any client sends it.
 var loadBalancer = kind[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
 	members: membersOfALB, request: requestALB, parts: partsALB, with: withALB,
 }
@@ -21,10 +21,12 @@ var membersOfALB = slices.Concat(membersOfAll, membersOfFormat1, []member{
 	{"requestContext.elb.targetGroupArn", partAPI},
 })
 
-// requestALB takes the target group for the API, and the trace id for the request id, because access logs know the request
-// by it. A load balancer has no routes. It reads the headers of an answer in the form in which it sent those of the request.
+// requestALB takes the target group for the API, and the trace id for the request id, because
+// access logs know the request by it. A load balancer has no routes. It reads the headers of an
+// answer in the form in which it sent those of the request.
 //
-// The event of a REST API is refused. It has a method too, but no target group, so two stages would share a scope.
+// The event of a REST API is refused. It has a method too, but no target group, so two stages would
+// share a scope.
 func requestALB(r *Request) {
 	e := &r.event
 	r.Method = strings.ToUpper(e.text[partMethod])
@@ -42,8 +44,8 @@ func requestALB(r *Request) {
 	}
 }
 
-// undecodedQueryOf collects the fields of a query that the load balancer has taken apart but not decoded. If one field cannot
-// be decoded, all fields count as they were sent.
+// undecodedQueryOf collects the fields of a query that the load balancer has taken apart but not
+// decoded. If one field cannot be decoded, all fields count as they were sent.
 func undecodedQueryOf(single map[string]string, multi map[string][]string) query {
 	sent := queryOf(single, multi)
 	decoded := query{fields: slices.Clone(sent.fields)}
@@ -63,7 +65,8 @@ func partsALB(r events.ALBTargetGroupResponse) response {
 	return response{status: r.StatusCode, headers: r.Headers, multi: r.MultiValueHeaders, body: r.Body}
 }
 
-// withALB keeps the description of a status that stays. It makes one for another status, such as "409 Conflict".
+// withALB keeps the description of a status that stays. It makes one for another status, such as
+// "409 Conflict".
 func withALB(out events.ALBTargetGroupResponse, r response) events.ALBTargetGroupResponse {
 	if out.StatusCode != r.status {
 		out.StatusDescription = strconv.Itoa(r.status) + " " + reasonPhrases[r.status]
@@ -73,7 +76,8 @@ func withALB(out events.ALBTargetGroupResponse, r response) events.ALBTargetGrou
 	return out
 }
 
-// reasonPhrases has the phrases of the IANA registry for every status that a response of [Family.Make] may have.
+// reasonPhrases has the phrases of the IANA registry for every status that a response of
+// [Family.Make] may have.
 var reasonPhrases = map[int]string{
 	202: "Accepted",
 	400: "Bad Request",

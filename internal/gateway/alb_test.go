@@ -75,11 +75,14 @@ func TestReplayIsInTheFormThatTheLoadBalancerReads(t *testing.T) {
 		wantSingle map[string]string
 		wantMulti  map[string][]string
 	}{
-		"single":                       {responseALB{Headers: single}, ask{key: "k"}.alb(), single, nil},
-		"multi":                        {responseALB{MultiValueHeaders: multi}, ask{key: "k"}.albMulti(), nil, multi},
-		"both, read single":            {responseALB{Headers: single, MultiValueHeaders: multi}, ask{key: "k"}.alb(), single, nil},
-		"both, read multi":             {responseALB{Headers: single, MultiValueHeaders: multi}, ask{key: "k"}.albMulti(), nil, multi},
-		"stored single, read as multi": {responseALB{Headers: single}, ask{key: "k"}.albMulti(), nil, severalOf(single)},
+		"single": {responseALB{Headers: single}, ask{key: "k"}.alb(), single, nil},
+		"multi":  {responseALB{MultiValueHeaders: multi}, ask{key: "k"}.albMulti(), nil, multi},
+		"both, read single": {responseALB{Headers: single, MultiValueHeaders: multi},
+			ask{key: "k"}.alb(), single, nil},
+		"both, read multi": {responseALB{Headers: single, MultiValueHeaders: multi},
+			ask{key: "k"}.albMulti(), nil, multi},
+		"stored single, read as multi": {responseALB{Headers: single}, ask{key: "k"}.albMulti(), nil,
+			severalOf(single)},
 		"stored multi, read as single": {responseALB{MultiValueHeaders: multi}, ask{key: "k"}.alb(), single, nil},
 		"none, single":                 {responseALB{}, ask{key: "k"}.alb(), map[string]string{}, nil},
 		"none, multi":                  {responseALB{}, ask{key: "k"}.albMulti(), nil, map[string][]string{}},
@@ -116,8 +119,10 @@ func TestSwitchingMultiValueHeadersFindsTheSameRecord(t *testing.T) {
 
 func TestCookiesThatCannotBeJoinedAreNot(t *testing.T) {
 	t.Parallel()
-	b := balance(t, responseALB{StatusCode: 200, MultiValueHeaders: map[string][]string{"Set-Cookie": {"a=1", "b=2"}, "Vary": {"A", "B"}, "None": {}}})
-	assert.Equal(t, map[string]string{"Set-Cookie": "b=2", "Vary": "A, B"}, unexpiring(b.send(ask{key: "k"}.alb())).Headers)
+	b := balance(t, responseALB{StatusCode: 200,
+		MultiValueHeaders: map[string][]string{"Set-Cookie": {"a=1", "b=2"}, "Vary": {"A", "B"}, "None": {}}})
+	assert.Equal(t, map[string]string{"Set-Cookie": "b=2", "Vary": "A, B"},
+		unexpiring(b.send(ask{key: "k"}.alb())).Headers)
 	replay := unexpiring(b.send(ask{key: "k"}.alb())).Headers
 	assert.Equal(t, map[string]string{"Vary": "A, B", "Idempotent-Replayed": "true"}, replay)
 }
@@ -181,13 +186,15 @@ func TestInstanceOfALoadBalancersProblemHasTheTraceID(t *testing.T) {
 	b := balance(t, responseALB{})
 	var document struct{ Instance string }
 	require.NoError(t, json.Unmarshal([]byte(b.send(e).Body), &document))
-	assert.Equal(t, "/charges#Self=1-65f1c0df-00112233445566778899aabb;Root=1-65f1c0de-3a7b1c2d4e5f60718293a4b5", document.Instance)
+	assert.Equal(t, "/charges#Self=1-65f1c0df-00112233445566778899aabb;Root=1-65f1c0de-3a7b1c2d4e5f60718293a4b5",
+		document.Instance)
 }
 
 func TestHostileTraceIDIsOnlyEverAFragment(t *testing.T) {
 	t.Parallel()
 	b := balance(t, responseALB{})
-	for _, id := range []string{`"><script>alert(1)</script>`, "a#b?c", "x\r\nSet-Cookie: a=1", "//evil.example", "%zz", "\x00\u2028"} {
+	for _, id := range []string{`"><script>alert(1)</script>`, "a#b?c", "x\r\nSet-Cookie: a=1", "//evil.example", "%zz",
+		"\x00\u2028"} {
 		e := ask{}.alb()
 		e.Headers["x-amzn-trace-id"] = id
 		out := b.send(e)
@@ -311,10 +318,12 @@ func TestEitherHeaderOfAGatewayTellsARealEvent(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"X-Amzn-Trace-Id", "x-forwarded-for"} {
 		headers := map[string]string{"Idempotency-Key": "k", name: "v"}
-		_, old, err := identify[requestV1, responseV1](t.Context(), requestV1{HTTPMethod: "POST", Headers: headers}, false)
+		_, old, err := identify[requestV1, responseV1](t.Context(),
+			requestV1{HTTPMethod: "POST", Headers: headers}, false)
 		require.NoError(t, err)
 		assertProblem(t, ofV1(old), 500, "refused")
-		_, alb, err := identify[requestALB, responseALB](t.Context(), requestALB{HTTPMethod: "POST", Headers: headers}, false)
+		_, alb, err := identify[requestALB, responseALB](t.Context(),
+			requestALB{HTTPMethod: "POST", Headers: headers}, false)
 		require.NoError(t, err)
 		assertProblem(t, ofALB(alb), 500, "refused")
 	}

@@ -36,8 +36,8 @@ func owns(name string) bool {
 	return strings.EqualFold(name, httpfield.ExpiresHeader) || strings.EqualFold(name, httpfield.Replayed)
 }
 
-// Announces reports whether a response already has a header of an announcement. It speaks of the answer of
-// another service, which uses this module, too.
+// Announces reports whether a response already has a header of an announcement. It speaks of the
+// answer of another service, which uses this module, too.
 func (f *Family) Announces(out any) bool {
 	r := f.parts(out)
 	_, one := without(r.headers, owns)
@@ -45,9 +45,9 @@ func (f *Family) Announces(out any) bool {
 	return one || several
 }
 
-// Announce adds an announcement to a response, in the header map in which the gateway looks. Headers of the
-// same names that the response has give way, also if the announcement adds nothing. changed is false if
-// answer is out. out itself stays as it is.
+// Announce adds an announcement to a response, in the header map in which the gateway looks.
+// Headers of the same names that the response has give way, also if the announcement adds nothing.
+// changed is false if answer is out. out itself stays as it is.
 //
 // r may be refused or never read.
 func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, changed bool) {

@@ -19,8 +19,8 @@ import (
 // problemPage is where the types of problems lead.
 const problemPage = "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#"
 
-// The error scenarios of draft-ietf-httpapi-idempotency-key-header-07: its statuses, its media type, its language,
-// and a type that leads to a page.
+// The error scenarios of draft-ietf-httpapi-idempotency-key-header-07: its statuses, its media
+// type, its language, and a type that leads to a page.
 func TestAnswersOfTheDraft(t *testing.T) {
 	statuses := map[string]int{"missing-key": 400, "mismatch": 422, "in-progress": 409}
 	everyDoor(t, func(t *testing.T, d door) {
@@ -50,7 +50,8 @@ func TestStatusOfAMismatchCanBeChosen(t *testing.T) {
 	})
 }
 
-// An error without a response is none of the statuses: what the handler says of its effects decides.
+// An error without a response is none of the statuses: what the handler says of its effects
+// decides.
 func TestErrorsWithoutAResponseAreLeftToTheEffects(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		failed := errors.New("failed")
@@ -80,9 +81,11 @@ func TestErrorsWithoutAResponseAreLeftToTheEffects(t *testing.T) {
 func TestContradictionsWithOtherOptionsAreFound(t *testing.T) {
 	t.Parallel()
 	for problem, opts := range map[string][]idempotent.Option{
-		"WithHTTP: MaxRequestAge 59m1s is more than 59m0s, the retention less 1m0s of clock skew: an old request would be executed " +
+		"WithHTTP: MaxRequestAge 59m1s is more than 59m0s, the retention less 1m0s of clock skew: an old request " +
+			"would be executed " +
 			"again after its record expired": {
-			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Time", MaxRequestAge: time.Hour - time.Minute + time.Second}),
+			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Time",
+				MaxRequestAge: time.Hour - time.Minute + time.Second}),
 			idempotent.WithRetention(time.Hour),
 		},
 		"": { // none
@@ -104,7 +107,8 @@ func TestContradictionsWithOtherOptionsAreFound(t *testing.T) {
 // wrapV2 is what Wrap panics with.
 func wrapV2(opts ...idempotent.Option) (err error) {
 	defer func() { err, _ = recover().(error) }()
-	idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{}, nil }, memory.New(), opts...)
+	idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{}, nil },
+		memory.New(), opts...)
 	return nil
 }
 
@@ -123,10 +127,15 @@ func (d delivered) header(name string) string {
 	return d.Headers[name]
 }
 
-// invoke wraps a handler that answers with its own status, and returns what delivers a payload to it.
-func invoke[In, Out any](t *testing.T, respond func(reply) Out, opts ...idempotent.Option) func(event map[string]any) delivered {
+// invoke wraps a handler that answers with its own status, and returns what delivers a payload to
+// it.
+func invoke[In, Out any](t *testing.T, respond func(reply) Out,
+	opts ...idempotent.Option) func(event map[string]any) delivered {
 	t.Helper()
-	h := idempotent.Wrap(func(context.Context, In) (Out, error) { return respond(reply{Status: 500, Body: "failed"}), nil },
+	h := idempotent.Wrap(func(context.Context, In) (Out,
+		error) {
+		return respond(reply{Status: 500, Body: "failed"}), nil
+	},
 		memory.New(), opts...)
 	return func(event map[string]any) (d delivered) {
 		t.Helper()
@@ -139,7 +148,8 @@ func invoke[In, Out any](t *testing.T, respond func(reply) Out, opts ...idempote
 	}
 }
 
-// changed is an event with another body, and with key in place of its key header, or without one if key is empty.
+// changed is an event with another body, and with key in place of its key header, or without one if
+// key is empty.
 func changed(t *testing.T, payload []byte, body, key string) map[string]any {
 	t.Helper()
 	event := map[string]any{}
@@ -188,9 +198,11 @@ func TestGoldenEventsAreAnswered(t *testing.T) {
 			t.Fatalf("golden event %s is of no known kind", name)
 		}
 		for _, step := range []struct{ name, body, key string }{
-			{"first", `{"a":1}`, "k"}, {"retry", `{"a":1}`, "k"}, {"other", `{"a":2}`, "k"}, {"missing", "", ""}, {"list", "", "k,l"},
+			{"first", `{"a":1}`, "k"}, {"retry", `{"a":1}`, "k"}, {"other", `{"a":2}`, "k"}, {"missing", "", ""},
+			{"list", "", "k,l"},
 		} {
-			assert.Equal(t, answers[step.name], summary(t, send(changed(t, payload, step.body, step.key))), "%s: %s", name, step.name)
+			assert.Equal(t, answers[step.name], summary(t, send(changed(t, payload, step.body, step.key))), "%s: %s",
+				name, step.name)
 		}
 	}
 }

@@ -23,7 +23,10 @@ func TestFieldsThatTheTypesDoNotKnowDoNotCount(t *testing.T) {
 	payload, err := json.MarshalIndent(fields, "", "   ")
 	require.NoError(t, err)
 
-	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 200}, nil }, memory.New())
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{StatusCode: 200},
+			nil
+	}, memory.New())
 	_, err = h.Handle(t.Context(), load[requestV2](t, "v2-jwt"))
 	require.NoError(t, err)
 	result, err := h.Invoke(t.Context(), payload)
@@ -40,19 +43,21 @@ func TestKeyInBothHeaderMapsOfARESTEvent(t *testing.T) {
 		multi  map[string][]string
 		status int // 0: the key is k
 	}{
-		"both":                       {map[string]string{name: "k"}, one, 0},
-		"both, other spelling":       {map[string]string{lower: "k"}, one, 0},
-		"only single":                {map[string]string{name: "k"}, none, 0},
-		"only multi":                 {nil, one, 0},
-		"single beside other multi":  {map[string]string{name: "k"}, map[string][]string{"Accept": {"a"}}, 0},
-		"multi without values":       {map[string]string{name: "k"}, map[string][]string{name: {}}, 0},
-		"sent twice":                 {map[string]string{name: "k"}, two, 400},
-		"two spellings":              {map[string]string{name: "k"}, map[string][]string{name: {"k"}, lower: {"k"}}, 400},
+		"both":                      {map[string]string{name: "k"}, one, 0},
+		"both, other spelling":      {map[string]string{lower: "k"}, one, 0},
+		"only single":               {map[string]string{name: "k"}, none, 0},
+		"only multi":                {nil, one, 0},
+		"single beside other multi": {map[string]string{name: "k"}, map[string][]string{"Accept": {"a"}}, 0},
+		"multi without values":      {map[string]string{name: "k"}, map[string][]string{name: {}}, 0},
+		"sent twice":                {map[string]string{name: "k"}, two, 400},
+		"two spellings": {map[string]string{name: "k"},
+			map[string][]string{name: {"k"}, lower: {"k"}}, 400},
 		"two spellings, only single": {map[string]string{name: "k", lower: "k"}, none, 400},
-		"two spellings, single":      {map[string]string{name: "k", lower: "l"}, map[string][]string{"Accept": {"a"}}, 400},
-		"nowhere":                    {nil, nil, 400},
-		"no values":                  {nil, map[string][]string{name: {}}, 400},
-		"empty":                      {map[string]string{name: ""}, map[string][]string{name: {""}}, 400},
+		"two spellings, single": {map[string]string{name: "k", lower: "l"},
+			map[string][]string{"Accept": {"a"}}, 400},
+		"nowhere":   {nil, nil, 400},
+		"no values": {nil, map[string][]string{name: {}}, 400},
+		"empty":     {map[string]string{name: ""}, map[string][]string{name: {""}}, 400},
 	}
 	want := identifyV1(t, ask{key: "k"}.v1())
 	for label, c := range cases {
@@ -87,10 +92,12 @@ func TestTypesOfTwoFamiliesAreNoHTTPHandler(t *testing.T) {
 		idempotent.Wrap(func(context.Context, requestV2) (responseV1, error) { return responseV1{}, nil }, memory.New())
 	})
 	assert.Panics(t, func() {
-		idempotent.Wrap(func(context.Context, **requestV2) (responseV2, error) { return responseV2{}, nil }, memory.New())
+		idempotent.Wrap(func(context.Context, **requestV2) (responseV2, error) { return responseV2{}, nil },
+			memory.New())
 	})
 	assert.NotPanics(t, func() {
-		idempotent.Wrap(func(context.Context, *requestV1) (responseV1, error) { return responseV1{}, nil }, memory.New())
+		idempotent.Wrap(func(context.Context, *requestV1) (responseV1, error) { return responseV1{}, nil },
+			memory.New())
 	})
 }
 

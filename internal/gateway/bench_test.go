@@ -20,8 +20,9 @@ var answerSizes = []struct {
 	size int
 }{{"200B", 200}, {"1KB", 1 << 10}, {"20KB", 20 << 10}, {"100KB", 100 << 10}, {"5MB", 5 << 20}}
 
-// BenchmarkAnswer is what a delivery costs on the wire, by the size of the response: to the handler alone, to the handler
-// when it is executed under a key, and as a replay. The store is in memory and copies every result.
+// BenchmarkAnswer is what a delivery costs on the wire, by the size of the response: to the handler
+// alone, to the handler when it is executed under a key, and as a replay. The store is in memory
+// and copies every result.
 func BenchmarkAnswer(b *testing.B) {
 	for _, s := range answerSizes {
 		handler := responding(s.size)
@@ -44,7 +45,8 @@ func benchmarkDelivery(b *testing.B, h invoker, before func()) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
-	payload, err := json.Marshal(ask{key: "8e03978e-40d5-43e8-bc93-6894a57f9324", body: `{"amount":1200,"currency":"eur"}`}.v2())
+	payload, err := json.Marshal(ask{key: "8e03978e-40d5-43e8-bc93-6894a57f9324",
+		body: `{"amount":1200,"currency":"eur"}`}.v2())
 	require.NoError(b, err)
 	answer, err := h.Invoke(ctx, payload)
 	require.NoError(b, err)
@@ -58,7 +60,8 @@ func benchmarkDelivery(b *testing.B, h invoker, before func()) {
 	}
 }
 
-// responding returns a handler with a JSON body of about size bytes, whose quotes are escaped once more.
+// responding returns a handler with a JSON body of about size bytes, whose quotes are escaped once
+// more.
 func responding(size int) func(context.Context, requestV2) (responseV2, error) {
 	const line = `{"id":"ch_1","amount":1200,"text":"thank you for your order"},`
 	response := responseV2{

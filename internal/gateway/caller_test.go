@@ -23,7 +23,8 @@ func callerIn(parts texts) Caller {
 func TestCallerIsWhomTheStrongestSourceNames(t *testing.T) {
 	t.Parallel()
 	weaker := texts{
-		partPrincipal: "p", partPrincipalNumber: "7", partIdentity: "i", partAccount: "1", partUser: "AIDA", partAPIKey: "k",
+		partPrincipal: "p", partPrincipalNumber: "7", partIdentity: "i", partAccount: "1", partUser: "AIDA",
+		partAPIKey: "k",
 	}
 	parts := texts{partIssuer: "iss", partSubject: "sub"}
 	maps.Copy(parts, weaker)
@@ -76,7 +77,8 @@ func TestCallersAreToldApart(t *testing.T) {
 func TestSessionsOfARoleAreOneCaller(t *testing.T) {
 	t.Parallel()
 	of := func(id string) Caller { return callerIn(texts{partAccount: "1", partUser: id}) }
-	for _, id := range []string{"AROAX:ada", "AROAX:bob", "AROAX:", "AROAX:cognitoidentitycredentials", "AROAX:CognitoIdentityCredentials2"} {
+	for _, id := range []string{"AROAX:ada", "AROAX:bob", "AROAX:", "AROAX:cognitoidentitycredentials",
+		"AROAX:CognitoIdentityCredentials2"} {
 		assert.Equal(t, of("AROAX"), of(id), id)
 	}
 }
@@ -86,7 +88,8 @@ func TestASessionThatIsAnAddressIsAPerson(t *testing.T) {
 	t.Parallel()
 	of := func(id string) Caller { return callerIn(texts{partAccount: "1", partUser: id}) }
 	assert.NotEqual(t, of("AROAX:alice@example.com"), of("AROAX:bob@example.com"))
-	for _, id := range []string{"AROAX:job@1", "AROAX:@example.com", "AROAX:a@b@example.com", "AROAX:a@.com", "AROAX:a@example."} {
+	for _, id := range []string{"AROAX:job@1", "AROAX:@example.com", "AROAX:a@b@example.com", "AROAX:a@.com",
+		"AROAX:a@example."} {
 		assert.Equal(t, of("AROAX"), of(id), id)
 	}
 }
@@ -103,7 +106,8 @@ func TestUsersOfAnIdentityPoolAreNotToldApartWithoutTheirIdentity(t *testing.T) 
 	t.Parallel()
 	const user = "AROAX:CognitoIdentityCredentials"
 	assert.True(t, callerIn(texts{partAccount: "1", partUser: user}).Unusable())
-	assert.Equal(t, CallerOf("cognito-identity", "i"), callerIn(texts{partAccount: "1", partUser: user, partIdentity: "i"}))
+	assert.Equal(t, CallerOf("cognito-identity", "i"),
+		callerIn(texts{partAccount: "1", partUser: user, partIdentity: "i"}))
 }
 
 func TestCallerThatWasNeverReadIsAnonymous(t *testing.T) {
@@ -121,7 +125,8 @@ func TestPrincipalIsATextOrAnIntegerBelow2To53(t *testing.T) {
 	f, _ := familyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{})
 	for principal, want := range map[string]Caller{
 		`"p"`: CallerOf("lambda", "p"), `"7"`: CallerOf("lambda", "7"),
-		`7`: CallerOf("lambda-number", "7"), `7.0`: CallerOf("lambda-number", "7"), `-0`: CallerOf("lambda-number", "0"),
+		`7`: CallerOf("lambda-number", "7"), `7.0`: CallerOf("lambda-number", "7"),
+		`-0`:                CallerOf("lambda-number", "0"),
 		`-9007199254740991`: CallerOf("lambda-number", "-9007199254740991"),
 		`9007199254740992`:  CallerOf(unusable), `-9007199254740993`: CallerOf(unusable), `7.5`: CallerOf(unusable),
 		`1e300`: CallerOf(unusable), `""`: CallerOf(unusable), `null`: CallerOf(anonymous), `true`: CallerOf(unusable),

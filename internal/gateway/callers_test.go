@@ -24,7 +24,8 @@ import (
 )
 
 // callerKeyV2 is the record key of a golden event after a change, empty if the request was refused.
-func callerKeyV2(t *testing.T, golden string, change func(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription)) string {
+func callerKeyV2(t *testing.T, golden string,
+	change func(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription)) string {
 	t.Helper()
 	e := load[requestV2](t, golden)
 	if change != nil {
@@ -129,7 +130,10 @@ func TestCallersOfARESTAPI(t *testing.T) {
 	}{
 		"Cognito user pool": {
 			golden: "v1-cognito",
-			same:   []func(c *requestContext){func(c *requestContext) { claims(c)["exp"], claims(c)["event_id"] = "later", "e" }},
+			same: []func(c *requestContext){func(c *requestContext) {
+				claims(c)["exp"],
+					claims(c)["event_id"] = "later", "e"
+			}},
 			others: []func(c *requestContext){
 				func(c *requestContext) { claims(c)["sub"] = "bob" },
 				func(c *requestContext) { claims(c)["iss"] = "https://elsewhere.example.com/" },
@@ -137,7 +141,10 @@ func TestCallersOfARESTAPI(t *testing.T) {
 		},
 		"Lambda authorizer": {
 			golden: "v1-lambda-principal",
-			same:   []func(c *requestContext){func(c *requestContext) { c.Authorizer["integrationLatency"], c.Authorizer["plan"] = 1.0, nil }},
+			same: []func(c *requestContext){func(c *requestContext) {
+				c.Authorizer["integrationLatency"],
+					c.Authorizer["plan"] = 1.0, nil
+			}},
 			others: []func(c *requestContext){func(c *requestContext) { c.Authorizer["principalId"] = "customer-18" }},
 		},
 		"IAM role": {
@@ -155,8 +162,10 @@ func TestCallersOfARESTAPI(t *testing.T) {
 		},
 		"Cognito identity": {
 			golden: "v1-iam-cognito",
-			same:   []func(c *requestContext){func(c *requestContext) { c.Identity.CognitoAuthenticationProvider = "other" }},
-			others: []func(c *requestContext){func(c *requestContext) { c.Identity.CognitoIdentityID = "eu-central-1:other" }},
+			same: []func(c *requestContext){
+				func(c *requestContext) { c.Identity.CognitoAuthenticationProvider = "other" }},
+			others: []func(c *requestContext){
+				func(c *requestContext) { c.Identity.CognitoIdentityID = "eu-central-1:other" }},
 		},
 		"API key": {
 			golden: "v1-api-key",
@@ -227,13 +236,16 @@ func TestTheStrongerSourceNamesTheCaller(t *testing.T) {
 	}
 }
 
-// Whoever an authorizer lets in without a usable name must not share the scope of anonymous callers, nor that of another one.
+// Whoever an authorizer lets in without a usable name must not share the scope of anonymous
+// callers, nor that of another one.
 func TestCallerWhomTheAuthorizerDoesNotNameIsRefused(t *testing.T) {
 	t.Parallel()
 	for i, principal := range []any{
-		"", nil, 17.5, 1 << 53, -1 << 53, json.RawMessage("9007199254740993"), 1e300, true, []any{"a"}, map[string]any{"id": "a"},
+		"", nil, 17.5, 1 << 53, -1 << 53, json.RawMessage("9007199254740993"), 1e300, true, []any{"a"},
+		map[string]any{"id": "a"},
 	} {
-		assert.Empty(t, callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { a.Lambda["principalId"] = principal }), i)
+		assert.Empty(t, callerKeyV2(t, "v2-lambda-principal",
+			func(a *authorizerV2) { a.Lambda["principalId"] = principal }), i)
 		assert.Empty(t, callerKeyV1(t, "v1-lambda-principal", func(c *events.APIGatewayProxyRequestContext) {
 			c.Authorizer["principalId"] = principal
 		}), i)
@@ -244,12 +256,14 @@ func TestCallerWhomTheAuthorizerDoesNotNameIsRefused(t *testing.T) {
 			continue
 		}
 		assert.Empty(t, callerKeyV2(t, golden, nil), golden)
-		assert.NotEmpty(t, callerKeyV2(t, golden, func(a *authorizerV2) { a.Lambda = map[string]any{"principalId": "ada"} }), golden)
+		assert.NotEmpty(t, callerKeyV2(t, golden,
+			func(a *authorizerV2) { a.Lambda = map[string]any{"principalId": "ada"} }), golden)
 	}
 	withAPIKey := func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "k-1" }
 	assert.Empty(t, callerKeyV1(t, "v1-lambda-context", withAPIKey), "many callers have one API key")
 	assert.Empty(t, callerKeyV2(t, "v2-iam", func(a *authorizerV2) { a.IAM.UserID = "" }))
-	assert.Empty(t, callerKeyV1(t, "v1-iam-role", func(c *events.APIGatewayProxyRequestContext) { c.Identity.Caller = "" }))
+	assert.Empty(t, callerKeyV1(t, "v1-iam-role",
+		func(c *events.APIGatewayProxyRequestContext) { c.Identity.Caller = "" }))
 	assert.Empty(t, callerKeyV1(t, "v1-cognito", func(c *events.APIGatewayProxyRequestContext) {
 		delete(c.Authorizer["claims"].(map[string]any), "sub")
 	}))
@@ -259,7 +273,10 @@ func TestCallerWhomTheAuthorizerDoesNotNameIsAnsweredWith401(t *testing.T) {
 	t.Parallel()
 	handler := func(opts ...idempotent.Option) (*idempotent.Handler[requestV2, responseV2], *storetest.Faulty) {
 		records := storetest.NewFaulty(memory.New(), nil)
-		return idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, records, opts...), records
+		return idempotent.Wrap(func(context.Context, requestV2) (responseV2,
+			error) {
+			return responseV2{StatusCode: 201}, nil
+		}, records, opts...), records
 	}
 	e := load[requestV2](t, "v2-jwt-without-sub")
 	h, records := handler()
@@ -287,13 +304,15 @@ func TestCallerWhomTheAuthorizerDoesNotNameIsAnsweredWith401(t *testing.T) {
 func TestTwoPrincipalsNeverShareARecord(t *testing.T) {
 	t.Parallel()
 	principal := rapid.OneOf(
-		rapid.Map(rapid.SampledFrom([]string{"", "a", "A", "7", "7.0", "null", "anonymous", "a\u0000"}), func(s string) string {
-			text, _ := json.Marshal(s)
-			return string(text)
-		}),
+		rapid.Map(rapid.SampledFrom([]string{"", "a", "A", "7", "7.0", "null", "anonymous", "a\u0000"}),
+			func(s string) string {
+				text, _ := json.Marshal(s)
+				return string(text)
+			}),
 		rapid.Map(rapid.Int64(), func(n int64) string { return strconv.FormatInt(n, 10) }),
 		rapid.SampledFrom([]string{
-			"null", "true", "[]", `["a"]`, "{}", `{"id":"a"}`, "7", "7.0", "7e0", "7.5", "-0", "0", "1e400", "9007199254740991",
+			"null", "true", "[]", `["a"]`, "{}", `{"id":"a"}`, "7", "7.0", "7e0", "7.5", "-0", "0", "1e400",
+			"9007199254740991",
 			"9007199254740992", "9007199254740993", "-9007199254740993", "18446744073709551617", "0.1e1",
 		}),
 	)
@@ -369,7 +388,8 @@ func TestPeopleWithOneRoleOfIAMIdentityCenterAreCallersOfTheirOwn(t *testing.T) 
 		assert.Equal(t, ada, of(personal, "ada@example.com"), name)
 		assert.Empty(t, of(personal, ""), "%s: nobody", name)
 		assert.Equal(t, of("orders", "one"), of("orders", "two"), "%s: sessions of any other role", name)
-		assert.Equal(t, of("my-AWSReservedSSO_role", "one"), of("my-AWSReservedSSO_role", "two"), "%s: a name that only looks like it", name)
+		assert.Equal(t, of("my-AWSReservedSSO_role", "one"), of("my-AWSReservedSSO_role", "two"),
+			"%s: a name that only looks like it", name)
 	}
 }
 
@@ -381,7 +401,8 @@ func TestIntegerIsACallerOfItsOwn(t *testing.T) {
 			return callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { a.Lambda["principalId"] = principal })
 		},
 		"v1": func(principal any) string {
-			return callerKeyV1(t, "v1-lambda-principal", func(c *events.APIGatewayProxyRequestContext) { c.Authorizer["principalId"] = principal })
+			return callerKeyV1(t, "v1-lambda-principal",
+				func(c *events.APIGatewayProxyRequestContext) { c.Authorizer["principalId"] = principal })
 		},
 	}
 	for name, key := range of {
@@ -400,7 +421,8 @@ func TestUsersOfAnIdentityPoolThatNothingTellsApartAreRefused(t *testing.T) {
 	const user = "AROACKCEVSQ6C2EXAMPLE:CognitoIdentityCredentials"
 	v2 := func(id, identity string, opts ...idempotent.Option) identityOrStatus {
 		e := load[requestV2](t, "v2-iam")
-		e.RequestContext.Authorizer.IAM.UserID, e.RequestContext.Authorizer.IAM.CognitoIdentity.IdentityID = id, identity
+		e.RequestContext.Authorizer.IAM.UserID,
+			e.RequestContext.Authorizer.IAM.CognitoIdentity.IdentityID = id, identity
 		found, out, err := identify[requestV2, responseV2](t.Context(), e, true, opts...)
 		require.NoError(t, err)
 		return identityOrStatus{found.key, out.StatusCode}
@@ -419,11 +441,13 @@ func TestUsersOfAnIdentityPoolThatNothingTellsApartAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		return identityOrStatus{found.key, out.StatusCode}
 	}
-	for name, of := range map[string]func(id, identity string, opts ...idempotent.Option) identityOrStatus{"v2": v2, "v1": v1, "url": url} {
+	for name, of := range map[string]func(id, identity string, opts ...idempotent.Option) identityOrStatus{"v2": v2,
+		"v1": v1, "url": url} {
 		assert.Equal(t, identityOrStatus{status: 401}, of(user, ""), name)
 		role := of("AROACKCEVSQ6C2EXAMPLE:ada", "", requireTenant)
 		assert.NotEmpty(t, role.key, name)
-		for _, id := range []string{"AROACKCEVSQ6C2EXAMPLE", user + "2", "AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials"} {
+		for _, id := range []string{"AROACKCEVSQ6C2EXAMPLE", user + "2",
+			"AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials"} {
 			assert.Equal(t, role, of(id, "", requireTenant), "%s: %s is a session of the role", name, id)
 		}
 	}
@@ -445,7 +469,8 @@ func TestRouteWithoutAnAuthorizerIsAnonymous(t *testing.T) {
 	anonymous := callerKeyV1(t, "v1-http-api", nil)
 	assert.NotEmpty(t, anonymous, "nulls are no authorizer")
 	for _, authorizer := range []map[string]any{nil, {}, {"principalId": nil}} {
-		assert.Equal(t, anonymous, callerKeyV1(t, "v1-http-api", func(c *events.APIGatewayProxyRequestContext) { c.Authorizer = authorizer }))
+		assert.Equal(t, anonymous,
+			callerKeyV1(t, "v1-http-api", func(c *events.APIGatewayProxyRequestContext) { c.Authorizer = authorizer }))
 	}
 }
 
@@ -462,15 +487,18 @@ func TestFederatedUsersOfAnAccountAreCallersOfTheirOwn(t *testing.T) {
 func TestNoHeaderNamesACaller(t *testing.T) {
 	t.Parallel()
 	names := []string{
-		"authorization", "x-api-key", "x-amz-tenant-id", "x-amzn-oidc-identity", "x-amzn-oidc-data", "x-user-id", "x-forwarded-user",
-		"x-amz-security-token", "x-amz-cognito-identity-id", "principalid", "sub", "cookie", "from", "host", "forwarded", "tenant-id",
+		"authorization", "x-api-key", "x-amz-tenant-id", "x-amzn-oidc-identity", "x-amzn-oidc-data", "x-user-id",
+		"x-forwarded-user",
+		"x-amz-security-token", "x-amz-cognito-identity-id", "principalid", "sub", "cookie", "from", "host",
+		"forwarded", "tenant-id",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		e := ask{key: "k"}.v2()
 		first := identifyV2(t, e)
 		old := ask{key: "k"}.v1()
 		firstV1 := identifyV1(t, old)
-		for name, value := range rapid.MapOf(rapid.SampledFrom(names), rapid.SampledFrom([]string{"customer-17", "a", "Bearer x.y.z"})).Draw(t, "headers") {
+		for name, value := range rapid.MapOf(rapid.SampledFrom(names),
+			rapid.SampledFrom([]string{"customer-17", "a", "Bearer x.y.z"})).Draw(t, "headers") {
 			e.Headers[name] = value
 			old.Headers[name] = value
 			old.MultiValueHeaders[name] = []string{value, "b"}
@@ -490,7 +518,8 @@ func TestRequestOfNobodyIsRefusedBeforeAnyIO(t *testing.T) {
 			"malformed key":        {key: "a,b"},
 			"key where not needed": {method: "PUT", key: "k"},
 			"pretending": {key: "k", header: map[string]string{
-				"authorization": "Bearer x.y.z", "x-api-key": "a", "x-amzn-oidc-identity": "ada", "x-amz-tenant-id": "a",
+				"authorization": "Bearer x.y.z", "x-api-key": "a", "x-amzn-oidc-identity": "ada",
+				"x-amz-tenant-id": "a",
 			}},
 		} {
 			a := d.open(t, requireTenant)
@@ -528,7 +557,8 @@ var namelessGolden = []string{"v1-lambda-context", "v2-jwt-without-sub", "v2-lam
 
 // The golden events whose caller the gateway names; of the others nothing does.
 var namedGolden = []string{
-	"v1-api-key", "v1-cognito", "v1-iam-cognito", "v1-iam-role", "v1-lambda-principal", "v2-iam", "v2-iam-cognito", "v2-jwt",
+	"v1-api-key", "v1-cognito", "v1-iam-cognito", "v1-iam-role", "v1-lambda-principal", "v2-iam",
+	"v2-iam-cognito", "v2-jwt",
 	"v2-lambda-principal", "url-iam",
 }
 
@@ -583,11 +613,15 @@ func TestTenantOfTheInvocationIsAName(t *testing.T) {
 func TestTenantFunctionFailsClosedByItself(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(context.Context, requestALB) (string, error){
-		"fails":          func(context.Context, requestALB) (string, error) { return "ada", errors.New("secret reason") },
+		"fails": func(context.Context, requestALB) (string, error) {
+			return "ada",
+				errors.New("secret reason")
+		},
 		"yields nothing": func(context.Context, requestALB) (string, error) { return "", nil },
 	} {
 		for _, opts := range [][]idempotent.Option{{}, {requireTenant}} {
-			id, out, err := identify[requestALB, responseALB](t.Context(), ask{key: "k"}.alb(), true, append(opts, idempotent.WithTenant(f))...)
+			id, out, err := identify[requestALB, responseALB](t.Context(), ask{key: "k"}.alb(), true,
+				append(opts, idempotent.WithTenant(f))...)
 			require.NoError(t, err)
 			assert.Empty(t, id.key, name)
 			assertProblem(t, ofALB(out), 500, "refused")

@@ -19,7 +19,8 @@ import (
 )
 
 // described is what Describe and DescribeEvent say, which must be the same.
-func described[In, Out any](ctx context.Context, t require.TestingT, in In, opts ...idempotent.Option) (idempotent.Description, error) {
+func described[In, Out any](ctx context.Context, t require.TestingT, in In,
+	opts ...idempotent.Option) (idempotent.Description, error) {
 	records := storetest.NewFaulty(memory.New(), nil)
 	h := idempotent.Wrap(func(context.Context, In) (none Out, err error) {
 		require.Fail(t, "the handler ran")
@@ -71,7 +72,8 @@ func (s scope) context() context.Context {
 	return lambdacontext.NewContext(context.Background(), &lambdacontext.LambdaContext{TenantID: s.tenantID})
 }
 
-// Words that leave out what counts, or name what does not, would send an operator to another record.
+// Words that leave out what counts, or name what does not, would send an operator to another
+// record.
 func TestTwoDescriptionsHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.T) {
 	t.Parallel()
 	of := func(t *rapid.T, s scope) (string, []idempotent.ScopePart) {
@@ -98,14 +100,16 @@ func TestTwoDescriptionsOfSelectedKeysHaveOneScopeIfAndOnlyIfTheirKeysShareAReco
 		b := a.neighbour(t)
 		var described [2]idempotent.Description
 		for i, s := range []scope{a, b} {
-			h := idempotent.Wrap(func(context.Context, requestV2) (none responseV2, err error) { return none, nil }, memory.New(),
+			h := idempotent.Wrap(func(context.Context, requestV2) (none responseV2, err error) { return none, nil },
+				memory.New(),
 				idempotent.WithOperation("charge"), selected)
 			d, err := h.Describe(s.context(), s.v2(t))
 			require.NoError(t, err)
 			described[i] = d
 		}
 		assert.Equal(t, described[0].RecordKey == described[1].RecordKey,
-			assert.ObjectsAreEqual(described[0].Scope, described[1].Scope), "%+v\n%+v", described[0].Scope, described[1].Scope)
+			assert.ObjectsAreEqual(described[0].Scope, described[1].Scope), "%+v\n%+v", described[0].Scope,
+			described[1].Scope)
 	})
 }
 
@@ -136,8 +140,10 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 			}),
 			want: []part{
 				{Name: "caller", Value: "jwt"},
-				{Name: "issuer", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["iss"], Personal: true},
-				{Name: "subject", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["sub"], Personal: true},
+				{Name: "issuer", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["iss"],
+					Personal: true},
+				{Name: "subject", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["sub"],
+					Personal: true},
 				api, stage, method, route,
 			},
 		},
@@ -183,7 +189,8 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 	assert.Empty(t, d.Scope, "a plain key counts for its operation only")
 	d, err = described[order, receipt](t.Context(), t, order{ID: "o-1"}, byKey, ofShop)
 	require.NoError(t, err)
-	assert.Equal(t, []part{{Name: "caller", Value: "tenant"}, {Name: "tenant", Value: "shop-7", Personal: true}}, d.Scope)
+	assert.Equal(t, []part{{Name: "caller", Value: "tenant"}, {Name: "tenant", Value: "shop-7", Personal: true}},
+		d.Scope)
 }
 
 func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
@@ -193,20 +200,24 @@ func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 		opts  []idempotent.Option
 		want  string
 	}{
-		"turned off":  {ask{key: "k"}.v2(), []idempotent.Option{idempotent.WithDisabled(true)}, "the protection is turned off"},
+		"turned off": {ask{key: "k"}.v2(), []idempotent.Option{idempotent.WithDisabled(true)},
+			"the protection is turned off"},
 		"safe method": {ask{method: "GET", key: "k"}.v2(), nil, "the method GET is never protected"},
 		"safe method with a selected key": {
-			ask{method: "GET"}.v2(), []idempotent.Option{idempotent.WithKeyPath("headers.missing")}, "the event has no key, and needs none",
+			ask{method: "GET"}.v2(), []idempotent.Option{idempotent.WithKeyPath("headers.missing")},
+			"the event has no key, and needs none",
 		},
-		"no key":       {ask{method: "PUT"}.v2(), nil, "the event has no key, and needs none"},
-		"optional key": {ask{}.v2(), []idempotent.Option{idempotent.WithOptionalKey()}, "the event has no key, and needs none"},
+		"no key": {ask{method: "PUT"}.v2(), nil, "the event has no key, and needs none"},
+		"optional key": {ask{}.v2(), []idempotent.Option{idempotent.WithOptionalKey()},
+			"the event has no key, and needs none"},
 	} {
 		d, err := described[requestV2, responseV2](t.Context(), t, c.event, c.opts...)
 		require.NoError(t, err, name)
 		assert.Equal(t, idempotent.Description{Operation: "charge", Unprotected: c.want}, d, name)
 		assert.Empty(t, d.DerivedKey("charge"), "the keys of %s are random", name)
 	}
-	d, err := described[order, receipt](t.Context(), t, order{}, idempotent.WithOptionalKey(), idempotent.WithKeyPath("missing"))
+	d, err := described[order, receipt](t.Context(), t, order{}, idempotent.WithOptionalKey(),
+		idempotent.WithKeyPath("missing"))
 	require.NoError(t, err)
 	assert.Equal(t, "the event has no key, and needs none", d.Unprotected)
 }
@@ -220,13 +231,15 @@ func TestADescriptionFailsAsADeliveryDoes(t *testing.T) {
 		opts  []idempotent.Option
 		want  error
 	}{
-		"missing key":    {ask{}.v2(), nil, idempotent.ErrMissingKey},
-		"invalid key":    {ask{key: "a, b"}.v2(), nil, idempotent.ErrInvalidKey},
-		"no HTTP event":  {ask{key: "k", formless: true}.v2(), nil, nil},
-		"missing tenant": {ask{key: "k"}.v2(), []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true})}, nil},
+		"missing key":   {ask{}.v2(), nil, idempotent.ErrMissingKey},
+		"invalid key":   {ask{key: "a, b"}.v2(), nil, idempotent.ErrInvalidKey},
+		"no HTTP event": {ask{key: "k", formless: true}.v2(), nil, nil},
+		"missing tenant": {ask{key: "k"}.v2(),
+			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true})}, nil},
 		"stale": {
 			ask{key: "k"}.v2(),
-			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Sent-At", MaxRequestAge: time.Hour})},
+			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Sent-At",
+				MaxRequestAge: time.Hour})},
 			nil,
 		},
 		"tenant function": {ask{key: "k"}.v2(), []idempotent.Option{
@@ -239,7 +252,8 @@ func TestADescriptionFailsAsADeliveryDoes(t *testing.T) {
 			require.ErrorIs(t, err, c.want, name)
 		}
 		seen := new(seenEvents)
-		_, _, _ = identify[requestV2, responseV2](t.Context(), c.event, true, append(c.opts, idempotent.WithObserver(seen.see))...)
+		_, _, _ = identify[requestV2, responseV2](t.Context(), c.event, true,
+			append(c.opts, idempotent.WithObserver(seen.see))...)
 		require.Len(t, seen.seen, 1, name)
 		assert.Equal(t, seen.seen[0].Err, err, name)
 	}

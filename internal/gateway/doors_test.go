@@ -2,17 +2,21 @@ package gateway_test
 
 // The kit for tests of HTTP handlers. It offers
 //
-//   - ask, a request as a client sends it: its methods v2, v1, url, alb and albMulti make the event of each gateway
-//   - reply, a response as the gateway gets it: its methods of the same names make what a handler returns, and ofV2, ofV1,
-//     ofURL, ofALB and ofALBMulti read it
-//   - door, one way into a handler: the types of one gateway, by value or by pointer, through Invoke or Handle. everyDoor runs
-//     a test through all of them, everyWideDoor through those whose responses have headers in two maps
-//   - api, a handler behind a door, made by door.open: it counts its executions, answers what api.answers says, and its
-//     store fails as api.fault says. api.send and api.try deliver a request, api.plant stores a record for one
+//   - ask, a request as a client sends it: its methods v2, v1, url, alb and albMulti make the event
+//     of each gateway
+//   - reply, a response as the gateway gets it: its methods of the same names make what a handler
+//     returns, and ofV2, ofV1, ofURL, ofALB and ofALBMulti read it
+//   - door, one way into a handler: the types of one gateway, by value or by pointer, through
+//     Invoke or Handle. everyDoor runs a test through all of them, everyWideDoor through those
+//     whose responses have headers in two maps
+//   - api, a handler behind a door, made by door.open: it counts its executions, answers what
+//     api.answers says, and its store fails as api.fault says. api.send and api.try deliver a
+//     request, api.plant stores a record for one
 //   - api.event, what the observer saw last; api.record, what the store holds
-//   - identify and identifyV2, identifyV1, identifyURL and identifyALB: the record key and the fingerprint of an event, found
-//     without a claim
-//   - golden and load, the events of testdata/events; run, which delivers an event to a handler that must not run
+//   - identify and identifyV2, identifyV1, identifyURL and identifyALB: the record key and the
+//     fingerprint of an event, found without a claim
+//   - golden and load, the events of testdata/events; run, which delivers an event to a handler
+//     that must not run
 //   - responseOf, a reply as the handler returns it, for a commit
 //   - deliver, which sends an event by value or in its wire form
 //   - assertProblem, api.assertExecuted and api.assertNoIO
@@ -122,7 +126,8 @@ func (a ask) v1() requestV1 {
 func (a ask) url() requestURL {
 	a = a.withDefaults()
 	e := requestURL{
-		Version: "2.0", RawPath: a.path, RawQueryString: a.query, Headers: a.header, Body: a.body, IsBase64Encoded: a.base64,
+		Version: "2.0", RawPath: a.path, RawQueryString: a.query, Headers: a.header, Body: a.body,
+		IsBase64Encoded: a.base64,
 	}
 	e.RequestContext.APIID, e.RequestContext.DomainPrefix, e.RequestContext.RequestID = "url", "url", "request-1"
 	e.RequestContext.DomainName = "url.lambda-url.eu-central-1.on.aws"
@@ -130,7 +135,8 @@ func (a ask) url() requestURL {
 	return e
 }
 
-// alb is the request through a load balancer without multi-value headers, albMulti through one with.
+// alb is the request through a load balancer without multi-value headers, albMulti through one
+// with.
 func (a ask) alb() requestALB {
 	a = a.withDefaults()
 	e := requestALB{
@@ -183,7 +189,8 @@ func (r reply) v2() responseV2 {
 }
 
 func (r reply) v1() responseV1 {
-	return responseV1{StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.Multi, Body: r.Body, IsBase64Encoded: r.Base64}
+	return responseV1{StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.Multi, Body: r.Body,
+		IsBase64Encoded: r.Base64}
 }
 
 func ofV2(r responseV2) reply {
@@ -195,7 +202,8 @@ func ofV1(r responseV1) reply {
 }
 
 func (r reply) url() responseURL {
-	return responseURL{StatusCode: r.Status, Headers: r.Headers, Cookies: r.Cookies, Body: r.Body, IsBase64Encoded: r.Base64}
+	return responseURL{StatusCode: r.Status, Headers: r.Headers, Cookies: r.Cookies, Body: r.Body,
+		IsBase64Encoded: r.Base64}
 }
 
 func ofURL(r responseURL) reply {
@@ -211,7 +219,8 @@ func ofALB(r responseALB) reply {
 }
 
 func (r reply) albMulti() responseALB {
-	return responseALB{StatusCode: r.Status, MultiValueHeaders: severalOf(r.Headers), Body: r.Body, IsBase64Encoded: r.Base64}
+	return responseALB{StatusCode: r.Status, MultiValueHeaders: severalOf(r.Headers), Body: r.Body,
+		IsBase64Encoded: r.Base64}
 }
 
 // ofALBMulti is what a load balancer with multi-value headers sends: it ignores the others.
@@ -258,7 +267,8 @@ func assertProblem(t *testing.T, r reply, status int, kind string) {
 	assert.InDelta(t, status, document["status"], 0)
 }
 
-// door is one way into an HTTP handler: the types of a family, by value or by pointer, through Invoke or Handle.
+// door is one way into an HTTP handler: the types of a family, by value or by pointer, through
+// Invoke or Handle.
 type door struct {
 	name string
 	v1   bool
@@ -299,7 +309,8 @@ func narrowDoors() []door {
 	return all
 }
 
-func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond func(reply) Out, read func(Out) reply) door {
+func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond func(reply) Out,
+	read func(Out) reply) door {
 	d := door{name: name + " Handle", v1: strings.HasSuffix(name, "V1"), wire: wire}
 	if wire {
 		d.name = name + " Invoke"
@@ -372,7 +383,8 @@ func everyWideDoor(t *testing.T, test func(t *testing.T, d door)) {
 	}
 }
 
-// api is an HTTP handler behind a door. It counts its executions, and answers with their number unless do is set.
+// api is an HTTP handler behind a door. It counts its executions, and answers with their number
+// unless do is set.
 type api struct {
 	t        *testing.T
 	store    *storetest.Faulty
@@ -444,7 +456,8 @@ func (e *seenEvents) see(_ context.Context, event report.Delivery) {
 	e.seen = append(e.seen, event)
 }
 
-// register is a store that commits, unless it is made to fail; row is what a handler writes with its answer.
+// register is a store that commits, unless it is made to fail; row is what a handler writes with
+// its answer.
 type register struct {
 	store.Store
 	fails error
@@ -457,7 +470,8 @@ var errRegister = &store.Error{Op: "commit", Kind: store.FailureRejected, NotApp
 func (row) Len() int { return 1 }
 
 // Commit implements [store.Committer].
-func (r register) Commit(ctx context.Context, seen, next store.Record, _ store.Writes, _ string) (store.Record, bool, error) {
+func (r register) Commit(ctx context.Context, seen, next store.Record, _ store.Writes,
+	_ string) (store.Record, bool, error) {
 	if r.fails != nil {
 		return store.Record{}, false, r.fails
 	}
@@ -521,8 +535,8 @@ func (a *api) assertNoIO() {
 // identity is what the store sees of a request: where it is recorded and what for.
 type identity struct{ key, fingerprint string }
 
-// identify finds the identity of an event without letting it claim anything. It is empty if the event never got to
-// the store; the response tells why.
+// identify finds the identity of an event without letting it claim anything. It is empty if the
+// event never got to the store; the response tells why.
 func identify[In, Out any](ctx context.Context, in In, wire bool, opts ...idempotent.Option) (identity, Out, error) {
 	records := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny))
 	h := idempotent.Wrap(func(context.Context, In) (Out, error) {

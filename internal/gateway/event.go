@@ -2,11 +2,12 @@ package gateway
 
 import "github.com/go-idempotent/idempotent/internal/httpfield"
 
-// event holds the parts of an event that make its request, as the gateway sent them. A part that the event does not have is
-// empty.
+// event holds the parts of an event that make its request, as the gateway sent them. A part that
+// the event does not have is empty.
 type event struct {
 	text [textParts]string
-	// query and multiQuery come from a gateway that takes the query apart. Other gateways send partRawQuery.
+	// query and multiQuery come from a gateway that takes the query apart. Other gateways send
+	// partRawQuery.
 	query      map[string]string
 	multiQuery map[string][]string
 	headers    headers
@@ -28,13 +29,14 @@ func (e *event) trace() string {
 	return ""
 }
 
-// forwarded reports whether a gateway or a load balancer has passed the request on. Of an event that a test made up it
-// reports false.
+// forwarded reports whether a gateway or a load balancer has passed the request on. Of an event
+// that a test made up it reports false.
 func (e *event) forwarded() bool {
 	return len(e.headers.of(httpfield.TraceID)) > 0 || len(e.headers.of(httpfield.ForwardedFor)) > 0
 }
 
-// part names what a member of an event is to its request. Each family has the parts in other members.
+// part names what a member of an event is to its request. Each family has the parts in other
+// members.
 type part int
 
 const (

@@ -13,8 +13,8 @@ import (
 
 // Settings are what a handler wants of its gateway.
 type Settings struct {
-	// Headers are the request headers that the handler looks at, in any spelling and any order. Content type, trace id and
-	// forwarded-for, which this package needs itself, may be left out.
+	// Headers are the request headers that the handler looks at, in any spelling and any order.
+	// Content type, trace id and forwarded-for, which this package needs itself, may be left out.
 	Headers []string
 }
 
@@ -24,9 +24,10 @@ func (s Settings) headers() []string {
 	return slices.Compact(httpfield.Lowered(names))
 }
 
-// Family translates between the event types of one gateway and what all gateways have in common. The types of a handler are the
-// event and the response of the gateway, or pointers to them. A nil pointer is an empty event, or no response, and so is nil.
-// Responses come as an any that holds such a value.
+// Family translates between the event types of one gateway and what all gateways have in common.
+// The types of a handler are the event and the response of the gateway, or pointers to them. A nil
+// pointer is an empty event, or no response, and so is nil. Responses come as an any that holds
+// such a value.
 //
 // A Family comes from [FamilyOf]. It is immutable and safe for concurrent use.
 type Family struct {
@@ -39,22 +40,23 @@ type Family struct {
 
 	// parts takes a response apart. A nil response has none.
 	parts func(out any) response
-	// with returns a copy of out with other parts. What is no part of a response stays as it is. A nil out stays nil.
+	// with returns a copy of out with other parts. What is no part of a response stays as it is. A
+	// nil out stays nil.
 	with func(out any, r response) any
 	// fresh makes a response that has nothing but these parts.
 	fresh func(r response) any
-	// ends are the two ends that the JSON of a response may have, empty for a family whose responses
-	// [Family.Splice] does not know.
+	// ends are the two ends that the JSON of a response may have, empty for a family whose
+	// responses [Family.Splice] does not know.
 	ends [2]string
 }
 
-// Scan reads a request straight from the JSON of its event, without decoding the event. It copies what
-// it keeps of the payload, and ignores what follows the event.
+// Scan reads a request straight from the JSON of its event, without decoding the event. It copies
+// what it keeps of the payload, and ignores what follows the event.
 //
-// The JSON is as a gateway or a client sent it, or, if encoded is true, as encoding/json encodes an event
-// of the handler's type. Of what was sent, Scan reports false if the decoder has rules of its own for
-// something in it, and if it is no event. Then decode the event, encode it, and scan that. Scan does not
-// look at what makes no part of the request: the decoder may still refuse the event.
+// The JSON is as a gateway or a client sent it, or, if encoded is true, as encoding/json encodes an
+// event of the handler's type. Of what was sent, Scan reports false if the decoder has rules of its
+// own for something in it, and if it is no event. Then decode the event, encode it, and scan that.
+// Scan does not look at what makes no part of the request: the decoder may still refuse the event.
 func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 	*r = Request{}
 	s := scanner{text: payload, encoded: encoded, event: &r.event}
@@ -145,10 +147,14 @@ func as[T any](v any) (t T, ok bool) {
 // pairs are the types of each family, and whose they are.
 func pairs() []pair {
 	return []pair{
-		{reflect.TypeFor[events.APIGatewayV2HTTPRequest](), reflect.TypeFor[events.APIGatewayV2HTTPResponse](), "an HTTP API with payload format 2.0"},
-		{reflect.TypeFor[events.APIGatewayProxyRequest](), reflect.TypeFor[events.APIGatewayProxyResponse](), "a REST API, or of an HTTP API with payload format 1.0,"},
-		{reflect.TypeFor[events.LambdaFunctionURLRequest](), reflect.TypeFor[events.LambdaFunctionURLResponse](), "a function URL"},
-		{reflect.TypeFor[events.ALBTargetGroupRequest](), reflect.TypeFor[events.ALBTargetGroupResponse](), "a load balancer"},
+		{reflect.TypeFor[events.APIGatewayV2HTTPRequest](), reflect.TypeFor[events.APIGatewayV2HTTPResponse](),
+			"an HTTP API with payload format 2.0"},
+		{reflect.TypeFor[events.APIGatewayProxyRequest](), reflect.TypeFor[events.APIGatewayProxyResponse](),
+			"a REST API, or of an HTTP API with payload format 1.0,"},
+		{reflect.TypeFor[events.LambdaFunctionURLRequest](), reflect.TypeFor[events.LambdaFunctionURLResponse](),
+			"a function URL"},
+		{reflect.TypeFor[events.ALBTargetGroupRequest](), reflect.TypeFor[events.ALBTargetGroupResponse](),
+			"a load balancer"},
 	}
 }
 
@@ -157,8 +163,8 @@ type pair struct {
 	of                string
 }
 
-// OfTwo says that a handler takes the request of one family and returns the response of another. It is empty if the handler does
-// not.
+// OfTwo says that a handler takes the request of one family and returns the response of another. It
+// is empty if the handler does not.
 func OfTwo(in, out reflect.Type) string {
 	in, out = valueOf(in), valueOf(out)
 	var takes, returns pair
@@ -185,8 +191,8 @@ func valueOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// HasStatus reports whether a type is a response of some gateway, of a supported family or not: a struct of package events
-// with a status, or a pointer to one.
+// HasStatus reports whether a type is a response of some gateway, of a supported family or not: a
+// struct of package events with a status, or a pointer to one.
 func HasStatus(out reflect.Type) bool {
 	out = valueOf(out)
 	if out.Kind() != reflect.Struct || out.PkgPath() != reflect.TypeFor[events.APIGatewayProxyResponse]().PkgPath() {

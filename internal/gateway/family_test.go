@@ -44,13 +44,15 @@ func isFamily[In, Out any](t *testing.T) bool {
 func TestResponsesOfGatewaysHaveAStatus(t *testing.T) {
 	t.Parallel()
 	for _, out := range []reflect.Type{
-		reflect.TypeFor[responseV2](), reflect.TypeFor[*responseURL](), reflect.TypeFor[events.APIGatewayProxyResponse](),
+		reflect.TypeFor[responseV2](), reflect.TypeFor[*responseURL](),
+		reflect.TypeFor[events.APIGatewayProxyResponse](),
 		reflect.TypeFor[events.LambdaFunctionURLStreamingResponse](),
 	} {
 		assert.True(t, HasStatus(out), out)
 	}
 	for _, out := range []reflect.Type{
-		reflect.TypeFor[string](), reflect.TypeFor[requestV2](), reflect.TypeFor[struct{ StatusCode int }](), reflect.TypeFor[**responseV2](),
+		reflect.TypeFor[string](), reflect.TypeFor[requestV2](), reflect.TypeFor[struct{ StatusCode int }](),
+		reflect.TypeFor[**responseV2](),
 		reflect.TypeFor[any](), reflect.TypeFor[events.SQSEventResponse](),
 	} {
 		assert.False(t, HasStatus(out), out)

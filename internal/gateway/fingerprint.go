@@ -8,9 +8,10 @@ import (
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
-// Fingerprint digests method, path, query and body of r, and those headers that count, with h. It returns the text of the
-// digest. Ids, times, and headers that differ between deliveries of one request have no part in it. headers are in lower
-// case, and their order counts, so callers sort them. exact says that the handler tells names apart that differ only in case.
+// Fingerprint digests method, path, query and body of r, and those headers that count, with h. It
+// returns the text of the digest. Ids, times, and headers that differ between deliveries of one
+// request have no part in it. headers are in lower case, and their order counts, so callers sort
+// them. exact says that the handler tells names apart that differ only in case.
 //
 // Digests are stored. What is added here, and in which order, must never change.
 func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string, exact bool) string {
@@ -23,8 +24,8 @@ func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string, exact bool)
 	return h.Text()
 }
 
-// Endpoint adds to h what the fingerprint of every request covers, also where the handler selects the rest: method and path, and
-// those headers that count.
+// Endpoint adds to h what the fingerprint of every request covers, also where the handler selects
+// the rest: method and path, and those headers that count.
 func (r *Request) Endpoint(h *fingerprint.Hash, headers []string) {
 	h.String("endpoint")
 	h.String(r.Method)
@@ -52,10 +53,11 @@ func (r *Request) digestBody(h *fingerprint.Hash, exact bool) {
 	digestBytes(h, body)
 }
 
-// DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes. A text that claims to be JSON but is
-// not counts by its bytes; to refuse it is the business of the handler. So does JSON with names that differ only in case, unless
-// the handler is exact: the order of these members decides what a decoder makes of it. A tag behind the text says which of the
-// two it was. It cannot stand before the text, because only reading it tells.
+// DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes. A text
+// that claims to be JSON but is not counts by its bytes; to refuse it is the business of the
+// handler. So does JSON with names that differ only in case, unless the handler is exact: the order
+// of these members decides what a decoder makes of it. A tag behind the text says which of the two
+// it was. It cannot stand before the text, because only reading it tells.
 func DigestJSON(h *fingerprint.Hash, text []byte, exact bool) {
 	add := h.JSONFolding
 	if exact {

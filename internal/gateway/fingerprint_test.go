@@ -13,7 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 )
 
-// sameFingerprint reports whether two requests have one fingerprint, and that all families agree on it.
+// sameFingerprint reports whether two requests have one fingerprint, and that all families agree on
+// it.
 func sameFingerprint(t *testing.T, a, b ask) bool {
 	t.Helper()
 	a.key, b.key = "k", "k"
@@ -36,7 +37,8 @@ func typed(contentType, body string) ask {
 func TestJSONBodiesCountByValue(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{
-		"application/json", "Application/JSON ; charset=utf-8", "application/json; charset=utf-8", "application/vnd.shop.v1+json",
+		"application/json", "Application/JSON ; charset=utf-8", "application/json; charset=utf-8",
+		"application/vnd.shop.v1+json",
 		"text/json", " application/json", "application/merge-patch+json;q=1",
 	} {
 		for _, same := range [][2]string{
@@ -46,7 +48,8 @@ func TestJSONBodiesCountByValue(t *testing.T) {
 			{`"é"`, `"\u00e9"`},
 			{`null`, ` null `},
 		} {
-			assert.True(t, sameFingerprint(t, typed(contentType, same[0]), typed(contentType, same[1])), "%s: %q", contentType, same)
+			assert.True(t, sameFingerprint(t, typed(contentType, same[0]), typed(contentType, same[1])), "%s: %q",
+				contentType, same)
 		}
 		for _, other := range [][2]string{
 			{`{"a":9007199254740993}`, `{"a":9007199254740992}`},
@@ -59,14 +62,16 @@ func TestJSONBodiesCountByValue(t *testing.T) {
 			{`{"a":1}`, `{"a":1,"b":1}`},
 			{`null`, ``},
 		} {
-			assert.False(t, sameFingerprint(t, typed(contentType, other[0]), typed(contentType, other[1])), "%s: %q", contentType, other)
+			assert.False(t, sameFingerprint(t, typed(contentType, other[0]), typed(contentType, other[1])), "%s: %q",
+				contentType, other)
 		}
 	}
 }
 
 func TestOtherBodiesCountByTheirBytes(t *testing.T) {
 	t.Parallel()
-	for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json", "application/x-ndjson"} {
+	for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json",
+		"application/x-ndjson"} {
 		assert.False(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed(contentType, `{"a": 1}`)), contentType)
 		assert.True(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed(contentType, `{"a":1}`)), contentType)
 	}
@@ -74,7 +79,8 @@ func TestOtherBodiesCountByTheirBytes(t *testing.T) {
 
 func TestBodyThatIsNoValidJSONCountsByItsBytes(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{`{"a":1,"a":2}`, `{"a":1}x`, `{a:1}`, `"\ud800"`, `{"a":01}`, "", " ", `{"a":NaN}`, "\ufeff{}"} {
+	for _, body := range []string{`{"a":1,"a":2}`, `{"a":1}x`, `{a:1}`, `"\ud800"`, `{"a":01}`, "", " ",
+		`{"a":NaN}`, "\ufeff{}"} {
 		assert.True(t, sameFingerprint(t, typed("application/json", body), typed("application/json", body)), body)
 		assert.False(t, sameFingerprint(t, typed("application/json", body), typed("application/json", " "+body)), body)
 	}
@@ -87,7 +93,8 @@ func TestFormsAndMultipartBodiesCountByTheirBytes(t *testing.T) {
 	assert.False(t, sameFingerprint(t, form("a=1&b=2"), form("b=2&a=1")))
 	assert.False(t, sameFingerprint(t, form("a=%31"), form("a=1")))
 	parts := func(boundary string) ask {
-		return typed("multipart/form-data; boundary="+boundary, "--"+boundary+"\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--"+boundary+"--\r\n")
+		return typed("multipart/form-data; boundary="+boundary,
+			"--"+boundary+"\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--"+boundary+"--\r\n")
 	}
 	assert.True(t, sameFingerprint(t, parts("x"), parts("x")))
 	assert.False(t, sameFingerprint(t, parts("x"), parts("y")), "a client that draws a new boundary sends another body")
@@ -202,20 +209,25 @@ func TestQueryMapsOfRESTEvents(t *testing.T) {
 	}
 	both := of(map[string]string{"a": "2", "b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {"3"}})
 	assert.Equal(t, both, of(nil, map[string][]string{"b": {"3"}, "a": {"1", "2"}}))
-	assert.Equal(t, both, of(map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}}), "each map may lack some")
+	assert.Equal(t, both, of(map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}}),
+		"each map may lack some")
 	assert.Equal(t, both, of(map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {}}))
 	assert.NotEqual(t, both, of(map[string]string{"a": "2", "b": "3"}, nil))
 	assert.NotEqual(t, both, of(nil, map[string][]string{"a": {"2", "1"}, "b": {"3"}}))
 	assert.NotEqual(t, both, of(nil, map[string][]string{"a": {"1"}, "b": {"3"}}))
-	assert.Equal(t, of(map[string]string{"a": "1", "b": "2"}, nil), of(nil, map[string][]string{"a": {"1"}, "b": {"2"}}))
-	assert.Equal(t, identifyV2(t, ask{key: "k", query: "a=1&b=3&a=2"}.v2()).fingerprint, both.fingerprint, "both families")
+	assert.Equal(t, of(map[string]string{"a": "1", "b": "2"}, nil),
+		of(nil, map[string][]string{"a": {"1"}, "b": {"2"}}))
+	assert.Equal(t, identifyV2(t, ask{key: "k", query: "a=1&b=3&a=2"}.v2()).fingerprint, both.fingerprint,
+		"both families")
 }
 
-// noise changes what differs between two deliveries of one request: headers, ids, times and addresses.
+// noise changes what differs between two deliveries of one request: headers, ids, times and
+// addresses.
 func noise(t *rapid.T, e *requestV2) {
 	e.Headers = maps.Clone(e.Headers)
 	for _, name := range []string{
-		"user-agent", "x-amzn-trace-id", "traceparent", "x-request-id", "x-forwarded-for", "date", "authorization", "cookie",
+		"user-agent", "x-amzn-trace-id", "traceparent", "x-request-id", "x-forwarded-for", "date",
+		"authorization", "cookie",
 		"content-length", "host", "x-api-key", "accept",
 	} {
 		e.Headers[name] = rapid.String().Draw(t, name)
@@ -307,7 +319,8 @@ func TestChosenHeadersCountInTheFingerprint(t *testing.T) {
 		{{"Accept-Language": {"", ""}}, {"Accept-Language": {""}}},
 		{{"Accept-Language": {""}}, {"X-Tenant-Mode": {""}}},
 		{{"Accept-Language": {"de"}}, {"Accept-Language": {"de "}}},
-		{{"Accept-Language": {"x-tenant-mode"}}, {"X-Tenant-Mode": {"x-tenant-mode"}}}, // a value that looks like the next name
+		// a value that looks like the next name
+		{{"Accept-Language": {"x-tenant-mode"}}, {"X-Tenant-Mode": {"x-tenant-mode"}}},
 	} {
 		assert.NotEqual(t, of(other[0]), of(other[1]), other)
 	}
@@ -356,7 +369,8 @@ func TestOrderAndSpellingOfTheChosenHeadersDoNotMatter(t *testing.T) {
 func TestSpellingsOfOneHeaderAreNeverAMatterOfChance(t *testing.T) {
 	t.Parallel()
 	e := ask{key: "k"}.v1()
-	e.MultiValueHeaders["X-A"], e.MultiValueHeaders["x-a"], e.MultiValueHeaders["X-a"] = []string{"1"}, []string{"2"}, []string{"3"}
+	e.MultiValueHeaders["X-A"], e.MultiValueHeaders["x-a"], e.MultiValueHeaders["X-a"] = []string{"1"},
+		[]string{"2"}, []string{"3"}
 	e.Headers = map[string]string{"X-B": "1", "x-b": "2", "idempotency-key": "k"}
 	first := identifyV1(t, e, covering("X-A", "X-B"))
 	for range 50 {
@@ -371,7 +385,8 @@ func TestTextNeverMovesBetweenBodyAndHeaders(t *testing.T) {
 		draw := func(label string) ask {
 			a := ask{key: "k", body: part.Draw(t, label+" body"), header: map[string]string{}}
 			a.header["content-type"] = "text/plain"
-			for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"x-a", "x-b"}), rapid.ID).Draw(t, label+" names") {
+			for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"x-a", "x-b"}), rapid.ID).Draw(t,
+				label+" names") {
 				a.header[name] = part.Draw(t, label+" value")
 			}
 			return a
@@ -386,5 +401,6 @@ func TestTextNeverMovesBetweenBodyAndHeaders(t *testing.T) {
 func TestFingerprintOfChosenHeadersNeverChanges(t *testing.T) {
 	t.Parallel()
 	e := ask{key: "k", body: `{"amount":1}`, header: map[string]string{"accept-language": "de"}}.v2()
-	assert.Equal(t, "1:8BkHC80Uc-LAVsh345zYpZyC_XLzCOrN0_07lGVs2m0", identifyV2(t, e, covering("X-Mode", "Accept-Language")).fingerprint)
+	assert.Equal(t, "1:8BkHC80Uc-LAVsh345zYpZyC_XLzCOrN0_07lGVs2m0",
+		identifyV2(t, e, covering("X-Mode", "Accept-Language")).fingerprint)
 }

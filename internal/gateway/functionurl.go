@@ -18,13 +18,13 @@ var membersOfFunctionURL = slices.Concat(membersOfAll, membersOfFormat2, []membe
 	{"requestContext.domainPrefix", partDomainPrefix},
 })
 
-// defaultStage is the stage in the event of every function URL. The type of package events has no field for it. With
-// this stage, a handler with the types of an HTTP API finds the same records as one with the types of a function URL. An HTTP API
-// leaves it out of its paths.
+// defaultStage is the stage in the event of every function URL. The type of package events has no
+// field for it. With this stage, a handler with the types of an HTTP API finds the same records as
+// one with the types of a function URL. An HTTP API leaves it out of its paths.
 const defaultStage = "$default"
 
-// requestFunctionURL takes the id of the URL for the API. It refuses the event of an HTTP API, of which the type leaves out
-// route, stage and authorizer.
+// requestFunctionURL takes the id of the URL for the API. It refuses the event of an HTTP API, of
+// which the type leaves out route, stage and authorizer.
 func requestFunctionURL(r *Request) {
 	e := &r.event
 	r.Method = strings.ToUpper(e.text[partMethod])
@@ -39,8 +39,9 @@ func requestFunctionURL(r *Request) {
 	}
 }
 
-// ofHTTPAPI tells the event of an HTTP API by its domain. The domain of a function URL begins with the id of the URL. The
-// domain of an HTTP API begins with the id of the API only under execute-api.
+// ofHTTPAPI tells the event of an HTTP API by its domain. The domain of a function URL begins with
+// the id of the URL. The domain of an HTTP API begins with the id of the API only under
+// execute-api.
 func (e *event) ofHTTPAPI() bool {
 	api, prefix := e.text[partAPI], e.text[partDomainPrefix]
 	return strings.Contains(e.text[partDomain], ".execute-api.") || api != "" && prefix != "" && api != prefix

@@ -67,10 +67,12 @@ func TestCallersOfAFunctionURL(t *testing.T) {
 	role := of(func(*requestURL) {})
 	assert.Equal(t, role, of(func(e *requestURL) {
 		iam := e.RequestContext.Authorizer.IAM
-		iam.UserID, iam.CallerID, iam.AccessKey = "AROACKCEVSQ6C2EXAMPLE:i-0abc", "AROACKCEVSQ6C2EXAMPLE:i-0abc", "ASIAOTHER"
+		iam.UserID, iam.CallerID, iam.AccessKey = "AROACKCEVSQ6C2EXAMPLE:i-0abc",
+			"AROACKCEVSQ6C2EXAMPLE:i-0abc", "ASIAOTHER"
 		iam.UserARN = "arn:aws:sts::123456789012:assumed-role/orders/i-0abc"
 	}), "another session")
-	assert.NotEqual(t, role, of(func(e *requestURL) { e.RequestContext.Authorizer.IAM.UserID = "AROACKCEVSQ6C3EXAMPLE:orders-7f9c" }))
+	assert.NotEqual(t, role,
+		of(func(e *requestURL) { e.RequestContext.Authorizer.IAM.UserID = "AROACKCEVSQ6C3EXAMPLE:orders-7f9c" }))
 	assert.NotEqual(t, role, of(func(e *requestURL) { e.RequestContext.Authorizer.IAM.AccountID = "210987654321" }))
 
 	anonymous := of(func(e *requestURL) { e.RequestContext.Authorizer = nil })

@@ -17,8 +17,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// FuzzEventV1 and FuzzEventV2: whatever arrives as the event of an HTTP API, nothing panics; a protected handler runs once,
-// and its response comes back; what is refused is refused by an answer that API Gateway takes, and the handler does not run.
+// FuzzEventV1 and FuzzEventV2: whatever arrives as the event of an HTTP API, nothing panics; a
+// protected handler runs once, and its response comes back; what is refused is refused by an answer
+// that API Gateway takes, and the handler does not run.
 func FuzzEventV1(f *testing.F) {
 	fuzzEvents(f, func(count func(context.Context)) invoker {
 		return idempotent.Wrap(func(ctx context.Context, _ requestV1) (responseV1, error) {
@@ -52,7 +53,8 @@ func fuzzEvents(f *testing.F, wrap func(count func(context.Context)) invoker) {
 		require.NoError(f, err)
 		f.Add(payload)
 	}
-	for _, e := range []any{ask{key: "k", body: `{"a":1}`}.v1(), ask{key: "k", body: `{"a":1}`}.v2(), ask{}.v2(), ask{method: "GET"}.v1()} {
+	for _, e := range []any{ask{key: "k", body: `{"a":1}`}.v1(), ask{key: "k", body: `{"a":1}`}.v2(), ask{}.v2(),
+		ask{method: "GET"}.v1()} {
 		payload, err := json.Marshal(e)
 		require.NoError(f, err)
 		f.Add(payload)
@@ -102,10 +104,12 @@ func responseIn(t *testing.T, answer []byte) (r anyResponse) {
 	return r
 }
 
-// FuzzStoredResult: whatever a completed record holds as its result, a delivery gets that or a clear error, and the handler
-// does not run. Without a commit it is a record of AWS Powertools, for which nothing vouches.
+// FuzzStoredResult: whatever a completed record holds as its result, a delivery gets that or a
+// clear error, and the handler does not run. Without a commit it is a record of AWS Powertools, for
+// which nothing vouches.
 func FuzzStoredResult(f *testing.F) {
-	for _, result := range []string{`{"charge":1,"amount":5}`, `{"statusCode":201,"body":"x"}`, `null`, `{`, ``, `"x"`, `{"errorType":"E"}`} {
+	for _, result := range []string{`{"charge":1,"amount":5}`, `{"statusCode":201,"body":"x"}`, `null`, `{`, ``, `"x"`,
+		`{"errorType":"E"}`} {
 		for _, c := range []uint8{uncommitted, committed, miscommitted} {
 			f.Add([]byte(result), "", c)
 			f.Add([]byte(result), "terminal", c)
@@ -115,7 +119,8 @@ func FuzzStoredResult(f *testing.F) {
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, result []byte, reason string, commit uint8) {
 		s := engraved{result: result, reason: reason, commit: commit % 3}
-		plain := idempotent.Wrap(func(context.Context, order) (receipt, error) { panic("executes") }, s, idempotent.WithOperation("shop"),
+		plain := idempotent.Wrap(func(context.Context, order) (receipt, error) { panic("executes") },
+			s, idempotent.WithOperation("shop"),
 			idempotent.WithKeyPath("id"))
 		answer, err := plain.Invoke(t.Context(), []byte(`{"id":"o-1"}`))
 		var terminal messages.InvokeResponse_Error
@@ -135,7 +140,8 @@ func FuzzStoredResult(f *testing.F) {
 		answer, err = http.Invoke(t.Context(), event)
 		if !errors.As(err, &terminal) {
 			require.NoError(t, err)
-			require.True(t, json.Valid(answer) || s.commit == committed && !json.Valid(result), "what was committed is replayed")
+			require.True(t, json.Valid(answer) || s.commit == committed && !json.Valid(result),
+				"what was committed is replayed")
 		}
 	})
 }

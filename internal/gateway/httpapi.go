@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// httpAPI is an HTTP API with payload format 2.0. It sends header names in lower case, and joins the values of a repeated
-// header with commas.
+// httpAPI is an HTTP API with payload format 2.0. It sends header names in lower case, and joins
+// the values of a repeated header with commas.
 var httpAPI = kind[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
 	members: membersOfHTTPAPI, request: requestHTTPAPI, parts: partsHTTPAPI, with: withHTTPAPI,
 	ends: [2]string{`,"cookies":null}`, `]}`},
@@ -38,7 +38,8 @@ var membersOfFormat2 = []member{
 
 func requestHTTPAPI(r *Request) {
 	e := &r.event
-	_, route, _ := strings.Cut(e.text[partRoute], " ") // "POST /charges/{id}"; "$default" has no space and becomes empty
+	// "POST /charges/{id}"; "$default" has no space and becomes empty
+	_, route, _ := strings.Cut(e.text[partRoute], " ")
 	r.Method = strings.ToUpper(e.text[partMethod])
 	r.Path = e.text[partPath]
 	r.Route = template(route)

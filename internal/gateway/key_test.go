@@ -67,7 +67,8 @@ func TestHostileKeysAreRefusedWithoutAnEchoOrAnyIO(t *testing.T) {
 	}
 }
 
-// families send a request through a handler of each family that must neither be executed nor touch its store.
+// families send a request through a handler of each family that must neither be executed nor touch
+// its store.
 func families(t *testing.T, opts ...idempotent.Option) map[string]func(q ask) reply {
 	t.Helper()
 	return map[string]func(q ask) reply{
@@ -79,7 +80,8 @@ func families(t *testing.T, opts ...idempotent.Option) map[string]func(q ask) re
 	}
 }
 
-func refusing[In, Out any](t *testing.T, event func(ask) In, read func(Out) reply, opts []idempotent.Option) func(q ask) reply {
+func refusing[In, Out any](t *testing.T, event func(ask) In, read func(Out) reply,
+	opts []idempotent.Option) func(q ask) reply {
 	t.Helper()
 	return func(q ask) reply {
 		t.Helper()
@@ -116,17 +118,27 @@ func quotes(key string) error { return fmt.Errorf("%q will not do", key) }
 func TestKeyOfAnotherFormIsRefusedAndToldWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	const uuid = "8e03978e-40d5-43e8-bc93-6894a57f9324"
-	const keyText = " printable ASCII characters, in double quotes if it holds a space, comma, semicolon, double quote or backslash."
+	const keyText = " printable ASCII characters, in double quotes if it holds a space, comma, semicolon, double " +
+		"quote or backslash."
 	for _, c := range []struct {
 		http   idempotent.HTTP
 		key    string
 		detail string
 	}{
-		{idempotent.HTTP{CheckKey: isUUID}, "hush", "The idempotency key is no UUID. Send the header once, with a key of 1 to 255" + keyText},
-		{idempotent.HTTP{CheckKey: isUUID}, uuid + "\n", "The idempotency key holds a space or a character that is not printable ASCII. Send the header once, with a key of 1 to 255" + keyText},
-		{idempotent.HTTP{CheckKey: quotes}, "hush", "The idempotency key does not have the required form. Send the header once, with a key of 1 to 255" + keyText},
-		{idempotent.HTTP{CheckKey: quotes}, strings.Repeat("hush", 64), "The idempotency key is longer than 255 characters. Send the header once, with a key of 1 to 255" + keyText},
-		{idempotent.HTTP{}, strings.Repeat("hush", 64), "The idempotency key is longer than 255 characters. Send the header once, with a key of 1 to 255" + keyText},
+		{idempotent.HTTP{CheckKey: isUUID}, "hush",
+			"The idempotency key is no UUID. Send the header once, with a key of 1 to 255" + keyText},
+		{idempotent.HTTP{CheckKey: isUUID}, uuid + "\n",
+			"The idempotency key holds a space or a character that is not printable ASCII. Send the header once, " +
+				"with a key of 1 to 255" + keyText},
+		{idempotent.HTTP{CheckKey: quotes}, "hush",
+			"The idempotency key does not have the required form. Send the header once, with a key of 1 to 255" +
+				keyText},
+		{idempotent.HTTP{CheckKey: quotes}, strings.Repeat("hush", 64),
+			"The idempotency key is longer than 255 characters. Send the header once, with a key of 1 to 255" +
+				keyText},
+		{idempotent.HTTP{}, strings.Repeat("hush", 64),
+			"The idempotency key is longer than 255 characters. Send the header once, with a key of 1 to 255" +
+				keyText},
 	} {
 		for family, send := range families(t, idempotent.WithHTTP(c.http)) {
 			r := send(ask{key: c.key})
@@ -138,7 +150,8 @@ func TestKeyOfAnotherFormIsRefusedAndToldWhatIsExpected(t *testing.T) {
 		one := identifyALB(t, ask{key: key}.alb(), idempotent.WithHTTP(idempotent.HTTP{CheckKey: isUUID}))
 		assert.Equal(t, identifyALB(t, ask{key: uuid}.alb()), one, "the rules do not change the key")
 	}
-	assert.NotEqual(t, identifyV2(t, ask{key: uuid}.v2()).key, identifyV2(t, ask{key: strings.ToUpper(uuid)}.v2()).key, "case counts")
+	assert.NotEqual(t, identifyV2(t, ask{key: uuid}.v2()).key,
+		identifyV2(t, ask{key: strings.ToUpper(uuid)}.v2()).key, "case counts")
 }
 
 func TestKeyHeaderOfOtherNamesInAnySpelling(t *testing.T) {
@@ -241,7 +254,8 @@ func TestSpellingsOfOneKey(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
 		for _, key := range []string{
-			"abc", `"abc"`, " abc ", "\tabc\t", ` "abc" `, `"abc";a=1`, `"abc"; a=1;b`, `"abc";a="x,y"`, `"abc"; *z=?1`, `"abc";p=:YQ==:`,
+			"abc", `"abc"`, " abc ", "\tabc\t", ` "abc" `, `"abc";a=1`, `"abc"; a=1;b`, `"abc";a="x,y"`, `"abc"; *z=?1`,
+			`"abc";p=:YQ==:`,
 		} {
 			assert.Equal(t, "charge 1", a.send(ask{key: key}).Body, key)
 		}
@@ -253,7 +267,8 @@ func TestKeysThatLookAlikeAreDifferent(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
 		keys := []string{
-			"abc", "ABC", `"abc "`, `" abc"`, `"a\"bc"`, `"a\\bc"`, "'abc'", "YWJj", ":YWJj:", "1", "1.0", "?1", "@1", "%61bc", "a/b+c==", "a:b@c",
+			"abc", "ABC", `"abc "`, `" abc"`, `"a\"bc"`, `"a\\bc"`, "'abc'", "YWJj", ":YWJj:", "1", "1.0", "?1", "@1",
+			"%61bc", "a/b+c==", "a:b@c",
 			`"a,b"`, `"a;b"`, `" "`, strings.Repeat("k", 255), `"` + strings.Repeat("K", 255) + `"`,
 			"https://example.com/a?b=c#d", "8e03978e-40d5-43e8-bc93-6894a57f9324", "(a)", "{a}", "*",
 		}
@@ -269,10 +284,12 @@ func TestKeysThatLookAlikeAreDifferent(t *testing.T) {
 func TestKeyPathReplacesTheHeaderOfAnHTTPHandler(t *testing.T) {
 	t.Parallel()
 	executed := 0
-	handler := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := idempotent.Wrap(func(context.Context,
+		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		executed++
 		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprint(executed)}, nil
-	}, memory.New(), idempotent.WithKeyPath("powertools_json(body).order"), idempotent.WithFingerprintPath("powertools_json(body).amount"))
+	}, memory.New(), idempotent.WithKeyPath("powertools_json(body).order"),
+		idempotent.WithFingerprintPath("powertools_json(body).amount"))
 	send := func(body string) int {
 		e := ask{key: "ignored-" + body, body: body}.v2()
 		out, err := handler.Handle(t.Context(), e)

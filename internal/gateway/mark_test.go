@@ -90,7 +90,8 @@ func TestNotedErrorWithoutAMarkFailsTheExecutionAndItsResponseIsSent(t *testing.
 func TestNotedErrorWithoutAResponseIsAnError(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, err := range []error{
-			errDownstream, idempotent.NotExecuted(errDownstream), idempotent.Terminal(errDownstream), idempotent.Uncertain(errDownstream),
+			errDownstream, idempotent.NotExecuted(errDownstream), idempotent.Terminal(errDownstream),
+			idempotent.Uncertain(errDownstream),
 		} {
 			a := d.open(t)
 			a.do = marking(reply{}, err)
@@ -152,9 +153,11 @@ func TestNotedLossOfTheLeaseReleasesNothing(t *testing.T) {
 func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, err := range []error{
-			errDownstream, idempotent.NotExecuted(errDownstream), idempotent.Terminal(errDownstream), idempotent.Uncertain(errDownstream),
+			errDownstream, idempotent.NotExecuted(errDownstream), idempotent.Terminal(errDownstream),
+			idempotent.Uncertain(errDownstream),
 		} {
-			a := d.openOver(t, func(s store.Store) store.Store { return register{Store: s} }, idempotent.WithEffects(idempotent.Unrepeatable))
+			a := d.openOver(t, func(s store.Store) store.Store { return register{Store: s} },
+				idempotent.WithEffects(idempotent.Unrepeatable))
 			committed := reply{Status: 201, Headers: map[string]string{"X": "1"}, Body: "charged"}
 			a.do = func(ctx context.Context) (reply, error) {
 				fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, committed), row{}, nil)
@@ -194,7 +197,8 @@ func TestNotedFailureOfACommitIsAnsweredByTheHandler(t *testing.T) {
 	})
 }
 
-// A router that is protected itself, around a handler that notes: the response is the answer, and the error counts for both.
+// A router that is protected itself, around a handler that notes: the response is the answer, and
+// the error counts for both.
 func TestResponseAndNoteOfAnInnerHTTPHandler(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{errDownstream, idempotent.Uncertain(errDownstream)} {

@@ -109,7 +109,8 @@ func TestRunningRequestIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	at := idempotent.WithClock(func() time.Time { return now })
 	for left, after := range map[time.Duration]string{
-		time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2", 29 * time.Second: "29", 15 * time.Minute: "900",
+		time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2", 29 * time.Second: "29",
+		15 * time.Minute: "900",
 	} {
 		t.Run(left.String(), func(t *testing.T) {
 			everyDoor(t, func(t *testing.T, d door) {
@@ -279,7 +280,8 @@ func TestKeyFunctionReplacesTheHeader(t *testing.T) {
 		return e.Body, nil
 	})
 	send := func(method, body string, opts ...idempotent.Option) (identity, reply) {
-		id, out, err := identify[requestV2, responseV2](t.Context(), ask{method: method, body: body, key: "h"}.v2(), true,
+		id, out, err := identify[requestV2, responseV2](t.Context(),
+			ask{method: method, body: body, key: "h"}.v2(), true,
 			append(opts, fromBody)...)
 		require.NoError(t, err)
 		return id, ofV2(out)
@@ -301,7 +303,8 @@ func TestKeyFunctionReplacesTheHeader(t *testing.T) {
 	assertProblem(t, r, 400, "invalid-key")
 	assert.NotContains(t, r.Body, "secret")
 
-	for method, opts := range map[string][]idempotent.Option{"PUT": nil, "GET": nil, "POST": {idempotent.WithOptionalKey()}} {
+	for method, opts := range map[string][]idempotent.Option{"PUT": nil, "GET": nil,
+		"POST": {idempotent.WithOptionalKey()}} {
 		id, r := send(method, "", opts...)
 		assert.Empty(t, id.key, method)
 		assert.NotEqual(t, 400, r.Status, "%s needs no key", method)
@@ -329,7 +332,8 @@ func TestKeyPathReplacesTheHeaderAndHalfAKeyIsNone(t *testing.T) {
 	t.Parallel()
 	path := idempotent.WithKeyPath("powertools_json(body).[tenant, id]")
 	send := func(method, body string, opts ...idempotent.Option) (identity, reply) {
-		id, out, err := identify[requestV1, responseV1](t.Context(), ask{method: method, body: body, key: "h"}.v1(), true,
+		id, out, err := identify[requestV1, responseV1](t.Context(),
+			ask{method: method, body: body, key: "h"}.v1(), true,
 			append(opts, path)...)
 		require.NoError(t, err)
 		return id, ofV1(out)
@@ -419,20 +423,25 @@ func TestFingerprintFunctionReplacesTheFingerprint(t *testing.T) {
 func TestHTTPOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for problem, h := range map[string]idempotent.HTTP{
-		`Header "Idempotency Key" is no header name`:                 {Header: "Idempotency Key"},
-		`RequireKey: "post" is no method in capitals`:                {RequireKey: []string{"post"}},
-		`RequireKey: "" is no method in capitals`:                    {RequireKey: []string{""}},
-		`RequireKey: GET has no effect to protect`:                   {RequireKey: []string{"POST", "GET"}},
-		`MismatchStatus 401 is not 400, 409 or 422`:                  {MismatchStatus: 401},
-		`MismatchStatus 404 is not 400, 409 or 422`:                  {MismatchStatus: 404},
-		`MismatchStatus 500 is not 400, 409 or 422`:                  {MismatchStatus: 500},
-		`MaxRequestAge needs a TimestampHeader`:                      {MaxRequestAge: time.Minute},
-		`TimestampHeader needs a MaxRequestAge`:                      {TimestampHeader: "X-Timestamp"},
-		`TimestampHeader "X Timestamp" is no header name`:            {TimestampHeader: "X Timestamp", MaxRequestAge: time.Minute},
-		`TimestampHeader "idempotency-key" is the header of the key`: {TimestampHeader: "idempotency-key", MaxRequestAge: time.Minute},
-		`TimestampHeader "X-Key" is the header of the key`:           {Header: "x-key", TimestampHeader: "X-Key", MaxRequestAge: time.Minute},
-		`MaxRequestAge: 999ms is less than 1s`:                       {TimestampHeader: "X-Timestamp", MaxRequestAge: 999 * time.Millisecond},
-		`MaxRequestAge: -1s is less than 1s`:                         {TimestampHeader: "X-Timestamp", MaxRequestAge: -time.Second},
+		`Header "Idempotency Key" is no header name`:  {Header: "Idempotency Key"},
+		`RequireKey: "post" is no method in capitals`: {RequireKey: []string{"post"}},
+		`RequireKey: "" is no method in capitals`:     {RequireKey: []string{""}},
+		`RequireKey: GET has no effect to protect`:    {RequireKey: []string{"POST", "GET"}},
+		`MismatchStatus 401 is not 400, 409 or 422`:   {MismatchStatus: 401},
+		`MismatchStatus 404 is not 400, 409 or 422`:   {MismatchStatus: 404},
+		`MismatchStatus 500 is not 400, 409 or 422`:   {MismatchStatus: 500},
+		`MaxRequestAge needs a TimestampHeader`:       {MaxRequestAge: time.Minute},
+		`TimestampHeader needs a MaxRequestAge`:       {TimestampHeader: "X-Timestamp"},
+		`TimestampHeader "X Timestamp" is no header name`: {TimestampHeader: "X Timestamp",
+			MaxRequestAge: time.Minute},
+		`TimestampHeader "idempotency-key" is the header of the key`: {TimestampHeader: "idempotency-key",
+			MaxRequestAge: time.Minute},
+		`TimestampHeader "X-Key" is the header of the key`: {Header: "x-key", TimestampHeader: "X-Key",
+			MaxRequestAge: time.Minute},
+		`MaxRequestAge: 999ms is less than 1s`: {TimestampHeader: "X-Timestamp",
+			MaxRequestAge: 999 * time.Millisecond},
+		`MaxRequestAge: -1s is less than 1s`: {TimestampHeader: "X-Timestamp",
+			MaxRequestAge: -time.Second},
 		`TimestampHeader "X-Time" is also one of FingerprintHeaders: a retry at another time would be another request`: {
 			TimestampHeader: "X-Time", MaxRequestAge: time.Minute, FingerprintHeaders: []string{"Accept", "x-time"},
 		},
@@ -446,9 +455,12 @@ func TestHTTPOptionsAreChecked(t *testing.T) {
 func TestHeaderWithAMeaningCarriesNoKey(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"Accept", "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Cookie", "Date",
-		"ETag", "Expires", "Forwarded", "Host", "Idempotent-Replayed", "Keep-Alive", "Location", "Origin", "Proxy-Authenticate",
-		"Proxy-Authorization", "Proxy-Connection", "Referer", "Retry-After", "Server", "Set-Cookie", "TE", "Trailer", "Transfer-Encoding",
+		"Accept", "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Type",
+		"Cookie", "Date",
+		"ETag", "Expires", "Forwarded", "Host", "Idempotent-Replayed", "Keep-Alive", "Location", "Origin",
+		"Proxy-Authenticate",
+		"Proxy-Authorization", "Proxy-Connection", "Referer", "Retry-After", "Server", "Set-Cookie", "TE", "Trailer",
+		"Transfer-Encoding",
 		"Upgrade", "User-Agent", "Vary", "Via", "WWW-Authenticate", "X-Amzn-Trace-Id", "X-Api-Key", "X-Forwarded-For",
 	} {
 		assertHTTPRefused(t, idempotent.HTTP{Header: name}, "Header \""+name+"\" has another meaning")

@@ -8,14 +8,19 @@ import (
 	"strings"
 )
 
-// Paths returns the paths that a router behind the gateway may take for that of the request. The first one is what most routers match:
-// the path of the event, without the stage of an HTTP API, and decoded once, because adapters parse it as part of a URL. In nearly all
-// requests it is the only one. A client that spells a path in an unusual way gets the other readings besides, each without the stage:
+// Paths returns the paths that a router behind the gateway may take for that of the request. The
+// first one is what most routers match: the path of the event, without the stage of an HTTP API,
+// and decoded once, because adapters parse it as part of a URL. In nearly all requests it is the
+// only one. A client that spells a path in an unusual way gets the other readings besides, each
+// without the stage:
 //
-//   - the cleaned path, if it has dot segments, several slashes in a row, or a slash at its end: many routers redirect there
-//   - the path as it was sent, and decoded but for its encoded slashes, if it is not encoded as [url.URL.EscapedPath] would do it:
-//     http.ServeMux decodes segment by segment, and others match what is encoded. This includes a path that does not decode
-//   - the path up to a question mark or number sign, where an adapter sees the end of it. HTTP APIs send paths that are decoded already
+//   - the cleaned path, if it has dot segments, several slashes in a row, or a slash at its end:
+//     many routers redirect there
+//   - the path as it was sent, and decoded but for its encoded slashes, if it is not encoded as
+//     [url.URL.EscapedPath] would do it: http.ServeMux decodes segment by segment, and others match
+//     what is encoded. This includes a path that does not decode
+//   - the path up to a question mark or number sign, where an adapter sees the end of it. HTTP APIs
+//     send paths that are decoded already
 func (r *Request) Paths() []string {
 	sent := cmp.Or(r.Path, "/")
 	all := r.readings(nil, sent)
@@ -62,7 +67,8 @@ func (r *Request) withoutStage(p string) string {
 	}
 }
 
-// unescape decodes what is percent-encoded in a path, slashes only if asked to. What is no valid escape stays as it is.
+// unescape decodes what is percent-encoded in a path, slashes only if asked to. What is no valid
+// escape stays as it is.
 func unescape(p string, slashes bool) string {
 	var b strings.Builder
 	for {

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// pathsOf are the paths of a request behind a gateway with this stage in front of its paths, empty for none.
+// pathsOf are the paths of a request behind a gateway with this stage in front of its paths, empty
+// for none.
 func pathsOf(stage, sent string) []string {
 	r := Request{Path: sent}
 	if stage != "" {
@@ -84,9 +85,11 @@ func TestOnlyHTTPAPIPutsItsStageIntoPaths(t *testing.T) {
 	url.RequestContext.HTTP.Method = "POST"
 	assert.Equal(t, []string{"/x"}, readPaths[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](v2))
 	assert.Equal(t, []string{"/prod/x"}, readPaths[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](v1))
-	assert.Equal(t, []string{"/$default/x"}, readPaths[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](url))
+	assert.Equal(t, []string{"/$default/x"},
+		readPaths[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](url))
 	v2.RequestContext.Stage, v2.RawPath = "$default", "/$default/x"
-	assert.Equal(t, []string{"/$default/x"}, readPaths[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](v2))
+	assert.Equal(t, []string{"/$default/x"},
+		readPaths[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](v2))
 	v2.RequestContext.Stage, v2.RawPath = "", "/x"
 	assert.Equal(t, []string{"/x"}, readPaths[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](v2))
 }
@@ -98,17 +101,21 @@ func readPaths[In, Out any](e In) []string {
 	return r.Paths()
 }
 
-// What a router sees is among the readings, by whichever form of the path it matches, cleaned or not. An adapter parses the path
-// as part of a URL; what an HTTP API has decoded, it may also take as it is.
+// What a router sees is among the readings, by whichever form of the path it matches, cleaned or
+// not. An adapter parses the path as part of a URL; what an HTTP API has decoded, it may also take
+// as it is.
 func FuzzPathsHoldWhatRoutersSee(f *testing.F) {
 	for _, sent := range []string{
-		"/", "/charges", "/charges/", "//charges", "/a/../charges", "/%2e%2e/charges", "/ch%61rges", "/a%2Fb/ch%61rges", "/100%", "/x?y", "/x#y",
-		"/%3Fx", "/%23", "/a%2f%2E%2e/b", "/caf\u00e9", "/caf%c3%a9", "/%", "/%zz?%61", "/?#", "/a;b=c/d", "/a%5Cb", "/\\a", "/+", "/%2B",
+		"/", "/charges", "/charges/", "//charges", "/a/../charges", "/%2e%2e/charges", "/ch%61rges", "/a%2Fb/ch%61rges",
+		"/100%", "/x?y", "/x#y",
+		"/%3Fx", "/%23", "/a%2f%2E%2e/b", "/caf\u00e9", "/caf%c3%a9", "/%", "/%zz?%61", "/?#", "/a;b=c/d", "/a%5Cb",
+		"/\\a", "/+", "/%2B",
 	} {
 		f.Add(sent)
 	}
 	f.Fuzz(func(t *testing.T, sent string) {
-		if !strings.HasPrefix(sent, "/") || strings.ContainsFunc(sent, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		if !strings.HasPrefix(sent, "/") ||
+			strings.ContainsFunc(sent, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 			return // no gateway sends these
 		}
 		readings := pathsOf("", sent)
@@ -119,7 +126,8 @@ func FuzzPathsHoldWhatRoutersSee(f *testing.F) {
 		if !strings.Contains(sent, "%") {
 			requests = append(requests, &http.Request{URL: &url.URL{Path: sent}})
 		}
-		if parsed, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "https://host"+sent, http.NoBody); err == nil {
+		if parsed, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "https://host"+sent,
+			http.NoBody); err == nil {
 			requests = append(requests, parsed)
 		}
 		for _, r := range requests {
@@ -132,8 +140,9 @@ func FuzzPathsHoldWhatRoutersSee(f *testing.F) {
 	})
 }
 
-// routed are the paths by which routers find the handler of a request: the decoded one; the encoded one where there is one, as chi does;
-// the decoded segments of the encoded one, as http.ServeMux does; and each of them cleaned.
+// routed are the paths by which routers find the handler of a request: the decoded one; the encoded
+// one where there is one, as chi does; the decoded segments of the encoded one, as http.ServeMux
+// does; and each of them cleaned.
 func routed(r *http.Request) []string {
 	seen := []string{r.URL.Path}
 	if r.URL.RawPath != "" {

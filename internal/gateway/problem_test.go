@@ -142,11 +142,13 @@ func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r r
 
 func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 	statuses := map[string]int{
-		"missing-key": 400, "invalid-key": 400, "stale-request": 400, "missing-tenant": 401, "mismatch": 422, "in-progress": 409, "superseded": 409, "unknown-outcome": 409,
+		"missing-key": 400, "invalid-key": 400, "stale-request": 400, "missing-tenant": 401, "mismatch": 422,
+		"in-progress": 409, "superseded": 409, "unknown-outcome": 409,
 		"unreadable-record": 500, "store-unavailable": 503, "commit-failed": 503, "refused": 500, "wrapped-twice": 500,
 	}
 	waits := []string{"in-progress", "superseded", "store-unavailable", "commit-failed"}
-	members := regexp.MustCompile(`^{"type":"[^"]+","title":"[^"]+","status":\d+,"detail":"[^"]+","instance":"([^"]+)"}$`)
+	members := regexp.MustCompile(
+		`^{"type":"[^"]+","title":"[^"]+","status":\d+,"detail":"[^"]+","instance":"([^"]+)"}$`)
 	everyTrouble(t, func(t *testing.T, kind string, a *api, r reply) {
 		assertProblem(t, r, statuses[kind], kind)
 		m := members.FindStringSubmatch(r.Body)
@@ -160,7 +162,8 @@ func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 		}
 		assert.Equal(t, reply{Status: r.Status, Headers: r.Headers, Body: r.Body}, r, "nothing else")
 		assert.False(t, r.replayed())
-		executed := map[string]int64{"mismatch": 1, "superseded": 1, "commit-failed": 1, "wrapped-twice": 1} // the outer one
+		// the outer one
+		executed := map[string]int64{"mismatch": 1, "superseded": 1, "commit-failed": 1, "wrapped-twice": 1}
 		a.assertExecuted(executed[kind])
 	})
 }
@@ -216,11 +219,13 @@ func TestMissingKeyIsToldWhereItBelongs(t *testing.T) {
 	const rest = " Send a new one with each new request, and the same one with each retry."
 	for header, name := range map[string]string{"": "Idempotency-Key", "X-Key": "X-Key", "x&y": "x&y"} {
 		_, r := trouble["missing-key"](t, doors()[0], ask{}, idempotent.HTTP{Header: header})
-		assert.Equal(t, "This operation requires an idempotency key in the header "+name+"."+rest, r.problem(t)["detail"])
+		assert.Equal(t, "This operation requires an idempotency key in the header "+name+"."+rest,
+			r.problem(t)["detail"])
 		assert.NotContains(t, r.Body, "&", "escaped")
 	}
 	a := doors()[0].open(t, idempotent.WithKeyPath("powertools_json(body).id"))
-	assert.Equal(t, "This operation requires an idempotency key."+rest, a.send(ask{body: "{}"}).problem(t)["detail"], "the header is not to blame")
+	assert.Equal(t, "This operation requires an idempotency key."+rest, a.send(ask{body: "{}"}).problem(t)["detail"],
+		"the header is not to blame")
 }
 
 func TestInvalidKeyIsToldWhatIsWrongWithIt(t *testing.T) {
@@ -236,7 +241,8 @@ func TestInvalidKeyIsToldWhatIsWrongWithIt(t *testing.T) {
 func TestNothingOfAHostileRequestGetsIntoAnAnswerUnescaped(t *testing.T) {
 	const mark = "reflected"
 	hostile := []string{
-		`"><script>` + mark + `</script>`, "'" + mark + "'", mark + "\r\nSet-Cookie: a=1", `\"},"` + mark + `":{"`, mark + "\x00\u2028\xff", "&" + mark + ";",
+		`"><script>` + mark + `</script>`, "'" + mark + "'", mark + "\r\nSet-Cookie: a=1", `\"},"` + mark + `":{"`,
+		mark + "\x00\u2028\xff", "&" + mark + ";",
 	}
 	dangerous := regexp.MustCompile(`[<>&']|[^ -~]`)
 	value := regexp.MustCompile(`^[A-Za-z0-9+/-]+$`)
@@ -244,7 +250,8 @@ func TestNothingOfAHostileRequestGetsIntoAnAnswerUnescaped(t *testing.T) {
 		for kind, make := range trouble {
 			for _, text := range hostile {
 				header := map[string]string{}
-				for _, name := range []string{"host", "origin", "referer", "user-agent", "accept", "x-forwarded-for", "authorization"} {
+				for _, name := range []string{"host", "origin", "referer", "user-agent", "accept", "x-forwarded-for",
+					"authorization"} {
 					header[name] = text
 				}
 				q := ask{key: "k", path: "/" + text, query: "q=" + mark, header: header, body: text}
@@ -317,8 +324,11 @@ func TestRetryAfterOfOddLeases(t *testing.T) {
 			change func(r *store.Record)
 			want   string
 		}{
-			"no lease, but an expiry": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, now.Add(90*time.Second) }, "90"},
-			"in the year 2500":        {func(r *store.Record) { r.Lease = now.AddDate(474, 0, 0) }, "9223372037"},
+			"no lease, but an expiry": {func(r *store.Record) {
+				r.Lease, r.Expiry = time.Time{},
+					now.Add(90*time.Second)
+			}, "90"},
+			"in the year 2500": {func(r *store.Record) { r.Lease = now.AddDate(474, 0, 0) }, "9223372037"},
 		} {
 			a := d.open(t, idempotent.WithClock(func() time.Time { return now }))
 			a.plant(ask{key: "k"}, c.change)
@@ -327,14 +337,16 @@ func TestRetryAfterOfOddLeases(t *testing.T) {
 	})
 }
 
-// TestRetryAfterIsTheTimeoutAndTheMarginAtMost asks while an execution has only begun, and what the pages say of it.
+// TestRetryAfterIsTheTimeoutAndTheMarginAtMost asks while an execution has only begun, and what the
+// pages say of it.
 func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {
 	t.Parallel()
 	const timeout = 20 * time.Second
 	longest := strconv.Itoa(int((timeout + idempotent.DefaultMargin) / time.Second))
 	synctest.Test(t, func(t *testing.T) {
 		mayEnd := make(chan struct{})
-		h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		h := idempotent.Wrap(func(context.Context,
+			events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			<-mayEnd
 			return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
 		}, memory.New())
@@ -394,7 +406,8 @@ func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
 func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	t.Parallel()
 	records := memory.New()
-	handler := idempotent.Wrap(func(ctx context.Context, e *events.APIGatewayV2HTTPRequest) (*events.APIGatewayV2HTTPResponse, error) {
+	handler := idempotent.Wrap(func(ctx context.Context,
+		e *events.APIGatewayV2HTTPRequest) (*events.APIGatewayV2HTTPResponse, error) {
 		e.RawPath, e.RequestContext.RequestID = "/private", "private"
 		x, protected := idempotent.FromContext(ctx)
 		require.True(t, protected)
@@ -417,7 +430,8 @@ func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	assert.Equal(t, "/charges#id-1", problem.Instance)
 }
 
-// TestPageForClientsIsComplete: the tables of the page that owners publish are what handlers answer, and name every field of HTTP.
+// TestPageForClientsIsComplete: the tables of the page that owners publish are what handlers
+// answer, and name every field of HTTP.
 func TestPageForClientsIsComplete(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/http.md")
@@ -430,7 +444,8 @@ func TestPageForClientsIsComplete(t *testing.T) {
 		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
 		assert.Regexp(t, fmt.Sprintf("(?m)^\\| %d \\| `%s`", r.Status, kind), page)
 		assert.Equal(t, r.Headers["Retry-After"] != "",
-			regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| `%s` .*`Retry-After` \\|$", r.Status, kind)).MatchString(page), kind)
+			regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| `%s` .*`Retry-After` \\|$", r.Status,
+				kind)).MatchString(page), kind)
 	}
 	for field := range reflect.TypeFor[idempotent.HTTP]().Fields() {
 		assert.Regexp(t, fmt.Sprintf("(?m)^\\| [^|]*`%s`", field.Name), page)

@@ -17,9 +17,10 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// A commit says that the result was encoded here, so it is replayed as it is. Without one, or where other programs write
-// the same keys, a replay is what this handler could have returned. The member "later" tells them apart.
-// unexpiringText is an answer without the header that says until when it is replayed.
+// A commit says that the result was encoded here, so it is replayed as it is. Without one, or where
+// other programs write the same keys, a replay is what this handler could have returned. The member
+// "later" tells them apart. unexpiringText is an answer without the header that says until when it
+// is replayed.
 func unexpiringText(answer []byte) string {
 	return regexp.MustCompile(`"Idempotency-Key-Expires":"[^"]*",?`).ReplaceAllString(string(answer), "")
 }
@@ -32,7 +33,8 @@ func TestOnlyACommittedResponseIsReplayedWithoutDecodingIt(t *testing.T) {
 	)
 	decoded := strings.Replace(spliced, `"later":1,`, "", 1)
 	path := idempotent.WithKeyPath("powertools_json(body).id")
-	python := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true})
+	python := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
+		AllCallers: true})
 	for name, c := range map[string]struct {
 		commit uint8
 		opts   []idempotent.Option
@@ -46,7 +48,8 @@ func TestOnlyACommittedResponseIsReplayedWithoutDecodingIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := engraved{result: []byte(stored), commit: c.commit}
-			h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { panic("executes") }, s, c.opts...)
+			h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { panic("executes") }, s,
+				c.opts...)
 			event := ask{key: "k", body: `{"id":1}`}.v2()
 			payload, err := json.Marshal(event)
 			require.NoError(t, err)
@@ -69,7 +72,8 @@ func TestCommittedResponseOfAnotherKindIsDecoded(t *testing.T) {
 	t.Parallel()
 	for stored, want := range map[string]string{
 		`{"body":"b","statusCode":201}`: `{"statusCode":201,"headers":{"Idempotent-Replayed":"true"},"multiValueHeaders":null,"body":"b","cookies":null}`,
-		// That of a function URL, for which an HTTP API's types find the same records: both read such a text.
+		// That of a function URL, for which an HTTP API's types find the same records: both read
+		// such a text.
 		`{"statusCode":201,"headers":null,"body":"b","isBase64Encoded":true,"cookies":["a=1"]}`: `{"statusCode":201,` +
 			`"headers":{"Idempotent-Replayed":"true"},"body":"b","isBase64Encoded":true,"cookies":["a=1"]}`,
 		`{"statusCode":"201","headers":null,"multiValueHeaders":null,"body":"b","cookies":null}`: "",
@@ -126,8 +130,8 @@ func TestAnswersShareNoBytesWithTheRecord(t *testing.T) {
 	}
 }
 
-// keeping is a store of one record that keeps, and hands out, the very bytes that it got, as the client of a store may
-// until it has sent them.
+// keeping is a store of one record that keeps, and hands out, the very bytes that it got, as the
+// client of a store may until it has sent them.
 type keeping struct {
 	store.Store
 	record store.Record
@@ -146,7 +150,8 @@ func (k *keeping) Swap(_ context.Context, _, next store.Record) (store.Record, b
 	return store.Record{}, true, nil
 }
 
-// TestAResponseThatAnOperatorGaveIsDecoded: nobody but encoding/json vouches for the order and the number of its members.
+// TestAResponseThatAnOperatorGaveIsDecoded: nobody but encoding/json vouches for the order and the
+// number of its members.
 func TestAResponseThatAnOperatorGaveIsDecoded(t *testing.T) {
 	t.Parallel()
 	records := memory.New()

@@ -11,25 +11,28 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// Request is an HTTP request as this module knows it, whichever gateway has passed it on. Its strings belong to it: a handler
-// that changes its event does not change them.
+// Request is an HTTP request as this module knows it, whichever gateway has passed it on. Its
+// strings belong to it: a handler that changes its event does not change them.
 //
 // The zero Request is one that was never read. [Family.Scan] replaces whatever a Request holds. A
 // Request keeps headers within itself, so do not copy it. It is not safe for concurrent use.
 type Request struct {
 	// Method is in capitals. It is empty if the event has none.
 	Method string
-	// Path is the path that the client asked for. Route is the template that the gateway matched, such as /charges/{id}. Route
-	// is empty where the gateway has no routes, or where a route says less than the path: $default and greedy ones.
+	// Path is the path that the client asked for. Route is the template that the gateway matched,
+	// such as /charges/{id}. Route is empty where the gateway has no routes, or where a route says
+	// less than the path: $default and greedy ones.
 	Path, Route string
-	// API and Stage are what the gateway calls itself. The API of a load balancer is its target group.
+	// API and Stage are what the gateway calls itself. The API of a load balancer is its target
+	// group.
 	API, Stage string
 	// RequestID is the id that the gateway gave the request.
 	RequestID string
 	// Caller is whom the gateway has established.
 	Caller Caller
-	// Refusal says why the event is none of its family. It is nil if nothing is wrong with the event. Such an event decodes into
-	// the type of the handler all the same, so without a refusal it would run unprotected, or share a scope with others.
+	// Refusal says why the event is none of its family. It is nil if nothing is wrong with the
+	// event. Such an event decodes into the type of the handler all the same, so without a refusal
+	// it would run unprotected, or share a scope with others.
 	Refusal error
 
 	// prefix is what stands for the stage at the beginning of the path, empty if nothing does.
@@ -43,24 +46,31 @@ type Request struct {
 
 // These meet events of another kind than the type of the handler says.
 var (
-	errNoMethod      = errors.New("the event has no HTTP method; is it one of another payload format, or none of a gateway?")
-	errNoAPI         = errors.New("the event has neither API nor resource; is it one of a load balancer (events.ALBTargetGroupRequest)?")
-	errNoTargetGroup = errors.New("the event has no target group; is it one of a REST API (events.APIGatewayProxyRequest)?")
-	errHTTPAPI       = errors.New("the event is of no function URL; is it one of an HTTP API (events.APIGatewayV2HTTPRequest)?")
+	errNoMethod = errors.New(
+		"the event has no HTTP method; is it one of another payload format, or none of a gateway?")
+	errNoAPI = errors.New(
+		"the event has neither API nor resource; is it one of a load balancer (events.ALBTargetGroupRequest)?")
+	errNoTargetGroup = errors.New(
+		"the event has no target group; is it one of a REST API (events.APIGatewayProxyRequest)?")
+	errHTTPAPI = errors.New(
+		"the event is of no function URL; is it one of an HTTP API (events.APIGatewayV2HTTPRequest)?")
 )
 
-// Header returns the values of a request header in the order in which they were sent. name may be in any spelling. The
-// result is nil for a header that was not sent, and for one that [Settings] does not name.
+// Header returns the values of a request header in the order in which they were sent. name may be
+// in any spelling. The result is nil for a header that was not sent, and for one that [Settings]
+// does not name.
 func (r *Request) Header(name string) []string { return r.event.headers.of(name) }
 
-// HasBody reports whether the request has a body that is not empty. It must be called before Forget.
+// HasBody reports whether the request has a body that is not empty. It must be called before
+// Forget.
 func (r *Request) HasBody() bool { return len(r.event.body) > 0 }
 
-// Forget drops the body of the event. It may be large, and nothing needs it once [Request.Fingerprint] has been called.
+// Forget drops the body of the event. It may be large, and nothing needs it once
+// [Request.Fingerprint] has been called.
 func (r *Request) Forget() { r.event.body = nil }
 
-// template returns the template of a route. It returns nothing for a route that says less than the path: $default, which
-// matches every path, and a route with a greedy variable such as {proxy+}.
+// template returns the template of a route. It returns nothing for a route that says less than the
+// path: $default, which matches every path, and a route with a greedy variable such as {proxy+}.
 func template(route string) string {
 	if route == "$default" || strings.Contains(route, "+}") {
 		return ""
@@ -78,7 +88,8 @@ type headers struct {
 	from []headerMap
 }
 
-// of returns the values of a header in any spelling. It returns none if the header was not sent or is not one of names.
+// of returns the values of a header in any spelling. It returns none if the header was not sent or
+// is not one of names.
 func (h *headers) of(name string) []string {
 	for i, known := range h.names {
 		if strings.EqualFold(known, name) && len(h.values) > 0 && len(h.values[i]) > 0 {
@@ -88,8 +99,8 @@ func (h *headers) of(name string) []string {
 	return nil
 }
 
-// headerRoom has memory for one value of each of a few headers. It lives in the event, so a request of a
-// usual handler needs no other memory for its headers.
+// headerRoom has memory for one value of each of a few headers. It lives in the event, so a request
+// of a usual handler needs no other memory for its headers.
 type headerRoom struct {
 	lists  [8][]string
 	values [8]string
@@ -117,7 +128,8 @@ type query struct {
 
 type field struct{ name, value string }
 
-// parseQuery reads the text of a query. If one field cannot be decoded, the whole text counts as it was sent.
+// parseQuery reads the text of a query. If one field cannot be decoded, the whole text counts as it
+// was sent.
 func parseQuery(raw string) query {
 	if raw == "" {
 		return query{}
@@ -138,9 +150,10 @@ func parseQuery(raw string) query {
 	return q
 }
 
-// queryOf collects the fields of a query that the gateway has taken apart. If a name has values in multi, these are all of
-// them. The result is sorted by name: names that are different here may become equal when they are decoded, and the order of
-// their values must not be a matter of chance then.
+// queryOf collects the fields of a query that the gateway has taken apart. If a name has values in
+// multi, these are all of them. The result is sorted by name: names that are different here may
+// become equal when they are decoded, and the order of their values must not be a matter of chance
+// then.
 func queryOf(single map[string]string, multi map[string][]string) query {
 	var q query
 	for _, name := range slices.Sorted(maps.Keys(multi)) {
@@ -156,7 +169,8 @@ func queryOf(single map[string]string, multi map[string][]string) query {
 	return q
 }
 
-// digest adds the query to a digest. The order of names does not count, the order of the values of one name does.
+// digest adds the query to a digest. The order of names does not count, the order of the values of
+// one name does.
 func (q query) digest(h *fingerprint.Hash) {
 	h.String(q.opaque)
 	slices.SortStableFunc(q.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The two families whose events differ in what their types leave out serve each other's events only where that is safe.
+// The two families whose events differ in what their types leave out serve each other's events only
+// where that is safe.
 func TestEventOfAnotherFamilyIsRefused(t *testing.T) {
 	t.Parallel()
 	readers := eventReaders(t)
@@ -38,10 +39,14 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 	for _, name := range []string{"X-Amzn-Trace-Id", "x-forwarded-for"} {
 		headers := map[string]string{name: "v"}
 		assert.Equal(t, errNoAPI, rest(events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: headers}).Refusal)
-		assert.Equal(t, errNoAPI, rest(events.APIGatewayProxyRequest{Headers: headers}).Refusal, "before the missing method")
-		assert.Equal(t, errNoTargetGroup, alb(events.ALBTargetGroupRequest{HTTPMethod: "POST", Headers: headers}).Refusal)
-		assert.Equal(t, errNoTargetGroup, alb(events.ALBTargetGroupRequest{Headers: headers}).Refusal, "before the missing method")
-		assert.NoError(t, rest(events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: headers, Resource: "/r"}).Refusal)
+		assert.Equal(t, errNoAPI, rest(events.APIGatewayProxyRequest{Headers: headers}).Refusal,
+			"before the missing method")
+		assert.Equal(t, errNoTargetGroup,
+			alb(events.ALBTargetGroupRequest{HTTPMethod: "POST", Headers: headers}).Refusal)
+		assert.Equal(t, errNoTargetGroup, alb(events.ALBTargetGroupRequest{Headers: headers}).Refusal,
+			"before the missing method")
+		assert.NoError(t, rest(events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: headers,
+			Resource: "/r"}).Refusal)
 	}
 	for _, c := range []struct {
 		id, prefix, domain string
@@ -81,20 +86,24 @@ func readOf[In, Out any](t testing.TB) func(In) *Request {
 
 func TestNilEventHasNoMethod(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, errNoMethod, readOf[*events.APIGatewayV2HTTPRequest, *events.APIGatewayV2HTTPResponse](t)(nil).Refusal)
-	assert.Equal(t, errNoMethod, readOf[*events.APIGatewayProxyRequest, *events.APIGatewayProxyResponse](t)(nil).Refusal)
+	assert.Equal(t, errNoMethod,
+		readOf[*events.APIGatewayV2HTTPRequest, *events.APIGatewayV2HTTPResponse](t)(nil).Refusal)
+	assert.Equal(t, errNoMethod,
+		readOf[*events.APIGatewayProxyRequest, *events.APIGatewayProxyResponse](t)(nil).Refusal)
 }
 
 func TestRouteThatSaysLessThanThePathIsNone(t *testing.T) {
 	t.Parallel()
 	http := readOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](t)
 	for key, want := range map[string]string{
-		"POST /charges/{id}": "/charges/{id}", "ANY /charges": "/charges", "$default": "", "ANY /{proxy+}": "", "POST /shops/{rest+}": "", "": "",
+		"POST /charges/{id}": "/charges/{id}", "ANY /charges": "/charges", "$default": "", "ANY /{proxy+}": "",
+		"POST /shops/{rest+}": "", "": "",
 	} {
 		assert.Equal(t, want, http(events.APIGatewayV2HTTPRequest{RouteKey: key}).Route, key)
 	}
 	rest := readOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](t)
-	for resource, want := range map[string]string{"/charges/{id}": "/charges/{id}", "/{proxy+}": "", "$default": "", "": ""} {
+	for resource, want := range map[string]string{"/charges/{id}": "/charges/{id}", "/{proxy+}": "",
+		"$default": "", "": ""} {
 		assert.Equal(t, want, rest(events.APIGatewayProxyRequest{Resource: resource}).Route, resource)
 	}
 }
@@ -116,10 +125,12 @@ func TestRequestOfALoadBalancerAndOfAFunctionURL(t *testing.T) {
 	assert.Equal(t, eitherMap, url.answerIn)
 }
 
-// The headers of a request are those of either map, in any spelling. A name in two spellings was sent twice.
+// The headers of a request are those of either map, in any spelling. A name in two spellings was
+// sent twice.
 func TestHeaderHasAllOfItsValues(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{Headers: []string{"Key", "KEY", "Content-Type"}})
+	f, _ := familyOf[events.APIGatewayProxyRequest,
+		events.APIGatewayProxyResponse](Settings{Headers: []string{"Key", "KEY", "Content-Type"}})
 	assert.Equal(t, []string{"content-type", "key", "x-amzn-trace-id", "x-forwarded-for"}, f.names)
 	for _, c := range []struct {
 		single map[string]string

@@ -32,14 +32,16 @@ var clockAt = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 func TestRecentTimestampIsAcceptedInEveryForm(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, at := range []time.Time{
-			clockAt, clockAt.Add(-5*time.Minute + time.Second), clockAt.Add(-5*time.Minute + time.Nanosecond), clockAt.Add(time.Minute),
+			clockAt, clockAt.Add(-5*time.Minute + time.Second), clockAt.Add(-5*time.Minute + time.Nanosecond),
+			clockAt.Add(time.Minute),
 		} {
 			forms := []string{
 				at.UTC().Format(time.RFC3339Nano), at.In(time.FixedZone("", -3*3600-1800)).Format(time.RFC3339Nano),
 				" \t" + at.Format(time.RFC3339Nano) + " ",
 			}
 			if clockAt.Sub(at) < 5*time.Minute-time.Second/2 { // the other forms drop the fraction
-				forms = append(forms, strconv.FormatInt(at.Unix(), 10), at.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT"))
+				forms = append(forms, strconv.FormatInt(at.Unix(), 10),
+					at.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT"))
 			}
 			for _, form := range forms {
 				a := d.open(t, limited(clockAt)...)
@@ -50,7 +52,8 @@ func TestRecentTimestampIsAcceptedInEveryForm(t *testing.T) {
 }
 
 func TestTimestampOutsideOfTheLimitsIsRefusedBeforeAnyIO(t *testing.T) {
-	const unread = "is neither Unix time in seconds, nor a time of RFC 3339, nor an HTTP-date, or was sent more than once"
+	const unread = "is neither Unix time in seconds, nor a time of RFC 3339, nor an HTTP-date, or was sent more " +
+		"than once"
 	old, ahead := "is 300 seconds old or older", "is more than 60 seconds ahead of the clock"
 	wants := map[string]string{
 		clockAt.Add(-5 * time.Minute).Format(time.RFC3339Nano):                old,
@@ -113,15 +116,18 @@ func assertStale(t *testing.T, a *api, r reply, reason string) {
 		Kind: idempotent.ErrStaleRequest, Operation: "charge", Field: "header X-Timestamp", Reason: reason,
 	}
 	assert.Equal(t, want, *stale)
-	assert.Equal(t, "idempotent: charge: the timestamp of the request is not accepted: header X-Timestamp "+reason, err.Error())
+	assert.Equal(t, "idempotent: charge: the timestamp of the request is not accepted: header X-Timestamp "+
+		reason, err.Error())
 }
 
 func TestLimitOfTheAgeIsToldInSeconds(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[time.Duration]string{
-		time.Second: "1 second", 1500 * time.Millisecond: "1.5 seconds", time.Hour: "3600 seconds", 23 * time.Hour: "82800 seconds",
+		time.Second: "1 second", 1500 * time.Millisecond: "1.5 seconds", time.Hour: "3600 seconds",
+		23 * time.Hour: "82800 seconds",
 	} {
-		a := doors()[0].open(t, idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp", MaxRequestAge: limit}))
+		a := doors()[0].open(t, idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp",
+			MaxRequestAge: limit}))
 		assertStale(t, a, a.send(stamped("0")), "is "+want+" old or older")
 	}
 }
@@ -156,14 +162,15 @@ func TestRetryMayHaveAnotherTimestamp(t *testing.T) {
 	})
 }
 
-// What the limit is for: whatever the client's clock says, a request that was accepted once is never executed again
-// after its record expired, however long the limit may be made.
+// What the limit is for: whatever the client's clock says, a request that was accepted once is
+// never executed again after its record expired, however long the limit may be made.
 func TestOldRequestIsRefusedBeforeItsRecordExpires(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		now := clockAt
 		a := d.open(t,
 			idempotent.WithClock(func() time.Time { return now }), idempotent.WithRetention(time.Hour),
-			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp", MaxRequestAge: time.Hour - time.Minute}))
+			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp",
+				MaxRequestAge: time.Hour - time.Minute}))
 		captured := stamped(clockAt.Add(time.Minute).Format(time.RFC3339Nano)) // by a clock that is a minute ahead
 		assert.Equal(t, 201, a.send(captured).Status)
 		for now = clockAt; now.Before(clockAt.Add(3 * time.Hour)); now = now.Add(30 * time.Second) {

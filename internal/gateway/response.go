@@ -7,8 +7,9 @@ import (
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
-// response holds the parts that the responses of all families have. Its maps and slices belong to the response of the
-// handler: replace them, never modify them. A handler may return one map with every response.
+// response holds the parts that the responses of all families have. Its maps and slices belong to
+// the response of the handler: replace them, never modify them. A handler may return one map with
+// every response.
 type response struct {
 	status  int
 	headers map[string]string
@@ -17,24 +18,25 @@ type response struct {
 	body    string
 }
 
-// headerMap says in which of the two header maps of a response the gateway looks: headers, with one value of each header, or
-// multiValueHeaders, with several.
+// headerMap says in which of the two header maps of a response the gateway looks: headers, with one
+// value of each header, or multiValueHeaders, with several.
 type headerMap int
 
 const (
-	// eitherMap is the zero value. A REST API merges both maps. An HTTP API and a function URL know headers alone. So what is
-	// added to headers arrives, provided that the other map has no header of that name.
+	// eitherMap is the zero value. A REST API merges both maps. An HTTP API and a function URL know
+	// headers alone. So what is added to headers arrives, provided that the other map has no header
+	// of that name.
 	eitherMap headerMap = iota
 	// A load balancer looks in one map only, and ignores the other.
 	singleMap
 	multiMap
 )
 
-// adding returns r with more headers, in the map in which the gateway looks. r must not have headers of these names in either
-// map.
+// adding returns r with more headers, in the map in which the gateway looks. r must not have
+// headers of these names in either map.
 //
-// A stored response may have its headers in the map that the gateway ignores, if its target group was configured otherwise
-// when the response was stored. They move to the other map then.
+// A stored response may have its headers in the map that the gateway ignores, if its target group
+// was configured otherwise when the response was stored. They move to the other map then.
 func (r response) adding(headers map[string]string, in headerMap) response {
 	if in == multiMap {
 		own := r.multi
@@ -62,8 +64,8 @@ func multiOf(single map[string]string) map[string][]string {
 	return multi
 }
 
-// singleOf joins the values of each header with commas (RFC 9110, section 5.3). Cookies cannot be joined, so it keeps the
-// last one.
+// singleOf joins the values of each header with commas (RFC 9110, section 5.3). Cookies cannot be
+// joined, so it keeps the last one.
 func singleOf(multi map[string][]string) map[string]string {
 	single := make(map[string]string, len(multi))
 	for name, values := range multi {
@@ -78,7 +80,8 @@ func singleOf(multi map[string][]string) map[string]string {
 	return single
 }
 
-// without returns a map without the dropped headers, and whether there were any. m itself stays as it is.
+// without returns a map without the dropped headers, and whether there were any. m itself stays as
+// it is.
 func without[V any](m map[string]V, dropped func(name string) bool) (kept map[string]V, fewer bool) {
 	for name := range m {
 		if dropped(name) {
@@ -90,7 +93,8 @@ func without[V any](m map[string]V, dropped func(name string) bool) (kept map[st
 	return m, false
 }
 
-// connectionOptions are the names of headers that the Connection header says belong to the connection.
+// connectionOptions are the names of headers that the Connection header says belong to the
+// connection.
 func (r response) connectionOptions() []string {
 	var names []string
 	for _, value := range r.connection() {
@@ -101,8 +105,8 @@ func (r response) connectionOptions() []string {
 	return names
 }
 
-// connection are the values of the Connection header, which few responses have. As in a request, if multi has values of the
-// header, these are all of them.
+// connection are the values of the Connection header, which few responses have. As in a request, if
+// multi has values of the header, these are all of them.
 func (r response) connection() []string {
 	var values []string
 	for name, several := range r.multi {

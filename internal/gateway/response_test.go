@@ -25,14 +25,18 @@ import (
 
 func TestReplayEqualsTheFirstAnswerAndIsMarked(t *testing.T) {
 	responses := map[string]reply{
-		"plain":         {Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""}, Body: `{"id":1}`},
-		"no headers":    {Status: 204},
-		"empty maps":    {Status: 200, Headers: map[string]string{}, Multi: map[string][]string{}},
-		"multi only":    {Status: 200, Multi: map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil}},
-		"both":          {Status: 200, Headers: map[string]string{"A": "1"}, Multi: map[string][]string{"A": {"1", "2"}}},
-		"base64":        {Status: 200, Body: "AAEC/w==", Base64: true},
-		"odd text":      {Status: 200, Body: "<a href=\"x\">&amp;\u2028\u2029\u0000\U0001F600</a>\r\n"},
-		"client error":  {Status: 422, Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}"},
+		"plain": {Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""},
+			Body: `{"id":1}`},
+		"no headers": {Status: 204},
+		"empty maps": {Status: 200, Headers: map[string]string{}, Multi: map[string][]string{}},
+		"multi only": {Status: 200,
+			Multi: map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil}},
+		"both": {Status: 200, Headers: map[string]string{"A": "1"},
+			Multi: map[string][]string{"A": {"1", "2"}}},
+		"base64":   {Status: 200, Body: "AAEC/w==", Base64: true},
+		"odd text": {Status: 200, Body: "<a href=\"x\">&amp;\u2028\u2029\u0000\U0001F600</a>\r\n"},
+		"client error": {Status: 422,
+			Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}"},
 		"redirect":      {Status: 303, Headers: map[string]string{"location": "https://example.com/?a=b&c=<d>"}},
 		"large numbers": {Status: 200, Body: `{"amount":9007199254740993}`},
 	}
@@ -95,7 +99,8 @@ func TestStatusDecidesWhetherAResponseIsStored(t *testing.T) {
 	})
 }
 
-// statuses are all that a response can have, through the first door, and through the others those beside which the rule changes.
+// statuses are all that a response can have, through the first door, and through the others those
+// beside which the rule changes.
 func statuses(d door) (some []int) {
 	for status := range 620 {
 		if d.name == doors()[0].name || status%100 < 2 || status%100 == 99 || status/50 == 8 {
@@ -204,7 +209,8 @@ func TestHeadersThatConnectionNamesAreNotStored(t *testing.T) {
 	everyWideDoor(t, func(t *testing.T, d door) {
 		for _, response := range []reply{
 			{Headers: map[string]string{"connectioN": "close, X-Hop ,\tx-other,"}},
-			{Headers: map[string]string{"connection": "X-Hop"}, Multi: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}}},
+			{Headers: map[string]string{"connection": "X-Hop"},
+				Multi: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}}},
 			{Multi: map[string][]string{"Connection": {"X-Hop,X-Other"}}},
 		} {
 			response.Status = 200
@@ -284,7 +290,8 @@ func TestAnswerThatIsNotStoredPromisesNothing(t *testing.T) {
 	})
 }
 
-// A handler may pass on the response of a service that does the same: its marks say nothing about this answer.
+// A handler may pass on the response of a service that does the same: its marks say nothing about
+// this answer.
 func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
 	everyWideDoor(t, func(t *testing.T, d door) {
 		const name = "Idempotency-Key-Expires"
@@ -302,19 +309,24 @@ func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
 		assert.NotContains(t, string(record.Result), "never")
 		assert.NotContains(t, strings.ToLower(string(record.Result)), "replayed")
 		r := a.send(ask{key: "k"})
-		assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name], "Idempotent-Replayed": "true"}, r.Headers)
+		assert.Equal(t, map[string]string{"X": "1", name: first.Headers[name], "Idempotent-Replayed": "true"},
+			r.Headers)
 		assert.Equal(t, first.Multi, r.Multi)
 	})
 }
 
-// As above, but nothing was stored: what another service says of its answer is not true of this one.
+// As above, but nothing was stored: what another service says of its answer is not true of this
+// one.
 func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		foreign := func(status int) reply {
 			headers := map[string]string{"idempotent-replayed": "true", "Idempotency-Key-Expires": "never", "X": "1"}
 			return reply{Status: status, Headers: headers, Body: "b"}
 		}
-		stripped := func(status int) reply { return reply{Status: status, Headers: map[string]string{"X": "1"}, Body: "b"} }
+		stripped := func(status int) reply {
+			return reply{Status: status,
+				Headers: map[string]string{"X": "1"}, Body: "b"}
+		}
 
 		for _, status := range []int{409, 503} {
 			a := d.open(t)
@@ -360,7 +372,8 @@ func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) 
 func TestRequestThatIsNotProtectedGetsWhatTheHandlerReturns(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		foreign := reply{
-			Status: 200, Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b",
+			Status: 200, Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"},
+			Body: "b",
 		}
 		for name, q := range map[string]ask{"no key": {method: "PUT"}, "no effect": {method: "GET", key: "k"}} {
 			a := d.open(t)
@@ -373,10 +386,12 @@ func TestRequestThatIsNotProtectedGetsWhatTheHandlerReturns(t *testing.T) {
 	})
 }
 
-// An answer that is not the handler's own any more is encoded again; one that is stays as it was encoded.
+// An answer that is not the handler's own any more is encoded again; one that is stays as it was
+// encoded.
 func TestAnswerThatIsNotStoredIsThatOfTheHandlerOnTheWire(t *testing.T) {
 	t.Parallel()
-	response := &responseV2{StatusCode: 503, Headers: map[string]string{}, MultiValueHeaders: map[string][]string{}, Cookies: []string{}}
+	response := &responseV2{StatusCode: 503, Headers: map[string]string{}, MultiValueHeaders: map[string][]string{},
+		Cookies: []string{}}
 	handler := func(context.Context, requestV2) (*responseV2, error) { return response, nil }
 	payload, err := json.Marshal(ask{key: "k"}.v2())
 	require.NoError(t, err)
@@ -398,7 +413,8 @@ func TestResponseOfTheHandlerIsNeverModified(t *testing.T) {
 			Multi:   map[string][]string{"set-cookie": {"b=2"}, "Y": {"2"}},
 			Cookies: []string{"c=3"},
 		}
-		before := reply{200, maps.Clone(shared.Headers), maps.Clone(shared.Multi), slices.Clone(shared.Cookies), "", false}
+		before := reply{200, maps.Clone(shared.Headers), maps.Clone(shared.Multi),
+			slices.Clone(shared.Cookies), "", false}
 		a := d.open(t)
 		a.answers(shared)
 		for _, key := range []string{"k", "k", "l", "l"} {
@@ -498,7 +514,8 @@ func TestResolvedResponseIsStoredWithoutCookiesAndMarked(t *testing.T) {
 	}
 }
 
-// What a handler would not store, a resolver cannot store either: the client would get a failure of the moment for as long as the retention.
+// What a handler would not store, a resolver cannot store either: the client would get a failure of
+// the moment for as long as the retention.
 func TestAResolverStoresNoResponseThatIsNotStored(t *testing.T) {
 	t.Parallel()
 	status := 0

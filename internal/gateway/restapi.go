@@ -13,8 +13,8 @@ var restAPI = kind[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse
 	ends: [2]string{`"}`, `,"isBase64Encoded":true}`},
 }
 
-// membersOfRESTAPI are also those of an HTTP API, which fills the authorizer with nulls where a route has
-// none. The principal of a Lambda authorizer is in one map with its context.
+// membersOfRESTAPI are also those of an HTTP API, which fills the authorizer with nulls where a
+// route has none. The principal of a Lambda authorizer is in one map with its context.
 var membersOfRESTAPI = slices.Concat(membersOfAll, membersOfFormat1, []member{
 	{"resource", partRoute},
 	{"requestContext.apiId", partAPI},
@@ -40,8 +40,8 @@ var membersOfFormat1 = []member{
 	{"multiValueHeaders", partMultiHeaders},
 }
 
-// requestRESTAPI refuses the event of a load balancer. That has a method too, but neither API nor resource, so two load
-// balancers would share a scope.
+// requestRESTAPI refuses the event of a load balancer. That has a method too, but neither API nor
+// resource, so two load balancers would share a scope.
 func requestRESTAPI(r *Request) {
 	e := &r.event
 	r.Method = strings.ToUpper(e.text[partMethod])

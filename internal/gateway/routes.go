@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// maxRoutes bounds the names of the routes of one handler. Metrics have a time series for each, and a client chooses paths.
+// maxRoutes bounds the names of the routes of one handler. Metrics have a time series for each, and
+// a client chooses paths.
 const maxRoutes = 100
 
 // The names of what has no name of its own.
@@ -16,9 +17,11 @@ const (
 	otherMethod = "(other)"
 )
 
-// Routes names the routes of the requests of one handler. Its zero value is ready. It is safe for concurrent use.
+// Routes names the routes of the requests of one handler. Its zero value is ready. It is safe for
+// concurrent use.
 type Routes struct {
-	// Name names a route by the method and the path of a request. It is nil for the template of the gateway.
+	// Name names a route by the method and the path of a request. It is nil for the template of the
+	// gateway.
 	Name func(method, path string) string
 
 	mu    sync.Mutex
@@ -28,7 +31,8 @@ type Routes struct {
 // route is a method and a template, or a name that the user's function has given.
 type route struct{ method, name string }
 
-// Of returns the name of the route of a request, empty if it has none. There are at most 100, and "other".
+// Of returns the name of the route of a request, empty if it has none. There are at most 100, and
+// "other".
 func (n *Routes) Of(r *Request) string {
 	var of route
 	if n.Name != nil {
@@ -59,8 +63,8 @@ func (n *Routes) Of(r *Request) string {
 	return name
 }
 
-// templateOf is the route by the template of the gateway. Where there is none, it is never the path: a client chooses that, and the
-// method, too.
+// templateOf is the route by the template of the gateway. Where there is none, it is never the
+// path: a client chooses that, and the method, too.
 func templateOf(r *Request) route {
 	of := route{method: r.Method, name: r.Route}
 	if !slices.Contains(methods, of.method) {

@@ -21,12 +21,14 @@ import (
 
 // exempting protects all requests but those with these paths.
 func exempting(paths ...string) idempotent.Option {
-	return idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return !slices.Contains(paths, path) }})
+	return idempotent.WithHTTP(
+		idempotent.HTTP{Protect: func(_, path string) bool { return !slices.Contains(paths, path) }})
 }
 
 func TestRequestThatIsNotToBeProtectedRunsEachTime(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		own := reply{Status: 201, Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b"}
+		own := reply{Status: 201,
+			Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b"}
 		for _, key := range []string{"", "k", "a, b"} { // none, a good one, a malformed one
 			a := d.open(t, exempting("/webhooks"))
 			a.answers(own)
@@ -71,10 +73,11 @@ func TestProtectDecidesOverEveryKey(t *testing.T) {
 		return "", errDownstream
 	}
 	for name, opts := range map[string][]idempotent.Option{
-		"function":         {idempotent.WithKey(never)},
-		"path":             {idempotent.WithKeyPath("headers.missing")},
-		"broken path":      {idempotent.WithKeyPath("powertools_json(body).id")},
-		"Powertools":       {idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true}), idempotent.WithKeyPath("headers.missing")},
+		"function":    {idempotent.WithKey(never)},
+		"path":        {idempotent.WithKeyPath("headers.missing")},
+		"broken path": {idempotent.WithKeyPath("powertools_json(body).id")},
+		"Powertools": {idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython,
+			Prefix: "p", AllCallers: true}), idempotent.WithKeyPath("headers.missing")},
 		"tenant":           {idempotent.WithTenant(tenant)},
 		"header":           nil,
 		"wider RequireKey": {idempotent.WithOptionalKey()},
@@ -101,7 +104,8 @@ func TestProtectDecidesOverEveryKey(t *testing.T) {
 	}
 }
 
-// Where every method is protected, Protect is asked about each of them; otherwise it has no say in GET, HEAD and OPTIONS.
+// Where every method is protected, Protect is asked about each of them; otherwise it has no say in
+// GET, HEAD and OPTIONS.
 func TestProtectIsAskedOnlyAboutWhatCanBeProtected(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		var mu sync.Mutex
@@ -122,7 +126,10 @@ func TestProtectIsAskedOnlyAboutWhatCanBeProtected(t *testing.T) {
 		assert.Equal(t, []string{"POST /charges/café", "PUT /charges"}, asked)
 	})
 	selected := ""
-	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, memory.New(),
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{StatusCode: 201},
+			nil
+	}, memory.New(),
 		idempotent.WithKeyPath("headers.\"idempotency-key\""),
 		idempotent.WithHTTP(idempotent.HTTP{Protect: func(method, path string) bool {
 			selected = method + " " + path
@@ -133,12 +140,15 @@ func TestProtectIsAskedOnlyAboutWhatCanBeProtected(t *testing.T) {
 	assert.Equal(t, "GET /charges", selected)
 }
 
-// Nobody gets around the protection by spelling a path in another way that its router takes for the same.
+// Nobody gets around the protection by spelling a path in another way that its router takes for the
+// same.
 func TestSpellingOfAPathIsNoWayAroundProtection(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		all := exempting("/health", "/public/x")
-		under := idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasPrefix(path, "/public/") }})
-		only := idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return strings.HasPrefix(path, "/charges") }})
+		under := idempotent.WithHTTP(
+			idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasPrefix(path, "/public/") }})
+		only := idempotent.WithHTTP(
+			idempotent.HTTP{Protect: func(_, path string) bool { return strings.HasPrefix(path, "/charges") }})
 		for path, opt := range map[string]idempotent.Option{
 			// Routers that clean paths, or redirect to clean ones, get to a path that is protected.
 			"/public/../charges":     under,
@@ -152,7 +162,8 @@ func TestSpellingOfAPathIsNoWayAroundProtection(t *testing.T) {
 			"/%2Fcharges":            only,
 			"/x%2F..%2F/charges":     only,
 			"charges":                only,
-			// Routers that match the encoded path, or its segments, take these for something else than the unprotected path.
+			// Routers that match the encoded path, or its segments, take these for something else
+			// than the unprotected path.
 			"/publi%63/x": all,
 			"/public%2Fx": under,
 			"/health/":    all,
@@ -160,15 +171,18 @@ func TestSpellingOfAPathIsNoWayAroundProtection(t *testing.T) {
 			"/Health":     all,
 			// Adapters cut these off.
 			"/charges?/public/": under,
-			"/charges?/x":       idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasSuffix(path, "/x") }}),
-			"/charges#/x":       idempotent.WithHTTP(idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasSuffix(path, "/x") }}),
+			"/charges?/x": idempotent.WithHTTP(
+				idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasSuffix(path, "/x") }}),
+			"/charges#/x": idempotent.WithHTTP(
+				idempotent.HTTP{Protect: func(_, path string) bool { return !strings.HasSuffix(path, "/x") }}),
 		} {
 			a := d.open(t, opt)
 			assertProblem(t, a.send(ask{path: path}), 400, "missing-key")
 			a.assertExecuted(0)
 		}
 		for path, opt := range map[string]idempotent.Option{
-			"/health": all, "/public/x": under, "/public/caf%C3%A9": under, "/public//x": under, "/public/x/": under, "/x": only,
+			"/health": all, "/public/x": under, "/public/caf%C3%A9": under, "/public//x": under,
+			"/public/x/": under, "/x": only,
 			"/public/%63": under, "/%78": only,
 		} {
 			a := d.open(t, opt)
@@ -181,7 +195,10 @@ func TestPathsOfProtectAndRouteLackTheStageOfAnHTTPAPI(t *testing.T) {
 	t.Parallel()
 	for _, wire := range []bool{false, true} {
 		var routed []string
-		h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, memory.New(),
+		h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+			return responseV2{StatusCode: 201},
+				nil
+		}, memory.New(),
 			idempotent.WithObserver(func(context.Context, report.Delivery) {}),
 			idempotent.WithHTTP(idempotent.HTTP{
 				Protect: func(_, path string) bool { return path != "/webhooks" },
@@ -227,24 +244,27 @@ func TestADescriptionSaysThatARequestIsNotToBeProtected(t *testing.T) {
 		"header": nil, "path": {idempotent.WithKeyPath("headers.missing")}, "missing tenant": {idempotent.WithTenant(
 			func(context.Context, requestV2) (string, error) { return "", nil })},
 	} {
-		d, err := described[requestV2, responseV2](t.Context(), t, ask{key: "k"}.v2(), append(opts, exempting("/charges"))...)
+		d, err := described[requestV2, responseV2](t.Context(), t, ask{key: "k"}.v2(),
+			append(opts, exempting("/charges"))...)
 		require.NoError(t, err, name)
 		assert.Equal(t, idempotent.Description{Operation: "charge", Unprotected: want}, d, name)
 	}
 	d, err := described[requestV2, responseV2](t.Context(), t, ask{method: "GET"}.v2(), exempting("/charges"))
 	require.NoError(t, err)
 	assert.Equal(t, "the method GET is never protected", d.Unprotected)
-	d, err = described[requestV2, responseV2](t.Context(), t, ask{key: "k"}.v2(), exempting("/webhooks"), idempotent.WithHTTP(idempotent.HTTP{
-		Route: func(string, string) string {
-			assert.Fail(t, "no observer hears of a description")
-			return ""
-		},
-	}))
+	d, err = described[requestV2, responseV2](t.Context(), t, ask{key: "k"}.v2(), exempting("/webhooks"),
+		idempotent.WithHTTP(idempotent.HTTP{
+			Route: func(string, string) string {
+				assert.Fail(t, "no observer hears of a description")
+				return ""
+			},
+		}))
 	require.NoError(t, err)
 	assert.True(t, d.Protected)
 }
 
-// The panic of such a function is one of the configuration: nothing was asked of the store, and the observer hears of it.
+// The panic of such a function is one of the configuration: nothing was asked of the store, and the
+// observer hears of it.
 func TestPanicOfProtectOrRouteComesBeforeAnyIO(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for name, h := range map[string]idempotent.HTTP{
@@ -273,8 +293,10 @@ func TestRouteIsTheTemplateOfTheGatewayAndNeverAPath(t *testing.T) {
 			none string // where there are none
 		}{
 			{ask{route: "/charges/{id}", path: "/charges/ch-1", key: "k"}, "POST /charges/{id}", "POST (any)"},
-			{ask{method: "DELETE", route: "/charges/{id}", path: "/charges/ch-1"}, "DELETE /charges/{id}", "DELETE (any)"},
-			{ask{route: "/charges/{id}", path: "/charges/ch-2"}, "POST /charges/{id}", "POST (any)"}, // which is refused
+			{ask{method: "DELETE", route: "/charges/{id}", path: "/charges/ch-1"}, "DELETE /charges/{id}",
+				"DELETE (any)"},
+			// which is refused
+			{ask{route: "/charges/{id}", path: "/charges/ch-2"}, "POST /charges/{id}", "POST (any)"},
 			{ask{method: "GET", route: "/{proxy+}", path: "/charges/ch-1"}, "GET (any)", "GET (any)"},
 			{ask{method: "GET", route: "/v1/{rest+}", path: "/v1/ch-1"}, "GET (any)", "GET (any)"},
 			{ask{route: "$default", path: "/secret", key: "a, b"}, "POST (any)", "POST (any)"},
@@ -335,7 +357,8 @@ func TestEventWithoutARequestHasNoRoute(t *testing.T) {
 		assert.Empty(t, a.event().Route)
 	})
 	var seen seenEvents
-	h := idempotent.Wrap(func(context.Context, order) (receipt, error) { return receipt{}, nil }, memory.New(), idempotent.WithOperation("shop"),
+	h := idempotent.Wrap(func(context.Context, order) (receipt, error) { return receipt{}, nil }, memory.New(),
+		idempotent.WithOperation("shop"),
 		idempotent.WithKeyPath("id"), idempotent.WithObserver(seen.see))
 	_, err := h.Handle(t.Context(), order{ID: "o-1"})
 	require.NoError(t, err)
@@ -401,7 +424,10 @@ func TestRoutesAreNamedAtTheSameTime(t *testing.T) {
 
 func TestRouteIsAskedOnlyForAnObserver(t *testing.T) {
 	t.Parallel()
-	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 201}, nil }, memory.New(),
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{StatusCode: 201},
+			nil
+	}, memory.New(),
 		idempotent.WithHTTP(idempotent.HTTP{Route: func(string, string) string {
 			assert.Fail(t, "nobody wants to know")
 			return ""

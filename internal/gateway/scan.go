@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// node is a place in an event that counts: a part of the request, or an object with such places in it.
+// node is a place in an event that counts: a part of the request, or an object with such places in
+// it.
 type node struct {
 	name    string
 	part    part
@@ -39,22 +40,25 @@ func (n *node) child(name string) *node {
 	return n.members[len(n.members)-1]
 }
 
-// scanner walks through the JSON of an event and keeps the parts of the request. Its methods take what
-// their names say, and white space before it. What none of the nodes stands for is skipped unread.
+// scanner walks through the JSON of an event and keeps the parts of the request. Its methods take
+// what their names say, and white space before it. What none of the nodes stands for is skipped
+// unread.
 type scanner struct {
 	text []byte
 	at   int
-	// encoded is true of JSON that encoding/json made of a decoded event: each name is there once, and
-	// spelled as the type of the event spells it, or, in a map, as data.
+	// encoded is true of JSON that encoding/json made of a decoded event: each name is there once,
+	// and spelled as the type of the event spells it, or, in a map, as data.
 	encoded bool
-	// unusual is true as soon as the decoder has rules of its own for what was met, or there is no event.
+	// unusual is true as soon as the decoder has rules of its own for what was met, or there is no
+	// event.
 	unusual bool
 
 	event *event
 	kept  arena
 }
 
-// scan reads the event. It reports false as soon as something is unusual. Then the event is of no use.
+// scan reads the event. It reports false as soon as something is unusual. Then the event is of no
+// use.
 func (s *scanner) scan(f *Family) bool {
 	s.event.headers = s.event.room.headers(f.names)
 	s.value(f.root)
@@ -102,8 +106,8 @@ func (s *scanner) object(n *node) {
 	}
 }
 
-// member returns the node of a name, nil if there is none. The decoder has rules of its own for a name
-// that is there twice, and for one that differs from that of a field in case alone.
+// member returns the node of a name, nil if there is none. The decoder has rules of its own for a
+// name that is there twice, and for one that differs from that of a field in case alone.
 func (n *node) member(name []byte, seen *uint64, s *scanner) *node {
 	for i, m := range n.members {
 		switch {
@@ -120,7 +124,8 @@ func (n *node) member(name []byte, seen *uint64, s *scanner) *node {
 }
 
 // headers takes a map of headers. One that is there in several spellings was sent several times. If
-// multiValueHeaders has values of a header, these are all of them, and its value in headers is one of them.
+// multiValueHeaders has values of a header, these are all of them, and its value in headers is one
+// of them.
 func (s *scanner) headers(from headerMap) {
 	h := &s.event.headers
 	for more := s.open('{', '}'); more; more = s.more('}') {
@@ -144,8 +149,8 @@ func (s *scanner) headers(from headerMap) {
 	}
 }
 
-// index returns the number of a header, negative if the handler does not look at it. decoded says that the
-// name need not be ASCII.
+// index returns the number of a header, negative if the handler does not look at it. decoded says
+// that the name need not be ASCII.
 func (h *headers) index(name []byte, decoded bool) int {
 	for i, known := range h.names {
 		if (decoded || len(known) == len(name)) && strings.EqualFold(known, string(name)) {
@@ -163,8 +168,8 @@ func (h *headers) add(i int, value string, from headerMap) {
 	h.values[i] = append(h.values[i], value)
 }
 
-// other takes what is no text where a text is expected. A Lambda authorizer may call its principal an
-// integer. From 2^53 on, decoding may have changed digits: two principals would become one.
+// other takes what is no text where a text is expected. A Lambda authorizer may call its principal
+// an integer. From 2^53 on, decoding may have changed digits: two principals would become one.
 func (s *scanner) other(as part) {
 	const exact = 1 << 53
 	n, err := strconv.ParseInt(string(s.skip()), 10, 64)
@@ -181,8 +186,8 @@ func (s *scanner) decode(to any) {
 	s.unusual = json.Unmarshal(s.skip(), to) != nil || s.unusual
 }
 
-// name takes the name of a member and the colon. The decoder may take a name with escape sequences or other
-// characters than ASCII for that of a field.
+// name takes the name of a member and the colon. The decoder may take a name with escape sequences
+// or other characters than ASCII for that of a field.
 func (s *scanner) name() []byte {
 	name, plain := s.quoted()
 	if !plain {
@@ -232,8 +237,8 @@ func (s *scanner) decoded(text []byte) []byte {
 	return []byte(decoded)
 }
 
-// quoted takes a string and returns what is between its quotes. plain says that it stands for itself:
-// without escape sequences, and ASCII.
+// quoted takes a string and returns what is between its quotes. plain says that it stands for
+// itself: without escape sequences, and ASCII.
 func (s *scanner) quoted() (text []byte, plain bool) {
 	if !s.take('"') {
 		s.unusual = true
@@ -336,8 +341,8 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// arena keeps the texts of one event in few allocations. It copies them, because the payload belongs to
-// the caller.
+// arena keeps the texts of one event in few allocations. It copies them, because the payload
+// belongs to the caller.
 type arena struct{ room strings.Builder }
 
 // arenaSize is how many bytes an arena allocates at a time. They hold all texts of most requests.

@@ -51,7 +51,8 @@ func eventReaders(t testing.TB) map[string]eventReader {
 	}
 }
 
-// settle takes the difference between nothing and something empty out of a request, because no request is told by it.
+// settle takes the difference between nothing and something empty out of a request, because no
+// request is told by it.
 func (r *Request) settle() {
 	e := &r.event
 	if len(e.body) == 0 {
@@ -74,8 +75,8 @@ func (r *Request) settle() {
 	e.multiQuery = multi
 }
 
-// agrees checks that a scanned request is what the decoder makes of it, unless the decoder refuses it: then the
-// handler does not run. It reports whether it was scanned at all.
+// agrees checks that a scanned request is what the decoder makes of it, unless the decoder refuses
+// it: then the handler does not run. It reports whether it was scanned at all.
 func (r eventReader) agrees(t testing.TB, payload []byte) bool {
 	t.Helper()
 	// What was there before does not count.
@@ -183,7 +184,8 @@ func TestScannedMutantOfAnEventIsTheDecodedOne(t *testing.T) {
 	readers := eventReaders(t)
 	goldens := goldenEvents(t)
 	for _, name := range []string{
-		"v2-full.json", "v2-jwt.json", "v2-lambda-principal.json", "v2-iam-cognito.json", "v1-proxy.json", "v1-cognito.json", "v1-api-key.json",
+		"v2-full.json", "v2-jwt.json", "v2-lambda-principal.json", "v2-iam-cognito.json", "v1-proxy.json",
+		"v1-cognito.json", "v1-api-key.json",
 		"url-iam.json", "alb-single.json", "alb-multi-query.json",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +212,8 @@ func FuzzScannedEvent(f *testing.F) {
 		f.Add(payload)
 	}
 	for _, value := range valuesForSpots {
-		f.Add([]byte(`{"headers":` + value + `,"requestContext":{"authorizer":` + value + `},"queryStringParameters":` + value + `}`))
+		f.Add([]byte(`{"headers":` + value + `,"requestContext":{"authorizer":` + value +
+			`},"queryStringParameters":` + value + `}`))
 	}
 	kinds := slices.Sorted(maps.Keys(readers))
 	f.Fuzz(func(t *testing.T, payload []byte) {
@@ -220,7 +223,8 @@ func FuzzScannedEvent(f *testing.F) {
 	})
 }
 
-// orderEvent is an event of an HTTP API of about the given size, with a JWT and an order as its body.
+// orderEvent is an event of an HTTP API of about the given size, with a JWT and an order as its
+// body.
 func orderEvent(t testing.TB, size int) []byte {
 	t.Helper()
 	payload, err := os.ReadFile(filepath.Join("testdata", "events", "v2-jwt.json"))
@@ -258,7 +262,8 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// What the decoder has rules of its own for, is left to it. Each case has something that a careless reader takes.
+// What the decoder has rules of its own for, is left to it. Each case has something that a careless
+// reader takes.
 func TestUnusualEventsAreLeftToTheDecoder(t *testing.T) {
 	t.Parallel()
 	reader := eventReaders(t)["v1"]

@@ -6,9 +6,9 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// Scope adds to h what a key belongs to: the tenant of the invocation (empty for none), the caller, and API, stage, method and
-// route of r. Where there is no route, the path counts. h puts its length before each field, so no two scopes have the same
-// digest.
+// Scope adds to h what a key belongs to: the tenant of the invocation (empty for none), the caller,
+// and API, stage, method and route of r. Where there is no route, the path counts. h puts its
+// length before each field, so no two scopes have the same digest.
 //
 // Digests are stored. What is added here, and in which order, must never change.
 func (r *Request) Scope(h *fingerprint.Hash, tenantID string, who Caller, key string) {
@@ -25,8 +25,9 @@ func (r *Request) Scope(h *fingerprint.Hash, tenantID string, who Caller, key st
 	h.String(key)
 }
 
-// ScopeOfSelected is [Request.Scope] for a key that the handler selects from the event. Method, route and path do not count: a
-// client chooses them, and whoever spells a path in eight ways must not have eight keys.
+// ScopeOfSelected is [Request.Scope] for a key that the handler selects from the event. Method,
+// route and path do not count: a client chooses them, and whoever spells a path in eight ways must
+// not have eight keys.
 func (r *Request) ScopeOfSelected(h *fingerprint.Hash, tenantID string, who Caller, key string) {
 	h.String("http selected")
 	r.caller(h, tenantID, who)
@@ -51,8 +52,10 @@ type ScopePart struct {
 	Personal bool
 }
 
-// ScopeParts lists what [Request.Scope] digests, apart from the key, or, for a selected key, [Request.ScopeOfSelected]: for people who
-// ask what a key counts for. Two scopes are equal if and only if their parts are. A part that the event does not have is left out, but a caller has all parts of its source.
+// ScopeParts lists what [Request.Scope] digests, apart from the key, or, for a selected key,
+// [Request.ScopeOfSelected]: for people who ask what a key counts for. Two scopes are equal if and
+// only if their parts are. A part that the event does not have is left out, but a caller has all
+// parts of its source.
 func (r *Request) ScopeParts(tenantID string, who Caller, selected bool) []ScopePart {
 	parts := make([]ScopePart, 0, 8)
 	add := func(name, value string) {

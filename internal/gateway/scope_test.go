@@ -21,21 +21,24 @@ type scope struct {
 	key                           string
 }
 
-// scopes draws scopes from so few and such similar texts that fields run into each other wherever they can.
+// scopes draws scopes from so few and such similar texts that fields run into each other wherever
+// they can.
 func scopes() *rapid.Generator[scope] {
 	return rapid.Custom(func(t *rapid.T) scope {
-		part := rapid.SampledFrom([]string{"a", "b", "ab", "ba", "a:b", "a#b", "1", "11", "/", "route", "path", "jwt", "lambda", "anonymous"})
+		part := rapid.SampledFrom([]string{"a", "b", "ab", "ba", "a:b", "a#b", "1", "11", "/", "route", "path", "jwt",
+			"lambda", "anonymous"})
 		maybe := rapid.OneOf(part, rapid.Just(""))
 		s := scope{
 			operation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "operation"),
 			tenantID:  maybe.Draw(t, "tenant id"),
-			source:    rapid.SampledFrom([]string{"anonymous", "jwt", "lambda", "cognito-identity", "iam"}).Draw(t, "source"),
-			api:       maybe.Draw(t, "api"),
-			stage:     rapid.OneOf(maybe, rapid.SampledFrom([]string{"", "$default"})).Draw(t, "stage"),
-			method:    rapid.SampledFrom([]string{"POST", "PUT", "PATCH"}).Draw(t, "method"),
-			route:     "/" + maybe.Draw(t, "route"),
-			by:        rapid.SampledFrom([]string{"route", "path"}).Draw(t, "by"),
-			key:       part.Draw(t, "key"),
+			source: rapid.SampledFrom([]string{"anonymous", "jwt", "lambda", "cognito-identity", "iam"}).Draw(t,
+				"source"),
+			api:    maybe.Draw(t, "api"),
+			stage:  rapid.OneOf(maybe, rapid.SampledFrom([]string{"", "$default"})).Draw(t, "stage"),
+			method: rapid.SampledFrom([]string{"POST", "PUT", "PATCH"}).Draw(t, "method"),
+			route:  "/" + maybe.Draw(t, "route"),
+			by:     rapid.SampledFrom([]string{"route", "path"}).Draw(t, "by"),
+			key:    part.Draw(t, "key"),
 		}
 		switch s.source {
 		case "jwt", "iam":
@@ -55,7 +58,8 @@ func (s scope) path(t *rapid.T) (path, route string) {
 	return s.route, rapid.SampledFrom([]string{"", "/{proxy+}", "/x/{rest+}"}).Draw(t, "greedy")
 }
 
-// v2 is an event of an HTTP API with the scope s, and nothing else in common with other events of that scope.
+// v2 is an event of an HTTP API with the scope s, and nothing else in common with other events of
+// that scope.
 func (s scope) v2(t *rapid.T) requestV2 {
 	path, route := s.path(t)
 	e := ask{method: s.method, key: s.key, path: path, body: rapid.String().Draw(t, "body")}.v2()
@@ -75,7 +79,8 @@ func (s scope) v2(t *rapid.T) requestV2 {
 	case "lambda":
 		a.Lambda = map[string]any{"principalId": s.first, "token": rapid.String().Draw(t, "token")}
 	case "cognito-identity":
-		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{UserID: "AROAX:CognitoIdentityCredentials"}
+		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{
+			UserID: "AROAX:CognitoIdentityCredentials"}
 		a.IAM.CognitoIdentity.IdentityID = s.first
 	case "iam":
 		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{
@@ -177,8 +182,8 @@ func (s scope) recordKey(t *rapid.T) string {
 	return id.key
 }
 
-// neighbour is a scope that is hard to tell from s: one field is another, or text has moved between two fields that are
-// written next to each other.
+// neighbour is a scope that is hard to tell from s: one field is another, or text has moved between
+// two fields that are written next to each other.
 func (s scope) neighbour(t *rapid.T) scope {
 	other := scopes().Draw(t, "other")
 	caller := []*string{&s.first, &s.second}
@@ -254,12 +259,14 @@ func TestDefaultAndGreedyRoutesCountAsThePath(t *testing.T) {
 	for _, route := range []string{"$default", "ANY /{proxy+}", "POST /shops/{proxy+}"} {
 		assert.NotEqual(t, of(route, "/shops/1"), of(route, "/shops/2"), route)
 		assert.Equal(t, of("$default", "/shops/1"), of(route, "/shops/1"), route)
-		assert.NotEqual(t, of("POST /shops/1", "/shops/1"), of(route, "/shops/1"), "a route is not a path that looks like it")
+		assert.NotEqual(t, of("POST /shops/1", "/shops/1"), of(route, "/shops/1"),
+			"a route is not a path that looks like it")
 	}
 	assert.NotEqual(t, ofV1("/{proxy+}", "/shops/1"), ofV1("/{proxy+}", "/shops/2"))
 	assert.Equal(t, ofV1("/{proxy+}", "/shops/1"), ofV1("/shops/{rest+}", "/shops/1"))
 	assert.Equal(t, ofV1("$default", "/shops/1"), ofV1("/{proxy+}", "/shops/1"), "payload format 1.0 of an HTTP API")
-	assert.Equal(t, of("POST /shops/{id}", "/shops/1"), of("ANY /shops/{id}", "/shops/1"), "the method is that of the request")
+	assert.Equal(t, of("POST /shops/{id}", "/shops/1"), of("ANY /shops/{id}", "/shops/1"),
+		"the method is that of the request")
 }
 
 func TestNeighboursInOneFamilyNeverShareARecord(t *testing.T) {
@@ -290,12 +297,14 @@ func TestNeighboursInOneFamilyNeverShareARecord(t *testing.T) {
 func TestOneAPIAndStageIsOneScopeUnderAnyDomain(t *testing.T) {
 	t.Parallel()
 	first, mapped := ask{key: "k"}.v2(), ask{key: "k", path: "/payments/charges"}.v2()
-	first.RequestContext.DomainName, mapped.RequestContext.DomainName = "api.execute-api.eu-central-1.amazonaws.com", "api.example.com"
+	first.RequestContext.DomainName, mapped.RequestContext.DomainName = "api.execute-api.eu-central-1.amazonaws.com",
+		"api.example.com"
 	first.RequestContext.DomainPrefix, mapped.RequestContext.DomainPrefix = "api", "api"
 	assert.Equal(t, identifyV2(t, first).key, identifyV2(t, mapped).key)
 
 	old, oldMapped := ask{key: "k"}.v1(), ask{key: "k", path: "/payments/charges"}.v1()
-	old.RequestContext.DomainName, oldMapped.RequestContext.DomainName = first.RequestContext.DomainName, "api.example.com"
+	old.RequestContext.DomainName, oldMapped.RequestContext.DomainName = first.RequestContext.DomainName,
+		"api.example.com"
 	assert.Equal(t, identifyV1(t, old).key, identifyV1(t, oldMapped).key)
 
 	url, cdn := ask{key: "k"}.url(), ask{key: "k"}.url()

@@ -1,6 +1,7 @@
 package gateway_test
 
-// Requests that look like one and are two, or look like two and are one, because a client spells a name or a path in another way.
+// Requests that look like one and are two, or look like two and are one, because a client spells a
+// name or a path in another way.
 
 import (
 	"context"
@@ -40,7 +41,8 @@ func TestAGiftCardIsNotRedeemedOncePerSpellingOfItsName(t *testing.T) {
 
 		exact := d.open(t, ofCode, idempotent.WithExactNames())
 		assert.Equal(t, "charge 1", exact.send(ask{body: `{"code":"x1","Code":"GIFT-100"}`}).Body)
-		assert.Equal(t, "charge 1", exact.send(ask{body: `{"Code":"GIFT-100","code":"x1"}`}).Body, "the order does not count")
+		assert.Equal(t, "charge 1", exact.send(ask{body: `{"Code":"GIFT-100","code":"x1"}`}).Body,
+			"the order does not count")
 	})
 }
 
@@ -97,7 +99,8 @@ func TestBodiesWithOneFingerprintDecodeAlike(t *testing.T) {
 		if rapid.Bool().Draw(t, "reversed") {
 			two = turned(t, one)
 		}
-		if identifyV2(t, ask{key: "k", body: one}.v2()).fingerprint != identifyV2(t, ask{key: "k", body: two}.v2()).fingerprint {
+		if identifyV2(t, ask{key: "k", body: one}.v2()).fingerprint != identifyV2(t,
+			ask{key: "k", body: two}.v2()).fingerprint {
 			other++
 			return
 		}
@@ -128,7 +131,8 @@ func turned(t require.TestingT, object string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// The gateway passes on a path as the client spelled it, and a handler on a catch-all route may take all of these for one.
+// The gateway passes on a path as the client spelled it, and a handler on a catch-all route may
+// take all of these for one.
 var spellingsOfAPath = []string{
 	"/redeem", "/redeem/", "//redeem", "/./redeem", "/%72edeem", "/Redeem", "/redeem%2f", "/a/../redeem", "/redeem;a=1",
 }
@@ -146,10 +150,13 @@ func TestOneCodeIsRedeemedOnceHoweverThePathIsSpelled(t *testing.T) {
 				assertProblem(t, r, 422, "mismatch")
 			}
 			for _, method := range []string{"PUT", "DELETE", "PATCH", "GET", "HEAD", "OPTIONS", "REDEEM"} {
-				assertProblem(t, a.send(ask{method: method, route: "/{proxy+}", path: "/redeem", body: `{"code":"GIFT-100"}`}), 422, "mismatch")
+				assertProblem(t, a.send(ask{method: method, route: "/{proxy+}", path: "/redeem",
+					body: `{"code":"GIFT-100"}`}), 422, "mismatch")
 			}
-			assertProblem(t, a.send(ask{route: "/refund", path: "/refund", body: `{"code":"GIFT-100"}`}), 422, "mismatch")
-			assert.True(t, a.send(ask{route: "/{proxy+}", path: "/redeem", body: `{"code":"GIFT-100"}`}).replayed(), name)
+			assertProblem(t, a.send(ask{route: "/refund", path: "/refund", body: `{"code":"GIFT-100"}`}),
+				422, "mismatch")
+			assert.True(t, a.send(ask{route: "/{proxy+}", path: "/redeem", body: `{"code":"GIFT-100"}`}).replayed(),
+				name)
 			a.assertExecuted(1)
 		}
 	})
@@ -200,7 +207,8 @@ func TestWhatHasASelectedKeyIsProtectedWhateverItsMethod(t *testing.T) {
 			assert.Equal(t, 201, a.send(ask{method: method, body: "{}"}).Status, "%s without a code", method)
 			a.assertNoIO()
 			// A handler may make sense of what the expression refuses.
-			for _, body := range []string{`{"code":"GIFT-100","code":"GIFT-100"}`, `{"code":"GIFT-100"} x`, `{"Code":"GIFT-100"}`} {
+			for _, body := range []string{`{"code":"GIFT-100","code":"GIFT-100"}`, `{"code":"GIFT-100"} x`,
+				`{"Code":"GIFT-100"}`} {
 				assertProblem(t, a.send(ask{method: method, body: body}), 400, "invalid-key")
 			}
 			a.assertExecuted(2)
@@ -208,11 +216,13 @@ func TestWhatHasASelectedKeyIsProtectedWhateverItsMethod(t *testing.T) {
 	})
 }
 
-// Only the missing body excuses a selection that fails: a client must not be able to spell a key so that nothing protects it.
+// Only the missing body excuses a selection that fails: a client must not be able to spell a key so
+// that nothing protects it.
 func TestARequestWithoutABodyIsRefusedIfItsKeyIsUnclear(t *testing.T) {
 	t.Parallel()
 	body := ""
-	send := func(t *testing.T, wire bool, method string, query map[string]string, key idempotent.Option) (status, executed int) {
+	send := func(t *testing.T, wire bool, method string, query map[string]string, key idempotent.Option) (status,
+		executed int) {
 		t.Helper()
 		handler := idempotent.Wrap(func(context.Context, requestV1) (responseV1, error) {
 			executed++
@@ -256,7 +266,8 @@ func TestARequestWithoutABodyIsRefusedIfItsKeyIsUnclear(t *testing.T) {
 			assert.Equal(t, 400, status, method)
 			assert.Zero(t, executed)
 			for _, path := range []string{
-				"powertools_json(body).code", "powertools_json(powertools_base64(body)).code", "[resource, powertools_json(body).code]",
+				"powertools_json(body).code", "powertools_json(powertools_base64(body)).code",
+				"[resource, powertools_json(body).code]",
 				"powertools_base64_gzip(body)", "queryStringParameters.code",
 			} {
 				status, executed = send(t, wire, method, nil, idempotent.WithKeyPath(path))
@@ -293,7 +304,8 @@ func TestASelectedFingerprintCoversMethodAndPath(t *testing.T) {
 		other := at("/accounts/1")
 		other.body = `{"amount":11}`
 		assertProblem(t, a.send(other), 422, "mismatch")
-		if !strings.Contains(d.name, "URL") && !strings.Contains(d.name, "ALB") { // those have no routes: the path makes the scope
+		// those have no routes: the path makes the scope
+		if !strings.Contains(d.name, "URL") && !strings.Contains(d.name, "ALB") {
 			assertProblem(t, a.send(at("/accounts/2")), 422, "mismatch")
 		}
 
@@ -305,7 +317,8 @@ func TestASelectedFingerprintCoversMethodAndPath(t *testing.T) {
 		q.path, q.method = "/accounts/1", "PUT"
 		assertProblem(t, selected.send(q), 422, "mismatch")
 
-		headers := d.open(t, amount, idempotent.WithHTTP(idempotent.HTTP{FingerprintHeaders: []string{"Accept-Language"}}))
+		headers := d.open(t, amount,
+			idempotent.WithHTTP(idempotent.HTTP{FingerprintHeaders: []string{"Accept-Language"}}))
 		assert.Equal(t, 201, headers.send(at("/accounts/1")).Status)
 		german := at("/accounts/1")
 		german.header = map[string]string{"accept-language": "de"}
@@ -337,20 +350,27 @@ func TestABareKeyIsNotCutAtASemicolon(t *testing.T) {
 func TestPowertoolsKeysAreRefusedWhereNamesDifferOnlyInCase(t *testing.T) {
 	t.Parallel()
 	executed := 0
-	h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil }, memory.New(),
-		idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Function: "app.handler"}))
+	h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
+		memory.New(),
+		idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython,
+			Function: "app.handler"}))
 	_, err := h.Invoke(t.Context(), []byte(`{"id":1,"amount":1,"Amount":2}`))
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey, "the whole event is the key")
-	h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil }, memory.New(),
-		idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Function: "app.handler"}),
+	h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
+		memory.New(),
+		idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython,
+			Function: "app.handler"}),
 		idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("pay"))
 	_, err = h.Invoke(t.Context(), []byte(`{"id":1,"pay":{"amount":1,"Amount":2}}`))
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
 	_, err = h.Invoke(t.Context(), []byte(`{"id":1,"Id":2,"pay":{"amount":1}}`))
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
-	for _, language := range []idempotent.PowertoolsLanguage{idempotent.PowertoolsPython, idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava17} {
-		h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil }, memory.New(),
-			idempotent.WithPowertools(idempotent.Powertools{Language: language, Function: "app.handler"}), idempotent.WithKeyPath("pay"))
+	for _, language := range []idempotent.PowertoolsLanguage{idempotent.PowertoolsPython,
+		idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava17} {
+		h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
+			memory.New(),
+			idempotent.WithPowertools(idempotent.Powertools{Language: language, Function: "app.handler"}),
+			idempotent.WithKeyPath("pay"))
 		_, err = h.Invoke(t.Context(), []byte(`{"id":1,"pay":{"amount":1,"Amount":2}}`))
 		require.ErrorIs(t, err, idempotent.ErrInvalidKey, language)
 	}

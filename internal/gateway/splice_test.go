@@ -39,7 +39,8 @@ func (s sample) v1() events.APIGatewayProxyResponse {
 
 func (s sample) v2() events.APIGatewayV2HTTPResponse {
 	return events.APIGatewayV2HTTPResponse{
-		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64, Cookies: s.cookies,
+		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64,
+		Cookies: s.cookies,
 	}
 }
 
@@ -51,7 +52,8 @@ func (s sample) url() events.LambdaFunctionURLResponse {
 
 func (s sample) alb() events.ALBTargetGroupResponse {
 	return events.ALBTargetGroupResponse{
-		StatusCode: s.status, StatusDescription: s.description, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body,
+		StatusCode: s.status, StatusDescription: s.description, Headers: s.headers,
+		MultiValueHeaders: s.multi, Body: s.body,
 		IsBase64Encoded: s.base64,
 	}
 }
@@ -60,7 +62,8 @@ func (s sample) alb() events.ALBTargetGroupResponse {
 type splicer struct {
 	name   string
 	encode func(s sample) []byte
-	// splice is what the family makes of a text, and announce the same the long way, nil if the text is no response.
+	// splice is what the family makes of a text, and announce the same the long way, nil if the
+	// text is no response.
 	splice   func(s sample, text []byte) ([]byte, bool)
 	announce func(s sample, text []byte) []byte
 	// again is a text after it was decoded and encoded.
@@ -97,7 +100,8 @@ func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
 		},
 		announce: func(s sample, text []byte) []byte {
 			return again(text, func(out Out) Out {
-				out, _ = family.Announce(&Request{answerIn: s.in}, out, Announcement{Expires: s.expires, Replayed: s.replayed})
+				out, _ = family.Announce(&Request{answerIn: s.in}, out,
+					Announcement{Expires: s.expires, Replayed: s.replayed})
 				return out
 			})
 		},
@@ -172,8 +176,10 @@ func TestSplicedHeadersAreThoseOfADecodedResponse(t *testing.T) {
 		{"A": "1"},
 		{"": ""},
 		{"A": "1", "X": "2"},
-		{"A": "", "Idempotency-Key-Expirer": "1", "Idempotency-Key-Expiresx": "2", "Idempotent-Replaye": "3", "Idempotent-Replayed2": "4", "z": "5"},
-		{"Content-Type": "application/json", "Location": "/charges/1?a=b&c=<d>", "Vary": "Accept, Origin", "etag": `W/"1"`},
+		{"A": "", "Idempotency-Key-Expirer": "1", "Idempotency-Key-Expiresx": "2", "Idempotent-Replaye": "3",
+			"Idempotent-Replayed2": "4", "z": "5"},
+		{"Content-Type": "application/json", "Location": "/charges/1?a=b&c=<d>", "Vary": "Accept, Origin",
+			"etag": `W/"1"`},
 		{"X-Text": "a\"b\\\u2028\u0000\t\r\n\\", "X-Text-2": `\`, "X-Text-3": `"`, "x": "schlüssel \U0001F600"},
 		{"IDEMPOTENT-REPLAYED": "true", "X": "1"},
 		{"idempotency-key-expires": "never"},
@@ -208,7 +214,8 @@ func TestSplicedHeadersAreThoseOfADecodedResponse(t *testing.T) {
 
 func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 	t.Parallel()
-	bodies := []string{"", "x", `{"id":1}`, `"}`, `\`, "<&>\u2028\u0000\U0001F600", `","cookies":null}`, `,"isBase64Encoded":true}`, "AAEC/w=="}
+	bodies := []string{"", "x", `{"id":1}`, `"}`, `\`, "<&>\u2028\u0000\U0001F600", `","cookies":null}`,
+		`,"isBase64Encoded":true}`, "AAEC/w=="}
 	cookies := [][]string{nil, {}, {"a=1"}, {"a=1; Path=/", `b="2"`, "]}"}, {""}}
 	descriptions := []string{"", "200 OK", `","headers":{"x":"y"},"body":"`, "\\"}
 	for _, f := range splicers() {
@@ -216,9 +223,11 @@ func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 			for _, body := range bodies {
 				for _, cookie := range cookies {
 					for _, description := range descriptions {
-						s := sample{status: status, description: description, body: body, cookies: cookie, replayed: true}
+						s := sample{status: status, description: description, body: body, cookies: cookie,
+							replayed: true}
 						assertSpliced(t, f, s)
-						s.base64, s.headers, s.multi = true, map[string]string{"A": "1"}, map[string][]string{"B": {"2"}}
+						s.base64, s.headers, s.multi = true, map[string]string{"A": "1"},
+							map[string][]string{"B": {"2"}}
 						assertSpliced(t, f, s)
 					}
 				}
@@ -231,10 +240,12 @@ func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
 	t.Parallel()
 	name := rapid.OneOf(
 		rapid.StringMatching(`[A-Za-z-]{0,12}`), rapid.String(),
-		rapid.SampledFrom([]string{"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key", "Idempotent-S"}),
+		rapid.SampledFrom([]string{"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key",
+			"Idempotent-S"}),
 	)
 	single := rapid.OneOf(rapid.Just(map[string]string(nil)), rapid.MapOfN(name, rapid.String(), 0, 6))
-	multi := rapid.OneOf(rapid.Just(map[string][]string(nil)), rapid.MapOfN(name, rapid.SliceOfN(rapid.String(), 0, 3), 0, 6))
+	multi := rapid.OneOf(rapid.Just(map[string][]string(nil)),
+		rapid.MapOfN(name, rapid.SliceOfN(rapid.String(), 0, 3), 0, 6))
 	all := splicers()
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.SampledFrom(all).Draw(t, "family")
@@ -258,7 +269,8 @@ func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
 	})
 }
 
-// What is no UTF-8 has another spelling in JSON once it was decoded. Spliced, a replay spells it as the first answer did.
+// What is no UTF-8 has another spelling in JSON once it was decoded. Spliced, a replay spells it as
+// the first answer did.
 func TestSplicedTextThatIsNoUTF8StaysAsItWasEncoded(t *testing.T) {
 	t.Parallel()
 	body, err := json.Marshal("a\xffb") // releases of Go spell it differently
@@ -280,10 +292,12 @@ func TestSplicingGivesUpOnATextOfAnotherForm(t *testing.T) {
 	const v1 = `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":""}`
 	const alb = `{"statusCode":200,"statusDescription":"","headers":null,"multiValueHeaders":null,"isBase64Encoded":false}`
 	const url = `{"statusCode":200,"headers":null,"body":"","isBase64Encoded":false,"cookies":null}`
-	for name, others := range map[string][]string{"V2": {v1, alb}, "V1": {v2, url, alb}, "URL": {v1, alb}, "ALB": {v1, v2, url, alb}} {
+	for name, others := range map[string][]string{"V2": {v1, alb}, "V1": {v2, url, alb}, "URL": {v1, alb},
+		"ALB": {v1, v2, url, alb}} {
 		for _, text := range append(others,
 			``, `null`, `[]`, `{}`, " "+v2, v2+" ", `{"statusCode": 200,`+v2[18:], strings.Replace(v2, "200", "20", 1),
-			strings.Replace(v2, "200", "2000", 1), strings.Replace(v2, "null", "[]", 1), strings.Replace(v2, "null", "1", 1),
+			strings.Replace(v2, "200", "2000", 1), strings.Replace(v2, "null", "[]", 1),
+			strings.Replace(v2, "null", "1", 1),
 			`{"headers":null,"statusCode":200,"multiValueHeaders":null,"body":"","cookies":null}`,
 			`{"statusCode":200,"multiValueHeaders":null,"body":"","cookies":null}`,
 		) {
@@ -300,8 +314,10 @@ func FuzzSplice(f *testing.F) {
 	for i, family := range all {
 		for _, s := range []sample{
 			{status: 201},
-			{status: 200, headers: map[string]string{"A": "1", "Z": "\\\""}, multi: map[string][]string{"B": {"2", "3"}, "C": nil}, body: `{"a":1}`},
-			{status: 200, headers: map[string]string{}, multi: map[string][]string{}, cookies: []string{"a=1"}, base64: true, description: "OK"},
+			{status: 200, headers: map[string]string{"A": "1", "Z": "\\\""},
+				multi: map[string][]string{"B": {"2", "3"}, "C": nil}, body: `{"a":1}`},
+			{status: 200, headers: map[string]string{}, multi: map[string][]string{}, cookies: []string{"a=1"},
+				base64: true, description: "OK"},
 		} {
 			for options := range uint8(4) {
 				f.Add(family.encode(s), uint8(i), options)

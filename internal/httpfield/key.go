@@ -48,20 +48,24 @@ func quoteless(err error, key string) error {
 }
 
 // remedy tells a client what it may send.
-const remedy = "Send the header once, with a key of 1 to 255 printable ASCII characters, in double quotes if it holds a space, " +
+const remedy = "Send the header once, with a key of 1 to 255 printable ASCII characters, in double quotes if it " +
+	"holds a space, " +
 	"comma, semicolon, double quote or backslash."
 
 // Each of these continues "the idempotency key".
 var (
-	errKeyForm      = errors.New("does not have the required form")
-	errKeyLong      = fmt.Errorf("is longer than %d characters", MaxKey)
-	errKeyTwice     = errors.New("was sent more than once")
-	errKeyEmpty     = errors.New("is empty")
-	errKeyString    = errors.New("is no structured string with well-formed parameters (RFC 9651, section 3.3.3), or was sent more than once")
+	errKeyForm   = errors.New("does not have the required form")
+	errKeyLong   = fmt.Errorf("is longer than %d characters", MaxKey)
+	errKeyTwice  = errors.New("was sent more than once")
+	errKeyEmpty  = errors.New("is empty")
+	errKeyString = errors.New(
+		"is no structured string with well-formed parameters (RFC 9651, section 3.3.3), or was sent more than once")
 	errKeyCharacter = errors.New("holds a space or a character that is not printable ASCII")
 	errKeyComma     = errors.New("was sent more than once, or holds a comma outside quotes")
-	errKeyQuote     = errors.New("holds a quote or a backslash, which needs a structured string (RFC 9651, section 3.3.3)")
-	errKeySemicolon = errors.New("holds a semicolon outside quotes, which would begin a parameter (RFC 9651, section 3.1.2)")
+	errKeyQuote     = errors.New(
+		"holds a quote or a backslash, which needs a structured string (RFC 9651, section 3.3.3)")
+	errKeySemicolon = errors.New(
+		"holds a semicolon outside quotes, which would begin a parameter (RFC 9651, section 3.1.2)")
 )
 
 // parseKey reads the values of the header. A client may send the key as an Item of RFC 9651 whose

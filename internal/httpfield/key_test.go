@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The grammar of the header, put together from the productions of RFC 9651, section 3, and the bare text. It shares
-// nothing with the parser.
+// The grammar of the header, put together from the productions of RFC 9651, section 3, and the bare
+// text. It shares nothing with the parser.
 const (
 	grammarString    = `"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"`
 	grammarBare      = `[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+`
@@ -29,8 +29,8 @@ const (
 var grammarField = regexp.MustCompile(
 	`^[ \t]*(?:(` + grammarBare + `)|(` + grammarString + `)((?:` + grammarParameter + `)*))[ \t]*$`)
 
-// readField is how a reader of the RFC understands the header. Sure is false where the RFC leaves it to the reader: what
-// is in a byte sequence or a display string.
+// readField is how a reader of the RFC understands the header. Sure is false where the RFC leaves
+// it to the reader: what is in a byte sequence or a display string.
 func readField(field string) (key string, ok, sure bool) {
 	m := grammarField.FindStringSubmatch(field)
 	if m == nil {
@@ -44,12 +44,14 @@ func readField(field string) (key string, ok, sure bool) {
 	return key, len(key) >= 1 && len(key) <= 255, sure
 }
 
-// FuzzParseKey checks that every header has the key that a reader of the RFC finds in it, and therefore that two headers
-// have the same key only if that reader takes them for the same.
+// FuzzParseKey checks that every header has the key that a reader of the RFC finds in it, and
+// therefore that two headers have the same key only if that reader takes them for the same.
 func FuzzParseKey(f *testing.F) {
 	for _, seed := range []string{
-		"abc", `"abc"`, `"a\"b\\c"`, "abc;a=1", `"abc";a="x,y;z";b`, "abc,abc", "", `""`, "abc;", `"abc"x`, "a b", "\tabc ",
-		"8e03978e-40d5-43e8-bc93-6894a57f9324", "dGVzdA==", "https://a.b/c?d=e", "k;p=1", `"k";p=:YQ==:`, `"k";p=@1`, `"k";p=%"f%c3%bc"`, `"k";p=?1`, `"k";p=-1.5`,
+		"abc", `"abc"`, `"a\"b\\c"`, "abc;a=1", `"abc";a="x,y;z";b`, "abc,abc", "", `""`, "abc;", `"abc"x`,
+		"a b", "\tabc ",
+		"8e03978e-40d5-43e8-bc93-6894a57f9324", "dGVzdA==", "https://a.b/c?d=e", "k;p=1", `"k";p=:YQ==:`, `"k";p=@1`,
+		`"k";p=%"f%c3%bc"`, `"k";p=?1`, `"k";p=-1.5`,
 		strings.Repeat("k", 255), strings.Repeat("k", 256), "schlüssel", "a\x00b", `"k";p=1.`, `"k";p=1234567890123456`,
 	} {
 		f.Add(seed, `"`+seed+`"`)
@@ -89,7 +91,8 @@ func checkAgainstReader(t *testing.T, field string) (string, bool) {
 	return key, true
 }
 
-const inQuotesIf = " printable ASCII characters, in double quotes if it holds a space, comma, semicolon, double quote or backslash."
+const inQuotesIf = " printable ASCII characters, in double quotes if it holds a space, comma, semicolon, double " +
+	"quote or backslash."
 
 func TestParseKeySaysWhatIsWrongWithoutTheKey(t *testing.T) {
 	t.Parallel()
@@ -136,7 +139,8 @@ func TestKeyKeepsToItsRules(t *testing.T) {
 		check         func(string) error
 	}{
 		{"order-1", "names no order", order},
-		{`"ORD-1`, "is no structured string with well-formed parameters (RFC 9651, section 3.3.3), or was sent more than once", order},
+		{`"ORD-1`, "is no structured string with well-formed parameters (RFC 9651, section 3.3.3), or was sent more " +
+			"than once", order},
 		{`""`, "is empty", order},
 		{strings.Repeat("k", MaxKey+1), "is longer than 255 characters", order},
 		{strings.Repeat("k", MaxKey+1), "is longer than 255 characters", nil},

@@ -2,8 +2,8 @@ package httpfield
 
 import "strings"
 
-// IsJSON reports whether a media type is a JSON one by the MIME Sniffing Standard, section 4.6. Parameters of the media type
-// do not count. An empty media type counts as JSON.
+// IsJSON reports whether a media type is a JSON one by the MIME Sniffing Standard, section 4.6.
+// Parameters of the media type do not count. An empty media type counts as JSON.
 func IsJSON(media string) bool {
 	media, _, _ = strings.Cut(media, ";")
 	switch media = strings.ToLower(strings.Trim(media, " \t")); media {

@@ -12,7 +12,8 @@ func TestTokenIsAHeaderNameOrAMethod(t *testing.T) {
 	for _, s := range []string{"Idempotency-Key", "x", "POST", "!#$%&'*+-.^_`|~", "09AZaz"} {
 		assert.True(t, IsToken(s), s)
 	}
-	for _, s := range []string{"", "a b", "a:", "a\x00", "a/b", "ä", `"a"`, "a,b", "a;b", "[a]", "{a}", "a@b", "(a)", "a=b", "a\\b", "a?", "<a>", "a\x7f"} {
+	for _, s := range []string{"", "a b", "a:", "a\x00", "a/b", "ä", `"a"`, "a,b", "a;b", "[a]", "{a}", "a@b", "(a)",
+		"a=b", "a\\b", "a?", "<a>", "a\x7f"} {
 		assert.False(t, IsToken(s), s)
 	}
 }
@@ -27,14 +28,18 @@ func spelled(name string, call func(string)) {
 func TestHeadersWithAMeaning(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
-		"Accept", "Authorization", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Type", "Cookie", "Date", "ETag", "Expires",
-		"Forwarded", "Host", "Location", "Origin", "Referer", "Retry-After", "Server", "Set-Cookie", "User-Agent", "Vary", "Via",
+		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
+		"Transfer-Encoding", "Upgrade",
+		"Accept", "Authorization", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Type", "Cookie",
+		"Date", "ETag", "Expires",
+		"Forwarded", "Host", "Location", "Origin", "Referer", "Retry-After", "Server", "Set-Cookie",
+		"User-Agent", "Vary", "Via",
 		"WWW-Authenticate", "X-API-Key", "X-Amzn-Trace-Id", "X-Forwarded-For", "Idempotent-Replayed",
 	} {
 		spelled(name, func(name string) { assert.True(t, HasMeaning(name), name) })
 	}
-	for _, name := range []string{"", "-", "Idempotency-Key", "Idempotency-Key-Expires", "X-Connection", "Accepts", "X-Request-Id"} {
+	for _, name := range []string{"", "-", "Idempotency-Key", "Idempotency-Key-Expires", "X-Connection", "Accepts",
+		"X-Request-Id"} {
 		spelled(name, func(name string) { assert.False(t, HasMeaning(name), name) })
 	}
 }
@@ -42,7 +47,8 @@ func TestHeadersWithAMeaning(t *testing.T) {
 func TestConnectionHeaders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
+		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
+		"Transfer-Encoding", "Upgrade",
 	} {
 		spelled(name, func(name string) { assert.True(t, IsConnection(name), name) })
 	}
@@ -54,7 +60,8 @@ func TestConnectionHeaders(t *testing.T) {
 func TestUnsteadyHeadersDifferBetweenTries(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"Authorization", "Cookie", "Date", "traceparent", "tracestate", "Via", "X-Amz-Cf-Id", "X-Amz-Date", "X-Amz-Security-Token",
+		"Authorization", "Cookie", "Date", "traceparent", "tracestate", "Via", "X-Amz-Cf-Id", "X-Amz-Date",
+		"X-Amz-Security-Token",
 		"X-Amzn-Trace-Id", "X-Forwarded-For", "X-Request-Id",
 	} {
 		spelled(name, func(name string) { assert.True(t, Unsteady(name), name) })

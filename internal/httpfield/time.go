@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// Date is the layout of an HTTP-date in its preferred form (RFC 9110, section 5.6.7). An HTTP-date is always in GMT: convert
-// a time to UTC before you format it.
+// Date is the layout of an HTTP-date in its preferred form (RFC 9110, section 5.6.7). An HTTP-date
+// is always in GMT: convert a time to UTC before you format it.
 const Date = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// maxUnixDigits is the length of the longest timestamp in seconds. A timestamp in milliseconds has more digits.
+// maxUnixDigits is the length of the longest timestamp in seconds. A timestamp in milliseconds has
+// more digits.
 const maxUnixDigits = 11
 
-// ParseTimestamp reads Unix time in seconds (digits alone), a time of RFC 3339, or an HTTP-date in its preferred form. It
-// reports false for anything else, such as Unix time in milliseconds. A gateway joins repeated headers with a comma; the
-// result is none of the three forms.
+// ParseTimestamp reads Unix time in seconds (digits alone), a time of RFC 3339, or an HTTP-date in
+// its preferred form. It reports false for anything else, such as Unix time in milliseconds. A
+// gateway joins repeated headers with a comma; the result is none of the three forms.
 func ParseTimestamp(text string) (time.Time, bool) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)
@@ -29,7 +30,8 @@ func ParseTimestamp(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Seconds writes a duration in seconds, with its unit. Clients need not know how Go writes durations.
+// Seconds writes a duration in seconds, with its unit. Clients need not know how Go writes
+// durations.
 func Seconds(d time.Duration) string {
 	if d == time.Second {
 		return "1 second"
@@ -37,7 +39,8 @@ func Seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " seconds"
 }
 
-// RetryAfter is the value of a Retry-After header (RFC 9110, section 10.2.3): whole seconds, rounded up, at least one.
+// RetryAfter is the value of a Retry-After header (RFC 9110, section 10.2.3): whole seconds,
+// rounded up, at least one.
 func RetryAfter(d time.Duration) string {
 	seconds := int64(d / time.Second)
 	if d%time.Second > 0 {

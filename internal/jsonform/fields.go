@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Fields returns the names on a path of encoding/json that are those of fields which a type can reach. Any other name
-// comes from the payload: releases of Go differ in whether a path has indices, and the names of a map's members.
+// Fields returns the names on a path of encoding/json that are those of fields which a type can
+// reach. Any other name comes from the payload: releases of Go differ in whether a path has
+// indices, and the names of a map's members.
 func Fields(t reflect.Type, path string) string {
 	names := map[string]string{}
 	collect(names, t, map[reflect.Type]bool{})

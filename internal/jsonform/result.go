@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Problem says why results of a type cannot be stored and replayed as JSON. It is empty if they can, as far as the type tells: it
-// does not tell what is in an interface, in a list or behind a pointer inside of a struct. What only a run can show, the
-// encoder refuses then.
+// Problem says why results of a type cannot be stored and replayed as JSON. It is empty if they
+// can, as far as the type tells: it does not tell what is in an interface, in a list or behind a
+// pointer inside of a struct. What only a run can show, the encoder refuses then.
 func Problem(t reflect.Type) string {
 	if path, what := formless(t); what != nil {
 		place := ""
@@ -25,11 +25,12 @@ func Problem(t reflect.Type) string {
 	if !h.is(t, false) {
 		return ""
 	}
-	return fmt.Sprintf("the result %v has no exported field with a content, so that nothing of it could be replayed%s", t, h.hint)
+	return fmt.Sprintf("the result %v has no exported field with a content, so that nothing of it could be replayed%s",
+		t, h.hint)
 }
 
-// formless returns the type within t of which each value has no JSON form, and the path of the field that has it. It
-// returns nil if there is none.
+// formless returns the type within t of which each value has no JSON form, and the path of the
+// field that has it. It returns nil if there is none.
 func formless(t reflect.Type) (path []string, what reflect.Type) {
 	for depth := 0; depth < 8 && !encodesItself(t); depth++ { // bounded, because a type may be a list of itself
 		switch t.Kind() { //nolint:exhaustive // the others are no lists
@@ -45,7 +46,8 @@ func formless(t reflect.Type) (path []string, what reflect.Type) {
 	return formlessField(t, nil)
 }
 
-// formlessField is formless for a value that may be empty, so that what is behind a pointer or in a list does not count.
+// formlessField is formless for a value that may be empty, so that what is behind a pointer or in a
+// list does not count.
 func formlessField(t reflect.Type, at []string) (path []string, what reflect.Type) {
 	if encodesItself(t) || encodesItself(reflect.PointerTo(t)) {
 		return nil, nil
@@ -83,7 +85,8 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(marshaler) || t.Implements(textMarshaler)
 }
 
-// place is a type, and whether the encoder can take the address of a value there: only then it calls methods of the pointer.
+// place is a type, and whether the encoder can take the address of a value there: only then it
+// calls methods of the pointer.
 type place struct {
 	t           reflect.Type
 	addressable bool

@@ -15,16 +15,20 @@ type Claimant struct {
 
 	// Key and Fingerprint are those of its request. A reconciliation has no fingerprint.
 	Key, Fingerprint string
-	// Trace is the trace context of its execution. A reconciliation has none, and leaves that of the record.
+	// Trace is the trace context of its execution. A reconciliation has none, and leaves that of
+	// the record.
 	Trace string
 	// Owner is the token of its claim, and Lease the end of the lease that it takes.
 	Owner string
 	Lease time.Time
-	// Callers are the owners of the claims that the delivery is made under, by a handler that calls another one.
+	// Callers are the owners of the claims that the delivery is made under, by a handler that calls
+	// another one.
 	Callers []string
-	// Marks are the steps that its execution marks before they begin, as far as they are known: in ascending order.
+	// Marks are the steps that its execution marks before they begin, as far as they are known: in
+	// ascending order.
 	Marks []string
-	// Derived are the names of the derived keys that its execution may hand out, as far as they are known before.
+	// Derived are the names of the derived keys that its execution may hand out, as far as they are
+	// known before.
 	Derived []string
 	// OnlyDue leaves alone what a reconciliation is not to ask about yet, or any more.
 	OnlyDue bool
@@ -200,7 +204,8 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 	if before.Open {
 		// Should we crash, the outcome is as unknown as it was, and somebody is to be asked once
 		// our lease has ended.
-		next.Reason, next.Attention, next.AttentionAt = held.Reason, cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
+		next.Reason, next.Attention, next.AttentionAt = held.Reason,
+			cmp.Or(held.Attention, store.AttentionOf(held.Key)), next.Lease
 		next.Expiry = later(next.Expiry, held.Expiry) // who settles it gets the time that there was
 	} else {
 		next.Tries = 0

@@ -46,8 +46,8 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	return r
 }
 
-// counted is a record as we write it on. One of AWS Powertools counts no execution, but there was one,
-// and it may have begun any step: it has marked none.
+// counted is a record as we write it on. One of AWS Powertools counts no execution, but there was
+// one, and it may have begun any step: it has marked none.
 func counted(r store.Record) store.Record {
 	if r.Attempt == 0 {
 		r.Attempt = 1
@@ -153,7 +153,8 @@ func (p Policy) Stepped(seen store.Record, lease time.Time, name string, step st
 	} else {
 		r.Lease, r.Expiry = lease, p.expiryInProgress(lease, now)
 	}
-	step.Until = r.Expiry.Add(p.UnknownRetention + max(p.UnknownRetention, p.Retention)) // made UNKNOWN, and settled as not executed
+	// made UNKNOWN, and settled as not executed
+	step.Until = r.Expiry.Add(p.UnknownRetention + max(p.UnknownRetention, p.Retention))
 	r.Steps = map[string]store.Step{name: step}
 	return r
 }

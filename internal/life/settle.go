@@ -58,8 +58,10 @@ func (s Settling) Released(seen store.Record, about string, end store.Step) stor
 			}
 		}
 	}
-	if kept, _, _ := seen.Merged(r); len(kept) > 0 { // half of it has been done: somebody has to finish it, if no request does
-		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), instant(s.Now.Add(store.ReleasedWait)), seen.Derived
+	// half of it has been done: somebody has to finish it, if no request does
+	if kept, _, _ := seen.Merged(r); len(kept) > 0 {
+		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key),
+			instant(s.Now.Add(store.ReleasedWait)), seen.Derived
 	}
 	return r
 }

@@ -13,8 +13,8 @@ import (
 type Moment struct {
 	At   time.Time
 	What string
-	// Detail is a reason, the type of an error, or who has settled the record, and how. It never is a
-	// text of a handler.
+	// Detail is a reason, the type of an error, or who has settled the record, and how. It never is
+	// a text of a handler.
 	Detail string
 }
 

@@ -71,7 +71,8 @@ func TestAStoryStaysShort(t *testing.T) {
 	t.Parallel()
 	r := record()
 	for range 20 {
-		r = life.Settling{By: strings.Repeat("ü\n", 100) + "dana", What: "released", Now: now}.Released(r, "", store.Step{})
+		r = life.Settling{By: strings.Repeat("ü\n", 100) + "dana", What: "released", Now: now}.Released(r,
+			"", store.Step{})
 		assert.LessOrEqual(t, len(r.Story), 250)
 		assert.NotEmpty(t, tells(r))
 		for _, line := range tells(r) {

@@ -39,7 +39,8 @@ var mine, theirs = "1:" + strings.Repeat("A", 43), "1:B" + strings.Repeat("A", 4
 // record is one in progress, whose lease has ended.
 func record(changes ...func(*store.Record)) store.Record {
 	r := store.Record{
-		Key: key, Status: store.StatusInProgress, Owner: "first", Lease: ended, Expiry: now.Add(time.Hour), Attempt: 1, Fingerprint: mine,
+		Key: key, Status: store.StatusInProgress, Owner: "first", Lease: ended, Expiry: now.Add(time.Hour), Attempt: 1,
+		Fingerprint: mine,
 	}
 	for _, change := range changes {
 		change(&r)
@@ -106,14 +107,17 @@ type named struct {
 }
 
 func claimant(p life.Policy) life.Claimant {
-	return life.Claimant{Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease, Callers: []string{"caller"}}
+	return life.Claimant{Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease,
+		Callers: []string{"caller"}}
 }
 
 // says is a judgement in words.
 func says(j life.Judgement) string {
 	words := map[life.Verdict]string{
-		life.Begin: "claims", life.TakeOver: "takes over", life.Refuse: "makes UNKNOWN", life.Ours: "ours", life.Twice: "wrapped twice", life.Replay: "replays",
-		life.Busy: "in progress", life.Uncertain: "unknown", life.Mismatch: "mismatch", life.Unreadable: "unreadable", life.Closed: "nothing",
+		life.Begin: "claims", life.TakeOver: "takes over", life.Refuse: "makes UNKNOWN", life.Ours: "ours",
+		life.Twice: "wrapped twice", life.Replay: "replays",
+		life.Busy: "in progress", life.Uncertain: "unknown", life.Mismatch: "mismatch", life.Unreadable: "unreadable",
+		life.Closed: "nothing",
 	}[j.Verdict]
 	switch {
 	case j.Verdict == life.TakeOver && j.Next.Reason == store.ReasonAsked:
@@ -175,7 +179,8 @@ func short(d time.Duration) string {
 func table() string {
 	var b strings.Builder
 	line := func(cells ...any) {
-		fmt.Fprintf(&b, "//\t%s\n", strings.TrimRight(fmt.Sprintf("%-30s "+strings.Repeat("%-21s ", len(cells)-1), cells...), " "))
+		fmt.Fprintf(&b, "//\t%s\n",
+			strings.TrimRight(fmt.Sprintf("%-30s "+strings.Repeat("%-21s ", len(cells)-1), cells...), " "))
 	}
 	policies := []life.Policy{again, refuses, asks}
 	meets := func(head string, judge func(life.Claimant, store.Record) life.Judgement) {
@@ -190,7 +195,8 @@ func table() string {
 		}
 		b.WriteString("//\n")
 	}
-	meets("A delivery meets a record. Its handler …", func(c life.Claimant, r store.Record) life.Judgement { return c.Meets(r, now) })
+	meets("A delivery meets a record. Its handler …",
+		func(c life.Claimant, r store.Record) life.Judgement { return c.Meets(r, now) })
 	meets("A reconciliation meets it. The handler …", func(c life.Claimant, r store.Record) life.Judgement {
 		c.Asks, c.Fingerprint = true, ""
 		return c.Inquires(r, now)
@@ -260,7 +266,8 @@ func TestTheTableOfThePackageIsWhatItDoes(t *testing.T) {
 func TestAQuestionForgetsNothing(t *testing.T) {
 	t.Parallel()
 	for _, r := range []store.Record{
-		record(because(store.ReasonReleased), step(store.StepValue), watched), record(unknown), record(unknown, givenUp),
+		record(because(store.ReasonReleased), step(store.StepValue), watched), record(unknown),
+		record(unknown, givenUp),
 		record(watched, step(store.StepStarted)),
 	} {
 		r.Tries, r.Derived, r.Expiry = 3, []string{"charge"}, now.Add(365*24*time.Hour)

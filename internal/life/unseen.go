@@ -6,8 +6,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Unseen says which steps may have begun without a start mark, of those that the record does not have. The zero value is none.
-// Nobody changes the names.
+// Unseen says which steps may have begun without a start mark, of those that the record does not
+// have. The zero value is none. Nobody changes the names.
 type Unseen struct {
 	// Any says that each step may, except Names. Else only Names may. They are in ascending order.
 	Any   bool
@@ -46,7 +46,8 @@ func (u Unseen) With(name string, may bool) Unseen {
 	return Unseen{Any: u.Any, Names: names}
 }
 
-// claimed is what remains unseen if an execution dies that marks these steps, in ascending order, and may run any other.
+// claimed is what remains unseen if an execution dies that marks these steps, in ascending order,
+// and may run any other.
 func (u Unseen) claimed(marks []string) Unseen {
 	var sure []string
 	for _, name := range marks {

@@ -1,9 +1,10 @@
-// Package numbers knows where in the type of an event a number has several spellings, and reads events as a handler of that type
-// does.
+// Package numbers knows where in the type of an event a number has several spellings, and reads
+// events as a handler of that type does.
 //
-// Two events that a handler decodes into equal values are one request. encoding/json rounds a number that goes into a float, takes
-// "42" and 42 for one json.Number, and reads numbers from texts where a tag says so. So a path selects from the event as such a
-// handler reads it: see [Places.Read].
+// Two events that a handler decodes into equal values are one request. encoding/json rounds a
+// number that goes into a float, takes "42" and 42 for one json.Number, and reads numbers from
+// texts where a tag says so. So a path selects from the event as such a handler reads it: see
+// [Places.Read].
 package numbers
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-// Places are the places of a type where equal values have several spellings. They are made when wrapping.
+// Places are the places of a type where equal values have several spellings. They are made when
+// wrapping.
 type Places struct {
 	kind    numberKind
 	bits    int                // of a float
@@ -43,7 +45,8 @@ var (
 	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// Of returns the places of a type, nil if it has none. exact is true if some value of the type keeps decimals as they are.
+// Of returns the places of a type, nil if it has none. exact is true if some value of the type
+// keeps decimals as they are.
 func Of(t reflect.Type) (n *Places, exact bool) {
 	w := numberWalk{seen: map[reflect.Type]*Places{}}
 	n = w.of(t)
@@ -92,13 +95,15 @@ func (w *numberWalk) of(t reflect.Type) *Places {
 	return n
 }
 
-// ofCaller reports whether a type that reads itself may hold decimals: the times and texts of the standard library and the events of AWS do not.
+// ofCaller reports whether a type that reads itself may hold decimals: the times and texts of the
+// standard library and the events of AWS do not.
 func ofCaller(t reflect.Type) bool {
 	path := t.PkgPath()
 	return path != "time" && path != "encoding/json" && !IsEvent(t)
 }
 
-// IsEvent reports whether a type is an event of AWS. The numbers that count in there stand in a body, which is a text.
+// IsEvent reports whether a type is an event of AWS. The numbers that count in there stand in a
+// body, which is a text.
 func IsEvent(t reflect.Type) bool {
 	return strings.HasPrefix(t.PkgPath(), "github.com/aws/aws-lambda-go/")
 }
@@ -121,7 +126,8 @@ func (w *numberWalk) addFields(n *Places, t reflect.Type) {
 	}
 }
 
-// addField adds a field, unless there is one of its name. A struct that is embedded it returns instead.
+// addField adds a field, unless there is one of its name. A struct that is embedded it returns
+// instead.
 func (w *numberWalk) addField(n *Places, f reflect.StructField) (embedded reflect.Type) {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	of := f.Type
@@ -151,12 +157,13 @@ func (w *numberWalk) field(of reflect.Type, options string) *Places {
 	return n
 }
 
-// inexact stands in an event for a number that the handler does not read as it was sent. No event can have it as it is: it holds what no
-// JSON text of ours can be selected as by chance.
+// inexact stands in an event for a number that the handler does not read as it was sent. No event
+// can have it as it is: it holds what no JSON text of ours can be selected as by chance.
 const inexact = "\uE000idempotent: a number that a float changes\uE000"
 
-// Read returns the event as the handler reads it: with one spelling of each number, and inexact in the place of those that a float
-// changes. An event that is no JSON comes back as it is: whoever reads it next says so.
+// Read returns the event as the handler reads it: with one spelling of each number, and inexact in
+// the place of those that a float changes. An event that is no JSON comes back as it is: whoever
+// reads it next says so.
 func (n *Places) Read(event []byte) []byte {
 	r := numberReader{d: json.NewDecoder(bytes.NewReader(event)), event: event}
 	r.d.UseNumber()
@@ -278,8 +285,8 @@ func asFloat(text string, bits int) string {
 	return `"` + inexact + `"`
 }
 
-// FloatKeeps reports whether the float of so many bits that is read from a number is written as that
-// number.
+// FloatKeeps reports whether the float of so many bits that is read from a number is written as
+// that number.
 func FloatKeeps(text string, bits int) bool {
 	f, err := strconv.ParseFloat(text, bits)
 	if err != nil {
@@ -293,8 +300,9 @@ func FloatKeeps(text string, bits int) bool {
 	return err == nil && bytes.Equal(sent, read)
 }
 
-// HasInexact reports whether a selection has a number that the handler would not read as it was sent. If the types of the handler do not
-// tell how it reads decimals, as in a body, those that a float64 changes count: integers keep every digit.
+// HasInexact reports whether a selection has a number that the handler would not read as it was
+// sent. If the types of the handler do not tell how it reads decimals, as in a body, those that a
+// float64 changes count: integers keep every digit.
 func HasInexact(selection []byte, typed bool) bool {
 	if bytes.Contains(selection, []byte(inexact)) {
 		return true

@@ -15,8 +15,8 @@ type Language string
 const (
 	Python     Language = "python"
 	TypeScript Language = "typescript"
-	// Java agrees with functions on any JDK. It refuses the few doubles that JDK 18 and JDK 19 print differently, such as
-	// 2e23.
+	// Java agrees with functions on any JDK. It refuses the few doubles that JDK 18 and JDK 19
+	// print differently, such as 2e23.
 	Java Language = "java"
 	// Java17 agrees with functions on a JDK up to 18, so with the runtimes java11 and java17.
 	Java17 Language = "java17"
@@ -24,7 +24,8 @@ const (
 	Java21 Language = "java21"
 )
 
-// Codec computes what one language computes. Only New makes one. It is immutable and safe for concurrent use.
+// Codec computes what one language computes. Only New makes one. It is immutable and safe for
+// concurrent use.
 type Codec struct {
 	language Language
 	rules    *rules
@@ -45,9 +46,10 @@ type rules struct {
 	absent bool
 }
 
-// New returns the codec of a language. hash is the name of the hash function as that language spells it, for example sha256
-// in Python and TypeScript and SHA-256 in Java; empty is its default, MD5. The error names what is not supported; Java
-// falls back to MD5 for a name it does not know, New does not.
+// New returns the codec of a language. hash is the name of the hash function as that language
+// spells it, for example sha256 in Python and TypeScript and SHA-256 in Java; empty is its default,
+// MD5. The error names what is not supported; Java falls back to MD5 for a name it does not know,
+// New does not.
 func New(l Language, hash string) (*Codec, error) {
 	r := rulesOf(l)
 	if r == nil {
@@ -60,13 +62,15 @@ func New(l Language, hash string) (*Codec, error) {
 	return &Codec{language: l, rules: r, hash: h}, nil
 }
 
-// rulesOf are those of a language, nil if there are none. A function costs nothing where it is not called: a variable would
-// be made when a process starts, whether or not it shares a table with Powertools.
+// rulesOf are those of a language, nil if there are none. A function costs nothing where it is not
+// called: a variable would be made when a process starts, whether or not it shares a table with
+// Powertools.
 func rulesOf(l Language) *rules {
 	switch l {
 	case Python:
 		return &rules{
-			keys: &pythonStyle, data: pythonData(), hashed: (*style).hashed, missing: pythonMissing, digest: hex.EncodeToString,
+			keys: &pythonStyle, data: pythonData(), hashed: (*style).hashed, missing: pythonMissing,
+			digest: hex.EncodeToString,
 			hashes: pythonHashes, absent: true,
 		}
 	case TypeScript:
@@ -91,7 +95,8 @@ func javaRules(j jdk) *rules {
 	}
 }
 
-// bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32 digits are lost.
+// bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32
+// digits are lost.
 func bigInteger(sum []byte) string {
 	digits := strings.TrimLeft(hex.EncodeToString(sum), "0")
 	return strings.Repeat("0", max(0, 32-len(digits))) + digits
@@ -100,8 +105,9 @@ func bigInteger(sum []byte) string {
 // Language returns the language that New got.
 func (c *Codec) Language() Language { return c.language }
 
-// Hashed returns the bytes that the language gives to its hash function for a selection: JSON text with the numbers as the
-// event has them, or nil, which is null. The error is ErrSyntax or a RefusalError.
+// Hashed returns the bytes that the language gives to its hash function for a selection: JSON text
+// with the numbers as the event has them, or nil, which is null. The error is ErrSyntax or a
+// RefusalError.
 func (c *Codec) Hashed(selected []byte) ([]byte, error) {
 	v, _, err := parse(selected)
 	if err != nil {
@@ -112,8 +118,9 @@ func (c *Codec) Hashed(selected []byte) ([]byte, error) {
 
 func (s *style) hashed(v value) ([]byte, error) { return s.write(nil, v) }
 
-// Key returns the idempotency key: the prefix, #, and the digest of the selection. The error is as for Hashed. Ask Missing
-// first: the key of a selection without content is shared by all such requests.
+// Key returns the idempotency key: the prefix, #, and the digest of the selection. The error is as
+// for Hashed. Ask Missing first: the key of a selection without content is shared by all such
+// requests.
 func (c *Codec) Key(prefix string, selected []byte) (string, error) {
 	digest, err := c.Digest(selected)
 	if err != nil {
@@ -122,8 +129,8 @@ func (c *Codec) Key(prefix string, selected []byte) (string, error) {
 	return prefix + "#" + digest, nil
 }
 
-// Digest returns the value of the validation attribute for the selection of a payload validation. The error is as for
-// Hashed. A missing selection has a digest too, that of null.
+// Digest returns the value of the validation attribute for the selection of a payload validation.
+// The error is as for Hashed. A missing selection has a digest too, that of null.
 func (c *Codec) Digest(selected []byte) (string, error) {
 	text, err := c.Hashed(selected)
 	if err != nil {
@@ -134,9 +141,10 @@ func (c *Codec) Digest(selected []byte) (string, error) {
 	return c.rules.digest(h.Sum(nil)), nil
 }
 
-// Missing reports whether the language takes the selection for no key, where it is told to throw in that case. What it does
-// otherwise differs: Python and Java 2 run the handler unprotected, TypeScript does for null and undefined, and Java 1 goes
-// on with the digest of nothing. A selection that is no JSON text is not missing; Key refuses it.
+// Missing reports whether the language takes the selection for no key, where it is told to throw in
+// that case. What it does otherwise differs: Python and Java 2 run the handler unprotected,
+// TypeScript does for null and undefined, and Java 1 goes on with the digest of nothing. A
+// selection that is no JSON text is not missing; Key refuses it.
 func (c *Codec) Missing(selected []byte) bool {
 	v, _, err := parse(selected)
 	return err == nil && c.rules.missing(v)

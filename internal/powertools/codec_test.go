@@ -27,7 +27,8 @@ func TestNewNamesWhatIsNotSupported(t *testing.T) {
 	}{
 		{"", "", `language "" is not supported`},
 		{"ruby", "", `language "ruby" is not supported`},
-		{powertools.Python, "MD5", `hash function "MD5" of python is not supported: use md5, sha1, sha224, sha256, sha384, sha512`},
+		{powertools.Python, "MD5",
+			`hash function "MD5" of python is not supported: use md5, sha1, sha224, sha256, sha384, sha512`},
 		{powertools.TypeScript, "sha-256", `hash function "sha-256" of typescript`},
 		{"dotnet", "", `language "dotnet" is not supported: use python, typescript, java, java17 or java21`},
 	} {
@@ -72,8 +73,10 @@ func TestNoSelectionIsNull(t *testing.T) {
 func TestMalformedSelectionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", " ", "nul", "nullx", "truefalse", "01", "-01", "-", "1.", ".5", "1e", "1e+", "+1", "0x1", "NaN", "Infinity", `"`, `"a`,
-		`"\x"`, `"\u12"`, `"\u12g4"`, `"\u+123"`, `"\`, "\"\x01\"", "\"\\n\x01\"", "\"\xff\"", "[", "[1", "[1,]", "[1 2]", "[,1]",
+		"", " ", "nul", "nullx", "truefalse", "01", "-01", "-", "1.", ".5", "1e", "1e+", "+1", "0x1", "NaN",
+		"Infinity", `"`, `"a`,
+		`"\x"`, `"\u12"`, `"\u12g4"`, `"\u+123"`, `"\`, "\"\x01\"", "\"\\n\x01\"", "\"\xff\"", "[", "[1", "[1,]",
+		"[1 2]", "[,1]",
 		"{", "{1:2}", `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1 "b":2}`, `{a:1}`, "1 2", "[]]", "\ufeff1", "'a'", "\v1",
 	} {
 		for _, l := range languages {
@@ -111,8 +114,8 @@ func TestNumbersAreLimited(t *testing.T) {
 	}
 }
 
-// Of equal names the last value counts, at the position of the first, also beyond the number of members that are looked
-// through one by one.
+// Of equal names the last value counts, at the position of the first, also beyond the number of
+// members that are looked through one by one.
 func TestLastOfEqualNamesCounts(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{1, 15, 16, 17, 40} {
@@ -173,8 +176,8 @@ func TestControlCharactersInContainers(t *testing.T) {
 	}
 }
 
-// Python and TypeScript keep halves of surrogate pairs apart from what follows them, and order them by code point and by
-// UTF-16.
+// Python and TypeScript keep halves of surrogate pairs apart from what follows them, and order them
+// by code point and by UTF-16.
 func TestHalvesOfSurrogatePairs(t *testing.T) {
 	t.Parallel()
 	payload := []byte(`{"\ue000":1,"😀":2,"\udfff":3,"\udbff":4,"\ud800\u0041":"\udc00\ud800"}`)

@@ -10,29 +10,31 @@ const (
 	Absent Kind = iota
 	// Text is a text attribute.
 	Text
-	// Value is an attribute of the type that the result has: a map for an object, a list for an array, and so on.
+	// Value is an attribute of the type that the result has: a map for an object, a list for an
+	// array, and so on.
 	Value
 )
 
 // Data is a result as the language keeps it.
 type Data struct {
 	Kind Kind
-	// Text is the content of the text attribute, or the JSON text of the value, whose numbers are those of the N
-	// attributes. A stored value has no order of members.
+	// Text is the content of the text attribute, or the JSON text of the value, whose numbers are
+	// those of the N attributes. A stored value has no order of members.
 	Text string
 }
 
-// StringResults returns a codec for handlers whose result is a string. It makes a difference in Java, which keeps a string
-// without quotes and looks at the type of the handler to read it back.
+// StringResults returns a codec for handlers whose result is a string. It makes a difference in
+// Java, which keeps a string without quotes and looks at the type of the handler to read it back.
 func (c *Codec) StringResults() *Codec {
 	changed := *c
 	changed.strings = true
 	return &changed
 }
 
-// EncodeData returns a result, given as JSON text, as the language stores it. A number that has a different value as a double
-// keeps its spelling, so that nothing is lost; every other number, and all the rest, is what the language would write. The
-// error is ErrSyntax or a RefusalError; then nothing that the language could read stands for the result.
+// EncodeData returns a result, given as JSON text, as the language stores it. A number that has a
+// different value as a double keeps its spelling, so that nothing is lost; every other number, and
+// all the rest, is what the language would write. The error is ErrSyntax or a RefusalError; then
+// nothing that the language could read stands for the result.
 func (c *Codec) EncodeData(result []byte) (Data, error) {
 	v, twice, err := parse(result)
 	switch {
@@ -60,8 +62,9 @@ func (c *Codec) EncodeData(result []byte) (Data, error) {
 // raw reports whether the language keeps strings without quotes.
 func (c *Codec) raw() bool { return c.language == Java || c.language == Java17 || c.language == Java21 }
 
-// DecodeData returns the result of a completed record as JSON text. The error is ErrUnreadable if the language, on the same
-// type of handler, would not have written it, or writes what is no JSON, such as NaN.
+// DecodeData returns the result of a completed record as JSON text. The error is ErrUnreadable if
+// the language, on the same type of handler, would not have written it, or writes what is no JSON,
+// such as NaN.
 func (c *Codec) DecodeData(d Data) ([]byte, error) {
 	if d.Kind == Absent && c.rules.absent {
 		return []byte("null"), nil
@@ -122,8 +125,8 @@ func attributes(members []member) ([]member, error) {
 	return asObject(members)
 }
 
-// attributeNumber refuses what marshall refuses (beyond Number.MAX_SAFE_INTEGER) and what DynamoDB does (below 1e-130;
-// its upper bound is far away).
+// attributeNumber refuses what marshall refuses (beyond Number.MAX_SAFE_INTEGER) and what DynamoDB
+// does (below 1e-130; its upper bound is far away).
 func attributeNumber(dst []byte, written string) ([]byte, error) {
 	f, err := double(written)
 	const largest, least = 1<<53 - 1, 1e-130

@@ -33,8 +33,8 @@ const (
 	withoutLines = "Java drops the line breaks of the text that it unpacks: put powertools_json around it"
 )
 
-// refuses returns the reason why a part is refused, or an empty text. The part in front of it is the
-// one named inside.
+// refuses returns the reason why a part is refused, or an empty text. The part in front of it is
+// the one named inside.
 func (c *Codec) refuses(part jmespath.Part, inside string) string {
 	switch part.Kind {
 	case "identifier":
@@ -62,6 +62,7 @@ func (c *Codec) refuses(part jmespath.Part, inside string) string {
 // javaScriptNames are names that every object has in JavaScript, and the empty one, which always
 // selects null there.
 var javaScriptNames = []string{
-	"", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", protoName, "constructor", "hasOwnProperty",
+	"", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", protoName, "constructor",
+	"hasOwnProperty",
 	"isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
 }

@@ -25,9 +25,12 @@ func allowed(t *testing.T, l powertools.Language, expression string) error {
 func TestExpressionsThatAllLanguagesReadAlike(t *testing.T) {
 	t.Parallel()
 	for _, expression := range []string{
-		"id", "powertools_json(body).id", "powertools_json(body).[tenant, order_id]", "powertools_json(body).{a: b.c, d: e[0]}",
-		`headers."Idempotency-Key"`, "[requestContext.authorizer.jwt.claims.sub, body]", "(a.b).c", "a[-1]", "@", "@.id", "[@]",
-		"powertools_json(powertools_base64(body)).id", "powertools_json(powertools_base64_gzip(@))", `"reverse(a)"`, "reverse.sort", "{map: map}",
+		"id", "powertools_json(body).id", "powertools_json(body).[tenant, order_id]",
+		"powertools_json(body).{a: b.c, d: e[0]}",
+		`headers."Idempotency-Key"`, "[requestContext.authorizer.jwt.claims.sub, body]", "(a.b).c", "a[-1]",
+		"@", "@.id", "[@]",
+		"powertools_json(powertools_base64(body)).id", "powertools_json(powertools_base64_gzip(@))", `"reverse(a)"`,
+		"reverse.sort", "{map: map}",
 	} {
 		for _, l := range languages {
 			require.NoError(t, allowed(t, l, expression), "%s %s", l, expression)
@@ -38,10 +41,13 @@ func TestExpressionsThatAllLanguagesReadAlike(t *testing.T) {
 func TestEveryOtherPartIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	for expression, part := range map[string]string{
-		"a || b": "||", "a && b": "&&", "!a": "!", "a | b": "|", "[a, b == c]": "==", "a != b": "!=", "a < b": "<", "a <= b": "<=", "a > b": ">", "a >= b": ">=",
-		"a[*].b": "[*]", "a[]": "[]", "a.*": "*", "*": "*", "a[?b]": "filter", "a[1:]": "slice", "[a, `1`]": "literal", "[a, 'b']": "raw string",
-		"length(a)": "function length", "sort_by(a, &b)": "function sort_by", "[to_string(a)]": "function to_string", "powertools_json(join('', a))": "function join",
-		"map(&powertools_json(@), a)": "function map",
+		"a || b": "||", "a && b": "&&", "!a": "!", "a | b": "|", "[a, b == c]": "==", "a != b": "!=", "a < b": "<",
+		"a <= b": "<=", "a > b": ">", "a >= b": ">=",
+		"a[*].b": "[*]", "a[]": "[]", "a.*": "*", "*": "*", "a[?b]": "filter", "a[1:]": "slice", "[a, `1`]": "literal",
+		"[a, 'b']":  "raw string",
+		"length(a)": "function length", "sort_by(a, &b)": "function sort_by", "[to_string(a)]": "function to_string",
+		"powertools_json(join('', a))": "function join",
+		"map(&powertools_json(@), a)":  "function map",
 	} {
 		for _, l := range languages {
 			err := allowed(t, l, expression)
@@ -57,13 +63,16 @@ func TestWhatOneLanguageReadsDifferentlyIsRefusedThere(t *testing.T) {
 		expression, want string
 		in               []powertools.Language
 	}{
-		{"a.constructor", `identifier "constructor" at offset 2: every object has it in JavaScript`, []powertools.Language{powertools.TypeScript}},
+		{"a.constructor", `identifier "constructor" at offset 2: every object has it in JavaScript`,
+			[]powertools.Language{powertools.TypeScript}},
 		{`"__proto__"`, `identifier "__proto__" at offset 0`, []powertools.Language{powertools.TypeScript}},
 		{`a.""`, `identifier "" at offset 2`, []powertools.Language{powertools.TypeScript}},
-		{`{"__proto__": a}`, `member "__proto__" at offset 1: it is no member in JavaScript`, []powertools.Language{powertools.TypeScript}},
+		{`{"__proto__": a}`, `member "__proto__" at offset 1: it is no member in JavaScript`,
+			[]powertools.Language{powertools.TypeScript}},
 		{`{constructor: a}`, "", nil},
 		{
-			"[powertools_json(@), powertools_base64_gzip(a)]", "function powertools_base64_gzip at offset 21: Java drops the line breaks",
+			"[powertools_json(@), powertools_base64_gzip(a)]",
+			"function powertools_base64_gzip at offset 21: Java drops the line breaks",
 			[]powertools.Language{powertools.Java, powertools.Java17, powertools.Java21},
 		},
 	} {

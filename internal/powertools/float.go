@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// double rounds a number to an IEEE 754 double, as all of these languages do: to nearest, ties to even.
+// double rounds a number to an IEEE 754 double, as all of these languages do: to nearest, ties to
+// even.
 func double(written string) (float64, error) {
 	f, err := strconv.ParseFloat(written, 64)
 	if err != nil {
@@ -15,15 +16,17 @@ func double(written string) (float64, error) {
 	return f, nil
 }
 
-// A decimal is ±0.digits × 10^point with the fewest digits that identify a double. Zero has the digit 0 and the point 1.
+// A decimal is ±0.digits × 10^point with the fewest digits that identify a double. Zero has the
+// digit 0 and the point 1.
 type decimal struct {
 	negative bool
 	digits   string
 	point    int
 }
 
-// shortest returns the decimal with the fewest digits that identifies a double, the nearest one if there are several, as
-// ECMAScript (Number::toString) and Python (float.__repr__) choose it. Other values of precision give that many digits.
+// shortest returns the decimal with the fewest digits that identifies a double, the nearest one if
+// there are several, as ECMAScript (Number::toString) and Python (float.__repr__) choose it. Other
+// values of precision give that many digits.
 func shortest(f float64, precision int) decimal {
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(math.Abs(f), 'e', precision, 64), "e")
 	e, _ := strconv.Atoi(exponent) // FormatFloat has written it
@@ -49,8 +52,8 @@ func (d decimal) plain(dst []byte, fraction int) []byte {
 	return dst
 }
 
-// scientific appends one digit, a point with at least so many digits behind it, and then the mark; the exponent is left to
-// the caller.
+// scientific appends one digit, a point with at least so many digits behind it, and then the mark;
+// the exponent is left to the caller.
 func (d decimal) scientific(dst []byte, fraction int, mark byte) []byte {
 	d.point = 1
 	return append(d.plain(dst, fraction), mark)

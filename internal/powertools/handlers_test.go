@@ -22,18 +22,22 @@ import (
 
 // python is a handler beside a Python function whose keys begin with "p".
 func python() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
+		AllCallers: true})
 }
 
 func typescript() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsTypeScript, Prefix: "p", AllCallers: true})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsTypeScript, Prefix: "p",
+		AllCallers: true})
 }
 
 func java() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsJava, Prefix: "p", AllCallers: true})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsJava, Prefix: "p",
+		AllCallers: true})
 }
 
-// key1 is the record key of {"id":1} with the path id, in Python and Java; key1TS is that in TypeScript.
+// key1 is the record key of {"id":1} with the path id, in Python and Java; key1TS is that in
+// TypeScript.
 const (
 	key1   = "p#c4ca4238a0b923820dcc509a6f75849b"
 	key1TS = "p#xMpCOKC5I4INzFCab3WEmw=="
@@ -91,8 +95,8 @@ func (n *neighbour[Out]) theirs(key string, change func(r *store.Record)) {
 	require.True(n.t, claimed)
 }
 
-// TestPowertoolsAndOwnRecordsAtOnce is the last step of a migration: one handler inside another, so that every execution is
-// claimed under both keys, and what either has stored is replayed.
+// TestPowertoolsAndOwnRecordsAtOnce is the last step of a migration: one handler inside another, so
+// that every execution is claimed under both keys, and what either has stored is replayed.
 func TestPowertoolsAndOwnRecordsAtOnce(t *testing.T) {
 	t.Parallel()
 	records, executed := memory.New(), 0
@@ -101,8 +105,10 @@ func TestPowertoolsAndOwnRecordsAtOnce(t *testing.T) {
 		executed++
 		return "charged " + string(in), nil
 	}
-	own := func(handler func(context.Context, json.RawMessage) (string, error)) *idempotent.Handler[json.RawMessage, string] {
-		return idempotent.Wrap(handler, records, idempotent.WithOperation("charge"), path, idempotent.WithEffects(idempotent.Unrepeatable))
+	own := func(handler func(context.Context, json.RawMessage) (string, error)) *idempotent.Handler[json.RawMessage,
+		string] {
+		return idempotent.Wrap(handler, records, idempotent.WithOperation("charge"), path,
+			idempotent.WithEffects(idempotent.Unrepeatable))
 	}
 	theirs := idempotent.Wrap(charge, records, python(), path)
 	both := own(func(ctx context.Context, in json.RawMessage) (string, error) {
@@ -130,13 +136,15 @@ func TestPowertoolsAndOwnRecordsAtOnce(t *testing.T) {
 
 	now := time.Now().Truncate(time.Second)
 	_, claimed, err := records.Claim(t.Context(), store.Record{
-		Key: "p#eccbc87e4b5ce2fe28308fd9f2a7baf3", Status: store.StatusInProgress, Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour),
+		Key: "p#eccbc87e4b5ce2fe28308fd9f2a7baf3", Status: store.StatusInProgress, Lease: now.Add(time.Minute),
+		Expiry: now.Add(time.Hour),
 	}, now)
 	require.NoError(t, err)
 	require.True(t, claimed)
 	for range 2 {
 		_, err = both.Invoke(t.Context(), []byte(`{"id":3}`))
-		require.ErrorIs(t, err, idempotent.ErrInProgress, "a running execution of theirs is waited for, and leaves nothing behind")
+		require.ErrorIs(t, err, idempotent.ErrInProgress,
+			"a running execution of theirs is waited for, and leaves nothing behind")
 	}
 	assert.Equal(t, 2, executed)
 }
@@ -165,17 +173,19 @@ func TestPowertoolsMissingKeys(t *testing.T) {
 		err     error
 		record  bool
 	}{
-		"missing":            {"id", `{"x":1}`, nil, idempotent.ErrMissingKey, false},
-		"missing, optional":  {"id", `{"x":1}`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
-		"half":               {"[id, y]", `{"id":1}`, nil, idempotent.ErrMissingKey, false},
-		"half, optional":     {"[id, y]", `{"id":1}`, []idempotent.Option{idempotent.WithOptionalKey()}, idempotent.ErrMissingKey, false},
-		"zero":               {"id", `{"id":0}`, nil, nil, true},
-		"fails":              {"powertools_json(id)", `{"id":"{"}`, nil, idempotent.ErrInvalidKey, false},
-		"beyond a double":    {"id", `{"id":1e400}`, nil, idempotent.ErrInvalidKey, false},
-		"empty whole event":  {"", `{}`, nil, idempotent.ErrMissingKey, false},
-		"whole event":        {"", `{"x":null,"y":{"z":null,"n":1}}`, nil, nil, true},
-		"a member twice":     {"id", `{"id":1,"x":1,"x":2}`, nil, idempotent.ErrInvalidKey, false},
-		"twice in the body":  {"powertools_json(id).x", `{"id":"{\"x\":1,\"x\":2}"}`, nil, idempotent.ErrInvalidKey, false},
+		"missing":           {"id", `{"x":1}`, nil, idempotent.ErrMissingKey, false},
+		"missing, optional": {"id", `{"x":1}`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
+		"half":              {"[id, y]", `{"id":1}`, nil, idempotent.ErrMissingKey, false},
+		"half, optional": {"[id, y]", `{"id":1}`, []idempotent.Option{idempotent.WithOptionalKey()},
+			idempotent.ErrMissingKey, false},
+		"zero":              {"id", `{"id":0}`, nil, nil, true},
+		"fails":             {"powertools_json(id)", `{"id":"{"}`, nil, idempotent.ErrInvalidKey, false},
+		"beyond a double":   {"id", `{"id":1e400}`, nil, idempotent.ErrInvalidKey, false},
+		"empty whole event": {"", `{}`, nil, idempotent.ErrMissingKey, false},
+		"whole event":       {"", `{"x":null,"y":{"z":null,"n":1}}`, nil, nil, true},
+		"a member twice":    {"id", `{"id":1,"x":1,"x":2}`, nil, idempotent.ErrInvalidKey, false},
+		"twice in the body": {"powertools_json(id).x", `{"id":"{\"x\":1,\"x\":2}"}`, nil,
+			idempotent.ErrInvalidKey, false},
 		"twice, whole event": {"", `{"x":1,"x":2}`, nil, nil, true},
 		"event that is null": {"", `null`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
 	} {
@@ -186,7 +196,8 @@ func TestPowertoolsMissingKeys(t *testing.T) {
 			if c.path != "" {
 				opts = append(opts, idempotent.WithKeyPath(c.path))
 			}
-			h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { return 1, nil }, records, opts...)
+			h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { return 1, nil },
+				records, opts...)
 			_, err := h.Invoke(t.Context(), []byte(c.payload))
 			require.ErrorIs(t, err, c.err)
 			assert.Equal(t, c.record, records.Len() == 1)
@@ -200,14 +211,19 @@ func TestPowertoolsKeysBeginAsTheirs(t *testing.T) {
 		function string
 		prefix   string
 	}{
-		"python":                       {idempotent.Powertools{Language: "python", Function: "app.handler"}, "pay", "pay.app.handler#"},
-		"python without environment":   {idempotent.Powertools{Language: "python", Function: "app.handler"}, "", "test-func.app.handler#"},
-		"python with a prefix":         {idempotent.Powertools{Language: "python", Prefix: " p #"}, "pay", " p ##"},
-		"java":                         {idempotent.Powertools{Language: "java", Function: "charge"}, "pay", "pay.charge#"},
-		"java without environment":     {idempotent.Powertools{Language: "java21", Function: "charge"}, "", "testFunction.charge#"},
-		"typescript":                   {idempotent.Powertools{Language: "typescript"}, "pay", "pay#"},
-		"typescript without":           {idempotent.Powertools{Language: "typescript"}, "", "#"},
-		"typescript with a function":   {idempotent.Powertools{Language: "typescript", Function: "charge"}, "pay", "pay.charge#"},
+		"python": {idempotent.Powertools{Language: "python", Function: "app.handler"}, "pay",
+			"pay.app.handler#"},
+		"python without environment": {idempotent.Powertools{Language: "python", Function: "app.handler"}, "",
+			"test-func.app.handler#"},
+		"python with a prefix": {idempotent.Powertools{Language: "python", Prefix: " p #"}, "pay", " p ##"},
+		"java": {idempotent.Powertools{Language: "java", Function: "charge"}, "pay",
+			"pay.charge#"},
+		"java without environment": {idempotent.Powertools{Language: "java21", Function: "charge"}, "",
+			"testFunction.charge#"},
+		"typescript":         {idempotent.Powertools{Language: "typescript"}, "pay", "pay#"},
+		"typescript without": {idempotent.Powertools{Language: "typescript"}, "", "#"},
+		"typescript with a function": {idempotent.Powertools{Language: "typescript", Function: "charge"}, "pay",
+			"pay.charge#"},
 		"typescript with a prefix":     {idempotent.Powertools{Language: "typescript", Prefix: " p "}, "pay", "p#"},
 		"typescript, a prefix of none": {idempotent.Powertools{Language: "typescript", Prefix: "  "}, "pay", "pay#"},
 	} {
@@ -236,14 +252,20 @@ func TestPowertoolsConfiguration(t *testing.T) {
 		opts     []idempotent.Option
 		problems []string
 	}{
-		"no language":      {both(idempotent.Powertools{Prefix: "p"}), []string{`language "" is not supported`}},
-		"not a language":   {both(idempotent.Powertools{Language: "dotnet", Prefix: "p"}), []string{`language "dotnet" is not supported: use python, typescript, java, java17 or java21`}},
-		"unknown hash":     {both(idempotent.Powertools{Language: "python", Prefix: "p", Hash: "crc32"}), []string{`hash function "crc32" of python`}},
-		"no prefix":        {both(idempotent.Powertools{Language: "java"}), []string{"Function, or Prefix: keys of java begin with one of them"}},
-		"two prefixes":     {both(idempotent.Powertools{Language: "java", Function: "f", Prefix: "p"}), []string{"Prefix and Function contradict"}},
-		"long prefix":      {both(idempotent.Powertools{Language: "python", Prefix: strings.Repeat("p", 896)}), []string{"a prefix of 896 bytes"}},
-		"prefix, no UTF-8": {both(idempotent.Powertools{Language: "python", Prefix: "\xff"}), []string{"a prefix of 1 bytes is not UTF-8"}},
-		"several":          {both(idempotent.Powertools{}), []string{"language", "Function, or Prefix"}},
+		"no language": {both(idempotent.Powertools{Prefix: "p"}), []string{`language "" is not supported`}},
+		"not a language": {both(idempotent.Powertools{Language: "dotnet", Prefix: "p"}),
+			[]string{`language "dotnet" is not supported: use python, typescript, java, java17 or java21`}},
+		"unknown hash": {both(idempotent.Powertools{Language: "python", Prefix: "p", Hash: "crc32"}),
+			[]string{`hash function "crc32" of python`}},
+		"no prefix": {both(idempotent.Powertools{Language: "java"}),
+			[]string{"Function, or Prefix: keys of java begin with one of them"}},
+		"two prefixes": {both(idempotent.Powertools{Language: "java", Function: "f", Prefix: "p"}),
+			[]string{"Prefix and Function contradict"}},
+		"long prefix": {both(idempotent.Powertools{Language: "python", Prefix: strings.Repeat("p", 896)}),
+			[]string{"a prefix of 896 bytes"}},
+		"prefix, no UTF-8": {both(idempotent.Powertools{Language: "python", Prefix: "\xff"}),
+			[]string{"a prefix of 1 bytes is not UTF-8"}},
+		"several": {both(idempotent.Powertools{}), []string{"language", "Function, or Prefix"}},
 		"options that make keys of their own": {
 			[]idempotent.Option{
 				python(), idempotent.WithKey(func(json.RawMessage) (string, error) { return "k", nil }),
@@ -257,13 +279,15 @@ func TestPowertoolsConfiguration(t *testing.T) {
 			},
 		},
 		"an expression that languages read differently": {
-			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")}, []string{`WithPowertools: expression "map(&a, b)": function map at offset 0: the languages of AWS Powertools read it differently`},
+			[]idempotent.Option{java(), idempotent.WithKeyPath("map(&a, b)")},
+			[]string{`WithPowertools: expression "map(&a, b)": function map at offset 0: the languages of AWS Powertools read it differently`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ce := configError(t, func() {
-				idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { return 0, nil }, memory.New(), c.opts...)
+				idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { return 0, nil },
+					memory.New(), c.opts...)
 			})
 			require.Len(t, ce.Problems, len(c.problems), "%q", ce.Problems)
 			for i, p := range c.problems {
@@ -275,10 +299,12 @@ func TestPowertoolsConfiguration(t *testing.T) {
 		idempotent.Wrap(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 			return events.APIGatewayProxyResponse{}, nil
 		}, memory.New(), python(),
-			idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, FingerprintHeaders: []string{"accept"}, RequireKey: []string{}}))
+			idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, FingerprintHeaders: []string{"accept"},
+				RequireKey: []string{}}))
 	})
 	require.Len(t, ce.Problems, 3)
-	assert.Contains(t, ce.Problems[2], "WithPowertools and WithHTTP: RequireKey contradict each other: every method needs its key")
+	assert.Contains(t, ce.Problems[2],
+		"WithPowertools and WithHTTP: RequireKey contradict each other: every method needs its key")
 }
 
 func configError(t *testing.T, wrap func()) (ce *idempotent.ConfigError) {

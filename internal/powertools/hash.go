@@ -24,7 +24,8 @@ func hashes(anyCase bool, names ...string) hashNames {
 }
 
 var (
-	// Python looks the name up in hashlib, TypeScript in OpenSSL through crypto.createHash, Java in MessageDigest.
+	// Python looks the name up in hashlib, TypeScript in OpenSSL through crypto.createHash, Java in
+	// MessageDigest.
 	pythonHashes = hashes(false, "md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 	nodeHashes   = hashes(true, "md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 	javaHashes   = hashes(true, "MD5", "SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512")

@@ -22,7 +22,8 @@ func (j jdk) number(dst []byte, written string) ([]byte, error) {
 	return j.appendDouble(dst, f)
 }
 
-// hashJava is the toString of BasePersistenceStore.generateHash: the content of a text, and else its JSON.
+// hashJava is the toString of BasePersistenceStore.generateHash: the content of a text, and else
+// its JSON.
 func hashJava(s *style, v value) ([]byte, error) {
 	if v.kind != text {
 		return s.write(nil, v)
@@ -33,6 +34,7 @@ func hashJava(s *style, v value) ([]byte, error) {
 	return []byte(v.text), nil
 }
 
-// javaMissing is isMissingIdemPotencyKey: null, and an array or object that has nothing but null. Java 1.15.0 checks the
-// same, but goes on and hashes unless it is told to throw; it does not look into arrays.
+// javaMissing is isMissingIdemPotencyKey: null, and an array or object that has nothing but null.
+// Java 1.15.0 checks the same, but goes on and hashes unless it is told to throw; it does not look
+// into arrays.
 func javaMissing(v value) bool { return isNull(v) || v.isContainer() && v.all(isNull) }

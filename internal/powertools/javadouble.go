@@ -33,7 +33,8 @@ func (j jdk) appendDouble(dst []byte, f float64) ([]byte, error) {
 	return old, nil
 }
 
-// appendDigits writes plainly from 1e-3 to below 1e7, and else scientifically, always with a digit behind the point.
+// appendDigits writes plainly from 1e-3 to below 1e7, and else scientifically, always with a digit
+// behind the point.
 func appendDigits(dst []byte, d decimal) []byte {
 	if -3 < d.point && d.point <= 7 {
 		return d.plain(dst, 1)
@@ -41,8 +42,8 @@ func appendDigits(dst []byte, d decimal) []byte {
 	return strconv.AppendInt(d.scientific(dst, 1, 'E'), int64(d.point-1), 10)
 }
 
-// newDigits chooses as the documentation of Double.toString says since JDK 19: the fewest digits that identify the double,
-// but of two digits at least the nearest.
+// newDigits chooses as the documentation of Double.toString says since JDK 19: the fewest digits
+// that identify the double, but of two digits at least the nearest.
 func newDigits(f float64) decimal {
 	d := shortest(f, -1)
 	if len(d.digits) > 1 {
@@ -60,9 +61,10 @@ func (d decimal) value() float64 {
 	return f
 }
 
-// oldDigits chooses as FloatingDecimal did up to JDK 18. The digits identify the double, but they are not always the fewest
-// nor the nearest. It generates digits until what is left is less than half a unit in the last place of the double
-// (Steele and White 1990, free format); what is special is where it starts and when it stops.
+// oldDigits chooses as FloatingDecimal did up to JDK 18. The digits identify the double, but they
+// are not always the fewest nor the nearest. It generates digits until what is left is less than
+// half a unit in the last place of the double (Steele and White 1990, free format); what is special
+// is where it starts and when it stops.
 func oldDigits(f float64) decimal {
 	significand, exponent, width := split(f)
 	d := decimal{negative: math.Signbit(f)}
@@ -75,8 +77,8 @@ func oldDigits(f float64) decimal {
 	return d
 }
 
-// split returns the double as significand × 2^(exponent-52), with the significand in 53 bits, and how many bits of it the
-// double has: fewer than 53 if it is subnormal.
+// split returns the double as significand × 2^(exponent-52), with the significand in 53 bits, and
+// how many bits of it the double has: fewer than 53 if it is subnormal.
 func split(f float64) (significand uint64, exponent, width int) {
 	const fraction = 1<<52 - 1
 	raw := math.Float64bits(f)
@@ -89,7 +91,8 @@ func split(f float64) (significand uint64, exponent, width int) {
 	return significand << shift, 1 - shift - 1023, width
 }
 
-// integerDigits writes integers below 2^63. Beyond 53 bits it drops as many digits as the zero bits behind stand for.
+// integerDigits writes integers below 2^63. Beyond 53 bits it drops as many digits as the zero bits
+// behind stand for.
 func integerDigits(significand uint64, exponent, width int) (digits string, point int, ok bool) {
 	fractionBits := 53 - bits.TrailingZeros64(significand) - exponent - 1
 	if exponent > 62 || fractionBits > 0 {
@@ -115,13 +118,13 @@ func pow10(n int) uint64 {
 	return p
 }
 
-// A generator holds rest/unit, the part of the number that is not written yet, in units of the next digit, and half/unit,
-// half a unit in the last place of the double.
+// A generator holds rest/unit, the part of the number that is not written yet, in units of the next
+// digit, and half/unit, half a unit in the last place of the double.
 type generator struct {
 	rest, unit, half *big.Int
 	power            int // of ten that the next digit stands for
-	// size is the length of the integers that FloatingDecimal does this in: 32, 64, or 0 for as long as needed. The
-	// shorter ones overflow, and that decides some last digits.
+	// size is the length of the integers that FloatingDecimal does this in: 32, 64, or 0 for as
+	// long as needed. The shorter ones overflow, and that decides some last digits.
 	size uint
 }
 
@@ -160,15 +163,17 @@ func newGenerator(significand uint64, exponent, width int) *generator {
 	return g
 }
 
-// estimate approximates the power of ten of the first digit by a tangent to the logarithm at 1.5. It may be one too
-// large. The conversions keep each step a double on processors that fuse multiplication and addition.
+// estimate approximates the power of ten of the first digit by a tangent to the logarithm at 1.5.
+// It may be one too large. The conversions keep each step a double on processors that fuse
+// multiplication and addition.
 func estimate(significand uint64, exponent int) int {
 	mantissa := float64(significand) / (1 << 52)
 	slope := float64((mantissa - 1.5) * 0.289529654)
 	return int(math.Floor(slope + 0.176091259 + float64(float64(exponent)*0.301029995663981)))
 }
 
-// bitsOf5 is the length of 5^n, as FloatingDecimal tabulates it; beyond its table it takes three bits a factor.
+// bitsOf5 is the length of 5^n, as FloatingDecimal tabulates it; beyond its table it takes three
+// bits a factor.
 func bitsOf5(n int) int {
 	switch {
 	case n == 0:
@@ -183,8 +188,8 @@ func power5(n int) *big.Int { return new(big.Int).Exp(big.NewInt(5), big.NewInt(
 
 func shifted(n *big.Int, by int) *big.Int { return n.Lsh(n, uint(by)) }
 
-// generate writes digits until the rest is below half a unit in the last place (low), or within half a unit of the next
-// digit (high), and rounds the last one.
+// generate writes digits until the rest is below half a unit in the last place (low), or within
+// half a unit of the next digit (high), and rounds the last one.
 func (g *generator) generate() (digits string, point int) {
 	ten, next := big.NewInt(10), new(big.Int).Mul(g.unit, big.NewInt(10))
 	var out []byte
@@ -230,7 +235,8 @@ func (g *generator) wrap(n *big.Int) *big.Int {
 	return n
 }
 
-// roundsUp decides between two digits that both identify the double, by the rest, and by the even digit if it is half.
+// roundsUp decides between two digits that both identify the double, by the rest, and by the even
+// digit if it is half.
 func (g *generator) roundsUp(next *big.Int, last byte) bool {
 	c := new(big.Int).Lsh(g.rest, 1).Cmp(next)
 	return c > 0 || c == 0 && last%2 == 1

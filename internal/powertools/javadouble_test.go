@@ -13,8 +13,9 @@ import (
 	"github.com/go-idempotent/idempotent/internal/numbers"
 )
 
-// testdata/doubletostring.txt was printed by the two JDKs: all powers of ten and two in steps, subnormal numbers, large
-// integers, doubles on which they differ, and some for which the integers of FloatingDecimal overflow.
+// testdata/doubletostring.txt was printed by the two JDKs: all powers of ten and two in steps,
+// subnormal numbers, large integers, doubles on which they differ, and some for which the integers
+// of FloatingDecimal overflow.
 func TestDoublesPrintAsTheJDKPrintsThem(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/doubletostring.txt")
@@ -68,8 +69,10 @@ func TestLowerCaseIsThatOfJavaScript(t *testing.T) {
 func TestSpellingsThatADoubleKeeps(t *testing.T) {
 	t.Parallel()
 	for written, want := range map[string]bool{
-		"0.1": true, "1e-1": true, "100e-3": true, "0.10": true, "0.1000000000000000055": false, "0": true, "-0.0": true,
-		"0e99999999999999999999": true, "9007199254740993": false, "9007199254740992": true, "-12.5": true, "5E-324": true,
+		"0.1": true, "1e-1": true, "100e-3": true, "0.10": true, "0.1000000000000000055": false,
+		"0": true, "-0.0": true,
+		"0e99999999999999999999": true, "9007199254740993": false, "9007199254740992": true, "-12.5": true,
+		"5E-324":   true,
 		"4.9e-324": false, "1e23": true, "0.000e5": true,
 	} {
 		require.Equal(t, want, numbers.FloatKeeps(written, 64), written)

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// lowerCase is String.prototype.toLowerCase: the Unicode default case conversion without locale, which maps two
-// characters differently from their simple mapping (SpecialCasing.txt): İ becomes two characters, and Σ at the end of a word
-// becomes ς.
+// lowerCase is String.prototype.toLowerCase: the Unicode default case conversion without locale,
+// which maps two characters differently from their simple mapping (SpecialCasing.txt): İ becomes
+// two characters, and Σ at the end of a word becomes ς.
 func lowerCase(s string) string {
 	if isLowerASCII(s) {
 		return s
@@ -38,8 +38,8 @@ func isLowerASCII(s string) bool {
 	return true
 }
 
-// endsWord is the condition Final_Sigma (The Unicode Standard, table 3-17): a cased letter stands before and none behind,
-// not counting characters that case ignores.
+// endsWord is the condition Final_Sigma (The Unicode Standard, table 3-17): a cased letter stands
+// before and none behind, not counting characters that case ignores.
 func endsWord(before, behind string) bool {
 	for before != "" {
 		r, size := previousRune(before)
@@ -65,7 +65,8 @@ func startsCased(s string) bool {
 	return false
 }
 
-// previousRune decodes the last character, or half of a surrogate pair, which is neither cased nor ignorable.
+// previousRune decodes the last character, or half of a surrogate pair, which is neither cased nor
+// ignorable.
 func previousRune(s string) (r rune, size int) {
 	r, size = utf8.DecodeLastRuneInString(s)
 	if r == utf8.RuneError && size == 1 {
@@ -79,9 +80,10 @@ func isCased(r rune) bool {
 	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
-// isCaseIgnorable is the property Case_Ignorable (DerivedCoreProperties.txt): four categories, Lm, and the characters
-// inside words of WordBreakProperty.txt (MidLetter, MidNumLet, Single_Quote).
+// isCaseIgnorable is the property Case_Ignorable (DerivedCoreProperties.txt): four categories, Lm,
+// and the characters inside words of WordBreakProperty.txt (MidLetter, MidNumLet, Single_Quote).
 func isCaseIgnorable(r rune) bool {
 	const insideWords = "'.:·\u0387\u055F\u05F4\u2018\u2019\u2024\u2027\uFE13\uFE52\uFE55\uFF07\uFF0E\uFF1A"
-	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) || strings.ContainsRune(insideWords, r)
+	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) ||
+		strings.ContainsRune(insideWords, r)
 }

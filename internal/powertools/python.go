@@ -14,7 +14,8 @@ var pythonStyle = style{
 	text:    withSurrogates(&escapes{hex: lowerHex, ascii: true}),
 }
 
-// byCodePoint sorts names as Python compares str. That is the order of bytes in UTF-8, surrogates included.
+// byCodePoint sorts names as Python compares str. That is the order of bytes in UTF-8, surrogates
+// included.
 func byCodePoint(members []member) ([]member, error) {
 	sorted := slices.Clone(members)
 	slices.SortFunc(sorted, func(a, b member) int { return strings.Compare(a.name, b.name) })
@@ -33,8 +34,8 @@ func pythonNumber(dst []byte, written string) ([]byte, error) {
 	return appendPythonFloat(dst, f), nil
 }
 
-// appendPythonFloat writes without exponent from 1e-4 to below 1e16, and else with two digits of exponent at least
-// (PyOS_double_to_string, format r).
+// appendPythonFloat writes without exponent from 1e-4 to below 1e16, and else with two digits of
+// exponent at least (PyOS_double_to_string, format r).
 func appendPythonFloat(dst []byte, f float64) []byte {
 	d := shortest(f, -1)
 	if -4 < d.point && d.point <= 16 {
@@ -59,8 +60,8 @@ func exactInteger(written string) string {
 	return written
 }
 
-// pythonMissing is IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and a list or dict without
-// any value but None.
+// pythonMissing is IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and
+// a list or dict without any value but None.
 func pythonMissing(v value) bool {
 	return v.kind == null || v.kind == text && v.text == "" || v.isContainer() && v.all(isNull)
 }

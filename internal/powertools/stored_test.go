@@ -28,10 +28,11 @@ func TestPowertoolsResultsAreKeptAsTheLanguageDoes(t *testing.T) {
 		layout store.Layout
 		kept   string
 	}{
-		"python":            {python(), key1, `{"b": 1, "a":[1.0]}`, store.LayoutText, `{"b":1,"a":[1.0]}`},
-		"python, a string":  {python(), key1, `"a"`, store.LayoutText, `"a"`},
-		"java":              {java(), key1, `{"b":1,"a":2}`, store.LayoutText, `{"b":1,"a":2}`},
-		"typescript":        {typescript(), key1TS, `{"b":1,"a":[1.50,"x"]}`, store.LayoutValue, `{"a":[1.5,"x"],"b":1}`},
+		"python":           {python(), key1, `{"b": 1, "a":[1.0]}`, store.LayoutText, `{"b":1,"a":[1.0]}`},
+		"python, a string": {python(), key1, `"a"`, store.LayoutText, `"a"`},
+		"java":             {java(), key1, `{"b":1,"a":2}`, store.LayoutText, `{"b":1,"a":2}`},
+		"typescript": {typescript(), key1TS, `{"b":1,"a":[1.50,"x"]}`, store.LayoutValue,
+			`{"a":[1.5,"x"],"b":1}`},
 		"typescript, text":  {typescript(), key1TS, `"a"`, store.LayoutValue, `"a"`},
 		"typescript, false": {typescript(), key1TS, `false`, store.LayoutValue, `false`},
 	} {
@@ -54,7 +55,8 @@ func TestPowertoolsResultsAreKeptAsTheLanguageDoes(t *testing.T) {
 	}
 }
 
-// TestPowertoolsStringsInJava: Java keeps a string without quotes, if the handler's type says that it is one.
+// TestPowertoolsStringsInJava: Java keeps a string without quotes, if the handler's type says that
+// it is one.
 func TestPowertoolsStringsInJava(t *testing.T) {
 	t.Parallel()
 	n := newNeighbour(t, returns(`say "hi"`), java())
@@ -73,7 +75,8 @@ func TestPowertoolsStringsInJava(t *testing.T) {
 	assert.Equal(t, `"{\"a\":1}"`, got, "a text, whatever it looks like")
 }
 
-// TestPowertoolsResultsThatTheLanguageCannotRead leave the outcome unknown: the effect happened and must not happen again.
+// TestPowertoolsResultsThatTheLanguageCannotRead leave the outcome unknown: the effect happened and
+// must not happen again.
 func TestPowertoolsResultsThatTheLanguageCannotRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -125,7 +128,8 @@ func TestPowertoolsTerminalErrorIsUnknown(t *testing.T) {
 	assert.Equal(t, 1, n.executed)
 }
 
-// TestPowertoolsRecordsAreRead goes through what a memory store can hold of theirs; proof/interop has the rest.
+// TestPowertoolsRecordsAreRead goes through what a memory store can hold of theirs; proof/interop
+// has the rest.
 func TestPowertoolsRecordsAreRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -160,7 +164,8 @@ func TestPowertoolsRecordsAreRead(t *testing.T) {
 	}
 }
 
-// TestPowertoolsTakeoverIsCompletedInTheLayout: a record of theirs whose lease ended becomes one that both read.
+// TestPowertoolsTakeoverIsCompletedInTheLayout: a record of theirs whose lease ended becomes one
+// that both read.
 func TestPowertoolsTakeoverIsCompletedInTheLayout(t *testing.T) {
 	t.Parallel()
 	n := newNeighbour(t, returns(json.RawMessage(`{"b":1,"a":2}`)), typescript())
@@ -178,7 +183,8 @@ func TestPowertoolsTakeoverIsCompletedInTheLayout(t *testing.T) {
 
 func TestPowertoolsOnHTTPHandlers(t *testing.T) {
 	t.Parallel()
-	h := newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 201, Body: `{"id":"ch_1"}`}, idempotent.WithKeyPath("powertools_json(body).id"))
+	h := newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 201, Body: `{"id":"ch_1"}`},
+		idempotent.WithKeyPath("powertools_json(body).id"))
 	first := h.ask(requestV2of("POST", `{"id":1}`))
 	assert.Equal(t, 201, first.StatusCode)
 	r, found, err := h.store.Get(t.Context(), key1)
@@ -190,7 +196,8 @@ func TestPowertoolsOnHTTPHandlers(t *testing.T) {
 	assert.Equal(t, 1, h.executed)
 }
 
-// TestPowertoolsProtectEveryMethod: theirs knows no methods, so a GET that they execute must not be executed again here.
+// TestPowertoolsProtectEveryMethod: theirs knows no methods, so a GET that they execute must not be
+// executed again here.
 func TestPowertoolsProtectEveryMethod(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "POST", "PATCH", "QUERY"} {
@@ -217,14 +224,16 @@ func TestPowertoolsResponsesWithoutStatus(t *testing.T) {
 		`{"ok": true}`:                      {StatusCode: 200, Body: `{"ok": true}`},
 		`"text"`:                            {StatusCode: 200, Body: `"text"`},
 	} {
-		h := newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 500}, idempotent.WithKeyPath("powertools_json(body).id"))
+		h := newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 500},
+			idempotent.WithKeyPath("powertools_json(body).id"))
 		h.completed(key1, kept)
 		got := h.ask(requestV2of("POST", `{"id":1}`))
 		assert.Equal(t, want.StatusCode, got.StatusCode)
 		assert.Equal(t, want.Body, got.Body)
 		assert.Equal(t, "true", got.Headers["Idempotent-Replayed"])
 	}
-	h := newHTTPNeighbour[events.APIGatewayProxyRequest](t, events.APIGatewayProxyResponse{StatusCode: 201}, idempotent.WithKeyPath("powertools_json(body).id"))
+	h := newHTTPNeighbour[events.APIGatewayProxyRequest](t, events.APIGatewayProxyResponse{StatusCode: 201},
+		idempotent.WithKeyPath("powertools_json(body).id"))
 	h.completed(key1, `{"ok": true}`)
 	event := events.APIGatewayProxyRequest{HTTPMethod: "POST", Resource: "/charges", Path: "/charges", Body: `{"id":1}`}
 	event.RequestContext.APIID = "api"

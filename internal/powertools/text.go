@@ -40,7 +40,8 @@ func unit(digits string) rune {
 	return rune(n)
 }
 
-// appendUnit appends a code point, also half of a surrogate pair, which UTF-8 proper has no form for.
+// appendUnit appends a code point, also half of a surrogate pair, which UTF-8 proper has no form
+// for.
 func appendUnit(content []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
 		return append(content, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0xBF, 0x80|byte(r)&0xBF)

@@ -14,11 +14,12 @@ var typescriptStyle = style{
 	text:    withSurrogates(&escapes{hex: lowerHex}),
 }
 
-// protoName is no member of an object that is written in JavaScript: it sets what the object inherits from.
+// protoName is no member of an object that is written in JavaScript: it sets what the object
+// inherits from.
 const protoName = "__proto__"
 
-// asObject orders members as a JavaScript object has them: array indices first, by value, then the others as sent
-// (ECMAScript, OrdinaryOwnPropertyKeys).
+// asObject orders members as a JavaScript object has them: array indices first, by value, then the
+// others as sent (ECMAScript, OrdinaryOwnPropertyKeys).
 func asObject(members []member) ([]member, error) {
 	var indices, names []member
 	for _, m := range members {
@@ -37,14 +38,15 @@ func asObject(members []member) ([]member, error) {
 	return append(indices, names...), nil
 }
 
-// isIndex reports whether a name is an integer index as V8 sorts them: 0 to 4294967294 in its plain spelling.
+// isIndex reports whether a name is an integer index as V8 sorts them: 0 to 4294967294 in its plain
+// spelling.
 func isIndex(name string) bool {
 	n, err := strconv.ParseUint(name, 10, 32)
 	return err == nil && n < 1<<32-1 && strconv.FormatUint(n, 10) == name
 }
 
-// deepSorted orders members as deepSort of Powertools leaves them in an object. Its comparison never says that two names
-// are equal; the sort of V8 keeps such names in their order all the same.
+// deepSorted orders members as deepSort of Powertools leaves them in an object. Its comparison
+// never says that two names are equal; the sort of V8 keeps such names in their order all the same.
 func deepSorted(members []member) ([]member, error) {
 	members, err := asObject(members)
 	if err != nil {
@@ -93,7 +95,8 @@ func appendJavaScript(dst []byte, f float64) []byte {
 	return strconv.AppendInt(dst, int64(d.point-1), 10)
 }
 
-// typescriptMissing is isMissingIdempotencyKey: what is falsy, and an array or object without any truthy value.
+// typescriptMissing is isMissingIdempotencyKey: what is falsy, and an array or object without any
+// truthy value.
 func typescriptMissing(v value) bool {
 	return !truthy(v) || v.isContainer() && v.all(func(v value) bool { return !truthy(v) })
 }

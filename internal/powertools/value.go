@@ -13,11 +13,12 @@ const (
 	object
 )
 
-// A value is a JSON value as a language reads it: the last of equal member names counts and stands where the first stood.
+// A value is a JSON value as a language reads it: the last of equal member names counts and stands
+// where the first stood.
 type value struct {
 	kind kind
-	// text is the number as written, the content of the text (halves of surrogate pairs in three bytes, as WTF-8 has
-	// them), or true or false.
+	// text is the number as written, the content of the text (halves of surrogate pairs in three
+	// bytes, as WTF-8 has them), or true or false.
 	text     string
 	elements []value
 	members  []member

@@ -69,7 +69,8 @@ func newCodec(t *testing.T, l powertools.Language, hash string) *powertools.Code
 	return codec
 }
 
-// selection evaluates an expression as a user of the codec would, and takes the whole event without one.
+// selection evaluates an expression as a user of the codec would, and takes the whole event without
+// one.
 func selection(codec *powertools.Codec, expression *string, payload string) ([]byte, error) {
 	if expression == nil {
 		return []byte(payload), nil
@@ -109,7 +110,8 @@ var (
 		"float_1e400":  powertools.ErrOverflow,
 		"float_-1e400": powertools.ErrOverflow,
 	}
-	// The packages fail, run unprotected or hash an empty text here; package jmespath refuses all of it.
+	// The packages fail, run unprotected or hash an empty text here; package jmespath refuses all
+	// of it.
 	refusedBodies = refused{
 		"body_not_json: powertools_json(body)": jmespath.ErrInvalidValue,
 		"body_null: powertools_json(body)":     jmespath.ErrInvalidType,
@@ -135,7 +137,8 @@ var (
 	}
 )
 
-// otherExpressions are those of the vectors that are more than names, indexes, multi-selects and the powertools_ functions.
+// otherExpressions are those of the vectors that are more than names, indexes, multi-selects and
+// the powertools_ functions.
 var otherExpressions = []string{
 	`apigw_rest: missing || body`,
 	`apigw_rest: [headers."Idempotency-Key", requestContext.accountId][?@]`,
@@ -242,7 +245,8 @@ func replaced(t *testing.T, vectors, by []vector) []vector {
 	return vectors
 }
 
-// requireKey compares all bytes on the way to the key. Where the package had none, the codec must see that, too.
+// requireKey compares all bytes on the way to the key. Where the package had none, the codec must
+// see that, too.
 func requireKey(t *testing.T, codec *powertools.Codec, v vector) {
 	t.Helper()
 	require.Empty(t, v.Error, v.Name)

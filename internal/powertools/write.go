@@ -9,7 +9,8 @@ import (
 // A style is how a language writes a JSON value.
 type style struct {
 	comma, colon string
-	// arrange returns the members in the order of the language, and refuses names. It must not change its argument.
+	// arrange returns the members in the order of the language, and refuses names. It must not
+	// change its argument.
 	arrange func([]member) ([]member, error)
 	number  func(dst []byte, written string) ([]byte, error)
 	text    func(dst []byte, content string) ([]byte, error) // with quotes
@@ -69,7 +70,8 @@ func (s *style) object(dst []byte, members []member) ([]byte, error) {
 // asSent keeps the order of the event.
 func asSent(members []member) ([]member, error) { return members, nil }
 
-// withSurrogates writes halves of surrogate pairs as escapes, and leaves the rest to the form of a language.
+// withSurrogates writes halves of surrogate pairs as escapes, and leaves the rest to the form of a
+// language.
 func withSurrogates(form *escapes) func([]byte, string) ([]byte, error) {
 	return func(dst []byte, content string) ([]byte, error) { return form.append(dst, content), nil }
 }
@@ -84,8 +86,8 @@ func withoutSurrogates(form *escapes) func([]byte, string) ([]byte, error) {
 	}
 }
 
-// escapes tells which characters a language escapes in a JSON string. All use the short forms \b \t \n \f \r and \\, and
-// \u for the other characters below U+0020.
+// escapes tells which characters a language escapes in a JSON string. All use the short forms \b \t
+// \n \f \r and \\, and \u for the other characters below U+0020.
 type escapes struct {
 	hex   string // sixteen digits
 	ascii bool   // escape whatever is not printable ASCII, DEL included

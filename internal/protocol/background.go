@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// background is what runs beside the handler, at most once at a time, and is joined before anything is settled. Its zero value is
-// ready.
+// background is what runs beside the handler, at most once at a time, and is joined before anything
+// is settled. Its zero value is ready.
 type background struct {
 	mu sync.Mutex
 	// over: the handler has ended. held: what was started waits until it may go on.
@@ -18,12 +18,15 @@ type background struct {
 	joined chan struct{}
 }
 
-// start runs what is given in a goroutine of its own, in a context whose end is not that of ctx. It does nothing if the handler has
-// ended already.
+// start runs what is given in a goroutine of its own, in a context whose end is not that of ctx. It
+// does nothing if the handler has ended already.
 func (b *background) start(ctx context.Context, run func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.run, b.under = run, func() (context.Context, context.CancelFunc) { return context.WithCancel(context.WithoutCancel(ctx)) }
+	b.run, b.under = run, func() (context.Context,
+		context.CancelFunc) {
+		return context.WithCancel(context.WithoutCancel(ctx))
+	}
 	b.begin() //nolint:contextcheck // it has its own
 }
 
@@ -40,7 +43,8 @@ func (b *background) begin() {
 	}()
 }
 
-// hold ends what runs, and waits for it. What was started, or is started now, begins anew with goOn.
+// hold ends what runs, and waits for it. What was started, or is started now, begins anew with
+// goOn.
 func (b *background) hold() {
 	b.mu.Lock()
 	b.held = true

@@ -31,8 +31,8 @@ const maxMoves = 10
 
 var errRestless = errors.New("the record changed at every look")
 
-// mayBeApplied reports whether a write that returned err can have been applied all the same. A record that cannot be
-// read has refused it: our own could be read.
+// mayBeApplied reports whether a write that returned err can have been applied all the same. A
+// record that cannot be read has refused it: our own could be read.
 func mayBeApplied(err error) bool {
 	if unreadable(err) {
 		return false
@@ -47,8 +47,9 @@ func neverFits(err error) bool {
 	return ok && (failed.Kind == store.FailureTooLarge || failed.Kind == store.FailureRejected)
 }
 
-// inTransaction reports whether a write met a transaction, or another writer of the same item, and was not applied. Whoever
-// claims reads then, instead of repeating the write: many duplicates of one request must not keep the owner from its commit.
+// inTransaction reports whether a write met a transaction, or another writer of the same item, and
+// was not applied. Whoever claims reads then, instead of repeating the write: many duplicates of
+// one request must not keep the owner from its commit.
 func inTransaction(err error) bool {
 	failed, ok := errors.AsType[*store.Error](err)
 	return ok && failed.Kind == store.FailureConflict && failed.NotApplied
@@ -79,8 +80,8 @@ const (
 	lastPause  = 400 * time.Millisecond
 )
 
-// pause waits before a call is repeated. It reports false at once if the context would end first: then there is no
-// point in waiting.
+// pause waits before a call is repeated. It reports false at once if the context would end first:
+// then there is no point in waiting.
 func pause(ctx context.Context, failures int) bool {
 	longest := min(firstPause<<min(failures-1, 10), lastPause)
 	wait := time.Duration(rand.Int64N(int64(longest))) + time.Millisecond //nolint:gosec // jitter, not a secret

@@ -33,7 +33,8 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 	})
 }
 
-// Every fault of the claiming write, after which the same invocation must still execute exactly once and answer.
+// Every fault of the claiming write, after which the same invocation must still execute exactly
+// once and answer.
 func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 	for name, fault := range passingFaults {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +270,8 @@ func TestCrashedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 		e := s.event()
 		assert.True(t, e.Recovered)
 		assert.Equal(t, 2, e.Attempt)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpClaim, storetest.OpSwap, storetest.OpSwap}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpClaim, storetest.OpSwap, storetest.OpSwap},
+			s.store.Ops())
 	})
 }
 
@@ -297,7 +299,8 @@ func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				assert.Equal(t, tc.attempt, s.mustRecord().Attempt, "a taker counts the execution before it, of an expired record nothing is left")
+				assert.Equal(t, tc.attempt, s.mustRecord().Attempt,
+					"a taker counts the execution before it, of an expired record nothing is left")
 			})
 		})
 	}
@@ -337,8 +340,11 @@ func TestTakeoverWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 
 func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 	for name, change := range map[string]func(r *store.Record){
-		"ended":                    func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
-		"unknown":                  func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, r.Lease.Add(-time.Hour) },
+		"ended": func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"unknown": func(r *store.Record) {
+			r.Status, r.Lease = store.StatusUnknown,
+				r.Lease.Add(-time.Hour)
+		},
 		"unknown, without a lease": func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, time.Time{} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -433,7 +439,8 @@ func TestPartsInAStoreThatReadsNoneAreNeverExecutedOver(t *testing.T) {
 		s := newShop(t)
 		s.put(func(r *store.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" })
 		s.handler = idempotent.Wrap(s.charge, struct{ store.Store }{s.store},
-			idempotent.WithOperation("shop"), idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
+			idempotent.WithOperation("shop"),
+			idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
 			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		_, err := s.handle(1)
 		var unreadable *idempotent.Error
@@ -515,7 +522,8 @@ func TestRecordThatCompletedAndExpiredBeforeTheTakeoverIsClaimed(t *testing.T) {
 		_, err := s.handle(1)
 		require.NoError(t, err)
 		assertExecuted(t, s, 1)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim, storetest.OpSwap},
+			s.store.Ops())
 	})
 }
 
@@ -571,8 +579,8 @@ func (f *failingClaims) Claim(ctx context.Context, r store.Record, now time.Time
 	return f.Store.Claim(ctx, r, now)
 }
 
-// repeating is a store that answers the first claim late, and that the network hands the undo of that claim once more, after the
-// next claim.
+// repeating is a store that answers the first claim late, and that the network hands the undo of
+// that claim once more, after the next claim.
 type repeating struct {
 	store.Store
 	takes time.Duration
@@ -657,7 +665,8 @@ func TestManyDeliveriesAtOnceExecuteOnce(t *testing.T) {
 	})
 }
 
-// apart is a store that keeps results beside their records, and whose first read of one is never answered.
+// apart is a store that keeps results beside their records, and whose first read of one is never
+// answered.
 type apart struct {
 	store.Store
 	result []byte
@@ -680,7 +689,8 @@ func TestReadOfAResultThatIsNeverAnsweredIsRepeated(t *testing.T) {
 			completed(r, string(records.result))
 			r.Result, r.Parts = nil, "1"
 		})
-		handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"), idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
+		handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"),
+			idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
 			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
@@ -689,7 +699,8 @@ func TestReadOfAResultThatIsNeverAnsweredIsRepeated(t *testing.T) {
 	})
 }
 
-// unhurried is a store whose results are in parts that take some time to read, unless their context ends before.
+// unhurried is a store whose results are in parts that take some time to read, unless their context
+// ends before.
 type unhurried struct {
 	store.Store
 	result []byte
@@ -705,15 +716,17 @@ func (u unhurried) ReadResult(ctx context.Context, _ store.Record) ([]byte, erro
 	}
 }
 
-// What could be stored can be replayed: reading it has the time that is left, and not only that of a claim.
+// What could be stored can be replayed: reading it has the time that is left, and not only that of
+// a claim.
 func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 	for name, tc := range map[string]struct {
 		takes, timeout, most time.Duration
 		err                  error
 	}{
-		"with a deadline":             {5 * time.Second, 10 * time.Second, 5 * time.Second, nil},
-		"without a deadline":          {20 * time.Second, 0, 20 * time.Second, nil},
-		"that is over":                {time.Hour, 10 * time.Second, 9900 * time.Millisecond, idempotent.ErrStoreUnavailable},
+		"with a deadline":    {5 * time.Second, 10 * time.Second, 5 * time.Second, nil},
+		"without a deadline": {20 * time.Second, 0, 20 * time.Second, nil},
+		"that is over": {time.Hour, 10 * time.Second, 9900 * time.Millisecond,
+			idempotent.ErrStoreUnavailable},
 		"that is over, no deadline":   {time.Hour, 0, 30 * time.Second, idempotent.ErrStoreUnavailable},
 		"that is over, near deadline": {time.Hour, time.Second, 900 * time.Millisecond, idempotent.ErrStoreUnavailable},
 	} {
@@ -725,7 +738,8 @@ func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 					completed(r, string(records.result))
 					r.Result, r.Parts = nil, "1"
 				})
-				handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"), idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
+				handler := idempotent.Wrap(s.charge, records, idempotent.WithOperation("shop"),
+					idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
 					idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 				ctx, cancel := t.Context(), context.CancelFunc(func() {})
 				if tc.timeout > 0 {
@@ -744,7 +758,8 @@ func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 	}
 }
 
-// deaf is a store that answers claims late, whatever their context says, and deletes nothing until theirs ends.
+// deaf is a store that answers claims late, whatever their context says, and deletes nothing until
+// theirs ends.
 type deaf struct{ store.Store }
 
 func (deaf) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {

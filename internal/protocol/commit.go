@@ -16,7 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Commit completes the record with an answer and applies writes with it. It implements [execution.Commits].
+// Commit completes the record with an answer and applies writes with it. It implements
+// [execution.Commits].
 func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes, unfit error) error {
 	under, _ := execution.From(ctx)
 	switch {
@@ -32,7 +33,8 @@ func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes,
 		return all.claim.told(refused)
 	}
 	started := time.Now()
-	c := commit{all: all, claim: all.claim, before: before, writes: writes, report: report.Commit{Items: writes.Len(), Start: started}}
+	c := commit{all: all, claim: all.claim, before: before, writes: writes,
+		report: report.Commit{Items: writes.Len(), Start: started}}
 	defer func() { // also where an encoder panics
 		c.report.Took = time.Since(started)
 		all.end(c.report)
@@ -92,7 +94,8 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.Fault) {
 		if !c.hasLanded {
 			c.claim.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
 		}
-		if fault != nil && (errors.Is(fault.Kind, execution.ErrCommitRefused) || errors.Is(fault.Kind, store.ErrWritesRefused)) {
+		if fault != nil && (errors.Is(fault.Kind, execution.ErrCommitRefused) ||
+			errors.Is(fault.Kind, store.ErrWritesRefused)) {
 			c.all.steps.gate.Open()
 		}
 	}()
@@ -102,13 +105,16 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.Fault) {
 	return fault
 }
 
-// longestStandstill is for how long a commit under a renewed lease waits for steps of which none ends.
+// longestStandstill is for how long a commit under a renewed lease waits for steps of which none
+// ends.
 const longestStandstill = 30 * time.Second
 
-// alone waits until nothing else of the execution writes to the record. A lease that has ended meanwhile is lost.
+// alone waits until nothing else of the execution writes to the record. A lease that has ended
+// meanwhile is lost.
 //
-// The wait is bounded, also where the handler has taken its deadline from the context: a step that commits with the context of its
-// handler cannot be told from one beside the commit, and would wait for itself.
+// The wait is bounded, also where the handler has taken its deadline from the context: a step that
+// commits with the context of its handler cannot be told from one beside the commit, and would wait
+// for itself.
 func (c *commit) alone(ctx context.Context) *execution.Fault {
 	patience := longestStandstill
 	if end := c.claim.handlerEnd; !end.IsZero() {
@@ -120,7 +126,8 @@ func (c *commit) alone(ctx context.Context) *execution.Fault {
 		}
 	}
 	if err := c.all.steps.gate.Close(ctx, c.all.returned, patience); err != nil {
-		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context that it is given",
+		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context "+
+			"that it is given",
 			strings.Join(c.all.steps.names(), ", "))
 		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reason, Err: err}
 	}
@@ -128,7 +135,8 @@ func (c *commit) alone(ctx context.Context) *execution.Fault {
 	return c.live(ctx)
 }
 
-// live says why nothing is sent now: the handler's context has ended, or nothing protects the claim any more.
+// live says why nothing is sent now: the handler's context has ended, or nothing protects the claim
+// any more.
 func (c *commit) live(ctx context.Context) *execution.Fault {
 	lost, ended := c.all.steps.live(ctx)
 	switch {
@@ -141,8 +149,8 @@ func (c *commit) live(ctx context.Context) *execution.Fault {
 	}
 }
 
-// send sends the commit until the store has decided, or time is over. What is sent again is the same, with the same token, unless the
-// lease in the condition was another one.
+// send sends the commit until the store has decided, or time is over. What is sent again is the
+// same, with the same token, unless the lease in the condition was another one.
 func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	transfer := transferTime(len(text))
 	end, err := c.claim.commitEnd(ctx, transfer)
@@ -187,7 +195,8 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	return c.failed(ctx, errRestless)
 }
 
-// try sends the commit once, in so little time that a reply which never comes leaves room for another try.
+// try sends the commit once, in so little time that a reply which never comes leaves room for
+// another try.
 func (c *commit) try(ctx context.Context, transfer time.Duration, token string) (store.Record, bool, error) {
 	c.report.Tries++
 	ctx, cancel := partOf(ctx, transfer)
@@ -223,15 +232,16 @@ func (c *commit) landed() *execution.Fault {
 	return nil
 }
 
-// leaseLost notes that the record is somebody else's. No condition of what was sent can hold any more.
+// leaseLost notes that the record is somebody else's. No condition of what was sent can hold any
+// more.
 func (c *commit) leaseLost(held store.Record) *execution.Fault {
 	c.all.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
 	c.all.note(func(k *commitsKnown) { k.failed = execution.ErrLeaseLost })
 	return &execution.Fault{Kind: execution.ErrLeaseLost, Err: execution.ErrLeaseLost}
 }
 
-// declined is a commit that a condition of the writes has refused. The handler goes on, so nothing of it may be applied later, when
-// that condition holds.
+// declined is a commit that a condition of the writes has refused. The handler goes on, so nothing
+// of it may be applied later, when that condition holds.
 func (c *commit) declined(ctx context.Context, cause error) *execution.Fault {
 	switch how, held, err := c.fence(ctx); how {
 	case fenceStands:
@@ -246,12 +256,14 @@ func (c *commit) declined(ctx context.Context, cause error) *execution.Fault {
 	}
 }
 
-// forget keeps of what was sent only its seal, which tells whether it has landed all the same: a handler may try many answers.
+// forget keeps of what was sent only its seal, which tells whether it has landed all the same: a
+// handler may try many answers.
 func (c *commit) forget() {
 	c.all.note(func(k *commitsKnown) { k.sent[len(k.sent)-1] = store.Record{Seal: c.next.Seal} })
 }
 
-// failed is a commit that the store did not take. The record tells whether it has landed all the same; if not, it never will.
+// failed is a commit that the store did not take. The record tells whether it has landed all the
+// same; if not, it never will.
 func (c *commit) failed(ctx context.Context, cause error) *execution.Fault {
 	c.all.storeFailed(cause)
 	switch how, held, err := c.fence(ctx); how {
@@ -272,7 +284,8 @@ func (c *commit) unread(cause error) *execution.Fault {
 	c.all.storeFailed(cause)
 	c.all.note(func(k *commitsKnown) { k.failed, k.unread = execution.ErrCommitFailed, true })
 	return &execution.Fault{
-		Kind: execution.ErrCommitFailed, Err: cause, Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
+		Kind: execution.ErrCommitFailed, Err: cause,
+		Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
 	}
 }
 
@@ -282,14 +295,16 @@ type fence int
 const (
 	// fenceStands: nothing of the commit is applied, and nothing will be.
 	fenceStands fence = iota
-	// fenceLate: the commit has landed. fenceLost: the record is somebody else's. fenceUnknown: the store did not answer.
+	// fenceLate: the commit has landed. fenceLost: the record is somebody else's. fenceUnknown: the
+	// store did not answer.
 	fenceLate
 	fenceLost
 	fenceUnknown
 )
 
-// fence moves the lease, which the condition of every attempt names, so that none can be applied any more. Where each of them was
-// answered there is nothing to do. A record that refuses this tells what has become of the commit.
+// fence moves the lease, which the condition of every attempt names, so that none can be applied
+// any more. Where each of them was answered there is nothing to do. A record that refuses this
+// tells what has become of the commit.
 func (c *commit) fence(ctx context.Context) (how fence, held store.Record, err error) {
 	if !c.open {
 		return fenceStands, held, nil
@@ -316,8 +331,8 @@ func (c *commit) fence(ctx context.Context) (how fence, held store.Record, err e
 }
 
 // commitEnd bounds a commit: by the end of the handler's context, which leaves the reserve for what
-// follows; under a lease that is renewed as a settlement is bounded, too; and by a deadline that the
-// handler has given it.
+// follows; under a lease that is renewed as a settlement is bounded, too; and by a deadline that
+// the handler has given it.
 func (c *claim) commitEnd(ctx context.Context, transfer time.Duration) (end time.Time, err error) {
 	if end = c.handlerEnd; c.heartbeat {
 		end, err = c.settleEnd(ctx, time.Now(), transfer)
@@ -331,8 +346,8 @@ func (c *claim) commitEnd(ctx context.Context, transfer time.Duration) (end time
 	return end, err
 }
 
-// Unprotected takes the commits of a handler that runs without a claim: it applies the writes in a transaction of their own. It
-// implements [execution.Commits].
+// Unprotected takes the commits of a handler that runs without a claim: it applies the writes in a
+// transaction of their own. It implements [execution.Commits].
 type Unprotected struct{ *Settings }
 
 // Commit applies the writes until the store has decided, or time is over.

@@ -39,8 +39,8 @@ func commitKinds() []commitKind {
 	}
 }
 
-// Who commits, by the number of the charge in the answer: the first delivery, the next one, somebody else, or nobody: that is an answer
-// of the handler without rows.
+// Who commits, by the number of the charge in the answer: the first delivery, the next one,
+// somebody else, or nobody: that is an answer of the handler without rows.
 const (
 	byFirst int64 = iota + 1
 	byNext
@@ -54,11 +54,12 @@ func rowOf(by int64) string { return fmt.Sprint("row ", by) }
 // commitFailure is a row of the table: what goes wrong with the commit of the first delivery.
 type commitFailure struct {
 	name string
-	// turns are what its attempts meet. From attempt number downAt on nothing else of the store answers; 0 for never.
+	// turns are what its attempts meet. From attempt number downAt on nothing else of the store
+	// answers; 0 for never.
 	turns  []turn
 	downAt int
-	// before happens when the handler is about to commit. inside happens when its commit has come back, behind when the delivery has
-	// ended, beside when the next one has begun.
+	// before happens when the handler is about to commit. inside happens when its commit has come
+	// back, behind when the delivery has ended, beside when the next one has begun.
 	before                 func(s *commitStory)
 	inside, behind, beside func(s *commitStory)
 	// then is what the handler does when its commit has come back; nil returns that.
@@ -85,36 +86,48 @@ func commitFailures() []commitFailure {
 		{name: "nothing goes wrong"},
 		{name: "the process dies before the transaction is applied", turns: down(), downAt: 1, kills: true},
 		{name: "it dies after the transaction was applied", turns: down(losesReply), downAt: 2, kills: true},
-		{name: "it dies, and the transaction arrives before the next delivery", turns: down(delays), downAt: 1, kills: true, behind: late},
-		{name: "it dies, and the transaction arrives when the next delivery has taken over", turns: down(delays), downAt: 1, kills: true, beside: late},
+		{name: "it dies, and the transaction arrives before the next delivery", turns: down(delays), downAt: 1,
+			kills: true, behind: late},
+		{name: "it dies, and the transaction arrives when the next delivery has taken over", turns: down(delays),
+			downAt: 1, kills: true, beside: late},
 		{name: "a request is lost", turns: []turn{losesRequest}},
 		{name: "a reply is lost", turns: []turn{losesReply}},
 		{name: "a request is late, and is sent again", turns: []turn{delays}, inside: again, behind: late},
-		{name: "another writer is at work (a conflict), or there is no capacity, and it passes", turns: []turn{conflicts, conflicts, conflicts}},
+		{name: "another writer is at work (a conflict), or there is no capacity, and it passes",
+			turns: []turn{conflicts, conflicts, conflicts}},
 		{name: "a conflict that lasts until time is up", turns: manyTurns(conflicts)},
 		{name: "DynamoDB rejects it: no permission, no such table, not valid", turns: []turn{rejects}},
-		{name: "no transaction is answered, all are late, and the record can be reached", turns: manyTurns(delays), inside: again, behind: late},
+		{name: "no transaction is answered, all are late, and the record can be reached", turns: manyTurns(delays),
+			inside: again, behind: late},
 		{name: "nothing is answered any more, and the transaction was not applied", turns: down(), downAt: 1},
 		{name: "nothing is answered any more, and the transaction was applied", turns: down(losesReply), downAt: 2},
 		{
-			name: "nothing is answered until `Commit` returns, and the transaction arrives after that", turns: down(delays), downAt: 1,
+			name:  "nothing is answered until `Commit` returns, and the transaction arrives after that",
+			turns: down(delays), downAt: 1,
 			inside: func(s *commitStory) { s.isDown = false }, behind: late,
 		},
 		{name: "a condition of yours does not hold, and the handler answers", turns: []turn{declines}, then: answers},
 		{name: "a condition of yours does not hold, and the handler returns the error", turns: []turn{declines}},
-		{name: "a condition of yours does not hold, and the handler commits something else", turns: []turn{declines}, then: func(ctx context.Context, _ error) (receipt, error) {
-			return commit(ctx, receipt{byFirst, 6}, rowOf(byFirst))
-		}},
-		{name: "a condition of yours does not hold, a request of the same commit is late, and the handler answers", turns: []turn{delays, declines}, inside: again, behind: late, then: answers},
-		{name: "the same, and the record cannot be reached", turns: append([]turn{delays, declines}, down()...), downAt: 2, beside: late},
-		{name: "a condition of yours does not hold, and then the process dies", turns: append([]turn{declines}, down()...), downAt: 2, kills: true, inside: func(s *commitStory) { s.isDown = true }},
+		{name: "a condition of yours does not hold, and the handler commits something else", turns: []turn{declines},
+			then: func(ctx context.Context, _ error) (receipt, error) {
+				return commit(ctx, receipt{byFirst, 6}, rowOf(byFirst))
+			}},
+		{name: "a condition of yours does not hold, a request of the same commit is late, and the handler answers",
+			turns: []turn{delays, declines}, inside: again, behind: late, then: answers},
+		{name: "the same, and the record cannot be reached", turns: append([]turn{delays, declines}, down()...),
+			downAt: 2, beside: late},
+		{name: "a condition of yours does not hold, and then the process dies",
+			turns: append([]turn{declines}, down()...), downAt: 2, kills: true,
+			inside: func(s *commitStory) { s.isDown = true }},
 		{name: "somebody else has taken the request over", before: takenOver(func(*store.Record) {})},
 		{name: "somebody else has taken it over, and has answered", before: takenOver(func(r *store.Record) {
 			completed(r, fmt.Sprintf(`{"charge":%d,"amount":5}`, byOther))
 		})},
 		{name: "behind the commit, the handler returns another answer", then: answers},
-		{name: "behind the commit, the handler returns an error", then: func(context.Context, error) (receipt, error) { return receipt{}, errCard }},
-		{name: "behind the commit, the handler panics", then: func(context.Context, error) (receipt, error) { panic("behind") }},
+		{name: "behind the commit, the handler returns an error",
+			then: func(context.Context, error) (receipt, error) { return receipt{}, errCard }},
+		{name: "behind the commit, the handler panics",
+			then: func(context.Context, error) (receipt, error) { panic("behind") }},
 		{name: "the commit has failed, and the handler answers all the same", turns: []turn{rejects}, then: answers},
 		{name: "the call is wrong, and the handler answers", wrong: true, then: answers},
 	}
@@ -129,7 +142,8 @@ type commitStory struct {
 	// first is the store of the first delivery, next that of the next one.
 	first, next *till
 	isDown      bool
-	// commitErr is what the first commit returned, ran how often the handler of the next delivery ran.
+	// commitErr is what the first commit returned, ran how often the handler of the next delivery
+	// ran.
 	commitErr error
 	ran       int
 }
@@ -184,8 +198,8 @@ func (s *commitStory) deliverNext() (receipt, error) {
 	return next.handle(5)
 }
 
-// play tells the cells: what the client gets, what is left of the record, what the next delivery does, and how often the row of the first
-// one was written.
+// play tells the cells: what the client gets, what is left of the record, what the next delivery
+// does, and how often the row of the first one was written.
 func (s *commitStory) play() (client, left, next, rows string) {
 	s.t.Helper()
 	client = s.clientInWords(s.deliverFirst())
@@ -198,7 +212,8 @@ func (s *commitStory) play() (client, left, next, rows string) {
 	return client, left, next, s.rowsInWords()
 }
 
-// checkRows holds the rows to the record: they are those of its answer, once, and no attempt that comes again changes that.
+// checkRows holds the rows to the record: they are those of its answer, once, and no attempt that
+// comes again changes that.
 func (s *commitStory) checkRows() {
 	s.t.Helper()
 	for _, l := range []*till{s.first, s.next} {
@@ -208,11 +223,13 @@ func (s *commitStory) checkRows() {
 	held, found := s.shop.record()
 	var want []string
 	for _, by := range []int64{byFirst, byNext} {
-		if found && held.Status == store.StatusCompleted && strings.Contains(string(held.Result), fmt.Sprintf(`"charge":%d`, by)) {
+		if found && held.Status == store.StatusCompleted &&
+			strings.Contains(string(held.Result), fmt.Sprintf(`"charge":%d`, by)) {
 			want = append(want, rowOf(by))
 		}
 	}
-	assert.ElementsMatch(s.t, want, slices.Concat(s.first.written, s.next.written), "I9: the rows are those of the record's answer")
+	assert.ElementsMatch(s.t, want, slices.Concat(s.first.written, s.next.written),
+		"I9: the rows are those of the record's answer")
 }
 
 func (s *commitStory) rowsInWords() string {
@@ -287,7 +304,8 @@ func (s *commitStory) commitErrInWords() string {
 		return "`*ConditionError`"
 	}
 	for sentinel, name := range map[error]string{
-		idempotent.ErrCommitRefused: "ErrCommitRefused", idempotent.ErrCommitFailed: "ErrCommitFailed", idempotent.ErrLeaseLost: "ErrLeaseLost",
+		idempotent.ErrCommitRefused: "ErrCommitRefused", idempotent.ErrCommitFailed: "ErrCommitFailed",
+		idempotent.ErrLeaseLost: "ErrLeaseLost",
 	} {
 		if errors.Is(s.commitErr, sentinel) {
 			return "`" + name + "`"
@@ -297,7 +315,8 @@ func (s *commitStory) commitErrInWords() string {
 	return "?"
 }
 
-// TestTheTableOfWhatHappensToCommits: what becomes of rows and answer in each failure is what the page says.
+// TestTheTableOfWhatHappensToCommits: what becomes of rows and answer in each failure is what the
+// page says.
 func TestTheTableOfWhatHappensToCommits(t *testing.T) {
 	kinds := commitKinds()
 	var b strings.Builder

@@ -13,7 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 )
 
-// A list of nothing and none say the same: an adapter may have made one of the other between the commit and the answer.
+// A list of nothing and none say the same: an adapter may have made one of the other between the
+// commit and the answer.
 func TestAnAnswerThatSaysTheSameIsTheCommittedOne(t *testing.T) {
 	type answer struct {
 		Lines []string          `json:"lines"`
@@ -72,6 +73,7 @@ func TestAKeyInATextThatIsNoJSONIsToldOnce(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(err.Error(), "JSON"))
 
 		_, err = h.Invoke(t.Context(), []byte("{nope"))
-		require.EqualError(t, err, "idempotent: shop: idempotency key is invalid: the event is no JSON: expected a member name at offset 1")
+		require.EqualError(t, err,
+			"idempotent: shop: idempotency key is invalid: the event is no JSON: expected a member name at offset 1")
 	}
 }

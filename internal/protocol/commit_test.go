@@ -44,8 +44,10 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		assert.Equal(t, store.CommitSeal(done.Owner, done.Result, 1), done.Seal)
 		sent := l.attempts[0]
 		assert.Len(t, sent.token, 36)
-		assert.True(t, sent.seen.Lease.Equal(time.Now().Add(10*time.Second+idempotent.DefaultMargin)), "the condition names the lease")
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpGet, storetest.OpSwap}, s.store.Ops(), "the last two are the till's")
+		assert.True(t, sent.seen.Lease.Equal(time.Now().Add(10*time.Second+idempotent.DefaultMargin)),
+			"the condition names the lease")
+		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpGet, storetest.OpSwap}, s.store.Ops(),
+			"the last two are the till's")
 
 		again, err := s.handle(5)
 		require.NoError(t, err)
@@ -63,21 +65,27 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 		check func(t *testing.T, e *idempotent.Error)
 	}{
 		"another answer": {func() (receipt, error) { return receipt{8, 8}, nil }, "returned another one", nil},
-		"an error": {func() (receipt, error) { return receipt{}, errCard }, "returned an error", func(t *testing.T, e *idempotent.Error) {
-			t.Helper()
-			assert.ErrorIs(t, e, errCard)
-		}},
-		"a final failure":  {func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) }, "returned an error", nil},
-		"an uncertain one": {func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }, "returned an error", nil},
-		"nothing happened": {func() (receipt, error) { return receipt{}, idempotent.NotExecuted(errCard) }, "returned an error", nil},
-		"a lost lease":     {func() (receipt, error) { return receipt{}, idempotent.ErrLeaseLost }, "returned an error", nil},
-		"a panic": {func() (receipt, error) { panic("boom") }, "panicked: boom", func(t *testing.T, e *idempotent.Error) {
-			t.Helper()
-			panicked, is := errors.AsType[*idempotent.PanicError](e.Err)
-			require.True(t, is)
-			assert.Equal(t, "boom", panicked.Value)
-			assert.Contains(t, string(panicked.Stack), "TestAfterACommitTheCommittedAnswerCounts")
-		}},
+		"an error": {func() (receipt, error) { return receipt{}, errCard }, "returned an error",
+			func(t *testing.T, e *idempotent.Error) {
+				t.Helper()
+				assert.ErrorIs(t, e, errCard)
+			}},
+		"a final failure": {func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
+			"returned an error", nil},
+		"an uncertain one": {func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
+			"returned an error", nil},
+		"nothing happened": {func() (receipt, error) { return receipt{}, idempotent.NotExecuted(errCard) },
+			"returned an error", nil},
+		"a lost lease": {func() (receipt, error) { return receipt{}, idempotent.ErrLeaseLost },
+			"returned an error", nil},
+		"a panic": {func() (receipt, error) { panic("boom") }, "panicked: boom",
+			func(t *testing.T, e *idempotent.Error) {
+				t.Helper()
+				panicked, is := errors.AsType[*idempotent.PanicError](e.Err)
+				require.True(t, is)
+				assert.Equal(t, "boom", panicked.Value)
+				assert.Contains(t, string(panicked.Stack), "TestAfterACommitTheCommittedAnswerCounts")
+			}},
 	} {
 		for _, crash := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 			t.Run(name, func(t *testing.T) {
@@ -139,8 +147,12 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 		try  func(ctx context.Context) error
 		told string
 	}{
-		"another type": {func(ctx context.Context) error { _, err := commit(ctx, "text", "row"); return err }, "the answer is a string, and the handler returns a protocol_test.receipt"},
-		"not stored":   {func(ctx context.Context) error { _, err := commit(ctx, receipt{Charge: 13}, "row"); return err }, "not one that is stored"},
+		"another type": {func(ctx context.Context) error { _, err := commit(ctx, "text", "row"); return err },
+			"the answer is a string, and the handler returns a protocol_test.receipt"},
+		"not stored": {func(ctx context.Context) error {
+			_, err := commit(ctx, receipt{Charge: 13}, "row")
+			return err
+		}, "not one that is stored"},
 		"in a step": {func(ctx context.Context) error {
 			_, err := idempotent.Step(ctx, "step", func(ctx context.Context) (string, error) {
 				_, err := commit(ctx, receipt{}, "row")
@@ -259,8 +271,12 @@ func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 		written lines
 		want    receipt
 	}{
-		"answers":       {func(context.Context, *effects) (receipt, error) { return receipt{409, 0}, nil }, nil, receipt{409, 0}},
-		"commits again": {func(ctx context.Context, _ *effects) (receipt, error) { return commit(ctx, receipt{8, 0}, "other") }, lines{"other"}, receipt{8, 0}},
+		"answers": {func(context.Context, *effects) (receipt, error) { return receipt{409, 0}, nil }, nil,
+			receipt{409, 0}},
+		"commits again": {func(ctx context.Context, _ *effects) (receipt,
+			error) {
+			return commit(ctx, receipt{8, 0}, "other")
+		}, lines{"other"}, receipt{8, 0}},
 		"takes a step, and commits again": {func(ctx context.Context, e *effects) (receipt, error) {
 			_, err := e.take(ctx, "second")
 			require.NoError(t, err)
@@ -348,7 +364,8 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 					assert.Equal(t, tc.want, got)
 					assert.Empty(t, l.written)
 					r, found := s.record()
-					assert.False(t, found && r.Status == store.StatusCompleted && r.Owner == l.attempts[0].seen.Owner, "no answer of its own")
+					assert.False(t, found && r.Status == store.StatusCompleted && r.Owner == l.attempts[0].seen.Owner,
+						"no answer of its own")
 				})
 			})
 		}

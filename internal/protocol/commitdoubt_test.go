@@ -15,14 +15,16 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// A copy of a declined commit that is still on its way is never applied: not before the handler goes on, and not after.
+// A copy of a declined commit that is still on its way is never applied: not before the handler
+// goes on, and not after.
 func TestADeclinedCommitIsNeverAppliedLater(t *testing.T) {
 	for name, then := range map[string]func(ctx context.Context) (receipt, error){
 		"answers":       func(context.Context) (receipt, error) { return receipt{409, 0}, nil },
 		"fails":         func(context.Context) (receipt, error) { return receipt{}, errCard },
 		"commits again": func(ctx context.Context) (receipt, error) { return commit(ctx, receipt{8, 0}, "other") },
 	} {
-		for how, turns := range map[string][]turn{"": {delays, declines}, ", repeated by the client": {declinesSecond}} {
+		for how, turns := range map[string][]turn{"": {delays, declines},
+			", repeated by the client": {declinesSecond}} {
 			t.Run(name+how, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
 					s, l := newTill(t, turns)
@@ -66,7 +68,8 @@ func TestTheCopyOfADeclinedCommitThatIsFasterThanTheFenceHasLanded(t *testing.T)
 	})
 }
 
-// The same is sent again, with the same token, and the record tells whether the first one has landed.
+// The same is sent again, with the same token, and the record tells whether the first one has
+// landed.
 func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
 	for name, turns := range map[string][]turn{
 		"request lost":      {losesRequest},
@@ -136,7 +139,8 @@ func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
 			idempotent.ErrCommitFailed, report.CommitFailed, report.Unknown,
 		},
-		"fails": {func() (receipt, error) { return receipt{}, errCard }, nil, errCard, report.Executed, report.Released},
+		"fails": {func() (receipt, error) { return receipt{}, errCard }, nil, errCard, report.Executed,
+			report.Released},
 		"fails for ever": {
 			func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) }, nil,
 			errCard, report.Executed, report.Completed,
@@ -198,14 +202,17 @@ func TestACommitThatHasFailedNeverLands(t *testing.T) {
 	}
 }
 
-// The record stays after a commit that was not answered. If it were deleted, a late copy of the claim could put it back, for a late copy
-// of the commit.
+// The record stays after a commit that was not answered. If it were deleted, a late copy of the
+// claim could put it back, for a late copy of the commit.
 func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 	for name, turns := range map[string][]turn{"failed": manyTurns(delays), "declined": {delays, declines}} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s, l := newTill(t, turns)
-				s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
+				s.do = func(ctx context.Context, o order) (receipt,
+					error) {
+					return commit(ctx, receipt{7, o.Amount}, "row")
+				}
 				_, err := s.handle(5)
 				require.Error(t, err)
 				assert.Equal(t, report.Released, s.event().Settlement)
@@ -225,8 +232,9 @@ func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 	}
 }
 
-// Something between the function and the store has sent a commit twice. The second copy is applied although the first one was
-// declined: then the caller gets the answer that was committed, whatever the handler did.
+// Something between the function and the store has sent a commit twice. The second copy is applied
+// although the first one was declined: then the caller gets the answer that was committed, whatever
+// the handler did.
 func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 	for name, end := range map[string]func() (receipt, error){
 		"answers":        func() (receipt, error) { return receipt{409, 0}, nil },
@@ -294,7 +302,8 @@ func TestTheRecordTellsThatACommitHasLanded(t *testing.T) {
 	})
 }
 
-// Where not even the record can be read, nothing is written: it stays in progress, and tells the next delivery.
+// Where not even the record can be read, nothing is written: it stays in progress, and tells the
+// next delivery.
 func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
 	for name, landed := range map[string]bool{"it has landed": true, "it has not": false} {
 		for _, effects := range []idempotent.Effects{idempotent.Repeatable, idempotent.Unrepeatable} {
@@ -334,7 +343,8 @@ func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
 	}
 }
 
-// The client may have sent the attempt twice that met the other lease, so the record stays if nothing is committed in the end.
+// The client may have sent the attempt twice that met the other lease, so the record stays if
+// nothing is committed in the end.
 func TestTheRecordOfACommitThatMetALateRenewalIsNotDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := newTill(t, []turn{takes, declines})

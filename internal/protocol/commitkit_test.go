@@ -38,7 +38,8 @@ const (
 	conflicts // with another writer
 	declines  // a condition of the writes does not hold
 	rejects
-	// declinesSecond is declined in the second attempt that the client makes within the call; the first one is delayed.
+	// declinesSecond is declined in the second attempt that the client makes within the call; the
+	// first one is delayed.
 	declinesSecond
 	// delays gives up without an answer, and keeps the attempt for till.arrive.
 	delays
@@ -94,7 +95,8 @@ func (l *till) Swap(ctx context.Context, seen, next store.Record) (store.Record,
 }
 
 // Commit implements [store.Committer].
-func (l *till) Commit(ctx context.Context, seen, next store.Record, w store.Writes, token string) (store.Record, bool, error) {
+func (l *till) Commit(ctx context.Context, seen, next store.Record, w store.Writes,
+	token string) (store.Record, bool, error) {
 	a := attempt{seen, next, w.(lines), token}
 	n, t := l.next(a)
 	if l.before != nil {
@@ -121,7 +123,8 @@ func (l *till) apply(ctx context.Context, a attempt, t turn) (held store.Record,
 	case declines:
 		return store.Record{}, false, errNotNow
 	case declinesSecond:
-		return store.Record{}, false, &store.Error{Op: "commit", Kind: store.FailureRejected, Err: store.ErrWritesRefused}
+		return store.Record{}, false,
+			&store.Error{Op: "commit", Kind: store.FailureRejected, Err: store.ErrWritesRefused}
 	default:
 	}
 	held, committed, err = l.Store.Swap(ctx, a.seen, a.next)
@@ -176,7 +179,8 @@ func newTill(t *testing.T, turns []turn, opts ...idempotent.Option) (*shop, *til
 }
 
 // newTillOn has faults for the calls of the store that are no commits.
-func newTillOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault, turns []turn, opts ...idempotent.Option) (*shop, *till) {
+func newTillOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault, turns []turn,
+	opts ...idempotent.Option) (*shop, *till) {
 	t.Helper()
 	l := &till{turns: turns}
 	s := &shop{t: t, inner: inner, executed: new(atomic.Int64)}

@@ -11,8 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// commits is what one execution knows of its commits. They may be tried from any goroutine, one at a time, so everything here is
-// guarded. The zero value is ready.
+// commits is what one execution knows of its commits. They may be tried from any goroutine, one at
+// a time, so everything here is guarded. The zero value is ready.
 type commits struct {
 	claim *claim
 	steps *steps
@@ -22,8 +22,8 @@ type commits struct {
 	resolving atomic.Bool
 
 	mu sync.Mutex
-	// over is true once the handler has returned: then returned is closed, which the first commit makes. under is closed when the commit
-	// that is under way has come to its end, nil if none is.
+	// over is true once the handler has returned: then returned is closed, which the first commit
+	// makes. under is closed when the commit that is under way has come to its end, nil if none is.
 	over            bool
 	returned, under chan struct{}
 	known           commitsKnown
@@ -31,13 +31,16 @@ type commits struct {
 	ended commitsKnown
 }
 
-// commitsKnown is what is known of the commits of an execution: while it runs, or, once it has ended, for the settlement.
+// commitsKnown is what is known of the commits of an execution: while it runs, or, once it has
+// ended, for the settlement.
 type commitsKnown struct {
 	// landed is the record that a commit has made, without a key if none has.
 	landed store.Record
-	// failed is why no other commit may begin and no answer may be stored any more; nil if none has failed.
+	// failed is why no other commit may begin and no answer may be stored any more; nil if none has
+	// failed.
 	failed error
-	// sent are the records that the commits were to make, of those that were declined the seals. unread: nobody knows whether the last of them is there.
+	// sent are the records that the commits were to make, of those that were declined the seals.
+	// unread: nobody knows whether the last of them is there.
 	sent   []store.Record
 	unread bool
 	// doubt: an attempt of a commit was not answered.
@@ -91,8 +94,9 @@ func (c *commits) storeFailed(err error) {
 	}
 }
 
-// close ends the use of commits, because the handler has returned, and keeps what is known. It waits for one that is under way in
-// another goroutine: what becomes of that decides how the execution ends.
+// close ends the use of commits, because the handler has returned, and keeps what is known. It
+// waits for one that is under way in another goroutine: what becomes of that decides how the
+// execution ends.
 func (c *commits) close() {
 	c.mu.Lock()
 	c.over = true
@@ -111,7 +115,8 @@ func (c *commits) close() {
 	c.ended = k
 }
 
-// CommitFailed reports whether the handler returned an error that says that its commit has failed, and it has.
+// CommitFailed reports whether the handler returned an error that says that its commit has failed,
+// and it has.
 func (d *Delivery) CommitFailed(err error) bool {
 	return d.commits.ended.failed != nil && errors.Is(err, execution.ErrCommitFailed)
 }

@@ -27,7 +27,8 @@ type provider struct {
 }
 
 // step is a step whose effect the provider counts. What is recorded of it never begins again.
-func (p *provider) step(ctx context.Context, s *shop, name string, err error, opts ...idempotent.StepOption[string]) error {
+func (p *provider) step(ctx context.Context, s *shop, name string, err error,
+	opts ...idempotent.StepOption[string]) error {
 	_, err = idempotent.Step(ctx, name, func(context.Context) (string, error) {
 		if r, found := s.record(); found && r.Steps[name].Kind != store.StepStarted {
 			assert.NotContains(s.t, r.Steps, name, "I8: it is recorded")
@@ -111,7 +112,8 @@ func scenarios() []scenario {
 	crashed := func(s *shop) { s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }) }
 	charge := func(_ *shop, p *provider) func(context.Context, order) (receipt, error) { return p.charge }
 	// failsFirst fails in the first execution, with a charge or without; later ones charge.
-	failsFirst := func(charges bool, mark func(error) error) func(*shop, *provider) func(context.Context, order) (receipt, error) {
+	failsFirst := func(charges bool, mark func(error) error) func(*shop, *provider) func(context.Context,
+		order) (receipt, error) {
 		return func(_ *shop, p *provider) func(context.Context, order) (receipt, error) {
 			return func(ctx context.Context, o order) (receipt, error) {
 				if p.calls > 0 {
@@ -132,7 +134,8 @@ func scenarios() []scenario {
 			return idempotent.Executed(receipt{Charge: 1, Amount: 5}), nil
 		})
 	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
-	inSteps := func(between func(p *provider) error, opts ...idempotent.StepOption[string]) func(*shop, *provider) func(context.Context, order) (receipt, error) {
+	inSteps := func(between func(p *provider) error, opts ...idempotent.StepOption[string]) func(*shop,
+		*provider) func(context.Context, order) (receipt, error) {
 		return func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
 			return func(ctx context.Context, o order) (receipt, error) {
 				p.calls++
@@ -193,25 +196,28 @@ func scenarios() []scenario {
 			}
 		}},
 		{name: "first execution, `Unrepeatable`", opts: unrepeatable, set: none, do: charge},
-		{name: "crashed record, `Unrepeatable`", opts: unrepeatable, set: crashed, do: charge, final: idempotent.ErrUnknownOutcome},
+		{name: "crashed record, `Unrepeatable`", opts: unrepeatable, set: crashed, do: charge,
+			final: idempotent.ErrUnknownOutcome},
 		{name: "two steps", set: none, do: inSteps(goesOn)},
 		{name: "two steps, `AtMostOnce`", set: none, do: inSteps(goesOn, once()), once: true},
 		{name: "two steps, `Unrepeatable`", opts: unrepeatable, set: none, do: inSteps(goesOn), once: true},
 		{name: "error between two steps", set: none, do: inSteps(failsOnce)},
 		{name: "crash between two steps", set: reserved, do: inSteps(goesOn)},
-		{name: "crash between two steps, `Unrepeatable`", opts: unrepeatable, set: reserved, do: inSteps(goesOn), once: true},
-		{name: "terminal error of a step", set: none, do: func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
-			return func(ctx context.Context, _ order) (receipt, error) {
-				p.calls++
-				return receipt{}, p.step(ctx, s, "charge", idempotent.Terminal(errCard))
-			}
-		}},
+		{name: "crash between two steps, `Unrepeatable`", opts: unrepeatable, set: reserved,
+			do: inSteps(goesOn), once: true},
+		{name: "terminal error of a step", set: none,
+			do: func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
+				return func(ctx context.Context, _ order) (receipt, error) {
+					p.calls++
+					return receipt{}, p.step(ctx, s, "charge", idempotent.Terminal(errCard))
+				}
+			}},
 		{name: "takeover, resolver", opts: []idempotent.Option{resolver}, set: crashed, do: charge},
 	}
 }
 
-// Every store call of every scenario fails in every way; then the request comes again, at once and after the lease. What
-// comes of it is the table of the documentation.
+// Every store call of every scenario fails in every way; then the request comes again, at once and
+// after the lease. What comes of it is the table of the documentation.
 func TestEverySingleFailure(t *testing.T) {
 	var table crashTable
 	for _, sc := range scenarios() {
@@ -307,8 +313,8 @@ func begin(t *testing.T, sc scenario, n int, fault crashFault) *crash {
 	return c
 }
 
-// again delivers the request after a while without a fault. At once it executes only if nobody may still be at it; after the
-// lease it is always settled (I4).
+// again delivers the request after a while without a fault. At once it executes only if nobody may
+// still be at it; after the lease it is always settled (I4).
 func (c *crash) again(wait time.Duration) {
 	c.t.Helper()
 	time.Sleep(wait)

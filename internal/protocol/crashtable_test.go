@@ -34,8 +34,9 @@ type crashRow struct {
 
 type crashOutcome struct {
 	scenario, call string
-	// first is the answer of the delivery with the failure, soon that of a retry at once, later that of the first retry if
-	// it comes after the lease. runs are the executions of the handler, in either case.
+	// first is the answer of the delivery with the failure, soon that of a retry at once, later
+	// that of the first retry if it comes after the lease. runs are the executions of the handler,
+	// in either case.
 	first, soon, later, runs string
 }
 
@@ -61,10 +62,12 @@ func (c *crashTable) String() string {
 		if r.scenario != scenario {
 			scenario = r.scenario
 			fmt.Fprintf(&b, "\n**%s**\n\n", scenario)
-			b.WriteString("| call | what happens to it | first delivery | again at once | or again after the lease | handler runs |\n")
+			b.WriteString("| call | what happens to it | first delivery | again at once | or again after the lease " +
+				"| handler runs |\n")
 			b.WriteString("|---|---|---|---|---|---|\n")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.call, faultsInWords(r.faults), r.first, r.soon, r.later, r.runs)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.call, faultsInWords(r.faults), r.first, r.soon,
+			r.later, r.runs)
 	}
 	return b.String() + "\n"
 }
@@ -97,7 +100,8 @@ func (c *crashTable) compare(t *testing.T) {
 	old, after, ends := strings.Cut(rest, crashTableEnd)
 	require.True(t, begins && ends, "%s has the marks of the table", crashTableFile)
 	if *update {
-		require.NoError(t, os.WriteFile(crashTableFile, []byte(before+crashTableBegin+c.String()+crashTableEnd+after), 0o600))
+		require.NoError(t, os.WriteFile(crashTableFile,
+			[]byte(before+crashTableBegin+c.String()+crashTableEnd+after), 0o600))
 		return
 	}
 	assert.Equal(t, c.String(), old, "%s is out of date: go test -run TestEverySingleFailure -update .", crashTableFile)

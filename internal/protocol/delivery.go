@@ -45,8 +45,9 @@ type Settings struct {
 	StepTypes StepTypes
 	// Marks are the steps that are marked before they begin, as far as executions have shown them.
 	Marks Marks
-	// Learned are the names of the derived keys that executions of this process have handed out, where somebody has to know of a
-	// crash: those of an execution that dies are told by the ones before it.
+	// Learned are the names of the derived keys that executions of this process have handed out,
+	// where somebody has to know of a crash: those of an execution that dies are told by the ones
+	// before it.
 	Learned execution.Names
 }
 
@@ -121,7 +122,8 @@ func (c *claim) keysOf(names *execution.Names) iter.Seq2[string, string] {
 // execution is the claim as the handler, or a resolver, knows it.
 func (c *claim) execution() execution.Claim {
 	return execution.Claim{
-		Operation: c.Operation, RecordKey: c.as.Key, Owner: c.mine.Owner, Fingerprint: c.mine.Fingerprint, Attempt: c.mine.Attempt,
+		Operation: c.Operation, RecordKey: c.as.Key, Owner: c.mine.Owner, Fingerprint: c.mine.Fingerprint,
+		Attempt:   c.mine.Attempt,
 		Recovered: c.recovered(), CreatedAt: c.mine.CreatedAt,
 	}
 }
@@ -137,8 +139,8 @@ func (c *claim) blame(f *execution.Fault, step string) *execution.Fault {
 // told is how a commit ends for the handler.
 func (c *claim) told(f *execution.Fault) error { return c.Settings.told(c.blame(f, "")) }
 
-// told is how a commit ends for the handler: without an error, with that of the store if a condition of its writes
-// does not hold, or with the documented one.
+// told is how a commit ends for the handler: without an error, with that of the store if a
+// condition of its writes does not hold, or with the documented one.
 func (s *Settings) told(f *execution.Fault) error {
 	if f == nil {
 		return nil

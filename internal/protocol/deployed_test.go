@@ -13,15 +13,16 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// A version that marks no step dies while it charges. The next version must not charge twice: nothing in the record says whether the
-// charge has begun.
+// A version that marks no step dies while it charges. The next version must not charge twice:
+// nothing in the record says whether the charge has begun.
 func TestStepsOfAVersionThatMarkedNoneAreNoProof(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, now []idempotent.Option
 		unknown     bool
 	}{
-		"none before":         {nil, []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, true},
-		"Unrepeatable before": {[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, false},
+		"none before": {nil, []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, true},
+		"Unrepeatable before": {[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
+			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

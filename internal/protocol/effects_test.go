@@ -57,7 +57,8 @@ func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 
 func TestWithoutAWordAboutEffectsAResultThatCannotBeStoredIsUnknown(t *testing.T) {
 	for name, opts := range map[string][]idempotent.Option{
-		"nothing said": nil, "cautious": {idempotent.WithEffects(idempotent.Cautious)}, "unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
+		"nothing said": nil, "cautious": {idempotent.WithEffects(idempotent.Cautious)},
+		"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -83,14 +84,16 @@ func (s smallStore) Swap(ctx context.Context, seen, next store.Record) (store.Re
 		large = large || len(step.Result) > s.most
 	}
 	if large {
-		return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureTooLarge, NotApplied: true, Err: errCard}
+		return store.Record{}, false,
+			&store.Error{Op: "swap", Kind: store.FailureTooLarge, NotApplied: true, Err: errCard}
 	}
 	return s.Store.Swap(ctx, seen, next)
 }
 
 func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		for _, effects := range []idempotent.Effects{idempotent.Cautious, idempotent.Repeatable, idempotent.Unrepeatable} {
+		for _, effects := range []idempotent.Effects{idempotent.Cautious, idempotent.Repeatable,
+			idempotent.Unrepeatable} {
 			s := newShopOn(t, smallStore{Store: memory.New()}, nil, idempotent.WithEffects(effects))
 			got, err := s.handle(5)
 			require.NoError(t, err)
@@ -119,7 +122,8 @@ func TestALaterWordAboutEffectsReplacesAnEarlierOne(t *testing.T) {
 
 func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
 	t.Parallel()
-	resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+	resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
+		order) (idempotent.Resolution[receipt], error) {
 		return idempotent.StillUnknown[receipt](), nil
 	})
 	for name, opts := range map[string][]idempotent.Option{
@@ -154,7 +158,8 @@ func (b *busy) Claim(ctx context.Context, r store.Record, now time.Time) (store.
 	b.claims++
 	if b.conflicts > 0 {
 		b.conflicts--
-		return store.Record{}, false, &store.Error{Op: "claim", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
+		return store.Record{}, false,
+			&store.Error{Op: "claim", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
 	}
 	return b.Store.Claim(ctx, r, now)
 }

@@ -79,7 +79,8 @@ func allSteps(held, known map[string]store.Step) map[string]store.Step {
 	return all
 }
 
-func (c *claim) write(ctx context.Context, absent bool, seen, next store.Record, now time.Time) (store.Record, bool, error) {
+func (c *claim) write(ctx context.Context, absent bool, seen, next store.Record,
+	now time.Time) (store.Record, bool, error) {
 	ctx, cancel := partOf(ctx, transferTime(len(next.Result)))
 	defer cancel()
 	if absent {

@@ -83,7 +83,8 @@ func TestDerivedKeysOfNamesKeysAndOperationsDiffer(t *testing.T) {
 	})
 }
 
-// The digest behind derived keys is a promise over releases of this module: a change would charge twice.
+// The digest behind derived keys is a promise over releases of this module: a change would charge
+// twice.
 func TestDerivedKeyNeverChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var keys []string

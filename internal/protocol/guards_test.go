@@ -28,7 +28,8 @@ func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
 	assertExecuted(t, s, 1)
 }
 
-// TestInterruptedExecutionIsReleased: but not one that says itself that its lease was lost, which is a crash.
+// TestInterruptedExecutionIsReleased: but not one that says itself that its lease was lost, which
+// is a crash.
 func TestInterruptedExecutionIsReleased(t *testing.T) {
 	for name, c := range map[string]struct {
 		word func(context.Context) error
@@ -108,7 +109,8 @@ func TestWhoeverNeedNotWaitDoesNot(t *testing.T) {
 	})
 }
 
-// partsAt keeps the results of completed records beside them, and answers the first reads of them with failures.
+// partsAt keeps the results of completed records beside them, and answers the first reads of them
+// with failures.
 type partsAt struct {
 	*memory.Store
 
@@ -151,7 +153,8 @@ func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
 				handler := idempotent.Wrap(func(context.Context, order) (int, error) {
 					executed++
 					return executed, nil
-				}, parts, idempotent.WithOperation("test"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+				}, parts, idempotent.WithOperation("test"),
+					idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 				_, err := handler.Handle(t.Context(), order{ID: "o-1"})
 				require.NoError(t, err)
 				_, err = handler.Handle(t.Context(), order{ID: "o-1"})
@@ -314,7 +317,8 @@ func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
 	})
 }
 
-// slow is a store that takes five seconds to answer the first renewal, and never answers another one.
+// slow is a store that takes five seconds to answer the first renewal, and never answers another
+// one.
 type slow struct {
 	*memory.Store
 

@@ -40,8 +40,9 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 	hctx, under, stop := d.open(ctx, w)
 	returned, done := false, false
-	// A panic and runtime.Goexit pass through here without being recovered, so they continue as what they are, with
-	// their own stack. There is no need to tell them apart. Only a panic after a commit ends here: there is an answer.
+	// A panic and runtime.Goexit pass through here without being recovered, so they continue as
+	// what they are, with their own stack. There is no need to tell them apart. Only a panic after
+	// a commit ends here: there is an answer.
 	defer func() {
 		if done {
 			return

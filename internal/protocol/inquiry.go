@@ -25,8 +25,8 @@ type Inquiry struct {
 	Due bool
 	// Pause is how long the record waits for its next question, after so many in vain.
 	Pause func(tries int) time.Duration
-	// MaxTries is after how many questions in vain the record is given up, 0 for never. GiveUp hands
-	// it to somebody first; if it fails, the record is not given up. It may be nil.
+	// MaxTries is after how many questions in vain the record is given up, 0 for never. GiveUp
+	// hands it to somebody first; if it fails, the record is not given up. It may be nil.
 	MaxTries int
 	GiveUp   func(ctx context.Context, c execution.Claim, tries int) error
 
@@ -153,7 +153,8 @@ func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
 	next.SettledReason = "a resolver found the result of the execution"
 	end, err := c.settleEnd(ctx, time.Now(), transferTime(len(result)))
 	c.note(err)
-	switch _, how, err := c.conclude(withinDetached(ctx, end), next, q.steps.held, func(store.Record) bool { return false }); {
+	switch _, how, err := c.conclude(withinDetached(ctx, end), next, q.steps.held,
+		func(store.Record) bool { return false }); {
 	case neverFits(err):
 		return q.inVain(ctx, err)
 	case err != nil:
@@ -213,7 +214,8 @@ func (q *Inquiry) giveUp(ctx context.Context, tries int) Inquired {
 // stillOpen is our record as it was before we took it over, and nobody's.
 func (q *Inquiry) stillOpen(tries int, cause error) store.Record {
 	c := &q.claim
-	return c.as.PutBack(c.mine, c.before, tries, life.Ended{Failure: report.TypeOf(cause), Derived: q.handed.Sorted()}, c.Now())
+	return c.as.PutBack(c.mine, c.before, tries,
+		life.Ended{Failure: report.TypeOf(cause), Derived: q.handed.Sorted()}, c.Now())
 }
 
 // again says when the record is asked about next, if it is.

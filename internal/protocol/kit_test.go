@@ -2,12 +2,16 @@ package protocol_test
 
 // The kit for tests of the protocol, whose handlers are not HTTP. It offers
 //
-//   - order and receipt, the event and the result of the handlers, and errCard, the error of a handler that fails
-//   - shop, a wrapped handler that counts its executions, on a store that can fail: newShop and newShopOn make one, and
-//     shop.sandbox makes another process of the same function, on the same store
+//   - order and receipt, the event and the result of the handlers, and errCard, the error of a
+//     handler that fails
+//   - shop, a wrapped handler that counts its executions, on a store that can fail: newShop and
+//     newShopOn make one, and shop.sandbox makes another process of the same function, on the same
+//     store
 //   - shop.handle and shop.handleFor, which deliver the order "o-1" as Lambda does, with a deadline
-//   - shop.event, what the observer saw last; shop.record, shop.mustRecord and shop.recordKey, what the store holds
-//   - shop.put, which stores a record as another process would have left it; completed makes it a completed one
+//   - shop.event, what the observer saw last; shop.record, shop.mustRecord and shop.recordKey, what
+//     the store holds
+//   - shop.put, which stores a record as another process would have left it; completed makes it a
+//     completed one
 //   - passingFaults, the faults of a store that a repetition mends
 //   - amountFingerprint, an option that makes the amount part of the fingerprint
 //   - seenEvents, an observer that remembers
@@ -44,8 +48,8 @@ type receipt struct {
 	Amount int64 `json:"amount"`
 }
 
-// shop is a handler that counts its executions, over a store with faults. The inner store is shared by every sandbox of
-// a test; each sandbox has faults of its own.
+// shop is a handler that counts its executions, over a store with faults. The inner store is shared
+// by every sandbox of a test; each sandbox has faults of its own.
 type shop struct {
 	t        *testing.T
 	inner    store.Store
@@ -81,7 +85,8 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 	return newShopOn(t, memory.New(), nil, opts...)
 }
 
-func newShopOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) *shop {
+func newShopOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault,
+	opts ...idempotent.Option) *shop {
 	t.Helper()
 	s := &shop{t: t, inner: inner, executed: new(atomic.Int64)}
 	s.wrap(rule, opts...)
@@ -104,7 +109,8 @@ func (s *shop) wrap(rule func(storetest.Call) storetest.Fault, opts ...idempoten
 	s.handler = idempotent.Wrap(s.charge, on, append(defaults, opts...)...)
 }
 
-// sandbox is another process of the same function: the same store and counter, faults and handler of its own.
+// sandbox is another process of the same function: the same store and counter, faults and handler
+// of its own.
 func (s *shop) sandbox(rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) *shop {
 	s.t.Helper()
 	other := &shop{t: s.t, inner: s.inner, executed: s.executed}

@@ -26,7 +26,8 @@ func (c *claim) begin(ctx context.Context) {
 	c.protected.from(held, c.as.Lease)
 }
 
-// protected is until when a lease protects a claim: held by the clock of contexts, lease by the clock of records.
+// protected is until when a lease protects a claim: held by the clock of contexts, lease by the
+// clock of records.
 type protected struct {
 	mu          sync.Mutex
 	held, lease time.Time
@@ -63,7 +64,8 @@ func (c *claim) protection() time.Time {
 	return lease
 }
 
-// leaseOver reports whether the lease has ended by one of the two clocks: then somebody else may have the record.
+// leaseOver reports whether the lease has ended by one of the two clocks: then somebody else may
+// have the record.
 func (c *claim) leaseOver() bool {
 	held, lease := c.protected.both()
 	return !time.Now().Before(held) || store.Reached(lease, c.Now())
@@ -75,8 +77,8 @@ func (c *claim) leaseOver() bool {
 const longestKilled = 15 * time.Minute
 
 // leaseFromNow is the end of a lease that is taken now: the invocation's deadline and a margin. The
-// margin covers a process that is killed late and clocks that differ. A lease that is renewed is the
-// default one.
+// margin covers a process that is killed late and clocks that differ. A lease that is renewed is
+// the default one.
 func (c *claim) leaseFromNow() time.Time {
 	left := c.Timing.Lease
 	if !c.heartbeat {
@@ -86,9 +88,9 @@ func (c *claim) leaseFromNow() time.Time {
 }
 
 // handlerContext is the context the handler runs with. It ends a little before the invocation's
-// deadline, with the cause of that deadline. The lease is renewed beside the handler: from the start,
-// or if the handler overruns its deadline in a process that nobody kills. The returned function ends
-// both, and waits for the renewal.
+// deadline, with the cause of that deadline. The lease is renewed beside the handler: from the
+// start, or if the handler overruns its deadline in a process that nobody kills. The returned
+// function ends both, and waits for the renewal.
 func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	ended := func() {}
 	if !c.deadline.IsZero() {
@@ -112,7 +114,8 @@ func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// withHeartbeat renews the lease from a third of it on. The context ends as soon as the lease is lost.
+// withHeartbeat renews the lease from a third of it on. The context ends as soon as the lease is
+// lost.
 func (c *claim) withHeartbeat(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var last time.Time
@@ -133,20 +136,22 @@ func (c *claim) withHeartbeat(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// longestOverrun is for how long after its deadline a handler keeps its claim. Beyond it the lease ends, so that a handler
-// which hangs does not block its key for ever.
+// longestOverrun is for how long after its deadline a handler keeps its claim. Beyond it the lease
+// ends, so that a handler which hangs does not block its key for ever.
 const longestOverrun = 15 * time.Minute
 
-// renewOverrun renews the lease of a handler that has overrun its deadline and still runs: on Lambda Managed Instances, in a
-// container, in a test. The first renewal is tried in the second half of the margin, in which a killed process sends nothing.
+// renewOverrun renews the lease of a handler that has overrun its deadline and still runs: on
+// Lambda Managed Instances, in a container, in a test. The first renewal is tried in the second
+// half of the margin, in which a killed process sends nothing.
 func (c *claim) renewOverrun(ctx context.Context) {
 	first, margin := time.Now(), c.Timing.Margin
 	c.note(c.renewUntil(ctx, first, first.Add(margin/4), c.deadline.Add(longestOverrun)))
 }
 
-// renewUntil renews the lease at the instant next, and then at every third of it, until ctx ends or, if that is not zero, the
-// instant last comes. It tries each renewal until the instant limit, a margin before the lease would end. It returns an error
-// once the lease cannot be held: at the limit, or at once if someone else has the record.
+// renewUntil renews the lease at the instant next, and then at every third of it, until ctx ends
+// or, if that is not zero, the instant last comes. It tries each renewal until the instant limit, a
+// margin before the lease would end. It returns an error once the lease cannot be held: at the
+// limit, or at once if someone else has the record.
 func (c *claim) renewUntil(ctx context.Context, next, limit, last time.Time) error {
 	for sleep(ctx, time.Until(next)) {
 		begun := time.Now()
@@ -170,8 +175,8 @@ func (c *claim) renewUntil(ctx context.Context, next, limit, last time.Time) err
 	return nil
 }
 
-// renew moves the lease of our record, trying until ctx ends. Whatever fails is tried again, also what does not pass by
-// itself: credentials that have expired are renewed beside us.
+// renew moves the lease of our record, trying until ctx ends. Whatever fails is tried again, also
+// what does not pass by itself: credentials that have expired are renewed beside us.
 func (c *claim) renew(ctx context.Context) error {
 	for failures := 1; ; failures++ {
 		begun, next := time.Now(), c.renewed(c.Timing.Lease)

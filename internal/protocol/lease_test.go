@@ -119,7 +119,8 @@ func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing
 					lease := s.mustRecord().Lease
 					<-ctx.Done()
 					require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-					assert.Equal(t, idempotent.DefaultMargin, time.Until(lease), "neither later nor earlier than needed")
+					assert.Equal(t, idempotent.DefaultMargin, time.Until(lease),
+						"neither later nor earlier than needed")
 					return receipt{}, ctx.Err()
 				}
 				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
@@ -271,7 +272,8 @@ func TestFarDeadlineCountsAsNone(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t)
 				s.do = func(ctx context.Context, o order) (receipt, error) {
-					assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease, "a crash does not block for ever")
+					assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease,
+						"a crash does not block for ever")
 					time.Sleep(2 * idempotent.DefaultLease)
 					assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
 					return receipt{1, o.Amount}, ctx.Err()

@@ -83,7 +83,8 @@ func freedALeaseAfter(t *testing.T, killed, deadline time.Duration) {
 	<-done
 }
 
-// TestTheHandlerEndsBeforeItsDeadline: there is time to store the answer, however far the deadline is.
+// TestTheHandlerEndsBeforeItsDeadline: there is time to store the answer, however far the deadline
+// is.
 func TestTheHandlerEndsBeforeItsDeadline(t *testing.T) {
 	for _, deadline := range deadlines {
 		t.Run(deadline.String(), func(t *testing.T) {
@@ -104,8 +105,8 @@ func TestTheHandlerEndsBeforeItsDeadline(t *testing.T) {
 	}
 }
 
-// TestLeasesWhereSeveralInvocationsRunInAProcess runs the tests of this file in a process that Lambda
-// tells to run ten invocations at once.
+// TestLeasesWhereSeveralInvocationsRunInAProcess runs the tests of this file in a process that
+// Lambda tells to run ten invocations at once.
 func TestLeasesWhereSeveralInvocationsRunInAProcess(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -30,7 +30,8 @@ func noGoroutineIsLeft(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 }
 
-// untilAnswered delivers an order as an impatient client does: again and again while it is in progress.
+// untilAnswered delivers an order as an impatient client does: again and again while it is in
+// progress.
 func untilAnswered(h *idempotent.Handler[order, receipt], o order) (receipt, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -116,8 +117,9 @@ func shopOf(records store.Store, do func(context.Context, order) (receipt, error
 		idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 }
 
-// TestAProcessThatServesForLongStaysFlat serves rounds of new keys, each sent twice, with large results, and lets them
-// expire. What a round leaves behind would be seen: it brings more than the bound.
+// TestAProcessThatServesForLongStaysFlat serves rounds of new keys, each sent twice, with large
+// results, and lets them expire. What a round leaves behind would be seen: it brings more than the
+// bound.
 func TestAProcessThatServesForLongStaysFlat(t *testing.T) {
 	noGoroutineIsLeft(t)
 	const (

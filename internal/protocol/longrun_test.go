@@ -18,8 +18,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// late applies chosen swaps later than they were sent, as a slow network may: the caller has long given up, or has been
-// answered otherwise.
+// late applies chosen swaps later than they were sent, as a slow network may: the caller has long
+// given up, or has been answered otherwise.
 type late struct {
 	store.Store
 
@@ -251,7 +251,8 @@ func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 					end := time.Now().Add(overrun)
 					for time.Now().Before(end) {
 						time.Sleep(500 * time.Millisecond)
-						require.True(t, s.mustRecord().Lease.After(time.Now()), "a taker would run beside this execution")
+						require.True(t, s.mustRecord().Lease.After(time.Now()),
+							"a taker would run beside this execution")
 					}
 					return receipt{Charge: 7}, nil
 				}
@@ -266,7 +267,8 @@ func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 }
 
 func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
-	for name, timeout := range map[string]time.Duration{"of a near deadline": 5 * time.Second, "of a far one": 5 * time.Hour} {
+	for name, timeout := range map[string]time.Duration{"of a near deadline": 5 * time.Second,
+		"of a far one": 5 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t)
@@ -275,7 +277,8 @@ func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
 					time.Sleep(14 * time.Minute)
 					assert.True(t, s.mustRecord().Lease.After(time.Now()))
 					time.Sleep(2*time.Minute + idempotent.DefaultLease)
-					assert.False(t, s.mustRecord().Lease.After(time.Now()), "a handler that hangs does not block its key for ever")
+					assert.False(t, s.mustRecord().Lease.After(time.Now()),
+						"a handler that hangs does not block its key for ever")
 					return receipt{}, nil
 				}
 				_, err := s.handleFor(timeout, 1)
@@ -302,7 +305,8 @@ func TestAnOverrunWithinHalfOfTheMarginRenewsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		s.do = func(context.Context, order) (receipt, error) {
-			time.Sleep(5*time.Second + idempotent.DefaultMargin/2 - time.Nanosecond) // Lambda kills a process within that time
+			// Lambda kills a process within that time
+			time.Sleep(5*time.Second + idempotent.DefaultMargin/2 - time.Nanosecond)
 			return receipt{Charge: 1}, nil
 		}
 		_, err := s.handleFor(5*time.Second, 1)
@@ -343,7 +347,8 @@ func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 		"one around the other":          {none(uncertain(errCard)), store.StatusUnknown},
 		"one around the other, wrapped": {none(fmt.Errorf("mail: %w", terminal(errCard))), store.StatusCompleted},
 		"deep in a tree": {
-			fmt.Errorf("%w, %w", none(errCard), errors.Join(errCard, fmt.Errorf("card: %w", uncertain(errCard)))), store.StatusUnknown,
+			fmt.Errorf("%w, %w", none(errCard), errors.Join(errCard, fmt.Errorf("card: %w", uncertain(errCard)))),
+			store.StatusUnknown,
 		},
 		"all say that nothing happened": {errors.Join(none(errCard), none(errCard)), ""},
 	} {

@@ -16,7 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// What a version ran that marked no steps is open for the next version, which marks them: its effect may have happened.
+// What a version ran that marked no steps is open for the next version, which marks them: its
+// effect may have happened.
 func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 	dead := false
 	refuse := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
@@ -26,13 +27,15 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 		charged int // with the first time
 		fails   error
 	}{
-		"Unrepeatable":                 {nil, refuse, 1, idempotent.ErrUnknownOutcome},
-		"Unrepeatable and AtMostOnce":  {idempotent.AtMostOnce[int](nil), refuse, 1, idempotent.ErrUnknownOutcome},
-		"AtMostOnce":                   {idempotent.AtMostOnce[int](nil), nil, 1, idempotent.ErrUnknownOutcome},
-		"neither: it runs once more":   {nil, nil, 2, nil},
-		"Repeatable: it runs the same": {nil, []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}, 2, nil},
+		"Unrepeatable":                {nil, refuse, 1, idempotent.ErrUnknownOutcome},
+		"Unrepeatable and AtMostOnce": {idempotent.AtMostOnce[int](nil), refuse, 1, idempotent.ErrUnknownOutcome},
+		"AtMostOnce":                  {idempotent.AtMostOnce[int](nil), nil, 1, idempotent.ErrUnknownOutcome},
+		"neither: it runs once more":  {nil, nil, 2, nil},
+		"Repeatable: it runs the same": {nil,
+			[]idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}, 2, nil},
 	} {
-		for first, reserve := range map[string]idempotent.StepOption[int]{"plain": nil, "marked": idempotent.AtMostOnce[int](nil), "none": nil} {
+		for first, reserve := range map[string]idempotent.StepOption[int]{"plain": nil,
+			"marked": idempotent.AtMostOnce[int](nil), "none": nil} {
 			for end, dies := range map[string]func(){
 				"dies":  func() { dead = true },
 				"fails": func() {},
@@ -46,7 +49,8 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 					play := func(old bool) func(context.Context, order) (receipt, error) {
 						return func(ctx context.Context, o order) (receipt, error) {
 							if first != "none" {
-								if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }, reserve); err != nil {
+								if _, err := idempotent.Step(ctx, "reserve",
+									func(context.Context) (int, error) { return 1, nil }, reserve); err != nil {
 									return receipt{}, err
 								}
 							}
@@ -95,23 +99,25 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 	}
 }
 
-// A process that has seen which steps are marked says so when it claims: then a crash before the mark of one is no open step. The first
-// execution of a process cannot say it.
+// A process that has seen which steps are marked says so when it claims: then a crash before the
+// mark of one is no open step. The first execution of a process cannot say it.
 func TestACrashBeforeAStartMark(t *testing.T) {
 	for name, c := range map[string]struct {
 		executedBefore, plainBefore bool
 		fails                       error
 	}{
-		"in a process that has executed":    {executedBefore: true},
-		"in a process that has just begun":  {fails: idempotent.ErrUnknownOutcome},
-		"of a step that was plain one time": {executedBefore: true, plainBefore: true, fails: idempotent.ErrUnknownOutcome},
+		"in a process that has executed":   {executedBefore: true},
+		"in a process that has just begun": {fails: idempotent.ErrUnknownOutcome},
+		"of a step that was plain one time": {executedBefore: true, plainBefore: true,
+			fails: idempotent.ErrUnknownOutcome},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				dead, plain, charged := false, false, 0
 				play := func(dies bool) func(context.Context, order) (receipt, error) {
 					return func(ctx context.Context, o order) (receipt, error) {
-						if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }); err != nil {
+						if _, err := idempotent.Step(ctx, "reserve",
+							func(context.Context) (int, error) { return 1, nil }); err != nil {
 							return receipt{}, err
 						}
 						if dies {
@@ -122,7 +128,8 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 						if !plain {
 							option = idempotent.AtMostOnce[int](nil)
 						}
-						n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, option)
+						n, err := idempotent.Step(ctx, "charge",
+							func(context.Context) (int, error) { charged++; return 7, nil }, option)
 						return receipt{int64(n), o.Amount}, err
 					}
 				}
@@ -162,7 +169,8 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 	}
 }
 
-// A process that marks a step cannot say that it did not begin in an execution before, which did not mark it.
+// A process that marks a step cannot say that it did not begin in an execution before, which did
+// not mark it.
 func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		dead, charged := false, 0
@@ -173,7 +181,8 @@ func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
 			return storetest.Pass
 		}
 		play := func(ctx context.Context, o order, option idempotent.StepOption[int]) (receipt, error) {
-			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, option)
+			n, err := idempotent.Step(ctx, "charge",
+				func(context.Context) (int, error) { charged++; return 7, nil }, option)
 			return receipt{int64(n), o.Amount}, err
 		}
 		marked := func(ctx context.Context, o order) (receipt, error) {
@@ -210,7 +219,8 @@ func TestAClaimNamesTwentyMarkedSteps(t *testing.T) {
 		s := newShop(t)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			for i := range 21 {
-				_, err := idempotent.Step(ctx, fmt.Sprint("step-", i), func(context.Context) (int, error) { return 7, nil }, idempotent.AtMostOnce[int](nil))
+				_, err := idempotent.Step(ctx, fmt.Sprint("step-", i),
+					func(context.Context) (int, error) { return 7, nil }, idempotent.AtMostOnce[int](nil))
 				if err != nil {
 					return receipt{}, err
 				}
@@ -226,8 +236,8 @@ func TestAClaimNamesTwentyMarkedSteps(t *testing.T) {
 	})
 }
 
-// What a claim says of its steps holds also where the handler decides otherwise then. It says nothing of a step that is marked only
-// some of the time.
+// What a claim says of its steps holds also where the handler decides otherwise then. It says
+// nothing of a step that is marked only some of the time.
 func TestAStepThatTheClaimSaysIsMarkedIsMarked(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
@@ -248,12 +258,14 @@ func TestAStepThatTheClaimSaysIsMarkedIsMarked(t *testing.T) {
 	})
 }
 
-// An execution that has returned leaves nothing open but what it began, also in a process that has just begun.
+// An execution that has returned leaves nothing open but what it began, also in a process that has
+// just begun.
 func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, fails, charged := newShop(t), true, 0
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }); err != nil {
+			if _, err := idempotent.Step(ctx, "reserve",
+				func(context.Context) (int, error) { return 1, nil }); err != nil {
 				return receipt{}, err
 			}
 			if _, err := idempotent.Step(ctx, "book", func(context.Context) (int, error) {
@@ -264,7 +276,8 @@ func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 			}); err != nil {
 				return receipt{}, err
 			}
-			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, idempotent.AtMostOnce[int](nil))
+			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil },
+				idempotent.AtMostOnce[int](nil))
 			return receipt{int64(n), o.Amount}, err
 		}
 		_, err := s.handle(5)
@@ -278,7 +291,8 @@ func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 	})
 }
 
-// AWS Powertools marks no step. What died there may have begun one, whoever had the record in between.
+// AWS Powertools marks no step. What died there may have begun one, whoever had the record in
+// between.
 func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		between func(t *testing.T, s *shop)
@@ -301,7 +315,8 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 			o := operate.New(s.inner)
 			shown, err := o.Inspect(t.Context(), s.recordKey())
 			require.NoError(t, err)
-			_, err = o.Settle(t.Context(), shown, operate.NotExecuted(), operate.Act{By: "ann", Why: "asked the provider"})
+			_, err = o.Settle(t.Context(), shown, operate.NotExecuted(),
+				operate.Act{By: "ann", Why: "asked the provider"})
 			require.NoError(t, err)
 		}, charged: 1},
 	} {
@@ -315,7 +330,9 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 					c.between(t, s)
 				}
 				s.do = func(ctx context.Context, o order) (receipt, error) {
-					n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, idempotent.AtMostOnce[int](nil))
+					n, err := idempotent.Step(ctx, "charge",
+						func(context.Context) (int, error) { charged++; return 7, nil },
+						idempotent.AtMostOnce[int](nil))
 					return receipt{int64(n), o.Amount}, err
 				}
 				_, err := s.handle(5)

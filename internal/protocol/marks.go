@@ -6,11 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// maxMarks bounds the steps that a claim says it marks. Any other counts as one that may have begun.
+// maxMarks bounds the steps that a claim says it marks. Any other counts as one that may have
+// begun.
 const maxMarks = 20
 
-// Marks are the steps that a handler marks before they begin, as its executions have shown: a claim says so before the first of them
-// begins. A step that ran without a mark once is none of them any more. The zero value is ready; it is safe for concurrent use.
+// Marks are the steps that a handler marks before they begin, as its executions have shown: a claim
+// says so before the first of them begins. A step that ran without a mark once is none of them any
+// more. The zero value is ready; it is safe for concurrent use.
 type Marks struct {
 	mu    sync.Mutex
 	names atomic.Pointer[[]string]

@@ -35,16 +35,19 @@ func TestMarksReachAnOuterExecution(t *testing.T) {
 		want         store.Status
 		reason       string
 	}{
-		"nothing":              {err: errCard, want: free},
-		"nothing, for a wary":  {err: errCard, outer: unrepeatable, want: store.StatusUnknown, reason: "error"},
-		"not executed":         {err: idempotent.NotExecuted(errCard), outer: unrepeatable, want: free},
-		"terminal":             {err: idempotent.Terminal(errCard), want: store.StatusCompleted, reason: "terminal"},
-		"uncertain":            {err: idempotent.Uncertain(errCard), want: store.StatusUnknown, reason: "uncertain"},
-		"the most cautious":    {err: errors.Join(idempotent.NotExecuted(errCard), idempotent.Uncertain(errCard)), want: store.StatusUnknown, reason: "uncertain"},
-		"one inside another":   {err: idempotent.NotExecuted(idempotent.Uncertain(errCard)), want: store.StatusUnknown, reason: "uncertain"},
-		"unknown by a policy":  {err: errCard, inner: unrepeatable, want: store.StatusUnknown, reason: "uncertain"},
-		"untouched, but wary":  {err: idempotent.NotExecuted(errCard), inner: unrepeatable, want: free},
-		"terminal of the wary": {err: idempotent.Terminal(errCard), inner: unrepeatable, want: store.StatusCompleted, reason: "terminal"},
+		"nothing":             {err: errCard, want: free},
+		"nothing, for a wary": {err: errCard, outer: unrepeatable, want: store.StatusUnknown, reason: "error"},
+		"not executed":        {err: idempotent.NotExecuted(errCard), outer: unrepeatable, want: free},
+		"terminal":            {err: idempotent.Terminal(errCard), want: store.StatusCompleted, reason: "terminal"},
+		"uncertain":           {err: idempotent.Uncertain(errCard), want: store.StatusUnknown, reason: "uncertain"},
+		"the most cautious": {err: errors.Join(idempotent.NotExecuted(errCard), idempotent.Uncertain(errCard)),
+			want: store.StatusUnknown, reason: "uncertain"},
+		"one inside another": {err: idempotent.NotExecuted(idempotent.Uncertain(errCard)), want: store.StatusUnknown,
+			reason: "uncertain"},
+		"unknown by a policy": {err: errCard, inner: unrepeatable, want: store.StatusUnknown, reason: "uncertain"},
+		"untouched, but wary": {err: idempotent.NotExecuted(errCard), inner: unrepeatable, want: free},
+		"terminal of the wary": {err: idempotent.Terminal(errCard), inner: unrepeatable, want: store.StatusCompleted,
+			reason: "terminal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -122,8 +125,8 @@ func TestTerminalErrorThatIsReplayedIsTerminalForAnOuterExecution(t *testing.T) 
 	})
 }
 
-// TestErrorsOfAnInnerDeliveryInAnOuterExecution: after those that say that an effect may have happened, the outer execution
-// is not repeated either. After the others its own policy decides.
+// TestErrorsOfAnInnerDeliveryInAnOuterExecution: after those that say that an effect may have
+// happened, the outer execution is not repeated either. After the others its own policy decides.
 func TestErrorsOfAnInnerDeliveryInAnOuterExecution(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
@@ -150,7 +153,10 @@ func TestErrorsOfAnInnerDeliveryInAnOuterExecution(t *testing.T) {
 	t.Run("unknown outcome", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			outer, inner := nested(t, nil, nil)
-			inner.put(func(r *store.Record) { r.Status, r.Reason, r.Lease = store.StatusUnknown, "crashed", time.Time{} })
+			inner.put(func(r *store.Record) {
+				r.Status, r.Reason, r.Lease = store.StatusUnknown,
+					"crashed", time.Time{}
+			})
 			_, err := outer.handle(5)
 			var unknown *idempotent.Error
 			require.ErrorAs(t, err, &unknown)

@@ -43,8 +43,8 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 	case e.Keep:
 		return completion(e)
 	case s.RefuseCrashed && ctx.Err() != nil:
-		// Whatever it made of it: many clients report the end of a context by an error of their own, and a handler may
-		// answer it with a 504.
+		// Whatever it made of it: many clients report the end of a context by an error of their
+		// own, and a handler may answer it with a 504.
 		return ending{fate: fateUnknown, reason: store.ReasonInterrupted}
 	case e.Untouched:
 		return ending{fate: fateRelease}
@@ -57,8 +57,8 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 	}
 }
 
-// completion stores the result. If there is none to store, the effect has happened and only its result is lost: nobody must
-// execute again.
+// completion stores the result. If there is none to store, the effect has happened and only its
+// result is lost: nobody must execute again.
 func completion(e Ended) ending {
 	switch {
 	case e.ResultErr != nil && e.Failure:
@@ -79,8 +79,8 @@ func (s *Settings) failed(reason string) ending {
 	return ending{fate: fateRelease}
 }
 
-// crashed is the ending of an execution that panicked. Once the handler has returned, its effect has happened and only
-// the result is lost: that must not lead to a second execution.
+// crashed is the ending of an execution that panicked. Once the handler has returned, its effect
+// has happened and only the result is lost: that must not lead to a second execution.
 func (s *Settings) crashed(returned bool) ending {
 	switch {
 	case returned:
@@ -92,7 +92,8 @@ func (s *Settings) crashed(returned bool) ending {
 	}
 }
 
-// panicked is crashed of this execution. What the handler noted before may say that its effect may have happened.
+// panicked is crashed of this execution. What the handler noted before may say that its effect may
+// have happened.
 func (d *Delivery) panicked(returned bool) ending {
 	if !returned && d.notes.Mark() == execution.Uncertain {
 		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
@@ -102,9 +103,10 @@ func (d *Delivery) panicked(returned bool) ending {
 
 // withSteps is the ending of an execution that had steps, with the error that its handler returned.
 //
-// An execution that lost its lease writes nothing: that is a crash. One whose effect is not recorded is never released: the next
-// delivery would repeat it. That comes first, because one outage causes both: whether the record is still ours, the store says. And
-// where a crash is refused, an execution whose steps tell all that it did is released all the same.
+// An execution that lost its lease writes nothing: that is a crash. One whose effect is not
+// recorded is never released: the next delivery would repeat it. That comes first, because one
+// outage causes both: whether the record is still ours, the store says. And where a crash is
+// refused, an execution whose steps tell all that it did is released all the same.
 func (d *Delivery) withSteps(e ending, err error) ending {
 	s := &d.steps.ended
 	leaseLost := errors.Is(err, execution.ErrLeaseLost)
@@ -131,9 +133,10 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 	}
 }
 
-// withCommit is the ending of an execution that may have tried to commit. Once a commit has failed, no answer is stored: the handler had
-// it written together with what is not written. A final failure that it reports instead is one of its own. If nobody knows whether the
-// commit has landed, nothing is written: the record tells the next delivery.
+// withCommit is the ending of an execution that may have tried to commit. Once a commit has failed,
+// no answer is stored: the handler had it written together with what is not written. A final
+// failure that it reports instead is one of its own. If nobody knows whether the commit has landed,
+// nothing is written: the record tells the next delivery.
 func (d *Delivery) withCommit(e ending) ending {
 	switch c := &d.commits.ended; {
 	case c.failed == nil:
@@ -152,8 +155,8 @@ func (d *Delivery) isOthers(held store.Record) bool {
 	return held.Key != "" && held.Owner != d.claim.as.Owner
 }
 
-// interrupted reports whether err is, or wraps, the error with which the handler's own context ended. A context that has not
-// ended has no such error, and no error wraps nil.
+// interrupted reports whether err is, or wraps, the error with which the handler's own context
+// ended. A context that has not ended has no such error, and no error wraps nil.
 func interrupted(ctx context.Context, err error) bool {
 	return errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))
 }

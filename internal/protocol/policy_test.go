@@ -83,8 +83,9 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 		"own deadline, in other words":               {late, nil, free, ""},
 		"own deadline, in other words, resolver":     {late, resolves, store.StatusUnknown, "interrupted"},
 		"own deadline, in other words, unrepeatable": {late, unrepeatable, store.StatusUnknown, "interrupted"},
-		"own deadline, not stored, unrepeatable":     {lateResult, unrepeatableSkip, store.StatusUnknown, "interrupted"},
-		"own deadline, stored, unrepeatable":         {lateResult, unrepeatable, store.StatusCompleted, ""},
+		"own deadline, not stored, unrepeatable": {lateResult, unrepeatableSkip, store.StatusUnknown,
+			"interrupted"},
+		"own deadline, stored, unrepeatable": {lateResult, unrepeatable, store.StatusCompleted, ""},
 
 		"panic":                    {panics, nil, free, ""},
 		"panic, unrepeatable":      {panics, unrepeatable, store.StatusUnknown, "panic"},
@@ -215,8 +216,9 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 			answer: idempotent.StillUnknown[receipt](), wantErr: idempotent.ErrUnknownOutcome,
 			status: store.StatusUnknown, outcome: report.UnknownOutcome,
 		},
-		"zero":   {wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: report.UnknownOutcome},
-		"failed": {err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: report.UnknownOutcome},
+		"zero": {wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: report.UnknownOutcome},
+		"failed": {err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown,
+			outcome: report.UnknownOutcome},
 		"panics": {panics: true, status: store.StatusUnknown, outcome: report.Panicked},
 	} {
 		for state, change := range map[string]func(r *store.Record){
@@ -303,7 +305,8 @@ func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 
 func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		// The lease ends while the handler runs on, someone refuses in its place, and then the result comes.
+		// The lease ends while the handler runs on, someone refuses in its place, and then the
+		// result comes.
 		s := newShopOn(t, memory.New(), noRenewal, idempotent.WithEffects(idempotent.Unrepeatable))
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(15 * time.Second)
@@ -321,7 +324,8 @@ func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 }
 
 func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
-	for name, returned := range map[string]func(context.Context) error{"cause": context.Cause, "error": context.Context.Err} {
+	for name, returned := range map[string]func(context.Context) error{"cause": context.Cause,
+		"error": context.Context.Err} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))

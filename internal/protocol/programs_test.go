@@ -16,8 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Handlers go on after whatever they meet: random ones with steps, parallel steps and commits, in processes that live, are killed,
-// freeze and thaw, beside others that deliver the same request.
+// Handlers go on after whatever they meet: random ones with steps, parallel steps and commits, in
+// processes that live, are killed, freeze and thaw, beside others that deliver the same request.
 func TestProgramsNeverRunTwiceAtOnce(t *testing.T) {
 	for part := range 8 {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
@@ -73,16 +73,19 @@ func playPrograms(t *testing.T, seed uint64) {
 		t: t, till: &till{Store: memory.New()}, running: map[*program]bool{}, began: time.Now(),
 		recorded: map[string]bool{}, answers: map[receipt]bool{},
 	}
-	of := []turn{takes, losesRequest, losesRequest, losesReply, conflicts, declines, rejects, rejects, declinesSecond, delays, delays}
+	of := []turn{takes, losesRequest, losesRequest, losesReply, conflicts, declines, rejects, rejects, declinesSecond,
+		delays, delays}
 	for range r.IntN(12) {
 		p.till.turns = append(p.till.turns, of[r.IntN(len(of))])
 	}
-	effects := [][]idempotent.Option{nil, {idempotent.WithEffects(idempotent.Repeatable)}, {idempotent.WithEffects(idempotent.Unrepeatable)}}[r.IntN(3)]
+	effects := [][]idempotent.Option{nil, {idempotent.WithEffects(idempotent.Repeatable)},
+		{idempotent.WithEffects(idempotent.Unrepeatable)}}[r.IntN(3)]
 	within := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
 	var wait sync.WaitGroup
 	smooth := true
 	for n := range 3 {
-		q := &actor{programs: p, name: fmt.Sprint("p", n), limited: r.IntN(2) == 0, r: rand.New(rand.NewPCG(seed, uint64(n)))}
+		q := &actor{programs: p, name: fmt.Sprint("p", n), limited: r.IntN(2) == 0,
+			r: rand.New(rand.NewPCG(seed, uint64(n)))}
 		switch at := p.began.Add(within(2 * time.Minute)); r.IntN(5) {
 		case 0:
 			q.dies = at
@@ -137,7 +140,8 @@ func playPrograms(t *testing.T, seed uint64) {
 func (p *programs) tellf(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.told = append(p.told, fmt.Sprintf("%9v ", time.Since(p.began).Round(time.Millisecond))+fmt.Sprintf(format, args...))
+	p.told = append(p.told, fmt.Sprintf("%9v ",
+		time.Since(p.began).Round(time.Millisecond))+fmt.Sprintf(format, args...))
 }
 
 func (p *programs) failf(format string, args ...any) {
@@ -203,7 +207,8 @@ func (q *actor) deliver() {
 	}
 }
 
-// live reports whether the execution still counts: its process was not suspended meanwhile, and was not told that its lease is lost.
+// live reports whether the execution still counts: its process was not suspended meanwhile, and was
+// not told that its lease is lost.
 func (x *program) live() bool {
 	froze := reached(x.freezes) && x.thaws.After(x.began)
 	cut := reached(x.cutFrom) && x.cutTo.After(x.began) && x.ctx.Err() != nil
@@ -353,7 +358,8 @@ func (s actorStore) Get(ctx context.Context, key string) (store.Record, bool, er
 	return s.till.Get(ctx, key)
 }
 
-func (s actorStore) Commit(ctx context.Context, seen, next store.Record, w store.Writes, token string) (store.Record, bool, error) {
+func (s actorStore) Commit(ctx context.Context, seen, next store.Record, w store.Writes,
+	token string) (store.Record, bool, error) {
 	if err := s.reaches(ctx); err != nil {
 		return store.Record{}, false, err
 	}

@@ -1,7 +1,8 @@
 // Package protocol takes one delivery of a key through its life: it claims the record, runs the
-// handler under that claim, and settles the record, whichever way the handler ends. It works on texts
-// and digests: it knows no events, no HTTP, no Lambda and no types of the handler. The root package
-// makes the request, and turns the neutral [Result] and [report.Delivery] into its documented errors.
+// handler under that claim, and settles the record, whichever way the handler ends. It works on
+// texts and digests: it knows no events, no HTTP, no Lambda and no types of the handler. The root
+// package makes the request, and turns the neutral [Result] and [report.Delivery] into its
+// documented errors.
 //
 // What a held record means, and which record follows it, is decided in package life. This package
 // reads and writes.
@@ -55,8 +56,9 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 	return d.handle(ctx, w)
 }
 
-// Begin is the first half of [Delivery.Run], for who is the handler itself: it takes the record, and returns the context to
-// work with until [Delivery.End]. False says that nothing is to be executed, and the result why.
+// Begin is the first half of [Delivery.Run], for who is the handler itself: it takes the record,
+// and returns the context to work with until [Delivery.End]. False says that nothing is to be
+// executed, and the result why.
 func (d *Delivery) Begin(ctx context.Context, w Work) (under context.Context, r Result, claimed bool) {
 	if r, claimed = d.begin(ctx, w); !claimed {
 		return ctx, r, false

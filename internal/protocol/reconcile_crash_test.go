@@ -50,18 +50,20 @@ func openStates() []openState {
 			r.Reason = store.ReasonReleased
 			r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}, 1
 		}},
-		{name: "released with a step, asked about by a process that died", free: true, found: true, put: func(r *store.Record) {
-			attended(r)
-			crashed(r)
-			r.Reason = store.ReasonAsked
-			r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}, 1
-		}},
+		{name: "released with a step, asked about by a process that died", free: true, found: true,
+			put: func(r *store.Record) {
+				attended(r)
+				crashed(r)
+				r.Reason = store.ReasonAsked
+				r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)},
+					1
+			}},
 		{name: "crashed", put: crashed, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
 	}
 }
 
-// TestAReconciliationThatFailsAnywhere plays every failure of every call of a question, on every kind of record, for every answer. Then a
-// client comes, and another question.
+// TestAReconciliationThatFailsAnywhere plays every failure of every call of a question, on every
+// kind of record, for every answer. Then a client comes, and another question.
 func TestAReconciliationThatFailsAnywhere(t *testing.T) {
 	t.Parallel()
 	type answer struct {
@@ -81,7 +83,8 @@ func TestAReconciliationThatFailsAnywhere(t *testing.T) {
 					for _, wait := range []time.Duration{0, 20 * time.Second} {
 						for n, more := 1, true; more; n++ {
 							synctest.Test(t, func(t *testing.T) {
-								q := question{t: t, state: state, untouched: name == "untouched", finding: says.finding, err: says.err}
+								q := question{t: t, state: state, untouched: name == "untouched",
+									finding: says.finding, err: says.err}
 								more = q.play(n, fault, wait)
 							})
 						}
@@ -123,7 +126,8 @@ func (q *question) play(n int, fault crashFault, wait time.Duration) bool {
 	time.Sleep(wait)
 	client := q.shop.sandbox(nil, q.state.opts...)
 	client.do = func(context.Context, order) (receipt, error) {
-		require.True(t, q.state.free || q.untouched, "%s: it executes although nobody has said that nothing happened", at)
+		require.True(t, q.state.free || q.untouched,
+			"%s: it executes although nobody has said that nothing happened", at)
 		return receipt{Charge: 2, Amount: 5}, nil
 	}
 	_, err = client.handle(5)
@@ -162,14 +166,15 @@ func (q *question) play(n int, fault crashFault, wait time.Duration) bool {
 func (q *question) ask(s *shop) (idempotent.Reconciled, error) {
 	ctx, cancel := context.WithTimeout(q.t.Context(), time.Minute)
 	defer cancel()
-	return s.handler.Reconcile(ctx, s.recordKey(), func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
-		q.asked++
-		return q.finding, q.err
-	}, idempotent.Reconciling{})
+	return s.handler.Reconcile(ctx, s.recordKey(),
+		func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
+			q.asked++
+			return q.finding, q.err
+		}, idempotent.Reconciling{})
 }
 
-// requireOpenOrSettled: whatever has failed, the record is settled, or free for the next request, or the index finds it, now or as soon as a
-// lease has ended.
+// requireOpenOrSettled: whatever has failed, the record is settled, or free for the next request,
+// or the index finds it, now or as soon as a lease has ended.
 func (q *question) requireOpenOrSettled(at string) {
 	r, found := q.shop.record()
 	if !found || r.Status == store.StatusCompleted || r.Reason == store.ReasonReleased && len(r.Steps) == 0 {

@@ -41,7 +41,8 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 				s := newStuck(t, uncertain)
 				_, err := s.Handle(t.Context(), "order")
 				require.Error(t, err)
-				how := idempotent.Reconciling{FirstPause: time.Minute, LongestPause: 3 * time.Minute, MaxTries: 5, OnlyDue: true}
+				how := idempotent.Reconciling{FirstPause: time.Minute, LongestPause: 3 * time.Minute,
+					MaxTries: 5, OnlyDue: true}
 				for n, pause := range []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 3 * time.Minute} {
 					done := s.reconcile(t, r, how)
 					require.Equal(t, report.ReconcileScheduled, done.Outcome)
@@ -64,8 +65,10 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 				time.Sleep(24 * time.Hour)
 				require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome)
 				how.OnlyDue = false
-				require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, r, how).Outcome, "it is asked about, and stays given up")
-				require.Equal(t, report.ReconcileCompleted, s.reconcile(t, answers(idempotent.Executed("ch_1"), nil), how).Outcome)
+				require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, r, how).Outcome,
+					"it is asked about, and stays given up")
+				require.Equal(t, report.ReconcileCompleted,
+					s.reconcile(t, answers(idempotent.Executed("ch_1"), nil), how).Outcome)
 				require.Equal(t, 1, s.ran)
 			})
 		})
@@ -79,16 +82,17 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 		_, err := s.Handle(t.Context(), "order")
 		require.Error(t, err)
 		asked, handed, fails := 0, 0, true
-		how := idempotent.Reconciling{MaxTries: 2, OnlyDue: true, GiveUp: func(_ context.Context, x idempotent.Execution, tries int) error {
-			handed++
-			require.Equal(t, 2, tries)
-			require.Equal(t, s.key, x.RecordKey)
-			require.Equal(t, store.StatusInProgress, s.record(t).Status)
-			if fails {
-				panic("no queue")
-			}
-			return nil
-		}}
+		how := idempotent.Reconciling{MaxTries: 2, OnlyDue: true,
+			GiveUp: func(_ context.Context, x idempotent.Execution, tries int) error {
+				handed++
+				require.Equal(t, 2, tries)
+				require.Equal(t, s.key, x.RecordKey)
+				require.Equal(t, store.StatusInProgress, s.record(t).Status)
+				if fails {
+					panic("no queue")
+				}
+				return nil
+			}}
 		ask := func() idempotent.Reconciled {
 			return s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
 				asked++
@@ -118,19 +122,22 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 	})
 }
 
-// A client whose handler has a resolver of its own asks about a record that is given up, too. That does not begin the count anew.
+// A client whose handler has a resolver of its own asks about a record that is given up, too. That
+// does not begin the count anew.
 func TestAGivenUpRecordStaysGivenUpWhenAClientCannotSettleIt(t *testing.T) {
 	t.Parallel()
 	knows := false
-	s := newStuck(t, uncertain, idempotent.WithResolver(func(context.Context, idempotent.Execution, string) (finding, error) {
-		if knows {
-			return idempotent.Executed("ch_1"), nil
-		}
-		return finding{}, nil
-	}))
+	s := newStuck(t, uncertain,
+		idempotent.WithResolver(func(context.Context, idempotent.Execution, string) (finding, error) {
+			if knows {
+				return idempotent.Executed("ch_1"), nil
+			}
+			return finding{}, nil
+		}))
 	_, err := s.Handle(t.Context(), "order")
 	require.Error(t, err)
-	require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
+	require.Equal(t, report.ReconcileGivenUp,
+		s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
 	_, err = s.Handle(t.Context(), "order")
 	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 	held := s.record(t)
@@ -157,8 +164,9 @@ func TestANewExecutionCountsItsTriesAnew(t *testing.T) {
 	require.Equal(t, 1, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{}).Tries)
 }
 
-// The lease of a question ends while the resolver hangs on a machine that is suspended, and a client makes the record UNKNOWN again. The
-// question counts all the same, or such a record would never be given up.
+// The lease of a question ends while the resolver hangs on a machine that is suspended, and a
+// client makes the record UNKNOWN again. The question counts all the same, or such a record would
+// never be given up.
 func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 	t.Parallel()
 	s := newStuck(t, uncertain)
@@ -179,16 +187,19 @@ func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 	require.Equal(t, done.Next, held.AttentionAt)
 }
 
-// Somebody asks by hand about a record that is given up, and dies. A client that comes then does not have it handed over again.
+// Somebody asks by hand about a record that is given up, and dies. A client that comes then does
+// not have it handed over again.
 func TestAGivenUpRecordStaysGivenUpWhenAQuestionDies(t *testing.T) {
 	t.Parallel()
 	s := newStuck(t, uncertain)
 	_, err := s.Handle(t.Context(), "order")
 	require.Error(t, err)
-	require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
+	require.Equal(t, report.ReconcileGivenUp,
+		s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
 	givenUp := s.record(t)
 	dead := givenUp
-	dead.Status, dead.Owner, dead.Lease = store.StatusInProgress, "the question", time.Now().Add(-time.Second).Truncate(time.Millisecond)
+	dead.Status, dead.Owner, dead.Lease = store.StatusInProgress, "the question",
+		time.Now().Add(-time.Second).Truncate(time.Millisecond)
 	dead.AttentionAt = dead.Lease
 	_, swapped, err := s.store.Swap(t.Context(), givenUp, dead)
 	require.NoError(t, err)

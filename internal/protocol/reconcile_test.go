@@ -185,14 +185,18 @@ func TestBadQuestionsAreRefusedBeforeAnythingIsRead(t *testing.T) {
 		r   resolver
 		how idempotent.Reconciling
 	}{
-		`of operation "refund"`:                {"refund#x", answers(finding{}, nil), idempotent.Reconciling{}},
-		`of operation ""`:                      {"", answers(finding{}, nil), idempotent.Reconciling{}},
-		"the resolver is nil":                  {s.key, nil, idempotent.Reconciling{}},
-		"Timeout: 1ms is not from 1s to 14m0s": {s.key, answers(finding{}, nil), idempotent.Reconciling{Timeout: time.Millisecond}},
-		"Timeout: 15m0s is not":                {s.key, answers(finding{}, nil), idempotent.Reconciling{Timeout: 15 * time.Minute}},
-		"FirstPause: 1ms is less":              {s.key, answers(finding{}, nil), idempotent.Reconciling{FirstPause: time.Millisecond}},
-		"LongestPause: 1s is less":             {s.key, answers(finding{}, nil), idempotent.Reconciling{FirstPause: time.Minute, LongestPause: time.Second}},
-		"MaxTries: -1 is negative":             {s.key, answers(finding{}, nil), idempotent.Reconciling{MaxTries: -1}},
+		`of operation "refund"`: {"refund#x", answers(finding{}, nil), idempotent.Reconciling{}},
+		`of operation ""`:       {"", answers(finding{}, nil), idempotent.Reconciling{}},
+		"the resolver is nil":   {s.key, nil, idempotent.Reconciling{}},
+		"Timeout: 1ms is not from 1s to 14m0s": {s.key, answers(finding{}, nil),
+			idempotent.Reconciling{Timeout: time.Millisecond}},
+		"Timeout: 15m0s is not": {s.key, answers(finding{}, nil),
+			idempotent.Reconciling{Timeout: 15 * time.Minute}},
+		"FirstPause: 1ms is less": {s.key, answers(finding{}, nil),
+			idempotent.Reconciling{FirstPause: time.Millisecond}},
+		"LongestPause: 1s is less": {s.key, answers(finding{}, nil),
+			idempotent.Reconciling{FirstPause: time.Minute, LongestPause: time.Second}},
+		"MaxTries: -1 is negative": {s.key, answers(finding{}, nil), idempotent.Reconciling{MaxTries: -1}},
 	} {
 		_, err := s.Reconcile(t.Context(), q.key, q.r, q.how)
 		require.ErrorContains(t, err, want)
@@ -207,7 +211,8 @@ func TestARecordThatNeedsNobodyIsLeftAlone(t *testing.T) {
 		return finding{}, nil
 	}
 	s := newStuck(t, func(context.Context) (string, error) { return "done", nil })
-	require.Equal(t, report.ReconcileClosed, s.reconcile(t, never, idempotent.Reconciling{}).Outcome, "there is no record")
+	require.Equal(t, report.ReconcileClosed, s.reconcile(t, never, idempotent.Reconciling{}).Outcome,
+		"there is no record")
 	_, found, err := s.store.Get(t.Context(), s.key)
 	require.NoError(t, err)
 	require.False(t, found, "and none is made")
@@ -218,7 +223,8 @@ func TestARecordThatNeedsNobodyIsLeftAlone(t *testing.T) {
 	require.Equal(t, before, s.record(t))
 }
 
-// stopped is a handler that has recorded one step of two, and has failed; with begun, the second one may have begun.
+// stopped is a handler that has recorded one step of two, and has failed; with begun, the second
+// one may have begun.
 func newStopped(t *testing.T, begun bool) *stuck {
 	t.Helper()
 	s := newStuck(t, nil)
@@ -255,7 +261,8 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 			held := s.record(t)
 			require.Equal(t, store.ReasonAsked, held.Reason)
 			_, err := s.Handle(t.Context(), "order")
-			require.ErrorIs(t, err, idempotent.ErrInProgress, "the resolver may undo what was done: nobody goes on meanwhile")
+			require.ErrorIs(t, err, idempotent.ErrInProgress,
+				"the resolver may undo what was done: nobody goes on meanwhile")
 			_, err = idempotent.Step(ctx, "undo", func(context.Context) (string, error) { return "", nil })
 			require.ErrorIs(t, err, idempotent.ErrStepRefused)
 			return untouched(ctx, x)
@@ -264,7 +271,8 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 		require.Equal(t, 1, done.Tries)
 		require.True(t, done.Next.After(time.Now()))
 		time.Sleep(time.Until(done.Next))
-		require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, untouched, how).Outcome, "nobody finishes it: a person has to know")
+		require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, untouched, how).Outcome,
+			"nobody finishes it: a person has to know")
 		out, err := s.Handle(t.Context(), "order")
 		require.NoError(t, err)
 		require.Equal(t, "r1, ch_1", out)
@@ -291,19 +299,21 @@ func TestAStepThatMayHaveBegunIsReleasedWithTheOthers(t *testing.T) {
 	})
 }
 
-// Steps that are recorded, and the memory of an unknown outcome, are kept for as long as without a question: an effect whose record has gone
-// is repeated.
+// Steps that are recorded, and the memory of an unknown outcome, are kept for as long as without a
+// question: an effect whose record has gone is repeated.
 func TestARecordIsKeptForAsLongAsWithoutAQuestion(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]*stuck{"unknown": newStuck(t, uncertain), "released with a step": newStopped(t, false)} {
+	for name, s := range map[string]*stuck{"unknown": newStuck(t, uncertain),
+		"released with a step": newStopped(t, false)} {
 		if name == "unknown" {
 			_, err := s.Handle(t.Context(), "order")
 			require.Error(t, err)
 		}
 		r := s.record(t)
 		long := r
-		long.Steps = nil                                // they stay
-		long.Expiry = r.Expiry.Add(90 * 24 * time.Hour) // as a handler with a longer retention leaves it, or an operator
+		long.Steps = nil // they stay
+		// as a handler with a longer retention leaves it, or an operator
+		long.Expiry = r.Expiry.Add(90 * 24 * time.Hour)
 		_, swapped, err := s.store.Swap(t.Context(), r, long)
 		require.NoError(t, err)
 		require.True(t, swapped)
@@ -319,7 +329,8 @@ func TestAHandlerThatIsTurnedOffSettlesNothing(t *testing.T) {
 	s := newStuck(t, uncertain)
 	_, err := s.Handle(t.Context(), "order")
 	require.Error(t, err)
-	off := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil }, s.store, idempotent.WithOperation("charge"),
+	off := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil }, s.store,
+		idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(id string) (string, error) { return id, nil }), idempotent.WithDisabled(true))
 	_, err = off.Reconcile(t.Context(), s.key, answers(idempotent.Executed("ch_1"), nil), idempotent.Reconciling{})
 	require.ErrorContains(t, err, "WithDisabled: the protection is turned off")
@@ -330,18 +341,23 @@ func TestAHandlerThatIsTurnedOffSettlesNothing(t *testing.T) {
 func TestAResponseThatIsNotStoredIsNoResult(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
-	h := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	h := idempotent.Wrap(func(context.Context,
+		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, idempotent.Uncertain(errors.New("no answer"))
 	}, s, idempotent.WithOperation("charge"))
-	req := events.APIGatewayV2HTTPRequest{RouteKey: "POST /charges", RawPath: "/charges", Headers: map[string]string{"idempotency-key": "k-1"}}
+	req := events.APIGatewayV2HTTPRequest{RouteKey: "POST /charges", RawPath: "/charges",
+		Headers: map[string]string{"idempotency-key": "k-1"}}
 	req.RequestContext.HTTP.Method, req.RequestContext.HTTP.Path = "POST", "/charges"
 	d, err := h.Describe(t.Context(), req)
 	require.NoError(t, err)
 	_, _ = h.Handle(t.Context(), req)
 	ask := func(status int) idempotent.Reconciled {
-		done, err := h.Reconcile(t.Context(), d.RecordKey, func(context.Context, idempotent.Execution) (idempotent.Resolution[events.APIGatewayV2HTTPResponse], error) {
-			return idempotent.Executed(events.APIGatewayV2HTTPResponse{StatusCode: status, Body: "{}", Cookies: []string{"session=1"}}), nil
-		}, idempotent.Reconciling{})
+		done, err := h.Reconcile(t.Context(), d.RecordKey,
+			func(context.Context, idempotent.Execution) (idempotent.Resolution[events.APIGatewayV2HTTPResponse],
+				error) {
+				return idempotent.Executed(events.APIGatewayV2HTTPResponse{StatusCode: status, Body: "{}",
+					Cookies: []string{"session=1"}}), nil
+			}, idempotent.Reconciling{})
 		require.NoError(t, err)
 		return done
 	}

@@ -13,7 +13,8 @@ const (
 	retentionOfStories = time.Hour
 )
 
-// reference is what the documentation says about one key, in as few lines as possible: no store, no tokens, no calls.
+// reference is what the documentation says about one key, in as few lines as possible: no store, no
+// tokens, no calls.
 type reference struct{ held *holding }
 
 // holding is the record of the key. Who holds it is the number of a delivery.
@@ -34,7 +35,8 @@ type party struct {
 	skew    time.Duration
 	started time.Time
 	attempt int
-	// A process that outlives its deadline renews its lease. renewed counts the renewals, lost says that one was refused.
+	// A process that outlives its deadline renews its lease. renewed counts the renewals, lost says
+	// that one was refused.
 	renewed int
 	lost    bool
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// replay reads the result of a completed record and checks that it is the one that was sealed. A record without a seal is one
-// of AWS Powertools, whose result nothing vouches for.
+// replay reads the result of a completed record and checks that it is the one that was sealed. A
+// record without a seal is one of AWS Powertools, whose result nothing vouches for.
 func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 	d.Report.Trace, d.Report.Created = held.Trace, held.CompletedAt
 	if d.Unwanted && held.Reason != store.ReasonTerminal {
@@ -28,7 +28,8 @@ func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 	return Result{Outcome: report.Replayed, Record: held, Expires: held.Expiry}
 }
 
-// readResult gives the store most of the time that is left: it reads piece by piece, and repeats what is not answered.
+// readResult gives the store most of the time that is left: it reads piece by piece, and repeats
+// what is not answered.
 func (c *claim) readResult(ctx context.Context, held store.Record) ([]byte, error) {
 	reader, ok := c.Store.(store.ResultReader)
 	if !ok {
@@ -38,7 +39,8 @@ func (c *claim) readResult(ctx context.Context, held store.Record) ([]byte, erro
 	end := time.Now().Add(c.Timing.ClaimBudget)
 	for failures := 1; ; failures++ {
 		result, err := tryRead(ctx, reader, held)
-		// An outage is answered within the budget. A try without an answer was none: it may only have been slow.
+		// An outage is answered within the budget. A try without an answer was none: it may only
+		// have been slow.
 		outage := !time.Now().Before(end) && !unansweredTry(err)
 		if err == nil || !store.MayPass(err) || outage || !pause(ctx, failures) {
 			return result, err

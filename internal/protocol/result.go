@@ -11,14 +11,16 @@ import (
 type Result struct {
 	// Outcome is Executed if what the handler returned is the answer.
 	Outcome report.Outcome
-	// Committed is true if the handler ran, and what it committed is the answer: it then returned something else, or did not
-	// learn of it.
+	// Committed is true if the handler ran, and what it committed is the answer: it then returned
+	// something else, or did not learn of it.
 	Committed bool
-	// Record is the one that is replayed, or that was committed, with its result, also where that was kept in parts.
+	// Record is the one that is replayed, or that was committed, with its result, also where that
+	// was kept in parts.
 	Record store.Record
 	// Expires is until when the answer is replayed, zero if it is not stored.
 	Expires time.Time
-	// Same says that what the handler returned says the same as what it had committed, in other bytes.
+	// Same says that what the handler returned says the same as what it had committed, in other
+	// bytes.
 	Same bool
 	// RetryAfter is how long the lease of the execution in progress has left, never negative.
 	RetryAfter time.Duration

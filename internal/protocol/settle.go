@@ -11,9 +11,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// settle ends the claim: it completes the record, makes it UNKNOWN, or releases it. The outcome is Executed if the handler's
-// own result is the answer; if not, someone else's is. No failure here hides that result, and none leads to a second
-// execution that the caller could have been spared.
+// settle ends the claim: it completes the record, makes it UNKNOWN, or releases it. The outcome is
+// Executed if the handler's own result is the answer; if not, someone else's is. No failure here
+// hides that result, and none leads to a second execution that the caller could have been spared.
 //
 // ctx gives the values of the handler's context; its end does not count any more.
 func (d *Delivery) settle(ctx context.Context, e ending) Result {
@@ -39,7 +39,8 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	}
 }
 
-// landed writes nothing: a commit has completed the record. What the handler returned is the answer if it is what it committed.
+// landed writes nothing: a commit has completed the record. What the handler returned is the answer
+// if it is what it committed.
 func (d *Delivery) landed(ctx context.Context, e ending) Result {
 	c := &d.commits.ended.landed
 	d.Report.Settlement = report.Completed
@@ -57,8 +58,9 @@ func (d *Delivery) landed(ctx context.Context, e ending) Result {
 	return Result{Outcome: report.Executed, Committed: true, Record: *c, Expires: c.Expiry, Same: same}
 }
 
-// hasLanded reports whether a record that refused a write of ours was made by a commit of ours, although that was answered otherwise:
-// something between us and the store has sent it twice. Then rows and answer are there, and count.
+// hasLanded reports whether a record that refused a write of ours was made by a commit of ours,
+// although that was answered otherwise: something between us and the store has sent it twice. Then
+// rows and answer are there, and count.
 func (d *Delivery) hasLanded(held store.Record) bool {
 	if held.Seal == "" {
 		return false
@@ -74,8 +76,9 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 	return false
 }
 
-// leave writes nothing. Where the lease was lost, the record is somebody else's or will be; where the result of a step was lost that
-// may be repeated, the end of the lease heals it. Who says that its lease was lost is answered as who finds it when it completes.
+// leave writes nothing. Where the lease was lost, the record is somebody else's or will be; where
+// the result of a step was lost that may be repeated, the end of the lease heals it. Who says that
+// its lease was lost is answered as who finds it when it completes.
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	own := Result{Outcome: report.Executed}
 	if d.hasLanded(d.steps.ended.taken) {
@@ -93,11 +96,11 @@ func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	return d.elsewhere(ctx, taken, store.StatusCompleted, d.Now())
 }
 
-// complete stores the result. If it cannot, a last small write says that the effect happened and its result is
-// lost: nobody must execute again.
+// complete stores the result. If it cannot, a last small write says that the effect happened and
+// its result is lost: nobody must execute again.
 //
-// An effect that may be repeated needs no last word: the record stays in progress, and its lease heals it by itself. Only a result
-// that can never be stored would be lost again and again.
+// An effect that may be repeated needs no last word: the record stays in progress, and its lease
+// heals it by itself. Only a result that can never be stored would be lost again and again.
 func (d *Delivery) complete(ctx context.Context, e ending) Result {
 	tries := ctx
 	if !d.Repeatable {
@@ -121,7 +124,8 @@ func (d *Delivery) complete(ctx context.Context, e ending) Result {
 // becomeUnknown makes the record UNKNOWN. The handler's own result or error stays the answer.
 func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	c := &d.claim
-	next := c.as.EndsUnknown(c.mine, c.before, life.Ended{Reason: reason, Failure: d.failure, Derived: d.handed.Sorted()}, d.Now())
+	next := c.as.EndsUnknown(c.mine, c.before,
+		life.Ended{Reason: reason, Failure: d.failure, Derived: d.handed.Sorted()}, d.Now())
 	next.Questions += d.questions
 	r, err := d.conclude(ctx, next)
 	if err != nil {
@@ -138,7 +142,8 @@ func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	return r
 }
 
-// conclude replaces our claim by next, the record it ends in. It returns an error if the store did not let it.
+// conclude replaces our claim by next, the record it ends in. It returns an error if the store did
+// not let it.
 func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, error) {
 	held, end, err := d.claim.conclude(ctx, next, d.steps.ended.held, d.hasLanded)
 	switch {
@@ -168,8 +173,9 @@ func (d *Delivery) lostLease() {
 	d.Report.Settlement, d.Report.StoreErr = report.Elsewhere, execution.ErrLeaseLost
 }
 
-// elsewhere decides what a caller gets whose lease was lost to someone else. If they stand for the same request, their
-// answer is the one that all callers agree on; in every other case the handler's own result is.
+// elsewhere decides what a caller gets whose lease was lost to someone else. If they stand for the
+// same request, their answer is the one that all callers agree on; in every other case the
+// handler's own result is.
 func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.Status, now time.Time) Result {
 	d.lostLease()
 	own := Result{Outcome: report.Executed}
@@ -193,9 +199,10 @@ func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.
 	}
 }
 
-// release ends the claim without a result, so that the next delivery executes. Its failure goes to the observer; the lease bounds
-// what it costs. What steps have recorded stays. The record stays, too, if a commit was not answered: in its place a copy of our claim
-// that comes late could put the record back which a late copy of the commit needs.
+// release ends the claim without a result, so that the next delivery executes. Its failure goes to
+// the observer; the lease bounds what it costs. What steps have recorded stays. The record stays,
+// too, if a commit was not answered: in its place a copy of our claim that comes late could put the
+// record back which a late copy of the commit needs.
 func (d *Delivery) release(ctx context.Context) Result {
 	try := d.releaseGone
 	if d.steps.ended.any() || d.commits.ended.doubt {
@@ -216,8 +223,9 @@ func (d *Delivery) release(ctx context.Context) Result {
 	return Result{Outcome: report.Executed}
 }
 
-// releaseGone deletes the record. If a commit may have landed, it returns the record that refused. The record may have been deleted by
-// a try whose reply was lost, and be somebody else's by now: that counts as released.
+// releaseGone deletes the record. If a commit may have landed, it returns the record that refused.
+// The record may have been deleted by a try whose reply was lost, and be somebody else's by now:
+// that counts as released.
 func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, released bool, _ error) {
 	ours := life.Unleased(d.claim.mine)
 	ours.StepWrites = d.claim.mine.StepWrites // what some step has recorded meanwhile is never deleted
@@ -230,7 +238,8 @@ func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, rele
 			return err
 		}
 		if len(d.commits.ended.sent) > 0 {
-			if refusing, _, err = d.Store.Get(ctx, d.RecordKey); err != nil || refusing.Status == store.StatusCompleted {
+			if refusing, _, err = d.Store.Get(ctx, d.RecordKey); err != nil ||
+				refusing.Status == store.StatusCompleted {
 				return err
 			}
 		}
@@ -243,7 +252,8 @@ func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, rele
 	return refusing, deleted || tries > 1, err
 }
 
-// releaseKept leaves the record to the next delivery with its steps, and returns what releaseGone does.
+// releaseKept leaves the record to the next delivery with its steps, and returns what releaseGone
+// does.
 func (d *Delivery) releaseKept(ctx context.Context) (held store.Record, released bool, _ error) {
 	left := d.steps.ended.left(d.handed.Sorted())
 	left.Failure = d.failure

@@ -364,7 +364,8 @@ func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
 		handler := idempotent.Wrap(func(context.Context, order) (any, error) {
 			executions++
 			return func() {}, nil
-		}, inner, idempotent.WithOperation("odd"), idempotent.WithObserver(seen.see), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		}, inner, idempotent.WithOperation("odd"), idempotent.WithObserver(seen.see),
+			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
 		assert.NotNil(t, got, "by value the result is there")
@@ -462,7 +463,8 @@ func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		s.do = func(_ context.Context, o order) (receipt, error) {
-			s.rewrite(s.recordKey(), func(r *store.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) })
+			s.rewrite(s.recordKey(),
+				func(r *store.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) })
 			return receipt{1, o.Amount}, nil
 		}
 		got, err := s.handle(5)
@@ -473,7 +475,8 @@ func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
 	})
 }
 
-// steady is a store whose writes of a result take a time of their own, unless their context ends before.
+// steady is a store whose writes of a result take a time of their own, unless their context ends
+// before.
 type steady struct {
 	store.Store
 	takes time.Duration
@@ -494,14 +497,18 @@ func (s steady) Swap(ctx context.Context, seen, next store.Record) (store.Record
 
 func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
 	for name, tc := range map[string]struct{ takes, timeout time.Duration }{
-		"without a deadline":                 {2 * time.Second, time.Hour},
-		"on a slow network":                  {10 * time.Second, time.Hour}, // longer than a settlement may take otherwise
+		"without a deadline": {2 * time.Second, time.Hour},
+		// longer than a settlement may take otherwise
+		"on a slow network":                  {10 * time.Second, time.Hour},
 		"for more than half of what is left": {2 * time.Second, 3300 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				executed := 0
-				handler := idempotent.Wrap(func(context.Context, string) (string, error) { executed++; return strings.Repeat("x", 6<<20), nil },
+				handler := idempotent.Wrap(func(context.Context, string) (string, error) {
+					executed++
+					return strings.Repeat("x", 6<<20), nil
+				},
 					steady{memory.New(), tc.takes}, keyed[string]("k")...)
 				for range 2 {
 					ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
@@ -519,9 +526,13 @@ func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
 func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var event report.Delivery
-		handler := idempotent.Wrap(func(context.Context, string) (string, error) { return strings.Repeat("x", 6<<20), nil },
+		handler := idempotent.Wrap(func(context.Context, string) (string,
+			error) {
+			return strings.Repeat("x", 6<<20), nil
+		},
 			steady{memory.New(), time.Hour}, append(keyed[string](""),
-				idempotent.WithKey(func(in string) (string, error) { return in, nil }), idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))...)
+				idempotent.WithKey(func(in string) (string, error) { return in, nil }),
+				idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))...)
 		for name, ends := range map[string]struct{ deadline, within time.Duration }{
 			"before the deadline":                {5 * time.Second, 5 * time.Second},
 			"after the time that its size takes": {0, idempotent.DefaultClaimBudget + 12*time.Second}, // at 512 KB/s

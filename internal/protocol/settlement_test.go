@@ -48,14 +48,17 @@ func TestARecordThatWasReleasedIsTakenOverWhateverTheEffectsAreAndIsNoCrash(t *t
 		"execute again": nil, "refuse": {refuse()}, "resolver": {resolver}, "resolver and refuse": {resolver, refuse()},
 		"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
 	} {
-		for when, lease := range map[string]time.Duration{"its lease has ended": -time.Second, "whatever its lease says": time.Hour} {
+		for when, lease := range map[string]time.Duration{"its lease has ended": -time.Second,
+			"whatever its lease says": time.Hour} {
 			t.Run(name+", "+when, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
 					s := newShop(t, append(opts, amountFingerprint())...)
 					fingerprint := s.fingerprintOf(5)
 					s.put(func(r *store.Record) {
-						r.Reason, r.Lease, r.Fingerprint, r.Attempt = store.ReasonReleased, time.Now().Add(lease), fingerprint, 3
-						r.SettledBy, r.SettledAt, r.SettledReason = "dana", time.Now().Truncate(time.Millisecond), "ticket 4711"
+						r.Reason, r.Lease, r.Fingerprint, r.Attempt = store.ReasonReleased,
+							time.Now().Add(lease), fingerprint, 3
+						r.SettledBy, r.SettledAt, r.SettledReason = "dana",
+							time.Now().Truncate(time.Millisecond), "ticket 4711"
 					})
 					var x idempotent.Execution
 					s.do = func(ctx context.Context, o order) (receipt, error) {
@@ -169,8 +172,9 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 			after: store.StatusCompleted, seals: `{"charge":9,"amount":5}`,
 		},
 		"failed": {
-			verdict: operate.Failed("CardDeclined", "no money"), after: store.StatusCompleted, reason: store.ReasonTerminal,
-			want: answer{err: &idempotent.ReplayedError{Type: "CardDeclined", Message: "no money"}},
+			verdict: operate.Failed("CardDeclined", "no money"), after: store.StatusCompleted,
+			reason: store.ReasonTerminal,
+			want:   answer{err: &idempotent.ReplayedError{Type: "CardDeclined", Message: "no money"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +208,8 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 	}
 }
 
-// TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed: the verdict was about an execution before.
+// TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed: the verdict was about an
+// execution before.
 func TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), noRenewal)
@@ -281,7 +286,8 @@ func TestARecordTellsItsStory(t *testing.T) {
 	})
 }
 
-// TestWhoeverMakesARecordUnknownMarksIt: also who only finds that it crashed, and does not know what it handed out.
+// TestWhoeverMakesARecordUnknownMarksIt: also who only finds that it crashed, and does not know
+// what it handed out.
 func TestWhoeverMakesARecordUnknownMarksIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, refuse())
@@ -314,14 +320,16 @@ func TestAnOwnerThatBringsItsResultTakesTheAttentionAway(t *testing.T) {
 	})
 }
 
-// TestAResolverThatCannotTellLosesNoName: the names that the first execution handed out stay with the record.
+// TestAResolverThatCannotTellLosesNoName: the names that the first execution handed out stay with
+// the record.
 func TestAResolverThatCannotTellLosesNoName(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var s *shop
 		s = newShop(t, idempotent.WithResolver(
 			func(_ context.Context, x idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
 				r := s.mustRecord()
-				assert.Equal(t, store.AttentionOf(r.Key), r.Attention, "somebody has to settle it should this process die")
+				assert.Equal(t, store.AttentionOf(r.Key), r.Attention,
+					"somebody has to settle it should this process die")
 				assert.Equal(t, r.Lease, r.AttentionAt)
 				assert.Equal(t, []string{"charge", "mail"}, r.Derived)
 				x.DerivedKey("audit")

@@ -17,10 +17,11 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestWhateverHappensIsWhatTheReferenceSays plays random stories of one key: requests and retries of two amounts, handlers
-// that stay at work, finish late or die, clocks that differ, leases that end, records that the table or an operator
-// deletes. After every line of the story the answer and the record are those of the reference, and I1 holds. A story that
-// fails is shortened and told line by line.
+// TestWhateverHappensIsWhatTheReferenceSays plays random stories of one key: requests and retries
+// of two amounts, handlers that stay at work, finish late or die, clocks that differ, leases that
+// end, records that the table or an operator deletes. After every line of the story the answer and
+// the record are those of the reference, and I1 holds. A story that fails is shortened and told
+// line by line.
 func TestWhateverHappensIsWhatTheReferenceSays(t *testing.T) {
 	for name, rules := range map[string]rules{
 		"re-execute":   {},
@@ -35,14 +36,16 @@ func TestWhateverHappensIsWhatTheReferenceSays(t *testing.T) {
 	}
 }
 
-// tellInBubble tells a story in fake time. It ends by a panic of rapid where it fails, which has to leave the bubble.
+// tellInBubble tells a story in fake time. It ends by a panic of rapid where it fails, which has to
+// leave the bubble.
 func tellInBubble(t *testing.T, rt *rapid.T, r rules) {
 	var ended any
 	synctest.Test(t, func(*testing.T) {
 		defer func() { ended = recover() }()
 		tellStory(rt, r)
 	})
-	// Rapid tells failures apart by where they come from: a draw that cannot be made must not look like a story that fails.
+	// Rapid tells failures apart by where they come from: a draw that cannot be made must not look
+	// like a story that fails.
 	switch fmt.Sprintf("%T", ended) {
 	case "<nil>":
 	case "rapid.invalidData":
@@ -67,7 +70,8 @@ func tellStory(rt *rapid.T, r rules) {
 	})
 }
 
-// story is a run of the machine: the store, the processes whose handlers are at work, and the reference beside them.
+// story is a run of the machine: the store, the processes whose handlers are at work, and the
+// reference beside them.
 type story struct {
 	*rapid.T
 	rules
@@ -278,7 +282,8 @@ func (s *story) wait(rt *rapid.T) {
 	s.tellf("%v pass", d)
 }
 
-// renew lets time pass in the reference: handlers at work renew their leases, in the order of their instants.
+// renew lets time pass in the reference: handlers at work renew their leases, in the order of their
+// instants.
 func (s *story) renew() {
 	now := time.Now()
 	for {
@@ -357,7 +362,8 @@ func (s *story) check(*rapid.T) {
 	}
 }
 
-// assertExecutes compares with the reference, and checks that no live execution is beside the one that begins.
+// assertExecutes compares with the reference, and checks that no live execution is beside the one
+// that begins.
 func (s *story) assertExecutes(p *sandbox, executes bool) {
 	if p.working != executes {
 		s.failf("%v executes: %t, the reference: %t", p, p.working, executes)

@@ -12,8 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Step takes one step of the handler through the record: what is recorded is its result, and what is not runs and is recorded.
-// It implements [execution.Steps], and is safe for concurrent use.
+// Step takes one step of the handler through the record: what is recorded is its result, and what
+// is not runs and is recorded. It implements [execution.Steps], and is safe for concurrent use.
 func (all *steps) Step(ctx context.Context, name string, e execution.Effect) *execution.Fault {
 	return all.claim.blame(all.step(ctx, name, e), name)
 }
@@ -34,7 +34,8 @@ func (all *steps) step(ctx context.Context, name string, e execution.Effect) *ex
 		return refused
 	}
 	under.Step = name
-	s := step{all: all, claim: all.claim, name: name, effect: e, held: held, under: under, report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
+	s := step{all: all, claim: all.claim, name: name, effect: e, held: held, under: under,
+		report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
 	defer func() { all.end(s.report, s.unmarked) }() // also where the function panics
 	fault := s.do(ctx)
 	s.tell(fault)
@@ -51,15 +52,18 @@ type step struct {
 	held   store.Step
 	under  execution.Claim
 	report report.Step
-	// unseen says that an earlier execution may have begun it, although the record does not have it.
+	// unseen says that an earlier execution may have begun it, although the record does not have
+	// it.
 	unseen bool
-	// unmarked is true while its function has begun without a start mark, and nothing says what has become of it.
+	// unmarked is true while its function has begun without a start mark, and nothing says what has
+	// become of it.
 	unmarked bool
 }
 
 // stepEnds are the words for faults.
 var stepEnds = map[error]report.StepEnd{
-	execution.ErrStepRefused: report.StepRefused, execution.ErrStepLost: report.StepLost, execution.ErrLeaseLost: report.StepLeaseLost,
+	execution.ErrStepRefused: report.StepRefused, execution.ErrStepLost: report.StepLost,
+	execution.ErrLeaseLost:  report.StepLeaseLost,
 	execution.ErrUnreadable: report.StepUnreadable, execution.ErrUnknownOutcome: report.StepUnknown,
 }
 
@@ -98,7 +102,8 @@ func (s *step) do(ctx context.Context) *execution.Fault {
 	}
 }
 
-// resume takes what an earlier execution recorded. It never runs the function, also where that cannot be read.
+// resume takes what an earlier execution recorded. It never runs the function, also where that
+// cannot be read.
 func (s *step) resume(ctx context.Context) *execution.Fault {
 	text := s.held.Result
 	if s.held.Parts != "" { // the store verifies them
@@ -107,7 +112,8 @@ func (s *step) resume(ctx context.Context) *execution.Fault {
 		case unreadable(err):
 			return unreadableStep("its recorded result cannot be read", err)
 		case err != nil:
-			return &execution.Fault{Kind: execution.ErrStepRefused, Reason: "its recorded result could not be read", Err: err}
+			return &execution.Fault{Kind: execution.ErrStepRefused,
+				Reason: "its recorded result could not be read", Err: err}
 		}
 		text = read
 	} else if !s.held.Sealed() {
@@ -117,7 +123,8 @@ func (s *step) resume(ctx context.Context) *execution.Fault {
 	return s.accept(text, s.held.Kind)
 }
 
-// accept makes what is recorded the outcome of the effect: also the first time, so that a handler sees the same in each execution.
+// accept makes what is recorded the outcome of the effect: also the first time, so that a handler
+// sees the same in each execution.
 func (s *step) accept(text []byte, kind store.StepKind) *execution.Fault {
 	s.report.Bytes = len(text)
 	if err := s.effect.Accept(text, kind == store.StepFailure); err != nil {
@@ -160,7 +167,8 @@ func (s *step) promised() bool {
 	return is
 }
 
-// open writes the start mark that an earlier execution did not write, for whoever settles it, and asks.
+// open writes the start mark that an earlier execution did not write, for whoever settles it, and
+// asks.
 func (s *step) open(ctx context.Context) *execution.Fault {
 	if fault := s.live(ctx); fault != nil {
 		return fault
@@ -177,7 +185,8 @@ func (s *step) unknown(err error) *execution.Fault {
 	return &execution.Fault{Kind: execution.ErrUnknownOutcome, Err: err}
 }
 
-// live says why the effect may not begin now: the handler's context has ended, or nothing protects the claim any more.
+// live says why the effect may not begin now: the handler's context has ended, or nothing protects
+// the claim any more.
 func (s *step) live(ctx context.Context) *execution.Fault {
 	lost, ended := s.all.live(ctx)
 	switch {
@@ -275,7 +284,8 @@ func (s *step) recordRan(ctx context.Context, kind store.StepKind) *execution.Fa
 	return s.record(ctx, text, kind)
 }
 
-// encode returns what is to be recorded. A result that panics when it is encoded is lost: the effect has happened.
+// encode returns what is to be recorded. A result that panics when it is encoded is lost: the
+// effect has happened.
 func (s *step) encode() ([]byte, error) {
 	encoded := false
 	defer func() {
@@ -317,8 +327,9 @@ func unreadableStep(reason string, err error) *execution.Fault {
 	return &execution.Fault{Kind: execution.ErrUnreadable, Reason: reason, Err: err}
 }
 
-// write writes the step into the record, if that is still ours. It outlives the context: the effect has happened. A record that
-// somebody has found ended and made UNKNOWN still takes a result, and no start mark.
+// write writes the step into the record, if that is still ours. It outlives the context: the effect
+// has happened. A record that somebody has found ended and made UNKNOWN still takes a result, and
+// no start mark.
 func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) error {
 	started := time.Now()
 	defer func() { s.report.Recording += time.Since(started) }()
@@ -372,7 +383,8 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	return errRestless
 }
 
-func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen, next store.Record) (store.Record, bool, error) {
+func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen,
+	next store.Record) (store.Record, bool, error) {
 	ctx, cancel := partOf(ctx, transfer)
 	defer cancel()
 	return s.claim.Store.Swap(ctx, seen, next)

@@ -162,7 +162,8 @@ func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
 	}
 }
 
-// TestTheSameKeysAndResults: a step sees the same derived key in every execution, and returns the same.
+// TestTheSameKeysAndResults: a step sees the same derived key in every execution, and returns the
+// same.
 func TestTheSameKeysAndResults(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, e, fails := newShop(t), &effects{}, true
@@ -211,15 +212,22 @@ func TestMarksInSteps(t *testing.T) {
 		kind       store.StepKind
 		startMarks bool
 	}{
-		"unmarked":                 {mark: func(err error) error { return err }},
-		"NotExecuted":              {mark: idempotent.NotExecuted},
-		"Uncertain":                {mark: idempotent.Uncertain, status: store.StatusUnknown, reason: store.ReasonUncertain},
-		"unmarked, at most once":   {mark: func(err error) error { return err }, startMarks: true, status: store.StatusInProgress, reason: store.ReasonReleased, kind: store.StepStarted},
-		"NotExecuted, once":        {mark: idempotent.NotExecuted, startMarks: true, status: store.StatusInProgress, reason: store.ReasonReleased},
-		"Uncertain, at most once":  {mark: idempotent.Uncertain, startMarks: true, status: store.StatusUnknown, reason: store.ReasonUncertain, kind: store.StepStarted},
-		"Terminal":                 {mark: idempotent.Terminal, status: store.StatusCompleted, reason: store.ReasonTerminal},
-		"Terminal, at most once":   {mark: idempotent.Terminal, startMarks: true, status: store.StatusCompleted, reason: store.ReasonTerminal},
-		"Uncertain, not passed on": {mark: idempotent.Uncertain, status: store.StatusUnknown, reason: store.ReasonUncertain},
+		"unmarked":    {mark: func(err error) error { return err }},
+		"NotExecuted": {mark: idempotent.NotExecuted},
+		"Uncertain": {mark: idempotent.Uncertain, status: store.StatusUnknown,
+			reason: store.ReasonUncertain},
+		"unmarked, at most once": {mark: func(err error) error { return err }, startMarks: true,
+			status: store.StatusInProgress, reason: store.ReasonReleased, kind: store.StepStarted},
+		"NotExecuted, once": {mark: idempotent.NotExecuted, startMarks: true, status: store.StatusInProgress,
+			reason: store.ReasonReleased},
+		"Uncertain, at most once": {mark: idempotent.Uncertain, startMarks: true, status: store.StatusUnknown,
+			reason: store.ReasonUncertain, kind: store.StepStarted},
+		"Terminal": {mark: idempotent.Terminal, status: store.StatusCompleted,
+			reason: store.ReasonTerminal},
+		"Terminal, at most once": {mark: idempotent.Terminal, startMarks: true, status: store.StatusCompleted,
+			reason: store.ReasonTerminal},
+		"Uncertain, not passed on": {mark: idempotent.Uncertain, status: store.StatusUnknown,
+			reason: store.ReasonUncertain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -318,7 +326,8 @@ func TestStepsThatAreRefused(t *testing.T) {
 			require.NoError(t, err)
 			_, err = e.take(ctx, "AZaz09._/-")
 			stepError(t, err, idempotent.ErrStepRefused, "used before")
-			_, err = idempotent.Step(ctx, "outer", func(ctx context.Context) (string, error) { return e.take(ctx, "inner") })
+			_, err = idempotent.Step(ctx, "outer",
+				func(ctx context.Context) (string, error) { return e.take(ctx, "inner") })
 			stepError(t, err, idempotent.ErrStepRefused, "inside of another")
 			_, err = idempotent.Step(ctx, "channel", func(context.Context) (chan int, error) {
 				e.happen(ctx, "channel")
@@ -420,7 +429,8 @@ func TestAStepThatStillRunsWhenTheHandlerReturns(t *testing.T) {
 		assert.Equal(t, store.StatusUnknown, r.Status)
 		assert.Equal(t, store.ReasonResultLost, r.Reason)
 		group.Wait()
-		assert.Equal(t, `"\"\""`, fmt.Sprintf("%q", s.mustRecord().Steps["slow"].Result), "its owner may still bring the result")
+		assert.Equal(t, `"\"\""`, fmt.Sprintf("%q", s.mustRecord().Steps["slow"].Result),
+			"its owner may still bring the result")
 	})
 }
 
@@ -433,11 +443,13 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 	repeatable := idempotent.WithEffects(idempotent.Repeatable)
 	type unencodable struct{ F func() }
 	never := func(ctx context.Context) error {
-		_, err := idempotent.Step(ctx, "step", func(context.Context) (any, error) { return unencodable{func() {}}, nil })
+		_, err := idempotent.Step(ctx, "step",
+			func(context.Context) (any, error) { return unencodable{func() {}}, nil })
 		return err
 	}
 	large := func(ctx context.Context) error {
-		got, err := idempotent.Step(ctx, "step", func(context.Context) (string, error) { return strings.Repeat("x", 100), nil })
+		got, err := idempotent.Step(ctx, "step",
+			func(context.Context) (string, error) { return strings.Repeat("x", 100), nil })
 		assert.Len(t, got, 100, "nothing is lost")
 		return err
 	}
@@ -463,7 +475,8 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 		"too large":                {step: large, status: store.StatusUnknown},
 		"too large, repeatable":    {step: large, opts: []idempotent.Option{repeatable}, status: store.StatusUnknown},
 		"store down":               {step: small, rule: down, status: store.StatusUnknown},
-		"store down, repeatable":   {step: small, rule: down, opts: []idempotent.Option{repeatable}, status: store.StatusInProgress},
+		"store down, repeatable": {step: small, rule: down, opts: []idempotent.Option{repeatable},
+			status: store.StatusInProgress},
 	} {
 		for ending, own := range map[string]func(error) error{
 			"returned": func(err error) error { return err },
@@ -524,7 +537,8 @@ func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
 			for n := 2; n <= 3; n++ {
 				t.Run(fmt.Sprint(policy, name, n), func(t *testing.T) {
 					inBubble(t, func(t *testing.T) {
-						s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy)), &effects{}
+						s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy)),
+							&effects{}
 						s.do = inTwoSteps(e, func() error { return nil })
 						_, err := s.handle(5)
 						require.NoError(t, err)
@@ -646,7 +660,8 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 	}
 }
 
-// TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has ended becomes UNKNOWN.
+// TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has ended becomes
+// UNKNOWN.
 func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 	value := func(owner string) store.Step {
 		return store.Step{Kind: store.StepValue, Seal: store.Seal(owner, []byte(`"first"`)), Result: []byte(`"first"`)}
@@ -659,14 +674,18 @@ func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 		reason  string
 		resumes bool
 	}{
-		"no step":        {func(string) map[string]store.Step { return nil }, "", false},
-		"a recorded one": {func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, "", true},
-		"an open one":    {func(o string) map[string]store.Step { return map[string]store.Step{"first": mark(o)} }, "", false},
+		"no step": {func(string) map[string]store.Step { return nil }, "", false},
+		"a recorded one": {func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, "",
+			true},
+		"an open one": {func(o string) map[string]store.Step { return map[string]store.Step{"first": mark(o)} }, "",
+			false},
 		"one of each": {func(o string) map[string]store.Step {
 			return map[string]store.Step{"first": value(o), "second": mark(o)}
 		}, "", false},
-		"released, a recorded": {func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, store.ReasonReleased, true},
-		"released, no step":    {func(string) map[string]store.Step { return nil }, store.ReasonReleased, true},
+		"released, a recorded": {
+			func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} },
+			store.ReasonReleased, true},
+		"released, no step": {func(string) map[string]store.Step { return nil }, store.ReasonReleased, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -723,7 +742,8 @@ func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 						if !within {
 							return receipt{}, between(ctx)
 						}
-						_, err = idempotent.Step(ctx, "second", func(ctx context.Context) (int, error) { return 0, between(ctx) })
+						_, err = idempotent.Step(ctx, "second",
+							func(ctx context.Context) (int, error) { return 0, between(ctx) })
 						return receipt{}, err
 					}
 					func() {
@@ -744,18 +764,19 @@ func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 	}
 }
 
-// TestAStaleOwnerRecordsNothing: its lease has ended, and somebody else may have the record. If it says so, it is answered with what
-// the other one has.
+// TestAStaleOwnerRecordsNothing: its lease has ended, and somebody else may have the record. If it
+// says so, it is answered with what the other one has.
 func TestAStaleOwnerRecordsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		taken bool
 		next  func(r *store.Record)
 		want  error
 	}{
-		"ended":             {want: idempotent.ErrLeaseLost},
-		"taken over":        {taken: true, next: func(*store.Record) {}, want: idempotent.ErrSuperseded},
-		"completed":         {taken: true, next: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }},
-		"another request's": {taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" }, want: idempotent.ErrLeaseLost},
+		"ended":      {want: idempotent.ErrLeaseLost},
+		"taken over": {taken: true, next: func(*store.Record) {}, want: idempotent.ErrSuperseded},
+		"completed":  {taken: true, next: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }},
+		"another request's": {taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" },
+			want: idempotent.ErrLeaseLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -844,8 +865,10 @@ func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
 	got, err := idempotent.Step(ctx, "anything goes", func(context.Context) (int, error) { return 7, errCard })
 	require.Equal(t, errCard, err)
 	assert.Equal(t, 7, got)
-	_, err = idempotent.Step(ctx, "final", func(context.Context) (int, error) { return 0, idempotent.Terminal(errCard) })
-	require.Equal(t, &idempotent.ReplayedError{Type: "errorString", Message: errCard.Error()}, err, "as in a protected one")
+	_, err = idempotent.Step(ctx, "final",
+		func(context.Context) (int, error) { return 0, idempotent.Terminal(errCard) })
+	require.Equal(t, &idempotent.ReplayedError{Type: "errorString", Message: errCard.Error()}, err,
+		"as in a protected one")
 }
 
 // TestATakeoverSeesTheLastStepOfAStaleOwner: it is added between the look and the takeover.
@@ -863,7 +886,8 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 						}
 						late = true
 						for _, step := range []store.Step{
-							stepBy(c.Seen.Owner, store.StepStarted, ""), stepBy(c.Seen.Owner, store.StepValue, `"first"`),
+							stepBy(c.Seen.Owner, store.StepStarted, ""),
+							stepBy(c.Seen.Owner, store.StepValue, `"first"`),
 						} {
 							held, _, _ := inner.Get(context.Background(), c.Next.Key)
 							next := held
@@ -877,7 +901,8 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 					s.put(func(r *store.Record) {
 						r.Lease = r.CreatedAt
 						text := []byte(`"zeroth"`)
-						r.Steps = map[string]store.Step{"zeroth": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
+						r.Steps = map[string]store.Step{"zeroth": {Kind: store.StepValue,
+							Seal: store.Seal(r.Owner, text), Result: text}}
 						r.StepWrites = 2
 					})
 					s.do = inTwoSteps(e, func() error { return nil })
@@ -893,7 +918,8 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	}
 }
 
-// TestAnUnrepeatableStepThatBeganMeanwhileIsSeen: a stale owner marks it between the look and the takeover.
+// TestAnUnrepeatableStepThatBeganMeanwhileIsSeen: a stale owner marks it between the look and the
+// takeover.
 func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		inner, late := memory.New(), false
@@ -902,7 +928,8 @@ func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 				late = true
 				held, _, _ := inner.Get(context.Background(), c.Next.Key)
 				next := held
-				next.Steps = map[string]store.Step{"second": {Kind: store.StepStarted, Seal: store.Seal(held.Owner, nil)}}
+				next.Steps = map[string]store.Step{"second": {Kind: store.StepStarted,
+					Seal: store.Seal(held.Owner, nil)}}
 				_, swapped, err := inner.Swap(context.Background(), held, next)
 				assert.NoError(t, err)
 				assert.True(t, swapped)
@@ -912,7 +939,8 @@ func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 		s.put(func(r *store.Record) {
 			text := []byte(`"first"`)
 			r.Lease = r.CreatedAt
-			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
+			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue,
+				Seal: store.Seal(r.Owner, text), Result: text}}
 			r.StepWrites = 1
 		})
 		_, err := s.handle(5)
@@ -937,7 +965,8 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 				s, e := newShop(t), &effects{}
 				s.put(func(r *store.Record) {
 					r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
-					step := store.Step{Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)), Result: []byte(`["secret"]`)}
+					step := store.Step{Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)),
+						Result: []byte(`["secret"]`)}
 					alter(&step)
 					r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
 				})
@@ -979,7 +1008,8 @@ func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
 		s.put(func(r *store.Record) {
 			text := []byte(`"first"`)
 			r.Lease = r.CreatedAt
-			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue, Seal: store.Seal(r.Owner, text), Result: text}}
+			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue,
+				Seal: store.Seal(r.Owner, text), Result: text}}
 			r.StepWrites = 1
 		})
 		s.do = inTwoSteps(e, func() error { return nil })
@@ -1002,7 +1032,8 @@ func TestALargeResultExtendsTheLease(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t, idempotent.WithTiming(idempotent.Timing{Lease: 10 * time.Second}))
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := idempotent.Step(ctx, "step", func(context.Context) (string, error) { return strings.Repeat("x", c.size), nil })
+					_, err := idempotent.Step(ctx, "step",
+						func(context.Context) (string, error) { return strings.Repeat("x", c.size), nil })
 					return receipt{}, err
 				}
 				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
@@ -1066,8 +1097,10 @@ func TestNestedHandlersHaveStepsOfTheirOwn(t *testing.T) {
 			return receipt{1, o.Amount}, err
 		}
 		outer := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
-			return idempotent.Step(ctx, "step", func(ctx context.Context) (receipt, error) { return inner.handler.Handle(ctx, o) })
-		}, inner.inner, idempotent.WithOperation("outer"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+			return idempotent.Step(ctx, "step",
+				func(ctx context.Context) (receipt, error) { return inner.handler.Handle(ctx, o) })
+		}, inner.inner, idempotent.WithOperation("outer"),
+			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 		got, err := outer.Handle(t.Context(), order{ID: "o", Amount: 5})
 		require.NoError(t, err)
 		assert.Equal(t, receipt{1, 5}, got)

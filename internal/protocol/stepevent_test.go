@@ -35,7 +35,8 @@ func TestAnObserverTellsWhyAStepHasNoOutcome(t *testing.T) {
 		s := newShop(t)
 		s.wrap(noStepWrites)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			return idempotent.Step(ctx, "charge", func(context.Context) (receipt, error) { return receipt{Charge: 1}, nil })
+			return idempotent.Step(ctx, "charge",
+				func(context.Context) (receipt, error) { return receipt{Charge: 1}, nil })
 		}
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrStepLost)
@@ -80,7 +81,8 @@ func TestAFinalFailureOfAStepLooksAlikeWhetherRecordedOrResumed(t *testing.T) {
 func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		renamed := newShop(t)
-		resolved := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+		resolved := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
+			order) (idempotent.Resolution[receipt], error) {
 			return idempotent.Executed(receipt{Charge: 9}), nil
 		}))
 		for s, want := range map[*shop][]string{renamed: {"charge", "mail"}, resolved: nil} {
@@ -95,7 +97,8 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 			next := held
 			next.Steps = map[string]store.Step{}
 			for _, name := range []string{"mail", "charge"} {
-				next.Steps[name] = store.Step{Kind: store.StepValue, Seal: store.Seal(held.Owner, []byte("1")), Result: []byte("1")}
+				next.Steps[name] = store.Step{Kind: store.StepValue, Seal: store.Seal(held.Owner, []byte("1")),
+					Result: []byte("1")}
 			}
 			_, swapped, err := s.inner.Swap(t.Context(), held, next)
 			require.NoError(t, err)
@@ -127,7 +130,8 @@ func TestStepsThatAStoreWasGivenStayAsTheyWere(t *testing.T) {
 		s := newShopOn(t, l, nil)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			for _, name := range []string{"reserve", "charge", "mail"} {
-				if _, err := idempotent.Step(ctx, name, func(context.Context) (string, error) { return name, nil }); err != nil {
+				if _, err := idempotent.Step(ctx, name,
+					func(context.Context) (string, error) { return name, nil }); err != nil {
 					return receipt{}, err
 				}
 			}

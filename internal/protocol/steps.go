@@ -16,37 +16,47 @@ import (
 // maxSteps bounds the steps of a record, which is read whole whenever its key comes again.
 const maxSteps = 100
 
-// steps is what one execution knows of its steps. Steps may run at the same time, so everything here is guarded.
+// steps is what one execution knows of its steps. Steps may run at the same time, so everything
+// here is guarded.
 type steps struct {
 	claim *claim
 	mu    sync.Mutex
-	// over is true once the handler has returned. gate is what the functions that run have passed; a commit closes it.
+	// over is true once the handler has returned. gate is what the functions that run have passed;
+	// a commit closes it.
 	over bool
 	gate execution.Gate
-	// asked are the names that the handler has used, at most maxSteps, and running those of them whose steps run.
+	// asked are the names that the handler has used, at most maxSteps, and running those of them
+	// whose steps run.
 	asked, running []string
 	known          stepsKnown
 	// ended is what was known when the handler had returned.
 	ended stepsKnown
 }
 
-// stepsKnown is what is known of the steps of an execution: while it runs, or, once it has ended, for the settlement.
+// stepsKnown is what is known of the steps of an execution: while it runs, or, once it has ended,
+// for the settlement.
 type stepsKnown struct {
-	// held are the steps of the record as far as the execution knows them, also those whose writes were not answered. The map is
-	// replaced and never changed: whoever has it may read it without the lock.
+	// held are the steps of the record as far as the execution knows them, also those whose writes
+	// were not answered. The map is replaced and never changed: whoever has it may read it without
+	// the lock.
 	held map[string]store.Step
-	// found are the names that the record had when the execution began. orphans are those among them that it did not ask for.
+	// found are the names that the record had when the execution began. orphans are those among
+	// them that it did not ask for.
 	found, orphans []string
-	// idle are the steps whose start mark stands for nothing: their functions did not begin, or said that they did nothing.
+	// idle are the steps whose start mark stands for nothing: their functions did not begin, or
+	// said that they did nothing.
 	idle map[string]bool
-	// unseen says which steps may have begun that the record does not have, in earlier executions and in this one. promised are those
-	// that it marks whatever the handler says now: the claim says so.
+	// unseen says which steps may have begun that the record does not have, in earlier executions
+	// and in this one. promised are those that it marks whatever the handler says now: the claim
+	// says so.
 	unseen   life.Unseen
 	promised []string
-	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never be recorded. uncertain: an
-	// effect may have happened. leaseLost: the record is somebody else's.
+	// lost: an effect happened, or may go on, and its result is not recorded. never: it can never
+	// be recorded. uncertain: an effect may have happened. leaseLost: the record is somebody
+	// else's.
 	lost, never, uncertain, leaseLost bool
-	// taken is the record of somebody else that refused a write of a step, without a key if there was none.
+	// taken is the record of somebody else that refused a write of a step, without a key if there
+	// was none.
 	taken store.Record
 
 	reports  []report.Step
@@ -84,8 +94,8 @@ func (s *steps) count() int {
 	return n
 }
 
-// end takes note of a step that has come to its end, whichever. Unmarked says that its function began without a start mark, and that
-// nothing tells what has become of it.
+// end takes note of a step that has come to its end, whichever. Unmarked says that its function
+// began without a start mark, and that nothing tells what has become of it.
 func (s *steps) end(r report.Step, unmarked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +121,8 @@ func (s *steps) written() map[string]store.Step {
 	return s.known.held
 }
 
-// write notes a write that is about to be sent, and returns the steps that the record may hold beside it.
+// write notes a write that is about to be sent, and returns the steps that the record may hold
+// beside it.
 func (s *steps) write(name string, step store.Step) (others map[string]store.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +139,9 @@ func (s *steps) write(name string, step store.Step) (others map[string]store.Ste
 	return others
 }
 
-// untouched notes that nothing has become of these steps, although a start mark says that they began: a resolver has found that out.
-// Their marks stand for nothing until their functions begin again. Without a name it is so of every step that is not recorded.
+// untouched notes that nothing has become of these steps, although a start mark says that they
+// began: a resolver has found that out. Their marks stand for nothing until their functions begin
+// again. Without a name it is so of every step that is not recorded.
 func (k *stepsKnown) untouched(names ...string) {
 	if len(names) == 0 {
 		k.unseen = life.Unseen{}
@@ -149,7 +161,8 @@ func (k *stepsKnown) untouched(names ...string) {
 // reasonContextEnded is why neither a step nor a commit begins.
 const reasonContextEnded = "its context has ended"
 
-// live returns why nothing may begin now that needs the claim: it is lost, or the context has ended.
+// live returns why nothing may begin now that needs the claim: it is lost, or the context has
+// ended.
 func (s *steps) live(ctx context.Context) (lost, ended error) {
 	over := s.claim.leaseOver()
 	s.note(func(k *stepsKnown) {
@@ -178,7 +191,8 @@ func (s *steps) failed(err error) {
 	}
 }
 
-// take takes over the steps that the claimed record has when the execution begins, and which others may have begun.
+// take takes over the steps that the claimed record has when the execution begins, and which others
+// may have begun.
 func (s *steps) take(mine store.Record, unseen life.Unseen) {
 	s.known.unseen = unseen
 	if mine.Unmarked {
@@ -189,8 +203,8 @@ func (s *steps) take(mine store.Record, unseen life.Unseen) {
 	}
 }
 
-// close ends the use of steps, because the handler has returned, and keeps what is known. A function that still runs is lost, and
-// changes nothing of that any more.
+// close ends the use of steps, because the handler has returned, and keeps what is known. A
+// function that still runs is lost, and changes nothing of that any more.
 func (s *steps) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +226,8 @@ func (s *steps) close() {
 // any reports whether the record has a step, or may have one.
 func (k *stepsKnown) any() bool { return len(k.held) > 0 }
 
-// resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable] does.
+// resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable]
+// does.
 func (k *stepsKnown) resumable() bool {
 	kept := k.held
 	if len(k.idle) > 0 {
@@ -245,7 +260,8 @@ func stepRefused(reason string) *execution.Fault {
 	return &execution.Fault{Kind: execution.ErrStepRefused, Reason: reason}
 }
 
-// StepTypes remembers which types of results can be recorded. Its zero value is ready; it is safe for concurrent use.
+// StepTypes remembers which types of results can be recorded. Its zero value is ready; it is safe
+// for concurrent use.
 type StepTypes struct{ known sync.Map }
 
 // unfit says why values of the type cannot be recorded, empty if they can.

@@ -40,23 +40,26 @@ func stepKinds() []stepKind {
 	return []stepKind{
 		{name: "a plain step"},
 		{name: "`AtMostOnce`", once: true, marks: true},
-		{name: "`Unrepeatable`", marks: true, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
+		{name: "`Unrepeatable`", marks: true,
+			opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
 		{name: "`Repeatable`", opts: []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}},
 	}
 }
 
-// stepFailure is a row of the table: what goes wrong in the first delivery, in its step "charge" or behind it.
+// stepFailure is a row of the table: what goes wrong in the first delivery, in its step "charge" or
+// behind it.
 type stepFailure struct {
 	name string
 	// rule is what happens to the calls of the store.
 	rule func(c storetest.Call) storetest.Fault
-	// charge is the function of the step; nil for one that succeeds. behind is what the handler does after the step.
+	// charge is the function of the step; nil for one that succeeds. behind is what the handler
+	// does after the step.
 	charge func(ctx context.Context, s *shop) (chargeOf, error)
 	behind func() error
 	// marks is true if it can only happen to a step with a start mark.
 	marks bool
-	// kills is true if the process dies of it, and runsOn if the handler returns while the step runs. retyped is true if the result
-	// is of another type then.
+	// kills is true if the process dies of it, and runsOn if the handler returns while the step
+	// runs. retyped is true if the result is of another type then.
 	kills, runsOn, retyped bool
 }
 
@@ -102,31 +105,39 @@ func stepFailures() []stepFailure {
 			<-ctx.Done()
 			return chargeOf{}, ctx.Err()
 		}},
-		{name: "the process dies in it, or before its result is recorded", kills: true, rule: writes(store.StepValue, storetest.DieBefore)},
-		{name: "the process dies when its result is recorded", kills: true, rule: writes(store.StepValue, storetest.DieAfter)},
+		{name: "the process dies in it, or before its result is recorded", kills: true,
+			rule: writes(store.StepValue, storetest.DieBefore)},
+		{name: "the process dies when its result is recorded", kills: true,
+			rule: writes(store.StepValue, storetest.DieAfter)},
 		{name: "the handler fails behind it", behind: func() error { return errCard }},
 		{name: "the handler panics behind it", behind: func() error { panic("behind") }},
-		{name: "the lease is lost while it runs, and somebody takes over", charge: func(ctx context.Context, s *shop) (chargeOf, error) {
-			mine := s.mustRecord()
-			theirs := mine
-			theirs.Owner, theirs.Steps = "someone", nil
-			_, swapped, err := s.inner.Swap(ctx, mine, theirs)
-			require.NoError(s.t, err)
-			require.True(s.t, swapped)
-			return chargeOf{ID: "ch-1"}, nil
-		}},
+		{name: "the lease is lost while it runs, and somebody takes over",
+			charge: func(ctx context.Context, s *shop) (chargeOf, error) {
+				mine := s.mustRecord()
+				theirs := mine
+				theirs.Owner, theirs.Steps = "someone", nil
+				_, swapped, err := s.inner.Swap(ctx, mine, theirs)
+				require.NoError(s.t, err)
+				require.True(s.t, swapped)
+				return chargeOf{ID: "ch-1"}, nil
+			}},
 		{name: "its result has no JSON form", charge: func(context.Context, *shop) (chargeOf, error) {
 			return chargeOf{ID: "ch-1", Fee: math.NaN()}, nil
 		}},
 		{
-			name:   "its result is too large",
-			charge: func(context.Context, *shop) (chargeOf, error) { return chargeOf{ID: strings.Repeat("x", 100)}, nil },
+			name: "its result is too large",
+			charge: func(context.Context, *shop) (chargeOf,
+				error) {
+				return chargeOf{ID: strings.Repeat("x", 100)}, nil
+			},
 		},
-		{name: "the store is down when its start mark is written", marks: true, rule: writes(store.StepStarted, storetest.Deny)},
+		{name: "the store is down when its start mark is written", marks: true,
+			rule: writes(store.StepStarted, storetest.Deny)},
 		{name: "the store is down when its result is recorded", rule: writes(store.StepValue, storetest.Deny)},
 		{name: "the same, and it stays down", rule: downFrom(store.StepValue)},
 		{name: "the handler fails while it still runs", runsOn: true},
-		{name: "its result has another type in the next version", behind: func() error { return errCard }, retyped: true},
+		{name: "its result has another type in the next version", behind: func() error { return errCard },
+			retyped: true},
 	}
 }
 
@@ -147,7 +158,8 @@ type stepStory struct {
 // handler returns the handler of a delivery. It reserves in one step and charges in another.
 func (s *stepStory) handler(on *shop, goesWrong bool) func(context.Context, order) (receipt, error) {
 	return func(ctx context.Context, o order) (receipt, error) {
-		if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return "r-1", nil }); err != nil {
+		if _, err := idempotent.Step(ctx, "reserve",
+			func(context.Context) (string, error) { return "r-1", nil }); err != nil {
 			return receipt{}, err
 		}
 		if !goesWrong && s.failure.retyped {
@@ -156,7 +168,8 @@ func (s *stepStory) handler(on *shop, goesWrong bool) func(context.Context, orde
 		}
 		var opts []idempotent.StepOption[chargeOf]
 		if s.kind.once {
-			opts = append(opts, idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[chargeOf], error) {
+			opts = append(opts, idempotent.AtMostOnce(func(context.Context,
+				idempotent.Execution) (idempotent.Resolution[chargeOf], error) {
 				s.asked++
 				return idempotent.Executed(chargeOf{ID: "ch-1"}), nil
 			}))
@@ -183,7 +196,8 @@ func (s *stepStory) handler(on *shop, goesWrong bool) func(context.Context, orde
 }
 
 // leave begins the step in a goroutine, and fails without waiting for it.
-func (s *stepStory) leave(ctx context.Context, charge func(context.Context) (chargeOf, error), opts []idempotent.StepOption[chargeOf]) error {
+func (s *stepStory) leave(ctx context.Context, charge func(context.Context) (chargeOf, error),
+	opts []idempotent.StepOption[chargeOf]) error {
 	begun := make(chan struct{})
 	go func() {
 		_, _ = idempotent.Step(ctx, "charge", func(ctx context.Context) (chargeOf, error) {
@@ -236,7 +250,8 @@ func leftInWords(left store.Record, next string) string {
 	}
 }
 
-// unknownNext is the word for a record that is UNKNOWN, and for a delivery that makes it so or finds it so.
+// unknownNext is the word for a record that is UNKNOWN, and for a delivery that makes it so or
+// finds it so.
 const unknownNext = "`UNKNOWN`"
 
 func (s *stepStory) nextInWords(err error) string {
@@ -271,7 +286,8 @@ func (s *stepStory) stepErrInWords() string {
 		return "–"
 	}
 	for sentinel, name := range map[error]string{
-		idempotent.ErrStepRefused: "ErrStepRefused", idempotent.ErrStepLost: "ErrStepLost", idempotent.ErrLeaseLost: "ErrLeaseLost",
+		idempotent.ErrStepRefused: "ErrStepRefused", idempotent.ErrStepLost: "ErrStepLost",
+		idempotent.ErrLeaseLost:  "ErrLeaseLost",
 		idempotent.ErrUnreadable: "ErrUnreadable", idempotent.ErrUnknownOutcome: "ErrUnknownOutcome",
 	} {
 		if errors.Is(s.stepErr, sentinel) {

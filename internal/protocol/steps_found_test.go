@@ -75,11 +75,13 @@ func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestADeliveryThatAskedTheResolverAndCrashed: the record is as unknown as it was, although its steps are recorded.
+// TestADeliveryThatAskedTheResolverAndCrashed: the record is as unknown as it was, although its
+// steps are recorded.
 func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e, asked := &effects{}, 0
-		resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+		resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
+			order) (idempotent.Resolution[receipt], error) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		})
@@ -94,7 +96,8 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 		require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 
 		crash := func() {
-			_, _ = s.sandbox(storetest.OnCall(3, storetest.DieBefore), resolver).handle(5) // claim, takeover, still unknown
+			// claim, takeover, still unknown
+			_, _ = s.sandbox(storetest.OnCall(3, storetest.DieBefore), resolver).handle(5)
 			require.Equal(t, store.StatusInProgress, s.mustRecord().Status)
 			time.Sleep(20 * time.Second)
 		}
@@ -111,7 +114,8 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 	})
 }
 
-// TestALateCopyOfAStepLeavesTheExpiryBehindTheLease: the copy comes after a renewal, and a retention is shorter than a lease.
+// TestALateCopyOfAStepLeavesTheExpiryBehindTheLease: the copy comes after a renewal, and a
+// retention is shorter than a lease.
 func TestALateCopyOfAStepLeavesTheExpiryBehindTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		inner := memory.New()
@@ -142,7 +146,8 @@ func TestALateCopyOfAStepLeavesTheExpiryBehindTheLease(t *testing.T) {
 	})
 }
 
-// TestAStepThatMeetsARenewalWhoseReplyWasLost: the record has a later lease than the execution knows.
+// TestAStepThatMeetsARenewalWhoseReplyWasLost: the record has a later lease than the execution
+// knows.
 func TestAStepThatMeetsARenewalWhoseReplyWasLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
@@ -169,7 +174,8 @@ func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
 		s := newShop(t)
 		do := func(ctx context.Context, _ order) (receipt, error) {
 			got, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) { return "", errCard },
-				idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+				idempotent.AtMostOnce(func(context.Context,
+					idempotent.Execution) (idempotent.Resolution[string], error) {
 					return idempotent.Executed("found"), nil
 				}))
 			if err == nil || got == "" {
@@ -195,7 +201,8 @@ func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
 	})
 }
 
-// TestACompletionNamesTheStepsThatItDrops: a store that keeps each step in an attribute of its own cannot look for them.
+// TestACompletionNamesTheStepsThatItDrops: a store that keeps each step in an attribute of its own
+// cannot look for them.
 func TestACompletionNamesTheStepsThatItDrops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, e, failures := newShop(t), &effects{}, 1

@@ -69,7 +69,8 @@ func TestAnAlteredResultOfAStepIsNotResumedWith(t *testing.T) {
 	})
 }
 
-// TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing: the mark is written too late, is somebody else's, or comes under UNKNOWN.
+// TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing: the mark is written too late, is
+// somebody else's, or comes under UNKNOWN.
 func TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing(t *testing.T) {
 	for name, meanwhile := range map[string]func(s *shop, skew *time.Duration){
 		"the lease has ended": func(_ *shop, skew *time.Duration) { *skew = time.Hour },
@@ -109,7 +110,8 @@ func TestTimeIsKeptToSayThatAStepIsLost(t *testing.T) {
 			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "ch-1", nil })
 			require.ErrorIs(t, err, idempotent.ErrStepLost)
 			deadline, _ := ctx.Deadline()
-			assert.Greater(t, time.Until(deadline), -300*time.Millisecond, "the invocation ends half a second after its handler has to")
+			assert.Greater(t, time.Until(deadline), -300*time.Millisecond,
+				"the invocation ends half a second after its handler has to")
 			return receipt{}, err
 		}
 		_, err := s.handle(5)
@@ -134,7 +136,8 @@ func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 	})
 }
 
-// TestAReleaseThatARepetitionFinds: what the store sends again by itself is refused by what came first.
+// TestAReleaseThatARepetitionFinds: what the store sends again by itself is refused by what came
+// first.
 func TestAReleaseThatARepetitionFinds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		inner := memory.New()
@@ -178,7 +181,8 @@ func TestAPanicBehindAnEffectThatNobodyRecorded(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, memory.New(), c.rule, refuses())
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "ch-1", c.err })
+					_, err := idempotent.Step(ctx, "charge",
+						func(context.Context) (string, error) { return "ch-1", c.err })
 					require.Error(t, err)
 					panic("behind")
 				}
@@ -191,7 +195,8 @@ func TestAPanicBehindAnEffectThatNobodyRecorded(t *testing.T) {
 	}
 }
 
-// TestATakeoverDoesNotWaitForAStaleOwner: it records a step whenever somebody is about to take over.
+// TestATakeoverDoesNotWaitForAStaleOwner: it records a step whenever somebody is about to take
+// over.
 func TestATakeoverDoesNotWaitForAStaleOwner(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var s *shop
@@ -254,7 +259,8 @@ func TestTheUndoOfATakeoverLeavesAnOpenStartMark(t *testing.T) {
 	})
 }
 
-// TestACrashInTheMiddleOfAnEffectIsNotTakenOver: also if the effect began after somebody has looked.
+// TestACrashInTheMiddleOfAnEffectIsNotTakenOver: also if the effect began after somebody has
+// looked.
 func TestACrashInTheMiddleOfAnEffectIsNotTakenOver(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprint(late), func(t *testing.T) {
@@ -272,7 +278,8 @@ func TestACrashInTheMiddleOfAnEffectIsNotTakenOver(t *testing.T) {
 					return storetest.Pass
 				}, refuses())
 				s.put(func(r *store.Record) {
-					r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
+					r.Lease, r.Steps = r.CreatedAt,
+						map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
 					if !late {
 						r.Steps["second"] = stepBy(r.Owner, store.StepStarted, "")
 					}
@@ -289,7 +296,8 @@ func TestACrashInTheMiddleOfAnEffectIsNotTakenOver(t *testing.T) {
 func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		asked := 0
-		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
+			order) (idempotent.Resolution[receipt], error) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		}))

@@ -48,13 +48,15 @@ func TestAStepIsOneWrite(t *testing.T) {
 	steps := 0
 	handler := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 		for _, name := range names[:steps] {
-			_, err := idempotent.Step(ctx, name, func(context.Context) (booking, error) { return booking{ID: "ch_1", Amount: o.Amount}, nil })
+			_, err := idempotent.Step(ctx, name,
+				func(context.Context) (booking, error) { return booking{ID: "ch_1", Amount: o.Amount}, nil })
 			if err != nil {
 				return receipt{}, err
 			}
 		}
 		return receipt{Amount: o.Amount}, nil
-	}, s, idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }), idempotent.WithFingerprint(func(order) (any, error) { return nil, nil }))
+	}, s, idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
+		idempotent.WithFingerprint(func(order) (any, error) { return nil, nil }))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	deliver := func() {
@@ -72,7 +74,8 @@ func TestAStepIsOneWrite(t *testing.T) {
 	}
 
 	// The same record, left by a crash: with its steps, and without.
-	s.held = store.Record{Key: "shop#1", Status: store.StatusInProgress, Owner: "someone", Attempt: 1, Expiry: time.Now().Add(time.Hour)}
+	s.held = store.Record{Key: "shop#1", Status: store.StatusInProgress, Owner: "someone", Attempt: 1,
+		Expiry: time.Now().Add(time.Hour)}
 	s.held.Lease = time.Now().Add(-time.Hour)
 	require.Equal(t, 2, taking(0), "the takeover and the completion")
 	s.held.Steps = map[string]store.Step{}

@@ -21,8 +21,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// strongTable makes a table without time to live, which one with multi-Region strong consistency cannot have. Each test has a partition of
-// its own in it.
+// strongTable makes a table without time to live, which one with multi-Region strong consistency
+// cannot have. Each test has a partition of its own in it.
 func strongTable(t *testing.T) (table string) {
 	t.Helper()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
@@ -36,9 +36,12 @@ func strongTable(t *testing.T) (table string) {
 	return *in.TableName
 }
 
-func strongKey(partition string) dynamo.Config { return dynamo.Config{SortKey: "sk", Partition: "p" + partition} }
+func strongKey(partition string) dynamo.Config {
+	return dynamo.Config{SortKey: "sk", Partition: "p" + partition}
+}
 
-// strongCase is a delivery to a table with multi-Region strong consistency, whose writes may meet another Region.
+// strongCase is a delivery to a table with multi-Region strong consistency, whose writes may meet
+// another Region.
 type strongCase struct {
 	t        *testing.T
 	scenario scenario
@@ -50,7 +53,8 @@ type strongCase struct {
 }
 
 // newStrongCase sets up what the scenario finds, in a Region of its own, at peace.
-func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, string) bool, opts ...dynamo.Config) *strongCase {
+func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, string) bool,
+	opts ...dynamo.Config) *strongCase {
 	t.Helper()
 	c := &strongCase{
 		t: t, scenario: sc, provider: new(provider), table: table, opts: append(opts, strongKey(rand.Text())),
@@ -70,12 +74,14 @@ type noticed struct {
 	Settlement report.Settlement
 }
 
-// deliver delivers the request to a process of its own, whose client is the SDK's as it comes: it repeats no conflict.
+// deliver delivers the request to a process of its own, whose client is the SDK's as it comes: it
+// repeats no conflict.
 func (c *strongCase) deliver() noticed {
 	c.t.Helper()
 	s := c.first.sandbox(nil, c.scenario.opts...)
 	s.over = func(store.Store) store.Store {
-		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Region("us-west-2"), dynamolocal.Unhurried), c.table, c.opts...)
+		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Region("us-west-2"),
+			dynamolocal.Unhurried), c.table, c.opts...)
 	}
 	s.wrap(nil, c.scenario.opts...)
 	s.do = c.scenario.do(s, c.provider)
@@ -88,14 +94,15 @@ func (c *strongCase) deliver() noticed {
 	return got
 }
 
-// patient leaves the store as long as a busy machine may need. TestARegionThatNeverEnds is about the budget.
+// patient leaves the store as long as a busy machine may need. TestARegionThatNeverEnds is about
+// the budget.
 func patient() idempotent.Option {
 	return idempotent.WithTiming(idempotent.Timing{ClaimBudget: 5 * time.Minute})
 }
 
-// TestAnotherRegionAtEveryWrite: each write of each scenario in turn meets another Region, and where results are in the record three from
-// it on do. Nobody notices: neither
-// the caller nor who comes again, nor the provider.
+// TestAnotherRegionAtEveryWrite: each write of each scenario in turn meets another Region, and
+// where results are in the record three from it on do. Nobody notices: neither the caller nor who
+// comes again, nor the provider.
 func TestAnotherRegionAtEveryWrite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long, and the others see as much of each guard")
@@ -114,11 +121,13 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 					writes := len(peace.strong.Writes())
 					again := peace.deliver()
 					for n := 1; n <= writes; n++ {
-						c := newStrongCase(t, table, sc, func(write int, _ string) bool { return write >= n && write < n+times }, opts...)
+						c := newStrongCase(t, table, sc,
+							func(write int, _ string) bool { return write >= n && write < n+times }, opts...)
 						assert.Equal(t, first, c.deliver(), "write %d", n)
 						assert.Equal(t, again, c.deliver(), "again, after write %d", n)
 						assert.Positive(t, c.strong.Conflicts())
-						assert.LessOrEqual(t, c.strong.Conflicts(), times, "a claim that met one reads before it writes again")
+						assert.LessOrEqual(t, c.strong.Conflicts(), times,
+							"a claim that met one reads before it writes again")
 						assert.Equal(t, peace.provider, c.provider, "write %d", n)
 						positions <- n
 					}
@@ -130,7 +139,8 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 	t.Log(len(positions), "schedules")
 }
 
-// elsewhere is a store whose write with this number meets another Region, as dynamo.Store says it. It counts renewals, too.
+// elsewhere is a store whose write with this number meets another Region, as dynamo.Store says it.
+// It counts renewals, too.
 type elsewhere struct {
 	store.Store
 
@@ -140,7 +150,8 @@ type elsewhere struct {
 
 func (e *elsewhere) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	if e.writes.Add(1) == e.at {
-		return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
+		return store.Record{}, false,
+			&store.Error{Op: "swap", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
 	}
 	return e.Store.Swap(ctx, seen, next)
 }
@@ -151,7 +162,8 @@ func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 	for n := int64(1); n <= 3; n++ {
 		t.Run(fmt.Sprint("renewal ", n), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: 500 * time.Millisecond})
+				timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second,
+					Margin: 500 * time.Millisecond})
 				s, met := newShop(t), &elsewhere{at: n}
 				s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
 				s.wrap(nil, timing)
@@ -171,7 +183,8 @@ func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 	}
 }
 
-// TestTwoRegionsServeTheSameKeys while a quarter of all writes meets another Region besides: each key is executed once, and everybody gets its answer.
+// TestTwoRegionsServeTheSameKeys while a quarter of all writes meets another Region besides: each
+// key is executed once, and everybody gets its answer.
 func TestTwoRegionsServeTheSameKeys(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)
@@ -190,7 +203,8 @@ func TestTwoRegionsServeTheSameKeys(t *testing.T) {
 			executed[o.ID]++
 			return receipt{Charge: executed[o.ID], Amount: o.Amount}, nil
 		}, dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region(region)), table, strongKey("two")),
-			idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"), idempotent.WithWait(5*time.Minute), patient())
+			idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"),
+			idempotent.WithWait(5*time.Minute), patient())
 		for range deliveries {
 			group.Go(func() {
 				for n := range keys {
@@ -217,7 +231,8 @@ func TestTwoRegionsServeTheSameKeys(t *testing.T) {
 	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
 }
 
-// TestARegionThatNeverEnds is answered within the budget, and nothing executes; after the handler its answer counts.
+// TestARegionThatNeverEnds is answered within the budget, and nothing executes; after the handler
+// its answer counts.
 func TestARegionThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)

@@ -17,22 +17,32 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestAHandlerThatIsWrappedTwiceIsToldSo: at the first delivery, at once, and whatever lies between.
+// TestAHandlerThatIsWrappedTwiceIsToldSo: at the first delivery, at once, and whatever lies
+// between.
 func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 	for name, tc := range map[string]struct {
 		opts    []idempotent.Option
 		between func(ctx context.Context, o order) (context.Context, order)
 	}{
-		"a middleware":    {},
-		"it would wait":   {opts: []idempotent.Option{idempotent.WithWait(5 * time.Second)}},
-		"another content": {between: func(ctx context.Context, o order) (context.Context, order) { o.Amount++; return ctx, o }, opts: []idempotent.Option{amountFingerprint()}},
-		"no protection":   {between: func(ctx context.Context, o order) (context.Context, order) { return idempotent.Unprotected(ctx), o }},
+		"a middleware":  {},
+		"it would wait": {opts: []idempotent.Option{idempotent.WithWait(5 * time.Second)}},
+		"another content": {between: func(ctx context.Context, o order) (context.Context, order) {
+			o.Amount++
+			return ctx, o
+		}, opts: []idempotent.Option{amountFingerprint()}},
+		"no protection": {between: func(ctx context.Context, o order) (context.Context,
+			order) {
+			return idempotent.Unprotected(ctx), o
+		}},
 		"another handler": {between: through(func(o order) string { return "other-" + o.ID })},
 		"a lease that has ended": {between: func(ctx context.Context, o order) (context.Context, order) {
 			time.Sleep(13 * time.Second)
 			return context.WithoutCancel(ctx), o
 		}},
-		"another deadline": {between: func(ctx context.Context, o order) (context.Context, order) { return context.WithoutCancel(ctx), o }},
+		"another deadline": {between: func(ctx context.Context, o order) (context.Context,
+			order) {
+			return context.WithoutCancel(ctx), o
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -71,7 +81,8 @@ func through(key func(order) string) func(ctx context.Context, o order) (context
 		between := idempotent.Wrap(func(ctx context.Context, _ order) (receipt, error) {
 			within = ctx //nolint:fatcontext // it is used after the handler
 			return receipt{}, nil
-		}, memory.New(), idempotent.WithOperation("between"), idempotent.WithKey(func(o order) (string, error) { return key(o), nil }))
+		}, memory.New(), idempotent.WithOperation("between"),
+			idempotent.WithKey(func(o order) (string, error) { return key(o), nil }))
 		_, _ = between.Handle(ctx, o)
 		return context.WithoutCancel(within), o
 	}
@@ -105,7 +116,8 @@ func TestAClientOfAHandlerThatIsWrappedTwiceGetsAnOwnProblem(t *testing.T) {
 	var heard report.Delivery
 	outer := idempotent.Wrap(inner.Handle, on, idempotent.WithOperation("pay"),
 		idempotent.WithObserver(func(_ context.Context, d report.Delivery) { heard = d }))
-	in := request{RouteKey: "POST /pay", RawPath: "/pay", Headers: map[string]string{"idempotency-key": "k"}, Body: "{}"}
+	in := request{RouteKey: "POST /pay", RawPath: "/pay",
+		Headers: map[string]string{"idempotency-key": "k"}, Body: "{}"}
 	in.RequestContext.HTTP.Method, in.RequestContext.HTTP.Path = http.MethodPost, "/pay"
 	for range 2 {
 		out, err := outer.Handle(t.Context(), in)
@@ -115,11 +127,13 @@ func TestAClientOfAHandlerThatIsWrappedTwiceGetsAnOwnProblem(t *testing.T) {
 		assert.Empty(t, out.Headers["Retry-After"])
 		var problem struct{ Type string }
 		require.NoError(t, json.Unmarshal([]byte(out.Body), &problem))
-		assert.Equal(t, "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#wrapped-twice", problem.Type)
+		assert.Equal(t, "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#wrapped-twice",
+			problem.Type)
 	}
 }
 
-// TestARecordWithoutAFingerprintIsNoMistakeOfTheClient: another program wrote it, or the handler when it had none.
+// TestARecordWithoutAFingerprintIsNoMistakeOfTheClient: another program wrote it, or the handler
+// when it had none.
 func TestARecordWithoutAFingerprintIsNoMistakeOfTheClient(t *testing.T) {
 	for _, status := range []store.Status{store.StatusInProgress, store.StatusCompleted, store.StatusUnknown} {
 		t.Run(string(status), func(t *testing.T) {

@@ -14,14 +14,15 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// A resolver that has found that nothing happened is believed on every path that can ask: the request executes, and the start mark that
-// was there is gone.
+// A resolver that has found that nothing happened is believed on every path that can ask: the
+// request executes, and the start mark that was there is gone.
 func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 	once := idempotent.AtMostOnce[int](nil)
 	asks := idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[int], error) {
 		return idempotent.Untouched[int](), nil
 	})
-	whole := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+	whole := idempotent.WithResolver(func(context.Context, idempotent.Execution,
+		order) (idempotent.Resolution[receipt], error) {
 		return idempotent.Untouched[receipt](), nil
 	})
 	refuse := idempotent.WithEffects(idempotent.Unrepeatable)
@@ -63,9 +64,10 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 					require.Error(t, err)
 					if c.reconcile {
 						_, _ = s.handle(5) // which may make it UNKNOWN
-						_, err := s.handler.Reconcile(t.Context(), s.recordKey(), func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
-							return idempotent.Untouched[receipt](), nil
-						}, idempotent.Reconciling{})
+						_, err := s.handler.Reconcile(t.Context(), s.recordKey(),
+							func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
+								return idempotent.Untouched[receipt](), nil
+							}, idempotent.Reconciling{})
 						require.NoError(t, err)
 					}
 					for range 3 {
@@ -81,10 +83,12 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 	}
 }
 
-// What was found untouched and then not begun is not asked about again: its start mark goes with the release.
+// What was found untouched and then not begun is not asked about again: its start mark goes with
+// the release.
 func TestAStartMarkThatStandsForNothingGoesWithTheRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
+			order) (idempotent.Resolution[receipt], error) {
 			return idempotent.Untouched[receipt](), nil
 		}))
 		s.do = func(ctx context.Context, o order) (receipt, error) {
@@ -109,7 +113,8 @@ func TestAStartMarkThatStandsForNothingGoesWithTheRelease(t *testing.T) {
 	})
 }
 
-// A commit inside of a step, with the context of the handler, cannot be told from one beside the step. It does not wait for ever.
+// A commit inside of a step, with the context of the handler, cannot be told from one beside the
+// step. It does not wait for ever.
 func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"with a deadline": 10 * time.Second, "without one": 0} {
 		for outer, of := range map[string]func(context.Context) context.Context{
@@ -150,14 +155,16 @@ func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
 	}
 }
 
-// Once the handler has returned nothing renews the lease, so a commit that it has left behind does not wait for steps any more.
+// Once the handler has returned nothing renews the lease, so a commit that it has left behind does
+// not wait for steps any more.
 func TestACommitThatWaitsEndsWithItsHandler(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, nil)
 		refused := make(chan error, 1)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			go func() {
-				_, _ = idempotent.Step(ctx, "charge", func(context.Context) (int, error) { time.Sleep(time.Minute); return 7, nil })
+				_, _ = idempotent.Step(ctx, "charge",
+					func(context.Context) (int, error) { time.Sleep(time.Minute); return 7, nil })
 			}()
 			time.Sleep(time.Second)
 			go func() {
@@ -243,7 +250,8 @@ func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 
 // With little time left, an execution is settled before the deadline, and not after it.
 func TestASettlementWithLittleTimeEndsBeforeTheDeadline(t *testing.T) {
-	for _, limit := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, time.Second} {
+	for _, limit := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond,
+		300 * time.Millisecond, time.Second} {
 		inBubbleNamed(t, limit.String(), func(t *testing.T) {
 			s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.HangBefore))
 			ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -11,7 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// The intervals between two looks at a running execution grow from the first to the last, with jitter.
+// The intervals between two looks at a running execution grow from the first to the last, with
+// jitter.
 const (
 	firstLook = 100 * time.Millisecond
 	lastLook  = 2 * time.Second
@@ -20,10 +21,11 @@ const (
 // leastLook is what a look may take beyond the end of a wait, where none took any time before.
 const leastLook = 10 * time.Millisecond
 
-// await looks at the record of a running execution until that has ended, and answers with what came of it. Every look
-// goes through package life. A key that has become free, or whose lease has ended, is claimed like any other. If the wait ends
-// first, the result is that of the last look; r is the one before the first. The last look begins so early that it has come back
-// when the wait ends, going by the slowest call so far.
+// await looks at the record of a running execution until that has ended, and answers with what came
+// of it. Every look goes through package life. A key that has become free, or whose lease has
+// ended, is claimed like any other. If the wait ends first, the result is that of the last look; r
+// is the one before the first. The last look begins so early that it has come back when the wait
+// ends, going by the slowest call so far.
 func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (Result, bool) {
 	started, wait := time.Now(), d.Wait
 	if !p.Until.IsZero() {
@@ -62,8 +64,8 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 			if !d.worthwhile(started, p.Least) {
 				return inProgress(held, now), false
 			}
-			// Also where the record is our own, because a claim that was refused has come to life late: every claim begins with a
-			// token and a lease of its own.
+			// Also where the record is our own, because a claim that was refused has come to life
+			// late: every claim begins with a token and a lease of its own.
 			var claimed bool
 			if r, claimed = d.take(ctx); claimed {
 				return r, true
@@ -78,8 +80,9 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 	return r, false
 }
 
-// interval is how long the wait for look n is, counted from 0. Jitter keeps many clients of one key apart. A batch, which asks
-// for its wait, is alone with its record, and its schedules can be played again.
+// interval is how long the wait for look n is, counted from 0. Jitter keeps many clients of one key
+// apart. A batch, which asks for its wait, is alone with its record, and its schedules can be
+// played again.
 func interval(n int, jitter bool) time.Duration {
 	longest := min(firstLook<<min(n, 10), lastLook)
 	if !jitter {
@@ -88,8 +91,8 @@ func interval(n int, jitter bool) time.Duration {
 	return longest - time.Duration(rand.Int64N(int64(longest/2))) //nolint:gosec // jitter, not a secret
 }
 
-// takeInTime is take, unless who asks for patience leaves too little time to execute: then the delivery only looks what becomes
-// of the other execution.
+// takeInTime is take, unless who asks for patience leaves too little time to execute: then the
+// delivery only looks what becomes of the other execution.
 func (d *Delivery) takeInTime(ctx context.Context, p execution.Patience) (Result, bool) {
 	if !p.Until.IsZero() {
 		if d.claim.begin(ctx); !d.worthwhile(d.claim.started, p.Least) {
@@ -99,8 +102,9 @@ func (d *Delivery) takeInTime(ctx context.Context, p execution.Patience) (Result
 	return d.take(ctx)
 }
 
-// worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter of what there was when the
-// wait began. With less, the execution would probably be cut off, while the next delivery has all of its time for it.
+// worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter
+// of what there was when the wait began. With less, the execution would probably be cut off, while
+// the next delivery has all of its time for it.
 func (d *Delivery) worthwhile(started time.Time, least time.Duration) bool {
 	deadline := d.claim.deadline
 	if least == 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// running starts a delivery of order "o-1" in another sandbox, whose handler takes d and then ends as do says. The
-// returned function waits for it.
+// running starts a delivery of order "o-1" in another sandbox, whose handler takes d and then ends
+// as do says. The returned function waits for it.
 func (s *shop) running(d time.Duration, do func(ctx context.Context, o order) (receipt, error)) (done func()) {
 	s.t.Helper()
 	first := s.sandbox(nil)
@@ -90,7 +90,8 @@ func TestWaitEndsWithTheOptionOrTheDeadline(t *testing.T) {
 				var inProgress *idempotent.Error
 				require.ErrorAs(t, err, &inProgress)
 				require.ErrorIs(t, err, idempotent.ErrInProgress)
-				assert.Equal(t, 12*time.Second-waited, inProgress.RetryAfter.Round(time.Millisecond), "as of the last look")
+				assert.Equal(t, 12*time.Second-waited, inProgress.RetryAfter.Round(time.Millisecond),
+					"as of the last look")
 				assert.GreaterOrEqual(t, waited, tc.least)
 				assert.LessOrEqual(t, waited, tc.most)
 				done()
@@ -339,7 +340,8 @@ func TestNegativeWaitIsRefusedWhenWrapping(t *testing.T) {
 	})
 }
 
-// echoing is a store that the network hands the first claim that was refused once more, some time after it.
+// echoing is a store that the network hands the first claim that was refused once more, some time
+// after it.
 type echoing struct {
 	store.Store
 	after time.Duration
@@ -358,7 +360,8 @@ func (e *echoing) Claim(ctx context.Context, r store.Record, now time.Time) (sto
 
 func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, &echoing{Store: memory.New(), after: time.Second + time.Microsecond}, nil, idempotent.WithWait(5*time.Second))
+		s := newShopOn(t, &echoing{Store: memory.New(), after: time.Second + time.Microsecond}, nil,
+			idempotent.WithWait(5*time.Second))
 		done := s.running(time.Second, func(context.Context, order) (receipt, error) { return receipt{}, errCard })
 		_, err := s.handle(1)
 		require.ErrorIs(t, err, idempotent.ErrInProgress)
@@ -393,16 +396,18 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 		takes       func(int) time.Duration
 		least, most time.Duration
 	}{
-		"steady":               {steady, 2500 * time.Millisecond, 3 * time.Second},
-		"ever slower":          {slower, 2 * time.Second, 3010 * time.Millisecond},
-		"hangs after one":      {hangs, 2 * time.Second, 3010 * time.Millisecond},
-		"hangs from the first": {func(int) time.Duration { return time.Hour }, 2 * time.Second, 3010 * time.Millisecond},
+		"steady":          {steady, 2500 * time.Millisecond, 3 * time.Second},
+		"ever slower":     {slower, 2 * time.Second, 3010 * time.Millisecond},
+		"hangs after one": {hangs, 2 * time.Second, 3010 * time.Millisecond},
+		"hangs from the first": {func(int) time.Duration { return time.Hour }, 2 * time.Second,
+			3010 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, memory.New(), nil)
 				done := s.running(9*time.Second, charged)
-				waiter := newShopOn(t, &slowReads{Store: s.inner, takes: tc.takes}, nil, idempotent.WithWait(3*time.Second))
+				waiter := newShopOn(t, &slowReads{Store: s.inner, takes: tc.takes}, nil,
+					idempotent.WithWait(3*time.Second))
 				began := time.Now()
 				_, err := waiter.handleFor(30*time.Second, 1)
 				require.ErrorIs(t, err, idempotent.ErrInProgress)

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// batchFunctions are the types of package events that stand for one record of a batch, with the function of package
-// batch that takes whole batches of them, empty where there is none.
+// batchFunctions are the types of package events that stand for one record of a batch, with the
+// function of package batch that takes whole batches of them, empty where there is none.
 func batchFunctions() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[events.SQSMessage]():                 "batch.SQS",
@@ -26,8 +26,8 @@ func batchFunctions() map[reflect.Type]string {
 	}
 }
 
-// Problem says that an event is a whole batch. It is empty if the event is none. One key cannot stand for a batch: the
-// same record comes again in another one.
+// Problem says that an event is a whole batch. It is empty if the event is none. One key cannot
+// stand for a batch: the same record comes again in another one.
 func Problem(in reflect.Type) string {
 	event := elemOf(in)
 	record := recordIn(event, map[reflect.Type]bool{})
@@ -41,14 +41,17 @@ func Problem(in reflect.Type) string {
 			then += ", which has no tumbling windows"
 		}
 	}
-	return fmt.Sprintf("%v is a whole batch of records, and the same record may come again in another batch: wrap a handler of one "+
+	return fmt.Sprintf("%v is a whole batch of records, and the same record may come again in another batch: wrap a "+
+		"handler of one "+
 		"record (%v) and %s, see docs/batches.md", event, record, then)
 }
 
-// recordIn returns the type of the records of which an event is a batch, nil if it is none. A batch is
+// recordIn returns the type of the records of which an event is a batch, nil if it is none. A batch
+// is
 //
 //   - a list of records, as EventBridge Pipes send it
-//   - a type of package events that has a list of them, also under another name or embedded in a type of the user's
+//   - a type of package events that has a list of them, also under another name or embedded in a
+//     type of the user's
 //   - a type with a field Records of them
 //
 // Types may embed themselves: seen are those that are not looked at again.
@@ -76,7 +79,8 @@ func recordIn(event reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	return nil
 }
 
-// recordOf returns the type of the records of a list, or of a map of lists, nil if it is none of records.
+// recordOf returns the type of the records of a list, or of a map of lists, nil if it is none of
+// records.
 func recordOf(list reflect.Type) reflect.Type {
 	if list.Kind() == reflect.Map {
 		list = list.Elem()
@@ -98,8 +102,8 @@ func elemOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Event returns the type of package events that a type is, embeds, points to, or has as its elements. It returns nil if
-// there is none.
+// Event returns the type of package events that a type is, embeds, points to, or has as its
+// elements. It returns nil if there is none.
 func Event(t reflect.Type) reflect.Type { return eventIn(t, map[reflect.Type]bool{}) }
 
 // eventIn is Event. Types may embed themselves: seen are those that are not looked at again.

@@ -10,10 +10,12 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Key returns what finds the key of a record if no option says where it is. It returns nil if in is not the type of a
-// record, nor of a pointer to one. An event is a pointer to an in. A nil pointer has no key.
+// Key returns what finds the key of a record if no option says where it is. It returns nil if in is
+// not the type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer
+// has no key.
 func Key(in reflect.Type) func(event any) (string, error) {
-	if isRecord(in, events.SQSMessage{}, events.KinesisEventRecord{}, events.DynamoDBEventRecord{}, events.KafkaRecord{}) {
+	if isRecord(in, events.SQSMessage{}, events.KinesisEventRecord{}, events.DynamoDBEventRecord{},
+		events.KafkaRecord{}) {
 		return func(event any) (string, error) { return keyOf(valueOf(event)), nil }
 	}
 	return nil
@@ -34,13 +36,14 @@ func keyOf(record any) string {
 	}
 }
 
-// keyOfMessage returns the key of a message: its id, which all its deliveries have in common; or, on a FIFO queue, the
-// deduplication id with which its producer marked it, within its queue and group. SQS forgets that after five minutes. A
-// deduplication id that SQS made of the body, SHA-256 in hexadecimal, says nothing: next week the same body may be
-// another order. See
+// keyOfMessage returns the key of a message: its id, which all its deliveries have in common; or,
+// on a FIFO queue, the deduplication id with which its producer marked it, within its queue and
+// group. SQS forgets that after five minutes. A deduplication id that SQS made of the body, SHA-256
+// in hexadecimal, says nothing: next week the same body may be another order. See
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-exactly-once-processing.html.
 //
-// The group belongs to it, because a queue can be told that each group has deduplication ids of its own.
+// The group belongs to it, because a queue can be told that each group has deduplication ids of its
+// own.
 func keyOfMessage(m events.SQSMessage) string {
 	id := m.Attributes["MessageDeduplicationId"]
 	if sum := sha256.Sum256([]byte(m.Body)); id == "" || id == hex.EncodeToString(sum[:]) {
@@ -49,8 +52,9 @@ func keyOfMessage(m events.SQSMessage) string {
 	return together(m.EventSourceARN, m.Attributes["MessageGroupId"], id)
 }
 
-// keyOfKinesis returns the key of a record of a Kinesis stream: the event id, which is shard and sequence number, within
-// its stream. The stream is the same for a consumer of its own (enhanced fan-out).
+// keyOfKinesis returns the key of a record of a Kinesis stream: the event id, which is shard and
+// sequence number, within its stream. The stream is the same for a consumer of its own (enhanced
+// fan-out).
 func keyOfKinesis(r events.KinesisEventRecord) string {
 	if r.EventID == "" {
 		return ""
@@ -59,7 +63,8 @@ func keyOfKinesis(r events.KinesisEventRecord) string {
 	return together(stream, r.EventID)
 }
 
-// keyOfKafka returns the key of a record of a Kafka topic: where it stands. The record does not tell its cluster.
+// keyOfKafka returns the key of a record of a Kafka topic: where it stands. The record does not
+// tell its cluster.
 func keyOfKafka(r events.KafkaRecord) string {
 	if r.Topic == "" {
 		return ""

@@ -10,12 +10,13 @@ import (
 	"github.com/go-idempotent/idempotent/internal/gateway"
 )
 
-// Payload returns what adds to a fingerprint the part of a record that all its deliveries have in common. It returns nil
-// if in is not the type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer has no payload.
-// With exact, names that differ in case are two.
+// Payload returns what adds to a fingerprint the part of a record that all its deliveries have in
+// common. It returns nil if in is not the type of a record, nor of a pointer to one. An event is a
+// pointer to an in. A nil pointer has no payload. With exact, names that differ in case are two.
 func Payload(in reflect.Type, exact bool) func(h *fingerprint.Hash, event any) error {
 	if !isRecord(in,
-		events.SQSMessage{}, events.SNSEntity{}, events.SNSEventRecord{}, events.KinesisRecord{}, events.KinesisEventRecord{},
+		events.SQSMessage{}, events.SNSEntity{}, events.SNSEventRecord{}, events.KinesisRecord{},
+		events.KinesisEventRecord{},
 		events.DynamoDBStreamRecord{}, events.DynamoDBEventRecord{}, events.EventBridgeEvent{}, events.KafkaRecord{},
 	) {
 		return nil
@@ -27,7 +28,8 @@ func Payload(in reflect.Type, exact bool) func(h *fingerprint.Hash, event any) e
 	}
 }
 
-// Value is what a record of a Kafka topic says: base64 in the event. What is none is taken as it is.
+// Value is what a record of a Kafka topic says: base64 in the event. What is none is taken as it
+// is.
 func Value(r events.KafkaRecord) []byte {
 	value, err := base64.StdEncoding.DecodeString(r.Value)
 	if err != nil {
@@ -36,8 +38,8 @@ func Value(r events.KafkaRecord) []byte {
 	return value
 }
 
-// payloadHash adds the payloads of records to a fingerprint. Digests are stored: what is added here, and in which order,
-// must never change.
+// payloadHash adds the payloads of records to a fingerprint. Digests are stored: what is added
+// here, and in which order, must never change.
 type payloadHash struct {
 	*fingerprint.Hash
 
@@ -87,7 +89,8 @@ func untraced[V any](attributes map[string]V) map[string]V {
 	return kept
 }
 
-// sqs leaves out ids, receipt handles and counts, and the attributes that carry the context of a trace.
+// sqs leaves out ids, receipt handles and counts, and the attributes that carry the context of a
+// trace.
 func (h *payloadHash) sqs(m events.SQSMessage) {
 	h.String("sqs")
 	h.text(m.Body)
@@ -141,8 +144,9 @@ func (h *payloadHash) eventBridge(e events.EventBridgeEvent) {
 	gateway.DigestJSON(h.Hash, e.Detail, h.exact)
 }
 
-// tracing has the attributes by which tracers pass on the context of a trace. It differs each time a producer sends a
-// message.
+// tracing has the attributes by which tracers pass on the context of a trace. It differs each time
+// a producer sends a message.
 var tracing = map[string]bool{
-	"traceparent": true, "tracestate": true, "baggage": true, "b3": true, "AWSTraceHeader": true, "X-Amzn-Trace-Id": true,
+	"traceparent": true, "tracestate": true, "baggage": true, "b3": true, "AWSTraceHeader": true,
+	"X-Amzn-Trace-Id": true,
 }

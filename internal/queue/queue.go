@@ -1,5 +1,6 @@
-// Package queue knows the records of queues and streams: of SQS, Kinesis, DynamoDB Streams and Kafka. It says what a record
-// is in its batch, what its key is, what of it all its deliveries have in common, and which events are whole batches.
+// Package queue knows the records of queues and streams: of SQS, Kinesis, DynamoDB Streams and
+// Kafka. It says what a record is in its batch, what its key is, what of it all its deliveries have
+// in common, and which events are whole batches.
 package queue
 
 import (
@@ -25,8 +26,9 @@ const (
 // Record is one record of an event, as far as a batch has to know it.
 type Record[R any] struct {
 	Event R
-	// ID is what an answer calls the record, and Name what a report calls it. Within its batch each has an ID of its own,
-	// but for copies of a message, and for records of Kinesis that were sent together.
+	// ID is what an answer calls the record, and Name what a report calls it. Within its batch each
+	// has an ID of its own, but for copies of a message, and for records of Kinesis that were sent
+	// together.
 	ID, Name string
 	// Group is what has to stay in order; empty is a group of its own.
 	Group string
@@ -61,7 +63,8 @@ func Messages(event events.SQSEvent) []Record[events.SQSMessage] {
 	all := make([]Record[events.SQSMessage], len(event.Records))
 	for i, m := range event.Records {
 		receives, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"]) // 0 if there is none
-		all[i] = Record[events.SQSMessage]{Event: m, ID: m.MessageId, Name: m.MessageId, From: m.EventSource, Receives: receives}
+		all[i] = Record[events.SQSMessage]{Event: m, ID: m.MessageId, Name: m.MessageId, From: m.EventSource,
+			Receives: receives}
 		if isFIFO(m) {
 			all[i].Group = "group " + m.Attributes["MessageGroupId"]
 		}
@@ -69,12 +72,13 @@ func Messages(event events.SQSEvent) []Record[events.SQSMessage] {
 	return all
 }
 
-// isFIFO reports whether a message is one of a FIFO queue, whose name ends so. A message of a standard queue may have a
-// group id, too, which says nothing about order:
-// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html. A sequence number tells
-// where there is no name.
+// isFIFO reports whether a message is one of a FIFO queue, whose name ends so. A message of a
+// standard queue may have a group id, too, which says nothing about order:
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html.
+// A sequence number tells where there is no name.
 func isFIFO(m events.SQSMessage) bool {
-	return strings.HasSuffix(m.EventSourceARN, ".fifo") || m.EventSourceARN == "" && m.Attributes["SequenceNumber"] != ""
+	return strings.HasSuffix(m.EventSourceARN, ".fifo") || m.EventSourceARN == "" &&
+		m.Attributes["SequenceNumber"] != ""
 }
 
 // OnShard are the records of an event of Kinesis.
@@ -82,7 +86,8 @@ func OnShard(event events.KinesisEvent) []Record[events.KinesisEventRecord] {
 	all := make([]Record[events.KinesisEventRecord], len(event.Records))
 	for i, r := range event.Records {
 		all[i] = Record[events.KinesisEventRecord]{
-			Event: r, ID: r.Kinesis.SequenceNumber, Name: r.EventID, Group: "key " + r.Kinesis.PartitionKey, From: r.EventSource,
+			Event: r, ID: r.Kinesis.SequenceNumber, Name: r.EventID, Group: "key " + r.Kinesis.PartitionKey,
+			From: r.EventSource,
 		}
 	}
 	return all
@@ -93,13 +98,15 @@ func Changes(event events.DynamoDBEvent) []Record[events.DynamoDBEventRecord] {
 	all := make([]Record[events.DynamoDBEventRecord], len(event.Records))
 	for i, r := range event.Records {
 		all[i] = Record[events.DynamoDBEventRecord]{
-			Event: r, ID: r.Change.SequenceNumber, Name: r.EventID, Group: "item " + itemOf(r.Change.Keys), From: r.EventSource,
+			Event: r, ID: r.Change.SequenceNumber, Name: r.EventID, Group: "item " + itemOf(r.Change.Keys),
+			From: r.EventSource,
 		}
 	}
 	return all
 }
 
-// itemOf is the item of a change, as a text. What has no keys that can be read stays in order with all of its kind.
+// itemOf is the item of a change, as a text. What has no keys that can be read stays in order with
+// all of its kind.
 func itemOf(keys map[string]events.DynamoDBAttributeValue) (item string) {
 	defer func() { _ = recover() }() // an empty value panics
 	text, err := json.Marshal(keys)  // with its names in order
@@ -109,8 +116,8 @@ func itemOf(keys map[string]events.DynamoDBAttributeValue) (item string) {
 	return string(text)
 }
 
-// InPartitions are the records of an event of Kafka: partition by partition, each in its order. A partition stays in
-// order, unless no order is asked for.
+// InPartitions are the records of an event of Kafka: partition by partition, each in its order. A
+// partition stays in order, unless no order is asked for.
 func InPartitions(event events.KafkaEvent, unordered bool) (all []Record[events.KafkaRecord]) {
 	for _, partition := range slices.Sorted(maps.Keys(event.Records)) {
 		for _, r := range event.Records[partition] {
@@ -127,7 +134,8 @@ func InPartitions(event events.KafkaEvent, unordered bool) (all []Record[events.
 	return all
 }
 
-// Lowest returns the lowest of the sequence numbers of some records, as a list of one, or of none if there is none.
+// Lowest returns the lowest of the sequence numbers of some records, as a list of one, or of none
+// if there is none.
 func Lowest[R any](records []Record[R]) []string {
 	if len(records) == 0 {
 		return nil
@@ -135,7 +143,8 @@ func Lowest[R any](records []Record[R]) []string {
 	return []string{slices.MinFunc(records, func(a, b Record[R]) int { return compareNumbers(a.ID, b.ID) }).ID}
 }
 
-// compareNumbers compares sequence numbers, which are decimal and have more digits than any integer type.
+// compareNumbers compares sequence numbers, which are decimal and have more digits than any integer
+// type.
 func compareNumbers(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))

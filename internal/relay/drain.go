@@ -12,8 +12,9 @@ import (
 // takenLonger is how much longer a message is taken for than its delivery can last.
 const takenLonger = 5 * time.Second
 
-// Drain delivers the messages that are due, until none is or the time is over, and returns what is wrong with reading the lists. It takes
-// each message before it delivers it, so that another drain leaves it alone and a message that kills its process is counted.
+// Drain delivers the messages that are due, until none is or the time is over, and returns what is
+// wrong with reading the lists. It takes each message before it delivers it, so that another drain
+// leaves it alone and a message that kills its process is counted.
 func (r *Relay[M]) Drain(ctx context.Context) error {
 	var errs []error
 	p := pool{slots: make(chan struct{}, r.s.Concurrency)}

@@ -1,8 +1,9 @@
-// Package relay delivers messages that have left with a commit: at least once, always with the same id. It knows neither DynamoDB nor
-// Lambda; package outbox binds it to both.
+// Package relay delivers messages that have left with a commit: at least once, always with the same
+// id. It knows neither DynamoDB nor Lambda; package outbox binds it to both.
 //
-// There are two ways to a message. A stream hands over what was just written ([Relay.Stream]), and a schedule looks for what is due
-// ([Relay.Drain]). Both mark a message as done after it was delivered, so a message may be delivered twice, and is never lost.
+// There are two ways to a message. A stream hands over what was just written ([Relay.Stream]), and
+// a schedule looks for what is due ([Relay.Drain]). Both mark a message as done after it was
+// delivered, so a message may be delivered twice, and is never lost.
 package relay
 
 import (
@@ -18,7 +19,8 @@ const Shards = 10
 type Entry[M any] struct {
 	// ID is the same whenever the message is delivered.
 	ID string
-	// Owner names the commit that the message has left with. A later commit may have put a message with the same id.
+	// Owner names the commit that the message has left with. A later commit may have put a message
+	// with the same id.
 	Owner string
 	// Due is from when on a drain delivers it.
 	Due time.Time
@@ -26,31 +28,37 @@ type Entry[M any] struct {
 	Tries int
 	// GivenUp: nobody delivers it any more before somebody has looked at it.
 	GivenUp bool
-	// Failure is the error of the last delivery of one that is given up, nil if nobody has seen its end.
+	// Failure is the error of the last delivery of one that is given up, nil if nobody has seen its
+	// end.
 	Failure error
 	// Created is when it was written.
 	Created time.Time
 	Message M
 }
 
-// Box is where the messages are. Each of its writes is conditional: it is for an entry that is pending, which is one that is not done,
-// and that has the owner of the entry. False says that it is not so, and then nothing was written.
+// Box is where the messages are. Each of its writes is conditional: it is for an entry that is
+// pending, which is one that is not done, and that has the owner of the entry. False says that it
+// is not so, and then nothing was written.
 //
-// A Box is safe for concurrent use. A write that returned an error may have been applied, or may still be.
+// A Box is safe for concurrent use. A write that returned an error may have been applied, or may
+// still be.
 type Box[M any] interface {
-	// Get reads a message. It sees every write that has ended before. False says that it is not pending, or no message.
+	// Get reads a message. It sees every write that has ended before. False says that it is not
+	// pending, or no message.
 	Get(ctx context.Context, id string) (Entry[M], bool, error)
 	// Done marks a message as delivered.
 	Done(ctx context.Context, e Entry[M], now time.Time) (bool, error)
 	// Failed counts a delivery that has failed, returns how many were tried, and moves what is due.
 	Failed(ctx context.Context, e Entry[M], due time.Time) (tries int, pending bool, err error)
-	// Take counts a delivery that is about to begin and moves what is due. It also requires that the entry is due when e is, and not given up.
+	// Take counts a delivery that is about to begin and moves what is due. It also requires that
+	// the entry is due when e is, and not given up.
 	Take(ctx context.Context, e Entry[M], due time.Time) (bool, error)
-	// GiveUp keeps a message from being delivered. It also requires that no fewer tries are counted than the entry has: a redrive begins to
-	// count anew.
+	// GiveUp keeps a message from being delivered. It also requires that no fewer tries are counted
+	// than the entry has: a redrive begins to count anew.
 	GiveUp(ctx context.Context, e Entry[M], now time.Time) (bool, error)
-	// List reads a page of the messages of a shard that are pending and not given up, in the order in which they are due. It may be late.
-	// An empty cursor is the beginning, and an empty next one the end.
+	// List reads a page of the messages of a shard that are pending and not given up, in the order
+	// in which they are due. It may be late. An empty cursor is the beginning, and an empty next
+	// one the end.
 	List(ctx context.Context, shard int, cursor string) (page []Listed, next string, err error)
 }
 
@@ -67,7 +75,8 @@ type Outcome string
 const (
 	// Delivered: the message was delivered, and is done.
 	Delivered Outcome = "delivered"
-	// Elsewhere: there was nothing to do, or nothing left to do: it is done, or taken by another drain, or a later commit has replaced it.
+	// Elsewhere: there was nothing to do, or nothing left to do: it is done, or taken by another
+	// drain, or a later commit has replaced it.
 	Elsewhere Outcome = "elsewhere"
 	// Failed: the delivery failed, and is tried again.
 	Failed Outcome = "failed"
@@ -77,7 +86,8 @@ const (
 	GivenUp Outcome = "given up"
 	// Unmarked: it was delivered, and could not be marked as done: it may be delivered again.
 	Unmarked Outcome = "unmarked"
-	// Uncounted: the delivery failed, or was not begun, and the store did not take what was to be written of it.
+	// Uncounted: the delivery failed, or was not begun, and the store did not take what was to be
+	// written of it.
 	Uncounted Outcome = "uncounted"
 	// NotBegun: there was no time left.
 	NotBegun Outcome = "not begun"
@@ -113,7 +123,8 @@ type Settings struct {
 	Now func() time.Time
 }
 
-// Deliver delivers a message. It returns nil if, and only if, the message has arrived. It does not panic.
+// Deliver delivers a message. It returns nil if, and only if, the message has arrived. It does not
+// panic.
 type Deliver[M any] func(ctx context.Context, e Entry[M]) error
 
 // Report tells what became of a message. It is called concurrently.
@@ -151,7 +162,8 @@ func (r *Relay[M]) try(ctx context.Context, e Entry[M]) error {
 	return r.deliver(ctx, e)
 }
 
-// leastTime is what a delivery needs, besides the time that is kept. Nobody knows that: it is a guess.
+// leastTime is what a delivery needs, besides the time that is kept. Nobody knows that: it is a
+// guess.
 const leastTime = time.Second
 
 // Late reports whether there is no time left to begin a delivery.

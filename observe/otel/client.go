@@ -10,8 +10,8 @@ import (
 )
 
 // Client gives the spans and metrics of DynamoDB's client to the same providers. It is an option of
-// dynamodb.NewFromConfig. A claim that DynamoDB refuses is no error of the client's span: that is how a
-// duplicate is found.
+// dynamodb.NewFromConfig. A claim that DynamoDB refuses is no error of the client's span: that is
+// how a duplicate is found.
 func (o *Observer) Client(options *dynamodb.Options) {
 	options.TracerProvider = calm{smithyoteltracing.Adapt(o.config.TracerProvider)}
 	options.MeterProvider = smithyotelmetrics.Adapt(o.config.MeterProvider)
@@ -29,12 +29,14 @@ func (c calm) Tracer(scope string, opts ...tracing.TracerOption) tracing.Tracer 
 
 type calmTracer struct{ tracing.Tracer }
 
-func (t calmTracer) StartSpan(ctx context.Context, name string, opts ...tracing.SpanOption) (context.Context, tracing.Span) {
+func (t calmTracer) StartSpan(ctx context.Context, name string, opts ...tracing.SpanOption) (context.Context,
+	tracing.Span) {
 	ctx, span := t.Tracer.StartSpan(ctx, name, opts...)
 	return ctx, &calmSpan{Span: span}
 }
 
-// calmSpan holds back what the client says about an error, until the client has said which one it is.
+// calmSpan holds back what the client says about an error, until the client has said which one it
+// is.
 type calmSpan struct {
 	tracing.Span
 

@@ -40,7 +40,8 @@ func TestARefusedClaimIsNoErrorOfTheClient(t *testing.T) {
 				Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), Credentials: aws.AnonymousCredentials{},
 			}, tr.Client)
 			_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
-				TableName: aws.String("records"), Item: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "k"}},
+				TableName: aws.String("records"),
+				Item:      map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "k"}},
 			})
 			require.Error(t, err)
 			var call tracetest.SpanStub
@@ -63,7 +64,8 @@ func TestARefusedClaimIsNoErrorOfTheClient(t *testing.T) {
 func TestTheSpanOfAnInvocation(t *testing.T) {
 	tr := newTraced(t)
 	h := tr.Invocation(lambda.NewHandler(func(context.Context) (string, error) { return "done", nil }))
-	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "id-1", InvokedFunctionArn: "arn:aws:lambda:f"})
+	ctx := lambdacontext.NewContext(t.Context(),
+		&lambdacontext.LambdaContext{AwsRequestID: "id-1", InvokedFunctionArn: "arn:aws:lambda:f"})
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, cold := range []bool{true, false} {

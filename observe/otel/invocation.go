@@ -20,10 +20,10 @@ const (
 	flushLimit  = 2 * time.Second
 )
 
-// Invocation wraps a handler in the span of its invocation, with the attributes faas.*, and flushes the
-// providers behind it, within what is left of the invocation: Lambda freezes a process that has
-// answered. It is for functions without another instrumentation of their handler. Providers without a
-// method ForceFlush are not flushed.
+// Invocation wraps a handler in the span of its invocation, with the attributes faas.*, and flushes
+// the providers behind it, within what is left of the invocation: Lambda freezes a process that has
+// answered. It is for functions without another instrumentation of their handler. Providers without
+// a method ForceFlush are not flushed.
 func (o *Observer) Invocation(handler lambda.Handler) lambda.Handler {
 	return &invocations{Handler: handler, o: o}
 }

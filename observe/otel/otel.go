@@ -6,13 +6,14 @@
 //	handler := idempotent.Wrap(charge, dynamo.New(client, table), idempotent.WithTrace(o.Trace))
 //	lambda.Start(o.Invocation(handler)) // if nothing else makes the span of the invocation
 //
-// Each delivery is a span, with the spans of its claim, wait, handler, settlement, steps and commits
-// below it. A replay has one link: to the span of the execution whose answer it is, which may be days
-// old and in another trace. A takeover links to the execution that died, and a delivery that waits to
-// the one it waits for. For that the record keeps the trace context of its execution (55 bytes).
+// Each delivery is a span, with the spans of its claim, wait, handler, settlement, steps and
+// commits below it. A replay has one link: to the span of the execution whose answer it is, which
+// may be days old and in another trace. A takeover links to the execution that died, and a delivery
+// that waits to the one it waits for. For that the record keeps the trace context of its execution
+// (55 bytes).
 //
-// A replay is no error, whatever its status, nor is a refused claim. Spans and metrics hold no key of a
-// client, no payload, no caller and no text of an error.
+// A replay is no error, whatever its status, nor is a refused claim. Spans and metrics hold no key
+// of a client, no payload, no caller and no text of an error.
 //
 // The package needs the API of OpenTelemetry alone. Exporters are the business of the program.
 package otel
@@ -156,7 +157,8 @@ func (o *Observer) deliver(ctx context.Context, span trace.Span, r report.Delive
 	o.phase(ctx, "handle", r.Handle)
 	o.phase(ctx, "settle", r.Settle)
 	for _, s := range r.Steps {
-		o.child(ctx, "step "+s.Name, s.Start, s.Took+s.Recording, s.Err, stepKey.String(s.Name), endKey.String(string(s.End)))
+		o.child(ctx, "step "+s.Name, s.Start, s.Took+s.Recording, s.Err, stepKey.String(s.Name),
+			endKey.String(string(s.End)))
 	}
 	for _, c := range r.Commits {
 		o.child(ctx, "commit", c.Start, c.Took, c.Err, endKey.String(string(c.End)), itemsKey.Int(c.Items))
@@ -165,7 +167,8 @@ func (o *Observer) deliver(ctx context.Context, span trace.Span, r report.Delive
 
 // link names the other execution that this delivery has to do with, if somebody traced it.
 func link(ctx context.Context, span trace.Span, r report.Delivery) {
-	ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{}) // what cannot be read must not become a link of the span to itself
+	// what cannot be read must not become a link of the span to itself
+	ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{})
 	of := propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": r.Trace})
 	other := trace.SpanContextFromContext(of)
 	if !other.IsValid() {
@@ -187,7 +190,8 @@ func failed(r report.Delivery) bool {
 	switch r.Outcome {
 	case report.Executed, report.Resolved, report.Unprotected, report.Disabled:
 		return r.Err != nil
-	case report.Replayed, report.MissingKey, report.InvalidKey, report.Mismatch, report.Stale, report.MissingTenant, report.InProgress:
+	case report.Replayed, report.MissingKey, report.InvalidKey, report.Mismatch, report.Stale, report.MissingTenant,
+		report.InProgress:
 		return false
 	default:
 		return true
@@ -201,7 +205,8 @@ func (o *Observer) phase(ctx context.Context, name string, p report.Phase) {
 }
 
 // child writes a span of something that has ended.
-func (o *Observer) child(ctx context.Context, name string, start time.Time, took time.Duration, err error, about ...attribute.KeyValue) {
+func (o *Observer) child(ctx context.Context, name string, start time.Time, took time.Duration, err error,
+	about ...attribute.KeyValue) {
 	_, span := o.tracer.Start(ctx, name, trace.WithTimestamp(start), trace.WithAttributes(about...))
 	if err != nil {
 		span.SetStatus(codes.Error, "")

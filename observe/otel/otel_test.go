@@ -80,7 +80,8 @@ type (
 	response = events.APIGatewayV2HTTPResponse
 )
 
-func charging(s store.Store, tr *traced, do func(ctx context.Context) (response, error), opts ...idempotent.Option) func(key string) (response, error) {
+func charging(s store.Store, tr *traced, do func(ctx context.Context) (response, error),
+	opts ...idempotent.Option) func(key string) (response, error) {
 	h := idempotent.Wrap(func(ctx context.Context, _ request) (response, error) { return do(ctx) }, s,
 		append(opts, idempotent.WithOperation("charge"), idempotent.WithTrace(tr.Trace))...)
 	return func(key string) (response, error) {
@@ -97,8 +98,8 @@ func created(context.Context) (response, error) {
 	return response{StatusCode: 402, Body: `{"secret":"s3cret"}`}, nil
 }
 
-// TestAReplayHasOneLink: to the span of the execution whose answer it is. Its status is no error, and
-// no span has anything of the request or the answer.
+// TestAReplayHasOneLink: to the span of the execution whose answer it is. Its status is no error,
+// and no span has anything of the request or the answer.
 func TestAReplayHasOneLink(t *testing.T) {
 	tr := newTraced(t)
 	send := charging(memory.New(), tr, func(ctx context.Context) (response, error) {
@@ -226,7 +227,8 @@ func TestABatchIsASpanWithItsCounts(t *testing.T) {
 		return "done", nil
 	}, memory.New(), idempotent.WithOperation("charge"), idempotent.WithTrace(tr.Trace))
 	run := batch.SQS(handler, batch.Config[events.SQSMessage]{Trace: tr.Batch})
-	_, err := run(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "good", Body: "1"}, {MessageId: "bad", Body: "2"}}})
+	_, err := run(t.Context(),
+		events.SQSEvent{Records: []events.SQSMessage{{MessageId: "good", Body: "1"}, {MessageId: "bad", Body: "2"}}})
 	require.NoError(t, err)
 	var whole tracetest.SpanStub
 	deliveries := 0

@@ -13,9 +13,9 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Batch begins the span of a batch, below which the deliveries of its records are. At its end it gets
-// the counts, and a metric counts records by what became of them. It is for Config.Trace of package
-// batch.
+// Batch begins the span of a batch, below which the deliveries of its records are. At its end it
+// gets the counts, and a metric counts records by what became of them. It is for Config.Trace of
+// package batch.
 func (o *Observer) Batch(ctx context.Context, r report.Batch) (context.Context, func(report.Batch)) {
 	ctx, span := o.summary(ctx, "batch "+r.Operation, trace.SpanKindConsumer)
 	return ctx, func(r report.Batch) { o.sum(ctx, span, "batch", r.Err, reflect.ValueOf(r)) }

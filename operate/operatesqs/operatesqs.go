@@ -6,16 +6,18 @@
 //
 // It needs the IAM action sqs:SendMessage.
 //
-// The message is a [GivenUp] as JSON: which record it is, and since when nobody can tell. It has no key of a client, no payload and no
-// result. To see more, look at the record.
+// The message is a [GivenUp] as JSON: which record it is, and since when nobody can tell. It has no
+// key of a client, no payload and no result. To see more, look at the record.
 //
 // # A message may come more than once
 //
-// If the record cannot be marked as given up after the message was sent, it is sent again later. A standard queue drops nothing. So whoever
-// receives it makes it once for each record, for example as the reference of a ticket.
+// If the record cannot be marked as given up after the message was sent, it is sent again later. A
+// standard queue drops nothing. So whoever receives it makes it once for each record, for example
+// as the reference of a ticket.
 //
-// A queue whose URL ends in .fifo is a FIFO queue. Each record is a message group of its own, so that none waits for another, and the same
-// message is dropped if it comes again within five minutes.
+// A queue whose URL ends in .fifo is a FIFO queue. Each record is a message group of its own, so
+// that none waits for another, and the same message is dropped if it comes again within five
+// minutes.
 package operatesqs
 
 import (
@@ -35,9 +37,11 @@ import (
 	"github.com/go-idempotent/idempotent"
 )
 
-// Client is what is needed of an SQS client. [*sqs.Client] implements it. It has to be safe for concurrent use.
+// Client is what is needed of an SQS client. [*sqs.Client] implements it. It has to be safe for
+// concurrent use.
 type Client interface {
-	SendMessage(ctx context.Context, in *sqs.SendMessageInput, optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+	SendMessage(ctx context.Context, in *sqs.SendMessageInput,
+		optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 }
 
 // GivenUp is the body of a message.
@@ -51,17 +55,19 @@ type GivenUp struct {
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 
-// GiveUp returns a function for [idempotent.Reconciling].GiveUp that sends a message to the queue with this URL. It sends nothing yet.
+// GiveUp returns a function for [idempotent.Reconciling].GiveUp that sends a message to the queue
+// with this URL. It sends nothing yet.
 //
-// It panics with an [*idempotent.ConfigError] that names every problem. The function is safe for concurrent use. An error of it wraps that of
-// the client.
+// It panics with an [*idempotent.ConfigError] that names every problem. The function is safe for
+// concurrent use. An error of it wraps that of the client.
 func GiveUp(client Client, queueURL string) func(ctx context.Context, x idempotent.Execution, tries int) error {
 	var problems []string
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		problems = append(problems, "operatesqs.GiveUp: the client is nil")
 	}
 	u, err := url.Parse(queueURL)
-	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" &&
+		u.Scheme != "http" {
 		problems = append(problems, "operatesqs.GiveUp: the URL of the queue is not one of the form "+
 			"https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none")
 	}
@@ -83,7 +89,8 @@ func GiveUp(client Client, queueURL string) func(ctx context.Context, x idempote
 }
 
 func inputOf(x idempotent.Execution, tries int, fifo bool) (*sqs.SendMessageInput, error) {
-	body, err := json.Marshal(GivenUp{Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries, CreatedAt: x.CreatedAt})
+	body, err := json.Marshal(GivenUp{Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries,
+		CreatedAt: x.CreatedAt})
 	if err != nil {
 		return nil, fmt.Errorf("operatesqs: encode the message: %w", err)
 	}

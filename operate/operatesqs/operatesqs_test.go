@@ -23,13 +23,15 @@ type client struct {
 	err  error
 }
 
-func (c *client) SendMessage(_ context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+func (c *client) SendMessage(_ context.Context, in *sqs.SendMessageInput,
+	_ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
 	c.sent = append(c.sent, in)
 	return &sqs.SendMessageOutput{}, c.err
 }
 
 func givenUp(key string) idempotent.Execution {
-	return idempotent.Execution{Operation: "charge", RecordKey: "charge#" + key, Attempt: 2, CreatedAt: time.UnixMilli(1772364600123).UTC()}
+	return idempotent.Execution{Operation: "charge", RecordKey: "charge#" + key, Attempt: 2,
+		CreatedAt: time.UnixMilli(1772364600123).UTC()}
 }
 
 func sent(t *testing.T, url string, x idempotent.Execution, tries int) *sqs.SendMessageInput {
@@ -47,13 +49,15 @@ func TestAMessageNamesTheRecord(t *testing.T) {
 	assert.JSONEq(t, `{"operation":"charge","record_key":"charge#a","tries":30,"created_at":"2026-03-01T11:30:00.123Z"}`, *in.MessageBody)
 	assert.Nil(t, in.MessageGroupId)
 	assert.Nil(t, in.MessageDeduplicationId)
-	assert.JSONEq(t, `{"operation":"","record_key":"","tries":0}`, *sent(t, queue, idempotent.Execution{}, 0).MessageBody)
+	assert.JSONEq(t, `{"operation":"","record_key":"","tries":0}`,
+		*sent(t, queue, idempotent.Execution{}, 0).MessageBody)
 }
 
 func TestAFIFOQueueDropsRepetitionsAndNoRecordWaitsForAnother(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 900)
-	one, again, other := sent(t, queue+".fifo", givenUp(long), 30), sent(t, queue+".fifo", givenUp(long), 30), sent(t, queue+".fifo", givenUp("b"), 30)
+	one, again, other := sent(t, queue+".fifo", givenUp(long), 30), sent(t, queue+".fifo", givenUp(long), 30),
+		sent(t, queue+".fifo", givenUp("b"), 30)
 	later := sent(t, queue+".fifo", givenUp(long), 31)
 	for _, id := range []*string{one.MessageGroupId, one.MessageDeduplicationId} {
 		assert.LessOrEqual(t, len(*id), 128, "what SQS takes")
@@ -76,7 +80,8 @@ func TestAMessageThatWasNotSentIsAnError(t *testing.T) {
 
 func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"", "given-up", "arn:aws:sqs:eu-central-1:123456789012:given-up", "https://sqs.eu-central-1.amazonaws.com/", "ftp://a/b"} {
+	for _, url := range []string{"", "given-up", "arn:aws:sqs:eu-central-1:123456789012:given-up",
+		"https://sqs.eu-central-1.amazonaws.com/", "ftp://a/b"} {
 		problems := problemsOf(t, func() { operatesqs.GiveUp((*client)(nil), url) })
 		require.Len(t, problems, 2, url)
 		assert.Contains(t, problems[0], "the client is nil")

@@ -11,23 +11,26 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// maxIdle is how many connections are kept open between deliveries. The default of net/http is two for each host, so that of ten deliveries
-// at once eight would open a connection each time.
+// maxIdle is how many connections are kept open between deliveries. The default of net/http is two
+// for each host, so that of ten deliveries at once eight would open a connection each time.
 const maxIdle = 100
 
 // Config adjusts [To]. Its zero value has the defaults.
 type Config struct {
-	// Client sends. It is copied as it is then, and the copy follows no redirect. What signs a request, or fetches a token for
-	// it, is the Transport of the client. Default is one of this package, which keeps connections open.
+	// Client sends. It is copied as it is then, and the copy follows no redirect. What signs a
+	// request, or fetches a token for it, is the Transport of the client. Default is one of this
+	// package, which keeps connections open.
 	Client *http.Client
-	// Headers are added to each request, say Authorization. None can be one that this package or net/http sets.
+	// Headers are added to each request, say Authorization. None can be one that this package or
+	// net/http sets.
 	Headers map[string]string
-	// TenantHeader is the header for the tenant of a message that has one. Default is that it is not sent: not every receiver
-	// is to know it.
+	// TenantHeader is the header for the tenant of a message that has one. Default is that it is
+	// not sent: not every receiver is to know it.
 	TenantHeader string
-	// Permanent decides by the status of an answer whether a message can never be delivered, and is given up at once instead of
-	// being tried again. It is not asked about a status from 200 to 299, and runs concurrently. Default is that no status is
-	// permanent: a 404 may be a receiver that is being deployed, and a 400 one whose next version takes the message.
+	// Permanent decides by the status of an answer whether a message can never be delivered, and is
+	// given up at once instead of being tried again. It is not asked about a status from 200 to
+	// 299, and runs concurrently. Default is that no status is permanent: a 404 may be a receiver
+	// that is being deployed, and a 400 one whose next version takes the message.
 	//
 	//	Permanent: func(status int) bool { return status == http.StatusRequestEntityTooLarge }
 	Permanent func(status int) bool

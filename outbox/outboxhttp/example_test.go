@@ -21,7 +21,8 @@ func ExampleTo() {
 	}))
 	defer receiver.Close()
 
-	deliver := outboxhttp.To(receiver.URL+"/v1/messages", outboxhttp.Config{Headers: map[string]string{"Authorization": "Bearer t"}})
+	deliver := outboxhttp.To(receiver.URL+"/v1/messages",
+		outboxhttp.Config{Headers: map[string]string{"Authorization": "Bearer t"}})
 	err := deliver(context.Background(), outbox.Message{
 		ID: "7d2cf2a8-64b7-5d3f-9d0c-2f6f2a3c8f10", Topic: "order-placed", Body: json.RawMessage(`{"order_id":"o-1"}`),
 	})

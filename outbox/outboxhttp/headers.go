@@ -19,12 +19,13 @@ const (
 	headerType  = "Content-Type"
 )
 
-// ours are the headers that neither a [Config] nor a message sets, in their canonical form: those of this package, those that net/http sets,
-// and those of a connection rather than of a request.
+// ours are the headers that neither a [Config] nor a message sets, in their canonical form: those
+// of this package, those that net/http sets, and those of a connection rather than of a request.
 var ours = map[string]bool{
 	headerKey: true, headerTopic: true, headerTrace: true, headerType: true,
 	"Host": true, "Content-Length": true, "Content-Encoding": true, "Accept-Encoding": true, "Expect": true,
-	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
+	"Transfer-Encoding": true, "Upgrade": true,
 }
 
 // sender are the headers that tell who the sender is. A [Config] sets them, but no message does.
@@ -76,13 +77,15 @@ func (c *config) addAttribute(h http.Header, name, value string) error {
 	return fmt.Errorf("the attribute %q of the message %s", name, problem)
 }
 
-// kept reports whether a message does not set a header. Some receivers read an underscore in its name as a hyphen, so callers replace it.
+// kept reports whether a message does not set a header. Some receivers read an underscore in its
+// name as a hyphen, so callers replace it.
 func (c *config) kept(name string) bool {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	return ours[canonical] || sender[canonical] || c.sets(canonical)
 }
 
-// unusable says why a text cannot be the value of a header, empty if it can. What is not ASCII each receiver reads in its own way.
+// unusable says why a text cannot be the value of a header, empty if it can. What is not ASCII each
+// receiver reads in its own way.
 func unusable(value string) string {
 	switch {
 	case value == "":
@@ -96,10 +99,12 @@ func unusable(value string) string {
 	}
 }
 
-// isToken reports whether a text is a token of RFC 9110, section 5.6.2, as the names of headers are.
+// isToken reports whether a text is a token of RFC 9110, section 5.6.2, as the names of headers
+// are.
 func isToken(s string) bool {
 	other := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+			!strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 	}
 	return s != "" && !strings.ContainsFunc(s, other)
 }

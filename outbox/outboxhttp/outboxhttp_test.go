@@ -70,7 +70,8 @@ func isPermanent(err error) bool {
 func TestAMessageIsAPostWithItsIDAsKey(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
-	deliver := outboxhttp.To(r.URL+"/v1/messages?a=b", outboxhttp.Config{Headers: map[string]string{"authorization": "Bearer t"}, TenantHeader: "x-tenant"})
+	deliver := outboxhttp.To(r.URL+"/v1/messages?a=b",
+		outboxhttp.Config{Headers: map[string]string{"authorization": "Bearer t"}, TenantHeader: "x-tenant"})
 	require.NoError(t, deliver(t.Context(), message()))
 	require.Len(t, r.requests, 1)
 	got := r.requests[0]
@@ -78,11 +79,14 @@ func TestAMessageIsAPostWithItsIDAsKey(t *testing.T) {
 	assert.Equal(t, string(message().Body), r.bodies[0])
 	assert.Equal(t, int64(len(message().Body)), got.ContentLength)
 	assert.Equal(t, http.Header{
-		"Content-Type": {"application/json"}, "Idempotency-Key": {id}, "Outbox-Topic": {"order-placed"}, "X-Tenant": {"acme"},
-		"Region": {"eu"}, "X-Kind": {"first order"}, "X-Amzn-Trace-Id": {"Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1"},
-		"Authorization": {"Bearer t"},
+		"Content-Type": {"application/json"}, "Idempotency-Key": {id}, "Outbox-Topic": {"order-placed"},
+		"X-Tenant": {"acme"},
+		"Region":   {"eu"}, "X-Kind": {"first order"},
+		"X-Amzn-Trace-Id": {"Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1"},
+		"Authorization":   {"Bearer t"},
 		// Those of net/http.
-		"Accept-Encoding": {"gzip"}, "Content-Length": got.Header["Content-Length"], "User-Agent": {"Go-http-client/1.1"},
+		"Accept-Encoding": {"gzip"}, "Content-Length": got.Header["Content-Length"],
+		"User-Agent": {"Go-http-client/1.1"},
 	}, got.Header)
 }
 
@@ -105,7 +109,8 @@ func TestAMessageHasNoHeaderForWhatItHasNot(t *testing.T) {
 
 func TestOnlyASuccessIsDelivered(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{200, 201, 202, 204, 205, 226, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 409, 410, 413, 422, 429, 500, 503, 599} {
+	for _, status := range []int{200, 201, 202, 204, 205, 226, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 404,
+		409, 410, 413, 422, 429, 500, 503, 599} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			var elsewhere atomic.Int64
@@ -116,7 +121,11 @@ func TestOnlyASuccessIsDelivered(t *testing.T) {
 			})
 			for name, deliver := range map[string]outbox.Deliver{
 				"default": outboxhttp.To(r.URL),
-				"client":  outboxhttp.To(r.URL, outboxhttp.Config{Client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}}),
+				"client": outboxhttp.To(r.URL,
+					outboxhttp.Config{Client: &http.Client{CheckRedirect: func(*http.Request,
+						[]*http.Request) error {
+						return nil
+					}}}),
 			} {
 				err := deliver(t.Context(), message())
 				if status < 300 {
@@ -157,7 +166,8 @@ func TestAnOptionSaysWhichStatusIsPermanent(t *testing.T) {
 	assert.ElementsMatch(t, []int{413, 400, 503}, asked)
 }
 
-// What a connection is used for again has been read to its end; what is longer than that is not read.
+// What a connection is used for again has been read to its end; what is longer than that is not
+// read.
 func TestAnAnswerIsReadUpToABound(t *testing.T) {
 	t.Parallel()
 	var connections, size atomic.Int64
@@ -224,7 +234,8 @@ func TestManyDeliveriesAtOnceKeepTheirConnections(t *testing.T) {
 		}
 		all.Wait()
 	}
-	// A connection that is just being put back may be missed once in a while; with the default of net/http 18 of 20 are opened each round.
+	// A connection that is just being put back may be missed once in a while; with the default of
+	// net/http 18 of 20 are opened each round.
 	assert.Less(t, connections.Load(), int64(2*atOnce))
 }
 
@@ -250,18 +261,23 @@ func TestErrorsHoldNothingSecret(t *testing.T) {
 		client *http.Client
 		want   string
 	}{
-		"refused":   {t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil, "no answer: dial tcp " + host},
-		"cancelled": {ended, "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil, "no answer: context canceled"},
-		"status":    {t.Context(), strings.Replace(answering.URL, "http://", "http://user-1:pass-1@", 1) + "/path-1?token=query-1", nil, "status 418"},
-		"nested": {t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1", &http.Client{Transport: refusing{
-			&url.Error{Op: "Get", URL: "http://user-1:pass-1@" + host, Err: errors.New("no token")},
-		}}, "no answer: no token"},
+		"refused": {t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil,
+			"no answer: dial tcp " + host},
+		"cancelled": {ended, "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil,
+			"no answer: context canceled"},
+		"status": {t.Context(), strings.Replace(answering.URL, "http://", "http://user-1:pass-1@", 1) +
+			"/path-1?token=query-1", nil, "status 418"},
+		"nested": {t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1",
+			&http.Client{Transport: refusing{
+				&url.Error{Op: "Get", URL: "http://user-1:pass-1@" + host, Err: errors.New("no token")},
+			}}, "no answer: no token"},
 	} {
 		config := outboxhttp.Config{Client: tc.client, Headers: map[string]string{"X-Api-Key": "header-1"}}
 		err := outboxhttp.To(tc.url, config)(tc.ctx, message())
 		require.ErrorContains(t, err, tc.want, name)
 		assert.False(t, isPermanent(err), name)
-		for _, secret := range []string{"user-1", "pass-1", "path-1", "query-1", "header-1", id, "order-placed", "secret@", "o-1", "acme", "customer"} {
+		for _, secret := range []string{"user-1", "pass-1", "path-1", "query-1", "header-1", id, "order-placed",
+			"secret@", "o-1", "acme", "customer"} {
 			assert.NotContains(t, err.Error(), secret, name)
 		}
 		if tc.ctx == ended {
@@ -273,7 +289,8 @@ func TestErrorsHoldNothingSecret(t *testing.T) {
 func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
-	deliver := outboxhttp.To(r.URL, outboxhttp.Config{Headers: map[string]string{"X-Api-Key": "k"}, TenantHeader: "X-Tenant"})
+	deliver := outboxhttp.To(r.URL,
+		outboxhttp.Config{Headers: map[string]string{"X-Api-Key": "k"}, TenantHeader: "X-Tenant"})
 	attribute := func(name, value string) func(*outbox.Message) {
 		return func(m *outbox.Message) { m.Attributes = map[string]string{"fine": "fine", name: value} }
 	}
@@ -281,28 +298,38 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 		change func(*outbox.Message)
 		want   string
 	}{
-		"id":                 {func(m *outbox.Message) { m.ID = "a\r\nb" }, "the id of the message can be no header: it is not printable ASCII"},
-		"no id":              {func(m *outbox.Message) { m.ID = "" }, "the id of the message can be no header: it is empty"},
-		"topic":              {func(m *outbox.Message) { m.Topic = "größe" }, "the topic of the message can be no header: it is not printable ASCII"},
-		"tenant":             {func(m *outbox.Message) { m.Tenant = " acme" }, "the tenant of the message can be no header: it begins or ends with a space"},
-		"space in a name":    {attribute("my name", "v1secret"), `the attribute "my name" of the message is no name of a header`},
-		"colon in a name":    {attribute("a:", "v1secret"), `the attribute "a:" of the message is no name of a header`},
-		"foreign name":       {attribute("größe", "v1secret"), "no name of a header"},
-		"line in a value":    {attribute("a", "v1secret\r\nIdempotency-Key: other"), `the attribute "a" of the message has a value that is not printable ASCII`},
-		"foreign value":      {attribute("a", "v1secretö"), "not printable ASCII"},
-		"space at the end":   {attribute("a", "v1secret "), "begins or ends with a space"},
-		"empty value":        {attribute("a", ""), "is empty"},
-		"the key":            {attribute("idempotency-key", "v1secret"), "is the name of a header that no message sets"},
-		"the key of WSGI":    {attribute("idempotency_key", "v1secret"), "is the name of a header that no message sets"},
+		"id": {func(m *outbox.Message) { m.ID = "a\r\nb" },
+			"the id of the message can be no header: it is not printable ASCII"},
+		"no id": {func(m *outbox.Message) { m.ID = "" },
+			"the id of the message can be no header: it is empty"},
+		"topic": {func(m *outbox.Message) { m.Topic = "größe" },
+			"the topic of the message can be no header: it is not printable ASCII"},
+		"tenant": {func(m *outbox.Message) { m.Tenant = " acme" },
+			"the tenant of the message can be no header: it begins or ends with a space"},
+		"space in a name": {attribute("my name", "v1secret"),
+			`the attribute "my name" of the message is no name of a header`},
+		"colon in a name": {attribute("a:", "v1secret"), `the attribute "a:" of the message is no name of a header`},
+		"foreign name":    {attribute("größe", "v1secret"), "no name of a header"},
+		"line in a value": {attribute("a", "v1secret\r\nIdempotency-Key: other"),
+			`the attribute "a" of the message has a value that is not printable ASCII`},
+		"foreign value":    {attribute("a", "v1secretö"), "not printable ASCII"},
+		"space at the end": {attribute("a", "v1secret "), "begins or ends with a space"},
+		"empty value":      {attribute("a", ""), "is empty"},
+		"the key": {attribute("idempotency-key", "v1secret"),
+			"is the name of a header that no message sets"},
+		"the key of WSGI": {attribute("idempotency_key", "v1secret"),
+			"is the name of a header that no message sets"},
 		"the type":           {attribute("CONTENT-TYPE", "v1secret"), "is the name of a header that no message sets"},
 		"the length":         {attribute("Content-Length", "1"), "is the name of a header that no message sets"},
 		"the host":           {attribute("host", "v1secret"), "is the name of a header that no message sets"},
 		"the topic's header": {attribute("outbox-topic", "v1secret"), "is the name of a header that no message sets"},
-		"the trace's header": {attribute("x-amzn-trace-id", "v1secret"), "is the name of a header that no message sets"},
-		"the sender":         {attribute("authorization", "v1secret"), "is the name of a header that no message sets"},
-		"of an option":       {attribute("x-api-key", "v1secret"), "is the name of a header that no message sets"},
-		"of the tenant":      {attribute("x-tenant", "v1secret"), "is the name of a header that no message sets"},
-		"twice":              {attribute("FINE", "v1secret"), `the attribute "fine" of the message is the same header as another attribute`},
+		"the trace's header": {attribute("x-amzn-trace-id", "v1secret"),
+			"is the name of a header that no message sets"},
+		"the sender":    {attribute("authorization", "v1secret"), "is the name of a header that no message sets"},
+		"of an option":  {attribute("x-api-key", "v1secret"), "is the name of a header that no message sets"},
+		"of the tenant": {attribute("x-tenant", "v1secret"), "is the name of a header that no message sets"},
+		"twice": {attribute("FINE", "v1secret"),
+			`the attribute "fine" of the message is the same header as another attribute`},
 	} {
 		m := message()
 		tc.change(&m)
@@ -322,20 +349,26 @@ func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 		config []outboxhttp.Config
 		want   string
 	}{
-		"no URL":             {"", nil, "the URL is not one of the form https://host[:port][/path]"},
-		"a path":             {"/v1/messages", nil, "the URL is not"},
-		"another scheme":     {"ftp://example.com", nil, "the URL is not"},
-		"no host":            {"https://:443/a", nil, "the URL is not"},
-		"no URL at all":      {"https://user-1:pass-1@exa mple.com", nil, "the URL is not"},
-		"two":                {"https://example.com", make([]outboxhttp.Config, 2), "there are 2 values of Config"},
-		"header without":     {"https://example.com", with("", "v1secret"), `Headers: "" is no name of a header`},
-		"header of ours":     {"https://example.com", with("idempotency-key", "v1secret"), `Headers: "idempotency-key" is set by this package`},
-		"content type":       {"https://example.com", with("content-type", "v1secret"), "is set by this package"},
-		"header value":       {"https://example.com", with("A", "v1secret\n"), `Headers: the value of "A" is not printable ASCII`},
-		"header twice":       {"https://example.com", with("A", "v", "a", "v1secret"), `Headers: "a" is set twice`},
-		"tenant of ours":     {"https://example.com", []outboxhttp.Config{{TenantHeader: "Host"}}, `TenantHeader: "Host" is set by`},
-		"tenant's twice":     {"https://example.com", []outboxhttp.Config{{TenantHeader: "a", Headers: map[string]string{"A": "v"}}}, `TenantHeader: "a" is set twice`},
-		"tenant without one": {"https://example.com", []outboxhttp.Config{{TenantHeader: "a b"}}, `TenantHeader: "a b" is no name`},
+		"no URL":         {"", nil, "the URL is not one of the form https://host[:port][/path]"},
+		"a path":         {"/v1/messages", nil, "the URL is not"},
+		"another scheme": {"ftp://example.com", nil, "the URL is not"},
+		"no host":        {"https://:443/a", nil, "the URL is not"},
+		"no URL at all":  {"https://user-1:pass-1@exa mple.com", nil, "the URL is not"},
+		"two":            {"https://example.com", make([]outboxhttp.Config, 2), "there are 2 values of Config"},
+		"header without": {"https://example.com", with("", "v1secret"), `Headers: "" is no name of a header`},
+		"header of ours": {"https://example.com", with("idempotency-key", "v1secret"),
+			`Headers: "idempotency-key" is set by this package`},
+		"content type": {"https://example.com", with("content-type", "v1secret"), "is set by this package"},
+		"header value": {"https://example.com", with("A", "v1secret\n"),
+			`Headers: the value of "A" is not printable ASCII`},
+		"header twice": {"https://example.com", with("A", "v", "a", "v1secret"), `Headers: "a" is set twice`},
+		"tenant of ours": {"https://example.com", []outboxhttp.Config{{TenantHeader: "Host"}},
+			`TenantHeader: "Host" is set by`},
+		"tenant's twice": {"https://example.com",
+			[]outboxhttp.Config{{TenantHeader: "a", Headers: map[string]string{"A": "v"}}},
+			`TenantHeader: "a" is set twice`},
+		"tenant without one": {"https://example.com", []outboxhttp.Config{{TenantHeader: "a b"}},
+			`TenantHeader: "a b" is no name`},
 	} {
 		problems := problemsOf(t, func() { outboxhttp.To(tc.url, tc.config...) })
 		require.Len(t, problems, 1, name)

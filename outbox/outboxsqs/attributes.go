@@ -28,10 +28,12 @@ const (
 	maxGroup      = 128
 )
 
-// attributesOf returns the message attributes of a message. An error says which SQS does not take, and never its value.
+// attributesOf returns the message attributes of a message. An error says which SQS does not take,
+// and never its value.
 func attributesOf(m outbox.Message) (map[string]types.MessageAttributeValue, error) {
 	all := make(map[string]types.MessageAttributeValue, len(m.Attributes)+3)
-	for _, own := range [...]struct{ name, value string }{{attributeKey, m.ID}, {attributeTopic, m.Topic}, {attributeTenant, m.Tenant}} {
+	for _, own := range [...]struct{ name, value string }{{attributeKey, m.ID}, {attributeTopic, m.Topic},
+		{attributeTenant, m.Tenant}} {
 		if own.name == attributeTenant && own.value == "" {
 			continue
 		}
@@ -41,7 +43,8 @@ func attributesOf(m outbox.Message) (map[string]types.MessageAttributeValue, err
 		all[own.name] = textOf(own.value)
 	}
 	if own, sum := len(all), len(all)+len(m.Attributes); sum > maxAttributes {
-		return nil, fmt.Errorf("the message has %d attributes, and with the %d that every message has that is %d, more than the %d that SQS takes",
+		return nil, fmt.Errorf("the message has %d attributes, and with the %d that every message has that is %d, "+
+			"more than the %d that SQS takes",
 			len(m.Attributes), own, sum, maxAttributes)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
@@ -73,7 +76,8 @@ var attributeName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 // isName reports whether SQS takes the name of an attribute.
 func isName(s string) bool {
 	lower := strings.ToLower(s)
-	return attributeName.MatchString(s) && len(s) <= maxName && !strings.HasPrefix(lower, "aws.") && !strings.HasPrefix(lower, "amazon.")
+	return attributeName.MatchString(s) && len(s) <= maxName && !strings.HasPrefix(lower, "aws.") &&
+		!strings.HasPrefix(lower, "amazon.")
 }
 
 // unusable says why SQS does not take the value of an attribute, empty if it does.
@@ -93,7 +97,8 @@ func refused(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFE' || r == '\uFFFF'
 }
 
-// escape spells the two characters that JSON takes and SQS does not in a way that both take. In JSON they only occur within strings.
+// escape spells the two characters that JSON takes and SQS does not in a way that both take. In
+// JSON they only occur within strings.
 var escape = strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`)
 
 func bodyOf(m outbox.Message) string { return escape.Replace(string(m.Body)) }
@@ -103,8 +108,9 @@ func isGroup(s string) bool {
 	return len(s) <= maxGroup && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-var traceHeader = regexp.MustCompile(`^([A-Za-z]+=[!-:<-~]*;)*Root=1-[0-9a-f]{8}-[0-9a-f]{24}(;[A-Za-z]+=[!-:<-~]*)*;?$`)
+var traceHeader = regexp.MustCompile(
+	`^([A-Za-z]+=[!-:<-~]*;)*Root=1-[0-9a-f]{8}-[0-9a-f]{24}(;[A-Za-z]+=[!-:<-~]*)*;?$`)
 
-// isTrace reports whether a text is a trace header as X-Ray writes it. SQS refuses a message with another one, and a message does not fail
-// because of its trace.
+// isTrace reports whether a text is a trace header as X-Ray writes it. SQS refuses a message with
+// another one, and a message does not fail because of its trace.
 func isTrace(s string) bool { return traceHeader.MatchString(s) }

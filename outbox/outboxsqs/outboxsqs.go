@@ -11,31 +11,37 @@
 //   - Idempotency-Key: the id of the message. It is the same whenever the message is delivered
 //   - topic
 //   - tenant, if the message has one
-//   - each attribute of the message, by its name: seven, or eight without a tenant, because SQS takes ten in all
+//   - each attribute of the message, by its name: seven, or eight without a tenant, because SQS
+//     takes ten in all
 //
-// The system attribute AWSTraceHeader is the trace header of the invocation that has committed the message, if there is one.
+// The system attribute AWSTraceHeader is the trace header of the invocation that has committed the
+// message, if there is one.
 //
-// A queue whose URL ends in .fifo is a FIFO queue. There the deduplication id is the id of the message, so that SQS drops what comes again
-// within five minutes, and the message group is that of the message. A message without a group is a group of its own, so that it waits for
-// no other. On a standard queue a message has no group, unless [Config] says otherwise.
+// A queue whose URL ends in .fifo is a FIFO queue. There the deduplication id is the id of the
+// message, so that SQS drops what comes again within five minutes, and the message group is that of
+// the message. A message without a group is a group of its own, so that it waits for no other. On a
+// standard queue a message has no group, unless [Config] says otherwise.
 //
 // # A message may come more than once
 //
-// A standard queue drops nothing, and a relay may deliver a message again after the five minutes of a FIFO queue. So the consumer makes it
-// once, with the key that comes with it:
+// A standard queue drops nothing, and a relay may deliver a message again after the five minutes of
+// a FIFO queue. So the consumer makes it once, with the key that comes with it:
 //
 //	mail := idempotent.Wrap(batch.JSON(sendMail), store, // func(context.Context, Mail, events.SQSMessage) (struct{}, error)
 //		idempotent.WithOperation("mail"),
 //		idempotent.WithKeyPath(`messageAttributes."Idempotency-Key".stringValue`))
 //	lambda.Start(batch.SQS(mail))
 //
-// The key is not m.MessageId, as it is without an option: that is another one whenever the relay delivers the message again.
+// The key is not m.MessageId, as it is without an option: that is another one whenever the relay
+// delivers the message again.
 //
 // # What is given up at once
 //
-// What SQS can never take is an [outbox.Permanent] error: too many attributes, an attribute or a group that SQS does not allow, and what SQS
-// says is larger than the queue takes or has characters that it does not take. The queue decides what is too large: by default from
-// 1 MiB on, which no item of DynamoDB reaches. Every other error is tried again, also that of a queue which is not there.
+// What SQS can never take is an [outbox.Permanent] error: too many attributes, an attribute or a
+// group that SQS does not allow, and what SQS says is larger than the queue takes or has characters
+// that it does not take. The queue decides what is too large: by default from 1 MiB on, which no
+// item of DynamoDB reaches. Every other error is tried again, also that of a queue which is not
+// there.
 package outboxsqs
 
 import (
@@ -55,16 +61,19 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Client is what a delivery needs of an SQS client. [*sqs.Client] implements it. It has to be safe for concurrent use.
+// Client is what a delivery needs of an SQS client. [*sqs.Client] implements it. It has to be safe
+// for concurrent use.
 type Client interface {
-	SendMessage(ctx context.Context, in *sqs.SendMessageInput, optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+	SendMessage(ctx context.Context, in *sqs.SendMessageInput,
+		optFns ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 }
 
 // Config adjusts [To]. Its zero value has the defaults.
 type Config struct {
-	// Group returns the message group, for example its tenant or its topic. If it returns nothing, the group is what it is
-	// without the function. It runs concurrently. On a FIFO queue one message of a group is consumed at a time; on a standard
-	// queue the group makes it a fair queue: many messages of one group do not hold up those of the others.
+	// Group returns the message group, for example its tenant or its topic. If it returns nothing,
+	// the group is what it is without the function. It runs concurrently. On a FIFO queue one
+	// message of a group is consumed at a time; on a standard queue the group makes it a fair
+	// queue: many messages of one group do not hold up those of the others.
 	Group func(m outbox.Message) string
 }
 
@@ -81,18 +90,22 @@ func (q *queue) problemf(format string, args ...any) {
 	q.problems = append(q.problems, fmt.Sprintf("outboxsqs.To: "+format, args...))
 }
 
-// To returns a function that delivers messages to the queue with this URL, for [outbox.NewRelay]. It sends nothing yet.
+// To returns a function that delivers messages to the queue with this URL, for [outbox.NewRelay].
+// It sends nothing yet.
 //
-// It panics with a [*store.ConfigError] that names every problem of the configuration. The function is safe for concurrent use.
-// [outbox.Config] bounds each delivery, with all that the client tries. An error of it wraps that of the client.
+// It panics with a [*store.ConfigError] that names every problem of the configuration. The function
+// is safe for concurrent use. [outbox.Config] bounds each delivery, with all that the client tries.
+// An error of it wraps that of the client.
 func To(client Client, queueURL string, config ...Config) outbox.Deliver {
 	q := &queue{client: client, url: queueURL, group: func(outbox.Message) string { return "" }}
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		q.problemf("the client is nil")
 	}
 	u, err := url.Parse(queueURL)
-	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" && u.Scheme != "http" {
-		q.problemf("the URL of the queue is not one of the form https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none")
+	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" &&
+		u.Scheme != "http" {
+		q.problemf("the URL of the queue is not one of the form " +
+			"https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none")
 	} else {
 		q.fifo = strings.HasSuffix(u.Path, ".fifo")
 	}
@@ -132,10 +145,12 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &sqs.SendMessageInput{QueueUrl: aws.String(q.url), MessageBody: aws.String(bodyOf(m)), MessageAttributes: attributes}
+	in := &sqs.SendMessageInput{QueueUrl: aws.String(q.url), MessageBody: aws.String(bodyOf(m)),
+		MessageAttributes: attributes}
 	if isTrace(m.Trace) {
 		in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{
-			string(types.MessageSystemAttributeNameForSendsAWSTraceHeader): {DataType: aws.String("String"), StringValue: aws.String(m.Trace)},
+			string(types.MessageSystemAttributeNameForSendsAWSTraceHeader): {DataType: aws.String("String"),
+				StringValue: aws.String(m.Trace)},
 		}
 	}
 	group := q.group(m)
@@ -147,7 +162,8 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 		return in, nil
 	}
 	if !isGroup(group) {
-		return nil, errors.New("the group of the message is not one of SQS: 1 to 128 letters, digits and punctuation characters of ASCII")
+		return nil, errors.New("the group of the message is not one of SQS: 1 to 128 letters, digits and " +
+			"punctuation characters of ASCII")
 	}
 	in.MessageGroupId = aws.String(group)
 	return in, nil
@@ -162,13 +178,15 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// hopeless reports whether SQS refuses a message for what is in it. That the queue is not there, or that its key of KMS is disabled, may
-// change. So may what else is an InvalidParameterValue, the code of a message that is too large:
+// hopeless reports whether SQS refuses a message for what is in it. That the queue is not there, or
+// that its key of KMS is disabled, may change. So may what else is an InvalidParameterValue, the
+// code of a message that is too large:
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 func hopeless(err error) bool {
 	if _, is := errors.AsType[*types.InvalidMessageContents](err); is {
 		return true
 	}
 	api, is := errors.AsType[smithy.APIError](err)
-	return is && strings.HasPrefix(api.ErrorCode(), "InvalidParameterValue") && strings.Contains(api.ErrorMessage(), "must be shorter than")
+	return is && strings.HasPrefix(api.ErrorCode(), "InvalidParameterValue") &&
+		strings.Contains(api.ErrorMessage(), "must be shorter than")
 }

@@ -47,7 +47,8 @@ type client struct {
 	err  error
 }
 
-func (c *client) SendMessage(_ context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+func (c *client) SendMessage(_ context.Context, in *sqs.SendMessageInput,
+	_ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
 	c.sent = append(c.sent, in)
 	return &sqs.SendMessageOutput{}, c.err
 }
@@ -119,7 +120,8 @@ func TestATraceThatIsNoneIsLeftOut(t *testing.T) {
 	root := "Root=1-5759e988-bd862e3fe1be46a994272793"
 	for trace, sent := range map[string]bool{
 		root: true, "Self=1-67891234-12456789abcdef012345678;" + root + ";a=": true, root + ";Sampled=0;": true,
-		"": false, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": false, root + ";ö=1": false, root + "\n": false, root + ";x": false,
+		"": false, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": false, root + ";ö=1": false,
+		root + "\n": false, root + ";x": false,
 	} {
 		m := message()
 		m.Trace = trace
@@ -146,25 +148,32 @@ func TestWhatSQSNeverTakesIsPermanent(t *testing.T) {
 		change func(*outbox.Message)
 		want   string
 	}{
-		"empty name":     {attribute("", "v1secret"), `the attribute "" of the message has a name that SQS does not take`},
-		"space":          {attribute("a b", "v1secret"), `"a b" of the message has a name`},
-		"reserved":       {attribute("aws.x", "v1secret"), "has a name"},
-		"reserved too":   {attribute("AMAZON.x", "v1secret"), "has a name"},
-		"period first":   {attribute(".x", "v1secret"), "has a name"},
-		"period last":    {attribute("x.", "v1secret"), "has a name"},
-		"periods":        {attribute("x..y", "v1secret"), "has a name"},
-		"long name":      {attribute(strings.Repeat("x", 257), "v1secret"), "has a name"},
-		"our key":        {attribute("Idempotency-Key", "v1secret"), `the attribute "Idempotency-Key" of the message has the name of one that every message has`},
-		"our topic":      {attribute("topic", "v1secret"), "has the name of one"},
-		"our tenant":     {attribute("tenant", "v1secret"), "has the name of one"},
-		"empty value":    {attribute("a", ""), `the attribute "a" of the message has a value that is empty`},
-		"control value":  {attribute("a", "v1secret\x00"), "has a value that has a character that SQS does not take"},
-		"refused value":  {attribute("a", "v1secret\uFFFE"), "has a character that SQS does not take"},
-		"topic":          {func(m *outbox.Message) { m.Topic = "v1secret\x01" }, "the attribute topic of the message has a character"},
-		"id":             {func(m *outbox.Message) { m.ID = "" }, "the attribute Idempotency-Key of the message is empty"},
-		"group, space":   {func(m *outbox.Message) { m.Group = "v1secret x" }, "the group of the message is not one of SQS"},
-		"group, foreign": {func(m *outbox.Message) { m.Group = "v1secretö" }, "the group of the message is not one of SQS"},
-		"group, long":    {func(m *outbox.Message) { m.Group = strings.Repeat("v1secret", 17) }, "the group of the message is not one of SQS"},
+		"empty name": {attribute("", "v1secret"),
+			`the attribute "" of the message has a name that SQS does not take`},
+		"space":        {attribute("a b", "v1secret"), `"a b" of the message has a name`},
+		"reserved":     {attribute("aws.x", "v1secret"), "has a name"},
+		"reserved too": {attribute("AMAZON.x", "v1secret"), "has a name"},
+		"period first": {attribute(".x", "v1secret"), "has a name"},
+		"period last":  {attribute("x.", "v1secret"), "has a name"},
+		"periods":      {attribute("x..y", "v1secret"), "has a name"},
+		"long name":    {attribute(strings.Repeat("x", 257), "v1secret"), "has a name"},
+		"our key": {attribute("Idempotency-Key", "v1secret"),
+			`the attribute "Idempotency-Key" of the message has the name of one that every message has`},
+		"our topic":     {attribute("topic", "v1secret"), "has the name of one"},
+		"our tenant":    {attribute("tenant", "v1secret"), "has the name of one"},
+		"empty value":   {attribute("a", ""), `the attribute "a" of the message has a value that is empty`},
+		"control value": {attribute("a", "v1secret\x00"), "has a value that has a character that SQS does not take"},
+		"refused value": {attribute("a", "v1secret\uFFFE"), "has a character that SQS does not take"},
+		"topic": {func(m *outbox.Message) { m.Topic = "v1secret\x01" },
+			"the attribute topic of the message has a character"},
+		"id": {func(m *outbox.Message) { m.ID = "" },
+			"the attribute Idempotency-Key of the message is empty"},
+		"group, space": {func(m *outbox.Message) { m.Group = "v1secret x" },
+			"the group of the message is not one of SQS"},
+		"group, foreign": {func(m *outbox.Message) { m.Group = "v1secretö" },
+			"the group of the message is not one of SQS"},
+		"group, long": {func(m *outbox.Message) { m.Group = strings.Repeat("v1secret", 17) },
+			"the group of the message is not one of SQS"},
 	} {
 		m, c := message(), &client{}
 		tc.change(&m)
@@ -194,9 +203,11 @@ func TestAQueueTakesTenAttributes(t *testing.T) {
 		want   string
 	}{
 		{"acme", 7, ""},
-		{"acme", 8, "outboxsqs: the message has 8 attributes, and with the 3 that every message has that is 11, more than the 10 that SQS takes"},
+		{"acme", 8, "outboxsqs: the message has 8 attributes, and with the 3 that every message has that is 11, " +
+			"more than the 10 that SQS takes"},
 		{"", 8, ""},
-		{"", 9, "outboxsqs: the message has 9 attributes, and with the 2 that every message has that is 11, more than the 10 that SQS takes"},
+		{"", 9, "outboxsqs: the message has 9 attributes, and with the 2 that every message has that is 11, more " +
+			"than the 10 that SQS takes"},
 	} {
 		m := message()
 		m.Tenant, m.Attributes = tc.tenant, map[string]string{}
@@ -224,17 +235,19 @@ func TestOnlyWhatCanNeverSucceedIsPermanent(t *testing.T) {
 		err       error
 		permanent bool
 	}{
-		"too large":          {generic("InvalidParameterValue", tooLarge), true},
-		"by its other name":  {generic("InvalidParameterValueException", tooLarge), true},
-		"contents":           {&types.InvalidMessageContents{}, true},
-		"another parameter":  {generic("InvalidParameterValue", "Value 1 for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0"), false},
-		"text of another":    {generic("InternalError", tooLarge), false},
-		"no queue":           {&types.QueueDoesNotExist{}, false},
-		"throttled":          {&types.RequestThrottled{}, false},
-		"key of KMS":         {&types.KmsDisabled{}, false},
-		"not allowed":        {generic("AccessDenied", "not authorized to perform: sqs:sendmessage"), false},
-		"not supported":      {&types.UnsupportedOperation{}, false},
-		"a batch of others":  {&types.BatchRequestTooLong{}, false}, // one message is no batch: whoever has made one can send it alone
+		"too large":         {generic("InvalidParameterValue", tooLarge), true},
+		"by its other name": {generic("InvalidParameterValueException", tooLarge), true},
+		"contents":          {&types.InvalidMessageContents{}, true},
+		"another parameter": {generic("InvalidParameterValue",
+			"Value 1 for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0"), false},
+		"text of another": {generic("InternalError", tooLarge), false},
+		"no queue":        {&types.QueueDoesNotExist{}, false},
+		"throttled":       {&types.RequestThrottled{}, false},
+		"key of KMS":      {&types.KmsDisabled{}, false},
+		"not allowed":     {generic("AccessDenied", "not authorized to perform: sqs:sendmessage"), false},
+		"not supported":   {&types.UnsupportedOperation{}, false},
+		// one message is no batch: whoever has made one can send it alone
+		"a batch of others":  {&types.BatchRequestTooLong{}, false},
 		"connection refused": {errors.New("connection refused"), false},
 		"cancelled":          {context.Canceled, false},
 	} {
@@ -257,12 +270,14 @@ type answering struct {
 
 func (a answering) Do(*http.Request) (*http.Response, error) {
 	return &http.Response{
-		StatusCode: a.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Query-Error": {a.query}},
+		StatusCode: a.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"},
+			"X-Amzn-Query-Error": {a.query}},
 		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
 	}, nil
 }
 
-// The texts are those that SQS sends, with the codes of its older protocol in a header of their own.
+// The texts are those that SQS sends, with the codes of its older protocol in a header of their
+// own.
 func TestTheClientOfTheSDKTellsWhatCanNeverSucceed(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -270,14 +285,18 @@ func TestTheClientOfTheSDKTellsWhatCanNeverSucceed(t *testing.T) {
 		permanent bool
 	}{
 		"too large": {answering{
-			400, "InvalidParameterValue;Sender", `{"__type":"com.amazon.coral.service#InvalidParameterValueException",` +
+			400, "InvalidParameterValue;Sender",
+			`{"__type":"com.amazon.coral.service#InvalidParameterValueException",` +
 				`"message":"One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."}`,
 		}, true},
-		"contents": {answering{400, "InvalidMessageContents;Sender", `{"__type":"com.amazonaws.sqs#InvalidMessageContents","message":"Invalid characters"}`}, true},
+		"contents": {answering{400, "InvalidMessageContents;Sender",
+			`{"__type":"com.amazonaws.sqs#InvalidMessageContents","message":"Invalid characters"}`}, true},
 		"no queue": {answering{
-			400, "AWS.SimpleQueueService.NonExistentQueue;Sender", `{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"The specified queue does not exist."}`,
+			400, "AWS.SimpleQueueService.NonExistentQueue;Sender",
+			`{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"The specified queue does not exist."}`,
 		}, false},
-		"throttled": {answering{400, "", `{"__type":"com.amazonaws.sqs#RequestThrottled","message":"slow down"}`}, false},
+		"throttled": {answering{400, "", `{"__type":"com.amazonaws.sqs#RequestThrottled","message":"slow down"}`},
+			false},
 	} {
 		c := sqs.New(sqs.Options{
 			Region: "eu-central-1", HTTPClient: tc.answering, RetryMaxAttempts: 1,
@@ -339,9 +358,11 @@ func TestAConsumerActsOnceHoweverOftenAMessageComes(t *testing.T) {
 	again.Trace, again.Tries = "", 3
 	for i, m := range []outbox.Message{message(), again} {
 		sent := sentTo(t, standard, m)
-		received := events.SQSMessage{MessageId: fmt.Sprint("message-", i), Body: *sent.MessageBody, MessageAttributes: map[string]events.SQSMessageAttribute{}}
+		received := events.SQSMessage{MessageId: fmt.Sprint("message-", i), Body: *sent.MessageBody,
+			MessageAttributes: map[string]events.SQSMessageAttribute{}}
 		for name, value := range sent.MessageAttributes {
-			received.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *value.DataType, StringValue: value.StringValue}
+			received.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *value.DataType,
+				StringValue: value.StringValue}
 		}
 		_, err := mail.Handle(t.Context(), received)
 		require.NoError(t, err)

@@ -1,4 +1,5 @@
-// Package browser drives the page of `idempotent serve` with a real Chromium: the built command, its own address, keys and clicks.
+// Package browser drives the page of `idempotent serve` with a real Chromium: the built command,
+// its own address, keys and clicks.
 package browser_test
 
 import (
@@ -108,7 +109,8 @@ type tab struct {
 	context.Context
 }
 
-// chromium is the browser. Without one the tests are skipped, loudly, and fail where everything has to be there.
+// chromium is the browser. Without one the tests are skipped, loudly, and fail where everything has
+// to be there.
 func chromium(t *testing.T) string {
 	t.Helper()
 	if named := os.Getenv("CHROMIUM"); named != "" {
@@ -119,7 +121,8 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	const missing = "THE PAGE IS NOT TESTED IN A BROWSER: there is no chromium (apt-get install chromium, or set CHROMIUM)"
+	const missing = "THE PAGE IS NOT TESTED IN A BROWSER: there is no chromium (apt-get install chromium, or set " +
+		"CHROMIUM)"
 	if os.Getenv("IDEMPOTENT_TEST_STRICT") == "1" {
 		t.Fatal(missing)
 	}
@@ -132,7 +135,8 @@ func open(t *testing.T) *tab {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1200, 900),
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("disable-lcd-text", true),
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.Flag("disable-lcd-text", true),
 		chromedp.Flag("host-resolver-rules", "MAP rebound.example 127.0.0.1"))
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
@@ -161,7 +165,8 @@ func (b *tab) do(t *testing.T, actions ...chromedp.Action) {
 // evaluate runs a script of the tab, and waits for what it promises.
 func (b *tab) evaluate(t *testing.T, script string, into any) {
 	t.Helper()
-	b.do(t, chromedp.Evaluate(script, into, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	b.do(t, chromedp.Evaluate(script, into,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 }
 
 // text is what is to be read on the page.
@@ -196,7 +201,8 @@ func (b *tab) look(t *testing.T, width int64, scheme string) {
 	t.Helper()
 	b.do(t,
 		chromedp.EmulateViewport(width, 800),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		emulation.SetEmulatedMedia().WithFeatures(
+			[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 }
 
 // picture is the whole page.

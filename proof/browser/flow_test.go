@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Find a stuck record, read its story, say what became of it, see what that does, and do it. With scripts turned off in the browser it
-// is the same, because the page has none.
+// Find a stuck record, read its story, say what became of it, see what that does, and do it. With
+// scripts turned off in the browser it is the same, because the page has none.
 func TestSettle(t *testing.T) {
 	for name, scripts := range map[string]bool{"with scripts": true, "without scripts": false} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,8 @@ func TestSettle(t *testing.T) {
 			assert.Contains(t, b.text(t), "it is paid")
 			_, err := chromedp.RunResponse(b.Context, page.Reload())
 			require.NoError(t, err)
-			assert.Contains(t, b.text(t), "it is paid", "a browser that sends a form again says that it comes from here")
+			assert.Contains(t, b.text(t), "it is paid",
+				"a browser that sends a form again says that it comes from here")
 			b.click(t, "What is stuck")
 			assert.Contains(t, b.text(t), "10\nto settle")
 		})
@@ -58,7 +59,8 @@ func (b *tab) click(t *testing.T, link string) {
 	require.NoError(t, err)
 }
 
-// The same by the keyboard alone: every stop is visible, in the order in which it is read, and nobody is trapped.
+// The same by the keyboard alone: every stop is visible, in the order in which it is read, and
+// nobody is trapped.
 func TestTheKeyboard(t *testing.T) {
 	s := serve(t)
 	b := open(t)
@@ -93,7 +95,8 @@ func TestAMistakeHasTheFocus(t *testing.T) {
 	b.do(t, chromedp.Navigate(s.address))
 	b.do(t, chromedp.Navigate(b.location(t)+"act?key=charge%23crashed"),
 		chromedp.Click(`input[value="executed"]`, chromedp.ByQuery),
-		chromedp.SendKeys("#result", "no JSON", chromedp.ByQuery), chromedp.SendKeys("#why", "ticket 4711", chromedp.ByQuery))
+		chromedp.SendKeys("#result", "no JSON", chromedp.ByQuery),
+		chromedp.SendKeys("#why", "ticket 4711", chromedp.ByQuery))
 	b.follow(t, "form.act button")
 	assert.Equal(t, "problem", b.focus(t))
 	var typed string
@@ -141,8 +144,8 @@ func (b *tab) reach(t *testing.T, what string) string {
 	return ""
 }
 
-// focus names what has the focus, which has to be visible, and to look like it. It asks after the browser has painted: a page that has
-// just loaded gives its autofocus then.
+// focus names what has the focus, which has to be visible, and to look like it. It asks after the
+// browser has painted: a page that has just loaded gives its autofocus then.
 func (b *tab) focus(t *testing.T) string {
 	t.Helper()
 	var at struct {

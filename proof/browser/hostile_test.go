@@ -17,8 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile is another site, on another port of this machine, which writes down what browsers send it. Of all sites it is the closest: for
-// a browser it is the same site, though not the same origin.
+// hostile is another site, on another port of this machine, which writes down what browsers send
+// it. Of all sites it is the closest: for a browser it is the same site, though not the same
+// origin.
 func hostile(t *testing.T) (site *httptest.Server, heard func() []*http.Request) {
 	t.Helper()
 	var mu sync.Mutex
@@ -38,9 +39,10 @@ func hostile(t *testing.T) (site *httptest.Server, heard func() []*http.Request)
 	}
 }
 
-// A second tab knows everything about the page but its cookie, even the path of this run and what its forms hold: it posts forms,
-// fetches, frames, opens windows and rebinds its name, with the cookies of the browser where that sends them. It reads nothing, and
-// changes nothing. The page itself can send the very form afterwards.
+// A second tab knows everything about the page but its cookie, even the path of this run and what
+// its forms hold: it posts forms, fetches, frames, opens windows and rebinds its name, with the
+// cookies of the browser where that sends them. It reads nothing, and changes nothing. The page
+// itself can send the very form afterwards.
 func TestAHostileSecondTab(t *testing.T) {
 	s := serve(t)
 	b := open(t)
@@ -83,11 +85,14 @@ func TestAHostileSecondTab(t *testing.T) {
 // previewed asks what a release would do, and returns what the form that confirms it holds.
 func (b *tab) previewed(t *testing.T, home string) (fields string) {
 	t.Helper()
-	b.do(t, chromedp.Navigate(home+"act?key=charge%23crashed"), chromedp.Click(`input[value=release]`, chromedp.ByQuery),
-		chromedp.SendKeys("#why", "the provider knows nothing", chromedp.ByQuery), chromedp.Click("#repeat", chromedp.ByQuery))
+	b.do(t, chromedp.Navigate(home+"act?key=charge%23crashed"),
+		chromedp.Click(`input[value=release]`, chromedp.ByQuery),
+		chromedp.SendKeys("#why", "the provider knows nothing", chromedp.ByQuery),
+		chromedp.Click("#repeat", chromedp.ByQuery))
 	b.follow(t, "form.act button")
 	require.Contains(t, b.text(t), "Nothing has been changed yet.")
-	b.do(t, chromedp.Evaluate(`new URLSearchParams(new FormData(document.querySelector("main form"))).toString()`, &fields))
+	b.do(t, chromedp.Evaluate(`new URLSearchParams(new FormData(document.querySelector("main form"))).toString()`,
+		&fields))
 	for _, name := range []string{"form=", "asked=", "seal="} {
 		require.Contains(t, fields, name)
 	}
@@ -100,12 +105,15 @@ func (b *tab) fetches(t *testing.T, name, to, fields string) {
 	for _, how := range []string{
 		`{credentials: "include"}`, `{credentials: "include", mode: "no-cors"}`,
 		fmt.Sprintf(`{credentials: "include", method: "POST", body: new URLSearchParams(%q)}`, fields),
-		fmt.Sprintf(`{credentials: "include", mode: "no-cors", method: "POST", body: new URLSearchParams(%q)}`, fields), `{method: "POST", headers: {"X-Own": "1"}, credentials: "include"}`,
+		fmt.Sprintf(`{credentials: "include", mode: "no-cors", method: "POST", body: new URLSearchParams(%q)}`, fields),
+		`{method: "POST", headers: {"X-Own": "1"}, credentials: "include"}`,
 		`{credentials: "include", method: "DELETE"}`,
 	} {
-		for _, path := range []string{"", "record?key=charge%23crashed", "record/charge/crashed", "preview", "confirm", "result", "redrive", "style.css"} {
+		for _, path := range []string{"", "record?key=charge%23crashed", "record/charge/crashed", "preview", "confirm",
+			"result", "redrive", "style.css"} {
 			var read string
-			b.evaluate(t, fmt.Sprintf(`fetch(%q, %s).then(r => r.text()).then(text => text, () => "")`, to+path, how), &read)
+			b.evaluate(t, fmt.Sprintf(`fetch(%q, %s).then(r => r.text()).then(text => text, () => "")`, to+path, how),
+				&read)
 			assert.Empty(t, read, "%s: %s %s", name, how, path)
 		}
 	}
@@ -173,7 +181,8 @@ func (b *tab) posts(t *testing.T, name, from, to, fields string) {
 	b.do(t, chromedp.Navigate(from))
 }
 
-// opens follows links, which is what the browser sends cookies with most readily, and looks at the window through its opener.
+// opens follows links, which is what the browser sends cookies with most readily, and looks at the
+// window through its opener.
 func (b *tab) opens(t *testing.T, name, to string) {
 	t.Helper()
 	var read string
@@ -183,7 +192,8 @@ func (b *tab) opens(t *testing.T, name, to string) {
 	assert.NotContains(t, read, "charge", name)
 	var here string
 	b.do(t, chromedp.Location(&here))
-	res, err := chromedp.RunResponse(b.Context, chromedp.Evaluate(fmt.Sprintf(`location.assign(%q)`, to+"record?key=charge%23crashed"), nil))
+	res, err := chromedp.RunResponse(b.Context,
+		chromedp.Evaluate(fmt.Sprintf(`location.assign(%q)`, to+"record?key=charge%23crashed"), nil))
 	require.NoError(t, err)
 	assert.Equal(t, int64(http.StatusForbidden), res.Status, name)
 	b.do(t, chromedp.Navigate(here))

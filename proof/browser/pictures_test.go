@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The pictures of the docs, and what can be seen in them: nothing sticks out of the window, however narrow it is. They are written
-// only if IDEMPOTENT_PICTURES names a folder: make pictures.
+// The pictures of the docs, and what can be seen in them: nothing sticks out of the window, however
+// narrow it is. They are written only if IDEMPOTENT_PICTURES names a folder: make pictures.
 func TestPictures(t *testing.T) {
 	s := serve(t)
 	b := open(t)
@@ -40,10 +40,12 @@ func TestPictures(t *testing.T) {
 		{"overview", "", nil, []string{"light"}},
 		{"record", record, nil, []string{"light"}},
 		{"settle", act, func() {
-			b.do(t, chromedp.Click(`input[value=step-executed]`, chromedp.ByQuery), chromedp.SendKeys("#step-result", `{"id":"ch_1"}`, chromedp.ByQuery))
+			b.do(t, chromedp.Click(`input[value=step-executed]`, chromedp.ByQuery),
+				chromedp.SendKeys("#step-result", `{"id":"ch_1"}`, chromedp.ByQuery))
 		}, []string{"light"}},
 		{"preview", act, func() {
-			b.do(t, chromedp.Click(`input[value=not-executed]`, chromedp.ByQuery), chromedp.SendKeys("#why", "ticket 4711: the provider has no charge", chromedp.ByQuery),
+			b.do(t, chromedp.Click(`input[value=not-executed]`, chromedp.ByQuery),
+				chromedp.SendKeys("#why", "ticket 4711: the provider has no charge", chromedp.ByQuery),
 				chromedp.Click("#repeat", chromedp.ByQuery))
 			b.follow(t, "form.act button")
 			require.Contains(t, b.text(t), "Nothing has been changed yet.")
@@ -73,7 +75,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// small is a picture in 256 colours, those that it has most of: a page has few, and the edges of its letters many.
+// small is a picture in 256 colours, those that it has most of: a page has few, and the edges of
+// its letters many.
 func small(t *testing.T, text []byte) []byte {
 	t.Helper()
 	whole, err := png.Decode(bytes.NewReader(text))

@@ -12,13 +12,15 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Consumer is a Lambda function of a queue or a stream: it gets the records of an invocation, and returns the identifiers that its answer has.
+// Consumer is a Lambda function of a queue or a stream: it gets the records of an invocation, and
+// returns the identifiers that its answer has.
 type Consumer func(ctx context.Context, records []Record) (failed []string, err error)
 
 // Parts are what a consumer is made of. Functions that the scenario does not have are nil.
 type Parts struct {
 	Source Source
-	// Handle is the wrapped handler, RecordKey names the stored record, empty if the record has no key. Identifier is what an answer calls a record.
+	// Handle is the wrapped handler, RecordKey names the stored record, empty if the record has no
+	// key. Identifier is what an answer calls a record.
 	Handle           func(ctx context.Context, r Record) error
 	RecordKey        func(r Record) string
 	Identifier       func(r Record) string
@@ -27,7 +29,8 @@ type Parts struct {
 	Reserve          time.Duration
 }
 
-// body is what a producer writes, and id is in it, so that whoever has a record knows which one it is.
+// body is what a producer writes, and id is in it, so that whoever has a record knows which one it
+// is.
 type body struct {
 	ID     string `json:"id"`
 	Key    string `json:"key"`
@@ -39,20 +42,24 @@ type shape[R any] struct {
 	event func(s *stage, r Record) R
 	body  func(R) string
 	// function is that of package batch.
-	function func(h *idempotent.Handler[R, string], c batch.Config[R]) func(ctx context.Context, records []R) ([]string, error)
+	function func(h *idempotent.Handler[R, string], c batch.Config[R]) func(ctx context.Context,
+		records []R) ([]string, error)
 }
 
 var messages = shape[events.SQSMessage]{
 	event: func(s *stage, r Record) events.SQSMessage {
-		m := events.SQSMessage{MessageId: r.ID, Body: r.text(), EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:eu-central-1:1:orders"}
-		m.Attributes = map[string]string{"ApproximateReceiveCount": "1", "MessageGroupId": r.Group} // fair standard queues have groups, too
+		m := events.SQSMessage{MessageId: r.ID, Body: r.text(), EventSource: "aws:sqs",
+			EventSourceARN: "arn:aws:sqs:eu-central-1:1:orders"}
+		// fair standard queues have groups, too
+		m.Attributes = map[string]string{"ApproximateReceiveCount": "1", "MessageGroupId": r.Group}
 		if s.Source == FIFO {
 			m.EventSourceARN += ".fifo"
 		}
 		return m
 	},
 	body: func(m events.SQSMessage) string { return m.Body },
-	function: func(h *idempotent.Handler[events.SQSMessage, string], c batch.Config[events.SQSMessage]) func(context.Context, []events.SQSMessage) ([]string, error) {
+	function: func(h *idempotent.Handler[events.SQSMessage, string],
+		c batch.Config[events.SQSMessage]) func(context.Context, []events.SQSMessage) ([]string, error) {
 		f := batch.SQS(h, c)
 		return func(ctx context.Context, all []events.SQSMessage) (failed []string, err error) {
 			answer, err := f(ctx, events.SQSEvent{Records: all})
@@ -72,7 +79,9 @@ var kinesisRecords = shape[events.KinesisEventRecord]{
 		}
 	},
 	body: func(r events.KinesisEventRecord) string { return string(r.Kinesis.Data) },
-	function: func(h *idempotent.Handler[events.KinesisEventRecord, string], c batch.Config[events.KinesisEventRecord]) func(context.Context, []events.KinesisEventRecord) ([]string, error) {
+	function: func(h *idempotent.Handler[events.KinesisEventRecord, string],
+		c batch.Config[events.KinesisEventRecord]) func(context.Context,
+		[]events.KinesisEventRecord) ([]string, error) {
 		f := batch.Kinesis(h, c)
 		return func(ctx context.Context, all []events.KinesisEventRecord) (failed []string, err error) {
 			answer, err := f(ctx, events.KinesisEvent{Records: all})
@@ -96,7 +105,9 @@ var changes = shape[events.DynamoDBEventRecord]{
 		}
 	},
 	body: func(r events.DynamoDBEventRecord) string { return r.Change.NewImage["order"].String() },
-	function: func(h *idempotent.Handler[events.DynamoDBEventRecord, string], c batch.Config[events.DynamoDBEventRecord]) func(context.Context, []events.DynamoDBEventRecord) ([]string, error) {
+	function: func(h *idempotent.Handler[events.DynamoDBEventRecord, string],
+		c batch.Config[events.DynamoDBEventRecord]) func(context.Context,
+		[]events.DynamoDBEventRecord) ([]string, error) {
 		f := batch.DynamoDB(h, c)
 		return func(ctx context.Context, all []events.DynamoDBEventRecord) (failed []string, err error) {
 			answer, err := f(ctx, events.DynamoDBEvent{Records: all})
@@ -130,7 +141,8 @@ type stage struct {
 
 	consumer Consumer
 	parts    Parts
-	// described are the records as the handler sees them, by their ids. One without a key is not there.
+	// described are the records as the handler sees them, by their ids. One without a key is not
+	// there.
 	described map[string]idempotent.Description
 	world     *world // that of the schedule which is played
 }
@@ -203,11 +215,17 @@ func equip[R any](st *stage, as shape[R]) {
 	c := batch.Config[R]{Concurrency: st.Concurrency, Visibility: st.visibility()}
 	if st.Terminal {
 		c.Terminal = terminal
-		st.parts.Terminal = func(ctx context.Context, r Record, err error) error { return terminal(ctx, as.event(st, r), err) }
+		st.parts.Terminal = func(ctx context.Context, r Record,
+			err error) error {
+			return terminal(ctx, as.event(st, r), err)
+		}
 	}
 	if st.Poison {
 		c.Poison = poison
-		st.parts.Poison = func(ctx context.Context, r Record, err error) error { return poison(ctx, as.event(st, r), err) }
+		st.parts.Poison = func(ctx context.Context, r Record,
+			err error) error {
+			return poison(ctx, as.event(st, r), err)
+		}
 	}
 	if st.Consumer != nil {
 		st.consumer = st.Consumer(st.parts)

@@ -21,13 +21,15 @@ const (
 )
 
 func (e Ending) String() string {
-	return [...]string{"succeeds", "fails", "fails for ever", "fails, the downstream may have acted", "panics", "ends its goroutine"}[e]
+	return [...]string{"succeeds", "fails", "fails for ever", "fails, the downstream may have acted", "panics",
+		"ends its goroutine"}[e]
 }
 
 // Fault is what goes wrong.
 type Fault int
 
-// The faults. Those of calls happen to a call of the store, to a function of the configuration, or to the handler, as far as it makes sense there.
+// The faults. Those of calls happen to a call of the store, to a function of the configuration, or
+// to the handler, as far as it makes sense there.
 const (
 	None Fault = iota
 	// LoseRequest and LoseReply are outages that pass: the call is repeated. LoseReply applies it.
@@ -49,7 +51,8 @@ const (
 
 func (f Fault) String() string {
 	return [...]string{
-		"goes well", "is lost", "is applied, its reply is lost", "fails for good", "is applied, then fails for good", "is never sent: the process dies",
+		"goes well", "is lost", "is applied, its reply is lost", "fails for good", "is applied, then fails for good",
+		"is never sent: the process dies",
 		"is applied, the process dies", "panics", "is on its way, and fails", "is lost on its way back",
 	}[f]
 }

@@ -29,18 +29,20 @@ type invocation struct {
 	failed          []string
 	err             error
 
-	// begun counts the deliveries of a record key, inside are those that have not ended, executing is the record whose handler runs or ran in the
-	// last one. tokens
-	// counts the tokens that were sent.
+	// begun counts the deliveries of a record key, inside are those that have not ended, executing
+	// is the record whose handler runs or ran in the last one. tokens counts the tokens that were
+	// sent.
 	begun     map[string]int
 	tokens    map[string]int
 	inside    map[string]bool
 	executing map[string]string
-	// endings are those of handlers, by record. done are the records that need not come again, because of what happened here.
+	// endings are those of handlers, by record. done are the records that need not come again,
+	// because of what happened here.
 	endings map[string]Ending
 	done    map[string]bool
 
-	// told are digests of what the deliveries of a record key were told, order is one of the order in which the batch got control.
+	// told are digests of what the deliveries of a record key were told, order is one of the order
+	// in which the batch got control.
 	told  map[string]uint64
 	order uint64
 }
@@ -48,7 +50,8 @@ type invocation struct {
 func (w *world) invoke(records []Record) *invocation {
 	i := &invocation{
 		world: w, number: len(w.invocations) + 1, records: records, deadline: w.now.Add(timeout),
-		begun: map[string]int{}, tokens: map[string]int{}, inside: map[string]bool{}, executing: map[string]string{}, endings: map[string]Ending{}, done: map[string]bool{},
+		begun: map[string]int{}, tokens: map[string]int{}, inside: map[string]bool{}, executing: map[string]string{},
+		endings: map[string]Ending{}, done: map[string]bool{},
 		told: map[string]uint64{},
 	}
 	i.name = fmt.Sprint("invocation ", i.number)

@@ -15,9 +15,12 @@ import (
 
 // mistakes are what people get wrong who write the loop over a batch by hand.
 type mistakes struct {
-	acknowledgesInProgress, goesOnInGroup, namesOnlyTheFirst, namesHighest, dropsPoison, acknowledgesBeforeFunction, ignoresFunction,
-	panicIsSuccess, beginsLate, copiesAtOnce, runsTwice, namesNothing, acknowledgesFailures, namesAll, repeatsTerminal, swapsFunctions,
-	comparesAsText, acknowledgesUnbegun, shortVisibility, forgetsThoseBehind, namesStranger, acknowledgesUnknown, namesTaken bool
+	acknowledgesInProgress, goesOnInGroup, namesOnlyTheFirst, namesHighest, dropsPoison, acknowledgesBeforeFunction,
+	ignoresFunction,
+	panicIsSuccess, beginsLate, copiesAtOnce, runsTwice, namesNothing, acknowledgesFailures, namesAll, repeatsTerminal,
+	swapsFunctions,
+	comparesAsText, acknowledgesUnbegun, shortVisibility, forgetsThoseBehind, namesStranger, acknowledgesUnknown,
+	namesTaken bool
 }
 
 // loop is a consumer that is written by hand, with the mistakes that it is given.
@@ -107,7 +110,8 @@ func (l *loop) fails(r consumers.Record) {
 	l.again[l.Identifier(r)] = true
 }
 
-// one reports whether a record has to come again, and the rest of the lease under which another invocation executes it.
+// one reports whether a record has to come again, and the rest of the lease under which another
+// invocation executes it.
 func (l *loop) one(ctx context.Context, r consumers.Record) (again bool, inProgress time.Duration) {
 	if key := l.RecordKey(r); key != "" && !l.copiesAtOnce {
 		l.locks[key] <- struct{}{}
@@ -134,7 +138,8 @@ func (l *loop) one(ctx context.Context, r consumers.Record) (again bool, inProgr
 		return l.hand(ctx, l.Terminal, r, err, false), 0
 	case errors.Is(err, idempotent.ErrUnknownOutcome) && l.acknowledgesUnknown:
 		return false, 0
-	case errors.Is(err, idempotent.ErrMissingKey), errors.Is(err, idempotent.ErrMismatch), errors.Is(err, idempotent.ErrUnknownOutcome):
+	case errors.Is(err, idempotent.ErrMissingKey), errors.Is(err, idempotent.ErrMismatch),
+		errors.Is(err, idempotent.ErrUnknownOutcome):
 		return l.hand(ctx, l.Poison, r, err, !l.dropsPoison), 0
 	case l.swapsFunctions && l.Poison != nil:
 		return l.hand(ctx, l.Poison, r, err, true), 0
@@ -155,8 +160,10 @@ func (l *loop) handle(ctx context.Context, r consumers.Record) (err error, panic
 	return err, panicked
 }
 
-// hand gives a record to a function of the configuration. It reports whether the record has to come again.
-func (l *loop) hand(ctx context.Context, take func(context.Context, consumers.Record, error) error, r consumers.Record, err error, otherwise bool) (again bool) {
+// hand gives a record to a function of the configuration. It reports whether the record has to come
+// again.
+func (l *loop) hand(ctx context.Context, take func(context.Context, consumers.Record, error) error, r consumers.Record,
+	err error, otherwise bool) (again bool) {
 	if take == nil {
 		return otherwise
 	}

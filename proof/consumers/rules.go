@@ -142,7 +142,8 @@ func (w *world) poisonous(r Record) string {
 	return ""
 }
 
-// owned reports whether the record of a key, which is in progress, is that of an event with another fingerprint.
+// owned reports whether the record of a key, which is in progress, is that of an event with another
+// fingerprint.
 func (w *world) owned(r Record) bool {
 	held := w.held(w.parts.RecordKey(r))
 	for _, other := range w.Records {
@@ -153,8 +154,9 @@ func (w *world) owned(r Record) bool {
 	return false
 }
 
-// isDone says whether a record need not come again: an execution of it has ended for good, in this invocation or as the store says, and the functions
-// of the configuration that are to have it have it.
+// isDone says whether a record need not come again: an execution of it has ended for good, in this
+// invocation or as the store says, and the functions of the configuration that are to have it have
+// it.
 func (w *world) isDone(r Record, i *invocation) bool {
 	if w.took[r.ID] {
 		return true
@@ -237,7 +239,8 @@ func groupKeepsItsOrder(w *world, e event) string {
 			break
 		}
 		if r.Group == group && !w.source.ended(r.ID) && !w.isDone(r, e.stop.of) {
-			return fmt.Sprintf("the handler of %s runs in %s, and %s before it in its group is not done", e.stop.id, e.stop.of.name, r.ID)
+			return fmt.Sprintf("the handler of %s runs in %s, and %s before it in its group is not done", e.stop.id,
+				e.stop.of.name, r.ID)
 		}
 	}
 	return ""
@@ -345,7 +348,8 @@ func oneExecution(w *world, e event) string {
 	switch e.kind {
 	case evStored:
 		if first, is := w.results[e.stop.key]; is {
-			return fmt.Sprintf("%s commits %s, which %s has committed", e.stop.of.name, e.stop.of.executing[e.stop.key], first.by.name)
+			return fmt.Sprintf("%s commits %s, which %s has committed", e.stop.of.name,
+				e.stop.of.executing[e.stop.key], first.by.name)
 		}
 	case evBegan:
 		if first, is := w.results[e.stop.key]; is {

@@ -12,7 +12,8 @@ type source interface {
 	// batches are those that may be handed over now, the ordinary one first.
 	batches() []handover
 	hand(b handover, invocation int)
-	// answered is told of an answer that has arrived, broke of an invocation without one, or with an error.
+	// answered is told of an answer that has arrived, broke of an invocation without one, or with
+	// an error.
 	answered(i *invocation)
 	broke(i *invocation)
 	// ended reports whether a record does not come again for good: it was acknowledged or given up.
@@ -40,7 +41,8 @@ type queue struct {
 type message struct {
 	Record
 
-	// visible is when it can be handed over, holder the invocation that it was handed to last, receives how often it was.
+	// visible is when it can be handed over, holder the invocation that it was handed to last,
+	// receives how often it was.
 	visible               time.Time
 	holder, receives      int
 	acknowledged, givenUp bool
@@ -56,7 +58,8 @@ func newQueue(w *world) *queue {
 
 func (m *message) over() bool { return m.acknowledged || m.givenUp }
 
-// inFlight reports whether somebody has the message. It is so until its visibility timeout, also if the invocation has ended.
+// inFlight reports whether somebody has the message. It is so until its visibility timeout, also if
+// the invocation has ended.
 func (q *queue) inFlight(m *message) bool { return !m.over() && m.visible.After(q.now) }
 
 // giveUp moves messages to the dead-letter queue that would be received once more than they may.
@@ -85,7 +88,8 @@ func (q *queue) batches() (all []handover) {
 	return append(all, q.doubled()...)
 }
 
-// free are the messages that can be handed over. A group of a FIFO queue is locked while one of its messages is in flight.
+// free are the messages that can be handed over. A group of a FIFO queue is locked while one of its
+// messages is in flight.
 func (q *queue) free() (free []Record) {
 	locked := map[string]bool{}
 	for _, m := range q.messages {
@@ -101,7 +105,8 @@ func (q *queue) free() (free []Record) {
 	return free
 }
 
-// doubled are the batches by which a standard queue hands over what it has handed over before: everything once more, and what was acknowledged.
+// doubled are the batches by which a standard queue hands over what it has handed over before:
+// everything once more, and what was acknowledged.
 func (q *queue) doubled() (all []handover) {
 	var again, gone []Record
 	held := false
@@ -142,7 +147,8 @@ func (q *queue) hand(b handover, invocation int) {
 	}
 }
 
-// answered deletes what is not named. A FIFO queue deletes nothing with the receipt of an earlier time.
+// answered deletes what is not named. A FIFO queue deletes nothing with the receipt of an earlier
+// time.
 func (q *queue) answered(i *invocation) {
 	for _, r := range i.records {
 		m := q.of(r.ID)
@@ -201,7 +207,8 @@ func (q *queue) digest(d *schedules.Digest) {
 type shard struct {
 	*world
 
-	// checkpoint is the index of the first record that has not ended, end where the batch that is under way ends, tries how often it has failed.
+	// checkpoint is the index of the first record that has not ended, end where the batch that is
+	// under way ends, tries how often it has failed.
 	checkpoint, end, tries int
 	// handed is the number of the invocation whose answer counts, 0 if none is under way.
 	handed int
@@ -209,7 +216,8 @@ type shard struct {
 
 func newShard(w *world) *shard { return &shard{world: w} }
 
-// batches is the one from the checkpoint on. It is handed over once more, if at all, because its answer is not waited for any longer.
+// batches is the one from the checkpoint on. It is handed over once more, if at all, because its
+// answer is not waited for any longer.
 func (s *shard) batches() []handover {
 	if s.checkpoint == len(s.Records) {
 		return nil

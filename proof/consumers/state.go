@@ -11,8 +11,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// state is the digest of all that the rest of a schedule depends on. What an invocation will do depends on what it was told. The order matters where
-// the batch itself gets control: when a delivery of a record, or a function of the configuration, has ended.
+// state is the digest of all that the rest of a schedule depends on. What an invocation will do
+// depends on what it was told. The order matters where the batch itself gets control: when a
+// delivery of a record, or a function of the configuration, has ended.
 func (w *world) state() uint64 {
 	d := schedules.NewDigest(w.origin)
 	d.Time(w.now)
@@ -88,7 +89,8 @@ func (w *world) learn(s *stop, g grant) {
 	i.told[key] = d.Sum64()
 }
 
-// forgets drops what a delivery was told that has ended: the batch knows no more of it than its outcome, and, if the record is in progress, the lease.
+// forgets drops what a delivery was told that has ended: the batch knows no more of it than its
+// outcome, and, if the record is in progress, the lease.
 func (i *invocation) forgets(s *stop) {
 	if s.outcome != report.InProgress && s.outcome != report.Superseded {
 		i.told[s.key] = 0
@@ -117,7 +119,8 @@ func (w *world) record(d *schedules.Digest, r store.Record) {
 	d.Number(int64(r.Attempt))
 }
 
-// ownerOf is the invocation whose token it is: tokens are random, and the same schedule has others each time.
+// ownerOf is the invocation whose token it is: tokens are random, and the same schedule has others
+// each time.
 func (w *world) ownerOf(token string) string {
 	if name, known := w.owners[token]; known {
 		return name

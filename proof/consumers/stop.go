@@ -32,7 +32,8 @@ func (p point) String() string {
 type stop struct {
 	of *invocation
 	at point
-	// key is the record key, id the record. A call knows only the first, the others have both where it can be told.
+	// key is the record key, id the record. A call knows only the first, the others have both where
+	// it can be told.
 	key, id string
 	call    call
 	// begins is the clock when the goroutine came here.
@@ -54,7 +55,8 @@ type grant struct {
 	err    error
 }
 
-// tick is the unit of the clock. Pauses have jitter; calls begin at the next tick, so that the same schedule has the same times.
+// tick is the unit of the clock. Pauses have jitter; calls begin at the next tick, so that the same
+// schedule has the same times.
 const tick = 100 * time.Millisecond
 
 // onTick is the first tick that is not before t.
@@ -87,8 +89,8 @@ func (i *invocation) note(s stop) {
 	i.world.arrived <- &s
 }
 
-// settle waits until nobody moves without the clock, and takes note of who has come to a point. Several that come at once are noted in an order that
-// does not depend on the scheduler of Go.
+// settle waits until nobody moves without the clock, and takes note of who has come to a point.
+// Several that come at once are noted in an order that does not depend on the scheduler of Go.
 func (w *world) settle() {
 	synctest.Wait()
 	var came []*stop
@@ -117,7 +119,8 @@ func compareStops(a, b *stop) int {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(a.of.number, b.of.number), cmp.Compare(late(a), late(b)), cmp.Compare(a.id, b.id), cmp.Compare(a.key, b.key),
+	return cmp.Or(cmp.Compare(a.of.number, b.of.number), cmp.Compare(late(a), late(b)), cmp.Compare(a.id, b.id),
+		cmp.Compare(a.key, b.key),
 		cmp.Compare(a.at, b.at))
 }
 

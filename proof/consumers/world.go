@@ -29,7 +29,8 @@ type world struct {
 
 	polls, doubles, faults, timeSteps int // left
 
-	// results are what is stored, by record key. took are the records that a function of the configuration has taken.
+	// results are what is stored, by record key. took are the records that a function of the
+	// configuration has taken.
 	results map[string]result
 	took    map[string]bool
 	// unknown are record keys whose outcome is unknown.
@@ -52,8 +53,9 @@ const arrivals = 64
 func newWorld(st *stage, s *schedules.Schedule) *world {
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 	w := &world{
-		stage: st, Schedule: s, store: memory.New(), now: time.Now(), origin: time.Now(), arrived: make(chan *stop, arrivals),
-		polls: st.Polls, doubles: st.Doubles, faults: st.MaxFaults, timeSteps: st.TimeSteps,
+		stage: st, Schedule: s, store: memory.New(), now: time.Now(), origin: time.Now(),
+		arrived: make(chan *stop, arrivals),
+		polls:   st.Polls, doubles: st.Doubles, faults: st.MaxFaults, timeSteps: st.TimeSteps,
 		results: map[string]result{}, took: map[string]bool{}, unknown: map[string]bool{}, owners: map[string]string{},
 	}
 	st.world = w
@@ -65,7 +67,8 @@ func newWorld(st *stage, s *schedules.Schedule) *world {
 	return w
 }
 
-// play plays one schedule to its end, or until it comes to a state that another one has left. It returns the rule that did not hold.
+// play plays one schedule to its end, or until it comes to a state that another one has left. It
+// returns the rule that did not hold.
 func (w *world) play() error {
 	defer w.unwind()
 	for w.broken == nil {
@@ -209,7 +212,8 @@ func (w *world) pass() {
 	}
 }
 
-// nextInstant is when something changes that nobody does: a lease ends, a message comes back, or the time of an invocation is up.
+// nextInstant is when something changes that nobody does: a lease ends, a message comes back, or
+// the time of an invocation is up.
 func (w *world) nextInstant() (next time.Time) {
 	consider := func(t time.Time) {
 		if t = onTick(t); t.After(w.now) && (next.IsZero() || t.Before(next)) {
@@ -398,8 +402,8 @@ func (w *world) unwind() {
 // rounds is how often everything is handed over once more at the end.
 const rounds = 8
 
-// aftermath hands over what there is, time after time, while nothing goes wrong. After a while an operator settles
-// what is unknown.
+// aftermath hands over what there is, time after time, while nothing goes wrong. After a while an
+// operator settles what is unknown.
 func (w *world) aftermath() {
 	w.faults, w.late = 0, nil
 	for n := range rounds {

@@ -16,7 +16,8 @@ import (
 	"sync"
 )
 
-// bench has the suites of a module, with controls woven in. It compiles a suite when a control first needs it.
+// bench has the suites of a module, with controls woven in. It compiles a suite when a control
+// first needs it.
 type bench struct {
 	*module
 
@@ -129,7 +130,8 @@ func (b *bench) build(packages []string) (output string, err error) {
 // raced are the suites that need the race detector: without it a missing mutex shows by chance.
 var raced = map[string]bool{"./memory": true, "./cache": true}
 
-// compile makes the test binary of a suite. Symbols are left out: linking is a good part of the time.
+// compile makes the test binary of a suite. Symbols are left out: linking is a good part of the
+// time.
 func (b *bench) compile(folder string) (binary string, err error) {
 	binary = filepath.Join(b.dir, url.PathEscape(folder)+".test")
 	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay=" + b.overlay, "-o", binary, "."}

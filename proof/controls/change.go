@@ -9,9 +9,11 @@ import (
 	"strings"
 )
 
-// What a change concerns is known from code: from the packages that a suite is compiled of, and from the file that holds a guard.
+// What a change concerns is known from code: from the packages that a suite is compiled of, and
+// from the file that holds a guard.
 
-// needs are the folders, from the root of the module, of the packages that the tests of a package are compiled of.
+// needs are the folders, from the root of the module, of the packages that the tests of a package
+// are compiled of.
 func (m *module) needs(suite string) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +91,8 @@ func touches(needs []string, suite, file string) bool {
 	folder, own := path.Dir(file), path.Clean(suite)
 	switch {
 	case strings.HasSuffix(file, "_test.go"), !strings.HasSuffix(file, ".go"):
-		return folder == own && strings.HasSuffix(file, ".go") || strings.HasPrefix(file, path.Join(own, "testdata")+"/")
+		return folder == own && strings.HasSuffix(file, ".go") ||
+			strings.HasPrefix(file, path.Join(own, "testdata")+"/")
 	default:
 		return slices.Contains(needs, folder)
 	}
@@ -109,7 +112,8 @@ func (m *module) concerned(guards []guard, files []string) (chosen []guard, err 
 	return chosen, nil
 }
 
-// shard is one of several equal parts of the guards. Those of one suite are together, so that a part compiles few.
+// shard is one of several equal parts of the guards. Those of one suite are together, so that a
+// part compiles few.
 func (m *module) shard(guards []guard, which string) ([]guard, error) {
 	if which == "" {
 		return guards, nil

@@ -14,18 +14,21 @@ type control struct {
 	area string
 	// without says what the module does without the guard.
 	without string
-	// old is the pattern of the guard, which occurs once in the sources and within one function. It becomes new, in which
-	// the metavariables of old may be used.
+	// old is the pattern of the guard, which occurs once in the sources and within one function. It
+	// becomes new, in which the metavariables of old may be used.
 	old, new string
-	// in is the function or method that holds the guard, if the pattern alone is not unique: "judge", "Store.Claim".
+	// in is the function or method that holds the guard, if the pattern alone is not unique:
+	// "judge", "Store.Claim".
 	in string
 	// suite are packages whose tests may catch it beside those of module.suites.
 	suite []string
-	// first is the test that is meant to catch it. Where nobody has recorded it yet, it is a pattern of likely tests.
+	// first is the test that is meant to catch it. Where nobody has recorded it yet, it is a
+	// pattern of likely tests.
 	first catcher
 }
 
-// catcher names a test and its package. Without a package it is a regular expression for tests of any suite.
+// catcher names a test and its package. Without a package it is a regular expression for tests of
+// any suite.
 type catcher struct{ suite, test string }
 
 // exact reports whether a catcher is one test.
@@ -50,7 +53,8 @@ func (c catcher) String() string {
 	return c.suite + " " + c.test
 }
 
-// result is a control and the tests that fail under it, none if none does, or why it could not be run.
+// result is a control and the tests that fail under it, none if none does, or why it could not be
+// run.
 type result struct {
 	guard
 
@@ -62,8 +66,8 @@ type result struct {
 	late bool
 }
 
-// check runs the controls of a bench, and begins none after end, unless that is zero. The order of the results is that in which they
-// end.
+// check runs the controls of a bench, and begins none after end, unless that is zero. The order of
+// the results is that in which they end.
 func check(b *bench, guards []guard, workers int, end time.Time) <-chan result {
 	results := make(chan result)
 	go func() {

@@ -167,8 +167,9 @@ func TestCaughtControlsAreNoError(t *testing.T) {
 func TestEveryTestThatCatchesAControlCanBeNamed(t *testing.T) {
 	var out bytes.Buffer
 	m := shopModule(t)
-	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more_test.go"), []byte("package shop\n\nimport \"testing\"\n\n"+
-		"func TestMore(t *testing.T) { if largest(2, 1) != 2 { t.Fail() } }\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more_test.go"),
+		[]byte("package shop\n\nimport \"testing\"\n\n"+
+			"func TestMore(t *testing.T) { if largest(2, 1) != 2 { t.Fail() } }\n"), 0o600))
 	require.NoError(t, command{every: true, workers: 1}.execute(&out, m, m.find(shopControls()[2:3])))
 	assert.Regexp(t, `by .*\. TestLargest`, out.String())
 	assert.Regexp(t, `by .*\. TestMore`, out.String())
@@ -263,7 +264,8 @@ func TestAModuleThatDoesNotCompileIsAnError(t *testing.T) {
 	require.ErrorContains(t, play(&bytes.Buffer{}, m, m.find(shopControls()[:1])...), "undefined: y")
 }
 
-// TestEveryControlFitsTheLibrary is the fast part of what the command does: each guard is in one place.
+// TestEveryControlFitsTheLibrary is the fast part of what the command does: each guard is in one
+// place.
 func TestEveryControlFitsTheLibrary(t *testing.T) {
 	t.Parallel()
 	m := mustRead(t, libraryRoot)
@@ -287,7 +289,8 @@ func TestSuitesOfAGuard(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{
-		"go.mod", "a_test.go", "dynamo/a_test.go", "internal/httpfield/a_test.go", "internal/protocol/a_test.go", "proof/go.mod",
+		"go.mod", "a_test.go", "dynamo/a_test.go", "internal/httpfield/a_test.go", "internal/protocol/a_test.go",
+		"proof/go.mod",
 		"proof/explore/a_test.go", "cmd/idempotent/go.mod", "cmd/idempotent/internal/page/a_test.go",
 	} {
 		path := filepath.Join(root, name)
@@ -312,8 +315,9 @@ func TestSuitesOfAGuard(t *testing.T) {
 func TestInMeansAFunction(t *testing.T) {
 	t.Parallel()
 	for wanted, want := range map[string]meaning{
-		"": exactly, "Claim": exactly, "claim": nearly, "Store.Claim": exactly, "store.Claim": nearly, "Other.Claim": another,
-		"Reclaim": another, "Store": another,
+		"": exactly, "Claim": exactly, "claim": nearly, "Store.Claim": exactly, "store.Claim": nearly,
+		"Other.Claim": another,
+		"Reclaim":     another, "Store": another,
 	} {
 		assert.Equal(t, want, span{name: "Claim", receiver: "Store"}.meant(wanted), wanted)
 	}
@@ -326,7 +330,8 @@ func TestWhatIsSearched(t *testing.T) {
 	for _, s := range mustRead(t, libraryRoot).sources {
 		names = append(names, s.name)
 	}
-	assert.Subset(t, names, []string{"idempotent.go", "store/record.go", "dynamo/record_swap.go", "internal/powertools/codec.go", "cmd/idempotent/internal/page/door.go"})
+	assert.Subset(t, names, []string{"idempotent.go", "store/record.go", "dynamo/record_swap.go",
+		"internal/powertools/codec.go", "cmd/idempotent/internal/page/door.go"})
 	for _, name := range names {
 		assert.NotRegexp(t, `_test\.go$|^(examples|storetest|bench|proof|internal/dev)/`, name)
 	}

@@ -1,20 +1,23 @@
-// Command controls shows that the test suite guards what it claims to guard: it takes the guards of the library out, one at a
-// time, and requires that a test fails each time. It prints which one did. A guard that can go without a failing test is
-// a failure of the suite, and of this command.
+// Command controls shows that the test suite guards what it claims to guard: it takes the guards of
+// the library out, one at a time, and requires that a test fails each time. It prints which one
+// did. A guard that can go without a failing test is a failure of the suite, and of this command.
 //
-// A control names its guard by a pattern of tokens in which names may vary, and not by a file, so that it survives that code
-// moves. One whose pattern fits nowhere, or in several places, is reported as broken. The controls are applied with
-// go test -overlay, so no file of the library changes, and none knows of them.
+// A control names its guard by a pattern of tokens in which names may vary, and not by a file, so
+// that it survives that code moves. One whose pattern fits nowhere, or in several places, is
+// reported as broken. The controls are applied with go test -overlay, so no file of the library
+// changes, and none knows of them.
 //
 //	go run ./controls            all of them
 //	go run ./controls -run undo  those whose name, or the file they are in, matches
 //	go run ./controls -base main those that a change since this revision concerns
 //	go run ./controls -list      what they are and where, as a table in Markdown
 //
-// A row names the one test that is meant to catch it. If that does not, all tests of the guard's suites are asked, and -record
-// writes into the rows which one does. -shard 2/8 runs a part, and -results keeps what was caught for the next run.
+// A row names the one test that is meant to catch it. If that does not, all tests of the guard's
+// suites are asked, and -record writes into the rows which one does. -shard 2/8 runs a part, and
+// -results keeps what was caught for the next run.
 //
-// It runs in the folder of its module, proof. The controls of package dynamo need DynamoDB Local; see the Makefile.
+// It runs in the folder of its module, proof. The controls of package dynamo need DynamoDB Local;
+// see the Makefile.
 package main
 
 import (
@@ -38,7 +41,8 @@ type command struct {
 
 	list, every, record, changed bool
 	workers                      int
-	// budget is after how long no control is begun any more, 0 for never. exact leaves out those that name no exact test.
+	// budget is after how long no control is begun any more, 0 for never. exact leaves out those
+	// that name no exact test.
 	budget time.Duration
 	exact  bool
 	args   []string
@@ -50,13 +54,17 @@ func main() {
 	flag.StringVar(&c.skip, "skip", "^$", "one for those not to run")
 	flag.BoolVar(&c.list, "list", false, "list the controls instead of running them")
 	flag.BoolVar(&c.every, "every", false, "name every test that catches a control, instead of the first one")
-	flag.BoolVar(&c.record, "record", false, "write into the rows which test catches them, where it is another than they say")
-	flag.BoolVar(&c.changed, "changed", false, "run those that a change of the files concerns that are the arguments, from the root")
+	flag.BoolVar(&c.record, "record", false,
+		"write into the rows which test catches them, where it is another than they say")
+	flag.BoolVar(&c.changed, "changed", false,
+		"run those that a change of the files concerns that are the arguments, from the root")
 	flag.StringVar(&c.base, "base", "", "run those that are concerned by what has changed since this revision")
 	flag.StringVar(&c.shard, "shard", os.Getenv("SHARD"), "run one of several parts: 2/8")
-	flag.StringVar(&c.results, "results", "", "a file of results: what it says is caught is not run again while its sources are the same")
+	flag.StringVar(&c.results, "results", "",
+		"a file of results: what it says is caught is not run again while its sources are the same")
 	flag.BoolVar(&c.exact, "exact", false, "run those that name the one test which catches them")
-	flag.DurationVar(&c.budget, "budget", 0, "begin none after so long, and say how many were left out; those with an exact test go first")
+	flag.DurationVar(&c.budget, "budget",
+		0, "begin none after so long, and say how many were left out; those with an exact test go first")
 	flag.IntVar(&c.workers, "workers", 2, "how many run at the same time")
 	flag.Parse()
 	c.args = flag.Args()

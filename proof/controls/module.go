@@ -44,7 +44,8 @@ type span struct {
 // notSearched are the folders that hold no guard of the library: examples, and what only tests run.
 var notSearched = []string{"examples", "internal/dev", "storetest"}
 
-// nested are folders of modules that are nested in this one, whose guards are looked for, too. Their own tests must catch them.
+// nested are folders of modules that are nested in this one, whose guards are looked for, too.
+// Their own tests must catch them.
 var nested = []string{"cmd/idempotent/internal/page"}
 
 // inNested reports whether a package is in one of these folders.
@@ -54,7 +55,8 @@ func inNested(folder string) bool {
 	})
 }
 
-// readModule reads the sources of the module at root, but of the modules nested in it only those that nested names.
+// readModule reads the sources of the module at root, but of the modules nested in it only those
+// that nested names.
 func readModule(root string) (*module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -82,7 +84,8 @@ func (m *module) read(folder string) error {
 		}
 		name = filepath.ToSlash(name)
 		switch {
-		case entry.IsDir() && file != folder && (foreign(entry.Name()) || slices.Contains(notSearched, name) || exists(filepath.Join(file, "go.mod"))):
+		case entry.IsDir() && file != folder &&
+			(foreign(entry.Name()) || slices.Contains(notSearched, name) || exists(filepath.Join(file, "go.mod"))):
 			return filepath.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil
@@ -233,7 +236,8 @@ func (m *module) findOne(c control) (place, error) {
 			how := fn.meant(c.in)
 			inside[how] = append(inside[how], s.position(from)+" in "+fn.String())
 			becomes, err := bound.fill(c.new)
-			found[how], problems[how] = place{source: s, from: from, to: to, becomes: becomes, function: fn.String()}, err
+			found[how], problems[how] = place{source: s, from: from, to: to, becomes: becomes, function: fn.String()},
+				err
 		}
 	}
 	for _, how := range []meaning{exactly, nearly} {
@@ -282,14 +286,16 @@ func (f span) String() string {
 	return f.receiver + "." + f.name
 }
 
-// testedBy are packages that are tested by the tests of another one, and only then by any of their own.
+// testedBy are packages that are tested by the tests of another one, and only then by any of their
+// own.
 var testedBy = map[string]string{"./internal/relay": "./outbox"}
 
 // deliver are the packages whose tests deliver requests, from one end of the library to the other.
 var deliver = []string{"./internal/protocol", "./internal/gateway", "."}
 
-// suites are the packages whose tests must catch a guard, in the order in which they are asked: the one that tests the
-// guard's own, its own, those that deliver requests, and those that the control names.
+// suites are the packages whose tests must catch a guard, in the order in which they are asked: the
+// one that tests the guard's own, its own, those that deliver requests, and those that the control
+// names.
 func (m *module) suites(g guard) []string {
 	all := append([]string{g.source.folder()}, deliver...)
 	if inNested(all[0]) {

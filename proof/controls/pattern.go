@@ -7,17 +7,21 @@ import (
 	"strings"
 )
 
-// A pattern is Go in which a guard is recognised wherever it stands. It is compared token by token with the sources: white
-// space, line breaks, comments and semicolons do not count, nor whether a name is exported.
+// A pattern is Go in which a guard is recognised wherever it stands. It is compared token by token
+// with the sources: white space, line breaks, comments and semicolons do not count, nor whether a
+// name is exported.
 //
-// $name stands for one operand: an identifier, or a chain of them such as v.owner or store.StatusInProgress. It stands for
-// the same text each time. If the name begins with a capital, it stands only for an operand that ends with that name:
-// $Reached for reached, Reached and store.Reached.
+// $name stands for one operand: an identifier, or a chain of them such as v.owner or
+// store.StatusInProgress. It stands for the same text each time. If the name begins with a capital,
+// it stands only for an operand that ends with that name: $Reached for reached, Reached and
+// store.Reached.
 //
-// So a guard is still found after a receiver or a variable was renamed, and after it was moved to another package.
+// So a guard is still found after a receiver or a variable was renamed, and after it was moved to
+// another package.
 type pattern []lexeme
 
-// lexeme is a token and where it is in its source. A metavariable is one lexeme, of the kind token.ILLEGAL.
+// lexeme is a token and where it is in its source. A metavariable is one lexeme, of the kind
+// token.ILLEGAL.
 type lexeme struct {
 	kind     token.Token
 	text     string
@@ -126,7 +130,8 @@ func (m *matching) operand(i, at int) (end int, ok bool) {
 	return 0, false
 }
 
-// whole reports whether an operand ends at a place in the source: another part of it follows only if the pattern names it.
+// whole reports whether an operand ends at a place in the source: another part of it follows only
+// if the pattern names it.
 func (m *matching) whole(i, at int) bool {
 	named := i < len(m.pattern) && m.pattern[i].kind == token.PERIOD
 	return named || at == len(m.source) || m.source[at].kind != token.PERIOD

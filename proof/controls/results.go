@@ -15,8 +15,9 @@ import (
 	"sync"
 )
 
-// results are the controls that earlier runs have caught, in a file to which every run adds, so that one that was broken off can
-// be resumed. A result counts as long as the row and all sources that its suites are made of are the same.
+// results are the controls that earlier runs have caught, in a file to which every run adds, so
+// that one that was broken off can be resumed. A result counts as long as the row and all sources
+// that its suites are made of are the same.
 type results struct {
 	mu   sync.Mutex
 	m    *module
@@ -110,7 +111,8 @@ func (r *results) key(g guard) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// digest is that of all files that the tests of a package are made of, but of other modules only their versions.
+// digest is that of all files that the tests of a package are made of, but of other modules only
+// their versions.
 func (m *module) digest(suite string) ([]byte, error) {
 	needs, err := m.needs(suite)
 	if err != nil {

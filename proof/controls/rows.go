@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// The controls are data: files of rows, one file for each area. A row begins with its name in brackets, and each line after it is
-// a field. Empty lines and lines that begin with # say nothing. A field that is there with nothing behind it is an empty one:
+// The controls are data: files of rows, one file for each area. A row begins with its name in
+// brackets, and each line after it is a field. Empty lines and lines that begin with # say nothing.
+// A field that is there with nothing behind it is an empty one:
 //
 //	[live-lease]
 //	without: a running execution is taken over
@@ -127,7 +128,8 @@ func (r *reader) end(of *row) {
 		r.problemf(of.at, "%s does not say what happens without the guard", of.name)
 	default:
 		r.controls = append(r.controls, control{
-			name: of.name, area: of.area, without: of.fields["without"], old: of.fields["old"], new: of.fields["new"], in: of.fields["in"],
+			name: of.name, area: of.area, without: of.fields["without"], old: of.fields["old"], new: of.fields["new"],
+			in:    of.fields["in"],
 			suite: strings.Fields(of.fields["suite"]), first: catcherOf(of.fields["first"]),
 		})
 	}

@@ -30,7 +30,8 @@ first: ./store TestA/of_nothing
 `)
 	require.NoError(t, err)
 	assert.Equal(t, []control{{
-		name: "live-lease", area: "a", without: "a running execution: is taken over", in: "judge", old: "case !$held.Lapsed($now):",
+		name: "live-lease", area: "a", without: "a running execution: is taken over", in: "judge",
+		old:   "case !$held.Lapsed($now):",
 		suite: []string{"./memory", "./store"}, first: catcher{"./store", "TestA/of_nothing"},
 	}}, got)
 }
@@ -57,7 +58,8 @@ func TestWhatIsWrongWithRowsIsSaidWithItsPlace(t *testing.T) {
 
 func TestWhatCatchesARowIsWrittenIntoIt(t *testing.T) {
 	t.Parallel()
-	const before = "# An area.\n[a]\nwithout: b\nold: a\nnew:\nfirst: TestX|TestY\nsuite: ./memory\n\n[b]\nwithout: b\nold: a\nnew:\n"
+	const before = "# An area.\n[a]\nwithout: b\nold: a\nnew:\nfirst: TestX|TestY\nsuite: ./memory\n\n[b]\nwithout: " +
+		"b\nold: a\nnew:\n"
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(before), 0o600))
 	for _, name := range []string{"a", "b"} {
@@ -67,5 +69,6 @@ func TestWhatCatchesARowIsWrittenIntoIt(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "# An area.\n[a]\nwithout: b\nold: a\nnew:\nsuite: ./memory\nfirst: . TestZ/a\n\n"+
 		"[b]\nwithout: b\nold: a\nnew:\nfirst: . TestZ/b\n", string(text))
-	require.ErrorContains(t, record(dir, guard{control: control{name: "c", area: "a"}}, catcher{".", "TestZ"}), "no row c")
+	require.ErrorContains(t,
+		record(dir, guard{control: control{name: "c", area: "a"}}, catcher{".", "TestZ"}), "no row c")
 }

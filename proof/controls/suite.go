@@ -18,15 +18,16 @@ import (
 	"time"
 )
 
-// A suite that a control keeps from ending is ended: after several times the time that it takes with all guards in place,
-// because others run beside it.
+// A suite that a control keeps from ending is ended: after several times the time that it takes
+// with all guards in place, because others run beside it.
 const (
 	shortestLimit = 30 * time.Second
 	likelyLimit   = 4 * shortestLimit
 	limitFactor   = 5
 )
 
-// retries is how often a test that has failed may pass before it is taken for one that fails by chance.
+// retries is how often a test that has failed may pass before it is taken for one that fails by
+// chance.
 const retries = 3
 
 // suite is the compiled tests of a package.
@@ -62,8 +63,8 @@ func (b *bench) suiteOf(name string) (*suite, error) {
 	return s, s.compile()
 }
 
-// passes requires that tests pass with all guards in place: otherwise their failures would say nothing. It also shows that
-// weaving changes nothing.
+// passes requires that tests pass with all guards in place: otherwise their failures would say
+// nothing. It also shows that weaving changes nothing.
 func (s *suite) passes(which tests) (timing, error) {
 	started := time.Now()
 	t := timing{took: make(map[string]time.Duration)}
@@ -95,8 +96,9 @@ func functionsOf(tests []string) string {
 	return anyOf(names)
 }
 
-// run takes a guard out and returns the tests that fail because of it. The one that is meant to catch it goes first, then those
-// that are likely to fail, in every suite, then those that are quick, then all.
+// run takes a guard out and returns the tests that fail because of it. The one that is meant to
+// catch it goes first, then those that are likely to fail, in every suite, then those that are
+// quick, then all.
 func (b *bench) run(g guard) (caughtBy []catcher, err error) {
 	if g.first.exact() && !b.every {
 		if failed, err := b.first(g); failed || err != nil {
@@ -134,8 +136,8 @@ const (
 	everything
 )
 
-// ask runs tests of a suite while a control is active, and returns those that fail. Those that are likely to fail need not wait until
-// all tests have passed once.
+// ask runs tests of a suite while a control is active, and returns those that fail. Those that are
+// likely to fail need not wait until all tests have passed once.
 func (s *suite) ask(g guard, which phase) (found []catcher, err error) {
 	all, pattern := timing{limit: likelyLimit}, "."
 	if which == likely {
@@ -176,8 +178,8 @@ func (b *bench) first(g guard) (failed bool, err error) {
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// likely is a pattern of the tests that probably catch a control: those that its row names, else those in the test file that is
-// named as the source is. It is empty if there are none.
+// likely is a pattern of the tests that probably catch a control: those that its row names, else
+// those in the test file that is named as the source is. It is empty if there are none.
 func (s *suite) likely(g guard) string {
 	switch {
 	case g.first.suite == s.name:
@@ -205,7 +207,8 @@ func anyOf(names []string) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// slowTest is how long a test takes that is left for the end: most guards are missed by a quick one.
+// slowTest is how long a test takes that is left for the end: most guards are missed by a quick
+// one.
 const slowTest = 200 * time.Millisecond
 
 // quick is a pattern of the functions that take no longer.
@@ -226,8 +229,9 @@ type tests struct {
 	all bool
 }
 
-// catchers are the tests that fail while a control is active, quickest first. Each has to fail again when it runs by itself, or
-// at least its function has to: once may be chance, above all on a busy machine.
+// catchers are the tests that fail while a control is active, quickest first. Each has to fail
+// again when it runs by itself, or at least its function has to: once may be chance, above all on a
+// busy machine.
 func (s *suite) catchers(active string, t timing, which tests) (found []catcher, err error) {
 	started := time.Now()
 	out, err := s.play(active, t.limit, which)
@@ -261,8 +265,8 @@ func (s *suite) catchers(active string, t timing, which tests) (found []catcher,
 	return found, nil
 }
 
-// failsAgain is the test that has failed, or its function if the test needs what the others leave, or nothing. Without the control
-// it has to pass.
+// failsAgain is the test that has failed, or its function if the test needs what the others leave,
+// or nothing. Without the control it has to pass.
 func (s *suite) failsAgain(active string, t timing, test string) (certain string, err error) {
 	for try := range 1 + retries {
 		if try > 0 {
@@ -290,7 +294,8 @@ func again(test string) string {
 	return strings.Join(names, "/")
 }
 
-// play runs tests of a suite, for limit at most unless it is zero, and returns what test2json makes of what they print.
+// play runs tests of a suite, for limit at most unless it is zero, and returns what test2json makes
+// of what they print.
 func (s *suite) play(active string, limit time.Duration, which tests) (out []byte, err error) {
 	args := []string{
 		"tool", "test2json", "-t", s.binary, "-test.v=test2json", "-test.short", "-test.paniconexit0",
@@ -316,8 +321,8 @@ func (s *suite) play(active string, limit time.Duration, which tests) (out []byt
 	return nil, fmt.Errorf("%s: %w: %s", s.name, err, tail(string(out)+problems.String()))
 }
 
-// failures are the failed tests in what test2json prints, of each branch the deepest, or the one that was running when a panic
-// or the time limit ended the process.
+// failures are the failed tests in what test2json prints, of each branch the deepest, or the one
+// that was running when a panic or the time limit ended the process.
 func failures(out []byte) (failed []string, passed bool) {
 	running := ""
 	for e := range events(out) {

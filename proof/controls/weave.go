@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// To compile a suite once for each control would take most of an hour. So all controls of a file are woven into it
-// together: beside each function with a guard stands a copy without it, and the function calls that copy if its
-// control is the active one.
+// To compile a suite once for each control would take most of an hour. So all controls of a file
+// are woven into it together: beside each function with a guard stands a copy without it, and the
+// function calls that copy if its control is the active one.
 
 // switchName is the variable that names the active control, and its environment variable.
 const (
@@ -74,8 +74,8 @@ type noCodeError struct{ text string }
 
 func (e noCodeError) Error() string { return e.text }
 
-// copyOf is the function without the guard, under a name of its own, and the statement that calls it. What the compiler
-// says of it names the control as the file.
+// copyOf is the function without the guard, under a name of its own, and the statement that calls
+// it. What the compiler says of it names the control as the file.
 func (g guard) copyOf(fn *span) (function, call string, err error) {
 	f, err := parseFunction(string(g.source.text[fn.from:g.from]) + g.becomes + string(g.source.text[g.to:fn.to]))
 	if err != nil {
@@ -113,7 +113,8 @@ func parseFunction(text string) (function, error) {
 	return function{text, decl}, nil
 }
 
-// offset is where in the text a node begins; the file is the first in its set, whose positions begin at 1.
+// offset is where in the text a node begins; the file is the first in its set, whose positions
+// begin at 1.
 func (f function) offset(at token.Pos) int { return int(at) - 1 - len(functionHeader) }
 
 func (f function) bodyAt() int { return f.offset(f.decl.Body.Lbrace) + 1 }

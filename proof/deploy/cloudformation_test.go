@@ -85,7 +85,8 @@ func (r resource) table() definition {
 	}
 	i := at(r.Properties, "GlobalSecondaryIndexes", 0)
 	d.Index = index{
-		Name: text(i, "IndexName"), Hash: text(i, "KeySchema", 0, "AttributeName"), Range: text(i, "KeySchema", 1, "AttributeName"),
+		Name: text(i, "IndexName"), Hash: text(i, "KeySchema", 0, "AttributeName"),
+		Range:      text(i, "KeySchema", 1, "AttributeName"),
 		Projection: text(i, "Projection", "ProjectionType"), Includes: texts(i, "Projection", "NonKeyAttributes"),
 	}
 	return d

@@ -1,6 +1,7 @@
-// Package deploy tests that what deploys the library agrees with the library: the templates of SAM, the module of
-// Terraform, and the snippets of docs/deploy.md have the table of dynamo.TableDefinition and the actions of
-// dynamo.Actions, and functions may do what their code calls.
+// Package deploy tests that what deploys the library agrees with the library: the templates of SAM,
+// the module of Terraform, and the snippets of docs/deploy.md have the table of
+// dynamo.TableDefinition and the actions of dynamo.Actions, and functions may do what their code
+// calls.
 package deploy_test
 
 import (
@@ -14,7 +15,8 @@ import (
 // definition is a table with one index, in the words that every tool has for it.
 type definition struct {
 	BillingMode, Key, TimeToLive, Stream string
-	// Attributes are the types of what is a key of the table or of its index, in the order of the definition.
+	// Attributes are the types of what is a key of the table or of its index, in the order of the
+	// definition.
 	Attributes []attribute
 	Index      index
 }

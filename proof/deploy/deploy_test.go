@@ -24,7 +24,8 @@ var update = flag.Bool("update", false, "write the snippets into the page")
 // rendered is a snippet with the table of the records and the actions of a function.
 func rendered(t *testing.T, name string) string {
 	t.Helper()
-	parsed, err := template.New(name).Funcs(template.FuncMap{"join": strings.Join}).ParseFiles(filepath.Join("snippets", name))
+	parsed, err := template.New(name).Funcs(template.FuncMap{"join": strings.Join}).ParseFiles(
+		filepath.Join("snippets", name))
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, parsed.Execute(&out, struct {
@@ -85,7 +86,8 @@ func TestTheTableIsTheOneThatTheStoreNeeds(t *testing.T) {
 	assert.Equal(t, messages(), terraformTable(t, module, blocks(t, module)["resource aws_dynamodb_table messages"]))
 }
 
-// samSnippet are the resources of the snippet for SAM, whose second half is a property of a function.
+// samSnippet are the resources of the snippet for SAM, whose second half is a property of a
+// function.
 func samSnippet(t *testing.T) map[string]resource {
 	t.Helper()
 	table, policies, found := strings.Cut(rendered(t, "sam.yaml"), "# … and in the properties of the function:\n")
@@ -97,14 +99,16 @@ func samSnippet(t *testing.T) map[string]resource {
 	return parseTemplate(t, []byte(document)).Resources
 }
 
-// A function may do on the table what the store calls, with the keys of its operation, and nothing else.
+// A function may do on the table what the store calls, with the keys of its operation, and nothing
+// else.
 func TestAFunctionMayDoWhatTheStoreCalls(t *testing.T) {
 	t.Parallel()
 	module, err := os.ReadFile(terraformModule)
 	require.NoError(t, err)
 	snippet := []byte(rendered(t, "terraform.tf"))
 	const policy = "data aws_iam_policy_document function"
-	inModule, inSnippet := terraformPolicy(t, module, blocks(t, module)[policy]), terraformPolicy(t, snippet, blocks(t, snippet)[policy])
+	inModule, inSnippet := terraformPolicy(t, module, blocks(t, module)[policy]),
+		terraformPolicy(t, snippet, blocks(t, snippet)[policy])
 	assert.Equal(t, keysOf(`"${local.operation}#*"`), inModule.conditions)
 	assert.Equal(t, keysOf(`"${aws_lambda_function.charge.function_name}#*"`), inSnippet.conditions)
 	for _, s := range []statement{inModule, inSnippet} {
@@ -120,7 +124,8 @@ func TestAFunctionMayDoWhatTheStoreCalls(t *testing.T) {
 
 	orders := readTemplate(t, ordersTemplate).Resources["OrdersFunction"]
 	assert.Equal(t, "${AWS::StackName}-orders", orders.Properties["FunctionName"], "the operation")
-	assert.Equal(t, statement{dynamo.Actions(), []string{"Table.Arn"}, keysOf("${AWS::StackName}-orders#*")}, orders.statements()[0])
+	assert.Equal(t, statement{dynamo.Actions(), []string{"Table.Arn"}, keysOf("${AWS::StackName}-orders#*")},
+		orders.statements()[0])
 }
 
 // A table with records or messages outlives the stack, and no policy has a wildcard.
@@ -129,7 +134,8 @@ func TestNothingIsLostOrGivenAwayByATemplate(t *testing.T) {
 	for _, file := range []string{paymentTemplate, ordersTemplate} {
 		for name, r := range readTemplate(t, file).Resources {
 			if r.Type == "AWS::DynamoDB::Table" {
-				assert.Equal(t, []any{"Retain", "Retain", true}, []any{r.Deletion, r.Replace, r.Properties["DeletionProtectionEnabled"]}, name)
+				assert.Equal(t, []any{"Retain", "Retain", true},
+					[]any{r.Deletion, r.Replace, r.Properties["DeletionProtectionEnabled"]}, name)
 			}
 			for _, s := range r.statements() {
 				assert.NotContains(t, strings.Join(append(s.actions, s.resources...), " "), "*", name)
@@ -138,7 +144,8 @@ func TestNothingIsLostOrGivenAwayByATemplate(t *testing.T) {
 	}
 }
 
-// An alarm says what it means, leads to a section of the runbook, and looks at a metric that is written.
+// An alarm says what it means, leads to a section of the runbook, and looks at a metric that is
+// written.
 func TestAnAlarmLeadsToTheRunbook(t *testing.T) {
 	t.Parallel()
 	runbook, err := os.ReadFile("../../docs/runbook.md")
@@ -149,7 +156,8 @@ func TestAnAlarmLeadsToTheRunbook(t *testing.T) {
 		says, anchor, found := strings.Cut(description, "#")
 		assert.True(t, found, name)
 		assert.Regexp(t, `^[A-Z][^.]+\. \$\{(var\.r|R)unbook\}$`, says, name)
-		assert.True(t, hasAnchor(string(runbook), anchor), "docs/runbook.md has no #%s, to which %s leads", anchor, name)
+		assert.True(t, hasAnchor(string(runbook), anchor),
+			"docs/runbook.md has no #%s, to which %s leads", anchor, name)
 		if namespace == "Idempotent" {
 			assert.Contains(t, string(observability), "| `"+metric+"` |", name)
 		}
@@ -159,21 +167,24 @@ func TestAnAlarmLeadsToTheRunbook(t *testing.T) {
 		for name, r := range readTemplate(t, file).Resources {
 			if r.Type == "AWS::CloudWatch::Alarm" {
 				counts[file]++
-				requireLeads(name, text(r.Properties, "AlarmDescription"), text(r.Properties, "Namespace"), text(r.Properties, "MetricName"))
+				requireLeads(name, text(r.Properties, "AlarmDescription"), text(r.Properties, "Namespace"),
+					text(r.Properties, "MetricName"))
 				assert.Equal(t, []string{"Alarms"}, texts(r.Properties, "AlarmActions"), name)
 			}
 		}
 	}
 	module, err := os.ReadFile(terraformModule)
 	require.NoError(t, err)
-	for _, m := range regexp.MustCompile(`(?m)^    ([A-Z]\w+) += \["([\w/]+)", "\w+", "(.+)"\]$`).FindAllStringSubmatch(string(module), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^    ([A-Z]\w+) += \["([\w/]+)", "\w+", "(.+)"\]$`).FindAllStringSubmatch(
+		string(module), -1) {
 		counts[terraformModule]++
 		requireLeads(m[1], m[3], m[2], m[1])
 	}
 	assert.Equal(t, map[string]int{paymentTemplate: 5, ordersTemplate: 8, terraformModule: 5}, counts)
 }
 
-// hasAnchor reports whether a page has a heading, or an element with an id, to which an anchor leads.
+// hasAnchor reports whether a page has a heading, or an element with an id, to which an anchor
+// leads.
 func hasAnchor(page, anchor string) bool {
 	if strings.Contains(page, `<a id="`+anchor+`">`) {
 		return true
@@ -187,7 +198,8 @@ func hasAnchor(page, anchor string) bool {
 	return false
 }
 
-// The stream hands over what nobody has tried, failures one by one, and for longer than the relay reports them.
+// The stream hands over what nobody has tried, failures one by one, and for longer than the relay
+// reports them.
 func TestTheRelayLosesNoMessage(t *testing.T) {
 	t.Parallel()
 	relay := readTemplate(t, ordersTemplate).Resources["RelayFunction"].Properties
@@ -202,7 +214,8 @@ func TestTheRelayLosesNoMessage(t *testing.T) {
 	assert.Less(t, (1+retries)*timeout, age, "the age must not end the retries")
 	batch, _ := at(mapping, "BatchSize").(int)
 	const delivery, marks = 5, 2 // seconds
-	assert.Less(t, batch/outbox.DefaultConcurrency*delivery+marks, timeout, "each message has its turn in each invocation")
+	assert.Less(t, batch/outbox.DefaultConcurrency*delivery+marks, timeout,
+		"each message has its turn in each invocation")
 }
 
 // One drain ends before the next begins.

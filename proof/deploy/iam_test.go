@@ -15,14 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attempt is what IAM decides about: an action on a resource of the template. The items of a transaction are decided one
-// by one, each as the action that it would be by itself, see
+// attempt is what IAM decides about: an action on a resource of the template. The items of a
+// transaction are decided one by one, each as the action that it would be by itself, see
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html.
 type attempt struct{ action, resource, key, enclosing string }
 
 // attempts notes what the calls of a client are to IAM.
 type attempts struct {
-	// resources are the names of the template's tables, by the names of the tables that stand for them.
+	// resources are the names of the template's tables, by the names of the tables that stand for
+	// them.
 	resources map[string]string
 
 	mu  sync.Mutex
@@ -124,7 +125,8 @@ func (s statement) allows(t *testing.T, a attempt) bool {
 	return true
 }
 
-// requireMayDo checks that statements allow every attempt, and, if they are exact, that nothing else is allowed.
+// requireMayDo checks that statements allow every attempt, and, if they are exact, that nothing
+// else is allowed.
 func requireMayDo(t *testing.T, policy []statement, all []attempt, exact bool) {
 	t.Helper()
 	used := map[[2]string]bool{}

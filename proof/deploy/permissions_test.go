@@ -45,8 +45,9 @@ func newShop(t *testing.T) *shop {
 	id := "order_id"
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: &s.orders, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &id, AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: &id, KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &id,
+			AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema: []types.KeySchemaElement{{AttributeName: &id, KeyType: types.KeyTypeHash}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -55,14 +56,17 @@ func newShop(t *testing.T) *shop {
 			require.NoError(t, err)
 		}
 	})
-	s.calls = &attempts{resources: map[string]string{s.records: "Table", s.orders: "OrdersTable", s.messages: "OutboxTable"}}
+	s.calls = &attempts{resources: map[string]string{s.records: "Table", s.orders: "OrdersTable",
+		s.messages: "OutboxTable"}}
 	s.client = dynamolocal.Client(dynamolocal.Endpoint(t), s.calls.observe)
 	return s
 }
 
-func (s *shop) wrap(handler func(context.Context, string) (string, error), opts ...idempotent.Option) *idempotent.Handler[string, string] {
+func (s *shop) wrap(handler func(context.Context, string) (string, error),
+	opts ...idempotent.Option) *idempotent.Handler[string, string] {
 	return idempotent.Wrap(handler, dynamo.New(s.client, s.records), append(opts,
-		idempotent.WithOperation(operation), idempotent.WithKey(func(key string) (string, error) { return key, nil }))...)
+		idempotent.WithOperation(operation),
+		idempotent.WithKey(func(key string) (string, error) { return key, nil }))...)
 }
 
 // order takes an order as the function does: a step, then a row and a message in one transaction.
@@ -73,7 +77,8 @@ func (s *shop) order(ctx context.Context, key string) (string, error) {
 	}
 	row := map[string]string{"order_id": key}
 	return dynamo.Commit(ctx, key,
-		dynamo.Put(s.orders, row, dynamo.IfAbsent("order_id")), outbox.New(s.messages).Message(ctx, "order-placed", key))
+		dynamo.Put(s.orders, row, dynamo.IfAbsent("order_id")),
+		outbox.New(s.messages).Message(ctx, "order-placed", key))
 }
 
 // policy is what the template allows a function.
@@ -120,13 +125,16 @@ func TestTheRelayMayDoWhatADeliveryNeeds(t *testing.T) {
 		require.NoError(t, err)
 		reported += len(answer.BatchItemFailures)
 	}
-	mapping := at(readTemplate(t, ordersTemplate).Resources["RelayFunction"].Properties, "Events", "Messages", "Properties")
+	mapping := at(readTemplate(t, ordersTemplate).Resources["RelayFunction"].Properties, "Events",
+		"Messages", "Properties")
 	require.Greater(t, reported, 1, "the message that fails is reported some times")
-	require.Greater(t, at(mapping, "MaximumRetryAttempts"), reported, "the retries end before the relay puts the message off")
+	require.Greater(t, at(mapping, "MaximumRetryAttempts"), reported,
+		"the retries end before the relay puts the message off")
 	requireMayDo(t, policy(t, "RelayFunction"), s.calls.taken(), true)
 }
 
-// The drain needs what it may do, and no more: it delivers, asks about orders of which nobody knows, and counts.
+// The drain needs what it may do, and no more: it delivers, asks about orders of which nobody
+// knows, and counts.
 func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -136,11 +144,17 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	}, idempotent.WithEffects(idempotent.Unrepeatable))
 	found := map[string]func() (idempotent.Resolution[string], error){}
 	for key, finding := range map[string]func() (idempotent.Resolution[string], error){
-		"executed":  func() (idempotent.Resolution[string], error) { return idempotent.Executed("o_1"), nil },
-		"large":     func() (idempotent.Resolution[string], error) { return idempotent.Executed(bulky(1_000_000)), nil },
+		"executed": func() (idempotent.Resolution[string], error) { return idempotent.Executed("o_1"), nil },
+		"large": func() (idempotent.Resolution[string],
+			error) {
+			return idempotent.Executed(bulky(1_000_000)), nil
+		},
 		"untouched": func() (idempotent.Resolution[string], error) { return idempotent.Untouched[string](), nil },
 		"unknown":   func() (idempotent.Resolution[string], error) { return idempotent.StillUnknown[string](), nil },
-		"away":      func() (idempotent.Resolution[string], error) { return idempotent.Executed(""), errors.New("away") },
+		"away": func() (idempotent.Resolution[string], error) {
+			return idempotent.Executed(""),
+				errors.New("away")
+		},
 	} {
 		_, err := unknown.Handle(t.Context(), key)
 		require.Error(t, err)
@@ -153,22 +167,27 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 1}, []int{told.Delivered, told.Failed, told.GivenUp})
-	reconciler := operate.Reconcile(unknown, func(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
-		key := map[string]types.AttributeValue{"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")}}
-		_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.orders, Key: key})
-		require.NoError(t, err)
-		return found[x.RecordKey]()
-	})
+	reconciler := operate.Reconcile(unknown,
+		func(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+			key := map[string]types.AttributeValue{
+				"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")}}
+			_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.orders, Key: key})
+			require.NoError(t, err)
+			return found[x.RecordKey]()
+		})
 	asked, err := reconciler.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []int{5, 2, 1, 2}, []int{asked.Asked, asked.Completed, asked.Released, asked.Scheduled}, "%+v", asked)
-	for _, err := range operate.New(dynamo.New(s.client, s.records)).List(t.Context(), operate.Query{Operation: operation}) {
+	require.Equal(t, []int{5, 2, 1, 2},
+		[]int{asked.Asked, asked.Completed, asked.Released, asked.Scheduled}, "%+v", asked)
+	for _, err := range operate.New(dynamo.New(s.client, s.records)).List(t.Context(),
+		operate.Query{Operation: operation}) {
 		require.NoError(t, err)
 	}
 	requireMayDo(t, policy(t, "DrainFunction"), s.calls.taken(), true)
 }
 
-// commit commits messages, each with an order, and returns a relay to which the deliverer is what they say.
+// commit commits messages, each with an order, and returns a relay to which the deliverer is what
+// they say.
 func (s *shop) commit(bodies ...string) *outbox.Relay {
 	s.t.Helper()
 	handler := s.wrap(s.order)
@@ -190,7 +209,8 @@ func (s *shop) commit(bodies ...string) *outbox.Relay {
 // event is what the stream hands over of the messages as they are.
 func (s *shop) event() (event events.DynamoDBEvent) {
 	s.t.Helper()
-	out, err := dynamolocal.Client(dynamolocal.Endpoint(s.t)).Scan(s.t.Context(), &dynamodb.ScanInput{TableName: &s.messages})
+	out, err := dynamolocal.Client(dynamolocal.Endpoint(s.t)).Scan(s.t.Context(),
+		&dynamodb.ScanInput{TableName: &s.messages})
 	require.NoError(s.t, err)
 	for n, item := range out.Items {
 		image := map[string]events.DynamoDBAttributeValue{}

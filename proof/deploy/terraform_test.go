@@ -12,7 +12,8 @@ import (
 
 const terraformModule = "../../deploy/terraform/main.tf"
 
-// blocks are the blocks of a file of Terraform, by type and labels, such as "resource aws_dynamodb_table records".
+// blocks are the blocks of a file of Terraform, by type and labels, such as "resource
+// aws_dynamodb_table records".
 func blocks(t *testing.T, content []byte) map[string]*hclsyntax.Block {
 	t.Helper()
 	file, problems := hclparse.NewParser().ParseHCL(content, "main.tf")
@@ -29,7 +30,8 @@ func blocks(t *testing.T, content []byte) map[string]*hclsyntax.Block {
 	return all
 }
 
-// literal is the text of an attribute that needs nothing to be known, and else the name that it refers to.
+// literal is the text of an attribute that needs nothing to be known, and else the name that it
+// refers to.
 func literal(b *hclsyntax.Block, name string) string {
 	a, found := b.Body.Attributes[name]
 	if !found {
@@ -44,7 +46,8 @@ func literal(b *hclsyntax.Block, name string) string {
 	return ""
 }
 
-// literals are the texts of a list. A text that needs something to be known is left as it is written.
+// literals are the texts of a list. A text that needs something to be known is left as it is
+// written.
 func literals(content []byte, b *hclsyntax.Block, name string) (all []string) {
 	a, found := b.Body.Attributes[name]
 	if !found {

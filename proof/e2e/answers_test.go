@@ -41,7 +41,8 @@ func TestAFirstChargeIsMadeAndAReplayIsTheSameAnswer(t *testing.T) {
 	assert.Len(t, s.provider.keys(), 1, "the provider was asked once")
 }
 
-// assertSameButMark compares two responses in every field; the second one carries the mark of a replay.
+// assertSameButMark compares two responses in every field; the second one carries the mark of a
+// replay.
 func assertSameButMark(t *testing.T, first, again answer) {
 	t.Helper()
 	expires, one := first.unmarked(t)
@@ -51,7 +52,8 @@ func assertSameButMark(t *testing.T, first, again answer) {
 	assert.Equal(t, one, two)
 }
 
-// The function bounds what a client may send. So this is the longest answer that it has without characters that JSON escapes.
+// The function bounds what a client may send. So this is the longest answer that it has without
+// characters that JSON escapes.
 func TestAnAnswerBesideItsRecordIsReplayedByteForByte(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, 1)

@@ -36,8 +36,9 @@ func (s *deployment) endLease() {
 func (s *deployment) set(change, condition string) {
 	s.t.Helper()
 	_, err := s.dynamo.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-		TableName:                 aws.String(s.table),
-		Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: s.record().ID}},
+		TableName: aws.String(s.table),
+		Key: map[string]types.AttributeValue{
+			"id": &types.AttributeValueMemberS{Value: s.record().ID}},
 		ConditionExpression:       aws.String(condition),
 		UpdateExpression:          aws.String("SET " + change),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":past": &types.AttributeValueMemberN{Value: "1"}},
@@ -59,7 +60,8 @@ func (s *deployment) hold(operation string) *wire.Gate {
 	return gate
 }
 
-// arrived waits until somebody is at the gate, and gives up where nobody comes: the delivery may have failed before.
+// arrived waits until somebody is at the gate, and gives up where nobody comes: the delivery may
+// have failed before.
 func arrived(t *testing.T, gate *wire.Gate) {
 	t.Helper()
 	select {

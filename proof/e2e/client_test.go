@@ -30,7 +30,8 @@ type purchase interface {
 	request() events.APIGatewayV2HTTPRequest
 }
 
-// order is a purchase in a shop: what a client sends until it has an answer. No two orders have the same key or amount.
+// order is a purchase in a shop: what a client sends until it has an answer. No two orders have the
+// same key or amount.
 type order struct {
 	key    string
 	amount int64
@@ -43,11 +44,12 @@ var orders atomic.Int64
 func newOrder(t *testing.T) order {
 	t.Helper()
 	n := orders.Add(1)
-	return order{key: fmt.Sprintf("%s-%d", strings.NewReplacer(" ", "_", ",", "").Replace(t.Name()), n), amount: 1000 + n, note: "thanks"}
+	return order{key: fmt.Sprintf("%s-%d", strings.NewReplacer(" ", "_", ",", "").Replace(t.Name()), n),
+		amount: 1000 + n, note: "thanks"}
 }
 
-// newLargeOrder is one whose answer has more than this many bytes, and does not look the same anywhere: it can be compressed
-// by a third, not more.
+// newLargeOrder is one whose answer has more than this many bytes, and does not look the same
+// anywhere: it can be compressed by a third, not more.
 func newLargeOrder(t *testing.T, size int) order {
 	t.Helper()
 	o := newOrder(t)
@@ -64,7 +66,8 @@ func (o order) request() events.APIGatewayV2HTTPRequest {
 	for part := range slices.Chunk([]byte(o.note), 500) {
 		members = append(members, fmt.Sprintf(`"note%d":%q`, len(members), part))
 	}
-	body := fmt.Sprintf(`{"amount":%d,"currency":"eur","source":"tok_visa","metadata":{%s}}`, o.amount, strings.Join(members, ","))
+	body := fmt.Sprintf(`{"amount":%d,"currency":"eur","source":"tok_visa","metadata":{%s}}`, o.amount,
+		strings.Join(members, ","))
 	r := request(http.MethodPost, "/charges", body)
 	r.Headers["idempotency-key"] = o.key
 	return r
@@ -142,14 +145,15 @@ func (s *deployment) send(r events.APIGatewayV2HTTPRequest) answer {
 	return a
 }
 
-// resultLost reports whether an answer says that there was an execution whose result could not be stored. Waiting changes
-// nothing about it; the test has to say whether it may be.
+// resultLost reports whether an answer says that there was an execution whose result could not be
+// stored. Waiting changes nothing about it; the test has to say whether it may be.
 func (a answer) resultLost() bool { return strings.Contains(a.body, "#unknown-outcome") }
 
 // storeUnavailable reports whether an answer says that the store did not answer in time.
 func (a answer) storeUnavailable() bool { return strings.Contains(a.body, "#store-unavailable") }
 
-// patiently sends an order as post does, and again if the machine was too busy for the store to answer in time.
+// patiently sends an order as post does, and again if the machine was too busy for the store to
+// answer in time.
 func (s *deployment) patiently(o purchase) answer {
 	s.t.Helper()
 	a := s.post(o)
@@ -169,8 +173,8 @@ func (s *deployment) stalled() bool {
 // storeLimit is for how long a test waits for a store that does not answer in time.
 const storeLimit = 2 * time.Minute
 
-// insist sends an order until it has a final answer, and returns all answers. No key may stay blocked longer than the
-// lease of the one who claimed it.
+// insist sends an order until it has a final answer, and returns all answers. No key may stay
+// blocked longer than the lease of the one who claimed it.
 func (s *deployment) insist(o purchase) []answer {
 	s.t.Helper()
 	return s.insistFor(o, s.lease()+claimBudget+slack)

@@ -19,7 +19,8 @@ import (
 // commit is the call that writes answer and row.
 const commit = "TransactWriteItems"
 
-// held is a warehouse with an order whose commit is held at the gate: everything before has happened.
+// held is a warehouse with an order whose commit is held at the gate: everything before has
+// happened.
 func held(t *testing.T, sandboxes int) (w *warehouse, c cart, first <-chan answer, gate *wire.Gate) {
 	t.Helper()
 	w, c, gate = newWarehouse(t, sandboxes), newCart(t), wire.NewGate()
@@ -50,8 +51,8 @@ func (w *warehouse) sent(n int) wire.Exchange {
 	return wire.Exchange{}
 }
 
-// copyArrives delivers a commit once more, so late that DynamoDB has forgotten its token, which takes ten minutes: only what is in its
-// items can decide. It returns what DynamoDB answers.
+// copyArrives delivers a commit once more, so late that DynamoDB has forgotten its token, which
+// takes ten minutes: only what is in its items can decide. It returns what DynamoDB answers.
 func (w *warehouse) copyArrives(x wire.Exchange) (status int, reply string) {
 	w.t.Helper()
 	var body map[string]json.RawMessage
@@ -65,7 +66,8 @@ func (w *warehouse) copyArrives(x wire.Exchange) (status int, reply string) {
 	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+commit)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	req.Header.Set("Authorization", fmt.Sprintf( // DynamoDB Local reads the key and checks no signature
-		"AWS4-HMAC-SHA256 Credential=%s/20250101/%s/dynamodb/aws4_request, SignedHeaders=host, Signature=none", dynamolocal.AccessKey, dynamolocal.Region))
+		"AWS4-HMAC-SHA256 Credential=%s/20250101/%s/dynamodb/aws4_request, SignedHeaders=host, Signature=none",
+		dynamolocal.AccessKey, dynamolocal.Region))
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(req)
 	require.NoError(w.t, err)
@@ -75,7 +77,8 @@ func (w *warehouse) copyArrives(x wire.Exchange) (status int, reply string) {
 	return response.StatusCode, string(text)
 }
 
-// assertCopyIsRefused checks that a commit which arrives once more changes nothing, whatever DynamoDB remembers.
+// assertCopyIsRefused checks that a commit which arrives once more changes nothing, whatever
+// DynamoDB remembers.
 func (w *warehouse) assertCopyIsRefused(x wire.Exchange) {
 	w.t.Helper()
 	items, rows := w.items(), w.rows()
@@ -109,8 +112,8 @@ func TestARepeatedCommitChangesNothing(t *testing.T) {
 	assert.Equal(t, once, w.askedFor())
 }
 
-// The store does not answer commits, and then nothing any more: nobody knows whether the commit was applied. What the record says is what
-// the next delivery gets.
+// The store does not answer commits, and then nothing any more: nobody knows whether the commit was
+// applied. What the record says is what the next delivery gets.
 func TestACommitOfUnknownOutcomeIsDecidedByTheRecord(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]wire.Fault{"applied": wire.LoseReply(), "not applied": wire.LoseRequest()} {
@@ -145,7 +148,8 @@ func TestACommitOfUnknownOutcomeIsDecidedByTheRecord(t *testing.T) {
 	}
 }
 
-// The process dies while its commit is on its way, and nobody takes over. The commit arrives: answer and row are there, both.
+// The process dies while its commit is on its way, and nobody takes over. The commit arrives:
+// answer and row are there, both.
 func TestACommitThatArrivesAfterTheKillIsReplayed(t *testing.T) {
 	t.Parallel()
 	w, c, first, gate := held(t, 1)

@@ -57,7 +57,8 @@ func TestManyClientsWithOneKeyGetOneAnswer(t *testing.T) {
 	assert.Equal(t, 1, executed, "all but one answer are replays")
 }
 
-// insistTogether lets many clients send one order at once until each has its final answer, and returns all answers.
+// insistTogether lets many clients send one order at once until each has its final answer, and
+// returns all answers.
 func (s *deployment) insistTogether(o purchase, clients int) []answer {
 	s.t.Helper()
 	var wg sync.WaitGroup

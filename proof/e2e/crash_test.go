@@ -12,8 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// The function is killed at four moments. The client is told to wait, and what it is told is true: after that time the
-// order is executed again, with the same key downstream.
+// The function is killed at four moments. The client is told to wait, and what it is told is true:
+// after that time the order is executed again, with the same key downstream.
 func TestAKilledExecutionIsRecoveredAfterItsLease(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -47,7 +47,8 @@ func TestAKilledExecutionIsRecoveredAfterItsLease(t *testing.T) {
 	}
 }
 
-// assertRecovered checks that the order, whose execution has just been killed, is executed again after its lease.
+// assertRecovered checks that the order, whose execution has just been killed, is executed again
+// after its lease.
 func (s *shop) assertRecovered(o order) {
 	s.t.Helper()
 	blocked := s.post(o)

@@ -15,7 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// Nobody reads the stream: a table without one, or one that has lost its records. The drain delivers everything.
+// Nobody reads the stream: a table without one, or one that has lost its records. The drain
+// delivers everything.
 func TestADrainDeliversWhatNoStreamHasBrought(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))
@@ -29,8 +30,8 @@ func TestADrainDeliversWhatNoStreamHasBrought(t *testing.T) {
 	assert.Equal(t, 5, p.receiver.requests(), "nothing is left")
 }
 
-// The drain is killed at each moment around its two writes and its delivery. Another one goes on when the message is
-// due again.
+// The drain is killed at each moment around its two writes and its delivery. Another one goes on
+// when the message is due again.
 func TestAKillOfTheDrainLosesNoMessage(t *testing.T) {
 	t.Parallel()
 	const take, mark = 1, 2 // its writes
@@ -99,7 +100,8 @@ func TestAFaultOfOneCallOfTheDrainLosesNothing(t *testing.T) {
 	}
 }
 
-// Two drains have found the same message. One is held in front of taking it, until the other one has delivered it.
+// Two drains have found the same message. One is held in front of taking it, until the other one
+// has delivered it.
 func TestAMessageIsTakenByOneOfTwoDrains(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))
@@ -122,7 +124,8 @@ func TestAMessageIsTakenByOneOfTwoDrains(t *testing.T) {
 	assert.Equal(t, 1, p.receiver.requests())
 }
 
-// A message kills every process that delivers it. The drain counts before it delivers, so it gives up the message.
+// A message kills every process that delivers it. The drain counts before it delivers, so it gives
+// up the message.
 func TestAMessageThatKillsItsProcessIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))
@@ -142,8 +145,8 @@ func TestAMessageThatKillsItsProcessIsGivenUp(t *testing.T) {
 	assert.Equal(t, requests, p.receiver.requests())
 }
 
-// A client has given up an order between its two effects. The drain asks the table of the orders, which has no row,
-// and asks again later.
+// A client has given up an order between its two effects. The drain asks the table of the orders,
+// which has no row, and asks again later.
 func TestAnOrderThatNobodyAsksForIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))

@@ -30,7 +30,8 @@ var faults = []wire.Fault{
 // late forwards a request when the client has given it up and sent it again.
 func late() wire.Fault { return wire.DelayRequest(wire.For(1500 * time.Millisecond)) }
 
-// Each kind of call fails, in each way. The client does not even notice: its first answer is the one it would have got.
+// Each kind of call fails, in each way. The client does not even notice: its first answer is the
+// one it would have got.
 func TestAFaultOfOneCallIsAbsorbed(t *testing.T) {
 	t.Parallel()
 	for _, y := range stories {
@@ -52,8 +53,8 @@ func TestAFaultOfOneCallIsAbsorbed(t *testing.T) {
 	}
 }
 
-// From one call on nothing gets through any more, until the client has an answer. It retries, and no key stays blocked
-// beyond its lease.
+// From one call on nothing gets through any more, until the client has an answer. It retries, and
+// no key stays blocked beyond its lease.
 func TestAnOutageFromOneCallOnIsSurvived(t *testing.T) {
 	t.Parallel()
 	for _, y := range stories[:1] {
@@ -67,7 +68,8 @@ func TestAnOutageFromOneCallOnIsSurvived(t *testing.T) {
 					first := s.post(o)
 					require.NotEmpty(t, s.proxy.Faults(), "the outage has happened")
 					if n >= y.claim {
-						assert.Equal(t, y.status, first.status, "the handler has run, and nothing hides its answer: %v", first)
+						assert.Equal(t, y.status, first.status,
+							"the handler has run, and nothing hides its answer: %v", first)
 					} else {
 						assertProblem(t, first, http.StatusServiceUnavailable, "store-unavailable")
 					}
@@ -76,7 +78,8 @@ func TestAnOutageFromOneCallOnIsSurvived(t *testing.T) {
 					answers := append(s.insist(o), first)
 					assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
 					if n >= y.claim && s.record().Status == "UNKNOWN" {
-						// The last word on the result was on its way when the outage ended. The client has the answer.
+						// The last word on the result was on its way when the outage ended. The
+						// client has the answer.
 						assert.Equal(t, "result-lost", s.record().Reason)
 						assert.Len(t, s.provider.charges(o.amount), 1)
 						return
@@ -88,8 +91,8 @@ func TestAnOutageFromOneCallOnIsSurvived(t *testing.T) {
 	}
 }
 
-// moments are those of a call at which a function is killed: before it is served, after it, and while it is still on its
-// way.
+// moments are those of a call at which a function is killed: before it is served, after it, and
+// while it is still on its way.
 var moments = []string{"before", "after", "on its way"}
 
 // The function is killed at each call.
@@ -115,7 +118,8 @@ func TestAKillAtAnyCallIsRecovered(t *testing.T) {
 	}
 }
 
-// TestTheBinaryIsKilledOnce is the shortest of these: a charge, a kill before its answer is stored, and its recovery.
+// TestTheBinaryIsKilledOnce is the shortest of these: a charge, a kill before its answer is stored,
+// and its recovery.
 func TestTheBinaryIsKilledOnce(t *testing.T) {
 	t.Parallel()
 	s, o := newShop(t, 1), newOrder(t)

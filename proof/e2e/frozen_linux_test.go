@@ -47,8 +47,9 @@ func TestAConnectionThatDiedWhileTheSandboxWasFrozenCostsNothing(t *testing.T) {
 	assert.Equal(t, 1, s.sandboxes[0].Starts())
 }
 
-// freeze stops a process where it stands, as Lambda does between invocations, and waits until all of its threads have stopped: a
-// signal takes a moment to reach them. During an invocation the deadline goes on.
+// freeze stops a process where it stands, as Lambda does between invocations, and waits until all
+// of its threads have stopped: a signal takes a moment to reach them. During an invocation the
+// deadline goes on.
 func freeze(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return err

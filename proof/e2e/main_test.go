@@ -1,10 +1,11 @@
-// Package e2e_test runs the deployable examples as Lambda does: the real binaries, killed and restarted at will, talk over
-// a faulty network to DynamoDB Local and to services that honour idempotency keys. A shop charges, a warehouse takes orders, whose
-// effects are steps, and which are rows that are committed with their answers. Messages are committed with them, too, and relays deliver
-// them from the stream of their table to a receiver.
+// Package e2e_test runs the deployable examples as Lambda does: the real binaries, killed and
+// restarted at will, talk over a faulty network to DynamoDB Local and to services that honour
+// idempotency keys. A shop charges, a warehouse takes orders, whose effects are steps, and which
+// are rows that are committed with their answers. Messages are committed with them, too, and relays
+// deliver them from the stream of their table to a receiver.
 //
-// Every scenario looks at four things: how many distinct effects and rows there are, what the clients were answered,
-// what is stored in the table, and which calls went over the wire.
+// Every scenario looks at four things: how many distinct effects and rows there are, what the
+// clients were answered, what is stored in the table, and which calls went over the wire.
 package e2e_test
 
 import (
@@ -24,7 +25,8 @@ import (
 const (
 	module = "../../examples"
 
-	// parallel is how many scenarios run at once unless the command line says otherwise. They mostly wait.
+	// parallel is how many scenarios run at once unless the command line says otherwise. They
+	// mostly wait.
 	parallel = "10"
 )
 
@@ -63,7 +65,8 @@ func isSet(name string) (set bool) {
 	return set
 }
 
-// The functions, as they are deployed: each is a folder of the examples, and the name of its binary is the last part.
+// The functions, as they are deployed: each is a folder of the examples, and the name of its binary
+// is the last part.
 const (
 	charging = "apigw-charge"
 	ordering = "orders"
@@ -71,7 +74,8 @@ const (
 	draining = "orders/drain"
 )
 
-// build builds the functions. No scenario runs beside it: a compiler would take the time that their deadlines count on.
+// build builds the functions. No scenario runs beside it: a compiler would take the time that their
+// deadlines count on.
 func build() error {
 	args := []string{"build", "-tags", "lambda.norpc", "-o", folder + string(filepath.Separator)}
 	for _, function := range []string{charging, ordering, relaying, draining} {
@@ -88,7 +92,8 @@ func build() error {
 // platform is what all scenarios share.
 var platform services
 
-// services are DynamoDB Local, which runs as long as this process, and the goroutines that came with it.
+// services are DynamoDB Local, which runs as long as this process, and the goroutines that came
+// with it.
 type services struct {
 	mu      sync.Mutex
 	own     goleak.Option

@@ -79,7 +79,8 @@ func (w *warehouse) messages() (all []message) {
 	return all
 }
 
-// age makes all messages due that are pending, instead of waiting until they are. It returns how many there are.
+// age makes all messages due that are pending, instead of waiting until they are. It returns how
+// many there are.
 func (w *warehouse) age() (count int) {
 	w.t.Helper()
 	for _, m := range w.messages() {
@@ -88,11 +89,13 @@ func (w *warehouse) age() (count int) {
 		}
 		count++
 		_, err := w.dynamo.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-			TableName: aws.String(w.outbox), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: m.ID}},
+			TableName:           aws.String(w.outbox),
+			Key:                 map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: m.ID}},
 			ConditionExpression: aws.String("outbox_due = :due"), // it may be done by now, or taken
 			UpdateExpression:    aws.String("SET outbox_due = :past"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":due": &types.AttributeValueMemberN{Value: strconv.FormatInt(m.Due, 10)}, ":past": &types.AttributeValueMemberN{Value: "1"},
+				":due":  &types.AttributeValueMemberN{Value: strconv.FormatInt(m.Due, 10)},
+				":past": &types.AttributeValueMemberN{Value: "1"},
 			},
 		})
 		if refused(err) {

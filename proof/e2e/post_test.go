@@ -13,7 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// post brings the messages of a warehouse to a receiver: relays on its stream, each with a pump, and a drain.
+// post brings the messages of a warehouse to a receiver: relays on its stream, each with a pump,
+// and a drain.
 type post struct {
 	*warehouse
 
@@ -41,7 +42,8 @@ func (p *post) deploy(name, example string) *deployment {
 	})
 }
 
-// relay deploys a relay and a pump that invokes it, as template.yaml does. The pump begins when it is started.
+// relay deploys a relay and a pump that invokes it, as template.yaml does. The pump begins when it
+// is started.
 func (p *post) relay() (*deployment, *streams.Pump) {
 	p.t.Helper()
 	relay := p.deploy("relay", relaying)
@@ -114,8 +116,8 @@ func (p *post) drainOnce() {
 	}
 }
 
-// assertDelivered checks that every message was delivered and is done, one by one: the messages of the table are the ids at the receiver,
-// no more and no less, and each came with its own body.
+// assertDelivered checks that every message was delivered and is done, one by one: the messages of
+// the table are the ids at the receiver, no more and no less, and each came with its own body.
 func (p *post) assertDelivered() {
 	p.t.Helper()
 	all := p.messages()

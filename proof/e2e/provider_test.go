@@ -15,9 +15,10 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// provider is a payments provider and a stock: POST /v1/charges and the other routes with an Idempotency-Key. A key that
-// comes back with the same request gets the first answer, with another one a 400, while its first request runs a 409. It finishes an
-// effect whose client hangs up. It counts what it does: see charges, about and keys.
+// provider is a payments provider and a stock: POST /v1/charges and the other routes with an
+// Idempotency-Key. A key that comes back with the same request gets the first answer, with another
+// one a 400, while its first request runs a 409. It finishes an effect whose client hangs up. It
+// counts what it does: see charges, about and keys.
 type provider struct {
 	*httptest.Server
 
@@ -25,10 +26,12 @@ type provider struct {
 	known    map[string]*asked // by key
 	requests []arrival
 	effects  []effect
-	// arrives is told of each request, before runs before the effect, after between the effect and the answer; nil for nothing.
+	// arrives is told of each request, before runs before the effect, after between the effect and
+	// the answer; nil for nothing.
 	arrives       func(route string)
 	before, after func()
-	// status is answered instead of acting, unless it is 0; once if that is set, and at one route if that is.
+	// status is answered instead of acting, unless it is 0; once if that is set, and at one route
+	// if that is.
 	status int
 	once   bool
 	at     string
@@ -157,7 +160,8 @@ func (p *provider) act(route, key string, body []byte) (status int, text string)
 	return http.StatusOK, fmt.Sprintf(`{"id":%q,"amount":%d,"currency":"eur","status":"succeeded"}`, e.ID, e.Amount)
 }
 
-// finish keeps the answer for the next request with the key. A failure of the provider itself is not kept.
+// finish keeps the answer for the next request with the key. A failure of the provider itself is
+// not kept.
 func (p *provider) finish(key string, status int, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

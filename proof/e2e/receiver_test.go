@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// receiver gets messages: POST /v1/messages with an Idempotency-Key. It counts what comes, and knows what one would have that takes each key
-// once. It keeps a message before it answers.
+// receiver gets messages: POST /v1/messages with an Idempotency-Key. It counts what comes, and
+// knows what one would have that takes each key once. It keeps a message before it answers.
 type receiver struct {
 	*httptest.Server
 
@@ -23,9 +23,11 @@ type receiver struct {
 	came, took map[string]int
 	// bodies are those of the keys that it has kept.
 	bodies map[string]string
-	// refuse decides whether it refuses a request of an order, before everything else; nil refuses none.
+	// refuse decides whether it refuses a request of an order, before everything else; nil refuses
+	// none.
 	refuse func(order string, nth int) bool
-	// before and after run in front of keeping a message, and between that and the answer; nil for nothing.
+	// before and after run in front of keeping a message, and between that and the answer; nil for
+	// nothing.
 	before, after func()
 }
 

@@ -115,8 +115,8 @@ func (r record) response(t *testing.T) events.APIGatewayV2HTTPResponse {
 	return response
 }
 
-// assertCharged checks what must be true of an order whose client has its answer: one charge under one key, one record
-// that is completed, and no client was ever told anything else.
+// assertCharged checks what must be true of an order whose client has its answer: one charge under
+// one key, one record that is completed, and no client was ever told anything else.
 func (s *shop) assertCharged(o order, stored record, answers []answer) {
 	s.t.Helper()
 	charges := s.provider.charges(o.amount)
@@ -125,7 +125,8 @@ func (s *shop) assertCharged(o order, stored record, answers []answer) {
 	s.assertAnswered(stored, answers)
 }
 
-// assertAnswered checks that a record is completed, and that no client was ever told anything else than what it holds.
+// assertAnswered checks that a record is completed, and that no client was ever told anything else
+// than what it holds.
 func (s *deployment) assertAnswered(stored record, answers []answer) {
 	s.t.Helper()
 	assert.Equal(s.t, "COMPLETED", stored.Status)
@@ -144,7 +145,8 @@ func (s *deployment) assertAnswered(stored record, answers []answer) {
 	}
 }
 
-// unmarked is the answer without what was added to it for the client, and until when it says that it is replayed.
+// unmarked is the answer without what was added to it for the client, and until when it says that
+// it is replayed.
 func (a answer) unmarked(t *testing.T) (expires string, response events.APIGatewayV2HTTPResponse) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(a.payload, &response))

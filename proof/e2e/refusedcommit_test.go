@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// occupied is a warehouse whose table has another order by the id of this cart, which was ordered before and whose record is gone.
+// occupied is a warehouse whose table has another order by the id of this cart, which was ordered
+// before and whose record is gone.
 func occupied(t *testing.T) (w *warehouse, c cart, key map[string]types.AttributeValue) {
 	t.Helper()
 	w, c = newWarehouse(t, 1), newCart(t)
@@ -24,7 +25,8 @@ func occupied(t *testing.T) (w *warehouse, c cart, key map[string]types.Attribut
 	_, err = w.dynamo.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String(w.orders), Item: key})
 	require.NoError(t, err)
 	_, err = w.dynamo.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{
-		TableName: aws.String(w.table), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: w.record().ID}},
+		TableName: aws.String(w.table),
+		Key:       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: w.record().ID}},
 	})
 	require.NoError(t, err)
 	w.proxy.Forget()

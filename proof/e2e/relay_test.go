@@ -28,7 +28,8 @@ func (w *warehouse) take(n int) (id string) {
 	return id
 }
 
-// assertSent checks that n orders have one row and one message each, and that each message was delivered.
+// assertSent checks that n orders have one row and one message each, and that each message was
+// delivered.
 func (p *post) assertSent(n int) {
 	p.t.Helper()
 	assert.Len(p.t, p.rows(), n)
@@ -55,11 +56,12 @@ func TestEachOrderSendsItsMessageOnce(t *testing.T) {
 	p.idle()
 	p.assertSent(3)
 	assert.Equal(t, 3, p.receiver.requests())
-	assert.Equal(t, []string{"UpdateItem", "UpdateItem", "UpdateItem"}, relay.proxy.Operations(), "a delivery costs one write and no read")
+	assert.Equal(t, []string{"UpdateItem", "UpdateItem", "UpdateItem"}, relay.proxy.Operations(),
+		"a delivery costs one write and no read")
 }
 
-// The function that takes orders is killed around its commit. A message leaves if the commit has happened, whoever
-// the client has to thank for that, and no message leaves before.
+// The function that takes orders is killed around its commit. A message leaves if the commit has
+// happened, whoever the client has to thank for that, and no message leaves before.
 func TestAKillOfTheCommitLeavesOneMessageOrNone(t *testing.T) {
 	t.Parallel()
 	for _, moment := range moments {
@@ -91,8 +93,8 @@ func once1(f func()) func() {
 	return func() { first.Do(f) }
 }
 
-// The relay is killed at each moment between the delivery of a message and the end of its mark. The message arrives
-// all the same, and is marked after it has arrived.
+// The relay is killed at each moment between the delivery of a message and the end of its mark. The
+// message arrives all the same, and is marked after it has arrived.
 func TestAKillOfTheRelayLosesNoMessage(t *testing.T) {
 	t.Parallel()
 	at := func(moment string) func(*post, *deployment) {
@@ -138,11 +140,13 @@ func TestAFaultOfTheMarkLosesNothing(t *testing.T) {
 	}
 }
 
-// byStream is how often the stream hands over a message that fails: the first time, and five times again.
+// byStream is how often the stream hands over a message that fails: the first time, and five times
+// again.
 const byStream = 6
 
-// One message is always refused. The others arrive, those behind it as well. The drain goes on with it, until it is
-// given up. Nobody delivers it then, until somebody redrives it: the relay gets it from the stream.
+// One message is always refused. The others arrive, those behind it as well. The drain goes on with
+// it, until it is given up. Nobody delivers it then, until somebody redrives it: the relay gets it
+// from the stream.
 func TestAPoisonMessageHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))

@@ -55,8 +55,9 @@ func (c cart) row(told ids) orderRow {
 	}
 }
 
-// assertWhole checks that there are a row and a message exactly for each answer that tells of an order. It holds at any moment, also while
-// orders are under way: what was there before the answers were looked at has its answer, and what had its answer is there afterwards.
+// assertWhole checks that there are a row and a message exactly for each answer that tells of an
+// order. It holds at any moment, also while orders are under way: what was there before the answers
+// were looked at has its answer, and what had its answer is there afterwards.
 func (w *warehouse) assertWhole() {
 	w.t.Helper()
 	rows, messages := orderIDs(w.rows()), w.announced()
@@ -75,8 +76,9 @@ func (w *warehouse) assertWhole() {
 	}
 }
 
-// watch looks again and again, until it is stopped, whether there are a row and a message exactly for each answer. It takes a tenth of the time at most:
-// the more there is to look at, the rarer it looks. stop tells how often it has.
+// watch looks again and again, until it is stopped, whether there are a row and a message exactly
+// for each answer. It takes a tenth of the time at most: the more there is to look at, the rarer it
+// looks. stop tells how often it has.
 func (w *warehouse) watch() (stop func() (looks int)) {
 	ended, looks := make(chan struct{}), make(chan int)
 	go func() {

@@ -26,7 +26,8 @@ const (
 	slack = 5 * time.Second
 )
 
-// deployment is a function in its sandboxes, its table of records, if it has one, and the network to DynamoDB.
+// deployment is a function in its sandboxes, its table of records, if it has one, and the network
+// to DynamoDB.
 type deployment struct {
 	t      *testing.T
 	proxy  *wire.Proxy

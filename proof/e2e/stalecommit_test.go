@@ -10,8 +10,8 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// staleCommit is a warehouse whose process was killed while its commit was on its way, and lost its lease. The commit arrives when the gate
-// opens.
+// staleCommit is a warehouse whose process was killed while its commit was on its way, and lost its
+// lease. The commit arrives when the gate opens.
 func staleCommit(t *testing.T) (w *warehouse, c cart, gate *wire.Gate) {
 	t.Helper()
 	w, c, first, gate := held(t, 1)
@@ -36,8 +36,8 @@ func (w *warehouse) assertLateCommitIsRefused(gate *wire.Gate) {
 	w.assertCopyIsRefused(late)
 }
 
-// A stale owner's commit arrives after a takeover: while the other process runs, when it has committed, and when it has failed and
-// given up its claim. It never writes a row.
+// A stale owner's commit arrives after a takeover: while the other process runs, when it has
+// committed, and when it has failed and given up its claim. It never writes a row.
 func TestACommitOfAStaleOwnerIsNeverApplied(t *testing.T) {
 	t.Parallel()
 	t.Run("while the other one runs", func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestACommitOfAStaleOwnerIsNeverApplied(t *testing.T) {
 	})
 }
 
-// A process is stopped (frozen by its network) in front of its commit, is overtaken, and tries to commit: it learns that the claim is lost,
-// and answers as whoever has it.
+// A process is stopped (frozen by its network) in front of its commit, is overtaken, and tries to
+// commit: it learns that the claim is lost, and answers as whoever has it.
 func TestAStaleOwnerThatCommitsLearnsThatItIsStale(t *testing.T) {
 	t.Parallel()
 	t.Run("while the other one runs", func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// The function is killed at each call of the store. What was recorded by then is not asked for again. What was not, is
-// asked for with the same key.
+// The function is killed at each call of the store. What was recorded by then is not asked for
+// again. What was not, is asked for with the same key.
 func TestAKillAtAnyCallOfTheStoreResumesTheOrder(t *testing.T) {
 	t.Parallel()
 	for _, y := range sagas {
@@ -39,8 +39,8 @@ func TestAKillAtAnyCallOfTheStoreResumesTheOrder(t *testing.T) {
 	}
 }
 
-// The function is killed at each request to a service: before it has arrived, while it is on its way, when the effect has happened, and
-// when the answer is out.
+// The function is killed at each request to a service: before it has arrived, while it is on its
+// way, when the effect has happened, and when the answer is out.
 func TestAKillAtAnyRequestToAServiceResumesTheOrder(t *testing.T) {
 	t.Parallel()
 	for _, y := range sagas {
@@ -75,8 +75,8 @@ func TestAKillAtAnyRequestToAServiceResumesTheOrder(t *testing.T) {
 	}
 }
 
-// The record of a step fails, and the commit, in each way. The client does not even notice, and no service is asked
-// again.
+// The record of a step fails, and the commit, in each way. The client does not even notice, and no
+// service is asked again.
 func TestAFaultOfOneCallOfTheStoreIsAbsorbedByTheSteps(t *testing.T) {
 	t.Parallel()
 	y := sagas[0]
@@ -98,7 +98,8 @@ func TestAFaultOfOneCallOfTheStoreIsAbsorbedByTheSteps(t *testing.T) {
 	}
 }
 
-// A request to a service, or its answer, is lost. The client gets 502 and retries; what was recorded is not asked for again.
+// A request to a service, or its answer, is lost. The client gets 502 and retries; what was
+// recorded is not asked for again.
 func TestAFaultOfAServiceIsABadGatewayAndTheRetryGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, y := range sagas[1:] {
@@ -113,7 +114,9 @@ func TestAFaultOfAServiceIsABadGatewayAndTheRetryGoesOn(t *testing.T) {
 					w.network.SetRule(wire.At(n+1, fault))
 					first := w.post(c)
 					require.Equal(t, []string{fault.Name}, w.network.Faults())
-					if first.status != y.status { // net/http repeats by itself what it has sent on a connection that turns out to be closed
+					// net/http repeats by itself what it has sent on a connection that turns out to
+					// be closed
+					if first.status != y.status {
 						assert.Equal(t, http.StatusBadGateway, first.status, first)
 					}
 					w.assertOrdered(c, append(w.insist(c), first))

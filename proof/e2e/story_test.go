@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// story is an order that takes one of the ways through the protocol. Its calls are what faults and kills are put on.
+// story is an order that takes one of the ways through the protocol. Its calls are what faults and
+// kills are put on.
 type story struct {
 	name string
 	// size is that of the answer, in bytes.
 	size int
 	// prepare brings the shop to where the story begins.
 	prepare func(s *shop, o order)
-	// calls are those of the first delivery that follows, if nothing fails. The handler runs after claim of them, or not
-	// at all if there are no more.
+	// calls are those of the first delivery that follows, if nothing fails. The handler runs after
+	// claim of them, or not at all if there are no more.
 	calls []string
 	claim int
 	// faulty is the call, from 1 on, that gets the faults: each kind of call once in all stories.

@@ -26,9 +26,10 @@ const (
 	tortureLimit = 2 * time.Minute
 )
 
-// Clients place orders while the processes that serve them are killed at random and the network fails at random. A kill can hit the commit,
-// too, and so can the faults. A relay and a drain bring the messages away meanwhile, and are killed as well. When it is over, every order has
-// each effect, its row, its message and its answer once.
+// Clients place orders while the processes that serve them are killed at random and the network
+// fails at random. A kill can hit the commit, too, and so can the faults. A relay and a drain bring
+// the messages away meanwhile, and are killed as well. When it is over, every order has each
+// effect, its row, its message and its answer once.
 func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	t.Parallel()
 	w := newWarehouse(t, tortured)
@@ -67,16 +68,19 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 		assert.Len(t, w.services.about(route), len(answers), "one effect and one key downstream per order: %s", route)
 	}
 	for _, e := range w.services.about(charge) {
-		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(told)), func(one ids) bool { return one.Charge == e.ID }), "nobody was told of %s", e.ID)
+		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(told)),
+			func(one ids) bool { return one.Charge == e.ID }), "nobody was told of %s", e.ID)
 	}
-	t.Logf("%d kills, %d of relays and drain, %d orders, %d requests to the services, %d deliveries of messages, %d looks at the rows meanwhile",
+	t.Logf("%d kills, %d of relays and drain, %d orders, %d requests to the services, %d deliveries of messages, %d "+
+		"looks at the rows meanwhile",
 		kills, more, len(answers), len(w.services.keys()), p.receiver.deliveries(), looks)
 }
 
 // tortured is the number of sandboxes.
 const tortured = 4
 
-// torture lets clients make purchases while processes and network fail, and returns all answers. The last one of each is final.
+// torture lets clients make purchases while processes and network fail, and returns all answers.
+// The last one of each is final.
 func torture[P interface {
 	comparable
 	purchase
@@ -145,7 +149,8 @@ func sometimes(r wire.Request) wire.Fault {
 	return fault
 }
 
-// conflicts are what other writers of the same item do to a call. DynamoDB Local lets them wait for each other instead.
+// conflicts are what other writers of the same item do to a call. DynamoDB Local lets them wait for
+// each other instead.
 func conflicts(operation string) []wire.Fault {
 	switch operation {
 	case commit:
@@ -157,8 +162,9 @@ func conflicts(operation string) []wire.Fault {
 	}
 }
 
-// tormented returns a post for the messages of a warehouse whose relay and drain are killed at random, while the network of each fails
-// at random. rest ends that, lets everything arrive, and tells how often something was killed.
+// tormented returns a post for the messages of a warehouse whose relay and drain are killed at
+// random, while the network of each fails at random. rest ends that, lets everything arrive, and
+// tells how often something was killed.
 func tormented(w *warehouse) (p *post, rest func() (kills int)) {
 	w.t.Helper()
 	p = newPost(w)

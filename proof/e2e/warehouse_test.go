@@ -21,8 +21,9 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// warehouse is a deployment of the function that takes orders, its two services, which are one server, the network in front of them,
-// the table of the orders, and that of the messages that leave with them.
+// warehouse is a deployment of the function that takes orders, its two services, which are one
+// server, the network in front of them, the table of the orders, and that of the messages that
+// leave with them.
 type warehouse struct {
 	*deployment
 
@@ -37,11 +38,13 @@ func newWarehouse(t *testing.T, sandboxes int) *warehouse {
 	p := newProvider(t)
 	network := startProxy(t, p.URL)
 	orders := "e2e-orders-" + rand.Text()
-	require.NoError(t, dynamolocal.CreateTable(t.Context(), dynamolocal.Client(platform.endpoint(t), closeIdle(t)), orders, "order_id"))
+	require.NoError(t, dynamolocal.CreateTable(t.Context(), dynamolocal.Client(platform.endpoint(t), closeIdle(t)),
+		orders, "order_id"))
 	messages := newOutbox(t)
 	w := &warehouse{deploy(t, sandboxes, ordering, lambdaruntime.Function{
 		Name: "orders", Environment: []string{
-			"ORDERS_TABLE=" + orders, "OUTBOX_TABLE=" + messages, "STOCK_URL=" + network.URL(), "PAYMENTS_URL=" + network.URL(),
+			"ORDERS_TABLE=" + orders, "OUTBOX_TABLE=" + messages, "STOCK_URL=" + network.URL(),
+			"PAYMENTS_URL=" + network.URL(),
 		},
 	}), p, network, orders, messages}
 	p.mu.Lock()
@@ -53,10 +56,11 @@ func newWarehouse(t *testing.T, sandboxes int) *warehouse {
 // steps are the names of the steps, by the route that they ask.
 var steps = map[string]string{reserve: "reserve", charge: "charge", cancel: "cancel"}
 
-// assertNotRecorded checks, when a request has come to a service, that no result is recorded of the step that asks. With several
-// orders at once nobody can tell whose request it is.
+// assertNotRecorded checks, when a request has come to a service, that no result is recorded of the
+// step that asks. With several orders at once nobody can tell whose request it is.
 func (w *warehouse) assertNotRecorded(route string) {
-	out, err := w.dynamo.Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String(w.table), ConsistentRead: aws.Bool(true)})
+	out, err := w.dynamo.Scan(context.Background(),
+		&dynamodb.ScanInput{TableName: aws.String(w.table), ConsistentRead: aws.Bool(true)})
 	if assert.NoError(w.t, err) && len(out.Items) == 1 {
 		assert.NotContains(w.t, out.Items[0], "step:"+steps[route], "what is recorded never runs again")
 	}
@@ -79,7 +83,8 @@ func (c cart) request() events.APIGatewayV2HTTPRequest {
 	if c.declined {
 		source = declinedSource
 	}
-	body := fmt.Sprintf(`{"sku":"A-1","quantity":2,"amount":%d,"currency":"usd","source":%q,"email":"a@example.com"}`, c.amount, source)
+	body := fmt.Sprintf(`{"sku":"A-1","quantity":2,"amount":%d,"currency":"usd","source":%q,"email":"a@example.com"}`,
+		c.amount, source)
 	r := request(http.MethodPost, "/orders", body)
 	r.Headers["idempotency-key"] = c.key
 	return r
@@ -92,9 +97,9 @@ type ids struct {
 	Charge      string `json:"charge_id"`
 }
 
-// assertOrdered checks what must be true of an order whose client has its answer, the only one of the warehouse: each effect happened
-// once, under one key of its own, and whoever asked again asked with that key; its record is completed, has no step any more, and is
-// what every client was told.
+// assertOrdered checks what must be true of an order whose client has its answer, the only one of
+// the warehouse: each effect happened once, under one key of its own, and whoever asked again asked
+// with that key; its record is completed, has no step any more, and is what every client was told.
 func (w *warehouse) assertOrdered(c cart, answers []answer) {
 	w.t.Helper()
 	effects, other := []string{reserve, charge}, cancel
@@ -156,28 +161,32 @@ func (w *warehouse) askedFor() map[string]int {
 type saga struct {
 	name     string
 	declined bool
-	// calls are those of the store in the first delivery that follows, if nothing fails, and requests those of the services.
+	// calls are those of the store in the first delivery that follows, if nothing fails, and
+	// requests those of the services.
 	calls    []string
 	requests []string
 	// records tells which step a call records, by the number of the call.
 	records map[int]string
-	// status is how that delivery is answered, asked how often the services are asked until the order has its final answer.
+	// status is how that delivery is answered, asked how often the services are asked until the
+	// order has its final answer.
 	status int
 	asked  map[string]int
 }
 
 var sagas = []saga{
 	{
-		name:  "order",
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"}, requests: []string{reserve, charge},
-		records: map[int]string{2: reserve, 3: charge},
-		status:  http.StatusCreated, asked: once,
+		name:     "order",
+		calls:    []string{"PutItem", "UpdateItem", "UpdateItem", "TransactWriteItems"},
+		requests: []string{reserve, charge},
+		records:  map[int]string{2: reserve, 3: charge},
+		status:   http.StatusCreated, asked: once,
 	},
 	{
 		name: "declined", declined: true,
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, requests: []string{reserve, charge, cancel},
-		records: map[int]string{2: reserve, 3: charge, 4: cancel},
-		status:  http.StatusPaymentRequired, asked: map[string]int{reserve: 1, charge: 1, cancel: 1},
+		calls:    []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"},
+		requests: []string{reserve, charge, cancel},
+		records:  map[int]string{2: reserve, 3: charge, 4: cancel},
+		status:   http.StatusPaymentRequired, asked: map[string]int{reserve: 1, charge: 1, cancel: 1},
 	},
 }
 

@@ -9,8 +9,8 @@ import (
 // action is a choice of the schedule.
 type action func()
 
-// actions are the choices of the schedule in this state. What goes on without a detour comes first, so that the first
-// schedule which breaks something is a simple one.
+// actions are the choices of the schedule in this state. What goes on without a detour comes first,
+// so that the first schedule which breaks something is a simple one.
 func (w *world) actions() []action {
 	var all []action
 	running := false // or still to come
@@ -44,7 +44,8 @@ func (w *world) actions() []action {
 	return all
 }
 
-// maySend reports whether a client sends now: it has sent nothing yet, or what it sent last brought no result.
+// maySend reports whether a client sends now: it has sent nothing yet, or what it sent last brought
+// no result.
 func (w *world) maySend(n int, c *client) bool {
 	switch sent := len(c.sent); sent {
 	case c.Deliveries:
@@ -127,8 +128,8 @@ func (w *world) actionsOfStep(s *strand, all []action) []action {
 	return all
 }
 
-// actionsOfResolver are what a resolver may say. One that answers after the lease has ended was suspended: where contexts have no clock of
-// their own, nobody would know that it is late.
+// actionsOfResolver are what a resolver may say. One that answers after the lease has ended was
+// suspended: where contexts have no clock of their own, nobody would know that it is late.
 func (w *world) actionsOfResolver(s *strand, all []action) []action {
 	d, verdicts := s.of, w.Verdicts
 	if verdicts == nil {
@@ -171,7 +172,8 @@ func (w *world) actionsOfCall(s *strand, all []action) []action {
 	return all
 }
 
-// underTransaction reports whether the claim of a delivery that has not executed can meet a transaction of the owner, who works.
+// underTransaction reports whether the claim of a delivery that has not executed can meet a
+// transaction of the owner, who works.
 func (w *world) underTransaction(s *strand) bool {
 	held := w.held()
 	if s.called.op != opClaim || s.of.began || held == nil || held.Status != store.StatusInProgress {

@@ -20,38 +20,48 @@ func attentionScenarios() map[string]explore.Scenario {
 	one := []explore.Client{{Amount: 5, Deliveries: 1}}
 	return map[string]explore.Scenario{
 		"attention: killed in the first execution, refuse": {
-			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Unrepeatable: true, Faults: crash, MaxFaults: 1,
+			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Unrepeatable: true,
+			Faults: crash, MaxFaults: 1,
 		},
 		"attention: asked twice": {
-			Clients: append(one, twice), Endings: succeeds, LeaseSteps: 1, DueSteps: 1, Unrepeatable: true, Faults: crash, MaxFaults: 1,
+			Clients: append(one, twice), Endings: succeeds, LeaseSteps: 1, DueSteps: 1, Unrepeatable: true,
+			Faults: crash, MaxFaults: 1,
 		},
 		"attention: killed in the first execution, a resolver": {
-			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Resolver: true, Faults: crash, MaxFaults: 1,
+			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Resolver: true,
+			Faults: crash, MaxFaults: 1,
 		},
 		"attention: killed, and a retry": {
-			Clients: append(clients(2, 1), byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Faults: crash, MaxFaults: 1, Verdicts: told,
+			Clients: append(clients(2, 1), byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Faults: crash,
+			MaxFaults: 1, Verdicts: told,
 		},
 		"attention: a completion is late": {
-			Clients: append(one, byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Faults: late, MaxFaults: 1, Verdicts: told,
+			Clients: append(one, byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Faults: late,
+			MaxFaults: 1, Verdicts: told,
 		},
 		"attention: an owner comes back": {
 			Clients: append(clients(2, 1), byIndex), Endings: anyEnd, LeaseSteps: 2, Unrepeatable: true, Verdicts: told,
 		},
 		"attention: steps": {
-			Clients: append(one, byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Steps: []explore.Step{{Name: "a"}}, Faults: crash,
+			Clients: append(one, byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true,
+			Steps: []explore.Step{{Name: "a"}}, Faults: crash,
 			MaxFaults: 1, Verdicts: told, Effects: []explore.Effect{explore.Happens, explore.MayHappen},
 		},
 		"attention: an operator": {
-			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Unrepeatable: true, Deeds: explore.AllDeeds(), Verdicts: told,
+			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Unrepeatable: true,
+			Deeds: explore.AllDeeds(), Verdicts: told,
 			Faults: crash, MaxFaults: 1,
 		},
 		"attention: the expiry": {
-			Clients: append(clients(1, 2), byIndex), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Unrepeatable: true, Faults: crash, MaxFaults: 1,
+			Clients: append(clients(1, 2), byIndex), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1,
+			Unrepeatable: true, Faults: crash, MaxFaults: 1,
 			Verdicts: told,
 		},
 		"attention: timed, beside renewals": {
-			Clients: []explore.Client{renewing, byIndex}, Endings: succeeds, Timed: true, TimeSteps: 6, Unrepeatable: true, Verdicts: told,
-			Faults: []explore.Fault{explore.LoseLate, explore.SlowRequest, explore.DieLate}, MaxFaults: 1, Strikes: only(explore.Renewal),
+			Clients: []explore.Client{renewing, byIndex}, Endings: succeeds, Timed: true, TimeSteps: 6,
+			Unrepeatable: true, Verdicts: told,
+			Faults: []explore.Fault{explore.LoseLate, explore.SlowRequest, explore.DieLate}, MaxFaults: 1,
+			Strikes: only(explore.Renewal),
 		},
 	}
 }
@@ -76,7 +86,8 @@ func TestACrashThatNobodyListsIsMissed(t *testing.T) {
 			"attention: killed in the first execution, refuse", "I13 no open record is lost", planted{claim: claims},
 		},
 		"a claim that has a resolver carries none": {
-			"attention: killed in the first execution, a resolver", "I13 no open record is lost", planted{claim: claims},
+			"attention: killed in the first execution, a resolver", "I13 no open record is lost",
+			planted{claim: claims},
 		},
 		"a completion keeps it": {
 			"attention: an owner comes back", "I13 nothing is on the list", planted{
@@ -98,7 +109,8 @@ func TestACrashThatNobodyListsIsMissed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, c.breaks, func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
+			requireMissed(t, c.scenario, c.breaks,
+				func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
 		})
 	}
 }

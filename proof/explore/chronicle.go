@@ -18,15 +18,16 @@ type chronicle struct {
 	// unknown says that the record was UNKNOWN at some time.
 	unknown bool
 	broken  error
-	// life counts how often the record is gone for good: it has expired, or an operator has deleted it. recorded is what steps have
-	// recorded, as they must return it.
+	// life counts how often the record is gone for good: it has expired, or an operator has deleted
+	// it. recorded is what steps have recorded, as they must return it.
 	life     int
 	recorded map[recordKey]string
 	// applications are those of writes of commits.
 	applications []application
 	// left are the tokens of nobody, by who has left them.
 	left map[string]string
-	// unsettled: the record was UNKNOWN, and nobody has settled it since. questions are those that were asked.
+	// unsettled: the record was UNKNOWN, and nobody has settled it since. questions are those that
+	// were asked.
 	unsettled bool
 	questions int
 	// stopped: the record was released, and nobody has executed since.
@@ -49,11 +50,12 @@ type facts struct {
 	// lease is the end of its lease by its own clock, from its deadline and not from its record.
 	lease time.Time
 	from  int
-	// owner is the token it uses, fingerprint what it says its request is. retired are the tokens it used before: who begins a
-	// claim anew has a new one.
+	// owner is the token it uses, fingerprint what it says its request is. retired are the tokens
+	// it used before: who begins a claim anew has a new one.
 	owner, fingerprint string
 	retired            []string
-	// claimed: a write that takes the record with its token was applied. undone: it has sent the undo of one.
+	// claimed: a write that takes the record with its token was applied. undone: it has sent the
+	// undo of one.
 	claimed, undone bool
 	// restored: its undo of a takeover was applied.
 	restored bool
@@ -75,15 +77,19 @@ type facts struct {
 	shownAt time.Time
 	// took is the record that its takeover replaced.
 	took *store.Record
-	// conflicts: its claims meet a transaction as long as the owner works. refused: the last one did, and nothing came after.
+	// conflicts: its claims meet a transaction as long as the owner works. refused: the last one
+	// did, and nothing came after.
 	conflicts, refused bool
-	// failedRenewals are those since the last one that succeeded. troubled: there was one at some time.
+	// failedRenewals are those since the last one that succeeded. troubled: there was one at some
+	// time.
 	failedRenewals int
 	troubled       bool
-	// overruled: an operator has settled the record since its handler began, so nothing that it brings counts.
+	// overruled: an operator has settled the record since its handler began, so nothing that it
+	// brings counts.
 	overruled bool
 	// steps are those of its handler. life is the one of the record that it owns or owned.
-	// toldLost: a step has said that the lease is lost. stepMark is how a handler counts that returned the error of a step.
+	// toldLost: a step has said that the lease is lost. stepMark is how a handler counts that
+	// returned the error of a step.
 	steps    []stepFacts
 	life     int
 	toldLost bool
@@ -167,7 +173,8 @@ func (w *world) replied(s *strand, got reply) {
 		return
 	}
 	d.shown, d.shownAt = got.held, s.asked
-	if !d.began && (c.op == opClaim || c.op == opSwap) && got.held.Owner == d.owner && got.held.Status == store.StatusInProgress {
+	if !d.began && (c.op == opClaim || c.op == opSwap) && got.held.Owner == d.owner &&
+		got.held.Status == store.StatusInProgress {
 		w.Saw("own " + string(c.op) + " recognised")
 	}
 }
@@ -236,9 +243,11 @@ func (c change) how() string {
 	}
 }
 
-// noteLease notes until when a record protects its owner. In a timed world nobody knows that before.
+// noteLease notes until when a record protects its owner. In a timed world nobody knows that
+// before.
 func (w *world) noteLease(c change) {
-	if w.Timed && c.by != nil && c.after != nil && c.after.Status == store.StatusInProgress && c.after.Owner == c.by.owner {
+	if w.Timed && c.by != nil && c.after != nil && c.after.Status == store.StatusInProgress &&
+		c.after.Owner == c.by.owner {
 		c.by.lease = later(c.by.lease, c.after.Lease)
 	}
 }
@@ -275,7 +284,8 @@ func (w *world) noteCommit(c change) {
 			d.unknownUntil = w.now // settled
 		}
 	}
-	// The table is appended to, never changed in place, so that a commit is the same for whoever looks at it.
+	// The table is appended to, never changed in place, so that a commit is the same for whoever
+	// looks at it.
 	w.commits = append(slices.Clone(w.commits), commit{
 		by: c.by, answer: answerIn(*c.after), expiry: c.after.Expiry, from: w.moment,
 	})
@@ -304,7 +314,8 @@ func (w *world) began(d *delivery) {
 	d.began = true
 }
 
-// resolved notes what a resolver said. If nothing was touched, no execution before it stands in the way of another one.
+// resolved notes what a resolver said. If nothing was touched, no execution before it stands in the
+// way of another one.
 func (w *world) resolved(d *delivery, v Verdict) {
 	w.Saw("resolver says " + v.String())
 	d.resolved = true

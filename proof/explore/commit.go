@@ -31,14 +31,16 @@ const (
 type commitFacts struct {
 	// began is when it did.
 	began time.Time
-	// sent counts its calls of the store, all of them. applied counts how often its writes were applied.
+	// sent counts its calls of the store, all of them. applied counts how often its writes were
+	// applied.
 	sent, applied int
 	// args are those of its transactions, by their tokens.
 	args map[string]call
-	// hindered: something befell it that does not pass, or of which nobody knows whether it was applied. unread: it could not move the
-	// lease, so that nobody knows what became of it.
+	// hindered: something befell it that does not pass, or of which nobody knows whether it was
+	// applied. unread: it could not move the lease, so that nobody knows what became of it.
 	hindered, unread bool
-	// doubled: somebody has sent it twice whom nobody has asked. inside: it has the context of a step.
+	// doubled: somebody has sent it twice whom nobody has asked. inside: it has the context of a
+	// step.
 	doubled, inside bool
 	told            told
 	// writes are what it writes.
@@ -180,9 +182,11 @@ func (w *world) appliedOf(d *delivery) int {
 	return -1
 }
 
-// commitWaitsFor reports whether a commit of the delivery, which has sent nothing yet, waits for a step.
+// commitWaitsFor reports whether a commit of the delivery, which has sent nothing yet, waits for a
+// step.
 func (d *delivery) commitWaitsFor(b *strand) bool {
-	return d.committer != nil && b != d.committer && d.tries[len(d.tries)-1].sent == 0 && (b.at == atStep || b.at == atStepResolver || b.at == atCall)
+	return d.committer != nil && b != d.committer && d.tries[len(d.tries)-1].sent == 0 &&
+		(b.at == atStep || b.at == atStepResolver || b.at == atCall)
 }
 
 // sentByCommit notes a call of the store that a commit makes.
@@ -219,7 +223,8 @@ func (w *world) repliedToCommit(d *delivery, c call, got reply) {
 	if c.op == opCommit && got.err == nil && !got.done && got.held.Seal != "" && got.held.Seal == c.next.Seal {
 		w.Saw("own commit recognised by its seal")
 	}
-	if c.op == opCommit && got.err == nil && !got.done && got.held.Owner == d.owner && got.held.Status == store.StatusInProgress {
+	if c.op == opCommit && got.err == nil && !got.done && got.held.Owner == d.owner &&
+		got.held.Status == store.StatusInProgress {
 		w.Saw("commit meets a late renewal")
 	}
 }
@@ -286,7 +291,8 @@ func (w *world) forgetTokens() {
 	}
 }
 
-// ofCommits reports whether the fault is one of commits alone and the call is none that it can befall.
+// ofCommits reports whether the fault is one of commits alone and the call is none that it can
+// befall.
 func (f Fault) ofCommits(c call) bool {
 	switch f {
 	case Contends, Throttles, Denies, Garbles:

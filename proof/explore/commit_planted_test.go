@@ -61,8 +61,8 @@ func fences(seen, next store.Record) bool {
 		next.Lease.Sub(next.Lease.Truncate(time.Second)) > 0
 }
 
-// TestEveryGuardOfACommitInAStoreIsMissed takes out one guard after the other and expects the search to find a schedule that breaks an
-// invariant.
+// TestEveryGuardOfACommitInAStoreIsMissed takes out one guard after the other and expects the
+// search to find a schedule that breaks an invariant.
 func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 	ctx := context.Background()
 	inProgress := func(t *rows.Table, c sentCommit) (store.Record, bool) {
@@ -113,7 +113,10 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 			},
 		}, "I5 a stale owner changes nothing"},
 		"the record comes without the writes": {"commit: two deliveries, each sent twice", plantedTable{
-			commit: func(t *rows.Table, c sentCommit) (store.Record, bool, error) { return t.Swap(ctx, c.seen, c.next) },
+			commit: func(t *rows.Table, c sentCommit) (store.Record, bool,
+				error) {
+				return t.Swap(ctx, c.seen, c.next)
+			},
 		}, "without its rows"},
 		"the record comes although the writes are refused": {"commit: a gate for two", plantedTable{
 			commit: func(t *rows.Table, c sentCommit) (store.Record, bool, error) {
@@ -147,7 +150,8 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 			commit: func(t *rows.Table, c sentCommit) (store.Record, bool, error) {
 				h, committed, err := c.send(t)
 				if committed {
-					err = &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: &rows.RefusedError{Indexes: []int{1}}}
+					err = &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true,
+						Err: &rows.RefusedError{Indexes: []int{1}}}
 				}
 				return h, committed && err == nil, err
 			},
@@ -178,7 +182,8 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 		}, "I9 a commit is not given up"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, c.breaks, func(s explore.Scenario) store.Store { c.table.Table = rows.New(s.Rows); return c.table })
+			requireMissed(t, c.scenario, c.breaks,
+				func(s explore.Scenario) store.Store { c.table.Table = rows.New(s.Rows); return c.table })
 		})
 	}
 }

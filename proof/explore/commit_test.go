@@ -6,7 +6,8 @@ import (
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
-// The commits of handlers add to rows without a condition on them, so that one that is applied twice shows.
+// The commits of handlers add to rows without a condition on them, so that one that is applied
+// twice shows.
 var (
 	oneRow = []rows.Writes{{{Op: rows.Update, Key: "made", Add: map[string]int64{"n": 1}}}}
 	// whileOpen needs a gate to be open, elseOther does without.
@@ -39,7 +40,8 @@ func commitScenarios() map[string]explore.Scenario {
 	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.Repeat}
 	lost := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.FailAfter, explore.FailLate, explore.Repeat}
 	passing := []explore.Fault{explore.Contends, explore.Throttles}
-	unclear := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailLate, explore.FailAfter, explore.Garbles}
+	unclear := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailLate,
+		explore.FailAfter, explore.Garbles}
 	crash := []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}
 	whatever := append([]explore.Ending{explore.Differs}, anyEnd...)
 	answers := []explore.Ending{explore.Succeeds, explore.Fails}
@@ -48,131 +50,164 @@ func commitScenarios() map[string]explore.Scenario {
 	deeds := explore.AllDeeds()
 	slow := explore.SlowFaults()
 	return map[string]explore.Scenario{
-		"commit: two deliveries, each sent twice": {Clients: clients(2, 2), Endings: whatever, LeaseSteps: 1, Commits: oneRow},
-		"commit: three deliveries, stale owners":  {Clients: clients(3, 1), Endings: answers, LeaseSteps: 2, Commits: oneRow},
+		"commit: two deliveries, each sent twice": {Clients: clients(2, 2), Endings: whatever, LeaseSteps: 1,
+			Commits: oneRow},
+		"commit: three deliveries, stale owners": {Clients: clients(3, 1), Endings: answers, LeaseSteps: 2,
+			Commits: oneRow},
 		"commit: one fault": {
 			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 1,
 		},
 		"commit: one fault, tokens are remembered": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 1, Remembers: true,
+			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 1,
+			Remembers: true,
 		},
 		"commit: one fault among three": {
-			Clients: clients(3, 1), Endings: succeeds, LeaseSteps: 1, Commits: oneRow, Faults: lost, MaxFaults: 1, Strikes: ofCommit,
+			Clients: clients(3, 1), Endings: succeeds, LeaseSteps: 1, Commits: oneRow, Faults: lost, MaxFaults: 1,
+			Strikes: ofCommit,
 		},
 		"commit: two faults": {
-			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2, Strikes: ofCommit,
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2,
+			Strikes: ofCommit,
 		},
 		"commit: two faults, tokens are remembered": {
-			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2, Strikes: ofCommit,
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2,
+			Strikes:   ofCommit,
 			Remembers: true,
 		},
 		"commit: a fault, and one of the settlement": {
-			Clients: clients(2, 1), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
+			Clients: clients(2, 1), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow,
+			Faults: unclear, MaxFaults: 2,
 			Strikes: settling,
 		},
 		"commit: a fault and a careless handler": {
-			Clients: clients(1, 3), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2,
+			Clients: clients(1, 3), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow,
+			Faults: every, MaxFaults: 2,
 		},
 		"commit: a late claim and a late commit": {
-			Clients: clients(1, 1), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens,
-			Faults: []explore.Fault{explore.LoseLate, explore.FailLate, explore.Repeat}, MaxFaults: 2,
+			Clients: clients(1, 1), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Commits: gated, Rows: open,
+			Outside: shutsOpens,
+			Faults:  []explore.Fault{explore.LoseLate, explore.FailLate, explore.Repeat}, MaxFaults: 2,
 			Strikes: only(explore.Claim, explore.Commit),
 		},
 		"commit: an owner that learns late that it is stale": {
-			Clients: clients(2, 1), Endings: answers, EndsEarly: true, LeaseSteps: 2, Commits: oneRow, Faults: lost, MaxFaults: 1,
+			Clients: clients(2, 1), Endings: answers, EndsEarly: true, LeaseSteps: 2, Commits: oneRow,
+			Faults: lost, MaxFaults: 1,
 			Strikes: ofCommit,
 		},
 		"commit: again after one that nobody knows of": {
 			Clients: clients(1, 2), Endings: whatever, Restless: true, Careless: true, LeaseSteps: 1,
-			Commits: []rows.Writes{whileOpen, elseOther, elseOther}, Rows: open, Outside: shutsOpens[:1], Faults: unclear, MaxFaults: 2,
+			Commits: []rows.Writes{whileOpen, elseOther, elseOther}, Rows: open, Outside: shutsOpens[:1],
+			Faults: unclear, MaxFaults: 2,
 			Strikes: ofCommit,
 		},
 		"commit: passing faults": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Faults: passing, MaxFaults: 3, Strikes: ofCommit,
+			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Faults: passing, MaxFaults: 3,
+			Strikes: ofCommit,
 		},
 		"commit: crashes": {
 			Clients: clients(2, 2), Endings: succeeds, LeaseSteps: 2, Commits: oneRow, Faults: crash, MaxFaults: 2,
 			Strikes: only(explore.Commit),
 		},
 		"commit: a gate that opens": {
-			Clients: clients(1, 2), Endings: whatever, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens, Faults: every,
+			Clients: clients(1, 2), Endings: whatever, LeaseSteps: 1, Commits: gated, Rows: shut,
+			Outside: thenOpens, Faults: every,
 			MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: other writes where the gate is shut": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: either, Rows: shut, Outside: thenOpens, Faults: lost,
+			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: either, Rows: shut,
+			Outside: thenOpens, Faults: lost,
 			MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: a gate that shuts and opens": {
-			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: either, Rows: open, Outside: shutsOpens, Faults: every,
+			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: either, Rows: open,
+			Outside: shutsOpens, Faults: every,
 			MaxFaults: 2, Strikes: ofCommit,
 		},
 		"commit: a gate that shuts and opens, tokens are remembered": {
-			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: either, Rows: open, Outside: shutsOpens, Faults: lost,
+			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: either, Rows: open,
+			Outside: shutsOpens, Faults: lost,
 			MaxFaults: 2, Strikes: ofCommit, Remembers: true,
 		},
 		"commit: a gate for two": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens, Faults: late,
+			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: open,
+			Outside: shutsOpens, Faults: late,
 			MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: again and again": {
-			Clients: clients(1, 2), Endings: whatever, Restless: true, Careless: true, LeaseSteps: 1, Commits: either, Rows: open,
+			Clients: clients(1, 2), Endings: whatever, Restless: true, Careless: true, LeaseSteps: 1,
+			Commits: either, Rows: open,
 			Outside: shutsOpens, Faults: every, MaxFaults: 1,
 		},
 		"commit: unrepeatable": {
-			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
+			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow,
+			Faults: unclear, MaxFaults: 2,
 			Unrepeatable: true, Strikes: settling,
 		},
 		"commit: unrepeatable, a gate": {
-			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens, Faults: lost,
+			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: open,
+			Outside: shutsOpens, Faults: lost,
 			MaxFaults: 1, Unrepeatable: true, Strikes: ofCommit,
 		},
 		"commit: repeatable": {
-			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear, MaxFaults: 2,
+			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow,
+			Faults: unclear, MaxFaults: 2,
 			Options: repeatable, Strikes: settling,
 		},
 		"commit: refuse": {
-			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 2, Commits: oneRow, Faults: every, MaxFaults: 1, Unrepeatable: true,
+			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 2, Commits: oneRow, Faults: every, MaxFaults: 1,
+			Unrepeatable: true,
 		},
 		"commit: a resolver": {
-			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, Commits: oneRow,
-			Faults: append(late, explore.DieLate, explore.DieAfter), MaxFaults: 1, Resolver: true,
+			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1,
+			Commits: oneRow,
+			Faults:  append(late, explore.DieLate, explore.DieAfter), MaxFaults: 1, Resolver: true,
 		},
 		"commit: an operator": {
 			Clients: clients(2, 1), Endings: answers, Careless: true, LeaseSteps: 2, Commits: oneRow, Deeds: deeds,
 		},
 		"commit: an operator and a late commit": {
-			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: oneRow, Deeds: deeds, Faults: append(late, explore.DieLate),
+			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: oneRow, Deeds: deeds,
+			Faults:    append(late, explore.DieLate),
 			MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: an operator, unrepeatable": {
-			Clients: clients(1, 2), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow, Deeds: deeds, Faults: unclear,
+			Clients: clients(1, 2), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow, Deeds: deeds,
+			Faults:    unclear,
 			MaxFaults: 2, Unrepeatable: true, Strikes: settling,
 		},
 		"commit: the expiry": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, ExpirySteps: 1, Commits: oneRow, Faults: late, MaxFaults: 1,
+			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, ExpirySteps: 1, Commits: oneRow,
+			Faults: late, MaxFaults: 1,
 			Strikes: ofCommit,
 		},
 		"commit: the expiry, tokens are remembered": {
-			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: oneRow, Faults: late, MaxFaults: 1, Remembers: true,
+			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: oneRow, Faults: late, MaxFaults: 1,
+			Remembers: true,
 		},
 		"commit: two requests": {
-			Clients: rivals, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost, MaxFaults: 1, Strikes: ofCommit,
+			Clients: rivals, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost, MaxFaults: 1,
+			Strikes: ofCommit,
 		},
-		"commit: clocks that differ": {Clients: skewed, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost, MaxFaults: 1},
+		"commit: clocks that differ": {Clients: skewed, Endings: answers, LeaseSteps: 2, Commits: oneRow,
+			Faults: lost, MaxFaults: 1},
 		"commit: two caches": {
-			Clients: apart, Endings: answers, LeaseSteps: 1, Commits: oneRow, Before: cached, Faults: lost, MaxFaults: 1, Strikes: ofCommit,
+			Clients: apart, Endings: answers, LeaseSteps: 1, Commits: oneRow, Before: cached, Faults: lost,
+			MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: a running transaction": {
-			Clients: clients(3, 1), Endings: succeeds, LeaseSteps: 1, Commits: oneRow, Faults: []explore.Fault{explore.Conflict, explore.Contends},
+			Clients: clients(3, 1), Endings: succeeds, LeaseSteps: 1, Commits: oneRow,
+			Faults:    []explore.Fault{explore.Conflict, explore.Contends},
 			MaxFaults: 2,
 		},
 		"commit: after steps": {
-			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Steps: oneStep, Effects: mayStumble, Commits: oneRow, Faults: every,
+			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Steps: oneStep, Effects: mayStumble,
+			Commits: oneRow, Faults: every,
 			MaxFaults: 1,
 		},
 		"commit: after steps, at most once, a gate": {
-			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Steps: onceSteps, Commits: gated, Rows: open, Outside: shutsOpens,
-			Faults: lost, MaxFaults: 1, Strikes: ofCommit,
+			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Steps: onceSteps, Commits: gated, Rows: open,
+			Outside: shutsOpens,
+			Faults:  lost, MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: after lost steps": {
 			Clients: clients(1, 3), Endings: answers, Careless: true, LeaseSteps: 1, Steps: oneStep, Effects: marked,
@@ -183,41 +218,51 @@ func commitScenarios() map[string]explore.Scenario {
 			Faults: lost, MaxFaults: 1, Strikes: only(explore.StepRecord, explore.Commit),
 		},
 		"commit: beside steps, a gate": {
-			Clients: clients(1, 1), Endings: succeeds, LeaseSteps: 1, Steps: oneStep, Abandons: true, Commits: either, Rows: open,
+			Clients: clients(1, 1), Endings: succeeds, LeaseSteps: 1, Steps: oneStep, Abandons: true,
+			Commits: either, Rows: open,
 			Outside: shutsOpens, Faults: late, MaxFaults: 1, Strikes: ofCommit,
 		},
 		"commit: timed, with a heartbeat": {
-			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: oneRow,
-			Faults: []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest, explore.SlowReply}, MaxFaults: 1,
-			Strikes: only(explore.Renewal, explore.Commit),
+			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4,
+			Commits:   oneRow,
+			Faults:    []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest, explore.SlowReply},
+			MaxFaults: 1,
+			Strikes:   only(explore.Renewal, explore.Commit),
 		},
 		"commit: timed, renewals that come late": {
-			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: gated, Rows: open,
+			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3,
+			Commits: gated, Rows: open,
 			Outside: shutsOpens, Faults: []explore.Fault{explore.LoseLate, explore.LoseReply}, MaxFaults: 2,
 			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
 		},
 		"commit: timed, a slow commit": {
-			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: slow, MaxFaults: 1,
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 4, Commits: oneRow,
+			Faults: slow, MaxFaults: 1,
 			Strikes: ofCommit,
 		},
 		"commit: timed, a gate and a heartbeat": {
-			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: either, Rows: open,
-			Outside: shutsOpens, Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.SlowRequest}, MaxFaults: 1,
-			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
+			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3,
+			Commits: either, Rows: open,
+			Outside: shutsOpens, Faults: []explore.Fault{explore.LoseLate, explore.LoseReply, explore.SlowRequest},
+			MaxFaults: 1,
+			Strikes:   only(explore.Renewal, explore.Commit, explore.Fence),
 		},
 		"commit: timed, the heartbeat goes on": {
-			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 4, Commits: gated, Rows: shut,
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 4,
+			Commits: gated, Rows: shut,
 		},
 		"commit: timed, slow steps beside it": {
-			Clients: []explore.Client{renewing}, Endings: succeeds, Timed: true, TimeSteps: 3, Steps: oneStep, Abandons: true,
-			Commits: oneRow, Faults: slow, MaxFaults: 1, Strikes: only(explore.StepRecord),
+			Clients: []explore.Client{renewing}, Endings: succeeds, Timed: true, TimeSteps: 3, Steps: oneStep,
+			Abandons: true,
+			Commits:  oneRow, Faults: slow, MaxFaults: 1, Strikes: only(explore.StepRecord),
 		},
 	}
 }
 
 // commitMustBeSeen is what these scenarios have to lead to.
 var commitMustBeSeen = []string{
-	"commit: landed", "commit: not begun", "commit: declined", "commit: lost lease", "commit: failed", "rows applied", "fence",
+	"commit: landed", "commit: not begun", "commit: declined", "commit: lost lease", "commit: failed",
+	"rows applied", "fence",
 	"own commit recognised by its seal", "own commit recognised by its token", "commit meets a late renewal",
 	"late commit applied", "late commit refused", "late fence applied", "late fence refused", "slow commit",
 	"rows of somebody else: applied", "commit failed", "settled: completed",

@@ -12,7 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// rowsComeWithTheirAnswer is about what is applied: rows if and only if their answer is stored, by who owns the record, once.
+// rowsComeWithTheirAnswer is about what is applied: rows if and only if their answer is stored, by
+// who owns the record, once.
 func rowsComeWithTheirAnswer(w *world, e event) string {
 	if e.kind != evWritten || e.by == nil {
 		return ""
@@ -21,7 +22,8 @@ func rowsComeWithTheirAnswer(w *world, e event) string {
 		(e.before == nil || e.before.Seal != e.after.Seal)
 	if !e.applied {
 		if commits {
-			return fmt.Sprintf("the %s of %s stores the answer of a commit without its rows", e.by.callName(e.call), e.by.name)
+			return fmt.Sprintf("the %s of %s stores the answer of a commit without its rows",
+				e.by.callName(e.call), e.by.name)
 		}
 		return ""
 	}
@@ -47,8 +49,9 @@ func rowsComeWithTheirAnswer(w *world, e event) string {
 	return ""
 }
 
-// refusedIsNeverApplied is about what Commit says: after an error nothing of it is ever applied, unless it has failed and nobody could
-// know; and then nothing once the delivery has released the record.
+// refusedIsNeverApplied is about what Commit says: after an error nothing of it is ever applied,
+// unless it has failed and nobody could know; and then nothing once the delivery has released the
+// record.
 func refusedIsNeverApplied(w *world, e event) string {
 	switch {
 	case e.kind == evWritten && e.applied && e.by != nil:
@@ -56,7 +59,8 @@ func refusedIsNeverApplied(w *world, e event) string {
 		case t.told != toldNothing && t.told != toldLanded && !t.unclear():
 			return fmt.Sprintf("commit %d of %s was told %q, and its rows are written", e.try+1, e.by.name, t.told)
 		case t.unclear() && e.by.settledWithout():
-			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d are written", e.by.name, e.by.event.Settlement, e.try+1)
+			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d are written", e.by.name,
+				e.by.event.Settlement, e.try+1)
 		}
 	case e.kind == evCommitted:
 		t := e.d.tries[e.tried]
@@ -70,13 +74,15 @@ func refusedIsNeverApplied(w *world, e event) string {
 		}
 	case e.kind == evAnswered:
 		if n := w.appliedOf(e.d); n >= 0 && e.d.settledWithout() {
-			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d were written", e.d.name, e.d.event.Settlement, n+1)
+			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d were written", e.d.name,
+				e.d.event.Settlement, n+1)
 		}
 	}
 	return ""
 }
 
-// unclear reports whether nobody could know whether a commit that has not landed was applied, or will be.
+// unclear reports whether nobody could know whether a commit that has not landed was applied, or
+// will be.
 func (t commitFacts) unclear() bool { return t.told == toldFailed && t.unread || t.doubled }
 
 // settledWithout reports whether a delivery says that its record ended without its answer.
@@ -96,11 +102,14 @@ func committedAnswerCounts(w *world, e event) string {
 		told := errors.Is(d.event.Err, idempotent.ErrOtherAnswer)
 		switch {
 		case d.panicked != nil || d.err != nil || d.answer() != want:
-			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and it is answered %q", n+1, d.name, d.ending, d.answer())
+			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and it is answered %q", n+1, d.name,
+				d.ending, d.answer())
 		case d.event.Outcome != report.Executed || d.event.Settlement != report.Completed:
-			return fmt.Sprintf("commit %d of %s has landed, and the observer is told %s, %s", n+1, d.name, d.event.Outcome, d.event.Settlement)
+			return fmt.Sprintf("commit %d of %s has landed, and the observer is told %s, %s", n+1, d.name,
+				d.event.Outcome, d.event.Settlement)
 		case differs != told:
-			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and the observer is told %v", n+1, d.name, d.ending, d.event.Err)
+			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and the observer is told %v", n+1, d.name,
+				d.ending, d.event.Err)
 		}
 		return ""
 	}
@@ -117,7 +126,8 @@ func committedAnswerCounts(w *world, e event) string {
 	return ""
 }
 
-// commitCounts reports whether what a delivery answers depends on its commits, and not on what its handler returned.
+// commitCounts reports whether what a delivery answers depends on its commits, and not on what its
+// handler returned.
 func (w *world) commitCounts(d *delivery) bool {
 	return d.landed() >= 0 || d.spoiled() || w.appliedOf(d) >= 0
 }
@@ -136,7 +146,8 @@ func afterACommitNothingFollows(w *world, e event) string {
 			e.after.Status != store.StatusCompleted || e.by.mark() == FailsTerminal {
 			return ""
 		}
-		return fmt.Sprintf("a commit of %s failed, and a %s stores %q", e.by.name, e.by.callName(e.call), answerIn(*e.after))
+		return fmt.Sprintf("a commit of %s failed, and a %s stores %q", e.by.name, e.by.callName(e.call),
+			answerIn(*e.after))
 	case evBegan, evAnswered, evPassed, evDone, evStepped, evCommitted, evAsked, evReconciled, evOver:
 	}
 	return ""
@@ -190,8 +201,8 @@ func (d *delivery) stands() bool {
 	return slices.ContainsFunc(d.steps, func(f stepFacts) bool { return f.began && f.told == "" })
 }
 
-// insideIsRefused is about commits inside of a step: with its context they are refused at once. With another one they wait for that step,
-// which ends after them; the wait is bounded.
+// insideIsRefused is about commits inside of a step: with its context they are refused at once.
+// With another one they wait for that step, which ends after them; the wait is bounded.
 func insideIsRefused(_ *world, e event) string {
 	if e.kind != evCommitted {
 		return ""
@@ -199,11 +210,13 @@ func insideIsRefused(_ *world, e event) string {
 	t, took := e.d.tries[e.tried], time.Since(e.d.tries[e.tried].began)
 	switch {
 	case t.inside && (t.told != toldRefused || took > 0):
-		return fmt.Sprintf("commit %d of %s begins inside of a step, and is told %q after %v", e.tried+1, e.d.name, t.told, took)
+		return fmt.Sprintf("commit %d of %s begins inside of a step, and is told %q after %v", e.tried+1,
+			e.d.name, t.told, took)
 	case t.told == toldRefused && took > standstill+tick:
 		return fmt.Sprintf("commit %d of %s is refused after %v", e.tried+1, e.d.name, took)
 	case t.told == toldRefused && e.d.returned && time.Since(e.d.returnedAt) > tick:
-		return fmt.Sprintf("commit %d of %s waits for steps %v after its handler has returned", e.tried+1, e.d.name, time.Since(e.d.returnedAt))
+		return fmt.Sprintf("commit %d of %s waits for steps %v after its handler has returned", e.tried+1, e.d.name,
+			time.Since(e.d.returnedAt))
 	}
 	return ""
 }
@@ -220,7 +233,8 @@ func commitIsNotGivenUp(w *world, e event) string {
 		return ""
 	}
 	d, t := e.d, e.d.tries[e.tried]
-	if t.hindered || d.landed() >= 0 && d.landed() != e.tried || d.over() || !w.now.Before(w.protectedUntil(d).Add(-w.fences)) || w.operator.applied {
+	if t.hindered || d.landed() >= 0 && d.landed() != e.tried || d.over() ||
+		!w.now.Before(w.protectedUntil(d).Add(-w.fences)) || w.operator.applied {
 		return ""
 	}
 	for n := range e.tried {
@@ -240,5 +254,6 @@ func commitIsNotGivenUp(w *world, e event) string {
 	if held := w.held(); held == nil || held.Owner != d.owner || held.Status != store.StatusInProgress {
 		return ""
 	}
-	return fmt.Sprintf("commit %d of %s is told %q, and nothing kept it from being applied: %v", e.tried+1, d.name, t.told, e.err)
+	return fmt.Sprintf("commit %d of %s is told %q, and nothing kept it from being applied: %v", e.tried+1,
+		d.name, t.told, e.err)
 }

@@ -47,7 +47,8 @@ const (
 	away                        // it runs, sleeps, or waits for its heartbeat
 )
 
-// delivery is one invocation of the handler. Its fields belong to whoever runs: the schedule, or the delivery's goroutine.
+// delivery is one invocation of the handler. Its fields belong to whoever runs: the schedule, or
+// the delivery's goroutine.
 type delivery struct {
 	world   *world
 	client  *client

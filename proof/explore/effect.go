@@ -12,7 +12,8 @@ import (
 // Step is a step of the handler.
 type Step struct {
 	Name string
-	// Once makes it one that happens at most once. Asks gives it a resolver, whose answers the schedule decides.
+	// Once makes it one that happens at most once. Asks gives it a resolver, whose answers the
+	// schedule decides.
 	Once, Asks bool
 }
 
@@ -28,17 +29,19 @@ const (
 	Declines
 	MayHappen
 	Breaks
-	// HappensUnwritten returns what has no JSON form, HappensAndBreaks what panics when it is encoded.
+	// HappensUnwritten returns what has no JSON form, HappensAndBreaks what panics when it is
+	// encoded.
 	HappensUnwritten
 	HappensAndBreaks
-	// CommitsInside commits with the context of the step, CommitsOutside with that of the handler, CommitsDetached with one that does not
-	// end with it. Then it returns the error of the commit.
+	// CommitsInside commits with the context of the step, CommitsOutside with that of the handler,
+	// CommitsDetached with one that does not end with it. Then it returns the error of the commit.
 	CommitsInside
 	CommitsOutside
 	CommitsDetached
 )
 
-// commitContexts are those with which an effect commits, of that of the handler and that of the step.
+// commitContexts are those with which an effect commits, of that of the handler and that of the
+// step.
 var commitContexts = map[Effect]func(outside, inside context.Context) context.Context{
 	CommitsInside:   func(_, inside context.Context) context.Context { return inside },
 	CommitsOutside:  func(outside, _ context.Context) context.Context { return outside },
@@ -58,10 +61,12 @@ func (e Effect) String() string {
 	}[e]
 }
 
-// leavesResult reports whether the effect has a result to record, happened whether it was there to be repeated or not.
+// leavesResult reports whether the effect has a result to record, happened whether it was there to
+// be repeated or not.
 func (e Effect) leavesResult() bool { return e == Happens || e == Declines }
 
-// happened reports whether somebody who comes later must not take it for granted that nothing happened.
+// happened reports whether somebody who comes later must not take it for granted that nothing
+// happened.
 func (e Effect) happened() bool {
 	return e.leavesResult() || e == HappensUnwritten || e == HappensAndBreaks
 }

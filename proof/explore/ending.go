@@ -22,10 +22,12 @@ const (
 	ObeysContext
 	// GoesOn is that of a handler which may end early and does not.
 	GoesOn
-	// FailsInStep returns the error of a step, and is no choice. FailsInCommit returns that of a commit.
+	// FailsInStep returns the error of a step, and is no choice. FailsInCommit returns that of a
+	// commit.
 	FailsInStep
 	FailsInCommit
-	// Differs returns another result than the one that was committed, if one was. Succeeds returns that one.
+	// Differs returns another result than the one that was committed, if one was. Succeeds returns
+	// that one.
 	Differs
 
 	firstOfMany // the endings of SeveralMarks follow
@@ -36,12 +38,14 @@ const forEver = "fails for ever"
 
 var endingNames = map[Ending]string{
 	Succeeds: "succeeds", Fails: "fails", FailsNotExecuted: "fails, nothing executed", FailsTerminal: forEver,
-	FailsUncertain: "fails, the downstream may have acted", Panics: "panics", ObeysContext: "returns the error of its context",
-	GoesOn: "goes on", FailsInStep: "returns the error of a step", FailsInCommit: "returns the error of a commit",
+	FailsUncertain: "fails, the downstream may have acted", Panics: "panics",
+	ObeysContext: "returns the error of its context",
+	GoesOn:       "goes on", FailsInStep: "returns the error of a step", FailsInCommit: "returns the error of a commit",
 	Differs: "returns a result that it has not committed",
 }
 
-// marks are those of a handler, each with the ending that has it alone. Of several the last one here counts.
+// marks are those of a handler, each with the ending that has it alone. Of several the last one
+// here counts.
 var marks = []struct {
 	alone Ending
 	mark  func(error) error
@@ -51,7 +55,8 @@ var marks = []struct {
 	{FailsUncertain, idempotent.Uncertain},
 }
 
-// shapes are the ways in which two marks stand in one error. own is what the caller gets, without the mark around it.
+// shapes are the ways in which two marks stand in one error. own is what the caller gets, without
+// the mark around it.
 var shapes = []struct {
 	name string
 	of   func(err error, one, other func(error) error) (marked, own error)
@@ -69,12 +74,14 @@ var shapes = []struct {
 		return one(inner), inner
 	}},
 	{"joined deep inside", func(err error, one, other func(error) error) (error, error) {
-		outer := fmt.Errorf("outer: %w", errors.Join(err, fmt.Errorf("inner: %w", errors.Join(one(err), err)), other(err)))
+		outer := fmt.Errorf("outer: %w",
+			errors.Join(err, fmt.Errorf("inner: %w", errors.Join(one(err), err)), other(err)))
 		return outer, outer
 	}},
 }
 
-// SeveralMarks are the endings with an error that carries two different marks: every two, in both orders, in every shape.
+// SeveralMarks are the endings with an error that carries two different marks: every two, in both
+// orders, in every shape.
 func SeveralMarks() (all []Ending) {
 	for n := range len(shapes) * len(marks) * (len(marks) - 1) {
 		all = append(all, firstOfMany+Ending(n))

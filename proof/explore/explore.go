@@ -1,16 +1,19 @@
-// Package explore runs every schedule of a few deliveries that meet in one store: each call of the store, each end of a
-// handler, each step of the clock and each fault is a choice, and all sequences of choices are played.
+// Package explore runs every schedule of a few deliveries that meet in one store: each call of the
+// store, each end of a handler, each step of the clock and each fault is a choice, and all
+// sequences of choices are played.
 //
-// In a timed scenario there is one clock for records and contexts. It moves while calls are under way and while handlers run, and
-// the heartbeats of the deliveries act when it comes to their time: a delivery has two strands then, each of which stops at its
-// calls.
+// In a timed scenario there is one clock for records and contexts. It moves while calls are under
+// way and while handlers run, and the heartbeats of the deliveries act when it comes to their time:
+// a delivery has two strands then, each of which stops at its calls.
 //
-// The deliveries are real: each is a goroutine in the handler that idempotent.Wrap returns, on the memory store. At every
-// call of the store, and when its handler is about to return, the goroutine stops until the schedule lets it go on, so that
-// exactly one runs at a time. The search is depth first and starts from an empty store for each schedule. Where two schedules
-// lead to the same state, what follows is played once.
+// The deliveries are real: each is a goroutine in the handler that idempotent.Wrap returns, on the
+// memory store. At every call of the store, and when its handler is about to return, the goroutine
+// stops until the schedule lets it go on, so that exactly one runs at a time. The search is depth
+// first and starts from an empty store for each schedule. Where two schedules lead to the same
+// state, what follows is played once.
 //
-// After every step the invariants of the module are checked, one function each, against what the store really did.
+// After every step the invariants of the module are checked, one function each, against what the
+// store really did.
 package explore
 
 import (
@@ -22,24 +25,28 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Scenario says what meets, and what may happen. The zero value of a field allows nothing of its kind.
+// Scenario says what meets, and what may happen. The zero value of a field allows nothing of its
+// kind.
 type Scenario struct {
-	// Clients send one request each, all with the same key. Neighbours that are equal start in order.
+	// Clients send one request each, all with the same key. Neighbours that are equal start in
+	// order.
 	Clients []Client
 	// Endings are how handlers may end.
 	Endings []Ending
-	// Faults are what may happen to a call of the store, at most MaxFaults times in a schedule. With a fault that kills
-	// the process, a handler may die as well.
+	// Faults are what may happen to a call of the store, at most MaxFaults times in a schedule.
+	// With a fault that kills the process, a handler may die as well.
 	Faults    []Fault
 	MaxFaults int
-	// Strikes bounds the search: it says whether a fault may happen to a call of the store. Nil is everything.
+	// Strikes bounds the search: it says whether a fault may happen to a call of the store. Nil is
+	// everything.
 	Strikes func(Fault, Call) bool
-	// Timed gives records and contexts one clock, which TimeSteps move: see actTime. Calls may be slow, leases are renewed, and
-	// no process is killed at its deadline. Without it the clock of contexts stands still. Clocks do not differ then.
+	// Timed gives records and contexts one clock, which TimeSteps move: see actTime. Calls may be
+	// slow, leases are renewed, and no process is killed at its deadline. Without it the clock of
+	// contexts stands still. Clocks do not differ then.
 	Timed     bool
 	TimeSteps int
-	// LeaseSteps and ExpirySteps are how often the clock may move to the end of the lease, or to the expiry, of the record.
-	// After each expiry the table may delete the record.
+	// LeaseSteps and ExpirySteps are how often the clock may move to the end of the lease, or to
+	// the expiry, of the record. After each expiry the table may delete the record.
 	LeaseSteps, ExpirySteps int
 	// DueSteps are how often the clock may move to where somebody is to be asked about the record.
 	DueSteps int
@@ -47,35 +54,43 @@ type Scenario struct {
 	Options []idempotent.Option
 	// Resolver makes what a resolver says a choice of the schedule.
 	Resolver bool
-	// Verdicts are what resolvers say. None is those that find something out, or not; of reconciliations those that fail, too.
+	// Verdicts are what resolvers say. None is those that find something out, or not; of
+	// reconciliations those that fail, too.
 	Verdicts []Verdict
-	// Freezes are how often the process of the first client may be suspended, and go on at any time later. It needs Timed.
+	// Freezes are how often the process of the first client may be suspended, and go on at any time
+	// later. It needs Timed.
 	Freezes int
-	// Steps are those that the handler takes before it ends, in this order. Effects are how their functions may end; none is Happens.
-	// A handler returns the error of a step, unless it is Careless: then it goes on. Parallel steps run at the same time, and Abandons
-	// is for a handler that does not wait for them. One that EndsEarly may end before its first step or commit, too.
+	// Steps are those that the handler takes before it ends, in this order. Effects are how their
+	// functions may end; none is Happens. A handler returns the error of a step, unless it is
+	// Careless: then it goes on. Parallel steps run at the same time, and Abandons is for a handler
+	// that does not wait for them. One that EndsEarly may end before its first step or commit, too.
 	Steps                                   []Step
 	Effects                                 []Effect
 	Careless, Parallel, Abandons, EndsEarly bool
 	// Unrepeatable says that the effects of the handler are.
 	Unrepeatable bool
-	// Commits are those that the handler tries after its steps, in this order: the next one where the condition of a write of the one
-	// before does not hold, or, if it is Restless, whatever became of that. A handler returns the error of a commit unless it is
-	// Careless; one that was declined it answers. StepsLast is for a handler that commits before its steps, Unawaited for one that commits
-	// in a goroutine which it does not wait for, and with a context that does not end.
+	// Commits are those that the handler tries after its steps, in this order: the next one where
+	// the condition of a write of the one before does not hold, or, if it is Restless, whatever
+	// became of that. A handler returns the error of a commit unless it is Careless; one that was
+	// declined it answers. StepsLast is for a handler that commits before its steps, Unawaited for
+	// one that commits in a goroutine which it does not wait for, and with a context that does not
+	// end.
 	Commits                        []rows.Writes
 	Restless, StepsLast, Unawaited bool
-	// Rows are those of the table when a schedule begins. Outside are transactions of somebody else, which happen at any time, in this
-	// order. A table that Remembers knows the tokens of the transactions that it has applied.
+	// Rows are those of the table when a schedule begins. Outside are transactions of somebody
+	// else, which happen at any time, in this order. A table that Remembers knows the tokens of the
+	// transactions that it has applied.
 	Rows      map[string]rows.Row
 	Outside   []rows.Writes
 	Remembers bool
-	// Relays deliver the messages of Commits. A message has the place of its id in a write: it becomes the derived key of that name.
+	// Relays deliver the messages of Commits. A message has the place of its id in a write: it
+	// becomes the derived key of that name.
 	Relays Relays
-	// Deeds are what an operator may do, once, to the record that it was shown at some moment before. Its call may meet those of
-	// Faults that do not end a process.
+	// Deeds are what an operator may do, once, to the record that it was shown at some moment
+	// before. Its call may meet those of Faults that do not end a process.
 	Deeds []Deed
-	// Store makes the store of a schedule. The default is the memory store, or, where there are Commits, a table of package rows.
+	// Store makes the store of a schedule. The default is the memory store, or, where there are
+	// Commits, a table of package rows.
 	Store func() store.Store
 	// Before makes what a process has before the store, such as a cache. Nil is nothing.
 	Before func(store.Store) store.Store
@@ -89,13 +104,16 @@ type Client struct {
 	Deliveries int
 	// Skew is how far the clocks of the processes that handle its deliveries are ahead.
 	Skew time.Duration
-	// NoDeadline is for deliveries whose context has no deadline: their lease is renewed. It needs Scenario.Timed.
+	// NoDeadline is for deliveries whose context has no deadline: their lease is renewed. It needs
+	// Scenario.Timed.
 	NoDeadline bool
 	// Of is which version of the function handles the deliveries.
 	Of Version
-	// Process tells apart the processes that handle deliveries. The one that a delivery dies with is replaced by a new one.
+	// Process tells apart the processes that handle deliveries. The one that a delivery dies with
+	// is replaced by a new one.
 	Process int
-	// Asks makes it a process that sends no request, but asks about the record. It does so Deliveries times at most.
+	// Asks makes it a process that sends no request, but asks about the record. It does so
+	// Deliveries times at most.
 	Asks *Asks
 }
 
@@ -111,8 +129,8 @@ const (
 	Powertools
 )
 
-// Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest: a delivery that repeats a
-// failed call waits before.
+// Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest: a
+// delivery that repeats a failed call waits before.
 func Run(s Scenario) schedules.Report {
 	st := newStage(&s)
 	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() })

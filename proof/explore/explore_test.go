@@ -32,7 +32,8 @@ var (
 	declines = []explore.Ending{explore.FailsTerminal} // so that a client sends again what has been completed
 	mayFail  = []explore.Ending{explore.Succeeds, explore.Fails}
 	anyEnd   = []explore.Ending{
-		explore.Succeeds, explore.Fails, explore.FailsNotExecuted, explore.FailsTerminal, explore.FailsUncertain, explore.Panics,
+		explore.Succeeds, explore.Fails, explore.FailsNotExecuted, explore.FailsTerminal, explore.FailsUncertain,
+		explore.Panics,
 	}
 	rivals = []explore.Client{{Amount: 5, Deliveries: 1}, {Amount: 6, Deliveries: 1}}
 	// skewed clocks differ by as much as the margin of a lease covers.
@@ -56,10 +57,13 @@ func scenarios() map[string]explore.Scenario {
 	waits := []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)}
 	all := map[string]explore.Scenario{
 		"two deliveries, each sent twice, every ending": {Clients: clients(2, 2), Endings: anyEnd, LeaseSteps: 1},
-		"two deliveries, ends of leases and expiry":     {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
-		"three deliveries":                              {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
-		"two requests under one key":                    {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
-		"clocks that differ":                            {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"two deliveries, ends of leases and expiry": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2,
+			ExpirySteps: 1},
+		"three deliveries": {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
+		"two requests under one key": {Clients: rivals, Endings: mayFail, LeaseSteps: 2,
+			ExpirySteps: 1},
+		"clocks that differ": {Clients: skewed, Endings: mayFail, LeaseSteps: 2,
+			ExpirySteps: 1},
 		"one fault": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
 		},
@@ -88,9 +92,11 @@ func scenarios() map[string]explore.Scenario {
 		"resolver": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Resolver: true,
 		},
-		"two caches":                        {Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached},
-		"two caches and clocks that differ": {Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1, Before: cached},
-		"one cache":                         {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
+		"two caches": {Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1,
+			Before: cached},
+		"two caches and clocks that differ": {Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1,
+			Before: cached},
+		"one cache": {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
 		"a fault and two caches": {
 			Clients: apart, Endings: succeeds, LeaseSteps: 1, Faults: late, MaxFaults: 1, Before: cached,
 		},
@@ -122,8 +128,10 @@ func deepScenarios() map[string]explore.Scenario {
 		"deep: two deliveries, each sent twice, one fault": {
 			Clients: clients(2, 2), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
 		},
-		"deep: three deliveries, every ending, two ends": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2, ExpirySteps: 1},
-		"deep: two faults, two ends":                     {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2},
+		"deep: three deliveries, every ending, two ends": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2,
+			ExpirySteps: 1},
+		"deep: two faults, two ends": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2,
+			Faults: faults, MaxFaults: 2},
 		"deep: resolver, two faults": {
 			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true,
 		},
@@ -131,10 +139,12 @@ func deepScenarios() map[string]explore.Scenario {
 	return all
 }
 
-// mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves nothing about it.
+// mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves
+// nothing about it.
 var mustBeSeen = []string{
 	"executed", "replayed", "in progress", "mismatch", "unknown outcome", "store unavailable", "resolved", "panicked",
-	"settled: completed", "settled: released", "settled: unknown", "settled: still unknown", "settled: elsewhere", "settled: failed",
+	"settled: completed", "settled: released", "settled: unknown", "settled: still unknown", "settled: elsewhere",
+	"settled: failed",
 	"claim", "claim of an expired record", "takeover", "takeover of an UNKNOWN record",
 	"own claim recognised", "own swap recognised", "undo of a claim", "undo of a takeover",
 	"lost lease: executed", "lost lease: replayed", "lost lease: superseded",
@@ -157,12 +167,14 @@ var long string
 func worlds() schedules.Worlds[explore.Scenario] {
 	w := schedules.Worlds[explore.Scenario]{
 		All: scenarios(), Run: explore.Run, Long: long,
-		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen, attentionMustBeSeen, messageMustBeSeen, goingOnMustBeSeen),
+		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen,
+			attentionMustBeSeen, messageMustBeSeen, goingOnMustBeSeen),
 	}
 	if os.Getenv(deepVariable) == "1" {
 		w.All, w.Long = deepScenarios(), ""
 	}
-	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(), []explore.Fault{explore.Conflict}) {
+	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(),
+		[]explore.Fault{explore.Conflict}) {
 		w.Seen = append(w.Seen, "fault: "+f.String())
 	}
 	for _, f := range explore.RelayFaults() {
@@ -173,7 +185,8 @@ func worlds() schedules.Worlds[explore.Scenario] {
 
 func TestEveryScheduleKeepsTheInvariants(t *testing.T) { worlds().Search(t) }
 
-// requireMissed searches a scenario with a store of which a guard was taken out, and requires a schedule that breaks a rule.
+// requireMissed searches a scenario with a store of which a guard was taken out, and requires a
+// schedule that breaks a rule.
 func requireMissed(t *testing.T, scenario, rule string, made func(explore.Scenario) store.Store) {
 	t.Helper()
 	s, found := scenarios()[scenario]
@@ -185,8 +198,8 @@ func requireMissed(t *testing.T, scenario, rule string, made func(explore.Scenar
 	assert.NotEmpty(t, r.Violation.Story)
 }
 
-// TestSchedulesAreCounted counts by hand. If A claims first, B starts and claims anywhere after: 9 ways. If B claims first, A
-// claims at one of 3 points after.
+// TestSchedulesAreCounted counts by hand. If A claims first, B starts and claims anywhere after: 9
+// ways. If B claims first, A claims at one of 3 points after.
 func TestSchedulesAreCounted(t *testing.T) {
 	r := worlds().One(t, explore.Scenario{Clients: clients(2, 1), Endings: succeeds})
 	require.Nil(t, r.Violation)

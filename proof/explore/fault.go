@@ -9,9 +9,9 @@ import (
 // Fault is what happens to one call of the store.
 type Fault int
 
-// The faults. Those that lose something may pass, so the delivery repeats the call; those that fail are final, as an outage
-// is that outlasts the budget; those that die take the process with them. After each of them nobody knows whether the call
-// was applied.
+// The faults. Those that lose something may pass, so the delivery repeats the call; those that fail
+// are final, as an outage is that outlasts the budget; those that die take the process with them.
+// After each of them nobody knows whether the call was applied.
 const (
 	// None lets the call through.
 	None Fault = iota
@@ -35,23 +35,25 @@ const (
 	DieLate
 	// Repeat applies the call and answers; a copy stays on its way.
 	Repeat
-	// Conflict refuses a claim because its owner has a transaction under way: this one, and every further one of the
-	// delivery as long as the owner works.
+	// Conflict refuses a claim because its owner has a transaction under way: this one, and every
+	// further one of the delivery as long as the owner works.
 	Conflict
-	// SlowRequest applies the call after a while and answers; SlowReply applies it at once and answers after a while. They
-	// need Scenario.Timed.
+	// SlowRequest applies the call after a while and answers; SlowReply applies it at once and
+	// answers after a while. They need Scenario.Timed.
 	SlowRequest
 	SlowReply
-	// Contends and Throttles refuse a commit for now, Denies for good: it is not applied, and the delivery knows. Garbles makes the record
-	// unreadable for one look.
+	// Contends and Throttles refuse a commit for now, Denies for good: it is not applied, and the
+	// delivery knows. Garbles makes the record unreadable for one look.
 	Contends
 	Throttles
 	Denies
 	Garbles
-	// Doubles applies a commit and answers; something between the delivery and the store has sent it twice, and the copy is on its way.
-	// Of Repeat the store knows: it is an attempt that was not answered, before the one that was.
+	// Doubles applies a commit and answers; something between the delivery and the store has sent
+	// it twice, and the copy is on its way. Of Repeat the store knows: it is an attempt that was
+	// not answered, before the one that was.
 	Doubles
-	// Twice applies a write of a relay two times and answers the second one: the client has repeated it.
+	// Twice applies a write of a relay two times and answers the second one: the client has
+	// repeated it.
 	Twice
 )
 
@@ -74,8 +76,10 @@ func AllFaults() []Fault {
 }
 
 var faultNames = map[Fault]string{
-	None: "passes", LoseRequest: "is lost", LoseReply: "is applied, its reply is lost", LoseLate: "is on its way, no reply",
-	FailBefore: "fails for good", FailAfter: "is applied, then fails for good", FailLate: "is on its way, then fails for good",
+	None: "passes", LoseRequest: "is lost", LoseReply: "is applied, its reply is lost",
+	LoseLate:   "is on its way, no reply",
+	FailBefore: "fails for good", FailAfter: "is applied, then fails for good",
+	FailLate:  "is on its way, then fails for good",
 	DieBefore: "is never sent: the process dies", DieAfter: "is applied, the process dies",
 	DieLate: "is on its way, the process dies", Repeat: "is applied, a copy is on its way",
 	Conflict: "meets a transaction", SlowRequest: "is slow", SlowReply: "is applied, its reply is slow",
@@ -86,7 +90,8 @@ var faultNames = map[Fault]string{
 func (f Fault) String() string { return faultNames[f] }
 
 func (f Fault) applied() bool {
-	return f == None || f == LoseReply || f == FailAfter || f == DieAfter || f == Repeat || f == SlowReply || f == Doubles || f == Twice
+	return f == None || f == LoseReply || f == FailAfter || f == DieAfter || f == Repeat || f == SlowReply ||
+		f == Doubles || f == Twice
 }
 
 func (f Fault) leavesMessage() bool {

@@ -40,7 +40,8 @@ func timedScenarios() map[string]explore.Scenario {
 		"timed: a fault of a renewal": {
 			Clients: []explore.Client{renewing, dated}, Endings: obeys, Timed: true, TimeSteps: 4, MaxFaults: 1,
 			Faults: []explore.Fault{
-				explore.LoseRequest, explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailAfter, explore.FailLate,
+				explore.LoseRequest, explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailAfter,
+				explore.FailLate,
 				explore.Repeat, explore.SlowRequest, explore.SlowReply,
 			}, Strikes: only(explore.Renewal),
 		},
@@ -50,21 +51,27 @@ func timedScenarios() map[string]explore.Scenario {
 			Strikes: only(explore.Renewal),
 		},
 		"timed: renewals, the end and a retry": {
-			Clients: []explore.Client{{Amount: 5, Deliveries: 2, NoDeadline: true}}, Endings: mayFail, Timed: true, TimeSteps: 4,
-			Faults: []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest}, MaxFaults: 1, Strikes: only(explore.Renewal),
+			Clients: []explore.Client{{Amount: 5, Deliveries: 2, NoDeadline: true}}, Endings: mayFail,
+			Timed: true, TimeSteps: 4,
+			Faults: []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest}, MaxFaults: 1,
+			Strikes: only(explore.Renewal),
 		},
 		"timed: a slow call": {
-			Clients: []explore.Client{dated, dated}, Endings: mayFail, Timed: true, TimeSteps: 4, Faults: slow, MaxFaults: 1,
+			Clients: []explore.Client{dated, dated}, Endings: mayFail, Timed: true, TimeSteps: 4,
+			Faults: slow, MaxFaults: 1,
 		},
 		"timed: a slow call without a deadline": {
-			Clients: []explore.Client{renewing, renewing}, Endings: mayFail, Timed: true, TimeSteps: 4, Faults: slow, MaxFaults: 1,
+			Clients: []explore.Client{renewing, renewing}, Endings: mayFail, Timed: true, TimeSteps: 4,
+			Faults: slow, MaxFaults: 1,
 		},
 		"timed: a slow takeover": {
-			Clients: []explore.Client{dated, dated}, Endings: succeeds, Timed: true, TimeSteps: 4, Faults: slowAndDeath, MaxFaults: 2,
+			Clients: []explore.Client{dated, dated}, Endings: succeeds, Timed: true, TimeSteps: 4,
+			Faults: slowAndDeath, MaxFaults: 2,
 			Strikes: deathThenSlow(explore.Takeover),
 		},
 		"timed: a slow takeover without a deadline": {
-			Clients: []explore.Client{renewing, renewing}, Endings: succeeds, Timed: true, TimeSteps: 4, Faults: slowAndDeath,
+			Clients: []explore.Client{renewing, renewing}, Endings: succeeds, Timed: true, TimeSteps: 4,
+			Faults:    slowAndDeath,
 			MaxFaults: 2, Strikes: deathThenSlow(explore.Takeover),
 		},
 		"timed: a claim that lands late": {
@@ -102,22 +109,26 @@ func foundScenarios() map[string]explore.Scenario {
 			Clients: clients(2, 1), Endings: append(explore.SeveralMarks(), explore.Succeeds), LeaseSteps: 1,
 		},
 		"nothing executed, and meanwhile UNKNOWN": {
-			Clients: clients(2, 2), Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted}, LeaseSteps: 1,
+			Clients: clients(2, 2), Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted},
+			LeaseSteps:   1,
 			Unrepeatable: true,
 		},
 		"crashed and expired": {
 			Clients: rivals, Endings: succeeds, LeaseSteps: 1, ExpirySteps: 1, Faults: crash, MaxFaults: 1,
 		},
 		"unknown and expired": {
-			Clients: rivals, Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, ExpirySteps: 1,
-			Faults: crash, MaxFaults: 1, Unrepeatable: true,
+			Clients: rivals, Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1,
+			ExpirySteps: 1,
+			Faults:      crash, MaxFaults: 1, Unrepeatable: true,
 		},
 		"expired before it is resolved": {
-			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1, ExpirySteps: 1,
-			Resolver: true,
+			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1,
+			ExpirySteps: 1,
+			Resolver:    true,
 		},
 		"a running transaction": {
-			Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 1, Faults: []explore.Fault{explore.Conflict}, MaxFaults: 2,
+			Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 1,
+			Faults: []explore.Fault{explore.Conflict}, MaxFaults: 2,
 		},
 		"an undone takeover": {
 			Clients: clients(2, 2), Endings: succeeds, LeaseSteps: 1, MaxFaults: 2,
@@ -125,7 +136,8 @@ func foundScenarios() map[string]explore.Scenario {
 			Strikes: only(explore.Takeover, explore.Undo),
 		},
 		"an undone takeover for a resolver": {
-			Clients: clients(1, 3), Endings: []explore.Ending{explore.FailsUncertain}, LeaseSteps: 1, Resolver: true, MaxFaults: 2,
+			Clients: clients(1, 3), Endings: []explore.Ending{explore.FailsUncertain}, LeaseSteps: 1,
+			Resolver: true, MaxFaults: 2,
 			Faults:  []explore.Fault{explore.LoseLate, explore.FailAfter},
 			Strikes: only(explore.Takeover, explore.Undo),
 		},

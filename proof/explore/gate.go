@@ -54,7 +54,8 @@ const (
 	Conclusion Call = "settlement of a reconciliation"
 )
 
-// The calls of a relay: it reads a message, marks it as done, counts a delivery that has failed, takes it, gives it up.
+// The calls of a relay: it reads a message, marks it as done, counts a delivery that has failed,
+// takes it, gives it up.
 const (
 	ReadMessage   Call = "look at a message"
 	MarkDone      Call = "mark"
@@ -78,7 +79,8 @@ func (d *delivery) callName(c call) Call {
 		return Claim
 	case c.op == opGet:
 		return Look
-	case !d.began && !d.resolved && d.uses(c.seen.Owner) && (c.op == opDelete || !c.takesLease(d.clock()) && !c.refuses()):
+	case !d.began && !d.resolved && d.uses(c.seen.Owner) &&
+		(c.op == opDelete || !c.takesLease(d.clock()) && !c.refuses()):
 		return Undo
 	case c.op == opDelete, c.keepsSteps() && d.began:
 		return Release

@@ -25,8 +25,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestInvocationsOfRealClientsAreLinearizable lets clients loose on a few keys, with the real clock and the real store, and
-// looks for an order of what happened that one handler at a time, with a table of first results, would have led to.
+// TestInvocationsOfRealClientsAreLinearizable lets clients loose on a few keys, with the real clock
+// and the real store, and looks for an order of what happened that one handler at a time, with a
+// table of first results, would have led to.
 func TestInvocationsOfRealClientsAreLinearizable(t *testing.T) {
 	for name, c := range map[string]struct {
 		store     func(t *testing.T) store.Store
@@ -44,11 +45,13 @@ func TestInvocationsOfRealClientsAreLinearizable(t *testing.T) {
 				for _, o := range h {
 					kinds[o.Input.(step).kind]++
 				}
-				require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(invocations(), h, time.Minute), "seed %d", seed)
+				require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(invocations(), h, time.Minute),
+					"seed %d", seed)
 				requireLiesAreFound(t, h)
 			}
 			t.Log(kinds)
-			for _, kind := range []stepKind{stepClaim, stepCommit, stepRelease, stepReplay, stepInProgress, stepMismatch} {
+			for _, kind := range []stepKind{stepClaim, stepCommit, stepRelease, stepReplay, stepInProgress,
+				stepMismatch} {
 				assert.NotZero(t, kinds[kind], "a history has seen: %s", kind)
 			}
 		})
@@ -89,7 +92,8 @@ func requireLiesAreFound(t *testing.T, h []porcupine.Operation) {
 	}
 }
 
-// step is what a delivery did to its key. An execution is two: it claims before the handler begins, and ends after.
+// step is what a delivery did to its key. An execution is two: it claims before the handler begins,
+// and ends after.
 type step struct {
 	kind   stepKind
 	key    string
@@ -197,7 +201,8 @@ func recordHistory(t *testing.T, records store.Store, seed uint64) (history []po
 				if random.IntN(6) == 0 {
 					o.Amount = 6
 				}
-				ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), workKey{}, w), 30*time.Second)
+				ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), workKey{}, w),
+					30*time.Second)
 				called := time.Since(begin)
 				out, err := h.Handle(ctx, o)
 				returned := time.Since(begin)
@@ -218,7 +223,8 @@ func recordHistory(t *testing.T, records store.Store, seed uint64) (history []po
 }
 
 // stepsOf says what a delivery did.
-func stepsOf(client int, w *work, o explore.Order, out explore.Receipt, err error, called, returned time.Duration) ([]porcupine.Operation, error) {
+func stepsOf(client int, w *work, o explore.Order, out explore.Receipt, err error, called,
+	returned time.Duration) ([]porcupine.Operation, error) {
 	s := step{key: o.Key, id: w.id, amount: o.Amount, answer: fmt.Sprintf("%d by %s", out.Amount, out.By)}
 	op := func(kind stepKind, from, to time.Duration) porcupine.Operation {
 		s.kind = kind

@@ -17,7 +17,8 @@ type event struct {
 	d *delivery
 	// change is what was written.
 	change
-	// step is the one that began, or that has returned out and err; own is the error of its function.
+	// step is the one that began, or that has returned out and err; own is the error of its
+	// function.
 	step     int
 	out      Done
 	err, own error
@@ -42,7 +43,8 @@ const (
 	evOver       // every lease has ended
 )
 
-// invariant looks at an event before the chronicle knows of it, and says what is wrong; "" if nothing is.
+// invariant looks at an event before the chronicle knows of it, and says what is wrong; "" if
+// nothing is.
 type invariant func(w *world, e event) string
 
 // invariants are those of docs/guarantees.md.
@@ -114,7 +116,8 @@ func oneExecution(w *world, e event) string {
 	if e.kind == evWritten && e.after != nil && e.after.Status == store.StatusCompleted {
 		for _, c := range w.commits {
 			if e.by.clock().Before(c.expiry) && c.to == 0 {
-				return fmt.Sprintf("%s commits %q although %s committed %q", e.by.name, answerIn(*e.after), c.by.name, c.answer)
+				return fmt.Sprintf("%s commits %q although %s committed %q", e.by.name, answerIn(*e.after),
+					c.by.name, c.answer)
 			}
 		}
 	}
@@ -137,7 +140,8 @@ func oneExecution(w *world, e event) string {
 	return ""
 }
 
-// forbids says why nobody may execute after or beside a delivery that has begun, empty if somebody may.
+// forbids says why nobody may execute after or beside a delivery that has begun, empty if somebody
+// may.
 func (w *world) forbids(x *delivery) string {
 	switch {
 	case w.now.Before(x.unknownUntil):
@@ -153,8 +157,8 @@ func (w *world) forbids(x *delivery) string {
 	}
 }
 
-// protectedUntil is until when nobody may execute beside a delivery: the end of its lease, or, where clocks differ, at
-// least its deadline.
+// protectedUntil is until when nobody may execute beside a delivery: the end of its lease, or,
+// where clocks differ, at least its deadline.
 func (w *world) protectedUntil(d *delivery) time.Time {
 	if w.skew() > 0 {
 		return d.started.Add(timeout)
@@ -162,18 +166,19 @@ func (w *world) protectedUntil(d *delivery) time.Time {
 	return d.lease
 }
 
-// A process that has missed its deadline is protected for about a quarter of an hour after its beginning: certainly for overrun,
-// and never after endless.
+// A process that has missed its deadline is protected for about a quarter of an hour after its
+// beginning: certainly for overrun, and never after endless.
 const (
 	overrun = 14 * time.Minute
 	endless = 17 * time.Minute
 )
 
-// isProtected reports whether a heartbeat has to hold the lease of a handler: it runs, and either its context has not ended, or
-// it has overrun its deadline and every renewal succeeds.
+// isProtected reports whether a heartbeat has to hold the lease of a handler: it runs, and either
+// its context has not ended, or it has overrun its deadline and every renewal succeeds.
 func (w *world) isProtected(x *delivery) bool {
 	switch {
-	case x.dead || x.wasFrozen || !x.handling() || x.committer != nil || x.lostInCommit(): // a commit takes what is left of the lease
+	// a commit takes what is left of the lease
+	case x.dead || x.wasFrozen || !x.handling() || x.committer != nil || x.lostInCommit():
 		return false
 	case x.hctx.Err() == nil:
 		return true
@@ -221,7 +226,8 @@ func replayIsTheFirstResult(w *world, e event) string {
 	return ""
 }
 
-// answerIsTheStoredOne compares an answer with what was stored while the delivery was under way, and with what others got.
+// answerIsTheStoredOne compares an answer with what was stored while the delivery was under way,
+// and with what others got.
 func (w *world) answerIsTheStoredOne(d *delivery) string {
 	stored := d.event.Settlement == report.Completed
 	if d.event.Outcome == report.Replayed || stored {
@@ -304,7 +310,8 @@ func blockedNoLongerThanTheLease(w *world, e event) string {
 }
 
 func staleOwnerChangesNothing(w *world, e event) string {
-	if e.kind != evWritten || e.by == nil || e.before == nil || e.by.uses(e.before.Owner) || e.by == w.operator.self { // I11
+	// I11
+	if e.kind != evWritten || e.by == nil || e.before == nil || e.by.uses(e.before.Owner) || e.by == w.operator.self {
 		return ""
 	}
 	b, now := e.before, e.by.clock()
@@ -372,7 +379,8 @@ func nothingHidesTheResult(w *world, e event) string {
 	return ""
 }
 
-// hasOwnAnswer reports whether the answer is what the handler returned, its error unmarked and not wrapped.
+// hasOwnAnswer reports whether the answer is what the handler returned, its error unmarked and not
+// wrapped.
 func (d *delivery) hasOwnAnswer() bool {
 	switch d.ending {
 	case Panics:

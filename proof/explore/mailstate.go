@@ -50,7 +50,8 @@ func (w *world) mailDigest(d *schedules.Digest) {
 	}
 }
 
-// uncounted is how many tries there were of a message that are not counted. More than may still come do not matter.
+// uncounted is how many tries there were of a message that are not counted. More than may still
+// come do not matter.
 func (w *world) uncounted(g *generation) int {
 	m := w.messageTable().Messages()[g.id]
 	if m.Owner != g.owner || !m.Pending() {

@@ -75,7 +75,8 @@ func (b plantedBox) List(ctx context.Context, shard int, cursor string) (page []
 	return page, next, err
 }
 
-// plantedOutbox is a table with such a box. With ghosts its stream also shows the messages of commits that were refused.
+// plantedOutbox is a table with such a box. With ghosts its stream also shows the messages of
+// commits that were refused.
 type plantedOutbox struct {
 	*rows.Table
 
@@ -109,7 +110,8 @@ func (p plantedOutbox) Images() []rows.Message {
 	return images
 }
 
-// TestEveryGuardOfMessagesIsMissed takes out one guard after the other and expects the search to find a schedule that breaks a rule.
+// TestEveryGuardOfMessagesIsMissed takes out one guard after the other and expects the search to
+// find a schedule that breaks a rule.
 func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 	ctx := context.Background()
 	const again, beside = "another commit after the expiry", "another commit beside a drain"
@@ -230,6 +232,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 
 // revive makes a message pending that is done.
 func revive(t *rows.Table, m rows.Message, due time.Time) bool {
-	err := t.Apply(context.Background(), rows.Writes{{Op: rows.Send, Key: m.ID, Set: m.Body, Owner: m.Owner, At: due}}, "")
+	err := t.Apply(context.Background(),
+		rows.Writes{{Op: rows.Send, Key: m.ID, Set: m.Body, Owner: m.Owner, At: due}}, "")
 	return err == nil
 }

@@ -5,14 +5,16 @@ import (
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
-// orderPlaced is what the handlers commit: a message and nothing else. twoMessages are two of one commit.
+// orderPlaced is what the handlers commit: a message and nothing else. twoMessages are two of one
+// commit.
 var (
 	placed      = rows.Write{Op: rows.Send, Key: "order-placed", Set: map[string]int64{"amount": 5}}
 	orderPlaced = []rows.Writes{{placed}}
 	twoMessages = []rows.Writes{{placed, {Op: rows.Send, Key: "receipt"}}}
 
 	// placedEither needs a gate to be open, and else sends the same message without it.
-	placedEither = []rows.Writes{{placed, {Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Equal, Name: "open", Number: 1}}}}, {placed}}
+	placedEither = []rows.Writes{{placed,
+		{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Equal, Name: "open", Number: 1}}}}, {placed}}
 )
 
 var (
@@ -36,13 +38,15 @@ func messageScenarios() map[string]explore.Scenario {
 			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
 		},
 		"messages: a commit of a gate": {
-			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Commits: placedEither, Rows: open, Outside: shutsOpens, Faults: lost, MaxFaults: 1,
+			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Commits: placedEither, Rows: open,
+			Outside: shutsOpens, Faults: lost, MaxFaults: 1,
 			Strikes: ofCommit, Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: bounces},
 		},
 		"messages: crashes of a handler": {
 			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 2, Commits: orderPlaced,
-			Faults: []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}, MaxFaults: 2, Strikes: ofCommit,
-			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
+			Faults: []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}, MaxFaults: 2,
+			Strikes: ofCommit,
+			Relays:  explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
 		},
 		"messages: a stream": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
@@ -58,7 +62,8 @@ func messageScenarios() map[string]explore.Scenario {
 		},
 		"messages: a drain beside a stream": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 2, Handovers: 2, Drains: 1, Receives: bounces, DueSteps: 1, Faults: few, MaxFaults: 1},
+			Relays: explore.Relays{Processes: 2, Handovers: 2, Drains: 1, Receives: bounces, DueSteps: 1,
+				Faults: few, MaxFaults: 1},
 		},
 		"messages: two drains": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
@@ -66,19 +71,23 @@ func messageScenarios() map[string]explore.Scenario {
 		},
 		"messages: drains that die": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Drains: 4, Receives: bounces, DueSteps: 3, Faults: deaths, MaxFaults: 2},
+			Relays: explore.Relays{Processes: 1, Drains: 4, Receives: bounces, DueSteps: 3,
+				Faults: deaths, MaxFaults: 2},
 		},
 		"messages: poison": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 3, Receives: poison, DueSteps: 2, Faults: few, MaxFaults: 1},
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 3, Receives: poison, DueSteps: 2,
+				Faults: few, MaxFaults: 1},
 		},
 		"messages: redriven": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, DueSteps: 1, Redrives: 1, Receives: anyhow, Faults: faults, MaxFaults: 1},
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, DueSteps: 1, Redrives: 1, Receives: anyhow,
+				Faults: faults, MaxFaults: 1},
 		},
 		"messages: a message that is given up beside a drain": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 2, Handovers: 1, Drains: 1, Redrives: 1, Receives: anyhow, Faults: few, MaxFaults: 1},
+			Relays: explore.Relays{Processes: 2, Handovers: 1, Drains: 1, Redrives: 1, Receives: anyhow,
+				Faults: few, MaxFaults: 1},
 		},
 		"messages: another commit after the expiry": {
 			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
@@ -98,7 +107,8 @@ func messageScenarios() map[string]explore.Scenario {
 		},
 		"messages: a batch": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: twoMessages,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, Batches: true, Receives: bounces, Faults: few, MaxFaults: 1},
+			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, Batches: true, Receives: bounces,
+				Faults: few, MaxFaults: 1},
 		},
 	}
 }
@@ -108,8 +118,11 @@ var messageMustBeSeen = []string{
 	"message arrives", "message bounces", "message bounces for good",
 	"message: delivered", "message: elsewhere", "message: failed", "message: put off", "message: given up",
 	"message: unmarked", "message: uncounted", "message: not begun",
-	"mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false", "give up: true", "give up: false",
-	"late mark applied", "late mark refused", "late count applied", "late count refused", "late take applied", "late take refused",
+	"mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false", "give up: true",
+	"give up: false",
+	"late mark applied", "late mark refused", "late count applied", "late count refused", "late take applied",
+	"late take refused",
 	"late give up applied", "late give up refused",
-	"commit: landed", "commit: declined", "commit: lost lease", "commit: failed", "late commit applied", "late commit refused",
+	"commit: landed", "commit: declined", "commit: lost lease", "commit: failed", "late commit applied",
+	"late commit refused",
 }

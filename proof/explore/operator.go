@@ -21,7 +21,8 @@ const (
 	SettlesFailed
 	Releases
 	Deletes
-	// SettlesStep and FailsStep give the first step of the handler an end, which has begun and has none.
+	// SettlesStep and FailsStep give the first step of the handler an end, which has begun and has
+	// none.
 	SettlesStep
 	FailsStep
 )
@@ -44,7 +45,8 @@ func (d Deed) String() string {
 // completes reports whether a deed gives the record a result.
 func (d Deed) completes() bool { return d == SettlesExecuted || d == SettlesFailed }
 
-// operator is a person with package operate: it is shown the record at one moment, and does something to it at another.
+// operator is a person with package operate: it is shown the record at one moment, and does
+// something to it at another.
 type operator struct {
 	*operate.Operator
 
@@ -95,7 +97,8 @@ func (w *world) do(d Deed, f Fault) {
 	w.Sayf("  the operator %s %s", d, f)
 	switch d {
 	case SettlesExecuted:
-		_, o.err = o.Settle(ctx, *o.shown, operate.Executed(fmt.Appendf(nil, `{"by":%q,"amount":%d}`, o.self.name, w.amountOf(o.shown.Record))), act)
+		_, o.err = o.Settle(ctx, *o.shown,
+			operate.Executed(fmt.Appendf(nil, `{"by":%q,"amount":%d}`, o.self.name, w.amountOf(o.shown.Record))), act)
 	case SettlesNotExecuted:
 		_, o.err = o.Settle(ctx, *o.shown, operate.NotExecuted(), act)
 	case SettlesFailed:
@@ -103,9 +106,11 @@ func (w *world) do(d Deed, f Fault) {
 	case Releases:
 		_, o.err = o.Release(ctx, *o.shown, act)
 	case SettlesStep:
-		_, o.err = o.Settle(ctx, *o.shown, operate.StepExecuted(w.Steps[0].Name, fmt.Appendf(nil, "%q", o.self.name)), act)
+		_, o.err = o.Settle(ctx, *o.shown,
+			operate.StepExecuted(w.Steps[0].Name, fmt.Appendf(nil, "%q", o.self.name)), act)
 	case FailsStep:
-		_, o.err = o.Settle(ctx, *o.shown, operate.StepFailed(w.Steps[0].Name, "declined", "declined "+o.self.name), act)
+		_, o.err = o.Settle(ctx, *o.shown,
+			operate.StepFailed(w.Steps[0].Name, "declined", "declined "+o.self.name), act)
 	case Deletes:
 		_, o.err = o.Delete(ctx, *o.shown, act)
 	}
@@ -193,13 +198,14 @@ func (w *world) actionsOfOperator(all []action) []action {
 	return all
 }
 
-// operatorFaults are what can happen to the message of an operator: it neither dies nor waits for long.
+// operatorFaults are what can happen to the message of an operator: it neither dies nor waits for
+// long.
 var operatorFaults = map[Fault]bool{
 	LoseRequest: true, LoseReply: true, LoseLate: true, FailBefore: true, FailAfter: true, FailLate: true, Repeat: true,
 }
 
-// overruled notes what a change of the operator means for those who have executed. What they bring does not count any more, unless
-// the record was deleted: then nothing is left that could say so.
+// overruled notes what a change of the operator means for those who have executed. What they bring
+// does not count any more, unless the record was deleted: then nothing is left that could say so.
 func (w *world) overruled(c change) {
 	w.operator.applied = true
 	w.Saw("operator applied: " + w.operator.deed.String())
@@ -219,7 +225,8 @@ func (w *world) overruled(c change) {
 	}
 }
 
-// deleted reports whether an operator has deleted a record: also one that was completed, while its lease lived.
+// deleted reports whether an operator has deleted a record: also one that was completed, while its
+// lease lived.
 func (o *operator) deleted() bool { return o.applied && o.deed == Deletes }
 
 // forgetsVerdict notes that the record is gone, or replaced: with it the verdict of the operator.
@@ -268,9 +275,11 @@ func operatorAndOwnerNeverBothWin(w *world, e event) string {
 			return ""
 		}
 		if e.d.event.Settlement == "completed" || e.d.event.Settlement == "released" {
-			return fmt.Sprintf("the operator %s, and %s says that its record is %s", o.deed, e.d.name, e.d.event.Settlement)
+			return fmt.Sprintf("the operator %s, and %s says that its record is %s", o.deed, e.d.name,
+				e.d.event.Settlement)
 		}
-		// Of a record that belongs to another request, or became UNKNOWN after the verdict, the own result is told.
+		// Of a record that belongs to another request, or became UNKNOWN after the verdict, the own
+		// result is told.
 		theirs := e.d.shown.Fingerprint == e.d.fingerprint && e.d.shown.Status != store.StatusUnknown
 		stores := (e.d.answers() || e.d.mark() == FailsTerminal) && !e.d.spoiled()
 		if theirs && stores && w.faults == w.MaxFaults && !superseded(e.d.err) && e.d.event.Outcome != "replayed" {
@@ -284,7 +293,8 @@ func operatorAndOwnerNeverBothWin(w *world, e event) string {
 // unchangedFor reports whether the record is as the operator was shown it, and nobody holds it.
 func (w *world) unchangedFor(o *operator) bool {
 	held := w.held()
-	return held != nil && held.Status == store.StatusUnknown && held.Matches(o.shown.Record) && o.deed < Releases && !expired(*held, w.now)
+	return held != nil && held.Status == store.StatusUnknown && held.Matches(o.shown.Record) && o.deed < Releases &&
+		!expired(*held, w.now)
 }
 
 // operatorChangesWhatItWasShown looks at the change of an operator that was applied.

@@ -8,12 +8,14 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// operatorScenarios are those in which a person settles, releases or deletes what it was shown a while ago.
+// operatorScenarios are those in which a person settles, releases or deletes what it was shown a
+// while ago.
 func operatorScenarios() map[string]explore.Scenario {
 	deeds := explore.AllDeeds()
 	some := []explore.Deed{explore.SettlesExecuted, explore.SettlesNotExecuted, explore.Deletes}
 	lost := []explore.Fault{
-		explore.LoseRequest, explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailAfter, explore.FailLate, explore.Repeat,
+		explore.LoseRequest, explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailAfter,
+		explore.FailLate, explore.Repeat,
 	}
 	mayBeUncertain := []explore.Ending{explore.Succeeds, explore.FailsUncertain}
 	return map[string]explore.Scenario{
@@ -27,7 +29,8 @@ func operatorScenarios() map[string]explore.Scenario {
 			Clients: clients(2, 1), Endings: mayBeUncertain, LeaseSteps: 1, Deeds: deeds, Unrepeatable: true,
 		},
 		"operator: a crash": {
-			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Deeds: deeds, Faults: []explore.Fault{explore.DieAfter, explore.DieLate},
+			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 1, Deeds: deeds,
+			Faults:    []explore.Fault{explore.DieAfter, explore.DieLate},
 			MaxFaults: 1, Unrepeatable: true,
 		},
 		"operator: its message meets a fault": {
@@ -46,7 +49,8 @@ func operatorScenarios() map[string]explore.Scenario {
 			Clients: clients(2, 1), Endings: mayBeUncertain, LeaseSteps: 1, Deeds: deeds, Resolver: true,
 		},
 		"operator: timed, renewals that fail": {
-			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 3, Deeds: deeds, MaxFaults: 1,
+			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 3,
+			Deeds: deeds, MaxFaults: 1,
 			Faults: []explore.Fault{explore.LoseLate, explore.SlowRequest}, Strikes: only(explore.Renewal),
 		},
 	}
@@ -54,15 +58,19 @@ func operatorScenarios() map[string]explore.Scenario {
 
 // operatorMustBeSeen is what these scenarios have to lead to.
 var operatorMustBeSeen = []string{
-	"operator is shown: in-progress", "operator is shown: crashed", "operator is shown: unknown", "operator is shown: completed",
+	"operator is shown: in-progress", "operator is shown: crashed", "operator is shown: unknown",
+	"operator is shown: completed",
 	"operator is shown: expired",
 	"operator settles it as executed: done", "operator settles it as executed: not done",
 	"operator settles it as not executed: done", "operator settles it as not executed: not done",
 	"operator settles it as failed: done", "operator settles it as failed: not done",
-	"operator releases it: done", "operator releases it: not done", "operator deletes it: done", "operator deletes it: not done",
-	"operator applied: settles it as executed", "operator applied: settles it as not executed", "operator applied: releases it",
+	"operator releases it: done", "operator releases it: not done", "operator deletes it: done",
+	"operator deletes it: not done",
+	"operator applied: settles it as executed", "operator applied: settles it as not executed",
+	"operator applied: releases it",
 	"operator applied: settles it as failed", "operator applied: deletes it",
-	"takeover of a released record", "superseded by a verdict", "replayed a verdict", "late change of an operator applied",
+	"takeover of a released record", "superseded by a verdict", "replayed a verdict",
+	"late change of an operator applied",
 	"late change of an operator refused",
 }
 
@@ -104,7 +112,8 @@ func TestEveryGuardOfAnOperatorIsMissed(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, "I11", func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
+			requireMissed(t, c.scenario, "I11",
+				func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
 		})
 	}
 }

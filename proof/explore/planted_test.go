@@ -48,8 +48,8 @@ func held(s *memory.Store, key string) store.Record {
 	return r
 }
 
-// TestEveryGuardOfTheStoreIsMissed takes out one guard after the other and expects the search to find a schedule that
-// breaks an invariant.
+// TestEveryGuardOfTheStoreIsMissed takes out one guard after the other and expects the search to
+// find a schedule that breaks an invariant.
 func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
@@ -136,7 +136,8 @@ func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 		}, "I3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, c.breaks, func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
+			requireMissed(t, c.scenario, c.breaks,
+				func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
 		})
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// process handles deliveries, one after the other or at the same time, and may have something before the store that
-// remembers what they learned.
+// process handles deliveries, one after the other or at the same time, and may have something
+// before the store that remembers what they learned.
 type process struct {
 	store   store.Store
 	handler *idempotent.Handler[Order, Receipt]
@@ -41,8 +41,8 @@ func (w *world) processOf(c *client) *process {
 	return p
 }
 
-// die ends a delivery and the process that handles it. Other deliveries that it handles go on: they stand for those of a
-// process that only looks dead.
+// die ends a delivery and the process that handles it. Other deliveries that it handles go on: they
+// stand for those of a process that only looks dead.
 func (w *world) die(d *delivery) {
 	d.die()
 	if w.processes[d.client.process()] == d.process {
@@ -60,7 +60,8 @@ func (p *process) remember(x *delivery) {
 	p.history = d.Sum64()
 }
 
-// memory is a part of the state: what is before the store depends on nothing but the history of its process.
+// memory is a part of the state: what is before the store depends on nothing but the history of its
+// process.
 func (w *world) memory(d *schedules.Digest, p *process) {
 	d.Number(int64(p.learned))
 	if w.Before != nil {

@@ -15,8 +15,8 @@ import (
 type Asks struct {
 	// Due leaves alone what is not due, or given up.
 	Due bool
-	// Tries is how often is asked in vain before the record is given up. Gives up gives it somebody who
-	// takes the record then, or fails.
+	// Tries is how often is asked in vain before the record is given up. Gives up gives it somebody
+	// who takes the record then, or fails.
 	Tries   int
 	GivesUp bool
 	// Index finds the record by the index: what has no attention, or is not due, is never seen.
@@ -70,7 +70,8 @@ func (w *world) mayAsk(a *Asks) bool {
 	if a.Index {
 		return held != nil && held.Attention != "" && !held.GivenUp() && !w.now.Before(held.AttentionAt)
 	}
-	return held != nil && held.Status != store.StatusCompleted && (held.Status != store.StatusInProgress || held.Unheld(w.now))
+	return held != nil && held.Status != store.StatusCompleted &&
+		(held.Status != store.StatusInProgress || held.Unheld(w.now))
 }
 
 // refuses reports whether the handler lets nobody execute after a crash without having asked.
@@ -97,9 +98,10 @@ func (d *delivery) reconcile(ctx context.Context) (idempotent.Reconciled, error)
 	if a.GivesUp {
 		how.GiveUp = func(context.Context, idempotent.Execution, int) error { return d.giveUp() }
 	}
-	return d.process.handler.Reconcile(ctx, d.world.key(), func(context.Context, idempotent.Execution) (idempotent.Resolution[Receipt], error) {
-		return ask(&d.strand, atResolver, Receipt{By: foundBy(d), Amount: d.world.amountOf(d.shown)})
-	}, how)
+	return d.process.handler.Reconcile(ctx, d.world.key(),
+		func(context.Context, idempotent.Execution) (idempotent.Resolution[Receipt], error) {
+			return ask(&d.strand, atResolver, Receipt{By: foundBy(d), Amount: d.world.amountOf(d.shown)})
+		}, how)
 }
 
 var errCannotTell = errors.New("cannot tell")
@@ -189,7 +191,8 @@ func unsettled(r store.Record) bool {
 // noteReconciled notes what a write means for questions.
 func (w *world) noteReconciled(c change) {
 	if c.after == nil || c.op == opClaim || c.after.Status == store.StatusCompleted || c.after.Released() {
-		w.unsettled = w.unsettled && c.by != nil && !c.by.asks() && c.by.resolved && !c.by.untouched && (c.after == nil || c.after.Released())
+		w.unsettled = w.unsettled && c.by != nil && !c.by.asks() && c.by.resolved && !c.by.untouched &&
+			(c.after == nil || c.after.Released())
 	} else if c.after.Status == store.StatusUnknown {
 		w.unsettled = true
 	}

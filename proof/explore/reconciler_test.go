@@ -43,18 +43,21 @@ func reconcileScenarios() map[string]explore.Scenario {
 			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, Resolver: true, Faults: crash, MaxFaults: 1,
 		},
 		"reconcile: released with steps, and a question dies": {
-			Clients: with(1, 1, asking(2, explore.Asks{})), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Steps: oneStep,
+			Clients: with(1, 1, asking(2, explore.Asks{})), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1,
+			Steps:  oneStep,
 			Faults: crash, MaxFaults: 1, Verdicts: []explore.Verdict{explore.StillUnknown, explore.Untouched},
 		},
 		"reconcile: two steps, one of which tells nothing": {
-			Clients: with(1, 1, once), Endings: mayFail, LeaseSteps: 1, Steps: []explore.Step{{Name: "a"}, {Name: "b", Once: true}},
+			Clients: with(1, 1, once), Endings: mayFail, LeaseSteps: 1,
+			Steps:   []explore.Step{{Name: "a"}, {Name: "b", Once: true}},
 			Effects: []explore.Effect{explore.Happens, explore.MayHappen}, Verdicts: both, Faults: crash, MaxFaults: 1,
 		},
 		"reconcile: a fault": {
 			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, Unrepeatable: true, Faults: faults, MaxFaults: 1,
 		},
 		"reconcile: a death, then anybody": {
-			Clients: with(1, 2, asking(2, explore.Asks{})), Endings: leaves, LeaseSteps: 1, Faults: crash, MaxFaults: 1, Verdicts: []explore.Verdict{
+			Clients: with(1, 2, asking(2, explore.Asks{})), Endings: leaves, LeaseSteps: 1, Faults: crash, MaxFaults: 1,
+			Verdicts: []explore.Verdict{
 				explore.StillUnknown, explore.Untouched,
 			},
 		},
@@ -64,36 +67,43 @@ func reconcileScenarios() map[string]explore.Scenario {
 			},
 		},
 		"reconcile: two at once, a message is late": {
-			Clients: with(1, 1, once, once), Endings: leaves, LeaseSteps: 1, Verdicts: []explore.Verdict{explore.StillUnknown, explore.Untouched},
-			Faults: []explore.Fault{explore.LoseLate, explore.Repeat}, MaxFaults: 1, Strikes: ofAsking,
+			Clients: with(1, 1, once, once), Endings: leaves, LeaseSteps: 1,
+			Verdicts: []explore.Verdict{explore.StillUnknown, explore.Untouched},
+			Faults:   []explore.Fault{explore.LoseLate, explore.Repeat}, MaxFaults: 1, Strikes: ofAsking,
 		},
 		"reconcile: given up": {
-			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 2})), Endings: leaves, LeaseSteps: 1, DueSteps: 2, Verdicts: vain,
+			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 2})), Endings: leaves, LeaseSteps: 1,
+			DueSteps: 2, Verdicts: vain,
 		},
 		"reconcile: given up by somebody who may fail": {
-			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 1, GivesUp: true})), Endings: leaves, LeaseSteps: 1, DueSteps: 2,
+			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 1, GivesUp: true})), Endings: leaves,
+			LeaseSteps: 1, DueSteps: 2,
 			Verdicts: vain, Faults: crash, MaxFaults: 1,
 		},
 		"reconcile: all of what is given up": {
-			Clients: with(1, 1, asking(3, explore.Asks{Tries: 1, GivesUp: true})), Endings: leaves, LeaseSteps: 1, Faults: lost, MaxFaults: 1,
+			Clients: with(1, 1, asking(3, explore.Asks{Tries: 1, GivesUp: true})), Endings: leaves, LeaseSteps: 1,
+			Faults: lost, MaxFaults: 1,
 			Strikes: ofAsking,
 		},
 		"reconcile: released with steps": {
 			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Faults: crash, MaxFaults: 1,
 		},
 		"reconcile: released with steps, refuse": {
-			Clients: with(1, 2, once), Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted}, LeaseSteps: 1,
+			Clients: with(1, 2, once),
+			Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted}, LeaseSteps: 1,
 			Steps: oneStep, Unrepeatable: true, Faults: crash, MaxFaults: 1,
 		},
 		"reconcile: start marks": {
-			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: []explore.Step{{Name: "a", Once: true}}, Faults: crash, MaxFaults: 1,
+			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: []explore.Step{{Name: "a", Once: true}},
+			Faults: crash, MaxFaults: 1,
 			Effects: []explore.Effect{explore.Happens, explore.MayHappen}, Verdicts: both,
 		},
 		"reconcile: an operator": {
 			Clients: with(1, 1, once), Endings: uncertain, LeaseSteps: 2, Deeds: explore.AllDeeds(), Unrepeatable: true,
 		},
 		"reconcile: an operator and a late message": {
-			Clients: with(1, 1, once), Endings: leaves, LeaseSteps: 1, Deeds: explore.AllDeeds(), Verdicts: both, Faults: lost, MaxFaults: 1,
+			Clients: with(1, 1, once), Endings: leaves, LeaseSteps: 1, Deeds: explore.AllDeeds(), Verdicts: both,
+			Faults: lost, MaxFaults: 1,
 			Strikes: ofAsking,
 		},
 		"reconcile: the expiry": {
@@ -103,12 +113,14 @@ func reconcileScenarios() map[string]explore.Scenario {
 			Clients: []explore.Client{dated, dated, once}, Endings: leaves, Timed: true, TimeSteps: 4,
 		},
 		"reconcile: timed, slow calls": {
-			Clients: []explore.Client{dated, once}, Endings: leaves, Timed: true, TimeSteps: 4, Faults: explore.SlowFaults(), MaxFaults: 1,
+			Clients: []explore.Client{dated, once}, Endings: leaves, Timed: true, TimeSteps: 4,
+			Faults: explore.SlowFaults(), MaxFaults: 1,
 			Strikes: ofAsking,
 		},
 		"reconcile: timed, renewals that fail": {
 			Clients: []explore.Client{dated, once}, Endings: leaves, Timed: true, TimeSteps: 4, Verdicts: both,
-			Faults: []explore.Fault{explore.LoseLate, explore.FailBefore, explore.SlowRequest}, MaxFaults: 1, Strikes: only(explore.Renewal),
+			Faults: []explore.Fault{explore.LoseLate, explore.FailBefore, explore.SlowRequest}, MaxFaults: 1,
+			Strikes: only(explore.Renewal),
 		},
 	}
 }
@@ -116,9 +128,11 @@ func reconcileScenarios() map[string]explore.Scenario {
 // reconcileMustBeSeen is what these scenarios have to lead to.
 var reconcileMustBeSeen = []string{
 	"reconcile: asked", "reconcile: handed over", "reconcile: not handed over", "reconcile: failed",
-	"reconcile: completed", "reconcile: released", "reconcile: scheduled", "reconcile: given up", "reconcile: busy", "reconcile: closed",
+	"reconcile: completed", "reconcile: released", "reconcile: scheduled", "reconcile: given up", "reconcile: busy",
+	"reconcile: closed",
 	"reconcile: elsewhere",
-	"reconcile: takes UNKNOWN", "reconcile: takes a record that is given up", "reconcile: takes a record that was released with steps",
+	"reconcile: takes UNKNOWN", "reconcile: takes a record that is given up",
+	"reconcile: takes a record that was released with steps",
 	"reconcile: takes a released record whose question died", "reconcile: takes an UNKNOWN record whose question died",
 	"reconcile: takes a crash",
 	"reconcile: leaves COMPLETED", "reconcile: leaves UNKNOWN", "reconcile: leaves a record that is given up",

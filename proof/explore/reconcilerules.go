@@ -12,7 +12,8 @@ import (
 // heldLive reports whether somebody else than d holds a claim of the record that surely lives.
 func (w *world) heldLive(d *delivery) (by string, is bool) {
 	held := w.held()
-	if held == nil || held.Status != store.StatusInProgress || held.Reason == store.ReasonReleased || d.uses(held.Owner) {
+	if held == nil || held.Status != store.StatusInProgress || held.Reason == store.ReasonReleased ||
+		d.uses(held.Owner) {
 		return "", false
 	}
 	return w.ownerName(held.Owner), w.fastest().Before(held.Lease)
@@ -92,7 +93,8 @@ func answerCountsUnderItsClaim(_ *world, e event) string {
 	switch {
 	case e.after.Status == store.StatusCompleted:
 		if said != Executed || !strings.HasSuffix(answerIn(*e.after), " by "+foundBy(d)) {
-			return fmt.Sprintf("the resolver of %s says %s, and the record is completed with %q", d.name, said, answerIn(*e.after))
+			return fmt.Sprintf("the resolver of %s says %s, and the record is completed with %q", d.name, said,
+				answerIn(*e.after))
 		}
 	case e.after.Status == store.StatusUnknown:
 		if said == Executed || took.Released() || took.Reason != "" && e.after.Reason != took.Reason {
@@ -115,7 +117,8 @@ func openStaysOnTheList(_ *world, e event) string {
 	name := d.callName(e.call)
 	if name == Undo {
 		took := d.took
-		if took != nil && (a.Attention != took.Attention || !a.AttentionAt.Equal(took.AttentionAt) || a.Tries != took.Tries) {
+		if took != nil && (a.Attention != took.Attention || !a.AttentionAt.Equal(took.AttentionAt) ||
+			a.Tries != took.Tries) {
 			return d.name + " undoes its claim and leaves another place on the list"
 		}
 		return ""
@@ -206,14 +209,16 @@ func givenUpAfterEnough(_ *world, e event) string {
 }
 
 func resumableStaysSo(w *world, e event) string {
-	if e.kind != evWritten || e.op == opClaim || e.before == nil || e.after == nil || e.after.Status != store.StatusUnknown {
+	if e.kind != evWritten || e.op == opClaim || e.before == nil || e.after == nil ||
+		e.after.Status != store.StatusUnknown {
 		return ""
 	}
 	b := *e.before
 	if e.by != nil && e.by.asks() && e.by.took != nil && e.by.uses(b.Owner) {
 		b = *e.by.took
 	}
-	crash := b.Status == store.StatusInProgress && b.Reason == "" && b.Resumable() && !b.Unmarked && (e.by == nil || !e.by.uses(b.Owner))
+	crash := b.Status == store.StatusInProgress && b.Reason == "" && b.Resumable() && !b.Unmarked &&
+		(e.by == nil || !e.by.uses(b.Owner))
 	switch {
 	case w.stopped:
 		return fmt.Sprintf("%s makes %s UNKNOWN", e.by.name, nameOfState(b))
@@ -265,7 +270,8 @@ func reconciliationTellsTheTruth(w *world, e event) string {
 
 // isOfOtherVersion reports whether a token is one of a process that knows no list.
 func (w *world) isOfOtherVersion(token string) bool {
-	return token == "" || slices.ContainsFunc(w.deliveries, func(d *delivery) bool { return d.client.Of != Current && d.uses(token) })
+	return token == "" || slices.ContainsFunc(w.deliveries,
+		func(d *delivery) bool { return d.client.Of != Current && d.uses(token) })
 }
 
 func openIsNotLost(w *world, e event) string {
@@ -276,7 +282,8 @@ func openIsNotLost(w *world, e event) string {
 	if e.kind != evOver || held == nil {
 		return ""
 	}
-	crashed := held.Status == store.StatusInProgress && held.Reason == "" && w.refuses() && !w.isOfOtherVersion(held.Owner)
+	crashed := held.Status == store.StatusInProgress && held.Reason == "" && w.refuses() &&
+		!w.isOfOtherVersion(held.Owner)
 	open := held.Status == store.StatusUnknown || unsettled(*held) || held.Released() && len(held.Steps) > 0 || crashed
 	switch {
 	case !open:

@@ -115,7 +115,8 @@ func doneIsDelivered(w *world, e mailEvent) string {
 
 func changesItsOwn(w *world, e mailEvent) string {
 	if e.kind == evWrittenMessage && (e.call.entry.Owner != e.before.Owner || e.after.Owner != e.before.Owner) {
-		return fmt.Sprintf("a %s for %s changes %s", e.call.name, w.nameOf(e.call.id, e.call.entry.Owner), w.nameOf(e.before.ID, e.before.Owner))
+		return fmt.Sprintf("a %s for %s changes %s", e.call.name, w.nameOf(e.call.id, e.call.entry.Owner),
+			w.nameOf(e.before.ID, e.before.Owner))
 	}
 	return ""
 }
@@ -136,19 +137,22 @@ func drainLeavesGivenUp(w *world, e mailEvent) string {
 
 func triesHappened(w *world, e mailEvent) string {
 	if e.kind == evWrittenMessage && e.of != nil && e.after.Tries > e.of.failed+e.of.taken+e.of.doubled {
-		return fmt.Sprintf("%s counts %d tries, and there were not as many", w.nameOf(e.after.ID, e.after.Owner), e.after.Tries)
+		return fmt.Sprintf("%s counts %d tries, and there were not as many",
+			w.nameOf(e.after.ID, e.after.Owner), e.after.Tries)
 	}
 	return ""
 }
 
 func drainsTryNoMore(w *world, e mailEvent) string {
 	if e.kind == evWrittenMessage && e.call.name == TakeMessage && e.call.entry.Tries >= maxTries {
-		return fmt.Sprintf("a drain has read that %s was tried %d times, and takes it", w.nameOf(e.after.ID, e.after.Owner), e.call.entry.Tries)
+		return fmt.Sprintf("a drain has read that %s was tried %d times, and takes it",
+			w.nameOf(e.after.ID, e.after.Owner), e.call.entry.Tries)
 	}
 	return ""
 }
 
-// toldUntilWritten is for tables without drains: what the stream is not told to repeat is lost to them, unless something is written of it.
+// toldUntilWritten is for tables without drains: what the stream is not told to repeat is lost to
+// them, unless something is written of it.
 func toldUntilWritten(w *world, e mailEvent) string {
 	if e.kind != evTold || e.outcome.Again() || slices.Contains(e.round.answered, e.of) {
 		return ""
@@ -159,7 +163,8 @@ func toldUntilWritten(w *world, e mailEvent) string {
 
 func repeatsEnd(w *world, e mailEvent) string {
 	if e.kind == evReported && e.of != nil && e.of.repeated > reports {
-		return fmt.Sprintf("%s has the stream repeat %s for the %d. time", e.round.name, w.nameOf(e.entry.ID, e.entry.Owner), e.of.repeated)
+		return fmt.Sprintf("%s has the stream repeat %s for the %d. time", e.round.name,
+			w.nameOf(e.entry.ID, e.entry.Owner), e.of.repeated)
 	}
 	return ""
 }

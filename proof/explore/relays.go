@@ -13,17 +13,19 @@ import (
 
 // Relays are those of a scenario, and what may happen to them. The zero value is none.
 type Relays struct {
-	// Processes is how many there are that deliver messages. Each does so in one round at a time, which is an invocation.
+	// Processes is how many there are that deliver messages. Each does so in one round at a time,
+	// which is an invocation.
 	Processes int
-	// Handovers is how often the stream hands over what was written, Drains how often somebody drains, Redrives how often somebody redrives
-	// a message that is given up, all at most.
+	// Handovers is how often the stream hands over what was written, Drains how often somebody
+	// drains, Redrives how often somebody redrives a message that is given up, all at most.
 	Handovers, Drains, Redrives int
-	// Batches: the stream hands over everything from some write on. Without it a batch is one message.
+	// Batches: the stream hands over everything from some write on. Without it a batch is one
+	// message.
 	Batches bool
 	// Receives are how the delivery of a message may end.
 	Receives []Receives
-	// Faults are what may happen to the calls of a relay, at most MaxFaults times in a schedule. With one that kills the process, it may
-	// die while it delivers, too.
+	// Faults are what may happen to the calls of a relay, at most MaxFaults times in a schedule.
+	// With one that kills the process, it may die while it delivers, too.
 	Faults    []Fault
 	MaxFaults int
 	// Strikes bounds the search as that of a Scenario does.
@@ -62,7 +64,8 @@ func (r Receives) err() error {
 	return errBounced
 }
 
-// What a relay of the explorer does earlier than one of package outbox, so that it is done in short schedules.
+// What a relay of the explorer does earlier than one of package outbox, so that it is done in short
+// schedules.
 const (
 	reports  = 1
 	maxTries = 3
@@ -102,7 +105,8 @@ type carrier struct {
 
 func newMail(s *Relays) mail {
 	return mail{
-		processes: make([]*carrier, s.Processes), handovers: s.Handovers, drains: s.Drains, redrives: s.Redrives, faults: s.MaxFaults,
+		processes: make([]*carrier, s.Processes), handovers: s.Handovers, drains: s.Drains, redrives: s.Redrives,
+		faults:   s.MaxFaults,
 		dueSteps: s.DueSteps,
 	}
 }
@@ -113,12 +117,14 @@ type generation struct {
 	name string
 	// id and owner are those that it was put with.
 	id, owner string
-	// arrived and failed count its deliveries that have ended, taken how often a drain has taken it, doubled the writes of counts that
-	// nobody has asked for.
+	// arrived and failed count its deliveries that have ended, taken how often a drain has taken
+	// it, doubled the writes of counts that nobody has asked for.
 	arrived, failed, taken, doubled int
-	// repeated is how often the stream was told to repeat it because its delivery had failed, since it was redriven.
+	// repeated is how often the stream was told to repeat it because its delivery had failed, since
+	// it was redriven.
 	repeated int
-	// hopeless: a delivery has failed for good. usedUp: it was tried as often as it may be, since it was redriven.
+	// hopeless: a delivery has failed for good. usedUp: it was tried as often as it may be, since
+	// it was redriven.
 	hopeless, usedUp bool
 	// replaced: a later commit has put another one over it.
 	replaced bool
@@ -167,7 +173,8 @@ func (w *world) generationOf(id, owner string) *generation {
 
 // handed are the images that the filter of the stream lets through.
 func (w *world) handed() []rows.Message {
-	return slices.DeleteFunc(slices.Clone(w.messageTable().Images()), func(m rows.Message) bool { return !m.Pending() || m.Tries > 0 })
+	return slices.DeleteFunc(slices.Clone(w.messageTable().Images()),
+		func(m rows.Message) bool { return !m.Pending() || m.Tries > 0 })
 }
 
 // messageTable is the table where they are.
@@ -274,7 +281,8 @@ func (w *world) actionsOfRound(r *round, all []action) []action {
 	}
 	for _, f := range w.Relays.Faults {
 		reads := r.at.call.name == ReadMessage
-		if reads && (f.leavesMessage() || f == Twice) || w.Relays.Strikes != nil && !w.Relays.Strikes(f, r.at.call.name) {
+		if reads && (f.leavesMessage() || f == Twice) || w.Relays.Strikes != nil &&
+			!w.Relays.Strikes(f, r.at.call.name) {
 			continue
 		}
 		all = append(all, func() { w.grantBox(r, f) })
@@ -327,7 +335,8 @@ func (w *world) redrive(id string) {
 	w.Sayf("%s: somebody redrives %s", w.clockText(), w.nameOf(m.ID, m.Owner))
 }
 
-// lastRounds drains the messages with a receiver that takes everything, in a process of its own, and redrives what is given up.
+// lastRounds drains the messages with a receiver that takes everything, in a process of its own,
+// and redrives what is given up.
 func (w *world) lastRounds() {
 	if w.Relays.Processes == 0 {
 		return

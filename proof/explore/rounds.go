@@ -13,7 +13,8 @@ import (
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
-// round is one invocation of a relay. Its fields belong to whoever runs: the schedule, or a goroutine of the round.
+// round is one invocation of a relay. Its fields belong to whoever runs: the schedule, or a
+// goroutine of the round.
 type round struct {
 	world   *world
 	name    string
@@ -29,7 +30,8 @@ type round struct {
 	arrived chan roundStop
 	resume  chan roundGrant
 	dead    bool // to the world
-	// answered are the messages of which a write of this round was answered, whatever the answer is.
+	// answered are the messages of which a write of this round was answered, whatever the answer
+	// is.
 	answered []*generation
 	// history is a digest of what it has learned.
 	history uint64
@@ -71,7 +73,8 @@ func roundOf(ctx context.Context) *round {
 	return ctx.Value(roundKey{}).(*round) //nolint:forcetypeassert // a context without it is a mistake of this package
 }
 
-// begin lets a process begin a round: with entries, or a drain. The name of a process that has died goes to a new one.
+// begin lets a process begin a round: with entries, or a drain. The name of a process that has died
+// goes to a new one.
 func (w *world) begin(number int, entries []relay.Entry[rows.Row], hurried bool) *round {
 	p := w.mail.processes[number]
 	if p == nil {
@@ -134,7 +137,8 @@ func (r *round) told(outcomes []relay.Outcome) {
 			return
 		}
 		e := r.entries[n]
-		r.world.checkMail(mailEvent{kind: evTold, round: r, of: r.world.generationOf(e.ID, e.Owner), entry: e, outcome: o})
+		r.world.checkMail(mailEvent{kind: evTold, round: r, of: r.world.generationOf(e.ID, e.Owner),
+			entry: e, outcome: o})
 	}
 }
 
@@ -223,7 +227,8 @@ func reportOfRound(ctx context.Context, e relay.Entry[rows.Row], o relay.Outcome
 	w.checkMail(mailEvent{kind: evReported, round: r, of: g, entry: e, outcome: o})
 }
 
-// letterbox is the box as relays see it: each call waits until the schedule grants it. Lists are read at once.
+// letterbox is the box as relays see it: each call waits until the schedule grants it. Lists are
+// read at once.
 type letterbox struct{}
 
 func (letterbox) ask(ctx context.Context, c boxCall) boxReply {
@@ -240,7 +245,8 @@ func (b letterbox) Done(ctx context.Context, e relay.Entry[rows.Row], now time.T
 	return got.done, got.err
 }
 
-func (b letterbox) Failed(ctx context.Context, e relay.Entry[rows.Row], due time.Time) (tries int, pending bool, err error) {
+func (b letterbox) Failed(ctx context.Context, e relay.Entry[rows.Row], due time.Time) (tries int,
+	pending bool, err error) {
 	got := b.ask(ctx, boxCall{name: CountFailure, id: e.ID, entry: e, at: due})
 	return got.tries, got.done, got.err
 }

@@ -10,12 +10,14 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// expired reports whether a record counts no more at the instant now. A lease that lives outranks the expiry.
+// expired reports whether a record counts no more at the instant now. A lease that lives outranks
+// the expiry.
 func expired(r store.Record, now time.Time) bool {
 	return !now.Before(r.Expiry) && (r.Status != store.StatusInProgress || r.Lease.IsZero() || !now.Before(r.Lease))
 }
 
-// superseded reports whether err says that its delivery executed and lost its lease to one that runs.
+// superseded reports whether err says that its delivery executed and lost its lease to one that
+// runs.
 func superseded(err error) bool {
 	return errors.Is(err, idempotent.ErrSuperseded)
 }
@@ -39,33 +41,39 @@ func leaseOnlyGrows(_ *world, e event) string {
 	if b.Status != store.StatusInProgress || a.Status != b.Status || a.Owner != b.Owner || !a.Lease.Before(b.Lease) {
 		return ""
 	}
-	return fmt.Sprintf("the %s of %s moves the lease of its owner back by %v", e.by.callName(e.call), e.by.name, b.Lease.Sub(a.Lease))
+	return fmt.Sprintf("the %s of %s moves the lease of its owner back by %v", e.by.callName(e.call), e.by.name,
+		b.Lease.Sub(a.Lease))
 }
 
-// resultIsNotDeleted is about records whose handler has returned a result: no release makes room for a second execution. One whose commit has
-// failed has no result.
+// resultIsNotDeleted is about records whose handler has returned a result: no release makes room
+// for a second execution. One whose commit has failed has no result.
 func resultIsNotDeleted(w *world, e event) string {
-	if e.kind != evWritten || e.by == nil || !e.by.returned || !e.by.answers() || e.before == nil || !e.by.uses(e.before.Owner) ||
+	if e.kind != evWritten || e.by == nil || !e.by.returned || !e.by.answers() || e.before == nil ||
+		!e.by.uses(e.before.Owner) ||
 		e.by == w.operator.self || e.by.spoiled() {
 		return ""
 	}
 	if e.after == nil || e.after.Reason == store.ReasonReleased {
-		return fmt.Sprintf("the handler of %s has a result, and its %s releases the record", e.by.name, e.by.callName(e.call))
+		return fmt.Sprintf("the handler of %s has a result, and its %s releases the record", e.by.name,
+			e.by.callName(e.call))
 	}
 	return ""
 }
 
 func leaseIsNotEndless(_ *world, e event) string {
-	if e.kind != evWritten || e.by == nil || e.by.client.NoDeadline || e.after == nil || e.by.callName(e.call) != Renewal {
+	if e.kind != evWritten || e.by == nil || e.by.client.NoDeadline || e.after == nil ||
+		e.by.callName(e.call) != Renewal {
 		return ""
 	}
 	if e.after.Lease.After(e.by.started.Add(endless)) {
-		return fmt.Sprintf("the lease of %s is renewed %v after its beginning", e.by.name, e.by.clock().Sub(e.by.started))
+		return fmt.Sprintf("the lease of %s is renewed %v after its beginning", e.by.name,
+			e.by.clock().Sub(e.by.started))
 	}
 	return ""
 }
 
-// leaseIsWholeAtTheStart looks at timed worlds only: in the others the lease ends by one clock and the deadline by another.
+// leaseIsWholeAtTheStart looks at timed worlds only: in the others the lease ends by one clock and
+// the deadline by another.
 func leaseIsWholeAtTheStart(w *world, e event) string {
 	if e.kind != evBegan || !w.Timed {
 		return ""
@@ -92,7 +100,8 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 	if e.after != nil {
 		became = string(e.after.Status)
 	}
-	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit || name == Fence || name == Renewal {
+	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit || name == Fence ||
+		name == Renewal {
 		return "" // which was sent before
 	}
 	switch e.by.mark() {
@@ -117,7 +126,8 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 func expiredDecidesNothing(_ *world, e event) string {
 	switch e.kind {
 	case evWritten:
-		if e.by != nil && e.op == opSwap && !e.by.began && !e.by.asking.taken && e.by.shown.Key != "" && e.seen.Owner == e.by.shown.Owner &&
+		if e.by != nil && e.op == opSwap && !e.by.began && !e.by.asking.taken && e.by.shown.Key != "" &&
+			e.seen.Owner == e.by.shown.Owner &&
 			expired(e.by.shown, e.by.shownAt) {
 			return fmt.Sprintf("the %s of %s keeps a record that has expired", e.by.callName(e.call), e.by.name)
 		}
@@ -134,7 +144,8 @@ func expiredDecidesNothing(_ *world, e event) string {
 }
 
 func nothingDoneNothingBlocked(w *world, e event) string {
-	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults || e.d.landed() >= 0 {
+	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults ||
+		e.d.landed() >= 0 {
 		return ""
 	}
 	held := w.held()
@@ -158,14 +169,16 @@ func transactionIsNoOutage(_ *world, e event) string {
 }
 
 func undoLeavesWhatWasSeen(w *world, e event) string {
-	if e.kind != evWritten || e.by == nil || e.before == nil || !e.by.uses(e.before.Owner) || e.by.took == nil || !e.undoes() {
+	if e.kind != evWritten || e.by == nil || e.before == nil || !e.by.uses(e.before.Owner) ||
+		e.by.took == nil || !e.undoes() {
 		return ""
 	}
 	a, took := e.after, e.by.took
 	switch {
 	case a == nil:
 		return e.by.name + " undoes a takeover and deletes what it had taken over"
-	case a.Status != took.Status || a.Reason != took.Reason || a.Fingerprint != took.Fingerprint || a.Attempt != took.Attempt:
+	case a.Status != took.Status || a.Reason != took.Reason || a.Fingerprint != took.Fingerprint ||
+		a.Attempt != took.Attempt:
 		return e.by.name + " undoes a takeover and leaves something else than it saw"
 	case e.by.uses(a.Owner) || a.Owner == took.Owner:
 		return e.by.name + " undoes a takeover and leaves an owner that something may still be on its way from"
@@ -219,7 +232,8 @@ func leaseIsNotGivenUp(w *world, e event) string {
 			continue
 		}
 		if held := w.held(); held != nil && held.Owner == d.owner && held.Status == store.StatusInProgress {
-			return fmt.Sprintf("the context of %s says that its lease is lost, which it is not; renewals that failed: %d", d.name, d.failedRenewals)
+			return fmt.Sprintf("the context of %s says that its lease is lost, which it is not; renewals that "+
+				"failed: %d", d.name, d.failedRenewals)
 		}
 	}
 	return ""

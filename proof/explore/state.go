@@ -12,8 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// state is the digest of all that the rest of a schedule depends on. What a delivery will do depends on what it has learned;
-// what the invariants will say, on the chronicle.
+// state is the digest of all that the rest of a schedule depends on. What a delivery will do
+// depends on what it has learned; what the invariants will say, on the chronicle.
 func (w *world) state() uint64 {
 	d := schedules.NewDigest(w.origin)
 	d.Time(w.now)
@@ -56,7 +56,8 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 	askingOf(d, x)
 	d.Time(x.lease)
 	d.Time(x.unknownUntil)
-	d.Flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused, x.overruled, x.frozen, x.wasFrozen)
+	d.Flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused,
+		x.overruled, x.frozen, x.wasFrozen)
 	if x.took != nil {
 		w.record(d, *x.took)
 	}
@@ -90,7 +91,8 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 	}
 }
 
-// learn adds what a delivery is told to its history. Its clock is part of that: it looks at it whenever it runs.
+// learn adds what a delivery is told to its history. Its clock is part of that: it looks at it
+// whenever it runs.
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
 	d := schedules.NewDigest(w.origin)
@@ -151,7 +153,8 @@ func (w *world) record(d *schedules.Digest, r store.Record) {
 	}
 }
 
-// ownerName is the delivery whose token it is: tokens are random, and the same schedule has others each time.
+// ownerName is the delivery whose token it is: tokens are random, and the same schedule has others
+// each time.
 func (w *world) ownerName(token string) string {
 	for _, d := range w.deliveries {
 		switch {

@@ -10,7 +10,8 @@ import (
 )
 
 func leaseOutlivedByExpiry(w *world, e event) string {
-	if e.kind != evWritten || e.after == nil || e.after.Status != store.StatusInProgress || !e.after.Expiry.Before(e.after.Lease) ||
+	if e.kind != evWritten || e.after == nil || e.after.Status != store.StatusInProgress ||
+		!e.after.Expiry.Before(e.after.Lease) ||
 		w.nameOfToken(e.after.Owner) == "" { // nobody's lease has ended
 		return ""
 	}
@@ -84,7 +85,8 @@ func atMostOnce(w *world, e event) string {
 
 // ends reports whether a change is the release of an execution.
 func (c change) releases() bool {
-	return c.by != nil && c.by.began && c.before != nil && c.by.uses(c.before.Owner) && (c.after == nil || c.keepsSteps())
+	return c.by != nil && c.by.began && c.before != nil && c.by.uses(c.before.Owner) &&
+		(c.after == nil || c.keepsSteps())
 }
 
 func lostIsNotReleased(w *world, e event) string {
@@ -160,9 +162,11 @@ func stepReturnsWhatIsRecorded(w *world, e event) string {
 		}
 	case errors.Is(e.err, idempotent.ErrStepRefused) && f.began:
 		return fmt.Sprintf("the step %s of %s says that it was not begun, and it was", name, e.d.name)
-	case errors.Is(e.err, idempotent.ErrStepLost) && f.began && (!f.ended || !f.effect.happened() || e.out.By != e.d.name),
+	case errors.Is(e.err, idempotent.ErrStepLost) && f.began &&
+		(!f.ended || !f.effect.happened() || e.out.By != e.d.name),
 		errors.Is(e.err, idempotent.ErrStepLost) && !f.began && e.out.By != foundBy(e.d):
-		return fmt.Sprintf("the step %s of %s is lost and returns %q, its effect %s", name, e.d.name, e.out.By, f.effect)
+		return fmt.Sprintf("the step %s of %s is lost and returns %q, its effect %s", name, e.d.name,
+			e.out.By, f.effect)
 	case f.ended && !f.effect.happened() && e.err != e.own: //nolint:errorlint // the very value
 		return fmt.Sprintf("the step %s of %s returns %v, and its function %v", name, e.d.name, e.err, e.own)
 	}
@@ -170,8 +174,10 @@ func stepReturnsWhatIsRecorded(w *world, e event) string {
 }
 
 func crashIsResumedIfStepsTellAll(w *world, e event) string {
-	if e.kind != evWritten || !w.Unrepeatable || w.Resolver || e.by == nil || e.by == w.operator.self || e.op != opSwap || e.by.client.Of != Current ||
-		e.before.Status != store.StatusInProgress || e.before.Reason == store.ReasonReleased || e.by.uses(e.before.Owner) {
+	if e.kind != evWritten || !w.Unrepeatable || w.Resolver || e.by == nil || e.by == w.operator.self ||
+		e.op != opSwap || e.by.client.Of != Current ||
+		e.before.Status != store.StatusInProgress || e.before.Reason == store.ReasonReleased ||
+		e.by.uses(e.before.Owner) {
 		return ""
 	}
 	switch resumable := e.before.Resumable() && !e.before.Unmarked; {
@@ -185,42 +191,50 @@ func crashIsResumedIfStepsTellAll(w *world, e event) string {
 	return ""
 }
 
-// untouchedExecutes is about a delivery whose resolver has said that nothing has happened: then no step is open.
+// untouchedExecutes is about a delivery whose resolver has said that nothing has happened: then no
+// step is open.
 func untouchedExecutes(w *world, e event) string {
-	if e.kind == evStepped && e.d.untouched && errors.Is(e.err, idempotent.ErrUnknownOutcome) && !e.d.steps[e.step].asked {
+	if e.kind == evStepped && e.d.untouched && errors.Is(e.err, idempotent.ErrUnknownOutcome) &&
+		!e.d.steps[e.step].asked {
 		return fmt.Sprintf("the step %s of %s is open, although nobody has touched it", w.Steps[e.step].Name, e.d.name)
 	}
 	return ""
 }
 
 func stepIsRecorded(w *world, e event) string {
-	if e.kind != evStepped || w.faults < w.MaxFaults || !w.now.Before(w.protectedUntil(e.d)) || w.operator.applied || w.expired || e.d.returned || len(e.d.tries) > 0 ||
+	if e.kind != evStepped || w.faults < w.MaxFaults || !w.now.Before(w.protectedUntil(e.d)) || w.operator.applied ||
+		w.expired || e.d.returned || len(e.d.tries) > 0 ||
 		e.d.hctx.Err() != nil {
 		return ""
 	}
 	f := e.d.steps[e.step]
 	_, final := errors.AsType[*idempotent.ReplayedError](e.err)
 	if f.ended && f.effect.leavesResult() && e.err != nil && !final {
-		return fmt.Sprintf("the step %s of %s is not recorded, and nothing kept it from that: %v", w.Steps[e.step].Name, e.d.name, e.err)
+		return fmt.Sprintf("the step %s of %s is not recorded, and nothing kept it from that: %v", w.Steps[e.step].Name,
+			e.d.name, e.err)
 	}
 	if errors.Is(e.err, idempotent.ErrStepRefused) {
-		return fmt.Sprintf("the step %s of %s is refused, and nothing kept it from running: %v", w.Steps[e.step].Name, e.d.name, e.err)
+		return fmt.Sprintf("the step %s of %s is refused, and nothing kept it from running: %v", w.Steps[e.step].Name,
+			e.d.name, e.err)
 	}
 	return ""
 }
 
 func lostLeaseWritesNothing(_ *world, e event) string {
-	if e.kind != evSent || !e.by.returned || e.by.ending != FailsInStep || !errors.Is(e.by.own, idempotent.ErrLeaseLost) ||
+	if e.kind != evSent || !e.by.returned || e.by.ending != FailsInStep ||
+		!errors.Is(e.by.own, idempotent.ErrLeaseLost) ||
 		e.by.mark() != Fails && e.by.mark() != FailsNotExecuted {
 		return ""
 	}
 	if e.by.mayHaveLost() && e.next.Status == store.StatusUnknown {
 		return "" // one outage may cause both
 	}
-	return fmt.Sprintf("the handler of %s says that its lease is lost, and a %s follows", e.by.name, e.by.callName(e.call))
+	return fmt.Sprintf("the handler of %s says that its lease is lost, and a %s follows", e.by.name,
+		e.by.callName(e.call))
 }
 
-// mayHaveLost reports whether the delivery knows of an effect that may have happened and that it could not record.
+// mayHaveLost reports whether the delivery knows of an effect that may have happened and that it
+// could not record.
 func (d *delivery) mayHaveLost() bool {
 	for _, f := range d.steps {
 		if f.told == "lost" || f.began && (!f.ended || f.effect == MayHappen) {
@@ -240,9 +254,12 @@ func stepsAreReported(w *world, e event) string {
 			switch {
 			case w.Steps[n].Name != told.Name:
 			case told.End == report.StepResumed && f.began:
-				return fmt.Sprintf("an observer is told that the step %s of %s was resumed, and it ran", told.Name, e.d.name)
-			case !known && (told.End == report.StepResumed || told.End == report.StepRecorded || told.End == report.StepResolved):
-				return fmt.Sprintf("an observer is told that the step %s of %s is recorded, and it is not", told.Name, e.d.name)
+				return fmt.Sprintf("an observer is told that the step %s of %s was resumed, and it ran",
+					told.Name, e.d.name)
+			case !known && (told.End == report.StepResumed || told.End == report.StepRecorded ||
+				told.End == report.StepResolved):
+				return fmt.Sprintf("an observer is told that the step %s of %s is recorded, and it is not",
+					told.Name, e.d.name)
 			}
 		}
 	}

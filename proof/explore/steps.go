@@ -161,8 +161,8 @@ func (d *delivery) mark() Ending {
 	return d.ending.mark()
 }
 
-// open reports whether a step of the delivery keeps its record from being released: an effect may have happened, and is recorded
-// nowhere.
+// open reports whether a step of the delivery keeps its record from being released: an effect may
+// have happened, and is recorded nowhere.
 func (d *delivery) open(held *store.Record) (name string, is bool) {
 	for n, f := range d.steps {
 		name = d.world.Steps[n].Name
@@ -238,7 +238,8 @@ func kindOf(err error) string {
 	return err.Error()
 }
 
-// resolvedStep notes what the resolver of a step said. If nothing was touched, no execution before it stands in the way of another one.
+// resolvedStep notes what the resolver of a step said. If nothing was touched, no execution before
+// it stands in the way of another one.
 func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
 	w.Saw("resolver of a step says " + v.String())
 	d.steps[n].asked = true
@@ -301,7 +302,8 @@ func (w *world) noteTaken(c change) {
 	}
 }
 
-// absolve notes that somebody has said of all steps that have no end in a record that they did nothing.
+// absolve notes that somebody has said of all steps that have no end in a record that they did
+// nothing.
 func (w *world) absolve(who string, held *store.Record) {
 	for n, step := range w.Steps {
 		if held == nil || isRecorded(held.Steps[step.Name]) {

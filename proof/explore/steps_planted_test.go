@@ -17,8 +17,8 @@ func takes(seen, next store.Record) bool {
 	return next.Status == store.StatusInProgress && next.Reason == "" && seen.Owner != next.Owner
 }
 
-// TestEveryGuardOfStepsInAStoreIsMissed takes out one guard after the other and expects the search to find a schedule that breaks an
-// invariant.
+// TestEveryGuardOfStepsInAStoreIsMissed takes out one guard after the other and expects the search
+// to find a schedule that breaks an invariant.
 func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 	// rewritten writes the record that is held with these steps, whatever they are.
 	rewritten := func(s *memory.Store, key string, steps map[string]store.Step) {
@@ -132,14 +132,16 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 		"a step is denied": {"steps: two deliveries", planted{
 			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
 				if isStep(seen, next) {
-					return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true}
+					return store.Record{}, false,
+						&store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true}
 				}
 				return s.Swap(t.Context(), seen, next)
 			},
 		}, "I7 a step is not lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, c.breaks, func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
+			requireMissed(t, c.scenario, c.breaks,
+				func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
 		})
 	}
 }

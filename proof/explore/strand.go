@@ -9,14 +9,16 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// strand is what runs for a delivery and stops at its calls of the store: the invocation itself, or the heartbeat beside it.
+// strand is what runs for a delivery and stops at its calls of the store: the invocation itself, or
+// the heartbeat beside it.
 type strand struct {
 	of     *delivery
 	at     point
 	called call
 	// asked is the clock when the call was made.
 	asked time.Time
-	// slow is the fault of a call that takes long, got the reply that is on its way if it was applied.
+	// slow is the fault of a call that takes long, got the reply that is on its way if it was
+	// applied.
 	slow   Fault
 	got    reply
 	resume chan grant
@@ -27,8 +29,8 @@ type strand struct {
 // fresh reports whether the strand has made a call of which nothing has been decided yet.
 func (s *strand) fresh() bool { return s.at == atCall && s.slow == None }
 
-// arrival is a strand that has come to a point at which it waits, or that has given up a call. A strand is written by the
-// schedule alone.
+// arrival is a strand that has come to a point at which it waits, or that has given up a call. A
+// strand is written by the schedule alone.
 type arrival struct {
 	*strand
 
@@ -37,8 +39,8 @@ type arrival struct {
 	gaveUp bool
 }
 
-// tick is the unit of a timed clock. Pauses have jitter; calls begin at the next tick, so that the same schedule has the same
-// times whenever it is played.
+// tick is the unit of a timed clock. Pauses have jitter; calls begin at the next tick, so that the
+// same schedule has the same times whenever it is played.
 const tick = 100 * time.Millisecond
 
 // onTick is the first tick that is not before t.
@@ -57,8 +59,9 @@ func (c call) takesLease(now time.Time) bool {
 // renews reports whether a call is one of a heartbeat: an owner asks for a longer lease.
 func (c call) renews(now time.Time) bool { return c.takesLease(now) && c.seen.Owner == c.next.Owner }
 
-// ask makes a call on a strand and waits for what the schedule makes of it. The heartbeat gives up when its context ends. The
-// invocation does not: its machine may have been suspended, and it finds the answer when it goes on.
+// ask makes a call on a strand and waits for what the schedule makes of it. The heartbeat gives up
+// when its context ends. The invocation does not: its machine may have been suspended, and it finds
+// the answer when it goes on.
 func (s *strand) ask(ctx context.Context, c call) reply {
 	w, d := s.of.world, s.of
 	if w.Timed {
@@ -99,7 +102,8 @@ func (w *world) take(a arrival) {
 	}
 }
 
-// gaveUp notes that a heartbeat does not wait any more. A request that was slow is still on its way.
+// gaveUp notes that a heartbeat does not wait any more. A request that was slow is still on its
+// way.
 func (w *world) gaveUp(s *strand) {
 	w.Sayf("%s: the heartbeat of %s waits no longer", w.clockText(), s.of.name)
 	w.Saw("renewal given up")
@@ -150,7 +154,8 @@ func (w *world) rest(d *delivery) {
 	}
 }
 
-// rests reports whether whatever of the delivery moves without the clock has come to a point at which it waits.
+// rests reports whether whatever of the delivery moves without the clock has come to a point at
+// which it waits.
 func (d *delivery) rests() bool {
 	waits := false // for a branch
 	for _, b := range d.branches {
@@ -178,8 +183,9 @@ func (w *world) pass(end time.Time) {
 	w.now = onTick(time.Now())
 }
 
-// nextInstant is when the time has to stop next: where the held lease ends, and shortly before and at the end of a lease that
-// was prepared when a slow call of an invocation was made. It is zero if there is no such instant.
+// nextInstant is when the time has to stop next: where the held lease ends, and shortly before and
+// at the end of a lease that was prepared when a slow call of an invocation was made. It is zero if
+// there is no such instant.
 func (w *world) nextInstant() (next time.Time) {
 	consider := func(t time.Time) {
 		if t = onTick(t); t.After(w.now) && (next.IsZero() || t.Before(next)) {
@@ -202,7 +208,8 @@ func (w *world) nextInstant() (next time.Time) {
 	return next
 }
 
-// ice keeps the heartbeat of a process that is suspended from doing anything. Whatever else the process does waits for the schedule.
+// ice keeps the heartbeat of a process that is suspended from doing anything. Whatever else the
+// process does waits for the schedule.
 type ice struct {
 	mu     sync.Mutex
 	melted chan struct{}

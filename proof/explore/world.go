@@ -141,8 +141,8 @@ func (w *world) clock() time.Time {
 	return w.running.clock()
 }
 
-// play plays one schedule to its end, or until it comes to a state that another one has left. It returns the invariant that
-// did not hold.
+// play plays one schedule to its end, or until it comes to a state that another one has left. It
+// returns the invariant that did not hold.
 func (w *world) play() error {
 	defer w.unwind()
 	for w.broken == nil && !w.over {
@@ -162,7 +162,8 @@ func (w *world) end() {
 	w.lastRounds()
 }
 
-// aftermath delivers the request of every client once more when every lease has ended, and then again.
+// aftermath delivers the request of every client once more when every lease has ended, and then
+// again.
 func (w *world) aftermath() {
 	end := w.now
 	if held := w.held(); held != nil {

@@ -1,5 +1,6 @@
-// Command figures counts what the bounds of this repository are about: lines, exported names, what runs in one new
-// delivery, and which files of the root use each other. Run it in the root of the repository:
+// Command figures counts what the bounds of this repository are about: lines, exported names, what
+// runs in one new delivery, and which files of the root use each other. Run it in the root of the
+// repository:
 //
 //	go run -C proof ./figures
 package main
@@ -136,7 +137,8 @@ func names() ([]figure, error) {
 	return []figure{{"exported names, and of the root", fmt.Sprint(all, ", ", atRoot)}}, nil
 }
 
-// delivery counts the functions and files that run in one new delivery, as the coverage of a command says.
+// delivery counts the functions and files that run in one new delivery, as the coverage of a
+// command says.
 func delivery() ([]figure, error) {
 	dir, err := os.MkdirTemp("", "delivery")
 	if err != nil {
@@ -146,7 +148,8 @@ func delivery() ([]figure, error) {
 	binary, profile := filepath.Join(dir, "delivery"), filepath.Join(dir, "profile")
 	var covered string
 	for _, command := range [][]string{
-		{"go", "build", "-cover", "-covermode=atomic", "-coverpkg=" + module + "/...", "-o", binary, "./figures/delivery"},
+		{"go", "build", "-cover", "-covermode=atomic", "-coverpkg=" + module + "/...", "-o", binary,
+			"./figures/delivery"},
 		{binary, dir},
 		{"go", "tool", "covdata", "textfmt", "-i=" + dir, "-o", profile},
 		{"go", "tool", "cover", "-func=" + profile},

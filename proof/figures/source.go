@@ -76,8 +76,9 @@ func parsed(files *token.FileSet, l listing) (all []*ast.File, err error) {
 	return all, err
 }
 
-// arrows finds the files of the root that use each other in a circle, where a call of a method is an arrow, too. An arrow
-// runs back if it lies on a circle and points at a file that, by the names without methods, stands above.
+// arrows finds the files of the root that use each other in a circle, where a call of a method is
+// an arrow, too. An arrow runs back if it lies on a circle and points at a file that, by the names
+// without methods, stands above.
 func arrows() ([]figure, error) {
 	uses, order, err := usesOfRoot()
 	if err != nil {

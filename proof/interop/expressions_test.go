@@ -25,7 +25,8 @@ import (
 	"github.com/go-idempotent/idempotent/jmespath"
 )
 
-// pairsVariable is the number of pairs of an expression and an event that TestExpressions draws for each language.
+// pairsVariable is the number of pairs of an expression and an event that TestExpressions draws for
+// each language.
 const pairsVariable = "IDEMPOTENT_INTEROP_PAIRS"
 
 // pair is an expression and an event to select a key from.
@@ -93,7 +94,8 @@ const (
 	differs      verdict = "DIFFERS"
 )
 
-// judge selects from the pair here, and compares. The text is the difference, or the reason of a refusal.
+// judge selects from the pair here, and compares. The text is the difference, or the reason of a
+// refusal.
 func judge(codec *powertools.Codec, p pair, theirs selection) (verdict, string) {
 	compiled, err := jmespath.Compile(p.Expression)
 	if err == nil {
@@ -144,8 +146,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// TestExpressions draws expressions and events, and requires that this library selects from each what the published
-// package of the language selects, or refuses it.
+// TestExpressions draws expressions and events, and requires that this library selects from each
+// what the published package of the language selects, or refuses it.
 func TestExpressions(t *testing.T) {
 	if os.Getenv(runVariable) != "1" {
 		t.Skipf("make interop runs it: %s is not 1", runVariable)
@@ -203,8 +205,10 @@ func named() []pair {
 		`"items":[{"type":"a","id":1,"price":5},null],"headers":{"Idempotency-Key":"k-1"},"packed":"eyJhIjoxfQ==","rounded":0.10000000000000000001}`
 	var pairs []pair
 	for _, expression := range []string{
-		"powertools_json(body).id", "powertools_json(body).[id, amount]", "powertools_json(body).{id: id, n: lines[0].n}", `headers."Idempotency-Key"`,
-		"[headers.\"Idempotency-Key\", rounded]", "items[-1].id", "powertools_json(powertools_base64(packed)).a", "missing.deeper", "constructor", "@.items",
+		"powertools_json(body).id", "powertools_json(body).[id, amount]",
+		"powertools_json(body).{id: id, n: lines[0].n}", `headers."Idempotency-Key"`,
+		"[headers.\"Idempotency-Key\", rounded]", "items[-1].id", "powertools_json(powertools_base64(packed)).a",
+		"missing.deeper", "constructor", "@.items",
 	} {
 		pairs = append(pairs, pair{"[k, " + expression + "]", event})
 	}
@@ -221,20 +225,25 @@ func oneOfEach(differences []string) []string {
 	})
 }
 
-// The values that languages read differently: numbers that are equal only as doubles or only as decimals, booleans
-// beside 0 and 1, text beyond U+FFFF, texts that read like something else, and what is empty.
+// The values that languages read differently: numbers that are equal only as doubles or only as
+// decimals, booleans beside 0 and 1, text beyond U+FFFF, texts that read like something else, and
+// what is empty.
 var (
 	someNumbers = []string{
-		"0", "-0", "-0.0", "1", "1.0", "1e0", "2", "-1", "10", "0.1", "0.10000000000000000001", "9007199254740992", "9007199254740993",
-		"9007199254740993.0", "9007199254740992.0", "1e16", "123456789012345678901234567890", "1e21", "1.5", "1e-7", "2147483648",
+		"0", "-0", "-0.0", "1", "1.0", "1e0", "2", "-1", "10", "0.1", "0.10000000000000000001", "9007199254740992",
+		"9007199254740993",
+		"9007199254740993.0", "9007199254740992.0", "1e16", "123456789012345678901234567890", "1e21", "1.5",
+		"1e-7", "2147483648",
 	}
 	someTexts = []string{
-		`""`, `"a"`, `"b"`, `"A"`, `"é"`, `"e\u0301"`, `"😀"`, `"\uffff"`, `"ab"`, `"1"`, `"1.0"`, `"true"`, `"null"`, `"2026-01-01"`, `"2025-12-31"`,
+		`""`, `"a"`, `"b"`, `"A"`, `"é"`, `"e\u0301"`, `"😀"`, `"\uffff"`, `"ab"`, `"1"`, `"1.0"`, `"true"`, `"null"`,
+		`"2026-01-01"`, `"2025-12-31"`,
 		`"{\"a\":1}"`, `"[1,true]"`, `"eyJhIjoxfQ=="`,
 	}
 	someWords      = []string{"null", "true", "false"}
-	someContainers = []string{"[]", "{}", "[1]", "[true]", "[0]", "[false]", `["a"]`, `{"a":1}`, `{"a":true}`, "[[1]]", "[null]", `{"a":null}`, `["b","a"]`, "[2,1]"}
-	someNames      = []string{"a", "b", "c", "d", "A", "é", "10", "9"}
+	someContainers = []string{"[]", "{}", "[1]", "[true]", "[0]", "[false]", `["a"]`, `{"a":1}`, `{"a":true}`, "[[1]]",
+		"[null]", `{"a":null}`, `["b","a"]`, "[2,1]"}
+	someNames = []string{"a", "b", "c", "d", "A", "é", "10", "9"}
 )
 
 func someValues() []string {
@@ -245,11 +254,14 @@ func someValues() []string {
 func systematic() []pair {
 	var pairs []pair
 	for _, expression := range []string{
-		"a", "a.a", "a[0]", "a[-1]", "a[0].a", "a.[a, b]", "[a, b]", "{x: a, y: b}", "{y: a, x: b}", "a.{x: a}", "[a]", "[[a]]", "(a).a", "@.a", "[a, [b]][0]",
-		"powertools_json(a)", "powertools_json(a).a", "powertools_base64(a)", "powertools_json(powertools_base64(a))", "powertools_json(a)[0]",
+		"a", "a.a", "a[0]", "a[-1]", "a[0].a", "a.[a, b]", "[a, b]", "{x: a, y: b}", "{y: a, x: b}", "a.{x: a}", "[a]",
+		"[[a]]", "(a).a", "@.a", "[a, [b]][0]",
+		"powertools_json(a)", "powertools_json(a).a", "powertools_base64(a)", "powertools_json(powertools_base64(a))",
+		"powertools_json(a)[0]",
 	} {
 		for _, value := range someValues() {
-			pairs = append(pairs, pair{"[c, " + expression + "]", fmt.Sprintf(`{"a":%s,"c":"key"}`, value)}, pair{expression, fmt.Sprintf(`{"a":%s}`, value)})
+			pairs = append(pairs, pair{"[c, " + expression + "]", fmt.Sprintf(`{"a":%s,"c":"key"}`, value)},
+				pair{expression, fmt.Sprintf(`{"a":%s}`, value)})
 		}
 	}
 	return pairs
@@ -281,7 +293,8 @@ func (d draw) object(depth int) string {
 
 func (d draw) expression(depth int) string {
 	if depth == 0 {
-		return d.of("a", "b", "c", "d", "@", `"é"`, `"10"`, "A", "[a]", "a.b", "a[0]", "b[-1].a", "toString", `"__proto__"`, `""`)
+		return d.of("a", "b", "c", "d", "@", `"é"`, `"10"`, "A", "[a]", "a.b", "a[0]", "b[-1].a", "toString",
+			`"__proto__"`, `""`)
 	}
 	inner := func() string { return d.expression(depth - 1) }
 	switch d.IntN(8) {

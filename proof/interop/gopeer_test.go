@@ -61,9 +61,11 @@ func (p goPeer) invoke(a ask) answer {
 	}
 	client := dynamolocal.Client(os.Getenv(dynamolocal.EndpointVariable))
 	store := dynamo.New(client, a.Table, a.Shape.config())
-	var handler lambda.Handler = idempotent.Wrap(handlerOf[json.RawMessage, json.RawMessage](p, a), store, a.options()...)
+	var handler lambda.Handler = idempotent.Wrap(handlerOf[json.RawMessage, json.RawMessage](p, a), store,
+		a.options()...)
 	if a.HTTP {
-		handler = idempotent.Wrap(handlerOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](p, a), store, a.options()...)
+		handler = idempotent.Wrap(handlerOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](p, a),
+			store, a.options()...)
 	}
 	returned, err := handler.Invoke(ctx, a.Event)
 	if err != nil {
@@ -72,7 +74,8 @@ func (p goPeer) invoke(a ask) answer {
 	return answer{Returned: returned}
 }
 
-// handlerOf is a handler that reports that it runs, and ends as it is told. Like many it does not look at its context.
+// handlerOf is a handler that reports that it runs, and ends as it is told. Like many it does not
+// look at its context.
 func handlerOf[In, Out any](p goPeer, a ask) func(context.Context, In) (Out, error) {
 	return func(context.Context, In) (out Out, err error) {
 		if err := p.out.Encode(answer{Entered: true}); err != nil {
@@ -94,7 +97,8 @@ func handlerOf[In, Out any](p goPeer, a ask) func(context.Context, In) (Out, err
 }
 
 func (a ask) options() []idempotent.Option {
-	mode := idempotent.Powertools{Language: idempotent.PowertoolsLanguage(a.Language), Prefix: a.Prefix, Hash: a.Hash, AllCallers: true}
+	mode := idempotent.Powertools{Language: idempotent.PowertoolsLanguage(a.Language), Prefix: a.Prefix, Hash: a.Hash,
+		AllCallers: true}
 	if a.Prefix == "" && a.Language == "python" {
 		mode.Function = "app.handler"
 	}

@@ -49,7 +49,8 @@ func (k keyVector) claimed(t *testing.T, opts ...idempotent.Option) (r store.Rec
 	}
 	records := memory.New()
 	defer func() {
-		// An expression with a function whose results the language has of its own is refused when wrapping.
+		// An expression with a function whose results the language has of its own is refused when
+		// wrapping.
 		if refused := recover(); refused != nil {
 			err = refused.(*idempotent.ConfigError)
 		}
@@ -68,7 +69,8 @@ func (k keyVector) claimed(t *testing.T, opts ...idempotent.Option) (r store.Rec
 	return r, nil
 }
 
-// TestKeys computes the record key of every event as a delivery does. It is that of the package, or there is none.
+// TestKeys computes the record key of every event as a delivery does. It is that of the package, or
+// there is none.
 func TestKeys(t *testing.T) {
 	eachFile(t, func(t *testing.T, v vectors) {
 		require.Len(t, v.Keys, 252)
@@ -85,7 +87,8 @@ func TestKeys(t *testing.T) {
 				assert.Equal(t, k.Key, got.Key, k.Name)
 				agree++
 			case errors.As(err, &unsupported):
-			case errors.Is(err, idempotent.ErrMissingKey): // here a selection without content is a missing key in every language
+			// here a selection without content is a missing key in every language
+			case errors.Is(err, idempotent.ErrMissingKey):
 			default:
 				assert.ErrorIs(t, err, idempotent.ErrInvalidKey, k.Name)
 			}
@@ -112,7 +115,8 @@ func TestKeyFormats(t *testing.T) {
 		for _, k := range v.KeyFormats {
 			t.Run(k.Name, func(t *testing.T) {
 				mode := idempotent.Powertools{
-					Language: v.language(), Prefix: k.Settings.KeyPrefix, Function: k.Settings.FunctionName, Hash: k.Settings.Hash,
+					Language: v.language(), Prefix: k.Settings.KeyPrefix, Function: k.Settings.FunctionName,
+					Hash: k.Settings.Hash,
 				}
 				if k.Settings.Configured != "" {
 					mode.Function = k.Settings.Configured

@@ -25,7 +25,8 @@ type direction struct{ first, second side }
 
 func (d direction) String() string { return d.first.name + " → " + d.second.name }
 
-// TestMatrix runs every scenario in every direction and prints which agree. A cell that is empty is a failure.
+// TestMatrix runs every scenario in every direction and prints which agree. A cell that is empty is
+// a failure.
 func TestMatrix(t *testing.T) {
 	if os.Getenv(runVariable) != "1" {
 		t.Skipf("make interop runs it: %s is not 1", runVariable)
@@ -83,14 +84,16 @@ type stage struct {
 	d             direction
 }
 
-// newStage starts both sides. All scenarios of default shape share a table, so every one has a prefix of its own.
+// newStage starts both sides. All scenarios of default shape share a table, so every one has a
+// prefix of its own.
 func newStage(t *testing.T, d direction) *stage {
 	t.Helper()
 	remaining := int64(30_000)
 	return &stage{
 		T: t, d: d, first: d.first.start(t), second: d.second.start(t),
 		ask: ask{
-			Table: table(t, shape{}), KeyPath: "id", Event: event("1", 10), Prefix: "interop-" + rand.Text(), RemainingMS: &remaining,
+			Table: table(t, shape{}), KeyPath: "id", Event: event("1", 10), Prefix: "interop-" + rand.Text(),
+			RemainingMS: &remaining,
 		},
 	}
 }

@@ -30,8 +30,8 @@ type ask struct {
 	RemainingMS *int64 `json:"remaining_ms,omitempty"`
 	Shape       shape  `json:"shape"`
 
-	// The rest is for this library. Language is the one whose records it shares; Uncertain makes its handler's error one
-	// of unknown outcome.
+	// The rest is for this library. Language is the one whose records it shares; Uncertain makes
+	// its handler's error one of unknown outcome.
 	Language  string `json:"language,omitempty"`
 	Uncertain bool   `json:"uncertain,omitempty"`
 	// HTTP makes this library's handler one of an HTTP API.
@@ -78,7 +78,8 @@ type peer struct {
 func (s side) start(t *testing.T) *peer {
 	t.Helper()
 	p := &peer{side: s, t: t, cmd: exec.Command(s.command[0], s.command[1:]...)}
-	outer := slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "POWERTOOLS_") })
+	outer := slices.DeleteFunc(os.Environ(),
+		func(variable string) bool { return strings.HasPrefix(variable, "POWERTOOLS_") })
 	p.cmd.Env = slices.Concat(outer, s.env)
 	p.cmd.Stderr = os.Stderr
 	var err error
@@ -98,7 +99,8 @@ func (p *peer) kill() {
 	_ = p.cmd.Wait()
 }
 
-// freeze stops the process as Lambda does between two invocations: its handler neither ends nor renews a lease until thaw.
+// freeze stops the process as Lambda does between two invocations: its handler neither ends nor
+// renews a lease until thaw.
 func (p *peer) freeze() {
 	p.t.Helper()
 	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGSTOP))
@@ -126,7 +128,8 @@ func (p *peer) hear() answer {
 	return a
 }
 
-// begin sends an invocation and returns what comes first: that the handler runs, or an answer without it.
+// begin sends an invocation and returns what comes first: that the handler runs, or an answer
+// without it.
 func (p *peer) begin(a ask) answer {
 	p.t.Helper()
 	a.Language = p.language

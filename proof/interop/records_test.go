@@ -38,12 +38,14 @@ type recordVector struct {
 	} `json:"replay"`
 }
 
-// Where this library reads a record otherwise than its writer, and why. An empty text is a record that cannot be read.
+// Where this library reads a record otherwise than its writer, and why. An empty text is a record
+// that cannot be read.
 var otherwise = map[string]map[string]string{
 	"python": {
 		// Python takes these results for none, and replays null.
-		"string_empty": `""`, "int_zero": `0`, "float_neg_zero": `-0.0`, "false": `false`, "object_empty": `{}`, "array_empty": `[]`,
-		"python_nan": "", // no JSON
+		"string_empty": `""`, "int_zero": `0`, "float_neg_zero": `-0.0`, "false": `false`, "object_empty": `{}`,
+		"array_empty": `[]`,
+		"python_nan":  "", // no JSON
 	},
 	"typescript": {
 		// What JSON.stringify makes of these values is no use to anybody.
@@ -76,7 +78,8 @@ func (r recordVector) options(v vectors) []idempotent.Option {
 	return opts
 }
 
-// TestStoredRecords reads every record that the packages wrote, while it was in progress and when it was completed.
+// TestStoredRecords reads every record that the packages wrote, while it was in progress and when
+// it was completed.
 func TestStoredRecords(t *testing.T) {
 	eachFile(t, func(t *testing.T, v vectors) {
 		require.Greater(t, len(v.Records), 50)
@@ -114,7 +117,8 @@ func readRecord[Out any](b *bench, r recordVector, v vectors) {
 	got, err := deliver[Out](b, b.Context(), r.Payload, nil, nothing)
 	want, readable := r.want(v.About.Language)
 	switch {
-	case r.Replay.Error == "IdempotencyAlreadyInProgressError" || r.Replay.Error == "IdempotencyAlreadyInProgressException":
+	case r.Replay.Error == "IdempotencyAlreadyInProgressError" ||
+		r.Replay.Error == "IdempotencyAlreadyInProgressException":
 		require.ErrorIs(b, err, idempotent.ErrInProgress)
 	case !readable:
 		require.ErrorIs(b, err, idempotent.ErrUnreadable)
@@ -140,8 +144,8 @@ func readsIt[Out any](b *bench, r recordVector) func() error {
 	}
 }
 
-// readInProgress reads the record while it is in progress: it is refused until its lease ends, or its expiration where it has
-// none, and then taken over.
+// readInProgress reads the record while it is in progress: it is refused until its lease ends, or
+// its expiration where it has none, and then taken over.
 func readInProgress(b *bench, r recordVector, deliver func() error) {
 	it := attributes(b.T, r.InProgressItem)
 	end := expiration(b.T, it, r)
@@ -178,8 +182,8 @@ func number(t *testing.T, v types.AttributeValue) int64 {
 	return n
 }
 
-// missingValidation: the packages validate the digest of null, this library refuses an event without what it validates,
-// unless the handler does not ask.
+// missingValidation: the packages validate the digest of null, this library refuses an event
+// without what it validates, unless the handler does not ask.
 func missingValidation(b *bench, r recordVector, v vectors) {
 	b.put(r.StoredItem)
 	defer b.clear()
@@ -194,15 +198,18 @@ func missingValidation(b *bench, r recordVector, v vectors) {
 	require.Zero(b, b.executions)
 }
 
-// TestResultBeyondAnItem: a result that their layout cannot hold is returned, its record is UNKNOWN, and the error says why.
+// TestResultBeyondAnItem: a result that their layout cannot hold is returned, its record is
+// UNKNOWN, and the error says why.
 func TestResultBeyondAnItem(t *testing.T) {
 	b := newBench(t, shape{})
-	for _, language := range []idempotent.PowertoolsLanguage{idempotent.PowertoolsPython, idempotent.PowertoolsTypeScript} {
+	for _, language := range []idempotent.PowertoolsLanguage{idempotent.PowertoolsPython,
+		idempotent.PowertoolsTypeScript} {
 		for _, size := range []int{400 << 10, 2 << 20, 5 << 20, 17 << 20} {
 			t.Run(fmt.Sprintf("%s %d KB", language, size>>10), func(t *testing.T) {
 				b.now = time.Now()
 				var seen []report.Delivery
-				b := b.with(t, idempotent.WithPowertools(idempotent.Powertools{Language: language, Prefix: "p"}), idempotent.WithKeyPath("id"),
+				b := b.with(t, idempotent.WithPowertools(idempotent.Powertools{Language: language, Prefix: "p"}),
+					idempotent.WithKeyPath("id"),
 					idempotent.WithObserver(func(_ context.Context, e report.Delivery) { seen = append(seen, e) }))
 				result := strings.Repeat("x", size)
 				answer, err := deliver(b, t.Context(), `{"id":1}`, &result, nothing)

@@ -33,8 +33,9 @@ type requestVector struct {
 	} `json:"settings"`
 }
 
-// TestItems compares what this library writes with what the packages wrote for the same events: while the handler runs, when
-// it has returned, and when it has failed. Every attribute of theirs is there, under the same name and of the same type.
+// TestItems compares what this library writes with what the packages wrote for the same events:
+// while the handler runs, when it has returned, and when it has failed. Every attribute of theirs
+// is there, under the same name and of the same type.
 func TestItems(t *testing.T) {
 	eachFile(t, func(t *testing.T, v vectors) {
 		for _, s := range scenariosOf(v) {
@@ -92,8 +93,8 @@ func compareItems(t *testing.T, v vectors, s requestScenario) {
 	require.Nil(t, b.only(), "deleted after the error")
 }
 
-// sameItem finds every attribute of theirs in ours. Times lie within the seconds that a test may take: this library rounds
-// up, and the lease has a margin.
+// sameItem finds every attribute of theirs in ours. Times lie within the seconds that a test may
+// take: this library rounds up, and the lease has a margin.
 func sameItem(t *testing.T, theirs, ours map[string]types.AttributeValue, expiration, lease string) {
 	t.Helper()
 	for name, want := range theirs {

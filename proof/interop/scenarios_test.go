@@ -156,7 +156,8 @@ func (s *stage) short() {
 	s.RemainingMS = &remaining
 }
 
-// takesOver sends the invocation to the second side until its handler runs: not before the lease has ended that the first one took.
+// takesOver sends the invocation to the second side until its handler runs: not before the lease
+// has ended that the first one took.
 func (s *stage) takesOver() {
 	s.Helper()
 	lease := s.lease()
@@ -186,7 +187,8 @@ func (s *stage) lease() time.Time {
 	return time.UnixMilli(ms)
 }
 
-// entersOnceExpired sends an invocation until its handler runs: until then the result is replayed. Sides round to seconds.
+// entersOnceExpired sends an invocation until its handler runs: until then the result is replayed.
+// Sides round to seconds.
 func (p *peer) entersOnceExpired(a ask, result string) {
 	p.t.Helper()
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
@@ -214,8 +216,9 @@ func (s *stage) onShape() {
 	s.first.executes(s.ask, `2`)
 }
 
-// staleOwnerLast freezes the first side until the second one has completed in its place: a handler of this library that
-// runs on would keep its lease. The writes of AWS Powertools are unconditional; those of this library are not.
+// staleOwnerLast freezes the first side until the second one has completed in its place: a handler
+// of this library that runs on would keep its lease. The writes of AWS Powertools are
+// unconditional; those of this library are not.
 func staleOwnerLast(s *stage) {
 	s.short()
 	s.first.enters(s.ask)
@@ -257,15 +260,17 @@ func staleOwnerFirst(s *stage) {
 // httpResponse replays the response of one side as that of the other.
 func httpResponse(s *stage) {
 	s.HTTP, s.KeyPath = true, `headers."idempotency-key"`
-	s.Event = json.RawMessage(`{"version":"2.0","routeKey":"POST /pay","rawPath":"/pay","headers":{"idempotency-key":"k-1"},` +
-		`"requestContext":{"apiId":"abc","stage":"prod","http":{"method":"POST","path":"/pay"}},"body":"{\"amount\":42}"}`)
+	s.Event = json.RawMessage(
+		`{"version":"2.0","routeKey":"POST /pay","rawPath":"/pay","headers":{"idempotency-key":"k-1"},` +
+			`"requestContext":{"apiId":"abc","stage":"prod","http":{"method":"POST","path":"/pay"}},"body":"{\"amount\":42}"}`)
 	type response struct {
 		StatusCode int               `json:"statusCode"`
 		Headers    map[string]string `json:"headers"`
 		Body       string            `json:"body"`
 	}
 	s.first.enters(s.ask)
-	s.first.ends(told{Return: json.RawMessage(`{"statusCode":201,"headers":{"Content-Type":"application/json"},"body":"{\"id\":\"ch_1\"}"}`)})
+	s.first.ends(told{Return: json.RawMessage(
+		`{"statusCode":201,"headers":{"Content-Type":"application/json"},"body":"{\"id\":\"ch_1\"}"}`)})
 	for _, p := range []*peer{s.second, s.first} {
 		got := p.begin(s.ask)
 		require.False(s.T, got.Entered, p.name)
@@ -303,8 +308,8 @@ func (s *stage) withLanguageOf(p *peer) ask {
 	return a
 }
 
-// tooLarge has a result that no item holds. This library keeps the outcome as unknown, AWS Powertools leaves the record
-// in progress.
+// tooLarge has a result that no item holds. This library keeps the outcome as unknown, AWS
+// Powertools leaves the record in progress.
 func tooLarge(s *stage) {
 	s.first.enters(s.ask)
 	result := `"` + strings.Repeat("x", 500<<10) + `"`

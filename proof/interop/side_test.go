@@ -48,7 +48,8 @@ func environment(t *testing.T) []string {
 	t.Helper()
 	return []string{
 		dynamolocal.EndpointVariable + "=" + dynamolocal.Endpoint(t), "AWS_LAMBDA_FUNCTION_NAME=" + functionName,
-		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1",
+		"AWS_DEFAULT_REGION=us-east-1",
 		"NODE_NO_WARNINGS=1",
 	}
 }
@@ -61,21 +62,24 @@ func ours(t *testing.T, language string) side {
 	return side{
 		name: "go as " + language, command: []string{self}, env: append(environment(t), peerVariable+"=1"),
 		language: language, ours: true,
-		errors: map[refusal]string{inProgress: "InProgressError", mismatch: "MismatchError", unknown: "UnknownOutcomeError"},
+		errors: map[refusal]string{inProgress: "InProgressError", mismatch: "MismatchError",
+			unknown: "UnknownOutcomeError"},
 	}
 }
 
 // powertoolsErrors are the names of the errors that Python and TypeScript share.
 func powertoolsErrors() map[refusal]string {
 	return map[refusal]string{
-		inProgress: "IdempotencyAlreadyInProgressError", mismatch: "IdempotencyValidationError", unknown: "IdempotencyInvalidStatusError",
+		inProgress: "IdempotencyAlreadyInProgressError", mismatch: "IdempotencyValidationError",
+		unknown: "IdempotencyInvalidStatusError",
 	}
 }
 
 func python(t *testing.T) side {
 	t.Helper()
 	return side{
-		name: "python", command: []string{filepath.Join(pythonPackages(t), "bin", "python"), "peer/peer.py"}, env: environment(t),
+		name: "python", command: []string{filepath.Join(pythonPackages(t), "bin", "python"), "peer/peer.py"},
+		env:      environment(t),
 		language: "python", errors: powertoolsErrors(),
 	}
 }
@@ -116,13 +120,15 @@ func typescriptPackages(t *testing.T) string {
 	})
 }
 
-// javaPackages returns the folder with the jars that select keys in Java: JMESPath, and the functions of AWS Powertools.
+// javaPackages returns the folder with the jars that select keys in Java: JMESPath, and the
+// functions of AWS Powertools.
 func javaPackages(t *testing.T) string {
 	t.Helper()
 	needs(t, "java")
 	return tools(t, "interop-java", "pom.xml", func(folder string) [][]string {
 		return [][]string{{
-			"mvn", "--quiet", "--batch-mode", "--file", absolute(t, "peer/pom.xml"), copyJars, "-DincludeScope=runtime", "-DoutputDirectory=" + folder,
+			"mvn", "--quiet", "--batch-mode", "--file", absolute(t, "peer/pom.xml"), copyJars, "-DincludeScope=runtime",
+			"-DoutputDirectory=" + folder,
 		}}
 	})
 }
@@ -130,8 +136,8 @@ func javaPackages(t *testing.T) string {
 // copyJars is the goal of Maven that fetches what a project depends on.
 const copyJars = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
-// tools returns a folder below .tools in which the commands have installed what the file of this package lists. What is
-// there and was made from the same file stays.
+// tools returns a folder below .tools in which the commands have installed what the file of this
+// package lists. What is there and was made from the same file stays.
 func tools(t *testing.T, name, list string, commands func(folder string) [][]string) string {
 	t.Helper()
 	folder := filepath.Join(absolute(t, root), ".tools", name)

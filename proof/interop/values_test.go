@@ -19,7 +19,8 @@ func results() []string {
 	}
 }
 
-// everyResult replays results of every kind. AWS Powertools for Python replays what Python takes for false as null.
+// everyResult replays results of every kind. AWS Powertools for Python replays what Python takes
+// for false as null.
 func everyResult(s *stage) {
 	for i, result := range results() {
 		s.Event = event(fmt.Sprint(i), 10)
@@ -32,7 +33,8 @@ func everyResult(s *stage) {
 	}
 }
 
-// keyEvents are events whose keys have rules of their own in some language, with the path that selects the key.
+// keyEvents are events whose keys have rules of their own in some language, with the path that
+// selects the key.
 func keyEvents() map[string]string {
 	return map[string]string{
 		`{"id":"é日😀"}`:                        "id",

@@ -66,7 +66,8 @@ func (s settings) shape() shape {
 }
 
 func (s settings) mode(v vectors) idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: v.language(), Prefix: s.KeyPrefix, Function: s.FunctionName})
+	return idempotent.WithPowertools(idempotent.Powertools{Language: v.language(), Prefix: s.KeyPrefix,
+		Function: s.FunctionName})
 }
 
 // eachFile runs a test on every file of vectors, in the environment that they were made in.
@@ -115,8 +116,8 @@ func (b *bench) with(t *testing.T, opts ...idempotent.Option) *bench {
 	return c
 }
 
-// deliver runs a handler with this result, or this error if there is none, on a payload. Before it returns, the handler
-// calls during.
+// deliver runs a handler with this result, or this error if there is none, on a payload. Before it
+// returns, the handler calls during.
 func deliver[Out any](b *bench, ctx context.Context, payload string, result *Out, during func()) ([]byte, error) {
 	handler := idempotent.Wrap(func(context.Context, json.RawMessage) (out Out, err error) {
 		b.executions++
@@ -133,14 +134,16 @@ func nothing() {}
 
 func (b *bench) put(item map[string]any) {
 	b.Helper()
-	_, err := b.client.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: aws.String(b.table), Item: attributes(b.T, item)})
+	_, err := b.client.PutItem(b.Context(),
+		&dynamodb.PutItemInput{TableName: aws.String(b.table), Item: attributes(b.T, item)})
 	require.NoError(b, err)
 }
 
 // only returns the one item of the table, nil if there is none.
 func (b *bench) only() map[string]types.AttributeValue {
 	b.Helper()
-	out, err := b.client.Scan(b.Context(), &dynamodb.ScanInput{TableName: aws.String(b.table), ConsistentRead: aws.Bool(true)})
+	out, err := b.client.Scan(b.Context(),
+		&dynamodb.ScanInput{TableName: aws.String(b.table), ConsistentRead: aws.Bool(true)})
 	require.NoError(b, err)
 	require.LessOrEqual(b, len(out.Items), 1)
 	if len(out.Items) == 0 {

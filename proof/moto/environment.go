@@ -21,9 +21,11 @@ const startLimit = 5 * time.Minute
 //go:embed requirements.txt
 var requirements []byte
 
-// environment returns the interpreter of an environment with the packages. One that was made from the same file stays.
+// environment returns the interpreter of an environment with the packages. One that was made from
+// the same file stays.
 //
-// The tests of several packages may want it at once: each makes its own then, and the first one to be complete gets the name.
+// The tests of several packages may want it at once: each makes its own then, and the first one to
+// be complete gets the name.
 func environment() (python string, err error) {
 	_, here, _, ok := runtime.Caller(0)
 	if !ok {
@@ -39,7 +41,8 @@ func environment() (python string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	mine := folder + "-" + rand.Text()
-	venv := exec.CommandContext(ctx, filepath.Join(root, ".ci", "venv"), mine, filepath.Join(folderOfPackage, "requirements.txt"))
+	venv := exec.CommandContext(ctx, filepath.Join(root, ".ci", "venv"), mine,
+		filepath.Join(folderOfPackage, "requirements.txt"))
 	if out, err := venv.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

@@ -1,5 +1,5 @@
-// Package moto runs the server of moto, which is written in Python and speaks the protocol of SQS, beside the tests of a
-// package.
+// Package moto runs the server of moto, which is written in Python and speaks the protocol of SQS,
+// beside the tests of a package.
 //
 // Its packages are pinned in requirements.txt and installed into .tools at the root.
 package moto
@@ -35,8 +35,8 @@ var program string
 
 var keys = credentials.NewStaticCredentialsProvider("local", "local", "")
 
-// SQS returns a client of the server that all tests of the process share. Without it the test is skipped and says why on standard error,
-// or fails where none may be left out.
+// SQS returns a client of the server that all tests of the process share. Without it the test is
+// skipped and says why on standard error, or fails where none may be left out.
 func SQS(t *testing.T) *sqs.Client {
 	t.Helper()
 	return sqs.New(sqs.Options{BaseEndpoint: aws.String(endpoint(t)), Region: Region, Credentials: keys})
@@ -45,7 +45,8 @@ func SQS(t *testing.T) *sqs.Client {
 // NewQueue makes a queue of the test and returns its URL.
 func NewQueue(t *testing.T, client *sqs.Client, name string, attributes map[string]string) string {
 	t.Helper()
-	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(name), Attributes: attributes})
+	out, err := client.CreateQueue(t.Context(),
+		&sqs.CreateQueueInput{QueueName: aws.String(name), Attributes: attributes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,8 @@ type process struct {
 	stdin    io.Closer // kept, because it is closed when nobody does
 }
 
-// server starts moto. Nobody stops it: it ends with its standard input, which ends with this process.
+// server starts moto. Nobody stops it: it ends with its standard input, which ends with this
+// process.
 var server = sync.OnceValues(func() (p process, err error) {
 	python, err := environment()
 	if err != nil {

@@ -26,8 +26,9 @@ const traced = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8
 
 func messageOf(id string) outbox.Message {
 	return outbox.Message{
-		ID: id, Topic: "größe", Body: json.RawMessage(`{"text":"a \"quoted\" größe ` + "\uFFFF" + `"}`), Attributes: map[string]string{"Region": "eu"},
-		Tenant: "acme", Trace: traced,
+		ID: id, Topic: "größe", Body: json.RawMessage(`{"text":"a \"quoted\" größe ` + "\uFFFF" + `"}`),
+		Attributes: map[string]string{"Region": "eu"},
+		Tenant:     "acme", Trace: traced,
 	}
 }
 
@@ -50,7 +51,8 @@ func receive(t *testing.T, client *sqs.Client, url string) (all []types.Message)
 		}
 		all = append(all, out.Messages...)
 		for _, m := range out.Messages {
-			_, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: aws.String(url), ReceiptHandle: m.ReceiptHandle})
+			_, err := client.DeleteMessage(t.Context(),
+				&sqs.DeleteMessageInput{QueueUrl: aws.String(url), ReceiptHandle: m.ReceiptHandle})
 			require.NoError(t, err)
 		}
 	}
@@ -59,11 +61,13 @@ func receive(t *testing.T, client *sqs.Client, url string) (all []types.Message)
 // eventOf is a message as Lambda hands it to a consumer.
 func eventOf(m types.Message) events.SQSMessage {
 	e := events.SQSMessage{
-		MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body, Md5OfBody: *m.MD5OfBody, Attributes: m.Attributes,
+		MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body, Md5OfBody: *m.MD5OfBody,
+		Attributes:        m.Attributes,
 		MessageAttributes: map[string]events.SQSMessageAttribute{}, EventSource: "aws:sqs",
 	}
 	for name, value := range m.MessageAttributes {
-		e.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *value.DataType, StringValue: value.StringValue}
+		e.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *value.DataType,
+			StringValue: value.StringValue}
 	}
 	return e
 }
@@ -81,7 +85,8 @@ func TestAConsumerReceivesTheWholeMessage(t *testing.T) {
 	require.Len(t, all, 1)
 	assert.JSONEq(t, string(messageOf("id-1").Body), *all[0].Body)
 	assert.Equal(t, traced, all[0].Attributes["AWSTraceHeader"])
-	assert.Equal(t, map[string]string{"Idempotency-Key": "id-1", "topic": "größe", "tenant": "acme", "Region": "eu"}, textsOf(all[0]))
+	assert.Equal(t, map[string]string{"Idempotency-Key": "id-1", "topic": "größe", "tenant": "acme", "Region": "eu"},
+		textsOf(all[0]))
 }
 
 func textsOf(m types.Message) map[string]string {

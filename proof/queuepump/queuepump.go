@@ -1,12 +1,14 @@
-// Package queuepump hands the messages of an SQS queue to a function, on this machine, as the event source mapping of AWS Lambda does: for
-// tests against a server that speaks the protocol of SQS.
+// Package queuepump hands the messages of an SQS queue to a function, on this machine, as the event
+// source mapping of AWS Lambda does: for tests against a server that speaks the protocol of SQS.
 //
-// A [Pump] receives messages, invokes the function with a batch of them, for several batches at once, and deletes what the function has
-// handled. What it has not handled stays in the queue. When that comes again, how often it was received, and when it is moved to a
-// dead-letter queue, the queue decides.
+// A [Pump] receives messages, invokes the function with a batch of them, for several batches at
+// once, and deletes what the function has handled. What it has not handled stays in the queue. When
+// that comes again, how often it was received, and when it is moved to a dead-letter queue, the
+// queue decides.
 //
-// What differs from AWS: a batch has what one receive gives; a queue that has nothing is asked again after a pause; there is no filter, no
-// window, no throttling, no scaling, and no back-off after errors.
+// What differs from AWS: a batch has what one receive gives; a queue that has nothing is asked
+// again after a pause; there is no filter, no window, no throttling, no scaling, and no back-off
+// after errors.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html.
 package queuepump
@@ -30,13 +32,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Pump is the event source mapping of one queue and one function. Set its fields before [Pump.Run]; they have the names of Lambda's
-// parameters where there is one.
+// Pump is the event source mapping of one queue and one function. Set its fields before [Pump.Run];
+// they have the names of Lambda's parameters where there is one.
 type Pump struct {
 	Client *sqs.Client
-	// QueueURL is where the queue is, QueueARN what events call it. The suffix .fifo tells its kind.
+	// QueueURL is where the queue is, QueueARN what events call it. The suffix .fifo tells its
+	// kind.
 	QueueURL, QueueARN string
-	// Invoke invokes the function with an event. An error says that the function has failed. It is called for several batches at once.
+	// Invoke invokes the function with an event. An error says that the function has failed. It is
+	// called for several batches at once.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
 	// BatchSize is how many messages an event has at most, not more than ten.
 	BatchSize int32
@@ -55,8 +59,8 @@ type Pump struct {
 	ended error
 }
 
-// Run pumps until ctx ends, and returns nil then. It returns an error if the queue cannot be used. It waits for invocations that have
-// begun. A pump runs once.
+// Run pumps until ctx ends, and returns nil then. It returns an error if the queue cannot be used.
+// It waits for invocations that have begun. A pump runs once.
 func (p *Pump) Run(ctx context.Context) error {
 	err := p.run(ctx)
 	if ctx.Err() != nil {
@@ -102,9 +106,10 @@ const group = "MessageGroupId"
 // receive waits for the next batch. The queue's own visibility timeout counts, see
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html.
 //
-// Messages of a group of a FIFO queue that is being handled are left. There are never more invocations at once than groups, see
-// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html. The queue locks the group, too, but only until its visibility
-// timeout is over.
+// Messages of a group of a FIFO queue that is being handled are left. There are never more
+// invocations at once than groups, see
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html. The queue locks the
+// group, too, but only until its visibility timeout is over.
 func (p *Pump) receive(ctx context.Context) (batch []types.Message, err error) {
 	for {
 		out, err := p.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -153,8 +158,9 @@ func (p *Pump) pause(ctx context.Context) error {
 	}
 }
 
-// handle hands a batch over once and deletes what is handled. If the function fails, nothing is deleted, and the messages come again
-// after the visibility timeout, see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html.
+// handle hands a batch over once and deletes what is handled. If the function fails, nothing is
+// deleted, and the messages come again after the visibility timeout, see
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html.
 func (p *Pump) handle(ctx context.Context, batch []types.Message) error {
 	defer p.change(func() { p.running-- })
 	payload, err := p.payloadOf(batch)
@@ -177,18 +183,22 @@ func (p *Pump) handle(ctx context.Context, batch []types.Message) error {
 	}
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(batch))
 	for i, m := range batch {
-		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
+		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)),
+			ReceiptHandle: m.ReceiptHandle}
 	}
-	// One that the queue does not let go, because its visibility timeout was over before, comes again.
-	if _, err := p.Client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: aws.String(p.QueueURL), Entries: entries}); err != nil {
+	// One that the queue does not let go, because its visibility timeout was over before, comes
+	// again.
+	if _, err := p.Client.DeleteMessageBatch(ctx,
+		&sqs.DeleteMessageBatchInput{QueueUrl: aws.String(p.QueueURL), Entries: entries}); err != nil {
 		return fmt.Errorf("queuepump: delete: %w", err)
 	}
 	return nil
 }
 
 // handled are the messages of a batch that a response does not name, see
-// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting. An empty response is a
-// complete success. One that is no JSON, or names what is not in the batch, is a complete failure.
+// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting.
+// An empty response is a complete success. One that is no JSON, or names what is not in the batch,
+// is a complete failure.
 func handled(batch []types.Message, response []byte) []types.Message {
 	var r events.SQSEventResponse
 	if len(bytes.TrimSpace(response)) == 0 {
@@ -216,9 +226,12 @@ func (p *Pump) payloadOf(batch []types.Message) ([]byte, error) {
 	var event events.SQSEvent
 	for _, m := range batch {
 		one := events.SQSMessage{
-			MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body, Md5OfBody: aws.ToString(m.MD5OfBody),
-			Md5OfMessageAttributes: aws.ToString(m.MD5OfMessageAttributes), Attributes: m.Attributes, EventSourceARN: p.QueueARN,
-			EventSource: "aws:sqs", AWSRegion: strings.Split(p.QueueARN, ":")[region], MessageAttributes: map[string]events.SQSMessageAttribute{},
+			MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body,
+			Md5OfBody:              aws.ToString(m.MD5OfBody),
+			Md5OfMessageAttributes: aws.ToString(m.MD5OfMessageAttributes), Attributes: m.Attributes,
+			EventSourceARN: p.QueueARN,
+			EventSource:    "aws:sqs", AWSRegion: strings.Split(p.QueueARN, ":")[region],
+			MessageAttributes: map[string]events.SQSMessageAttribute{},
 		}
 		for name, v := range m.MessageAttributes {
 			one.MessageAttributes[name] = events.SQSMessageAttribute{
@@ -234,15 +247,18 @@ func (p *Pump) payloadOf(batch []types.Message) ([]byte, error) {
 // enough is how often in a row a queue is seen empty before it is.
 const enough = 2
 
-// Idle waits until the queue is empty and no invocation goes on: all that was in it is handled, or moved to a dead-letter queue. It looks
-// twice: a message whose visibility timeout ends while a server counts is in no number.
+// Idle waits until the queue is empty and no invocation goes on: all that was in it is handled, or
+// moved to a dead-letter queue. It looks twice: a message whose visibility timeout ends while a
+// server counts is in no number.
 func (p *Pump) Idle(ctx context.Context) error {
 	names := []types.QueueAttributeName{
-		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+		types.QueueAttributeNameApproximateNumberOfMessages,
+		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
 		types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 	}
 	for empty := 0; empty < enough; empty++ {
-		out, err := p.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(p.QueueURL), AttributeNames: names})
+		out, err := p.Client.GetQueueAttributes(ctx,
+			&sqs.GetQueueAttributesInput{QueueUrl: aws.String(p.QueueURL), AttributeNames: names})
 		if err != nil {
 			return fmt.Errorf("queuepump: count the messages: %w", err)
 		}

@@ -19,7 +19,8 @@ import (
 	"github.com/go-idempotent/idempotent/proof/queuepump"
 )
 
-// TestTheAnswerDecidesWhatComesAgain hands a good and a bad message over until the function has no complaint about them.
+// TestTheAnswerDecidesWhatComesAgain hands a good and a bad message over until the function has no
+// complaint about them.
 func TestTheAnswerDecidesWhatComesAgain(t *testing.T) {
 	t.Parallel()
 	bad := func(e events.SQSEvent, name string) []byte {
@@ -35,8 +36,10 @@ func TestTheAnswerDecidesWhatComesAgain(t *testing.T) {
 		first func(e events.SQSEvent) ([]byte, error)
 		good  int // how often the good one comes
 	}{
-		"the bad one is named":      {func(e events.SQSEvent) ([]byte, error) { return bad(e, "itemIdentifier"), nil }, 1},
-		"no name is a failure":      {func(e events.SQSEvent) ([]byte, error) { return bad(e, "itemidentity"), nil }, 2},
+		"the bad one is named": {func(e events.SQSEvent) ([]byte, error) { return bad(e, "itemIdentifier"), nil },
+			1},
+		"no name is a failure": {func(e events.SQSEvent) ([]byte, error) { return bad(e, "itemidentity"), nil },
+			2},
 		"no JSON is a failure":      {func(events.SQSEvent) ([]byte, error) { return []byte("bad"), nil }, 2},
 		"an error is a failure":     {func(events.SQSEvent) ([]byte, error) { return nil, errors.New("down") }, 2},
 		"an empty one is a success": {func(events.SQSEvent) ([]byte, error) { return nil, nil }, 1},
@@ -49,8 +52,9 @@ func TestTheAnswerDecidesWhatComesAgain(t *testing.T) {
 			var mu sync.Mutex
 			seen, calls := map[string]int{}, 0
 			p := &queuepump.Pump{
-				Client: client, QueueURL: url, QueueARN: moto.QueueARN(queue), BatchSize: 10, ReportBatchItemFailures: true,
-				MaximumConcurrency: 1, Poll: 10 * time.Millisecond,
+				Client: client, QueueURL: url, QueueARN: moto.QueueARN(queue), BatchSize: 10,
+				ReportBatchItemFailures: true,
+				MaximumConcurrency:      1, Poll: 10 * time.Millisecond,
 				Invoke: func(_ context.Context, payload []byte) ([]byte, error) {
 					var e events.SQSEvent
 					mu.Lock()
@@ -68,7 +72,8 @@ func TestTheAnswerDecidesWhatComesAgain(t *testing.T) {
 				},
 			}
 			for _, body := range []string{"good", "bad"} {
-				_, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(url), MessageBody: aws.String(body)})
+				_, err := client.SendMessage(t.Context(),
+					&sqs.SendMessageInput{QueueUrl: aws.String(url), MessageBody: aws.String(body)})
 				require.NoError(t, err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())

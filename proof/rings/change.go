@@ -64,11 +64,12 @@ type change struct {
 	files []string
 }
 
-// settled is how old a commit is that a change is not a part of, if nothing else says where the change begins.
+// settled is how old a commit is that a change is not a part of, if nothing else says where the
+// change begins.
 const settled = 24 * time.Hour
 
-// change compares the working tree with where the change began: with BASE, or with where the branch left origin/main, or with the
-// newest commit that is a day older than the last one.
+// change compares the working tree with where the change began: with BASE, or with where the branch
+// left origin/main, or with the newest commit that is a day older than the last one.
 func (r *repository) change() (c change, err error) {
 	if c.base, c.why, err = r.base(); err != nil {
 		return change{}, err

@@ -17,8 +17,9 @@ import (
 
 // packages are what the go command knows of a module.
 type packages struct {
-	// needs are the folders, from the root of the repository, of all packages of the repository that the tests of a package are
-	// built from, by the folder of the package. A program has an entry without its tests, too.
+	// needs are the folders, from the root of the repository, of all packages of the repository
+	// that the tests of a package are built from, by the folder of the package. A program has an
+	// entry without its tests, too.
 	needs map[string][]string
 }
 
@@ -32,7 +33,8 @@ type listed struct {
 func (r *repository) packages() (packages, error) {
 	all := packages{needs: make(map[string][]string)}
 	for _, module := range r.modules {
-		out, err := r.output(filepath.Join(r.root, module), "go", "list", "-e", "-deps", "-test", "-json=ImportPath,Dir,ForTest,Name,Deps", "./...")
+		out, err := r.output(filepath.Join(r.root, module), "go", "list", "-e", "-deps", "-test",
+			"-json=ImportPath,Dir,ForTest,Name,Deps", "./...")
 		if err != nil {
 			return packages{}, err
 		}
@@ -99,8 +101,9 @@ func (r *repository) moduleOf(folder string) string {
 	return module
 }
 
-// touched are the folders of the packages that hold one of the files. What is in a folder without Go files, as testdata, belongs to
-// the package around it. A go.mod belongs to all packages of its module.
+// touched are the folders of the packages that hold one of the files. What is in a folder without
+// Go files, as testdata, belongs to the package around it. A go.mod belongs to all packages of its
+// module.
 func (p packages) touched(r *repository, files []string) map[string]bool {
 	all := make(map[string]bool)
 	for _, file := range files {
@@ -116,7 +119,8 @@ func (p packages) touched(r *repository, files []string) map[string]bool {
 		for folder != "." && p.needs[folder] == nil {
 			folder = filepath.ToSlash(filepath.Dir(folder))
 		}
-		// A file beside the packages, as README.md, is what tests of the pages read: those run always.
+		// A file beside the packages, as README.md, is what tests of the pages read: those run
+		// always.
 		if folder != "." || strings.HasSuffix(file, ".go") {
 			all[folder] = true
 		}
@@ -129,10 +133,12 @@ func (p packages) concerns(folder string, touched map[string]bool) bool {
 	return slices.ContainsFunc(p.needs[folder], func(f string) bool { return touched[f] })
 }
 
-// programs are the tests of a package, each with the folders of the programs of the repository that it runs, beside itself.
+// programs are the tests of a package, each with the folders of the programs of the repository that
+// it runs, beside itself.
 //
-// A test runs a program if a text that it reaches names the folder of the program below the examples. What it reaches are the
-// declarations of the package that it names, and those that they name. A method is reached where its name and its type are.
+// A test runs a program if a text that it reaches names the folder of the program below the
+// examples. What it reaches are the declarations of the package that it names, and those that they
+// name. A method is reached where its name and its type are.
 func (p packages) programs(folder, below string) (map[string][]string, error) {
 	all, err := declarations(folder)
 	if err != nil {
@@ -154,7 +160,8 @@ func (p packages) programs(folder, below string) (map[string][]string, error) {
 	return runs, nil
 }
 
-// declaration is one of a package: a function, a method of a type, a type, a constant or a variable, with the names and texts in it.
+// declaration is one of a package: a function, a method of a type, a type, a constant or a
+// variable, with the names and texts in it.
 type declaration struct {
 	name, of     string
 	names, texts []string
@@ -246,7 +253,8 @@ func declare(name, of string, n ast.Node) declaration {
 	return d
 }
 
-// startsGoroutines reports whether a file in a folder has a go statement, or calls a method Go, as those of wait groups.
+// startsGoroutines reports whether a file in a folder has a go statement, or calls a method Go, as
+// those of wait groups.
 func startsGoroutines(folder string) (starts bool, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	for _, file := range files {

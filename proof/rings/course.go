@@ -83,7 +83,8 @@ func (c *course) run(ctx context.Context, s stage) {
 	}
 	counts := ""
 	if s.test != nil {
-		counts = fmt.Sprintf("%d passed, %d failed, %d skipped", c.passed-before.passed, c.failed-before.failed, c.skipped-before.skipped)
+		counts = fmt.Sprintf("%d passed, %d failed, %d skipped", c.passed-before.passed, c.failed-before.failed,
+			c.skipped-before.skipped)
 	}
 	c.line(word, s.name, fmt.Sprintf("%.1fs", time.Since(started).Seconds()), counts)
 }
@@ -95,7 +96,8 @@ func (c *course) line(word, name, took, counts string) {
 	fmt.Fprintln(c.out, line)
 }
 
-// start runs the command of a stage in a group of processes, so that an interrupt reaches all that it started.
+// start runs the command of a stage in a group of processes, so that an interrupt reaches all that
+// it started.
 func (c *course) start(ctx context.Context, s stage) error {
 	args := s.args()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

@@ -5,11 +5,13 @@
 //	rings prove   everything there is
 //	rings -n …    says what it would run
 //
-// Each ring is a list of stages, in stages.go. A stage that fails does not end its ring. A line for each stage says how long it
-// took. What failed stands in one list at the end. The last line counts tests: passed, failed, skipped.
+// Each ring is a list of stages, in stages.go. A stage that fails does not end its ring. A line for
+// each stage says how long it took. What failed stands in one list at the end. The last line counts
+// tests: passed, failed, skipped.
 //
-// IDEMPOTENT_TEST_STRICT=1 in the environment turns a test that is skipped into one that fails. DynamoDB Local runs once for all stages, unless
-// DYNAMODB_ENDPOINT names another endpoint. An interrupt ends everything that was started.
+// IDEMPOTENT_TEST_STRICT=1 in the environment turns a test that is skipped into one that fails.
+// DynamoDB Local runs once for all stages, unless DYNAMODB_ENDPOINT names another endpoint. An
+// interrupt ends everything that was started.
 package main
 
 import (
@@ -106,7 +108,8 @@ func list(out io.Writer, stages []stage) error {
 	return nil
 }
 
-// startDynamoDB starts DynamoDB Local, unless the environment names an endpoint, and tells the tests where it is.
+// startDynamoDB starts DynamoDB Local, unless the environment names an endpoint, and tells the
+// tests where it is.
 func startDynamoDB(ctx context.Context) (end func() error, err error) {
 	end = func() error { return nil }
 	if os.Getenv(dynamolocal.EndpointVariable) != "" {

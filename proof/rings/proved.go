@@ -15,7 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// proved is the folder that remembers what has passed, from the root of the repository. No commit has it.
+// proved is the folder that remembers what has passed, from the root of the repository. No commit
+// has it.
 const proved = ".tools/proved"
 
 // memory knows the stages that have passed on the same content before.
@@ -67,7 +68,8 @@ func (r *repository) content() (tree string, err error) {
 
 // key names what a stage does, with which Go, and whether a skipped test has failed.
 func key(s stage) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %t %q %q %q %q", runtime.Version(), dynamolocal.Strict(), s.in, s.test, s.command, s.env))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %t %q %q %q %q", runtime.Version(), dynamolocal.Strict(), s.in, s.test,
+		s.command, s.env))
 	return hex.EncodeToString(sum[:]) + " " + s.name
 }
 

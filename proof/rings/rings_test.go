@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// events are lines of go test -json: a test that fails in a subtest, one that is skipped, one that passes, a package that does not build, and
-// one that a panic ends outside of its tests.
+// events are lines of go test -json: a test that fails in a subtest, one that is skipped, one that
+// passes, a package that does not build, and one that a panic ends outside of its tests.
 const events = `{"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"run","Package":"p","Test":"TestA/deep/er"}
 {"Action":"output","Package":"p","Test":"TestA/deep/er","Output":"it is wrong\n"}
@@ -41,7 +41,8 @@ func TestTestsAreCountedAndFailuresNamed(t *testing.T) {
 	var c tally
 	var out bytes.Buffer
 	require.NoError(t, c.read(&out, strings.NewReader(events), false))
-	assert.Equal(t, tally{1, 3, 1, []failure{{"p", "TestA/deep/er"}, {"q", "(the package)"}, {"r", "(the package)"}}}, c)
+	assert.Equal(t, tally{1, 3, 1, []failure{{"p", "TestA/deep/er"}, {"q", "(the package)"}, {"r", "(the package)"}}},
+		c)
 	for _, text := range []string{"it is wrong", "undefined: x", "panic: outside"} {
 		assert.Contains(t, out.String(), text)
 	}
@@ -93,7 +94,9 @@ func TestAnInterruptReachesAllThatWasStarted(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.run(ctx, stage{name: "long", command: []string{"sh", "-c", `sh -c 'trap "touch ended; exit" TERM; touch begun; while :; do sleep 0.05; done' & wait`}})
+		c.run(ctx, stage{name: "long",
+			command: []string{"sh", "-c",
+				`sh -c 'trap "touch ended; exit" TERM; touch begun; while :; do sleep 0.05; done' & wait`}})
 	}()
 	there := func(name string) func() bool {
 		return func() bool { _, err := os.Stat(filepath.Join(folder, name)); return err == nil }
@@ -234,7 +237,8 @@ func TestTheTemplatesAreCheckedIfAFileOfThemIsTouched(t *testing.T) {
 	t.Parallel()
 	r := &repository{root: "../.."}
 	for file, want := range map[string]bool{
-		"template.yaml": true, ".ci/template": true, "deploy/terraform/main.tf": true, "README.md": false, "internal/protocol/judge.go": false,
+		"template.yaml": true, ".ci/template": true, "deploy/terraform/main.tf": true, "README.md": false,
+		"internal/protocol/judge.go": false,
 	} {
 		assert.Equal(t, want, r.deployed(file), file)
 	}

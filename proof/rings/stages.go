@@ -30,12 +30,14 @@ const (
 	// oneKill starts the real binary, kills it and sees the next delivery go on.
 	oneKill = "^TestTheBinaryIsKilledOnce$"
 
-	// oneAfterAnother are tests in which nothing happens at once: tables of failures, which are long, allocations, which the race
-	// detector changes, programs of the documentation, which another process runs, and stores whose code TestStore runs.
+	// oneAfterAnother are tests in which nothing happens at once: tables of failures, which are
+	// long, allocations, which the race detector changes, programs of the documentation, which
+	// another process runs, and stores whose code TestStore runs.
 	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|.*Alloc.*|The.*Program.*|TheReceiverOf.*|StoreOn.*|StoreBehind.*|StoreWith.*)$"
 )
 
-// proofs are the packages that are more than tests of the library: each takes minutes, or needs what a contributor may not have.
+// proofs are the packages that are more than tests of the library: each takes minutes, or needs
+// what a contributor may not have.
 var proofs = []string{endToEnd, explorer, handed, peers}
 
 // ring lists the stages of a ring.
@@ -52,13 +54,14 @@ func (r *repository) ring(name string) ([]stage, error) {
 	}
 }
 
-// plainly are the arguments of go test that all stages have: lint vets, and -shuffle also keeps the go command from answering with what
-// an earlier run has found.
+// plainly are the arguments of go test that all stages have: lint vets, and -shuffle also keeps the
+// go command from answering with what an earlier run has found.
 func plainly(args ...string) []string {
 	return append([]string{"-vet=off", "-shuffle=on", "-timeout=20m"}, args...)
 }
 
-// tests are the tests of all modules, without the proofs. One kill of the real binary is among them.
+// tests are the tests of all modules, without the proofs. One kill of the real binary is among
+// them.
 func (r *repository) tests() ([]stage, error) {
 	var stages []stage
 	for _, module := range r.modules {
@@ -75,7 +78,8 @@ func (r *repository) tests() ([]stage, error) {
 		}
 		stages = append(stages, s)
 	}
-	return append(stages, exploredQuickly(), stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
+	return append(stages, exploredQuickly(),
+		stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
 }
 
 // changeStages are the tests, and what tells more about a change.
@@ -129,7 +133,8 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 		return nil, err
 	}
 	stages = append(stages, scenarios...)
-	controls := stage{name: "controls", in: proof, command: append([]string{"go", "run", "./controls", "-exact", "-budget", "8m", "-changed"}, c.files...)}
+	controls := stage{name: "controls", in: proof,
+		command: append([]string{"go", "run", "./controls", "-exact", "-budget", "8m", "-changed"}, c.files...)}
 	deployed := target("template")
 	if !slices.ContainsFunc(c.files, r.deployed) {
 		deployed.why = "no file of the deployment has changed"
@@ -137,7 +142,8 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 	return append(stages, controls, deployed), nil
 }
 
-// scenarios are the tests end to end that run a program which is built from something that has changed.
+// scenarios are the tests end to end that run a program which is built from something that has
+// changed.
 func (r *repository) scenarios(all packages, touched map[string]bool) ([]stage, error) {
 	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
 	if err != nil {
@@ -145,7 +151,8 @@ func (r *repository) scenarios(all packages, touched map[string]bool) ([]stage, 
 	}
 	var some, others []string
 	for _, test := range slices.Sorted(maps.Keys(runs)) {
-		if touched[endToEnd] || slices.ContainsFunc(runs[test], func(program string) bool { return all.concerns(program, touched) }) {
+		if touched[endToEnd] || slices.ContainsFunc(runs[test],
+			func(program string) bool { return all.concerns(program, touched) }) {
 			some = append(some, test)
 		} else {
 			others = append(others, test)
@@ -157,7 +164,8 @@ func (r *repository) scenarios(all packages, touched map[string]bool) ([]stage, 
 	}
 	if len(others) > 0 {
 		stages = append(stages, stage{
-			name: fmt.Sprintf("%d of %d scenarios end to end", len(others), len(runs)), why: "nothing that their programs are built from has changed",
+			name: fmt.Sprintf("%d of %d scenarios end to end", len(others), len(runs)),
+			why:  "nothing that their programs are built from has changed",
 		})
 	}
 	return stages, nil
@@ -196,7 +204,8 @@ func (r *repository) proveStages() ([]stage, error) {
 		exploredDeeply(part, parts),
 		stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e")},
 		stage{name: "controls", in: proof, command: []string{
-			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results", filepath.Join(r.root, proved, "controls"),
+			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results",
+			filepath.Join(r.root, proved, "controls"),
 		}},
 	), nil
 }
@@ -230,11 +239,13 @@ func lint() stage { return target("lint") }
 // target is a stage that the Makefile has.
 func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
 
-// explored searches the schedules of the explorers' worlds: all but the long ones, all, or the deep ones, too. A search spends its time on
-// waiting for goroutines and on garbage: eight at once, and a late collector, save a quarter of it.
+// explored searches the schedules of the explorers' worlds: all but the long ones, all, or the deep
+// ones, too. A search spends its time on waiting for goroutines and on garbage: eight at once, and
+// a late collector, save a quarter of it.
 func explored(worlds string, env ...string) stage {
 	return stage{
-		name: "explorers, " + worlds, in: proof, test: plainly("-parallel=8", "./explore", "./consumers"), env: append(env, "GOGC=400"),
+		name: "explorers, " + worlds, in: proof, test: plainly("-parallel=8", "./explore", "./consumers"),
+		env: append(env, "GOGC=400"),
 	}
 }
 
@@ -248,12 +259,14 @@ func exploredDeeply(part, parts int) stage {
 
 func interop() stage {
 	return stage{
-		name: "AWS Powertools on one table", in: proof, test: plainly("-run=TestMatrix|TestExpression", "./interop"), env: []string{"IDEMPOTENT_INTEROP=1"},
+		name: "AWS Powertools on one table", in: proof, test: plainly("-run=TestMatrix|TestExpression", "./interop"),
+		env: []string{"IDEMPOTENT_INTEROP=1"},
 	}
 }
 
-// race runs the packages of a module in which goroutines meet with the race detector: those that start one, in what they do or in their
-// tests. The explorer lets one goroutine run at a time, and end to end nearly all of them are in other processes.
+// race runs the packages of a module in which goroutines meet with the race detector: those that
+// start one, in what they do or in their tests. The explorer lets one goroutine run at a time, and
+// end to end nearly all of them are in other processes.
 func (r *repository) race(all packages, module string) (stage, error) {
 	s := stage{name: "the race detector, " + module, in: module, test: plainly("-race", "-skip="+oneAfterAnother)}
 	for _, folder := range slices.Sorted(maps.Keys(all.needs)) {
@@ -281,14 +294,16 @@ func (r *repository) otherToolchains() (stages []stage) {
 	for _, toolchain := range toolchains {
 		if minor.FindString(toolchain) != minor.FindString(runtime.Version()) {
 			stages = append(stages, stage{
-				name: "tests of the library, " + toolchain, test: plainly("./..."), env: []string{"GOTOOLCHAIN=" + toolchain},
+				name: "tests of the library, " + toolchain, test: plainly("./..."),
+				env: []string{"GOTOOLCHAIN=" + toolchain},
 			})
 		}
 	}
 	return stages
 }
 
-// deployed reports whether a file is one that the check of the templates names, or is in a folder that it names.
+// deployed reports whether a file is one that the check of the templates names, or is in a folder
+// that it names.
 func (r *repository) deployed(file string) bool {
 	const check = ".ci/template"
 	text, err := os.ReadFile(filepath.Join(r.root, check))
@@ -297,9 +312,11 @@ func (r *repository) deployed(file string) bool {
 		strings.Contains(folder, "/") && bytes.Contains(text, []byte(folder))
 }
 
-// tested are the packages of a module that have tests, as the go command takes them, but for some folders.
+// tested are the packages of a module that have tests, as the go command takes them, but for some
+// folders.
 func (r *repository) tested(module string, but []string) (some []string, err error) {
-	out, err := r.output(filepath.Join(r.root, module), "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}", "./...")
+	out, err := r.output(filepath.Join(r.root, module), "go", "list", "-f",
+		"{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}", "./...")
 	if err != nil {
 		return nil, err
 	}

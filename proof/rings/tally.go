@@ -14,7 +14,8 @@ type tally struct {
 	failures                []failure
 }
 
-// failure is a test that failed, or what else failed in a suite: its build, or a panic outside of a test.
+// failure is a test that failed, or what else failed in a suite: its build, or a panic outside of a
+// test.
 type failure struct{ suite, test string }
 
 func (t *tally) count() int { return t.passed + t.failed + t.skipped }
@@ -41,7 +42,8 @@ const (
 // longestLine bounds a line of go test -json, in bytes.
 const longestLine = 64 << 20
 
-// read counts what go test -json says, and prints what a test says that fails. With strict a test that is skipped has failed.
+// read counts what go test -json says, and prints what a test says that fails. With strict a test
+// that is skipped has failed.
 func (t *tally) read(out io.Writer, events io.Reader, strict bool) error {
 	said := make(map[failure]*strings.Builder)
 	bad := make(map[string]bool) // the packages of which something has failed
@@ -92,7 +94,8 @@ func count(test string, sub bool) int {
 }
 
 // failedIs notes that a test has failed, or a package of which no test has.
-func (t *tally) failedIs(out io.Writer, who failure, name string, sub bool, said map[failure]*strings.Builder, bad map[string]bool) {
+func (t *tally) failedIs(out io.Writer, who failure, name string, sub bool, said map[failure]*strings.Builder,
+	bad map[string]bool) {
 	switch {
 	case who.test != "":
 		show(out, who, said)
@@ -105,7 +108,8 @@ func (t *tally) failedIs(out io.Writer, who failure, name string, sub bool, said
 	}
 }
 
-// failFunction notes a test that failed. Its subtests end before it: the list names them in its place.
+// failFunction notes a test that failed. Its subtests end before it: the list names them in its
+// place.
 func (t *tally) failFunction(who failure, name string, sub bool) {
 	if sub {
 		// A subtest of a subtest ends first, too.

@@ -26,7 +26,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestTableDoesWhatDynamoDBDoes plays random transactions, among other writes of the record, on a Table and on DynamoDB Local.
+// TestTableDoesWhatDynamoDBDoes plays random transactions, among other writes of the record, on a
+// Table and on DynamoDB Local.
 func TestTableDoesWhatDynamoDBDoes(t *testing.T) {
 	t.Parallel()
 	client, suffix := dynamolocal.Client(dynamolocal.Endpoint(t)), rand.Text()
@@ -58,7 +59,8 @@ func TestTableDoesWhatDynamoDBDoes(t *testing.T) {
 		})
 	})
 	t.Log(seen)
-	for _, what := range []string{"committed", "another record", "writes refused", "rejected", "same token", "token recognised", "applied"} {
+	for _, what := range []string{"committed", "another record", "writes refused", "rejected", "same token",
+		"token recognised", "applied"} {
 		require.NotZero(t, seen[what], "it has seen: %s", what)
 	}
 }
@@ -137,7 +139,8 @@ func (p *pair) step() {
 		return
 	}
 	next := seen
-	next.Steps = map[string]store.Step{"a": {Kind: store.StepValue, Seal: store.Seal(seen.Owner, []byte("1")), Result: []byte("1")}}
+	next.Steps = map[string]store.Step{"a": {Kind: store.StepValue, Seal: store.Seal(seen.Owner, []byte("1")),
+		Result: []byte("1")}}
 	p.swap(seen, next)
 }
 
@@ -201,7 +204,8 @@ func (p *pair) send(seen, next store.Record, w rows.Writes, items store.Writes, 
 	realHeld, realCommitted, realErr := p.real.Commit(p.Context(), seen, next, items, token)
 	if errors.Is(err, rows.ErrTwice) {
 		p.seen["rejected"]++
-		require.False(p, realCommitted, "two writes of one row are never applied; DynamoDB Local looks at all conditions first")
+		require.False(p, realCommitted,
+			"two writes of one row are never applied; DynamoDB Local looks at all conditions first")
 		return
 	}
 	p.sameErrors(err, realErr)
@@ -273,7 +277,8 @@ func (p *pair) writes() rows.Writes {
 	})
 	write := rapid.Custom(func(t *rapid.T) rows.Write {
 		w := rows.Write{
-			Op:  rapid.SampledFrom([]rows.Op{rows.Put, rows.Update, rows.Update, rows.Delete, rows.Check}).Draw(t, "op"),
+			Op: rapid.SampledFrom([]rows.Op{rows.Put, rows.Update, rows.Update, rows.Delete, rows.Check}).Draw(t,
+				"op"),
 			Key: fmt.Sprintf("%s-%d", p.run, rapid.IntRange(1, 4).Draw(t, "row")),
 		}
 		if w.Op == rows.Check || rapid.IntRange(0, 2).Draw(t, "has conditions") == 0 {
@@ -454,7 +459,8 @@ func plain(r store.Record) string {
 		return ""
 	}
 	names := slices.Sorted(maps.Keys(r.Steps))
-	return fmt.Sprint(r.Key, r.Status, r.Owner, milliseconds(r.Lease), milliseconds(r.Expiry), r.Fingerprint, string(r.Result), r.Seal,
+	return fmt.Sprint(r.Key, r.Status, r.Owner, milliseconds(r.Lease), milliseconds(r.Expiry), r.Fingerprint,
+		string(r.Result), r.Seal,
 		r.Attempt, r.Reason, milliseconds(r.CompletedAt), names, r.StepWrites)
 }
 

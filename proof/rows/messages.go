@@ -10,7 +10,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/relay"
 )
 
-// Message is what a table has of a message: the attributes of package outbox that decide anything. Instants are to the millisecond.
+// Message is what a table has of a message: the attributes of package outbox that decide anything.
+// Instants are to the millisecond.
 type Message struct {
 	ID, Owner string
 	Body      Row
@@ -31,7 +32,8 @@ func (m Message) GivenUp() bool { return !m.GivenUpAt.IsZero() }
 // Entry is the message as a relay sees it.
 func (m Message) Entry() relay.Entry[Row] {
 	return relay.Entry[Row]{
-		ID: m.ID, Owner: m.Owner, Due: m.Due, Tries: m.Tries, GivenUp: m.GivenUp(), Created: m.Created, Message: maps.Clone(m.Body),
+		ID: m.ID, Owner: m.Owner, Due: m.Due, Tries: m.Tries, GivenUp: m.GivenUp(), Created: m.Created,
+		Message: maps.Clone(m.Body),
 	}
 }
 
@@ -42,7 +44,8 @@ func (t *Table) Messages() map[string]Message {
 	return maps.Clone(t.messages)
 }
 
-// Images returns what each write of a message has left, in their order: what the stream of the table has.
+// Images returns what each write of a message has left, in their order: what the stream of the
+// table has.
 func (t *Table) Images() []Message {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +61,8 @@ func (t *Table) put(m Message) {
 	t.images = append(t.images, m)
 }
 
-// Redrive lets a message that is given up be delivered again. False says that it is not given up as it was shown.
+// Redrive lets a message that is given up be delivered again. False says that it is not given up as
+// it was shown.
 func (t *Table) Redrive(shown Message, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +135,8 @@ func (b Box) GiveUp(_ context.Context, e relay.Entry[Row], now time.Time) (bool,
 	}), nil
 }
 
-// change changes a message that is pending and of the entry's commit, unless the change says that it does not.
+// change changes a message that is pending and of the entry's commit, unless the change says that
+// it does not.
 func (b Box) change(e relay.Entry[Row], change func(m *Message) bool) bool {
 	b.t.mu.Lock()
 	defer b.t.mu.Unlock()

@@ -27,8 +27,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// TestBoxDoesWhatAnOutboxDoes plays random writes of relays on the messages of a Table and on an outbox in DynamoDB Local. Relays are shown a
-// message as it was at any time before: so they come late, and meet another commit's.
+// TestBoxDoesWhatAnOutboxDoes plays random writes of relays on the messages of a Table and on an
+// outbox in DynamoDB Local. Relays are shown a message as it was at any time before: so they come
+// late, and meet another commit's.
 func TestBoxDoesWhatAnOutboxDoes(t *testing.T) {
 	t.Parallel()
 	client, suffix := dynamolocal.Client(dynamolocal.Endpoint(t)), rand.Text()
@@ -44,8 +45,9 @@ func TestBoxDoesWhatAnOutboxDoes(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &boxes{
-			T: rt, seen: seen, client: &steered{Client: client}, table: table, model: rows.New(nil), real: dynamo.New(client, records),
-			run: rand.Text(), now: time.Unix(1_700_000_000, 0).UTC(),
+			T: rt, seen: seen, client: &steered{Client: client}, table: table, model: rows.New(nil),
+			real: dynamo.New(client, records),
+			run:  rand.Text(), now: time.Unix(1_700_000_000, 0).UTC(),
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"send":            func(*rapid.T) { p.send() },
@@ -61,7 +63,8 @@ func TestBoxDoesWhatAnOutboxDoes(t *testing.T) {
 		})
 	})
 	t.Log(seen)
-	for _, what := range []string{"sent", "not sent", "done", "failed", "taken", "given up at once", "given up", "redriven", "drained"} {
+	for _, what := range []string{"sent", "not sent", "done", "failed", "taken", "given up at once", "given up",
+		"redriven", "drained"} {
 		require.NotZero(t, seen[what], "it has seen: %s", what)
 		if what != "sent" && what != "not sent" && what != "drained" {
 			require.NotZero(t, seen["not "+what], "it has seen: not %s", what)
@@ -92,7 +95,8 @@ type givenUp struct {
 	real  outbox.GivenUpMessage
 }
 
-// steered is the client of a relay whose clock and whose reads are the test's. What it writes it writes.
+// steered is the client of a relay whose clock and whose reads are the test's. What it writes it
+// writes.
 type steered struct {
 	*dynamodb.Client
 
@@ -113,7 +117,8 @@ func (s *steered) GetItem(
 	return &dynamodb.GetItemOutput{Item: s.read}, nil
 }
 
-func (s *steered) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (s *steered) Query(ctx context.Context, in *dynamodb.QueryInput,
+	opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	switch {
 	case s.read == nil:
 		return s.Client.Query(ctx, in, opts...)
@@ -174,7 +179,8 @@ func (p *boxes) send() {
 	writes := rows.Writes{{Op: rows.Send, Key: claim.DerivedKey(name), Set: body, Owner: owner}}
 	if refused {
 		items = append(items, gate(p.table))
-		writes = append(writes, rows.Write{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Present, Name: "id"}}})
+		writes = append(writes, rows.Write{Op: rows.Check, Key: "gate",
+			If: []rows.Condition{{Kind: rows.Present, Name: "id"}}})
 	}
 	_, err := dynamo.Commit(ctx, 0, items...)
 	require.NoError(p, err)
@@ -196,7 +202,8 @@ func (p *boxes) send() {
 // setDue gives a message that was just put the time of the test.
 func (p *boxes) setDue(id string, at time.Time) {
 	_, err := p.client.Client.UpdateItem(p.Context(), &dynamodb.UpdateItemInput{
-		TableName: aws.String(p.table), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
+		TableName:                 aws.String(p.table),
+		Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
 		UpdateExpression:          aws.String("SET outbox_due = :at, created_at = :at"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":at": number(at.UnixMilli())},
 	})
@@ -222,7 +229,8 @@ func unlisted(m rows.Message) bool { return m.Tries == 0 }
 func listed(m rows.Message) bool   { return !m.GivenUp() }
 
 // write lets both sides do the same with a message, and compares what became of it.
-func (p *boxes) write(name string, m rows.Message, real func() error, model func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error)) {
+func (p *boxes) write(name string, m rows.Message, real func() error,
+	model func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error)) {
 	p.client.at, p.client.writes, p.client.applied = p.later(), 0, 0
 	require.NoError(p, real())
 	p.client.read = nil
@@ -253,7 +261,8 @@ func (p *boxes) streamed(m rows.Message, result error) func() error {
 				image[name] = events.NewNumberAttribute(v.Value)
 			}
 		}
-		r := outbox.NewRelay(p.client, p.table, func(context.Context, outbox.Message) error { return result }, outbox.Config{MaxTries: many})
+		r := outbox.NewRelay(p.client, p.table, func(context.Context, outbox.Message) error { return result },
+			outbox.Config{MaxTries: many})
 		_, err := r.Stream(p.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{
 			EventName: "INSERT", Change: events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: "1"},
 		}}})
@@ -266,7 +275,8 @@ func (p *boxes) found(m rows.Message, maxTries int) func() error {
 	return func() error {
 		p.client.read = itemOf(m)
 		deliver := func(context.Context, outbox.Message) error { return errReceiver }
-		_, err := outbox.NewRelay(p.client, p.table, deliver, outbox.Config{MaxTries: maxTries, NoStream: true}).Drain(p.Context())
+		_, err := outbox.NewRelay(p.client, p.table, deliver,
+			outbox.Config{MaxTries: maxTries, NoStream: true}).Drain(p.Context())
 		return err
 	}
 }
@@ -277,7 +287,8 @@ var errReceiver = errors.New("the receiver does not take it")
 func itemOf(m rows.Message) map[string]types.AttributeValue {
 	s := func(text string) types.AttributeValue { return &types.AttributeValueMemberS{Value: text} }
 	it := map[string]types.AttributeValue{
-		"id": s(m.ID), "topic": s("t"), "body": s("1"), "owner": s(m.Owner), "created_at": number(m.Created.UnixMilli()),
+		"id": s(m.ID), "topic": s("t"), "body": s("1"), "owner": s(m.Owner),
+		"created_at": number(m.Created.UnixMilli()),
 		"outbox_due": number(m.Due.UnixMilli()), "outbox_shard": s("0"),
 	}
 	if m.Tries > 0 {
@@ -291,18 +302,20 @@ func itemOf(m rows.Message) map[string]types.AttributeValue {
 
 func (p *boxes) done() {
 	if m, is := p.seenBefore(unlisted); is {
-		p.write("done", m, p.streamed(m, nil), func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
-			return b.Done(p.Context(), e, at)
-		})
+		p.write("done", m, p.streamed(m, nil),
+			func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
+				return b.Done(p.Context(), e, at)
+			})
 	}
 }
 
 func (p *boxes) failed() {
 	if m, is := p.seenBefore(unlisted); is {
-		p.write("failed", m, p.streamed(m, errReceiver), func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
-			_, pending, err := b.Failed(p.Context(), e, at)
-			return pending, err
-		})
+		p.write("failed", m, p.streamed(m, errReceiver),
+			func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error) {
+				_, pending, err := b.Failed(p.Context(), e, at)
+				return pending, err
+			})
 	}
 }
 
@@ -449,7 +462,8 @@ func (p *boxes) same() {
 		require.Equal(p, m.Pending(), real["expiration"] == "")
 		require.Equal(p, m.GivenUp(), real["outbox_shard"] == "parked")
 		require.Equal(p, m.Pending(), real["outbox_shard"] != "")
-		for _, of := range []string{"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at", "redriven_by", "redriven_reason", "last_write", "redrive"} {
+		for _, of := range []string{"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at",
+			"redriven_by", "redriven_reason", "last_write", "redrive"} {
 			delete(real, of)
 		}
 		require.Equal(p, attributesOf(m), real)

@@ -1,8 +1,10 @@
-// Package rows is a table with transactions in memory: the model of what a commit does to DynamoDB. Its rows are numbers by name, under
-// keys; its records are those of package memory. One transaction replaces a record and writes rows, both or neither, as
-// [store.Committer] wants it. A write may also be a message, which relays deliver: [Table.Box] is where they find it.
+// Package rows is a table with transactions in memory: the model of what a commit does to DynamoDB.
+// Its rows are numbers by name, under keys; its records are those of package memory. One
+// transaction replaces a record and writes rows, both or neither, as [store.Committer] wants it. A
+// write may also be a message, which relays deliver: [Table.Box] is where they find it.
 //
-// A test plays the same random transactions on it and on DynamoDB Local, and expects the same of both. Another one does so with messages.
+// A test plays the same random transactions on it and on DynamoDB Local, and expects the same of
+// both. Another one does so with messages.
 package rows
 
 import (
@@ -27,13 +29,15 @@ type Op string
 const (
 	// Put replaces the row by Set, whatever it was.
 	Put Op = "put"
-	// Update sets the numbers of Set and adds those of Add, to 0 where there is none. It makes the row if there is none.
+	// Update sets the numbers of Set and adds those of Add, to 0 where there is none. It makes the
+	// row if there is none.
 	Update Op = "update"
 	// Delete removes the row, if there is one.
 	Delete Op = "delete"
 	// Check writes nothing. It needs a condition.
 	Check Op = "check"
-	// Send puts a message, whatever there was with its id, which is the key. Set is its body. It takes no condition.
+	// Send puts a message, whatever there was with its id, which is the key. Set is its body. It
+	// takes no condition.
 	Send Op = "send"
 )
 
@@ -43,7 +47,8 @@ type Write struct {
 	Key      string
 	Set, Add map[string]int64
 	If       []Condition
-	// Owner and At are those of a message: who commits it, and when it was made, to the millisecond.
+	// Owner and At are those of a message: who commits it, and when it was made, to the
+	// millisecond.
 	Owner string
 	At    time.Time
 }
@@ -164,7 +169,8 @@ func (w Writes) validate() error {
 	return nil
 }
 
-// RefusedError says which writes had a condition that does not hold. It wraps [store.ErrWritesRefused].
+// RefusedError says which writes had a condition that does not hold. It wraps
+// [store.ErrWritesRefused].
 type RefusedError struct {
 	// Indexes are those of the writes, in ascending order.
 	Indexes []int

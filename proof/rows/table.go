@@ -13,13 +13,15 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Table has rows, the records of handlers and messages. The zero value has none of them and remembers no tokens; a Table must not be copied. It is
-// safe for concurrent use: every call is atomic.
+// Table has rows, the records of handlers and messages. The zero value has none of them and
+// remembers no tokens; a Table must not be copied. It is safe for concurrent use: every call is
+// atomic.
 type Table struct {
 	memory.Store
 
-	// Remembers makes the table recognise the token of a transaction that it has applied, as DynamoDB does for ten minutes: such a call
-	// succeeds and changes nothing. A table that does not is one of moto's, or DynamoDB's after that time.
+	// Remembers makes the table recognise the token of a transaction that it has applied, as
+	// DynamoDB does for ten minutes: such a call succeeds and changes nothing. A table that does
+	// not is one of moto's, or DynamoDB's after that time.
 	Remembers bool
 
 	mu       sync.Mutex
@@ -34,7 +36,8 @@ var _ store.Committer = (*Table)(nil)
 
 // Applied is a transaction that was applied.
 type Applied struct {
-	// Token is that of the call, Digest that of its writes. Owner is the one of the record that it completed, if it did.
+	// Token is that of the call, Digest that of its writes. Owner is the one of the record that it
+	// completed, if it did.
 	Token, Owner string
 	Digest       [sha256.Size]byte
 }
@@ -81,7 +84,8 @@ func (t *Table) Forget() {
 }
 
 // Commit implements [store.Committer].
-func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes store.Writes, token string) (store.Record, bool, error) {
+func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
+	token string) (store.Record, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	records := ""
@@ -102,7 +106,8 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 	if err := t.refused("commit", w); err != nil {
 		return store.Record{}, false, err
 	}
-	// Rows change under the lock only, so the conditions still hold where the record is compared again.
+	// Rows change under the lock only, so the conditions still hold where the record is compared
+	// again.
 	held, committed, err := t.Swap(ctx, seen, next)
 	if err != nil || !committed {
 		return held, false, err
@@ -130,7 +135,8 @@ func (t *Table) Apply(ctx context.Context, writes store.Writes, token string) er
 }
 
 // prepare checks a call before anything is looked at. known reports that it was applied before.
-func (t *Table) prepare(ctx context.Context, op string, writes store.Writes, token, records string) (w Writes, known bool, err error) {
+func (t *Table) prepare(ctx context.Context, op string, writes store.Writes, token, records string) (w Writes,
+	known bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, &store.Error{Op: op, Kind: store.FailureTimeout, NotApplied: true, Err: err}
 	}

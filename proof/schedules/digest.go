@@ -8,8 +8,8 @@ import (
 // seed makes the digests of this process comparable.
 var seed = maphash.MakeSeed()
 
-// Digest takes up the parts of a state. Two states with the same digest are taken for one: with 64 bits and a million
-// states, one search in some ten million would leave something out.
+// Digest takes up the parts of a state. Two states with the same digest are taken for one: with 64
+// bits and a million states, one search in some ten million would leave something out.
 type Digest struct {
 	maphash.Hash
 

@@ -1,5 +1,6 @@
-// Package schedules plays every schedule of a world: all sequences of the choices that it has. The search is depth first, and each schedule begins
-// anew. Where two schedules lead to the same state, what follows is played once.
+// Package schedules plays every schedule of a world: all sequences of the choices that it has. The
+// search is depth first, and each schedule begins anew. Where two schedules lead to the same state,
+// what follows is played once.
 package schedules
 
 import (
@@ -13,8 +14,8 @@ import (
 type Report struct {
 	// Schedules is the number of all schedules.
 	Schedules uint64
-	// Played is how many of them were played to their end, Merged how many were left in a state from which an earlier one
-	// had gone on; States is the number of different states.
+	// Played is how many of them were played to their end, Merged how many were left in a state
+	// from which an earlier one had gone on; States is the number of different states.
 	Played, Merged, States int
 	// Steps is the number of choices that were made, Longest of those in the longest schedule.
 	Steps, Longest int
@@ -25,7 +26,8 @@ type Report struct {
 }
 
 func (r Report) String() string {
-	return fmt.Sprintf("%d schedules, %d played to the end and %d up to a known state; %d states; the longest has %d steps",
+	return fmt.Sprintf("%d schedules, %d played to the end and %d up to a known state; %d states; the longest has "+
+		"%d steps",
 		r.Schedules, r.Played, r.Merged, r.States, r.Longest)
 }
 
@@ -49,8 +51,9 @@ func (v *Violation) String() string {
 	return fmt.Sprintf("%v, after\n  %s", v.Err, strings.Join(v.Story, "\n  "))
 }
 
-// Run plays every schedule. The function plays one in a new world, which makes its choices with [Schedule.Choose], and returns the rule that did not
-// hold. The world must be the same each time, and what follows from a state must never lead back to it.
+// Run plays every schedule. The function plays one in a new world, which makes its choices with
+// [Schedule.Choose], and returns the rule that did not hold. The world must be the same each time,
+// and what follows from a state must never lead back to it.
 func Run(play func(*Schedule) error) Report {
 	s := &Schedule{known: map[uint64]uint64{}, report: Report{Seen: map[string]int{}}}
 	for more := true; more; more = s.next() {
@@ -77,8 +80,8 @@ func retell(play func(*Schedule) error, taken []choice) []string {
 	return s.story
 }
 
-// Schedule makes the choices of a world. A schedule is a path from the root of the tree; the next one is the same path up to the last choice that
-// has an alternative left.
+// Schedule makes the choices of a world. A schedule is a path from the root of the tree; the next
+// one is the same path up to the last choice that has an alternative left.
 type Schedule struct {
 	// Tells is true if the schedule is written down: [Schedule.Sayf] does nothing otherwise.
 	Tells bool
@@ -86,7 +89,8 @@ type Schedule struct {
 
 	taken []choice
 	depth int
-	// known are the states that were left for good, with the number of schedules that go through each of them to an end.
+	// known are the states that were left for good, with the number of schedules that go through
+	// each of them to an end.
 	known  map[uint64]uint64
 	merged bool
 	report Report
@@ -99,8 +103,9 @@ type choice struct {
 	schedules  uint64
 }
 
-// Choose returns which of so many choices this schedule makes here. It is false if the schedule is over, because an earlier one has gone on from this
-// state, which the function returns as a [Digest].
+// Choose returns which of so many choices this schedule makes here. It is false if the schedule is
+// over, because an earlier one has gone on from this state, which the function returns as a
+// [Digest].
 func (s *Schedule) Choose(of int, state func() uint64) (picked int, goesOn bool) {
 	if s.depth == len(s.taken) { // the schedule has left the path of the one before
 		at := state()
@@ -114,7 +119,8 @@ func (s *Schedule) Choose(of int, state func() uint64) (picked int, goesOn bool)
 	}
 	c := s.taken[s.depth]
 	if c.of != of {
-		panic(fmt.Sprintf("schedules: step %d had %d choices and now has %d: the world does not repeat itself", s.depth, c.of, of))
+		panic(fmt.Sprintf("schedules: step %d had %d choices and now has %d: the world does not repeat itself",
+			s.depth, c.of, of))
 	}
 	s.depth++
 	s.report.Steps++
@@ -137,8 +143,8 @@ func (s *Schedule) end(schedules uint64) {
 	s.taken[len(s.taken)-1].schedules += schedules
 }
 
-// next moves on to the next schedule and reports whether there is one. What follows from a state never leads back to
-// it, so a state that is left is known to its end.
+// next moves on to the next schedule and reports whether there is one. What follows from a state
+// never leads back to it, so a state that is left is known to its end.
 func (s *Schedule) next() bool {
 	s.depth = 0
 	for n := len(s.taken) - 1; n >= 0; n-- {

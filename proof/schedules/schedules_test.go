@@ -79,13 +79,14 @@ func TestAViolationIsToldStepByStep(t *testing.T) {
 func TestAWorldMustRepeatItself(t *testing.T) {
 	t.Parallel()
 	times := 0
-	assert.PanicsWithValue(t, "schedules: step 0 had 2 choices and now has 3: the world does not repeat itself", func() {
-		schedules.Run(func(s *schedules.Schedule) error {
-			times++
-			s.Choose(1+times, func() uint64 { return 0 })
-			return nil
+	assert.PanicsWithValue(t,
+		"schedules: step 0 had 2 choices and now has 3: the world does not repeat itself", func() {
+			schedules.Run(func(s *schedules.Schedule) error {
+				times++
+				s.Choose(1+times, func() uint64 { return 0 })
+				return nil
+			})
 		})
-	})
 }
 
 func TestDigestsTellStatesApart(t *testing.T) {
@@ -112,5 +113,6 @@ func TestDigestsTellStatesApart(t *testing.T) {
 		assert.NotContains(t, seen, sum, "%s and %s", what, seen[sum])
 		seen[sum] = what
 	}
-	assert.Equal(t, of(func(d *schedules.Digest) { d.Time(origin.Add(time.Second)) }), of(func(d *schedules.Digest) { d.Number(1000) }))
+	assert.Equal(t, of(func(d *schedules.Digest) { d.Time(origin.Add(time.Second)) }),
+		of(func(d *schedules.Digest) { d.Number(1000) }))
 }

@@ -16,14 +16,16 @@ type Worlds[W any] struct {
 	All map[string]W
 	// Run searches one.
 	Run func(world W) Report
-	// Long are those that take more than longSteps, a line for each. A search of one says if that is wrong. Without a line none is long.
+	// Long are those that take more than longSteps, a line for each. A search of one says if that
+	// is wrong. Without a line none is long.
 	Long string
-	// Seen is what they have to lead to together. A search that never gets there proves nothing about it.
+	// Seen is what they have to lead to together. A search that never gets there proves nothing
+	// about it.
 	Seen []string
 }
 
-// Which worlds are searched: with SHARD=2/8 the second of eight parts, and with quickVariable set to 1 none that is long. The flag -run of the
-// go command selects worlds by name.
+// Which worlds are searched: with SHARD=2/8 the second of eight parts, and with quickVariable set
+// to 1 none that is long. The flag -run of the go command selects worlds by name.
 const (
 	quickVariable = "IDEMPOTENT_EXPLORE_QUICK"
 	shardVariable = "SHARD"
@@ -32,7 +34,8 @@ const (
 	longSteps = 50_000
 )
 
-// Search searches worlds, each in a test of its own and several at once, and requires that every rule holds in every schedule.
+// Search searches worlds, each in a test of its own and several at once, and requires that every
+// rule holds in every schedule.
 func (w Worlds[W]) Search(t *testing.T) {
 	t.Helper()
 	names, err := w.chosen(os.Getenv(shardVariable))
@@ -78,7 +81,8 @@ func (w Worlds[W]) One(t *testing.T, world W) Report {
 	return w.search(t, world)
 }
 
-// search searches a world in a bubble of its own: in it the waiting of what is searched takes no time.
+// search searches a world in a bubble of its own: in it the waiting of what is searched takes no
+// time.
 func (w Worlds[W]) search(t *testing.T, world W) (r Report) {
 	t.Helper()
 	t.Parallel()

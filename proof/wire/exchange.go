@@ -11,8 +11,8 @@ import (
 type Request struct {
 	// Number counts the requests since the rule was set, from 1, Nth those of the same operation.
 	Number, Nth int
-	// Operation is the name of the API call, for example "PutItem"; of a server that is not DynamoDB the method and the path, for
-	// example "POST /v1/charges".
+	// Operation is the name of the API call, for example "PutItem"; of a server that is not
+	// DynamoDB the method and the path, for example "POST /v1/charges".
 	Operation string
 	// Attempt is how often the SDK has sent this call, from 1; 0 if the client does not tell.
 	Attempt int
@@ -25,18 +25,20 @@ type Exchange struct {
 	Request
 	// Fault is the name of the fault that was chosen.
 	Fault string
-	// Forwarded is how often the request was sent to the server, Status what the server answered the first time; 0 if
-	// it has not.
+	// Forwarded is how often the request was sent to the server, Status what the server answered
+	// the first time; 0 if it has not.
 	Forwarded, Status int
 	// Reply is the body of that answer.
 	Reply []byte
-	// Answered is the status of the reply that was sent to the client, 0 if none was, or only half of one.
+	// Answered is the status of the reply that was sent to the client, 0 if none was, or only half
+	// of one.
 	Answered int
 	// Err is the failure of the proxy to reach the server.
 	Err error
 }
 
-// Refused reports whether the server refused the condition of the request, or of an item of a transaction.
+// Refused reports whether the server refused the condition of the request, or of an item of a
+// transaction.
 func (x Exchange) Refused() bool {
 	return x.Status == http.StatusBadRequest && strings.Contains(string(x.Reply), "ConditionalCheckFailed")
 }
@@ -56,8 +58,8 @@ func (r Request) items() []map[string]written {
 // transacts is how many items a transaction has, 0 if the request is none.
 func (r Request) transacts() int { return len(r.items()) }
 
-// Key is the string attribute name in the key or the item of the request, empty if there is none. Of a transaction it is that of the
-// first item.
+// Key is the string attribute name in the key or the item of the request, empty if there is none.
+// Of a transaction it is that of the first item.
 func (r Request) Key(name string) string {
 	var body written
 	var value struct{ S string }

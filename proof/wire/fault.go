@@ -22,7 +22,8 @@ func LoseRequest() Fault {
 	return Fault{"lose request", func(t *trip) { t.hangUp() }}
 }
 
-// LoseReply forwards the request, waits for the reply and closes the connection instead of passing it on.
+// LoseReply forwards the request, waits for the reply and closes the connection instead of passing
+// it on.
 func LoseReply() Fault {
 	return Fault{"lose reply", func(t *trip) {
 		t.forward()
@@ -35,7 +36,8 @@ func TruncateReply() Fault {
 	return Fault{"truncate reply", func(t *trip) { t.answerHalf(t.forward()) }}
 }
 
-// SwallowRequest neither forwards nor answers the request: a black hole. It ends when the client gives up.
+// SwallowRequest neither forwards nor answers the request: a black hole. It ends when the client
+// gives up.
 func SwallowRequest() Fault {
 	return Fault{"swallow request", func(t *trip) {
 		t.clientGone()
@@ -126,8 +128,9 @@ func InternalErrorAfter() Fault {
 	return f
 }
 
-// Conflict answers that another writer of the item is at work: to a transaction that it was cancelled because of its first item, to
-// another write what that gets while a transaction is at work. The server never sees the request. DynamoDB Local knows no conflicts.
+// Conflict answers that another writer of the item is at work: to a transaction that it was
+// cancelled because of its first item, to another write what that gets while a transaction is at
+// work. The server never sees the request. DynamoDB Local knows no conflicts.
 func Conflict() Fault {
 	return Fault{"conflict", func(t *trip) {
 		if t.exchange.transacts() > 0 {
@@ -138,8 +141,9 @@ func Conflict() Fault {
 	}}
 }
 
-// Cancel answers that a transaction was cancelled because of one of its items, counted from 0, for a reason such as
-// "TransactionConflict". The server never sees the request. Every other request passes.
+// Cancel answers that a transaction was cancelled because of one of its items, counted from 0, for
+// a reason such as "TransactionConflict". The server never sees the request. Every other request
+// passes.
 func Cancel(item int, code string) Fault {
 	return Fault{"cancel, " + code, func(t *trip) {
 		if n := t.exchange.transacts(); n > item {
@@ -150,8 +154,9 @@ func Cancel(item int, code string) Fault {
 	}}
 }
 
-// Forget takes the token off a transaction and goes on with a fault. The server cannot know that it has seen the transaction before, as
-// DynamoDB does not after ten minutes, and others never do. The server must not check signatures.
+// Forget takes the token off a transaction and goes on with a fault. The server cannot know that it
+// has seen the transaction before, as DynamoDB does not after ten minutes, and others never do. The
+// server must not check signatures.
 func Forget(f Fault) Fault {
 	return Fault{"forget token, " + f.Name, func(t *trip) {
 		var content map[string]json.RawMessage

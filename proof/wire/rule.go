@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Rule chooses the fault of each request. It is called in the order of arrival, one call at a time, and must not call the
-// proxy.
+// Rule chooses the fault of each request. It is called in the order of arrival, one call at a time,
+// and must not call the proxy.
 type Rule func(Request) Fault
 
 // At gives the request of this number a fault and passes all others.

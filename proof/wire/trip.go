@@ -89,7 +89,8 @@ func (t *trip) answerHalf(r reply) {
 	t.hangUp()
 }
 
-// write sends the head of a reply and the first n bytes of its body. It fails only if the client is gone.
+// write sends the head of a reply and the first n bytes of its body. It fails only if the client is
+// gone.
 func (t *trip) write(r reply, n int) {
 	if r.status == 0 {
 		t.hangUp()
@@ -131,7 +132,8 @@ func errorReply(status int, code string) reply {
 	})
 }
 
-// cancelledReply is DynamoDB's answer to a transaction of n items that it cancelled because of one of them.
+// cancelledReply is DynamoDB's answer to a transaction of n items that it cancelled because of one
+// of them.
 func cancelledReply(n, item int, code string) reply {
 	codes, reasons := make([]string, n), make([]map[string]string, n)
 	for i := range n {

@@ -1,12 +1,14 @@
-// Package wire stands between the AWS SDK and DynamoDB, or between any client and its server, and makes the network fail. A [Proxy] forwards HTTP requests to
-// an endpoint and lets a [Rule] choose a [Fault] for each of them: it loses, delays, truncates and repeats requests and
-// replies, answers with errors of DynamoDB in its place (also those that DynamoDB Local never gives), or refuses connections. It records all that it saw.
+// Package wire stands between the AWS SDK and DynamoDB, or between any client and its server, and
+// makes the network fail. A [Proxy] forwards HTTP requests to an endpoint and lets a [Rule] choose
+// a [Fault] for each of them: it loses, delays, truncates and repeats requests and replies, answers
+// with errors of DynamoDB in its place (also those that DynamoDB Local never gives), or refuses
+// connections. It records all that it saw.
 //
 //	proxy, err := wire.Start(endpoint, wire.On("UpdateItem", 1, wire.LoseReply()))
 //
-// Faults act on whole requests of HTTP/1.1. What is forwarded goes out once, on a connection of its own, and stays on its
-// way when the client has given up: the server sees a delayed request all the same, and a lost reply is one that
-// the server has given.
+// Faults act on whole requests of HTTP/1.1. What is forwarded goes out once, on a connection of its
+// own, and stays on its way when the client has given up: the server sees a delayed request all the
+// same, and a lost reply is one that the server has given.
 package wire
 
 import (
@@ -23,8 +25,8 @@ import (
 	"time"
 )
 
-// Proxy forwards requests to one endpoint. It is safe for concurrent use. Make one with [Start] and end it with
-// [Proxy.Close].
+// Proxy forwards requests to one endpoint. It is safe for concurrent use. Make one with [Start] and
+// end it with [Proxy.Close].
 type Proxy struct {
 	target *url.URL
 	client *http.Client
@@ -68,7 +70,8 @@ func (p *Proxy) URL() string {
 	return "http://" + p.address
 }
 
-// SetRule replaces the rule for the requests that arrive from now on, and counts them anew. What was recorded stays.
+// SetRule replaces the rule for the requests that arrive from now on, and counts them anew. What
+// was recorded stays.
 func (p *Proxy) SetRule(rule Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +140,8 @@ func (p *Proxy) Accept() error {
 	return nil
 }
 
-// Close ends the proxy and everything that is on its way through it, and waits for that. Calling it again has no effect.
+// Close ends the proxy and everything that is on its way through it, and waits for that. Calling it
+// again has no effect.
 func (p *Proxy) Close() error {
 	err := p.Refuse()
 	p.mu.Lock()
@@ -192,8 +196,9 @@ func (p *Proxy) Faults() []string {
 	return names
 }
 
-// listen takes the proxy's address, or a free one if it has none yet. That is below the ports that systems hand out by
-// themselves: after a refusal the proxy wants it back, and nobody else must have been given it meanwhile.
+// listen takes the proxy's address, or a free one if it has none yet. That is below the ports that
+// systems hand out by themselves: after a refusal the proxy wants it back, and nobody else must
+// have been given it meanwhile.
 func (p *Proxy) listen() (net.Listener, error) {
 	var lc net.ListenConfig
 	if p.port() != "0" {

@@ -54,7 +54,8 @@ func newLine(t *testing.T, rule wire.Rule) *line {
 }
 
 func (l *line) newClient(attempts int) *dynamodb.Client {
-	h := awshttp.NewBuildableClient().WithTransportOptions(func(tr *http.Transport) { l.t.Cleanup(tr.CloseIdleConnections) })
+	h := awshttp.NewBuildableClient().WithTransportOptions(
+		func(tr *http.Transport) { l.t.Cleanup(tr.CloseIdleConnections) })
 	return dynamodb.New(dynamodb.Options{
 		Region:           "us-east-1",
 		BaseEndpoint:     aws.String(l.URL()),
@@ -204,10 +205,12 @@ func TestErrorsOfTheServiceAreUnderstoodByTheSDK(t *testing.T) {
 func (l *line) transact(ctx context.Context) error {
 	put := func(id string) types.TransactWriteItem {
 		return types.TransactWriteItem{Put: &types.Put{
-			TableName: aws.String("table"), Item: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
+			TableName: aws.String("table"),
+			Item:      map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
 		}}
 	}
-	_, err := l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{put("k"), put("l")}})
+	_, err := l.client.TransactWriteItems(ctx,
+		&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{put("k"), put("l")}})
 	return err
 }
 

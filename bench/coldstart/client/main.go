@@ -1,5 +1,6 @@
-// Command client is the function with a client of DynamoDB, made without the config module. For a POST it makes the calls of
-// a first execution by hand: a PutItem that claims the key and an UpdateItem that completes it.
+// Command client is the function with a client of DynamoDB, made without the config module. For a
+// POST it makes the calls of a first execution by hand: a PutItem that claims the key and an
+// UpdateItem that completes it.
 package main
 
 import (
@@ -49,11 +50,12 @@ func (f function) handle(ctx context.Context, r charge.Request) (charge.Response
 		return charge.Response{}, err
 	}
 	_, err = f.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName:                 aws.String(f.table),
-		Key:                       map[string]types.AttributeValue{"id": id},
-		UpdateExpression:          aws.String("SET #status = :status, #data = :data"),
-		ExpressionAttributeNames:  map[string]string{"#status": "status", "#data": "data"},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":status": text("COMPLETED"), ":data": text(response.Body)},
+		TableName:                aws.String(f.table),
+		Key:                      map[string]types.AttributeValue{"id": id},
+		UpdateExpression:         aws.String("SET #status = :status, #data = :data"),
+		ExpressionAttributeNames: map[string]string{"#status": "status", "#data": "data"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":status": text("COMPLETED"),
+			":data": text(response.Body)},
 	})
 	return response, err
 }

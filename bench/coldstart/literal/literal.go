@@ -9,7 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client returns a client with the Region and the credentials that Lambda puts into the environment.
+// Client returns a client with the Region and the credentials that Lambda puts into the
+// environment.
 func Client() *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: os.Getenv("AWS_REGION"),

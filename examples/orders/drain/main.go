@@ -1,6 +1,7 @@
 // Command drain is the scheduled function of the orders. Each time
 //
-//   - it delivers the messages that the function relay has put off, and those that the stream has lost;
+//   - it delivers the messages that the function relay has put off, and those that the stream has
+//     lost;
 //   - it settles the orders of which nobody knows whether they were placed, by their row;
 //   - it counts the orders that still wait for somebody, and writes a metric of them.
 //

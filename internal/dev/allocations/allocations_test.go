@@ -1,7 +1,8 @@
 //go:build !race
 
 // Package allocations counts what each operation of the library allocates, and compares it with
-// testdata/allocations.txt. The counts are exact: they do not depend on how fast or busy a machine is.
+// testdata/allocations.txt. The counts are exact: they do not depend on how fast or busy a machine
+// is.
 package allocations
 
 import (
@@ -36,8 +37,8 @@ type row map[string]allocated
 
 type allocated struct{ count, bytes uint64 }
 
-// TestNothingAllocatesMoreThanBefore counts the allocations of the whole process, so no test of this package
-// runs in parallel with it. The race detector adds its own.
+// TestNothingAllocatesMoreThanBefore counts the allocations of the whole process, so no test of
+// this package runs in parallel with it. The race detector adds its own.
 func TestNothingAllocatesMoreThanBefore(t *testing.T) {
 	release := strings.Join(strings.SplitN(runtime.Version(), ".", 3)[:2], ".")
 	known := read(t)
@@ -60,7 +61,8 @@ func TestNothingAllocatesMoreThanBefore(t *testing.T) {
 			t.Errorf("%s allocates %d times, %d bytes, and not %d, %d: see the head of %s",
 				o.name, got.count, got.bytes, want.count, want.bytes, file)
 		case got != want:
-			t.Logf("%s allocates %d times, %d bytes, and not %d, %d any more", o.name, got.count, got.bytes, want.count, want.bytes)
+			t.Logf("%s allocates %d times, %d bytes, and not %d, %d any more", o.name, got.count, got.bytes,
+				want.count, want.bytes)
 		}
 	}
 	if *update {
@@ -72,8 +74,8 @@ func TestNothingAllocatesMoreThanBefore(t *testing.T) {
 	}
 }
 
-// measure returns the least that an operation allocates: what the runtime does beside it only adds, and pools
-// are full after the first times, as long as no garbage is collected.
+// measure returns the least that an operation allocates: what the runtime does beside it only adds,
+// and pools are full after the first times, as long as no garbage is collected.
 func measure(t *testing.T, do func() error) allocated {
 	t.Helper()
 	runtime.GC()
@@ -94,8 +96,8 @@ func measure(t *testing.T, do func() error) allocated {
 	return least
 }
 
-// slack is the part of its bytes by which an operation may differ: megabytes come from a pool whose pieces are
-// of several sizes.
+// slack is the part of its bytes by which an operation may differ: megabytes come from a pool whose
+// pieces are of several sizes.
 const slack = 1000
 
 // releases are the two that are supported.

@@ -25,36 +25,42 @@ const table = "idempotency"
 
 type item = map[string]types.AttributeValue
 
-// agreeable is a client that lets every write happen and keeps none of them, except that it holds these items
-// under their ids.
+// agreeable is a client that lets every write happen and keeps none of them, except that it holds
+// these items under their ids.
 type agreeable map[string]item
 
 func idOf(i item) string { return i["id"].(*types.AttributeValueMemberS).Value }
 
-func (a agreeable) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (a agreeable) PutItem(_ context.Context, in *dynamodb.PutItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	if held := a[idOf(in.Item)]; held != nil {
 		return nil, &types.ConditionalCheckFailedException{Item: held}
 	}
 	return &dynamodb.PutItemOutput{}, nil
 }
 
-func (agreeable) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (agreeable) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
-func (agreeable) DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+func (agreeable) DeleteItem(context.Context, *dynamodb.DeleteItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	return &dynamodb.DeleteItemOutput{}, nil
 }
 
-func (a agreeable) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (a agreeable) GetItem(_ context.Context, in *dynamodb.GetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return &dynamodb.GetItemOutput{Item: a[idOf(in.Key)]}, nil
 }
 
-func (agreeable) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (agreeable) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	return &dynamodb.BatchWriteItemOutput{}, nil
 }
 
-func (a agreeable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (a agreeable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	found := make(map[string][]item, 1)
 	for name, of := range in.RequestItems {
 		for _, key := range of.Keys {
@@ -64,7 +70,8 @@ func (a agreeable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInpu
 	return &dynamodb.BatchGetItemOutput{Responses: found}, nil
 }
 
-func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
+	...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 
@@ -76,12 +83,14 @@ type recorder struct {
 	ids  []string
 }
 
-func (r *recorder) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (r *recorder) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	r.ids = append(r.ids, idOf(in.Item))
 	return r.Client.PutItem(ctx, in, opts...)
 }
 
-func (r *recorder) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (r *recorder) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
+	opts ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	for _, write := range in.RequestItems[table] {
 		r.ids = append(r.ids, idOf(write.PutRequest.Item))
 	}
@@ -94,7 +103,8 @@ func (r *recorder) items(t *testing.T) agreeable {
 	all := agreeable{}
 	for _, id := range r.ids {
 		name := table
-		out, err := r.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: item{"id": &types.AttributeValueMemberS{Value: id}}})
+		out, err := r.GetItem(t.Context(),
+			&dynamodb.GetItemInput{TableName: &name, Key: item{"id": &types.AttributeValueMemberS{Value: id}}})
 		require.NoError(t, err)
 		all[id] = out.Item
 	}
@@ -103,7 +113,8 @@ func (r *recorder) items(t *testing.T) agreeable {
 
 func record() *recorder {
 	w := &wire{server: new(dynamofake.Server), replies: map[string][]byte{}, statuses: map[string]int{}}
-	return &recorder{wire: w, Client: dynamolocal.Client("http://dynamodb.invalid", func(o *dynamodb.Options) { o.HTTPClient = w })}
+	return &recorder{wire: w,
+		Client: dynamolocal.Client("http://dynamodb.invalid", func(o *dynamodb.Options) { o.HTTPClient = w })}
 }
 
 // wire is DynamoDB below the SDK. When it plays, it answers each operation as it was answered last.

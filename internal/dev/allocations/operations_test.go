@@ -63,7 +63,8 @@ func deliveries(t *testing.T) (all []operation) {
 		invoking(name+"replay", idempotent.Wrap(handler, dynamo.New(after(t, handler, payload), table)))
 	}
 	handler := answering(1 << 10)
-	invoking("1 KB, first, uncompressed", idempotent.Wrap(handler, dynamo.New(agreeable{}, table, dynamo.Config{NoCompression: true})))
+	invoking("1 KB, first, uncompressed",
+		idempotent.Wrap(handler, dynamo.New(agreeable{}, table, dynamo.Config{NoCompression: true})))
 	invoking("1 KB, meets one that runs", idempotent.Wrap(handler, dynamo.New(during(t, handler, payload), table)))
 	for deliveries, name := range []string{"1 KB, first, with the SDK", "1 KB, replay, with the SDK"} {
 		over := record()
@@ -89,7 +90,8 @@ func place(_ context.Context, o order) (order, error) { return o, nil }
 
 var byID = idempotent.WithKey(func(o order) (string, error) { return o.ID, nil })
 
-// inMemory are deliveries with a store in memory, where a first execution replaces an expired record.
+// inMemory are deliveries with a store in memory, where a first execution replaces an expired
+// record.
 func inMemory(t *testing.T) []operation {
 	t.Helper()
 	now := time.Now()
@@ -106,7 +108,8 @@ func inMemory(t *testing.T) []operation {
 	for i := range 500 {
 		many.Headers["X-"+strconv.Itoa(i)] = "1"
 	}
-	headers := idempotent.Wrap(func(context.Context, request) (response, error) { return many, nil }, memory.New(), clock)
+	headers := idempotent.Wrap(func(context.Context, request) (response, error) { return many, nil },
+		memory.New(), clock)
 	headed := func() error { return delivered(headers.Invoke(invocation(), payload)) }
 	large := idempotent.Wrap(answering(1<<20), memory.New(), clock)
 	larger := func() error { return delivered(large.Invoke(invocation(), payload)) }
@@ -133,7 +136,8 @@ func effects(t *testing.T) []operation {
 	}
 	three := func(ctx context.Context, o order) (order, error) {
 		for _, name := range []string{"reserve", "charge", "mail"} {
-			if _, err := idempotent.Step(ctx, name, func(ctx context.Context) (order, error) { return place(ctx, o) }); err != nil {
+			if _, err := idempotent.Step(ctx, name,
+				func(ctx context.Context) (order, error) { return place(ctx, o) }); err != nil {
 				return o, err
 			}
 		}
@@ -167,7 +171,8 @@ func parts(t *testing.T) []operation {
 	}
 	require.NoError(t, claim())
 	line := observe.EMF(io.Discard, observe.Config{Route: true})
-	d := report.Delivery{Operation: "place", Route: "POST /orders", Outcome: report.Executed, Settlement: report.Completed}
+	d := report.Delivery{Operation: "place", Route: "POST /orders", Outcome: report.Executed,
+		Settlement: report.Completed}
 	return []operation{
 		{"a fingerprint of 1 KB of JSON", func() error {
 			h := fingerprint.New("allocations")
@@ -207,14 +212,17 @@ func encoded(t *testing.T, v any) []byte {
 // post is a request with a body of 0.5 KB.
 func post() (in request) {
 	in.RawPath, in.RouteKey, in.Body = "/charges", "POST /charges", document(512)
-	in.Headers = map[string]string{"content-type": "application/json", "idempotency-key": "o-1", "user-agent": "curl/8.9.1", "host": "api.example.com"}
-	in.RequestContext.HTTP.Method, in.RequestContext.APIID, in.RequestContext.Stage = http.MethodPost, "a1b2c3", "$default"
+	in.Headers = map[string]string{"content-type": "application/json", "idempotency-key": "o-1",
+		"user-agent": "curl/8.9.1", "host": "api.example.com"}
+	in.RequestContext.HTTP.Method, in.RequestContext.APIID, in.RequestContext.Stage = http.MethodPost,
+		"a1b2c3", "$default"
 	return in
 }
 
 // answering is a handler that answers with about that many bytes.
 func answering(size int) func(context.Context, request) (response, error) {
-	out := response{StatusCode: http.StatusCreated, Headers: map[string]string{"Content-Type": "application/json"}, Body: document(size)}
+	out := response{StatusCode: http.StatusCreated, Headers: map[string]string{"Content-Type": "application/json"},
+		Body: document(size)}
 	return func(context.Context, request) (response, error) { return out, nil }
 }
 

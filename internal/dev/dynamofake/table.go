@@ -163,7 +163,8 @@ func (s *Server) transact(items []map[string]write) error {
 	}
 	if refused {
 		return &refusedError{
-			"TransactionCanceledException", "Transaction cancelled, please refer cancellation reasons for specific reasons",
+			"TransactionCanceledException",
+			"Transaction cancelled, please refer cancellation reasons for specific reasons",
 			map[string]any{"CancellationReasons": reasons},
 		}
 	}

@@ -59,14 +59,16 @@ func TestARefusedWriteIsNoReasonToWarn(t *testing.T) {
 	client, logged := Client(Endpoint(t)), &lines{}
 	table := "refused-" + strings.ToLower(t.Name())
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            aws.String(table),
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-		BillingMode:          types.BillingModePayPerRequest,
+		TableName: aws.String(table),
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"),
+			AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:   []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+		BillingMode: types.BillingModePayPerRequest,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
+		_, err := client.DeleteTable(context.WithoutCancel(t.Context()),
+			&dynamodb.DeleteTableInput{TableName: aws.String(table)})
 		require.NoError(t, err)
 	})
 
@@ -76,8 +78,9 @@ func TestARefusedWriteIsNoReasonToWarn(t *testing.T) {
 	require.Empty(t, logged.String())
 }
 
-// TestTheWarningIsTheOneThatIsSilenced looks at the SDK with and without the option, at a server that refuses as DynamoDB
-// Local does: without a checksum. When the first half fails, the SDK no longer warns, and the option can go.
+// TestTheWarningIsTheOneThatIsSilenced looks at the SDK with and without the option, at a server
+// that refuses as DynamoDB Local does: without a checksum. When the first half fails, the SDK no
+// longer warns, and the option can go.
 func TestTheWarningIsTheOneThatIsSilenced(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -6,9 +6,9 @@
 //  2. the same after Maven has fetched the jars from Maven Central into that folder, once,
 //  3. a Docker engine, with the image amazon/dynamodb-local.
 //
-// The server keeps everything in memory, listens on a free port and stops with the process that started it, even if
-// that one is killed. The stopping is done by a small shell script, so it works where there is a POSIX shell; on Windows
-// only [Server.Stop] ends the server.
+// The server keeps everything in memory, listens on a free port and stops with the process that
+// started it, even if that one is killed. The stopping is done by a small shell script, so it works
+// where there is a POSIX shell; on Windows only [Server.Stop] ends the server.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.html.
 package dynamolocal
@@ -43,8 +43,9 @@ type Server struct {
 	cleanup func() error
 }
 
-// Start starts a server and waits until it answers, a minute at most once everything is fetched; ctx bounds only that,
-// the server runs until [Server.Stop]. If nothing on this machine can run it, the error wraps [ErrUnavailable].
+// Start starts a server and waits until it answers, a minute at most once everything is fetched;
+// ctx bounds only that, the server runs until [Server.Stop]. If nothing on this machine can run it,
+// the error wraps [ErrUnavailable].
 func Start(ctx context.Context) (*Server, error) {
 	l, err := chooseLauncher(ctx)
 	if err != nil {

@@ -104,7 +104,8 @@ func TestFetchThatFails(t *testing.T) {
 	}
 }
 
-// TestDockerCommands runs the Docker launcher against a program that only writes down what it is asked.
+// TestDockerCommands runs the Docker launcher against a program that only writes down what it is
+// asked.
 func TestDockerCommands(t *testing.T) {
 	bin := t.TempDir()
 	log := filepath.Join(bin, "log")
@@ -117,7 +118,8 @@ func TestDockerCommands(t *testing.T) {
 	require.NoError(t, err)
 	args, cleanup := l(4567)
 	require.Equal(t, "run --rm --init --name go-idempotent-dynamodb-4567 --publish 127.0.0.1:4567:8000 "+
-		"amazon/dynamodb-local:3.1.0 -jar DynamoDBLocal.jar -inMemory -sharedDb -disableTelemetry", strings.Join(args[1:], " "))
+		"amazon/dynamodb-local:3.1.0 -jar DynamoDBLocal.jar -inMemory -sharedDb -disableTelemetry",
+		strings.Join(args[1:], " "))
 	require.NoError(t, cleanup())
 	asked, err := os.ReadFile(log)
 	require.NoError(t, err)
@@ -144,7 +146,8 @@ func TestEndpointOfTheEnvironment(t *testing.T) {
 	require.Equal(t, "http://somewhere:8000", Endpoint(t))
 }
 
-// TestEndpointThatIsNotThere runs a test that needs an endpoint in a process without Java and Docker.
+// TestEndpointThatIsNotThere runs a test that needs an endpoint in a process without Java and
+// Docker.
 func TestEndpointThatIsNotThere(t *testing.T) {
 	if os.Getenv("DYNAMOLOCAL_ROLE") == "needs an endpoint" {
 		Endpoint(t)

@@ -13,19 +13,22 @@ import (
 const (
 	// EndpointVariable names the endpoint to test against. With it set nothing is started.
 	EndpointVariable = "DYNAMODB_ENDPOINT"
-	// StrictVariable turns a test that would be skipped for lack of an endpoint into a failure if it is 1.
+	// StrictVariable turns a test that would be skipped for lack of an endpoint into a failure if
+	// it is 1.
 	StrictVariable = "IDEMPOTENT_TEST_STRICT"
 
-	// sharedLimit bounds the start of the shared server with everything that has to be fetched for it.
+	// sharedLimit bounds the start of the shared server with everything that has to be fetched for
+	// it.
 	sharedLimit = 5 * time.Minute
 )
 
 // Strict reports whether tests without an endpoint have to fail.
 func Strict() bool { return os.Getenv(StrictVariable) == "1" }
 
-// Endpoint returns the endpoint of DynamoDB Local for a test: that of [EndpointVariable], else that of a server which
-// all tests of the process share and which ends with the process. Without any the test is skipped and says why on
-// standard error, or fails if [StrictVariable] is set; a server that is there but does not start fails the test.
+// Endpoint returns the endpoint of DynamoDB Local for a test: that of [EndpointVariable], else that
+// of a server which all tests of the process share and which ends with the process. Without any the
+// test is skipped and says why on standard error, or fails if [StrictVariable] is set; a server
+// that is there but does not start fails the test.
 func Endpoint(tb testing.TB) string {
 	tb.Helper()
 	if endpoint := os.Getenv(EndpointVariable); endpoint != "" {

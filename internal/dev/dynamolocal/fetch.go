@@ -14,7 +14,8 @@ const (
 	copyGoal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 	mainJar  = "DynamoDBLocal-" + Version + ".jar"
 
-	// pom asks for DynamoDB Local and all that it needs, the native libraries of its database included.
+	// pom asks for DynamoDB Local and all that it needs, the native libraries of its database
+	// included.
 	pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>local</groupId>
@@ -32,7 +33,8 @@ const (
 `
 )
 
-// fetchedJars returns the folder with the jars and native libraries, and fetches them if they are not there.
+// fetchedJars returns the folder with the jars and native libraries, and fetches them if they are
+// not there.
 func fetchedJars(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -50,8 +52,8 @@ func fetchedJars(ctx context.Context) (string, error) {
 	return dir, fetch(ctx, mvn, dir)
 }
 
-// fetch fills a folder beside dir and renames it, so that a folder of this name is always complete. Of several processes
-// that fetch at once the first one to rename wins.
+// fetch fills a folder beside dir and renames it, so that a folder of this name is always complete.
+// Of several processes that fetch at once the first one to rename wins.
 func fetch(ctx context.Context, mvn, dir string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err

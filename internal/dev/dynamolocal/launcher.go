@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// ErrUnavailable is returned when nothing on this machine can run DynamoDB Local; the error says what was tried.
+// ErrUnavailable is returned when nothing on this machine can run DynamoDB Local; the error says
+// what was tried.
 var ErrUnavailable = errors.New("DynamoDB Local is not available")
 
 const (
@@ -44,7 +45,8 @@ func javaLauncher(ctx context.Context) (launcher, error) {
 		return nil, err
 	}
 	return func(port int) ([]string, func() error) {
-		// A small heap, one collector thread and the quick compiler: the server shares the machine with the tests.
+		// A small heap, one collector thread and the quick compiler: the server shares the machine
+		// with the tests.
 		return []string{
 			java, "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 			"-Djava.library.path=" + jars, "-cp", filepath.Join(jars, "*"),
@@ -88,7 +90,8 @@ func dockerReady(ctx context.Context, docker string) error {
 	return nil
 }
 
-// removeContainer removes a container that outlived its client. Usually there is none left: it was started with --rm.
+// removeContainer removes a container that outlived its client. Usually there is none left: it was
+// started with --rm.
 func removeContainer(docker, name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), dockerAnswer)
 	defer cancel()
@@ -100,7 +103,8 @@ func removeContainer(docker, name string) error {
 	return err
 }
 
-// output runs a command and returns what it printed; an error carries what it printed on its error stream.
+// output runs a command and returns what it printed; an error carries what it printed on its error
+// stream.
 func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	if ee, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -17,9 +17,9 @@ const (
 	// outputDelay is how long the output of a process that has ended is waited for.
 	outputDelay = time.Second
 
-	// guard runs its arguments as a child and ends that child when standard input closes, which is when the process on
-	// the other end calls stop, ends or is killed: the kernel closes the pipe in every case. A child that ignores the
-	// request to end is killed after five seconds.
+	// guard runs its arguments as a child and ends that child when standard input closes, which is
+	// when the process on the other end calls stop, ends or is killed: the kernel closes the pipe
+	// in every case. A child that ignores the request to end is killed after five seconds.
 	guard = `
 exec 3<&0
 "$@" </dev/null 3<&- &
@@ -38,7 +38,8 @@ wait "$child"
 `
 )
 
-// process is a child that does not outlive this process, except on Windows, which has no shell to guard it.
+// process is a child that does not outlive this process, except on Windows, which has no shell to
+// guard it.
 type process struct {
 	end    func() error // asks the child to end
 	output *tailBuffer
@@ -68,7 +69,8 @@ func startProcess(args []string) (*process, error) {
 	}
 	go func() {
 		defer close(p.exited)
-		// How it ended says nothing: a signal ends it. One that ended by itself is told by its output.
+		// How it ended says nothing: a signal ends it. One that ended by itself is told by its
+		// output.
 		_ = cmd.Wait()
 	}()
 	return p, nil

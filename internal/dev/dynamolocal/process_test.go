@@ -88,7 +88,8 @@ func TestOutputThatIsKeptIsBounded(t *testing.T) {
 // said waits until the child has said its process id.
 func said(t *testing.T, p *process) string {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.HasSuffix(p.output.tail(), "\n") }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.HasSuffix(p.output.tail(), "\n") }, time.Minute,
+		time.Millisecond)
 	return p.output.tail()
 }
 

@@ -14,19 +14,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Strong makes tables on DynamoDB Local behave as replicas of global tables with multi-Region strong consistency do, as far as AWS documents
-// that: they have no time to live, no transactions and no local secondary indexes; DescribeTable tells the mode and the replicas; a write
-// of an item that another Region writes is refused with ReplicatedWriteConflictException, before anything of it is applied. That reads and
-// conditions see the latest version in every Region is what DynamoDB Local does anyway, because there is one table.
+// Strong makes tables on DynamoDB Local behave as replicas of global tables with multi-Region
+// strong consistency do, as far as AWS documents that: they have no time to live, no transactions
+// and no local secondary indexes; DescribeTable tells the mode and the replicas; a write of an item
+// that another Region writes is refused with ReplicatedWriteConflictException, before anything of
+// it is applied. That reads and conditions see the latest version in every Region is what DynamoDB
+// Local does anyway, because there is one table.
 //
-// See https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html. What it does not say is a guess: with
-// which code a replica refuses what it does not have (here ValidationException), and whether a write can be refused so after it was applied
-// (here never).
+// See
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html.
+// What it does not say is a guess: with which code a replica refuses what it does not have (here
+// ValidationException), and whether a write can be refused so after it was applied (here never).
 //
-// It stands between the SDK and the network, so it sees every attempt. The zero value is ready. It is safe for concurrent use.
+// It stands between the SDK and the network, so it sees every attempt. The zero value is ready. It
+// is safe for concurrent use.
 type Strong struct {
-	// Conflict says of a write, by its number from 1 on and by its call, that another Region is at one of its items. Nil says no. Regions of
-	// one Strong conflict by themselves, too.
+	// Conflict says of a write, by its number from 1 on and by its call, that another Region is at
+	// one of its items. Nil says no. Regions of one Strong conflict by themselves, too.
 	Conflict func(n int, call string) bool
 	// Latency is how long a write waits for another Region.
 	Latency time.Duration
@@ -50,7 +54,8 @@ func (s *Strong) Region(name string) func(*dynamodb.Options) {
 	}
 }
 
-// Writes are the calls that wrote, or were refused, attempt by attempt, and Conflicts how many of them were refused for another Region.
+// Writes are the calls that wrote, or were refused, attempt by attempt, and Conflicts how many of
+// them were refused for another Region.
 func (s *Strong) Writes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,10 +117,12 @@ func (s *strongRegion) Do(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	switch call {
 	case "UpdateTimeToLive", "TransactWriteItems", "TransactGetItems", "ExecuteTransaction":
-		return refusal(r, "ValidationException", call+" is not supported on a table with multi-Region strong consistency"), nil
+		return refusal(r, "ValidationException",
+			call+" is not supported on a table with multi-Region strong consistency"), nil
 	case "CreateTable":
 		if bytes.Contains(body, []byte(`"LocalSecondaryIndexes"`)) {
-			return refusal(r, "ValidationException", "no local secondary indexes with multi-Region strong consistency"), nil
+			return refusal(r, "ValidationException", "no local secondary indexes with multi-Region strong consistency"),
+				nil
 		}
 		return s.network.Do(r)
 	case "DescribeTable":
@@ -134,7 +141,8 @@ func (s *strongRegion) write(r *http.Request, call string, body []byte) (*http.R
 		return nil, err
 	}
 	if !s.begin(s.name, call, items) {
-		return refusal(r, "ReplicatedWriteConflictException", "One or more items in this request are being modified by a request in another Region."), nil
+		return refusal(r, "ReplicatedWriteConflictException",
+			"One or more items in this request are being modified by a request in another Region."), nil
 	}
 	defer s.end(items)
 	if s.Latency > 0 {
@@ -190,7 +198,8 @@ func (s *strongRegion) described(r *http.Request) (*http.Response, error) {
 	}
 	out.Table["MultiRegionConsistency"] = json.RawMessage(`"STRONG"`)
 	out.Table["GlobalTableVersion"] = json.RawMessage(`"2019.11.21"`)
-	out.Table["Replicas"] = json.RawMessage(`[{"RegionName":"us-east-2","ReplicaStatus":"ACTIVE"},{"RegionName":"us-west-2","ReplicaStatus":"ACTIVE"}]`)
+	out.Table["Replicas"] = json.RawMessage(
+		`[{"RegionName":"us-east-2","ReplicaStatus":"ACTIVE"},{"RegionName":"us-west-2","ReplicaStatus":"ACTIVE"}]`)
 	body, err := json.Marshal(out)
 	if err != nil {
 		return nil, err
@@ -199,13 +208,16 @@ func (s *strongRegion) described(r *http.Request) (*http.Response, error) {
 }
 
 func refusal(r *http.Request, code, message string) *http.Response {
-	return answer(r, http.StatusBadRequest, fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message))
+	return answer(r, http.StatusBadRequest,
+		fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message))
 }
 
 func answer(r *http.Request, status int, body []byte) *http.Response {
 	return &http.Response{
-		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: int64(len(body)),
-		Header: http.Header{"Content-Type": []string{"application/x-amz-json-1.0"}, "X-Amzn-Requestid": []string{"strong"}},
-		Body:   io.NopCloser(bytes.NewReader(body)),
+		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		ContentLength: int64(len(body)),
+		Header: http.Header{"Content-Type": []string{"application/x-amz-json-1.0"},
+			"X-Amzn-Requestid": []string{"strong"}},
+		Body: io.NopCloser(bytes.NewReader(body)),
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Unhurried is an option of a client that waits for an answer however long it takes. A write that is repeated, because a busy machine
-// was slow, can be refused by its own first attempt. That is no failure of the store, but a test that counts on the answer would fail by
-// chance. A context that was over before, or is cancelled, ends a call as usual.
+// Unhurried is an option of a client that waits for an answer however long it takes. A write that
+// is repeated, because a busy machine was slow, can be refused by its own first attempt. That is no
+// failure of the store, but a test that counts on the answer would fail by chance. A context that
+// was over before, or is cancelled, ends a call as usual.
 func Unhurried(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("Unhurried", waitForTheAnswer), middleware.Before)
+		return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("Unhurried", waitForTheAnswer),
+			middleware.Before)
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 
 // answer sends the response of the function. If it returns an error, nothing was sent.
 //
-// Header values of multiValueHeaders are sent, too, although AWS documents that field for payload format 1.0 only: the
-// type in aws-lambda-go has it.
+// Header values of multiValueHeaders are sent, too, although AWS documents that field for payload
+// format 1.0 only: the type in aws-lambda-go has it.
 func answer(w http.ResponseWriter, result []byte) error {
 	var r events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(result, &r); err != nil {

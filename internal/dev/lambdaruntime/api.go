@@ -18,8 +18,8 @@ type invocation struct {
 	id      string
 	payload []byte
 	timeout time.Duration
-	// delivered gets the deadline when a process takes the event: the time it needs to start does not
-	// count. answered gets what the process answers.
+	// delivered gets the deadline when a process takes the event: the time it needs to start does
+	// not count. answered gets what the process answers.
 	delivered chan time.Time
 	answered  chan result
 }
@@ -32,11 +32,13 @@ type result struct {
 
 func newInvocation(payload []byte, timeout time.Duration) *invocation {
 	return &invocation{
-		id: requestID(), payload: payload, timeout: timeout, delivered: make(chan time.Time, 1), answered: make(chan result, 1),
+		id: requestID(), payload: payload, timeout: timeout, delivered: make(chan time.Time, 1),
+		answered: make(chan result, 1),
 	}
 }
 
-// answerOr returns the answer of a process that is gone, or else what the service says in its place.
+// answerOr returns the answer of a process that is gone, or else what the service says in its
+// place.
 func (i *invocation) answerOr(otherwise *FunctionError) result {
 	select {
 	case r := <-i.answered:

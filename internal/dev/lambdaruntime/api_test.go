@@ -84,13 +84,15 @@ func TestAnEventCarriesItsHeaders(t *testing.T) {
 	assert.WithinRange(t, time.UnixMilli(deadline), before.Add(2*time.Second), time.Now().Add(3*time.Second))
 	assert.Equal(t, i.id, header.Get("Lambda-Runtime-Aws-Request-Id"))
 	assert.Equal(t, Function{Name: "shop"}.arn(), header.Get("Lambda-Runtime-Invoked-Function-Arn"))
-	assert.Regexp(t, `^Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0$`, header.Get("Lambda-Runtime-Trace-Id"))
+	assert.Regexp(t, `^Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0$`,
+		header.Get("Lambda-Runtime-Trace-Id"))
 }
 
 func TestAResponseAndAnErrorAreAccepted(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Function{})
-	for _, tc := range []struct{ what, body string }{{"response", `"ok"`}, {"error", `{"errorType":"E","errorMessage":"m"}`}} {
+	for _, tc := range []struct{ what, body string }{{"response", `"ok"`},
+		{"error", `{"errorType":"E","errorMessage":"m"}`}} {
 		i := c.next()
 		status, _ := c.post(path(i.id, tc.what), tc.body)
 		assert.Equal(t, http.StatusAccepted, status)

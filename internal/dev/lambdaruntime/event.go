@@ -66,8 +66,8 @@ func hostPort(address, defaultPort string) (host, port string) {
 	return host, port
 }
 
-// headers are those of the request by lower-cased name, the values of one name joined by commas, and those that the
-// gateway adds. Cookies have a field of their own.
+// headers are those of the request by lower-cased name, the values of one name joined by commas,
+// and those that the gateway adds. Cookies have a field of their own.
 func headers(req *http.Request, sourceIP, port string, now time.Time) map[string]string {
 	all := map[string]string{}
 	for name, values := range req.Header {
@@ -95,7 +95,8 @@ func cookies(h http.Header) []string {
 	return all
 }
 
-// query holds the decoded parameters, the values of one name joined by commas; nil if there are none.
+// query holds the decoded parameters, the values of one name joined by commas; nil if there are
+// none.
 func query(req *http.Request) map[string]string {
 	var all map[string]string
 	for name, values := range maps.All(req.URL.Query()) {
@@ -107,8 +108,8 @@ func query(req *http.Request) map[string]string {
 	return all
 }
 
-// textTypes are the media types besides text/* whose bodies API Gateway passes on as they are. All others, a missing
-// one and form data included, it encodes in base64.
+// textTypes are the media types besides text/* whose bodies API Gateway passes on as they are. All
+// others, a missing one and form data included, it encodes in base64.
 var textTypes = []string{"application/json", "application/javascript", "application/xml"}
 
 func encode(h http.Header, body []byte) (text string, isBase64 bool) {

@@ -89,13 +89,15 @@ func TestAFunctionThatFailsIsAnInternalServerError(t *testing.T) {
 
 func TestARouteIsNamedOrDefault(t *testing.T) {
 	t.Parallel()
-	f := &lambdaruntime.Front{Routes: []string{"POST /charges"}, Invoke: responder(func(_ context.Context, payload []byte) ([]byte, error) {
-		var e events.APIGatewayV2HTTPRequest
-		if err := json.Unmarshal(payload, &e); err != nil {
-			return nil, err
-		}
-		return json.Marshal(events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: e.RouteKey + "," + e.RequestContext.RouteKey})
-	})}
+	f := &lambdaruntime.Front{Routes: []string{"POST /charges"},
+		Invoke: responder(func(_ context.Context, payload []byte) ([]byte, error) {
+			var e events.APIGatewayV2HTTPRequest
+			if err := json.Unmarshal(payload, &e); err != nil {
+				return nil, err
+			}
+			return json.Marshal(events.APIGatewayV2HTTPResponse{StatusCode: 200,
+				Body: e.RouteKey + "," + e.RequestContext.RouteKey})
+		})}
 	for _, c := range []struct{ method, path, want string }{
 		{"POST", "/charges", "POST /charges,POST /charges"},
 		{"POST", "/charges?x=1", "POST /charges,POST /charges"},
@@ -121,17 +123,19 @@ func TestAClientThatGoesAwayDoesNotEndTheInvocation(t *testing.T) {
 
 func TestOverRealConnections(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(&lambdaruntime.Front{Invoke: responder(func(_ context.Context, payload []byte) ([]byte, error) {
-		var e events.APIGatewayV2HTTPRequest
-		if err := json.Unmarshal(payload, &e); err != nil {
-			return nil, err
-		}
-		status := 200
-		if e.RequestContext.HTTP.Method == http.MethodDelete {
-			status = 204
-		}
-		return json.Marshal(events.APIGatewayV2HTTPResponse{StatusCode: status, Body: e.Headers["content-length"] + e.Body})
-	})})
+	server := httptest.NewServer(
+		&lambdaruntime.Front{Invoke: responder(func(_ context.Context, payload []byte) ([]byte, error) {
+			var e events.APIGatewayV2HTTPRequest
+			if err := json.Unmarshal(payload, &e); err != nil {
+				return nil, err
+			}
+			status := 200
+			if e.RequestContext.HTTP.Method == http.MethodDelete {
+				status = 204
+			}
+			return json.Marshal(events.APIGatewayV2HTTPResponse{StatusCode: status,
+				Body: e.Headers["content-length"] + e.Body})
+		})})
 	t.Cleanup(server.Close)
 	for _, c := range []struct {
 		method string

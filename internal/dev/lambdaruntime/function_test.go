@@ -86,8 +86,8 @@ func handle(ctx context.Context, e event) (any, error) {
 	return nil, errors.New("what to do?")
 }
 
-// parent starts a function, prints its process id when it is busy, and waits to be killed. A function that is idle would
-// notice by itself that its parent is gone.
+// parent starts a function, prints its process id when it is busy, and waits to be killed. A
+// function that is idle would notice by itself that its parent is gone.
 func parent() {
 	s := lambdaruntime.NewSandbox(function())
 	response, err := s.Invoke(context.Background(), payload(event{Do: "see"}), time.Minute)

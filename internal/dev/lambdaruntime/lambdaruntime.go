@@ -1,12 +1,14 @@
-// Package lambdaruntime runs AWS Lambda functions on this machine, for tests and local fronts: it starts the bootstrap binary
-// of a function as a child process and serves it the Lambda Runtime API, as the sandboxes of AWS do.
+// Package lambdaruntime runs AWS Lambda functions on this machine, for tests and local fronts: it
+// starts the bootstrap binary of a function as a child process and serves it the Lambda Runtime
+// API, as the sandboxes of AWS do.
 //
-// A [Sandbox] does what the service does to a process: it starts one for the first invocation, hands it one event at a time,
-// keeps it for the next ones, kills it when an invocation is not answered by its deadline, and starts another one for
-// the invocation after that. Besides, [Sandbox.Kill] kills it at any moment.
+// A [Sandbox] does what the service does to a process: it starts one for the first invocation,
+// hands it one event at a time, keeps it for the next ones, kills it when an invocation is not
+// answered by its deadline, and starts another one for the invocation after that. Besides,
+// [Sandbox.Kill] kills it at any moment.
 //
-// What differs from AWS: a process is not frozen between invocations, there is no limit on memory and on the size of
-// events and responses, and there are no extensions and no streamed responses.
+// What differs from AWS: a process is not frozen between invocations, there is no limit on memory
+// and on the size of events and responses, and there are no extensions and no streamed responses.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html and
 // https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html.
@@ -31,8 +33,9 @@ type Function struct {
 	Bootstrap string
 	// Name is the name of the function, "function" if empty.
 	Name string
-	// Environment are the variables of the function, as "NAME=value". The process sees them and what Lambda itself sets,
-	// which counts where both set one; it inherits nothing from this process.
+	// Environment are the variables of the function, as "NAME=value". The process sees them and
+	// what Lambda itself sets, which counts where both set one; it inherits nothing from this
+	// process.
 	Environment []string
 }
 

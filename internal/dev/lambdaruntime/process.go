@@ -12,8 +12,8 @@ import (
 type process struct {
 	api *api
 	cmd *exec.Cmd
-	// exited is closed when the process is reaped and its API has come to rest; status says then how it ended, nil
-	// for exit code 0.
+	// exited is closed when the process is reaped and its API has come to rest; status says then
+	// how it ended, nil for exit code 0.
 	exited chan struct{}
 	status error
 }
@@ -36,8 +36,9 @@ func startProcess(f Function, output *os.File) (*process, error) {
 	return p, nil
 }
 
-// live starts the process and waits for its end on one operating system thread: Linux kills a child whose death follows
-// its parent's when the thread that started it ends, see prctl(2), PR_SET_PDEATHSIG.
+// live starts the process and waits for its end on one operating system thread: Linux kills a child
+// whose death follows its parent's when the thread that started it ends, see prctl(2),
+// PR_SET_PDEATHSIG.
 func (p *process) live(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -73,7 +74,8 @@ func (p *process) alive() bool {
 	}
 }
 
-// ended says how the process ended, "signal: killed" or "exit status 1", to whom it has not answered.
+// ended says how the process ended, "signal: killed" or "exit status 1", to whom it has not
+// answered.
 func (p *process) ended(requestID string) *FunctionError {
 	if p.status == nil {
 		return serviceError(TypeExited, requestID, "Runtime exited without providing a reason")

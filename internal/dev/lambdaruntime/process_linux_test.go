@@ -45,7 +45,8 @@ func TestAFunctionDiesWithTheProcessThatStartedIt(t *testing.T) {
 	}
 }
 
-// running reports whether a process exists and is not a zombie, which is what an orphan becomes where nobody reaps it.
+// running reports whether a process exists and is not a zombie, which is what an orphan becomes
+// where nobody reaps it.
 func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

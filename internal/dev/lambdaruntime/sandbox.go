@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Sandbox is one execution environment of a function: at most one process, which handles one invocation at a time. It is
-// safe for concurrent use. Make one with [NewSandbox] and end it with [Sandbox.Close].
+// Sandbox is one execution environment of a function: at most one process, which handles one
+// invocation at a time. It is safe for concurrent use. Make one with [NewSandbox] and end it with
+// [Sandbox.Close].
 type Sandbox struct {
 	function Function
 	// turn is full while somebody invokes.
@@ -20,8 +21,8 @@ type Sandbox struct {
 
 	mu      sync.Mutex
 	process *process
-	// output is the file that the processes write to, which has no name any more. It is no pipe: what a process has
-	// written before it answers is there when its answer is.
+	// output is the file that the processes write to, which has no name any more. It is no pipe:
+	// what a process has written before it answers is there when its answer is.
 	output *os.File
 	starts int
 	closed bool
@@ -32,13 +33,15 @@ func NewSandbox(f Function) *Sandbox {
 	return &Sandbox{function: f, turn: make(chan struct{}, 1)}
 }
 
-// Invoke hands the payload to the function and returns its response. Invocations of one sandbox wait for their turn.
-// The timeout counts from the moment the process takes the event; when it has passed, the process is killed.
+// Invoke hands the payload to the function and returns its response. Invocations of one sandbox
+// wait for their turn. The timeout counts from the moment the process takes the event; when it has
+// passed, the process is killed.
 //
-// If ctx ends, Invoke returns its cause, as a client does that hangs up; the invocation itself goes on.
+// If ctx ends, Invoke returns its cause, as a client does that hangs up; the invocation itself goes
+// on.
 //
-// An invocation that failed returns a [*FunctionError]; every other error says that there was none: ctx, [ErrClosed],
-// or a bootstrap that cannot be executed.
+// An invocation that failed returns a [*FunctionError]; every other error says that there was none:
+// ctx, [ErrClosed], or a bootstrap that cannot be executed.
 func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Duration) ([]byte, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -105,7 +108,8 @@ func (s *Sandbox) deliver(i *invocation) (*process, error) {
 			if fresh {
 				return nil, p.ended(i.id)
 			}
-			// It ended after the previous invocation had been answered: this one gets a new process.
+			// It ended after the previous invocation had been answered: this one gets a new
+			// process.
 		case <-limit.C:
 			return nil, errors.Join(p.kill(), timedOut(i.id, initLimit))
 		}
@@ -145,8 +149,9 @@ func (s *Sandbox) latest() *process {
 	return s.process
 }
 
-// Kill sends SIGKILL to the process, whatever it is doing, and waits until it is gone. A running invocation fails with
-// [TypeExited]. The next invocation starts a new process. Without a process nothing happens.
+// Kill sends SIGKILL to the process, whatever it is doing, and waits until it is gone. A running
+// invocation fails with [TypeExited]. The next invocation starts a new process. Without a process
+// nothing happens.
 func (s *Sandbox) Kill() error {
 	if p := s.latest(); p != nil {
 		return p.kill()
@@ -154,7 +159,8 @@ func (s *Sandbox) Kill() error {
 	return nil
 }
 
-// Close kills the process and waits for everything that the sandbox has started. Calling it again has no effect.
+// Close kills the process and waits for everything that the sandbox has started. Calling it again
+// has no effect.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -179,8 +185,8 @@ func (s *Sandbox) PID() int {
 	return 0
 }
 
-// Ended tells how the latest process ended and what it used until then: processor time, memory. It is nil while that
-// process runs, and before there was one.
+// Ended tells how the latest process ended and what it used until then: processor time, memory. It
+// is nil while that process runs, and before there was one.
 func (s *Sandbox) Ended() *os.ProcessState {
 	if p := s.latest(); p != nil && !p.alive() {
 		return p.cmd.ProcessState
@@ -188,8 +194,8 @@ func (s *Sandbox) Ended() *os.ProcessState {
 	return nil
 }
 
-// Logs is what all processes of the sandbox have written to standard output and standard error so far: of an invocation
-// that was answered, everything that its process wrote before.
+// Logs is what all processes of the sandbox have written to standard output and standard error so
+// far: of an invocation that was answered, everything that its process wrote before.
 func (s *Sandbox) Logs() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,8 @@ func TestAFunctionAnswersOneEventAfterTheOther(t *testing.T) {
 	assert.Equal(t, 1, s.Starts(), "one process served them all")
 }
 
-// What a process has written before it answers is in the logs when its answer is there, and when the sandbox is closed.
+// What a process has written before it answers is in the logs when its answer is there, and when
+// the sandbox is closed.
 func TestLogsAreThereWhenTheAnswerIs(t *testing.T) {
 	t.Parallel()
 	s := sandbox(t, function())
@@ -118,7 +119,8 @@ func TestKillEndsARunningInvocation(t *testing.T) {
 		_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), time.Minute)
 		result <- err
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute,
+		time.Millisecond)
 	require.NoError(t, s.Kill())
 	e := functionError(t, <-result)
 	assert.Equal(t, lambdaruntime.TypeExited, e.Type)
@@ -178,7 +180,8 @@ func TestAProcessThatCannotStartIsAFunctionErrorEachTime(t *testing.T) {
 		assert.Contains(t, functionError(t, err).Message, "exit status 3")
 	}
 	assert.Equal(t, 2, s.Starts())
-	assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "cannot start\n") }, time.Minute, time.Millisecond)
+	assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "cannot start\n") }, time.Minute,
+		time.Millisecond)
 }
 
 func TestABootstrapThatDoesNotExistIsNoFunctionError(t *testing.T) {
@@ -195,7 +198,8 @@ func TestACallerThatHangsUpDoesNotEndTheInvocation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	hungUp := errors.New("hung up")
 	go func() {
-		assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute, time.Millisecond)
+		assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute,
+			time.Millisecond)
 		cancel(hungUp)
 	}()
 	_, err := s.Invoke(ctx, payload(event{Do: "hang"}), 500*time.Millisecond)
@@ -246,7 +250,8 @@ func TestCloseEndsEverything(t *testing.T) {
 		_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), time.Minute)
 		result <- err
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute,
+		time.Millisecond)
 	require.NoError(t, s.Close())
 	assertGone(t, v.PID)
 	functionError(t, <-result)

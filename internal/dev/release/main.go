@@ -1,10 +1,12 @@
-// Command release shows that what would be tagged can be built by somebody who has nothing else, and tags it:
+// Command release shows that what would be tagged can be built by somebody who has nothing else,
+// and tags it:
 //
 //	go run ./internal/dev/release        # checks
 //	go run ./internal/dev/release -tag   # checks, and makes the tags, in the order in which they have to be pushed
 //
-// The version is the first one in CHANGELOG.md. The modules are served from the working tree by a module proxy of files. In an empty
-// module the program of the README is built and tested against that proxy, and the command is installed from it.
+// The version is the first one in CHANGELOG.md. The modules are served from the working tree by a
+// module proxy of files. In an empty module the program of the README is built and tested against
+// that proxy, and the command is installed from it.
 package main
 
 import (
@@ -58,7 +60,8 @@ func run(tag bool) error {
 	return t.tags(tag)
 }
 
-// tags tells the tags, the library first: a nested module needs its version. If they are wanted, it makes them, of a commit without changes.
+// tags tells the tags, the library first: a nested module needs its version. If they are wanted, it
+// makes them, of a commit without changes.
 func (t *tree) tags(wanted bool) error {
 	names := t.tagNames()
 	if !wanted {

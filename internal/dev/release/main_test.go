@@ -30,9 +30,10 @@ func TestWhatCannotBeInstalledIsNotReleased(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"CHANGELOG.md":            "## 0.2.0\n",
-		"go.mod":                  "module " + library + "\n",
-		"cmd/idempotent/go.mod":   "module " + library + "/cmd/idempotent\nrequire " + library + " v0.1.0\nreplace " + library + " => ../..\n",
+		"CHANGELOG.md": "## 0.2.0\n",
+		"go.mod":       "module " + library + "\n",
+		"cmd/idempotent/go.mod": "module " + library + "/cmd/idempotent\nrequire " + library + " v0.1.0\nreplace " +
+			library + " => ../..\n",
 		"observe/otel/go.mod":     "module " + library + "/observe/otel\nrequire " + library + " v0.2.0\n",
 		"observe/otel/observe.go": "package otel\n",
 		"go.work":                 "replace " + library + " v0.2.0 => ./\n",

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// publish writes a module into a proxy of files, as https://go.dev/ref/mod#goproxy-protocol has it. The zip has the files that git knows or
-// would add, as a tag has them, without those of nested modules.
+// publish writes a module into a proxy of files, as https://go.dev/ref/mod#goproxy-protocol has it.
+// The zip has the files that git knows or would add, as a tag has them, without those of nested
+// modules.
 func (t *tree) publish(m module, proxy string) error {
 	folder := filepath.Join(proxy, filepath.FromSlash(m.path), "@v")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -22,7 +23,8 @@ func (t *tree) publish(m module, proxy string) error {
 		return err
 	}
 	info := fmt.Sprintf(`{"Version":%q,"Time":"2026-01-02T03:04:05Z"}`, t.version)
-	for name, content := range map[string]string{"list": t.version + "\n", t.version + ".info": info, t.version + ".mod": string(mod)} {
+	for name, content := range map[string]string{"list": t.version + "\n", t.version + ".info": info,
+		t.version + ".mod": string(mod)} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			return err
 		}
@@ -47,7 +49,8 @@ func (t *tree) publish(m module, proxy string) error {
 
 // files are those of a module, relative to its folder.
 func (t *tree) files(m module) (names []string, err error) {
-	out, err := exec.Command("git", "-C", filepath.Join(t.root, m.folder), "ls-files", "--cached", "--others", "--exclude-standard", "-z").Output()
+	out, err := exec.Command("git", "-C", filepath.Join(t.root, m.folder), "ls-files", "--cached", "--others",
+		"--exclude-standard", "-z").Output()
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,8 @@ import (
 // stranger has Go, and nothing of this repository.
 type stranger struct{ folder, proxy string }
 
-// buildsTheProgram copies the program of the README, and the test of the page that follows, into an empty module.
+// buildsTheProgram copies the program of the README, and the test of the page that follows, into an
+// empty module.
 func (s stranger) buildsTheProgram(t *tree) error {
 	home := filepath.Join(s.folder, "empty")
 	if err := os.Mkdir(home, 0o700); err != nil {
@@ -32,7 +33,8 @@ func (s stranger) buildsTheProgram(t *tree) error {
 			return err
 		}
 	}
-	for _, command := range []string{"mod init example.com/empty", "get " + library + "@" + t.version, "mod tidy", "vet .", "test ."} {
+	for _, command := range []string{"mod init example.com/empty", "get " + library + "@" + t.version, "mod tidy",
+		"vet .", "test ."} {
 		if err := s.goes(home, strings.Fields(command)...); err != nil {
 			return err
 		}
@@ -45,8 +47,8 @@ func (s stranger) installs(t *tree) error {
 	return s.goes(s.folder, "install", "-trimpath", t.module("cmd/idempotent").path+"@"+t.version)
 }
 
-// goes runs go with a module cache of its own, so that nothing of this tree stays on the machine. What others have published comes from the
-// cache that is there, or from where it came from.
+// goes runs go with a module cache of its own, so that nothing of this tree stays on the machine.
+// What others have published comes from the cache that is there, or from where it came from.
 func (s stranger) goes(folder string, args ...string) error {
 	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {

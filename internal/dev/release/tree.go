@@ -86,11 +86,13 @@ func (t *tree) problems() (all []string) {
 		}
 		for path, version := range m.requires {
 			if version != t.version {
-				all = append(all, fmt.Sprintf("%s/go.mod names %s %s, and CHANGELOG.md %s", m.folder, path, version, t.version))
+				all = append(all, fmt.Sprintf("%s/go.mod names %s %s, and CHANGELOG.md %s", m.folder, path,
+					version, t.version))
 			}
 		}
 	}
-	for file, want := range map[string]string{"go.work": library + " " + t.version + " => ./", "docs/start.md": "deploy/terraform?ref=" + t.version} {
+	for file, want := range map[string]string{"go.work": library + " " + t.version + " => ./",
+		"docs/start.md": "deploy/terraform?ref=" + t.version} {
 		text, err := os.ReadFile(filepath.Join(t.root, file))
 		if err != nil || !strings.Contains(string(text), want) {
 			all = append(all, file+" does not have "+want)
@@ -101,7 +103,8 @@ func (t *tree) problems() (all []string) {
 
 // published are the modules with tags: the library first, and each behind those that it requires.
 func (t *tree) published() []module {
-	all := slices.DeleteFunc(slices.Clone(t.modules), func(m module) bool { return slices.Contains(unpublished, m.folder) })
+	all := slices.DeleteFunc(slices.Clone(t.modules),
+		func(m module) bool { return slices.Contains(unpublished, m.folder) })
 	slices.SortStableFunc(all, func(a, b module) int { return cmp.Compare(len(a.requires), len(b.requires)) })
 	return all
 }

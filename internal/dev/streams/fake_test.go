@@ -10,15 +10,16 @@ import (
 	"sync"
 )
 
-// stream is one with several shards, which DynamoDB Local does not make at will. Its sequence numbers are 1, 2, 3 and so on in each shard,
-// and its iterators name a shard and how many of its records lie before.
+// stream is one with several shards, which DynamoDB Local does not make at will. Its sequence
+// numbers are 1, 2, 3 and so on in each shard, and its iterators name a shard and how many of its
+// records lie before.
 type stream struct {
 	mu     sync.Mutex
 	shards []*fakeShard
 	// page is how many shards an answer has, all if 0.
 	page int
-	// trim makes the next GetRecords say that the record of the iterator is gone, with all before the
-	// third one. fail is what each one fails with.
+	// trim makes the next GetRecords say that the record of the iterator is gone, with all before
+	// the third one. fail is what each one fails with.
 	trim bool
 	fail error
 }

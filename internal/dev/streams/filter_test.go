@@ -31,7 +31,8 @@ func TestAFilterThatIsNotUnderstoodEndsThePump(t *testing.T) {
 	t.Parallel()
 	for filter, says := range map[string]string{
 		`[]`: "no JSON object", `{"eventName":["INSERT"]}`: `"eventName"`, `{"dynamodb":{"Keys":1}}`: `"Keys"`,
-		`{"eventName":[{"exists":"no"}]}`: `"eventName"`, `{"eventName":[{"exists":true},{"exists":false}]}`: `"eventName"`,
+		`{"eventName":[{"exists":"no"}]}`:                  `"eventName"`,
+		`{"eventName":[{"exists":true},{"exists":false}]}`: `"eventName"`,
 	} {
 		p := pump(t, one(1), &function{})
 		p.Filter = filter

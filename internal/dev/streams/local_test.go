@@ -39,11 +39,12 @@ func newTable(t *testing.T, view types.StreamViewType) *table {
 func create(t *testing.T, client *dynamodb.Client, name string, stream *types.StreamSpecification) {
 	t.Helper()
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            aws.String(name),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-		StreamSpecification:  stream,
+		TableName:   aws.String(name),
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"),
+			AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:           []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+		StreamSpecification: stream,
 	})
 	require.NoError(t, err)
 }
@@ -112,11 +113,13 @@ func TestWhatIsWrittenIsHandedOverAsLambdaDoes(t *testing.T) {
 	t.Parallel()
 	b, s := newTable(t, types.StreamViewTypeNewAndOldImages), &seen{}
 	b.put(map[string]types.AttributeValue{
-		"id": text("k"), "n": &types.AttributeValueMemberN{Value: "7"}, "b": &types.AttributeValueMemberB{Value: []byte{1}},
+		"id": text("k"), "n": &types.AttributeValueMemberN{Value: "7"},
+		"b":    &types.AttributeValueMemberB{Value: []byte{1}},
 		"bool": &types.AttributeValueMemberBOOL{Value: true}, "null": &types.AttributeValueMemberNULL{Value: true},
 		"l":  &types.AttributeValueMemberL{Value: []types.AttributeValue{text("x")}},
 		"m":  &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"y": text("z")}},
-		"ss": &types.AttributeValueMemberSS{Value: []string{"a"}}, "ns": &types.AttributeValueMemberNS{Value: []string{"1"}},
+		"ss": &types.AttributeValueMemberSS{Value: []string{"a"}},
+		"ns": &types.AttributeValueMemberNS{Value: []string{"1"}},
 		"bs": &types.AttributeValueMemberBS{Value: [][]byte{{2}}},
 	})
 	b.put(map[string]types.AttributeValue{"id": text("k")})

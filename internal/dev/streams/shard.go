@@ -35,8 +35,8 @@ func (s *shard) over() bool {
 	return s != nil && s.iterator == nil && len(s.batch)+len(s.waiting) == 0
 }
 
-// step reads what follows, unless something waits, and hands a batch over. done says that nothing is
-// left, refused that the function has not taken all of the batch: what is behind that waits.
+// step reads what follows, unless something waits, and hands a batch over. done says that nothing
+// is left, refused that the function has not taken all of the batch: what is behind that waits.
 func (s *shard) step(ctx context.Context) (done, refused bool, err error) {
 	if len(s.batch)+len(s.waiting) == 0 && s.iterator != nil {
 		if err := s.read(ctx); err != nil || len(s.waiting) == 0 {
@@ -72,9 +72,9 @@ func (s *shard) seek(ctx context.Context, latest bool) error {
 	return err
 }
 
-// read reads what follows. If what the iterator points at is gone, the oldest record that is left is
-// next. DynamoDB Local also says so of an empty shard when another table has been written to before
-// this shard has its first record.
+// read reads what follows. If what the iterator points at is gone, the oldest record that is left
+// is next. DynamoDB Local also says so of an empty shard when another table has been written to
+// before this shard has its first record.
 func (s *shard) read(ctx context.Context) error {
 	var out struct {
 		Records           []map[string]json.RawMessage
@@ -84,7 +84,8 @@ func (s *shard) read(ctx context.Context) error {
 		return s.call(ctx, streamCalls+"GetRecords", map[string]any{"ShardIterator": s.iterator}, &out)
 	}
 	err := get()
-	if failed, is := errors.AsType[*callError](err); is && strings.HasSuffix(failed.kind, "#TrimmedDataAccessException") {
+	if failed, is := errors.AsType[*callError](err); is &&
+		strings.HasSuffix(failed.kind, "#TrimmedDataAccessException") {
 		if err := s.seek(ctx, false); err != nil {
 			return err
 		}
@@ -223,7 +224,8 @@ func (e *callError) Error() string {
 	return fmt.Sprintf("streams: %s: %s: %s", e.call, e.kind, e.message)
 }
 
-// call sends a call with a signature that means nothing: DynamoDB Local wants one, and does not look.
+// call sends a call with a signature that means nothing: DynamoDB Local wants one, and does not
+// look.
 func (p *Pump) call(ctx context.Context, target string, in, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Endpoint, bytes.NewReader(encoded(in)))
 	if err != nil {

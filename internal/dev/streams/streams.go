@@ -30,8 +30,8 @@ const (
 // Pump is the event source mapping of one stream and one function, with the function response type
 // ReportBatchItemFailures. Set its fields before [Pump.Run].
 type Pump struct {
-	// Endpoint is the URL that answers the calls of DynamoDB and its streams. Table is the table whose
-	// stream is read.
+	// Endpoint is the URL that answers the calls of DynamoDB and its streams. Table is the table
+	// whose stream is read.
 	Endpoint, Table string
 	// Invoke invokes the function with an event. An error says that the function has failed. It is
 	// called for one batch at a time.
@@ -40,13 +40,13 @@ type Pump struct {
 	// Latest begins behind the last record of the shards that there are at first, instead of at the
 	// oldest one. Of later shards every record is read.
 	Latest bool
-	// Filter is the pattern of the filter criteria; an empty one takes every record. What it does not
-	// take is never handed over.
+	// Filter is the pattern of the filter criteria; an empty one takes every record. What it does
+	// not take is never handed over.
 	Filter string
 	// BatchSize is how many records an event has at most, [DefaultBatchSize] if 0.
 	BatchSize int
-	// Poll is the time between two looks at a stream that has no new records, [DefaultPoll] if 0. Pause
-	// is that before a batch is handed over again, [DefaultPause] if 0.
+	// Poll is the time between two looks at a stream that has no new records, [DefaultPoll] if 0.
+	// Pause is that before a batch is handed over again, [DefaultPause] if 0.
 	Poll, Pause time.Duration
 
 	client http.Client
@@ -55,16 +55,16 @@ type Pump struct {
 	shards map[string]*shard
 
 	mu sync.Mutex
-	// idle is when the last look at all shards began that left nothing to handle. over is why the pump
-	// has ended. changed is closed when one of them changes, if somebody waits for that.
+	// idle is when the last look at all shards began that left nothing to handle. over is why the
+	// pump has ended. changed is closed when one of them changes, if somebody waits for that.
 	idle    time.Time
 	over    error
 	changed chan struct{}
 }
 
 // Run pumps until ctx ends, and returns nil then. It returns an error if the pump is not set up
-// correctly, or if the stream cannot be read. It waits for an invocation that has begun. A pump runs
-// once.
+// correctly, or if the stream cannot be read. It waits for an invocation that has begun. A pump
+// runs once.
 func (p *Pump) Run(ctx context.Context) error {
 	err := p.run(ctx)
 	if ctx.Err() != nil {

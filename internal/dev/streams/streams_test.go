@@ -67,7 +67,8 @@ func pump(t *testing.T, s *stream, f *function) *streams.Pump {
 	}
 }
 
-// pumped runs a pump until everything is handled, and returns the batches that its function has seen.
+// pumped runs a pump until everything is handled, and returns the batches that its function has
+// seen.
 func pumped(t *testing.T, p *streams.Pump, f *function) []string {
 	t.Helper()
 	start(t, p)
@@ -162,7 +163,8 @@ func TestWhatFailedHoldsUpItsShardOnly(t *testing.T) {
 	p := pump(t, s, f)
 	p.BatchSize = 2
 	start(t, p)
-	require.Eventually(t, func() bool { return len(f.seen()) > 5 && slices.Contains(f.seen(), "other") }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.seen()) > 5 && slices.Contains(f.seen(), "other") }, time.Minute,
+		time.Millisecond)
 	assert.NotContains(t, f.seen(), "3 4")
 	failing.Lock()
 	broken = false

@@ -1,5 +1,5 @@
-// Command delivery runs one new delivery of an HTTP API on a store in memory, and writes which code it ran into the
-// directory that it is given. It is built with the flag -cover.
+// Command delivery runs one new delivery of an HTTP API on a store in memory, and writes which code
+// it ran into the directory that it is given. It is built with the flag -cover.
 package main
 
 import (

@@ -20,8 +20,9 @@ type audit struct {
 	findings  []doctor.Finding
 }
 
-// Examine makes all checks on the template in a file, with these parameters. It looks for programs in the folder build, by default
-// .aws-sam/build beside the template. An error says that there is nothing to check.
+// Examine makes all checks on the template in a file, with these parameters. It looks for programs
+// in the folder build, by default .aws-sam/build beside the template. An error says that there is
+// nothing to check.
 func Examine(file string, parameters map[string]string, build string) ([]doctor.Finding, error) {
 	t, err := read(file, parameters)
 	if err != nil {
@@ -33,7 +34,8 @@ func Examine(file string, parameters map[string]string, build string) ([]doctor.
 	}
 	all, changing := t.routes()
 	functions := t.of(kindServerless, kindFunction)
-	a.found("template", doctor.OK, fmt.Sprintf("functions: %d; routes: %d, of which %d change state", len(functions), all, len(changing)))
+	a.found("template", doctor.OK,
+		fmt.Sprintf("functions: %d; routes: %d, of which %d change state", len(functions), all, len(changing)))
 	for _, text := range t.unread {
 		a.found("template", doctor.NotChecked, text)
 	}
@@ -58,11 +60,13 @@ func (a *audit) found(check string, r doctor.Result, detail string) {
 type function struct {
 	resource
 
-	// wraps and seen say whether the program wraps, and whether there is one. program says where it is, or why there is none.
+	// wraps and seen say whether the program wraps, and whether there is one. program says where it
+	// is, or why there is none.
 	wraps, seen bool
 	program     string
-	// exempt is why no route of the function is to be wrapped, claim is how somebody knows that it wraps, and routes are why single
-	// routes of it are exempt. The Metadata of the function says all that:
+	// exempt is why no route of the function is to be wrapped, claim is how somebody knows that it
+	// wraps, and routes are why single routes of it are exempt. The Metadata of the function says
+	// all that:
 	//
 	//	Metadata:
 	//	  Idempotent:
@@ -99,7 +103,8 @@ func (a *audit) look(r resource) *function {
 				f.routes[strings.ToUpper(route)] = a.reason(r.id, route, routes[route])
 			}
 		default:
-			a.found("metadata", doctor.Problem, r.id+": its Metadata has "+name+", which is not known: there are Exempt, Wraps and Routes")
+			a.found("metadata", doctor.Problem,
+				r.id+": its Metadata has "+name+", which is not known: there are Exempt, Wraps and Routes")
 		}
 	}
 	if f.seen && !f.wraps && f.claim != "" {
@@ -117,7 +122,8 @@ func (a *audit) reason(id, name string, value any) string {
 	return strings.TrimSpace(why)
 }
 
-// exempts is why a route need not be wrapped, empty if it has to be. A function that wraps needs no exemption.
+// exempts is why a route need not be wrapped, empty if it has to be. A function that wraps needs no
+// exemption.
 func (f *function) exempts(r route) string {
 	if f.wraps {
 		return ""

@@ -16,7 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/doctor"
 )
 
-// programs are small real ones, built once, by their names: with and without a call of Wrap that the linker keeps.
+// programs are small real ones, built once, by their names: with and without a call of Wrap that
+// the linker keeps.
 var programs = sync.OnceValues(func() (map[string][]byte, error) {
 	folder, err := os.MkdirTemp("", "idempotent-programs")
 	if err != nil {
@@ -40,7 +41,8 @@ var programs = sync.OnceValues(func() (map[string][]byte, error) {
 	return built, nil
 })
 
-// project is a copy of one of the templates, with what was built of it. A test changes what it is about.
+// project is a copy of one of the templates, with what was built of it. A test changes what it is
+// about.
 type project struct {
 	t            *testing.T
 	folder, file string
@@ -80,7 +82,8 @@ func (p *project) replace(old, by string) {
 	p.write(p.file, []byte(strings.Replace(string(content), old, by, 1)))
 }
 
-// examine returns the findings as lines, those that are fine apart. Folders of the test are left out.
+// examine returns the findings as lines, those that are fine apart. Folders of the test are left
+// out.
 func (p *project) examine() (fine, wrong []string) {
 	p.t.Helper()
 	findings, err := audit.Examine(filepath.Join(p.folder, p.file), p.parameters, "")
@@ -121,7 +124,8 @@ func TestNothingIsWrongWithATemplateThatIsRight(t *testing.T) {
 		"route: ANY $default (HTTP API Catch): Charge wraps",
 		"route: DELETE /charges/{id} (REST API ServerlessRestApi): Charge wraps",
 		"route: POST /search (HTTP API ServerlessHttpApi): Search is exempt: it only reads",
-		"route: POST /ship (HTTP API ServerlessHttpApi): Ship wraps, says its Metadata: the test of the image asks for a replay",
+		"route: POST /ship (HTTP API ServerlessHttpApi): Ship wraps, says its Metadata: the test of the image asks " +
+			"for a replay",
 		"route: ANY / (function URL): Charge wraps",
 		"environment: Charge: IDEMPOTENCY_TABLE is Records",
 		"permissions: Charge: what every request needs on Records",
@@ -155,7 +159,8 @@ func TestEachMistakeIsFound(t *testing.T) {
 	}{
 		"a route that is not wrapped": {
 			sam, func(p *project) { p.replace("Idempotent: {Routes: {POST /search: it only reads}}", "") },
-			[]string{"problem: " + search + "Search does not wrap: .aws-sam/build/Search does not call idempotent.Wrap"},
+			[]string{"problem: " + search +
+				"Search does not wrap: .aws-sam/build/Search does not call idempotent.Wrap"},
 		},
 		"another route is exempt": {
 			sam, func(p *project) { p.replace("POST /search: it only", "GET /search: it only") },
@@ -171,20 +176,27 @@ func TestEachMistakeIsFound(t *testing.T) {
 		},
 		"a claim that is not true": {
 			sam, func(p *project) { p.build(".aws-sam/build/Ship/bootstrap", "unreached") },
-			[]string{"problem: metadata: Ship: its Metadata says that it wraps, and .aws-sam/build/Ship does not", "problem: route: POST /ship"},
+			[]string{"problem: metadata: Ship: its Metadata says that it wraps, and .aws-sam/build/Ship does not",
+				"problem: route: POST /ship"},
 		},
 		"nobody has built it": {
-			sam, func(p *project) { require.NoError(p.t, os.RemoveAll(filepath.Join(p.folder, ".aws-sam/build/Charge"))) },
+			sam, func(p *project) {
+				require.NoError(p.t,
+					os.RemoveAll(filepath.Join(p.folder, ".aws-sam/build/Charge")))
+			},
 			slices.Repeat([]string{"warning: route: "}, 4),
 		},
-		"a script": {sam, func(p *project) { p.write(".aws-sam/build/Charge/bootstrap", []byte("#!/bin/sh\n")) }, slices.Repeat([]string{"warning: route: "}, 4)},
+		"a script": {sam, func(p *project) { p.write(".aws-sam/build/Charge/bootstrap", []byte("#!/bin/sh\n")) },
+			slices.Repeat([]string{"warning: route: "}, 4)},
 		"a condition that holds": {
 			sam, func(p *project) { p.parameters = map[string]string{"Stage": "slow"} },
-			[]string{"warning: route: ANY / (function URL): nobody knows whether Slow wraps", "problem: permissions: Slow: nothing allows"},
+			[]string{"warning: route: ANY / (function URL): nobody knows whether Slow wraps",
+				"problem: permissions: Slow: nothing allows"},
 		},
 		"a condition of a deployment": {
 			sam, func(p *project) { p.replace("Condition: IsSlow", "Condition: IsHere") },
-			[]string{"warning: route: ANY / (function URL): nobody knows whether Slow wraps", "problem: permissions: Slow: nothing allows"},
+			[]string{"warning: route: ANY / (function URL): nobody knows whether Slow wraps",
+				"problem: permissions: Slow: nothing allows"},
 		},
 		"a missing action": {
 			sam, func(p *project) { p.replace("dynamodb:UpdateItem", "dynamodb:Query") },
@@ -192,39 +204,48 @@ func TestEachMistakeIsFound(t *testing.T) {
 		},
 		"the index is not the table": {
 			cdk, func(p *project) { p.replace(`"Resource": [{"Fn::GetAtt": ["Records", "Arn"]}, `, `"Resource": [`) },
-			[]string{"problem: permissions: Charge: nothing allows dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Records"},
+			[]string{"problem: permissions: Charge: nothing allows dynamodb:GetItem, dynamodb:PutItem, " +
+				"dynamodb:UpdateItem on Records"},
 		},
 		"a policy that is elsewhere": {sam, func(p *project) {
 			p.replace("- AWSLambdaBasicExecutionRole", "- arn:aws:iam::1:policy/records")
 			p.replace("dynamodb:UpdateItem", "dynamodb:Query")
 		}, []string{"not checked: permissions: Charge: not all of its policies are in the template"}},
 		"a role that is elsewhere": {
-			cdk, func(p *project) { p.replace(`{"Fn::GetAtt": ["ChargeRole", "Arn"]}`, `"arn:aws:iam::1:role/charge"`) },
+			cdk, func(p *project) {
+				p.replace(`{"Fn::GetAtt": ["ChargeRole", "Arn"]}`,
+					`"arn:aws:iam::1:role/charge"`)
+			},
 			[]string{"not checked: permissions: Charge"},
 		},
 		"no variable": {
 			cdk, func(p *project) { p.replace(`"IDEMPOTENCY_TABLE": {"Ref": "Records"}`, "") },
 			[]string{"warning: environment: Charge: no variable of it names Records"},
 		},
-		"no time to live": {cdk, func(p *project) { p.replace(`"Enabled": true`, `"Enabled": false`) }, []string{"warning: time to live: Records: it is off"}},
+		"no time to live": {cdk, func(p *project) { p.replace(`"Enabled": true`, `"Enabled": false`) },
+			[]string{"warning: time to live: Records: it is off"}},
 		"another time to live": {
 			sam, func(p *project) { p.replace("AttributeName: expiration", "AttributeName: ttl") },
 			[]string{`problem: time to live: Records: it goes by "ttl", and records expire by "expiration"`},
 		},
-		"no index": {sam, func(p *project) { p.replace("attention-index", "other-index") }, []string{"warning: attention index: Records: there is none"}},
+		"no index": {sam, func(p *project) { p.replace("attention-index", "other-index") },
+			[]string{"warning: attention index: Records: there is none"}},
 		"a target that is elsewhere": {
 			cdk, func(p *project) {
 				p.replace(`{"Fn::GetAtt": ["Charge", "Arn"]}, "/invocations"`, `"pay", "/invocations"`)
 			},
-			[]string{"not checked: route: PATCH /charges/{id} (REST API Rest): it reaches no function of the template: arn:${AWS::Partition}"},
+			[]string{"not checked: route: PATCH /charges/{id} (REST API Rest): it reaches no function of the " +
+				"template: arn:${AWS::Partition}"},
 		},
 		"an OpenAPI document": {
 			sam, func(p *project) {
-				p.replace("Catch: {Type: AWS::Serverless::HttpApi}", "Catch: {Type: AWS::Serverless::HttpApi, Properties: {DefinitionBody: {openapi: 3.0.1}}}")
+				p.replace("Catch: {Type: AWS::Serverless::HttpApi}",
+					"Catch: {Type: AWS::Serverless::HttpApi, Properties: {DefinitionBody: {openapi: 3.0.1}}}")
 			},
 			[]string{"not checked: template: the routes of Catch are in an OpenAPI document"},
 		},
-		"a loop": {sam, func(p *project) { p.replace("Catch:", "Fn::ForEach::All: [X, [a], {}]\n  Catch:") }, []string{"not checked: template: Fn::ForEach::All is no resource"}},
+		"a loop": {sam, func(p *project) { p.replace("Catch:", "Fn::ForEach::All: [X, [a], {}]\n  Catch:") },
+			[]string{"not checked: template: Fn::ForEach::All is no resource"}},
 		"a stack of its own": {
 			sam, func(p *project) { p.replace("Catch:", "Other: {Type: AWS::CloudFormation::Stack}\n  Catch:") },
 			[]string{"not checked: template: Other is a stack of its own"},
@@ -235,7 +256,8 @@ func TestEachMistakeIsFound(t *testing.T) {
 			p := c.of(t)
 			c.make(p)
 			_, wrong := p.examine()
-			left := slices.DeleteFunc(wrong, func(line string) bool { return strings.Contains(line, "conditions leave out") })
+			left := slices.DeleteFunc(wrong,
+				func(line string) bool { return strings.Contains(line, "conditions leave out") })
 			for _, begins := range c.finds {
 				i := slices.IndexFunc(left, func(line string) bool { return strings.HasPrefix(line, begins) })
 				require.GreaterOrEqual(t, i, 0, "%s in %q", begins, left)
@@ -249,7 +271,8 @@ func TestEachMistakeIsFound(t *testing.T) {
 // The marker is there if and only if Wrap is linked in.
 func TestAProgramTellsWhetherItWraps(t *testing.T) {
 	t.Parallel()
-	for program, wraps := range map[string]bool{"hello": false, "imports": false, "unreached": false, "wraps": true, "generic": true} {
+	for program, wraps := range map[string]bool{"hello": false, "imports": false, "unreached": false, "wraps": true,
+		"generic": true} {
 		p := cdk(t)
 		p.build("asset.abc/bootstrap", program)
 		_, wrong := p.examine()
@@ -287,7 +310,8 @@ Resources:
 	require.NoError(t, err)
 }
 
-// The templates of this repository have no problem. Whether their functions wrap only a build tells.
+// The templates of this repository have no problem. Whether their functions wrap only a build
+// tells.
 func TestTheTemplatesOfTheRepositoryAreFine(t *testing.T) {
 	t.Parallel()
 	const root = "../../../../"

@@ -13,8 +13,8 @@ import (
 // needed are the actions without which a request fails.
 var needed = []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 
-// records looks at the tables that have the index of records, or that a function finds in a variable named like IDEMPOTENCY_TABLE.
-// The functions behind routes that change state need them.
+// records looks at the tables that have the index of records, or that a function finds in a
+// variable named like IDEMPOTENCY_TABLE. The functions behind routes that change state need them.
 func (a *audit) records(changing []route) {
 	for _, table := range a.of("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable") {
 		indexed := slices.ContainsFunc(list(table.properties["GlobalSecondaryIndexes"]), func(index any) bool {
@@ -57,18 +57,22 @@ func (a *audit) table(table resource, indexed bool) {
 	attribute := table.text("TimeToLiveSpecification", "AttributeName")
 	switch {
 	case table.text("TimeToLiveSpecification", "Enabled") != "true":
-		a.found("time to live", doctor.Warning, table.id+": it is off, so records stay when they have expired, and cost storage")
+		a.found("time to live", doctor.Warning,
+			table.id+": it is off, so records stay when they have expired, and cost storage")
 	case attribute != "expiration":
-		a.found("time to live", doctor.Problem, fmt.Sprintf("%s: it goes by %q, and records expire by \"expiration\"", table.id, attribute))
+		a.found("time to live", doctor.Problem,
+			fmt.Sprintf("%s: it goes by %q, and records expire by \"expiration\"", table.id, attribute))
 	default:
 		a.found("time to live", doctor.OK, table.id)
 	}
 	if !indexed {
-		a.found("attention index", doctor.Warning, table.id+": there is none, so what somebody has to settle is found by reading the whole table")
+		a.found("attention index", doctor.Warning,
+			table.id+": there is none, so what somebody has to settle is found by reading the whole table")
 	}
 }
 
-// permissions looks whether the policies of a function allow what every request needs. Their conditions are not looked at.
+// permissions looks whether the policies of a function allow what every request needs. Their
+// conditions are not looked at.
 func (a *audit) permissions(f *function, table string) {
 	statements, elsewhere := a.statements(f, table)
 	missing := slices.DeleteFunc(slices.Clone(needed), func(action string) bool {
@@ -80,11 +84,13 @@ func (a *audit) permissions(f *function, table string) {
 	case elsewhere:
 		a.found("permissions", doctor.NotChecked, f.id+": not all of its policies are in the template")
 	default:
-		a.found("permissions", doctor.Problem, fmt.Sprintf("%s: nothing allows %s on %s, so requests fail", f.id, strings.Join(missing, ", "), table))
+		a.found("permissions", doctor.Problem,
+			fmt.Sprintf("%s: nothing allows %s on %s, so requests fail", f.id, strings.Join(missing, ", "), table))
 	}
 }
 
-// statements are those of all policies of a function, as far as they are in the template. elsewhere says that others are not.
+// statements are those of all policies of a function, as far as they are in the template. elsewhere
+// says that others are not.
 func (a *audit) statements(f *function, table string) (statements []any, elsewhere bool) {
 	of := func(documents any) {
 		for _, d := range list(documents) {
@@ -94,9 +100,11 @@ func (a *audit) statements(f *function, table string) (statements []any, elsewhe
 			statements = append(statements, list(at(d, "Statement"))...)
 			crud := at(d, "DynamoDBCrudPolicy", "TableName") // a policy template of SAM
 			if named(crud, "") == table {
-				statements = append(statements, map[string]any{"Effect": "Allow", "Action": "dynamodb:*", "Resource": "${" + table + "}"})
+				statements = append(statements,
+					map[string]any{"Effect": "Allow", "Action": "dynamodb:*", "Resource": "${" + table + "}"})
 			}
-			elsewhere = elsewhere || at(d, "Statement") == nil && crud == nil && !strings.Contains(text(d), "AWSLambdaBasicExecutionRole")
+			elsewhere = elsewhere || at(d, "Statement") == nil && crud == nil &&
+				!strings.Contains(text(d), "AWSLambdaBasicExecutionRole")
 		}
 	}
 	of(f.properties["Policies"])

@@ -21,8 +21,8 @@ type route struct {
 	gateway          string
 }
 
-// routes are the routes that may change something: those of all methods but the ones that HTTP calls safe. See
-// https://www.rfc-editor.org/rfc/rfc9110#name-safe-methods.
+// routes are the routes that may change something: those of all methods but the ones that HTTP
+// calls safe. See https://www.rfc-editor.org/rfc/rfc9110#name-safe-methods.
 func (t *template) routes() (all int, changing []route) {
 	routes := slices.Concat(t.events(), t.urls(), t.written(), t.methods())
 	for _, r := range routes {
@@ -75,7 +75,8 @@ func (t *template) urls() (routes []route) {
 	return routes
 }
 
-// written are the routes of HTTP APIs that are written out. The routes of a WebSocket API have no method.
+// written are the routes of HTTP APIs that are written out. The routes of a WebSocket API have no
+// method.
 func (t *template) written() (routes []route) {
 	for _, r := range t.of("AWS::ApiGatewayV2::Route") {
 		api := named(r.properties["ApiId"], "")
@@ -87,19 +88,22 @@ func (t *template) written() (routes []route) {
 		if !both {
 			method, path = "", "$default"
 		}
-		routes = append(routes, route{method: method, path: path, target: integration.text("IntegrationUri"), gateway: "HTTP API " + api})
+		routes = append(routes, route{method: method, path: path, target: integration.text("IntegrationUri"),
+			gateway: "HTTP API " + api})
 	}
 	return routes
 }
 
-// methods are the methods of REST APIs that are written out. One that is mocked is answered by the gateway itself.
+// methods are the methods of REST APIs that are written out. One that is mocked is answered by the
+// gateway itself.
 func (t *template) methods() (routes []route) {
 	for _, m := range t.of("AWS::ApiGateway::Method") {
 		if m.text("Integration", "Type") == "MOCK" {
 			continue
 		}
 		routes = append(routes, route{
-			method: m.text("HttpMethod"), path: t.path(m.properties["ResourceId"], 0), target: m.text("Integration", "Uri"),
+			method: m.text("HttpMethod"), path: t.path(m.properties["ResourceId"], 0),
+			target:  m.text("Integration", "Uri"),
 			gateway: "REST API " + named(m.properties["RestApiId"], ""),
 		})
 	}
@@ -118,7 +122,8 @@ func (t *template) path(id any, depth int) string {
 // reference is what a reference to a resource has become, or to an attribute of one.
 var reference = regexp.MustCompile(`\$\{([A-Za-z0-9]+)(\.[A-Za-z0-9.]+)?\}`)
 
-// named is the id of the resource that a value refers to, the value itself if it refers to none, or usual if there is no value.
+// named is the id of the resource that a value refers to, the value itself if it refers to none, or
+// usual if there is no value.
 func named(value any, usual string) string {
 	name := text(value)
 	if match := reference.FindStringSubmatch(name); match != nil {
@@ -130,7 +135,8 @@ func named(value any, usual string) string {
 	return name
 }
 
-// functionOf is the id of the function that a target names: by its ARN, within a URI, or by an alias of it.
+// functionOf is the id of the function that a target names: by its ARN, within a URI, or by an
+// alias of it.
 func (t *template) functionOf(target string) string {
 	for _, match := range reference.FindAllStringSubmatch(target, -1) {
 		switch r := t.resources[match[1]]; r.kind {

@@ -1,9 +1,10 @@
-// Package audit looks at a template of AWS SAM, or of CloudFormation as AWS CDK writes it, before it is deployed. It finds the
-// routes that change state and reach a function that does not wrap, and what the template itself says of tables, permissions and
-// time limits. It asks AWS nothing.
+// Package audit looks at a template of AWS SAM, or of CloudFormation as AWS CDK writes it, before
+// it is deployed. It finds the routes that change state and reach a function that does not wrap,
+// and what the template itself says of tables, permissions and time limits. It asks AWS nothing.
 //
-// It computes what parameters decide: references, substitutions, conditions. What only a deployment knows becomes ${Name} or
-// ${Name.Attribute}, and a condition that depends on it is taken to hold. A template is not validated.
+// It computes what parameters decide: references, substitutions, conditions. What only a deployment
+// knows becomes ${Name} or ${Name.Attribute}, and a condition that depends on it is taken to hold.
+// A template is not validated.
 package audit
 
 import (
@@ -104,7 +105,8 @@ func (t *template) add(id string, definition any) {
 	}
 }
 
-// merge puts the properties of a resource over those of Globals: objects are merged, everything else is replaced.
+// merge puts the properties of a resource over those of Globals: objects are merged, everything
+// else is replaced.
 func merge(global, own map[string]any) map[string]any {
 	out := make(map[string]any, len(global)+len(own))
 	maps.Copy(out, global)
@@ -134,7 +136,8 @@ const (
 	either = "Fn::Or"
 )
 
-// longForm rewrites the short form of intrinsic functions, "!Sub text", into the long one, {"Fn::Sub": text}.
+// longForm rewrites the short form of intrinsic functions, "!Sub text", into the long one,
+// {"Fn::Sub": text}.
 func longForm(n *yaml.Node) {
 	for _, child := range n.Content {
 		longForm(child)
@@ -232,7 +235,8 @@ func (t *template) decide(condition any, depth int) any {
 			if a == b || !strings.Contains(a+b, "${") {
 				return a == b
 			}
-		case slices.Contains(decided, any(name == either)): // one that holds decides for Or, and one that does not for And
+		// one that holds decides for Or, and one that does not for And
+		case slices.Contains(decided, any(name == either)):
 			return name == either || name == "Fn::Not"
 		case !slices.Contains(decided, nil):
 			return name != either && name != "Fn::Not"

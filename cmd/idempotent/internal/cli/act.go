@@ -20,7 +20,8 @@ type act struct {
 	dryRun       bool
 	// mayRepeat says that who acts knows that the effect may happen again.
 	mayRepeat bool
-	// question asks for a confirmation, done tells what was done, notes are lines of the preview that only this program knows.
+	// question asks for a confirmation, done tells what was done, notes are lines of the preview
+	// that only this program knows.
 	question, done string
 	notes          []string
 	// executes is true if the next request executes after the change.
@@ -44,7 +45,8 @@ func (c *act) flags(cmd *cobra.Command) {
 	noFiles(cmd)
 }
 
-// run shows the record and what the change does to it, asks, and changes it, on the condition that it is as shown.
+// run shows the record and what the change does to it, asks, and changes it, on the condition that
+// it is as shown.
 func (c *act) run(ctx context.Context, key string) error {
 	if err := c.check(); err != nil {
 		return err
@@ -71,7 +73,8 @@ func (c *act) run(ctx context.Context, key string) error {
 	}
 	if danger := show.Danger(shown.Record, shown.State); danger != "" && c.executes && !c.mayRepeat {
 		if c.notes = append(c.notes, danger+": add --"+flagMayRepeat+" if you mean it"); !c.dryRun {
-			return errors.New("refused: " + danger + ", and the next request would execute; nothing was changed. Add --" +
+			return errors.New("refused: " + danger +
+				", and the next request would execute; nothing was changed. Add --" +
 				flagMayRepeat + " if you know that it had no effect, or accept a second one")
 		}
 	}
@@ -106,9 +109,11 @@ func (c *act) check() error {
 }
 
 // errNobody is a change that nobody can confirm.
-var errNobody = usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what would happen")
+var errNobody = usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what " +
+	"would happen")
 
-// confirm shows what is about to happen and asks, unless that was answered in advance. A program that has answered is shown nothing.
+// confirm shows what is about to happen and asks, unless that was answered in advance. A program
+// that has answered is shown nothing.
 func (c *act) confirm(ctx context.Context, s *source, shown operate.Shown, preview operate.Entry) error {
 	if c.app.yes && c.app.output == outputJSON {
 		return nil
@@ -130,7 +135,8 @@ func (c *act) failed(s *source, err error) error {
 	return err
 }
 
-// refuse shows what is there, before the error is reported. A program gets that with the error, see [app.report].
+// refuse shows what is there, before the error is reported. A program gets that with the error, see
+// [app.report].
 func (c *act) refuse(e *changedError) error {
 	if c.app.output == outputJSON || e.gone {
 		return e
@@ -198,7 +204,8 @@ func (a *app) done(entry operate.Entry, done string) error {
 	if entry.ResultDigest != "" {
 		rows = append(rows, show.Cells("Result", "SHA-256 "+entry.ResultDigest))
 	}
-	rows = append(rows, show.Cells("By", entry.By), show.Cells("Why", entry.Why), show.Cells("When", show.Instant(entry.Time)))
+	rows = append(rows, show.Cells("By", entry.By), show.Cells("Why", entry.Why),
+		show.Cells("When", show.Instant(entry.Time)))
 	return a.out().Table(rows)
 }
 
@@ -219,8 +226,11 @@ key were new, whatever its content. Nothing of the record is left: keep what
 its effect: deleting it needs --` + flagMayRepeat + `.`,
 		Example: `  idempotent delete 'charge#JKJaXmPLvHcESHA' --reason 'ticket 4711'
   idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
-		Args:              oneKey,
-		RunE:              a.run(func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) }),
+		Args: oneKey,
+		RunE: a.run(func(cmd *cobra.Command,
+			args []string) error {
+			return c.run(cmd.Context(), args[0])
+		}),
 		ValidArgsFunction: a.completeKeys,
 	}
 	c.flags(cmd)

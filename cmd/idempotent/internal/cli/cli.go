@@ -35,8 +35,8 @@ type World struct {
 	User string
 }
 
-// Main runs the command that the arguments name, and returns its exit code: 0 fine, 1 error, 2 usage, 3 not found, 4 refused
-// because the record has changed.
+// Main runs the command that the arguments name, and returns its exit code: 0 fine, 1 error, 2
+// usage, 3 not found, 4 refused because the record has changed.
 func Main(ctx context.Context, args []string, w World) int {
 	a := &app{world: w}
 	root := a.root() //nolint:contextcheck // cobra hands the context to the command
@@ -118,26 +118,29 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(nearestFlag)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	f := root.PersistentFlags()
-	f.StringVar(&a.target.Table, "table", a.world.Getenv("IDEMPOTENCY_TABLE"), "the DynamoDB `table`, by name or ARN; by default IDEMPOTENCY_TABLE")
+	f.StringVar(&a.target.Table, "table", a.world.Getenv("IDEMPOTENCY_TABLE"),
+		"the DynamoDB `table`, by name or ARN; by default IDEMPOTENCY_TABLE")
 	f.StringVar(&a.target.Profile, "profile", "", "the `profile` of the AWS configuration")
 	f.StringVar(&a.target.Region, "region", "", "the AWS `Region`")
 	f.StringVar(&a.target.Endpoint, "endpoint-url", "", "another endpoint, such as the `URL` of DynamoDB Local")
 	f.StringVar(&a.target.SortKey, "sort-key", "", "the `attribute` with the record key, in a table with a sort key")
 	f.StringVar(&a.target.Partition, "partition", "", "the `value` of the partition key, with --sort-key")
 	f.StringToStringVar(&a.target.Attributes, "attribute", nil, "an attribute with another name, `default=name`")
-	f.StringVar(&a.by, "by", "", "`who` changes something; by default whose credentials they are, or your user where AWS is not asked")
+	f.StringVar(&a.by, "by", "",
+		"`who` changes something; by default whose credentials they are, or your user where AWS is not asked")
 	f.BoolVarP(&a.yes, "yes", "y", false, "do not ask; needed if standard input is no terminal")
 	f.BoolVar(&a.demo, "demo", false, "try it on records in memory; nothing is kept")
 	f.StringVarP(&a.output, "output", "o", outputTable, "the `form`: table for people, json for programs")
 	f.Lookup("attribute").DefValue = "" // not "[]"
 	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
-	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
+	must(root.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
 	noFiles(root)
 	return root
 }
 
-// noFiles keeps shells from proposing files for the flags of a command, but for those that take one, and others that have a
-// completion of their own.
+// noFiles keeps shells from proposing files for the flags of a command, but for those that take
+// one, and others that have a completion of their own.
 func noFiles(cmd *cobra.Command, also ...string) {
 	takeFiles := []string{"event", "executed", "template", "build-dir", "output", "state"}
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
@@ -199,7 +202,8 @@ func nearestFlag(cmd *cobra.Command, err error) error {
 	}
 	meant := ""
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		long := len(given) > 2 && (strings.HasPrefix(f.Name, given) || strings.HasPrefix(given, f.Name) || strings.Contains(f.Name, given))
+		long := len(given) > 2 &&
+			(strings.HasPrefix(f.Name, given) || strings.HasPrefix(given, f.Name) || strings.Contains(f.Name, given))
 		if meant == "" && (long || nearly(given, f.Name)) {
 			meant = f.Name
 		}
@@ -223,8 +227,8 @@ func nearly(a, b string) bool {
 	return len(b)-len(a) == 1
 }
 
-// completeOperations completes the names of operations that somebody has to settle a record of, and completeKeys their keys. A shell
-// gets nothing where the table does not answer.
+// completeOperations completes the names of operations that somebody has to settle a record of, and
+// completeKeys their keys. A shell gets nothing where the table does not answer.
 func (a *app) completeOperations(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if s, err := a.quietly(cmd.Context()); err == nil {
 		if counts, err := s.operations(cmd.Context()); err == nil {

@@ -60,7 +60,8 @@ surprise somebody later, is a warning.`,
 	f.StringVar(&messages, "outbox", "", "check the `table` of an outbox, too")
 	f.StringVar(&template, "template", "", "look at the template in this `file` instead, without AWS")
 	f.StringArrayVar(&parameters, "parameter", nil, "a parameter of the template, `name=value`; may be repeated")
-	f.StringVar(&build, "build-dir", "", "the `folder` with the programs; by default .aws-sam/build beside the template")
+	f.StringVar(&build, "build-dir", "",
+		"the `folder` with the programs; by default .aws-sam/build beside the template")
 	noFiles(cmd)
 	return cmd
 }
@@ -90,7 +91,8 @@ func (a *app) examine(ctx context.Context, function, messages string) error {
 		return err
 	}
 	if s.conn == nil {
-		return a.diagnosis([]doctor.Finding{{Check: "table", Result: doctor.NotChecked, Detail: "the demo keeps its records in memory"}}, nil)
+		return a.diagnosis([]doctor.Finding{{Check: "table", Result: doctor.NotChecked,
+			Detail: "the demo keeps its records in memory"}}, nil)
 	}
 	p := &doctor.Patient{
 		Store: s.conn.Store, Operator: s.operator, DynamoDB: s.conn.Client, Table: s.conn.Table, Key: s.conn.Key,

@@ -28,7 +28,8 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 type noMessageError struct{ id string }
 
 func (e *noMessageError) Error() string {
-	return fmt.Sprintf("no message %q was given up: it was redriven or delivered, or there never was one; nothing was changed", e.id)
+	return fmt.Sprintf("no message %q was given up: it was redriven or delivered, or there never was one; nothing "+
+		"was changed", e.id)
 }
 
 // Is reports whether target is [operate.ErrNotFound].
@@ -38,14 +39,16 @@ func (*noMessageError) Is(target error) bool { return target == operate.ErrNotFo
 type messagesChangedError struct{ changed, of int }
 
 func (e *messagesChangedError) Error() string {
-	return fmt.Sprintf("refused: of %s, %d changed since: somebody else has redriven or delivered it; nothing was changed of that",
+	return fmt.Sprintf("refused: of %s, %d changed since: somebody else has redriven or delivered it; nothing was "+
+		"changed of that",
 		show.Count(int64(e.of), "message"), e.changed)
 }
 
 // Is reports whether target is [operate.ErrChanged].
 func (*messagesChangedError) Is(target error) bool { return target == operate.ErrChanged }
 
-// redriveError is a redrive of a message that may have been applied. Those behind it were not begun.
+// redriveError is a redrive of a message that may have been applied. Those behind it were not
+// begun.
 type redriveError struct {
 	id  string
 	err error
@@ -66,7 +69,8 @@ func (e *changedError) Error() string {
 	if e.gone {
 		return "refused: the record is gone; nothing was changed"
 	}
-	return fmt.Sprintf("refused: the record has changed since it was seen, it is %s now; nothing was changed", e.now.State)
+	return fmt.Sprintf("refused: the record has changed since it was seen, it is %s now; nothing was changed",
+		e.now.State)
 }
 
 // Is reports whether target is [operate.ErrChanged].
@@ -135,9 +139,11 @@ func (a *app) sentence(err error) string {
 	case errors.Is(err, operate.ErrOutcomeUnknown):
 		return "nobody knows whether the change was applied: " + a.storeSentence(failed) + "; inspect the record again"
 	case errors.Is(err, store.ErrNoIndex):
-		return a.name() + " has no index of the records with attention that can be used; --scan finds them by reading the whole table"
+		return a.name() + " has no index of the records with attention that can be used; --scan finds them by " +
+			"reading the whole table"
 	case isInput && input.Field == flagResult:
-		return "--executed: the result " + input.Problem + ". Of a handler that answers no HTTP requests, or stores such responses: add --value"
+		return "--executed: the result " + input.Problem +
+			". Of a handler that answers no HTTP requests, or stores such responses: add --value"
 	case isInput && input.Field == "by":
 		return "--by " + input.Problem
 	case isInput && input.Field == "why":
@@ -177,7 +183,8 @@ func (a *app) name() string {
 
 // noTable says that there is no such table.
 func (a *app) noTable() string {
-	return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and --endpoint-url", a.name())
+	return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and "+
+		"--endpoint-url", a.name())
 }
 
 // storeSentence says why the table did not do what it was asked.
@@ -195,13 +202,15 @@ func (a *app) storeSentence(e *store.Error) string {
 	case store.FailureTimeout, store.FailureUnavailable:
 		return fmt.Sprintf("no answer for %s: %s", a.name(), cause(e))
 	case store.FailureRejected:
-		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)", a.name(), cause(e))
+		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)",
+			a.name(), cause(e))
 	default:
 		return fmt.Sprintf("%s: %s", a.name(), cause(e))
 	}
 }
 
-// outboxSentence says why the table of an outbox did not do what it was asked, empty if it did not fail.
+// outboxSentence says why the table of an outbox did not do what it was asked, empty if it did not
+// fail.
 func (a *app) outboxSentence(err error) string {
 	answer, isAnswer := errors.AsType[smithy.APIError](err)
 	redriving, isRedriving := errors.AsType[*redriveError](err)
@@ -216,7 +225,8 @@ func (a *app) outboxSentence(err error) string {
 	case isAnswer && answer.ErrorCode() == "AccessDeniedException":
 		return fmt.Sprintf("not allowed on %s: %s", a.name(), cause(err))
 	case isAnswer && answer.ErrorCode() == "ValidationException" && strings.Contains(answer.ErrorMessage(), "index"):
-		return fmt.Sprintf("%s has no index %q: it is no outbox, or lacks the index. A message whose id is known is redriven without it, with --id",
+		return fmt.Sprintf("%s has no index %q: it is no outbox, or lacks the index. A message whose id is known is "+
+			"redriven without it, with --id",
 			a.name(), outbox.Index)
 	case isAnswer && answer.ErrorCode() == "ValidationException":
 		return fmt.Sprintf("%s is no outbox: %s", a.name(), cause(err))

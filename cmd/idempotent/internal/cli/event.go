@@ -62,7 +62,8 @@ func kindOf(payload []byte) (string, error) {
 	}
 }
 
-// request makes an event of what is known of an HTTP request: one of a REST API, because a scope does not depend on the gateway.
+// request makes an event of what is known of an HTTP request: one of a REST API, because a scope
+// does not depend on the gateway.
 func (k *keyQuestion) request() ([]byte, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -72,8 +73,10 @@ func (k *keyQuestion) request() ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(map[string]any{
-		"resource": k.route, "path": k.path, "httpMethod": strings.ToUpper(k.method), "headers": map[string]string{"Idempotency-Key": k.key},
-		"requestContext": map[string]any{"apiId": k.api, "stage": k.stage, "identity": identity, "authorizer": authorizer},
+		"resource": k.route, "path": k.path, "httpMethod": strings.ToUpper(k.method),
+		"headers": map[string]string{"Idempotency-Key": k.key},
+		"requestContext": map[string]any{"apiId": k.api, "stage": k.stage, "identity": identity,
+			"authorizer": authorizer},
 	})
 }
 
@@ -102,7 +105,8 @@ func (k *keyQuestion) check() error {
 	case missing != nil:
 		return usagef("%s", strings.Join(missing, "; "))
 	case k.route != "" && !strings.HasPrefix(k.route, "/"):
-		return usagef("--route %q is no template: it begins with /, without the method. Of $default there is none: give --path", k.route)
+		return usagef("--route %q is no template: it begins with /, without the method. Of $default there is none: "+
+			"give --path", k.route)
 	case k.path != "" && !strings.HasPrefix(k.path, "/"):
 		return usagef("--path %q does not begin with /", k.path)
 	case strings.ContainsAny(k.api, "/.") && !strings.HasPrefix(k.api, "arn:"):
@@ -112,7 +116,8 @@ func (k *keyQuestion) check() error {
 	case k.stage != "" && strings.HasPrefix(k.api, "arn:"):
 		return usagef("--stage %q: a load balancer has no stages", k.stage)
 	case k.stage != "" && k.stage != defaultStage && !stageName.MatchString(k.stage):
-		return usagef("--stage %q is no name of a stage: of …/live/charges it is live, of an HTTP API without one $default", k.stage)
+		return usagef("--stage %q is no name of a stage: of …/live/charges it is live, of an HTTP API without one "+
+			"$default", k.stage)
 	default:
 		return nil
 	}
@@ -145,15 +150,17 @@ func headerOf(payload []byte) string {
 	return ""
 }
 
-// neighbours are the requests that somebody may have meant instead of one with this scope. A request that no gateway sent has none.
+// neighbours are the requests that somebody may have meant instead of one with this scope. A
+// request that no gateway sent has none.
 func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
 	part := make(map[string]string)
 	for _, p := range scope {
 		part[p.Name] = p.Value
 	}
 	this := keyQuestion{
-		operation: k.operation, key: cmp.Or(k.sent, k.key), method: part["method"], route: part["route"], path: part["path"],
-		api: part["API"], stage: part["stage"],
+		operation: k.operation, key: cmp.Or(k.sent, k.key), method: part["method"], route: part["route"],
+		path: part["path"],
+		api:  part["API"], stage: part["stage"],
 	}
 	if this.method == "" || this.key == "" || k.keyPath != "" {
 		return nil
@@ -194,7 +201,8 @@ func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
 		for _, stage := range usualStages {
 			add("with the stage "+stage, func(q *keyQuestion) { q.stage = stage })
 			if this.caller != "" {
-				add("with the stage "+stage+" if nobody was named", func(q *keyQuestion) { q.stage, q.caller = stage, "" })
+				add("with the stage "+stage+" if nobody was named",
+					func(q *keyQuestion) { q.stage, q.caller = stage, "" })
 			}
 		}
 	}
@@ -212,13 +220,16 @@ const (
 	callerTenant  = "tenant"
 )
 
-// callers are the kinds of callers with the form of their names, as the access log of a gateway has them.
+// callers are the kinds of callers with the form of their names, as the access log of a gateway has
+// them.
 var callers = map[string]string{
-	"anonymous": "", callerTenant: "NAME", callerJWT: "ISSUER,SUBJECT", callerIAM: "ACCOUNT,USER_ID[,USER_ARN]", callerLambda: "PRINCIPAL",
+	"anonymous": "", callerTenant: "NAME", callerJWT: "ISSUER,SUBJECT", callerIAM: "ACCOUNT,USER_ID[,USER_ARN]",
+	callerLambda: "PRINCIPAL",
 	callerNumber: "INTEGER", callerCognito: "ID", callerAPIKey: "ID",
 }
 
-// callerOf puts a caller where the event of a REST API has it. An authorizer that is there and names nobody would be refused.
+// callerOf puts a caller where the event of a REST API has it. An authorizer that is there and
+// names nobody would be refused.
 func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 	kind, name, _ := strings.Cut(caller, ":")
 	form, known := callers[kind]
@@ -229,7 +240,9 @@ func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 	case caller == "":
 		return nil, nil, nil
 	case !known:
-		return nil, nil, usagef("--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous", kind)
+		return nil, nil, usagef(
+			"--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous",
+			kind)
 	case form != "" && name == "", strings.Contains(form, ",") && second == "", kind == callerIAM && user == "",
 		kind == callerNumber && notANumber != nil:
 		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, form)

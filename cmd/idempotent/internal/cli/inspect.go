@@ -99,10 +99,12 @@ type notFoundError struct{ key string }
 func (e *notFoundError) Error() string {
 	switch {
 	case operate.IsDerivedKey(e.key):
-		return "no record that somebody has to settle is known to have handed out this derived key. --derived NAME tries a name that the " +
+		return "no record that somebody has to settle is known to have handed out this derived key. --derived NAME " +
+			"tries a name that the " +
 			"handler passes to DerivedKey. A completed record is found by what the client sent: idempotent key --help"
 	case !strings.Contains(e.key, "#"):
-		return "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it from what a client sent"
+		return "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it " +
+			"from what a client sent"
 	default:
 		return "there is no record of this key: it was never written, or was released, or has expired and was deleted"
 	}

@@ -137,12 +137,14 @@ func (k *keyQuestion) payload(a *app) (payload []byte, kind string, err error) {
 	return payload, kind, err
 }
 
-const operationMissing = "--operation is missing: the name of the handler, of an HTTP handler usually that of its function"
+const operationMissing = "--operation is missing: the name of the handler, of an HTTP handler usually that of its " +
+	"function"
 
 // mostEvent bounds what is read of an event. One has 6 MB at most, or 20 MB of a stream.
 const mostEvent = 32 << 20
 
-// describe asks a handler like the one that the request came to what an event of this kind stands for.
+// describe asks a handler like the one that the request came to what an event of this kind stands
+// for.
 func (k *keyQuestion) describe(ctx context.Context, kind string, payload []byte) (idempotent.Description, error) {
 	switch kind {
 	case kindHTTP:
@@ -169,7 +171,8 @@ func (k *keyQuestion) describe(ctx context.Context, kind string, payload []byte)
 }
 
 // describeAs wraps a handler of these types, which never runs. What Wrap refuses is a wrong flag.
-func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte, isHTTP bool) (d idempotent.Description, err error) {
+func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte,
+	isHTTP bool) (d idempotent.Description, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -204,8 +207,8 @@ type keyLine struct {
 	RecordKey string    `json:"record_key"`
 	Operation string    `json:"operation"`
 	Scope     []keyPart `json:"scope,omitempty"`
-	// Found says whether there is a record, if somebody looked: under this key, or, if Instead has one, under a neighbour's. Tried
-	// are the neighbours.
+	// Found says whether there is a record, if somebody looked: under this key, or, if Instead has
+	// one, under a neighbour's. Tried are the neighbours.
 	Found   *bool         `json:"found,omitempty"`
 	State   operate.State `json:"state,omitempty"`
 	Instead string        `json:"instead,omitempty"`
@@ -237,13 +240,15 @@ func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Descript
 		line.Where = a.place
 		switch {
 		case line.Instead != "":
-			rows = append(rows, show.Cells("Record", "none under this key, but one that is "+string(line.State)+" "+line.Tried[len(line.Tried)-1]+
+			rows = append(rows, show.Cells("Record", "none under this key, but one that is "+string(line.State)+" "+
+				line.Tried[len(line.Tried)-1]+
 				": "+line.Instead))
 			d.RecordKey = line.Instead
 		case *line.Found:
 			rows = append(rows, show.Cells("Record", "there is one: "+string(line.State)))
 		default:
-			rows = append(rows, show.Cells("Record", "none: it was never written, or was released, or has expired and was deleted"))
+			rows = append(rows, show.Cells("Record",
+				"none: it was never written, or was released, or has expired and was deleted"))
 		}
 		if !*line.Found {
 			rows = append(rows, show.Cells("Tried too", strings.Join(line.Tried, "; ")))
@@ -258,7 +263,8 @@ func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Descript
 	return a.out().Table(rows)
 }
 
-// find looks for the record of a key, and then for those of its neighbours. The first one that is there ends it.
+// find looks for the record of a key, and then for those of its neighbours. The first one that is
+// there ends it.
 func (k *keyQuestion) find(ctx context.Context, s *source, line *keyLine) error {
 	found := new(bool)
 	line.Found = found

@@ -24,8 +24,6 @@ const (
 	defaultRate = 500
 	// askUnits is from how many read units on somebody has to agree.
 	askUnits = 1000
-	// chunk is how many rows are sorted and aligned at once.
-	chunk = 100_000
 	// stateAll stands for all states.
 	stateAll = "all"
 )
@@ -41,12 +39,10 @@ type listing struct {
 	rate      float64
 
 	rows []row
-	// pages, read and units are what was read so far; found, of it, what is asked for; notDue what is not due yet, and unreadable
-	// what cannot be understood.
+	// pages, read and units are what was read so far; found, of it, what is asked for; notDue what
+	// is not due yet, and unreadable what cannot be understood.
 	pages, read, found, notDue, unreadable int
 	units                                  float64
-	// cut says that the limit has ended the reading.
-	cut bool
 }
 
 // row is a record of a listing, and since when it waits or is there.
@@ -89,7 +85,8 @@ listed may be stale: inspect shows the record itself.`,
 	f.IntVar(&l.limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
 	f.BoolVar(&l.scan, "scan", false, "allow reading the whole table")
 	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for no limit")
-	must(cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(append(stateNames(), stateAll), cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("state",
+		cobra.FixedCompletions(append(stateNames(), stateAll), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("operation", a.completeOperations))
 	noFiles(cmd, "operation")
 	return cmd
@@ -140,7 +137,8 @@ func (l *listing) check() error {
 			return usagef("--state %q is none of %s, all", s, strings.Join(stateNames(), ", "))
 		}
 		if !l.scan && !slices.Contains(indexed, s) {
-			return usagef("only unknown records, and those released with steps, are in the index: --scan finds others by reading the whole table")
+			return usagef("only unknown records, and those released with steps, are in the index: --scan finds " +
+				"others by reading the whole table")
 		}
 	}
 	switch {
@@ -172,7 +170,8 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 	cost, err := s.operator.Cost(ctx, q)
 	if failed, is := errors.AsType[*store.Error](err); is && failed.Kind == store.FailureAccessDenied {
 		if l.scan && !l.app.yes {
-			return usagef("how much this reads cannot be told, because dynamodb:DescribeTable is not allowed: add --yes if you mean it")
+			return usagef("how much this reads cannot be told, because dynamodb:DescribeTable is not allowed: add " +
+				"--yes if you mean it")
 		}
 		return l.app.err().Line("How much this reads cannot be told: dynamodb:DescribeTable is not allowed.")
 	}
@@ -196,7 +195,7 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 	}
 }
 
-// collect lists the records. Of those in the index it reads all, to give the oldest; the limit of a scan ends the reading.
+// collect lists the records. It reads all of them, to give the oldest.
 func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error {
 	for listed, err := range s.operator.List(ctx, q) {
 		r, err := rowOf(listed, err)
@@ -211,23 +210,17 @@ func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error
 		if !l.scan && (!asked || !due && len(l.states) == 0) {
 			continue
 		}
-		if l.cut = l.scan && l.limit > 0 && l.found == l.limit; l.cut {
-			break
-		}
 		l.found++
 		if r.line.Error != "" {
 			l.unreadable++
 		}
-		if l.rows = append(l.rows, r); l.scan && len(l.rows) == chunk {
-			if err := l.print(s); err != nil {
-				return err
-			}
-		}
+		l.rows = append(l.rows, r)
 	}
 	return l.print(s)
 }
 
-// rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the listing.
+// rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the
+// listing.
 func rowOf(listed operate.Listed, err error) (row, error) {
 	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
 		return row{line: recordLine{
@@ -248,7 +241,6 @@ func (l *listing) print(s *source) error {
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
 	}
-	l.rows = nil
 	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")}
 	for _, r := range rows {
 		if l.app.output == outputJSON {
@@ -267,7 +259,8 @@ func (l *listing) print(s *source) error {
 
 func (r row) cells(now time.Time) []show.Cell {
 	if r.line.Error != "" {
-		return append([]show.Cell{{Text: "unreadable", Colour: show.Red}}, show.Cells(r.line.Error, "", "", "", "", r.line.RecordKey)...)
+		return append([]show.Cell{{Text: "unreadable", Colour: show.Red}},
+			show.Cells(r.line.Error, "", "", "", "", r.line.RecordKey)...)
 	}
 	reason := r.line.Reason
 	if r.line.WithSteps {
@@ -279,7 +272,8 @@ func (r row) cells(now time.Time) []show.Cell {
 		reason += ", given up"
 	}
 	return append([]show.Cell{{Text: string(r.line.State), Colour: show.StateColour(r.line.State)}}, show.Cells(
-		reason, show.Instant(r.since), show.Relative(r.since, now), number(r.line.Attempt), number(r.line.Tries), r.line.RecordKey)...)
+		reason, show.Instant(r.since), show.Relative(r.since, now), number(r.line.Attempt), number(r.line.Tries),
+		r.line.RecordKey)...)
 }
 
 // number is a number of which 0 says nothing.
@@ -294,10 +288,8 @@ func number(n int) string {
 func (l *listing) sum() string {
 	text := show.Count(int64(l.found), "record")
 	switch {
-	case l.cut:
-		text += ", and there may be more: --limit ended the reading"
 	case l.limit > 0 && l.found > l.limit:
-		text += fmt.Sprintf(", of which --limit left out the %d youngest", l.found-l.limit)
+		text += fmt.Sprintf(", of which --limit left out %d, the youngest", l.found-l.limit)
 	case l.found == 0:
 		text = "No records"
 	}
@@ -308,7 +300,8 @@ func (l *listing) sum() string {
 		text += fmt.Sprintf(", %d of them cannot be understood", l.unreadable)
 	}
 	if l.units > 0 {
-		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(int64(l.read), "record"), show.Count(int64(l.pages), "page"),
+		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(int64(l.read), "record"),
+			show.Count(int64(l.pages), "page"),
 			strconv.FormatFloat(l.units, 'f', -1, 64))
 	}
 	return text + "."
@@ -327,7 +320,8 @@ func (l *listing) instead(ctx context.Context, s *source) error {
 	for _, operation := range slices.Sorted(maps.Keys(counts)) {
 		texts = append(texts, fmt.Sprintf("%s %d", operation, counts[operation]))
 	}
-	return l.app.err().Line(show.Printable("Without these filters somebody has to settle, by operation: " + strings.Join(texts, ", ") + "."))
+	return l.app.err().Line(show.Printable("Without these filters somebody has to settle, by operation: " +
+		strings.Join(texts, ", ") + "."))
 }
 
 // operations counts by operation what somebody has to settle.

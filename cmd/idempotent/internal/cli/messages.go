@@ -35,7 +35,8 @@ func (a *app) outbox(cmd *cobra.Command) (outbox.Client, error) {
 	case a.demo:
 		return nil, usagef("--demo has records and no messages")
 	case given("sort-key") || given("partition") || given("attribute"):
-		return nil, usagef("--sort-key, --partition and --attribute are about records: the attributes of messages have fixed names")
+		return nil, usagef("--sort-key, --partition and --attribute are about records: the attributes of messages " +
+			"have fixed names")
 	}
 	if !given("table") {
 		a.target.Table = a.world.Getenv("OUTBOX_TABLE")
@@ -68,8 +69,9 @@ type messageLine struct {
 
 func lineOfMessage(p outbox.GivenUpMessage) messageLine {
 	return messageLine{
-		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, GivenUpAt: p.GivenUpAt, Group: p.Group, Tenant: p.Tenant,
-		Trace: p.Trace, BodyBytes: len(p.Body),
+		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, GivenUpAt: p.GivenUpAt, Group: p.Group,
+		Tenant: p.Tenant,
+		Trace:  p.Trace, BodyBytes: len(p.Body),
 	}
 }
 
@@ -152,7 +154,8 @@ gets, and may be personal.`,
 }
 
 // givenUp reads the messages of a topic, or of all.
-func givenUp(ctx context.Context, client outbox.Client, table, topic string) (found []outbox.GivenUpMessage, err error) {
+func givenUp(ctx context.Context, client outbox.Client, table,
+	topic string) (found []outbox.GivenUpMessage, err error) {
 	for m, err := range outbox.GivenUp(ctx, client, table) {
 		if err != nil {
 			return nil, err
@@ -333,7 +336,8 @@ type redriven struct {
 	Time  time.Time `json:"time"`
 }
 
-// redrive redrives the messages. One that has changed does not keep the others from it, any other failure does.
+// redrive redrives the messages. One that has changed does not keep the others from it, any other
+// failure does.
 func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessage, by string) error {
 	changed := 0
 	rows := [][]show.Cell{show.Cells("OUTCOME", "TOPIC", "ID")}
@@ -350,7 +354,8 @@ func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessag
 		}
 		rows = append(rows, []show.Cell{said, {Text: m.Topic}, {Text: m.ID}})
 		if r.app.output == outputJSON {
-			if err := r.app.json(redriven{m.ID, m.Topic, err == nil, by, r.reason, r.app.world.Now().UTC()}); err != nil {
+			if err := r.app.json(redriven{m.ID, m.Topic, err == nil, by, r.reason,
+				r.app.world.Now().UTC()}); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,8 @@ type recordLine struct {
 	SettledBy     string        `json:"settled_by,omitempty"`
 	SettledAt     time.Time     `json:"settled_at,omitzero"`
 	SettledReason string        `json:"settled_reason,omitempty"`
-	// WithSteps is of a listing: the record was released with steps. Due says that somebody has to settle it now.
+	// WithSteps is of a listing: the record was released with steps. Due says that somebody has to
+	// settle it now.
 	WithSteps bool `json:"with_steps,omitempty"`
 	Due       bool `json:"due,omitempty"`
 	// Error says what is wrong with a record that cannot be understood.
@@ -44,9 +45,12 @@ type recordLine struct {
 
 func lineOf(r store.Record, s operate.State) recordLine {
 	return recordLine{
-		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason, Attempt: operate.Executions(r),
-		Since: operate.Since(r, s).UTC(), CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
-		Tries: r.Tries, GivenUp: r.GivenUp(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(),
+		RecordKey: r.Key, Operation: r.Operation(), State: s, Status: r.Status, Reason: r.Reason,
+		Attempt: operate.Executions(r),
+		Since:   operate.Since(r, s).UTC(), CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(),
+		CompletedAt: r.CompletedAt.UTC(), AttentionAt: r.AttentionAt.UTC(),
+		Tries: r.Tries, GivenUp: r.GivenUp(), Expiry: r.Expiry.UTC(), SettledBy: r.SettledBy,
+		SettledAt:     r.SettledAt.UTC(),
 		SettledReason: r.SettledReason,
 	}
 }
@@ -58,16 +62,19 @@ type inspection struct {
 	Powertools  bool              `json:"powertools,omitempty"`
 	Fingerprint string            `json:"fingerprint,omitempty"`
 	DerivedKeys map[string]string `json:"derived_keys,omitempty"`
-	// DerivedKeysUnknown says, of a record that may have handed out keys under other names, how to compute those.
+	// DerivedKeysUnknown says, of a record that may have handed out keys under other names, how to
+	// compute those.
 	DerivedKeysUnknown string         `json:"derived_keys_unknown,omitempty"`
 	Steps              []operate.Step `json:"steps,omitempty"`
 	RetryGets          string         `json:"retry_gets"`
-	// ResultBytes is the size of a result in the record; ResultInParts says that it is kept beside it.
+	// ResultBytes is the size of a result in the record; ResultInParts says that it is kept beside
+	// it.
 	ResultBytes   int  `json:"result_bytes,omitempty"`
 	ResultInParts bool `json:"result_in_parts,omitempty"`
 	// Seen is what --seen takes.
 	Seen string `json:"seen"`
-	// Result is there if it was asked for: JSON as it is, anything else as a text. ResultOfStep is the step that it is of, if it is.
+	// Result is there if it was asked for: JSON as it is, anything else as a text. ResultOfStep is
+	// the step that it is of, if it is.
 	ResultOfStep string          `json:"result_of_step,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`
 	ResultText   *string         `json:"result_text,omitempty"`
@@ -79,7 +86,8 @@ func inspectionOf(s operate.Shown, names ...string) inspection {
 	r := s.Record
 	return inspection{
 		recordLine: lineOf(r, s.State), Powertools: show.ByPowertools(r), Fingerprint: r.Fingerprint,
-		DerivedKeys: show.DerivedKeys(s, names...), DerivedKeysUnknown: show.MoreDerivedKeys(s), Steps: s.Steps(), RetryGets: show.RetryGets(r, s.State),
+		DerivedKeys: show.DerivedKeys(s, names...), DerivedKeysUnknown: show.MoreDerivedKeys(s), Steps: s.Steps(),
+		RetryGets:   show.RetryGets(r, s.State),
 		ResultBytes: len(r.Result), ResultInParts: r.Parts != "", Seen: show.Seen(r),
 	}
 }
@@ -148,7 +156,8 @@ func (i *inspection) rows(now time.Time) [][]show.Cell {
 	return rows
 }
 
-// waits says since when somebody has to settle the record, and how often a reconciliation has asked about it.
+// waits says since when somebody has to settle the record, and how often a reconciliation has asked
+// about it.
 func (i *inspection) waits(add func(name, value string), now time.Time) {
 	at := show.Both(i.AttentionAt, now)
 	switch {

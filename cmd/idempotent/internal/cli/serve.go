@@ -76,7 +76,8 @@ func (s *serving) run(ctx context.Context) error {
 	if s.port < 0 || s.port > 65535 {
 		return usagef("--port %d is none: 1 to 65535, or 0 for one that is free", s.port)
 	}
-	// Otherwise a reader of standard output that goes away would end the program in the middle of a change.
+	// Otherwise a reader of standard output that goes away would end the program in the middle of a
+	// change.
 	signal.Ignore(syscall.SIGPIPE)
 	src, err := s.app.open(ctx)
 	if err != nil {
@@ -106,7 +107,8 @@ func (s *serving) run(ctx context.Context) error {
 
 func (s *serving) config(src *source, by string, port int) page.Config {
 	return page.Config{
-		Operator: src.operator, Now: src.now, Port: port, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
+		Operator: src.operator, Now: src.now, Port: port, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly,
+		Demo:     s.app.demo,
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
 }
@@ -141,7 +143,8 @@ func (s *serving) announce(url string) error {
 // serve serves the page until the context ends.
 func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page) error {
 	server := &http.Server{
-		Handler: p, ReadHeaderTimeout: headerLimit, ReadTimeout: bodyLimit, WriteTimeout: bodyLimit, IdleTimeout: idleLimit,
+		Handler: p, ReadHeaderTimeout: headerLimit, ReadTimeout: bodyLimit, WriteTimeout: bodyLimit,
+		IdleTimeout:    idleLimit,
 		MaxHeaderBytes: headerBytes, ErrorLog: log.New(s, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/operate"
 )
 
-// flagResult is the flag that shows a result, and the name of that field in errors of package operate.
+// flagResult is the flag that shows a result, and the name of that field in errors of package
+// operate.
 const flagResult = "result"
 
 // verdict is what was said of an execution, or of a step of it: the values of the flags.
@@ -119,7 +120,8 @@ func (v *verdict) on(c *act, given []string) (said operate.Verdict, err error) {
 	case is("executed"), is("executed", "value"), is("executed", "step"), is("executed", "step", "value"):
 		return v.onExecuted(c)
 	case is("not-executed"):
-		c.question, c.done, c.executes = "Settle it as not executed?", "settled as not executed: the next retry executes", true
+		c.question, c.done, c.executes = "Settle it as not executed?",
+			"settled as not executed: the next retry executes", true
 		return operate.NotExecuted(), nil
 	case is("released"):
 		c.question, c.done, c.executes = "Release it?", "released: the next retry executes", true
@@ -127,11 +129,13 @@ func (v *verdict) on(c *act, given []string) (said operate.Verdict, err error) {
 	case is("failed"), is("failed", "step"):
 		return v.onFailed(c)
 	case slices.Contains(given, "step"):
-		return said, usagef("--step NAME goes with one of --executed FILE and --failed TYPE:MESSAGE, and with nothing else")
+		return said, usagef("--step NAME goes with one of --executed FILE and --failed TYPE:MESSAGE, and with " +
+			"nothing else")
 	case slices.Contains(given, "value") && !slices.Contains(given, "executed"):
 		return said, usagef("--value is for --executed")
 	default:
-		return said, usagef("settle needs one verdict: --executed FILE, --not-executed, --failed TYPE:MESSAGE or --released")
+		return said, usagef("settle needs one verdict: --executed FILE, --not-executed, --failed TYPE:MESSAGE or " +
+			"--released")
 	}
 }
 
@@ -150,7 +154,8 @@ func (v *verdict) onExecuted(c *act) (said operate.Verdict, err error) {
 	if !v.value {
 		return operate.Responded(result), nil
 	}
-	c.notes = append(c.notes, "If the handler answers HTTP requests after all, every retry gets an error, until the record is deleted.")
+	c.notes = append(c.notes,
+		"If the handler answers HTTP requests after all, every retry gets an error, until the record is deleted.")
 	return operate.Executed(result), nil
 }
 
@@ -161,10 +166,13 @@ func (v *verdict) onFailed(c *act) (said operate.Verdict, err error) {
 	case kind == "" || message == "":
 		return said, usagef("--failed needs a type, a colon and a message, such as Declined:\"the card was declined\"")
 	case v.step != "":
-		c.question, c.done = "Settle the step as failed?", "settled the step as failed: the next retry executes, and gets the error from it"
+		c.question, c.done = "Settle the step as failed?",
+			"settled the step as failed: the next retry executes, and gets the error from it"
 		return operate.StepFailed(v.step, kind, message), nil
 	}
-	c.notes = append(c.notes, "If the handler answers HTTP requests, its gateway makes a 502 of this error: --executed with a response can say what failed.")
+	c.notes = append(c.notes,
+		"If the handler answers HTTP requests, its gateway makes a 502 of this error: --executed with a response "+
+			"can say what failed.")
 	c.question, c.done = "Settle it as failed?", "settled as failed: retries get the error"
 	return operate.Failed(kind, message), nil
 }

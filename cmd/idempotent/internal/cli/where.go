@@ -62,7 +62,8 @@ func (a *app) sayWhere() error {
 	return a.err().Line(show.Printable(text) + ".")
 }
 
-// who says who acts: what was given, or whom the credentials belong to, or the user of this machine where AWS is not asked.
+// who says who acts: what was given, or whom the credentials belong to, or the user of this machine
+// where AWS is not asked.
 func (a *app) who() (string, error) {
 	switch {
 	case a.by != "":
@@ -78,7 +79,8 @@ func (a *app) who() (string, error) {
 	}
 }
 
-// ask asks on the terminal, and repeats where the command acts. Any other answer than yes is an error.
+// ask asks on the terminal, and repeats where the command acts. Any other answer than yes is an
+// error.
 func (a *app) ask(ctx context.Context, question, by string) error {
 	question += " (on " + a.place.String()
 	if by != "" && by != a.place.As {

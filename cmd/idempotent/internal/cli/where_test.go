@@ -41,7 +41,8 @@ func TestWhoActsIsWhoseCredentialsTheyAre(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, arn, by)
 	require.NoError(t, a.sayWhere())
-	assert.Equal(t, "On table \"idempotency\" in eu-central-1, account 123456789012, as "+arn+".\n", fmt.Sprint(a.world.Err))
+	assert.Equal(t, "On table \"idempotency\" in eu-central-1, account 123456789012, as "+arn+".\n",
+		fmt.Sprint(a.world.Err))
 	a.by = "night shift"
 	by, err = a.who()
 	require.NoError(t, err)

@@ -1,4 +1,5 @@
-// Package connect makes clients of AWS and a store of records from what the AWS CLI calls its global options.
+// Package connect makes clients of AWS and a store of records from what the AWS CLI calls its
+// global options.
 package connect
 
 import (
@@ -27,12 +28,13 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Target says where the records are. Table is needed, the zero value of every other field means what the SDK finds out.
+// Target says where the records are. Table is needed, the zero value of every other field means
+// what the SDK finds out.
 type Target struct {
 	Table                     string
 	Profile, Region, Endpoint string
-	// SortKey, unless empty, is the attribute of the record key in a table with a composite key, and Partition the value that
-	// all of its records have.
+	// SortKey, unless empty, is the attribute of the record key in a table with a composite key,
+	// and Partition the value that all of its records have.
 	SortKey, Partition string
 	// Attributes are the names of attributes that have others than by default, by their default.
 	Attributes map[string]string
@@ -77,15 +79,15 @@ const (
 	callerLimit      = 5 * time.Second
 )
 
-// The Region and the credentials for an endpoint on this machine, where the environment has none: what the tests and the commands of
-// this project use with DynamoDB Local.
+// The Region and the credentials for an endpoint on this machine, where the environment has none:
+// what the tests and the commands of this project use with DynamoDB Local.
 const (
 	localRegion      = "us-east-1"
 	localCredentials = "local"
 )
 
-// Open makes the store of a target. It sends nothing to it, but may ask for credentials. What is wrong with the target is a
-// [*UsageError].
+// Open makes the store of a target. It sends nothing to it, but may ask for credentials. What is
+// wrong with the target is a [*UsageError].
 func Open(ctx context.Context, t Target) (*Connection, error) {
 	shape, err := t.shape()
 	if err != nil {
@@ -137,8 +139,8 @@ func (t Target) load(ctx context.Context) (aws.Config, error) {
 	return cfg, nil
 }
 
-// authenticate finds out before the first call whether there are a Region and credentials: the SDK says it in words that nobody
-// understands.
+// authenticate finds out before the first call whether there are a Region and credentials: the SDK
+// says it in words that nobody understands.
 func (c *Connection) authenticate(ctx context.Context) error {
 	if c.Config.Region == "" {
 		if !local(c.Endpoint) {
@@ -156,7 +158,8 @@ func (c *Connection) authenticate(ctx context.Context) error {
 		c.Config.Credentials = credentials.NewStaticCredentialsProvider(localCredentials, localCredentials, "")
 		return nil
 	case strings.Contains(err.Error(), "no EC2 IMDS role found"): // the last place where the SDK looks
-		return errors.New("there are no AWS credentials: set --profile, AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		return errors.New("there are no AWS credentials: set --profile, AWS_PROFILE, or AWS_ACCESS_KEY_ID and " +
+			"AWS_SECRET_ACCESS_KEY")
 	default:
 		return fmt.Errorf("the AWS credentials cannot be used: %w", err)
 	}
@@ -190,7 +193,8 @@ func (t Target) shape() (c dynamo.Config, err error) {
 	case t.SortKey == "":
 		return c, &UsageError{"--partition needs --sort-key"}
 	case t.Partition == "":
-		return c, &UsageError{"--sort-key needs --partition, the value that all records have; of AWS Powertools it is idempotency#<function name>"}
+		return c, &UsageError{"--sort-key needs --partition, the value that all records have; of AWS Powertools it " +
+			"is idempotency#<function name>"}
 	default:
 		c.SortKey, c.Partition = t.SortKey, t.Partition
 	}
@@ -202,20 +206,23 @@ func (t Target) shape() (c dynamo.Config, err error) {
 func (t Target) attributes() (dynamo.Attributes, error) {
 	var names dynamo.Attributes
 	places := map[string]*string{
-		"id": &names.Key, "status": &names.Status, "expiration": &names.Expiration, "in_progress_expiration": &names.Lease,
-		"data": &names.Data, "validation": &names.Validation,
+		"id": &names.Key, "status": &names.Status, "expiration": &names.Expiration,
+		"in_progress_expiration": &names.Lease,
+		"data":                   &names.Data, "validation": &names.Validation,
 	}
 	for attribute, name := range t.Attributes {
 		place, known := places[attribute]
 		if !known {
-			return names, &UsageError{fmt.Sprintf("--attribute %q is none of %q", attribute, slices.Sorted(maps.Keys(places)))}
+			return names, &UsageError{fmt.Sprintf("--attribute %q is none of %q", attribute,
+				slices.Sorted(maps.Keys(places)))}
 		}
 		*place = name
 	}
 	return names, nil
 }
 
-// OfAWS reports whether the endpoint is one of AWS, which knows permissions and backups. Emulators do not, or only pretend to.
+// OfAWS reports whether the endpoint is one of AWS, which knows permissions and backups. Emulators
+// do not, or only pretend to.
 func (c *Connection) OfAWS() bool {
 	if c.Endpoint == "" {
 		return true
@@ -231,7 +238,8 @@ type Place struct {
 	Table    string `json:"table,omitempty"`
 	Region   string `json:"region,omitempty"`
 	Endpoint string `json:"endpoint,omitempty"`
-	// Account and As are those of the credentials. They are empty if the endpoint is not one of AWS, or if AWS does not say.
+	// Account and As are those of the credentials. They are empty if the endpoint is not one of
+	// AWS, or if AWS does not say.
 	Account string `json:"account,omitempty"`
 	As      string `json:"as,omitempty"`
 }
@@ -250,8 +258,8 @@ func (p Place) String() string {
 	}
 }
 
-// Where asks AWS whom the credentials belong to, and returns where the connection leads. The place is right as far as it goes, also
-// with an error, which is that of the question.
+// Where asks AWS whom the credentials belong to, and returns where the connection leads. The place
+// is right as far as it goes, also with an error, which is that of the question.
 func (c *Connection) Where(ctx context.Context) (Place, error) {
 	p := Place{Table: c.Table, Region: c.Config.Region}
 	if !c.OfAWS() {

@@ -17,10 +17,13 @@ import (
 func TestEmulatorsAreNotAWS(t *testing.T) {
 	t.Parallel()
 	for endpoint, of := range map[string]bool{
-		"": true, "https://dynamodb.eu-central-1.amazonaws.com": true, "https://vpce-1.dynamodb.eu-central-1.vpce.amazonaws.com": true,
-		"https://dynamodb.cn-north-1.amazonaws.com.cn": true, "https://dynamodb.eu-central-1.api.aws:443": true,
-		"http://127.0.0.1:8000": false, "http://localhost:4566": false, "http://dynamodb.localhost.localstack.cloud:4566": false,
-		"https://amazonaws.com.example.org": false, "https://notamazonaws.com": false,
+		"": true, "https://dynamodb.eu-central-1.amazonaws.com": true,
+		"https://vpce-1.dynamodb.eu-central-1.vpce.amazonaws.com": true,
+		"https://dynamodb.cn-north-1.amazonaws.com.cn":            true,
+		"https://dynamodb.eu-central-1.api.aws:443":               true,
+		"http://127.0.0.1:8000":                                   false, "http://localhost:4566": false,
+		"http://dynamodb.localhost.localstack.cloud:4566": false,
+		"https://amazonaws.com.example.org":               false, "https://notamazonaws.com": false,
 	} {
 		c := connect.Connection{Endpoint: endpoint}
 		assert.Equal(t, of, c.OfAWS(), endpoint)
@@ -31,8 +34,10 @@ func TestEmulatorsAreNotAWS(t *testing.T) {
 func isolate(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
-		"AWS_CONFIG_FILE": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": "/nowhere", "AWS_EC2_METADATA_DISABLED": "true", "AWS_PROFILE": "",
-		"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_ENDPOINT_URL": "",
+		"AWS_CONFIG_FILE": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": "/nowhere", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_PROFILE": "",
+		"AWS_REGION":  "", "AWS_DEFAULT_REGION": "", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+		"AWS_ENDPOINT_URL":          "",
 		"AWS_ENDPOINT_URL_DYNAMODB": "",
 	} {
 		t.Setenv(name, value)
@@ -73,7 +78,8 @@ func TestOnlyALocalEndpointGoesWithoutCredentials(t *testing.T) {
 	assert.False(t, conn.OfAWS())
 	_, err = connect.Open(t.Context(), connect.Target{Table: "idempotency", Endpoint: "http://dynamodb.example:1"})
 	require.ErrorContains(t, err, "there is no Region")
-	_, err = connect.Open(t.Context(), connect.Target{Table: "idempotency", Endpoint: "http://dynamodb.example:1", Region: "eu-central-1"})
+	_, err = connect.Open(t.Context(),
+		connect.Target{Table: "idempotency", Endpoint: "http://dynamodb.example:1", Region: "eu-central-1"})
 	require.ErrorContains(t, err, "there are no AWS credentials")
 }
 
@@ -87,6 +93,7 @@ func TestTheKeyOfARecordIsThatOfItsTable(t *testing.T) {
 	target.SortKey, target.Partition, target.Attributes = "sk", "idempotency#shop", map[string]string{"id": "pk"}
 	conn, err = connect.Open(t.Context(), target)
 	require.NoError(t, err)
-	assert.Equal(t, map[string]types.AttributeValue{"pk": text("idempotency#shop"), "sk": text("charge#1")}, conn.Key("charge#1"))
+	assert.Equal(t, map[string]types.AttributeValue{"pk": text("idempotency#shop"), "sk": text("charge#1")},
+		conn.Key("charge#1"))
 	assert.Equal(t, target.Endpoint, aws.ToString(conn.Client.Options().BaseEndpoint))
 }

@@ -1,9 +1,12 @@
-// Package demo has a store in memory with a record in every state, to try the commands on. Nothing of it outlives the process.
+// Package demo has a store in memory with a record in every state, to try the commands on. Nothing
+// of it outlives the process.
 package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -28,15 +31,17 @@ func Store(ctx context.Context, now time.Time) (*memory.Store, error) {
 	return s, nil
 }
 
-// Put stores a record of the demo as executions would have left it: steps are written under a claim.
+// Put stores a record of the demo as executions would have left it: steps are written under a
+// claim.
 func Put(ctx context.Context, s store.Store, r store.Record) error {
 	first := r
 	if len(r.Steps) > 0 {
-		first.Status, first.Reason, first.Attention, first.AttentionAt, first.Derived = store.StatusInProgress, "", "", time.Time{}, nil
+		first.Status, first.Reason, first.Attention, first.AttentionAt, first.Derived = store.StatusInProgress, "", "",
+			time.Time{}, nil
 		first.Steps, first.StepWrites = nil, 0
 	}
 	if _, claimed, err := s.Claim(ctx, first, r.CreatedAt); err != nil || !claimed {
-		return fmt.Errorf("demo: record %q cannot be stored: %w", r.Key, err)
+		return refused(r.Key, err)
 	}
 	if len(r.Steps) == 0 {
 		return nil
@@ -44,15 +49,23 @@ func Put(ctx context.Context, s store.Store, r store.Record) error {
 	stepped := first
 	stepped.Steps = r.Steps
 	if _, swapped, err := s.Swap(ctx, first, stepped); err != nil || !swapped {
-		return fmt.Errorf("demo: the steps of record %q cannot be stored: %w", r.Key, err)
+		return refused(r.Key, err)
 	}
 	stepped.StepWrites = r.StepWrites
 	last := r
 	last.Steps = nil
 	if _, swapped, err := s.Swap(ctx, stepped, last); err != nil || !swapped {
-		return fmt.Errorf("demo: record %q cannot be left as it is: %w", r.Key, err)
+		return refused(r.Key, err)
 	}
 	return nil
+}
+
+// refused says that a record was not written: the store failed, or has one of this key.
+func refused(key string, err error) error {
+	if err == nil {
+		err = errors.New("there is one of this key")
+	}
+	return fmt.Errorf("demo: record %q: %w", key, err)
 }
 
 // Records returns the records of the demo: one for each state and each reason, and some with steps.
@@ -73,11 +86,12 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	notExecuted := claimed("charge#settled-not-executed", now.Add(-26*time.Hour))
 	notExecuted.Reason, notExecuted.Lease = store.ReasonReleased, now.Add(-2*time.Hour)
 	notExecuted.Expiry = now.Add(22 * time.Hour)
-	settledBy(&notExecuted, now.Add(-2*time.Hour), "dana", "ticket 4711: the provider has no charge")
+	settledBy(&notExecuted, "not executed", now.Add(-2*time.Hour), "ticket 4711: the provider has no charge")
 	settled := completed("charge#settled", now.Add(-25*time.Hour), response)
 	settled.Expiry = now.Add(23 * time.Hour)
-	settledBy(&settled, now.Add(-time.Hour), "dana", "ticket 4712: the provider has ch_2")
-	declined := completed("charge#declined", now.Add(-10*time.Minute), `{"errorType":"Declined","errorMessage":"the card was declined"}`)
+	settledBy(&settled, "executed", now.Add(-time.Hour), "ticket 4712: the provider has ch_2")
+	declined := completed("charge#declined", now.Add(-10*time.Minute),
+		`{"errorType":"Declined","errorMessage":"the card was declined"}`)
 	declined.Reason = store.ReasonTerminal
 	expired := completed("charge#expired", now.Add(-25*time.Hour), response)
 	foreign := completed("billing.handler#5d41402abc4b2a76b9719d911017c592", now.Add(-5*time.Minute), `{"paid": true}`)
@@ -85,8 +99,10 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	stopped, waits, begun := steps(now)
 	sent := unknown(store.ReasonCrashed, now.Add(-150*time.Minute))
 	sent.Key = keyOf(ctx, request)
-	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key), store.AttentionOf(sent.Key)
-	return append(records, sent, givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed, running, released, notExecuted, settled, declined, foreign,
+	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key),
+		store.AttentionOf(sent.Key)
+	return append(records, sent, givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed,
+		running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
 		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
 		expired, // the last one: a claim after it would drop it
@@ -102,14 +118,16 @@ func keyOf(ctx context.Context, request string) string {
 	never := func(context.Context, events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, _ error) {
 		return out, nil
 	}
-	d, err := idempotent.Wrap(never, memory.New(), idempotent.WithOperation("charge")).DescribeEvent(ctx, []byte(request))
+	d, err := idempotent.Wrap(never, memory.New(), idempotent.WithOperation("charge")).DescribeEvent(ctx,
+		[]byte(request))
 	if err != nil {
 		panic(err) // it is written here
 	}
 	return d.RecordKey
 }
 
-// steps are the records of orders whose handlers have stopped between two steps, long ago and just now, and in the middle of one.
+// steps are the records of orders whose handlers have stopped between two steps, long ago and just
+// now, and in the middle of one.
 func steps(now time.Time) (stopped, waits, begun store.Record) {
 	order := func(key string, ended time.Time, names ...string) store.Record {
 		r := claimed(key, ended.Add(-2*time.Second))
@@ -123,12 +141,12 @@ func steps(now time.Time) (stopped, waits, begun store.Record) {
 		return r
 	}
 	stopped = order("order#stopped", now.Add(-5*time.Hour-30*time.Minute), "charge", "reserve")
-	stopped.Reason = store.ReasonReleased
+	stopped.Reason, stopped.Story = store.ReasonReleased, moment(stopped.Lease, "failed net.OpError")
 	waits = order("order#not-due", now.Add(-20*time.Minute), "reserve")
-	waits.Reason = store.ReasonReleased
+	waits.Reason, waits.Story = store.ReasonReleased, moment(waits.Lease, "failed net.OpError")
 	begun = order("order#begun", now.Add(-90*time.Minute), "charge", "reserve")
 	begun.Status, begun.Reason, begun.AttentionAt = store.StatusUnknown, store.ReasonCrashed, now.Add(-90*time.Minute)
-	begun.Expiry = begun.AttentionAt.Add(unknownRetention)
+	begun.Expiry, begun.Story = begun.AttentionAt.Add(unknownRetention), moment(begun.AttentionAt, "unknown crashed")
 	begun.Steps["charge"] = store.Step{Kind: store.StepStarted, Seal: store.Seal(begun.Owner, nil)}
 	return stopped, waits, begun
 }
@@ -159,22 +177,39 @@ func unknown(reason string, since time.Time) store.Record {
 	r := claimed("charge#"+reason, since.Add(-2*time.Second))
 	r.Status, r.Reason, r.Expiry = store.StatusUnknown, reason, since.Add(unknownRetention)
 	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), since, []string{"charge"}
+	r.Story = moment(since, "unknown "+reason+failures[reason])
 	return r
 }
 
-// givenUp is a record that crashed at an instant, and that a reconciliation asked about for a day in vain.
+// failures are the types of the errors that a demo's executions have failed with.
+var failures = map[string]string{
+	store.ReasonUncertain: " net.OpError", store.ReasonInterrupted: " context.deadlineExceededError",
+	store.ReasonPanic: " runtime.boundsError", store.ReasonError: " errors.errorString",
+}
+
+// moment is a line of the story of a record.
+func moment(at time.Time, what string) string {
+	return strconv.FormatInt(at.UnixMilli(), 10) + " " + what
+}
+
+// givenUp is a record that crashed at an instant, and that a reconciliation asked about for a day
+// in vain.
 func givenUp(crashed time.Time) store.Record {
 	r := unknown(store.ReasonCrashed, crashed)
 	r.Key, r.Tries = "charge#given-up", idempotent.DefaultMaxTries
 	r.Owner, r.Fingerprint = ownerOf(r.Key), digestOf("fingerprint", r.Key)
-	r.Attempt += r.Tries
+	r.Questions = r.Tries
+	r.Attempt += r.Questions
 	r.Attention, r.AttentionAt = store.GivenUpOf(r.Key), crashed.Add(24*time.Hour)
+	r.Story += "\n" + moment(r.AttentionAt, "asked net.OpError") + "\n" + moment(r.AttentionAt, "given-up")
 	r.Expiry = r.AttentionAt.Add(unknownRetention)
 	return r
 }
 
-func settledBy(r *store.Record, at time.Time, by, why string) {
-	r.SettledBy, r.SettledAt, r.SettledReason = by, at, why
+// settledBy is a verdict of Dana, some minutes after nobody knew what had become of the record.
+func settledBy(r *store.Record, as string, at time.Time, why string) {
+	r.SettledBy, r.SettledAt, r.SettledReason = "dana", at, why
+	r.Story = moment(r.CreatedAt.Add(2*time.Second), "unknown crashed") + "\n" + moment(at, "settled "+as+" by dana")
 	if r.Status == store.StatusCompleted {
 		r.CompletedAt = at
 	}

@@ -1,4 +1,5 @@
-// Package doctor looks for what is wrong with a table of records and with the function that uses it. It changes nothing.
+// Package doctor looks for what is wrong with a table of records and with the function that uses
+// it. It changes nothing.
 package doctor
 
 import (
@@ -37,7 +38,8 @@ type Finding struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Patient is what is looked at. Emulator, Function and Outbox may be empty; everything else is needed.
+// Patient is what is looked at. Emulator, Function and Outbox may be empty; everything else is
+// needed.
 type Patient struct {
 	Store    *dynamo.Store
 	Operator *operate.Operator
@@ -47,14 +49,16 @@ type Patient struct {
 	Key func(recordKey string) map[string]types.AttributeValue
 	// Config is for the clients of other services.
 	Config aws.Config
-	// Emulator is the host of an endpoint that is not one of AWS, empty for AWS. Nobody there knows permissions or backups.
+	// Emulator is the host of an endpoint that is not one of AWS, empty for AWS. Nobody there knows
+	// permissions or backups.
 	Emulator string
-	// Function is the name of a function that uses the table, or its ARN, and Outbox the table of an outbox.
+	// Function is the name of a function that uses the table, or its ARN, and Outbox the table of
+	// an outbox.
 	Function, Outbox string
 }
 
-// Examine makes all checks. An error ends it only if nothing can be looked at: the endpoint does not answer, there is no such table,
-// or ctx has ended.
+// Examine makes all checks. An error ends it only if nothing can be looked at: the endpoint does
+// not answer, there is no such table, or ctx has ended.
 func (p *Patient) Examine(ctx context.Context) ([]Finding, error) {
 	findings, err := p.shape(ctx)
 	if err != nil {
@@ -94,7 +98,8 @@ func reason(err error) string {
 	case ok && denied(err):
 		return "not allowed: " + operationOf(err)
 	case ok:
-		return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", operationOf(err), answer.ErrorCode(), answer.ErrorMessage()), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", operationOf(err), answer.ErrorCode(),
+			answer.ErrorMessage()), ": ")
 	default:
 		for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
 			err = inner
@@ -119,7 +124,8 @@ func operationOf(err error) string {
 // denied reports whether a call was refused for lack of a permission.
 func denied(err error) bool {
 	answer, ok := errors.AsType[smithy.APIError](err)
-	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "NotAuthorized", "UnauthorizedOperation", "ForbiddenException"},
+	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "NotAuthorized",
+		"UnauthorizedOperation", "ForbiddenException"},
 		answer.ErrorCode())
 }
 

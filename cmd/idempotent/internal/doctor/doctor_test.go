@@ -28,16 +28,20 @@ func TestNothingIsWrongWithWhatIsRight(t *testing.T) {
 		}
 	}
 	for _, check := range []string{
-		"key", "time to live", "attention index", "point-in-time recovery", "deletion protection", "retention", "open records",
-		"you may inspect", "you may list by index", "you may list by scan", "you may settle and release", "you may delete",
-		"you may run a handler", "function", "function names the table", "retention in the environment", "timeout and gateway", "event sources",
+		"key", "time to live", "attention index", "point-in-time recovery", "deletion protection", "retention",
+		"open records",
+		"you may inspect", "you may list by index", "you may list by scan", "you may settle and release",
+		"you may delete",
+		"you may run a handler", "function", "function names the table", "retention in the environment",
+		"timeout and gateway", "event sources",
 		"queue: visibility timeout", "queue: dead-letter queue",
 	} {
 		assert.Len(t, findings[check], 1, check)
 	}
 }
 
-// A doctor who makes it worse is none: it reads, writes under a condition that never holds, and deletes what nobody can have.
+// A doctor who makes it worse is none: it reads, writes under a condition that never holds, and
+// deletes what nobody can have.
 func TestTheDoctorChangesNothing(t *testing.T) {
 	t.Parallel()
 	a := healthy(t)
@@ -79,23 +83,42 @@ func TestEachProblemIsFound(t *testing.T) {
 			},
 			"key", doctor.Problem, `partition key is "pk", expected "id"`,
 		},
-		"no time to live":        {func(a *account) { a.replace("DescribeTimeToLive", "ENABLED", "DISABLED") }, "time to live", doctor.Warning, "time to live is DISABLED"},
-		"time to live elsewhere": {func(a *account) { a.replace("DescribeTimeToLive", "expiration", "ttl") }, "time to live", doctor.Problem, `time to live is on "ttl"`},
-		"no index":               {func(a *account) { a.replace("DescribeTable", "attention-index", "other-index") }, "attention index", doctor.Warning, "there is no index"},
-		"another index":          {func(a *account) { a.replace("DescribeTable", `"ProjectionType":"ALL"`, `"ProjectionType":"KEYS_ONLY"`) }, "attention index", doctor.Warning, "is not projected"},
-		"no recovery":            {func(a *account) { a.replace("DescribeContinuousBackups", `Status":"ENABLED"}`, `Status":"DISABLED"}`) }, "point-in-time recovery", doctor.Warning, "cannot be restored"},
+		"no time to live": {func(a *account) { a.replace("DescribeTimeToLive", "ENABLED", "DISABLED") },
+			"time to live", doctor.Warning, "time to live is DISABLED"},
+		"time to live elsewhere": {func(a *account) { a.replace("DescribeTimeToLive", "expiration", "ttl") },
+			"time to live", doctor.Problem, `time to live is on "ttl"`},
+		"no index": {func(a *account) { a.replace("DescribeTable", "attention-index", "other-index") },
+			"attention index", doctor.Warning, "there is no index"},
+		"another index": {func(a *account) {
+			a.replace("DescribeTable", `"ProjectionType":"ALL"`,
+				`"ProjectionType":"KEYS_ONLY"`)
+		}, "attention index", doctor.Warning, "is not projected"},
+		"no recovery": {func(a *account) {
+			a.replace("DescribeContinuousBackups", `Status":"ENABLED"}`,
+				`Status":"DISABLED"}`)
+		}, "point-in-time recovery", doctor.Warning, "cannot be restored"},
 		"no protection": {func(a *account) {
 			a.replace("DescribeTable", `"DeletionProtectionEnabled":true`, `"DeletionProtectionEnabled":false`)
 		}, "deletion protection", doctor.Warning, "off"},
 		"replicas": {func(a *account) {
 			a.replace("DescribeTable", `"TableName"`, `"Replicas":[{"RegionName":"eu-west-1"}],"TableName"`)
 		}, "replicas", doctor.Warning, "send all deliveries of a key to one Region"},
-		"short retention":                    {func(a *account) { a.replace("Scan", "1782961200", "1782875100") }, "retention", doctor.Warning, `a result of operation "shop-charge" is replayed for 5m0s`},
-		"may not settle":                     {func(a *account) { a.errors["UpdateItem"] = "AccessDeniedException" }, "you may settle and release", doctor.Warning, "not allowed: dynamodb:UpdateItem"},
-		"may not delete":                     {func(a *account) { a.errors["DeleteItem"] = "AccessDeniedException" }, "you may delete", doctor.Warning, "not allowed: dynamodb:DeleteItem"},
-		"another table":                      {func(a *account) { a.replace("GetFunctionConfiguration", `"idempotency"`, `"payments"`) }, "function names the table", doctor.Warning, `no variable of its environment is "idempotency"`},
-		"short retention in the environment": {func(a *account) { a.replace("GetFunctionConfiguration", "24h", "600") }, "retention in the environment", doctor.Warning, "RETENTION is 10m0s"},
-		"HTTP API":                           {func(a *account) { a.replace("GetFunctionConfiguration", `"Timeout":20`, `"Timeout":30`) }, "timeout and gateway", doctor.Problem, "HTTP API a1b2c3 waits 29 s, and the function may run for 30 s"},
+		"short retention": {func(a *account) { a.replace("Scan", "1782961200", "1782875100") },
+			"retention", doctor.Warning, `a result of operation "shop-charge" is replayed for 5m0s`},
+		"may not settle": {func(a *account) { a.errors["UpdateItem"] = "AccessDeniedException" },
+			"you may settle and release", doctor.Warning, "not allowed: dynamodb:UpdateItem"},
+		"may not delete": {func(a *account) { a.errors["DeleteItem"] = "AccessDeniedException" },
+			"you may delete", doctor.Warning, "not allowed: dynamodb:DeleteItem"},
+		"another table": {func(a *account) {
+			a.replace("GetFunctionConfiguration", `"idempotency"`,
+				`"payments"`)
+		}, "function names the table", doctor.Warning, `no variable of its environment is "idempotency"`},
+		"short retention in the environment": {func(a *account) { a.replace("GetFunctionConfiguration", "24h", "600") },
+			"retention in the environment", doctor.Warning, "RETENTION is 10m0s"},
+		"HTTP API": {func(a *account) {
+			a.replace("GetFunctionConfiguration", `"Timeout":20`,
+				`"Timeout":30`)
+		}, "timeout and gateway", doctor.Problem, "HTTP API a1b2c3 waits 29 s, and the function may run for 30 s"},
 		"HTTP API by default": {func(a *account) {
 			a.replace("GetIntegrations", `,"timeoutInMillis":29000`, "")
 			a.replace("GetFunctionConfiguration", `"Timeout":20`, `"Timeout":30`)
@@ -106,14 +129,19 @@ func TestEachProblemIsFound(t *testing.T) {
 		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 waits 29 s, and the function may run for 60 s"},
 		"REST API that streams": {func(a *account) {
 			a.errors["GetIntegrations"] = "NotFoundException"
-			a.replace("GetResources", `"timeoutInMillis":29000`, `"responseTransferMode":"STREAM","timeoutInMillis":900000`)
+			a.replace("GetResources", `"timeoutInMillis":29000`,
+				`"responseTransferMode":"STREAM","timeoutInMillis":900000`)
 		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 streams the responses of the function"},
-		"whole batches": {func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":10`) }, "event sources", doctor.Problem, "charges: ReportBatchItemFailures is off"},
+		"whole batches": {func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":10`) },
+			"event sources", doctor.Problem, "charges: ReportBatchItemFailures is off"},
 		"batches of one": {
-			func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":1`) }, "event sources", doctor.Problem,
+			func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":1`) }, "event sources",
+			doctor.Problem,
 			"charges: ReportBatchItemFailures is off, so a failure that the function answers with is taken for a success",
 		},
-		"visible too early": {func(a *account) { a.replace("GetQueueAttributes", "125", "124") }, "queue: visibility timeout", doctor.Problem, "charges: messages are invisible for 124 s, which has to be 125 s"},
+		"visible too early": {func(a *account) { a.replace("GetQueueAttributes", "125", "124") },
+			"queue: visibility timeout", doctor.Problem,
+			"charges: messages are invisible for 124 s, which has to be 125 s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +152,9 @@ func TestEachProblemIsFound(t *testing.T) {
 			assert.Equal(t, c.result, findings[c.check][0].Result)
 			assert.Contains(t, findings[c.check][0].Detail, c.says)
 			for check, all := range findings { // and nothing else is
-				if check == c.check || check == "you may list by index" || (check == "timeout and gateway" || check == "queue: visibility timeout") && strings.Contains(name, "API") {
+				if check == c.check || check == "you may list by index" ||
+					(check == "timeout and gateway" || check == "queue: visibility timeout") &&
+						strings.Contains(name, "API") {
 					continue
 				}
 				assert.Equal(t, doctor.OK, all[0].Result, "%s: %s", check, all[0].Detail)
@@ -133,11 +163,13 @@ func TestEachProblemIsFound(t *testing.T) {
 	}
 }
 
-// TestMultiRegionStrongConsistency: a table that cannot have time to live is no problem, but somebody has to delete what expires.
+// TestMultiRegionStrongConsistency: a table that cannot have time to live is no problem, but
+// somebody has to delete what expires.
 func TestMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	a := healthy(t)
-	a.replace("DescribeTable", `"TableName"`, `"MultiRegionConsistency":"STRONG","Replicas":[{"RegionName":"eu-west-1"}],"TableName"`)
+	a.replace("DescribeTable", `"TableName"`,
+		`"MultiRegionConsistency":"STRONG","Replicas":[{"RegionName":"eu-west-1"}],"TableName"`)
 	a.errors["DescribeTimeToLive"] = "ValidationException"
 	findings := a.examine()
 	for check, says := range map[string]string{
@@ -183,7 +215,8 @@ func TestWhatCannotBeSeenIsNotChecked(t *testing.T) {
 	a.errors["GetPolicy"] = "ResourceNotFoundException"
 	assert.Equal(t, doctor.NotChecked, a.examine()["timeout and gateway"][0].Result, "no gateway can be seen")
 	a = healthy(t)
-	a.answers["GetPolicy"] = policy(`{"Principal":{"Service":"elasticloadbalancing.amazonaws.com"},"Action":"lambda:InvokeFunction"}`)
+	a.answers["GetPolicy"] = policy(
+		`{"Principal":{"Service":"elasticloadbalancing.amazonaws.com"},"Action":"lambda:InvokeFunction"}`)
 	assert.Equal(t, doctor.NotChecked, a.examine()["timeout and gateway"][0].Result, "a load balancer")
 	a = healthy(t)
 	a.answers["Scan"] = `{"Items":[],"Count":0,"ScannedCount":0}`
@@ -200,8 +233,10 @@ func TestAnEmulatorHasNeitherBackupsNorPermissions(t *testing.T) {
 	t.Parallel()
 	a := healthy(t)
 	findings := a.examine(func(p *doctor.Patient) { p.Emulator, p.Function = "http://127.0.0.1:8000", "" })
-	for _, check := range []string{"point-in-time recovery", "deletion protection", "you may inspect", "you may delete"} {
-		assert.Equal(t, doctor.Finding{Check: check, Result: doctor.NotChecked, Detail: "http://127.0.0.1:8000 is not AWS"}, findings[check][0])
+	for _, check := range []string{"point-in-time recovery", "deletion protection", "you may inspect",
+		"you may delete"} {
+		assert.Equal(t, doctor.Finding{Check: check, Result: doctor.NotChecked,
+			Detail: "http://127.0.0.1:8000 is not AWS"}, findings[check][0])
 	}
 	assert.Equal(t, doctor.OK, findings["key"][0].Result)
 	for _, c := range a.calls {
@@ -221,7 +256,8 @@ func TestWithoutATableThereIsNothingToExamine(t *testing.T) {
 
 func TestFailedIsAProblemAndNothingLess(t *testing.T) {
 	t.Parallel()
-	assert.False(t, doctor.Failed([]doctor.Finding{{Result: doctor.OK}, {Result: doctor.Warning}, {Result: doctor.NotChecked}}))
+	assert.False(t, doctor.Failed([]doctor.Finding{{Result: doctor.OK}, {Result: doctor.Warning},
+		{Result: doctor.NotChecked}}))
 	assert.True(t, doctor.Failed([]doctor.Finding{{Result: doctor.OK}, {Result: doctor.Problem}}))
 }
 
@@ -233,7 +269,8 @@ func TestDynamoDBTakesTheTryouts(t *testing.T) {
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, name))
 	records := dynamo.New(client, name)
 	now := time.Now()
-	r := store.Record{Key: "charge#1", Status: store.StatusInProgress, Owner: "a", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour)}
+	r := store.Record{Key: "charge#1", Status: store.StatusInProgress, Owner: "a", Lease: now.Add(time.Minute),
+		Expiry: now.Add(time.Hour)}
 	_, claimed, err := records.Claim(t.Context(), r, now)
 	require.NoError(t, err)
 	require.True(t, claimed)

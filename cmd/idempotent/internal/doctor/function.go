@@ -24,7 +24,8 @@ const (
 
 func (p *Patient) function(ctx context.Context) []Finding {
 	client := lambda.NewFromConfig(p.Config)
-	f, err := client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: aws.String(p.Function)})
+	f, err := client.GetFunctionConfiguration(ctx,
+		&lambda.GetFunctionConfigurationInput{FunctionName: aws.String(p.Function)})
 	if err != nil {
 		return []Finding{unseen(checkFunction, err)}
 	}
@@ -51,7 +52,8 @@ func (p *Patient) variable(variables map[string]string) Finding {
 	return Finding{checkVariable, Warning, fmt.Sprintf("no variable of its environment is %q", p.Table)}
 }
 
-// environment looks for a retention in the environment of the function, which only a convention can name.
+// environment looks for a retention in the environment of the function, which only a convention can
+// name.
 func environment(variables map[string]string) (findings []Finding) {
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !strings.Contains(strings.ToUpper(name), "RETENTION") {
@@ -63,9 +65,12 @@ func environment(variables map[string]string) (findings []Finding) {
 		}
 		switch {
 		case err != nil:
-			findings = append(findings, Finding{checkEnvironment, NotChecked, name + " is neither a duration nor a number of seconds"})
+			findings = append(findings,
+				Finding{checkEnvironment, NotChecked, name + " is neither a duration nor a number of seconds"})
 		case d < shortestUsual:
-			findings = append(findings, Finding{checkEnvironment, Warning, fmt.Sprintf("%s is %s: whoever retries later executes again", name, d)})
+			findings = append(findings,
+				Finding{checkEnvironment, Warning,
+					fmt.Sprintf("%s is %s: whoever retries later executes again", name, d)})
 		default:
 			findings = append(findings, Finding{checkEnvironment, OK, fmt.Sprintf("%s is %s", name, d)})
 		}

@@ -18,22 +18,25 @@ import (
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
 
-// What gateways wait for a function if nothing else is set. A Regional REST API may wait longer. See
-// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html and
+// What gateways wait for a function if nothing else is set. A Regional REST API may wait longer.
+// See https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html and
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-execution-service-limits-table.html.
 const (
 	waitOfHTTPAPI = 30 * time.Second
 	waitOfRESTAPI = 29 * time.Second
 )
 
-// apiOf finds the id of an API in the ARNs of a policy: arn:aws:execute-api:REGION:ACCOUNT:API/STAGE/METHOD/PATH.
+// apiOf finds the id of an API in the ARNs of a policy:
+// arn:aws:execute-api:REGION:ACCOUNT:API/STAGE/METHOD/PATH.
 var apiOf = regexp.MustCompile(`:execute-api:[^:"]*:[^:"]*:([a-z0-9]+)`)
 
-// gateways compares the timeout of the function with what its gateways wait. Who may call it, its policy tells.
+// gateways compares the timeout of the function with what its gateways wait. Who may call it, its
+// policy tells.
 func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout time.Duration) []Finding {
 	out, err := client.GetPolicy(ctx, &lambda.GetPolicyInput{FunctionName: aws.String(p.Function)})
 	if _, none := errors.AsType[*lambdatypes.ResourceNotFoundException](err); none {
-		return []Finding{{checkGateway, NotChecked, "its policy lets no gateway call it; one that uses a role cannot be seen from here"}}
+		return []Finding{{checkGateway, NotChecked,
+			"its policy lets no gateway call it; one that uses a role cannot be seen from here"}}
 	}
 	if err != nil {
 		return []Finding{unseen(checkGateway, err)}
@@ -49,16 +52,19 @@ func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout t
 	}
 	if strings.Contains(policy, "elasticloadbalancing") {
 		findings = append(findings, Finding{
-			checkGateway, NotChecked, "a load balancer calls it: its idle timeout has to be more than " + seconds(timeout),
+			checkGateway, NotChecked, "a load balancer calls it: its idle timeout has to be more than " +
+				seconds(timeout),
 		})
 	}
-	if len(findings) == 0 && !strings.Contains(policy, "InvokeFunctionUrl") { // a URL waits as long as the function runs
+	// a URL waits as long as the function runs
+	if len(findings) == 0 && !strings.Contains(policy, "InvokeFunctionUrl") {
 		return []Finding{{checkGateway, NotChecked, "its policy names no gateway"}}
 	}
 	return findings
 }
 
-// api compares the timeout with the time limits of the integrations of one API, whose kind its id does not tell.
+// api compares the timeout with the time limits of the integrations of one API, whose kind its id
+// does not tell.
 func (p *Patient) api(ctx context.Context, api string, timeout time.Duration) Finding {
 	waits, err := p.httpAPI(ctx, api)
 	kind, streams := "HTTP API ", false
@@ -72,16 +78,19 @@ func (p *Patient) api(ctx context.Context, api string, timeout time.Duration) Fi
 	case len(waits) == 0:
 		return Finding{checkGateway, NotChecked, kind + api + " has no integration with it that can be seen"}
 	case streams:
-		return Finding{checkGateway, Problem, kind + api + " streams the responses of the function (ResponseTransferMode is STREAM), " +
-			"and a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED"}
+		return Finding{checkGateway, Problem,
+			kind + api + " streams the responses of the function (ResponseTransferMode is STREAM), " +
+				"and a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED"}
 	}
 	wait := slices.Min(waits)
 	if timeout >= wait {
 		return Finding{checkGateway, Problem, fmt.Sprintf(
-			"%s waits %s, and the function may run for %s: clients get an error while it goes on, and their retries meet a running execution",
+			"%s waits %s, and the function may run for %s: clients get an error while it goes on, and their retries "+
+				"meet a running execution",
 			kind+api, seconds(wait), seconds(timeout))}
 	}
-	return Finding{checkGateway, OK, fmt.Sprintf("%s waits %s, the function stops after %s", kind+api, seconds(wait), seconds(timeout))}
+	return Finding{checkGateway, OK,
+		fmt.Sprintf("%s waits %s, the function stops after %s", kind+api, seconds(wait), seconds(timeout))}
 }
 
 func (p *Patient) httpAPI(ctx context.Context, api string) (waits []time.Duration, err error) {
@@ -133,7 +142,8 @@ func waitOf(milliseconds int32, usual time.Duration) time.Duration {
 	return time.Duration(milliseconds) * time.Millisecond
 }
 
-// isFunction reports whether the URI of an integration is that of the function, in any version and with any alias.
+// isFunction reports whether the URI of an integration is that of the function, in any version and
+// with any alias.
 func (p *Patient) isFunction(uri string) bool {
 	// The Lambda API takes a name, an ARN, or a part of one.
 	name := func(function string) string {

@@ -22,7 +22,8 @@ import (
 	"github.com/go-idempotent/idempotent/operate"
 )
 
-// account is as much of AWS as the doctor looks at: answers by the name of the call. A test changes what it is about.
+// account is as much of AWS as the doctor looks at: answers by the name of the call. A test changes
+// what it is about.
 type account struct {
 	t       *testing.T
 	answers map[string]string
@@ -53,8 +54,9 @@ func healthy(t *testing.T) *account {
 				"Projection":{"ProjectionType":"ALL"}}]}}`,
 		"DescribeTimeToLive":        `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`,
 		"DescribeContinuousBackups": `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`,
-		"GetItem":                   `{}`, "BatchGetItem": `{"Responses":{},"UnprocessedKeys":{}}`, "BatchWriteItem": `{"UnprocessedItems":{}}`,
-		"Query": `{"Items":[],"Count":0,"ScannedCount":0}`,
+		"GetItem":                   `{}`, "BatchGetItem": `{"Responses":{},"UnprocessedKeys":{}}`,
+		"BatchWriteItem": `{"UnprocessedItems":{}}`,
+		"Query":          `{"Items":[],"Count":0,"ScannedCount":0}`,
 		"Scan": `{"Items":[{"id":{"S":"shop-charge#a"},"status":{"S":"COMPLETED"},"expiration":{"N":"1782961200"},"completed_at":{"N":"1782874800000"}}],
 			"Count":1,"ScannedCount":1}`,
 		"GetFunctionConfiguration": `{"FunctionName":"shop-charge","Timeout":20,"Environment":{"Variables":{"IDEMPOTENCY_TABLE":"idempotency","RETENTION":"24h"}}}`,
@@ -63,9 +65,10 @@ func healthy(t *testing.T) *account {
 		"GetIntegrations": `{"items":[{"integrationUri":"arn:aws:lambda:eu-central-1:123456789012:function:shop-charge","timeoutInMillis":29000}]}`,
 		"GetResources": `{"item":[{"id":"r","resourceMethods":{"POST":{"methodIntegration":{"timeoutInMillis":29000,
 			"uri":"arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/arn:aws:lambda:eu-central-1:123456789012:function:shop-charge:live/invocations"}}}}]}`,
-		"ListEventSourceMappings": mapping(`"FunctionResponseTypes":["ReportBatchItemFailures"],"BatchSize":10,"MaximumBatchingWindowInSeconds":5`),
-		"GetQueueUrl":             `{"QueueUrl":"https://sqs.eu-central-1.amazonaws.com/123456789012/charges"}`,
-		"GetQueueAttributes":      `{"Attributes":{"VisibilityTimeout":"125","RedrivePolicy":"{\"deadLetterTargetArn\":\"arn:aws:sqs:eu-central-1:123456789012:dead\",\"maxReceiveCount\":5}"}}`,
+		"ListEventSourceMappings": mapping(
+			`"FunctionResponseTypes":["ReportBatchItemFailures"],"BatchSize":10,"MaximumBatchingWindowInSeconds":5`),
+		"GetQueueUrl":        `{"QueueUrl":"https://sqs.eu-central-1.amazonaws.com/123456789012/charges"}`,
+		"GetQueueAttributes": `{"Attributes":{"VisibilityTimeout":"125","RedrivePolicy":"{\"deadLetterTargetArn\":\"arn:aws:sqs:eu-central-1:123456789012:dead\",\"maxReceiveCount\":5}"}}`,
 	}}
 }
 
@@ -75,7 +78,8 @@ func policy(statement string) string {
 }
 
 func mapping(members string) string {
-	return `{"EventSourceMappings":[{"EventSourceArn":"arn:aws:sqs:eu-central-1:123456789012:charges",` + members + `}]}`
+	return `{"EventSourceMappings":[{"EventSourceArn":"arn:aws:sqs:eu-central-1:123456789012:charges",` +
+		members + `}]}`
 }
 
 // stream is a mapping of the stream of a table in which nothing is wrong.
@@ -165,8 +169,9 @@ func nameOf(r *http.Request) string {
 		return name
 	}
 	for part, name := range map[string]string{
-		"/configuration": "GetFunctionConfiguration", "/policy": "GetPolicy", "/event-source-mappings": "ListEventSourceMappings",
-		"/integrations": "GetIntegrations", "/resources": "GetResources",
+		"/configuration": "GetFunctionConfiguration", "/policy": "GetPolicy",
+		"/event-source-mappings": "ListEventSourceMappings",
+		"/integrations":          "GetIntegrations", "/resources": "GetResources",
 	} {
 		if strings.Contains(r.URL.Path, part) {
 			return name

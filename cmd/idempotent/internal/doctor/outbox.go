@@ -10,7 +10,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// outboxTable compares the table with what an outbox needs, and looks for messages that nobody delivers.
+// outboxTable compares the table with what an outbox needs, and looks for messages that nobody
+// delivers.
 func (p *Patient) outboxTable(ctx context.Context) []Finding {
 	const check = "outbox"
 	short := func(text string) string { return strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Outbox)) }
@@ -43,7 +44,8 @@ func (p *Patient) givenUp(ctx context.Context) Finding {
 		if err != nil {
 			return unseen(check, err)
 		}
-		return Finding{check, Warning, fmt.Sprintf("there are some: idempotent messages list --table %s tells them", p.Outbox)}
+		return Finding{check, Warning,
+			fmt.Sprintf("there are some: idempotent messages list --table %s tells them", p.Outbox)}
 	}
 	return Finding{check, OK, "none"}
 }

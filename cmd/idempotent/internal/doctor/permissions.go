@@ -25,7 +25,8 @@ type tryout struct {
 	calls []call
 }
 
-// permissions tries what the credentials of this program may do. What the role of the function may do is its own matter.
+// permissions tries what the credentials of this program may do. What the role of the function may
+// do is its own matter.
 func (p *Patient) permissions(ctx context.Context) []Finding {
 	operation := p.Function
 	if operation == "" {
@@ -57,13 +58,15 @@ func (p *Patient) try(ctx context.Context, t tryout, operation string) Finding {
 		}
 	}
 	if len(refused) > 0 {
-		return Finding{t.check, Warning, fmt.Sprintf("not allowed: %s, with a key of operation %q", strings.Join(refused, ", "), operation)}
+		return Finding{t.check, Warning,
+			fmt.Sprintf("not allowed: %s, with a key of operation %q", strings.Join(refused, ", "), operation)}
 	}
 	return Finding{Check: t.check, Result: OK}
 }
 
-// tryouts are what the commands do, with a key that nobody has. Each call changes nothing: it reads, or writes under a condition
-// that never holds, or deletes what is not there, where a call knows no conditions.
+// tryouts are what the commands do, with a key that nobody has. Each call changes nothing: it
+// reads, or writes under a condition that never holds, or deletes what is not there, where a call
+// knows no conditions.
 func (p *Patient) tryouts(key map[string]types.AttributeValue) []tryout {
 	table := aws.String(p.Table)
 	never := aws.String("attribute_exists(#key) AND attribute_not_exists(#key)")
@@ -74,7 +77,8 @@ func (p *Patient) tryouts(key map[string]types.AttributeValue) []tryout {
 	}
 	getParts := func(ctx context.Context, c *dynamodb.Client) error {
 		keys := types.KeysAndAttributes{Keys: []map[string]types.AttributeValue{key}}
-		_, err := c.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{p.Table: keys}})
+		_, err := c.BatchGetItem(ctx,
+			&dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{p.Table: keys}})
 		return err
 	}
 	put := func(ctx context.Context, c *dynamodb.Client) error {
@@ -97,13 +101,15 @@ func (p *Patient) tryouts(key map[string]types.AttributeValue) []tryout {
 	}
 	deleteParts := func(ctx context.Context, c *dynamodb.Client) error {
 		deletion := []types.WriteRequest{{DeleteRequest: &types.DeleteRequest{Key: key}}}
-		_, err := c.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.Table: deletion}})
+		_, err := c.BatchWriteItem(ctx,
+			&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.Table: deletion}})
 		return err
 	}
 	query := func(ctx context.Context, c *dynamodb.Client) error {
 		_, err := c.Query(ctx, &dynamodb.QueryInput{
 			TableName: table, IndexName: aws.String(dynamo.AttentionIndex), Limit: aws.Int32(1),
-			KeyConditionExpression: aws.String("attention = :none"), ExpressionAttributeValues: map[string]types.AttributeValue{
+			KeyConditionExpression: aws.String("attention = :none"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{
 				":none": &types.AttributeValueMemberS{Value: "idempotent-doctor"},
 			},
 		})

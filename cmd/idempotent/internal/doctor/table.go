@@ -50,7 +50,8 @@ func (p *Patient) shape(ctx context.Context) ([]Finding, error) {
 		switch {
 		case problems[check] != nil:
 			f.Result, f.Detail = Problem, strings.Join(problems[check], "; ")
-			if check == checkTTL && strings.HasPrefix(f.Detail, "time to live is DISABLED") { // what stays costs, and nothing is lost
+			// what stays costs, and nothing is lost
+			if check == checkTTL && strings.HasPrefix(f.Detail, "time to live is DISABLED") {
 				f.Result = Warning
 			}
 		case check == checkTTL && failed != nil:
@@ -90,7 +91,8 @@ func (p *Patient) advised(check string, advice []string, err error) Finding {
 	return f
 }
 
-// safety looks at what keeps a table from being lost, and at copies of it. The names of its checks begin with prefix.
+// safety looks at what keeps a table from being lost, and at copies of it. The names of its checks
+// begin with prefix.
 func (p *Patient) safety(ctx context.Context, prefix, table string) []Finding {
 	recovery, protection, replicas := prefix+"point-in-time recovery", prefix+"deletion protection", prefix+"replicas"
 	if p.Emulator != "" {
@@ -110,14 +112,17 @@ func (p *Patient) safety(ctx context.Context, prefix, table string) []Finding {
 	case len(out.Table.Replicas) == 0:
 		return findings
 	case out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
-		return append(findings, Finding{replicas, Warning, "multi-Region strong consistency: there are no transactions, so no handler can commit"})
+		return append(findings, Finding{replicas, Warning,
+			"multi-Region strong consistency: there are no transactions, so no handler can commit"})
 	default:
-		return append(findings, Finding{replicas, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one Region"})
+		return append(findings, Finding{replicas, Warning,
+			"two Regions can both accept a claim of one key: send all deliveries of a key to one Region"})
 	}
 }
 
 func (p *Patient) recovery(ctx context.Context, check, table string) Finding {
-	out, err := p.DynamoDB.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(table)})
+	out, err := p.DynamoDB.DescribeContinuousBackups(ctx,
+		&dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(table)})
 	if err != nil {
 		return unseen(check, err)
 	}
@@ -129,8 +134,8 @@ func (p *Patient) recovery(ctx context.Context, check, table string) Finding {
 	return Finding{Check: check, Result: OK}
 }
 
-// The sample of records that retention is looked at with, and the shortest that is not suspicious: clients, queues and people
-// retry for longer.
+// The sample of records that retention is looked at with, and the shortest that is not suspicious:
+// clients, queues and people retry for longer.
 const (
 	sampleSize    = 100
 	shortestUsual = time.Hour
@@ -161,12 +166,15 @@ func (p *Patient) retention(ctx context.Context) Finding {
 	}
 	switch {
 	case completed == 0:
-		return Finding{checkRetention, NotChecked, fmt.Sprintf("no completed record that tells, among the first %d", seen)}
+		return Finding{checkRetention, NotChecked,
+			fmt.Sprintf("no completed record that tells, among the first %d", seen)}
 	case shortest < shortestUsual:
-		return Finding{checkRetention, Warning, fmt.Sprintf("a result of operation %q is replayed for %s: whoever retries later executes again",
-			operation, shortest.Round(time.Second))}
+		return Finding{checkRetention, Warning,
+			fmt.Sprintf("a result of operation %q is replayed for %s: whoever retries later executes again",
+				operation, shortest.Round(time.Second))}
 	default:
-		return Finding{checkRetention, OK, fmt.Sprintf("%s at least, of %d completed records", shortest.Round(time.Second), completed)}
+		return Finding{checkRetention, OK,
+			fmt.Sprintf("%s at least, of %d completed records", shortest.Round(time.Second), completed)}
 	}
 }
 
@@ -186,5 +194,7 @@ func (p *Patient) open(ctx context.Context) Finding {
 	if n == 0 {
 		return Finding{check, OK, "none"}
 	}
-	return Finding{check, Warning, fmt.Sprintf("%d wait for somebody, the oldest since %s: idempotent list tells them", n, oldest.UTC().Format(time.RFC3339))}
+	return Finding{check, Warning,
+		fmt.Sprintf("%d wait for somebody, the oldest since %s: idempotent list tells them", n,
+			oldest.UTC().Format(time.RFC3339))}
 }

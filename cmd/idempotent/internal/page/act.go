@@ -17,7 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/operate"
 )
 
-// mostResult bounds a result that is typed in, in bytes. The command line takes a longer one from a file.
+// mostResult bounds a result that is typed in, in bytes. The command line takes a longer one from a
+// file.
 const mostResult = 1 << 20
 
 // The verdicts of the form. Its other fields are about one of them.
@@ -31,7 +32,8 @@ const (
 	forget       = "delete"
 )
 
-// asked is a change that was asked for. It goes through the preview and back, under a seal: what is confirmed is what was shown.
+// asked is a change that was asked for. It goes through the preview and back, under a seal: what is
+// confirmed is what was shown.
 type asked struct {
 	Key, Seen string
 	Verdict   string
@@ -74,7 +76,8 @@ type question struct {
 	Open []string
 	// Free says that the next request executes already.
 	Free bool
-	// Settles says that something can be said of the execution; a record of another state can only be deleted.
+	// Settles says that something can be said of the execution; a record of another state can only
+	// be deleted.
 	Settles bool
 	Seen    string
 	// Danger is what the record itself says of an effect.
@@ -83,17 +86,20 @@ type question struct {
 
 func (p *Page) ask(w http.ResponseWriter, status int, shown operate.Shown, a *asked, problem string) {
 	f := p.frame("Settle or release", &question{
-		story: p.storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown), Settles: settleable(shown),
-		Seen: p.seen(shown.Record), Danger: show.Danger(shown.Record, shown.State),
+		story: p.storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown),
+		Settles: settleable(shown),
+		Seen:    p.seen(shown.Record), Danger: show.Danger(shown.Record, shown.State),
 	})
 	f.Query = shown.Record.Key
 	p.render(w, status, "act.html", f)
 }
 
-// askedOf reads the form. Of the fields that belong to a verdict it takes those of the one that was given.
+// askedOf reads the form. Of the fields that belong to a verdict it takes those of the one that was
+// given.
 func askedOf(form url.Values) *asked {
 	get := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	a := &asked{Key: unfield(form.Get("key")), Seen: form.Get("seen"), Verdict: form.Get("verdict"), By: get("by"), Why: get("why")}
+	a := &asked{Key: unfield(form.Get("key")), Seen: form.Get("seen"), Verdict: form.Get("verdict"), By: get("by"),
+		Why: get("why")}
 	a.MayRepeat = form.Get("repeat") != ""
 	switch a.Verdict {
 	case executed:
@@ -116,7 +122,8 @@ func (a *asked) problem(danger string) string {
 	switch {
 	case slices.Contains([]string{notExecuted, release, forget}, a.Verdict) && danger != "" && !a.MayRepeat:
 		return "Mind: " + danger + ". Say that you know it, or choose another verdict."
-	case !slices.Contains([]string{executed, notExecuted, failedForAll, stepExecuted, stepFailed, release, forget}, a.Verdict):
+	case !slices.Contains([]string{executed, notExecuted, failedForAll, stepExecuted, stepFailed, release, forget},
+		a.Verdict):
 		return "Choose what became of the execution."
 	case a.Verdict == executed || a.Verdict == stepExecuted:
 		return resultProblem(a.Result)
@@ -132,7 +139,8 @@ func resultProblem(result string) string {
 	case result == "":
 		return "The result is missing: paste it as JSON."
 	case len(result) > mostResult:
-		return fmt.Sprintf("The result has more than %d bytes, which is too long for this form: “idempotent settle” takes it from a file.", mostResult)
+		return fmt.Sprintf("The result has more than %d bytes, which is too long for this form: “idempotent "+
+			"settle” takes it from a file.", mostResult)
 	case !utf8.ValidString(result) || !json.Valid([]byte(result)):
 		return fmt.Sprintf("The result of %d bytes is no JSON.", len(result))
 	default:
@@ -169,8 +177,9 @@ func (a *asked) do(ctx context.Context, o *operate.Operator, shown operate.Shown
 func (a *asked) Name() string {
 	return map[string]string{
 		executed: "Settle as executed", notExecuted: "Settle as not executed", failedForAll: "Settle as failed",
-		stepExecuted: "Settle the step as executed", stepFailed: "Settle the step as failed", release: "Release without a verdict",
-		forget: "Delete the record",
+		stepExecuted: "Settle the step as executed", stepFailed: "Settle the step as failed",
+		release: "Release without a verdict",
+		forget:  "Delete the record",
 	}[a.Verdict]
 }
 
@@ -178,11 +187,13 @@ func (a *asked) Name() string {
 func (a *asked) notes() []string {
 	switch {
 	case a.Verdict == executed && a.Value:
-		return []string{"If the handler answers HTTP requests after all, every retry gets an error, until the record is deleted."}
+		return []string{"If the handler answers HTTP requests after all, every retry gets an error, until the " +
+			"record is deleted."}
 	case a.Verdict == executed:
 		return []string{"Retries get " + strings.SplitN(show.Response([]byte(a.Result), false), "\n", 2)[0] + "."}
 	case a.Verdict == failedForAll:
-		return []string{"If the handler answers HTTP requests, its gateway makes a 502 of this error: “executed” with a response can say what failed."}
+		return []string{"If the handler answers HTTP requests, its gateway makes a 502 of this error: “executed” " +
+			"with a response can say what failed."}
 	default:
 		return nil
 	}
@@ -210,7 +221,8 @@ func (p *Page) preview(w http.ResponseWriter, r *http.Request) {
 	}
 	asked := base64.RawURLEncoding.EncodeToString(text)
 	f := p.frame(a.Name()+"?", &previewed{
-		Asked: a, Lines: entry.Preview, Notes: a.notes(), By: entry.By, Why: entry.Why, State: shown.State, Sent: asked, Seal: p.door.seal("asked", asked),
+		Asked: a, Lines: entry.Preview, Notes: a.notes(), By: entry.By, Why: entry.Why, State: shown.State, Sent: asked,
+		Seal: p.door.seal("asked", asked),
 	})
 	f.Query = a.Key
 	p.render(w, http.StatusOK, "preview.html", f)
@@ -254,7 +266,8 @@ func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
 	var a asked
 	text, err := base64.RawURLEncoding.DecodeString(sent)
 	if !same(r.PostForm.Get("seal"), p.door.seal("asked", sent)) || err != nil || json.Unmarshal(text, &a) != nil {
-		p.fail(w, &refusal{http.StatusForbidden, "Not what was shown", "What was confirmed is not what the page has shown, so nothing was done. Open the record again."})
+		p.fail(w, &refusal{http.StatusForbidden, "Not what was shown",
+			"What was confirmed is not what the page has shown, so nothing was done. Open the record again."})
 		return
 	}
 	shown, ok := p.inspect(r.Context(), w, a.Key, a.Seen)
@@ -267,14 +280,15 @@ func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if entry.After == nil {
-		p.fail(w, &refusal{http.StatusOK, "The record is deleted", "The next request with its key executes, as if the key were new. Its audit entry was printed."})
+		p.fail(w, &refusal{http.StatusOK, "The record is deleted",
+			"The next request with its key executes, as if the key were new. Its audit entry was printed."})
 		return
 	}
 	http.Redirect(w, r, p.frame("", nil).Record(a.Key, "done", settledAt(entry.After.SettledAt)), http.StatusSeeOther)
 }
 
-// change does it and tells of it, also if nobody waits for the answer any more: whoever closes the tab, or clicks twice, must not leave a
-// record that is settled without an audit entry.
+// change does it and tells of it, also if nobody waits for the answer any more: whoever closes the
+// tab, or clicks twice, must not leave a record that is settled without an audit entry.
 func (p *Page) change(ctx context.Context, a *asked, shown operate.Shown) (operate.Entry, error) {
 	p.changing.RLock()
 	defer p.changing.RUnlock()

@@ -19,8 +19,9 @@ type door struct {
 	// token lets somebody in, used is true once it has.
 	token string
 	used  atomic.Bool
-	// base is the path under which everything is, but the entrance. Cookies do not tell ports apart, so a server on another port of
-	// this machine would get a cookie of path "/"; it never learns this one.
+	// base is the path under which everything is, but the entrance. Cookies do not tell ports
+	// apart, so a server on another port of this machine would get a cookie of path "/"; it never
+	// learns this one.
 	base string
 	// cookie is the value of the cookie, form that of the field of forms.
 	cookie, form string
@@ -38,7 +39,8 @@ const (
 	baseEntropy = 16
 )
 
-// mostBody bounds the body of a request: a result of [mostResult] bytes, encoded, and the other fields.
+// mostBody bounds the body of a request: a result of [mostResult] bytes, encoded, and the other
+// fields.
 const mostBody = 3*mostResult + 64<<10
 
 func newDoor(port int, random io.Reader) (*door, error) {
@@ -66,23 +68,26 @@ type refusal struct {
 	title, text string
 }
 
-// outside looks at what needs no secret: a name that somebody else has made to mean 127.0.0.1, and another site, also one on another
-// port of this machine.
+// outside looks at what needs no secret: a name that somebody else has made to mean 127.0.0.1, and
+// another site, also one on another port of this machine.
 func (d *door) outside(r *http.Request) *refusal {
 	if r.Host != d.hosts[0] && r.Host != d.hosts[1] {
-		return &refusal{http.StatusMisdirectedRequest, "Not under this name", "The page answers to the address that the command has printed, and to no other name."}
+		return &refusal{http.StatusMisdirectedRequest, "Not under this name",
+			"The page answers to the address that the command has printed, and to no other name."}
 	}
-	// Browsers send it, and no script can forge it; "none" is a person: the address bar, a bookmark, a link outside of the browser.
+	// Browsers send it, and no script can forge it; "none" is a person: the address bar, a
+	// bookmark, a link outside of the browser.
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", sameOrigin:
 		return nil
 	default:
-		return &refusal{http.StatusForbidden, "Not from another site", "Another site has sent you here. Paste the address that the command has printed into the address bar."}
+		return &refusal{http.StatusForbidden, "Not from another site",
+			"Another site has sent you here. Paste the address that the command has printed into the address bar."}
 	}
 }
 
-// enter looks at the token. The cookie is for the first who has it; for the next one it is nil, and what counts is whether they have
-// that cookie.
+// enter looks at the token. The cookie is for the first who has it; for the next one it is nil, and
+// what counts is whether they have that cookie.
 func (d *door) enter(r *http.Request) (*http.Cookie, *refusal) {
 	given := r.URL.Query()[tokenField]
 	if r.Method != http.MethodGet || len(given) != 1 || !same(given[0], d.token) {
@@ -99,7 +104,8 @@ func (d *door) enter(r *http.Request) (*http.Cookie, *refusal) {
 // notIn is all that a stranger learns.
 var notIn = &refusal{
 	http.StatusForbidden, "You are not let in",
-	"Open the address that the command has printed: paste it into the address bar. It lets in one browser, once. For another one, stop the command and start it again.",
+	"Open the address that the command has printed: paste it into the address bar. It lets in one browser, once. " +
+		"For another one, stop the command and start it again.",
 }
 
 // inside looks at the cookie. Whoever does not have it does not learn which pages there are.
@@ -116,12 +122,15 @@ func (d *door) inside(r *http.Request) (path string, refused *refusal) {
 	return "", notIn
 }
 
-// posted looks at what a form sends: nothing of its body is read before it is known where it comes from.
+// posted looks at what a form sends: nothing of its body is read before it is known where it comes
+// from.
 func (d *door) posted(w http.ResponseWriter, r *http.Request) *refusal {
 	if new(http.CrossOriginProtection).Check(r) != nil {
-		return &refusal{http.StatusForbidden, "Not from this page", "The browser says that another site has sent this form, so nothing was done."}
+		return &refusal{http.StatusForbidden, "Not from this page",
+			"The browser says that another site has sent this form, so nothing was done."}
 	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		kind != "application/x-www-form-urlencoded" {
 		return &refusal{http.StatusUnsupportedMediaType, "Not a form", "Use the forms of the page."}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
@@ -132,14 +141,17 @@ func (d *door) posted(w http.ResponseWriter, r *http.Request) *refusal {
 		return &refusal{http.StatusBadRequest, "Not a form", "The form cannot be read, so nothing was done."}
 	}
 	if !same(r.PostForm.Get(formField), d.form) {
-		return &refusal{http.StatusForbidden, "Not from this page", "The form is none of this page, or of an earlier run of the command, so nothing was done. Open the record again."}
+		return &refusal{http.StatusForbidden, "Not from this page",
+			"The form is none of this page, or of an earlier run of the command, so nothing was done. Open the " +
+				"record again."}
 	}
 	return nil
 }
 
 var tooLong = &refusal{
 	http.StatusRequestEntityTooLarge, "Too long",
-	"The form is longer than the page takes, so nothing was done. The command \"idempotent settle\" takes a result from a file.",
+	"The form is longer than the page takes, so nothing was done. The command \"idempotent settle\" takes a result " +
+		"from a file.",
 }
 
 // seal returns a text that only this page can make of another one, for a purpose.
@@ -151,10 +163,12 @@ func (d *door) seal(purpose, text string) string {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// protect says to the browser what the page may do: nothing but show itself, and send its forms back.
+// protect says to the browser what the page may do: nothing but show itself, and send its forms
+// back.
 func protect(h http.Header) {
 	for name, value := range map[string]string{
-		"Content-Security-Policy":      "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+		"Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors " +
+			"'none'; base-uri 'none'",
 		"X-Content-Type-Options":       "nosniff",
 		"X-Frame-Options":              "DENY",
 		"Referrer-Policy":              "no-referrer",

@@ -27,8 +27,10 @@ func TestItAnswersToItsOwnNameOnly(t *testing.T) {
 	b := s.enter(t)
 	port, cookie := fmt.Sprint(s.Port), b.cookie(t)
 	for _, host := range []string{
-		"evil.example:" + port, "evil.example", "127.0.0.1", "127.0.0.1:1", "localhost", "localhost.:" + port, "localhost.evil.example:" + port,
-		"127.0.0.1.:" + port, "127.1:" + port, "[::1]:" + port, "0.0.0.0:" + port, "127.0.0.1:0" + port, "127.0.0.1:" + port + ".", "LOCALHOST:" + port,
+		"evil.example:" + port, "evil.example", "127.0.0.1", "127.0.0.1:1", "localhost", "localhost.:" + port,
+		"localhost.evil.example:" + port,
+		"127.0.0.1.:" + port, "127.1:" + port, "[::1]:" + port, "0.0.0.0:" + port, "127.0.0.1:0" + port,
+		"127.0.0.1:" + port + ".", "LOCALHOST:" + port,
 	} {
 		a := b.do(t, http.MethodGet, b.home+"/", nil, map[string]string{"Host": host, "Cookie": cookie})
 		assert.Equal(t, http.StatusMisdirectedRequest, a.status, host)
@@ -54,19 +56,24 @@ func TestOnTheWire(t *testing.T) {
 		request string
 		status  int
 	}{
-		"as a browser sends it":  {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie, 200},
-		"no host":                {"GET " + u.Path + "/ HTTP/1.1\r\nCookie: " + cookie, 400},
-		"no host, HTTP/1.0":      {"GET " + u.Path + "/ HTTP/1.0\r\nCookie: " + cookie, 421},
-		"two hosts":              {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nHost: evil.example\r\nCookie: " + cookie, 400},
-		"another in the target":  {"GET http://evil.example" + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie, 421},
+		"as a browser sends it": {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie, 200},
+		"no host":               {"GET " + u.Path + "/ HTTP/1.1\r\nCookie: " + cookie, 400},
+		"no host, HTTP/1.0":     {"GET " + u.Path + "/ HTTP/1.0\r\nCookie: " + cookie, 421},
+		"two hosts": {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own +
+			"\r\nHost: evil.example\r\nCookie: " + cookie, 400},
+		"another in the target": {"GET http://evil.example" + u.Path + "/ HTTP/1.1\r\nHost: " + own +
+			"\r\nCookie: " + cookie, 421},
 		"dots in the path":       {"GET /x/.." + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie, 403},
 		"slashes in the path":    {"GET /" + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie, 403},
 		"path without its slash": {"GET " + u.Path + " HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie, 403},
 		"proxy":                  {"CONNECT " + own + " HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie, 403},
 		"any method":             {"SETTLE " + u.Path + "/act HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie, 405},
-		"other cookies":          {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: idempotent=x; " + cookie + "; idempotent=", 200},
-		"other cookies alone":    {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: idempotent=x; idempotent=", 403},
-		"half of the cookie":     {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: " + cookie[:len(cookie)-3], 403},
+		"other cookies": {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: idempotent=x; " +
+			cookie + "; idempotent=", 200},
+		"other cookies alone": {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own +
+			"\r\nCookie: idempotent=x; idempotent=", 403},
+		"half of the cookie": {"GET " + u.Path + "/ HTTP/1.1\r\nHost: " + own + "\r\nCookie: " +
+			cookie[:len(cookie)-3], 403},
 	} {
 		assert.Equal(t, c.status, status(t, own, c.request+"\r\n\r\n"), name)
 	}
@@ -93,7 +100,8 @@ func TestAStrangerIsNotLetIn(t *testing.T) {
 	s := newSite(t, nil, nil)
 	in := s.enter(t)
 	for _, address := range []string{
-		s.origin() + "/", s.origin() + "/?token=", s.origin() + "/?token=x", s.origin() + "/style.css", in.home + "/", in.home + "/style.css",
+		s.origin() + "/", s.origin() + "/?token=", s.origin() + "/?token=x", s.origin() + "/style.css", in.home + "/",
+		in.home + "/style.css",
 		in.home + "/record?key=charge%23uncertain", in.home + "/nothing",
 	} {
 		b := s.stranger(t)
@@ -116,7 +124,8 @@ func TestTheTokenIsForOnce(t *testing.T) {
 	stopped := s.stranger(t)
 	stopped.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, refused := range []struct{ method, address string }{
-		{http.MethodPost, s.URL()}, {http.MethodHead, s.URL()}, {http.MethodGet, s.URL() + "x"}, {http.MethodGet, s.URL() + "&token=x"},
+		{http.MethodPost, s.URL()}, {http.MethodHead, s.URL()}, {http.MethodGet, s.URL() + "x"},
+		{http.MethodGet, s.URL() + "&token=x"},
 	} {
 		assert.Equal(t, http.StatusForbidden, stopped.do(t, refused.method, refused.address, nil, nil).status)
 	}
@@ -137,18 +146,22 @@ func TestTheTokenIsForOnce(t *testing.T) {
 	assert.Empty(t, again.header.Values("Set-Cookie"))
 	same := stopped.do(t, http.MethodGet, s.URL(), nil, nil) // a browser that loads an address twice
 	stopped.CheckRedirect = nil
-	assert.Equal(t, http.StatusOK, stopped.do(t, http.MethodGet, s.origin()+same.header.Get("Location"), nil, nil).status)
+	assert.Equal(t, http.StatusOK,
+		stopped.do(t, http.MethodGet, s.origin()+same.header.Get("Location"), nil, nil).status)
 }
 
-// Another site, also one on another port of this machine, may neither read nor write, whatever it sends along.
+// Another site, also one on another port of this machine, may neither read nor write, whatever it
+// sends along.
 func TestAnotherSite(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
 	b := s.enter(t)
 	page := b.get(t, "/act?key=charge%23uncertain")
-	form := page.form(t, []string{"form", "key", "seen"}, map[string]string{"verdict": "not-executed", "repeat": "1", "by": "dana", "why": "ticket 4711"})
+	form := page.form(t, []string{"form", "key", "seen"},
+		map[string]string{"verdict": "not-executed", "repeat": "1", "by": "dana", "why": "ticket 4711"})
 	for _, site := range []string{"cross-site", "same-site", "anything"} {
-		for _, path := range []string{"/", "/record?key=charge%23uncertain", "/style.css", "/search?q=charge%23uncertain"} {
+		for _, path := range []string{"/", "/record?key=charge%23uncertain", "/style.css",
+			"/search?q=charge%23uncertain"} {
 			a := b.do(t, http.MethodGet, b.home+path, nil, map[string]string{"Sec-Fetch-Site": site})
 			assert.Equal(t, http.StatusForbidden, a.status, path)
 		}
@@ -179,16 +192,19 @@ func TestAnotherSite(t *testing.T) {
 	}
 }
 
-// A form without the field, or with that of somebody else, does nothing, although the cookie and the origin are right.
+// A form without the field, or with that of somebody else, does nothing, although the cookie and
+// the origin are right.
 func TestAFormOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	s, other := newSite(t, nil, nil), newSite(t, nil, nil)
 	b, foreign := s.enter(t), other.enter(t)
 	page := b.get(t, "/act?key=charge%23uncertain")
-	good := page.form(t, []string{"form", "key", "seen"}, map[string]string{"verdict": "not-executed", "repeat": "1", "by": "dana", "why": "ticket 4711"})
+	good := page.form(t, []string{"form", "key", "seen"},
+		map[string]string{"verdict": "not-executed", "repeat": "1", "by": "dana", "why": "ticket 4711"})
 	previewed := b.post(t, "/preview", good)
 	sealed := previewed.form(t, []string{"form", "asked", "seal"}, nil)
-	for name, field := range map[string]string{"none": "", "foreign": foreign.get(t, "/act?key=charge%23uncertain").field(t, "form"), "cut": good.Get("form")[1:]} {
+	for name, field := range map[string]string{"none": "",
+		"foreign": foreign.get(t, "/act?key=charge%23uncertain").field(t, "form"), "cut": good.Get("form")[1:]} {
 		for path, form := range map[string]url.Values{"/preview": good, "/confirm": sealed, "/result": good} {
 			changed := maps.Clone(form)
 			changed.Set("form", field)
@@ -210,7 +226,8 @@ func TestALinkChangesNothing(t *testing.T) {
 	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
 	form := previewed.form(t, []string{"form", "asked", "seal"}, nil)
 	for _, path := range []string{"/preview", "/confirm", "/result"} {
-		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions} {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete,
+			http.MethodOptions} {
 			a := b.do(t, method, b.home+path+"?"+form.Encode(), nil, fromHere)
 			assert.Equal(t, http.StatusMethodNotAllowed, a.status, "%s %s", method, path)
 		}
@@ -221,7 +238,8 @@ func TestALinkChangesNothing(t *testing.T) {
 	s.untouched(t, "charge#uncertain")
 }
 
-// A body is not read to its end before it is known how long it may be, and not at all from somebody who has no right to send one.
+// A body is not read to its end before it is known how long it may be, and not at all from somebody
+// who has no right to send one.
 func TestALongBody(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
@@ -243,7 +261,8 @@ func TestALongBody(t *testing.T) {
 		assert.Less(t, read.n.Load(), int64(16<<20), name)
 	}
 	for _, kind := range []string{"application/json", "text/plain", "multipart/form-data; boundary=x", ""} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.home+"/preview", strings.NewReader("form=x"))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.home+"/preview",
+			strings.NewReader("form=x"))
 		require.NoError(t, err)
 		r.Header.Set("Content-Type", kind)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -281,8 +300,10 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	s := newSite(t, nil, nil)
 	b := s.enter(t)
 	answers := map[string]answer{
-		"page": b.get(t, "/"), "style": b.get(t, "/style.css"), "missing": b.get(t, "/nothing"), "refused": b.do(t, http.MethodPost, b.home+"/confirm", url.Values{}, nil),
-		"stranger": s.stranger(t).do(t, http.MethodGet, s.origin()+"/", nil, nil), "record": b.get(t, "/record?key=charge%23uncertain"),
+		"page": b.get(t, "/"), "style": b.get(t, "/style.css"), "missing": b.get(t, "/nothing"),
+		"refused":  b.do(t, http.MethodPost, b.home+"/confirm", url.Values{}, nil),
+		"stranger": s.stranger(t).do(t, http.MethodGet, s.origin()+"/", nil, nil),
+		"record":   b.get(t, "/record?key=charge%23uncertain"),
 	}
 	for name, a := range answers {
 		h := a.header

@@ -62,11 +62,17 @@ func newSite(t *testing.T, over store.Store, change func(*page.Config)) *site {
 	s := &site{store: over, now: now}
 	clock := func() time.Time { return now }
 	c := page.Config{
-		Operator: operate.New(over, operate.Config{Clock: clock}), Now: clock, Port: listener.Addr().(*net.TCPAddr).Port,
+		Operator: operate.New(over, operate.Config{Clock: clock}), Now: clock,
+		Port:  listener.Addr().(*net.TCPAddr).Port,
 		Store: "records in memory", By: "dana",
 		Sentence: func(err error) string { return err.Error() },
-		Done:     func(e operate.Entry) error { s.mu.Lock(); defer s.mu.Unlock(); s.done = append(s.done, e); return nil },
-		Wrong:    func(err error) { s.mu.Lock(); defer s.mu.Unlock(); s.wrong = append(s.wrong, err) },
+		Done: func(e operate.Entry) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.done = append(s.done, e)
+			return nil
+		},
+		Wrong: func(err error) { s.mu.Lock(); defer s.mu.Unlock(); s.wrong = append(s.wrong, err) },
 	}
 	if change != nil {
 		change(&c)
@@ -189,7 +195,8 @@ func (b *browser) preview(t *testing.T, key string, fields map[string]string) an
 	t.Helper()
 	asked := b.get(t, "/act?key="+url.QueryEscape(key))
 	require.Equal(t, http.StatusOK, asked.status, asked.body)
-	form := asked.form(t, []string{"form", "key", "seen"}, map[string]string{"by": "dana", "why": "ticket 4711", "repeat": "1"})
+	form := asked.form(t, []string{"form", "key", "seen"},
+		map[string]string{"by": "dana", "why": "ticket 4711", "repeat": "1"})
 	for name, value := range fields {
 		form.Set(name, value)
 	}

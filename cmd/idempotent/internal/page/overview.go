@@ -24,7 +24,8 @@ func (p *Page) overview(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, operate.ErrNeedsScan):
 		p.fail(w, &refusal{
 			http.StatusOK, "There is no index",
-			"What is stuck can be found here by reading all of the table only, which “idempotent list --scan” does. docs/deploy.md says how to add the index.",
+			"What is stuck can be found here by reading all of the table only, which “idempotent list --scan” does. " +
+				"docs/deploy.md says how to add the index.",
 		})
 	case err != nil:
 		p.failed(w, err)
@@ -38,12 +39,13 @@ type overview struct {
 	Operation string
 	// Total is how many records there are, of which the page shows the oldest.
 	Total int
-	// Open are for somebody to settle, GivenUp those that a reconciliation asks about no more, NotDue those for which a retry may yet
-	// come.
+	// Open are for somebody to settle, GivenUp those that a reconciliation asks about no more,
+	// NotDue those for which a retry may yet come.
 	Open, GivenUp, NotDue section
 }
 
-// section is a list under a heading. N is how many records belong there, of which the page shows the oldest.
+// section is a list under a heading. N is how many records belong there, of which the page shows
+// the oldest.
 type section struct {
 	Name string
 	Rows []row
@@ -56,7 +58,8 @@ type row struct {
 	State          operate.State
 	// Reason says in words why it is as it is, What is its name.
 	What, Reason string
-	// Since is when it began to wait, or was created; Next is when it is asked about next, or becomes due.
+	// Since is when it began to wait, or was created; Next is when it is asked about next, or
+	// becomes due.
 	Since, Next time.Time
 	Attempt     int
 	GivenUp     bool
@@ -87,10 +90,12 @@ func (p *Page) list(ctx context.Context, q operate.Query) (l listed, err error) 
 	return l, nil
 }
 
-// rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the list.
+// rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the
+// list.
 func (p *Page) rowOf(found operate.Listed, err error) (row, error) {
 	rec := found.Record
-	r := row{Key: rec.Key, Operation: rec.Operation(), State: found.State, Attempt: operate.Executions(rec), GivenUp: found.GivenUp, due: found.Due}
+	r := row{Key: rec.Key, Operation: rec.Operation(), State: found.State, Attempt: operate.Executions(rec),
+		GivenUp: found.GivenUp, due: found.Due}
 	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
 		r.State, r.Wrong, r.due = operate.StateOther, unreadable.Reason, true
 		return r, nil
@@ -115,8 +120,9 @@ func (p *Page) rowOf(found operate.Listed, err error) (row, error) {
 func (l listed) grouped(operation string) *overview {
 	o := &overview{
 		Operation: operation, Total: l.total,
-		Open: section{Name: "Somebody has to settle"}, GivenUp: section{Name: "Given up: asked about, without an answer"},
-		NotDue: section{Name: "Stopped between two steps, not due"},
+		Open:    section{Name: "Somebody has to settle"},
+		GivenUp: section{Name: "Given up: asked about, without an answer"},
+		NotDue:  section{Name: "Stopped between two steps, not due"},
 	}
 	for i, r := range l.rows {
 		into := &o.NotDue

@@ -1,10 +1,13 @@
-// Package page is the page of the command serve: what is stuck, a search, one record as a timeline, settle and release.
+// Package page is the page of the command serve: what is stuck, a search, one record as a timeline,
+// settle and release.
 //
-// It is for one person on one machine. Whoever is let in can settle records, so [Page.ServeHTTP] looks at each request before
-// anything else does: at its Host, at where a browser says that it comes from, at the cookie of the session, and, if it changes or
-// discloses something, at its origin and at a field of the form that only the page itself knows. See door.go.
+// It is for one person on one machine. Whoever is let in can settle records, so [Page.ServeHTTP]
+// looks at each request before anything else does: at its Host, at where a browser says that it
+// comes from, at the cookie of the session, and, if it changes or discloses something, at its
+// origin and at a field of the form that only the page itself knows. See door.go.
 //
-// It has no script. What a record holds is shown as text, with everything escaped that is no printable character.
+// It has no script. What a record holds is shown as text, with everything escaped that is no
+// printable character.
 package page
 
 import (
@@ -32,8 +35,8 @@ type Config struct {
 	ReadOnly, Demo bool
 	// Sentence says what went wrong, as the command line does.
 	Sentence func(error) string
-	// Done is told of each change. Wrong is told of what went wrong in the page itself, and of changes of which nobody knows whether
-	// they were done.
+	// Done is told of each change. Wrong is told of what went wrong in the page itself, and of
+	// changes of which nobody knows whether they were done.
 	Done  func(operate.Entry) error
 	Wrong func(error)
 }
@@ -115,7 +118,8 @@ func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) {
 	case !found:
 		p.fail(w, &refusal{http.StatusNotFound, "There is no such page", "Nothing is under this address."})
 	case route.changes && p.ReadOnly:
-		p.fail(w, &refusal{http.StatusForbidden, "Nothing can be changed here", "The page was started with --read-only."})
+		p.fail(w, &refusal{http.StatusForbidden, "Nothing can be changed here",
+			"The page was started with --read-only."})
 	case r.Method == http.MethodPost && route.post != nil:
 		if refused := p.door.posted(w, r); refused != nil {
 			p.fail(w, refused)
@@ -150,6 +154,7 @@ func (p *Page) recovered(w http.ResponseWriter) {
 		panic(v)
 	default:
 		p.Wrong(fmt.Errorf("page: panic: %v", v))
-		p.shut(w, &refusal{http.StatusInternalServerError, "Something went wrong", "It is a mistake of this program. The terminal in which it runs says which."})
+		p.shut(w, &refusal{http.StatusInternalServerError, "Something went wrong",
+			"It is a mistake of this program. The terminal in which it runs says which."})
 	}
 }

@@ -30,16 +30,13 @@ import (
 func TestWhatIsStuck(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
-	givenUp := recordOf(t, "charge#crashed")
-	givenUp.Key = "charge#given-up"
-	givenUp.Attention, givenUp.AttentionAt, givenUp.Tries = store.GivenUpOf(givenUp.Key), s.now.Add(-time.Minute), 12
-	require.NoError(t, demo.Put(t.Context(), s.store, givenUp))
 	b := s.enter(t)
 	a := b.get(t, "/")
 	assert.Equal(t, http.StatusOK, a.status)
 	sections := strings.Split(a.body, "<h2>")
 	require.Len(t, sections, 4)
-	for i, keys := range [][]string{{"charge#uncertain", "order#stopped", "order#begun"}, {"charge#given-up"}, {"order#not-due"}} {
+	for i, keys := range [][]string{{"charge#uncertain", "order#stopped", "order#begun"}, {"charge#given-up"},
+		{"order#not-due"}} {
 		for _, key := range keys {
 			assert.Contains(t, sections[i+1], ">"+key+"<", key)
 			assert.Equal(t, 1, strings.Count(a.body, ">"+key+"<"), key)
@@ -95,7 +92,8 @@ func (unlisted) List(context.Context, store.Query) iter.Seq2[store.Record, error
 // Whatever somebody wrote into a record is text, and steers neither the page nor the eye.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
-	const bad = "</p></textarea></pre><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{.}}\u202e\u2066\u200b\x00\x1b[31m\u0085\ufeff"
+	const bad = "</p></textarea></pre><script>alert(1)</script><img src=x " +
+		"onerror=alert(1)>\"'`{{.}}\u202e\u2066\u200b\x00\x1b[31m\u0085\ufeff"
 	m := memory.New()
 	s := newSite(t, m, func(c *page.Config) {
 		c.Sentence = func(err error) string { return err.Error() + bad }
@@ -121,19 +119,23 @@ func TestHostileRecords(t *testing.T) {
 	record := b.get(t, "/record?key="+key+"&derived="+url.QueryEscape(bad))
 	act := b.get(t, "/act?key="+key)
 	preview := func(verdict string, more map[string]string) answer {
-		fields := map[string]string{"verdict": verdict, "executed-step": url.QueryEscape(bad), "failed-step": url.QueryEscape(bad)}
+		fields := map[string]string{"verdict": verdict, "executed-step": url.QueryEscape(bad),
+			"failed-step": url.QueryEscape(bad)}
 		maps.Copy(fields, more)
 		return b.preview(t, unknown.Key, fields)
 	}
-	step := url.Values{"form": {record.field(t, "form")}, "key": {url.QueryEscape(unknown.Key)}, "step": {url.QueryEscape(bad + "2")}}
+	step := url.Values{"form": {record.field(t, "form")}, "key": {url.QueryEscape(unknown.Key)},
+		"step": {url.QueryEscape(bad + "2")}}
 	whole := url.Values{"form": {record.field(t, "form")}, "key": {url.QueryEscape(done.Key)}}
 	pages := map[string]answer{
-		"overview": b.get(t, "/"), "operation": b.get(t, "/?operation="+url.QueryEscape(bad)), "record": record, "act": act,
+		"overview": b.get(t, "/"), "operation": b.get(t, "/?operation="+url.QueryEscape(bad)),
+		"record": record, "act": act,
 		"preview":    preview("not-executed", nil),
 		"step":       preview("step-executed", map[string]string{"step-result": string(result)}),
 		"step fails": preview("step-failed", map[string]string{"step-type": bad, "step-message": bad}),
 		"no verdict": preview(bad, nil), "no result": preview("executed", map[string]string{"result": bad}),
-		"why": preview("release", map[string]string{"why": bad}), "by": preview("release", map[string]string{"by": bad}),
+		"why":     preview("release", map[string]string{"why": bad}),
+		"by":      preview("release", map[string]string{"by": bad}),
 		"missing": b.get(t, "/record?key="+url.QueryEscape(bad)), "search": b.get(t, "/search?q="+url.QueryEscape(bad)),
 		"path":        b.get(t, "/"+url.PathEscape(bad)),
 		"step result": b.post(t, "/result", step), "result": b.post(t, "/result", whole),
@@ -141,7 +143,8 @@ func TestHostileRecords(t *testing.T) {
 	for name, a := range pages {
 		assert.NotContains(t, a.body, "<script", name)
 		assert.NotContains(t, a.body, "<img", name)
-		assert.Equal(t, strings.Count(a.body, "<p"), strings.Count(a.body, "</p")+strings.Count(a.body, "<pre")-strings.Count(a.body, "</pre"), name)
+		assert.Equal(t, strings.Count(a.body, "<p"),
+			strings.Count(a.body, "</p")+strings.Count(a.body, "<pre")-strings.Count(a.body, "</pre"), name)
 		assert.Empty(t, unprintableText(a.body), name)
 	}
 	assert.Contains(t, pages["result"].body, `\u202e`)
@@ -153,7 +156,8 @@ func TestHostileRecords(t *testing.T) {
 	assert.Empty(t, s.wrong)
 }
 
-// unprintableText is what of a page no person should meet: what is neither printable nor white space, outside of the values of forms.
+// unprintableText is what of a page no person should meet: what is neither printable nor white
+// space, outside of the values of forms.
 func unprintableText(body string) string {
 	var b strings.Builder
 	inTag, inTextarea := false, false
@@ -179,7 +183,8 @@ func TestAResultIsShownOnDemandOnly(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
 	b := s.enter(t)
-	for key, secret := range map[string]string{"charge#completed": "ch_2", "charge#declined": "the card was declined", "order#begun": "reserve-1"} {
+	for key, secret := range map[string]string{"charge#completed": "ch_2", "charge#declined": "the card was declined",
+		"order#begun": "reserve-1"} {
 		a := b.get(t, "/record?key="+url.QueryEscape(key))
 		assert.Equal(t, http.StatusOK, a.status, key)
 		assert.NotContains(t, a.body, secret, key)
@@ -189,7 +194,8 @@ func TestAResultIsShownOnDemandOnly(t *testing.T) {
 		}
 		assert.Contains(t, b.post(t, "/result", form).body, secret, key)
 	}
-	form := url.Values{"form": {b.get(t, "/record?key=charge%23completed").field(t, "form")}, "key": {"charge%23uncertain"}}
+	form := url.Values{"form": {b.get(t, "/record?key=charge%23completed").field(t, "form")},
+		"key": {"charge%23uncertain"}}
 	assert.Equal(t, http.StatusConflict, b.post(t, "/result", form).status, "it has none")
 	form.Set("key", "charge%23nothing")
 	assert.Equal(t, http.StatusNotFound, b.post(t, "/result", form).status)
@@ -204,12 +210,15 @@ func TestALongResultIsCut(t *testing.T) {
 	r.Result = []byte(`"` + strings.Repeat("ä", 200<<10) + `"`)
 	r.Seal = store.Seal(r.Owner, r.Result)
 	require.NoError(t, demo.Put(t.Context(), s.store, r))
-	a := b.post(t, "/result", url.Values{"form": {b.get(t, "/record?key="+url.QueryEscape(r.Key)).field(t, "form")}, "key": {url.QueryEscape(r.Key)}})
+	a := b.post(t, "/result",
+		url.Values{"form": {b.get(t, "/record?key="+url.QueryEscape(r.Key)).field(t, "form")},
+			"key": {url.QueryEscape(r.Key)}})
 	assert.Contains(t, a.body, fmt.Sprintf("%d more bytes", len(r.Result)-256<<10))
 	assert.NotContains(t, a.body, "\ufffd")
 }
 
-// Each verdict is shown before, changes nothing until it is confirmed, and leaves who, when and why.
+// Each verdict is shown before, changes nothing until it is confirmed, and leaves who, when and
+// why.
 func TestSettleAndRelease(t *testing.T) {
 	t.Parallel()
 	for verdict, c := range map[string]struct {
@@ -219,13 +228,21 @@ func TestSettleAndRelease(t *testing.T) {
 		action operate.Action
 		state  operate.State
 	}{
-		"executed":      {"charge#uncertain", map[string]string{"result": "{\"statusCode\":201,\r\n\"body\":\"{}\"}"}, "completed with the given result", operate.ActionExecuted, operate.StateCompleted},
-		"not-executed":  {"charge#uncertain", nil, "kept as released", operate.ActionNotExecuted, operate.StateReleased},
-		"failed":        {"charge#died", map[string]string{"type": "Declined", "message": "the card was declined"}, "completed with an error of type", operate.ActionFailed, operate.StateCompleted},
-		"release":       {"charge#died", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
-		"half done":     {"order#stopped", map[string]string{"verdict": "failed", "type": "Abandoned", "message": "the order was undone"}, "completed with an error of type", operate.ActionFailed, operate.StateCompleted},
-		"step-executed": {"order#begun", map[string]string{"executed-step": "charge", "step-result": `{"id":"ch_1"}`}, "is recorded with the given result", operate.ActionStepExecuted, operate.StateReleased},
-		"step-failed":   {"order#begun", map[string]string{"failed-step": "charge", "step-type": "Declined", "step-message": "no"}, "is recorded with an error", operate.ActionStepFailed, operate.StateReleased},
+		"executed": {"charge#uncertain", map[string]string{"result": "{\"statusCode\":201,\r\n\"body\":\"{}\"}"},
+			"completed with the given result", operate.ActionExecuted, operate.StateCompleted},
+		"not-executed": {"charge#uncertain", nil, "kept as released", operate.ActionNotExecuted,
+			operate.StateReleased},
+		"failed": {"charge#died", map[string]string{"type": "Declined", "message": "the card was declined"},
+			"completed with an error of type", operate.ActionFailed, operate.StateCompleted},
+		"release": {"charge#died", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
+		"half done": {"order#stopped",
+			map[string]string{"verdict": "failed", "type": "Abandoned", "message": "the order was undone"},
+			"completed with an error of type", operate.ActionFailed, operate.StateCompleted},
+		"step-executed": {"order#begun", map[string]string{"executed-step": "charge", "step-result": `{"id":"ch_1"}`},
+			"is recorded with the given result", operate.ActionStepExecuted, operate.StateReleased},
+		"step-failed": {"order#begun",
+			map[string]string{"failed-step": "charge", "step-type": "Declined", "step-message": "no"},
+			"is recorded with an error", operate.ActionStepFailed, operate.StateReleased},
 	} {
 		t.Run(verdict, func(t *testing.T) {
 			t.Parallel()
@@ -269,8 +286,11 @@ func TestOnlyWhatWasShownIsConfirmed(t *testing.T) {
 	other := b.preview(t, "charge#crashed", map[string]string{"verdict": "release"})
 	form := previewed.form(t, []string{"form", "asked", "seal"}, nil)
 	for name, change := range map[string]map[string]string{
-		"another change": {"asked": other.field(t, "asked")}, "another seal": {"seal": other.field(t, "seal")}, "no seal": {"seal": ""},
-		"nothing": {"asked": "", "seal": ""}, "a seal of something else": {"asked": "charge#uncertain", "seal": b.get(t, "/act?key=charge%23uncertain").field(t, "seen")},
+		"another change": {"asked": other.field(t, "asked")}, "another seal": {"seal": other.field(t, "seal")},
+		"no seal": {"seal": ""},
+		"nothing": {"asked": "", "seal": ""},
+		"a seal of something else": {"asked": "charge#uncertain",
+			"seal": b.get(t, "/act?key=charge%23uncertain").field(t, "seen")},
 	} {
 		changed := maps.Clone(form)
 		for k, v := range change {
@@ -281,13 +301,15 @@ func TestOnlyWhatWasShownIsConfirmed(t *testing.T) {
 	s.untouched(t, "charge#uncertain")
 }
 
-// A stored answer that is wrong is forgotten: nothing else is offered of a record that is completed.
+// A stored answer that is wrong is forgotten: nothing else is offered of a record that is
+// completed.
 func TestARecordIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
 	b := s.enter(t)
 	assert.NotContains(t, b.get(t, "/act?key="+url.QueryEscape("charge#completed")).body, `value="not-executed"`)
-	assert.Contains(t, b.confirm(t, b.preview(t, "charge#completed", map[string]string{"verdict": "delete"})).body, "The record is deleted")
+	assert.Contains(t, b.confirm(t, b.preview(t, "charge#completed", map[string]string{"verdict": "delete"})).body,
+		"The record is deleted")
 	_, found, err := s.store.Get(t.Context(), "charge#completed")
 	require.NoError(t, err)
 	assert.False(t, found)
@@ -312,7 +334,8 @@ type outboxOf struct {
 func (o *outboxOf) List(context.Context) ([]outbox.GivenUpMessage, error) {
 	var all []outbox.GivenUpMessage
 	for i := range 3 + o.more {
-		all = append(all, outbox.GivenUpMessage{Message: outbox.Message{ID: fmt.Sprint("m-", i+1), Topic: "order-placed", Tries: 9}})
+		all = append(all, outbox.GivenUpMessage{Message: outbox.Message{ID: fmt.Sprint("m-", i+1),
+			Topic: "order-placed", Tries: 9}})
 	}
 	return all, nil
 }
@@ -342,7 +365,8 @@ func TestMessagesAreRedriven(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, newSite(t, nil, nil).enter(t).get(t, "/messages").status)
 }
 
-// Whoever decides on a record that has changed meanwhile is shown the record as it is now, at either of the two steps.
+// Whoever decides on a record that has changed meanwhile is shown the record as it is now, at
+// either of the two steps.
 func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
@@ -352,13 +376,16 @@ func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 	o := operate.New(s.store, operate.Config{Clock: func() time.Time { return s.now }})
 	shown, err := o.Inspect(t.Context(), "charge#uncertain")
 	require.NoError(t, err)
-	_, err = o.Settle(t.Context(), shown, operate.Responded([]byte(`{"statusCode":201}`)), operate.Act{By: "kim", Why: "ticket 4712"})
+	_, err = o.Settle(t.Context(), shown, operate.Responded([]byte(`{"statusCode":201}`)),
+		operate.Act{By: "kim", Why: "ticket 4712"})
 	require.NoError(t, err)
 	owner := s.get(t, "charge#uncertain").Owner
-	form := asked.form(t, []string{"form", "key", "seen"}, map[string]string{"verdict": "release", "repeat": "1", "by": "dana", "why": "ticket 4711"})
+	form := asked.form(t, []string{"form", "key", "seen"},
+		map[string]string{"verdict": "release", "repeat": "1", "by": "dana", "why": "ticket 4711"})
 	for name, a := range map[string]answer{"preview": b.post(t, "/preview", form), "confirm": b.confirm(t, previewed)} {
 		assert.Equal(t, http.StatusConflict, a.status, name)
-		assert.Contains(t, a.body, "The record has changed since you looked at it: it is completed now. Nothing was changed.", name)
+		assert.Contains(t, a.body,
+			"The record has changed since you looked at it: it is completed now. Nothing was changed.", name)
 		assert.Contains(t, a.body, "by kim", name)
 	}
 	assert.Equal(t, owner, s.get(t, "charge#uncertain").Owner)
@@ -418,17 +445,21 @@ func TestWhatCannotBeRight(t *testing.T) {
 		fields map[string]string
 		says   string
 	}{
-		"no verdict":    {map[string]string{}, "Choose what became of the execution."},
-		"no result":     {map[string]string{"verdict": "executed"}, "The result is missing"},
-		"no JSON":       {map[string]string{"verdict": "executed", "result": "{"}, "The result of 1 bytes is no JSON."},
-		"no response":   {map[string]string{"verdict": "executed", "result": `{"id":"ch_1"}`}, "The result is no response of a gateway"},
-		"too long":      {map[string]string{"verdict": "executed", "result": `"` + strings.Repeat("a", 1<<20) + `"`}, "more than 1048576 bytes"},
-		"half an error": {map[string]string{"verdict": "failed", "type": "Declined"}, "A failure needs a type and a message"},
-		"a danger":      {map[string]string{"verdict": "not-executed", "repeat": ""}, "may have had its effect"},
-		"a deletion":    {map[string]string{"verdict": "delete", "repeat": ""}, "may have had its effect"},
-		"no reason":     {map[string]string{"verdict": "release", "repeat": "1", "why": " "}, "“Why” is empty"},
-		"nobody":        {map[string]string{"verdict": "release", "repeat": "1", "by": ""}, "“Who” is empty"},
-		"no such step":  {map[string]string{"verdict": "step-executed", "executed-step": "mail", "step-result": "1"}, "the record has no such step"},
+		"no verdict": {map[string]string{}, "Choose what became of the execution."},
+		"no result":  {map[string]string{"verdict": "executed"}, "The result is missing"},
+		"no JSON":    {map[string]string{"verdict": "executed", "result": "{"}, "The result of 1 bytes is no JSON."},
+		"no response": {map[string]string{"verdict": "executed", "result": `{"id":"ch_1"}`},
+			"The result is no response of a gateway"},
+		"too long": {map[string]string{"verdict": "executed", "result": `"` + strings.Repeat("a", 1<<20) + `"`},
+			"more than 1048576 bytes"},
+		"half an error": {map[string]string{"verdict": "failed", "type": "Declined"},
+			"A failure needs a type and a message"},
+		"a danger":   {map[string]string{"verdict": "not-executed", "repeat": ""}, "may have had its effect"},
+		"a deletion": {map[string]string{"verdict": "delete", "repeat": ""}, "may have had its effect"},
+		"no reason":  {map[string]string{"verdict": "release", "repeat": "1", "why": " "}, "“Why” is empty"},
+		"nobody":     {map[string]string{"verdict": "release", "repeat": "1", "by": ""}, "“Who” is empty"},
+		"no such step": {map[string]string{"verdict": "step-executed", "executed-step": "mail", "step-result": "1"},
+			"the record has no such step"},
 	} {
 		a := b.preview(t, "charge#uncertain", c.fields)
 		assert.GreaterOrEqual(t, a.status, 400, name)
@@ -454,12 +485,14 @@ func TestReadOnly(t *testing.T) {
 	assert.NotContains(t, a.body, "/act")
 	assert.Contains(t, a.body, "read only")
 	assert.Equal(t, http.StatusForbidden, b.get(t, "/act?key=charge%23uncertain").status)
-	form := open.enter(t).preview(t, "charge#uncertain", map[string]string{"verdict": "release"}).form(t, []string{"asked", "seal"}, nil)
+	form := open.enter(t).preview(t, "charge#uncertain", map[string]string{"verdict": "release"}).form(t,
+		[]string{"asked", "seal"}, nil)
 	form.Set("form", b.get(t, "/record?key=charge%23completed").field(t, "form"))
 	for _, path := range []string{"/preview", "/confirm"} {
 		assert.Equal(t, http.StatusForbidden, b.post(t, path, form).status, path)
 	}
-	assert.Contains(t, b.post(t, "/result", url.Values{"form": {form.Get("form")}, "key": {"charge%23completed"}}).body, "ch_2")
+	assert.Contains(t, b.post(t, "/result", url.Values{"form": {form.Get("form")}, "key": {"charge%23completed"}}).body,
+		"ch_2")
 	s.untouched(t, "charge#uncertain")
 }
 
@@ -508,7 +541,9 @@ func (broken) Get(context.Context, string) (store.Record, bool, error) { panic("
 // An entry that cannot be printed does not undo the change, and is told.
 func TestAnAuditEntryThatCannotBePrinted(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, func(c *page.Config) { c.Done = func(operate.Entry) error { return errors.New("no terminal") } })
+	s := newSite(t, nil, func(c *page.Config) {
+		c.Done = func(operate.Entry) error { return errors.New("no terminal") }
+	})
 	b := s.enter(t)
 	a := b.confirm(t, b.preview(t, "charge#uncertain", map[string]string{"verdict": "release"}))
 	assert.Contains(t, a.body, "It is done")
@@ -593,7 +628,8 @@ func TestAChangeOfWhichNobodyKnowsIsTold(t *testing.T) {
 	assert.Contains(t, a.body, "Nobody knows whether it was done")
 	assert.Empty(t, s.done)
 	require.Len(t, s.wrong, 1)
-	for _, says := range []string{"Settle as not executed", "charge#uncertain", "dana", "ticket 4711", "whether the change was applied is not known"} {
+	for _, says := range []string{"Settle as not executed", "charge#uncertain", "dana", "ticket 4711",
+		"whether the change was applied is not known"} {
 		assert.ErrorContains(t, s.wrong[0], says)
 	}
 }

@@ -42,7 +42,8 @@ func (p *Page) failedOf(w http.ResponseWriter, key string, err error) {
 	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
 		refused = &refusal{
 			http.StatusConflict, "The record cannot be understood",
-			"The record is there, but " + unreadable.Reason + ". Requests with its key get \"unreadable record\". See unreadable-record in docs/problems.md.",
+			"The record is there, but " + unreadable.Reason +
+				". Requests with its key get \"unreadable record\". See unreadable-record in docs/problems.md.",
 		}
 	}
 	f := p.frame(refused.title, refused.text)
@@ -67,10 +68,12 @@ type story struct {
 	Result string
 	// Settleable is true if something can be said of the record.
 	Settleable, Deletable bool
-	// Done is true if it was just settled here; Changed, if it is not what was seen; Alert says more.
+	// Done is true if it was just settled here; Changed, if it is not what was seen; Alert says
+	// more.
 	Done, Changed bool
 	Alert         string
-	// Shown is a result that was asked for, ShownOf the step that it is of, Cut how many of its bytes are left out.
+	// Shown is a result that was asked for, ShownOf the step that it is of, Cut how many of its
+	// bytes are left out.
 	Shown       *string
 	ShownOf     string
 	Cut         int
@@ -92,7 +95,8 @@ type step struct {
 func (p *Page) storyOf(s operate.Shown) *story {
 	r := s.Record
 	v := &story{
-		Key: r.Key, Operation: r.Operation(), State: s.State, Meaning: show.Meaning(r, s.State), Retry: show.RetryGets(r, s.State),
+		Key: r.Key, Operation: r.Operation(), State: s.State, Meaning: show.Meaning(r, s.State),
+		Retry:    show.RetryGets(r, s.State),
 		Timeline: timelineOf(s), Derived: show.DerivedKeys(s), Settleable: settleable(s), Deletable: deletable(s),
 	}
 	for _, st := range s.Steps() {
@@ -146,8 +150,8 @@ func free(s operate.Shown) bool {
 	return s.State == operate.StateReleased && len(show.OpenSteps(s.Steps())) == 0
 }
 
-// inspect reads the record that a form is about. It is false if the record is not the one that the form has shown; then, and on an
-// error, the answer is given.
+// inspect reads the record that a form is about. It is false if the record is not the one that the
+// form has shown; then, and on an error, the answer is given.
 func (p *Page) inspect(ctx context.Context, w http.ResponseWriter, key, seen string) (operate.Shown, bool) {
 	shown, err := p.Operator.Inspect(ctx, key)
 	switch {
@@ -172,7 +176,8 @@ func (p *Page) seen(r store.Record) string { return p.door.seal("seen", r.Key+"\
 func (p *Page) changed(w http.ResponseWriter, now operate.Shown) {
 	v := p.storyOf(now)
 	v.Changed = true
-	v.Alert = fmt.Sprintf("The record has changed since you looked at it: it is %s now. Nothing was changed. This is the record as it is now.", now.State)
+	v.Alert = fmt.Sprintf("The record has changed since you looked at it: it is %s now. Nothing was changed. This "+
+		"is the record as it is now.", now.State)
 	p.showRecord(w, http.StatusConflict, v)
 }
 
@@ -185,7 +190,8 @@ func (p *Page) gone(w http.ResponseWriter, key string) {
 // mostShown is how much of a result is shown, in bytes.
 const mostShown = 256 << 10
 
-// result shows the result of a record, or of one of its steps: what a client got, perhaps personal, so only if somebody asks for it.
+// result shows the result of a record, or of one of its steps: what a client got, perhaps personal,
+// so only if somebody asks for it.
 func (p *Page) result(w http.ResponseWriter, r *http.Request) {
 	key, step := unfield(r.PostForm.Get("key")), unfield(r.PostForm.Get("step"))
 	shown, err := p.Operator.Inspect(r.Context(), key)
@@ -229,16 +235,20 @@ func (p *Page) search(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, operate.ErrNotFound):
 		p.fail(w, &refusal{
 			http.StatusNotFound, "No record has handed out this key",
-			"No record that somebody has to settle has. Records that are settled, and those in other states, keep no names of derived keys.",
+			"No record that somebody has to settle has. Records that are settled, and those in other states, keep " +
+				"no names of derived keys.",
 		})
 	case errors.Is(err, operate.ErrInput):
 		p.fail(w, &refusal{
 			http.StatusUnprocessableEntity, "This is no key",
-			"A record key is <operation>#<digest>, as it is in logs and metrics; a derived key is a UUID in lower case. “idempotent key” goes from what a client sent to its record key.",
+			"A record key is <operation>#<digest>, as it is in logs and metrics; a derived key is a UUID in lower " +
+				"case. “idempotent key” goes from what a client sent to its record key.",
 		})
 	case errors.Is(err, operate.ErrNeedsScan):
 		p.fail(w, &refusal{
-			http.StatusConflict, "There is no index", "A derived key is looked for in the index of the records that somebody has to settle. docs/deploy.md says how to add it.",
+			http.StatusConflict, "There is no index",
+			"A derived key is looked for in the index of the records that somebody has to settle. docs/deploy.md " +
+				"says how to add it.",
 		})
 	default:
 		p.failed(w, err)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every text can be read by people who see contrasts badly, in light and dark: WCAG 2.2 AA, 4.5 for texts, 3 for edges and marks.
+// Every text can be read by people who see contrasts badly, in light and dark: WCAG 2.2 AA, 4.5 for
+// texts, 3 for edges and marks.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	css, err := os.ReadFile("templates/style.css")
@@ -40,7 +41,8 @@ func TestContrast(t *testing.T) {
 				for ground := range strings.FieldsSeq(pair.grounds) {
 					require.NotEmpty(t, colours[text], text)
 					require.NotEmpty(t, colours[ground], ground)
-					assert.GreaterOrEqual(t, contrast(t, colours[text], colours[ground]), pair.least, "%s: %s on %s", name, text, ground)
+					assert.GreaterOrEqual(t, contrast(t, colours[text], colours[ground]), pair.least, "%s: %s on %s",
+						name, text, ground)
 				}
 			}
 		}

@@ -23,13 +23,15 @@ type moment struct {
 	Ahead bool
 }
 
-// timelineOf tells the story of a record as far as the record tells it: a record keeps how it is, and of how it came to be so only
-// some instants. What has no instant stands behind the first claim: when it happened is not known, but that it was after that.
+// timelineOf tells the story of a record as far as the record tells it: a record keeps how it is,
+// and of how it came to be so only some instants. What has no instant stands behind the first
+// claim: when it happened is not known, but that it was after that.
 func timelineOf(s operate.Shown) []moment {
 	r := s.Record
 	told := []moment{{r.CreatedAt, "Claimed for the first time", "an execution began", quiet, false}}
 	if n := r.Attempt - 1; n > 0 { // of what comes later the record keeps the number alone
-		told = append(told, moment{What: "Claimed again, " + times(n), More: "after a release, or taken over from an execution that had ended", Class: quiet})
+		told = append(told, moment{What: "Claimed again, " + times(n),
+			More: "after a release, or taken over from an execution that had ended", Class: quiet})
 	}
 	for _, st := range s.Steps() {
 		class := map[operate.StepState]string{operate.StepRecorded: well, operate.StepHasFailed: may}[st.State]
@@ -42,10 +44,12 @@ func timelineOf(s operate.Shown) []moment {
 	case operate.StateInProgress:
 		told = append(told, moment{r.Lease, "Its lease ends", "unless who holds it renews it", quiet, false})
 	case operate.StateCrashed:
-		told = append(told, moment{r.Lease, "Its lease ended", "nobody has said how the execution ended, and no request has come since", may, false})
+		told = append(told, moment{r.Lease, "Its lease ended",
+			"nobody has said how the execution ended, and no request has come since", may, false})
 	case operate.StateReleased:
 		if r.SettledBy == "" {
-			told = append(told, moment{What: "Released", More: "given up for another try: the next request executes", Class: may})
+			told = append(told, moment{What: "Released",
+				More: "given up for another try: the next request executes", Class: may})
 		}
 	case operate.StateUnknown:
 		became := moment{r.AttentionAt, "Became unknown", show.Because(r.Reason), needs, false}
@@ -90,7 +94,8 @@ func times(n int) string {
 func attention(s operate.Shown) (told []moment) {
 	r := s.Record
 	if r.Tries > 0 {
-		told = append(told, moment{What: "Asked about " + times(r.Tries) + ", without an answer", More: "the resolver could not tell", Class: may})
+		told = append(told, moment{What: "Asked about " + times(r.Tries) + ", without an answer",
+			More: "the resolver could not tell", Class: may})
 	}
 	m := moment{At: r.AttentionAt, Class: quiet}
 	switch {
@@ -101,7 +106,8 @@ func attention(s operate.Shown) (told []moment) {
 	case s.State == operate.StateInProgress:
 		m.What, m.More = "Somebody has to look at it", "if who holds it dies"
 	case r.Tries == 0:
-		m.What, m.More, m.Class = "Somebody has to look at it", "if it has stopped between two steps, and no retry has come until then", may
+		m.What, m.More, m.Class = "Somebody has to look at it",
+			"if it has stopped between two steps, and no retry has come until then", may
 	default:
 		m.What, m.More = "It is asked about again", "at the next run of the reconciliation after this"
 	}

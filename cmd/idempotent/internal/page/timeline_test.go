@@ -15,8 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// told are the moments of the timeline of a record, with their times, or a dash for those that the record does not tell. What is still
-// to come has a plus.
+// told are the moments of the timeline of a record, with their times, or a dash for those that the
+// record does not tell. What is still to come has a plus.
 func told(a answer) []string {
 	var moments []string
 	for _, li := range strings.Split(a.body, "<li class=\"")[1:] {
@@ -68,20 +68,30 @@ func TestATimeline(t *testing.T) {
 	put("t#taken", "charge#in-progress", func(r *store.Record) { r.Attempt = 4 })
 	for key, want := range map[string][]string{
 		"charge#in-progress": {"02:59:56 Claimed for the first time", "+03:00:18 Its lease ends", "+02:59:56 Expires"},
-		"t#taken":            {"02:59:56 Claimed for the first time", "- Claimed again, 3 times", "+03:00:18 Its lease ends", "+02:59:56 Expires"},
-		"charge#died":        {"02:40:00 Claimed for the first time", "02:41:00 Its lease ended", "+02:40:00 Expires"},
-		"charge#crashed":     {"23:59:58 Claimed for the first time", "00:00:00 Became unknown", "+00:00:00 Expires"},
-		"t#waits":            {"23:59:58 Claimed for the first time", "- Became unknown", "- Asked about 3 times, without an answer", "+03:05:00 It is asked about again", "+00:00:00 Expires"},
-		"t#due":              {"23:59:58 Claimed for the first time", "- Became unknown", "- Asked about once, without an answer", "02:55:00 It is asked about again", "+00:00:00 Expires"},
-		"t#given-up":         {"23:59:58 Claimed for the first time", "- Claimed again, once", "- Became unknown", "- Asked about 12 times, without an answer", "02:59:00 Given up", "+00:00:00 Expires"},
-		"t#asked":            {"23:59:58 Claimed for the first time", "- Asked about 2 times, without an answer", "+03:01:00 Its lease ends", "+03:01:00 Somebody has to look at it", "+00:00:00 Expires"},
-		"order#begun":        {"01:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”", "01:30:00 Became unknown", "+01:30:00 Expires"},
-		"order#stopped":      {"21:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”", "- Released", "22:30:00 Somebody has to look at it", "+21:29:58 Expires"},
-		"order#not-due":      {"02:39:58 Claimed for the first time", "- Step “reserve”", "- Released", "+03:40:00 Somebody has to look at it", "+02:39:58 Expires"},
-		"charge#completed":   {"02:30:00 Claimed for the first time", "02:30:01 Completed", "+02:30:00 Expires"},
-		"charge#settled":     {"02:00:00 Claimed for the first time", "02:00:00 Settled by dana", "02:00:00 Completed", "+02:00:00 Expires"},
+		"t#taken": {"02:59:56 Claimed for the first time", "- Claimed again, 3 times",
+			"+03:00:18 Its lease ends", "+02:59:56 Expires"},
+		"charge#died":    {"02:40:00 Claimed for the first time", "02:41:00 Its lease ended", "+02:40:00 Expires"},
+		"charge#crashed": {"23:59:58 Claimed for the first time", "00:00:00 Became unknown", "+00:00:00 Expires"},
+		"t#waits": {"23:59:58 Claimed for the first time", "- Became unknown",
+			"- Asked about 3 times, without an answer", "+03:05:00 It is asked about again", "+00:00:00 Expires"},
+		"t#due": {"23:59:58 Claimed for the first time", "- Became unknown",
+			"- Asked about once, without an answer", "02:55:00 It is asked about again", "+00:00:00 Expires"},
+		"t#given-up": {"23:59:58 Claimed for the first time", "- Claimed again, once", "- Became unknown",
+			"- Asked about 12 times, without an answer", "02:59:00 Given up", "+00:00:00 Expires"},
+		"t#asked": {"23:59:58 Claimed for the first time", "- Asked about 2 times, without an answer",
+			"+03:01:00 Its lease ends", "+03:01:00 Somebody has to look at it", "+00:00:00 Expires"},
+		"order#begun": {"01:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”",
+			"01:30:00 Became unknown", "+01:30:00 Expires"},
+		"order#stopped": {"21:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”",
+			"- Released", "22:30:00 Somebody has to look at it", "+21:29:58 Expires"},
+		"order#not-due": {"02:39:58 Claimed for the first time", "- Step “reserve”", "- Released",
+			"+03:40:00 Somebody has to look at it", "+02:39:58 Expires"},
+		"charge#completed": {"02:30:00 Claimed for the first time", "02:30:01 Completed", "+02:30:00 Expires"},
+		"charge#settled": {"02:00:00 Claimed for the first time", "02:00:00 Settled by dana", "02:00:00 Completed",
+			"+02:00:00 Expires"},
 		"charge#settled-not-executed": {
-			"01:00:00 Claimed for the first time", "01:00:00 Settled as not executed, or released, by dana", "+01:00:00 Expires",
+			"01:00:00 Claimed for the first time", "01:00:00 Settled as not executed, or released, by dana",
+			"+01:00:00 Expires",
 		},
 	} {
 		assert.Equal(t, want, told(b.get(t, "/record?key="+url.QueryEscape(key))), key)

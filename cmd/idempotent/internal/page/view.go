@@ -21,8 +21,9 @@ import (
 //go:embed templates
 var files embed.FS
 
-// templates are all of the page. A text that somebody else may have written goes through t, or long, which escape what is no printable
-// character: what somebody wrote into a table of records must not turn around what stands beside it.
+// templates are all of the page. A text that somebody else may have written goes through t, or
+// long, which escape what is no printable character: what somebody wrote into a table of records
+// must not turn around what stands beside it.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"t":     printable,
 	"long":  document,
@@ -36,8 +37,8 @@ func printable(v any) string { return show.Printable(text(v)) }
 
 func document(v any) string { return show.Document(text(v)) }
 
-// unfield is what a hidden field holds, whose form field escapes because browsers would change it: the ends of lines, for one. It is empty
-// if the field is none of the page.
+// unfield is what a hidden field holds, whose form field escapes because browsers would change it:
+// the ends of lines, for one. It is empty if the field is none of the page.
 func unfield(value string) string {
 	text, err := url.QueryUnescape(value)
 	if err != nil {
@@ -71,7 +72,8 @@ type frame struct {
 	Demo       bool
 	// Messages is true if there is a page of messages.
 	Messages bool
-	// Query is in the field of the search. Look is true if there is a record under it that an error page leads to.
+	// Query is in the field of the search. Look is true if there is a record under it that an error
+	// page leads to.
 	Query string
 	Look  bool
 	now   time.Time
@@ -81,7 +83,8 @@ type frame struct {
 
 func (p *Page) frame(title string, body any) *frame {
 	return &frame{
-		Title: title, Base: p.door.base, Form: p.door.form, Store: p.Store, By: p.By, ReadOnly: p.ReadOnly, Demo: p.Demo, Messages: p.Messages != nil,
+		Title: title, Base: p.door.base, Form: p.door.form, Store: p.Store, By: p.By, ReadOnly: p.ReadOnly,
+		Demo: p.Demo, Messages: p.Messages != nil,
 		now: p.Now(), Body: body,
 	}
 }
@@ -101,8 +104,8 @@ func (f *frame) Link(path string, values ...string) string {
 // plainKey is a record key whose parts can stand in a path as they are.
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9._-]+#[A-Za-z0-9_-]+$`)
 
-// Record is the address of a record: without a character that has to be escaped, so that it can be copied into a ticket, where the
-// key allows that.
+// Record is the address of a record: without a character that has to be escaped, so that it can be
+// copied into a ticket, where the key allows that.
 func (f *frame) Record(key string, values ...string) string {
 	if plainKey.MatchString(key) {
 		return f.Link("/record/"+strings.Replace(key, "#", "/", 1), values...)
@@ -146,7 +149,8 @@ func send(w http.ResponseWriter, status int, kind string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// shut answers who has not been let in, or nothing else can be shown to: without a link, a style or a name.
+// shut answers who has not been let in, or nothing else can be shown to: without a link, a style or
+// a name.
 func (p *Page) shut(w http.ResponseWriter, refused *refusal) {
 	p.render(w, refused.status, "shut.html", &frame{Title: refused.title, Body: refused.text})
 }
@@ -167,13 +171,15 @@ func (p *Page) refusalOf(err error) *refusal {
 	case errors.Is(err, operate.ErrNotFound):
 		return &refusal{
 			http.StatusNotFound, "There is no such record",
-			"There is no record under this key: it was never written, or has expired and was deleted. A record key is <operation>#<digest>, as it is in logs and metrics.",
+			"There is no record under this key: it was never written, or has expired and was deleted. A record key " +
+				"is <operation>#<digest>, as it is in logs and metrics.",
 		}
 	case errors.Is(err, operate.ErrOutcomeUnknown):
 		return &refusal{http.StatusBadGateway, "Nobody knows whether it was done", sentence(p.Sentence(err))}
 	case errors.Is(err, operate.ErrInput):
 		return &refusal{http.StatusUnprocessableEntity, "This cannot be right", sentence(p.problem(err))}
-	case errors.Is(err, operate.ErrLive), errors.Is(err, operate.ErrState), errors.Is(err, operate.ErrStep), errors.Is(err, operate.ErrForeign):
+	case errors.Is(err, operate.ErrLive), errors.Is(err, operate.ErrState), errors.Is(err, operate.ErrStep),
+		errors.Is(err, operate.ErrForeign):
 		return &refusal{http.StatusConflict, "Refused", sentence(p.problem(err))}
 	case isStore(err):
 		return &refusal{http.StatusBadGateway, "The table did not answer as expected", sentence(p.Sentence(err))}
@@ -185,7 +191,8 @@ func (p *Page) refusalOf(err error) *refusal {
 // problem says what is wrong with what was asked, in the words of the form.
 func (p *Page) problem(err error) string {
 	if input, ok := errors.AsType[*operate.InputError](err); ok {
-		label := map[string]string{"by": "“Who”", "why": "“Why”", "result": "The result", "error type": "The type of the error"}[input.Field]
+		label := map[string]string{"by": "“Who”", "why": "“Why”", "result": "The result",
+			"error type": "The type of the error"}[input.Field]
 		if label == "" {
 			label = input.Field
 		}
@@ -219,9 +226,11 @@ const (
 	quiet = "quiet"
 )
 
-// stateClass is the class of a state: as on a terminal red needs somebody, yellow may, green is well.
+// stateClass is the class of a state: as on a terminal red needs somebody, yellow may, green is
+// well.
 func stateClass(s operate.State) string {
-	return map[show.Colour]string{show.Red: needs, show.Yellow: may, show.Green: well, show.Faint: quiet}[show.StateColour(s)]
+	return map[show.Colour]string{show.Red: needs, show.Yellow: may, show.Green: well,
+		show.Faint: quiet}[show.StateColour(s)]
 }
 
 func serveStyle(w http.ResponseWriter, _ *http.Request) {

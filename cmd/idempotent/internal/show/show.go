@@ -1,4 +1,5 @@
-// Package show tells people what a record is, in words, and writes tables, times and colours for a terminal.
+// Package show tells people what a record is, in words, and writes tables, times and colours for a
+// terminal.
 package show
 
 import (
@@ -41,15 +42,17 @@ func Cells(texts ...string) []Cell {
 	return cells
 }
 
-// Printer writes to one stream. Its zero value writes nowhere; Out is needed. It is not safe for concurrent use.
+// Printer writes to one stream. Its zero value writes nowhere; Out is needed. It is not safe for
+// concurrent use.
 type Printer struct {
 	Out io.Writer
 	// Colours are written only if this is true.
 	Colours bool
 }
 
-// Table writes rows with aligned columns, two spaces between them. What a cell holds beside printable characters is escaped:
-// what somebody else wrote into a table of records must not steer a terminal.
+// Table writes rows with aligned columns, two spaces between them. What a cell holds beside
+// printable characters is escaped: what somebody else wrote into a table of records must not steer
+// a terminal.
 func (p Printer) Table(rows [][]Cell) error {
 	widths := make(map[int]int)
 	for _, row := range rows {
@@ -105,8 +108,9 @@ func Printable(text string) string {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// JSON writes a value as one line. As [Printable] does, it escapes every character that is not printable: inside of texts, which
-// are the only place where JSON has others, that is another spelling of the same value.
+// JSON writes a value as one line. As [Printable] does, it escapes every character that is not
+// printable: inside of texts, which are the only place where JSON has others, that is another
+// spelling of the same value.
 func JSON(w io.Writer, v any) error {
 	var b, escaped bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -129,7 +133,8 @@ func JSON(w io.Writer, v any) error {
 	return err
 }
 
-// Document returns a text of several lines with everything escaped that is no printable character, tab or end of a line.
+// Document returns a text of several lines with everything escaped that is no printable character,
+// tab or end of a line.
 func Document(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

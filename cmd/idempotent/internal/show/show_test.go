@@ -16,7 +16,8 @@ func TestTimesAreRoughAndExact(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC)
 	for want, d := range map[string]time.Duration{
-		"now": 0, "1s ago": -time.Second, "59s ago": -time.Minute + time.Millisecond, "1m ago": -time.Minute, "in 59m": time.Hour - 1,
+		"now": 0, "1s ago": -time.Second, "59s ago": -time.Minute + time.Millisecond, "1m ago": -time.Minute,
+		"in 59m":  time.Hour - 1,
 		"47h ago": -48*time.Hour + 1, "2d ago": -48 * time.Hour, "in 29d": 30*24*time.Hour - 1,
 	} {
 		assert.Equal(t, want, show.Relative(now.Add(d), now), d)
@@ -42,16 +43,19 @@ func TestColumnsAreAlignedWithAndWithoutColours(t *testing.T) {
 	assert.Equal(t, want, strings.NewReplacer("\x1b[31m", "", "\x1b[32m", "", "\x1b[0m", "").Replace(coloured.String()))
 }
 
-// What somebody wrote into the table must not clear the screen of whoever looks at it, or fake a line.
+// What somebody wrote into the table must not clear the screen of whoever looks at it, or fake a
+// line.
 func TestNothingThatIsStoredSteersTheTerminal(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	require.NoError(t, show.Printer{Out: &out}.Table([][]show.Cell{show.Cells("a\x1b[2Jb\nc\u202e", "\xff", `"quoted" \ é`)}))
+	require.NoError(t, show.Printer{Out: &out}.Table(
+		[][]show.Cell{show.Cells("a\x1b[2Jb\nc\u202e", "\xff", `"quoted" \ é`)}))
 	assert.Equal(t, `a\x1b[2Jb\nc\u202e  \xff  "quoted" \ é`+"\n", out.String())
 	assert.Equal(t, "{\n\t\"a\": \"\\x1b[2J\"\n}", show.Document("{\n\t\"a\": \"\x1b[2J\"\n}"))
 }
 
-// JSON stays the same value, and nothing in it steers a terminal or turns the direction of what stands beside it.
+// JSON stays the same value, and nothing in it steers a terminal or turns the direction of what
+// stands beside it.
 func TestJSONSteersNoTerminal(t *testing.T) {
 	t.Parallel()
 	hostile := "\u009b31m \x7f \u202e \x1b é \U000e0041 <b> \u2028"

@@ -88,7 +88,8 @@ func RetryGets(r store.Record, s operate.State) string {
 		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
 	case operate.StateCrashed:
 		if r.Reason != "" {
-			return "\"unknown outcome\" (HTTP 409), unless the handler has a resolver that can tell: it was unknown before somebody asked"
+			return "\"unknown outcome\" (HTTP 409), unless the handler has a resolver that can tell: it was unknown " +
+				"before somebody asked"
 		}
 		if r.Resumable() {
 			return resumes(r)
@@ -96,7 +97,8 @@ func RetryGets(r store.Record, s operate.State) string {
 		if len(r.Steps) > 0 {
 			return resumes(r) + "; the same under a policy that refuses crashed executions"
 		}
-		return "a new execution with the same derived keys; under a policy that refuses crashed executions \"unknown outcome\" (HTTP 409)"
+		return "a new execution with the same derived keys; under a policy that refuses crashed executions " +
+			"\"unknown outcome\" (HTTP 409)"
 	case operate.StateReleased:
 		if len(r.Steps) > 0 {
 			return resumes(r)
@@ -119,9 +121,11 @@ func RetryGets(r store.Record, s operate.State) string {
 // resumes says what an execution does with the steps of a record.
 func resumes(r store.Record) string {
 	if r.Resumable() {
-		return "a new execution with the same derived keys, which gets the results of the recorded steps and goes on from there"
+		return "a new execution with the same derived keys, which gets the results of the recorded steps and goes " +
+			"on from there"
 	}
-	return "a new execution, which asks the resolver of the step that may have begun; without one \"unknown outcome\" (HTTP 409)"
+	return "a new execution, which asks the resolver of the step that may have begun; without one \"unknown " +
+		"outcome\" (HTTP 409)"
 }
 
 // StepMeaning says what is known of a step.
@@ -158,8 +162,8 @@ func OpenSteps(steps []operate.Step) []string {
 	return names
 }
 
-// DerivedKeys are the derived keys that a record is known to have handed out, those of the steps that may have begun, and those of
-// other names.
+// DerivedKeys are the derived keys that a record is known to have handed out, those of the steps
+// that may have begun, and those of other names.
 func DerivedKeys(s operate.Shown, names ...string) map[string]string {
 	keys := make(map[string]string)
 	for _, name := range slices.Concat(names, s.Record.Derived, OpenSteps(s.Steps())) {
@@ -168,8 +172,8 @@ func DerivedKeys(s operate.Shown, names ...string) map[string]string {
 	return keys
 }
 
-// MoreDerivedKeys says how the derived keys of a record are computed whose names it may not know. It is empty if nothing is missing:
-// the record is done, or keeps the names that were handed out.
+// MoreDerivedKeys says how the derived keys of a record are computed whose names it may not know.
+// It is empty if nothing is missing: the record is done, or keeps the names that were handed out.
 func MoreDerivedKeys(s operate.Shown) string {
 	switch {
 	case ByPowertools(s.Record) || s.State == operate.StateExpired:
@@ -177,7 +181,8 @@ func MoreDerivedKeys(s operate.Shown) string {
 	case len(s.Record.Derived) > 0:
 		return ""
 	default:
-		return "the record keeps no names of those that it handed out; --derived NAME computes one, NAME is what the handler passes " +
+		return "the record keeps no names of those that it handed out; --derived NAME computes one, NAME is what " +
+			"the handler passes " +
 			"to DerivedKey, or the name of its step"
 	}
 }
@@ -196,7 +201,8 @@ func Count(n int64, what string) string {
 // StepCounts says how many steps are in which state.
 func StepCounts(steps []operate.Step) string {
 	var texts []string
-	for _, state := range []operate.StepState{operate.StepRecorded, operate.StepHasFailed, operate.StepOpen, operate.StepOther} {
+	for _, state := range []operate.StepState{operate.StepRecorded, operate.StepHasFailed, operate.StepOpen,
+		operate.StepOther} {
 		var names []string
 		for _, s := range steps {
 			if s.State == state {
@@ -204,7 +210,8 @@ func StepCounts(steps []operate.Step) string {
 			}
 		}
 		if len(names) > 0 {
-			texts = append(texts, fmt.Sprintf("%s %s (%s)", Count(int64(len(names)), "step"), state, strings.Join(names, ", ")))
+			texts = append(texts, fmt.Sprintf("%s %s (%s)", Count(int64(len(names)), "step"), state,
+				strings.Join(names, ", ")))
 		}
 	}
 	return strings.Join(texts, "; ")
@@ -234,15 +241,17 @@ func Because(reason string) string {
 	return strings.TrimSuffix(reason+": "+Reason(reason), ": ")
 }
 
-// Seen names the record as it is: its status, reason, owner and lease, of a record without an owner its expiry, and how often steps
-// were written. Whoever hands it back later acts only if the record is still so.
+// Seen names the record as it is: its status, reason, owner and lease, of a record without an owner
+// its expiry, and how often steps were written. Whoever hands it back later acts only if the record
+// is still so.
 func Seen(r store.Record) string {
 	if r.Owner != "" {
 		r.Expiry = time.Time{}
 	}
 	h := fingerprint.New("seen")
 	for _, field := range []string{
-		string(r.Status), r.Reason, r.Owner, Instant(r.Lease), strconv.Itoa(r.Lease.Nanosecond()), Instant(r.Expiry), strconv.Itoa(r.StepWrites),
+		string(r.Status), r.Reason, r.Owner, Instant(r.Lease), strconv.Itoa(r.Lease.Nanosecond()), Instant(r.Expiry),
+		strconv.Itoa(r.StepWrites),
 	} {
 		h.String(field)
 	}
@@ -279,7 +288,8 @@ func Told(t operate.Transition) string {
 	}
 }
 
-// Failure is the type of the last error of an execution, as far as the record tells; empty if it does not.
+// Failure is the type of the last error of an execution, as far as the record tells; empty if it
+// does not.
 func Failure(story []operate.Transition) string {
 	for _, t := range slices.Backward(story) {
 		switch t.What {
@@ -293,12 +303,13 @@ func Failure(story []operate.Transition) string {
 	return ""
 }
 
-// Danger says what the record itself tells of an effect, for whoever is about to let the next request execute. It is empty if it
-// tells nothing.
+// Danger says what the record itself tells of an effect, for whoever is about to let the next
+// request execute. It is empty if it tells nothing.
 func Danger(r store.Record, s operate.State) string {
 	switch {
 	case r.Reason == store.ReasonResultLost:
-		return "the handler succeeded, so a new execution repeats its effect, unless the other service takes the derived key"
+		return "the handler succeeded, so a new execution repeats its effect, unless the other service takes the " +
+			"derived key"
 	case s == operate.StateUnknown, r.Status == store.StatusInProgress && r.Reason != "" && s == operate.StateCrashed:
 		return "the execution may have had its effect, which a new one may repeat"
 	default:

@@ -126,7 +126,8 @@ func (s *chargeStory) send(ctx context.Context, order, amount int) reply {
 
 func (s *chargeStory) print(what string, order, amount int, cameBack string) {
 	s.steps++
-	fmt.Fprintf(s.out, chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), cameBack,
+	fmt.Fprintf(s.out, chargeLine, strconv.Itoa(s.steps), what,
+		fmt.Sprintf("order-%d: %d usd", order, amount), cameBack,
 		strconv.Itoa(s.services.Done("", services.Charge)))
 }
 
@@ -177,6 +178,7 @@ func (s *chargeStory) sumUp() error {
 	if len(book) != 3 || book[0].Calls != 1 || book[1].Calls != 1 || book[2].Calls != 2 {
 		return errors.New("the provider was not asked 1, 1 and 2 times with 3 keys")
 	}
-	fmt.Fprintf(s.out, "\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.requests, len(book), total)
+	fmt.Fprintf(s.out, "\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.requests,
+		len(book), total)
 	return nil
 }

@@ -264,7 +264,8 @@ func (s *orderStory) send(ctx context.Context, o *purchase) reply {
 		source = services.DeclinedSource
 	}
 	return post(ctx, s.front, orders.path, o.key, fmt.Sprintf(
-		`{"sku":"A-%d","quantity":2,"amount":1999,"currency":"usd","source":%q,"email":%q}`, o.number, source, o.email()))
+		`{"sku":"A-%d","quantity":2,"amount":1999,"currency":"usd","source":%q,"email":%q}`, o.number,
+		source, o.email()))
 }
 
 // row prints what has become of an order so far.
@@ -275,7 +276,8 @@ func (s *orderStory) row(ctx context.Context, o *purchase, what, cameBack string
 	}
 	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
 	fmt.Fprintf(s.out, orderLine, strconv.Itoa(o.number), what, cameBack,
-		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(kept), done(services.Message))
+		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(kept),
+		done(services.Message))
 	return nil
 }
 

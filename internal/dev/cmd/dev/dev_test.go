@@ -88,7 +88,8 @@ func TestTheStoriesEndWell(t *testing.T) {
 		})
 		t.Run(example+" on DynamoDB", func(t *testing.T) {
 			t.Parallel()
-			stdout, stderr, err := demo(t, example, "STORE=dynamodb", "AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
+			stdout, stderr, err := demo(t, example, "STORE=dynamodb",
+				"AWS_ENDPOINT_URL_DYNAMODB="+dynamolocal.Endpoint(t))
 			require.NoError(t, err, stdout+stderr)
 			assert.True(t, strings.HasSuffix(stdout, end), stdout)
 		})

@@ -36,7 +36,8 @@ var plots = []plot{
 	{what: "between reservation and charge", kills: ordering, at: moment{charge, false}},
 	{what: "after the charge, before its answer", kills: ordering, at: moment{charge, true}},
 	{what: "between refusal and cancellation", kills: ordering, at: moment{cancellation, false}, declined: true},
-	{what: "after the cancellation, before its answer", kills: ordering, at: moment{cancellation, true}, declined: true},
+	{what: "after the cancellation, before its answer", kills: ordering, at: moment{cancellation, true},
+		declined: true},
 	{what: "before the commit", kills: ordering, at: moment{commit, false}},
 	{what: "after the commit, before its reply", kills: ordering, at: moment{commit, true}},
 	{what: "the relay, before the message", kills: relay, at: moment{message, false}},
@@ -85,7 +86,8 @@ func (p plot) check(all []services.Effect, drained bool) error {
 			got[e.Kind]++
 		}
 		if e.Calls != p.calls(e.Kind) {
-			return fmt.Errorf("the service was asked for the %s %d times with its key, want %d", e.Kind, e.Calls, p.calls(e.Kind))
+			return fmt.Errorf("the service was asked for the %s %d times with its key, want %d", e.Kind, e.Calls,
+				p.calls(e.Kind))
 		}
 	}
 	for _, kind := range services.Kinds() {

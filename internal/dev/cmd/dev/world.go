@@ -170,7 +170,8 @@ func (w *world) createTables(ctx context.Context) error {
 	if w.memory != nil {
 		return nil
 	}
-	return errors.Join(dynamo.CreateTable(ctx, w.client, table(records)), outbox.CreateTable(ctx, w.client, table(messages)),
+	return errors.Join(dynamo.CreateTable(ctx, w.client, table(records)),
+		outbox.CreateTable(ctx, w.client, table(messages)),
 		dynamolocal.CreateTable(ctx, w.client, table(rows), "order_id"))
 }
 

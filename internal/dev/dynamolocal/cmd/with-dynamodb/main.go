@@ -2,10 +2,11 @@
 //
 //	go run ./internal/dev/dynamolocal/cmd/with-dynamodb -- go test ./...
 //
-// The command finds the endpoint in DYNAMODB_ENDPOINT and AWS_ENDPOINT_URL_DYNAMODB, and credentials and a Region that
-// mean nothing unless the environment has some. A signal ends the command, and the exit code is that of the command. If
-// DYNAMODB_ENDPOINT is set already, nothing is started. If DynamoDB Local is not available, the command runs without an
-// endpoint after a loud line; with IDEMPOTENT_TEST_STRICT=1 it does not run.
+// The command finds the endpoint in DYNAMODB_ENDPOINT and AWS_ENDPOINT_URL_DYNAMODB, and
+// credentials and a Region that mean nothing unless the environment has some. A signal ends the
+// command, and the exit code is that of the command. If DYNAMODB_ENDPOINT is set already, nothing
+// is started. If DynamoDB Local is not available, the command runs without an endpoint after a loud
+// line; with IDEMPOTENT_TEST_STRICT=1 it does not run.
 package main
 
 import (
@@ -80,15 +81,18 @@ func start(ctx context.Context) (endpoint string, end func() error, err error) {
 	return s.Endpoint, s.Stop, nil
 }
 
-// environment adds what the command needs to the environment; of a name that occurs twice the last one counts.
+// environment adds what the command needs to the environment; of a name that occurs twice the last
+// one counts.
 func environment(endpoint string) []string {
 	if endpoint == "" {
 		return os.Environ()
 	}
 	defaults := []string{
-		"AWS_REGION=" + dynamolocal.Region, "AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
+		"AWS_REGION=" + dynamolocal.Region, "AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey,
+		"AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
 	}
 	empty := []string{"AWS_REGION=", "AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}
 	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return slices.Contains(empty, v) })
-	return append(append(defaults, own...), dynamolocal.EndpointVariable+"="+endpoint, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint)
+	return append(append(defaults, own...), dynamolocal.EndpointVariable+"="+endpoint,
+		"AWS_ENDPOINT_URL_DYNAMODB="+endpoint)
 }

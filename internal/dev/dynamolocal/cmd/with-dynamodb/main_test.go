@@ -18,7 +18,8 @@ import (
 
 func TestExitCodeIsThatOfTheCommand(t *testing.T) {
 	t.Setenv(dynamolocal.EndpointVariable, "http://127.0.0.1:1")
-	for command, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -TERM $$": exitSignal + int(syscall.SIGTERM)} {
+	for command, want := range map[string]int{"exit 0": 0, "exit 3": 3,
+		"kill -TERM $$": exitSignal + int(syscall.SIGTERM)} {
 		require.Equal(t, want, run([]string{"--", "sh", "-c", command}), command)
 	}
 	require.Equal(t, exitFailure, run([]string{"--", "/no/such/command"}))
@@ -45,7 +46,8 @@ func TestCommandFindsTheEndpoint(t *testing.T) {
 
 func TestSignalsArePassedOn(t *testing.T) {
 	t.Setenv(dynamolocal.EndpointVariable, "http://127.0.0.1:1")
-	// The command asks its parent, this process, for a signal and exits with a code of its own when it comes back.
+	// The command asks its parent, this process, for a signal and exits with a code of its own when
+	// it comes back.
 	require.Equal(t, 7, run([]string{"sh", "-c", `trap 'exit 7' TERM; kill -TERM $PPID; while :; do sleep 0.1; done`}))
 }
 

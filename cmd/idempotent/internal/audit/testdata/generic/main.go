@@ -1,4 +1,5 @@
-// Program generic calls Wrap through a function of its own, for messages of a queue, and never unless somebody asks.
+// Program generic calls Wrap through a function of its own, for messages of a queue, and never
+// unless somebody asks.
 package main
 
 import (

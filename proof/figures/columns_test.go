@@ -1,0 +1,109 @@
+package main
+
+import (
+	"go/scanner"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	commentEnds = 100
+	codeEnds    = 120
+	tab         = 4
+	// longText is the length from which one literal may make a line longer: cutting it hides what
+	// is sent or printed.
+	longText = 40
+)
+
+// TestLinesEndInTime: comments end at column 100 and code at 120, where a tab is four wide. Texts
+// that span lines, single long literals, addresses, directives and preformatted comments may be
+// longer.
+func TestLinesEndInTime(t *testing.T) {
+	t.Parallel()
+	tracked, err := output("../..", "git", "ls-files", "*.go")
+	require.NoError(t, err)
+	files := strings.Fields(tracked)
+	require.NotEmpty(t, files)
+	for _, name := range files {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		require.NoError(t, err)
+		for line, why := range tooLong(string(text)) {
+			assert.Fail(t, why, "%s:%d", name, line)
+		}
+	}
+}
+
+func TestWhatIsTooLong(t *testing.T) {
+	t.Parallel()
+	words := strings.Repeat("word ", 24)
+	for name, c := range map[string]struct {
+		text string
+		want map[int]string
+	}{
+		"a comment": {"package a\n\n// " + words, map[int]string{3: "a comment ends after column 100"}},
+		"code": {"package a\n\nvar a = " + strings.Repeat("b + ", 29) + "b",
+			map[int]string{3: "code ends after column 120"}},
+		"tabs count four": {"package a\n\nfunc b() {\n" + strings.Repeat("\t", 26) + "a = b + c + d + e\n}",
+			map[int]string{4: "code ends after column 120"}},
+		"a comment behind code": {"package a\n\nvar a = 1 // " + words,
+			map[int]string{3: "code ends after column 120"}},
+		"a long literal":  {"package a\n\nvar a = `" + words + "`", map[int]string{}},
+		"a text of lines": {"package a\n\nvar a = `\n" + words + "\n`", map[int]string{}},
+		"preformatted":    {"package a\n\n//\t" + words, map[int]string{}},
+		"a directive":     {"package a\n\n//nolint:x // " + words, map[int]string{}},
+		"an address":      {"package a\n\n// https://example.com/" + strings.Repeat("a", 90), map[int]string{}},
+	} {
+		assert.Equal(t, c.want, tooLong(c.text), name)
+	}
+}
+
+// tooLong finds what is too long in the text of a Go file, by line.
+func tooLong(text string) map[int]string {
+	spans, literals := texts(text)
+	found := map[int]string{}
+	output := false
+	for i, line := range strings.Split(text, "\n") {
+		n, ends := i+1, utf8.RuneCountInString(line)+(tab-1)*strings.Count(line, "\t")
+		trimmed := strings.TrimSpace(line)
+		comment := strings.HasPrefix(trimmed, "//")
+		output = comment && (output || trimmed == "// Output:")
+		switch {
+		case spans[n], literals[n], output, strings.Contains(line, "//nolint:"), strings.HasPrefix(line, "//go:"):
+		case comment && (strings.Contains(line, "://") || strings.HasPrefix(trimmed, "//\t")):
+		case comment && ends > commentEnds:
+			found[n] = "a comment ends after column 100"
+		case ends > codeEnds:
+			found[n] = "code ends after column 120"
+		}
+	}
+	return found
+}
+
+// texts returns the lines that belong to a text of several lines, and those with a long literal.
+func texts(text string) (spans, literals map[int]bool) {
+	spans, literals = map[int]bool{}, map[int]bool{}
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, []byte(text), nil, 0)
+	for {
+		pos, kind, literal := s.Scan()
+		if kind == token.EOF {
+			return spans, literals
+		}
+		if kind != token.STRING {
+			continue
+		}
+		first, more := file.Position(pos).Line, strings.Count(literal, "\n")
+		for n := first; more > 0 && n <= first+more; n++ {
+			spans[n] = true
+		}
+		literals[first] = literals[first] || len(literal) > longText
+	}
+}
