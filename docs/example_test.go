@@ -135,7 +135,8 @@ type services struct {
 }
 
 func (s services) place(ctx context.Context, _ Order) (string, error) {
-	if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return s.reserve(), nil }); err != nil {
+	reserve := func(context.Context) (string, error) { return s.reserve(), nil }
+	if _, err := idempotent.Step(ctx, "reserve", reserve); err != nil {
 		return "", err
 	}
 	return idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
@@ -158,7 +159,8 @@ func Example_aCrashBetweenSteps() {
 		},
 	}
 	handler := idempotent.Wrap(s.place, memory.New(), idempotent.WithOperation("place"),
-		idempotent.WithEffects(idempotent.Repeatable), idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }))
+		idempotent.WithEffects(idempotent.Repeatable),
+		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }))
 	func() {
 		defer func() { fmt.Println(recover()) }()
 		_, _ = handler.Handle(ctx, Order{ID: "o-1"})

@@ -50,6 +50,7 @@ func attributeDefinitions(all []attribute) string {
 
 // shorthand is an index as the AWS CLI takes it.
 func shorthand(i index) string {
-	return "IndexName=" + i.Name + ",KeySchema=[{AttributeName=" + i.Hash + ",KeyType=HASH},{AttributeName=" + i.Range + ",KeyType=RANGE}]," +
+	return "IndexName=" + i.Name + ",KeySchema=[{AttributeName=" + i.Hash +
+		",KeyType=HASH},{AttributeName=" + i.Range + ",KeyType=RANGE}]," +
 		"Projection={ProjectionType=" + i.Projection + ",NonKeyAttributes=[" + strings.Join(i.Includes, ",") + "]}"
 }
