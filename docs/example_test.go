@@ -64,7 +64,8 @@ func _(store store.Store, ship func(context.Context, Order, events.SQSMessage) (
 }
 
 func _(store store.Store,
-	onMessage func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error)) {
+	onMessage func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error),
+) {
 	handler := idempotent.Wrap(onMessage, store,
 		idempotent.WithOperation("send-message"),
 		idempotent.WithKeyPath("[requestContext.authorizer.principalId, powertools_json(body).id]"),

@@ -267,8 +267,10 @@ func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 }
 
 func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
-	for name, timeout := range map[string]time.Duration{"of a near deadline": 5 * time.Second,
-		"of a far one": 5 * time.Hour} {
+	for name, timeout := range map[string]time.Duration{
+		"of a near deadline": 5 * time.Second,
+		"of a far one":       5 * time.Hour,
+	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t)
