@@ -249,8 +249,10 @@ func (d *delivery) useless(err *Error) {
 
 // failure is an error of this package about the record.
 func (d *delivery) failure(kind error, reason string, err error) *Error {
-	return &Error{Kind: kind, Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey,
-		Reason: reason, Err: err}
+	return &Error{
+		Kind: kind, Operation: d.settings.Operation, RecordKey: d.protocol.RecordKey,
+		Reason: reason, Err: err,
+	}
 }
 
 // refuse answers with an error.

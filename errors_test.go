@@ -22,8 +22,10 @@ var anError = []struct {
 	name, text string
 	err        idempotent.Error
 }{
-	{"MissingKeyError", "shop: no idempotency key in header X",
-		idempotent.Error{Kind: idempotent.ErrMissingKey, Field: "header X"}},
+	{
+		"MissingKeyError", "shop: no idempotency key in header X",
+		idempotent.Error{Kind: idempotent.ErrMissingKey, Field: "header X"},
+	},
 	{
 		"InvalidKeyError", "shop: idempotency key is invalid: header X is empty",
 		idempotent.Error{Kind: idempotent.ErrInvalidKey, Field: "header X", Reason: "is empty", Err: errCard},
@@ -36,8 +38,10 @@ var anError = []struct {
 		"MissingTenantError", "shop: the caller is not identified: there is no authorizer",
 		idempotent.Error{Kind: idempotent.ErrMissingTenant, Reason: "there is no authorizer"},
 	},
-	{"MismatchError", "shop: idempotency key was used for another request",
-		idempotent.Error{Kind: idempotent.ErrMismatch}},
+	{
+		"MismatchError", "shop: idempotency key was used for another request",
+		idempotent.Error{Kind: idempotent.ErrMismatch},
+	},
 	{
 		"InProgressError", "shop: a request with this idempotency key is in progress",
 		idempotent.Error{Kind: idempotent.ErrInProgress, RetryAfter: time.Second},
@@ -76,8 +80,10 @@ var anError = []struct {
 	},
 	{
 		"EncodeError", "shop: the result has no JSON form: the encoder of T failed",
-		idempotent.Error{Kind: idempotent.ErrEncode, Field: "the result",
-			Reason: "the encoder of T failed", Err: errCard},
+		idempotent.Error{
+			Kind: idempotent.ErrEncode, Field: "the result",
+			Reason: "the encoder of T failed", Err: errCard,
+		},
 	},
 	{
 		"StepError", `shop: step "a": the step was not begun: why: EOF`,

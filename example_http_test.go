@@ -34,13 +34,17 @@ func Example_functionURL() {
 		}}))
 
 	send := func(key, user string) {
-		req := events.LambdaFunctionURLRequest{RawPath: "/charges", Headers: map[string]string{"idempotency-key": key},
-			Body: `{"amount":1999}`}
+		req := events.LambdaFunctionURLRequest{
+			RawPath: "/charges", Headers: map[string]string{"idempotency-key": key},
+			Body: `{"amount":1999}`,
+		}
 		req.RequestContext.HTTP.Method = http.MethodPost
 		if user != "" {
 			req.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{
-				IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{AccountID: "123456789012",
-					UserID: user},
+				IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{
+					AccountID: "123456789012",
+					UserID:    user,
+				},
 			}
 		}
 		resp, err := handler.Handle(context.Background(), req)
@@ -64,8 +68,10 @@ func Example_functionURL() {
 // believed.
 func Example_loadBalancer() {
 	charge := func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
-		return events.ALBTargetGroupResponse{StatusCode: http.StatusCreated, StatusDescription: "201 Created",
-			Body: `{"id":"ch_1"}`}, nil
+		return events.ALBTargetGroupResponse{
+			StatusCode: http.StatusCreated, StatusDescription: "201 Created",
+			Body: `{"id":"ch_1"}`,
+		}, nil
 	}
 	handler := idempotent.Wrap(charge, memory.New(),
 		idempotent.WithTenant(func(_ context.Context, req events.ALBTargetGroupRequest) (string, error) {
@@ -120,8 +126,10 @@ func Example_webSocket() {
 		resp, err := charge.Handle(ctx, req)
 		switch {
 		case errors.Is(err, idempotent.ErrMismatch):
-			return response{StatusCode: http.StatusUnprocessableEntity,
-				Body: `{"error":"the key was used for another charge"}`}, nil
+			return response{
+				StatusCode: http.StatusUnprocessableEntity,
+				Body:       `{"error":"the key was used for another charge"}`,
+			}, nil
 		case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, idempotent.ErrStoreUnavailable):
 			return response{StatusCode: http.StatusConflict, Body: `{"error":"send it again"}`}, nil
 		default:
@@ -224,10 +232,12 @@ func Example_stripeWebhook() {
 }
 
 // Adapt makes the function of an HTTP API, or of a function URL, of a router.
-func Adapt(router http.Handler) func(context.Context,
-	events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	return func(ctx context.Context,
-		e events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, err error) {
+func Adapt(
+	router http.Handler,
+) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(
+		ctx context.Context, e events.APIGatewayV2HTTPRequest,
+	) (out events.APIGatewayV2HTTPResponse, err error) {
 		var body io.Reader = strings.NewReader(e.Body)
 		if e.IsBase64Encoded {
 			body = base64.NewDecoder(base64.StdEncoding, body)
@@ -273,8 +283,10 @@ func (a *answer) Write(p []byte) (int, error) {
 
 func (a *answer) response() events.APIGatewayV2HTTPResponse {
 	a.WriteHeader(http.StatusOK) // a handler that writes nothing answers 200, as on a server
-	out := events.APIGatewayV2HTTPResponse{StatusCode: a.status, Headers: map[string]string{},
-		Cookies: a.header["Set-Cookie"]}
+	out := events.APIGatewayV2HTTPResponse{
+		StatusCode: a.status, Headers: map[string]string{},
+		Cookies: a.header["Set-Cookie"],
+	}
 	for name, values := range a.header {
 		if name != "Set-Cookie" {
 			out.Headers[name] = strings.Join(values, ",")
@@ -341,7 +353,8 @@ func ExampleMark() {
 	}
 
 	handler := idempotent.Wrap(func(ctx context.Context,
-		e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		e events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, e.RawPath, strings.NewReader(e.Body))
 		if err != nil {
 			return events.APIGatewayV2HTTPResponse{}, err
@@ -352,8 +365,10 @@ func ExampleMark() {
 	}, memory.New())
 
 	for range 2 {
-		event := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: "/charges",
-			Headers: map[string]string{"idempotency-key": "k-1"}}
+		event := events.APIGatewayV2HTTPRequest{
+			RouteKey: "$default", RawPath: "/charges",
+			Headers: map[string]string{"idempotency-key": "k-1"},
+		}
 		event.RequestContext.HTTP.Method = http.MethodPost
 		response, err := handler.Handle(context.Background(), event)
 		fmt.Println(response.StatusCode, err)
@@ -371,15 +386,20 @@ func ExampleHTTP_protect() {
 
 	runs := 0
 	handler := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		runs++
 		return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: fmt.Sprintf("run %d", runs)}, nil
 	}, memory.New(), routes)
 
-	for _, path := range []string{"/charges", "/charges", "/webhooks/cards", "/webhooks/cards",
-		"/webhooks/../charges"} {
-		event := events.APIGatewayV2HTTPRequest{RouteKey: "$default", RawPath: path,
-			Headers: map[string]string{"idempotency-key": "k-1"}}
+	for _, path := range []string{
+		"/charges", "/charges", "/webhooks/cards", "/webhooks/cards",
+		"/webhooks/../charges",
+	} {
+		event := events.APIGatewayV2HTTPRequest{
+			RouteKey: "$default", RawPath: path,
+			Headers: map[string]string{"idempotency-key": "k-1"},
+		}
 		event.RequestContext.HTTP.Method = http.MethodPost
 		response, err := handler.Handle(context.Background(), event)
 		protected := response.Headers["Idempotency-Key-Expires"] != ""

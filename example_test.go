@@ -148,8 +148,10 @@ func Example_router() {
 			return name + " done for " + c.ID, nil
 		}, store, idempotent.WithOperation("account-"+name), key).Handle
 	}
-	actions := map[string]func(context.Context, command) (string, error){"open": handles("open"),
-		"close": handles("close")}
+	actions := map[string]func(context.Context, command) (string, error){
+		"open":  handles("open"),
+		"close": handles("close"),
+	}
 
 	for _, c := range []command{{"open", "a-1"}, {"close", "a-1"}, {"open", "a-1"}} {
 		out, err := actions[c.Action](context.Background(), c)
@@ -255,7 +257,8 @@ func ExampleWithResolver() {
 		idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(order string) (string, error) { return order, nil }),
 		idempotent.WithResolver(func(_ context.Context, x idempotent.Execution,
-			_ string) (idempotent.Resolution[string], error) {
+			_ string,
+		) (idempotent.Resolution[string], error) {
 			if id, found := charges[x.DerivedKey("charge")]; found {
 				return idempotent.Executed(id), nil
 			}
@@ -397,8 +400,9 @@ func ExampleAtMostOnce() {
 	handler := ordersOf(func(ctx context.Context, p purchase) (string, error) {
 		charge, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
 			return s.charge(ctx, idempotent.DerivedKey(ctx, ""), p.Amount)
-		}, idempotent.AtMostOnce(func(ctx context.Context,
-			x idempotent.Execution) (idempotent.Resolution[string], error) {
+		}, idempotent.AtMostOnce(func(
+			ctx context.Context, x idempotent.Execution,
+		) (idempotent.Resolution[string], error) {
 			charge, found, err := s.find(ctx, x.DerivedKey(""))
 			switch {
 			case err != nil:

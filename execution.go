@@ -106,8 +106,10 @@ func (e *LostContextError) Unwrap() error { return e.Err }
 // DerivedKey returns the key that the function [DerivedKey] returns in this execution. A resolver
 // asks the other service with it.
 func (x Execution) DerivedKey(name string) string {
-	return execution.Claim{RecordKey: x.RecordKey, Fingerprint: x.fingerprint, Step: x.step,
-		Handed: x.handed}.DerivedKey(name)
+	return execution.Claim{
+		RecordKey: x.RecordKey, Fingerprint: x.fingerprint, Step: x.step,
+		Handed: x.handed,
+	}.DerivedKey(name)
 }
 
 // Resolution is what a resolver found out, see [WithResolver]. Its zero value is [StillUnknown].

@@ -130,7 +130,8 @@ type Handler[In, Out any] struct{ wrapped *wrapped }
 // for the default operation of HTTP handlers and for [WithPowertools], and
 // POWERTOOLS_IDEMPOTENCY_DISABLED as the default of [WithDisabled].
 func Wrap[In, Out any](handler func(context.Context, In) (Out, error), s store.Store,
-	opts ...Option) *Handler[In, Out] {
+	opts ...Option,
+) *Handler[In, Out] {
 	var run func(ctx context.Context, in any) (any, error)
 	if handler != nil {
 		run = func(ctx context.Context, in any) (any, error) { return handler(ctx, *in.(*In)) } //nolint:forcetypeassert // see Invoke

@@ -31,11 +31,15 @@ func TestTheKeyOfAMessageIsItsID(t *testing.T) {
 	key := recordKeys[events.SQSMessage](t)
 	byHand := recordKeys[events.SQSMessage](t,
 		idempotent.WithKey(func(m events.SQSMessage) (string, error) { return m.MessageId, nil }))
-	m := events.SQSMessage{MessageId: "m-1", ReceiptHandle: "r-1", Body: "a",
-		Attributes: map[string]string{"ApproximateReceiveCount": "1"}}
+	m := events.SQSMessage{
+		MessageId: "m-1", ReceiptHandle: "r-1", Body: "a",
+		Attributes: map[string]string{"ApproximateReceiveCount": "1"},
+	}
 	require.Equal(t, byHand(m), key(m))
-	again := events.SQSMessage{MessageId: "m-1", ReceiptHandle: "r-2", Body: "a",
-		Attributes: map[string]string{"ApproximateReceiveCount": "2"}}
+	again := events.SQSMessage{
+		MessageId: "m-1", ReceiptHandle: "r-2", Body: "a",
+		Attributes: map[string]string{"ApproximateReceiveCount": "2"},
+	}
 	require.Equal(t, key(m), key(again))
 	again.MessageId = "m-2"
 	require.NotEqual(t, key(m), key(again))
@@ -44,8 +48,10 @@ func TestTheKeyOfAMessageIsItsID(t *testing.T) {
 
 // fifo is a message of a FIFO queue.
 func fifo(id, group, deduplication string) events.SQSMessage {
-	return events.SQSMessage{MessageId: id, Body: "a",
-		Attributes: map[string]string{"MessageGroupId": group, "MessageDeduplicationId": deduplication}}
+	return events.SQSMessage{
+		MessageId: id, Body: "a",
+		Attributes: map[string]string{"MessageGroupId": group, "MessageDeduplicationId": deduplication},
+	}
 }
 
 func TestTheKeyOfAFIFOMessageIsItsDeduplicationIDWithinItsGroup(t *testing.T) {
@@ -70,8 +76,10 @@ func TestTheKeyOfAFIFOMessageIsItsDeduplicationIDWithinItsGroup(t *testing.T) {
 func TestTheKeyOfARecordOfAStreamIsItsEventID(t *testing.T) {
 	t.Parallel()
 	kinesis := recordKeys[events.KinesisEventRecord](t)
-	r := events.KinesisEventRecord{EventID: "shardId-0:1", InvokeIdentityArn: "a",
-		Kinesis: events.KinesisRecord{SequenceNumber: "1"}}
+	r := events.KinesisEventRecord{
+		EventID: "shardId-0:1", InvokeIdentityArn: "a",
+		Kinesis: events.KinesisRecord{SequenceNumber: "1"},
+	}
 	again := r
 	again.InvokeIdentityArn = "b"
 	require.Equal(t, kinesis(r), kinesis(again))
@@ -118,8 +126,10 @@ func TestAnOptionComesBeforeTheKeyOfARecord(t *testing.T) {
 // The whole message has a receipt handle, which is another one each time.
 func TestARecordSharedWithAWSPowertoolsNeedsAKeyOfItsOwn(t *testing.T) {
 	t.Parallel()
-	for _, problems := range [][]string{powertoolsProblems[events.SQSMessage](t),
-		powertoolsProblems[*events.KinesisEventRecord](t), powertoolsProblems[events.DynamoDBEventRecord](t)} {
+	for _, problems := range [][]string{
+		powertoolsProblems[events.SQSMessage](t),
+		powertoolsProblems[*events.KinesisEventRecord](t), powertoolsProblems[events.DynamoDBEventRecord](t),
+	} {
 		require.Len(t, problems, 1)
 		require.Contains(t, problems[0], "and it differs in each delivery")
 	}

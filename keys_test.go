@@ -19,7 +19,8 @@ import (
 
 // selecting is a handler over raw events that counts its executions.
 func selecting(t *testing.T, opts ...idempotent.Option) (invoke func(event string) error, executed *int,
-	store *storetest.Faulty) {
+	store *storetest.Faulty,
+) {
 	t.Helper()
 	executed = new(int)
 	store = storetest.NewFaulty(memory.New(), nil)
@@ -49,8 +50,10 @@ func TestKeyPathTellsEventsApartByWhatItSelects(t *testing.T) {
 		"escapes":                  {"id", `{"id":"é"}`, `{"id":"\u00e9"}`, true},
 		"members in another order": {"@", `{"a":1,"b":2}`, `{ "b": 2, "a": 1 }`, true},
 		"zero and false":           {"[a, b]", `{"a":0,"b":false}`, `{"a":0,"b":true}`, false},
-		"body in the body": {"powertools_json(body).id", `{"body":"{\"id\":7}"}`,
-			`{"body":"{\"id\":7.0,\"x\":1}"}`, true},
+		"body in the body": {
+			"powertools_json(body).id", `{"body":"{\"id\":7}"}`,
+			`{"body":"{\"id\":7.0,\"x\":1}"}`, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,8 +67,10 @@ func TestKeyPathTellsEventsApartByWhatItSelects(t *testing.T) {
 
 func TestMissingAndPartlyMissingSelectionsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, event := range []string{`{}`, `{"a":null}`, `{"a":""}`, `{"a":[]}`, `{"a":{}}`, `{"a":"x"}`, `{"b":"x"}`,
-		`{"a":"x","b":""}`} {
+	for _, event := range []string{
+		`{}`, `{"a":null}`, `{"a":""}`, `{"a":[]}`, `{"a":{}}`, `{"a":"x"}`, `{"b":"x"}`,
+		`{"a":"x","b":""}`,
+	} {
 		invoke, executed, store := selecting(t, idempotent.WithKeyPath("[a, b]"))
 		require.ErrorIs(t, invoke(event), idempotent.ErrMissingKey, event)
 		assert.Empty(t, store.Ops(), "no I/O")
@@ -88,10 +93,14 @@ func TestSelectionThatFoundNothingNamesItsExpression(t *testing.T) {
 	t.Parallel()
 	long := "[" + strings.Repeat("a, ", 100) + "b]"
 	for path, texts := range map[string][2]string{
-		"powertools_json(body).id": {`{"body":"{}"}`,
-			`no idempotency key in the selection of WithKeyPath "powertools_json(body).id"`},
-		"[a, b]": {`{"a":"x"}`,
-			`no idempotency key in the selection of WithKeyPath "[a, b]", of which a part is missing`},
+		"powertools_json(body).id": {
+			`{"body":"{}"}`,
+			`no idempotency key in the selection of WithKeyPath "powertools_json(body).id"`,
+		},
+		"[a, b]": {
+			`{"a":"x"}`,
+			`no idempotency key in the selection of WithKeyPath "[a, b]", of which a part is missing`,
+		},
 		`"a b"`: {`{}`, `no idempotency key in the selection of WithKeyPath "\"a b\""`},
 		long:    {`{}`, `WithKeyPath "` + long[:200] + `"...`},
 	} {
@@ -134,8 +143,10 @@ func TestEventThatTheExpressionFailsOnIsRefused(t *testing.T) {
 // A path reads events as deep as a fingerprint does, however little it selects.
 func TestKeyPathReadsEventsOfAThousandLevels(t *testing.T) {
 	t.Parallel()
-	shared := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
-		AllCallers: true})
+	shared := idempotent.WithPowertools(idempotent.Powertools{
+		Language: idempotent.PowertoolsPython, Prefix: "p",
+		AllCallers: true,
+	})
 	for _, opts := range [][]idempotent.Option{
 		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@")},
 		{idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("@"), shared},
@@ -325,7 +336,8 @@ func TestDecimalsOfABodyThatAFloatChangesAreRefused(t *testing.T) {
 	t.Parallel()
 	executed := 0
 	h := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		executed++
 		return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
 	}, memory.New(), idempotent.WithKeyPath("powertools_json(body).total"))
@@ -353,8 +365,10 @@ func TestWrapAsksWhoSharesTheKeysOfPowertools(t *testing.T) {
 	wrap := func(path string, all bool) func() {
 		return func() {
 			idempotent.Wrap(handler, memory.New(), idempotent.WithKeyPath(path),
-				idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
-					AllCallers: all}))
+				idempotent.WithPowertools(idempotent.Powertools{
+					Language: idempotent.PowertoolsPython, Prefix: "p",
+					AllCallers: all,
+				}))
 		}
 	}
 	require.Contains(t, problemsOf(t, wrap("powertools_json(body).id", false))[0], "AllCallers")

@@ -154,8 +154,10 @@ func TestRedeliveriesOfARecordHaveOneFingerprint(t *testing.T) {
 		}, []func(*events.SNSEventRecord){func(r *events.SNSEventRecord) { r.SNS.Message = "x" }})
 
 	kinesis := func() events.KinesisEventRecord {
-		return events.KinesisEventRecord{EventID: "e-1",
-			Kinesis: events.KinesisRecord{SequenceNumber: "1", PartitionKey: "p", Data: []byte(`{"amount":10}`)}}
+		return events.KinesisEventRecord{
+			EventID: "e-1",
+			Kinesis: events.KinesisRecord{SequenceNumber: "1", PartitionKey: "p", Data: []byte(`{"amount":10}`)},
+		}
 	}
 	assertPayload(t, kinesis, []func(*events.KinesisEventRecord){
 		func(r *events.KinesisEventRecord) { r.EventID, r.Kinesis.SequenceNumber = "e-2", "2" },
@@ -190,8 +192,10 @@ func TestRedeliveriesOfARecordHaveOneFingerprint(t *testing.T) {
 		})
 
 	bridge := func() events.EventBridgeEvent {
-		return events.EventBridgeEvent{ID: "1", Time: time.Unix(1, 0).UTC(), Source: "shop", DetailType: "paid",
-			Detail: json.RawMessage(`{"amount":10}`)}
+		return events.EventBridgeEvent{
+			ID: "1", Time: time.Unix(1, 0).UTC(), Source: "shop", DetailType: "paid",
+			Detail: json.RawMessage(`{"amount":10}`),
+		}
 	}
 	assertPayload(t, bridge, []func(*events.EventBridgeEvent){
 		func(e *events.EventBridgeEvent) { e.ID, e.Time = "2", time.Unix(2, 0).UTC() },

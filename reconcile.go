@@ -95,7 +95,8 @@ type Reconciled struct {
 // verdict of the resolver could not be stored, too. A key of another operation, and a bad
 // Reconciling, are a [*ConfigError]. No observer is called.
 func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string,
-	resolver func(context.Context, Execution) (Resolution[Out], error), how Reconciling) (Reconciled, error) {
+	resolver func(context.Context, Execution) (Resolution[Out], error), how Reconciling,
+) (Reconciled, error) {
 	if resolver == nil {
 		return h.wrapped.reconcile(ctx, recordKey, nil, how)
 	}
@@ -106,7 +107,8 @@ func (h *Handler[In, Out]) Reconcile(ctx context.Context, recordKey string,
 }
 
 func (w *wrapped) reconcile(ctx context.Context, recordKey string,
-	resolver func(context.Context, Execution) (found, error), how Reconciling) (Reconciled, error) {
+	resolver func(context.Context, Execution) (found, error), how Reconciling,
+) (Reconciled, error) {
 	if err := w.checkReconciling(recordKey, resolver == nil, how); err != nil {
 		return Reconciled{}, err
 	}
@@ -148,7 +150,8 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string,
 // inquire asks a resolver that gets no event, in a goroutine of its own: neither a panic nor
 // runtime.Goexit of it keeps the record from being settled.
 func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
-	resolver func(context.Context, Execution) (found, error)) (protocol.Resolution, error) {
+	resolver func(context.Context, Execution) (found, error),
+) (protocol.Resolution, error) {
 	r, err := guarded(func() (found, error) { return resolver(ctx, executionOf(c)) })
 	if err != nil {
 		err = fmt.Errorf("resolver: %w", err)

@@ -159,10 +159,14 @@ func listeners() map[string]listener {
 		"requestContext":{"elb":{"targetGroupArn":"target-group"}}}`)
 	all := map[string]listener{
 		"HTTP API": {listening[requestV2](events.APIGatewayV2HTTPResponse{StatusCode: 201}), v2},
-		"REST API": {listening[events.APIGatewayProxyRequest](events.APIGatewayProxyResponse{StatusCode: 201}),
-			v1},
-		"function URL": {listening[events.LambdaFunctionURLRequest](events.LambdaFunctionURLResponse{StatusCode: 201}),
-			url},
+		"REST API": {
+			listening[events.APIGatewayProxyRequest](events.APIGatewayProxyResponse{StatusCode: 201}),
+			v1,
+		},
+		"function URL": {
+			listening[events.LambdaFunctionURLRequest](events.LambdaFunctionURLResponse{StatusCode: 201}),
+			url,
+		},
 		"load balancer": {listening[events.ALBTargetGroupRequest](events.ALBTargetGroupResponse{StatusCode: 201}), alb},
 	}
 	for name, opts := range map[string][]idempotent.Option{
@@ -170,8 +174,10 @@ func listeners() map[string]listener {
 			CheckKey: func(key string) error { return fmt.Errorf("%q will not do", key) }, RequireTenant: true,
 			FingerprintHeaders: []string{"sent-at"},
 		})},
-		"timestamp": {idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "Sent-At",
-			MaxRequestAge: time.Hour})},
+		"timestamp": {idempotent.WithHTTP(idempotent.HTTP{
+			TimestampHeader: "Sent-At",
+			MaxRequestAge:   time.Hour,
+		})},
 		"key path":         {idempotent.WithKeyPath("powertools_json(body).[order, to_number(amount), items[].card]")},
 		"base64 path":      {idempotent.WithKeyPath("powertools_json(powertools_base64(body)).order")},
 		"fingerprint path": {idempotent.WithFingerprintPath("powertools_json(body).abs(amount)")},
@@ -181,7 +187,8 @@ func listeners() map[string]listener {
 		})},
 		"fingerprint function": {idempotent.WithFingerprint(func(r requestV2) (any, error) { return quoting(r.Body) })},
 		"fingerprint value": {
-			idempotent.WithFingerprint(func(r requestV2) (any, error) { return json.Number(r.Body), nil })},
+			idempotent.WithFingerprint(func(r requestV2) (any, error) { return json.Number(r.Body), nil }),
+		},
 	} {
 		given := v2[:1]
 		if name == "base64 path" {
@@ -195,11 +202,13 @@ func listeners() map[string]listener {
 	for name, opts := range map[string][]idempotent.Option{
 		"key function": {idempotent.WithKey(func(l ledger) (string, error) { return l.ID, nil })},
 		"key path":     {idempotent.WithKeyPath("[id, amount]"), idempotent.WithFingerprintPath("[when, nested]")},
-		"tenant": {idempotent.WithKeyPath("id"),
+		"tenant": {
+			idempotent.WithKeyPath("id"),
 			idempotent.WithTenant(func(_ context.Context, l ledger) (string, error) {
 				_, err := strconv.ParseInt(l.ID, 10, 8)
 				return "someone", err
-			})},
+			}),
+		},
 	} {
 		all["event, "+name] = listener{listening[ledger](receipt{}, append(opts, operation)...), []string{ledgerEvent}}
 	}
@@ -211,13 +220,16 @@ func listeners() map[string]listener {
 			listening[ledger](receipt{}, shared, idempotent.WithKeyPath("id"),
 				idempotent.WithFingerprintPath("nested")), []string{ledgerEvent},
 		}
-		all["whole event of "+string(language)] = listener{listening[map[string]any](receipt{}, shared),
-			[]string{ledgerEvent}}
+		all["whole event of "+string(language)] = listener{
+			listening[map[string]any](receipt{}, shared),
+			[]string{ledgerEvent},
+		}
 	}
 	all["result"] = listener{
 		func(opts ...idempotent.Option) invoker {
 			return idempotent.Wrap(func(_ context.Context, l ledger) (json.Number,
-				error) {
+				error,
+			) {
 				return json.Number("x" + l.ID), nil
 			},
 				memory.New(), append(opts, operation, idempotent.WithKeyPath("id"))...)

@@ -44,7 +44,8 @@ import (
 // no read. Completing the execution removes the steps. In an execution without protection f just
 // runs, and nothing is recorded.
 func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (T, error),
-	opts ...StepOption[T]) (T, error) {
+	opts ...StepOption[T],
+) (T, error) {
 	s := &step[T]{f: f}
 	for _, opt := range opts {
 		if opt != nil {

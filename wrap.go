@@ -200,8 +200,10 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 	if isHTTP {
 		c.checkHTTP(p)
 		c.checkCallers(p)
-		s := &httpShape{keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now,
-			routes: &gateway.Routes{Name: c.http.Route}}
+		s := &httpShape{
+			keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now,
+			routes: &gateway.Routes{Name: c.http.Route},
+		}
 		if c.user.storeIf != nil {
 			return s, c.user.storeIf
 		}

@@ -28,56 +28,89 @@ func TestEveryConfigurationProblemNamesOptionAndValue(t *testing.T) {
 		opts []idempotent.Option
 		want []string
 	}{
-		"nil store": {wrap: func(o ...idempotent.Option) { idempotent.Wrap(plain, nil, o...) },
-			want: []string{"store is nil"}},
-		"typed nil store": {wrap: func(o ...idempotent.Option) { idempotent.Wrap(plain, nilStore, o...) },
-			want: []string{"store is nil"}},
+		"nil store": {
+			wrap: func(o ...idempotent.Option) { idempotent.Wrap(plain, nil, o...) },
+			want: []string{"store is nil"},
+		},
+		"typed nil store": {
+			wrap: func(o ...idempotent.Option) { idempotent.Wrap(plain, nilStore, o...) },
+			want: []string{"store is nil"},
+		},
 		"nil handler": {
 			wrap: func(o ...idempotent.Option) { idempotent.Wrap[order, receipt](nil, memory.New(), o...) },
 			want: []string{"handler is nil"},
 		},
 		"nil option": {opts: []idempotent.Option{nil}, want: []string{"option 3 is nil"}},
-		"empty operation": {opts: []idempotent.Option{idempotent.WithOperation("")},
-			want: []string{"WithOperation", `""`}},
-		"bad operation": {opts: []idempotent.Option{idempotent.WithOperation("a#b")},
-			want: []string{"WithOperation", `"a#b"`}},
-		"newline": {opts: []idempotent.Option{idempotent.WithOperation("a\n")},
-			want: []string{"WithOperation", `"a\n"`}},
-		"long operation": {opts: []idempotent.Option{idempotent.WithOperation(strings.Repeat("a", 256))},
-			want: []string{"WithOperation", "255"}},
-		"nil key": {opts: []idempotent.Option{idempotent.WithKey[order](nil)},
-			want: []string{"WithKey", "nil"}},
-		"nil observer": {opts: []idempotent.Option{idempotent.WithObserver(nil)},
-			want: []string{"WithObserver", "nil"}},
-		"nil clock": {opts: []idempotent.Option{idempotent.WithClock(nil)},
-			want: []string{"WithClock", "nil"}},
+		"empty operation": {
+			opts: []idempotent.Option{idempotent.WithOperation("")},
+			want: []string{"WithOperation", `""`},
+		},
+		"bad operation": {
+			opts: []idempotent.Option{idempotent.WithOperation("a#b")},
+			want: []string{"WithOperation", `"a#b"`},
+		},
+		"newline": {
+			opts: []idempotent.Option{idempotent.WithOperation("a\n")},
+			want: []string{"WithOperation", `"a\n"`},
+		},
+		"long operation": {
+			opts: []idempotent.Option{idempotent.WithOperation(strings.Repeat("a", 256))},
+			want: []string{"WithOperation", "255"},
+		},
+		"nil key": {
+			opts: []idempotent.Option{idempotent.WithKey[order](nil)},
+			want: []string{"WithKey", "nil"},
+		},
+		"nil observer": {
+			opts: []idempotent.Option{idempotent.WithObserver(nil)},
+			want: []string{"WithObserver", "nil"},
+		},
+		"nil clock": {
+			opts: []idempotent.Option{idempotent.WithClock(nil)},
+			want: []string{"WithClock", "nil"},
+		},
 		"key of another": {
 			opts: []idempotent.Option{idempotent.WithKey(func(receipt) (string, error) { return "", nil })},
-			want: []string{"WithKey", "receipt", "order"}},
-		"storeIf of other": {opts: []idempotent.Option{idempotent.WithStoreIf(func(order) bool { return true })},
-			want: []string{"WithStoreIf", "receipt", "order"}},
+			want: []string{"WithKey", "receipt", "order"},
+		},
+		"storeIf of other": {
+			opts: []idempotent.Option{idempotent.WithStoreIf(func(order) bool { return true })},
+			want: []string{"WithStoreIf", "receipt", "order"},
+		},
 		"tenant of other": {
 			opts: []idempotent.Option{idempotent.WithTenant(func(context.Context, string) (string, error) {
 				return "",
 					nil
-			})}, want: []string{"WithTenant", "string", "order"}},
-		"short retention": {opts: []idempotent.Option{idempotent.WithRetention(time.Millisecond)},
-			want: []string{"WithRetention", "1ms", "1s"}},
+			})}, want: []string{"WithTenant", "string", "order"},
+		},
+		"short retention": {
+			opts: []idempotent.Option{idempotent.WithRetention(time.Millisecond)},
+			want: []string{"WithRetention", "1ms", "1s"},
+		},
 		"negative timing": {
 			opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Margin: -1, Lease: time.Millisecond})},
-			want: []string{"Margin", "-1ns", "Lease", "1ms"}},
+			want: []string{"Margin", "-1ns", "Lease", "1ms"},
+		},
 		"margin over lease": {
 			opts: []idempotent.Option{
-				idempotent.WithTiming(idempotent.Timing{Margin: time.Minute, Lease: time.Second})},
-			want: []string{"Margin 1m0s", "Lease 1s"}},
+				idempotent.WithTiming(idempotent.Timing{Margin: time.Minute, Lease: time.Second}),
+			},
+			want: []string{"Margin 1m0s", "Lease 1s"},
+		},
 		"margin over a third": {
 			opts: []idempotent.Option{
-				idempotent.WithTiming(idempotent.Timing{Margin: time.Second, Lease: 2 * time.Second})},
-			want: []string{"Margin 1s", "Lease 2s"}},
-		"effects": {opts: []idempotent.Option{idempotent.WithEffects(7)},
-			want: []string{"WithEffects", "7"}},
-		"HTTP on plain": {opts: []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{})},
-			want: []string{"WithHTTP", "order", "receipt"}},
+				idempotent.WithTiming(idempotent.Timing{Margin: time.Second, Lease: 2 * time.Second}),
+			},
+			want: []string{"Margin 1s", "Lease 2s"},
+		},
+		"effects": {
+			opts: []idempotent.Option{idempotent.WithEffects(7)},
+			want: []string{"WithEffects", "7"},
+		},
+		"HTTP on plain": {
+			opts: []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{})},
+			want: []string{"WithHTTP", "order", "receipt"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,11 +188,13 @@ func TestStreamsAreRefusedWhenWrapping(t *testing.T) {
 	refused(t, func(context.Context, any) (*strings.Reader, error) { return nil, nil })
 	refused(t, func(context.Context, any) (bytes.Buffer, error) { return bytes.Buffer{}, nil })
 	refused(t, func(context.Context,
-		events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		events.LambdaFunctionURLRequest,
+	) (*events.LambdaFunctionURLStreamingResponse, error) {
 		return nil, nil
 	})
 	refused(t, func(context.Context,
-		*events.LambdaFunctionURLRequest) (events.LambdaFunctionURLStreamingResponse, error) {
+		*events.LambdaFunctionURLRequest,
+	) (events.LambdaFunctionURLStreamingResponse, error) {
 		return events.LambdaFunctionURLStreamingResponse{}, nil
 	})
 	refused(t, func(context.Context, any) (*events.LambdaFunctionURLStreamingResponse, error) { return nil, nil })
@@ -346,21 +381,30 @@ func TestOptionsOfKeyAndFingerprintAreChecked(t *testing.T) {
 	t.Parallel()
 	for problem, h := range map[string]idempotent.HTTP{
 		`FingerprintHeaders: "" is no header name`: {
-			FingerprintHeaders: []string{""}},
+			FingerprintHeaders: []string{""},
+		},
 		`FingerprintHeaders: "a b" is no header name`: {
-			FingerprintHeaders: []string{"a b"}},
+			FingerprintHeaders: []string{"a b"},
+		},
 		`FingerprintHeaders: "X-A" is there twice`: {
-			FingerprintHeaders: []string{"x-a", "X-A"}},
+			FingerprintHeaders: []string{"x-a", "X-A"},
+		},
 		`FingerprintHeaders: "idempotency-KEY" carries the key`: {
-			FingerprintHeaders: []string{"idempotency-KEY"}},
-		`FingerprintHeaders: "X-Key" carries the key`: {Header: "x-key",
-			FingerprintHeaders: []string{"X-Key"}},
+			FingerprintHeaders: []string{"idempotency-KEY"},
+		},
+		`FingerprintHeaders: "X-Key" carries the key`: {
+			Header:             "x-key",
+			FingerprintHeaders: []string{"X-Key"},
+		},
 		`FingerprintHeaders: "Authorization" differs between deliveries of one request`: {
-			FingerprintHeaders: []string{"Authorization"}},
+			FingerprintHeaders: []string{"Authorization"},
+		},
 		`FingerprintHeaders: "x-amzn-trace-id" differs between deliveries of one request`: {
-			FingerprintHeaders: []string{"x-amzn-trace-id"}},
+			FingerprintHeaders: []string{"x-amzn-trace-id"},
+		},
 		`FingerprintHeaders: "Cookie" differs between deliveries of one request`: {
-			FingerprintHeaders: []string{"Cookie"}},
+			FingerprintHeaders: []string{"Cookie"},
+		},
 	} {
 		problems := problemsOf(t, func() {
 			idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(h))
@@ -374,8 +418,10 @@ func TestOptionsOfKeyAndFingerprintAreChecked(t *testing.T) {
 	})
 	assert.Len(t, several, 2, several)
 	anyKey := func(string) error { return nil }
-	for _, h := range []idempotent.HTTP{{CheckKey: anyKey},
-		{CheckKey: anyKey, FingerprintHeaders: []string{"Accept"}}} {
+	for _, h := range []idempotent.HTTP{
+		{CheckKey: anyKey},
+		{CheckKey: anyKey, FingerprintHeaders: []string{"Accept"}},
+	} {
 		assert.NotPanics(t, func() {
 			idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(h))
 		})

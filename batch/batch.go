@@ -137,8 +137,10 @@ func Kafka[Out any](
 		again, err := r.run(ctx, queue.InPartitions(event, r.c.Unordered))
 		if err == nil {
 			answer.BatchItemFailures = each(again, func(one queue.Record[events.KafkaRecord]) KafkaBatchItemFailure {
-				return KafkaBatchItemFailure{ItemIdentifier: KafkaItemIdentifier{Partition: one.Partition,
-					Offset: one.Event.Offset}}
+				return KafkaBatchItemFailure{ItemIdentifier: KafkaItemIdentifier{
+					Partition: one.Partition,
+					Offset:    one.Event.Offset,
+				}}
 			})
 		}
 		return answer, err

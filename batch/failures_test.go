@@ -43,12 +43,14 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	var taken []string
 	take := func(context.Context) error { return errDown }
 	ship := batch.SQS(e.shipping(),
-		batch.Config[events.SQSMessage]{Concurrency: 1,
+		batch.Config[events.SQSMessage]{
+			Concurrency: 1,
 			Terminal: func(ctx context.Context, m events.SQSMessage, err error) error {
 				require.EqualError(t, err, errDeclined.Error())
 				taken = append(taken, m.Body)
 				return take(ctx)
-			}, Observers: into(&r)})
+			}, Observers: into(&r),
+		})
 	e.fail(idempotent.Terminal(errDeclined), "a")
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
 	require.Equal(t, errDown, r.Problems[0].FunctionErr)
@@ -67,7 +69,8 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 // key from an attribute.
 func poison(t *testing.T,
 	c batch.Config[events.SQSMessage]) (function func(context.Context, events.SQSEvent) (events.SQSEventResponse,
-	error), poisoned map[string]error, e *effects, bad events.SQSEvent) {
+	error), poisoned map[string]error, e *effects, bad events.SQSEvent,
+) {
 	t.Helper()
 	e = newEffects()
 	records := memory.New()
@@ -134,8 +137,10 @@ func TestAnUncertainFailureComesAgain(t *testing.T) {
 	e := newEffects()
 	var r report.Batch
 	ship := batch.SQS(e.shipping(),
-		batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil },
-			Observers: into(&r)})
+		batch.Config[events.SQSMessage]{
+			Poison:    func(context.Context, events.SQSMessage, error) error { return nil },
+			Observers: into(&r),
+		})
 	e.fail(idempotent.Uncertain(errDown), "a")
 	require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
 	require.Equal(t, 1, r.Failed)
@@ -206,7 +211,8 @@ func TestTheFunctionOfFinalFailuresGetsTheHandlersOwnError(t *testing.T) {
 	var got error
 	require.Empty(t, received(t,
 		batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Terminal: func(_ context.Context, _ events.SQSMessage,
-			err error) error {
+			err error,
+		) error {
 			got = err
 			return nil
 		}}), messages("a")))
@@ -236,8 +242,10 @@ func TestTheErrorOfAnInnerHandlerIsNoPoison(t *testing.T) {
 	e := newEffects()
 	var r report.Batch
 	ship := batch.SQS(e.shipping(),
-		batch.Config[events.SQSMessage]{Poison: func(context.Context, events.SQSMessage, error) error { return nil },
-			Observers: into(&r)})
+		batch.Config[events.SQSMessage]{
+			Poison:    func(context.Context, events.SQSMessage, error) error { return nil },
+			Observers: into(&r),
+		})
 	e.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
 	e.on("b", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return errors.Join(errDown, err) })
 	e.on("c", func(context.Context) error { return errors.Join(errDown, &batch.BodyError{}) })

@@ -132,7 +132,8 @@ var poison = []error{
 
 // hand gives a record to a function of the configuration.
 func (b *batch[R, Out]) hand(ctx context.Context, take func(context.Context, R, error) error, rec queue.Record[R],
-	failure error) (err error) {
+	failure error,
+) (err error) {
 	if fault := guarded(func() { err = take(ctx, rec.Event, failure) }); fault != nil {
 		return fault
 	}

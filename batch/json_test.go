@@ -35,7 +35,8 @@ func TestABodyIsDecodedAndTheMessageIsAtHand(t *testing.T) {
 	require.Equal(t, "o-1 of m-1", out)
 
 	read := batch.JSON(func(_ context.Context, o *order, _ events.KinesisEventRecord) (int,
-		error) {
+		error,
+	) {
 		return o.Amount, nil
 	})
 	amount, err := read(t.Context(), events.KinesisEventRecord{Kinesis: events.KinesisRecord{Data: []byte(m.Body)}})

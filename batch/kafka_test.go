@@ -63,7 +63,8 @@ func (e *effects) consuming(opts ...idempotent.Option) *idempotent.Handler[event
 
 // failures hands an event to a function, and returns its answer as Lambda gets it.
 func failures(t *testing.T, consume func(context.Context, events.KafkaEvent) (batch.KafkaEventResponse, error),
-	event events.KafkaEvent) string {
+	event events.KafkaEvent,
+) string {
 	t.Helper()
 	answer, err := consume(t.Context(), event)
 	require.NoError(t, err)

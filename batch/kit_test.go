@@ -191,7 +191,8 @@ func again(t *testing.T, answer any) (identifiers []string) {
 // received hands a batch to the function of a queue. It returns the bodies of the messages that
 // come again.
 func received(t *testing.T, function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
-	e events.SQSEvent) (bodies []string) {
+	e events.SQSEvent,
+) (bodies []string) {
 	t.Helper()
 	answer, err := function(t.Context(), e)
 	require.NoError(t, err)

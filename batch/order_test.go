@@ -69,8 +69,10 @@ func TestOfCopiesThatBeginTogetherTheFirstOneRuns(t *testing.T) {
 
 func TestMessagesOfAStandardQueueRunAtTheSameTimeUpToALimit(t *testing.T) {
 	t.Parallel()
-	for limit, slowest := range map[int]time.Duration{1: 6 * time.Second, 2: 3 * time.Second, 6: time.Second,
-		0: time.Second} {
+	for limit, slowest := range map[int]time.Duration{
+		1: 6 * time.Second, 2: 3 * time.Second, 6: time.Second,
+		0: time.Second,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newEffects()
 			var running, most atomic.Int32

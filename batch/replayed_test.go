@@ -18,8 +18,10 @@ import (
 func TestABatchNeedsNoResultOfWhatWasHandled(t *testing.T) {
 	t.Parallel()
 	records := memory.New()
-	event := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: "{}", EventSource: "aws:sqs",
-		EventSourceARN: standardARN}}}
+	event := events.SQSEvent{Records: []events.SQSMessage{{
+		MessageId: "m-1", Body: "{}", EventSource: "aws:sqs",
+		EventSourceARN: standardARN,
+	}}}
 	first := batch.SQS(idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "text", nil },
 		records,
 		idempotent.WithOperation("ship")))

@@ -21,7 +21,8 @@ type runner[R, Out any] struct {
 }
 
 func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, Out],
-	config []Config[R]) *runner[R, Out] {
+	config []Config[R],
+) *runner[R, Out] {
 	c, problems := configOf(source, config)
 	if handler == nil {
 		problems = append(problems, "the handler is nil")

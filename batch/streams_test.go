@@ -22,7 +22,8 @@ import (
 // fromStream hands a batch to the function of a Kinesis stream, and returns the sequence numbers of
 // its answer.
 func fromStream(t *testing.T, read func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error),
-	e events.KinesisEvent) []string {
+	e events.KinesisEvent,
+) []string {
 	t.Helper()
 	answer, err := read(t.Context(), e)
 	require.NoError(t, err)
@@ -40,8 +41,10 @@ func TestAStreamBeginsAgainAtTheLowestFailure(t *testing.T) {
 	require.Equal(t, []string{"98"}, fromStream(t, read, all))
 	require.Equal(t, []string{"a1", "a2", "c1"}, e.sorted(),
 		"other keys go on, and nothing runs behind a failure of its key")
-	require.Equal(t, report.Batch{Operation: "ship", Source: "kinesis", Records: 7, Succeeded: 3, Failed: 2,
-		NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took}, r)
+	require.Equal(t, report.Batch{
+		Operation: "ship", Source: "kinesis", Records: 7, Succeeded: 3, Failed: 2,
+		NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took,
+	}, r)
 	require.Equal(t, "shardId-000000000000:98", r.Problems[0].ID)
 	e.recover("b2")
 	all.Records = all.Records[1:] // Lambda begins at 98
@@ -59,8 +62,10 @@ func TestTheLowestNumberIsTheCheckpointWhateverTheOrderOfTheEvent(t *testing.T) 
 		numbers []string
 		want    string
 	}{
-		"more digits": {[]string{"10000000000000000000000000001", "9999999999999999999999999999",
-			"10000000000000000000000000002"}, "9999999999999999999999999999"},
+		"more digits": {[]string{
+			"10000000000000000000000000001", "9999999999999999999999999999",
+			"10000000000000000000000000002",
+		}, "9999999999999999999999999999"},
 		"zeros": {[]string{"7", "000000000000000000006", "5000000"}, "000000000000000000006"},
 	} {
 		e.fail(errDown, "a", "b", "c")
@@ -92,7 +97,8 @@ func TestTheChangesOfAnItemStayInOrder(t *testing.T) {
 
 // elsewhereRead lets another invocation run the handler of a record.
 func elsewhereRead(t *testing.T, h *idempotent.Handler[events.KinesisEventRecord, string],
-	r events.KinesisEventRecord) (ended chan struct{}) {
+	r events.KinesisEventRecord,
+) (ended chan struct{}) {
 	t.Helper()
 	ended = make(chan struct{})
 	go func() {
@@ -114,12 +120,19 @@ func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 		want                     []string
 	}{
 		"another invocation ends well": {time.Minute, 5 * time.Second, 5 * time.Second, 5*time.Second + oneLook, nil},
-		"it still runs": {45 * time.Second, 50 * time.Second, 44 * time.Second, 44 * time.Second,
-			[]string{"1"}},
-		"there is too little time": {1500 * time.Millisecond, 50 * time.Second, 500 * time.Millisecond,
-			500 * time.Millisecond, []string{"1"}},
-		"it ends at the last moment": {6 * time.Second, 4999 * time.Millisecond, 5 * time.Second,
-			5 * time.Second, nil},
+		"it still runs": {
+			45 * time.Second, 50 * time.Second, 44 * time.Second, 44 * time.Second,
+			[]string{"1"},
+		},
+		"there is too little time": {
+			1500 * time.Millisecond, 50 * time.Second, 500 * time.Millisecond,
+			500 * time.Millisecond,
+			[]string{"1"},
+		},
+		"it ends at the last moment": {
+			6 * time.Second, 4999 * time.Millisecond, 5 * time.Second,
+			5 * time.Second, nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -163,7 +176,8 @@ func TestTheFunctionsOfAStreamGetItsRecords(t *testing.T) {
 	var taken []string
 	read := batch.Kinesis(e.reading(),
 		batch.Config[events.KinesisEventRecord]{Terminal: func(_ context.Context, r events.KinesisEventRecord,
-			err error) error {
+			err error,
+		) error {
 			taken = append(taken, r.EventID+" "+err.Error())
 			return nil
 		}})
@@ -208,7 +222,8 @@ func dies(t *testing.T, records store.Store, e *effects, r events.KinesisEventRe
 	dead := storetest.NewFaulty(records, storetest.OnOp(storetest.OpSwap, storetest.LoseRequest))
 	e.on("dead", func(context.Context) error { time.Sleep(time.Hour); return nil })
 	h := idempotent.Wrap(func(ctx context.Context, _ events.KinesisEventRecord) (string,
-		error) {
+		error,
+	) {
 		return e.of(ctx, "dead")
 	}, dead, operation())
 	go func() { _, _ = h.Handle(context.Background(), r) }()

@@ -30,7 +30,8 @@ func (v *visibility) change(_ context.Context, all []events.SQSMessage, after ti
 
 // elsewhere lets another invocation run the handler of a message for d.
 func elsewhere(t *testing.T, h *idempotent.Handler[events.SQSMessage, string], e *effects, m events.SQSMessage,
-	d time.Duration) (ended chan struct{}) {
+	d time.Duration,
+) (ended chan struct{}) {
 	t.Helper()
 	ended = make(chan struct{})
 	e.on(m.Body, func(context.Context) error { time.Sleep(d); return nil })
@@ -56,15 +57,18 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 		require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
 		require.Equal(t, map[string]time.Duration{"a": 39 * time.Second}, v.set)
 		require.Equal(t, 1, r.InProgress)
-		require.Equal(t, []report.BatchProblem{{ID: "id-a", Outcome: report.RecordInProgress, Receives: 3, Again: true,
-			Err: r.Problems[0].Err}}, r.Problems)
+		require.Equal(t, []report.BatchProblem{{
+			ID: "id-a", Outcome: report.RecordInProgress, Receives: 3, Again: true,
+			Err: r.Problems[0].Err,
+		}}, r.Problems)
 		require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrInProgress)
 
 		v.err = errDown
 		require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
 		require.Equal(t, errDown, r.Problems[0].FunctionErr)
 		panics := batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: func(context.Context, []events.SQSMessage,
-			time.Duration) error {
+			time.Duration,
+		) error {
 			panic("x")
 		}, Observers: into(&r)})
 		require.Equal(t, []string{"a"}, received(t, panics, messages("a")))

@@ -135,8 +135,10 @@ func peakMemory(pid int) (float64, error) {
 
 // startTable compares each program with the one it adds to, start by start.
 func startTable(programs []program, sizes []float64, starts [][]start) table {
-	t := table{header: []string{"", "CPU", "own CPU", "wall", "own wall", "peak RSS", "own RSS", "binary",
-		"own binary", goalColumn}}
+	t := table{header: []string{
+		"", "CPU", "own CPU", "wall", "own wall", "peak RSS", "own RSS", "binary",
+		"own binary", goalColumn,
+	}}
 	for i, p := range programs {
 		base := i
 		for j, other := range programs {

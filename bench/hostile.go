@@ -54,8 +54,10 @@ var hostileBodies = []hostileBody{
 	{name: "names that fold", begin: hostileObject, repeated: `,"\u212a%x":1`, end: "}"},
 	{name: "long names", begin: hostileObject, repeated: `,"` + strings.Repeat("x", 200) + `%x":1`, end: "}"},
 	{name: "small objects", begin: "[1", repeated: `,{"b":1,"a":2}`, end: "]"},
-	{name: "deep objects", begin: "[1",
-		repeated: strings.Repeat(`,{"b":1,"a":[2`, 300) + strings.Repeat("]}", 300), end: "]"},
+	{
+		name: "deep objects", begin: "[1",
+		repeated: strings.Repeat(`,{"b":1,"a":[2`, 300) + strings.Repeat("]}", 300), end: "]",
+	},
 	{name: "a long text", begin: `"`, repeated: "x", end: `"`},
 }
 

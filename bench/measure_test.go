@@ -147,8 +147,10 @@ func TestACaseThatFailsFailsTheComparison(t *testing.T) {
 
 func TestACaseIsComparedWithOneThatIsThere(t *testing.T) {
 	nothing := func(int) error { return nil }
-	_, err := comparison{cases: []measured{{name: "a", run: nothing},
-		{name: "b", of: "c", run: nothing}}}.measure(onlyOnce)
+	_, err := comparison{cases: []measured{
+		{name: "a", run: nothing},
+		{name: "b", of: "c", run: nothing},
+	}}.measure(onlyOnce)
 	assert.ErrorContains(t, err, `b: there is no case "c"`)
 }
 

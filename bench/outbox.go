@@ -58,8 +58,10 @@ type typed map[string]string
 // attributes are those of the message, of which the index has some.
 func (m outboxMessage) attributes() (all, indexed map[string]typed) {
 	due := typed{"N": strconv.FormatInt(m.due, 10)}
-	indexed = map[string]typed{"id": {"S": m.id}, "outbox_shard": {"S": strconv.Itoa(m.shard)}, "outbox_due": due,
-		"created_at": due}
+	indexed = map[string]typed{
+		"id": {"S": m.id}, "outbox_shard": {"S": strconv.Itoa(m.shard)}, "outbox_due": due,
+		"created_at": due,
+	}
 	all = maps.Clone(indexed)
 	maps.Copy(all, map[string]typed{"topic": {"S": "order-placed"}, "body": {"S": outboxBody}, "owner": {"S": m.owner}})
 	return all, indexed

@@ -112,12 +112,14 @@ func willingly(names []string) func(s *shop, c connection) lambda.Handler {
 type willing struct{ dynamo.Client }
 
 func (willing) PutItem(context.Context, *dynamodb.PutItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	return &dynamodb.PutItemOutput{}, nil
 }
 
 func (willing) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 

@@ -83,8 +83,10 @@ func TestResultsHaveTheirSize(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, answer, r.size, r.name)
 	}
-	for size, r := range map[int]result{1 << 10: results[0].result, 100 << 10: results[2].result,
-		5 << 20: results[5].result} {
+	for size, r := range map[int]result{
+		1 << 10: results[0].result, 100 << 10: results[2].result,
+		5 << 20: results[5].result,
+	} {
 		assert.InEpsilon(t, size, r.size, 0.1, r.name)
 	}
 }

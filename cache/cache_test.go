@@ -171,7 +171,7 @@ func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 	for what, happens := range map[string]func(f *fixture, done store.Record){
 		"deleted": func(f *fixture, done store.Record) { f.deletes(done) },
 		"swapped": func(f *fixture, done store.Record) { f.swaps(done, running(key, "B")) },
-		"claimed": func(f *fixture, done store.Record) { f.claims(running(key, "B"), expiry) },
+		"claimed": func(f *fixture, _ store.Record) { f.claims(running(key, "B"), expiry) },
 		"claimed, and the reply lost": func(f *fixture, _ store.Record) {
 			f.elsewhere().claims(running(key, "B"), expiry) // it was applied
 			f.spy.fail(true)
@@ -353,8 +353,10 @@ func TestWhatTheStoreFailsAtFails(t *testing.T) {
 	_, found, get := f.cache.Get(t.Context(), r.Key)
 	_, read := f.cache.ReadResult(t.Context(), r)
 	assert.False(t, claimed || swapped || deleted || found)
-	for op, err := range map[string]error{"claim": claim, "swap": swap, "delete": remove, "get": get,
-		"read result": read} {
+	for op, err := range map[string]error{
+		"claim": claim, "swap": swap, "delete": remove, "get": get,
+		"read result": read,
+	} {
 		assert.ErrorIs(t, err, errDown, op)
 	}
 	f.spy.fail(false)
@@ -411,14 +413,23 @@ func TestConfiguration(t *testing.T) {
 	}{
 		"nil store":       {nil, 1024, []string{"cache.New: the store is nil"}},
 		"typed nil store": {nilStore, 1024, []string{"cache.New: the store is nil"}},
-		"no bytes": {memory.New(),
-			0, []string{"cache.New: 0 bytes are less than 1024, in which one small record fits"}},
-		"negative bytes": {memory.New(), -16,
-			[]string{"cache.New: -16 bytes are less than 1024, in which one small record fits"}},
-		"megabytes": {memory.New(), 16,
-			[]string{"cache.New: 16 bytes are less than 1024, in which one small record fits"}},
-		"nearly enough": {memory.New(), 1023,
-			[]string{"cache.New: 1023 bytes are less than 1024, in which one small record fits"}},
+		"no bytes": {
+			memory.New(),
+			0,
+			[]string{"cache.New: 0 bytes are less than 1024, in which one small record fits"},
+		},
+		"negative bytes": {
+			memory.New(), -16,
+			[]string{"cache.New: -16 bytes are less than 1024, in which one small record fits"},
+		},
+		"megabytes": {
+			memory.New(), 16,
+			[]string{"cache.New: 16 bytes are less than 1024, in which one small record fits"},
+		},
+		"nearly enough": {
+			memory.New(), 1023,
+			[]string{"cache.New: 1023 bytes are less than 1024, in which one small record fits"},
+		},
 		"both": {nil, -1, []string{
 			"cache.New: the store is nil", "cache.New: -1 bytes are less than 1024, in which one small record fits",
 		}},

@@ -44,8 +44,13 @@ func Example() {
 		idempotent.WithFingerprint(func(p payment) (any, error) { return p.Amount, nil }),
 		idempotent.WithTiming(idempotent.Timing{ClaimBudget: 300 * time.Millisecond}))
 
-	for n, p := range []payment{{"order-1", 1200}, {"order-1", 1200}, {"order-1", 1200}, {"order-1", 9900},
-		{"order-2", 500}} {
+	for n, p := range []payment{
+		{"order-1", 1200},
+		{"order-1", 1200},
+		{"order-1", 1200},
+		{"order-1", 9900},
+		{"order-2", 500},
+	} {
 		receipt, err := handler.Handle(context.Background(), p)
 		switch {
 		case errors.Is(err, idempotent.ErrMismatch):

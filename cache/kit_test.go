@@ -54,7 +54,8 @@ type rows []storetest.Row
 func (r rows) Len() int { return len(r) }
 
 func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
-	_ string) (store.Record, bool, error) {
+	_ string,
+) (store.Record, bool, error) {
 	p.one.Lock()
 	defer p.one.Unlock()
 	if _, ok := writes.(rows); !ok {

@@ -50,8 +50,10 @@ type pair struct {
 func (p *pair) call(n int) {
 	key := fmt.Sprint("charge#", rapid.IntRange(0, 2).Draw(p.T, "key"))
 	seen, was := p.seen[key]
-	switch op := rapid.SampledFrom([]string{"claim", "claim", "swap", "commit", "delete", "get", "wait",
-		"cancelled"}).Draw(p.T, "op"); op {
+	switch op := rapid.SampledFrom([]string{
+		"claim", "claim", "swap", "commit", "delete", "get", "wait",
+		"cancelled",
+	}).Draw(p.T, "op"); op {
 	case "claim":
 		p.claim(p.Context(), p.record(key, n))
 	case "cancelled":

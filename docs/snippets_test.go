@@ -147,16 +147,24 @@ func TestTheExpressionsOfThePageSelect(t *testing.T) {
 	page := read(t, "batches.md")
 	message := func(body string) events.SQSMessage { return events.SQSMessage{MessageId: "m", Body: body} }
 	data := func(key, data string) events.KinesisEventRecord {
-		return events.KinesisEventRecord{EventID: "e",
-			Kinesis: events.KinesisRecord{PartitionKey: key, Data: []byte(data)}}
+		return events.KinesisEventRecord{
+			EventID: "e",
+			Kinesis: events.KinesisRecord{PartitionKey: key, Data: []byte(data)},
+		}
 	}
 	for expression, copies := range map[string][2]events.SQSMessage{
-		"powertools_json(body).[order_id, amount]": {message(`{"order_id":"o","amount":1,"at":1}`),
-			message(`{"order_id":"o","amount":1,"at":2}`)},
-		"powertools_json(powertools_json(body).Message)": {message(`{"MessageId":"1","Message":"{\"a\":1}"}`),
-			message(`{"MessageId":"2","Message":"{\"a\":1}"}`)},
-		"powertools_json(body).detail": {message(`{"id":"1","detail":{"a":1}}`),
-			message(`{"id":"2","detail":{"a":1}}`)},
+		"powertools_json(body).[order_id, amount]": {
+			message(`{"order_id":"o","amount":1,"at":1}`),
+			message(`{"order_id":"o","amount":1,"at":2}`),
+		},
+		"powertools_json(powertools_json(body).Message)": {
+			message(`{"MessageId":"1","Message":"{\"a\":1}"}`),
+			message(`{"MessageId":"2","Message":"{\"a\":1}"}`),
+		},
+		"powertools_json(body).detail": {
+			message(`{"id":"1","detail":{"a":1}}`),
+			message(`{"id":"2","detail":{"a":1}}`),
+		},
 	} {
 		assert.Contains(t, page, `WithFingerprintPath("`+expression+`")`)
 		assertOneRequest(t, copies, idempotent.WithFingerprintPath(expression))

@@ -40,8 +40,11 @@ func TestOutcomeIsKnownOnlyIfEveryAttemptIs(t *testing.T) {
 		"never sent":                    {[]reply{unsent}, 3, true},
 		"first never sent, then denied": {[]reply{unsent, denied}, 2, true},
 		"first lost, then never sent":   {[]reply{lost, unsent}, 3, false},
-		"first unreadable, which is not tried again": {[]reply{{status: http.StatusOK, body: "{"}, throttled}, 1,
-			false},
+		"first unreadable, which is not tried again": {
+			[]reply{{status: http.StatusOK, body: "{"}, throttled},
+			1,
+			false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +90,8 @@ type deaf struct {
 }
 
 func (d deaf) PutItem(context.Context, *dynamodb.PutItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	return nil, d.err
 }
 
@@ -137,7 +141,8 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 	}
 	answering := func(r reply) *dynamodb.Client {
 		return scriptedClient(&transport{answer: func(int, *http.Request, request) (*http.Response,
-			error) {
+			error,
+		) {
 			return r.send()
 		}}, patient)
 	}
@@ -147,13 +152,17 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 		notApplied bool
 		text       string
 	}{
-		"nobody listens": {dynamolocal.Client("http://"+closed.Addr().String(), patient), store.FailureUnavailable,
-			true, "connection refused"},
+		"nobody listens": {
+			dynamolocal.Client("http://"+closed.Addr().String(), patient), store.FailureUnavailable,
+			true, "connection refused",
+		},
 		"throttled": {answering(throttled), store.FailureThrottled, true, "Rate exceeded"},
 		"broken":    {answering(broken), store.FailureUnavailable, false, "InternalServerError"},
 		"lost":      {answering(lost), store.FailureUnavailable, false, "unexpected EOF"},
-		"a proxy's page": {answering(reply{status: http.StatusBadGateway, body: secret}), store.FailureUnavailable,
-			false, "status 502"},
+		"a proxy's page": {
+			answering(reply{status: http.StatusBadGateway, body: secret}), store.FailureUnavailable,
+			false, "status 502",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

@@ -32,8 +32,10 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 	t.Parallel()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	keys := func(in *dynamodb.CreateTableInput, partition, sort string, kind types.ScalarAttributeType) {
-		in.AttributeDefinitions = []types.AttributeDefinition{{AttributeName: aws.String(partition),
-			AttributeType: kind}}
+		in.AttributeDefinitions = []types.AttributeDefinition{{
+			AttributeName: aws.String(partition),
+			AttributeType: kind,
+		}}
 		in.KeySchema = []types.KeySchemaElement{{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash}}
 		in.GlobalSecondaryIndexes = nil
 		if sort == "" {
@@ -185,8 +187,10 @@ func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 		return reply{status: http.StatusOK, body: `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
 			"TableArn":"arn:aws:dynamodb:eu-central-1:` + account + `:table/t"` + rest + `}}`}
 	}
-	ttl := reply{status: http.StatusOK,
-		body: `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`}
+	ttl := reply{
+		status: http.StatusOK,
+		body:   `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`,
+	}
 	const ours, theirs, strong = "123456789012", "210987654321", `,"MultiRegionConsistency":"STRONG"`
 	denied := failure(http.StatusBadRequest, "AccessDeniedException", "User: x is not authorized")
 	for name, c := range map[string]struct {

@@ -15,7 +15,8 @@ import (
 type agreeable struct{ dynamo.Client }
 
 func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
-	...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 

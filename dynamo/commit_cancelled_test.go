@@ -74,19 +74,27 @@ var failures = []struct {
 	kind          store.Failure
 	text          string
 }{
-	{"ItemCollectionSizeLimitExceeded", "Collection size exceeded.", store.FailureTooLarge,
-		"Collection size exceeded."},
-	{"ValidationError", "Item size to update has exceeded the maximum allowed size", store.FailureTooLarge,
-		"Item size to update"},
+	{
+		"ItemCollectionSizeLimitExceeded", "Collection size exceeded.", store.FailureTooLarge,
+		"Collection size exceeded.",
+	},
+	{
+		"ValidationError", "Item size to update has exceeded the maximum allowed size", store.FailureTooLarge,
+		"Item size to update",
+	},
 	{
 		"ValidationError", "The provided expression refers to an attribute that does not exist in the item",
 		store.FailureRejected,
 		"refers to an attribute that does not exist",
 	},
-	{"ValidationError", "The parameter cannot be converted to a numeric value: " + secret, store.FailureRejected,
-		"ValidationError: (message withheld)"},
-	{"TransactionConflict", "Transaction is ongoing for the item", store.FailureConflict,
-		"TransactionConflict: Transaction is ongoing"},
+	{
+		"ValidationError", "The parameter cannot be converted to a numeric value: " + secret, store.FailureRejected,
+		"ValidationError: (message withheld)",
+	},
+	{
+		"TransactionConflict", "Transaction is ongoing for the item", store.FailureConflict,
+		"TransactionConflict: Transaction is ongoing",
+	},
 	{"ProvisionedThroughputExceeded", "Throughput exceeds", store.FailureThrottled, "Throughput exceeds"},
 	{"ThrottlingError", "Throughput exceeds", store.FailureThrottled, "ThrottlingError: Throughput exceeds"},
 	{"Novel", secret, store.FailureUnavailable, "Novel"},
@@ -149,8 +157,10 @@ func requireOutcome(t *testing.T, reasons []reason) {
 	case first >= 0:
 		requireStoreError(t, err, "commit", failures[rank].kind, true)
 		require.ErrorContains(t, err, failures[rank].text, name)
-		at := []string{"the record: ", `items[0] (Put on table "orders"): `,
-			`items[1] (Update on table "stock"): `}[first]
+		at := []string{
+			"the record: ", `items[0] (Put on table "orders"): `,
+			`items[1] (Update on table "stock"): `,
+		}[first]
 		require.ErrorContains(t, err, at+failures[rank].code, name)
 	default: // nobody knows why; the record is read, and is gone
 		require.NoError(t, err, name)
@@ -213,28 +223,42 @@ func TestAnswersThatLackSomething(t *testing.T) {
 			reason{Code: none}), theirs, "owner-2", ""},
 		"ours, without the record, which is gone": {cancelled(reason{Code: condition}, reason{Code: none},
 			reason{Code: none}), gone, "", ""},
-		"only codes, ours": {cancelledWith(why+"[ConditionalCheckFailed, None, None]", nil),
-			theirs, "owner-2", ""},
-		"only codes, a row's": {cancelledWith(why+"[None, ConditionalCheckFailed, None]", nil),
-			mine, "", store.FailureRejected},
-		"only codes, a conflict": {cancelledWith(why+"[None, None, TransactionConflict]", nil), mine,
-			"", store.FailureConflict},
-		"too few reasons": {cancelledWith("cancelled", []reason{{Code: condition}}), theirs,
-			"owner-2", ""},
-		"too many reasons": {cancelledWith(why+"[None]", make([]reason, 4)), mine, "",
-			store.FailureUnavailable},
+		"only codes, ours": {
+			cancelledWith(why+"[ConditionalCheckFailed, None, None]", nil),
+			theirs, "owner-2", "",
+		},
+		"only codes, a row's": {
+			cancelledWith(why+"[None, ConditionalCheckFailed, None]", nil),
+			mine, "", store.FailureRejected,
+		},
+		"only codes, a conflict": {
+			cancelledWith(why+"[None, None, TransactionConflict]", nil), mine,
+			"", store.FailureConflict,
+		},
+		"too few reasons": {
+			cancelledWith("cancelled", []reason{{Code: condition}}), theirs,
+			"owner-2", "",
+		},
+		"too many reasons": {
+			cancelledWith(why+"[None]", make([]reason, 4)), mine, "",
+			store.FailureUnavailable,
+		},
 		"one of three, as DynamoDB Local sends it": {
 			cancelledWith(why+"[ValidationError]",
-				[]reason{{Code: "ValidationError",
-					Message: "Item size to update has exceeded the maximum allowed size"}}),
+				[]reason{{
+					Code:    "ValidationError",
+					Message: "Item size to update has exceeded the maximum allowed size",
+				}}),
 			mine, "", store.FailureTooLarge,
 		},
 		"one of three, and the record is another": {
 			cancelledWith(why+"[ValidationError]", []reason{{Code: "ValidationError", Message: "m"}}),
 			theirs, "owner-2", "",
 		},
-		"one of three, a condition": {cancelledWith(why+"[ConditionalCheckFailed]", nil), mine, "",
-			store.FailureUnavailable},
+		"one of three, a condition": {
+			cancelledWith(why+"[ConditionalCheckFailed]", nil), mine, "",
+			store.FailureUnavailable,
+		},
 		"nothing, and the record is another": {cancelledWith("", nil), theirs, "owner-2", ""},
 		"nothing, and the record is gone":    {cancelledWith("", nil), gone, "", ""},
 		"nothing, and the record is ours":    {cancelledWith("", nil), mine, "", store.FailureUnavailable},
@@ -295,8 +319,10 @@ func TestACancelledTransactionIsKnownNotToBeApplied(t *testing.T) {
 		"other parameters, behind a lost one": {
 			[]reply{lost, mismatch}, 2, store.FailureRejected, false,
 		},
-		"denied": {[]reply{failure(http.StatusBadRequest, "AccessDeniedException", "m")},
-			1, store.FailureAccessDenied, true},
+		"denied": {
+			[]reply{failure(http.StatusBadRequest, "AccessDeniedException", "m")},
+			1, store.FailureAccessDenied, true,
+		},
 		"lost":   {[]reply{lost}, 3, store.FailureUnavailable, false},
 		"unsent": {[]reply{unsent}, 3, store.FailureUnavailable, true},
 	} {
@@ -325,8 +351,10 @@ func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 	_, applied, err := s.Commit(t.Context(), seen, committed(seen, largeAnswer(1<<16)), w, "token-1")
 	require.NoError(t, err)
 	require.True(t, applied)
-	require.Equal(t, []string{"BatchWriteItem", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems",
-		"TransactWriteItems"}, tr.calls())
+	require.Equal(t, []string{
+		"BatchWriteItem", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems",
+		"TransactWriteItems",
+	}, tr.calls())
 	require.JSONEq(t, string(tr.requests[1].Body), string(tr.requests[4].Body))
 }
 
@@ -338,8 +366,10 @@ func TestStoresThatCannotCommitSaySo(t *testing.T) {
 		writes store.Writes
 		text   string
 	}{
-		"writes of another kind": {foreignWrites{},
-			"the writes are a dynamo_test.foreignWrites, which dynamo.Commit has not made"},
+		"writes of another kind": {
+			foreignWrites{},
+			"the writes are a dynamo_test.foreignWrites, which dynamo.Commit has not made",
+		},
 		"no writes": {nil, "the writes are a <nil>, which dynamo.Commit has not made"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -398,14 +428,18 @@ func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {
 			"ValidationException", "The provided key element does not match the schema",
 			"one of the tables " + tables + " has another key than the items for it", store.FailureRejected,
 		},
-		"a table": {"ResourceNotFoundException", "Requested resource not found", "one of the tables " + tables,
-			store.FailureMissingTable},
+		"a table": {
+			"ResourceNotFoundException", "Requested resource not found", "one of the tables " + tables,
+			store.FailureMissingTable,
+		},
 		"too large": {
 			"ValidationException", "Transaction payload size cannot exceed 4MB. Payload Size: 5000000",
 			"cannot exceed 4MB", store.FailureTooLarge,
 		},
-		"a denial": {"AccessDeniedException", "User: x is not authorized to perform: dynamodb:PutItem on resource: y",
-			"dynamodb:PutItem on", store.FailureAccessDenied},
+		"a denial": {
+			"AccessDeniedException", "User: x is not authorized to perform: dynamodb:PutItem on resource: y",
+			"dynamodb:PutItem on", store.FailureAccessDenied,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

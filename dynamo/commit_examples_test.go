@@ -90,10 +90,14 @@ func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 		table += apart
 		makeTable(t, client, &dynamodb.CreateTableInput{
 			TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
-			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String(key),
-				AttributeType: types.ScalarAttributeTypeS}},
-			KeySchema: []types.KeySchemaElement{{AttributeName: aws.String(key),
-				KeyType: types.KeyTypeHash}},
+			AttributeDefinitions: []types.AttributeDefinition{{
+				AttributeName: aws.String(key),
+				AttributeType: types.ScalarAttributeTypeS,
+			}},
+			KeySchema: []types.KeySchemaElement{{
+				AttributeName: aws.String(key),
+				KeyType:       types.KeyTypeHash,
+			}},
 		}, "")
 	}
 	row := func(table, id string) item {

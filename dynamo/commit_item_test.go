@@ -29,14 +29,22 @@ func TestItemsThatCannotBeMadeAreRefused(t *testing.T) {
 		text string
 	}{
 		"its own error": {dynamo.Item{Err: errors.New("outbox: no topic")}, "outbox: no topic"},
-		"no row": {dynamo.Put("orders", nil),
-			`Put on table "orders": a <nil> becomes a value of type NULL, not an item: pass a struct or a map`},
-		"no struct": {dynamo.Put("orders", secret),
-			`Put on table "orders": a string becomes a value of type S, not an item: pass a struct or a map`},
-		"a nil pointer": {dynamo.Put("orders", (*order)(nil)),
-			`a *dynamo_test.order becomes a value of type NULL, not an item`},
-		"a function": {dynamo.Put("orders", func() {}),
-			`Put on table "orders": a func() is nothing that DynamoDB can keep`},
+		"no row": {
+			dynamo.Put("orders", nil),
+			`Put on table "orders": a <nil> becomes a value of type NULL, not an item: pass a struct or a map`,
+		},
+		"no struct": {
+			dynamo.Put("orders", secret),
+			`Put on table "orders": a string becomes a value of type S, not an item: pass a struct or a map`,
+		},
+		"a nil pointer": {
+			dynamo.Put("orders", (*order)(nil)),
+			`a *dynamo_test.order becomes a value of type NULL, not an item`,
+		},
+		"a function": {
+			dynamo.Put("orders", func() {}),
+			`Put on table "orders": a func() is nothing that DynamoDB can keep`,
+		},
 		"a marshaler that fails": {
 			dynamo.Put("orders", struct{ A moody }{moody{secret}}),
 			`a struct { A dynamo_test.moody } does not marshal: a marshaler in it returned a *errors.errorString`,
@@ -45,8 +53,10 @@ func TestItemsThatCannotBeMadeAreRefused(t *testing.T) {
 			dynamo.Put("orders", map[string]any{"a": moody{secret}}),
 			`attribute "a": a dynamo_test.moody does not marshal`,
 		},
-		"a map with odd keys": {dynamo.Put("orders", map[struct{}]int{{}: 1}),
-			`a map[struct {}]int: marshal failed, map key type not supported`},
+		"a map with odd keys": {
+			dynamo.Put("orders", map[struct{}]int{{}: 1}),
+			`a map[struct {}]int: marshal failed, map key type not supported`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,8 +101,11 @@ func TestConditionsOfAPut(t *testing.T) {
 		names     map[string]string
 	}{
 		"none": {nil, "", nil},
-		"a reserved word": {[]dynamo.ItemOption{dynamo.IfAbsent("status")}, "attribute_not_exists(#attribute1)",
-			map[string]string{"#attribute1": "status"}},
+		"a reserved word": {
+			[]dynamo.ItemOption{dynamo.IfAbsent("status")},
+			"attribute_not_exists(#attribute1)",
+			map[string]string{"#attribute1": "status"},
+		},
 		"two": {
 			[]dynamo.ItemOption{dynamo.IfAbsent("a.b[0]"), dynamo.ReturnOld(), dynamo.IfAbsent("c")},
 			"attribute_not_exists(#attribute1) AND attribute_not_exists(#attribute2)",

@@ -101,8 +101,10 @@ func families() map[string]family {
 			return events.APIGatewayV2HTTPResponse{StatusCode: status, Body: body, Cookies: []string{"session=1"}}
 		}),
 		"REST API": httpFamily(func(key string) events.APIGatewayProxyRequest {
-			return events.APIGatewayProxyRequest{Resource: "/orders", Path: "/orders", HTTPMethod: "POST",
-				Headers: header(key), Body: content}
+			return events.APIGatewayProxyRequest{
+				Resource: "/orders", Path: "/orders", HTTPMethod: "POST",
+				Headers: header(key), Body: content,
+			}
 		}, func(status int, body string) events.APIGatewayProxyResponse {
 			return events.APIGatewayProxyResponse{StatusCode: status, Body: body}
 		}),
@@ -145,8 +147,10 @@ func TestCommitsOfHTTPHandlers(t *testing.T) {
 				t.Run(name+", "+mode+shape, func(t *testing.T) {
 					t.Parallel()
 					client, table := newTableOf(t, opts...)
-					s := &shop{store: dynamo.New(client, table, opts...), client: client,
-						orders: ordersTable(t, client)}
+					s := &shop{
+						store: dynamo.New(client, table, opts...), client: client,
+						orders: ordersTable(t, client),
+					}
 					change(s)
 					status, body, headers := deliver(t, s, "k-1")
 					require.Equal(t, 201, status, body)

@@ -30,7 +30,8 @@ const (
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.
 func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Writes, token string) (held store.Record,
-	committed bool, err error) {
+	committed bool, err error,
+) {
 	const op = "commit"
 	client, own, err := s.transacts(op, w)
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 	t := &transaction{
 		store: s, op: op, record: true, key: seen.Key, seen: seen,
 		in: &dynamodb.TransactWriteItemsInput{
-			TransactItems:      slices.Concat([]types.TransactWriteItem{{Update: completes}}, own),
+			TransactItems:      slices.Concat([]types.TransactWriteItem{{Update: &completes}}, own),
 			ClientRequestToken: aws.String(token),
 		},
 	}

@@ -67,10 +67,14 @@ func ordersTable(t *testing.T, client *dynamodb.Client) string {
 	t.Helper()
 	in := &dynamodb.CreateTableInput{
 		TableName: aws.String("dynamo-test-orders-" + rand.Text()), BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("order_id"),
-			AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("order_id"),
-			KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{
+			AttributeName: aws.String("order_id"),
+			AttributeType: types.ScalarAttributeTypeS,
+		}},
+		KeySchema: []types.KeySchemaElement{{
+			AttributeName: aws.String("order_id"),
+			KeyType:       types.KeyTypeHash,
+		}},
 	}
 	makeTable(t, client, in, "")
 	return *in.TableName
@@ -203,8 +207,11 @@ func TestConditionsThatDoNotHoldAreNamed(t *testing.T) {
 		sdkUpdate(orders, orderKey{"missing-2"}, "SET amount = :n",
 			terms{when: []string{"amount = :n"}, values: map[string]any{":n": 1}}),
 	)
-	refused := []dynamo.RefusedItem{{Index: 1, Table: orders, Old: there}, {Index: 2, Table: orders},
-		{Index: 3, Table: orders}}
+	refused := []dynamo.RefusedItem{
+		{Index: 1, Table: orders, Old: there},
+		{Index: 2, Table: orders},
+		{Index: 3, Table: orders},
+	}
 	text := `dynamo: nothing was written: the conditions of items[1] (Put on table "` + orders +
 		`") and items[2] (Check on table "` + orders +
 		`") and items[3] (Update on table "` + orders + `") do not hold`
@@ -318,16 +325,24 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 			sdkDelete(orders, key, with(map[string]any{":m": 1, ":n": secret}, "amount = :m")),
 			"unused in expressions: keys: {:n}",
 		},
-		"a part of the key": {sdkUpdate(orders, key, "SET order_id = :n", value),
-			"Cannot update attribute order_id. This attribute is part of the key"},
-		"another key": {sdkDelete(orders, map[string]string{"id": secret}, terms{}),
-			"has another key than the items for it"},
-		"a row without a key": {dynamo.Put(orders, map[string]string{"id": secret}),
-			"has another key than the items for it"},
+		"a part of the key": {
+			sdkUpdate(orders, key, "SET order_id = :n", value),
+			"Cannot update attribute order_id. This attribute is part of the key",
+		},
+		"another key": {
+			sdkDelete(orders, map[string]string{"id": secret}, terms{}),
+			"has another key than the items for it",
+		},
+		"a row without a key": {
+			dynamo.Put(orders, map[string]string{"id": secret}),
+			"has another key than the items for it",
+		},
 		"the wrong type": {sdkUpdate(orders, orderKey{"text"}, "SET amount = amount + :n",
 			with(map[string]any{":n": 1})), "incorrect data type"},
-		"an absent attribute": {sdkUpdate(orders, key, "SET amount = amount + :n", with(map[string]any{":n": 1})),
-			"attribute that does not exist in the item"},
+		"an absent attribute": {
+			sdkUpdate(orders, key, "SET amount = amount + :n", with(map[string]any{":n": 1})),
+			"attribute that does not exist in the item",
+		},
 		"a range": {
 			sdkDelete(orders, key, with(map[string]any{":m": "3", ":n": secret}, "amount BETWEEN :n AND :m")),
 			"ValidationException: (message withheld)",

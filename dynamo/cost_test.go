@@ -61,7 +61,8 @@ func units(c ...types.ConsumedCapacity) (sum float64) {
 // elsewhere. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html.
 func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	m.calls = append(m.calls, "PutItem")
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.PutItem(ctx, in, optFns...)
@@ -95,7 +96,8 @@ func (m *meter) writeOf(ctx context.Context, table string, it item) (float64, er
 // item by itself: DynamoDB Local reports too little. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-capacity-handling.
 func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	m.calls = append(m.calls, fmt.Sprint("TransactWriteItems of ", len(in.TransactItems)))
 	out, err := m.Client.TransactWriteItems(ctx, in, optFns...)
 	if err != nil {
@@ -109,8 +111,10 @@ func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWri
 			table, written = w.Put.TableName, w.Put.Item
 		case w.Update != nil: // an item that grows counts as it then is
 			found, err := m.GetItem(ctx,
-				&dynamodb.GetItemInput{TableName: w.Update.TableName, Key: w.Update.Key,
-					ConsistentRead: aws.Bool(true)})
+				&dynamodb.GetItemInput{
+					TableName: w.Update.TableName, Key: w.Update.Key,
+					ConsistentRead: aws.Bool(true),
+				})
 			if err != nil {
 				return nil, err
 			}
@@ -128,7 +132,8 @@ func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWri
 }
 
 func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	m.calls = append(m.calls, "UpdateItem")
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.UpdateItem(ctx, in, optFns...)
@@ -140,7 +145,8 @@ func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 }
 
 func (m *meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.BatchWriteItem(ctx, in, optFns...)
 	if err != nil {
@@ -151,7 +157,8 @@ func (m *meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemI
 }
 
 func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.BatchGetItem(ctx, in, optFns...)
 	if err != nil {
@@ -177,7 +184,8 @@ func (c cost) perMillion() float64 { return c.writes*writePrice + c.reads*readPr
 
 // costOf plays a first delivery and a duplicate with a result of this size.
 func costOf(t *testing.T, client *dynamodb.Client, table, blank string, size int,
-	opts ...dynamo.Config) (first, again cost) {
+	opts ...dynamo.Config,
+) (first, again cost) {
 	t.Helper()
 	m := &meter{Client: client, blank: blank}
 	h := idempotent.Wrap(func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -383,7 +391,8 @@ func TestCostsOfCommits(t *testing.T) {
 	} {
 		costOfRows := func(way string,
 			write func(ctx context.Context, out json.RawMessage, rows []order) (json.RawMessage, error)) (first,
-			again cost) {
+			again cost,
+		) {
 			h := idempotent.Wrap(func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 				made := make([]order, c.rows)
 				for n := range made {

@@ -27,8 +27,10 @@ const secret = "4111111111111111"
 func TestFailuresAreToldApart(t *testing.T) {
 	t.Parallel()
 	const clientError, serverError = http.StatusBadRequest, http.StatusInternalServerError
-	refusedDial := &net.OpError{Op: "dial", Net: "tcp",
-		Err: os.NewSyscallError("connect", errors.New("connection refused"))}
+	refusedDial := &net.OpError{
+		Op: "dial", Net: "tcp",
+		Err: os.NewSyscallError("connect", errors.New("connection refused")),
+	}
 	for name, c := range map[string]struct {
 		reply      reply
 		kind       store.Failure
@@ -40,29 +42,47 @@ func TestFailuresAreToldApart(t *testing.T) {
 			store.FailureThrottled, true, "The level of configured",
 		},
 		"throttling": {throttled, store.FailureThrottled, true, "Rate exceeded"},
-		"request limit": {failure(clientError, "RequestLimitExceeded", "m"), store.FailureThrottled, true,
-			"RequestLimitExceeded"},
-		"too many requests": {failure(http.StatusTooManyRequests, "Odd", secret),
-			store.FailureThrottled, false, "Odd"},
-		"transaction conflict": {failure(clientError, "TransactionConflictException", "m"),
-			store.FailureConflict, true, "m"},
+		"request limit": {
+			failure(clientError, "RequestLimitExceeded", "m"), store.FailureThrottled, true,
+			"RequestLimitExceeded",
+		},
+		"too many requests": {
+			failure(http.StatusTooManyRequests, "Odd", secret),
+			store.FailureThrottled, false, "Odd",
+		},
+		"transaction conflict": {
+			failure(clientError, "TransactionConflictException", "m"),
+			store.FailureConflict, true, "m",
+		},
 		// ours, perhaps
-		"transaction in progress": {failure(clientError, "TransactionInProgressException", "m"),
-			store.FailureConflict, false, "m"},
-		"another Region writes": {failure(clientError, "ReplicatedWriteConflictException", "m"),
-			store.FailureConflict, true, "m"},
+		"transaction in progress": {
+			failure(clientError, "TransactionInProgressException", "m"),
+			store.FailureConflict, false, "m",
+		},
+		"another Region writes": {
+			failure(clientError, "ReplicatedWriteConflictException", "m"),
+			store.FailureConflict, true, "m",
+		},
 		"access denied": {
 			failure(clientError, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized"),
 			store.FailureAccessDenied, true, "is not authorized",
 		},
-		"expired token": {failure(clientError, "ExpiredTokenException", "m"), store.FailureAccessDenied, true,
-			"ExpiredTokenException"},
-		"unknown key id": {failure(clientError, "UnrecognizedClientException", "m"),
-			store.FailureAccessDenied, true, "m"},
-		"wrong signature": {failure(clientError, "InvalidSignatureException", "m"),
-			store.FailureAccessDenied, true, "m"},
-		"missing table": {failure(clientError, "ResourceNotFoundException", "Requested resource not found"),
-			store.FailureMissingTable, true, "Requested resource"},
+		"expired token": {
+			failure(clientError, "ExpiredTokenException", "m"), store.FailureAccessDenied, true,
+			"ExpiredTokenException",
+		},
+		"unknown key id": {
+			failure(clientError, "UnrecognizedClientException", "m"),
+			store.FailureAccessDenied, true, "m",
+		},
+		"wrong signature": {
+			failure(clientError, "InvalidSignatureException", "m"),
+			store.FailureAccessDenied, true, "m",
+		},
+		"missing table": {
+			failure(clientError, "ResourceNotFoundException", "Requested resource not found"),
+			store.FailureMissingTable, true, "Requested resource",
+		},
 		"item too large": {failure(clientError, "ValidationException",
 			"Item size has exceeded the maximum allowed size"), store.FailureTooLarge, true, "Item size"},
 		"update too large": {failure(clientError, "ValidationException",
@@ -86,58 +106,97 @@ func TestFailuresAreToldApart(t *testing.T) {
 					"allowed size"),
 			store.FailureTooLarge, true, "ConditionExpression",
 		},
-		"request beyond 16 MB": {failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "m"),
-			store.FailureTooLarge, true, "RequestEntityTooLarge"},
-		"a value that reads so": {failure(clientError, "ValidationException", secret+" Item size has exceeded"),
-			store.FailureRejected, true, "withheld"},
-		"collection limit": {failure(clientError, "ItemCollectionSizeLimitExceededException", "m"),
-			store.FailureTooLarge, true, "m"},
-		"another key": {failure(clientError, "ValidationException",
-			"The provided key element does not match the schema"), store.FailureRejected, true,
-			"does not match the schema"},
-		"a missing key": {failure(clientError, "ValidationException",
-			"One or more parameter values were invalid: Missing the key sk in the item"), store.FailureRejected,
-			true, "the key sk"},
-		"another rejection": {failure(clientError, "ValidationException", "Bad value: "+secret),
-			store.FailureRejected, true, "ValidationException"},
-		"bad syntax": {failure(clientError, "SerializationException", secret), store.FailureRejected, true,
-			"SerializationException"},
+		"request beyond 16 MB": {
+			failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "m"),
+			store.FailureTooLarge, true, "RequestEntityTooLarge",
+		},
+		"a value that reads so": {
+			failure(clientError, "ValidationException", secret+" Item size has exceeded"),
+			store.FailureRejected, true, "withheld",
+		},
+		"collection limit": {
+			failure(clientError, "ItemCollectionSizeLimitExceededException", "m"),
+			store.FailureTooLarge, true, "m",
+		},
+		"another key": {
+			failure(clientError, "ValidationException",
+				"The provided key element does not match the schema"), store.FailureRejected, true,
+			"does not match the schema",
+		},
+		"a missing key": {
+			failure(clientError, "ValidationException",
+				"One or more parameter values were invalid: Missing the key sk in the item"), store.FailureRejected,
+			true, "the key sk",
+		},
+		"another rejection": {
+			failure(clientError, "ValidationException", "Bad value: "+secret),
+			store.FailureRejected, true, "ValidationException",
+		},
+		"bad syntax": {
+			failure(clientError, "SerializationException", secret), store.FailureRejected, true,
+			"SerializationException",
+		},
 		"unknown client error": {
 			failure(clientError, "NovelException", secret),
 			store.FailureRejected, false, `status 400, request id "request-1"`,
 		},
 		"internal error": {broken, store.FailureUnavailable, false, "InternalServerError"},
-		"known code, server error": {failure(serverError, "ThrottlingException", "m"),
-			store.FailureThrottled, false, "m"},
-		"service unavailable": {failure(http.StatusServiceUnavailable, "ServiceUnavailable", secret),
-			store.FailureUnavailable, false, "ServiceUnavailable"},
-		"a proxy's page": {reply{status: http.StatusBadGateway, body: "<html>" + secret},
-			store.FailureUnavailable, false, "status 502"},
-		"a firewall's page": {reply{status: http.StatusForbidden, body: "<html>" + secret},
-			store.FailureAccessDenied, false, "status 403"},
-		"a proxy's time limit": {reply{status: http.StatusRequestTimeout, body: secret}, store.FailureTimeout,
-			false, "status 408"},
-		"a proxy's size limit": {reply{status: http.StatusRequestEntityTooLarge, body: secret},
-			store.FailureTooLarge, false, "status 413"},
-		"an unreadable answer": {reply{status: http.StatusOK, body: `{"Item":` + secret + `,"Attributes":7`},
-			store.FailureUnavailable, false, "unreadable answer"},
-		"an unreadable refusal": {reply{status: http.StatusBadRequest, body: `{"__type":"com.amazon`},
-			store.FailureUnavailable, false, "unreadable answer"},
+		"known code, server error": {
+			failure(serverError, "ThrottlingException", "m"),
+			store.FailureThrottled, false, "m",
+		},
+		"service unavailable": {
+			failure(http.StatusServiceUnavailable, "ServiceUnavailable", secret),
+			store.FailureUnavailable, false, "ServiceUnavailable",
+		},
+		"a proxy's page": {
+			reply{status: http.StatusBadGateway, body: "<html>" + secret},
+			store.FailureUnavailable, false, "status 502",
+		},
+		"a firewall's page": {
+			reply{status: http.StatusForbidden, body: "<html>" + secret},
+			store.FailureAccessDenied, false, "status 403",
+		},
+		"a proxy's time limit": {
+			reply{status: http.StatusRequestTimeout, body: secret},
+			store.FailureTimeout,
+			false, "status 408",
+		},
+		"a proxy's size limit": {
+			reply{status: http.StatusRequestEntityTooLarge, body: secret},
+			store.FailureTooLarge, false, "status 413",
+		},
+		"an unreadable answer": {
+			reply{status: http.StatusOK, body: `{"Item":` + secret + `,"Attributes":7`},
+			store.FailureUnavailable, false, "unreadable answer",
+		},
+		"an unreadable refusal": {
+			reply{status: http.StatusBadRequest, body: `{"__type":"com.amazon`},
+			store.FailureUnavailable, false, "unreadable answer",
+		},
 		"a lost reply":         {lost, store.FailureUnavailable, false, "unexpected EOF"},
 		"a refused connection": {reply{err: refusedDial}, store.FailureUnavailable, true, "connection refused"},
 		"an unknown host": {
 			reply{err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h"}}},
-			store.FailureUnavailable, true, "no such host"},
+			store.FailureUnavailable, true, "no such host",
+		},
 		"a connection that is not made in time": {
 			reply{err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}},
 			store.FailureTimeout, true, "timeout",
 		},
-		"a broken connection": {reply{err: &net.OpError{Op: "read", Err: errors.New("connection reset")}},
-			store.FailureUnavailable, false, "reset"},
-		"an answer that does not come": {reply{err: &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}},
-			store.FailureTimeout, false, "timeout"},
-		"a deadline of the HTTP client": {reply{err: context.DeadlineExceeded}, store.FailureTimeout,
-			false, "deadline"},
+		"a broken connection": {
+			reply{err: &net.OpError{Op: "read", Err: errors.New("connection reset")}},
+			store.FailureUnavailable, false, "reset",
+		},
+		"an answer that does not come": {
+			reply{err: &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}},
+			store.FailureTimeout, false, "timeout",
+		},
+		"a deadline of the HTTP client": {
+			reply{err: context.DeadlineExceeded},
+			store.FailureTimeout,
+			false, "deadline",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -32,7 +32,8 @@ func orderOf(req events.APIGatewayV2HTTPRequest) (row Order, ok bool) {
 // An order is a row, and its answer is stored: both in one transaction, or neither.
 func ExampleCommit() { //nolint:testableexamples // it needs tables
 	placeOrder := func(ctx context.Context,
-		req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		req events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		row, ok := orderOf(req)
 		if !ok {
 			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil
@@ -52,7 +53,8 @@ func ExampleConditionError() { //nolint:testableexamples // it needs tables
 }
 
 func placeOrderOrShowTheOther(ctx context.Context,
-	req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	req events.APIGatewayV2HTTPRequest,
+) (events.APIGatewayV2HTTPResponse, error) {
 	row, ok := orderOf(req)
 	if !ok {
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil

@@ -46,14 +46,16 @@ type Deletions struct{ Deleted, Kept int }
 // is repeated by the client alone: an error ends the pass, and Deletions says what was done before
 // it. Like [New] it panics with a [*store.ConfigError] if the configuration is wrong.
 func DeleteExpired(ctx context.Context, client ExpiryClient, table string, before time.Time,
-	config ...Config) (Deletions, error) {
+	config ...Config,
+) (Deletions, error) {
 	x := expiring{client: client, table: table, before: before, now: time.Now(), attr: attributesOf(config)}
 	if before.After(x.now) {
 		return Deletions{}, errors.New("dynamo: delete expired: the latest expiry to delete is after now")
 	}
 	var done Deletions
 	for page, err := range pages(func(start item) (page,
-		error) {
+		error,
+	) {
 		return read{table: table}.scan(ctx, client, start)
 	}) {
 		if err != nil {

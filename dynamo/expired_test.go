@@ -85,8 +85,10 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 	t.Parallel()
 	_, client, table := local(t)
 	seal := store.Seal("OWNER", []byte("1"))
-	message := items{"topic": S("mail"), "body": S("{}"), "owner": S("O"), "created_at": N("1"), "done_at": N("1"),
-		"expiration": N("1")}
+	message := items{
+		"topic": S("mail"), "body": S("{}"), "owner": S("O"), "created_at": N("1"), "done_at": N("1"),
+		"expiration": N("1"),
+	}
 	at := strconv.FormatInt(over.Unix(), 10)
 	stay := []item{
 		{"id": S("other"), "expiration": N("1")},
@@ -94,13 +96,19 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 		{"id": S("order#1"), "status": S("PAID"), "owner": S("O"), "expiration": N("1")},
 		{"id": S("order#2"), "status": N("1"), "owner": S("O"), "expiration": N("1")},
 		{"id": S("text"), "status": S("COMPLETED"), "owner": S("O"), "expiration": S("1")},
-		{"id": S("no number"), "status": S("INPROGRESS"), "owner": S("O"), "expiration": N("1"),
-			"in_progress_expiration": S("1")},
+		{
+			"id": S("no number"), "status": S("INPROGRESS"), "owner": S("O"), "expiration": N("1"),
+			"in_progress_expiration": S("1"),
+		},
 		{"id": S("fraction"), "status": S("COMPLETED"), "owner": S("O"), "expiration": N(at + ".5")},
-		{"id": S("Powertools, completed"), "status": S("COMPLETED"), "expiration": N("1"), "data": S("1"),
-			"validation": S("x")},
-		{"id": S("Powertools, in progress"), "status": S("INPROGRESS"), "expiration": N("1"),
-			"in_progress_expiration": N("1000")},
+		{
+			"id": S("Powertools, completed"), "status": S("COMPLETED"), "expiration": N("1"), "data": S("1"),
+			"validation": S("x"),
+		},
+		{
+			"id": S("Powertools, in progress"), "status": S("INPROGRESS"), "expiration": N("1"),
+			"in_progress_expiration": N("1000"),
+		},
 		{"id": S("charge#1#no.seal#x"), "data": B("1"), "expiration": N("1")},
 		{"id": S("charge#1#" + seal + "#1000"), "data": B("1"), "expiration": N("1")},
 		{"id": S("charge#1#" + seal + "#2"), "data": S("1"), "expiration": N("1")},
@@ -150,13 +158,15 @@ type meddler struct {
 }
 
 func (m *meddler) Scan(ctx context.Context, in *dynamodb.ScanInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.ScanOutput, error) {
 	in.Limit = aws.Int32(1)
 	return m.Client.Scan(ctx, in, optFns...)
 }
 
 func (m *meddler) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	m.meddle()
 	return m.Client.DeleteItem(ctx, in, optFns...)
 }
@@ -187,20 +197,30 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 		seen   store.Record
 		meddle func(*testing.T, *dynamo.Store, store.Record)
 	}{
-		"its owner renews it": {crashed,
-			set(func(r *store.Record) { r.Lease, r.Expiry = soon, soon })},
-		"its owner completes it": {crashed,
-			set(func(r *store.Record) { *r = completion(*r, []byte("1")); r.Expiry = soon })},
-		"somebody takes it over": {crashed,
-			set(func(r *store.Record) { r.Owner, r.Lease, r.Expiry = "owner-2", soon, soon })},
+		"its owner renews it": {
+			crashed,
+			set(func(r *store.Record) { r.Lease, r.Expiry = soon, soon }),
+		},
+		"its owner completes it": {
+			crashed,
+			set(func(r *store.Record) { *r = completion(*r, []byte("1")); r.Expiry = soon }),
+		},
+		"somebody takes it over": {
+			crashed,
+			set(func(r *store.Record) { r.Owner, r.Lease, r.Expiry = "owner-2", soon, soon }),
+		},
 		"a lease begins, and the expiry stays": {crashed, set(func(r *store.Record) { r.Lease = soon })},
 		"it becomes unknown, and the expiry stays": {crashed, set(func(r *store.Record) {
 			r.Status, r.Reason = store.StatusUnknown, "crashed"
 		})},
-		"somebody claims it": {expiredRecord("charge#1"),
-			claimed(func(r *store.Record) { r.Expiry = soon })},
-		"somebody claims it with the same expiry": {expiredRecord("charge#1"),
-			claimed(func(r *store.Record) { r.Expiry = over })},
+		"somebody claims it": {
+			expiredRecord("charge#1"),
+			claimed(func(r *store.Record) { r.Expiry = soon }),
+		},
+		"somebody claims it with the same expiry": {
+			expiredRecord("charge#1"),
+			claimed(func(r *store.Record) { r.Expiry = over }),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -321,7 +341,8 @@ func TestADeletionThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := &transport{answer: func(n int, _ *http.Request, _ request) (*http.Response,
-				error) {
+				error,
+			) {
 				return c.answers[n].send()
 			}}
 			did, err := dynamo.DeleteExpired(t.Context(), scriptedClient(tr), table, over)

@@ -214,22 +214,26 @@ type wall struct {
 }
 
 func (w wall) PutItem(context.Context, *dynamodb.PutItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	return nil, &types.ConditionalCheckFailedException{Item: w.item}
 }
 
 func (w wall) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return nil, &types.ConditionalCheckFailedException{Item: w.item}
 }
 
 func (w wall) GetItem(context.Context, *dynamodb.GetItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	return &dynamodb.GetItemOutput{Item: w.item}, nil
 }
 
 func (w wall) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	return &dynamodb.BatchGetItemOutput{Responses: map[string][]item{table: w.parts}}, nil
 }
 
@@ -265,8 +269,10 @@ func FuzzParts(f *testing.F) {
 		var parts []item
 		for n := range int(count) {
 			from, to := n*len(result)/int(count), (n+1)*len(result)/int(count)
-			parts = append(parts, item{"id": S("k#" + r.Seal + "#" + strconv.Itoa(n+1)),
-				"data": B(string(result[from:to]))})
+			parts = append(parts, item{
+				"id":   S("k#" + r.Seal + "#" + strconv.Itoa(n+1)),
+				"data": B(string(result[from:to])),
+			})
 		}
 		whole := true
 		if len(parts) > 0 && broken > 0 {

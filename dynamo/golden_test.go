@@ -96,8 +96,10 @@ func TestRequests(t *testing.T) {
 			map[string]store.Step{"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}}),
 		"step-result": changes(live, step.Steps),
 		"step-failure": changes(unknown, map[string]store.Step{
-			"charge": {Kind: store.StepFailure, Seal: store.Seal("owner-1", []byte(`{"errorMessage":"no"}`)),
-				Result: []byte(`{"errorMessage":"no"}`)},
+			"charge": {
+				Kind: store.StepFailure, Seal: store.Seal("owner-1", []byte(`{"errorMessage":"no"}`)),
+				Result: []byte(`{"errorMessage":"no"}`),
+			},
 		}),
 		"step-binary": changes(live, map[string]store.Step{"charge": stepValue("owner-1", "\"\xff\"")}),
 		"step-large": changes(live,
@@ -142,7 +144,8 @@ func TestRequests(t *testing.T) {
 		"mark-unknown":     func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, unknown) },
 		"settle":           func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), unknown, released) },
 		"claim-unknown": func(s *dynamo.Store) (any, bool,
-			error) {
+			error,
+		) {
 			return s.Claim(t.Context(), unknown, claimTime)
 		},
 		"clear":          func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, ownerless) },
@@ -172,7 +175,8 @@ func TestRequests(t *testing.T) {
 				limit = 200
 			}
 			tr := &transport{answer: func(_ int, _ *http.Request, q request) (*http.Response,
-				error) {
+				error,
+			) {
 				return written(q).send()
 			}}
 			_, ok, err := do(dynamo.New(scriptedClient(tr), table, dynamo.Config{InlineLimit: limit}))

@@ -30,7 +30,8 @@ func (m *indexMeter) add(c *types.ConsumedCapacity) {
 }
 
 func (m *indexMeter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
 	out, err := m.Client.PutItem(ctx, in, optFns...)
 	if err == nil {
@@ -40,7 +41,8 @@ func (m *indexMeter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
 }
 
 func (m *indexMeter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
 	out, err := m.Client.UpdateItem(ctx, in, optFns...)
 	if err == nil {
@@ -68,8 +70,10 @@ func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 			now := time.Now()
 			p := c.policy
 			p.Retention, p.UnknownRetention = time.Hour, 30*24*time.Hour
-			by := life.Claimant{Policy: p, Key: "charge#1", Owner: "owner",
-				Lease: life.LeaseEnd(now.Add(30 * time.Second))}
+			by := life.Claimant{
+				Policy: p, Key: "charge#1", Owner: "owner",
+				Lease: life.LeaseEnd(now.Add(30 * time.Second)),
+			}
 			begin := by.Meets(store.Record{}, now)
 			_, claimed, err := s.Claim(t.Context(), begin.Next, now)
 			require.NoError(t, err)
@@ -87,8 +91,10 @@ func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 				renewed := p.Renewed(mine, now.Add(30*time.Second), now)
 				swap(life.Unleased(mine), renewed)
 				if n < 3 {
-					step := store.Step{Kind: store.StepValue, Seal: store.Seal("owner", []byte(`1`)),
-						Result: []byte(`1`)}
+					step := store.Step{
+						Kind: store.StepValue, Seal: store.Seal("owner", []byte(`1`)),
+						Result: []byte(`1`),
+					}
 					swap(seen, p.Stepped(seen, renewed.Lease, fmt.Sprint("step", n), step, now.Add(time.Hour)))
 					seen.Steps = map[string]store.Step{fmt.Sprint("step", n): step}
 				}

@@ -306,8 +306,10 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 	if err != nil {
 		return store.Cost{}, s.storeError(opCost, err, nothingWritten)
 	}
-	c := store.Cost{Indexed: q.Index, Records: aws.ToInt64(out.Table.ItemCount),
-		Bytes: aws.ToInt64(out.Table.TableSizeBytes)}
+	c := store.Cost{
+		Indexed: q.Index, Records: aws.ToInt64(out.Table.ItemCount),
+		Bytes: aws.ToInt64(out.Table.TableSizeBytes),
+	}
 	requests := int64(1)
 	if q.Index {
 		index := indexOf(out.Table)

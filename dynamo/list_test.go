@@ -31,8 +31,10 @@ func TestListingRequests(t *testing.T) {
 	}{
 		"list-index":        {query: store.Query{Index: true, Attention: true, Operation: "charge", PageSize: 100}},
 		"list-index-before": {query: store.Query{Index: true, AttentionBefore: before, Operation: "charge"}},
-		"list-index-all": {query: store.Query{Index: true, Attention: true,
-			Statuses: []store.Status{store.StatusUnknown}}},
+		"list-index-all": {query: store.Query{
+			Index: true, Attention: true,
+			Statuses: []store.Status{store.StatusUnknown},
+		}},
 		"list-index-all-since": {query: store.Query{Index: true, AttentionBefore: before}},
 		"list-scan":            {query: store.Query{}},
 		"list-scan-filtered": {query: store.Query{
@@ -60,9 +62,11 @@ func page(last string, units float64, items ...string) reply {
 	if last != "" {
 		last = `,"LastEvaluatedKey":{"id":{"S":"` + last + `"}}`
 	}
-	return reply{status: http.StatusOK,
+	return reply{
+		status: http.StatusOK,
 		body: fmt.Sprintf(`{"Items":[%s],"ScannedCount":%d,"ConsumedCapacity":{"CapacityUnits":%v}%s}`,
-			strings.Join(items, ","), len(items), units, last)}
+			strings.Join(items, ","), len(items), units, last),
+	}
 }
 
 func listedItem(id string) string {
@@ -203,8 +207,10 @@ func TestATableWithoutTheIndex(t *testing.T) {
 		`": there is no index "attention-index": to find what somebody has to settle, ` +
 		`the whole table has to be read`}, advice)
 
-	for _, q := range []store.Query{{Index: true, Attention: true},
-		{Index: true, Attention: true, Operation: "charge"}} {
+	for _, q := range []store.Query{
+		{Index: true, Attention: true},
+		{Index: true, Attention: true, Operation: "charge"},
+	} {
 		_, err := s.ListCost(t.Context(), q)
 		requireStoreError(t, err, "list cost", store.FailureRejected, true)
 		require.ErrorIs(t, err, store.ErrNoIndex)
@@ -327,8 +333,10 @@ func TestWhatAListingCosts(t *testing.T) {
 		"one operation in the index": {store.Query{Index: true, Attention: true, Operation: "charge"}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5.5, Pages: 11,
 		}},
-		"without those that are given up": {store.Query{Index: true, Attention: true, Operation: "charge",
-			NotGivenUp: true}, store.Cost{
+		"without those that are given up": {store.Query{
+			Index: true, Attention: true, Operation: "charge",
+			NotGivenUp: true,
+		}, store.Cost{
 			Indexed: true, Records: 50, Bytes: 9000, Units: 5, Pages: 10,
 		}},
 	} {

@@ -30,12 +30,21 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 	}{
 		"nil client":       {nil, table, nil, []string{nilClient}},
 		"typed nil client": {typedNil, table, nil, []string{nilClient}},
-		"no table": {shelf{}, "", nil,
-			[]string{`dynamo.New: table "" is not the name or ARN of a DynamoDB table`}},
-		"short name": {shelf{}, "ab", nil,
-			[]string{`dynamo.New: table "ab" is not the name or ARN of a DynamoDB table`}},
-		"bad name": {shelf{}, "my table\n", nil,
-			[]string{`dynamo.New: table "my table\n" is not the name or ARN of a DynamoDB table`}},
+		"no table": {
+			shelf{},
+			"", nil,
+			[]string{`dynamo.New: table "" is not the name or ARN of a DynamoDB table`},
+		},
+		"short name": {
+			shelf{},
+			"ab", nil,
+			[]string{`dynamo.New: table "ab" is not the name or ARN of a DynamoDB table`},
+		},
+		"bad name": {
+			shelf{},
+			"my table\n", nil,
+			[]string{`dynamo.New: table "my table\n" is not the name or ARN of a DynamoDB table`},
+		},
 		"limit too large": {shelf{}, table, []dynamo.Config{{InlineLimit: 393217}}, []string{badLimit}},
 		"everything": {nil, "", []dynamo.Config{{InlineLimit: 393217}, {}}, []string{
 			nilClient, `dynamo.New: table "" is not the name or ARN of a DynamoDB table`,
@@ -98,8 +107,10 @@ func TestZeroStoreSaysSo(t *testing.T) {
 		_, del := s.Delete(t.Context(), record("k"))
 		_, _, get := s.Get(t.Context(), "k")
 		_, read := s.ReadResult(t.Context(), completion(record("k"), []byte("x")))
-		for op, err := range map[string]error{"claim": claim, "swap": swap, "delete": del, "get": get,
-			"read result": read} {
+		for op, err := range map[string]error{
+			"claim": claim, "swap": swap, "delete": del, "get": get,
+			"read result": read,
+		} {
 			requireStoreError(t, err, op, store.FailureRejected, true)
 			require.ErrorContains(t, err, "dynamo.New has not made this Store", name)
 		}
@@ -110,7 +121,8 @@ func TestZeroStoreSaysSo(t *testing.T) {
 	}
 
 	h := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		panic("executes")
 	}, new(dynamo.Store))
 	out, err := h.Invoke(t.Context(),

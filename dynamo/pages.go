@@ -54,8 +54,10 @@ func (r read) page(ctx context.Context, client Scanner, start item) (page, error
 	if err != nil {
 		return page{}, err
 	}
-	return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount),
-		out.LastEvaluatedKey}, nil
+	return page{
+		out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount),
+		out.LastEvaluatedKey,
+	}, nil
 }
 
 // scan is a page of a Scan. [DeleteExpired] has a client that can do no Query.
@@ -69,8 +71,10 @@ func (r read) scan(ctx context.Context, client tableScanner, start item) (page, 
 	if err != nil {
 		return page{}, err
 	}
-	return page{out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount),
-		out.LastEvaluatedKey}, nil
+	return page{
+		out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount),
+		out.LastEvaluatedKey,
+	}, nil
 }
 
 // tableScanner is the part of a client that scans.

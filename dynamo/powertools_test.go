@@ -82,16 +82,20 @@ func TestRecordsOfPowertools(t *testing.T) {
 		item   item
 		result string
 	}{
-		"in progress": {item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229"),
-			"in_progress_expiration": N("1795261659803")}, ""},
+		"in progress": {item{
+			"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229"),
+			"in_progress_expiration": N("1795261659803"),
+		}, ""},
 		"without a lease": {item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229")}, ""},
 		"completed": {item{
 			"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"),
 			"in_progress_expiration": N("1795261659803"),
 			"data":                   S(`{"ok": true}`), "validation": S("09lEaAKkQll1XTjm0WPoIA=="),
 		}, `{"ok": true}`},
-		"completed without a value": {item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229")},
-			""},
+		"completed without a value": {
+			item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229")},
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,8 +151,10 @@ func TestStepsOfARecordThatOthersRead(t *testing.T) {
 		held := record("charge#" + string(layout))
 		held.Layout = layout
 		held = claims(t, s, held)
-		changes := steps{"charge": stepValue("owner-1", ` {"b":1,"a":2} `),
-			"mail": stepValue("owner-1", string(orders(60_000))), "ship": startMark("owner-1")}
+		changes := steps{
+			"charge": stepValue("owner-1", ` {"b":1,"a":2} `),
+			"mail":   stepValue("owner-1", string(orders(60_000))), "ship": startMark("owner-1"),
+		}
 		held = writeSteps(t, s, held, changes)
 		require.Equal(t, layout, held.Layout)
 		require.Equal(t, changes["charge"], held.Steps["charge"])

@@ -64,20 +64,23 @@ func (m *memoryTable) called(call string) {
 func idOf(it item) string { return it["id"].(*types.AttributeValueMemberS).Value }
 
 func (m *memoryTable) PutItem(_ context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	m.called("PutItem")
 	m.items[idOf(in.Item)] = in.Item
 	return &dynamodb.PutItemOutput{}, nil
 }
 
 func (m *memoryTable) GetItem(_ context.Context, in *dynamodb.GetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	m.called("GetItem")
 	return &dynamodb.GetItemOutput{Item: m.items[idOf(in.Key)]}, nil
 }
 
 func (m *memoryTable) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	m.called("BatchWriteItem")
 	for _, w := range in.RequestItems[table] {
 		m.items[idOf(w.PutRequest.Item)] = w.PutRequest.Item
@@ -86,7 +89,8 @@ func (m *memoryTable) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteI
 }
 
 func (m *memoryTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	m.called("BatchGetItem")
 	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]item{}}
 	for _, k := range in.RequestItems[table].Keys {
@@ -204,11 +208,15 @@ func TestEveryWriterIsReadByEveryReader(t *testing.T) {
 			})
 		}
 		writer, reader := records("writer"), records("reader")
-		near := rapid.SampledFrom([]int{0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10,
-			600 << 10, 3 * partSize})
+		near := rapid.SampledFrom([]int{
+			0, 1, 674, 1024, 1698, 4 << 10, 12 << 10, partSize, 500 << 10,
+			600 << 10, 3 * partSize,
+		})
 		size := max(0, near.Draw(t, "near")+rapid.IntRange(-2, 2).Draw(t, "off"))
-		kinds := map[string]func(int) []byte{"json": orders, "random": pattern,
-			"zeros": func(n int) []byte { return make([]byte, n) }, "base64": base64Text}
+		kinds := map[string]func(int) []byte{
+			"json": orders, "random": pattern,
+			"zeros": func(n int) []byte { return make([]byte, n) }, "base64": base64Text,
+		}
 		result := kinds[rapid.SampledFrom(slices.Sorted(maps.Keys(kinds))).Draw(t, "kind")](size)
 		m.keep(t, writer, result)
 		got, err := whole(t, reader)

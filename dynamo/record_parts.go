@@ -68,7 +68,8 @@ func partKey(r store.Record, n int) string {
 //
 // They stay for outlive after the expiry of r.
 func (s *Store) writeParts(ctx context.Context, op string, r store.Record, pieces [][]byte,
-	outlive time.Duration) (list string, err error) {
+	outlive time.Duration,
+) (list string, err error) {
 	l := partList{count: len(pieces)}
 	expiration := r.Expiry.Add(outlive).Unix()
 	for n := 0; n < l.count; n += writeBatch {

@@ -147,8 +147,10 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 			change(t, part(r, 1), item{"data": two["data"]})
 			change(t, part(r, 2), item{"data": one["data"]})
 		}, "the 3 parts do not match the commit"},
-		"shortened": {func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": B("x")}) },
-			"do not match the commit"},
+		"shortened": {
+			func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": B("x")}) },
+			"do not match the commit",
+		},
 		"of another type": {
 			func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": S(secret)}) },
 			`attribute "data" of a part has type S, not B`,
@@ -203,12 +205,14 @@ type scarce struct {
 }
 
 func (s *scarce) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
 func (s *scarce) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	s.rounds++
 	writes := in.RequestItems[table]
 	n := min(s.perRound, len(writes))
@@ -224,7 +228,8 @@ func (s *scarce) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemIn
 }
 
 func (s *scarce) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	s.rounds++
 	keys := in.RequestItems[table].Keys
 	n := min(s.perRound, len(keys))

@@ -61,7 +61,8 @@ type stepChange struct {
 // placeSteps decides how the steps that next changes are kept, in the order of their names, and
 // writes the parts that they need. It reports whether there are any.
 func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Record) (changes []stepChange,
-	parts bool, err error) {
+	parts bool, err error,
+) {
 	if len(next.Steps) == 0 || next.Status == store.StatusCompleted {
 		return nil, false, nil
 	}
@@ -93,7 +94,8 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 // placeStep returns the text of a step that has this much room in the record, in bytes. A result
 // that has not is written to parts, unless its seal does not cover it: nobody could verify them.
 func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step store.Step, room int) (text []byte,
-	parts bool, err error) {
+	parts bool, err error,
+) {
 	text = stepText(step)
 	if len(text) <= room || step.Parts != "" || len(step.Result) == 0 || !step.Sealed() {
 		return text, false, nil

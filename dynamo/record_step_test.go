@@ -74,11 +74,14 @@ func TestTextOfSteps(t *testing.T) {
 		"value owner%201%2520.HGtnxpCZ8tbmCiFHX_duS2ePCsdx4G1MuG8f_Ns2DI4 plain plain gzip parts ": stepValue(
 			"owner 1%20", "plain gzip parts "),
 		"failure owner-1.another plain  no JSON": {
-			Kind: store.StepFailure, Seal: "owner-1.another", Result: []byte(" no JSON")},
+			Kind: store.StepFailure, Seal: "owner-1.another", Result: []byte(" no JSON"),
+		},
 		"value owner-1.digest parts 2:1000": {
-			Kind: store.StepValue, Seal: "owner-1.digest", Parts: "2:1000"},
+			Kind: store.StepValue, Seal: "owner-1.digest", Parts: "2:1000",
+		},
 		"failure owner-1.digest parts 1:999 gzip": {
-			Kind: store.StepFailure, Seal: "owner-1.digest", Parts: "1:999 gzip"},
+			Kind: store.StepFailure, Seal: "owner-1.digest", Parts: "1:999 gzip",
+		},
 		"value  plain x": {Kind: store.StepValue, Result: []byte("x")},
 	} {
 		got, err := read(inProgress(item{"step:a/b.c": S(text), "steps": N("1")}))
@@ -120,22 +123,36 @@ func TestStepsThatCannotBeUnderstood(t *testing.T) {
 	}{
 		"empty":   {item{"step:a": S("")}, `attribute "step:a" is no step that this version knows`},
 		"no kind": {item{"step:a": S(secret)}, `attribute "step:a" is no step that this version knows`},
-		"a new kind": {item{"step:a": S("waits " + seal + " plain x")},
-			`attribute "step:a" is no step that this version knows`},
+		"a new kind": {
+			item{"step:a": S("waits " + seal + " plain x")},
+			`attribute "step:a" is no step that this version knows`,
+		},
 		"no seal": {item{"step:a": S("started")}, `attribute "step:a" is a step without a seal`},
-		"a new place": {item{"step:a": S("value " + seal + " zstd " + secret)},
-			`attribute "step:a" is a step whose result is where this version does not look`},
-		"compressed": {item{"step:a": S("value " + seal + " gzip " + secret)},
-			`attribute "step:a" is a step whose result is where this version does not look`},
-		"malformed parts": {item{"step:a": S("value " + seal + " parts two")},
-			`attribute "step:a" is a step whose list of parts is malformed`},
-		"no parts": {item{"step:a": S("value " + seal + " parts")},
-			`attribute "step:a" is a step whose list of parts is malformed`},
+		"a new place": {
+			item{"step:a": S("value " + seal + " zstd " + secret)},
+			`attribute "step:a" is a step whose result is where this version does not look`,
+		},
+		"compressed": {
+			item{"step:a": S("value " + seal + " gzip " + secret)},
+			`attribute "step:a" is a step whose result is where this version does not look`,
+		},
+		"malformed parts": {
+			item{"step:a": S("value " + seal + " parts two")},
+			`attribute "step:a" is a step whose list of parts is malformed`,
+		},
+		"no parts": {
+			item{"step:a": S("value " + seal + " parts")},
+			`attribute "step:a" is a step whose list of parts is malformed`,
+		},
 		"N": {item{"step:a": N("1")}, `attribute "step:a" has type N, not S or B`},
-		"M": {item{"step:a": &types.AttributeValueMemberM{Value: item{"a": S(secret)}}},
-			`attribute "step:a" has type M, not S or B`},
-		"one of two": {item{"step:a": S("started " + seal), "step:b": &types.AttributeValueMemberBOOL{}},
-			`attribute "step:b" has type BOOL, not S or B`},
+		"M": {
+			item{"step:a": &types.AttributeValueMemberM{Value: item{"a": S(secret)}}},
+			`attribute "step:a" has type M, not S or B`,
+		},
+		"one of two": {
+			item{"step:a": S("started " + seal), "step:b": &types.AttributeValueMemberBOOL{}},
+			`attribute "step:b" has type BOOL, not S or B`,
+		},
 		"steps S":               {item{"steps": S(secret)}, `attribute "steps" has type S, not N`},
 		"steps negative":        {item{"steps": N("-1")}, `attribute "steps" of type N`},
 		"steps with a fraction": {item{"steps": N("1.5")}, `attribute "steps" of type N is not a whole number`},
@@ -169,8 +186,10 @@ func TestStepsThatAreLeftOver(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
 	for name, set := range map[string]item{
-		"an older version": {":status": S("COMPLETED"), ":data": S(`"a"`),
-			":commit": S(store.Seal("owner-1", []byte(`"a"`)))},
+		"an older version": {
+			":status": S("COMPLETED"), ":data": S(`"a"`),
+			":commit": S(store.Seal("owner-1", []byte(`"a"`))),
+		},
 		"AWS Powertools": {":status": S("COMPLETED"), ":data": S(`"a"`), ":commit": S("x")},
 	} {
 		held := claims(t, s, record("charge#"+name))
@@ -288,8 +307,10 @@ func TestStepBeyondWhatPartsHold(t *testing.T) {
 	s, tr := scripted(done)
 	r := record("k")
 	next := r
-	next.Steps = steps{"a": stepValue("owner-1", string(pattern(9000))),
-		"b": stepValue("owner-1", string(make([]byte, 100*partSize+1)))}
+	next.Steps = steps{
+		"a": stepValue("owner-1", string(pattern(9000))),
+		"b": stepValue("owner-1", string(make([]byte, 100*partSize+1))),
+	}
 	_, swapped, err := s.Swap(t.Context(), r, next)
 	require.False(t, swapped)
 	requireStoreError(t, err, "swap", store.FailureTooLarge, true)

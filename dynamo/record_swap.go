@@ -53,12 +53,12 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 
 // update is the write that replaces seen by next, alone or in a transaction. The parts that next
 // needs are written before; it reports whether there are any.
-func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (*types.Update, bool, error) {
+func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (types.Update, bool, error) {
 	e, parts, err := s.change(ctx, op, seen, next)
 	if err != nil {
-		return nil, false, err
+		return types.Update{}, false, err
 	}
-	return &types.Update{
+	return types.Update{
 		TableName:                           aws.String(s.table),
 		Key:                                 s.attr.key(seen.Key),
 		ConditionExpression:                 aws.String(e.condition),

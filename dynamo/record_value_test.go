@@ -48,8 +48,10 @@ func TestValuesOfPowertools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := read(item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"),
-				"data": c.data})
+			got, err := read(item{
+				"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"),
+				"data": c.data,
+			})
 			require.NoError(t, err)
 			assert.Equal(t, c.result, string(got.Result))
 			assert.Equal(t, store.LayoutValue, got.Layout)

@@ -21,12 +21,14 @@ import (
 type usual struct{ *dynamodb.Client }
 
 func (u usual) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	return u.Client.PutItem(ctx, in)
 }
 
 func (u usual) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return u.Client.UpdateItem(ctx, in)
 }
 
@@ -48,8 +50,10 @@ func TestRefusalsAreReadAsTheSDKReadsThem(t *testing.T) {
 		"an empty one":        {status: 400, body: refusedBy("{}")},
 		"message capitalised": {status: 400, body: strings.Replace(whole, "message", "Message", 1)},
 		"with spaces":         {status: 400, body: strings.Replace(whole, ":", " : ", 1)},
-		"type last": {status: 400,
-			body: `{"Item":` + heldItem + `,"__type":"x#ConditionalCheckFailedException"}`},
+		"type last": {
+			status: 400,
+			body:   `{"Item":` + heldItem + `,"__type":"x#ConditionalCheckFailedException"}`,
+		},
 		"type of another service": {status: 400, body: strings.Replace(whole, "dynamodb", "other", 1)},
 		"a longer type":           {status: 400, body: strings.Replace(whole, `Exception"`, `Exceptional"`, 1)},
 		"another status":          {status: 500, body: whole},

@@ -71,7 +71,8 @@ func (s *slowNetwork) refused() error {
 }
 
 func (s *slowNetwork) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	err := s.do(ctx, 500, func() (int, error) {
 		if s.record != nil {
 			return 500, s.refused()
@@ -84,7 +85,8 @@ func (s *slowNetwork) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
 
 // UpdateItem knows what a completion writes.
 func (s *slowNetwork) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	err := s.do(ctx, 500, func() (int, error) {
 		seen := in.ExpressionAttributeValues
 		status, held := seen[":seen_status"].(*types.AttributeValueMemberS), s.record["status"]
@@ -104,12 +106,14 @@ func (s *slowNetwork) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInp
 }
 
 func (s *slowNetwork) DeleteItem(context.Context, *dynamodb.DeleteItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	panic("nothing is released here")
 }
 
 func (s *slowNetwork) GetItem(ctx context.Context, _ *dynamodb.GetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	out := &dynamodb.GetItemOutput{Item: s.record}
 	return out, s.do(ctx, 100, func() (int, error) { return 500, nil })
 }
@@ -117,7 +121,8 @@ func (s *slowNetwork) GetItem(ctx context.Context, _ *dynamodb.GetItemInput,
 func dataOf(it item) []byte { return it["data"].(*types.AttributeValueMemberB).Value }
 
 func (s *slowNetwork) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	size := 0
 	for _, w := range in.RequestItems[table] {
 		size += len(dataOf(w.PutRequest.Item))
@@ -138,7 +143,8 @@ func (s *slowNetwork) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWrit
 }
 
 func (s *slowNetwork) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	var found []item
 	for _, key := range in.RequestItems[table].Keys {
 		s.asked[idOf(key)]++

@@ -111,7 +111,8 @@ func (s *Store) get(ctx context.Context, op, key string) (r store.Record, found 
 // refused it comes with the refusal, or is read: some implementations of DynamoDB's API do not send
 // it.
 func (s *Store) written(ctx context.Context, op, key string, a *attempts, err error) (held store.Record,
-	applied bool, _ error) {
+	applied bool, _ error,
+) {
 	if err == nil {
 		return store.Record{}, true, nil
 	}

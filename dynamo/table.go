@@ -69,8 +69,10 @@ func keyPart(at attribute, kind types.KeyType) types.KeySchemaElement {
 func (a attributes) index() types.GlobalSecondaryIndex {
 	return types.GlobalSecondaryIndex{
 		IndexName: aws.String(AttentionIndex),
-		KeySchema: []types.KeySchemaElement{keyPart(a.attention, types.KeyTypeHash),
-			keyPart(a.attentionAt, types.KeyTypeRange)},
+		KeySchema: []types.KeySchemaElement{
+			keyPart(a.attention, types.KeyTypeHash),
+			keyPart(a.attentionAt, types.KeyTypeRange),
+		},
 		Projection: &types.Projection{
 			ProjectionType:   types.ProjectionTypeInclude,
 			NonKeyAttributes: []string{a.status.name, a.reason.name, a.attempt.name},

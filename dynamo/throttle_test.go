@@ -51,9 +51,11 @@ func TestReasonsOfThrottlingAreToldApart(t *testing.T) {
 			if c.code == "ThrottlingException" {
 				member = "throttlingReasons" // as DynamoDB writes it there
 			}
-			throttles := reply{status: http.StatusBadRequest,
+			throttles := reply{
+				status: http.StatusBadRequest,
 				body: `{"__type":"com.amazonaws.dynamodb.v20120810#` + c.code +
-					`","message":"Throughput exceeded","` + member + `":[` + c.reasons + `]}`}
+					`","message":"Throughput exceeded","` + member + `":[` + c.reasons + `]}`,
+			}
 			for op, err := range everyWrite(throttles) {
 				require.Equal(t, c.what, store.ThrottleOf(err), op)
 				requireStoreError(t, err, op, store.FailureThrottled, true)

@@ -86,8 +86,10 @@ func (p reply) send() (*http.Response, error) {
 	}
 	return &http.Response{
 		StatusCode: p.status,
-		Header: http.Header{"X-Amzn-Requestid": []string{"request-1"},
-			"Content-Type": []string{"application/x-amz-json-1.0"}},
+		Header: http.Header{
+			"X-Amzn-Requestid": []string{"request-1"},
+			"Content-Type":     []string{"application/x-amz-json-1.0"},
+		},
 		Body: io.NopCloser(strings.NewReader(p.body)),
 	}, nil
 }

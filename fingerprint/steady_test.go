@@ -85,18 +85,24 @@ func TestDigestsOfValuesAreThoseOfEveryRelease(t *testing.T) {
 		"by pointer":              []pointers{{"a"}},
 		"by value":                map[string]pointers{"p": {"a"}},
 		"MarshalJSON":             []any{own{"<"}, &own{"a"}},
-		"numbers": []float64{0, math.Copysign(0, -1), 1e20, 1e21, 1e-6, 1e-7,
-			math.MaxFloat64, 5e-324, 0.1},
+		"numbers": []float64{
+			0, math.Copysign(0, -1), 1e20, 1e21, 1e-6, 1e-7,
+			math.MaxFloat64, 5e-324, 0.1,
+		},
 		"short numbers": []float32{0.1, 1e21, 1e-7, 16777216},
-		"exact numbers": []any{json.Number("1E+400"), big.NewInt(1 << 62), json.Number("-0"),
-			uint64(math.MaxUint64)},
+		"exact numbers": []any{
+			json.Number("1E+400"), big.NewInt(1 << 62), json.Number("-0"),
+			uint64(math.MaxUint64),
+		},
 		"bytes":          [][]byte{[]byte("a\xff"), nil, {}},
 		"array of bytes": [2]byte{1, 2},
 		"times":          []time.Time{time.Unix(1e9, 5).UTC(), time.Unix(0, 0).In(time.FixedZone("", 3600))},
 		"raw":            json.RawMessage(` {"b" : 1.0, "a":"\u0041\/"} `),
 		"nothing":        []any{[]int(nil), map[string]int(nil), (*int)(nil), []int{}, struct{}{}},
-		"struct": outer{inner: inner{1, &inner{A: 2}}, C: []byte{1}, D: 1.5,
-			E: map[string]any{"x": outer{}}, G: "g", h: nil},
+		"struct": outer{
+			inner: inner{1, &inner{A: 2}}, C: []byte{1}, D: 1.5,
+			E: map[string]any{"x": outer{}}, G: "g", h: nil,
+		},
 		"pointer to it": &outer{I: map[textKey]int{"not": 1}, h: map[textKey]int{"encoded": 1}},
 	}
 	var lines strings.Builder

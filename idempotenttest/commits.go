@@ -47,7 +47,8 @@ type delivery struct {
 
 // Commit implements [store.Committer].
 func (d *delivery) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
-	_ string) (store.Record, bool, error) {
+	_ string,
+) (store.Record, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var err error

@@ -83,8 +83,10 @@ func TestWhatADeliveryRefusesAContextRefuses(t *testing.T) {
 			_, err := idempotent.Step(ctx, "step", func(ctx context.Context) (int, error) { return 1, commit(ctx, 1) })
 			return err
 		}, "inside of a step"},
-		"no JSON form": {func(ctx context.Context) error { return commit(ctx, math.NaN()) },
-			"its answer has no JSON form"},
+		"no JSON form": {
+			func(ctx context.Context) error { return commit(ctx, math.NaN()) },
+			"its answer has no JSON form",
+		},
 		"ended": {func(ctx context.Context) error {
 			ctx, cancel := context.WithCancelCause(ctx)
 			cancel(ended)

@@ -89,8 +89,10 @@ func TestCompileErrorsTellWhatIsWrongAndWhere(t *testing.T) {
 		{"map(a, b)", ErrInvalidType, 4, "argument of map must be expression reference"},
 		{"abs(&a)", ErrInvalidType, 4, "argument of abs must be number"},
 		{"type(&a)", ErrInvalidType, 5, "argument of type must be any value, not an expression reference"},
-		{"not_null(a, b, &c)", ErrInvalidType, 15,
-			"argument of not_null must be any value, not an expression reference"},
+		{
+			"not_null(a, b, &c)", ErrInvalidType, 15,
+			"argument of not_null must be any value, not an expression reference",
+		},
 		{"sum(&a)", ErrInvalidType, 4, "argument of sum must be array of numbers"},
 		{"sort(&a)", ErrInvalidType, 5, "argument of sort must be array of numbers or array of strings"},
 		{"a[1:2:0]", ErrInvalidValue, 6, "slice with step 0"},
@@ -108,8 +110,10 @@ func TestExpressionsAreBounded(t *testing.T) {
 	long := strings.Repeat("a", maxLength)
 	assert.Equal(t, "1", selectJSON(t, long, `{"`+long+`":1}`))
 	_, err := Compile(long + "a")
-	assert.Equal(t, &CompileError{Expression: long + "a", Offset: maxLength, Kind: ErrLimit,
-		Detail: "expression is too long"}, err)
+	assert.Equal(t, &CompileError{
+		Expression: long + "a", Offset: maxLength, Kind: ErrLimit,
+		Detail: "expression is too long",
+	}, err)
 	assert.Less(t, len(err.Error()), 400)
 	_, err = Compile(strings.Repeat("(", 50_000_000))
 	assert.ErrorIs(t, err, ErrLimit)

@@ -119,12 +119,18 @@ func (g generator) document(depth int) string {
 }
 
 func (g generator) expression(depth int) string {
-	operands := []string{"a", "b", "c", "@", "[]", "[*]", "[0]", "[-1]", "[1:]", "[::-1]", `"a"`, "`1`", "`\"a\"`",
-		"'a'", "`null`", "`[1, 2]`", "`{\"a\": 1}`"}
-	steps := []string{".a", ".b", ".c", "[]", "[*]", "[0]", "[1]", "[-1]", "[1:]", "[:2]", "[::-1]", "[::2]",
-		"[-3:-1]", "[5::-2]"}
-	unary := []string{"abs", "ceil", "floor", "length", "max", "min", "reverse", "sort", "sum", "to_array", "to_number",
-		"type", "not_null", "merge"}
+	operands := []string{
+		"a", "b", "c", "@", "[]", "[*]", "[0]", "[-1]", "[1:]", "[::-1]", `"a"`, "`1`", "`\"a\"`",
+		"'a'", "`null`", "`[1, 2]`", "`{\"a\": 1}`",
+	}
+	steps := []string{
+		".a", ".b", ".c", "[]", "[*]", "[0]", "[1]", "[-1]", "[1:]", "[:2]", "[::-1]", "[::2]",
+		"[-3:-1]", "[5::-2]",
+	}
+	unary := []string{
+		"abs", "ceil", "floor", "length", "max", "min", "reverse", "sort", "sum", "to_array", "to_number",
+		"type", "not_null", "merge",
+	}
 	binary := []string{"starts_with", "ends_with", "join", "not_null"}
 	if g.single {
 		operands = append(operands, "*")

@@ -99,8 +99,10 @@ func ExampleSearchError() {
 		fmt.Println(err)
 		return
 	}
-	for _, payload := range []string{`{"body": "{\"id\": 1, \"id\": 2}"}`, `{"body": null}`,
-		`{"body": "{}", "body": "{}"}`} {
+	for _, payload := range []string{
+		`{"body": "{\"id\": 1, \"id\": 2}"}`, `{"body": null}`,
+		`{"body": "{}", "body": "{}"}`,
+	} {
 		_, err = key.Search([]byte(payload))
 		fmt.Println(err)
 	}

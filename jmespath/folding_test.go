@@ -47,8 +47,10 @@ func TestExpressionThatFoldsRefusesNamesThatDifferOnlyInCase(t *testing.T) {
 		{"length(@)", `{"code":"x","Code":"GIFT"}`, ""},
 		{"to_string(@)", `{"code":"x","Code":"GIFT"}`, ""},
 		{"to_string(order)", `{"order":[{"items":[1,{"b" : {"code":"x", "Code":"GIFT"}}]}]}`, ""},
-		{"to_string(order)", `{"order":[{ "items":[1, {"b":{"code" : "x"},"B2":{"Code":"y"}}, []]}, {}]}`,
-			`"[{\"items\":[1,{\"b\":{\"code\":\"x\"},\"B2\":{\"Code\":\"y\"}},[]]},{}]"`},
+		{
+			"to_string(order)", `{"order":[{ "items":[1, {"b":{"code" : "x"},"B2":{"Code":"y"}}, []]}, {}]}`,
+			`"[{\"items\":[1,{\"b\":{\"code\":\"x\"},\"B2\":{\"Code\":\"y\"}},[]]},{}]"`,
+		},
 		{"code", `{"id":1}`, "null"},
 		{"code", `{"code":"x","other":{"a":1,"A":2}}`, `"x"`}, // not on the way
 		{"order.id", `{"order":{"id":1}}`, "1"},
@@ -78,8 +80,10 @@ func TestSelectionIsWhatTheDecoderReads(t *testing.T) {
 			Kind string `json:"kind"`
 		} `json:"sku"`
 	}
-	names := rapid.SampledFrom([]string{"code", "Code", "CODE", "sku", "Sku", "\u017fku", "kind", "Kind", "\u212aind",
-		"other", `c\u006fde`})
+	names := rapid.SampledFrom([]string{
+		"code", "Code", "CODE", "sku", "Sku", "\u017fku", "kind", "Kind", "\u212aind",
+		"other", `c\u006fde`,
+	})
 	expression, err := jmespath.Compile("[code, sku.kind]")
 	require.NoError(t, err)
 	folding := expression.Folding()

@@ -160,8 +160,10 @@ func (p *parser) call(name token) (node, error) {
 		}
 	}
 	if wrong := f.arityError(len(c.arguments)); wrong != "" {
-		return nil, &CompileError{Kind: ErrInvalidArity, Offset: name.offset,
-			Detail: "function " + name.text + " " + wrong}
+		return nil, &CompileError{
+			Kind: ErrInvalidArity, Offset: name.offset,
+			Detail: "function " + name.text + " " + wrong,
+		}
 	}
 	return c, nil
 }

@@ -98,8 +98,10 @@ func TestTheLeaseOfARecordWithoutAnOwnerMayMoveBack(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	s := memory.New()
-	seen := store.Record{Key: "charge#1", Status: store.StatusInProgress, Lease: now.Add(time.Minute),
-		Expiry: now.Add(time.Hour)}
+	seen := store.Record{
+		Key: "charge#1", Status: store.StatusInProgress, Lease: now.Add(time.Minute),
+		Expiry: now.Add(time.Hour),
+	}
 	_, claimed, err := s.Claim(t.Context(), seen, now)
 	require.NoError(t, err)
 	require.True(t, claimed)

@@ -31,7 +31,8 @@ type rows int
 func (r rows) Len() int { return int(r) }
 
 func (s *table) Commit(ctx context.Context, seen, next store.Record, _ store.Writes,
-	_ string) (store.Record, bool, error) {
+	_ string,
+) (store.Record, bool, error) {
 	if len(s.errs) > 0 {
 		err := s.errs[0]
 		s.errs = s.errs[1:]
@@ -69,8 +70,10 @@ func TestEveryEndOfACommitIsCountedAndLogged(t *testing.T) {
 			logged:  []string{"commits.1.end=committed commits.1.items=2 commits.1.tries=1"}, level: "INFO",
 		},
 		"committed at last": {
-			errs: []error{failing(store.FailureConflict, errors.New(secretPayload)),
-				failing(store.FailureThrottled, errors.New("slow"))},
+			errs: []error{
+				failing(store.FailureConflict, errors.New(secretPayload)),
+				failing(store.FailureThrottled, errors.New("slow")),
+			},
 			handle: func(ctx context.Context, _ *workshop, _ *testing.T) error {
 				return commit(ctx, nil, 1)
 			},
@@ -89,7 +92,8 @@ func TestEveryEndOfACommitIsCountedAndLogged(t *testing.T) {
 		},
 		"refused": {
 			handle: func(ctx context.Context, _ *workshop,
-				_ *testing.T) error {
+				_ *testing.T,
+			) error {
 				return commit(ctx, make(chan int), 1)
 			},
 			metrics: map[string]float64{"CommitsFailed": 1, "FailedRetry": 1},

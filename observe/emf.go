@@ -80,7 +80,8 @@ func (e *emf[R]) write(ctx context.Context, w io.Writer, r *R, sets ...dimension
 }
 
 func (e *emf[R]) appendLine(b []byte, ctx context.Context, r reflect.Value, sets []dimension,
-	now time.Time) (line []byte, some bool) {
+	now time.Time,
+) (line []byte, some bool) {
 	b = append(b, `{"_aws":{"Timestamp":`...)
 	b = strconv.AppendInt(b, now.UnixMilli(), 10)
 	b = append(b, `,"CloudWatchMetrics":[`...)

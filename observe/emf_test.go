@@ -93,16 +93,22 @@ func TestErrorsAreNamedByTypeAndNeverByText(t *testing.T) {
 		"pointer": {&CardError{"42-42"}, "observe_test.CardError"},
 		"marked":  {idempotent.Terminal(&CardError{"42-42"}), "observe_test.CardError"},
 		"wrapped": {fmt.Errorf("card 42-42: %w", CardError{"42-42"}), "observe_test.CardError"},
-		"wrapped twice": {fmt.Errorf("42-42: %w, %w", errors.Join(nil, CardError{"42-42"}), errors.ErrUnsupported),
-			"observe_test.CardError"},
+		"wrapped twice": {
+			fmt.Errorf("42-42: %w, %w", errors.Join(nil, CardError{"42-42"}), errors.ErrUnsupported),
+			"observe_test.CardError",
+		},
 		"joined by others": {joinedErrors{nil, CardError{"42-42"}}, "observe_test.CardError"},
 		"of nothing":       {joinedErrors{nil}, "observe_test.joinedErrors"},
 		"unexported":       {fmt.Errorf("42-42: %w", &declinedError{}), "observe_test.declinedError"},
 		"text alone":       {errors.New("card 42-42"), "errors.errorString"},
-		"of the library": {&idempotent.Error{Kind: idempotent.ErrMismatch, Operation: "charge"},
-			"idempotent.MismatchError"},
-		"wraps an exported": {&idempotent.Error{Kind: idempotent.ErrRefused, Err: CardError{"42-42"}},
-			"idempotent.RefusedError"},
+		"of the library": {
+			&idempotent.Error{Kind: idempotent.ErrMismatch, Operation: "charge"},
+			"idempotent.MismatchError",
+		},
+		"wraps an exported": {
+			&idempotent.Error{Kind: idempotent.ErrRefused, Err: CardError{"42-42"}},
+			"idempotent.RefusedError",
+		},
 	} {
 		e := someEvent
 		e.Err = tc.err
@@ -119,11 +125,15 @@ func TestStoreFailureIsNamedByItsKind(t *testing.T) {
 		event report.Delivery
 		want  any
 	}{
-		"answer": {report.Delivery{Outcome: report.StoreUnavailable,
-			Err: &idempotent.Error{Kind: idempotent.ErrStoreUnavailable, Err: denied}}, "access denied"},
+		"answer": {report.Delivery{
+			Outcome: report.StoreUnavailable,
+			Err:     &idempotent.Error{Kind: idempotent.ErrStoreUnavailable, Err: denied},
+		}, "access denied"},
 		"aside": {report.Delivery{Outcome: report.Replayed, StoreErr: denied}, "access denied"},
-		"lease lost": {report.Delivery{Outcome: report.Replayed, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost},
-			"lease lost"},
+		"lease lost": {
+			report.Delivery{Outcome: report.Replayed, LeaseLost: true, StoreErr: idempotent.ErrLeaseLost},
+			"lease lost",
+		},
 		"other":     {report.Delivery{Outcome: report.Replayed, StoreErr: CardError{}}, "observe_test.CardError"},
 		"none":      {report.Delivery{Outcome: report.Replayed}, nil},
 		"handler's": {report.Delivery{Outcome: report.Replayed, Err: denied}, nil},
@@ -352,8 +362,10 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // A key that comes from somewhere, a reason of a foreign writer of the table, a tenant of a token:
 // none breaks the line.
 func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
-	for _, s := range []string{"", "charge", "\x00\n\r\t", `"\`, "größe", "\xff\xfe", "\u2028", "<&>",
-		strings.Repeat("x", 2000)} {
+	for _, s := range []string{
+		"", "charge", "\x00\n\r\t", `"\`, "größe", "\xff\xfe", "\u2028", "<&>",
+		strings.Repeat("x", 2000),
+	} {
 		f.Add(s, s, s)
 	}
 	f.Fuzz(func(t *testing.T, reason, recordKey, tenant string) {
@@ -364,8 +376,10 @@ func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
 		e.Reason, e.RecordKey = reason, recordKey
 		e.StoreErr = &store.Error{Kind: store.Failure(reason)}
 		d := lineOf(t, e, observe.Config{Tenant: func(context.Context, report.Delivery) string { return tenant }})
-		assert.Equal(t, []string{"Created", "StoreError", "ClaimLatency", "HandlerLatency", "CompletionLatency",
-			"ResultBytes"}, d.metrics())
+		assert.Equal(t, []string{
+			"Created", "StoreError", "ClaimLatency", "HandlerLatency", "CompletionLatency",
+			"ResultBytes",
+		}, d.metrics())
 		if recordKey != "" {
 			assert.Equal(t, strings.ToValidUTF8(recordKey, "\ufffd") == recordKey, d.members["recordKey"] == recordKey)
 		}

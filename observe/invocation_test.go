@@ -90,10 +90,14 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 		"first delivery": {want: []string{"Created"}},
 		"replay":         {second: func(*function) {}, want: []string{"Replayed"}},
 		"no key":         {event: event{"", secretPayload}, want: []string{"KeyMisuse"}},
-		"other fingerprint": {second: func(*function) {}, event: event{secretKey, "other"},
-			want: []string{"KeyMisuse", "Mismatch"}},
-		"handler error": {first: func(f *function) { f.do = failing(errors.New(secretPayload)) },
-			want: []string{"FailedRetry"}},
+		"other fingerprint": {
+			second: func(*function) {}, event: event{secretKey, "other"},
+			want: []string{"KeyMisuse", "Mismatch"},
+		},
+		"handler error": {
+			first: func(f *function) { f.do = failing(errors.New(secretPayload)) },
+			want:  []string{"FailedRetry"},
+		},
 		"terminal error": {first: func(f *function) {
 			f.do = failing(idempotent.Terminal(errors.New(secretPayload)))
 		}, want: []string{"Created"}},
@@ -131,8 +135,10 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 			want: []string{"Takeover", "Resolved", "Created"},
 		},
 		"claim denied": {rule: storetest.OnOp(storetest.OpClaim, storetest.Deny), want: []string{"StoreError"}},
-		"completion denied": {rule: storetest.OnOp(storetest.OpSwap, storetest.Deny),
-			want: []string{"CompletionFailed", "StoreError"}},
+		"completion denied": {
+			rule: storetest.OnOp(storetest.OpSwap, storetest.Deny),
+			want: []string{"CompletionFailed", "StoreError"},
+		},
 		"completion lost": {
 			rule: onStatus(store.StatusCompleted, storetest.HangBefore),
 			want: []string{"BecameUnknown", "CompletionFailed", "StoreError"},
@@ -180,7 +186,8 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 		"turned off": {opts: []idempotent.Option{idempotent.WithDisabled(true)}, want: []string{"Disabled"}},
 		"no tenant": {
 			opts: []idempotent.Option{
-				idempotent.WithTenant(func(context.Context, event) (string, error) { return "", nil })},
+				idempotent.WithTenant(func(context.Context, event) (string, error) { return "", nil }),
+			},
 			want: []string{"Refused"},
 		},
 	} {

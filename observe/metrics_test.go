@@ -44,8 +44,10 @@ func TestEveryEventMakesAValidLine(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range constantsOf(t, "Outcome") {
 		for _, settlement := range append(constantsOf(t, "Settlement"), "") {
-			for _, storeErr := range []error{nil, idempotent.ErrLeaseLost, &store.UnreadableError{},
-				errors.New("down")} {
+			for _, storeErr := range []error{
+				nil, idempotent.ErrLeaseLost, &store.UnreadableError{},
+				errors.New("down"),
+			} {
 				for _, full := range []bool{false, true} {
 					e := report.Delivery{
 						Operation: "charge", Outcome: report.Outcome(outcome),
@@ -84,10 +86,14 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 		"mismatch":    {report.Delivery{Outcome: report.Mismatch}, []string{"KeyMisuse", "Mismatch"}},
 		"stale":       {report.Delivery{Outcome: report.Stale}, []string{"Stale"}},
 		"nobody":      {report.Delivery{Outcome: report.MissingTenant}, []string{"MissingTenant"}},
-		"failed": {report.Delivery{Outcome: report.Executed, Settlement: report.Released},
-			[]string{"FailedRetry"}},
-		"panicked": {report.Delivery{Outcome: report.Panicked, Settlement: report.Released},
-			[]string{"Panicked", "FailedRetry"}},
+		"failed": {
+			report.Delivery{Outcome: report.Executed, Settlement: report.Released},
+			[]string{"FailedRetry"},
+		},
+		"panicked": {
+			report.Delivery{Outcome: report.Panicked, Settlement: report.Released},
+			[]string{"Panicked", "FailedRetry"},
+		},
 		"panic before a claim": {
 			report.Delivery{Outcome: report.Panicked}, []string{"Panicked"},
 		},
@@ -101,8 +107,10 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 			[]string{"BecameUnknown"},
 		},
 		"crash that a resolver knows nothing of": {
-			report.Delivery{Outcome: report.UnknownOutcome, Settlement: report.Unknown, Reason: "crashed",
-				Recovered: true},
+			report.Delivery{
+				Outcome: report.UnknownOutcome, Settlement: report.Unknown, Reason: "crashed",
+				Recovered: true,
+			},
 			[]string{"BecameUnknown", "Takeover"},
 		},
 		"still UNKNOWN": {
@@ -112,13 +120,17 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 			[]string{"MetUnknown", "Takeover"},
 		},
 		"met UNKNOWN, and lost it on the way": {
-			report.Delivery{Outcome: report.UnknownOutcome, Settlement: report.Elsewhere, Recovered: true,
-				LeaseLost: true, StoreErr: idempotent.ErrLeaseLost},
+			report.Delivery{
+				Outcome: report.UnknownOutcome, Settlement: report.Elsewhere, Recovered: true,
+				LeaseLost: true, StoreErr: idempotent.ErrLeaseLost,
+			},
 			[]string{"MetUnknown", "Takeover", "LeaseLost"},
 		},
 		"result lost": {
-			report.Delivery{Outcome: report.Executed, Settlement: report.Unknown, Reason: "result-lost",
-				StoreErr: down},
+			report.Delivery{
+				Outcome: report.Executed, Settlement: report.Unknown, Reason: "result-lost",
+				StoreErr: down,
+			},
 			[]string{"BecameUnknown", "CompletionFailed", "StoreError"},
 		},
 		"not settled": {
@@ -134,13 +146,17 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 			[]string{"Created", "Resolved", "Takeover"},
 		},
 		"lease lost": {
-			report.Delivery{Outcome: report.Replayed, Settlement: report.Elsewhere, LeaseLost: true,
-				StoreErr: idempotent.ErrLeaseLost},
+			report.Delivery{
+				Outcome: report.Replayed, Settlement: report.Elsewhere, LeaseLost: true,
+				StoreErr: idempotent.ErrLeaseLost,
+			},
 			[]string{"Replayed", "LeaseLost"},
 		},
 		"lease lost for a while": {
-			report.Delivery{Outcome: report.Executed, Settlement: report.Completed, LeaseLost: true,
-				StoreErr: idempotent.ErrLeaseLost},
+			report.Delivery{
+				Outcome: report.Executed, Settlement: report.Completed, LeaseLost: true,
+				StoreErr: idempotent.ErrLeaseLost,
+			},
 			[]string{"Created", "LeaseLost"},
 		},
 		"lease lost to an unreadable record": {

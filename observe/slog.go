@@ -18,7 +18,8 @@ func logPlan[R any]() logged[R] { return logged[R]{taggedOf(reflect.TypeFor[R]()
 
 // log writes a record, with attributes before those of the report.
 func (l logged[R]) log(ctx context.Context, logger *slog.Logger, level slog.Level, message string, r *R,
-	before ...slog.Attr) {
+	before ...slog.Attr,
+) {
 	if logger == nil {
 		logger = slog.Default()
 	}

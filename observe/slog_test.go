@@ -28,10 +28,14 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 	}{
 		"executed": {report.Delivery{Outcome: report.Executed, Settlement: report.Completed}, "INFO"},
 		"replayed": {report.Delivery{Outcome: report.Replayed}, "INFO"},
-		"in progress": {report.Delivery{Outcome: report.InProgress,
-			Err: &idempotent.Error{Kind: idempotent.ErrInProgress}}, "INFO"},
-		"mismatch": {report.Delivery{Outcome: report.Mismatch, Err: &idempotent.Error{Kind: idempotent.ErrMismatch}},
-			"WARN"},
+		"in progress": {report.Delivery{
+			Outcome: report.InProgress,
+			Err:     &idempotent.Error{Kind: idempotent.ErrInProgress},
+		}, "INFO"},
+		"mismatch": {
+			report.Delivery{Outcome: report.Mismatch, Err: &idempotent.Error{Kind: idempotent.ErrMismatch}},
+			"WARN",
+		},
 		"failed":      {report.Delivery{Outcome: report.Executed, Err: errors.New("declined")}, "WARN"},
 		"unknown":     {report.Delivery{Outcome: report.Executed, Settlement: report.Unknown}, "WARN"},
 		"panicked":    {report.Delivery{Outcome: report.Panicked}, "ERROR"},
@@ -118,15 +122,19 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 		Steps: []report.Step{
 			{Name: "reserve", End: report.StepResumed, Bytes: 7},
 			{Name: "charge", End: report.StepRecorded, Took: time.Second, Recording: time.Millisecond, Bytes: 9},
-			{Name: "mail/1", End: report.StepFailed, Took: time.Minute, Err: errors.New("secret"),
-				ErrorType: "observe_test.declinedError"},
+			{
+				Name: "mail/1", End: report.StepFailed, Took: time.Minute, Err: errors.New("secret"),
+				ErrorType: "observe_test.declinedError",
+			},
 		},
 		OrphanSteps: []string{"book", "ship"},
 		// These are for traces.
 		Trigger: report.TriggerHTTP, Trace: "00-1-2-01", Created: time.Now(), Start: time.Now(), Took: time.Hour,
 		Commits: []report.Commit{
-			{End: report.CommitDeclined, Items: 2, Tries: 1, Took: time.Second, Err: errors.New("secret"),
-				ErrorType: "observe_test.declinedError"},
+			{
+				End: report.CommitDeclined, Items: 2, Tries: 1, Took: time.Second, Err: errors.New("secret"),
+				ErrorType: "observe_test.declinedError",
+			},
 			{End: report.CommitDone, Items: 1, Tries: 3, Took: time.Minute},
 		},
 	}

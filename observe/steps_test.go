@@ -88,8 +88,10 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 		end     string // empty for no step
 		kind    string // the type of the error
 	}{
-		"recorded": {handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) },
-			metric: "StepsRecorded", end: "recorded"},
+		"recorded": {
+			handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) },
+			metric: "StepsRecorded", end: "recorded",
+		},
 		"recorded failure": {handle: func(ctx context.Context) error {
 			return charge(ctx, nil,
 				idempotent.Terminal(unmarked))
@@ -111,8 +113,10 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 			handle:  func(ctx context.Context) error { return charge(ctx, nil, nil, idempotent.AtMostOnce[any](nil)) },
 			metric:  "StepsFailed", end: "unknown outcome",
 		},
-		"failed": {handle: func(ctx context.Context) error { return charge(ctx, nil, unmarked) }, metric: "StepsFailed",
-			end: "failed", kind: "errors.errorString"},
+		"failed": {
+			handle: func(ctx context.Context) error { return charge(ctx, nil, unmarked) }, metric: "StepsFailed",
+			end: "failed", kind: "errors.errorString",
+		},
 		"failed by another step": {
 			handle: func(ctx context.Context) error {
 				_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (any, error) {

@@ -36,8 +36,10 @@ func someBatch() report.Batch {
 		Again: 8, FunctionsFailed: 9, Took: 1500 * time.Millisecond,
 		Problems: []report.BatchProblem{
 			{ID: "id-1", Outcome: report.RecordFailed, Receives: 2, Again: true, Err: CardError{"42-42"}},
-			{ID: "id-2", Outcome: report.RecordTerminal, Receives: 1, Err: errors.New("down"),
-				FunctionErr: io.ErrClosedPipe},
+			{
+				ID: "id-2", Outcome: report.RecordTerminal, Receives: 1, Err: errors.New("down"),
+				FunctionErr: io.ErrClosedPipe,
+			},
 			{ID: "id-3", Outcome: report.RecordPanicked, Again: true, Err: stackedError{}},
 			{ID: "id-4", Outcome: report.RecordInProgress, Again: true, Err: errors.New("running")},
 			{ID: "id-5", Outcome: report.RecordPoison, Again: true, Err: errors.New("odd")},
@@ -80,7 +82,8 @@ func someAttention() report.Attention {
 
 // written is what a function of this package writes about a report.
 func written[R any](constructor func(io.Writer, ...observe.Config) func(context.Context, R),
-	r R) func(context.Context, io.Writer) {
+	r R,
+) func(context.Context, io.Writer) {
 	return func(ctx context.Context, w io.Writer) { constructor(w)(ctx, r) }
 }
 
@@ -119,8 +122,10 @@ func TestLinesSayWhatHappened(t *testing.T) {
 			report.Relay{Table: "messages", Skipped: 3, Elsewhere: 1})},
 		"drain with nothing left, and clocks that differ": {
 			written(observe.RelayEMF,
-				report.Relay{Table: "messages", Source: "drain", Slowest: -time.Second,
-					Left: &report.Left{Oldest: -time.Second}}),
+				report.Relay{
+					Table: "messages", Source: "drain", Slowest: -time.Second,
+					Left: &report.Left{Oldest: -time.Second},
+				}),
 			map[string]any{
 				"Outbox": "messages", "source": "drain", "PendingMessages": 0.0, "OldestMessage": 0.0,
 				"MessagesGivenUp": 0.0, "requestId": "request-1",
@@ -183,8 +188,10 @@ func TestLogsSayWhatHappened(t *testing.T) {
 			`level=ERROR msg="batch record" operation=ship source=sqs id=id-5 outcome=poison again=true error_type=errors.errorString error=odd`,
 			`level=ERROR msg=batch operation=ship source=sqs records=28 succeeded=1 terminal=2 poison=3 in_progress=4 failed=5 panicked=6 not_begun=7 again=8 functions_failed=9 took=1.5s error="card 42-42"`,
 		}},
-		"empty batch": {func(l *slog.Logger) { observe.BatchSlog(l)(t.Context(), report.Batch{Operation: "ship"}) },
-			nil},
+		"empty batch": {
+			func(l *slog.Logger) { observe.BatchSlog(l)(t.Context(), report.Batch{Operation: "ship"}) },
+			nil,
+		},
 		"relay": {func(l *slog.Logger) { observe.RelaySlog(l)(t.Context(), someRelay()) }, []string{
 			`level=WARN msg="outbox message" outbox=messages source=drain id=id-1 topic=order-placed outcome=failed tries=2 error_type=observe_test.CardError error="card 42-42"`,
 			`level=ERROR msg="outbox message" outbox=messages source=drain id=id-2 topic=order-placed outcome="given up" tries=20 error_type=errors.errorString error=down`,
@@ -203,7 +210,8 @@ func TestLogsSayWhatHappened(t *testing.T) {
 			func(l *slog.Logger) { observe.ReconcileSlog(l)(t.Context(), report.Reconciled{Operation: "charge"}) },
 			[]string{
 				`level=DEBUG msg=reconcile operation=charge took=0s`,
-			}},
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -382,15 +382,21 @@ func TestWhatThePreviewSays(t *testing.T) {
 			"other content is refused as a mismatch",
 			"If the handler commits rows with its answer, they are not written",
 		}},
-		"failed": {unknown(), changes[operate.ActionFailed],
-			[]string{`an error of type "CardDeclined"`, "gets this error"}},
+		"failed": {
+			unknown(), changes[operate.ActionFailed],
+			[]string{`an error of type "CardDeclined"`, "gets this error"},
+		},
 		"not executed": {unknown(), changes[operate.ActionNotExecuted], []string{
 			"kept as released", "runs the handler, whatever its effects, as attempt 3",
 			"the effect is repeated, with the same derived keys",
 		}},
-		"deleted": {crashed(), remove,
-			[]string{"removed", "whatever its content, as if the key were new",
-				"If it comes back first, its result is stored again"}},
+		"deleted": {
+			crashed(), remove,
+			[]string{
+				"removed", "whatever its content, as if the key were new",
+				"If it comes back first, its result is stored again",
+			},
+		},
 		"deleted, committed": {committed(), remove, []string{"The rows that were committed with its answer stay"}},
 		"deleted, completed": {completed(), remove, []string{
 			"A process that remembers the record (package cache) may go on answering with it until 2086-07-01T13:00:00Z",
@@ -428,14 +434,26 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		"nobody":    {operate.Act{Why: "w"}, operate.NotExecuted(), "by", "is empty"},
 		"no reason": {operate.Act{By: "b"}, operate.NotExecuted(), "why", "is empty"},
 		"blank":     {operate.Act{By: " ", Why: "w"}, operate.NotExecuted(), "by", "is empty"},
-		"long by": {operate.Act{By: strings.Repeat("b", 257), Why: "w"}, operate.NotExecuted(), "by",
-			"has 257 bytes, more than 256"},
-		"long why": {operate.Act{By: "b", Why: strings.Repeat("é", 257)}, operate.NotExecuted(), "why",
-			"has 514 bytes, more than 512"},
-		"a line break": {operate.Act{By: "b", Why: "a\nb"}, operate.NotExecuted(), "why",
-			"cannot be printed"},
-		"an escape sequence": {operate.Act{By: "\x1b[31mroot", Why: "w"}, operate.NotExecuted(), "by",
-			"cannot be printed"},
+		"long by": {
+			operate.Act{By: strings.Repeat("b", 257), Why: "w"},
+			operate.NotExecuted(), "by",
+			"has 257 bytes, more than 256",
+		},
+		"long why": {
+			operate.Act{By: "b", Why: strings.Repeat("é", 257)},
+			operate.NotExecuted(), "why",
+			"has 514 bytes, more than 512",
+		},
+		"a line break": {
+			operate.Act{By: "b", Why: "a\nb"},
+			operate.NotExecuted(), "why",
+			"cannot be printed",
+		},
+		"an escape sequence": {
+			operate.Act{By: "\x1b[31mroot", Why: "w"},
+			operate.NotExecuted(), "by",
+			"cannot be printed",
+		},
 		"no UTF-8":              {operate.Act{By: "\xff", Why: "w"}, operate.NotExecuted(), "by", "is not UTF-8"},
 		"no verdict":            {act, operate.Verdict{}, "verdict", "is none"},
 		"no result":             {act, operate.Executed(nil), "result", "of 0 bytes is no JSON"},
@@ -444,26 +462,42 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		"JSON that is no UTF-8": {act, operate.Executed([]byte("\"\xff\"")), "result", "is no JSON"},
 		"no error type":         {act, operate.Failed("", "m"), "error type", "is empty"},
 		"no error message":      {act, operate.Failed("t", ""), "error message", "is empty"},
-		"a long message": {act, operate.Failed("t", strings.Repeat("m", 4097)), "error message",
-			"more than 4096"},
+		"a long message": {
+			act, operate.Failed("t", strings.Repeat("m", 4097)), "error message",
+			"more than 4096",
+		},
 		"no response": {act, operate.Responded([]byte(`"secret"`)), "result", "it is no object"},
-		"no status": {act, operate.Responded([]byte(`{"body":"secret"}`)), "result",
-			"statusCode 0 is not from 200 to 599"},
-		"status as text": {act, operate.Responded([]byte(`{"statusCode":"201"}`)), "result",
-			"statusCode has another type"},
-		"body as object": {act, operate.Responded([]byte(`{"statusCode":201,"body":{"secret":1}}`)), "result",
-			"body has another type"},
-		"body that is no base64": {act,
+		"no status": {
+			act, operate.Responded([]byte(`{"body":"secret"}`)), "result",
+			"statusCode 0 is not from 200 to 599",
+		},
+		"status as text": {
+			act, operate.Responded([]byte(`{"statusCode":"201"}`)), "result",
+			"statusCode has another type",
+		},
+		"body as object": {
+			act, operate.Responded([]byte(`{"statusCode":201,"body":{"secret":1}}`)), "result",
+			"body has another type",
+		},
+		"body that is no base64": {
+			act,
 			operate.Responded([]byte(`{"statusCode":200,"isBase64Encoded":true,"body":"secret!"}`)), "result",
-			"body is no base64"},
-		"header with a line": {act,
+			"body is no base64",
+		},
+		"header with a line": {
+			act,
 			operate.Responded([]byte(`{"statusCode":200,"headers":{"a":"secret\r\nb: c"}}`)), "result",
-			"a header or cookie has a line break"},
-		"name with a line": {act,
+			"a header or cookie has a line break",
+		},
+		"name with a line": {
+			act,
 			operate.Responded([]byte(`{"statusCode":200,"multiValueHeaders":{"a\nb":["c"]}}`)), "result",
-			"a header or cookie has a line break"},
-		"cookie with a line": {act, operate.Responded([]byte(`{"statusCode":200,"cookies":["a=b\r\nc"]}`)),
-			"result", "a header or cookie has a line break"},
+			"a header or cookie has a line break",
+		},
+		"cookie with a line": {
+			act, operate.Responded([]byte(`{"statusCode":200,"cookies":["a=b\r\nc"]}`)),
+			"result", "a header or cookie has a line break",
+		},
 		"status out of range": {act, operate.Responded([]byte(`{"statusCode":600}`)), "result", "statusCode 600"},
 	} {
 		d := newDesk(t, nil)
@@ -614,10 +648,14 @@ func TestACallThatFails(t *testing.T) {
 		"applied, never answered": {fault: storetest.HangAfter, applied: true},
 		"request lost":            {fault: storetest.LoseRequest, want: operate.ErrOutcomeUnknown},
 		"never answered":          {fault: storetest.HangBefore, want: operate.ErrOutcomeUnknown},
-		"reply lost, and it cannot be read": {fault: storetest.LoseReply, look: storetest.Deny, applied: true,
-			want: operate.ErrOutcomeUnknown},
-		"reply lost, and nothing answers more": {fault: storetest.HangAfter, look: storetest.HangBefore, applied: true,
-			want: operate.ErrOutcomeUnknown},
+		"reply lost, and it cannot be read": {
+			fault: storetest.LoseReply, look: storetest.Deny, applied: true,
+			want: operate.ErrOutcomeUnknown,
+		},
+		"reply lost, and nothing answers more": {
+			fault: storetest.HangAfter, look: storetest.HangBefore, applied: true,
+			want: operate.ErrOutcomeUnknown,
+		},
 	} {
 		for action, do := range changes {
 			t.Run(name+", "+string(action), func(t *testing.T) {

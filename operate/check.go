@@ -60,8 +60,10 @@ func (v Verdict) check() error {
 	}
 	switch v.action {
 	case "":
-		return &InputError{Field: "verdict",
-			Problem: "is none: use Executed, NotExecuted, Failed, StepExecuted or StepFailed"}
+		return &InputError{
+			Field:   "verdict",
+			Problem: "is none: use Executed, NotExecuted, Failed, StepExecuted or StepFailed",
+		}
 	case ActionExecuted, ActionStepExecuted:
 		if !utf8.Valid(v.result) || !json.Valid(v.result) {
 			return &InputError{Field: fieldResult, Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
@@ -99,16 +101,20 @@ func checkResponse(text []byte) error {
 		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: it is no object"}
 	}
 	if r.StatusCode < 200 || r.StatusCode > 599 {
-		return &InputError{Field: fieldResult,
-			Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode)}
+		return &InputError{
+			Field:   fieldResult,
+			Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode),
+		}
 	}
 	if r.StatusCode >= 500 || slices.Contains(notStored, r.StatusCode) {
 		return &InputError{Field: fieldResult, Problem: fmt.Sprintf(
 			"has the status %d, which a handler does not store: it means that a retry may execute", r.StatusCode)}
 	}
 	if _, err := base64.StdEncoding.DecodeString(r.Body); err != nil && r.IsBase64Encoded {
-		return &InputError{Field: fieldResult,
-			Problem: "is no response of a gateway: isBase64Encoded is true, and body is no base64"}
+		return &InputError{
+			Field:   fieldResult,
+			Problem: "is no response of a gateway: isBase64Encoded is true, and body is no base64",
+		}
 	}
 	fields := slices.Clone(r.Cookies)
 	for name, value := range r.Headers {
@@ -118,8 +124,10 @@ func checkResponse(text []byte) error {
 		fields = append(append(fields, name), values...)
 	}
 	if slices.ContainsFunc(fields, breaksHeader) {
-		return &InputError{Field: fieldResult,
-			Problem: "is no response of a gateway: a header or cookie has a line break or another control character"}
+		return &InputError{
+			Field:   fieldResult,
+			Problem: "is no response of a gateway: a header or cookie has a line break or another control character",
+		}
 	}
 	return nil
 }

@@ -27,8 +27,10 @@ func (mortal) Swap(context.Context, store.Record, store.Record) (store.Record, b
 
 func (mortal) Delete(context.Context, store.Record) (bool, error) { return false, errDead }
 
-var errDead = &store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true,
-	Err: errors.New("the process is dead")}
+var errDead = &store.Error{
+	Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true,
+	Err: errors.New("the process is dead"),
+}
 
 // counting counts single reads.
 type counting struct {
@@ -53,7 +55,8 @@ func wrapped(s store.Store, opts ...idempotent.Option) *idempotent.Handler[strin
 func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 	t.Parallel()
 	resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
-		string) (idempotent.Resolution[string], error) {
+		string,
+	) (idempotent.Resolution[string], error) {
 		return idempotent.StillUnknown[string](), nil
 	})
 	for name, c := range map[string]struct {

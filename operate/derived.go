@@ -29,10 +29,13 @@ func IsDerivedKey(text string) bool { return derivedKey.MatchString(text) }
 // those of one operation, or, if it is empty, of all, through the index. If there is none the error
 // is [ErrNotFound]; a key of another form is an [*InputError].
 func (o *Operator) FindDerived(ctx context.Context, operation, key string, names ...string) (s Shown,
-	name string, err error) {
+	name string, err error,
+) {
 	if !IsDerivedKey(key) {
-		return Shown{}, "", &InputError{Field: "derived key",
-			Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case"}
+		return Shown{}, "", &InputError{
+			Field:   "derived key",
+			Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case",
+		}
 	}
 	others := make(map[string]*candidates)
 	for e := range o.entries(ctx, store.Query{Attention: true, Index: true, Operation: operation}) {
@@ -76,7 +79,8 @@ type candidates struct {
 const mostCandidates = 100
 
 func (o *Operator) findAmong(ctx context.Context, others map[string]*candidates, key string) (s Shown,
-	name string, err error) {
+	name string, err error,
+) {
 	for _, of := range others {
 		for _, name := range slices.Sorted(maps.Keys(of.names)) {
 			for _, r := range of.records {
@@ -109,8 +113,10 @@ func derivedKeys(r store.Record, names ...string) map[string]string {
 // record, whether one has asked for it or not. It is how what another service says of a key is
 // compared with a record.
 func (s Shown) DerivedKey(name string) string {
-	return idempotent.Description{Protected: true, RecordKey: s.Record.Key,
-		Fingerprint: s.Record.Fingerprint}.DerivedKey(name)
+	return idempotent.Description{
+		Protected: true, RecordKey: s.Record.Key,
+		Fingerprint: s.Record.Fingerprint,
+	}.DerivedKey(name)
 }
 
 // handedOut returns the name under which an execution of the record has handed out a key.

@@ -85,16 +85,20 @@ func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, claimed)
 	}
-	sent := idempotent.Description{Protected: true, RecordKey: cold.Key,
-		Fingerprint: cold.Fingerprint}.DerivedKey(warm.Derived[0])
+	sent := idempotent.Description{
+		Protected: true, RecordKey: cold.Key,
+		Fingerprint: cold.Fingerprint,
+	}.DerivedKey(warm.Derived[0])
 	shown, name, err := operate.New(s,
 		operate.Config{Clock: func() time.Time { return now }}).FindDerived(t.Context(), "", sent)
 	require.NoError(t, err)
 	require.Equal(t, warm.Derived[0], name)
 	require.Equal(t, cold.Key, shown.Record.Key)
 
-	sent = idempotent.Description{Protected: true, RecordKey: cold.Key,
-		Fingerprint: cold.Fingerprint}.DerivedKey("known to me")
+	sent = idempotent.Description{
+		Protected: true, RecordKey: cold.Key,
+		Fingerprint: cold.Fingerprint,
+	}.DerivedKey("known to me")
 	o := operate.New(s, operate.Config{Clock: func() time.Time { return now }})
 	_, _, err = o.FindDerived(t.Context(), "", sent)
 	require.ErrorIs(t, err, operate.ErrNotFound)

@@ -157,8 +157,10 @@ func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] 
 
 func listedOf(r store.Record, now time.Time) Listed {
 	state := StateOf(r, now)
-	l := Listed{State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), GivenUp: r.GivenUp(),
-		Due: life.Waits(r, now), later: life.WaitsLater(r, now)}
+	l := Listed{
+		State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), GivenUp: r.GivenUp(),
+		Due: life.Waits(r, now), later: life.WaitsLater(r, now),
+	}
 	r.Result, r.Parts, r.Steps = nil, "", nil
 	l.Record = r
 	return l

@@ -52,7 +52,8 @@ func (d *desk) list(q operate.Query) (found []operate.Listed, err error) {
 		found = append(found, l)
 	}
 	slices.SortFunc(found, func(a,
-		b operate.Listed) int {
+		b operate.Listed,
+	) int {
 		return slices.Compare([]byte(a.Record.Key), []byte(b.Record.Key))
 	})
 	return found, nil
@@ -90,13 +91,17 @@ func TestListingsByState(t *testing.T) {
 		"the same, without the index":     {q{Scan: true}, []string{"charge#old", "charge#unknown", "refund#unknown"}},
 		"of one operation":                {q{Operation: "refund"}, []string{"refund#unknown"}},
 		"of one operation, without index": {q{Operation: "refund", Scan: true}, []string{"refund#unknown"}},
-		"unknown": {q{States: []operate.State{operate.StateUnknown}},
-			[]string{"charge#old", "charge#unknown", "refund#unknown"}},
+		"unknown": {
+			q{States: []operate.State{operate.StateUnknown}},
+			[]string{"charge#old", "charge#unknown", "refund#unknown"},
+		},
 		"waiting for long":         {q{OlderThan: 47 * time.Hour}, []string{"charge#old"}},
 		"waiting for longer":       {q{OlderThan: 48*time.Hour + time.Second}, []string{}},
 		"the same, by reading all": {q{OlderThan: 48*time.Hour + time.Second, Scan: true}, []string{}},
-		"crashed": {q{States: []operate.State{operate.StateCrashed}, Scan: true},
-			[]string{"charge#crashed"}},
+		"crashed": {
+			q{States: []operate.State{operate.StateCrashed}, Scan: true},
+			[]string{"charge#crashed"},
+		},
 		"in progress or released": {
 			q{States: []operate.State{operate.StateInProgress, operate.StateReleased}, Scan: true},
 			[]string{"charge#in-progress", "charge#released"},
@@ -129,15 +134,19 @@ func TestListingsThatAreRefused(t *testing.T) {
 		says  string
 	}{
 		"a state that the index does not know": {
-			operate.Query{States: []operate.State{operate.StateCrashed}}, operate.ErrNeedsScan,
+			operate.Query{States: []operate.State{operate.StateCrashed}},
+			operate.ErrNeedsScan,
 			"only records that are unknown",
 		},
 		"one more than it knows": {
 			operate.Query{States: []operate.State{operate.StateUnknown, operate.StateCrashed}},
 			operate.ErrNeedsScan, "",
 		},
-		"no state": {operate.Query{States: []operate.State{"stuck"}}, operate.ErrInput,
-			`state "stuck" is none of ["in-progress" "crashed"`},
+		"no state": {
+			operate.Query{States: []operate.State{"stuck"}},
+			operate.ErrInput,
+			`state "stuck" is none of ["in-progress" "crashed"`,
+		},
 		"a negative age":    {operate.Query{OlderThan: -time.Second}, operate.ErrInput, "age -1s is negative"},
 		"a negative page":   {operate.Query{PageSize: -1}, operate.ErrInput, "page size -1 is negative"},
 		"a negative rate":   {operate.Query{Rate: -0.5}, operate.ErrInput, "rate -0.5 is negative"},

@@ -100,8 +100,10 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "says no", "texts of errors are for a log")
 	told.Problems, told.Took = nil, 0
-	require.Equal(t, report.Reconciled{Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20,
-		Failed: 10}, told)
+	require.Equal(t, report.Reconciled{
+		Operation: "charge", Asked: 40, Completed: 10, Released: 10, Scheduled: 20,
+		Failed: 10,
+	}, told)
 
 	told, err = r.Run(t.Context())
 	require.NoError(t, err)

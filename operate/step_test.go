@@ -25,8 +25,10 @@ const reservation = `{"id":"secret-r1"}`
 func halfway(r store.Record) store.Record {
 	failure := []byte(`{"errorType":"Closed","errorMessage":"secret"}`)
 	r.Steps = map[string]store.Step{
-		"reserve": {Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(reservation)),
-			Result: []byte(reservation)},
+		"reserve": {
+			Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(reservation)),
+			Result: []byte(reservation),
+		},
 		"coupon": {Kind: store.StepFailure, Seal: store.Seal("owner-1", failure), Result: failure},
 		"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
 	}
@@ -85,13 +87,17 @@ func TestResultsOfSteps(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	r := halfway(unknown())
-	r.Steps["altered"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)),
-		Result: []byte(`"secret"`)}
+	r.Steps["altered"] = store.Step{
+		Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)),
+		Result: []byte(`"secret"`),
+	}
 	r.Steps["unsealed"] = store.Step{Kind: store.StepValue, Result: []byte(`"secret"`)}
 	r.Steps["photo"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Parts: "1:1"}
 	s := d.shown(r)
-	for step, want := range map[string]string{"reserve": reservation,
-		"coupon": `{"errorType":"Closed","errorMessage":"secret"}`} {
+	for step, want := range map[string]string{
+		"reserve": reservation,
+		"coupon":  `{"errorType":"Closed","errorMessage":"secret"}`,
+	} {
 		got, err := d.StepResult(t.Context(), s, step)
 		require.NoError(t, err)
 		assert.Equal(t, want, string(got))
@@ -144,12 +150,16 @@ func TestWhatAChangeDoesToSteps(t *testing.T) {
 						now.Add(store.ReleasedWait).Truncate(time.Millisecond), seen.Derived
 					switch action { //nolint:exhaustive // the others write no step
 					case operate.ActionStepExecuted:
-						w.Steps["charge"] = store.Step{Kind: store.StepValue, Result: []byte(result),
-							Seal: store.Seal(held.Owner, []byte(result))}
+						w.Steps["charge"] = store.Step{
+							Kind: store.StepValue, Result: []byte(result),
+							Seal: store.Seal(held.Owner, []byte(result)),
+						}
 					case operate.ActionStepFailed:
 						failure := []byte(`{"errorType":"CardDeclined","errorMessage":"no \u003cmoney\u003e"}`)
-						w.Steps["charge"] = store.Step{Kind: store.StepFailure, Result: failure,
-							Seal: store.Seal(held.Owner, failure)}
+						w.Steps["charge"] = store.Step{
+							Kind: store.StepFailure, Result: failure,
+							Seal: store.Seal(held.Owner, failure),
+						}
 					}
 				}
 				assert.Contains(t, held.Story, "settled ")
@@ -228,8 +238,10 @@ func TestAReleaseThatLeavesNoStepLeavesNoAttention(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	r := unknown()
-	r.Steps, r.StepWrites = map[string]store.Step{"charge": {Kind: store.StepStarted,
-		Seal: store.Seal("owner-1", nil)}}, 1
+	r.Steps, r.StepWrites = map[string]store.Step{"charge": {
+		Kind: store.StepStarted,
+		Seal: store.Seal("owner-1", nil),
+	}}, 1
 	_, err := d.Settle(t.Context(), d.shown(r), operate.NotExecuted(), act)
 	require.NoError(t, err)
 	held, _ := d.held()
@@ -251,8 +263,10 @@ func TestAVerdictEndsWhatMayHaveBegunUnseen(t *testing.T) {
 		{any: true}:                         {operate.ActionStepExecuted: {true, []string{"charge"}}},
 		{names: []string{"charge"}}:         {operate.ActionStepFailed: {}},
 		{names: []string{"charge", "mail"}}: {operate.ActionStepExecuted: {names: []string{"mail"}}},
-		{any: true, names: []string{"a"}}: {operate.ActionNotExecuted: {}, operate.ActionExecuted: {},
-			operate.ActionFailed: {}},
+		{any: true, names: []string{"a"}}: {
+			operate.ActionNotExecuted: {}, operate.ActionExecuted: {},
+			operate.ActionFailed: {},
+		},
 	} {
 		for action, want := range after {
 			d := newDesk(t, nil)
@@ -361,8 +375,10 @@ func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
 				owners, next := seen, seen
 				owners.StepWrites = store.AnyStepWrites
 				late := []byte(`"late"`)
-				next.Steps = map[string]store.Step{"charge": {Kind: store.StepValue,
-					Seal: store.Seal("owner-1", late), Result: late}}
+				next.Steps = map[string]store.Step{"charge": {
+					Kind: store.StepValue,
+					Seal: store.Seal("owner-1", late), Result: late,
+				}}
 				_, swapped, err := d.inner.Swap(t.Context(), owners, next)
 				require.NoError(t, err)
 				require.True(t, swapped)
@@ -389,8 +405,10 @@ func TestALateStepAfterASettlement(t *testing.T) {
 		s := d.shown(halfway(unknown()))
 		owners, next := s.Record, s.Record
 		owners.StepWrites = store.AnyStepWrites
-		next.Steps = map[string]store.Step{"mail": {Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)),
-			Result: []byte(`1`)}}
+		next.Steps = map[string]store.Step{"mail": {
+			Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)),
+			Result: []byte(`1`),
+		}}
 		_, err := do(d, s, act)
 		require.NoError(t, err)
 		_, swapped, err := d.inner.Swap(t.Context(), owners, next)
@@ -420,8 +438,11 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 			"If no request comes until 2086-07-01T13:00:00Z, the record is listed",
 			"If what is not recorded had its effect after all, that effect is repeated, with the same derived keys.",
 		}, []string{"the effect is repeated"}},
-		"released, resumable": {resumable(crashed()), release, []string{`"coupon" and "reserve" are kept`},
-			[]string{"start mark"}},
+		"released, resumable": {
+			resumable(crashed()), release,
+			[]string{`"coupon" and "reserve" are kept`},
+			[]string{"start mark"},
+		},
 		"released, only marks": {
 			func() store.Record {
 				r := halfway(unknown())
@@ -454,9 +475,11 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 			[]string{`Its recorded step "reserve" is kept. The next execution gets its result and does not run it again.`},
 			nil,
 		},
-		"many steps": {many, release,
+		"many steps": {
+			many, release,
 			[]string{`Its 14 recorded steps "a", "b", "c", "coupon", "d", "e", "f", "g", "h", "i" and 4 more are kept`},
-			nil},
+			nil,
+		},
 	} {
 		d := newDesk(t, nil)
 		dry := act
@@ -511,8 +534,10 @@ func TestBadVerdictsOnSteps(t *testing.T) {
 		"no result":       {operate.StepExecuted("charge", nil), "result", "of 0 bytes is no JSON"},
 		"no type":         {operate.StepFailed("charge", "", "m"), "error type", "is empty"},
 		"no message":      {operate.StepFailed("charge", "T", ""), "error message", "is empty"},
-		"a long message": {operate.StepFailed("charge", "T", strings.Repeat("m", 4097)), "error message",
-			"more than 4096"},
+		"a long message": {
+			operate.StepFailed("charge", "T", strings.Repeat("m", 4097)), "error message",
+			"more than 4096",
+		},
 		"a message of many": {operate.StepFailed("charge", "T", "a\nb"), "error message", "cannot be printed"},
 	} {
 		d := newDesk(t, nil)
@@ -537,8 +562,10 @@ func TestBadVerdictsOnSteps(t *testing.T) {
 // TestAStepVerdictWhoseReplyIsLost is found by the owner that it wrote.
 func TestAStepVerdictWhoseReplyIsLost(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[storetest.Fault]error{storetest.LoseReply: nil,
-		storetest.LoseRequest: operate.ErrOutcomeUnknown} {
+	for fault, want := range map[storetest.Fault]error{
+		storetest.LoseReply:   nil,
+		storetest.LoseRequest: operate.ErrOutcomeUnknown,
+	} {
 		for _, do := range stepChanges {
 			d := newDesk(t, storetest.OnOp(storetest.OpSwap, fault))
 			_, err := do(d, d.shown(halfway(unknown())), act)
@@ -589,12 +616,18 @@ func TestRecordsReleasedWithStepsAreListedOnceTheyAreDue(t *testing.T) {
 		"those that are not due, too": {q{NotDue: true}, all},
 		"likewise, without the index": {q{NotDue: true, Scan: true}, all},
 		"overdue for long":            {q{OlderThan: 3 * time.Hour}, []string{"order#overdue"}},
-		"unknown only": {q{States: []operate.State{operate.StateUnknown}},
-			[]string{"order#unknown", "order#unknown-ahead"}},
-		"released, with steps and without": {q{States: []operate.State{operate.StateReleased}, Scan: true},
-			[]string{"order#overdue", "order#released", "order#waits"}},
-		"released and unknown, by the scan": {q{States: []operate.State{operate.StateReleased, operate.StateUnknown},
-			Scan: true}, append([]string{"order#overdue", "order#released"}, all[1:]...)},
+		"unknown only": {
+			q{States: []operate.State{operate.StateUnknown}},
+			[]string{"order#unknown", "order#unknown-ahead"},
+		},
+		"released, with steps and without": {
+			q{States: []operate.State{operate.StateReleased}, Scan: true},
+			[]string{"order#overdue", "order#released", "order#waits"},
+		},
+		"released and unknown, by the scan": {q{
+			States: []operate.State{operate.StateReleased, operate.StateUnknown},
+			Scan:   true,
+		}, append([]string{"order#overdue", "order#released"}, all[1:]...)},
 	} {
 		found, err := d.list(c.query)
 		require.NoError(t, err, name)

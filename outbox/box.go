@@ -128,7 +128,8 @@ func causeOf(err error) error {
 // A client repeats a write whose answer was lost. The message keeps a token of the write that came
 // last, so that the copy changes nothing, and what refuses it tells that the write has landed.
 func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, change string,
-	values attributes) (attributes, bool, error) {
+	values attributes,
+) (attributes, bool, error) {
 	token := text(rand.Text())
 	values[":owner"], values[":write"] = text(e.Owner), token
 	condition += " AND last_write <> :write"

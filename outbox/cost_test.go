@@ -65,7 +65,8 @@ func (m *meter) written(c *types.ConsumedCapacity) {
 }
 
 func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
 	out, err := m.Client.PutItem(ctx, in, optFns...)
 	if err == nil {
@@ -75,7 +76,8 @@ func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
 }
 
 func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
 	out, err := m.Client.UpdateItem(ctx, in, optFns...)
 	if err == nil {
@@ -85,7 +87,8 @@ func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 }
 
 func (m *meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := m.Client.GetItem(ctx, in, optFns...)
 	if err == nil {
@@ -96,7 +99,8 @@ func (m *meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
 
 // Query is not added up: what a page of the index consumes is shared by all that are in it.
 func (m *meter) Query(ctx context.Context, in *dynamodb.QueryInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	return m.Client.Query(ctx, in, optFns...)
 }
 
@@ -206,12 +210,14 @@ type queries struct {
 }
 
 func (q *queries) GetItem(context.Context, *dynamodb.GetItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	return nil, errors.New("there is nothing to read")
 }
 
 func (q *queries) Query(ctx context.Context, in *dynamodb.QueryInput,
-	optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	q.n++
 	return q.Client.Query(ctx, in, optFns...)
 }

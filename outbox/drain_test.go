@@ -49,8 +49,10 @@ func TestDrainDeliversWhatIsDue(t *testing.T) {
 	require.Len(t, r.got, 10)
 	require.GreaterOrEqual(t, told.Slowest, time.Minute)
 	told.Slowest, told.Left.Oldest = 0, 0
-	require.Equal(t, report.Relay{Table: p.table, Source: outbox.FromDrain, Delivered: 10,
-		Left: &report.Left{Pending: 2}}, told)
+	require.Equal(t, report.Relay{
+		Table: p.table, Source: outbox.FromDrain, Delivered: 10,
+		Left: &report.Left{Pending: 2},
+	}, told)
 	require.Equal(t, told.Left, seen.last().Left)
 	for n, it := range all {
 		it = p.get(t, idOf(it))
@@ -83,8 +85,10 @@ func TestDrainTriesAgainWithPausesThatGrowAndGivesUp(t *testing.T) {
 		if n < len(pauses)-1 {
 			require.GreaterOrEqual(t, told.Left.Oldest, 3*time.Hour)
 			require.Equal(t, 1, told.Failed)
-			require.Equal(t, []report.RelayProblem{{ID: idOf(it), Topic: "order-placed", Outcome: "failed",
-				Tries: n + 1, Err: errDown}}, told.Problems)
+			require.Equal(t, []report.RelayProblem{{
+				ID: idOf(it), Topic: "order-placed", Outcome: "failed",
+				Tries: n + 1, Err: errDown,
+			}}, told.Problems)
 			continue
 		}
 		require.Equal(t, 1, told.GivenUp)
@@ -172,8 +176,10 @@ func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
 	p.set(t, idOf(it), "SET outbox_shard = :s", item{":s": S("0")})
 	p.late(t, it, time.Hour)
 	for n, foreign := range []item{
-		{"outbox_due": N("1.5"), "created_at": N("1")}, {"outbox_due": N("1e30")},
-		{"outbox_due": N("2"), "created_at": S("yesterday")}, {"outbox_due": N("3")},
+		{"outbox_due": N("1.5"), "created_at": N("1")},
+		{"outbox_due": N("1e30")},
+		{"outbox_due": N("2"), "created_at": S("yesterday")},
+		{"outbox_due": N("3")},
 	} {
 		for shard := range 2 {
 			foreign["id"], foreign["outbox_shard"] = S("foreign "+strconv.Itoa(n)+strconv.Itoa(shard)),
@@ -223,7 +229,8 @@ type slowly struct {
 }
 
 func (s *slowly) Query(ctx context.Context, in *dynamodb.QueryInput,
-	opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	select {
 	case <-time.After(s.by):
 	case <-ctx.Done():
@@ -270,8 +277,10 @@ func TestDrainLeavesWhatWaitsForItsTurnTooLong(t *testing.T) {
 func TestDrainTakesOnlyWhatIsAsItWasRead(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}
-	for _, change := range []string{"SET outbox_due = outbox_due + :n", "SET outbox_shard = :n", "SET #o = :n",
-		"REMOVE outbox_due, outbox_shard"} {
+	for _, change := range []string{
+		"SET outbox_due = outbox_due + :n", "SET outbox_shard = :n", "SET #o = :n",
+		"REMOVE outbox_due, outbox_shard",
+	} {
 		it := p.put(t)
 		p.late(t, it, time.Hour)
 		c := &between{Client: p.client, do: func() {
@@ -303,7 +312,8 @@ type between struct {
 }
 
 func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	b.once.Do(b.do)
 	return b.Client.UpdateItem(ctx, in, opts...)
 }
@@ -313,14 +323,20 @@ func TestDrainWhoseListIsLate(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
 	var late []item
-	for _, update := range []string{"SET outbox_due = :at", "SET outbox_shard = :parked",
-		"REMOVE outbox_due, outbox_shard"} {
+	for _, update := range []string{
+		"SET outbox_due = :at", "SET outbox_shard = :parked",
+		"REMOVE outbox_due, outbox_shard",
+	} {
 		it := p.put(t)
 		p.late(t, it, time.Hour)
-		late = append(late, item{"id": it["id"], "outbox_shard": S("0"), "outbox_due": ago(time.Hour)[":at"],
-			"created_at": ago(time.Hour)[":at"]})
-		values := map[string]item{"SET outbox_due = :at": ago(-time.Hour),
-			"SET outbox_shard = :parked": {":parked": S("parked")}}[update]
+		late = append(late, item{
+			"id": it["id"], "outbox_shard": S("0"), "outbox_due": ago(time.Hour)[":at"],
+			"created_at": ago(time.Hour)[":at"],
+		})
+		values := map[string]item{
+			"SET outbox_due = :at":       ago(-time.Hour),
+			"SET outbox_shard = :parked": {":parked": S("parked")},
+		}[update]
 		p.set(t, idOf(it), update, values)
 	}
 	var seen reports
@@ -339,7 +355,8 @@ type lists struct {
 }
 
 func (l *lists) Query(ctx context.Context, in *dynamodb.QueryInput,
-	opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	out, err := l.Client.Query(ctx, in, opts...)
 	if err == nil && l.first != nil {
 		out.Items, l.first = l.first, nil
@@ -366,7 +383,8 @@ type reads struct {
 }
 
 func (r *reads) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	r.consistent = append(r.consistent, in.ConsistentRead != nil && *in.ConsistentRead)
 	return r.Client.GetItem(ctx, in, opts...)
 }

@@ -24,7 +24,8 @@ type Order struct {
 
 func ExampleOutbox_Message() {
 	placeOrder := func(ctx context.Context,
-		req events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		req events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		row := Order{ID: idempotent.DerivedKey(ctx, "order")}
 		created := events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated, Body: req.Body}
 		return dynamo.Commit(ctx, created,

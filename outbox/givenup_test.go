@@ -95,8 +95,10 @@ func TestRedriveIsForWhatWasShown(t *testing.T) {
 		update string
 		value  item
 		names  []string
-	}{{"SET #o = :v", item{":v": S("LATER")}, []string{"#o", "owner"}},
-		{"SET parked_at = :v", item{":v": N("1")}, nil}} {
+	}{
+		{"SET #o = :v", item{":v": S("LATER")}, []string{"#o", "owner"}},
+		{"SET parked_at = :v", item{":v": N("1")}, nil},
+	} {
 		m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
 		require.NoError(t, err)
 		p.set(t, idOf(it), change.update, change.value, change.names...)

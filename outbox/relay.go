@@ -171,8 +171,10 @@ func NewRelay(client Client, table string, deliver Deliver, config ...Config) *R
 	if c.NoStream {
 		wait = 0
 	}
-	r := &Relay{table: table, box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers,
-		trace: c.Trace}
+	r := &Relay{
+		table: table, box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers,
+		trace: c.Trace,
+	}
 	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports,
 		MaxTries: c.MaxTries, Grace: wait,

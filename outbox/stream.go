@@ -61,7 +61,8 @@ var errTooShort = errors.New(
 
 // entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
 func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []relay.Entry[Message],
-	numbers []string, err error) {
+	numbers []string, err error,
+) {
 	for i, record := range event.Records {
 		if source := record.EventSourceArn; source != "" && !r.isOf(source) {
 			return nil, nil, fmt.Errorf(

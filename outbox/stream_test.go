@@ -75,8 +75,10 @@ func TestStreamReportsAFailureFiveTimesAndPutsItOff(t *testing.T) {
 		answer, err := relay.Stream(t.Context(), event(t, p.table, poison, fine))
 		require.NoError(t, err)
 		require.Equal(t, []string{number(0)}, failures(answer))
-		require.Equal(t, []report.RelayProblem{{ID: idOf(poison), Topic: "order-placed", Outcome: "failed",
-			Tries: n + 1, Err: errDown}},
+		require.Equal(t, []report.RelayProblem{{
+			ID: idOf(poison), Topic: "order-placed", Outcome: "failed",
+			Tries: n + 1, Err: errDown,
+		}},
 			seen.last().Problems)
 	}
 	before := time.Now()
@@ -315,8 +317,10 @@ func TestDeliveryEndsInTimeToMarkIt(t *testing.T) {
 	var left time.Duration
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for option, limit := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second,
-		time.Hour: 59 * time.Second} {
+	for option, limit := range map[time.Duration]time.Duration{
+		2 * time.Second: 2 * time.Second,
+		time.Hour:       59 * time.Second,
+	} {
 		relay := outbox.NewRelay(p.client, p.table, func(ctx context.Context, _ outbox.Message) error {
 			deadline, limited := ctx.Deadline()
 			require.True(t, limited)
@@ -398,7 +402,8 @@ type faulty struct {
 var errRefused = errors.New("refused")
 
 func (f *faulty) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	if f.refuse {
 		return nil, errRefused
 	}

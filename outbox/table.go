@@ -44,11 +44,15 @@ func TableDefinition(name string) *dynamodb.CreateTableInput {
 				{AttributeName: aws.String(attributeShard), KeyType: types.KeyTypeHash},
 				{AttributeName: aws.String(attributeDue), KeyType: types.KeyTypeRange},
 			},
-			Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude,
-				NonKeyAttributes: []string{attributeCreatedAt}},
+			Projection: &types.Projection{
+				ProjectionType:   types.ProjectionTypeInclude,
+				NonKeyAttributes: []string{attributeCreatedAt},
+			},
 		}},
-		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true),
-			StreamViewType: types.StreamViewTypeNewImage},
+		StreamSpecification: &types.StreamSpecification{
+			StreamEnabled:  aws.Bool(true),
+			StreamViewType: types.StreamViewTypeNewImage,
+		},
 	}
 }
 

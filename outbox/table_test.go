@@ -44,14 +44,19 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		problems []string
 	}{
 		"no time to live": {func(*dynamodb.CreateTableInput) {}, []string{noTTL}, nil},
-		"no stream": {func(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil },
-			[]string{noStream, noTTL}, nil},
+		"no stream": {
+			func(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil },
+			[]string{noStream, noTTL},
+			nil,
+		},
 		"a stream of keys": {
 			func(in *dynamodb.CreateTableInput) {
 				in.StreamSpecification.StreamViewType = types.StreamViewTypeKeysOnly
 			},
-			[]string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it",
-				noTTL},
+			[]string{
+				"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it",
+				noTTL,
+			},
 			nil,
 		},
 		"both images": {
@@ -65,7 +70,8 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		"an index without what it includes": {
 			func(in *dynamodb.CreateTableInput) {
 				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{
-					ProjectionType: types.ProjectionTypeKeysOnly}
+					ProjectionType: types.ProjectionTypeKeysOnly,
+				}
 			},
 			[]string{`its index "outbox-index" does not include "created_at"`, noTTL},
 			nil,
@@ -82,8 +88,10 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 				in.GlobalSecondaryIndexes[0].KeySchema[1].AttributeName = aws.String("later")
 				in.AttributeDefinitions[2].AttributeName = aws.String("later")
 			},
-			[]string{`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`,
-				noTTL},
+			[]string{
+				`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`,
+				noTTL,
+			},
 			nil,
 		},
 		"nothing delivers": {
@@ -101,8 +109,10 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 				in.AttributeDefinitions[2].AttributeType = types.ScalarAttributeTypeS
 			},
 			nil,
-			[]string{`attribute "outbox_due" has type S in a key, expected N`,
-				`its key is not the partition key "id" alone`},
+			[]string{
+				`attribute "outbox_due" has type S in a key, expected N`,
+				`its key is not the partition key "id" alone`,
+			},
 		},
 		"another key": {
 			func(in *dynamodb.CreateTableInput) {

@@ -56,8 +56,10 @@ func CommitterOf(s Store) (Committer, error) {
 	if c, ok := s.(Committer); ok {
 		return c, nil
 	}
-	return nil, &Error{Op: "commit", Kind: FailureRejected, NotApplied: true,
-		Err: fmt.Errorf("%w: it is a %T", ErrNoCommit, s)}
+	return nil, &Error{
+		Op: "commit", Kind: FailureRejected, NotApplied: true,
+		Err: fmt.Errorf("%w: it is a %T", ErrNoCommit, s),
+	}
 }
 
 // CommitSeal returns the seal of a record that was completed together with writes: that of [Seal],

@@ -57,8 +57,10 @@ func (r Record) OfStep(s Step) Record {
 	if r.Expiry.Before(s.Until) {
 		r.Expiry = s.Until
 	}
-	return Record{Key: r.Key, Status: StatusCompleted, Owner: s.Owner(), Expiry: r.Expiry, Seal: s.Seal,
-		Result: s.Result, Parts: s.Parts}
+	return Record{
+		Key: r.Key, Status: StatusCompleted, Owner: s.Owner(), Expiry: r.Expiry, Seal: s.Seal,
+		Result: s.Result, Parts: s.Parts,
+	}
 }
 
 // Resumable reports whether the steps of the record tell all that its execution did: there is one

@@ -121,15 +121,19 @@ func commitChecks() []check {
 		many[n] = rowKind(n % 2) // added and made
 	}
 	declined := func(rows ...rowKind) turn { return complete(large).by(blindly).writing(rows...).refused() }
-	nothing := []turn{declined(taken), declined(taken, added), declined(added, taken),
-		declined(added, made, taken, added)}
+	nothing := []turn{
+		declined(taken), declined(taken, added), declined(added, taken),
+		declined(added, made, taken, added),
+	}
 	return append(committed([]row{
 		{"without writes completes a record", from(inProgress, complete(charged).writing())},
 		{"applies many writes", from(inProgress, complete(charged).writing(many...))},
 		{"adds to rows that are there", slices.Repeat(from(inProgress, complete(charged).writing(shared)), 3)},
 		{"whose write refuses does nothing, wherever that stands", from(inProgress, nothing...)},
-		{"several of whose writes refuse does nothing",
-			from(inProgress, declined(taken), turn{instead: severalDecline})},
+		{
+			"several of whose writes refuse does nothing",
+			from(inProgress, declined(taken), turn{instead: severalDecline}),
+		},
 		{"whose write refuses leaves steps and results alone", slices.Concat(
 			from(inProgress, steps(stepsOf{charge: value(charged), mail: value(large)}), declined(added, taken)),
 			from(completed, complete(large), declined(added, taken)),
@@ -146,8 +150,10 @@ func commitChecks() []check {
 		{"repeated after its record is gone writes nothing again", from(inProgress, turn{instead: repeatedLate})},
 		{"alone applies the writes", from(nil, apply(added, made, shared, added), apply(shared))},
 		{"alone without writes does nothing", from(nil, apply())},
-		{"alone with a write that refuses does nothing",
-			from(nil, apply(taken), apply(taken, added), apply(added, taken))},
+		{
+			"alone with a write that refuses does nothing",
+			from(nil, apply(taken), apply(taken, added), apply(added, taken)),
+		},
 	}), check{"refuses writes of another kind, and does nothing", commitsNothingStrange, false})
 }
 

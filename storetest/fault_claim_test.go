@@ -132,37 +132,43 @@ func claimFaults() []fault {
 		{
 			"grants a claim to the owner that has it", "Claim/repeated by its own owner is refused with its own record",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
+				return &faulty{
+					parted: s,
 					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 						held, claimed, err := s.Claim(ctx, r, now)
 						return held, claimed || held.Owner == r.Owner, err
-					}}
+					},
+				}
 			},
 		},
 		{
 			"keeps what the claimed record had", "Claim/replaces the held record completely",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
+				return &faulty{
+					parted: s,
 					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 						held, _, _ := s.Get(ctx, r.Key)
 						if r.Fingerprint == "" {
 							r.Fingerprint = held.Fingerprint
 						}
 						return s.Claim(ctx, r, now)
-					}}
+					},
+				}
 			},
 		},
 		{
 			"keeps the lease of the claimed record", "Claim/replaces the held record completely",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
+				return &faulty{
+					parted: s,
 					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 						held, _, _ := s.Get(ctx, r.Key)
 						if r.Lease.IsZero() {
 							r.Lease = held.Lease
 						}
 						return s.Claim(ctx, r, now)
-					}}
+					},
+				}
 			},
 		},
 		{

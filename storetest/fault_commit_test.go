@@ -45,14 +45,22 @@ func halfFaults() []fault {
 	const whole = "Commit/Swap completes a record"
 	return []fault{
 		{"Commit applies no writes", whole, writesOther(func(_ *record, w *partedWrites) { *w = nil })},
-		{"Commit applies the first write only", whole,
-			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(1, len(*w))] })},
-		{"Commit applies all writes but the last", whole,
-			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:max(0, len(*w)-1)] })},
-		{"Commit applies at most 25 writes", "Commit/applies many writes",
-			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(25, len(*w))] })},
-		{"Commit applies each write twice", whole,
-			writesOther(func(_ *record, w *partedWrites) { *w = slices.Concat(*w, *w) })},
+		{
+			"Commit applies the first write only", whole,
+			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(1, len(*w))] }),
+		},
+		{
+			"Commit applies all writes but the last", whole,
+			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:max(0, len(*w)-1)] }),
+		},
+		{
+			"Commit applies at most 25 writes", "Commit/applies many writes",
+			writesOther(func(_ *record, w *partedWrites) { *w = (*w)[:min(25, len(*w))] }),
+		},
+		{
+			"Commit applies each write twice", whole,
+			writesOther(func(_ *record, w *partedWrites) { *w = slices.Concat(*w, *w) }),
+		},
 		{
 			"Commit completes no record", whole,
 			committing(func(s *parted) commitFunc {
@@ -73,7 +81,8 @@ func halfFaults() []fault {
 			"Commit wants a write", "Commit/without writes completes a record",
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					if rows, ok := writes.(partedWrites); ok && len(rows) == 0 {
 						return record{}, false, rejected("commit", errors.New("there is no write"))
 					}
@@ -105,7 +114,8 @@ func refusedCommitFaults() []fault {
 			"Commit applies the writes of a stale owner", stale,
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					held, committed, err := s.Commit(ctx, seen, next, writes, token)
 					if err == nil && !committed {
 						_ = s.Apply(ctx, writes, token)
@@ -118,7 +128,8 @@ func refusedCommitFaults() []fault {
 			"Commit inserts a record that is gone", absent,
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					if _, found, _ := s.Get(ctx, seen.Key); !found {
 						return s.Claim(ctx, next, time.Time{})
 					}
@@ -130,7 +141,8 @@ func refusedCommitFaults() []fault {
 			"Commit applies the writes although the record is gone", absent,
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					if _, found, _ := s.Get(ctx, seen.Key); !found {
 						return record{}, false, s.Apply(ctx, writes, token)
 					}
@@ -138,22 +150,27 @@ func refusedCommitFaults() []fault {
 				}
 			}),
 		},
-		{"Commit of an absent record reports what was seen", absent,
+		{
+			"Commit of an absent record reports what was seen", absent,
 			refusesCommitWith(func(seen, _, held record) record {
 				if held.Key == "" {
 					return seen
 				}
 				return held
-			})},
-		{"Commit refuses without saying why", stale,
-			refusesCommitWith(func(_, _, _ record) record { return record{} })},
+			}),
+		},
+		{
+			"Commit refuses without saying why", stale,
+			refusesCommitWith(func(_, _, _ record) record { return record{} }),
+		},
 		{"Commit refuses with what was seen", stale, refusesCommitWith(func(seen, _, _ record) record { return seen })},
 		{"Commit refuses with next", stale, refusesCommitWith(func(_, next, _ record) record { return next })},
 		{
 			"Commit looks at its writes before the record", stale,
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					if rows, ok := writes.(partedWrites); ok && s.wouldRefuse(rows) {
 						return record{}, false, rejected("commit", store.ErrWritesRefused)
 					}
@@ -182,7 +199,8 @@ func refusedCommitFaults() []fault {
 			"Commit/Swap by an owner that has completed is refused",
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					held, committed, err := s.Commit(ctx, seen, next, writes, token)
 					return held, committed || held.Owner == next.Owner && held.Status == store.StatusCompleted, err
 				}
@@ -192,7 +210,8 @@ func refusedCommitFaults() []fault {
 			"Commit ignores writes of another kind", "Commit/refuses writes of another kind, and does nothing",
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					if _, ok := writes.(partedWrites); !ok {
 						return s.Swap(ctx, seen, next)
 					}
@@ -242,10 +261,12 @@ func declinedFaults() []fault {
 	)
 	// declines does something else if a write refuses.
 	declines := func(instead func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool,
-		error)) func(*parted) store.Store {
+		error),
+	) func(*parted) store.Store {
 		return committing(func(s *parted) commitFunc {
 			return func(ctx context.Context, seen, next record, writes store.Writes,
-				token string) (record, bool, error) {
+				token string,
+			) (record, bool, error) {
 				held, committed, err := s.Commit(ctx, seen, next, writes, token)
 				if errors.Is(err, store.ErrWritesRefused) {
 					return instead(s, ctx, seen, next, writes.(partedWrites))
@@ -305,7 +326,8 @@ func declinedFaults() []fault {
 				return record{}, false, rejected("commit", errors.New("the transaction was cancelled"))
 			},
 		)},
-		{"Commit looks at the first write that might refuse",
+		{
+			"Commit looks at the first write that might refuse",
 			"Commit/several of whose writes refuse does nothing", declines(
 				func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
 					if len(rows) > 1 && rows[0].New && rows[1].New {
@@ -313,7 +335,8 @@ func declinedFaults() []fault {
 					}
 					return record{}, false, refused
 				},
-			)},
+			),
+		},
 		{"Commit drops the steps although a write refuses", alone, declines(
 			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
 				held, _, _ := s.Get(ctx, seen.Key)
@@ -351,11 +374,13 @@ func tokenFaults() []fault {
 	)
 	// repeated does something else with a token that it knows.
 	repeated := func(instead func(s *parted, ctx context.Context, seen, next record, writes store.Writes) (record, bool,
-		error)) func(*parted) store.Store {
+		error),
+	) func(*parted) store.Store {
 		return committing(func(s *parted) commitFunc {
 			known := make(map[string]bool)
 			return func(ctx context.Context, seen, next record, writes store.Writes,
-				token string) (record, bool, error) {
+				token string,
+			) (record, bool, error) {
 				if known[token] {
 					return instead(s, ctx, seen, next, writes)
 				}
@@ -369,22 +394,28 @@ func tokenFaults() []fault {
 		return record{}, true, s.Apply(ctx, writes, "")
 	}
 	return []fault{
-		{"Commit applies repeated writes", again,
+		{
+			"Commit applies repeated writes", again,
 			repeated(func(s *parted, _ context.Context, _, _ record, writes store.Writes) (record, bool, error) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				s.add(writes.(partedWrites))
 				return record{}, true, nil
-			})},
+			}),
+		},
 		{"Commit takes its own rows for somebody else's", again, repeated(apply)},
-		{"Commit refuses a token that it knows", again,
+		{
+			"Commit refuses a token that it knows", again,
 			repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
 				return record{}, false, rejected("commit", errors.New("the token was used before"))
-			})},
-		{"Commit refuses a repeated call without saying why", again,
+			}),
+		},
+		{
+			"Commit refuses a repeated call without saying why", again,
 			repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
 				return record{}, false, nil
-			})},
+			}),
+		},
 		{"Commit writes a record that is gone for a token that it knows", gone, repeated(
 			func(s *parted, ctx context.Context, _, next record, _ store.Writes) (record, bool, error) {
 				_, _, err := s.Claim(ctx, next, time.Time{})
@@ -393,7 +424,8 @@ func tokenFaults() []fault {
 		)},
 		{"Commit tells by its rows that it has happened", another, committing(func(s *parted) commitFunc {
 			return func(ctx context.Context, seen, next record, writes store.Writes,
-				token string) (record, bool, error) {
+				token string,
+			) (record, bool, error) {
 				held, committed, err := s.Commit(ctx, seen, next, writes, token)
 				return held, committed || err == nil && held.Seal != "" && held.Seal == next.Seal, err
 			}
@@ -408,8 +440,10 @@ func commitRecordFaults() []fault {
 		return writesOther(func(next *record, _ *partedWrites) { spoil(next) })
 	}
 	return []fault{
-		{"Commit cuts the seal to that of a completion", whole,
-			record(func(next *store.Record) { next.Seal = store.Seal(next.Owner, next.Result) })},
+		{
+			"Commit cuts the seal to that of a completion", whole,
+			record(func(next *store.Record) { next.Seal = store.Seal(next.Owner, next.Result) }),
+		},
 		{"Commit drops the seal", whole, record(func(next *store.Record) { next.Seal = "" })},
 		{"Commit drops the expiry", whole, record(func(next *store.Record) { next.Expiry = time.Time{} })},
 		{"Commit drops when it completed", whole, record(func(next *store.Record) { next.CompletedAt = time.Time{} })},
@@ -430,38 +464,55 @@ func commitRecordFaults() []fault {
 				next.Reason = "result-lost"
 			}
 		})},
-		{"Commit lets a record live for longer", "Commit/Swap is followed by a Claim when the record has expired",
+		{
+			"Commit lets a record live for longer", "Commit/Swap is followed by a Claim when the record has expired",
 			record(func(next *store.Record) {
 				next.Expiry = next.Expiry.Add(time.Minute)
-			})},
-		{"Commit drops the layout", "Commit/Layout text comes back as it was spelled",
-			record(func(next *store.Record) { next.Layout = "" })},
-		{"Commit trims results", "Commit/Result comes back as it was spelled",
-			record(func(next *store.Record) { next.Result = bytes.TrimSpace(next.Result) })},
-		{"Commit drops the layout of values", "Commit/Layout values come back in canonical form",
-			record(func(next *store.Record) { next.Layout = "" })},
-		{"Commit cuts large results", "Commit/Result of 1048577 bytes comes back byte for byte",
-			record(func(next *store.Record) { next.Result = next.Result[:min(len(next.Result), 1<<20)] })},
-		{"Commit names parts by their key", "Commit/Parts written by a refused Swap do not change the held result",
+			}),
+		},
+		{
+			"Commit drops the layout", "Commit/Layout text comes back as it was spelled",
+			record(func(next *store.Record) { next.Layout = "" }),
+		},
+		{
+			"Commit trims results", "Commit/Result comes back as it was spelled",
+			record(func(next *store.Record) { next.Result = bytes.TrimSpace(next.Result) }),
+		},
+		{
+			"Commit drops the layout of values", "Commit/Layout values come back in canonical form",
+			record(func(next *store.Record) { next.Layout = "" }),
+		},
+		{
+			"Commit cuts large results", "Commit/Result of 1048577 bytes comes back byte for byte",
+			record(func(next *store.Record) { next.Result = next.Result[:min(len(next.Result), 1<<20)] }),
+		},
+		{
+			"Commit names parts by their key", "Commit/Parts written by a refused Swap do not change the held result",
 			func(s *parted) store.Store {
 				s.name = func(key, _ string, _ []byte) string { return key }
 				return splitsEarly(s)
-			}},
-		{"Commit keeps the parts of the record seen", "Commit/Parts are replaced by a Swap",
+			},
+		},
+		{
+			"Commit keeps the parts of the record seen", "Commit/Parts are replaced by a Swap",
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next store.Record, writes store.Writes,
-					token string) (store.Record, bool, error) {
+					token string,
+				) (store.Record, bool, error) {
 					if seen.Parts != "" {
 						next.Parts, next.Result = seen.Parts, nil
 					}
 					return s.Commit(ctx, seen, next, writes, token)
 				}
-			})},
+			}),
+		},
 		{"Commit keeps the steps", "Commit/Steps are dropped by a completion, with their count", keepsSteps},
-		{"Commit replaces the whole item", "Commit/Foreign attributes survive a Swap",
+		{
+			"Commit replaces the whole item", "Commit/Foreign attributes survive a Swap",
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next store.Record, writes store.Writes,
-					token string) (store.Record, bool, error) {
+					token string,
+				) (store.Record, bool, error) {
 					held, committed, err := s.Commit(ctx, seen, next, writes, token)
 					if committed {
 						s.mu.Lock()
@@ -470,24 +521,30 @@ func commitRecordFaults() []fault {
 					}
 					return held, committed, err
 				}
-			})},
-		{"Commit keeps the caller's bytes", "Commit/Bytes of a small result may change after Swap",
+			}),
+		},
+		{
+			"Commit keeps the caller's bytes", "Commit/Bytes of a small result may change after Swap",
 			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
 				f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes,
-					token string) (store.Record, bool, error) {
+					token string,
+				) (store.Record, bool, error) {
 					shared[next.Key+next.Seal] = next.Result
 					return s.Commit(ctx, seen, next, writes, token)
 				}
 				return f
-			}},
-		{"a refused Commit hands out its own bytes", "Commit/Bytes of a small result may change after Swap",
+			},
+		},
+		{
+			"a refused Commit hands out its own bytes", "Commit/Bytes of a small result may change after Swap",
 			func(s *parted) store.Store {
 				shared := make(sharing)
 				f := shared.store(s, bytes.Clone)
 				f.com = func(ctx context.Context, seen, next store.Record, writes store.Writes,
-					token string) (store.Record, bool, error) {
+					token string,
+				) (store.Record, bool, error) {
 					held, committed, err := s.Commit(ctx, seen, next, writes, token)
 					if kept, ok := shared[held.Key+held.Seal]; ok && held.Parts == "" {
 						held.Result = kept
@@ -498,7 +555,8 @@ func commitRecordFaults() []fault {
 					return held, committed, err
 				}
 				return f
-			}},
+			},
+		},
 	}
 }
 
@@ -539,7 +597,8 @@ func keepsSteps(s *parted) store.Store {
 
 func applyFaults() []fault {
 	applies := func(apply func(s *parted, ctx context.Context, rows partedWrites,
-		token string) error) func(*parted) store.Store {
+		token string) error,
+	) func(*parted) store.Store {
 		return func(s *parted) store.Store {
 			return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
 				rows, ok := writes.(partedWrites)
@@ -551,20 +610,27 @@ func applyFaults() []fault {
 		}
 	}
 	return []fault{
-		{"Apply applies nothing", "Commit/alone applies the writes",
-			applies(func(*parted, context.Context, partedWrites, string) error { return nil })},
-		{"Apply applies the first write", "Commit/alone applies the writes",
+		{
+			"Apply applies nothing", "Commit/alone applies the writes",
+			applies(func(*parted, context.Context, partedWrites, string) error { return nil }),
+		},
+		{
+			"Apply applies the first write", "Commit/alone applies the writes",
 			applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
 				return s.Apply(ctx, rows[:min(1, len(rows))], token)
-			})},
-		{"Apply wants a write", "Commit/alone without writes does nothing",
+			}),
+		},
+		{
+			"Apply wants a write", "Commit/alone without writes does nothing",
 			applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
 				if len(rows) == 0 {
 					return rejected("apply", errors.New("there is no write"))
 				}
 				return s.Apply(ctx, rows, token)
-			})},
-		{"Apply is no transaction", "Commit/alone with a write that refuses does nothing",
+			}),
+		},
+		{
+			"Apply is no transaction", "Commit/alone with a write that refuses does nothing",
 			applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
 				for _, r := range rows {
 					if err := s.Apply(ctx, partedWrites{r}, token); err != nil {
@@ -572,48 +638,61 @@ func applyFaults() []fault {
 					}
 				}
 				return nil
-			})},
-		{"Apply does not say that a write refuses", "Commit/alone with a write that refuses does nothing",
+			}),
+		},
+		{
+			"Apply does not say that a write refuses", "Commit/alone with a write that refuses does nothing",
 			applies(func(s *parted, ctx context.Context, rows partedWrites, token string) error {
 				if err := s.Apply(ctx, rows, token); !errors.Is(err, store.ErrWritesRefused) {
 					return err
 				}
 				return nil
-			})},
+			}),
+		},
 	}
 }
 
 func commitContextFaults() []fault {
 	never := context.WithoutCancel
 	return []fault{
-		{"Commit ignores its context", "Commit/Context that was cancelled fails a completion",
+		{
+			"Commit ignores its context", "Commit/Context that was cancelled fails a completion",
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					return s.Commit(never(ctx), seen, next, writes, token)
 				}
-			})},
-		{"Commit denies what it did", "Commit/Context that is past its deadline fails a completion",
+			}),
+		},
+		{
+			"Commit denies what it did", "Commit/Context that is past its deadline fails a completion",
 			committing(func(s *parted) commitFunc {
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					held, committed, err := s.Commit(never(ctx), seen, next, writes, token)
 					err = denied(ctx, err)
 					return held, committed && err == nil, err
 				}
-			})},
-		{"Apply ignores its context", "Commit/Context that was cancelled fails a completion",
+			}),
+		},
+		{
+			"Apply ignores its context", "Commit/Context that was cancelled fails a completion",
 			func(s *parted) store.Store {
 				return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
 					return s.Apply(never(ctx), writes, token)
 				}}
-			}},
-		{"Apply denies what it did", "Commit/Context that is past its deadline fails a completion",
+			},
+		},
+		{
+			"Apply denies what it did", "Commit/Context that is past its deadline fails a completion",
 			func(s *parted) store.Store {
 				return &faulty{parted: s, apply: func(ctx context.Context, writes store.Writes, token string) error {
 					return denied(ctx, s.Apply(never(ctx), writes, token))
 				}}
-			}},
+			},
+		},
 	}
 }
 
@@ -640,7 +719,8 @@ func tornCommitFaults() []fault {
 			committing(func(s *parted) commitFunc {
 				made := 0
 				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string) (record, bool, error) {
+					token string,
+				) (record, bool, error) {
 					if made++; made%2 == 0 {
 						return s.Swap(ctx, seen, next)
 					}

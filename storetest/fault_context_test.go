@@ -23,18 +23,24 @@ func contextFaults() []fault {
 			}}
 		}},
 		{"Delete ignores its context", "Context/that was cancelled fails a Delete", func(s *parted) store.Store {
-			return &faulty{parted: s,
-				del: func(ctx context.Context, seen record) (bool, error) { return s.Delete(never(ctx), seen) }}
+			return &faulty{
+				parted: s,
+				del:    func(ctx context.Context, seen record) (bool, error) { return s.Delete(never(ctx), seen) },
+			}
 		}},
 		{"Get ignores its context", "Context/that was cancelled fails a Get", func(s *parted) store.Store {
-			return &faulty{parted: s,
-				get: func(ctx context.Context, key string) (record, bool, error) { return s.Get(never(ctx), key) }}
+			return &faulty{
+				parted: s,
+				get:    func(ctx context.Context, key string) (record, bool, error) { return s.Get(never(ctx), key) },
+			}
 		}},
 		{
 			"ReadResult ignores its context", "Context/that was cancelled fails a ReadResult",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
-					read: func(ctx context.Context, r record) ([]byte, error) { return s.ReadResult(never(ctx), r) }}
+				return &faulty{
+					parted: s,
+					read:   func(ctx context.Context, r record) ([]byte, error) { return s.ReadResult(never(ctx), r) },
+				}
 			},
 		},
 		{

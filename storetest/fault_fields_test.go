@@ -95,12 +95,18 @@ func fieldFaults() []fault {
 			func(r *record) { r.CompletedAt = r.CompletedAt.Truncate(time.Second) },
 		},
 		{"drops who settled it", "Fields/tell of a settlement until a Claim", func(r *record) { r.SettledBy = "" }},
-		{"drops when it was settled", "Fields/tell of a settlement until a Claim",
-			func(r *record) { r.SettledAt = time.Time{} }},
-		{"drops why it was settled", "Fields/tell of a settlement until a Claim",
-			func(r *record) { r.SettledReason = "" }},
-		{"cuts why it was settled", "Fields/keep odd texts",
-			func(r *record) { r.SettledReason = r.SettledReason[:min(len(r.SettledReason), 64)] }},
+		{
+			"drops when it was settled", "Fields/tell of a settlement until a Claim",
+			func(r *record) { r.SettledAt = time.Time{} },
+		},
+		{
+			"drops why it was settled", "Fields/tell of a settlement until a Claim",
+			func(r *record) { r.SettledReason = "" },
+		},
+		{
+			"cuts why it was settled", "Fields/keep odd texts",
+			func(r *record) { r.SettledReason = r.SettledReason[:min(len(r.SettledReason), 64)] },
+		},
 		{"drops the attention", "Fields/keep odd texts", func(r *record) { r.Attention = "" }},
 		{
 			"keeps the seconds of the attention", "Fields/keep odd instants",
@@ -164,11 +170,13 @@ func fieldFaults() []fault {
 		fault{
 			"Claim drops the attempt", "Fields/keep odd texts",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
+				return &faulty{
+					parted: s,
 					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 						r.Attempt = 0
 						return s.Claim(ctx, r, now)
-					}}
+					},
+				}
 			},
 		},
 		fault{
@@ -188,13 +196,15 @@ func fieldFaults() []fault {
 		fault{
 			"Claim keeps the settlement of what it replaces", "Fields/tell of a settlement until a Claim",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
+				return &faulty{
+					parted: s,
 					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 						if held, found, _ := s.Get(ctx, r.Key); found {
 							r.SettledBy = held.SettledBy
 						}
 						return s.Claim(ctx, r, now)
-					}}
+					},
+				}
 			},
 		},
 		fault{

@@ -35,16 +35,20 @@ func listFaults() []fault {
 		}
 	}
 	return []fault{
-		{"a listing of all statuses", "List/yields what the query names",
-			asks(func(q *store.Query) { q.Statuses = nil })},
+		{
+			"a listing of all statuses", "List/yields what the query names",
+			asks(func(q *store.Query) { q.Statuses = nil }),
+		},
 		{"a listing of one status", "List/yields what the query names", asks(func(q *store.Query) {
 			q.Statuses = q.Statuses[:min(len(q.Statuses), 1)]
 		})},
 		{"a listing of all operations", "List/never has a result", func(s *parted) store.Store {
 			// What another listing has planted is found, too.
 			return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
-				_, _, _ = s.Claim(ctx, record{Key: "other#1", Status: store.StatusInProgress, Owner: "o",
-					Expiry: time.Now().Add(time.Hour)}, time.Now())
+				_, _, _ = s.Claim(ctx, record{
+					Key: "other#1", Status: store.StatusInProgress, Owner: "o",
+					Expiry: time.Now().Add(time.Hour),
+				}, time.Now())
 				q.Operation = ""
 				return s.List(ctx, q)
 			}}
@@ -64,10 +68,14 @@ func listFaults() []fault {
 			"List/yields records with attention, with the index and without",
 			asks(func(q *store.Query) { q.NotGivenUp = true }),
 		},
-		{"a listing of attention of any age", "List/goes by age",
-			asks(func(q *store.Query) { q.AttentionBefore = time.Time{} })},
-		{"a listing of records of any age", "List/goes by age",
-			asks(func(q *store.Query) { q.CreatedBefore = time.Time{} })},
+		{
+			"a listing of attention of any age", "List/goes by age",
+			asks(func(q *store.Query) { q.AttentionBefore = time.Time{} }),
+		},
+		{
+			"a listing of records of any age", "List/goes by age",
+			asks(func(q *store.Query) { q.CreatedBefore = time.Time{} }),
+		},
 		{"a listing that leaves out its last millisecond", "List/goes by age", asks(func(q *store.Query) {
 			if !q.AttentionBefore.IsZero() {
 				q.AttentionBefore = q.AttentionBefore.Add(-time.Millisecond)
@@ -76,7 +84,8 @@ func listFaults() []fault {
 		{"a listing without owners", "List/yields what the query names", yields(func(r *record) { r.Owner = "" })},
 		{"a listing with a result", "List/never has a result", yields(func(r *record) { r.Result = []byte("1") })},
 		{"a listing without reasons", "List/yields what the query names", yields(func(r *record) { r.Reason = "" })},
-		{"an index of what was settled", "List/forgets a record that somebody has settled",
+		{
+			"an index of what was settled", "List/forgets a record that somebody has settled",
 			func(s *parted) store.Store {
 				seen := map[string]record{}
 				return &faulty{parted: s, swap: func(ctx context.Context, before, next record) (record, bool, error) {
@@ -99,8 +108,11 @@ func listFaults() []fault {
 						}
 					}
 				}}
-			}},
-		{"a listing that reads on after its reader has ended", "List/reads page by page, as far as the caller goes on",
+			},
+		},
+		{
+			"a listing that reads on after its reader has ended",
+			"List/reads page by page, as far as the caller goes on",
 			func(s *parted) store.Store {
 				return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
 					return func(yield func(record, error) bool) {
@@ -115,17 +127,22 @@ func listFaults() []fault {
 						}
 					}
 				}}
-			}},
-		{"a listing by an index that does not answer it", "List/refuses an index that does not answer the query",
+			},
+		},
+		{
+			"a listing by an index that does not answer it", "List/refuses an index that does not answer the query",
 			asks(func(q *store.Query) {
 				q.Index = false
-			})},
-		{"a listing that goes on without its context", "List/respects a context that has ended",
+			}),
+		},
+		{
+			"a listing that goes on without its context", "List/respects a context that has ended",
 			func(s *parted) store.Store {
 				return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
 					return s.List(context.WithoutCancel(ctx), q)
 				}}
-			}},
+			},
+		},
 		{"a cost that is exactly wrong", "List/tells its cost", func(s *parted) store.Store {
 			return &faulty{parted: s, cost: func(ctx context.Context, q store.Query) (store.Cost, error) {
 				c, err := s.ListCost(ctx, q)

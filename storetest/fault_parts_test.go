@@ -42,14 +42,16 @@ func partsFaults() []fault {
 		{
 			"Claim keeps the parts of the claimed record", "Parts/are replaced by a Claim",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
+				return &faulty{
+					parted: s,
 					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 						held, _, _ := s.Get(ctx, r.Key)
 						if r.Result == nil {
 							r.Parts = held.Parts
 						}
 						return s.Claim(ctx, r, now)
-					}}
+					},
+				}
 			},
 		},
 		{
@@ -120,10 +122,12 @@ func partsFaults() []fault {
 		{
 			"Claim keeps attributes that it does not know", "Foreign/attributes are replaced by a Claim",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
+				return &faulty{
+					parted: s,
 					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 						return s.Store.Claim(ctx, s.split(r), now)
-					}}
+					},
+				}
 			},
 		},
 	}

@@ -84,10 +84,14 @@ func tooLoose() []mistake {
 		{"takes completed for in progress", completed, where(func(held, seen record) bool {
 			return held.Status == store.StatusCompleted && seen.Status == store.StatusInProgress
 		}, status)},
-		{"ignores the owner", running,
-			where(func(held, seen record) bool { return held.Owner != "" && seen.Owner != "" }, owner)},
-		{"ignores the owner where no lease was seen", running,
-			where(func(_, seen record) bool { return seen.Lease.IsZero() }, owner)},
+		{
+			"ignores the owner", running,
+			where(func(held, seen record) bool { return held.Owner != "" && seen.Owner != "" }, owner),
+		},
+		{
+			"ignores the owner where no lease was seen", running,
+			where(func(_, seen record) bool { return seen.Lease.IsZero() }, owner),
+		},
 		{"ignores the lease", running, where(func(held, _ record) bool { return held.Owner != "" }, lease)},
 		{"compares the seconds of the lease", running, where(func(held, seen record) bool {
 			return held.Lease.Truncate(time.Second).Equal(seen.Lease.Truncate(time.Second))
@@ -101,8 +105,10 @@ func tooLoose() []mistake {
 		{"lets the lease be absent", unleased, where(func(held, _ record) bool {
 			return held.Owner != "" && held.Lease.IsZero()
 		}, lease)},
-		{"lets a record have an owner where none was seen", running,
-			where(func(_, seen record) bool { return seen.Owner == "" }, owner)},
+		{
+			"lets a record have an owner where none was seen", running,
+			where(func(_, seen record) bool { return seen.Owner == "" }, owner),
+		},
 		{"lets a record have no owner", ownerless, where(func(held, _ record) bool { return held.Owner == "" }, owner)},
 		{"lets a record have no owner where no lease was seen", ownerless, where(func(held, seen record) bool {
 			return held.Owner == "" && seen.Lease.IsZero()
@@ -110,38 +116,54 @@ func tooLoose() []mistake {
 		{"ignores the lease of a record without an owner", ownerless, where(func(held, seen record) bool {
 			return held.Owner == "" && !seen.Lease.IsZero() && !held.Lease.IsZero()
 		}, lease)},
-		{"lets a record without an owner have a lease where none was seen", ownerless,
+		{
+			"lets a record without an owner have a lease where none was seen", ownerless,
 			where(func(held, seen record) bool {
 				return held.Owner == "" && seen.Lease.IsZero()
-			}, lease)},
+			}, lease),
+		},
 		{"lets a record without an owner have no lease", ownerlessUnleased, where(func(held, _ record) bool {
 			return held.Owner == "" && held.Lease.IsZero()
 		}, lease)},
 		{"ignores the expiry of a record without an owner", ownerless, where(always, expiry)},
-		{"ignores the expiry of a record without an owner and lease", ownerlessUnleased,
+		{
+			"ignores the expiry of a record without an owner and lease", ownerlessUnleased,
 			where(func(held, _ record) bool {
 				return held.Lease.IsZero()
-			}, expiry)},
+			}, expiry),
+		},
 		{"ignores step writes", running, writes},
-		{"ignores step writes where none were seen", stepped,
-			where(func(_, seen record) bool { return seen.StepWrites == 0 }, writes)},
-		{"ignores step writes where there are none", running,
-			where(func(held, _ record) bool { return held.StepWrites == 0 }, writes)},
+		{
+			"ignores step writes where none were seen", stepped,
+			where(func(_, seen record) bool { return seen.StepWrites == 0 }, writes),
+		},
+		{
+			"ignores step writes where there are none", running,
+			where(func(held, _ record) bool { return held.StepWrites == 0 }, writes),
+		},
 		{"asks whether there are steps", stepped, where(func(held, seen record) bool {
 			return held.StepWrites > 0 && seen.StepWrites > 0
 		}, writes)},
-		{"compares the number of steps", running,
-			where(func(held, seen record) bool { return len(held.Steps) == len(seen.Steps) }, writes)},
+		{
+			"compares the number of steps", running,
+			where(func(held, seen record) bool { return len(held.Steps) == len(seen.Steps) }, writes),
+		},
 		{"ignores the step writes of an UNKNOWN record", unknown, where(func(held, _ record) bool {
 			return held.Status == store.StatusUnknown
 		}, writes)},
-		{"ignores step writes where no lease was seen", unleased,
-			where(func(_, seen record) bool { return seen.Lease.IsZero() }, writes)},
+		{
+			"ignores step writes where no lease was seen", unleased,
+			where(func(_, seen record) bool { return seen.Lease.IsZero() }, writes),
+		},
 		{"ignores the reason", running, reason},
-		{"ignores the reason that a record had", running,
-			where(func(held, _ record) bool { return held.Reason == "" }, reason)},
-		{"ignores the reason of a record without an owner", ownerless,
-			where(func(held, _ record) bool { return held.Owner == "" }, reason)},
+		{
+			"ignores the reason that a record had", running,
+			where(func(held, _ record) bool { return held.Reason == "" }, reason),
+		},
+		{
+			"ignores the reason of a record without an owner", ownerless,
+			where(func(held, _ record) bool { return held.Owner == "" }, reason),
+		},
 	}
 }
 
@@ -162,16 +184,20 @@ func tooStrict() []mistake {
 	reason := func(held, seen record) bool { return held.Reason != seen.Reason }
 	written := func(held, _ record) bool { return held.StepWrites > 0 }
 	return []mistake{
-		{"compares a lease that was not seen", running,
-			unless(func(held, seen record) bool { return !held.Lease.Equal(seen.Lease) })},
+		{
+			"compares a lease that was not seen", running,
+			unless(func(held, seen record) bool { return !held.Lease.Equal(seen.Lease) }),
+		},
 		{"compares the time zone of the lease", running, unless(func(held, seen record) bool {
 			return held.Lease.Format(time.RFC3339) != seen.Lease.Format(time.RFC3339)
 		})},
 		{"compares the expiry of a record with an owner", running, unless(func(held, seen record) bool {
 			return !held.Expiry.Equal(seen.Expiry)
 		})},
-		{"compares the fingerprint", running,
-			unless(func(held, seen record) bool { return held.Fingerprint != seen.Fingerprint })},
+		{
+			"compares the fingerprint", running,
+			unless(func(held, seen record) bool { return held.Fingerprint != seen.Fingerprint }),
+		},
 		{"compares the expiry where no lease was seen", unleased, unless(func(held, seen record) bool {
 			return seen.Lease.IsZero() && !held.Expiry.Equal(seen.Expiry)
 		})},
@@ -182,19 +208,25 @@ func tooStrict() []mistake {
 		{"knows no record without a lease", unleased, unless(func(held, _ record) bool { return held.Lease.IsZero() })},
 		{"knows no completed record", completed, is(store.StatusCompleted, always)},
 		{"knows no UNKNOWN record", unknown, is(store.StatusUnknown, always)},
-		{"always compares step writes", stepped,
-			func(_ record, seen *record) { seen.StepWrites = max(0, seen.StepWrites) }},
+		{
+			"always compares step writes", stepped,
+			func(_ record, seen *record) { seen.StepWrites = max(0, seen.StepWrites) },
+		},
 		{"asks for steps where they are not compared", running, unless(func(held, seen record) bool {
 			return held.StepWrites == 0 && seen.StepWrites == store.AnyStepWrites
 		})},
 		{"knows no record with steps", stepped, unless(written)},
 		{"knows no UNKNOWN record with steps", unknownStepped, is(store.StatusUnknown, written)},
-		{"compares the step writes of a completed record", completed,
+		{
+			"compares the step writes of a completed record", completed,
 			is(store.StatusCompleted, func(held, seen record) bool {
 				return held.StepWrites != seen.StepWrites
-			})},
-		{"knows no record that was released", released,
-			is(store.StatusInProgress, func(held, _ record) bool { return held.Reason != "" })},
+			}),
+		},
+		{
+			"knows no record that was released", released,
+			is(store.StatusInProgress, func(held, _ record) bool { return held.Reason != "" }),
+		},
 		{"compares the reason of an UNKNOWN record", unknown, is(store.StatusUnknown, reason)},
 		{"compares the reason of a completed record", completed, is(store.StatusCompleted, reason)},
 	}

@@ -234,8 +234,10 @@ func stepWriteFaults() []fault {
 			"Steps/are told to an owner that takes the record over, also one that was added since",
 			removing(func(held, next record) bool { return next.Owner != held.Owner }),
 		},
-		{"a completion keeps steps", "Steps/are dropped by a completion, with their count",
-			keepsAtCompletion(func(record) bool { return true })},
+		{
+			"a completion keeps steps", "Steps/are dropped by a completion, with their count",
+			keepsAtCompletion(func(record) bool { return true }),
+		},
 		{
 			"a completion of an UNKNOWN record keeps steps", "Steps/are dropped by a completion, with their count",
 			keepsAtCompletion(func(held record) bool { return held.Status == store.StatusUnknown }),
@@ -268,16 +270,21 @@ func stepWriteFaults() []fault {
 				return s.Claim(ctx, r, now)
 			}}
 		}},
-		{"Claim keeps the count of step writes", "Steps/are replaced by a Claim, with their count",
+		{
+			"Claim keeps the count of step writes", "Steps/are replaced by a Claim, with their count",
 			func(s *parted) store.Store {
-				return &faulty{parted: s,
+				return &faulty{
+					parted: s,
 					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 						held, _, _ := s.Get(ctx, r.Key)
 						r.StepWrites = held.StepWrites
 						return s.Claim(ctx, r, now)
-					}}
-			}},
-		{"steps of a deleted record come back", "Steps/are none of a record that was deleted",
+					},
+				}
+			},
+		},
+		{
+			"steps of a deleted record come back", "Steps/are none of a record that was deleted",
 			func(s *parted) store.Store {
 				gone := make(map[string]record)
 				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
@@ -288,14 +295,17 @@ func stepWriteFaults() []fault {
 					r.Steps = gone[r.Key].Steps
 					return s.Claim(ctx, r, now)
 				}}
-			}},
-		{"counts every Swap", "Steps/are counted once for each Swap that changes some",
+			},
+		},
+		{
+			"counts every Swap", "Steps/are counted once for each Swap that changes some",
 			swapsFor(func(_, _, next record) record {
 				if next.Status != store.StatusCompleted && len(next.Steps) == 0 {
 					next.Steps = steps{"none": {}}
 				}
 				return next
-			})},
+			}),
+		},
 		{
 			"counts each step", "Steps/are counted once for each Swap that changes some",
 			func(s *parted) store.Store {
@@ -320,39 +330,57 @@ func stepWriteFaults() []fault {
 				}
 			}),
 		},
-		{"a takeover returns nothing",
+		{
+			"a takeover returns nothing",
 			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-				func(*parted, record, record, record) record { return record{} })},
-		{"a takeover returns what was seen",
+				func(*parted, record, record, record) record { return record{} }),
+		},
+		{
+			"a takeover returns what was seen",
 			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
 				func(_ *parted, seen, _, held record) record {
 					held.Steps, held.StepWrites = seen.Steps, max(seen.StepWrites, 0)
 					return held
-				})},
-		{"a takeover returns what it was handed",
+				}),
+		},
+		{
+			"a takeover returns what it was handed",
 			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-				func(_ *parted, _, next, _ record) record { return next })},
-		{"a takeover returns what was held before",
-			"Steps/are told to an owner that takes the record over, also one that was added since", returnsBefore},
-		{"a takeover of an UNKNOWN record returns nothing",
+				func(_ *parted, _, next, _ record) record { return next }),
+		},
+		{
+			"a takeover returns what was held before",
+			"Steps/are told to an owner that takes the record over, also one that was added since", returnsBefore,
+		},
+		{
+			"a takeover of an UNKNOWN record returns nothing",
 			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
 				func(_ *parted, seen, _, held record) record {
 					if seen.Status == store.StatusUnknown {
 						return record{}
 					}
 					return held
-				})},
-		{"a history of takeovers that return nothing", "History/of concurrent calls is linearizable",
+				}),
+		},
+		{
+			"a history of takeovers that return nothing", "History/of concurrent calls is linearizable",
 			returnsFromTakeover(
-				func(*parted, record, record, record) record { return record{} })},
-		{"a sequence of takeovers that return nothing", "Sequence/of calls is answered as a register answers it",
+				func(*parted, record, record, record) record { return record{} }),
+		},
+		{
+			"a sequence of takeovers that return nothing", "Sequence/of calls is answered as a register answers it",
 			returnsFromTakeover(
-				func(*parted, record, record, record) record { return record{} })},
-		{"a sequence of swaps that write no steps", "Sequence/of calls is answered as a register answers it",
-			none(func(record) bool { return true })},
+				func(*parted, record, record, record) record { return record{} }),
+		},
+		{
+			"a sequence of swaps that write no steps", "Sequence/of calls is answered as a register answers it",
+			none(func(record) bool { return true }),
+		},
 		{"start marks that read and then write", "Race/of start marks of one step has one winner", tornSwap},
-		{"a release that reads and then writes beside a step",
-			"Race/of a step and releases has one winner", tornDelete},
+		{
+			"a release that reads and then writes beside a step",
+			"Race/of a step and releases has one winner", tornDelete,
+		},
 	}
 }
 
@@ -449,14 +477,22 @@ func stepPartFaults() []fault {
 				}}
 			},
 		},
-		{"a takeover forgets the parts of steps", whatever,
-			forgets(func(seen, next record) bool { return seen.Owner != next.Owner })},
-		{"a release forgets the parts of steps", whatever,
-			forgets(func(_, next record) bool { return next.Reason == store.ReasonReleased })},
-		{"UNKNOWN forgets the parts of steps", whatever,
-			forgets(func(_, next record) bool { return next.Status == store.StatusUnknown })},
-		{"a completion forgets the parts of steps", whatever,
-			forgets(func(_, next record) bool { return next.Status == store.StatusCompleted })},
+		{
+			"a takeover forgets the parts of steps", whatever,
+			forgets(func(seen, next record) bool { return seen.Owner != next.Owner }),
+		},
+		{
+			"a release forgets the parts of steps", whatever,
+			forgets(func(_, next record) bool { return next.Reason == store.ReasonReleased }),
+		},
+		{
+			"UNKNOWN forgets the parts of steps", whatever,
+			forgets(func(_, next record) bool { return next.Status == store.StatusUnknown }),
+		},
+		{
+			"a completion forgets the parts of steps", whatever,
+			forgets(func(_, next record) bool { return next.Status == store.StatusCompleted }),
+		},
 		{
 			"Swap drops the parts of steps that it is handed", "Steps/handed back as they were read are the same",
 			swapsFor(func(_, _, next record) record {
@@ -468,7 +504,8 @@ func stepPartFaults() []fault {
 				return next
 			}),
 		},
-		{"returns the result of a step together with its parts", "Steps/of 30000 bytes come back byte for byte",
+		{
+			"returns the result of a step together with its parts", "Steps/of 30000 bytes come back byte for byte",
 			reads(func(r *record) {
 				r.Steps = maps.Clone(r.Steps)
 				for name, s := range r.Steps {
@@ -477,7 +514,8 @@ func stepPartFaults() []fault {
 						r.Steps[name] = s
 					}
 				}
-			})},
+			}),
+		},
 		{
 			"cuts the results of steps", "Steps/of 4096 bytes come back byte for byte", reads(func(r *record) {
 				r.Steps = maps.Clone(r.Steps)

@@ -78,7 +78,8 @@ func pause() {
 }
 
 func tornClaim(s *parted) store.Store {
-	return &faulty{parted: s, torn: true,
+	return &faulty{
+		parted: s, torn: true,
 		claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
 			held, found, err := s.Get(ctx, r.Key)
 			if err != nil || (found && !held.Claimable(now)) {
@@ -86,7 +87,8 @@ func tornClaim(s *parted) store.Store {
 			}
 			pause()
 			return s.overwrite(ctx, r)
-		}}
+		},
+	}
 }
 
 func tornSwap(s *parted) store.Store {

@@ -127,7 +127,8 @@ func failure(op Op, kind store.Failure, notApplied bool) error {
 
 // Claim implements [store.Store].
 func (s *Faulty) Claim(ctx context.Context, r store.Record, now time.Time) (held store.Record,
-	claimed bool, err error) {
+	claimed bool, err error,
+) {
 	err = s.do(ctx, Call{Op: OpClaim, Next: r}, func(ctx context.Context) (err error) {
 		held, claimed, err = s.inner.Claim(ctx, r, now)
 		return err

@@ -40,8 +40,10 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 		"HangBefore":  {fault: storetest.HangBefore, kind: store.FailureTimeout, took: time.Second},
 		"HangAfter":   {fault: storetest.HangAfter, kind: store.FailureTimeout, applied: true, took: time.Second},
 		"DieBefore":   {fault: storetest.DieBefore, kind: store.FailureTimeout, took: time.Second, dead: true},
-		"DieAfter": {fault: storetest.DieAfter, kind: store.FailureTimeout, applied: true,
-			took: time.Second, dead: true},
+		"DieAfter": {
+			fault: storetest.DieAfter, kind: store.FailureTimeout, applied: true,
+			took: time.Second, dead: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,8 +70,10 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 					var failure *store.Error
 					require.ErrorAs(t, err, &failure)
 					require.ErrorIs(t, err, storetest.ErrInjected)
-					assert.Equal(t, store.Error{Op: "claim", Kind: c.kind, NotApplied: c.notApplied,
-						Err: storetest.ErrInjected}, *failure)
+					assert.Equal(t, store.Error{
+						Op: "claim", Kind: c.kind, NotApplied: c.notApplied,
+						Err: storetest.ErrInjected,
+					}, *failure)
 				}
 				_, applied, err := inner.Get(t.Context(), "first")
 				require.NoError(t, err)
@@ -89,8 +93,10 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 func TestARuleSeesWhatACallWasHanded(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)
-	first := store.Record{Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute),
-		Expiry: now.Add(time.Hour)}
+	first := store.Record{
+		Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute),
+		Expiry: now.Add(time.Hour),
+	}
 	next := first
 	next.Status = store.StatusUnknown
 	var seen []storetest.Call
@@ -146,8 +152,10 @@ func TestFaultsOfACommit(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				now := time.Now().UTC().Truncate(time.Second)
-				held := store.Record{Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute),
-					Expiry: now.Add(time.Hour)}
+				held := store.Record{
+					Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute),
+					Expiry: now.Add(time.Hour),
+				}
 				writes := partedWrites{{Name: "row", New: true}}
 				done := held
 				done.Status, done.Seal = store.StatusCompleted, store.CommitSeal("o", nil, 1)

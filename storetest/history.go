@@ -118,8 +118,10 @@ func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error)
 					if err != nil {
 						errs = append(errs, fmt.Errorf("%s: %w", made.op, err))
 					}
-					op := porcupine.Operation{ClientId: id, Input: made, Call: int64(called), Output: got,
-						Return: int64(returned)}
+					op := porcupine.Operation{
+						ClientId: id, Input: made, Call: int64(called), Output: got,
+						Return: int64(returned),
+					}
 					history = append(history, op)
 					if look, ok := shown(op); ok {
 						history = append(history, look)

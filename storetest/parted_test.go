@@ -116,7 +116,8 @@ func (p *parted) Swap(ctx context.Context, seen, next record) (record, bool, err
 }
 
 func (p *parted) Commit(ctx context.Context, seen, next record, writes store.Writes,
-	token string) (record, bool, error) {
+	token string,
+) (record, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rows, ok := writes.(partedWrites)
@@ -263,7 +264,8 @@ func (f *faulty) Swap(ctx context.Context, seen, next record) (record, bool, err
 }
 
 func (f *faulty) Commit(ctx context.Context, seen, next record, writes store.Writes,
-	token string) (record, bool, error) {
+	token string,
+) (record, bool, error) {
 	defer f.lock()()
 	if f.com != nil {
 		return f.com(ctx, seen, next, writes, token)

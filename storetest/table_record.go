@@ -130,8 +130,10 @@ func swapRows() []row {
 			swap(owned("C"), leased(time.Second)).by(unleased), // another owner starts afresh
 		)},
 		{"completes a record", from(inProgress, complete(charged), claim().refused(), swap(takeover).late().refused())},
-		{"marks a record UNKNOWN, and lets its owner complete it later",
-			from(inProgress, swap(lost), complete(charged))},
+		{
+			"marks a record UNKNOWN, and lets its owner complete it later",
+			from(inProgress, swap(lost), complete(charged)),
+		},
 		{"keeps the held lease if next has none", slices.Concat(
 			from(inProgress, swap(renewal), complete(charged, unleased).late().by(unleased)),
 			from(inProgress, complete(large, unleased)), from(like(inProgress, unleased), swap(attempted, unleased)),
@@ -249,8 +251,10 @@ func sights() []sight {
 		{"with a lease that ends a millisecond earlier", leaseMoved(-time.Millisecond)},
 		{"with a lease that ends a millisecond later", leaseMoved(time.Millisecond)},
 		{"without a lease", unleased},
-		{"with an expiry a second later",
-			changed(func(_ *probe, r *store.Record) { r.Expiry = r.Expiry.Add(time.Second) })},
+		{
+			"with an expiry a second later",
+			changed(func(_ *probe, r *store.Record) { r.Expiry = r.Expiry.Add(time.Second) }),
+		},
 		{"with the owner B", owned("B")},
 		{"with the owner B and without a lease", both(owned("B"), unleased)},
 		{"without an owner", owned("")},
@@ -267,8 +271,10 @@ func sights() []sight {
 		{"with nothing that does not tell it, without a lease", both(blurred, unleased)},
 	}
 	for _, s := range []store.Status{store.StatusInProgress, store.StatusCompleted, store.StatusUnknown} {
-		all = append(all, sight{"as one that is " + string(s),
-			changed(func(_ *probe, r *store.Record) { r.Status = s })})
+		all = append(all, sight{
+			"as one that is " + string(s),
+			changed(func(_ *probe, r *store.Record) { r.Status = s }),
+		})
 	}
 	return all
 }

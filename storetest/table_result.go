@@ -177,9 +177,11 @@ func foreignRows() []row {
 		k.noError("Foreign.Put", k.features.Foreign.Put(k.t.Context(), k.store, k.last.Key))
 	}}
 	return []row{
-		{"attributes survive a Swap",
+		{
+			"attributes survive a Swap",
 			from(inProgress, put, has(true), swap(renewal), has(true), swap(takeover), has(true),
-				complete(charged), has(true), completes(takeover, completion(large)), has(true))},
+				complete(charged), has(true), completes(takeover, completion(large)), has(true)),
+		},
 		{"attributes are replaced by a Claim", from(like(completed, expiring(0)), put, has(true), claim(), has(false))},
 	}
 }

@@ -29,7 +29,8 @@ type queue struct {
 }
 
 func (q *queue) ChangeMessageVisibilityBatch(_ context.Context, in *sqs.ChangeMessageVisibilityBatchInput,
-	_ ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
+	_ ...func(*sqs.Options),
+) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
 	q.calls = append(q.calls, in)
 	if q.err != nil {
 		return nil, q.err
@@ -39,8 +40,10 @@ func (q *queue) ChangeMessageVisibilityBatch(_ context.Context, in *sqs.ChangeMe
 
 func messages(n int) (all []events.SQSMessage) {
 	for i := range n {
-		all = append(all, events.SQSMessage{ReceiptHandle: "handle-" + strconv.Itoa(i),
-			EventSourceARN: "arn:aws:sqs:eu-central-1:123456789012:orders"})
+		all = append(all, events.SQSMessage{
+			ReceiptHandle:  "handle-" + strconv.Itoa(i),
+			EventSourceARN: "arn:aws:sqs:eu-central-1:123456789012:orders",
+		})
 	}
 	return all
 }
@@ -68,8 +71,10 @@ func TestTheVisibilityOfAllMessagesIsSetTenAtATime(t *testing.T) {
 
 func TestATimeIsInWholeSecondsAndAtMostHalfADay(t *testing.T) {
 	t.Parallel()
-	for after, want := range map[time.Duration]int32{time.Second: 1, 1001 * time.Millisecond: 2,
-		24 * time.Hour: 12 * 60 * 60} {
+	for after, want := range map[time.Duration]int32{
+		time.Second: 1, 1001 * time.Millisecond: 2,
+		24 * time.Hour: 12 * 60 * 60,
+	} {
 		q := &queue{}
 		require.NoError(t, batchsqs.Visibility(q, queueURL)(t.Context(), messages(1), after))
 		require.Equal(t, want, q.calls[0].Entries[0].VisibilityTimeout)

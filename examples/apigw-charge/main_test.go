@@ -161,8 +161,10 @@ func TestAnotherPathOrMethodIsNoCharge(t *testing.T) {
 func TestWithoutAProviderChargesAreCounted(t *testing.T) {
 	t.Parallel()
 	h := idempotent.Wrap(provider("").post, memory.New(), idempotent.WithEffects(idempotent.Repeatable))
-	for source, status := range map[string]int{"tok_visa": http.StatusCreated,
-		"tok_chargeDeclined": http.StatusPaymentRequired} {
+	for source, status := range map[string]int{
+		"tok_visa":           http.StatusCreated,
+		"tok_chargeDeclined": http.StatusPaymentRequired,
+	} {
 		e := events.APIGatewayV2HTTPRequest{
 			RouteKey: "POST /charges", Headers: map[string]string{"idempotency-key": source},
 			Body: `{"amount":1,"currency":"usd","source":"` + source + `"}`,

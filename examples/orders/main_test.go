@@ -51,7 +51,8 @@ const (
 
 // place sends the event in events/order.json.
 func (s *services) place(t *testing.T, config ...idempotenttest.Config) (shop.Response,
-	[]idempotenttest.Commit, error) {
+	[]idempotenttest.Commit, error,
+) {
 	t.Helper()
 	text, err := os.ReadFile("events/order.json")
 	require.NoError(t, err)

@@ -18,8 +18,10 @@ import (
 // decoded reports whether encoding/json takes a member of this name for the field of a struct that
 // has the other name.
 func decoded(t require.TestingT, field, member string) bool {
-	structure := reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[int](),
-		Tag: reflect.StructTag(`json:"` + field + `"`)}})
+	structure := reflect.StructOf([]reflect.StructField{{
+		Name: "F", Type: reflect.TypeFor[int](),
+		Tag: reflect.StructTag(`json:"` + field + `"`),
+	}})
 	into := reflect.New(structure)
 	name, err := json.Marshal(member)
 	require.NoError(t, err)

@@ -77,12 +77,19 @@ func TestReplayIsInTheFormThatTheLoadBalancerReads(t *testing.T) {
 	}{
 		"single": {responseALB{Headers: single}, ask{key: "k"}.alb(), single, nil},
 		"multi":  {responseALB{MultiValueHeaders: multi}, ask{key: "k"}.albMulti(), nil, multi},
-		"both, read single": {responseALB{Headers: single, MultiValueHeaders: multi},
-			ask{key: "k"}.alb(), single, nil},
-		"both, read multi": {responseALB{Headers: single, MultiValueHeaders: multi},
-			ask{key: "k"}.albMulti(), nil, multi},
-		"stored single, read as multi": {responseALB{Headers: single}, ask{key: "k"}.albMulti(), nil,
-			severalOf(single)},
+		"both, read single": {
+			responseALB{Headers: single, MultiValueHeaders: multi},
+			ask{key: "k"}.alb(), single, nil,
+		},
+		"both, read multi": {
+			responseALB{Headers: single, MultiValueHeaders: multi},
+			ask{key: "k"}.albMulti(), nil, multi,
+		},
+		"stored single, read as multi": {
+			responseALB{Headers: single},
+			ask{key: "k"}.albMulti(), nil,
+			severalOf(single),
+		},
 		"stored multi, read as single": {responseALB{MultiValueHeaders: multi}, ask{key: "k"}.alb(), single, nil},
 		"none, single":                 {responseALB{}, ask{key: "k"}.alb(), map[string]string{}, nil},
 		"none, multi":                  {responseALB{}, ask{key: "k"}.albMulti(), nil, map[string][]string{}},
@@ -119,8 +126,10 @@ func TestSwitchingMultiValueHeadersFindsTheSameRecord(t *testing.T) {
 
 func TestCookiesThatCannotBeJoinedAreNot(t *testing.T) {
 	t.Parallel()
-	b := balance(t, responseALB{StatusCode: 200,
-		MultiValueHeaders: map[string][]string{"Set-Cookie": {"a=1", "b=2"}, "Vary": {"A", "B"}, "None": {}}})
+	b := balance(t, responseALB{
+		StatusCode:        200,
+		MultiValueHeaders: map[string][]string{"Set-Cookie": {"a=1", "b=2"}, "Vary": {"A", "B"}, "None": {}},
+	})
 	assert.Equal(t, map[string]string{"Set-Cookie": "b=2", "Vary": "A, B"},
 		unexpiring(b.send(ask{key: "k"}.alb())).Headers)
 	replay := unexpiring(b.send(ask{key: "k"}.alb())).Headers
@@ -193,8 +202,10 @@ func TestInstanceOfALoadBalancersProblemHasTheTraceID(t *testing.T) {
 func TestHostileTraceIDIsOnlyEverAFragment(t *testing.T) {
 	t.Parallel()
 	b := balance(t, responseALB{})
-	for _, id := range []string{`"><script>alert(1)</script>`, "a#b?c", "x\r\nSet-Cookie: a=1", "//evil.example", "%zz",
-		"\x00\u2028"} {
+	for _, id := range []string{
+		`"><script>alert(1)</script>`, "a#b?c", "x\r\nSet-Cookie: a=1", "//evil.example", "%zz",
+		"\x00\u2028",
+	} {
 		e := ask{}.alb()
 		e.Headers["x-amzn-trace-id"] = id
 		out := b.send(e)

@@ -92,10 +92,14 @@ func TestStorableLeavesOutWhatConnectionNames(t *testing.T) {
 	f := restFamily(t, Settings{})
 	for _, out := range []restResponse{
 		{Headers: map[string]string{"connectioN": "close, X-Hop ,\tx-other,"}},
-		{Headers: map[string]string{"connection": "X-Hop"},
-			MultiValueHeaders: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}}},
-		{Headers: map[string]string{"connection": "X"},
-			MultiValueHeaders: map[string][]string{"Connection": {"X-Hop,X-Other"}}},
+		{
+			Headers:           map[string]string{"connection": "X-Hop"},
+			MultiValueHeaders: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}},
+		},
+		{
+			Headers:           map[string]string{"connection": "X"},
+			MultiValueHeaders: map[string][]string{"Connection": {"X-Hop,X-Other"}},
+		},
 	} {
 		out.Headers["x-HOP"], out.Headers["X-Hopper"], out.Headers["X"] = "1", "kept", "kept"
 		if out.MultiValueHeaders == nil {
@@ -112,8 +116,10 @@ func TestStorableLeavesOutWhatConnectionNames(t *testing.T) {
 func TestStorableLeavesOutCookies(t *testing.T) {
 	t.Parallel()
 	f, _ := familyOf[events.APIGatewayV2HTTPRequest, httpResponse](Settings{})
-	out := httpResponse{StatusCode: 200, Headers: map[string]string{"Set-Cookie": "a=1", "X": "1"},
-		Cookies: []string{"b=2"}}
+	out := httpResponse{
+		StatusCode: 200, Headers: map[string]string{"Set-Cookie": "a=1", "X": "1"},
+		Cookies: []string{"b=2"},
+	}
 	stored, changed := f.Storable(out)
 	assert.Equal(t, httpResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}, stored)
 	assert.True(t, changed)
@@ -132,8 +138,10 @@ func TestAnnouncementIsWhatItSays(t *testing.T) {
 		{Announcement{}, map[string]string{"X": "1"}},
 		{Announcement{Replayed: true}, map[string]string{"X": "1", "Idempotent-Replayed": "true"}},
 		{Announcement{Expires: expiry}, map[string]string{"X": "1", name: expiryAs}},
-		{Announcement{Expires: expiry, Replayed: true},
-			map[string]string{"X": "1", "Idempotent-Replayed": "true", name: expiryAs}},
+		{
+			Announcement{Expires: expiry, Replayed: true},
+			map[string]string{"X": "1", "Idempotent-Replayed": "true", name: expiryAs},
+		},
 	} {
 		out := restResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}
 		answer, changed := restFamily(t, Settings{}).Announce(&Request{}, out, c.a)
@@ -150,10 +158,14 @@ func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
 	f := restFamily(t, Settings{})
 	out := restResponse{
 		StatusCode: 200,
-		Headers: map[string]string{"idempotent-replayed": "true",
-			"IDEMPOTENCY-KEY-EXPIRES": "never", "X": "1"},
-		MultiValueHeaders: map[string][]string{"IDEMPOTENT-REPLAYED": {"true"},
-			"idempotency-key-expires": {"never"}, "Y": {"2"}},
+		Headers: map[string]string{
+			"idempotent-replayed":     "true",
+			"IDEMPOTENCY-KEY-EXPIRES": "never", "X": "1",
+		},
+		MultiValueHeaders: map[string][]string{
+			"IDEMPOTENT-REPLAYED":     {"true"},
+			"idempotency-key-expires": {"never"}, "Y": {"2"},
+		},
 	}
 	answer, changed := f.Announce(&Request{}, out, Announcement{})
 	assert.True(t, changed)
@@ -190,14 +202,20 @@ func TestAddedHeadersReachTheClientOfARESTAPIOnce(t *testing.T) {
 	for name, out := range map[string]restResponse{
 		"headers":     {Headers: map[string]string{"Vary": "Accept"}},
 		"multi-value": {MultiValueHeaders: map[string][]string{"Vary": {"Accept"}}},
-		"both": {Headers: map[string]string{"Vary": "Accept"},
-			MultiValueHeaders: map[string][]string{"Vary": {"Accept"}}},
+		"both": {
+			Headers:           map[string]string{"Vary": "Accept"},
+			MultiValueHeaders: map[string][]string{"Vary": {"Accept"}},
+		},
 		"neither": {},
-		"ours, headers": {Headers: map[string]string{"idempotent-replayed": "false",
-			"IDEMPOTENCY-KEY-EXPIRES": "never"}},
+		"ours, headers": {Headers: map[string]string{
+			"idempotent-replayed":     "false",
+			"IDEMPOTENCY-KEY-EXPIRES": "never",
+		}},
 		"ours, multi-value": {
-			MultiValueHeaders: map[string][]string{"Idempotent-Replayed": {"false", "no"},
-				"idempotency-key-expires": {"never"}},
+			MultiValueHeaders: map[string][]string{
+				"Idempotent-Replayed":     {"false", "no"},
+				"idempotency-key-expires": {"never"},
+			},
 		},
 		"ours, both": {
 			Headers:           map[string]string{"Idempotent-Replayed": "false"},
@@ -228,15 +246,20 @@ func TestAnswerIsInTheMapInWhichTheLoadBalancerLooks(t *testing.T) {
 		"multi":             {albResponse{MultiValueHeaders: multi}, multiMap, nil, multi},
 		"both, read single": {albResponse{Headers: single, MultiValueHeaders: multi}, singleMap, single, multi},
 		"both, read multi":  {albResponse{Headers: single, MultiValueHeaders: multi}, multiMap, single, multi},
-		"single, read multi": {albResponse{Headers: single}, multiMap, single,
-			map[string][]string{"Content-Type": {"text/plain"}, "X-Tags": {"a, b"}}},
+		"single, read multi": {
+			albResponse{Headers: single},
+			multiMap, single,
+			map[string][]string{"Content-Type": {"text/plain"}, "X-Tags": {"a, b"}},
+		},
 		"multi, read single": {albResponse{MultiValueHeaders: multi}, singleMap, single, multi},
 		"none, single":       {albResponse{}, singleMap, nil, nil},
 		"none, multi":        {albResponse{}, multiMap, nil, nil},
 		"refused":            {albResponse{MultiValueHeaders: multi}, eitherMap, nil, multi},
 	} {
-		want := albResponse{StatusCode: 201, Headers: maps.Clone(c.wantSingle),
-			MultiValueHeaders: maps.Clone(c.wantMulti)}
+		want := albResponse{
+			StatusCode: 201, Headers: maps.Clone(c.wantSingle),
+			MultiValueHeaders: maps.Clone(c.wantMulti),
+		}
 		switch {
 		case c.in == multiMap && want.MultiValueHeaders == nil:
 			want.MultiValueHeaders = map[string][]string{}
@@ -260,8 +283,10 @@ func TestAnswerIsInTheMapInWhichTheLoadBalancerLooks(t *testing.T) {
 
 func TestCookiesThatMoveToTheOtherMapAreNotJoined(t *testing.T) {
 	t.Parallel()
-	out := albResponse{StatusCode: 200,
-		MultiValueHeaders: map[string][]string{"set-COOKIE": {"a=1", "b=2"}, "Vary": {"A", "B"}, "None": {}}}
+	out := albResponse{
+		StatusCode:        200,
+		MultiValueHeaders: map[string][]string{"set-COOKIE": {"a=1", "b=2"}, "Vary": {"A", "B"}, "None": {}},
+	}
 	answer, _ := albFamily(t).Announce(&Request{answerIn: singleMap}, out, Announcement{Replayed: true})
 	assert.Equal(t, map[string]string{"set-COOKIE": "b=2", "Vary": "A, B", "Idempotent-Replayed": "true"},
 		answer.Headers)

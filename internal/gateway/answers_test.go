@@ -84,8 +84,10 @@ func TestContradictionsWithOtherOptionsAreFound(t *testing.T) {
 		"WithHTTP: MaxRequestAge 59m1s is more than 59m0s, the retention less 1m0s of clock skew: an old request " +
 			"would be executed " +
 			"again after its record expired": {
-			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Time",
-				MaxRequestAge: time.Hour - time.Minute + time.Second}),
+			idempotent.WithHTTP(idempotent.HTTP{
+				TimestampHeader: "X-Time",
+				MaxRequestAge:   time.Hour - time.Minute + time.Second,
+			}),
 			idempotent.WithRetention(time.Hour),
 		},
 		"": { // none
@@ -130,10 +132,12 @@ func (d delivered) header(name string) string {
 // invoke wraps a handler that answers with its own status, and returns what delivers a payload to
 // it.
 func invoke[In, Out any](t *testing.T, respond func(reply) Out,
-	opts ...idempotent.Option) func(event map[string]any) delivered {
+	opts ...idempotent.Option,
+) func(event map[string]any) delivered {
 	t.Helper()
 	h := idempotent.Wrap(func(context.Context, In) (Out,
-		error) {
+		error,
+	) {
 		return respond(reply{Status: 500, Body: "failed"}), nil
 	},
 		memory.New(), opts...)
@@ -198,7 +202,10 @@ func TestGoldenEventsAreAnswered(t *testing.T) {
 			t.Fatalf("golden event %s is of no known kind", name)
 		}
 		for _, step := range []struct{ name, body, key string }{
-			{"first", `{"a":1}`, "k"}, {"retry", `{"a":1}`, "k"}, {"other", `{"a":2}`, "k"}, {"missing", "", ""},
+			{"first", `{"a":1}`, "k"},
+			{"retry", `{"a":1}`, "k"},
+			{"other", `{"a":2}`, "k"},
+			{"missing", "", ""},
 			{"list", "", "k,l"},
 		} {
 			assert.Equal(t, answers[step.name], summary(t, send(changed(t, payload, step.body, step.key))), "%s: %s",

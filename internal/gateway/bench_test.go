@@ -45,8 +45,10 @@ func benchmarkDelivery(b *testing.B, h invoker, before func()) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
-	payload, err := json.Marshal(ask{key: "8e03978e-40d5-43e8-bc93-6894a57f9324",
-		body: `{"amount":1200,"currency":"eur"}`}.v2())
+	payload, err := json.Marshal(ask{
+		key:  "8e03978e-40d5-43e8-bc93-6894a57f9324",
+		body: `{"amount":1200,"currency":"eur"}`,
+	}.v2())
 	require.NoError(b, err)
 	answer, err := h.Invoke(ctx, payload)
 	require.NoError(b, err)

@@ -77,8 +77,10 @@ func TestCallersAreToldApart(t *testing.T) {
 func TestSessionsOfARoleAreOneCaller(t *testing.T) {
 	t.Parallel()
 	of := func(id string) Caller { return callerIn(texts{partAccount: "1", partUser: id}) }
-	for _, id := range []string{"AROAX:ada", "AROAX:bob", "AROAX:", "AROAX:cognitoidentitycredentials",
-		"AROAX:CognitoIdentityCredentials2"} {
+	for _, id := range []string{
+		"AROAX:ada", "AROAX:bob", "AROAX:", "AROAX:cognitoidentitycredentials",
+		"AROAX:CognitoIdentityCredentials2",
+	} {
 		assert.Equal(t, of("AROAX"), of(id), id)
 	}
 }
@@ -88,8 +90,10 @@ func TestASessionThatIsAnAddressIsAPerson(t *testing.T) {
 	t.Parallel()
 	of := func(id string) Caller { return callerIn(texts{partAccount: "1", partUser: id}) }
 	assert.NotEqual(t, of("AROAX:alice@example.com"), of("AROAX:bob@example.com"))
-	for _, id := range []string{"AROAX:job@1", "AROAX:@example.com", "AROAX:a@b@example.com", "AROAX:a@.com",
-		"AROAX:a@example."} {
+	for _, id := range []string{
+		"AROAX:job@1", "AROAX:@example.com", "AROAX:a@b@example.com", "AROAX:a@.com",
+		"AROAX:a@example.",
+	} {
 		assert.Equal(t, of("AROAX"), of(id), id)
 	}
 }

@@ -25,7 +25,8 @@ import (
 
 // callerKeyV2 is the record key of a golden event after a change, empty if the request was refused.
 func callerKeyV2(t *testing.T, golden string,
-	change func(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription)) string {
+	change func(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription),
+) string {
 	t.Helper()
 	e := load[requestV2](t, golden)
 	if change != nil {
@@ -163,9 +164,11 @@ func TestCallersOfARESTAPI(t *testing.T) {
 		"Cognito identity": {
 			golden: "v1-iam-cognito",
 			same: []func(c *requestContext){
-				func(c *requestContext) { c.Identity.CognitoAuthenticationProvider = "other" }},
+				func(c *requestContext) { c.Identity.CognitoAuthenticationProvider = "other" },
+			},
 			others: []func(c *requestContext){
-				func(c *requestContext) { c.Identity.CognitoIdentityID = "eu-central-1:other" }},
+				func(c *requestContext) { c.Identity.CognitoIdentityID = "eu-central-1:other" },
+			},
 		},
 		"API key": {
 			golden: "v1-api-key",
@@ -241,7 +244,8 @@ func TestTheStrongerSourceNamesTheCaller(t *testing.T) {
 func TestCallerWhomTheAuthorizerDoesNotNameIsRefused(t *testing.T) {
 	t.Parallel()
 	for i, principal := range []any{
-		"", nil, 17.5, 1 << 53, -1 << 53, json.RawMessage("9007199254740993"), 1e300, true, []any{"a"},
+		"", nil, 17.5, 1 << 53, -1 << 53, json.RawMessage("9007199254740993"), 1e300, true,
+		[]any{"a"},
 		map[string]any{"id": "a"},
 	} {
 		assert.Empty(t, callerKeyV2(t, "v2-lambda-principal",
@@ -274,7 +278,8 @@ func TestCallerWhomTheAuthorizerDoesNotNameIsAnsweredWith401(t *testing.T) {
 	handler := func(opts ...idempotent.Option) (*idempotent.Handler[requestV2, responseV2], *storetest.Faulty) {
 		records := storetest.NewFaulty(memory.New(), nil)
 		return idempotent.Wrap(func(context.Context, requestV2) (responseV2,
-			error) {
+			error,
+		) {
 			return responseV2{StatusCode: 201}, nil
 		}, records, opts...), records
 	}
@@ -441,13 +446,17 @@ func TestUsersOfAnIdentityPoolThatNothingTellsApartAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		return identityOrStatus{found.key, out.StatusCode}
 	}
-	for name, of := range map[string]func(id, identity string, opts ...idempotent.Option) identityOrStatus{"v2": v2,
-		"v1": v1, "url": url} {
+	for name, of := range map[string]func(id, identity string, opts ...idempotent.Option) identityOrStatus{
+		"v2": v2,
+		"v1": v1, "url": url,
+	} {
 		assert.Equal(t, identityOrStatus{status: 401}, of(user, ""), name)
 		role := of("AROACKCEVSQ6C2EXAMPLE:ada", "", requireTenant)
 		assert.NotEmpty(t, role.key, name)
-		for _, id := range []string{"AROACKCEVSQ6C2EXAMPLE", user + "2",
-			"AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials"} {
+		for _, id := range []string{
+			"AROACKCEVSQ6C2EXAMPLE", user + "2",
+			"AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials",
+		} {
 			assert.Equal(t, role, of(id, "", requireTenant), "%s: %s is a session of the role", name, id)
 		}
 	}

@@ -20,7 +20,8 @@ import (
 
 // described is what Describe and DescribeEvent say, which must be the same.
 func described[In, Out any](ctx context.Context, t require.TestingT, in In,
-	opts ...idempotent.Option) (idempotent.Description, error) {
+	opts ...idempotent.Option,
+) (idempotent.Description, error) {
 	records := storetest.NewFaulty(memory.New(), nil)
 	h := idempotent.Wrap(func(context.Context, In) (none Out, err error) {
 		require.Fail(t, "the handler ran")
@@ -140,10 +141,14 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 			}),
 			want: []part{
 				{Name: "caller", Value: "jwt"},
-				{Name: "issuer", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["iss"],
-					Personal: true},
-				{Name: "subject", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["sub"],
-					Personal: true},
+				{
+					Name: "issuer", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["iss"],
+					Personal: true,
+				},
+				{
+					Name: "subject", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["sub"],
+					Personal: true,
+				},
 				api, stage, method, route,
 			},
 		},
@@ -200,16 +205,23 @@ func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 		opts  []idempotent.Option
 		want  string
 	}{
-		"turned off": {ask{key: "k"}.v2(), []idempotent.Option{idempotent.WithDisabled(true)},
-			"the protection is turned off"},
+		"turned off": {
+			ask{key: "k"}.v2(),
+			[]idempotent.Option{idempotent.WithDisabled(true)},
+			"the protection is turned off",
+		},
 		"safe method": {ask{method: "GET", key: "k"}.v2(), nil, "the method GET is never protected"},
 		"safe method with a selected key": {
-			ask{method: "GET"}.v2(), []idempotent.Option{idempotent.WithKeyPath("headers.missing")},
+			ask{method: "GET"}.v2(),
+			[]idempotent.Option{idempotent.WithKeyPath("headers.missing")},
 			"the event has no key, and needs none",
 		},
 		"no key": {ask{method: "PUT"}.v2(), nil, "the event has no key, and needs none"},
-		"optional key": {ask{}.v2(), []idempotent.Option{idempotent.WithOptionalKey()},
-			"the event has no key, and needs none"},
+		"optional key": {
+			ask{}.v2(),
+			[]idempotent.Option{idempotent.WithOptionalKey()},
+			"the event has no key, and needs none",
+		},
 	} {
 		d, err := described[requestV2, responseV2](t.Context(), t, c.event, c.opts...)
 		require.NoError(t, err, name)
@@ -234,12 +246,17 @@ func TestADescriptionFailsAsADeliveryDoes(t *testing.T) {
 		"missing key":   {ask{}.v2(), nil, idempotent.ErrMissingKey},
 		"invalid key":   {ask{key: "a, b"}.v2(), nil, idempotent.ErrInvalidKey},
 		"no HTTP event": {ask{key: "k", formless: true}.v2(), nil, nil},
-		"missing tenant": {ask{key: "k"}.v2(),
-			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true})}, nil},
+		"missing tenant": {
+			ask{key: "k"}.v2(),
+			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true})},
+			nil,
+		},
 		"stale": {
 			ask{key: "k"}.v2(),
-			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Sent-At",
-				MaxRequestAge: time.Hour})},
+			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{
+				TimestampHeader: "X-Sent-At",
+				MaxRequestAge:   time.Hour,
+			})},
 			nil,
 		},
 		"tenant function": {ask{key: "k"}.v2(), []idempotent.Option{

@@ -189,8 +189,10 @@ func (r reply) v2() responseV2 {
 }
 
 func (r reply) v1() responseV1 {
-	return responseV1{StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.Multi, Body: r.Body,
-		IsBase64Encoded: r.Base64}
+	return responseV1{
+		StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.Multi, Body: r.Body,
+		IsBase64Encoded: r.Base64,
+	}
 }
 
 func ofV2(r responseV2) reply {
@@ -202,8 +204,10 @@ func ofV1(r responseV1) reply {
 }
 
 func (r reply) url() responseURL {
-	return responseURL{StatusCode: r.Status, Headers: r.Headers, Cookies: r.Cookies, Body: r.Body,
-		IsBase64Encoded: r.Base64}
+	return responseURL{
+		StatusCode: r.Status, Headers: r.Headers, Cookies: r.Cookies, Body: r.Body,
+		IsBase64Encoded: r.Base64,
+	}
 }
 
 func ofURL(r responseURL) reply {
@@ -219,8 +223,10 @@ func ofALB(r responseALB) reply {
 }
 
 func (r reply) albMulti() responseALB {
-	return responseALB{StatusCode: r.Status, MultiValueHeaders: severalOf(r.Headers), Body: r.Body,
-		IsBase64Encoded: r.Base64}
+	return responseALB{
+		StatusCode: r.Status, MultiValueHeaders: severalOf(r.Headers), Body: r.Body,
+		IsBase64Encoded: r.Base64,
+	}
 }
 
 // ofALBMulti is what a load balancer with multi-value headers sends: it ignores the others.
@@ -310,7 +316,8 @@ func narrowDoors() []door {
 }
 
 func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond func(reply) Out,
-	read func(Out) reply) door {
+	read func(Out) reply,
+) door {
 	d := door{name: name + " Handle", v1: strings.HasSuffix(name, "V1"), wire: wire}
 	if wire {
 		d.name = name + " Invoke"
@@ -471,7 +478,8 @@ func (row) Len() int { return 1 }
 
 // Commit implements [store.Committer].
 func (r register) Commit(ctx context.Context, seen, next store.Record, _ store.Writes,
-	_ string) (store.Record, bool, error) {
+	_ string,
+) (store.Record, bool, error) {
 	if r.fails != nil {
 		return store.Record{}, false, r.fails
 	}

@@ -147,14 +147,22 @@ func as[T any](v any) (t T, ok bool) {
 // pairs are the types of each family, and whose they are.
 func pairs() []pair {
 	return []pair{
-		{reflect.TypeFor[events.APIGatewayV2HTTPRequest](), reflect.TypeFor[events.APIGatewayV2HTTPResponse](),
-			"an HTTP API with payload format 2.0"},
-		{reflect.TypeFor[events.APIGatewayProxyRequest](), reflect.TypeFor[events.APIGatewayProxyResponse](),
-			"a REST API, or of an HTTP API with payload format 1.0,"},
-		{reflect.TypeFor[events.LambdaFunctionURLRequest](), reflect.TypeFor[events.LambdaFunctionURLResponse](),
-			"a function URL"},
-		{reflect.TypeFor[events.ALBTargetGroupRequest](), reflect.TypeFor[events.ALBTargetGroupResponse](),
-			"a load balancer"},
+		{
+			reflect.TypeFor[events.APIGatewayV2HTTPRequest](), reflect.TypeFor[events.APIGatewayV2HTTPResponse](),
+			"an HTTP API with payload format 2.0",
+		},
+		{
+			reflect.TypeFor[events.APIGatewayProxyRequest](), reflect.TypeFor[events.APIGatewayProxyResponse](),
+			"a REST API, or of an HTTP API with payload format 1.0,",
+		},
+		{
+			reflect.TypeFor[events.LambdaFunctionURLRequest](), reflect.TypeFor[events.LambdaFunctionURLResponse](),
+			"a function URL",
+		},
+		{
+			reflect.TypeFor[events.ALBTargetGroupRequest](), reflect.TypeFor[events.ALBTargetGroupResponse](),
+			"a load balancer",
+		},
 	}
 }
 

@@ -70,8 +70,10 @@ func TestJSONBodiesCountByValue(t *testing.T) {
 
 func TestOtherBodiesCountByTheirBytes(t *testing.T) {
 	t.Parallel()
-	for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json",
-		"application/x-ndjson"} {
+	for _, contentType := range []string{
+		"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json",
+		"application/x-ndjson",
+	} {
 		assert.False(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed(contentType, `{"a": 1}`)), contentType)
 		assert.True(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed(contentType, `{"a":1}`)), contentType)
 	}
@@ -79,8 +81,10 @@ func TestOtherBodiesCountByTheirBytes(t *testing.T) {
 
 func TestBodyThatIsNoValidJSONCountsByItsBytes(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{`{"a":1,"a":2}`, `{"a":1}x`, `{a:1}`, `"\ud800"`, `{"a":01}`, "", " ",
-		`{"a":NaN}`, "\ufeff{}"} {
+	for _, body := range []string{
+		`{"a":1,"a":2}`, `{"a":1}x`, `{a:1}`, `"\ud800"`, `{"a":01}`, "", " ",
+		`{"a":NaN}`, "\ufeff{}",
+	} {
 		assert.True(t, sameFingerprint(t, typed("application/json", body), typed("application/json", body)), body)
 		assert.False(t, sameFingerprint(t, typed("application/json", body), typed("application/json", " "+body)), body)
 	}

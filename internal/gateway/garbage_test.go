@@ -53,8 +53,10 @@ func fuzzEvents(f *testing.F, wrap func(count func(context.Context)) invoker) {
 		require.NoError(f, err)
 		f.Add(payload)
 	}
-	for _, e := range []any{ask{key: "k", body: `{"a":1}`}.v1(), ask{key: "k", body: `{"a":1}`}.v2(), ask{}.v2(),
-		ask{method: "GET"}.v1()} {
+	for _, e := range []any{
+		ask{key: "k", body: `{"a":1}`}.v1(), ask{key: "k", body: `{"a":1}`}.v2(), ask{}.v2(),
+		ask{method: "GET"}.v1(),
+	} {
 		payload, err := json.Marshal(e)
 		require.NoError(f, err)
 		f.Add(payload)
@@ -108,8 +110,10 @@ func responseIn(t *testing.T, answer []byte) (r anyResponse) {
 // clear error, and the handler does not run. Without a commit it is a record of AWS Powertools, for
 // which nothing vouches.
 func FuzzStoredResult(f *testing.F) {
-	for _, result := range []string{`{"charge":1,"amount":5}`, `{"statusCode":201,"body":"x"}`, `null`, `{`, ``, `"x"`,
-		`{"errorType":"E"}`} {
+	for _, result := range []string{
+		`{"charge":1,"amount":5}`, `{"statusCode":201,"body":"x"}`, `null`, `{`, ``, `"x"`,
+		`{"errorType":"E"}`,
+	} {
 		for _, c := range []uint8{uncommitted, committed, miscommitted} {
 			f.Add([]byte(result), "", c)
 			f.Add([]byte(result), "terminal", c)

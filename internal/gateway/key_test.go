@@ -81,7 +81,8 @@ func families(t *testing.T, opts ...idempotent.Option) map[string]func(q ask) re
 }
 
 func refusing[In, Out any](t *testing.T, event func(ask) In, read func(Out) reply,
-	opts []idempotent.Option) func(q ask) reply {
+	opts []idempotent.Option,
+) func(q ask) reply {
 	t.Helper()
 	return func(q ask) reply {
 		t.Helper()
@@ -125,20 +126,35 @@ func TestKeyOfAnotherFormIsRefusedAndToldWhatIsExpected(t *testing.T) {
 		key    string
 		detail string
 	}{
-		{idempotent.HTTP{CheckKey: isUUID}, "hush",
-			"The idempotency key is no UUID. Send the header once, with a key of 1 to 255" + keyText},
-		{idempotent.HTTP{CheckKey: isUUID}, uuid + "\n",
+		{
+			idempotent.HTTP{CheckKey: isUUID},
+			"hush",
+			"The idempotency key is no UUID. Send the header once, with a key of 1 to 255" + keyText,
+		},
+		{
+			idempotent.HTTP{CheckKey: isUUID},
+			uuid + "\n",
 			"The idempotency key holds a space or a character that is not printable ASCII. Send the header once, " +
-				"with a key of 1 to 255" + keyText},
-		{idempotent.HTTP{CheckKey: quotes}, "hush",
+				"with a key of 1 to 255" + keyText,
+		},
+		{
+			idempotent.HTTP{CheckKey: quotes},
+			"hush",
 			"The idempotency key does not have the required form. Send the header once, with a key of 1 to 255" +
-				keyText},
-		{idempotent.HTTP{CheckKey: quotes}, strings.Repeat("hush", 64),
+				keyText,
+		},
+		{
+			idempotent.HTTP{CheckKey: quotes},
+			strings.Repeat("hush", 64),
 			"The idempotency key is longer than 255 characters. Send the header once, with a key of 1 to 255" +
-				keyText},
-		{idempotent.HTTP{}, strings.Repeat("hush", 64),
+				keyText,
+		},
+		{
+			idempotent.HTTP{},
+			strings.Repeat("hush", 64),
 			"The idempotency key is longer than 255 characters. Send the header once, with a key of 1 to 255" +
-				keyText},
+				keyText,
+		},
 	} {
 		for family, send := range families(t, idempotent.WithHTTP(c.http)) {
 			r := send(ask{key: c.key})
@@ -285,7 +301,8 @@ func TestKeyPathReplacesTheHeaderOfAnHTTPHandler(t *testing.T) {
 	t.Parallel()
 	executed := 0
 	handler := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		executed++
 		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprint(executed)}, nil
 	}, memory.New(), idempotent.WithKeyPath("powertools_json(body).order"),

@@ -180,6 +180,30 @@ func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
 	})
 }
 
+// TestAFinalAnswerAfterAFailedCommitIsStored: what a handler calls final is stored, also if its
+// commit has failed.
+func TestAFinalAnswerAfterAFailedCommitIsStored(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.openOver(t, func(s store.Store) store.Store { return register{s, errRegister} })
+		assertFinal := func(r reply) {
+			assert.Equal(t, 409, r.Status)
+			assert.Equal(t, "sold out", r.Body)
+		}
+		a.do = func(ctx context.Context) (reply, error) {
+			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{}, nil)
+			require.Error(t, fault)
+			idempotent.Mark(ctx, idempotent.Terminal(errDownstream))
+			return reply{Status: 409, Body: "sold out"}, nil
+		}
+		assertFinal(a.send(ask{key: "k"}))
+		assert.Equal(t, report.Completed, a.event().Settlement)
+		r := a.send(ask{key: "k"})
+		assert.True(t, r.replayed())
+		assertFinal(r)
+		a.assertExecuted(1)
+	})
+}
+
 // A handler that notes that its commit has failed answers as it likes; nothing of it is stored.
 func TestNotedFailureOfACommitIsAnsweredByTheHandler(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {

@@ -303,8 +303,10 @@ func TestKeyFunctionReplacesTheHeader(t *testing.T) {
 	assertProblem(t, r, 400, "invalid-key")
 	assert.NotContains(t, r.Body, "secret")
 
-	for method, opts := range map[string][]idempotent.Option{"PUT": nil, "GET": nil,
-		"POST": {idempotent.WithOptionalKey()}} {
+	for method, opts := range map[string][]idempotent.Option{
+		"PUT": nil, "GET": nil,
+		"POST": {idempotent.WithOptionalKey()},
+	} {
 		id, r := send(method, "", opts...)
 		assert.Empty(t, id.key, method)
 		assert.NotEqual(t, 400, r.Status, "%s needs no key", method)
@@ -432,16 +434,26 @@ func TestHTTPOptionsAreChecked(t *testing.T) {
 		`MismatchStatus 500 is not 400, 409 or 422`:   {MismatchStatus: 500},
 		`MaxRequestAge needs a TimestampHeader`:       {MaxRequestAge: time.Minute},
 		`TimestampHeader needs a MaxRequestAge`:       {TimestampHeader: "X-Timestamp"},
-		`TimestampHeader "X Timestamp" is no header name`: {TimestampHeader: "X Timestamp",
-			MaxRequestAge: time.Minute},
-		`TimestampHeader "idempotency-key" is the header of the key`: {TimestampHeader: "idempotency-key",
-			MaxRequestAge: time.Minute},
-		`TimestampHeader "X-Key" is the header of the key`: {Header: "x-key", TimestampHeader: "X-Key",
-			MaxRequestAge: time.Minute},
-		`MaxRequestAge: 999ms is less than 1s`: {TimestampHeader: "X-Timestamp",
-			MaxRequestAge: 999 * time.Millisecond},
-		`MaxRequestAge: -1s is less than 1s`: {TimestampHeader: "X-Timestamp",
-			MaxRequestAge: -time.Second},
+		`TimestampHeader "X Timestamp" is no header name`: {
+			TimestampHeader: "X Timestamp",
+			MaxRequestAge:   time.Minute,
+		},
+		`TimestampHeader "idempotency-key" is the header of the key`: {
+			TimestampHeader: "idempotency-key",
+			MaxRequestAge:   time.Minute,
+		},
+		`TimestampHeader "X-Key" is the header of the key`: {
+			Header: "x-key", TimestampHeader: "X-Key",
+			MaxRequestAge: time.Minute,
+		},
+		`MaxRequestAge: 999ms is less than 1s`: {
+			TimestampHeader: "X-Timestamp",
+			MaxRequestAge:   999 * time.Millisecond,
+		},
+		`MaxRequestAge: -1s is less than 1s`: {
+			TimestampHeader: "X-Timestamp",
+			MaxRequestAge:   -time.Second,
+		},
 		`TimestampHeader "X-Time" is also one of FingerprintHeaders: a retry at another time would be another request`: {
 			TimestampHeader: "X-Time", MaxRequestAge: time.Minute, FingerprintHeaders: []string{"Accept", "x-time"},
 		},

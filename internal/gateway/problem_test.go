@@ -250,8 +250,10 @@ func TestNothingOfAHostileRequestGetsIntoAnAnswerUnescaped(t *testing.T) {
 		for kind, make := range trouble {
 			for _, text := range hostile {
 				header := map[string]string{}
-				for _, name := range []string{"host", "origin", "referer", "user-agent", "accept", "x-forwarded-for",
-					"authorization"} {
+				for _, name := range []string{
+					"host", "origin", "referer", "user-agent", "accept", "x-forwarded-for",
+					"authorization",
+				} {
 					header[name] = text
 				}
 				q := ask{key: "k", path: "/" + text, query: "q=" + mark, header: header, body: text}
@@ -346,7 +348,8 @@ func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mayEnd := make(chan struct{})
 		h := idempotent.Wrap(func(context.Context,
-			events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			events.APIGatewayV2HTTPRequest,
+		) (events.APIGatewayV2HTTPResponse, error) {
 			<-mayEnd
 			return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
 		}, memory.New())
@@ -407,7 +410,8 @@ func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	t.Parallel()
 	records := memory.New()
 	handler := idempotent.Wrap(func(ctx context.Context,
-		e *events.APIGatewayV2HTTPRequest) (*events.APIGatewayV2HTTPResponse, error) {
+		e *events.APIGatewayV2HTTPRequest,
+	) (*events.APIGatewayV2HTTPResponse, error) {
 		e.RawPath, e.RequestContext.RequestID = "/private", "private"
 		x, protected := idempotent.FromContext(ctx)
 		require.True(t, protected)

@@ -33,8 +33,10 @@ func TestOnlyACommittedResponseIsReplayedWithoutDecodingIt(t *testing.T) {
 	)
 	decoded := strings.Replace(spliced, `"later":1,`, "", 1)
 	path := idempotent.WithKeyPath("powertools_json(body).id")
-	python := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
-		AllCallers: true})
+	python := idempotent.WithPowertools(idempotent.Powertools{
+		Language: idempotent.PowertoolsPython, Prefix: "p",
+		AllCallers: true,
+	})
 	for name, c := range map[string]struct {
 		commit uint8
 		opts   []idempotent.Option

@@ -45,8 +45,10 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 			alb(events.ALBTargetGroupRequest{HTTPMethod: "POST", Headers: headers}).Refusal)
 		assert.Equal(t, errNoTargetGroup, alb(events.ALBTargetGroupRequest{Headers: headers}).Refusal,
 			"before the missing method")
-		assert.NoError(t, rest(events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: headers,
-			Resource: "/r"}).Refusal)
+		assert.NoError(t, rest(events.APIGatewayProxyRequest{
+			HTTPMethod: "POST", Headers: headers,
+			Resource: "/r",
+		}).Refusal)
 	}
 	for _, c := range []struct {
 		id, prefix, domain string
@@ -102,8 +104,10 @@ func TestRouteThatSaysLessThanThePathIsNone(t *testing.T) {
 		assert.Equal(t, want, http(events.APIGatewayV2HTTPRequest{RouteKey: key}).Route, key)
 	}
 	rest := readOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](t)
-	for resource, want := range map[string]string{"/charges/{id}": "/charges/{id}", "/{proxy+}": "",
-		"$default": "", "": ""} {
+	for resource, want := range map[string]string{
+		"/charges/{id}": "/charges/{id}", "/{proxy+}": "",
+		"$default": "", "": "",
+	} {
 		assert.Equal(t, want, rest(events.APIGatewayProxyRequest{Resource: resource}).Route, resource)
 	}
 }

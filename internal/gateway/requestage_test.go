@@ -126,8 +126,10 @@ func TestLimitOfTheAgeIsToldInSeconds(t *testing.T) {
 		time.Second: "1 second", 1500 * time.Millisecond: "1.5 seconds", time.Hour: "3600 seconds",
 		23 * time.Hour: "82800 seconds",
 	} {
-		a := doors()[0].open(t, idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp",
-			MaxRequestAge: limit}))
+		a := doors()[0].open(t, idempotent.WithHTTP(idempotent.HTTP{
+			TimestampHeader: "X-Timestamp",
+			MaxRequestAge:   limit,
+		}))
 		assertStale(t, a, a.send(stamped("0")), "is "+want+" old or older")
 	}
 }
@@ -169,8 +171,10 @@ func TestOldRequestIsRefusedBeforeItsRecordExpires(t *testing.T) {
 		now := clockAt
 		a := d.open(t,
 			idempotent.WithClock(func() time.Time { return now }), idempotent.WithRetention(time.Hour),
-			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp",
-				MaxRequestAge: time.Hour - time.Minute}))
+			idempotent.WithHTTP(idempotent.HTTP{
+				TimestampHeader: "X-Timestamp",
+				MaxRequestAge:   time.Hour - time.Minute,
+			}))
 		captured := stamped(clockAt.Add(time.Minute).Format(time.RFC3339Nano)) // by a clock that is a minute ahead
 		assert.Equal(t, 201, a.send(captured).Status)
 		for now = clockAt; now.Before(clockAt.Add(3 * time.Hour)); now = now.Add(30 * time.Second) {

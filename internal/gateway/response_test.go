@@ -25,18 +25,26 @@ import (
 
 func TestReplayEqualsTheFirstAnswerAndIsMarked(t *testing.T) {
 	responses := map[string]reply{
-		"plain": {Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""},
-			Body: `{"id":1}`},
+		"plain": {
+			Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""},
+			Body: `{"id":1}`,
+		},
 		"no headers": {Status: 204},
 		"empty maps": {Status: 200, Headers: map[string]string{}, Multi: map[string][]string{}},
-		"multi only": {Status: 200,
-			Multi: map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil}},
-		"both": {Status: 200, Headers: map[string]string{"A": "1"},
-			Multi: map[string][]string{"A": {"1", "2"}}},
+		"multi only": {
+			Status: 200,
+			Multi:  map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil},
+		},
+		"both": {
+			Status: 200, Headers: map[string]string{"A": "1"},
+			Multi: map[string][]string{"A": {"1", "2"}},
+		},
 		"base64":   {Status: 200, Body: "AAEC/w==", Base64: true},
 		"odd text": {Status: 200, Body: "<a href=\"x\">&amp;\u2028\u2029\u0000\U0001F600</a>\r\n"},
-		"client error": {Status: 422,
-			Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}"},
+		"client error": {
+			Status:  422,
+			Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}",
+		},
 		"redirect":      {Status: 303, Headers: map[string]string{"location": "https://example.com/?a=b&c=<d>"}},
 		"large numbers": {Status: 200, Body: `{"amount":9007199254740993}`},
 	}
@@ -209,8 +217,10 @@ func TestHeadersThatConnectionNamesAreNotStored(t *testing.T) {
 	everyWideDoor(t, func(t *testing.T, d door) {
 		for _, response := range []reply{
 			{Headers: map[string]string{"connectioN": "close, X-Hop ,\tx-other,"}},
-			{Headers: map[string]string{"connection": "X-Hop"},
-				Multi: map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}}},
+			{
+				Headers: map[string]string{"connection": "X-Hop"},
+				Multi:   map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}},
+			},
 			{Multi: map[string][]string{"Connection": {"X-Hop,X-Other"}}},
 		} {
 			response.Status = 200
@@ -324,8 +334,10 @@ func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) 
 			return reply{Status: status, Headers: headers, Body: "b"}
 		}
 		stripped := func(status int) reply {
-			return reply{Status: status,
-				Headers: map[string]string{"X": "1"}, Body: "b"}
+			return reply{
+				Status:  status,
+				Headers: map[string]string{"X": "1"}, Body: "b",
+			}
 		}
 
 		for _, status := range []int{409, 503} {
@@ -390,8 +402,10 @@ func TestRequestThatIsNotProtectedGetsWhatTheHandlerReturns(t *testing.T) {
 // encoded.
 func TestAnswerThatIsNotStoredIsThatOfTheHandlerOnTheWire(t *testing.T) {
 	t.Parallel()
-	response := &responseV2{StatusCode: 503, Headers: map[string]string{}, MultiValueHeaders: map[string][]string{},
-		Cookies: []string{}}
+	response := &responseV2{
+		StatusCode: 503, Headers: map[string]string{}, MultiValueHeaders: map[string][]string{},
+		Cookies: []string{},
+	}
 	handler := func(context.Context, requestV2) (*responseV2, error) { return response, nil }
 	payload, err := json.Marshal(ask{key: "k"}.v2())
 	require.NoError(t, err)
@@ -413,8 +427,10 @@ func TestResponseOfTheHandlerIsNeverModified(t *testing.T) {
 			Multi:   map[string][]string{"set-cookie": {"b=2"}, "Y": {"2"}},
 			Cookies: []string{"c=3"},
 		}
-		before := reply{200, maps.Clone(shared.Headers), maps.Clone(shared.Multi),
-			slices.Clone(shared.Cookies), "", false}
+		before := reply{
+			200, maps.Clone(shared.Headers), maps.Clone(shared.Multi),
+			slices.Clone(shared.Cookies), "", false,
+		}
 		a := d.open(t)
 		a.answers(shared)
 		for _, key := range []string{"k", "k", "l", "l"} {

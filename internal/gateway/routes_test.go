@@ -27,8 +27,10 @@ func exempting(paths ...string) idempotent.Option {
 
 func TestRequestThatIsNotToBeProtectedRunsEachTime(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		own := reply{Status: 201,
-			Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b"}
+		own := reply{
+			Status:  201,
+			Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b",
+		}
 		for _, key := range []string{"", "k", "a, b"} { // none, a good one, a malformed one
 			a := d.open(t, exempting("/webhooks"))
 			a.answers(own)
@@ -76,8 +78,10 @@ func TestProtectDecidesOverEveryKey(t *testing.T) {
 		"function":    {idempotent.WithKey(never)},
 		"path":        {idempotent.WithKeyPath("headers.missing")},
 		"broken path": {idempotent.WithKeyPath("powertools_json(body).id")},
-		"Powertools": {idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython,
-			Prefix: "p", AllCallers: true}), idempotent.WithKeyPath("headers.missing")},
+		"Powertools": {idempotent.WithPowertools(idempotent.Powertools{
+			Language: idempotent.PowertoolsPython,
+			Prefix:   "p", AllCallers: true,
+		}), idempotent.WithKeyPath("headers.missing")},
 		"tenant":           {idempotent.WithTenant(tenant)},
 		"header":           nil,
 		"wider RequireKey": {idempotent.WithOptionalKey()},
@@ -293,8 +297,11 @@ func TestRouteIsTheTemplateOfTheGatewayAndNeverAPath(t *testing.T) {
 			none string // where there are none
 		}{
 			{ask{route: "/charges/{id}", path: "/charges/ch-1", key: "k"}, "POST /charges/{id}", "POST (any)"},
-			{ask{method: "DELETE", route: "/charges/{id}", path: "/charges/ch-1"}, "DELETE /charges/{id}",
-				"DELETE (any)"},
+			{
+				ask{method: "DELETE", route: "/charges/{id}", path: "/charges/ch-1"},
+				"DELETE /charges/{id}",
+				"DELETE (any)",
+			},
 			// which is refused
 			{ask{route: "/charges/{id}", path: "/charges/ch-2"}, "POST /charges/{id}", "POST (any)"},
 			{ask{method: "GET", route: "/{proxy+}", path: "/charges/ch-1"}, "GET (any)", "GET (any)"},

@@ -238,7 +238,7 @@ func (s *scanner) decoded(text []byte) []byte {
 }
 
 // quoted takes a string and returns what is between its quotes. plain says that it stands for
-// itself: without escape sequences, and ASCII.
+// itself: without escape sequences, and ASCII. JSON has no control characters in a string.
 func (s *scanner) quoted() (text []byte, plain bool) {
 	if !s.take('"') {
 		s.unusual = true
@@ -254,7 +254,10 @@ func (s *scanner) quoted() (text []byte, plain bool) {
 		case c == '\\':
 			plain = false
 			i++
-		case c < ' ' || c >= utf8.RuneSelf:
+		case c < ' ':
+			s.unusual = true
+			return nil, true
+		case c >= utf8.RuneSelf:
 			plain = false
 		}
 	}

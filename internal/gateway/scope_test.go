@@ -25,8 +25,10 @@ type scope struct {
 // they can.
 func scopes() *rapid.Generator[scope] {
 	return rapid.Custom(func(t *rapid.T) scope {
-		part := rapid.SampledFrom([]string{"a", "b", "ab", "ba", "a:b", "a#b", "1", "11", "/", "route", "path", "jwt",
-			"lambda", "anonymous"})
+		part := rapid.SampledFrom([]string{
+			"a", "b", "ab", "ba", "a:b", "a#b", "1", "11", "/", "route", "path", "jwt",
+			"lambda", "anonymous",
+		})
 		maybe := rapid.OneOf(part, rapid.Just(""))
 		s := scope{
 			operation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "operation"),
@@ -80,7 +82,8 @@ func (s scope) v2(t *rapid.T) requestV2 {
 		a.Lambda = map[string]any{"principalId": s.first, "token": rapid.String().Draw(t, "token")}
 	case "cognito-identity":
 		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{
-			UserID: "AROAX:CognitoIdentityCredentials"}
+			UserID: "AROAX:CognitoIdentityCredentials",
+		}
 		a.IAM.CognitoIdentity.IdentityID = s.first
 	case "iam":
 		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{

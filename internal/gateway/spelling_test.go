@@ -150,8 +150,10 @@ func TestOneCodeIsRedeemedOnceHoweverThePathIsSpelled(t *testing.T) {
 				assertProblem(t, r, 422, "mismatch")
 			}
 			for _, method := range []string{"PUT", "DELETE", "PATCH", "GET", "HEAD", "OPTIONS", "REDEEM"} {
-				assertProblem(t, a.send(ask{method: method, route: "/{proxy+}", path: "/redeem",
-					body: `{"code":"GIFT-100"}`}), 422, "mismatch")
+				assertProblem(t, a.send(ask{
+					method: method, route: "/{proxy+}", path: "/redeem",
+					body: `{"code":"GIFT-100"}`,
+				}), 422, "mismatch")
 			}
 			assertProblem(t, a.send(ask{route: "/refund", path: "/refund", body: `{"code":"GIFT-100"}`}),
 				422, "mismatch")
@@ -207,8 +209,10 @@ func TestWhatHasASelectedKeyIsProtectedWhateverItsMethod(t *testing.T) {
 			assert.Equal(t, 201, a.send(ask{method: method, body: "{}"}).Status, "%s without a code", method)
 			a.assertNoIO()
 			// A handler may make sense of what the expression refuses.
-			for _, body := range []string{`{"code":"GIFT-100","code":"GIFT-100"}`, `{"code":"GIFT-100"} x`,
-				`{"Code":"GIFT-100"}`} {
+			for _, body := range []string{
+				`{"code":"GIFT-100","code":"GIFT-100"}`, `{"code":"GIFT-100"} x`,
+				`{"Code":"GIFT-100"}`,
+			} {
 				assertProblem(t, a.send(ask{method: method, body: body}), 400, "invalid-key")
 			}
 			a.assertExecuted(2)
@@ -222,7 +226,8 @@ func TestARequestWithoutABodyIsRefusedIfItsKeyIsUnclear(t *testing.T) {
 	t.Parallel()
 	body := ""
 	send := func(t *testing.T, wire bool, method string, query map[string]string, key idempotent.Option) (status,
-		executed int) {
+		executed int,
+	) {
 		t.Helper()
 		handler := idempotent.Wrap(func(context.Context, requestV1) (responseV1, error) {
 			executed++
@@ -352,21 +357,27 @@ func TestPowertoolsKeysAreRefusedWhereNamesDifferOnlyInCase(t *testing.T) {
 	executed := 0
 	h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
 		memory.New(),
-		idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython,
-			Function: "app.handler"}))
+		idempotent.WithPowertools(idempotent.Powertools{
+			Language: idempotent.PowertoolsPython,
+			Function: "app.handler",
+		}))
 	_, err := h.Invoke(t.Context(), []byte(`{"id":1,"amount":1,"Amount":2}`))
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey, "the whole event is the key")
 	h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
 		memory.New(),
-		idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython,
-			Function: "app.handler"}),
+		idempotent.WithPowertools(idempotent.Powertools{
+			Language: idempotent.PowertoolsPython,
+			Function: "app.handler",
+		}),
 		idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("pay"))
 	_, err = h.Invoke(t.Context(), []byte(`{"id":1,"pay":{"amount":1,"Amount":2}}`))
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
 	_, err = h.Invoke(t.Context(), []byte(`{"id":1,"Id":2,"pay":{"amount":1}}`))
 	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
-	for _, language := range []idempotent.PowertoolsLanguage{idempotent.PowertoolsPython,
-		idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava17} {
+	for _, language := range []idempotent.PowertoolsLanguage{
+		idempotent.PowertoolsPython,
+		idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava17,
+	} {
 		h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
 			memory.New(),
 			idempotent.WithPowertools(idempotent.Powertools{Language: language, Function: "app.handler"}),

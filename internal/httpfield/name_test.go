@@ -12,8 +12,10 @@ func TestTokenIsAHeaderNameOrAMethod(t *testing.T) {
 	for _, s := range []string{"Idempotency-Key", "x", "POST", "!#$%&'*+-.^_`|~", "09AZaz"} {
 		assert.True(t, IsToken(s), s)
 	}
-	for _, s := range []string{"", "a b", "a:", "a\x00", "a/b", "ä", `"a"`, "a,b", "a;b", "[a]", "{a}", "a@b", "(a)",
-		"a=b", "a\\b", "a?", "<a>", "a\x7f"} {
+	for _, s := range []string{
+		"", "a b", "a:", "a\x00", "a/b", "ä", `"a"`, "a,b", "a;b", "[a]", "{a}", "a@b", "(a)",
+		"a=b", "a\\b", "a?", "<a>", "a\x7f",
+	} {
 		assert.False(t, IsToken(s), s)
 	}
 }
@@ -38,8 +40,10 @@ func TestHeadersWithAMeaning(t *testing.T) {
 	} {
 		spelled(name, func(name string) { assert.True(t, HasMeaning(name), name) })
 	}
-	for _, name := range []string{"", "-", "Idempotency-Key", "Idempotency-Key-Expires", "X-Connection", "Accepts",
-		"X-Request-Id"} {
+	for _, name := range []string{
+		"", "-", "Idempotency-Key", "Idempotency-Key-Expires", "X-Connection", "Accepts",
+		"X-Request-Id",
+	} {
 		spelled(name, func(name string) { assert.False(t, HasMeaning(name), name) })
 	}
 }

@@ -107,8 +107,10 @@ type named struct {
 }
 
 func claimant(p life.Policy) life.Claimant {
-	return life.Claimant{Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease,
-		Callers: []string{"caller"}}
+	return life.Claimant{
+		Policy: p, Key: key, Fingerprint: mine, Owner: "second", Lease: lease,
+		Callers: []string{"caller"},
+	}
 }
 
 // says is a judgement in words.

@@ -27,8 +27,10 @@ func TestNewNamesWhatIsNotSupported(t *testing.T) {
 	}{
 		{"", "", `language "" is not supported`},
 		{"ruby", "", `language "ruby" is not supported`},
-		{powertools.Python, "MD5",
-			`hash function "MD5" of python is not supported: use md5, sha1, sha224, sha256, sha384, sha512`},
+		{
+			powertools.Python, "MD5",
+			`hash function "MD5" of python is not supported: use md5, sha1, sha224, sha256, sha384, sha512`,
+		},
 		{powertools.TypeScript, "sha-256", `hash function "sha-256" of typescript`},
 		{"dotnet", "", `language "dotnet" is not supported: use python, typescript, java, java17 or java21`},
 	} {

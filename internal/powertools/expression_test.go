@@ -63,12 +63,16 @@ func TestWhatOneLanguageReadsDifferentlyIsRefusedThere(t *testing.T) {
 		expression, want string
 		in               []powertools.Language
 	}{
-		{"a.constructor", `identifier "constructor" at offset 2: every object has it in JavaScript`,
-			[]powertools.Language{powertools.TypeScript}},
+		{
+			"a.constructor", `identifier "constructor" at offset 2: every object has it in JavaScript`,
+			[]powertools.Language{powertools.TypeScript},
+		},
 		{`"__proto__"`, `identifier "__proto__" at offset 0`, []powertools.Language{powertools.TypeScript}},
 		{`a.""`, `identifier "" at offset 2`, []powertools.Language{powertools.TypeScript}},
-		{`{"__proto__": a}`, `member "__proto__" at offset 1: it is no member in JavaScript`,
-			[]powertools.Language{powertools.TypeScript}},
+		{
+			`{"__proto__": a}`, `member "__proto__" at offset 1: it is no member in JavaScript`,
+			[]powertools.Language{powertools.TypeScript},
+		},
 		{`{constructor: a}`, "", nil},
 		{
 			"[powertools_json(@), powertools_base64_gzip(a)]",

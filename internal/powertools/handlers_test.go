@@ -22,18 +22,24 @@ import (
 
 // python is a handler beside a Python function whose keys begin with "p".
 func python() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
-		AllCallers: true})
+	return idempotent.WithPowertools(idempotent.Powertools{
+		Language: idempotent.PowertoolsPython, Prefix: "p",
+		AllCallers: true,
+	})
 }
 
 func typescript() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsTypeScript, Prefix: "p",
-		AllCallers: true})
+	return idempotent.WithPowertools(idempotent.Powertools{
+		Language: idempotent.PowertoolsTypeScript, Prefix: "p",
+		AllCallers: true,
+	})
 }
 
 func java() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsJava, Prefix: "p",
-		AllCallers: true})
+	return idempotent.WithPowertools(idempotent.Powertools{
+		Language: idempotent.PowertoolsJava, Prefix: "p",
+		AllCallers: true,
+	})
 }
 
 // key1 is the record key of {"id":1} with the path id, in Python and Java; key1TS is that in
@@ -176,16 +182,21 @@ func TestPowertoolsMissingKeys(t *testing.T) {
 		"missing":           {"id", `{"x":1}`, nil, idempotent.ErrMissingKey, false},
 		"missing, optional": {"id", `{"x":1}`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
 		"half":              {"[id, y]", `{"id":1}`, nil, idempotent.ErrMissingKey, false},
-		"half, optional": {"[id, y]", `{"id":1}`, []idempotent.Option{idempotent.WithOptionalKey()},
-			idempotent.ErrMissingKey, false},
+		"half, optional": {
+			"[id, y]", `{"id":1}`,
+			[]idempotent.Option{idempotent.WithOptionalKey()},
+			idempotent.ErrMissingKey, false,
+		},
 		"zero":              {"id", `{"id":0}`, nil, nil, true},
 		"fails":             {"powertools_json(id)", `{"id":"{"}`, nil, idempotent.ErrInvalidKey, false},
 		"beyond a double":   {"id", `{"id":1e400}`, nil, idempotent.ErrInvalidKey, false},
 		"empty whole event": {"", `{}`, nil, idempotent.ErrMissingKey, false},
 		"whole event":       {"", `{"x":null,"y":{"z":null,"n":1}}`, nil, nil, true},
 		"a member twice":    {"id", `{"id":1,"x":1,"x":2}`, nil, idempotent.ErrInvalidKey, false},
-		"twice in the body": {"powertools_json(id).x", `{"id":"{\"x\":1,\"x\":2}"}`, nil,
-			idempotent.ErrInvalidKey, false},
+		"twice in the body": {
+			"powertools_json(id).x", `{"id":"{\"x\":1,\"x\":2}"}`, nil,
+			idempotent.ErrInvalidKey, false,
+		},
 		"twice, whole event": {"", `{"x":1,"x":2}`, nil, nil, true},
 		"event that is null": {"", `null`, []idempotent.Option{idempotent.WithOptionalKey()}, nil, false},
 	} {
@@ -211,19 +222,34 @@ func TestPowertoolsKeysBeginAsTheirs(t *testing.T) {
 		function string
 		prefix   string
 	}{
-		"python": {idempotent.Powertools{Language: "python", Function: "app.handler"}, "pay",
-			"pay.app.handler#"},
-		"python without environment": {idempotent.Powertools{Language: "python", Function: "app.handler"}, "",
-			"test-func.app.handler#"},
+		"python": {
+			idempotent.Powertools{Language: "python", Function: "app.handler"},
+			"pay",
+			"pay.app.handler#",
+		},
+		"python without environment": {
+			idempotent.Powertools{Language: "python", Function: "app.handler"},
+			"",
+			"test-func.app.handler#",
+		},
 		"python with a prefix": {idempotent.Powertools{Language: "python", Prefix: " p #"}, "pay", " p ##"},
-		"java": {idempotent.Powertools{Language: "java", Function: "charge"}, "pay",
-			"pay.charge#"},
-		"java without environment": {idempotent.Powertools{Language: "java21", Function: "charge"}, "",
-			"testFunction.charge#"},
+		"java": {
+			idempotent.Powertools{Language: "java", Function: "charge"},
+			"pay",
+			"pay.charge#",
+		},
+		"java without environment": {
+			idempotent.Powertools{Language: "java21", Function: "charge"},
+			"",
+			"testFunction.charge#",
+		},
 		"typescript":         {idempotent.Powertools{Language: "typescript"}, "pay", "pay#"},
 		"typescript without": {idempotent.Powertools{Language: "typescript"}, "", "#"},
-		"typescript with a function": {idempotent.Powertools{Language: "typescript", Function: "charge"}, "pay",
-			"pay.charge#"},
+		"typescript with a function": {
+			idempotent.Powertools{Language: "typescript", Function: "charge"},
+			"pay",
+			"pay.charge#",
+		},
 		"typescript with a prefix":     {idempotent.Powertools{Language: "typescript", Prefix: " p "}, "pay", "p#"},
 		"typescript, a prefix of none": {idempotent.Powertools{Language: "typescript", Prefix: "  "}, "pay", "pay#"},
 	} {
@@ -253,18 +279,30 @@ func TestPowertoolsConfiguration(t *testing.T) {
 		problems []string
 	}{
 		"no language": {both(idempotent.Powertools{Prefix: "p"}), []string{`language "" is not supported`}},
-		"not a language": {both(idempotent.Powertools{Language: "dotnet", Prefix: "p"}),
-			[]string{`language "dotnet" is not supported: use python, typescript, java, java17 or java21`}},
-		"unknown hash": {both(idempotent.Powertools{Language: "python", Prefix: "p", Hash: "crc32"}),
-			[]string{`hash function "crc32" of python`}},
-		"no prefix": {both(idempotent.Powertools{Language: "java"}),
-			[]string{"Function, or Prefix: keys of java begin with one of them"}},
-		"two prefixes": {both(idempotent.Powertools{Language: "java", Function: "f", Prefix: "p"}),
-			[]string{"Prefix and Function contradict"}},
-		"long prefix": {both(idempotent.Powertools{Language: "python", Prefix: strings.Repeat("p", 896)}),
-			[]string{"a prefix of 896 bytes"}},
-		"prefix, no UTF-8": {both(idempotent.Powertools{Language: "python", Prefix: "\xff"}),
-			[]string{"a prefix of 1 bytes is not UTF-8"}},
+		"not a language": {
+			both(idempotent.Powertools{Language: "dotnet", Prefix: "p"}),
+			[]string{`language "dotnet" is not supported: use python, typescript, java, java17 or java21`},
+		},
+		"unknown hash": {
+			both(idempotent.Powertools{Language: "python", Prefix: "p", Hash: "crc32"}),
+			[]string{`hash function "crc32" of python`},
+		},
+		"no prefix": {
+			both(idempotent.Powertools{Language: "java"}),
+			[]string{"Function, or Prefix: keys of java begin with one of them"},
+		},
+		"two prefixes": {
+			both(idempotent.Powertools{Language: "java", Function: "f", Prefix: "p"}),
+			[]string{"Prefix and Function contradict"},
+		},
+		"long prefix": {
+			both(idempotent.Powertools{Language: "python", Prefix: strings.Repeat("p", 896)}),
+			[]string{"a prefix of 896 bytes"},
+		},
+		"prefix, no UTF-8": {
+			both(idempotent.Powertools{Language: "python", Prefix: "\xff"}),
+			[]string{"a prefix of 1 bytes is not UTF-8"},
+		},
 		"several": {both(idempotent.Powertools{}), []string{"language", "Function, or Prefix"}},
 		"options that make keys of their own": {
 			[]idempotent.Option{
@@ -299,8 +337,10 @@ func TestPowertoolsConfiguration(t *testing.T) {
 		idempotent.Wrap(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 			return events.APIGatewayProxyResponse{}, nil
 		}, memory.New(), python(),
-			idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, FingerprintHeaders: []string{"accept"},
-				RequireKey: []string{}}))
+			idempotent.WithHTTP(idempotent.HTTP{
+				RequireTenant: true, FingerprintHeaders: []string{"accept"},
+				RequireKey: []string{},
+			}))
 	})
 	require.Len(t, ce.Problems, 3)
 	assert.Contains(t, ce.Problems[2],

@@ -31,8 +31,10 @@ func TestPowertoolsResultsAreKeptAsTheLanguageDoes(t *testing.T) {
 		"python":           {python(), key1, `{"b": 1, "a":[1.0]}`, store.LayoutText, `{"b":1,"a":[1.0]}`},
 		"python, a string": {python(), key1, `"a"`, store.LayoutText, `"a"`},
 		"java":             {java(), key1, `{"b":1,"a":2}`, store.LayoutText, `{"b":1,"a":2}`},
-		"typescript": {typescript(), key1TS, `{"b":1,"a":[1.50,"x"]}`, store.LayoutValue,
-			`{"a":[1.5,"x"],"b":1}`},
+		"typescript": {
+			typescript(), key1TS, `{"b":1,"a":[1.50,"x"]}`, store.LayoutValue,
+			`{"a":[1.5,"x"],"b":1}`,
+		},
 		"typescript, text":  {typescript(), key1TS, `"a"`, store.LayoutValue, `"a"`},
 		"typescript, false": {typescript(), key1TS, `false`, store.LayoutValue, `false`},
 	} {

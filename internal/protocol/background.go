@@ -24,7 +24,8 @@ func (b *background) start(ctx context.Context, run func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.run, b.under = run, func() (context.Context,
-		context.CancelFunc) {
+		context.CancelFunc,
+	) {
 		return context.WithCancel(context.WithoutCancel(ctx))
 	}
 	b.begin() //nolint:contextcheck // it has its own

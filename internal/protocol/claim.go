@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/life"
@@ -24,6 +25,10 @@ type claim struct {
 	started, deadline time.Time
 	// heartbeat says that the lease is short and renewed, and does not last until the deadline.
 	heartbeat bool
+	// gone says that the lease cannot be held any more: a renewal has met somebody else's record,
+	// or none was answered in time. A step or a commit whose context does not end with the
+	// handler's learns it here.
+	gone atomic.Bool
 	// protected is until when our lease protects the claim. Steps look at it while it is renewed.
 	protected protected
 	// mine is the record as this claim wrote it last, once it is claimed, and before is what it has

@@ -725,8 +725,10 @@ func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 	}{
 		"with a deadline":    {5 * time.Second, 10 * time.Second, 5 * time.Second, nil},
 		"without a deadline": {20 * time.Second, 0, 20 * time.Second, nil},
-		"that is over": {time.Hour, 10 * time.Second, 9900 * time.Millisecond,
-			idempotent.ErrStoreUnavailable},
+		"that is over": {
+			time.Hour, 10 * time.Second, 9900 * time.Millisecond,
+			idempotent.ErrStoreUnavailable,
+		},
 		"that is over, no deadline":   {time.Hour, 0, 30 * time.Second, idempotent.ErrStoreUnavailable},
 		"that is over, near deadline": {time.Hour, time.Second, 900 * time.Millisecond, idempotent.ErrStoreUnavailable},
 	} {

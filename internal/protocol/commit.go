@@ -33,8 +33,10 @@ func (all *commits) Commit(ctx context.Context, answer any, writes store.Writes,
 		return all.claim.told(refused)
 	}
 	started := time.Now()
-	c := commit{all: all, claim: all.claim, before: before, writes: writes,
-		report: report.Commit{Items: writes.Len(), Start: started}}
+	c := commit{
+		all: all, claim: all.claim, before: before, writes: writes,
+		report: report.Commit{Items: writes.Len(), Start: started},
+	}
 	defer func() { // also where an encoder panics
 		c.report.Took = time.Since(started)
 		all.end(c.report)

@@ -86,19 +86,27 @@ func commitFailures() []commitFailure {
 		{name: "nothing goes wrong"},
 		{name: "the process dies before the transaction is applied", turns: down(), downAt: 1, kills: true},
 		{name: "it dies after the transaction was applied", turns: down(losesReply), downAt: 2, kills: true},
-		{name: "it dies, and the transaction arrives before the next delivery", turns: down(delays), downAt: 1,
-			kills: true, behind: late},
-		{name: "it dies, and the transaction arrives when the next delivery has taken over", turns: down(delays),
-			downAt: 1, kills: true, beside: late},
+		{
+			name: "it dies, and the transaction arrives before the next delivery", turns: down(delays), downAt: 1,
+			kills: true, behind: late,
+		},
+		{
+			name: "it dies, and the transaction arrives when the next delivery has taken over", turns: down(delays),
+			downAt: 1, kills: true, beside: late,
+		},
 		{name: "a request is lost", turns: []turn{losesRequest}},
 		{name: "a reply is lost", turns: []turn{losesReply}},
 		{name: "a request is late, and is sent again", turns: []turn{delays}, inside: again, behind: late},
-		{name: "another writer is at work (a conflict), or there is no capacity, and it passes",
-			turns: []turn{conflicts, conflicts, conflicts}},
+		{
+			name:  "another writer is at work (a conflict), or there is no capacity, and it passes",
+			turns: []turn{conflicts, conflicts, conflicts},
+		},
 		{name: "a conflict that lasts until time is up", turns: manyTurns(conflicts)},
 		{name: "DynamoDB rejects it: no permission, no such table, not valid", turns: []turn{rejects}},
-		{name: "no transaction is answered, all are late, and the record can be reached", turns: manyTurns(delays),
-			inside: again, behind: late},
+		{
+			name: "no transaction is answered, all are late, and the record can be reached", turns: manyTurns(delays),
+			inside: again, behind: late,
+		},
 		{name: "nothing is answered any more, and the transaction was not applied", turns: down(), downAt: 1},
 		{name: "nothing is answered any more, and the transaction was applied", turns: down(losesReply), downAt: 2},
 		{
@@ -108,26 +116,38 @@ func commitFailures() []commitFailure {
 		},
 		{name: "a condition of yours does not hold, and the handler answers", turns: []turn{declines}, then: answers},
 		{name: "a condition of yours does not hold, and the handler returns the error", turns: []turn{declines}},
-		{name: "a condition of yours does not hold, and the handler commits something else", turns: []turn{declines},
+		{
+			name: "a condition of yours does not hold, and the handler commits something else", turns: []turn{declines},
 			then: func(ctx context.Context, _ error) (receipt, error) {
 				return commit(ctx, receipt{byFirst, 6}, rowOf(byFirst))
-			}},
-		{name: "a condition of yours does not hold, a request of the same commit is late, and the handler answers",
-			turns: []turn{delays, declines}, inside: again, behind: late, then: answers},
-		{name: "the same, and the record cannot be reached", turns: append([]turn{delays, declines}, down()...),
-			downAt: 2, beside: late},
-		{name: "a condition of yours does not hold, and then the process dies",
+			},
+		},
+		{
+			name:  "a condition of yours does not hold, a request of the same commit is late, and the handler answers",
+			turns: []turn{delays, declines}, inside: again, behind: late, then: answers,
+		},
+		{
+			name: "the same, and the record cannot be reached", turns: append([]turn{delays, declines}, down()...),
+			downAt: 2, beside: late,
+		},
+		{
+			name:  "a condition of yours does not hold, and then the process dies",
 			turns: append([]turn{declines}, down()...), downAt: 2, kills: true,
-			inside: func(s *commitStory) { s.isDown = true }},
+			inside: func(s *commitStory) { s.isDown = true },
+		},
 		{name: "somebody else has taken the request over", before: takenOver(func(*store.Record) {})},
 		{name: "somebody else has taken it over, and has answered", before: takenOver(func(r *store.Record) {
 			completed(r, fmt.Sprintf(`{"charge":%d,"amount":5}`, byOther))
 		})},
 		{name: "behind the commit, the handler returns another answer", then: answers},
-		{name: "behind the commit, the handler returns an error",
-			then: func(context.Context, error) (receipt, error) { return receipt{}, errCard }},
-		{name: "behind the commit, the handler panics",
-			then: func(context.Context, error) (receipt, error) { panic("behind") }},
+		{
+			name: "behind the commit, the handler returns an error",
+			then: func(context.Context, error) (receipt, error) { return receipt{}, errCard },
+		},
+		{
+			name: "behind the commit, the handler panics",
+			then: func(context.Context, error) (receipt, error) { panic("behind") },
+		},
 		{name: "the commit has failed, and the handler answers all the same", turns: []turn{rejects}, then: answers},
 		{name: "the call is wrong, and the handler answers", wrong: true, then: answers},
 	}

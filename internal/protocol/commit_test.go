@@ -65,27 +65,39 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 		check func(t *testing.T, e *idempotent.Error)
 	}{
 		"another answer": {func() (receipt, error) { return receipt{8, 8}, nil }, "returned another one", nil},
-		"an error": {func() (receipt, error) { return receipt{}, errCard }, "returned an error",
+		"an error": {
+			func() (receipt, error) { return receipt{}, errCard }, "returned an error",
 			func(t *testing.T, e *idempotent.Error) {
 				t.Helper()
 				assert.ErrorIs(t, e, errCard)
-			}},
-		"a final failure": {func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
-			"returned an error", nil},
-		"an uncertain one": {func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
-			"returned an error", nil},
-		"nothing happened": {func() (receipt, error) { return receipt{}, idempotent.NotExecuted(errCard) },
-			"returned an error", nil},
-		"a lost lease": {func() (receipt, error) { return receipt{}, idempotent.ErrLeaseLost },
-			"returned an error", nil},
-		"a panic": {func() (receipt, error) { panic("boom") }, "panicked: boom",
+			},
+		},
+		"a final failure": {
+			func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
+			"returned an error", nil,
+		},
+		"an uncertain one": {
+			func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
+			"returned an error", nil,
+		},
+		"nothing happened": {
+			func() (receipt, error) { return receipt{}, idempotent.NotExecuted(errCard) },
+			"returned an error", nil,
+		},
+		"a lost lease": {
+			func() (receipt, error) { return receipt{}, idempotent.ErrLeaseLost },
+			"returned an error", nil,
+		},
+		"a panic": {
+			func() (receipt, error) { panic("boom") }, "panicked: boom",
 			func(t *testing.T, e *idempotent.Error) {
 				t.Helper()
 				panicked, is := errors.AsType[*idempotent.PanicError](e.Err)
 				require.True(t, is)
 				assert.Equal(t, "boom", panicked.Value)
 				assert.Contains(t, string(panicked.Stack), "TestAfterACommitTheCommittedAnswerCounts")
-			}},
+			},
+		},
 	} {
 		for _, crash := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 			t.Run(name, func(t *testing.T) {
@@ -147,8 +159,10 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 		try  func(ctx context.Context) error
 		told string
 	}{
-		"another type": {func(ctx context.Context) error { _, err := commit(ctx, "text", "row"); return err },
-			"the answer is a string, and the handler returns a protocol_test.receipt"},
+		"another type": {
+			func(ctx context.Context) error { _, err := commit(ctx, "text", "row"); return err },
+			"the answer is a string, and the handler returns a protocol_test.receipt",
+		},
 		"not stored": {func(ctx context.Context) error {
 			_, err := commit(ctx, receipt{Charge: 13}, "row")
 			return err
@@ -271,10 +285,13 @@ func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 		written lines
 		want    receipt
 	}{
-		"answers": {func(context.Context, *effects) (receipt, error) { return receipt{409, 0}, nil }, nil,
-			receipt{409, 0}},
+		"answers": {
+			func(context.Context, *effects) (receipt, error) { return receipt{409, 0}, nil }, nil,
+			receipt{409, 0},
+		},
 		"commits again": {func(ctx context.Context, _ *effects) (receipt,
-			error) {
+			error,
+		) {
 			return commit(ctx, receipt{8, 0}, "other")
 		}, lines{"other"}, receipt{8, 0}},
 		"takes a step, and commits again": {func(ctx context.Context, e *effects) (receipt, error) {

@@ -23,8 +23,10 @@ func TestADeclinedCommitIsNeverAppliedLater(t *testing.T) {
 		"fails":         func(context.Context) (receipt, error) { return receipt{}, errCard },
 		"commits again": func(ctx context.Context) (receipt, error) { return commit(ctx, receipt{8, 0}, "other") },
 	} {
-		for how, turns := range map[string][]turn{"": {delays, declines},
-			", repeated by the client": {declinesSecond}} {
+		for how, turns := range map[string][]turn{
+			"":                         {delays, declines},
+			", repeated by the client": {declinesSecond},
+		} {
 			t.Run(name+how, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
 					s, l := newTill(t, turns)
@@ -139,8 +141,10 @@ func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
 			idempotent.ErrCommitFailed, report.CommitFailed, report.Unknown,
 		},
-		"fails": {func() (receipt, error) { return receipt{}, errCard }, nil, errCard, report.Executed,
-			report.Released},
+		"fails": {
+			func() (receipt, error) { return receipt{}, errCard }, nil, errCard, report.Executed,
+			report.Released,
+		},
 		"fails for ever": {
 			func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) }, nil,
 			errCard, report.Executed, report.Completed,
@@ -210,7 +214,8 @@ func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s, l := newTill(t, turns)
 				s.do = func(ctx context.Context, o order) (receipt,
-					error) {
+					error,
+				) {
 					return commit(ctx, receipt{7, o.Amount}, "row")
 				}
 				_, err := s.handle(5)

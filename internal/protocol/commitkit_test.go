@@ -96,7 +96,8 @@ func (l *till) Swap(ctx context.Context, seen, next store.Record) (store.Record,
 
 // Commit implements [store.Committer].
 func (l *till) Commit(ctx context.Context, seen, next store.Record, w store.Writes,
-	token string) (store.Record, bool, error) {
+	token string,
+) (store.Record, bool, error) {
 	a := attempt{seen, next, w.(lines), token}
 	n, t := l.next(a)
 	if l.before != nil {
@@ -180,7 +181,8 @@ func newTill(t *testing.T, turns []turn, opts ...idempotent.Option) (*shop, *til
 
 // newTillOn has faults for the calls of the store that are no commits.
 func newTillOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault, turns []turn,
-	opts ...idempotent.Option) (*shop, *till) {
+	opts ...idempotent.Option,
+) (*shop, *till) {
 	t.Helper()
 	l := &till{turns: turns}
 	s := &shop{t: t, inner: inner, executed: new(atomic.Int64)}

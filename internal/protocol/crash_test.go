@@ -28,7 +28,8 @@ type provider struct {
 
 // step is a step whose effect the provider counts. What is recorded of it never begins again.
 func (p *provider) step(ctx context.Context, s *shop, name string, err error,
-	opts ...idempotent.StepOption[string]) error {
+	opts ...idempotent.StepOption[string],
+) error {
 	_, err = idempotent.Step(ctx, name, func(context.Context) (string, error) {
 		if r, found := s.record(); found && r.Steps[name].Kind != store.StepStarted {
 			assert.NotContains(s.t, r.Steps, name, "I8: it is recorded")
@@ -196,22 +197,28 @@ func scenarios() []scenario {
 			}
 		}},
 		{name: "first execution, `Unrepeatable`", opts: unrepeatable, set: none, do: charge},
-		{name: "crashed record, `Unrepeatable`", opts: unrepeatable, set: crashed, do: charge,
-			final: idempotent.ErrUnknownOutcome},
+		{
+			name: "crashed record, `Unrepeatable`", opts: unrepeatable, set: crashed, do: charge,
+			final: idempotent.ErrUnknownOutcome,
+		},
 		{name: "two steps", set: none, do: inSteps(goesOn)},
 		{name: "two steps, `AtMostOnce`", set: none, do: inSteps(goesOn, once()), once: true},
 		{name: "two steps, `Unrepeatable`", opts: unrepeatable, set: none, do: inSteps(goesOn), once: true},
 		{name: "error between two steps", set: none, do: inSteps(failsOnce)},
 		{name: "crash between two steps", set: reserved, do: inSteps(goesOn)},
-		{name: "crash between two steps, `Unrepeatable`", opts: unrepeatable, set: reserved,
-			do: inSteps(goesOn), once: true},
-		{name: "terminal error of a step", set: none,
+		{
+			name: "crash between two steps, `Unrepeatable`", opts: unrepeatable, set: reserved,
+			do: inSteps(goesOn), once: true,
+		},
+		{
+			name: "terminal error of a step", set: none,
 			do: func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
 				return func(ctx context.Context, _ order) (receipt, error) {
 					p.calls++
 					return receipt{}, p.step(ctx, s, "charge", idempotent.Terminal(errCard))
 				}
-			}},
+			},
+		},
 		{name: "takeover, resolver", opts: []idempotent.Option{resolver}, set: crashed, do: charge},
 	}
 }

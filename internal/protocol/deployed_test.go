@@ -21,8 +21,11 @@ func TestStepsOfAVersionThatMarkedNoneAreNoProof(t *testing.T) {
 		unknown     bool
 	}{
 		"none before": {nil, []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, true},
-		"Unrepeatable before": {[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
-			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, false},
+		"Unrepeatable before": {
+			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
+			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
+			false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

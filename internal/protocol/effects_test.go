@@ -92,8 +92,10 @@ func (s smallStore) Swap(ctx context.Context, seen, next store.Record) (store.Re
 
 func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		for _, effects := range []idempotent.Effects{idempotent.Cautious, idempotent.Repeatable,
-			idempotent.Unrepeatable} {
+		for _, effects := range []idempotent.Effects{
+			idempotent.Cautious, idempotent.Repeatable,
+			idempotent.Unrepeatable,
+		} {
 			s := newShopOn(t, smallStore{Store: memory.New()}, nil, idempotent.WithEffects(effects))
 			got, err := s.handle(5)
 			require.NoError(t, err)
@@ -123,7 +125,8 @@ func TestALaterWordAboutEffectsReplacesAnEarlierOne(t *testing.T) {
 func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
 	t.Parallel()
 	resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
-		order) (idempotent.Resolution[receipt], error) {
+		order,
+	) (idempotent.Resolution[receipt], error) {
 		return idempotent.StillUnknown[receipt](), nil
 	})
 	for name, opts := range map[string][]idempotent.Option{

@@ -80,7 +80,8 @@ func allSteps(held, known map[string]store.Step) map[string]store.Step {
 }
 
 func (c *claim) write(ctx context.Context, absent bool, seen, next store.Record,
-	now time.Time) (store.Record, bool, error) {
+	now time.Time,
+) (store.Record, bool, error) {
 	ctx, cancel := partOf(ctx, transferTime(len(next.Result)))
 	defer cancel()
 	if absent {

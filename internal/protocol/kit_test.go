@@ -86,7 +86,8 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 }
 
 func newShopOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault,
-	opts ...idempotent.Option) *shop {
+	opts ...idempotent.Option,
+) *shop {
 	t.Helper()
 	s := &shop{t: t, inner: inner, executed: new(atomic.Int64)}
 	s.wrap(rule, opts...)

@@ -168,6 +168,7 @@ func (c *claim) renewUntil(ctx context.Context, next, limit, last time.Time) err
 			return nil //nolint:nilerr // the handler has returned; whether the lease was renewed does not matter any more
 		}
 		if err != nil {
+			c.gone.Store(true)
 			return err
 		}
 		next, limit = begun.Add(c.Timing.Lease/3), begun.Add(c.Timing.Lease-c.Timing.Margin)

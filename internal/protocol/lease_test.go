@@ -166,6 +166,32 @@ func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
 	}
 }
 
+// TestNoStepBeginsInALongerContextOnceTheLeaseIsLost: a handler that goes on with a context which
+// does not end with its own learns that the lease is lost from the step.
+func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			mine := s.mustRecord()
+			theirs := mine
+			theirs.Owner, theirs.Lease = "thief", time.Now().Add(time.Hour)
+			_, swapped, err := s.inner.Swap(t.Context(), mine, theirs)
+			require.NoError(t, err)
+			require.True(t, swapped)
+			<-ctx.Done()
+			_, err = idempotent.Step(context.WithoutCancel(ctx), "charge", func(context.Context) (int, error) {
+				t.Error("the step has begun")
+				return 0, nil
+			})
+			require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+			return receipt{}, err
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+		assert.Equal(t, "thief", s.mustRecord().Owner)
+	})
+}
+
 func TestRenewalThatIsNeverAnsweredIsRepeated(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.HangBefore))

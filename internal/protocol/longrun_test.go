@@ -267,8 +267,10 @@ func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 }
 
 func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
-	for name, timeout := range map[string]time.Duration{"of a near deadline": 5 * time.Second,
-		"of a far one": 5 * time.Hour} {
+	for name, timeout := range map[string]time.Duration{
+		"of a near deadline": 5 * time.Second,
+		"of a far one":       5 * time.Hour,
+	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t)
@@ -393,6 +395,9 @@ func TestWhatHasExpiredIsGone(t *testing.T) {
 		"unknown":                     func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
 		"unknown, of another request": func(r *store.Record) {
 			r.Status, r.Reason, r.Fingerprint = store.StatusUnknown, "crashed", "1:other"
+		},
+		"unknown, of a long lease": func(r *store.Record) {
+			r.Status, r.Reason, r.Lease = store.StatusUnknown, "crashed", time.Now().Add(48*time.Hour)
 		},
 		"of no status we know": func(r *store.Record) { r.Status = "SETTLING" },
 	} {

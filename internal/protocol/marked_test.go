@@ -31,11 +31,16 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 		"Unrepeatable and AtMostOnce": {idempotent.AtMostOnce[int](nil), refuse, 1, idempotent.ErrUnknownOutcome},
 		"AtMostOnce":                  {idempotent.AtMostOnce[int](nil), nil, 1, idempotent.ErrUnknownOutcome},
 		"neither: it runs once more":  {nil, nil, 2, nil},
-		"Repeatable: it runs the same": {nil,
-			[]idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}, 2, nil},
+		"Repeatable: it runs the same": {
+			nil,
+			[]idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)},
+			2, nil,
+		},
 	} {
-		for first, reserve := range map[string]idempotent.StepOption[int]{"plain": nil,
-			"marked": idempotent.AtMostOnce[int](nil), "none": nil} {
+		for first, reserve := range map[string]idempotent.StepOption[int]{
+			"plain":  nil,
+			"marked": idempotent.AtMostOnce[int](nil), "none": nil,
+		} {
 			for end, dies := range map[string]func(){
 				"dies":  func() { dead = true },
 				"fails": func() {},
@@ -108,8 +113,10 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 	}{
 		"in a process that has executed":   {executedBefore: true},
 		"in a process that has just begun": {fails: idempotent.ErrUnknownOutcome},
-		"of a step that was plain one time": {executedBefore: true, plainBefore: true,
-			fails: idempotent.ErrUnknownOutcome},
+		"of a step that was plain one time": {
+			executedBefore: true, plainBefore: true,
+			fails: idempotent.ErrUnknownOutcome,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

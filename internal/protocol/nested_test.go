@@ -40,14 +40,20 @@ func TestMarksReachAnOuterExecution(t *testing.T) {
 		"not executed":        {err: idempotent.NotExecuted(errCard), outer: unrepeatable, want: free},
 		"terminal":            {err: idempotent.Terminal(errCard), want: store.StatusCompleted, reason: "terminal"},
 		"uncertain":           {err: idempotent.Uncertain(errCard), want: store.StatusUnknown, reason: "uncertain"},
-		"the most cautious": {err: errors.Join(idempotent.NotExecuted(errCard), idempotent.Uncertain(errCard)),
-			want: store.StatusUnknown, reason: "uncertain"},
-		"one inside another": {err: idempotent.NotExecuted(idempotent.Uncertain(errCard)), want: store.StatusUnknown,
-			reason: "uncertain"},
+		"the most cautious": {
+			err:  errors.Join(idempotent.NotExecuted(errCard), idempotent.Uncertain(errCard)),
+			want: store.StatusUnknown, reason: "uncertain",
+		},
+		"one inside another": {
+			err: idempotent.NotExecuted(idempotent.Uncertain(errCard)), want: store.StatusUnknown,
+			reason: "uncertain",
+		},
 		"unknown by a policy": {err: errCard, inner: unrepeatable, want: store.StatusUnknown, reason: "uncertain"},
 		"untouched, but wary": {err: idempotent.NotExecuted(errCard), inner: unrepeatable, want: free},
-		"terminal of the wary": {err: idempotent.Terminal(errCard), inner: unrepeatable, want: store.StatusCompleted,
-			reason: "terminal"},
+		"terminal of the wary": {
+			err: idempotent.Terminal(errCard), inner: unrepeatable, want: store.StatusCompleted,
+			reason: "terminal",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

@@ -22,8 +22,11 @@ func TestASettlementEndsWhileItsLeaseLives(t *testing.T) {
 		size   int
 		takes  time.Duration
 	}{
-		"the budget is longer than the lease": {idempotent.Timing{Lease: 3 * time.Second, Margin: time.Second}, 10,
-			2100 * time.Millisecond},
+		"the budget is longer than the lease": {
+			idempotent.Timing{Lease: 3 * time.Second, Margin: time.Second},
+			10,
+			2100 * time.Millisecond,
+		},
 		"6 MB in 10 s":  {idempotent.Timing{Lease: 10 * time.Second}, 6 << 20, 10 * time.Second},
 		"12 MB in 22 s": {idempotent.Timing{}, 12 << 20, 22 * time.Second},
 	} {
@@ -62,8 +65,10 @@ func (throttledReads) ReadResult(context.Context, store.Record) ([]byte, error) 
 }
 
 func TestAnOutageOfReadsIsAnsweredWithinTheBudget(t *testing.T) {
-	for name, timeout := range map[string]time.Duration{"no deadline": 0, "29 s": 29 * time.Second,
-		"15 min": 15 * time.Minute} {
+	for name, timeout := range map[string]time.Duration{
+		"no deadline": 0, "29 s": 29 * time.Second,
+		"15 min": 15 * time.Minute,
+	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, throttledReads{memory.New()}, nil)

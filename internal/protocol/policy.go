@@ -15,6 +15,8 @@ type ending struct {
 	reason string
 	// result is the text to store.
 	result []byte
+	// final says that the handler called its answer final.
+	final bool
 	// leaseLost says that the handler ended because its lease was lost.
 	leaseLost bool
 }
@@ -34,7 +36,9 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 	case execution.NotExecuted:
 		return ending{fate: fateRelease}
 	case execution.Terminal:
-		return completion(e)
+		end := completion(e)
+		end.final = true
+		return end
 	case execution.Uncertain:
 		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
 	case execution.Unmarked:
@@ -143,7 +147,7 @@ func (d *Delivery) withCommit(e ending) ending {
 		return e
 	case c.unread:
 		return ending{fate: fateLeave}
-	case e.fate == fateComplete && e.reason != store.ReasonTerminal:
+	case e.fate == fateComplete && !e.final:
 		return d.failed(store.ReasonError)
 	default:
 		return e

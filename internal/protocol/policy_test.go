@@ -83,8 +83,10 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 		"own deadline, in other words":               {late, nil, free, ""},
 		"own deadline, in other words, resolver":     {late, resolves, store.StatusUnknown, "interrupted"},
 		"own deadline, in other words, unrepeatable": {late, unrepeatable, store.StatusUnknown, "interrupted"},
-		"own deadline, not stored, unrepeatable": {lateResult, unrepeatableSkip, store.StatusUnknown,
-			"interrupted"},
+		"own deadline, not stored, unrepeatable": {
+			lateResult, unrepeatableSkip, store.StatusUnknown,
+			"interrupted",
+		},
 		"own deadline, stored, unrepeatable": {lateResult, unrepeatable, store.StatusCompleted, ""},
 
 		"panic":                    {panics, nil, free, ""},
@@ -217,8 +219,10 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 			status: store.StatusUnknown, outcome: report.UnknownOutcome,
 		},
 		"zero": {wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: report.UnknownOutcome},
-		"failed": {err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown,
-			outcome: report.UnknownOutcome},
+		"failed": {
+			err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown,
+			outcome: report.UnknownOutcome,
+		},
 		"panics": {panics: true, status: store.StatusUnknown, outcome: report.Panicked},
 	} {
 		for state, change := range map[string]func(r *store.Record){
@@ -324,8 +328,10 @@ func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 }
 
 func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
-	for name, returned := range map[string]func(context.Context) error{"cause": context.Cause,
-		"error": context.Context.Err} {
+	for name, returned := range map[string]func(context.Context) error{
+		"cause": context.Cause,
+		"error": context.Context.Err,
+	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))

@@ -73,19 +73,26 @@ func playPrograms(t *testing.T, seed uint64) {
 		t: t, till: &till{Store: memory.New()}, running: map[*program]bool{}, began: time.Now(),
 		recorded: map[string]bool{}, answers: map[receipt]bool{},
 	}
-	of := []turn{takes, losesRequest, losesRequest, losesReply, conflicts, declines, rejects, rejects, declinesSecond,
-		delays, delays}
+	of := []turn{
+		takes, losesRequest, losesRequest, losesReply, conflicts, declines, rejects, rejects, declinesSecond,
+		delays, delays,
+	}
 	for range r.IntN(12) {
 		p.till.turns = append(p.till.turns, of[r.IntN(len(of))])
 	}
-	effects := [][]idempotent.Option{nil, {idempotent.WithEffects(idempotent.Repeatable)},
-		{idempotent.WithEffects(idempotent.Unrepeatable)}}[r.IntN(3)]
+	effects := [][]idempotent.Option{
+		nil,
+		{idempotent.WithEffects(idempotent.Repeatable)},
+		{idempotent.WithEffects(idempotent.Unrepeatable)},
+	}[r.IntN(3)]
 	within := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
 	var wait sync.WaitGroup
 	smooth := true
 	for n := range 3 {
-		q := &actor{programs: p, name: fmt.Sprint("p", n), limited: r.IntN(2) == 0,
-			r: rand.New(rand.NewPCG(seed, uint64(n)))}
+		q := &actor{
+			programs: p, name: fmt.Sprint("p", n), limited: r.IntN(2) == 0,
+			r: rand.New(rand.NewPCG(seed, uint64(n))),
+		}
 		switch at := p.began.Add(within(2 * time.Minute)); r.IntN(5) {
 		case 0:
 			q.dies = at
@@ -359,7 +366,8 @@ func (s actorStore) Get(ctx context.Context, key string) (store.Record, bool, er
 }
 
 func (s actorStore) Commit(ctx context.Context, seen, next store.Record, w store.Writes,
-	token string) (store.Record, bool, error) {
+	token string,
+) (store.Record, bool, error) {
 	if err := s.reaches(ctx); err != nil {
 		return store.Record{}, false, err
 	}

@@ -50,14 +50,16 @@ func openStates() []openState {
 			r.Reason = store.ReasonReleased
 			r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}, 1
 		}},
-		{name: "released with a step, asked about by a process that died", free: true, found: true,
+		{
+			name: "released with a step, asked about by a process that died", free: true, found: true,
 			put: func(r *store.Record) {
 				attended(r)
 				crashed(r)
 				r.Reason = store.ReasonAsked
 				r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)},
 					1
-			}},
+			},
+		},
 		{name: "crashed", put: crashed, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
 	}
 }
@@ -83,8 +85,10 @@ func TestAReconciliationThatFailsAnywhere(t *testing.T) {
 					for _, wait := range []time.Duration{0, 20 * time.Second} {
 						for n, more := 1, true; more; n++ {
 							synctest.Test(t, func(t *testing.T) {
-								q := question{t: t, state: state, untouched: name == "untouched",
-									finding: says.finding, err: says.err}
+								q := question{
+									t: t, state: state, untouched: name == "untouched",
+									finding: says.finding, err: says.err,
+								}
 								more = q.play(n, fault, wait)
 							})
 						}

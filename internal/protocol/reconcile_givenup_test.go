@@ -41,8 +41,10 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 				s := newStuck(t, uncertain)
 				_, err := s.Handle(t.Context(), "order")
 				require.Error(t, err)
-				how := idempotent.Reconciling{FirstPause: time.Minute, LongestPause: 3 * time.Minute,
-					MaxTries: 5, OnlyDue: true}
+				how := idempotent.Reconciling{
+					FirstPause: time.Minute, LongestPause: 3 * time.Minute,
+					MaxTries: 5, OnlyDue: true,
+				}
 				for n, pause := range []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 3 * time.Minute} {
 					done := s.reconcile(t, r, how)
 					require.Equal(t, report.ReconcileScheduled, done.Outcome)
@@ -82,7 +84,8 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 		_, err := s.Handle(t.Context(), "order")
 		require.Error(t, err)
 		asked, handed, fails := 0, 0, true
-		how := idempotent.Reconciling{MaxTries: 2, OnlyDue: true,
+		how := idempotent.Reconciling{
+			MaxTries: 2, OnlyDue: true,
 			GiveUp: func(_ context.Context, x idempotent.Execution, tries int) error {
 				handed++
 				require.Equal(t, 2, tries)
@@ -92,7 +95,8 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 					panic("no queue")
 				}
 				return nil
-			}}
+			},
+		}
 		ask := func() idempotent.Reconciled {
 			return s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
 				asked++

@@ -188,14 +188,22 @@ func TestBadQuestionsAreRefusedBeforeAnythingIsRead(t *testing.T) {
 		`of operation "refund"`: {"refund#x", answers(finding{}, nil), idempotent.Reconciling{}},
 		`of operation ""`:       {"", answers(finding{}, nil), idempotent.Reconciling{}},
 		"the resolver is nil":   {s.key, nil, idempotent.Reconciling{}},
-		"Timeout: 1ms is not from 1s to 14m0s": {s.key, answers(finding{}, nil),
-			idempotent.Reconciling{Timeout: time.Millisecond}},
-		"Timeout: 15m0s is not": {s.key, answers(finding{}, nil),
-			idempotent.Reconciling{Timeout: 15 * time.Minute}},
-		"FirstPause: 1ms is less": {s.key, answers(finding{}, nil),
-			idempotent.Reconciling{FirstPause: time.Millisecond}},
-		"LongestPause: 1s is less": {s.key, answers(finding{}, nil),
-			idempotent.Reconciling{FirstPause: time.Minute, LongestPause: time.Second}},
+		"Timeout: 1ms is not from 1s to 14m0s": {
+			s.key, answers(finding{}, nil),
+			idempotent.Reconciling{Timeout: time.Millisecond},
+		},
+		"Timeout: 15m0s is not": {
+			s.key, answers(finding{}, nil),
+			idempotent.Reconciling{Timeout: 15 * time.Minute},
+		},
+		"FirstPause: 1ms is less": {
+			s.key, answers(finding{}, nil),
+			idempotent.Reconciling{FirstPause: time.Millisecond},
+		},
+		"LongestPause: 1s is less": {
+			s.key, answers(finding{}, nil),
+			idempotent.Reconciling{FirstPause: time.Minute, LongestPause: time.Second},
+		},
 		"MaxTries: -1 is negative": {s.key, answers(finding{}, nil), idempotent.Reconciling{MaxTries: -1}},
 	} {
 		_, err := s.Reconcile(t.Context(), q.key, q.r, q.how)
@@ -303,8 +311,10 @@ func TestAStepThatMayHaveBegunIsReleasedWithTheOthers(t *testing.T) {
 // question: an effect whose record has gone is repeated.
 func TestARecordIsKeptForAsLongAsWithoutAQuestion(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]*stuck{"unknown": newStuck(t, uncertain),
-		"released with a step": newStopped(t, false)} {
+	for name, s := range map[string]*stuck{
+		"unknown":              newStuck(t, uncertain),
+		"released with a step": newStopped(t, false),
+	} {
 		if name == "unknown" {
 			_, err := s.Handle(t.Context(), "order")
 			require.Error(t, err)
@@ -342,11 +352,14 @@ func TestAResponseThatIsNotStoredIsNoResult(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
 	h := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, idempotent.Uncertain(errors.New("no answer"))
 	}, s, idempotent.WithOperation("charge"))
-	req := events.APIGatewayV2HTTPRequest{RouteKey: "POST /charges", RawPath: "/charges",
-		Headers: map[string]string{"idempotency-key": "k-1"}}
+	req := events.APIGatewayV2HTTPRequest{
+		RouteKey: "POST /charges", RawPath: "/charges",
+		Headers: map[string]string{"idempotency-key": "k-1"},
+	}
 	req.RequestContext.HTTP.Method, req.RequestContext.HTTP.Path = "POST", "/charges"
 	d, err := h.Describe(t.Context(), req)
 	require.NoError(t, err)
@@ -354,9 +367,12 @@ func TestAResponseThatIsNotStoredIsNoResult(t *testing.T) {
 	ask := func(status int) idempotent.Reconciled {
 		done, err := h.Reconcile(t.Context(), d.RecordKey,
 			func(context.Context, idempotent.Execution) (idempotent.Resolution[events.APIGatewayV2HTTPResponse],
-				error) {
-				return idempotent.Executed(events.APIGatewayV2HTTPResponse{StatusCode: status, Body: "{}",
-					Cookies: []string{"session=1"}}), nil
+				error,
+			) {
+				return idempotent.Executed(events.APIGatewayV2HTTPResponse{
+					StatusCode: status, Body: "{}",
+					Cookies: []string{"session=1"},
+				}), nil
 			}, idempotent.Reconciling{})
 		require.NoError(t, err)
 		return done

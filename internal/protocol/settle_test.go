@@ -527,7 +527,8 @@ func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var event report.Delivery
 		handler := idempotent.Wrap(func(context.Context, string) (string,
-			error) {
+			error,
+		) {
 			return strings.Repeat("x", 6<<20), nil
 		},
 			steady{memory.New(), time.Hour}, append(keyed[string](""),

@@ -48,8 +48,10 @@ func TestARecordThatWasReleasedIsTakenOverWhateverTheEffectsAreAndIsNoCrash(t *t
 		"execute again": nil, "refuse": {refuse()}, "resolver": {resolver}, "resolver and refuse": {resolver, refuse()},
 		"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
 	} {
-		for when, lease := range map[string]time.Duration{"its lease has ended": -time.Second,
-			"whatever its lease says": time.Hour} {
+		for when, lease := range map[string]time.Duration{
+			"its lease has ended":     -time.Second,
+			"whatever its lease says": time.Hour,
+		} {
 			t.Run(name+", "+when, func(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
 					s := newShop(t, append(opts, amountFingerprint())...)

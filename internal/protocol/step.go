@@ -34,8 +34,10 @@ func (all *steps) step(ctx context.Context, name string, e execution.Effect) *ex
 		return refused
 	}
 	under.Step = name
-	s := step{all: all, claim: all.claim, name: name, effect: e, held: held, under: under,
-		report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed}}
+	s := step{
+		all: all, claim: all.claim, name: name, effect: e, held: held, under: under,
+		report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed},
+	}
 	defer func() { all.end(s.report, s.unmarked) }() // also where the function panics
 	fault := s.do(ctx)
 	s.tell(fault)
@@ -112,8 +114,10 @@ func (s *step) resume(ctx context.Context) *execution.Fault {
 		case unreadable(err):
 			return unreadableStep("its recorded result cannot be read", err)
 		case err != nil:
-			return &execution.Fault{Kind: execution.ErrStepRefused,
-				Reason: "its recorded result could not be read", Err: err}
+			return &execution.Fault{
+				Kind:   execution.ErrStepRefused,
+				Reason: "its recorded result could not be read", Err: err,
+			}
 		}
 		text = read
 	} else if !s.held.Sealed() {
@@ -384,7 +388,8 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 }
 
 func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen,
-	next store.Record) (store.Record, bool, error) {
+	next store.Record,
+) (store.Record, bool, error) {
 	ctx, cancel := partOf(ctx, transfer)
 	defer cancel()
 	return s.claim.Store.Swap(ctx, seen, next)

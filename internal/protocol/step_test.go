@@ -214,20 +214,34 @@ func TestMarksInSteps(t *testing.T) {
 	}{
 		"unmarked":    {mark: func(err error) error { return err }},
 		"NotExecuted": {mark: idempotent.NotExecuted},
-		"Uncertain": {mark: idempotent.Uncertain, status: store.StatusUnknown,
-			reason: store.ReasonUncertain},
-		"unmarked, at most once": {mark: func(err error) error { return err }, startMarks: true,
-			status: store.StatusInProgress, reason: store.ReasonReleased, kind: store.StepStarted},
-		"NotExecuted, once": {mark: idempotent.NotExecuted, startMarks: true, status: store.StatusInProgress,
-			reason: store.ReasonReleased},
-		"Uncertain, at most once": {mark: idempotent.Uncertain, startMarks: true, status: store.StatusUnknown,
-			reason: store.ReasonUncertain, kind: store.StepStarted},
-		"Terminal": {mark: idempotent.Terminal, status: store.StatusCompleted,
-			reason: store.ReasonTerminal},
-		"Terminal, at most once": {mark: idempotent.Terminal, startMarks: true, status: store.StatusCompleted,
-			reason: store.ReasonTerminal},
-		"Uncertain, not passed on": {mark: idempotent.Uncertain, status: store.StatusUnknown,
-			reason: store.ReasonUncertain},
+		"Uncertain": {
+			mark: idempotent.Uncertain, status: store.StatusUnknown,
+			reason: store.ReasonUncertain,
+		},
+		"unmarked, at most once": {
+			mark: func(err error) error { return err }, startMarks: true,
+			status: store.StatusInProgress, reason: store.ReasonReleased, kind: store.StepStarted,
+		},
+		"NotExecuted, once": {
+			mark: idempotent.NotExecuted, startMarks: true, status: store.StatusInProgress,
+			reason: store.ReasonReleased,
+		},
+		"Uncertain, at most once": {
+			mark: idempotent.Uncertain, startMarks: true, status: store.StatusUnknown,
+			reason: store.ReasonUncertain, kind: store.StepStarted,
+		},
+		"Terminal": {
+			mark: idempotent.Terminal, status: store.StatusCompleted,
+			reason: store.ReasonTerminal,
+		},
+		"Terminal, at most once": {
+			mark: idempotent.Terminal, startMarks: true, status: store.StatusCompleted,
+			reason: store.ReasonTerminal,
+		},
+		"Uncertain, not passed on": {
+			mark: idempotent.Uncertain, status: store.StatusUnknown,
+			reason: store.ReasonUncertain,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -475,8 +489,10 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 		"too large":                {step: large, status: store.StatusUnknown},
 		"too large, repeatable":    {step: large, opts: []idempotent.Option{repeatable}, status: store.StatusUnknown},
 		"store down":               {step: small, rule: down, status: store.StatusUnknown},
-		"store down, repeatable": {step: small, rule: down, opts: []idempotent.Option{repeatable},
-			status: store.StatusInProgress},
+		"store down, repeatable": {
+			step: small, rule: down, opts: []idempotent.Option{repeatable},
+			status: store.StatusInProgress,
+		},
 	} {
 		for ending, own := range map[string]func(error) error{
 			"returned": func(err error) error { return err },
@@ -675,16 +691,21 @@ func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 		resumes bool
 	}{
 		"no step": {func(string) map[string]store.Step { return nil }, "", false},
-		"a recorded one": {func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, "",
-			true},
-		"an open one": {func(o string) map[string]store.Step { return map[string]store.Step{"first": mark(o)} }, "",
-			false},
+		"a recorded one": {
+			func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, "",
+			true,
+		},
+		"an open one": {
+			func(o string) map[string]store.Step { return map[string]store.Step{"first": mark(o)} }, "",
+			false,
+		},
 		"one of each": {func(o string) map[string]store.Step {
 			return map[string]store.Step{"first": value(o), "second": mark(o)}
 		}, "", false},
 		"released, a recorded": {
 			func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} },
-			store.ReasonReleased, true},
+			store.ReasonReleased, true,
+		},
 		"released, no step": {func(string) map[string]store.Step { return nil }, store.ReasonReleased, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -775,8 +796,10 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 		"ended":      {want: idempotent.ErrLeaseLost},
 		"taken over": {taken: true, next: func(*store.Record) {}, want: idempotent.ErrSuperseded},
 		"completed":  {taken: true, next: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }},
-		"another request's": {taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" },
-			want: idempotent.ErrLeaseLost},
+		"another request's": {
+			taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" },
+			want: idempotent.ErrLeaseLost,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -901,8 +924,10 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 					s.put(func(r *store.Record) {
 						r.Lease = r.CreatedAt
 						text := []byte(`"zeroth"`)
-						r.Steps = map[string]store.Step{"zeroth": {Kind: store.StepValue,
-							Seal: store.Seal(r.Owner, text), Result: text}}
+						r.Steps = map[string]store.Step{"zeroth": {
+							Kind: store.StepValue,
+							Seal: store.Seal(r.Owner, text), Result: text,
+						}}
 						r.StepWrites = 2
 					})
 					s.do = inTwoSteps(e, func() error { return nil })
@@ -928,8 +953,10 @@ func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 				late = true
 				held, _, _ := inner.Get(context.Background(), c.Next.Key)
 				next := held
-				next.Steps = map[string]store.Step{"second": {Kind: store.StepStarted,
-					Seal: store.Seal(held.Owner, nil)}}
+				next.Steps = map[string]store.Step{"second": {
+					Kind: store.StepStarted,
+					Seal: store.Seal(held.Owner, nil),
+				}}
 				_, swapped, err := inner.Swap(context.Background(), held, next)
 				assert.NoError(t, err)
 				assert.True(t, swapped)
@@ -939,8 +966,10 @@ func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 		s.put(func(r *store.Record) {
 			text := []byte(`"first"`)
 			r.Lease = r.CreatedAt
-			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue,
-				Seal: store.Seal(r.Owner, text), Result: text}}
+			r.Steps = map[string]store.Step{"first": {
+				Kind: store.StepValue,
+				Seal: store.Seal(r.Owner, text), Result: text,
+			}}
 			r.StepWrites = 1
 		})
 		_, err := s.handle(5)
@@ -965,8 +994,10 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 				s, e := newShop(t), &effects{}
 				s.put(func(r *store.Record) {
 					r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
-					step := store.Step{Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)),
-						Result: []byte(`["secret"]`)}
+					step := store.Step{
+						Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)),
+						Result: []byte(`["secret"]`),
+					}
 					alter(&step)
 					r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
 				})
@@ -1008,8 +1039,10 @@ func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
 		s.put(func(r *store.Record) {
 			text := []byte(`"first"`)
 			r.Lease = r.CreatedAt
-			r.Steps = map[string]store.Step{"first": {Kind: store.StepValue,
-				Seal: store.Seal(r.Owner, text), Result: text}}
+			r.Steps = map[string]store.Step{"first": {
+				Kind: store.StepValue,
+				Seal: store.Seal(r.Owner, text), Result: text,
+			}}
 			r.StepWrites = 1
 		})
 		s.do = inTwoSteps(e, func() error { return nil })

@@ -82,7 +82,8 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		renamed := newShop(t)
 		resolved := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order) (idempotent.Resolution[receipt], error) {
+			order,
+		) (idempotent.Resolution[receipt], error) {
 			return idempotent.Executed(receipt{Charge: 9}), nil
 		}))
 		for s, want := range map[*shop][]string{renamed: {"charge", "mail"}, resolved: nil} {
@@ -97,8 +98,10 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 			next := held
 			next.Steps = map[string]store.Step{}
 			for _, name := range []string{"mail", "charge"} {
-				next.Steps[name] = store.Step{Kind: store.StepValue, Seal: store.Seal(held.Owner, []byte("1")),
-					Result: []byte("1")}
+				next.Steps[name] = store.Step{
+					Kind: store.StepValue, Seal: store.Seal(held.Owner, []byte("1")),
+					Result: []byte("1"),
+				}
 			}
 			_, swapped, err := s.inner.Swap(t.Context(), held, next)
 			require.NoError(t, err)

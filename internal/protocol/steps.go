@@ -170,7 +170,7 @@ func (s *steps) live(ctx context.Context) (lost, ended error) {
 		k.leaseLost = over
 	})
 	switch cause := context.Cause(ctx); {
-	case over, errors.Is(cause, execution.ErrLeaseLost):
+	case over, s.claim.gone.Load(), errors.Is(cause, execution.ErrLeaseLost):
 		return execution.ErrLeaseLost, nil
 	default:
 		return nil, cause

@@ -40,8 +40,10 @@ func stepKinds() []stepKind {
 	return []stepKind{
 		{name: "a plain step"},
 		{name: "`AtMostOnce`", once: true, marks: true},
-		{name: "`Unrepeatable`", marks: true,
-			opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
+		{
+			name: "`Unrepeatable`", marks: true,
+			opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
+		},
 		{name: "`Repeatable`", opts: []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}},
 	}
 }
@@ -105,13 +107,18 @@ func stepFailures() []stepFailure {
 			<-ctx.Done()
 			return chargeOf{}, ctx.Err()
 		}},
-		{name: "the process dies in it, or before its result is recorded", kills: true,
-			rule: writes(store.StepValue, storetest.DieBefore)},
-		{name: "the process dies when its result is recorded", kills: true,
-			rule: writes(store.StepValue, storetest.DieAfter)},
+		{
+			name: "the process dies in it, or before its result is recorded", kills: true,
+			rule: writes(store.StepValue, storetest.DieBefore),
+		},
+		{
+			name: "the process dies when its result is recorded", kills: true,
+			rule: writes(store.StepValue, storetest.DieAfter),
+		},
 		{name: "the handler fails behind it", behind: func() error { return errCard }},
 		{name: "the handler panics behind it", behind: func() error { panic("behind") }},
-		{name: "the lease is lost while it runs, and somebody takes over",
+		{
+			name: "the lease is lost while it runs, and somebody takes over",
 			charge: func(ctx context.Context, s *shop) (chargeOf, error) {
 				mine := s.mustRecord()
 				theirs := mine
@@ -120,24 +127,30 @@ func stepFailures() []stepFailure {
 				require.NoError(s.t, err)
 				require.True(s.t, swapped)
 				return chargeOf{ID: "ch-1"}, nil
-			}},
+			},
+		},
 		{name: "its result has no JSON form", charge: func(context.Context, *shop) (chargeOf, error) {
 			return chargeOf{ID: "ch-1", Fee: math.NaN()}, nil
 		}},
 		{
 			name: "its result is too large",
 			charge: func(context.Context, *shop) (chargeOf,
-				error) {
+				error,
+			) {
 				return chargeOf{ID: strings.Repeat("x", 100)}, nil
 			},
 		},
-		{name: "the store is down when its start mark is written", marks: true,
-			rule: writes(store.StepStarted, storetest.Deny)},
+		{
+			name: "the store is down when its start mark is written", marks: true,
+			rule: writes(store.StepStarted, storetest.Deny),
+		},
 		{name: "the store is down when its result is recorded", rule: writes(store.StepValue, storetest.Deny)},
 		{name: "the same, and it stays down", rule: downFrom(store.StepValue)},
 		{name: "the handler fails while it still runs", runsOn: true},
-		{name: "its result has another type in the next version", behind: func() error { return errCard },
-			retyped: true},
+		{
+			name: "its result has another type in the next version", behind: func() error { return errCard },
+			retyped: true,
+		},
 	}
 }
 
@@ -169,7 +182,8 @@ func (s *stepStory) handler(on *shop, goesWrong bool) func(context.Context, orde
 		var opts []idempotent.StepOption[chargeOf]
 		if s.kind.once {
 			opts = append(opts, idempotent.AtMostOnce(func(context.Context,
-				idempotent.Execution) (idempotent.Resolution[chargeOf], error) {
+				idempotent.Execution,
+			) (idempotent.Resolution[chargeOf], error) {
 				s.asked++
 				return idempotent.Executed(chargeOf{ID: "ch-1"}), nil
 			}))
@@ -197,7 +211,8 @@ func (s *stepStory) handler(on *shop, goesWrong bool) func(context.Context, orde
 
 // leave begins the step in a goroutine, and fails without waiting for it.
 func (s *stepStory) leave(ctx context.Context, charge func(context.Context) (chargeOf, error),
-	opts []idempotent.StepOption[chargeOf]) error {
+	opts []idempotent.StepOption[chargeOf],
+) error {
 	begun := make(chan struct{})
 	go func() {
 		_, _ = idempotent.Step(ctx, "charge", func(ctx context.Context) (chargeOf, error) {

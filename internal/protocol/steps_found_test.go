@@ -81,7 +81,8 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e, asked := &effects{}, 0
 		resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order) (idempotent.Resolution[receipt], error) {
+			order,
+		) (idempotent.Resolution[receipt], error) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		})
@@ -175,7 +176,8 @@ func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
 		do := func(ctx context.Context, _ order) (receipt, error) {
 			got, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) { return "", errCard },
 				idempotent.AtMostOnce(func(context.Context,
-					idempotent.Execution) (idempotent.Resolution[string], error) {
+					idempotent.Execution,
+				) (idempotent.Resolution[string], error) {
 					return idempotent.Executed("found"), nil
 				}))
 			if err == nil || got == "" {

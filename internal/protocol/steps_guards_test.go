@@ -297,7 +297,8 @@ func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		asked := 0
 		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order) (idempotent.Resolution[receipt], error) {
+			order,
+		) (idempotent.Resolution[receipt], error) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		}))

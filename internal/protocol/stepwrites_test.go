@@ -74,8 +74,10 @@ func TestAStepIsOneWrite(t *testing.T) {
 	}
 
 	// The same record, left by a crash: with its steps, and without.
-	s.held = store.Record{Key: "shop#1", Status: store.StatusInProgress, Owner: "someone", Attempt: 1,
-		Expiry: time.Now().Add(time.Hour)}
+	s.held = store.Record{
+		Key: "shop#1", Status: store.StatusInProgress, Owner: "someone", Attempt: 1,
+		Expiry: time.Now().Add(time.Hour),
+	}
 	s.held.Lease = time.Now().Add(-time.Hour)
 	require.Equal(t, 2, taking(0), "the takeover and the completion")
 	s.held.Steps = map[string]store.Step{}

@@ -48,19 +48,21 @@ type strongCase struct {
 	provider *provider
 	strong   *dynamolocal.Strong
 	first    *shop
-	opts     []dynamo.Config
+	config   dynamo.Config
 	table    string
 }
 
 // newStrongCase sets up what the scenario finds, in a Region of its own, at peace.
-func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, string) bool,
-	opts ...dynamo.Config) *strongCase {
+func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, string) bool, config dynamo.Config,
+) *strongCase {
 	t.Helper()
+	own := strongKey(rand.Text())
+	config.SortKey, config.Partition = own.SortKey, own.Partition
 	c := &strongCase{
-		t: t, scenario: sc, provider: new(provider), table: table, opts: append(opts, strongKey(rand.Text())),
+		t: t, scenario: sc, provider: new(provider), table: table, config: config,
 		strong: &dynamolocal.Strong{Conflict: conflict, Key: []string{"sk"}},
 	}
-	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried), table, c.opts...)
+	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried), table, c.config)
 	c.first = newShopOn(t, quiet, nil, sc.opts...)
 	sc.set(c.first)
 	return c
@@ -81,7 +83,7 @@ func (c *strongCase) deliver() noticed {
 	s := c.first.sandbox(nil, c.scenario.opts...)
 	s.over = func(store.Store) store.Store {
 		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Region("us-west-2"),
-			dynamolocal.Unhurried), c.table, c.opts...)
+			dynamolocal.Unhurried), c.table, c.config)
 	}
 	s.wrap(nil, c.scenario.opts...)
 	s.do = c.scenario.do(s, c.provider)
@@ -113,16 +115,16 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		for _, sc := range scenarios() {
 			sc.opts = append(slices.Clip(sc.opts), patient())
-			for times, opts := range map[int][]dynamo.Config{3: nil, 1: {{InlineLimit: -1}}} {
+			for times, config := range map[int]dynamo.Config{3: {}, 1: {InlineLimit: -1}} {
 				t.Run(fmt.Sprintf("%s, %d times", sc.name, times), func(t *testing.T) {
 					t.Parallel()
-					peace := newStrongCase(t, table, sc, nil, opts...)
+					peace := newStrongCase(t, table, sc, nil, config)
 					first := peace.deliver()
 					writes := len(peace.strong.Writes())
 					again := peace.deliver()
 					for n := 1; n <= writes; n++ {
 						c := newStrongCase(t, table, sc,
-							func(write int, _ string) bool { return write >= n && write < n+times }, opts...)
+							func(write int, _ string) bool { return write >= n && write < n+times }, config)
 						assert.Equal(t, first, c.deliver(), "write %d", n)
 						assert.Equal(t, again, c.deliver(), "again, after write %d", n)
 						assert.Positive(t, c.strong.Conflicts())
@@ -162,8 +164,10 @@ func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 	for n := int64(1); n <= 3; n++ {
 		t.Run(fmt.Sprint("renewal ", n), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second,
-					Margin: 500 * time.Millisecond})
+				timing := idempotent.WithTiming(idempotent.Timing{
+					Lease:  3 * time.Second,
+					Margin: 500 * time.Millisecond,
+				})
 				s, met := newShop(t), &elsewhere{at: n}
 				s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
 				s.wrap(nil, timing)
@@ -238,13 +242,13 @@ func TestARegionThatNeverEnds(t *testing.T) {
 	table := strongTable(t)
 	sc := scenarios()[0]
 	sc.opts = []idempotent.Option{idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Second})}
-	c := newStrongCase(t, table, sc, func(int, string) bool { return true })
+	c := newStrongCase(t, table, sc, func(int, string) bool { return true }, dynamo.Config{})
 	got := c.deliver()
 	assert.Equal(t, report.StoreUnavailable, got.Outcome)
 	assert.Equal(t, "*idempotent.Error", got.Err)
 	assert.Zero(t, c.provider.calls, "I6")
 
-	c = newStrongCase(t, table, sc, func(n int, _ string) bool { return n > 1 })
+	c = newStrongCase(t, table, sc, func(n int, _ string) bool { return n > 1 }, dynamo.Config{})
 	got = c.deliver()
 	assert.Empty(t, got.Err, "I7: the answer is the handler's")
 	assert.Equal(t, receipt{1, 5}, got.Out)

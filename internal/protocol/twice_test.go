@@ -31,7 +31,8 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 			return ctx, o
 		}, opts: []idempotent.Option{amountFingerprint()}},
 		"no protection": {between: func(ctx context.Context, o order) (context.Context,
-			order) {
+			order,
+		) {
 			return idempotent.Unprotected(ctx), o
 		}},
 		"another handler": {between: through(func(o order) string { return "other-" + o.ID })},
@@ -40,7 +41,8 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 			return context.WithoutCancel(ctx), o
 		}},
 		"another deadline": {between: func(ctx context.Context, o order) (context.Context,
-			order) {
+			order,
+		) {
 			return context.WithoutCancel(ctx), o
 		}},
 	} {
@@ -116,8 +118,10 @@ func TestAClientOfAHandlerThatIsWrappedTwiceGetsAnOwnProblem(t *testing.T) {
 	var heard report.Delivery
 	outer := idempotent.Wrap(inner.Handle, on, idempotent.WithOperation("pay"),
 		idempotent.WithObserver(func(_ context.Context, d report.Delivery) { heard = d }))
-	in := request{RouteKey: "POST /pay", RawPath: "/pay",
-		Headers: map[string]string{"idempotency-key": "k"}, Body: "{}"}
+	in := request{
+		RouteKey: "POST /pay", RawPath: "/pay",
+		Headers: map[string]string{"idempotency-key": "k"}, Body: "{}",
+	}
 	in.RequestContext.HTTP.Method, in.RequestContext.HTTP.Path = http.MethodPost, "/pay"
 	for range 2 {
 		out, err := outer.Handle(t.Context(), in)

@@ -24,7 +24,8 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 	uncertain := func(context.Context, order) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }
 	asks := func(r idempotent.Resolution[receipt], err error) idempotent.Option {
 		return idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order) (idempotent.Resolution[receipt], error) {
+			order,
+		) (idempotent.Resolution[receipt], error) {
 			return r, err
 		})
 	}
@@ -127,8 +128,10 @@ func TestAResolverThatPanicsReleasesNoRecordWithSteps(t *testing.T) {
 }
 
 func TestWhoMadeARecordUnknownKnowsItThoughTheReplyWasLost(t *testing.T) {
-	for name, fault := range map[string]storetest.Fault{"the caller repeats": storetest.LoseReply,
-		"applied, never answered": storetest.HangAfter} {
+	for name, fault := range map[string]storetest.Fault{
+		"the caller repeats":      storetest.LoseReply,
+		"applied, never answered": storetest.HangAfter,
+	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				lost := false
@@ -217,8 +220,10 @@ func TestAnObserverLearnsTheDerivedKeysOfAnExecutionThatPanicked(t *testing.T) {
 func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		beside := idempotent.WithPowertools(idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p",
-			AllCallers: true})
+		beside := idempotent.WithPowertools(idempotent.Powertools{
+			Language: idempotent.PowertoolsPython, Prefix: "p",
+			AllCallers: true,
+		})
 		s.handler = idempotent.Wrap(s.charge, s.store, beside, idempotent.WithKeyPath("id"),
 			idempotent.WithObserver(s.events.see))
 		about, err := s.handler.Describe(t.Context(), order{ID: "o-1", Amount: 5})

@@ -22,7 +22,8 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 		return idempotent.Untouched[int](), nil
 	})
 	whole := idempotent.WithResolver(func(context.Context, idempotent.Execution,
-		order) (idempotent.Resolution[receipt], error) {
+		order,
+	) (idempotent.Resolution[receipt], error) {
 		return idempotent.Untouched[receipt](), nil
 	})
 	refuse := idempotent.WithEffects(idempotent.Unrepeatable)
@@ -88,7 +89,8 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 func TestAStartMarkThatStandsForNothingGoesWithTheRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order) (idempotent.Resolution[receipt], error) {
+			order,
+		) (idempotent.Resolution[receipt], error) {
 			return idempotent.Untouched[receipt](), nil
 		}))
 		s.do = func(ctx context.Context, o order) (receipt, error) {
@@ -250,8 +252,10 @@ func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 
 // With little time left, an execution is settled before the deadline, and not after it.
 func TestASettlementWithLittleTimeEndsBeforeTheDeadline(t *testing.T) {
-	for _, limit := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond,
-		300 * time.Millisecond, time.Second} {
+	for _, limit := range []time.Duration{
+		50 * time.Millisecond, 200 * time.Millisecond,
+		300 * time.Millisecond, time.Second,
+	} {
 		inBubbleNamed(t, limit.String(), func(t *testing.T) {
 			s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.HangBefore))
 			ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -399,8 +399,10 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 		"steady":          {steady, 2500 * time.Millisecond, 3 * time.Second},
 		"ever slower":     {slower, 2 * time.Second, 3010 * time.Millisecond},
 		"hangs after one": {hangs, 2 * time.Second, 3010 * time.Millisecond},
-		"hangs from the first": {func(int) time.Duration { return time.Hour }, 2 * time.Second,
-			3010 * time.Millisecond},
+		"hangs from the first": {
+			func(int) time.Duration { return time.Hour }, 2 * time.Second,
+			3010 * time.Millisecond,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

@@ -63,8 +63,10 @@ func Messages(event events.SQSEvent) []Record[events.SQSMessage] {
 	all := make([]Record[events.SQSMessage], len(event.Records))
 	for i, m := range event.Records {
 		receives, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"]) // 0 if there is none
-		all[i] = Record[events.SQSMessage]{Event: m, ID: m.MessageId, Name: m.MessageId, From: m.EventSource,
-			Receives: receives}
+		all[i] = Record[events.SQSMessage]{
+			Event: m, ID: m.MessageId, Name: m.MessageId, From: m.EventSource,
+			Receives: receives,
+		}
 		if isFIFO(m) {
 			all[i].Group = "group " + m.Attributes["MessageGroupId"]
 		}

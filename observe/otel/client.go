@@ -30,7 +30,8 @@ func (c calm) Tracer(scope string, opts ...tracing.TracerOption) tracing.Tracer 
 type calmTracer struct{ tracing.Tracer }
 
 func (t calmTracer) StartSpan(ctx context.Context, name string, opts ...tracing.SpanOption) (context.Context,
-	tracing.Span) {
+	tracing.Span,
+) {
 	ctx, span := t.Tracer.StartSpan(ctx, name, opts...)
 	return ctx, &calmSpan{Span: span}
 }

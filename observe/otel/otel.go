@@ -206,7 +206,8 @@ func (o *Observer) phase(ctx context.Context, name string, p report.Phase) {
 
 // child writes a span of something that has ended.
 func (o *Observer) child(ctx context.Context, name string, start time.Time, took time.Duration, err error,
-	about ...attribute.KeyValue) {
+	about ...attribute.KeyValue,
+) {
 	_, span := o.tracer.Start(ctx, name, trace.WithTimestamp(start), trace.WithAttributes(about...))
 	if err != nil {
 		span.SetStatus(codes.Error, "")

@@ -81,7 +81,8 @@ type (
 )
 
 func charging(s store.Store, tr *traced, do func(ctx context.Context) (response, error),
-	opts ...idempotent.Option) func(key string) (response, error) {
+	opts ...idempotent.Option,
+) func(key string) (response, error) {
 	h := idempotent.Wrap(func(ctx context.Context, _ request) (response, error) { return do(ctx) }, s,
 		append(opts, idempotent.WithOperation("charge"), idempotent.WithTrace(tr.Trace))...)
 	return func(key string) (response, error) {

@@ -89,8 +89,10 @@ func GiveUp(client Client, queueURL string) func(ctx context.Context, x idempote
 }
 
 func inputOf(x idempotent.Execution, tries int, fifo bool) (*sqs.SendMessageInput, error) {
-	body, err := json.Marshal(GivenUp{Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries,
-		CreatedAt: x.CreatedAt})
+	body, err := json.Marshal(GivenUp{
+		Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries,
+		CreatedAt: x.CreatedAt,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("operatesqs: encode the message: %w", err)
 	}

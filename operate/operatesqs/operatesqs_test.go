@@ -24,14 +24,17 @@ type client struct {
 }
 
 func (c *client) SendMessage(_ context.Context, in *sqs.SendMessageInput,
-	_ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+	_ ...func(*sqs.Options),
+) (*sqs.SendMessageOutput, error) {
 	c.sent = append(c.sent, in)
 	return &sqs.SendMessageOutput{}, c.err
 }
 
 func givenUp(key string) idempotent.Execution {
-	return idempotent.Execution{Operation: "charge", RecordKey: "charge#" + key, Attempt: 2,
-		CreatedAt: time.UnixMilli(1772364600123).UTC()}
+	return idempotent.Execution{
+		Operation: "charge", RecordKey: "charge#" + key, Attempt: 2,
+		CreatedAt: time.UnixMilli(1772364600123).UTC(),
+	}
 }
 
 func sent(t *testing.T, url string, x idempotent.Execution, tries int) *sqs.SendMessageInput {
@@ -80,8 +83,10 @@ func TestAMessageThatWasNotSentIsAnError(t *testing.T) {
 
 func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"", "given-up", "arn:aws:sqs:eu-central-1:123456789012:given-up",
-		"https://sqs.eu-central-1.amazonaws.com/", "ftp://a/b"} {
+	for _, url := range []string{
+		"", "given-up", "arn:aws:sqs:eu-central-1:123456789012:given-up",
+		"https://sqs.eu-central-1.amazonaws.com/", "ftp://a/b",
+	} {
 		problems := problemsOf(t, func() { operatesqs.GiveUp((*client)(nil), url) })
 		require.Len(t, problems, 2, url)
 		assert.Contains(t, problems[0], "the client is nil")

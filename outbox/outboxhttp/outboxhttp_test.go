@@ -109,8 +109,10 @@ func TestAMessageHasNoHeaderForWhatItHasNot(t *testing.T) {
 
 func TestOnlyASuccessIsDelivered(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{200, 201, 202, 204, 205, 226, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 404,
-		409, 410, 413, 422, 429, 500, 503, 599} {
+	for _, status := range []int{
+		200, 201, 202, 204, 205, 226, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 404,
+		409, 410, 413, 422, 429, 500, 503, 599,
+	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			var elsewhere atomic.Int64
@@ -123,7 +125,8 @@ func TestOnlyASuccessIsDelivered(t *testing.T) {
 				"default": outboxhttp.To(r.URL),
 				"client": outboxhttp.To(r.URL,
 					outboxhttp.Config{Client: &http.Client{CheckRedirect: func(*http.Request,
-						[]*http.Request) error {
+						[]*http.Request,
+					) error {
 						return nil
 					}}}),
 			} {
@@ -261,23 +264,31 @@ func TestErrorsHoldNothingSecret(t *testing.T) {
 		client *http.Client
 		want   string
 	}{
-		"refused": {t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil,
-			"no answer: dial tcp " + host},
-		"cancelled": {ended, "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil,
-			"no answer: context canceled"},
+		"refused": {
+			t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil,
+			"no answer: dial tcp " + host,
+		},
+		"cancelled": {
+			ended, "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil,
+			"no answer: context canceled",
+		},
 		"status": {t.Context(), strings.Replace(answering.URL, "http://", "http://user-1:pass-1@", 1) +
 			"/path-1?token=query-1", nil, "status 418"},
-		"nested": {t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1",
+		"nested": {
+			t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1",
 			&http.Client{Transport: refusing{
 				&url.Error{Op: "Get", URL: "http://user-1:pass-1@" + host, Err: errors.New("no token")},
-			}}, "no answer: no token"},
+			}}, "no answer: no token",
+		},
 	} {
 		config := outboxhttp.Config{Client: tc.client, Headers: map[string]string{"X-Api-Key": "header-1"}}
 		err := outboxhttp.To(tc.url, config)(tc.ctx, message())
 		require.ErrorContains(t, err, tc.want, name)
 		assert.False(t, isPermanent(err), name)
-		for _, secret := range []string{"user-1", "pass-1", "path-1", "query-1", "header-1", id, "order-placed",
-			"secret@", "o-1", "acme", "customer"} {
+		for _, secret := range []string{
+			"user-1", "pass-1", "path-1", "query-1", "header-1", id, "order-placed",
+			"secret@", "o-1", "acme", "customer",
+		} {
 			assert.NotContains(t, err.Error(), secret, name)
 		}
 		if tc.ctx == ended {
@@ -298,38 +309,58 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 		change func(*outbox.Message)
 		want   string
 	}{
-		"id": {func(m *outbox.Message) { m.ID = "a\r\nb" },
-			"the id of the message can be no header: it is not printable ASCII"},
-		"no id": {func(m *outbox.Message) { m.ID = "" },
-			"the id of the message can be no header: it is empty"},
-		"topic": {func(m *outbox.Message) { m.Topic = "größe" },
-			"the topic of the message can be no header: it is not printable ASCII"},
-		"tenant": {func(m *outbox.Message) { m.Tenant = " acme" },
-			"the tenant of the message can be no header: it begins or ends with a space"},
-		"space in a name": {attribute("my name", "v1secret"),
-			`the attribute "my name" of the message is no name of a header`},
+		"id": {
+			func(m *outbox.Message) { m.ID = "a\r\nb" },
+			"the id of the message can be no header: it is not printable ASCII",
+		},
+		"no id": {
+			func(m *outbox.Message) { m.ID = "" },
+			"the id of the message can be no header: it is empty",
+		},
+		"topic": {
+			func(m *outbox.Message) { m.Topic = "größe" },
+			"the topic of the message can be no header: it is not printable ASCII",
+		},
+		"tenant": {
+			func(m *outbox.Message) { m.Tenant = " acme" },
+			"the tenant of the message can be no header: it begins or ends with a space",
+		},
+		"space in a name": {
+			attribute("my name", "v1secret"),
+			`the attribute "my name" of the message is no name of a header`,
+		},
 		"colon in a name": {attribute("a:", "v1secret"), `the attribute "a:" of the message is no name of a header`},
 		"foreign name":    {attribute("größe", "v1secret"), "no name of a header"},
-		"line in a value": {attribute("a", "v1secret\r\nIdempotency-Key: other"),
-			`the attribute "a" of the message has a value that is not printable ASCII`},
+		"line in a value": {
+			attribute("a", "v1secret\r\nIdempotency-Key: other"),
+			`the attribute "a" of the message has a value that is not printable ASCII`,
+		},
 		"foreign value":    {attribute("a", "v1secretö"), "not printable ASCII"},
 		"space at the end": {attribute("a", "v1secret "), "begins or ends with a space"},
 		"empty value":      {attribute("a", ""), "is empty"},
-		"the key": {attribute("idempotency-key", "v1secret"),
-			"is the name of a header that no message sets"},
-		"the key of WSGI": {attribute("idempotency_key", "v1secret"),
-			"is the name of a header that no message sets"},
+		"the key": {
+			attribute("idempotency-key", "v1secret"),
+			"is the name of a header that no message sets",
+		},
+		"the key of WSGI": {
+			attribute("idempotency_key", "v1secret"),
+			"is the name of a header that no message sets",
+		},
 		"the type":           {attribute("CONTENT-TYPE", "v1secret"), "is the name of a header that no message sets"},
 		"the length":         {attribute("Content-Length", "1"), "is the name of a header that no message sets"},
 		"the host":           {attribute("host", "v1secret"), "is the name of a header that no message sets"},
 		"the topic's header": {attribute("outbox-topic", "v1secret"), "is the name of a header that no message sets"},
-		"the trace's header": {attribute("x-amzn-trace-id", "v1secret"),
-			"is the name of a header that no message sets"},
+		"the trace's header": {
+			attribute("x-amzn-trace-id", "v1secret"),
+			"is the name of a header that no message sets",
+		},
 		"the sender":    {attribute("authorization", "v1secret"), "is the name of a header that no message sets"},
 		"of an option":  {attribute("x-api-key", "v1secret"), "is the name of a header that no message sets"},
 		"of the tenant": {attribute("x-tenant", "v1secret"), "is the name of a header that no message sets"},
-		"twice": {attribute("FINE", "v1secret"),
-			`the attribute "fine" of the message is the same header as another attribute`},
+		"twice": {
+			attribute("FINE", "v1secret"),
+			`the attribute "fine" of the message is the same header as another attribute`,
+		},
 	} {
 		m := message()
 		tc.change(&m)
@@ -356,19 +387,31 @@ func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 		"no URL at all":  {"https://user-1:pass-1@exa mple.com", nil, "the URL is not"},
 		"two":            {"https://example.com", make([]outboxhttp.Config, 2), "there are 2 values of Config"},
 		"header without": {"https://example.com", with("", "v1secret"), `Headers: "" is no name of a header`},
-		"header of ours": {"https://example.com", with("idempotency-key", "v1secret"),
-			`Headers: "idempotency-key" is set by this package`},
+		"header of ours": {
+			"https://example.com", with("idempotency-key", "v1secret"),
+			`Headers: "idempotency-key" is set by this package`,
+		},
 		"content type": {"https://example.com", with("content-type", "v1secret"), "is set by this package"},
-		"header value": {"https://example.com", with("A", "v1secret\n"),
-			`Headers: the value of "A" is not printable ASCII`},
+		"header value": {
+			"https://example.com", with("A", "v1secret\n"),
+			`Headers: the value of "A" is not printable ASCII`,
+		},
 		"header twice": {"https://example.com", with("A", "v", "a", "v1secret"), `Headers: "a" is set twice`},
-		"tenant of ours": {"https://example.com", []outboxhttp.Config{{TenantHeader: "Host"}},
-			`TenantHeader: "Host" is set by`},
-		"tenant's twice": {"https://example.com",
+		"tenant of ours": {
+			"https://example.com",
+			[]outboxhttp.Config{{TenantHeader: "Host"}},
+			`TenantHeader: "Host" is set by`,
+		},
+		"tenant's twice": {
+			"https://example.com",
 			[]outboxhttp.Config{{TenantHeader: "a", Headers: map[string]string{"A": "v"}}},
-			`TenantHeader: "a" is set twice`},
-		"tenant without one": {"https://example.com", []outboxhttp.Config{{TenantHeader: "a b"}},
-			`TenantHeader: "a b" is no name`},
+			`TenantHeader: "a" is set twice`,
+		},
+		"tenant without one": {
+			"https://example.com",
+			[]outboxhttp.Config{{TenantHeader: "a b"}},
+			`TenantHeader: "a b" is no name`,
+		},
 	} {
 		problems := problemsOf(t, func() { outboxhttp.To(tc.url, tc.config...) })
 		require.Len(t, problems, 1, name)

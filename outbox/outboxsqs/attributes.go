@@ -32,8 +32,11 @@ const (
 // and never its value.
 func attributesOf(m outbox.Message) (map[string]types.MessageAttributeValue, error) {
 	all := make(map[string]types.MessageAttributeValue, len(m.Attributes)+3)
-	for _, own := range [...]struct{ name, value string }{{attributeKey, m.ID}, {attributeTopic, m.Topic},
-		{attributeTenant, m.Tenant}} {
+	for _, own := range [...]struct{ name, value string }{
+		{attributeKey, m.ID},
+		{attributeTopic, m.Topic},
+		{attributeTenant, m.Tenant},
+	} {
 		if own.name == attributeTenant && own.value == "" {
 			continue
 		}

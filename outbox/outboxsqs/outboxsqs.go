@@ -145,12 +145,16 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &sqs.SendMessageInput{QueueUrl: aws.String(q.url), MessageBody: aws.String(bodyOf(m)),
-		MessageAttributes: attributes}
+	in := &sqs.SendMessageInput{
+		QueueUrl: aws.String(q.url), MessageBody: aws.String(bodyOf(m)),
+		MessageAttributes: attributes,
+	}
 	if isTrace(m.Trace) {
 		in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{
-			string(types.MessageSystemAttributeNameForSendsAWSTraceHeader): {DataType: aws.String("String"),
-				StringValue: aws.String(m.Trace)},
+			string(types.MessageSystemAttributeNameForSendsAWSTraceHeader): {
+				DataType:    aws.String("String"),
+				StringValue: aws.String(m.Trace),
+			},
 		}
 	}
 	group := q.group(m)

@@ -18,6 +18,7 @@ func TestPatterns(t *testing.T) {
 		"white space, comments and semicolons do not count": {
 			"if $a { return 1; }", "if a { // why\n\n\treturn 1\n}", []string{"a"}, "$a",
 		},
+		"nor does a comma at the end of a line": {"f($a, $b)", "f(\n\ta,\n\tb,\n)", []string{"a, b"}, "$a, $b"},
 		"a metavariable is one operand": {"f($x)", "f(a); f(a.b.c); f(a+b); f(1); f(g(a))",
 			[]string{"a", "a.b.c"}, "$x"},
 		"the same one is the same text": {"$x == $x", "a == b; a.b == a.b; a == a.b",
@@ -39,6 +40,7 @@ func TestPatterns(t *testing.T) {
 			[]string{"held"}, "$held"},
 		"the rest of a name counts":                          {"lapsed", "elapsed; lapsedNow; LAPSED", nil, ""},
 		"strings count to the letter":                        {`f("a")`, `f("A"); f(" a")`, nil, ""},
+		"a text may be broken":                               {`x + "ab" + y`, "x + \"a\" +\n\"b\" + y; x + `a` + \"b\" + y", []string{"here"}, "here"},
 		"of a chain as much as the rest of a pattern allows": {"$x.a.b", "a.b.a.b", []string{"a.b"}, "$x"},
 	} {
 		t.Run(name, func(t *testing.T) {

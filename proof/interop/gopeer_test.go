@@ -69,9 +69,18 @@ func (p goPeer) invoke(a ask) answer {
 	}
 	returned, err := handler.Invoke(ctx, a.Event)
 	if err != nil {
-		return answer{Error: reflect.TypeOf(err).Elem().Name(), Cause: err.Error()}
+		return answer{Error: errorType(err), Cause: err.Error()}
 	}
 	return answer{Returned: returned}
+}
+
+// errorType is the name that Lambda answers with.
+func errorType(err error) string {
+	of := reflect.TypeOf(err)
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	return of.Name()
 }
 
 // handlerOf is a handler that reports that it runs, and ends as it is told. Like many it does not

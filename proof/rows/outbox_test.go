@@ -462,8 +462,9 @@ func (p *boxes) same() {
 		require.Equal(p, m.Pending(), real["expiration"] == "")
 		require.Equal(p, m.GivenUp(), real["outbox_shard"] == "parked")
 		require.Equal(p, m.Pending(), real["outbox_shard"] != "")
+		require.True(p, m.GivenUp() || real["last_error"] == "")
 		for _, of := range []string{"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at",
-			"redriven_by", "redriven_reason", "last_write", "redrive"} {
+			"redriven_by", "redriven_reason", "last_write", "redrive", "last_error"} {
 			delete(real, of)
 		}
 		require.Equal(p, attributesOf(m), real)

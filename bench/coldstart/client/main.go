@@ -54,8 +54,10 @@ func (f function) handle(ctx context.Context, r charge.Request) (charge.Response
 		Key:                      map[string]types.AttributeValue{"id": id},
 		UpdateExpression:         aws.String("SET #status = :status, #data = :data"),
 		ExpressionAttributeNames: map[string]string{"#status": "status", "#data": "data"},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":status": text("COMPLETED"),
-			":data": text(response.Body)},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":status": text("COMPLETED"),
+			":data":   text(response.Body),
+		},
 	})
 	return response, err
 }

@@ -32,7 +32,8 @@ type agreeable map[string]item
 func idOf(i item) string { return i["id"].(*types.AttributeValueMemberS).Value }
 
 func (a agreeable) PutItem(_ context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	if held := a[idOf(in.Item)]; held != nil {
 		return nil, &types.ConditionalCheckFailedException{Item: held}
 	}
@@ -40,27 +41,32 @@ func (a agreeable) PutItem(_ context.Context, in *dynamodb.PutItemInput,
 }
 
 func (agreeable) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
 func (agreeable) DeleteItem(context.Context, *dynamodb.DeleteItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	return &dynamodb.DeleteItemOutput{}, nil
 }
 
 func (a agreeable) GetItem(_ context.Context, in *dynamodb.GetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	return &dynamodb.GetItemOutput{Item: a[idOf(in.Key)]}, nil
 }
 
 func (agreeable) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	return &dynamodb.BatchWriteItemOutput{}, nil
 }
 
 func (a agreeable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	found := make(map[string][]item, 1)
 	for name, of := range in.RequestItems {
 		for _, key := range of.Keys {
@@ -71,7 +77,8 @@ func (a agreeable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInpu
 }
 
 func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
-	...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 
@@ -84,13 +91,15 @@ type recorder struct {
 }
 
 func (r *recorder) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	r.ids = append(r.ids, idOf(in.Item))
 	return r.Client.PutItem(ctx, in, opts...)
 }
 
 func (r *recorder) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
-	opts ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	for _, write := range in.RequestItems[table] {
 		r.ids = append(r.ids, idOf(write.PutRequest.Item))
 	}
@@ -113,8 +122,10 @@ func (r *recorder) items(t *testing.T) agreeable {
 
 func record() *recorder {
 	w := &wire{server: new(dynamofake.Server), replies: map[string][]byte{}, statuses: map[string]int{}}
-	return &recorder{wire: w,
-		Client: dynamolocal.Client("http://dynamodb.invalid", func(o *dynamodb.Options) { o.HTTPClient = w })}
+	return &recorder{
+		wire:   w,
+		Client: dynamolocal.Client("http://dynamodb.invalid", func(o *dynamodb.Options) { o.HTTPClient = w }),
+	}
 }
 
 // wire is DynamoDB below the SDK. When it plays, it answers each operation as it was answered last.

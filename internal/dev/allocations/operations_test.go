@@ -171,8 +171,10 @@ func parts(t *testing.T) []operation {
 	}
 	require.NoError(t, claim())
 	line := observe.EMF(io.Discard, observe.Config{Route: true})
-	d := report.Delivery{Operation: "place", Route: "POST /orders", Outcome: report.Executed,
-		Settlement: report.Completed}
+	d := report.Delivery{
+		Operation: "place", Route: "POST /orders", Outcome: report.Executed,
+		Settlement: report.Completed,
+	}
 	return []operation{
 		{"a fingerprint of 1 KB of JSON", func() error {
 			h := fingerprint.New("allocations")
@@ -212,8 +214,10 @@ func encoded(t *testing.T, v any) []byte {
 // post is a request with a body of 0.5 KB.
 func post() (in request) {
 	in.RawPath, in.RouteKey, in.Body = "/charges", "POST /charges", document(512)
-	in.Headers = map[string]string{"content-type": "application/json", "idempotency-key": "o-1",
-		"user-agent": "curl/8.9.1", "host": "api.example.com"}
+	in.Headers = map[string]string{
+		"content-type": "application/json", "idempotency-key": "o-1",
+		"user-agent": "curl/8.9.1", "host": "api.example.com",
+	}
 	in.RequestContext.HTTP.Method, in.RequestContext.APIID, in.RequestContext.Stage = http.MethodPost,
 		"a1b2c3", "$default"
 	return in
@@ -221,8 +225,10 @@ func post() (in request) {
 
 // answering is a handler that answers with about that many bytes.
 func answering(size int) func(context.Context, request) (response, error) {
-	out := response{StatusCode: http.StatusCreated, Headers: map[string]string{"Content-Type": "application/json"},
-		Body: document(size)}
+	out := response{
+		StatusCode: http.StatusCreated, Headers: map[string]string{"Content-Type": "application/json"},
+		Body: document(size),
+	}
 	return func(context.Context, request) (response, error) { return out, nil }
 }
 

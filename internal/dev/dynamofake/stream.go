@@ -58,6 +58,8 @@ func (c change) event(number string) object {
 	if c.old != nil {
 		images["OldImage"] = c.old
 	}
-	return object{"eventID": number, "eventName": name, "eventSource": "aws:dynamodb", "eventVersion": "1.1",
-		"dynamodb": images}
+	return object{
+		"eventID": number, "eventName": name, "eventSource": "aws:dynamodb", "eventVersion": "1.1",
+		"dynamodb": images,
+	}
 }

@@ -34,8 +34,10 @@ func Client(endpoint string, optFns ...func(*dynamodb.Options)) *dynamodb.Client
 func CreateTable(ctx context.Context, client *dynamodb.Client, name, key string) error {
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String(key),
-			AttributeType: types.ScalarAttributeTypeS}},
+		AttributeDefinitions: []types.AttributeDefinition{{
+			AttributeName: aws.String(key),
+			AttributeType: types.ScalarAttributeTypeS,
+		}},
 		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String(key), KeyType: types.KeyTypeHash}},
 	})
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {

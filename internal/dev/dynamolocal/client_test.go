@@ -60,8 +60,10 @@ func TestARefusedWriteIsNoReasonToWarn(t *testing.T) {
 	table := "refused-" + strings.ToLower(t.Name())
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String(table),
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"),
-			AttributeType: types.ScalarAttributeTypeS}},
+		AttributeDefinitions: []types.AttributeDefinition{{
+			AttributeName: aws.String("id"),
+			AttributeType: types.ScalarAttributeTypeS,
+		}},
 		KeySchema:   []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
 		BillingMode: types.BillingModePayPerRequest,
 	})

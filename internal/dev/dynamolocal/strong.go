@@ -216,8 +216,10 @@ func answer(r *http.Request, status int, body []byte) *http.Response {
 	return &http.Response{
 		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		ContentLength: int64(len(body)),
-		Header: http.Header{"Content-Type": []string{"application/x-amz-json-1.0"},
-			"X-Amzn-Requestid": []string{"strong"}},
+		Header: http.Header{
+			"Content-Type":     []string{"application/x-amz-json-1.0"},
+			"X-Amzn-Requestid": []string{"strong"},
+		},
 		Body: io.NopCloser(bytes.NewReader(body)),
 	}
 }

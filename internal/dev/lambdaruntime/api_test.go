@@ -91,8 +91,10 @@ func TestAnEventCarriesItsHeaders(t *testing.T) {
 func TestAResponseAndAnErrorAreAccepted(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Function{})
-	for _, tc := range []struct{ what, body string }{{"response", `"ok"`},
-		{"error", `{"errorType":"E","errorMessage":"m"}`}} {
+	for _, tc := range []struct{ what, body string }{
+		{"response", `"ok"`},
+		{"error", `{"errorType":"E","errorMessage":"m"}`},
+	} {
 		i := c.next()
 		status, _ := c.post(path(i.id, tc.what), tc.body)
 		assert.Equal(t, http.StatusAccepted, status)

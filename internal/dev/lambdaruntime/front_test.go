@@ -89,15 +89,19 @@ func TestAFunctionThatFailsIsAnInternalServerError(t *testing.T) {
 
 func TestARouteIsNamedOrDefault(t *testing.T) {
 	t.Parallel()
-	f := &lambdaruntime.Front{Routes: []string{"POST /charges"},
+	f := &lambdaruntime.Front{
+		Routes: []string{"POST /charges"},
 		Invoke: responder(func(_ context.Context, payload []byte) ([]byte, error) {
 			var e events.APIGatewayV2HTTPRequest
 			if err := json.Unmarshal(payload, &e); err != nil {
 				return nil, err
 			}
-			return json.Marshal(events.APIGatewayV2HTTPResponse{StatusCode: 200,
-				Body: e.RouteKey + "," + e.RequestContext.RouteKey})
-		})}
+			return json.Marshal(events.APIGatewayV2HTTPResponse{
+				StatusCode: 200,
+				Body:       e.RouteKey + "," + e.RequestContext.RouteKey,
+			})
+		}),
+	}
 	for _, c := range []struct{ method, path, want string }{
 		{"POST", "/charges", "POST /charges,POST /charges"},
 		{"POST", "/charges?x=1", "POST /charges,POST /charges"},
@@ -133,8 +137,10 @@ func TestOverRealConnections(t *testing.T) {
 			if e.RequestContext.HTTP.Method == http.MethodDelete {
 				status = 204
 			}
-			return json.Marshal(events.APIGatewayV2HTTPResponse{StatusCode: status,
-				Body: e.Headers["content-length"] + e.Body})
+			return json.Marshal(events.APIGatewayV2HTTPResponse{
+				StatusCode: status,
+				Body:       e.Headers["content-length"] + e.Body,
+			})
 		})})
 	t.Cleanup(server.Close)
 	for _, c := range []struct {

@@ -23,8 +23,10 @@ func (t *tree) publish(m module, proxy string) error {
 		return err
 	}
 	info := fmt.Sprintf(`{"Version":%q,"Time":"2026-01-02T03:04:05Z"}`, t.version)
-	for name, content := range map[string]string{"list": t.version + "\n", t.version + ".info": info,
-		t.version + ".mod": string(mod)} {
+	for name, content := range map[string]string{
+		"list": t.version + "\n", t.version + ".info": info,
+		t.version + ".mod": string(mod),
+	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			return err
 		}

@@ -33,8 +33,10 @@ func (s stranger) buildsTheProgram(t *tree) error {
 			return err
 		}
 	}
-	for _, command := range []string{"mod init example.com/empty", "get " + library + "@" + t.version, "mod tidy",
-		"vet .", "test ."} {
+	for _, command := range []string{
+		"mod init example.com/empty", "get " + library + "@" + t.version, "mod tidy",
+		"vet .", "test .",
+	} {
 		if err := s.goes(home, strings.Fields(command)...); err != nil {
 			return err
 		}

@@ -91,8 +91,10 @@ func (t *tree) problems() (all []string) {
 			}
 		}
 	}
-	for file, want := range map[string]string{"go.work": library + " " + t.version + " => ./",
-		"docs/start.md": "deploy/terraform?ref=" + t.version} {
+	for file, want := range map[string]string{
+		"go.work":       library + " " + t.version + " => ./",
+		"docs/start.md": "deploy/terraform?ref=" + t.version,
+	} {
 		text, err := os.ReadFile(filepath.Join(t.root, file))
 		if err != nil || !strings.Contains(string(text), want) {
 			all = append(all, file+" does not have "+want)

@@ -41,8 +41,10 @@ func create(t *testing.T, client *dynamodb.Client, name string, stream *types.St
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName:   aws.String(name),
 		BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"),
-			AttributeType: types.ScalarAttributeTypeS}},
+		AttributeDefinitions: []types.AttributeDefinition{{
+			AttributeName: aws.String("id"),
+			AttributeType: types.ScalarAttributeTypeS,
+		}},
 		KeySchema:           []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
 		StreamSpecification: stream,
 	})

@@ -36,8 +36,10 @@ var plots = []plot{
 	{what: "between reservation and charge", kills: ordering, at: moment{charge, false}},
 	{what: "after the charge, before its answer", kills: ordering, at: moment{charge, true}},
 	{what: "between refusal and cancellation", kills: ordering, at: moment{cancellation, false}, declined: true},
-	{what: "after the cancellation, before its answer", kills: ordering, at: moment{cancellation, true},
-		declined: true},
+	{
+		what: "after the cancellation, before its answer", kills: ordering, at: moment{cancellation, true},
+		declined: true,
+	},
 	{what: "before the commit", kills: ordering, at: moment{commit, false}},
 	{what: "after the commit, before its reply", kills: ordering, at: moment{commit, true}},
 	{what: "the relay, before the message", kills: relay, at: moment{message, false}},

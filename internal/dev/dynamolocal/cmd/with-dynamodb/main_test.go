@@ -18,8 +18,10 @@ import (
 
 func TestExitCodeIsThatOfTheCommand(t *testing.T) {
 	t.Setenv(dynamolocal.EndpointVariable, "http://127.0.0.1:1")
-	for command, want := range map[string]int{"exit 0": 0, "exit 3": 3,
-		"kill -TERM $$": exitSignal + int(syscall.SIGTERM)} {
+	for command, want := range map[string]int{
+		"exit 0": 0, "exit 3": 3,
+		"kill -TERM $$": exitSignal + int(syscall.SIGTERM),
+	} {
 		require.Equal(t, want, run([]string{"--", "sh", "-c", command}), command)
 	}
 	require.Equal(t, exitFailure, run([]string{"--", "/no/such/command"}))
