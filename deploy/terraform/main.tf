@@ -104,7 +104,7 @@ locals {
   alarms = {
     BecameUnknown = ["Idempotent", "Operation", "Nobody knows whether something was executed. ${var.runbook}#blocked-key"]
     MetUnknown    = ["Idempotent", "Operation", "Clients retry what nobody knows about. ${var.runbook}#blocked-key"]
-    StoreError    = ["Idempotent", "Operation", "The table does not answer, and nothing executes. ${var.runbook}#alarms"]
+    StoreError    = ["Idempotent", "Operation", "The table does not answer, and nothing executes. ${var.runbook}#table"]
     Errors        = ["AWS/Lambda", "FunctionName", "Invocations panic or time out. ${var.runbook}#crash"]
     Throttles     = ["AWS/Lambda", "FunctionName", "Requests are refused, too many run at once. ${var.runbook}#alarms"]
   }
