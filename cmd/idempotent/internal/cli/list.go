@@ -97,6 +97,7 @@ func (l *listing) run(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return err
 	}
+	l.app.lists = true
 	s, err := l.app.open(ctx)
 	if err != nil {
 		return err

@@ -122,6 +122,7 @@ gets, and may be personal.`,
 			if limit < 0 {
 				return usagef("--limit %d is negative", limit)
 			}
+			a.lists = true
 			client, err := a.outbox(cmd)
 			if err != nil {
 				return err
