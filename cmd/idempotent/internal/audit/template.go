@@ -107,6 +107,8 @@ func (t *template) of(kinds ...string) (found []resource) {
 	return found
 }
 
+const refers = "Ref"
+
 // longForm rewrites the short form of intrinsic functions, "!Sub text", into the long one,
 // {"Fn::Sub": text}.
 func longForm(n *yaml.Node) {
@@ -117,7 +119,7 @@ func longForm(n *yaml.Node) {
 	if !is || strings.HasPrefix(name, "!") {
 		return
 	}
-	if name != "Ref" && name != "Condition" {
+	if name != refers && name != "Condition" {
 		name = "Fn::" + name
 	}
 	argument := *n
@@ -135,7 +137,7 @@ func (t *template) resolve(value any) any {
 	case map[string]any:
 		out := make(map[string]any, len(value))
 		for name, member := range value {
-			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
+			if name == refers || strings.HasPrefix(name, "Fn::") {
 				return t.call(name, member)
 			}
 			out[name] = t.resolve(member)
@@ -157,7 +159,7 @@ func (t *template) resolve(value any) any {
 // call computes one function. One that only a deployment can compute becomes ${Fn::Name}.
 func (t *template) call(name string, argument any) any {
 	switch arguments := list(argument); {
-	case name == "Ref":
+	case name == refers:
 		return t.reference(text(argument))
 	case name == "Fn::GetAtt":
 		return "${" + joined(argument, ".") + "}"

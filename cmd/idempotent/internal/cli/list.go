@@ -172,11 +172,11 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 	if err != nil {
 		return err
 	}
-	what := "Reads the whole table: "
+	what := "Reads the whole table: " + show.Cost(cost, l.rate)
 	if cost.Indexed {
-		what = "Reads the index of records with attention: "
+		what = "Reads the index of records with attention, and then each of them: " + show.Cost(cost, l.rate)
 	}
-	if err := l.app.err().Line(what + show.Cost(cost, l.rate) + "."); err != nil {
+	if err := l.app.err().Line(what + "."); err != nil {
 		return err
 	}
 	switch {

@@ -162,10 +162,8 @@ func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
 	var a asked
 	text, err := base64.RawURLEncoding.DecodeString(sent)
 	if !same(r.PostForm.Get("seal"), p.door.seal("asked", sent)) || err != nil || json.Unmarshal(text, &a) != nil {
-		p.fail(w, &refusal{
-			http.StatusForbidden, "Not what was shown",
-			"What was confirmed is not what the page has shown, so nothing was done. Open the record again.",
-		})
+		p.refuse(w, http.StatusForbidden, "Not what was shown",
+			"What was confirmed is not what the page has shown, so nothing was done. Open the record again.")
 		return
 	}
 	shown, ok := p.inspect(r.Context(), w, a.Key, a.Seen)
@@ -178,10 +176,8 @@ func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if entry.After == nil {
-		p.fail(w, &refusal{
-			http.StatusOK, "The record is deleted",
-			"The next request with its key executes, as if the key were new. Its audit entry was printed.",
-		})
+		p.refuse(w, http.StatusOK, "The record is deleted",
+			"The next request with its key executes, as if the key were new. Its audit entry was printed.")
 		return
 	}
 	http.Redirect(w, r, p.frame("", nil).Record(a.Key, "done", settledAt(entry.After.SettledAt)), http.StatusSeeOther)

@@ -29,10 +29,8 @@ func (p *Page) messages(w http.ResponseWriter, r *http.Request) { p.showMessages
 
 func (p *Page) showMessages(w http.ResponseWriter, r *http.Request, g *given) {
 	if p.Messages == nil {
-		p.fail(w, &refusal{
-			http.StatusNotFound, "There is no outbox",
-			"Start the page with OUTBOX_TABLE to see messages that were given up.",
-		})
+		p.refuse(w, http.StatusNotFound, "There is no outbox",
+			"Start the page with OUTBOX_TABLE to see messages that were given up.")
 		return
 	}
 	all, err := p.Messages.List(r.Context())
@@ -49,10 +47,8 @@ func (p *Page) showMessages(w http.ResponseWriter, r *http.Request, g *given) {
 func (p *Page) redrive(w http.ResponseWriter, r *http.Request) {
 	why := strings.TrimSpace(r.PostForm.Get("why"))
 	if p.Messages == nil || why == "" || len(r.PostForm["id"]) == 0 {
-		p.fail(w, &refusal{
-			http.StatusUnprocessableEntity, "This cannot be right",
-			"Choose messages, and say why, so nothing was done.",
-		})
+		p.refuse(w, http.StatusUnprocessableEntity, "This cannot be right",
+			"Choose messages, and say why, so nothing was done.")
 		return
 	}
 	all, err := p.Messages.List(r.Context())

@@ -180,17 +180,13 @@ func (p *Page) search(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		http.Redirect(w, r, to.Record(shown.Record.Key, "derived", name), http.StatusSeeOther) //nolint:gosec // likewise
 	case errors.Is(err, operate.ErrNotFound):
-		p.fail(w, &refusal{
-			http.StatusNotFound, "No record has handed out this key",
-			"No record that somebody has to settle has. Records that are settled, and those in other states, keep " +
-				"no names of derived keys.",
-		})
+		p.refuse(w, http.StatusNotFound, "No record has handed out this key",
+			"No record that somebody has to settle has. Records that are settled, and those in other states, keep "+
+				"no names of derived keys.")
 	case errors.Is(err, operate.ErrInput):
-		p.fail(w, &refusal{
-			http.StatusUnprocessableEntity, "This is no key",
-			"A record key is <operation>#<digest>, a derived key a UUID in lower case. “idempotent key” goes from what a " +
-				"client sent to its record key.",
-		})
+		p.refuse(w, http.StatusUnprocessableEntity, "This is no key",
+			"A record key is <operation>#<digest>, a derived key a UUID in lower case. “idempotent key” goes from what a "+
+				"client sent to its record key.")
 	default:
 		p.failed(w, err)
 	}

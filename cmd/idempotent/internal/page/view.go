@@ -109,13 +109,6 @@ func recordPath(path string) (key string, is bool) {
 	return key, is && plainKey.MatchString(key)
 }
 
-// With is the frame around something else.
-func (f *frame) With(body any) *frame {
-	g := *f
-	g.Body = body
-	return &g
-}
-
 // Now is when the page was made.
 func (f *frame) Now() time.Time { return f.now }
 
@@ -149,6 +142,10 @@ func (p *Page) shut(w http.ResponseWriter, refused *refusal) {
 // fail shows why a request was not done.
 func (p *Page) fail(w http.ResponseWriter, refused *refusal) {
 	p.render(w, refused.status, "error.html", p.frame(refused.title, refused.text))
+}
+
+func (p *Page) refuse(w http.ResponseWriter, status int, title, text string) {
+	p.fail(w, &refusal{status, title, text})
 }
 
 // failed shows an error.

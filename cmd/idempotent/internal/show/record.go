@@ -275,10 +275,10 @@ func toldOf(t operate.Transition, tries int) (string, Colour) {
 // failure is the type of the last error of an execution, empty if the record does not tell it.
 func failure(story []operate.Transition) string {
 	for _, t := range slices.Backward(story) {
-		switch t.What {
-		case operate.HasFailed:
+		if t.What == operate.HasFailed {
 			return t.Detail
-		case operate.BecameUnknown:
+		}
+		if t.What == operate.BecameUnknown {
 			_, kind, _ := strings.Cut(t.Detail, " ")
 			return kind
 		}
