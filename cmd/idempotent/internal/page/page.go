@@ -118,8 +118,10 @@ func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) {
 	case !found:
 		p.fail(w, &refusal{http.StatusNotFound, "There is no such page", "Nothing is under this address."})
 	case route.changes && p.ReadOnly:
-		p.fail(w, &refusal{http.StatusForbidden, "Nothing can be changed here",
-			"The page was started with --read-only."})
+		p.fail(w, &refusal{
+			http.StatusForbidden, "Nothing can be changed here",
+			"The page was started with --read-only.",
+		})
 	case r.Method == http.MethodPost && route.post != nil:
 		if refused := p.door.posted(w, r); refused != nil {
 			p.fail(w, refused)
@@ -154,7 +156,9 @@ func (p *Page) recovered(w http.ResponseWriter) {
 		panic(v)
 	default:
 		p.Wrong(fmt.Errorf("page: panic: %v", v))
-		p.shut(w, &refusal{http.StatusInternalServerError, "Something went wrong",
-			"It is a mistake of this program. The terminal in which it runs says which."})
+		p.shut(w, &refusal{
+			http.StatusInternalServerError, "Something went wrong",
+			"It is a mistake of this program. The terminal in which it runs says which.",
+		})
 	}
 }
