@@ -195,8 +195,8 @@ func capital(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// classes are those of states and moments: as on a terminal red needs somebody, yellow may, green is
-// well.
+// classes are those of states and moments: as on a terminal red needs somebody, yellow may, green
+// is well.
 var classes = map[show.Colour]string{show.Red: "needs", show.Yellow: "may", show.Green: "well", show.Faint: "quiet"}
 
 func serveStyle(w http.ResponseWriter, _ *http.Request) {
