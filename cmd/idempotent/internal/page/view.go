@@ -174,7 +174,10 @@ func (p *Page) refusalOf(err error) *refusal {
 	case errors.Is(err, operate.ErrOutcomeUnknown):
 		return &refusal{http.StatusBadGateway, "Nobody knows whether it was done", sentence(p.Sentence(err))}
 	case errors.Is(err, operate.ErrInput):
-		return &refusal{http.StatusUnprocessableEntity, "This cannot be right", sentence(strings.TrimPrefix(err.Error(), "operate: "))}
+		return &refusal{
+			http.StatusUnprocessableEntity, "This cannot be right",
+			sentence(strings.TrimPrefix(err.Error(), "operate: ")),
+		}
 	case errors.Is(err, operate.ErrLive), errors.Is(err, operate.ErrState), errors.Is(err, operate.ErrStep),
 		errors.Is(err, operate.ErrForeign):
 		return &refusal{http.StatusConflict, "Refused", sentence(strings.TrimPrefix(err.Error(), "operate: "))}
