@@ -106,8 +106,10 @@ func handlerOf[In, Out any](p goPeer, a ask) func(context.Context, In) (Out, err
 }
 
 func (a ask) options() []idempotent.Option {
-	mode := idempotent.Powertools{Language: idempotent.PowertoolsLanguage(a.Language), Prefix: a.Prefix, Hash: a.Hash,
-		AllCallers: true}
+	mode := idempotent.Powertools{
+		Language: idempotent.PowertoolsLanguage(a.Language), Prefix: a.Prefix, Hash: a.Hash,
+		AllCallers: true,
+	}
 	if a.Prefix == "" && a.Language == "python" {
 		mode.Function = "app.handler"
 	}

@@ -62,8 +62,10 @@ func ours(t *testing.T, language string) side {
 	return side{
 		name: "go as " + language, command: []string{self}, env: append(environment(t), peerVariable+"=1"),
 		language: language, ours: true,
-		errors: map[refusal]string{inProgress: "InProgressError", mismatch: "MismatchError",
-			unknown: "UnknownOutcomeError"},
+		errors: map[refusal]string{
+			inProgress: "InProgressError", mismatch: "MismatchError",
+			unknown: "UnknownOutcomeError",
+		},
 	}
 }
 

@@ -171,7 +171,10 @@ func (p *Page) refusalOf(err error) *refusal {
 	case errors.Is(err, operate.ErrOutcomeUnknown):
 		return &refusal{http.StatusBadGateway, "Nobody knows whether it was done", sentence(p.Sentence(err))}
 	case errors.Is(err, operate.ErrInput):
-		return &refusal{http.StatusUnprocessableEntity, "This cannot be right", sentence(strings.TrimPrefix(err.Error(), "operate: "))}
+		return &refusal{
+			http.StatusUnprocessableEntity, "This cannot be right",
+			sentence(strings.TrimPrefix(err.Error(), "operate: ")),
+		}
 	case errors.Is(err, operate.ErrLive), errors.Is(err, operate.ErrState), errors.Is(err, operate.ErrStep),
 		errors.Is(err, operate.ErrForeign):
 		return &refusal{http.StatusConflict, "Refused", sentence(strings.TrimPrefix(err.Error(), "operate: "))}
@@ -192,8 +195,8 @@ func capital(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// classes are those of states and moments: as on a terminal red needs somebody, yellow may, green is
-// well.
+// classes are those of states and moments: as on a terminal red needs somebody, yellow may, green
+// is well.
 var classes = map[show.Colour]string{show.Red: "needs", show.Yellow: "may", show.Green: "well", show.Faint: "quiet"}
 
 func serveStyle(w http.ResponseWriter, _ *http.Request) {
