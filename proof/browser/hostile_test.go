@@ -79,7 +79,7 @@ func TestAHostileSecondTab(t *testing.T) {
 	assert.Contains(t, b.text(t), "It is done.")
 	assert.Contains(t, s.printed(), "charge#crashed")
 	b.do(t, chromedp.Navigate(home))
-	assert.Contains(t, b.text(t), "10\nto settle", "nothing but what the page itself has sent")
+	assert.Contains(t, b.text(t), "Somebody has to settle: 10", "nothing but what the page itself has sent")
 }
 
 // previewed asks what a release would do, and returns what the form that confirms it holds.
