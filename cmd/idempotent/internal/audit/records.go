@@ -85,7 +85,8 @@ func (a *audit) alarms(functions []resource) {
 			})
 			if text(at(d, "Name")) == "Operation" && !known {
 				a.found("alarm", doctor.Warning, fmt.Sprintf("%s watches the operation %s, which no function here is "+
-					"named: unless a handler has WithOperation(%q), it never fires. Let its Value be the !Ref of the function",
+					"named: unless a handler has WithOperation(%q), it never fires. Let its Value be the !Ref of "+
+					"the function",
 					alarm.id, operation, operation))
 			}
 		}

@@ -2,8 +2,8 @@
 // it is deployed. It finds the routes that change state and reach a function that does not wrap,
 // and what the template itself says of tables, permissions and time limits. It asks AWS nothing.
 //
-// Parameters have their defaults, and every condition is taken to hold. What only a deployment knows
-// becomes ${Name} or ${Name.Attribute}. A template is not validated.
+// Parameters have their defaults, and every condition is taken to hold. What only a deployment
+// knows becomes ${Name} or ${Name.Attribute}. A template is not validated.
 package audit
 
 import (

@@ -67,7 +67,8 @@ func (c *act) run(ctx context.Context, key string) error {
 	notes := c.Notes()
 	if danger := c.Danger(shown); danger != "" {
 		if notes = append(notes, danger+": add --"+flagMayRepeat+" if you mean it"); !c.dryRun {
-			return errors.New("refused: " + danger + ", and the next request would execute; nothing was changed. Add --" +
+			return errors.New("refused: " + danger +
+				", and the next request would execute; nothing was changed. Add --" +
 				flagMayRepeat + " if you know that it had no effect, or accept a second one")
 		}
 	}
@@ -196,8 +197,11 @@ key were new, whatever its content. Nothing of the record is left: keep what
 its effect: deleting it needs --` + flagMayRepeat + `.`,
 		Example: `  idempotent delete 'charge#JKJaXmPLvHcESHA' --reason 'ticket 4711'
   idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
-		Args:              oneKey,
-		RunE:              a.run(func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) }),
+		Args: oneKey,
+		RunE: a.run(func(cmd *cobra.Command,
+			args []string) error {
+			return c.run(cmd.Context(), args[0])
+		}),
 		ValidArgsFunction: a.completeKeys,
 	}
 	c.flags(cmd)

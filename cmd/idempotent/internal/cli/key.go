@@ -122,7 +122,8 @@ func (k *keyQuestion) payload(a *app) (payload []byte, of describe, err error) {
 	case k.event == "" && k.key != "":
 		return []byte("{}"), describeValue, nil
 	case k.event == "":
-		return nil, nil, usagef("say what the request was: --event FILE, or --key, --method, --api and so on; see --help")
+		return nil, nil, usagef(
+			"say what the request was: --event FILE, or --key, --method, --api and so on; see --help")
 	}
 	if payload, err = a.file("--event", k.event, mostEvent); err != nil {
 		return nil, nil, err
@@ -146,12 +147,14 @@ type describe func(context.Context, *keyQuestion, []byte) (idempotent.Descriptio
 
 var (
 	describeREST describe = describeAs[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]
-	// describeValue is one that answers no HTTP requests: what its key is, --key or --key-path says.
+	// describeValue is one that answers no HTTP requests: what its key is, --key or --key-path
+	// says.
 	describeValue describe = describeAs[json.RawMessage, json.RawMessage]
 )
 
 // describeAs wraps a handler of these types, which never runs. What Wrap refuses is a wrong flag.
-func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte) (d idempotent.Description, err error) {
+func describeAs[In, Out any](ctx context.Context, k *keyQuestion,
+	payload []byte) (d idempotent.Description, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:

@@ -300,8 +300,9 @@ func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, er
 	for _, id := range slices.Compact(r.ids) {
 		m, err := outbox.FindGivenUp(ctx, r.client, r.app.target.Table, id)
 		if errors.Is(err, outbox.ErrNotGivenUp) {
-			return nil, &saidError{fmt.Sprintf("no message %q was given up: it was redriven or delivered, or there never "+
-				"was one; nothing was changed", id), operate.ErrNotFound}
+			return nil, &saidError{fmt.Sprintf(
+				"no message %q was given up: it was redriven or delivered, or there never "+
+					"was one; nothing was changed", id), operate.ErrNotFound}
 		}
 		if err != nil {
 			return nil, err

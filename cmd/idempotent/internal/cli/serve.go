@@ -93,7 +93,8 @@ func (s *serving) run(ctx context.Context) error {
 	}
 	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 	config := page.Config{
-		Operator: src.operator, Now: src.now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
+		Operator: src.operator, Now: src.now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly,
+		Demo:     s.app.demo,
 		Port:     port,
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}

@@ -46,10 +46,12 @@ func TestATimeline(t *testing.T) {
 		first   = "Claimed for the first time"
 		expires = "Expires: the key is as good as new then"
 		done    = "Completed: every retry gets its result"
-		unknown = "Became unknown, crashed: the process ended without saying how, and crashed executions are not repeated"
+		unknown = "Became unknown, crashed: the process ended without saying how, and crashed executions are not " +
+			"repeated"
 	)
 	expired := told(b.get(t, "/record?key=charge%23expired")) // the next claim drops it
-	assert.Equal(t, []string{"02:00:00 " + first, "02:00:01 " + done, "02:00:00 Expired: the key is as good as new"}, expired)
+	assert.Equal(t, []string{"02:00:00 " + first, "02:00:01 " + done, "02:00:00 Expired: the key is as good as new"},
+		expired)
 	put := func(key, like string, change func(*store.Record)) {
 		r := recordOf(t, like)
 		r.Key, r.Attention = key, store.AttentionOf(key)

@@ -99,7 +99,8 @@ func RetryGets(r store.Record, s operate.State) string {
 		case len(r.Steps) > 0:
 			return resumes(r)
 		default:
-			return "a new execution with the same derived keys; under a policy that refuses crashed executions " + refused
+			return "a new execution with the same derived keys; under a policy that refuses crashed executions " +
+				refused
 		}
 	case operate.StateReleased:
 		if len(r.Steps) > 0 {
