@@ -53,6 +53,7 @@ type actor struct {
 	name                                 string
 	freezes, thaws, dies, cutFrom, cutTo time.Time
 	limited                              bool // its invocations have a deadline
+	renewsNot                            bool // no renewal reaches the store
 	r                                    *rand.Rand
 	handler                              *idempotent.Handler[order, receipt]
 }
@@ -93,15 +94,17 @@ func playPrograms(t *testing.T, seed uint64) {
 			programs: p, name: fmt.Sprint("p", n), limited: r.IntN(2) == 0,
 			r: rand.New(rand.NewPCG(seed, uint64(n))),
 		}
-		switch at := p.began.Add(within(2 * time.Minute)); r.IntN(5) {
+		switch at := p.began.Add(within(2 * time.Minute)); r.IntN(6) {
 		case 0:
 			q.dies = at
 		case 1:
 			q.freezes, q.thaws = at, at.Add(within(2*time.Minute))
 		case 2:
 			q.cutFrom, q.cutTo = at, at.Add(within(time.Minute))
+		case 3:
+			q.renewsNot = true
 		}
-		smooth = smooth && q.freezes.IsZero() && q.cutFrom.IsZero()
+		smooth = smooth && q.freezes.IsZero() && q.cutFrom.IsZero() && !q.renewsNot
 		q.wrap(effects)
 		pauses := make([]time.Duration, 4)
 		for i := range pauses {
@@ -218,7 +221,7 @@ func (q *actor) deliver() {
 // not told that its lease is lost.
 func (x *program) live() bool {
 	froze := reached(x.freezes) && x.thaws.After(x.began)
-	cut := reached(x.cutFrom) && x.cutTo.After(x.began) && x.ctx.Err() != nil
+	cut := (x.renewsNot || reached(x.cutFrom) && x.cutTo.After(x.began)) && x.ctx.Err() != nil
 	return !x.dead() && !froze && !cut
 }
 
@@ -347,6 +350,9 @@ func (s actorStore) Claim(ctx context.Context, r store.Record, now time.Time) (s
 func (s actorStore) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	if err := s.reaches(ctx); err != nil {
 		return store.Record{}, false, err
+	}
+	if s.q.renewsNot && len(next.Steps) == 0 && next.Owner == seen.Owner && next.Status == store.StatusInProgress {
+		return store.Record{}, false, failed(store.FailureThrottled, true)
 	}
 	return s.till.Swap(ctx, seen, next)
 }
