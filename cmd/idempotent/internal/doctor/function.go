@@ -19,6 +19,7 @@ const (
 	checkVariable    = "function names the table"
 	checkEnvironment = "retention in the environment"
 	checkGateway     = "timeout and gateway"
+	checkCallers     = "callers"
 	checkBatches     = "event sources"
 )
 
