@@ -291,11 +291,13 @@ func TestEventsThatTheHandlerReadsAsOneHaveOneKey(t *testing.T) {
 		{"to_string(total)", `{"total":42}`, `{"total":42.0}`, false},
 		{"quoted", `{"quoted":"42"}`, `{"quoted":"0x15p1"}`, false},
 		{"count", `{"count":"42"}`, `{"count":"042"}`, false},
-		{"count", `{"count":"0"}`, `{"count":"null"}`, false},
+		{"count", `{"count":"0"}`, `{"count":"null"}`, true},
+		{"paid", `{"paid":"false"}`, `{"paid":"null"}`, true},
 		{"name", `{"name":"\"a\""}`, `{"name":"\"\\u0061\""}`, false},
 		{"id", `{"id":"::ff"}`, `{"id":"0:0:0:0:0:0:0:00FF"}`, false},
 		{"ids[]", `{"ids":["::ff"]}`, `{"ids":["::FF"]}`, false},
 		{"at", `{"at":"2026-11-25T10:00:00Z"}`, `{"at":"2026-11-25T10:00:00.000Z"}`, false},
+		{"at", `{"at":"2026-11-25T10:00:00Z"}`, `{"at":"2026-11-25T10:00:00+00:00"}`, false},
 		{"data", `{"data":"QUI="}`, `{"data":"QUJ="}`, false},
 		{"powertools_json(note).total", `{"note":"{\"total\":42}"}`, `{"note":"{\"total\":42.000000000000000001}"}`, true},
 	} {
@@ -406,6 +408,7 @@ type invoice struct {
 	First invoiceWeight  `json:"first"`
 	Count int64          `json:"count,string"`
 	Name  string         `json:"name,string"`
+	Paid  bool           `json:"paid,string"`
 	ID    *netip.Addr    `json:"id"`
 	IDs   []netip.Addr   `json:"ids"`
 	At    time.Time      `json:"at"`

@@ -16,6 +16,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
@@ -37,7 +38,7 @@ const (
 	floatValue             // a float
 	numberValue            // a json.Number
 	anyValue               // an interface: every number in it becomes a float64
-	quotedValue            // a number in a text: the option string of a tag
+	quotedValue            // a value in a text: the option string of a tag
 	textValue              // a type that reads texts by itself
 	listValue
 	mapValue
@@ -158,7 +159,7 @@ func (w *numberWalk) addField(n *Places, f reflect.StructField) (embedded reflec
 func (w *numberWalk) field(of reflect.Type, options string) *Places {
 	n := w.of(of)
 	quoted := strings.Contains(","+options+",", ",string,")
-	if quoted && (of.Kind() >= reflect.Int && of.Kind() <= reflect.Float64 || of.Kind() == reflect.String) {
+	if quoted && (of.Kind() >= reflect.Bool && of.Kind() <= reflect.Float64 || of.Kind() == reflect.String) {
 		w.found = true
 		field := reflect.StructField{Name: "Quoted", Type: of, Tag: `json:",string"`}
 		n = &Places{kind: quotedValue, bits: n.bits, reads: reflect.StructOf([]reflect.StructField{field})}
@@ -176,10 +177,7 @@ const inexact = "\uE000idempotent: a number that a float changes\uE000"
 func (n *Places) Read(event []byte) []byte {
 	r := numberReader{d: json.NewDecoder(bytes.NewReader(event)), event: event}
 	r.d.UseNumber()
-	if r.value(n) != nil {
-		return event
-	}
-	if r.done == 0 {
+	if r.value(n) != nil || r.done == 0 {
 		return event
 	}
 	return append(r.out, event[r.done:]...)
@@ -285,6 +283,8 @@ func (n *Places) ofText(text string) (read string, other bool) {
 			return asFloat(text, n.bits), true
 		}
 		return text, true
+	case n.kind == quotedValue && text == "null": // nothing to a pointer, and else zero
+		return `"` + inexact + `"`, true
 	case n.kind == quotedValue:
 		read, other = rewritten(`{"Quoted":`, text, `}`, n.reads)
 		if n.reads.Field(0).Type.Kind() != reflect.String {
@@ -306,10 +306,18 @@ func rewritten(before, text, behind string, t reflect.Type) (written string, is 
 		return "", false
 	}
 	out, err := json.Marshal(read)
-	if err != nil || json.Unmarshal(out, again) != nil || !reflect.DeepEqual(read, again) {
+	if err != nil || json.Unmarshal(out, again) != nil || !same(read, again) {
 		return "", false
 	}
 	return string(out[len(before) : len(out)-len(behind)]), true
+}
+
+// same reports whether two pointers to values of a type have equal ones. Of times the instant counts.
+func same(one, other any) bool {
+	if at, is := one.(*time.Time); is {
+		return at.Equal(*other.(*time.Time)) //nolint:forcetypeassert // of one type
+	}
+	return reflect.DeepEqual(one, other)
 }
 
 func isNumber(text string) bool {
