@@ -82,9 +82,9 @@ var (
 	// wrong to call it and nothing was sent. The claim stands.
 	ErrCommitRefused = execution.ErrCommitRefused
 	// ErrCommitFailed is what a commit of the handler fails with if the store did not take it. The
-	// execution has failed: it stores no answer any more. It is also returned when a handler
-	// answers all the same: then nothing of that answer is stored or sent. An HTTP handler that
-	// returns it is answered with a problem document.
+	// execution has failed: of its answers it stores only one that is [Terminal]. It is also
+	// returned when a handler answers all the same: then nothing of that answer is stored or sent.
+	// An HTTP handler that returns it is answered with a problem document.
 	ErrCommitFailed = execution.ErrCommitFailed
 	// ErrOtherAnswer tells the observer that a handler had committed its answer, and then did
 	// something else than return it. The committed answer was sent. A handler whose commit was

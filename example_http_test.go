@@ -232,10 +232,11 @@ func Example_stripeWebhook() {
 }
 
 // Adapt makes the function of an HTTP API, or of a function URL, of a router.
-func Adapt(router http.Handler) func(context.Context,
-	events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	return func(ctx context.Context,
-		e events.APIGatewayV2HTTPRequest,
+func Adapt(
+	router http.Handler,
+) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(
+		ctx context.Context, e events.APIGatewayV2HTTPRequest,
 	) (out events.APIGatewayV2HTTPResponse, err error) {
 		var body io.Reader = strings.NewReader(e.Body)
 		if e.IsBase64Encoded {

@@ -400,8 +400,8 @@ func ExampleAtMostOnce() {
 	handler := ordersOf(func(ctx context.Context, p purchase) (string, error) {
 		charge, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
 			return s.charge(ctx, idempotent.DerivedKey(ctx, ""), p.Amount)
-		}, idempotent.AtMostOnce(func(ctx context.Context,
-			x idempotent.Execution,
+		}, idempotent.AtMostOnce(func(
+			ctx context.Context, x idempotent.Execution,
 		) (idempotent.Resolution[string], error) {
 			charge, found, err := s.find(ctx, x.DerivedKey(""))
 			switch {

@@ -25,16 +25,17 @@ type Reconciling struct {
 	// OnlyDue leaves alone a record whose next question is not due yet, or that is given up.
 	// Default is to ask whatever it says.
 	OnlyDue bool
-	// FirstPause is the time from the first question in vain to the next one. Each further pause is
-	// twice as long, up to LongestPause. Defaults one minute and one hour.
+	// FirstPause is the time from the first question without an answer to the next one. Each
+	// further pause is twice as long, up to LongestPause. Defaults one minute and one hour.
 	FirstPause, LongestPause time.Duration
 	// MaxTries is how often is asked before the record is given up: a person has to settle it then.
 	// Default 30, which takes about a day with the default pauses.
 	MaxTries int
 	// GiveUp, unless nil, gets a record that is to be given up, for example to open a ticket. It
 	// runs under a claim of the record, with the time and the context that the resolver would have,
-	// and how often was asked in vain. If it fails, it is called again after a pause, and the
-	// record is not given up until it has succeeded. It may be called more than once for a record.
+	// and how often was asked without an answer. If it fails, it is called again after a pause, and
+	// the record is not given up until it has succeeded. It may be called more than once for a
+	// record.
 	GiveUp func(ctx context.Context, x Execution, tries int) error
 }
 
@@ -54,8 +55,8 @@ type Reconciled struct {
 	Outcome report.ReconcileOutcome
 	// Attempt is the number of the claim under its record, 0 if none was taken.
 	Attempt int
-	// Tries is how often was asked in vain, this time included. Next is when the record is due for
-	// the next question; the zero time if it is not asked about again.
+	// Tries is how often was asked without an answer, this time included. Next is when the record
+	// is due for the next question; the zero time if it is not asked about again.
 	Tries int
 	Next  time.Time
 	// Reason is why the record is UNKNOWN, where it still is.
@@ -249,7 +250,7 @@ func (w *wrapped) checkReconciling(recordKey string, noResolver bool, how Reconc
 	return p.err()
 }
 
-// pause is how long a record waits after so many questions in vain.
+// pause is how long a record waits after so many questions without an answer.
 func (r Reconciling) pause(tries int) time.Duration {
 	p := r.FirstPause
 	for n := 1; n < tries && p < r.LongestPause; n++ {

@@ -171,7 +171,7 @@ func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 	for what, happens := range map[string]func(f *fixture, done store.Record){
 		"deleted": func(f *fixture, done store.Record) { f.deletes(done) },
 		"swapped": func(f *fixture, done store.Record) { f.swaps(done, running(key, "B")) },
-		"claimed": func(f *fixture, done store.Record) { f.claims(running(key, "B"), expiry) },
+		"claimed": func(f *fixture, _ store.Record) { f.claims(running(key, "B"), expiry) },
 		"claimed, and the reply lost": func(f *fixture, _ store.Record) {
 			f.elsewhere().claims(running(key, "B"), expiry) // it was applied
 			f.spy.fail(true)

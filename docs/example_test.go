@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -36,6 +38,15 @@ func _(store store.Store, payload []byte) error {
 		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }))
 	d, err := handler.DescribeEvent(ctx, payload)
 	_ = d.DerivedKey("charge")
+	return err
+}
+
+func _(ctx context.Context, handler *idempotent.Handler[Order, string], order Order) error {
+	charge, err := handler.Handle(ctx, order)
+	if e, ok := errors.AsType[*idempotent.Error](err); ok && e.Kind == idempotent.ErrInProgress {
+		time.Sleep(e.RetryAfter) // the lease has ended: call again, with the same order
+	}
+	_ = charge
 	return err
 }
 
@@ -117,4 +128,48 @@ func _(t *testing.T, cfg aws.Config, charge func(context.Context, Order) (string
 	}
 	handler := idempotent.Wrap(charge, dynamo.New(client, table), idempotent.WithOperation("charge"))
 	_ = handler
+}
+
+type services struct {
+	reserve func() string
+	charge  func(key string) string
+}
+
+func (s services) place(ctx context.Context, _ Order) (string, error) {
+	reserve := func(context.Context) (string, error) { return s.reserve(), nil }
+	if _, err := idempotent.Step(ctx, "reserve", reserve); err != nil {
+		return "", err
+	}
+	return idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
+		return s.charge(idempotent.DerivedKey(ctx, "")), nil
+	})
+}
+
+// A process that dies between a charge and its record, as a test plays it.
+func Example_aCrashBetweenSteps() {
+	ctx, reservations := context.Background(), 0
+
+	var keys []string
+	s := services{
+		reserve: func() string { reservations++; return "r-1" },
+		charge: func(key string) string {
+			if keys = append(keys, key); len(keys) == 1 {
+				panic("killed") // the provider has charged, and the record does not know it
+			}
+			return "ch-1"
+		},
+	}
+	handler := idempotent.Wrap(s.place, memory.New(), idempotent.WithOperation("place"),
+		idempotent.WithEffects(idempotent.Repeatable),
+		idempotent.WithKey(func(o Order) (string, error) { return o.ID, nil }))
+	func() {
+		defer func() { fmt.Println(recover()) }()
+		_, _ = handler.Handle(ctx, Order{ID: "o-1"})
+	}()
+	charge, err := handler.Handle(ctx, Order{ID: "o-1"})
+	fmt.Println(charge, err, "after", reservations, "reservation;", "one key:", keys[0] == keys[1])
+
+	// Output:
+	// killed
+	// ch-1 <nil> after 1 reservation; one key: true
 }

@@ -16,7 +16,7 @@ import (
 // budgets are the most words of each page. A page that needs more says something that stands
 // elsewhere.
 var budgets = map[string]int{
-	"../README.md": 850, "../CONTRIBUTING.md": 1000, "../SECURITY.md": 400,
+	"../README.md": 850, "../CONTRIBUTING.md": 1000, "../SECURITY.md": 400, "../CHANGELOG.md": 200,
 	"README.md": 300, "start.md": 1000, "http.md": 1900, "problems.md": 600, "glossary.md": 400, "keys.md": 1300,
 	"routers.md": 1000,
 	"effects.md": 2300, "commit.md": 1600, "outbox.md": 1300, "batches.md": 1400, "testing.md": 1000, "deploy.md": 2000,

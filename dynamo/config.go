@@ -95,9 +95,9 @@ func (p *problems) addf(is bool, format string, args ...any) {
 }
 
 // panic panics if there are problems.
-func (p problems) panic() {
-	if len(p) > 0 {
-		panic(&store.ConfigError{Problems: p})
+func (p *problems) panic() {
+	if len(*p) > 0 {
+		panic(&store.ConfigError{Problems: *p})
 	}
 }
 

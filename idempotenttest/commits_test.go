@@ -150,7 +150,7 @@ func TestAfterACommitThatFailedAContextCommitsNoMore(t *testing.T) {
 }
 
 // TestACommitOfAContextWaitsForItsSteps, which begin no more while it waits, and go on if it waited
-// in vain.
+// without an answer.
 func TestACommitOfAContextWaitsForItsSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

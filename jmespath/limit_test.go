@@ -42,7 +42,7 @@ func TestExplosiveExpressionsEndWithTheLimit(t *testing.T) {
 
 // TestLargePayloadsTakeLinearTime searches payloads of the kinds that would take a
 // quadratic step hours, which the time limit of the test ends.
-func TestLargePayloadsTakeLinearTime(t *testing.T) {
+func TestLargePayloadsTakeLinearTime(*testing.T) {
 	const size = 1 << 18
 	repeated := func(open string, element func(i int) string, closing string) string {
 		var text strings.Builder

@@ -122,8 +122,8 @@ type Snapshot struct {
 	Expiry      time.Time    `json:"expiry"`
 	CompletedAt time.Time    `json:"completed_at,omitzero"`
 	AttentionAt time.Time    `json:"attention_at,omitzero"`
-	// Tries is how often a reconciliation has asked about the record in vain. GivenUp is true if it
-	// does so no more.
+	// Tries is how often a reconciliation has asked about the record without an answer. GivenUp is
+	// true if it does so no more.
 	Tries     int       `json:"tries,omitempty"`
 	GivenUp   bool      `json:"given_up,omitempty"`
 	SettledBy string    `json:"settled_by,omitempty"`

@@ -415,12 +415,12 @@ func TestWhatThePreviewSays(t *testing.T) {
 	}
 	d := newDesk(t, nil)
 	r := unknown()
-	r.Fingerprint, r.Attempt = "", 0
+	r.Fingerprint = ""
 	entry, err := d.Release(t.Context(), d.shown(r), operate.Act{By: "d", Why: "w", DryRun: true})
 	require.NoError(t, err)
 	all := strings.Join(entry.Preview, " ")
 	assert.NotContains(t, all, "content", "without a fingerprint no content is compared")
-	assert.Contains(t, all, "as attempt 2")
+	assert.Contains(t, all, "as attempt 3")
 }
 
 func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
@@ -586,6 +586,10 @@ func TestRecordsOfPowertools(t *testing.T) {
 		}},
 		"shared with them, as a value": {func(r *store.Record) { r.Layout = store.LayoutValue }, []operate.Action{
 			operate.ActionExecuted, operate.ActionFailed,
+		}},
+		"a row of somebody who calls things as we do": {func(r *store.Record) { r.Attempt = 0 }, []operate.Action{
+			operate.ActionExecuted, operate.ActionFailed, operate.ActionNotExecuted, operate.ActionRelease,
+			operate.ActionDelete,
 		}},
 		"written by them, and UNKNOWN by us": {func(r *store.Record) {
 			r.Owner, r.Status, r.Reason = "",

@@ -84,6 +84,8 @@ func doubt(r store.Record) string {
 	switch {
 	case r.Operation() == "":
 		return "its key names no operation"
+	case r.Attempt == 0:
+		return "nothing says that it was ever claimed"
 	case r.Status == store.StatusCompleted && !strings.HasPrefix(r.Seal, r.Owner+"."):
 		return "it is completed, and not by its owner"
 	case r.Status == store.StatusInProgress && r.Lease.IsZero() && !r.Released():

@@ -58,8 +58,8 @@ type Listed struct {
 	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because
 	//     as a rule the client retries, and the next execution goes on where the one before stopped
 	Due bool
-	// GivenUp is true if a reconciliation has asked about the record in vain so often that it does
-	// so no more.
+	// GivenUp is true if a reconciliation has asked about the record without an answer so often
+	// that it does so no more.
 	GivenUp bool
 
 	// later is true if it was released with steps and is not due.

@@ -39,9 +39,10 @@ const (
 // Story returns the last transitions of the record, the first one first. A record keeps a few of
 // them, also after it is settled. One whose first execution has completed it has none.
 func (s Shown) Story() []Transition {
-	var all []Transition
-	for _, m := range life.StoryOf(s.Record) {
-		all = append(all, Transition{m.At.UTC(), TransitionKind(m.What), m.Detail})
+	story := life.StoryOf(s.Record)
+	all := make([]Transition, len(story))
+	for i, m := range story {
+		all[i] = Transition{m.At.UTC(), TransitionKind(m.What), m.Detail}
 	}
 	return all
 }

@@ -23,7 +23,7 @@ func AttentionOf(key string) string {
 }
 
 // GivenUpOf returns the attention of a record with this key that is given up: a reconciliation has
-// asked about it in vain so often that it does so no more. A person has to settle it.
+// asked about it without an answer so often that it does so no more. A person has to settle it.
 func GivenUpOf(key string) string { return GivenUp(OperationOf(key)) }
 
 // GivenUp returns the attention of the records that are given up of an operation.

@@ -122,12 +122,12 @@ type Record struct {
 	// AttentionAt is since when a record with Attention waits, or when it will, to the millisecond.
 	// It is the zero time in every other record.
 	//
-	//   - UNKNOWN: since when; after a question in vain, when it is asked about again
+	//   - UNKNOWN: since when; after a question without an answer, when it is asked about again
 	//   - released with steps: when it is overdue
 	//   - in progress: the end of the lease that its claim took. A renewal does not move it
 	AttentionAt time.Time
-	// Tries counts how often a reconciliation has asked about the record in vain, since the
-	// execution that it is about. It is 0 in a completed record.
+	// Tries counts how often a reconciliation has asked about the record without an answer, since
+	// the execution that it is about. It is 0 in a completed record.
 	Tries int
 	// Questions counts those claims of Attempt under which nothing was executed, because a resolver
 	// was asked. The others are executions.

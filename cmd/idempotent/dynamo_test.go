@@ -127,8 +127,10 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	assert.Len(t, lines[line](t, r.out), open)
 	assert.Contains(t, r.err, "Reads the index of records with attention")
 	all := 0
-	for _, state := range []operate.State{operate.StateUnknown, operate.StateCrashed, operate.StateReleased,
-		operate.StateInProgress, operate.StateCompleted, operate.StateExpired} {
+	for _, state := range []operate.State{
+		operate.StateUnknown, operate.StateCrashed, operate.StateReleased,
+		operate.StateInProgress, operate.StateCompleted, operate.StateExpired,
+	} {
 		r := tb.run(t, []string{"list", "-o", "json", "--scan", "--state", string(state), "--rate", "0"})
 		require.Zero(t, r.code, r.err)
 		listed := lines[line](t, r.out)
@@ -141,7 +143,8 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	event := `{"version":"2.0","routeKey":"POST /charges","rawPath":"/charges","headers":{"idempotency-key":"order-1"},
 		"requestContext":{"apiId":"a1b2c3","stage":"$default","requestId":"r","http":{"method":"POST","path":"/charges"}},"body":"{}"}`
 	handler := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 202}, nil
 	}, tb.store, idempotent.WithOperation("charge"), idempotent.WithEffects(idempotent.Unrepeatable))
 	file := write(t, "event.json", event)
@@ -181,8 +184,10 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	assert.Equal(t, 202, statusOf(t, handler, event))
 
 	// Settle as not executed, and release: the next retry executes.
-	for _, command := range [][]string{{"settle", key, "--not-executed", "--may-repeat-effect"},
-		{"settle", key, "--released", "--may-repeat-effect"}} {
+	for _, command := range [][]string{
+		{"settle", key, "--not-executed", "--may-repeat-effect"},
+		{"settle", key, "--released", "--may-repeat-effect"},
+	} {
 		stuck.Owner = "OWNEROWNEROWNEROWNEROWNER" + command[2][2:3]
 		deleteItem(t, tb, key)
 		tb.put(t, stuck)
@@ -233,7 +238,8 @@ func write(t *testing.T, name, text string) string {
 func described(t *testing.T, event string) idempotent.Description {
 	t.Helper()
 	h := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, nil
 	}, newMemory(), idempotent.WithOperation("charge"))
 	d, err := h.DescribeEvent(t.Context(), []byte(event))
@@ -266,8 +272,10 @@ func TestAScriptIsConditionalOnWhatAPersonSaw(t *testing.T) {
 	r := recordOf(t, "charge#uncertain")
 	tb.put(t, r)
 	seen := lines[line](t, tb.run(t, []string{"inspect", r.Key, "-o", "json"}).out)[0].Seen
-	settle := []string{"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "ticket 4711", "--by",
-		"dana", "--yes", "--seen", seen, "-o", "json"}
+	settle := []string{
+		"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "ticket 4711", "--by",
+		"dana", "--yes", "--seen", seen, "-o", "json",
+	}
 	first := tb.run(t, settle)
 	require.Zero(t, first.code, first.err)
 	after := tb.get(t, r.Key)
@@ -301,29 +309,64 @@ func TestBadTargetsAreOneClearSentence(t *testing.T) {
 		env  option
 		says string
 	}{
-		"wrong table": {[]string{"inspect", "a#b", "--table", "nobody-has-this"}, tb.env(),
-			`there is no table "nobody-has-this" in this account and Region: check --table, --region, --profile and --endpoint-url`},
-		"list": {[]string{"list", "--table", "nobody-has-this"}, tb.env(),
-			`there is no table "nobody-has-this" in this account and Region`},
-		"doctor": {[]string{"doctor", "--table", "nobody-has-this"}, tb.env(),
-			`there is no table "nobody-has-this" in this account and Region`},
-		"another key": {[]string{"inspect", "a#b", "--table", other}, tb.env(),
-			`table "` + other + `" has another key than expected: check --sort-key, --partition and --attribute`},
-		"endpoint down": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", down.URL}, env(),
-			"connection refused"},
-		"no permission": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
-			answering(t, 400, "AccessDeniedException",
-				"User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem")}, env(),
-			`not allowed on table "idempotency": AccessDeniedException: User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem`},
-		"throttled": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
-			answering(t, 400, "ThrottlingException", "Rate exceeded")}, env(),
-			`table "idempotency" throttles: try again later`},
-		"expired": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
-			answering(t, 400, "ExpiredTokenException", "The security token included in the request is expired")}, env(),
-			"The security token included in the request is expired"},
-		"failing server": {[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
-			answering(t, 500, "InternalServerError", "oops")}, env(),
-			`no answer for table "idempotency": InternalServerError`},
+		"wrong table": {
+			[]string{"inspect", "a#b", "--table", "nobody-has-this"},
+			tb.env(),
+			`there is no table "nobody-has-this" in this account and Region: check --table, --region, --profile and --endpoint-url`,
+		},
+		"list": {
+			[]string{"list", "--table", "nobody-has-this"},
+			tb.env(),
+			`there is no table "nobody-has-this" in this account and Region`,
+		},
+		"doctor": {
+			[]string{"doctor", "--table", "nobody-has-this"},
+			tb.env(),
+			`there is no table "nobody-has-this" in this account and Region`,
+		},
+		"another key": {
+			[]string{"inspect", "a#b", "--table", other},
+			tb.env(),
+			`table "` + other + `" has another key than expected: check --sort-key, --partition and --attribute`,
+		},
+		"endpoint down": {
+			[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", down.URL},
+			env(),
+			"connection refused",
+		},
+		"no permission": {
+			[]string{
+				"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
+				answering(t, 400, "AccessDeniedException",
+					"User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem"),
+			},
+			env(),
+			`not allowed on table "idempotency": AccessDeniedException: User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem`,
+		},
+		"throttled": {
+			[]string{
+				"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
+				answering(t, 400, "ThrottlingException", "Rate exceeded"),
+			},
+			env(),
+			`table "idempotency" throttles: try again later`,
+		},
+		"expired": {
+			[]string{
+				"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
+				answering(t, 400, "ExpiredTokenException", "The security token included in the request is expired"),
+			},
+			env(),
+			"The security token included in the request is expired",
+		},
+		"failing server": {
+			[]string{
+				"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
+				answering(t, 500, "InternalServerError", "oops"),
+			},
+			env(),
+			`no answer for table "idempotency": InternalServerError`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -368,13 +411,17 @@ func TestRenamedAttributesAndSortKeys(t *testing.T) {
 	tb := newTable(t, dynamo.Config{SortKey: "sk", Partition: "idempotency#shop", Attributes: names})
 	r := recordOf(t, "charge#uncertain")
 	tb.put(t, r)
-	flags := []string{"--sort-key", "sk", "--partition", "idempotency#shop", "--attribute", "id=pk,status=state",
-		"--attribute", "expiration=ttl"}
+	flags := []string{
+		"--sort-key", "sk", "--partition", "idempotency#shop", "--attribute", "id=pk,status=state",
+		"--attribute", "expiration=ttl",
+	}
 	listed := tb.run(t, append([]string{"list", "-o", "json"}, flags...))
 	require.Zero(t, listed.code, listed.err)
 	assert.Equal(t, r.Key, lines[line](t, listed.out)[0].RecordKey)
-	settled := tb.run(t, append([]string{"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "x",
-		"--by", "dana", "--yes"}, flags...))
+	settled := tb.run(t, append([]string{
+		"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "x",
+		"--by", "dana", "--yes",
+	}, flags...))
 	require.Zero(t, settled.code, settled.err)
 	assert.Equal(t, store.ReasonReleased, tb.get(t, r.Key).Reason)
 	doctor := tb.run(t, append([]string{"doctor"}, flags...))
@@ -425,8 +472,10 @@ func TestNothingForeignIsTouched(t *testing.T) {
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	soon := &types.AttributeValueMemberN{Value: "4102444800"}
 	for name, it := range map[string]map[string]types.AttributeValue{
-		"message": {"topic": text("order-placed"), "body": text("{}"), "owner": text("AAAAAAAAAAAAAAAAAAAAAAAAAA"),
-			"outbox_due": soon},
+		"message": {
+			"topic": text("order-placed"), "body": text("{}"), "owner": text("AAAAAAAAAAAAAAAAAAAAAAAAAA"),
+			"outbox_due": soon,
+		},
 		"session":    {"expiration": soon, "data": text("{}"), "user": text("dana")},
 		"order":      {"status": text("COMPLETED"), "owner": text("dana"), "expiration": soon},
 		"job":        {"status": text("INPROGRESS"), "owner": text("worker-7"), "expiration": soon},
@@ -437,8 +486,12 @@ func TestNothingForeignIsTouched(t *testing.T) {
 		it["id"] = text(key)
 		_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: it})
 		require.NoError(t, err)
-		for _, command := range [][]string{{"delete"}, {"settle", "--released"}, {"settle", "--not-executed"},
-			{"settle", "--failed", "A:b"}} {
+		for _, command := range [][]string{
+			{"delete"},
+			{"settle", "--released"},
+			{"settle", "--not-executed"},
+			{"settle", "--failed", "A:b"},
+		} {
 			r := tb.run(t, append(command, key, "--reason", "x", "--by", "dana", "--yes", "--may-repeat-effect"))
 			assert.Equal(t, 1, r.code, "%s %s: %s", command, name, r.err)
 		}
@@ -499,7 +552,8 @@ func TestALargeResultIsSettledShownAndReplayed(t *testing.T) {
 	assert.JSONEq(t, string(result), string(shown.Result))
 
 	handler := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		events.APIGatewayV2HTTPRequest,
+	) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 500}, nil
 	}, tb.store, idempotent.WithOperation("charge"))
 	assert.Equal(t, string(body), answerOf(t, handler, eventOfV2).Body)

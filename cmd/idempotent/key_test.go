@@ -158,13 +158,20 @@ func TestKeyKnowsTheOptionsOfTheHandler(t *testing.T) {
 		args []string
 	}{
 		"default": {nil, nil},
-		"selected key": {[]idempotent.Option{idempotent.WithKey(func(in) (string, error) { return "o-17", nil })},
-			[]string{"--key", "o-17"}},
-		"key path": {[]idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")},
-			[]string{"--key-path", "powertools_json(body).order"}},
-		"tenant": {[]idempotent.Option{
-			idempotent.WithTenant(func(context.Context, in) (string, error) { return "acme", nil })},
-			[]string{"--caller", "tenant:acme"}},
+		"selected key": {
+			[]idempotent.Option{idempotent.WithKey(func(in) (string, error) { return "o-17", nil })},
+			[]string{"--key", "o-17"},
+		},
+		"key path": {
+			[]idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")},
+			[]string{"--key-path", "powertools_json(body).order"},
+		},
+		"tenant": {
+			[]idempotent.Option{
+				idempotent.WithTenant(func(context.Context, in) (string, error) { return "acme", nil }),
+			},
+			[]string{"--caller", "tenant:acme"},
+		},
 	} {
 		event := deliver[in, events.APIGatewayV2HTTPResponse](t, []byte(eventOfV2),
 			append([]idempotent.Option{idempotent.WithOperation("charge")}, c.opts...)...)
@@ -194,8 +201,10 @@ func TestKeyOfHandlersThatAnswerNoRequests(t *testing.T) {
 	assert.Equal(t, value, got.RecordKey)
 	assert.Equal(t, value, key(t, "--key", "o-17").RecordKey)
 
-	r := run(t, []string{"key", "--operation", "charge", "--event", write(t, "batch.json", `{"Records":[`+message+`]}`),
-		"--key-path", "Records[0].messageId"})
+	r := run(t, []string{
+		"key", "--operation", "charge", "--event", write(t, "batch.json", `{"Records":[`+message+`]}`),
+		"--key-path", "Records[0].messageId",
+	})
 	assert.Equal(t, 2, r.code)
 	assert.Contains(t, r.err, "give one of them")
 }
@@ -203,8 +212,10 @@ func TestKeyOfHandlersThatAnswerNoRequests(t *testing.T) {
 func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 	t.Parallel()
 	event := write(t, "event.json", eventOfV2)
-	request := []string{"--operation", "charge", "--key", "order-1", "--method", "POST", "--route", "/charges", "--api",
-		"a1b2c3", "--stage", "$default"}
+	request := []string{
+		"--operation", "charge", "--key", "order-1", "--method", "POST", "--route", "/charges", "--api",
+		"a1b2c3", "--stage", "$default",
+	}
 	without := func(flag string) []string {
 		var args []string
 		for i := 0; i < len(request); i += 2 {
@@ -226,22 +237,36 @@ func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 		"--route or --path is missing": {without("--route"), 2},
 		"--api is missing":             {without("--api"), 2},
 		"--stage is missing":           {without("--stage"), 2},
-		"--caller jwt: is not jwt:ISSUER,SUBJECT": {append([]string{"--caller", "jwt:user-17"}, request...),
-			2},
-		"--caller iam: is not iam:ACCOUNT,USER_ID[,USER_ARN]": {append([]string{"--caller", "iam:user-17"}, request...),
-			2},
+		"--caller jwt: is not jwt:ISSUER,SUBJECT": {
+			append([]string{"--caller", "jwt:user-17"}, request...),
+			2,
+		},
+		"--caller iam: is not iam:ACCOUNT,USER_ID[,USER_ARN]": {
+			append([]string{"--caller", "iam:user-17"}, request...),
+			2,
+		},
 		"--caller api-key: is not api-key:ID": {append([]string{"--caller", "api-key"}, request...), 2},
 		"--caller oidc: is none of":           {append([]string{"--caller", "oidc:x"}, request...), 2},
-		"the event names the caller": {[]string{"--operation", "charge", "--event", event,
-			"--caller", "jwt:a,b"}, 2},
-		"the event of 1 bytes is no JSON": {[]string{"--operation", "charge", "--event",
-			write(t, "bad.json", "{")}, 2},
-		"--event cannot be read": {[]string{"--operation", "charge", "--event",
-			"/nowhere/event.json"}, 2},
-		"WithOperation": {append([]string{"--operation", "a b"}, request[2:]...),
-			2},
-		"--method is missing; --route or --path is missing; --api is missing": {[]string{"--operation", "charge",
-			"--key", "order-1", "--stage", "live"}, 2},
+		"the event names the caller": {[]string{
+			"--operation", "charge", "--event", event,
+			"--caller", "jwt:a,b",
+		}, 2},
+		"the event of 1 bytes is no JSON": {[]string{
+			"--operation", "charge", "--event",
+			write(t, "bad.json", "{"),
+		}, 2},
+		"--event cannot be read": {[]string{
+			"--operation", "charge", "--event",
+			"/nowhere/event.json",
+		}, 2},
+		"WithOperation": {
+			append([]string{"--operation", "a b"}, request[2:]...),
+			2,
+		},
+		"--method is missing; --route or --path is missing; --api is missing": {[]string{
+			"--operation", "charge",
+			"--key", "order-1", "--stage", "live",
+		}, 2},
 		"--route \"POST /charges\" is no template": {append(without("--route"), "--route",
 			"POST /charges"), 2},
 		"--api \"https://a1b2c3.example\" is no id": {append(without("--api"), "--api",

@@ -98,7 +98,7 @@ func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 		r := run(t, []string{"list"}, endpoint)
 		require.Zero(t, r.code, r.err)
 		assert.Contains(t, r.err,
-			"Reads the index of records with attention: about 2 records in 1 page, 0.5 read units")
+			"Reads the index of records with attention, and then each of them: about 2 records in 1 page, 0.5 read units")
 		assert.Equal(t, []string{"DescribeTable", "Scan attention-index", "GetItem"}, l.made(), "each entry is read")
 	})
 	t.Run("of one operation", func(t *testing.T) {

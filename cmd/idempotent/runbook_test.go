@@ -200,8 +200,10 @@ func (b block) run(t *testing.T, opts ...option) (out string, code int) {
 	c.Env = append(c.Env, "TERM=dumb")
 	c.Env[0] = "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")
 	c.Dir = t.TempDir()
-	for name, text := range map[string]string{"response.json": response, "value.json": `{"parcel":"p-17"}`,
-		"charge.json": charged, "event.json": eventOfV2} {
+	for name, text := range map[string]string{
+		"response.json": response, "value.json": `{"parcel":"p-17"}`,
+		"charge.json": charged, "event.json": eventOfV2,
+	} {
 		require.NoError(t, os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600))
 	}
 	for _, o := range opts {

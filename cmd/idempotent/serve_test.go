@@ -197,8 +197,10 @@ func TestServeSurvivesTheReaderOfItsAudit(t *testing.T) {
 			assert.Contains(t, s.settle(t, key), "It is done")
 		}
 		s.stop(t)
-		for _, says := range []string{"charge#uncertain", "charge#crashed", "ticket 4711",
-			"standard output does not take it"} {
+		for _, says := range []string{
+			"charge#uncertain", "charge#crashed", "ticket 4711",
+			"standard output does not take it",
+		} {
 			assert.Contains(t, s.err.String(), says)
 		}
 		if output == "json" {

@@ -97,10 +97,14 @@ func TestColoursAreForTerminalsOnly(t *testing.T) {
 
 func TestAChangeIsShownAndConfirmed(t *testing.T) {
 	t.Parallel()
-	args := []string{"settle", "charge#uncertain", "--demo", "--not-executed", "--may-repeat-effect", "--reason",
-		"ticket 4711", "--by", "dana"}
-	for answer, confirmed := range map[string]bool{"y\n": true, "YES\n": true, "\n": false, "n\n": false,
-		"yep\n": false, "\x04": false} {
+	args := []string{
+		"settle", "charge#uncertain", "--demo", "--not-executed", "--may-repeat-effect", "--reason",
+		"ticket 4711", "--by", "dana",
+	}
+	for answer, confirmed := range map[string]bool{
+		"y\n": true, "YES\n": true, "\n": false, "n\n": false,
+		"yep\n": false, "\x04": false,
+	} {
 		t.Run(strings.TrimSpace(answer), func(t *testing.T) {
 			t.Parallel()
 			s := onTerminal(t, args)
@@ -113,12 +117,12 @@ func TestAChangeIsShownAndConfirmed(t *testing.T) {
 			out, code := s.end()
 			if confirmed {
 				assert.Zero(t, code, out)
-				assert.Contains(t, out, "Done")
+				assert.Contains(t, out, "Action   settle")
 				return
 			}
 			assert.Equal(t, 1, code)
 			assert.Contains(t, out, "not confirmed; nothing was done")
-			assert.NotContains(t, out, "Done ")
+			assert.NotContains(t, out, "Action ")
 		})
 	}
 }
@@ -169,8 +173,10 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tb.put(t, recordOf(t, c.key))
-			s := onTerminal(t, []string{"settle", c.key, "--not-executed", "--may-repeat-effect", "--reason",
-				"ticket 4711", "--by", "dana"}, tb.env())
+			s := onTerminal(t, []string{
+				"settle", c.key, "--not-executed", "--may-repeat-effect", "--reason",
+				"ticket 4711", "--by", "dana",
+			}, tb.env())
 			s.until("[y/N] ")
 			c.change(t, tb.get(t, c.key))
 			before, _, err := tb.store.Get(t.Context(), c.key)

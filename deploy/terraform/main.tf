@@ -89,7 +89,7 @@ data "aws_iam_policy_document" "function" {
     condition {
       test     = "ForAllValues:StringLike"
       variable = "dynamodb:LeadingKeys"
-      values   = ["${var.function_name}#*"]
+      values   = ["${local.operation}#*"]
     }
     condition {
       test     = "Null"
@@ -100,10 +100,11 @@ data "aws_iam_policy_document" "function" {
 }
 
 locals {
+  operation = coalesce(var.operation, var.function_name)
   alarms = {
     BecameUnknown = ["Idempotent", "Operation", "Nobody knows whether something was executed. ${var.runbook}#blocked-key"]
     MetUnknown    = ["Idempotent", "Operation", "Clients retry what nobody knows about. ${var.runbook}#blocked-key"]
-    StoreError    = ["Idempotent", "Operation", "The table does not answer, and nothing executes. ${var.runbook}#alarms"]
+    StoreError    = ["Idempotent", "Operation", "The table does not answer, and nothing executes. ${var.runbook}#table"]
     Errors        = ["AWS/Lambda", "FunctionName", "Invocations panic or time out. ${var.runbook}#crash"]
     Throttles     = ["AWS/Lambda", "FunctionName", "Requests are refused, too many run at once. ${var.runbook}#alarms"]
   }
@@ -115,7 +116,7 @@ resource "aws_cloudwatch_metric_alarm" "function" {
   alarm_description   = each.value[2]
   namespace           = each.value[0]
   metric_name         = each.key
-  dimensions          = { (each.value[1]) = var.function_name }
+  dimensions          = { (each.value[1]) = each.value[1] == "Operation" ? local.operation : var.function_name }
   statistic           = "Sum"
   period              = 300
   evaluation_periods  = 1
@@ -125,11 +126,13 @@ resource "aws_cloudwatch_metric_alarm" "function" {
   alarm_actions       = var.alarm_actions
 }
 
-variable "function_name" {
-  description = "The function, which is also the operation of its records."
-  type        = string
-}
+variable "function_name" { type = string }
 variable "table_name" { type = string }
+variable "operation" {
+  description = "What the function says in WithOperation. Null is the name of the function."
+  type        = string
+  default     = null
+}
 variable "messages_table_name" {
   description = "The table of an outbox. Null makes none."
   type        = string

@@ -309,7 +309,7 @@ func TestSplicingGivesUpOnATextOfAnotherForm(t *testing.T) {
 		for _, text := range append(others,
 			``, `null`, `[]`, `{}`, " "+v2, v2+" ", `{"statusCode": 200,`+v2[18:], strings.Replace(v2, "200", "20", 1),
 			strings.Replace(v2, "200", "2000", 1), strings.Replace(v2, "null", "[]", 1),
-			strings.Replace(v2, "null", "1", 1),
+			strings.Replace(v2, "null", "1", 1), strings.Replace(v2, "statusCode", "statusText", 1),
 			`{"headers":null,"statusCode":200,"multiValueHeaders":null,"body":"","cookies":null}`,
 			`{"statusCode":200,"multiValueHeaders":null,"body":"","cookies":null}`,
 		) {

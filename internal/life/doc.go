@@ -76,7 +76,7 @@
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 1h, tells: failed
 //	release without     INPROGRESS released, nobody's, lease ended, expires in 1h, tells: failed
-//	answer in vain      UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
+//	no answer           UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
 //
 // A claim of a handler that refuses crashes is followed by
 //
@@ -88,7 +88,7 @@
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
 //	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: failed
-//	answer in vain      UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
+//	no answer           UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
 //
 // A claim of an UNKNOWN record for a resolver is followed by
 //
@@ -100,7 +100,7 @@
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: asked
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
 //	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: failed
-//	answer in vain      UNKNOWN uncertain, nobody's, attention now, expires in 720h, tells: asked
+//	no answer           UNKNOWN uncertain, nobody's, attention now, expires in 720h, tells: asked
 //	undo                UNKNOWN uncertain, nobody's, attention now, expires in 1h
 //
 // A person settles a record that is UNKNOWN, with an open step:

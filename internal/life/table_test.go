@@ -228,7 +228,7 @@ func table() string {
 		follow("unknown outcome", c.EndsUnknown(ours, j.Before, life.Ended{Reason: store.ReasonError}, now))
 		follow("release with steps", c.Released(ours, kept, now))
 		follow("release without", c.Released(ours, left, now))
-		follow("answer in vain", c.PutBack(ours, j.Before, 1, life.Ended{}, now))
+		follow("no answer", c.PutBack(ours, j.Before, 1, life.Ended{}, now))
 		if p.held.Key != "" {
 			follow("undo", life.TakenBack(j.Seen, now))
 		}

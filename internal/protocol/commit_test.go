@@ -564,3 +564,21 @@ func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
 		assert.False(t, found)
 	})
 }
+
+// A process that was frozen until its lease had ended sends no commit, although nobody has taken
+// its claim over yet.
+func TestNoCommitIsSentOnceTheLeaseHasEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		skew := time.Duration(0)
+		s, l := newTill(t, nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			skew = time.Hour // while it is frozen
+			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+			return receipt{}, err
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+		assert.Empty(t, l.attempts)
+	})
+}

@@ -23,10 +23,10 @@ type Inquiry struct {
 	Ask func(ctx context.Context, c execution.Claim) Resolution
 	// Due leaves alone a record that is not due, or that was given up.
 	Due bool
-	// Pause is how long the record waits for its next question, after so many in vain.
+	// Pause is how long the record waits for its next question, after so many without an answer.
 	Pause func(tries int) time.Duration
-	// MaxTries is after how many questions in vain the record is given up, 0 for never. GiveUp
-	// hands it to somebody first; if it fails, the record is not given up. It may be nil.
+	// MaxTries is after how many questions without an answer the record is given up, 0 for never.
+	// GiveUp hands it to somebody first; if it fails, the record is not given up. It may be nil.
 	MaxTries int
 	GiveUp   func(ctx context.Context, c execution.Claim, tries int) error
 
@@ -46,8 +46,8 @@ type Inquired struct {
 	Reason string
 	// Attempt is the number of the claim, 0 if none was taken.
 	Attempt int
-	// Tries is how often was asked in vain, this time included. Next is when it is asked about
-	// again, zero if it is not.
+	// Tries is how often was asked without an answer, this time included. Next is when it is asked
+	// about again, zero if it is not.
 	Tries int
 	Next  time.Time
 	// Until is the end of the lease of an execution in progress.

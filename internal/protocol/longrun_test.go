@@ -396,6 +396,9 @@ func TestWhatHasExpiredIsGone(t *testing.T) {
 		"unknown, of another request": func(r *store.Record) {
 			r.Status, r.Reason, r.Fingerprint = store.StatusUnknown, "crashed", "1:other"
 		},
+		"unknown, of a long lease": func(r *store.Record) {
+			r.Status, r.Reason, r.Lease = store.StatusUnknown, "crashed", time.Now().Add(48*time.Hour)
+		},
 		"of no status we know": func(r *store.Record) { r.Status = "SETTLING" },
 	} {
 		t.Run(name, func(t *testing.T) {

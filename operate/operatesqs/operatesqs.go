@@ -1,7 +1,7 @@
 // Package operatesqs sends what a reconciliation has given up to a queue of Amazon SQS:
 //
 //	operate.Reconcile(handler, resolver, operate.ReconcileConfig{
-//		How: idempotent.Reconciling{GiveUp: operatesqs.GiveUp(sqs.NewFromConfig(cfg), os.Getenv("PARKED_QUEUE_URL"))},
+//		How: idempotent.Reconciling{GiveUp: operatesqs.GiveUp(sqs.NewFromConfig(cfg), os.Getenv("GIVEN_UP_QUEUE_URL"))},
 //	})
 //
 // It needs the IAM action sqs:SendMessage.
@@ -49,7 +49,7 @@ type GivenUp struct {
 	// Operation and RecordKey name the record.
 	Operation string `json:"operation"`
 	RecordKey string `json:"record_key"`
-	// Tries is how often was asked in vain.
+	// Tries is how often was asked without an answer.
 	Tries int `json:"tries"`
 	// CreatedAt is when the record was first claimed, the zero time if that is not known.
 	CreatedAt time.Time `json:"created_at,omitzero"`

@@ -21,7 +21,7 @@ func TestSettle(t *testing.T) {
 			b := open(t)
 			b.do(t, emulation.SetScriptExecutionDisabled(!scripts), chromedp.Navigate(s.address))
 			assert.NotContains(t, b.location(t), "token")
-			assert.Contains(t, b.text(t), "11\nto settle")
+			assert.Contains(t, b.text(t), "Somebody has to settle: 11")
 			b.click(t, "charge#crashed")
 			assert.Contains(t, b.text(t), "Became unknown")
 			b.click(t, "Settle or release it")
@@ -36,7 +36,7 @@ func TestSettle(t *testing.T) {
 			b.follow(t, "main form button")
 			text := b.text(t)
 			assert.Contains(t, text, "It is done. The record is completed now.")
-			assert.Contains(t, text, "Settled by dana")
+			assert.Contains(t, text, "Settled as executed by dana")
 			assert.NotContains(t, text, "it is paid")
 			assert.Contains(t, s.printed(), "settle as executed")
 			assert.Contains(t, s.printed(), "ticket 4711: the provider has ch_1")
@@ -47,7 +47,7 @@ func TestSettle(t *testing.T) {
 			assert.Contains(t, b.text(t), "it is paid",
 				"a browser that sends a form again says that it comes from here")
 			b.click(t, "What is stuck")
-			assert.Contains(t, b.text(t), "10\nto settle")
+			assert.Contains(t, b.text(t), "Somebody has to settle: 10")
 		})
 	}
 }
@@ -82,8 +82,8 @@ func TestTheKeyboard(t *testing.T) {
 	b.do(t, chromedp.KeyEvent("ticket 4711"))
 	assert.Equal(t, []string{"Show what it does"}, b.stops(t, 1))
 	b.enter(t)
-	assert.Contains(t, b.text(t), "Settle as not executed?")
-	b.reach(t, "Settle as not executed")
+	assert.Contains(t, b.text(t), "Settle it as not executed?")
+	b.reach(t, "Settle it as not executed")
 	b.enter(t)
 	assert.Contains(t, b.text(t), "It is done. The record is released now.")
 }

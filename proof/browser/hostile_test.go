@@ -79,14 +79,14 @@ func TestAHostileSecondTab(t *testing.T) {
 	assert.Contains(t, b.text(t), "It is done.")
 	assert.Contains(t, s.printed(), "charge#crashed")
 	b.do(t, chromedp.Navigate(home))
-	assert.Contains(t, b.text(t), "10\nto settle", "nothing but what the page itself has sent")
+	assert.Contains(t, b.text(t), "Somebody has to settle: 10", "nothing but what the page itself has sent")
 }
 
 // previewed asks what a release would do, and returns what the form that confirms it holds.
 func (b *tab) previewed(t *testing.T, home string) (fields string) {
 	t.Helper()
 	b.do(t, chromedp.Navigate(home+"act?key=charge%23crashed"),
-		chromedp.Click(`input[value=release]`, chromedp.ByQuery),
+		chromedp.Click(`input[value=released]`, chromedp.ByQuery),
 		chromedp.SendKeys("#why", "the provider knows nothing", chromedp.ByQuery),
 		chromedp.Click("#repeat", chromedp.ByQuery))
 	b.follow(t, "form.act button")
@@ -168,7 +168,7 @@ func (b *tab) posts(t *testing.T, name, from, to, fields string) {
 		b.do(t, chromedp.Navigate(from))
 		script := fmt.Sprintf(`(() => {
 			const f = document.createElement("form"); f.method = "post"; f.action = %q;
-			for (const [name, value] of new URLSearchParams(%q + "&key=charge%%2523crashed&verdict=release&by=mallory&why=because&repeat=1")) {
+			for (const [name, value] of new URLSearchParams(%q + "&key=charge%%2523crashed&verdict=released&by=mallory&why=because&repeat=1")) {
 				const i = document.createElement("input"); i.name = name; i.value = value; f.append(i);
 			}
 			document.body.append(f); HTMLFormElement.prototype.submit.call(f);

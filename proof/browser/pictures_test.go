@@ -40,8 +40,9 @@ func TestPictures(t *testing.T) {
 		{"overview", "", nil, []string{"light"}},
 		{"record", record, nil, []string{"light"}},
 		{"settle", act, func() {
-			b.do(t, chromedp.Click(`input[value=step-executed]`, chromedp.ByQuery),
-				chromedp.SendKeys("#step-result", `{"id":"ch_1"}`, chromedp.ByQuery))
+			b.do(t, chromedp.Click(`input[value=executed]`, chromedp.ByQuery),
+				chromedp.SetValue("#step", "charge", chromedp.ByQuery),
+				chromedp.SendKeys("#result", `{"id":"ch_1"}`, chromedp.ByQuery))
 		}, []string{"light"}},
 		{"preview", act, func() {
 			b.do(t, chromedp.Click(`input[value=not-executed]`, chromedp.ByQuery),

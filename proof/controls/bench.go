@@ -30,8 +30,6 @@ type bench struct {
 
 	mu     sync.Mutex
 	suites map[string]*suite
-	// wanted are the tests that controls name, by suite.
-	wanted map[string][]string
 	// broken says by name why a control cannot be run.
 	broken map[string]error
 }
@@ -44,12 +42,7 @@ func newBench(m *module, guards []guard) (*bench, error) {
 	}
 	b := &bench{
 		module: m, dir: dir, results: new(results),
-		suites: make(map[string]*suite), wanted: make(map[string][]string), broken: make(map[string]error),
-	}
-	for _, g := range guards {
-		if g.first.exact() {
-			b.wanted[g.first.suite] = append(b.wanted[g.first.suite], g.first.test)
-		}
+		suites: make(map[string]*suite), broken: make(map[string]error),
 	}
 	if err := b.weaveAll(guards); err != nil {
 		return nil, errors.Join(err, b.close())

@@ -330,8 +330,10 @@ func TestWhatIsSearched(t *testing.T) {
 	for _, s := range mustRead(t, libraryRoot).sources {
 		names = append(names, s.name)
 	}
-	assert.Subset(t, names, []string{"idempotent.go", "store/record.go", "dynamo/record_swap.go",
-		"internal/powertools/codec.go", "cmd/idempotent/internal/page/door.go"})
+	assert.Subset(t, names, []string{
+		"idempotent.go", "store/record.go", "dynamo/record_swap.go",
+		"internal/powertools/codec.go", "cmd/idempotent/internal/page/door.go",
+	})
 	for _, name := range names {
 		assert.NotRegexp(t, `_test\.go$|^(examples|storetest|bench|proof|internal/dev)/`, name)
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // A pattern is Go in which a guard is recognised wherever it stands. It is compared token by token
-// with the sources: white space, line breaks, comments and semicolons do not count, nor whether a
-// name is exported.
+// with the sources: white space, line breaks, comments, semicolons and commas before brackets do
+// not count, nor whether a name is exported, nor into how many literals a text is broken.
 //
 // $name stands for one operand: an identifier, or a chain of them such as v.owner or
 // store.StatusInProgress. It stands for the same text each time. If the name begins with a capital,
@@ -28,7 +28,8 @@ type lexeme struct {
 	from, to int
 }
 
-// lex splits Go into its tokens, without comments and semicolons.
+// lex splits Go into its tokens, without comments, semicolons, and commas before brackets. A text
+// that is broken into several literals is one token.
 func lex(source []byte) []lexeme {
 	var (
 		s      scanner.Scanner
@@ -52,12 +53,27 @@ func lex(source []byte) []lexeme {
 			text = kind.String()
 		}
 		l := lexeme{kind, text, at, at + len(text)}
+		if n := len(tokens); n > 0 && closes(kind) && tokens[n-1].kind == token.COMMA {
+			tokens = tokens[:n-1] // it is there because a line ends
+		}
+		if n := len(tokens); n > 1 && quoted(l) && tokens[n-1].kind == token.ADD && quoted(tokens[n-2]) {
+			before := tokens[n-2]
+			l.text, l.from = before.text[:len(before.text)-1]+text[1:], before.from
+			tokens = tokens[:n-2]
+		}
 		if dollar >= 0 && dollar+1 == at {
 			l = lexeme{token.ILLEGAL, "$" + text, dollar, l.to}
 		}
 		tokens, dollar = append(tokens, l), -1
 	}
 }
+
+func closes(kind token.Token) bool {
+	return kind == token.RPAREN || kind == token.RBRACE || kind == token.RBRACK
+}
+
+// quoted reports whether a token is a text in quotation marks.
+func quoted(l lexeme) bool { return l.kind == token.STRING && l.text[0] == '"' }
 
 // binding says what the metavariables of a pattern stand for in one place.
 type binding map[string][]lexeme

@@ -17,7 +17,7 @@ import (
 //	[live-lease]
 //	without: a running execution is taken over
 //	in: judge
-//	old: case !$held.Lapsed($now):
+//	old: case !$held.Unheld($now):
 //	new:
 //	first: . TestALiveLeaseIsRespected
 const rowsFolder = "controls/rows"

@@ -34,9 +34,11 @@ const retries = 3
 type suite struct {
 	*bench
 
-	name, binary  string
-	compile       func() error
-	named, intact func() (timing, error)
+	name, binary string
+	compile      func() error
+	intact       func() (timing, error)
+	// alone are the tests that controls name, each by itself with all guards in place.
+	alone map[string]func() (timing, error)
 }
 
 // timing is how long the tests of a suite take with all guards in place.
@@ -50,12 +52,11 @@ func (b *bench) suiteOf(name string) (*suite, error) {
 	b.mu.Lock()
 	s := b.suites[name]
 	if s == nil {
-		s = &suite{bench: b, name: name}
+		s = &suite{bench: b, name: name, alone: make(map[string]func() (timing, error))}
 		s.compile = sync.OnceValue(func() (err error) {
 			s.binary, err = b.compile(name)
 			return err
 		})
-		s.named = sync.OnceValues(func() (timing, error) { return s.passes(tests{run: functionsOf(b.wanted[name])}) })
 		s.intact = sync.OnceValues(func() (timing, error) { return s.passes(tests{run: "."}) })
 		b.suites[name] = s
 	}
@@ -84,16 +85,16 @@ func (s *suite) passes(which tests) (timing, error) {
 	return t, nil
 }
 
-// functionsOf is a pattern of the functions of tests.
-func functionsOf(tests []string) string {
-	var names []string
-	for _, test := range tests {
-		name, _, _ := strings.Cut(test, "/")
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+// passesAlone is passes for one test, which runs once however many controls name it.
+func (s *suite) passesAlone(test string) (timing, error) {
+	s.mu.Lock()
+	run := s.alone[test]
+	if run == nil {
+		run = sync.OnceValues(func() (timing, error) { return s.passes(tests{run: again(test)}) })
+		s.alone[test] = run
 	}
-	return anyOf(names)
+	s.mu.Unlock()
+	return run()
 }
 
 // run takes a guard out and returns the tests that fail because of it. The one that is meant to
@@ -163,12 +164,11 @@ func (b *bench) first(g guard) (failed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	all, err := s.named()
+	alone, err := s.passesAlone(g.first.test)
 	if err != nil {
 		return false, err
 	}
-	limit := max(shortestLimit, limitFactor*all.took[g.first.test])
-	out, err := s.play(g.name, limit, tests{run: again(g.first.test)})
+	out, err := s.play(g.name, alone.limit, tests{run: again(g.first.test)})
 	if err != nil {
 		return false, err
 	}

@@ -109,7 +109,7 @@ func TestAFunctionMayDoWhatTheStoreCalls(t *testing.T) {
 	const policy = "data aws_iam_policy_document function"
 	inModule, inSnippet := terraformPolicy(t, module, blocks(t, module)[policy]),
 		terraformPolicy(t, snippet, blocks(t, snippet)[policy])
-	assert.Equal(t, keysOf(`"${var.function_name}#*"`), inModule.conditions)
+	assert.Equal(t, keysOf(`"${local.operation}#*"`), inModule.conditions)
 	assert.Equal(t, keysOf(`"${aws_lambda_function.charge.function_name}#*"`), inSnippet.conditions)
 	for _, s := range []statement{inModule, inSnippet} {
 		assert.Equal(t, dynamo.Actions(), s.actions)

@@ -45,8 +45,10 @@ func newShop(t *testing.T) *shop {
 	id := "order_id"
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: &s.orders, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &id,
-			AttributeType: types.ScalarAttributeTypeS}},
+		AttributeDefinitions: []types.AttributeDefinition{{
+			AttributeName: &id,
+			AttributeType: types.ScalarAttributeTypeS,
+		}},
 		KeySchema: []types.KeySchemaElement{{AttributeName: &id, KeyType: types.KeyTypeHash}},
 	})
 	require.NoError(t, err)
@@ -56,14 +58,17 @@ func newShop(t *testing.T) *shop {
 			require.NoError(t, err)
 		}
 	})
-	s.calls = &attempts{resources: map[string]string{s.records: "Table", s.orders: "OrdersTable",
-		s.messages: "OutboxTable"}}
+	s.calls = &attempts{resources: map[string]string{
+		s.records: "Table", s.orders: "OrdersTable",
+		s.messages: "OutboxTable",
+	}}
 	s.client = dynamolocal.Client(dynamolocal.Endpoint(t), s.calls.observe)
 	return s
 }
 
 func (s *shop) wrap(handler func(context.Context, string) (string, error),
-	opts ...idempotent.Option) *idempotent.Handler[string, string] {
+	opts ...idempotent.Option,
+) *idempotent.Handler[string, string] {
 	return idempotent.Wrap(handler, dynamo.New(s.client, s.records), append(opts,
 		idempotent.WithOperation(operation),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }))...)
@@ -146,7 +151,8 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	for key, finding := range map[string]func() (idempotent.Resolution[string], error){
 		"executed": func() (idempotent.Resolution[string], error) { return idempotent.Executed("o_1"), nil },
 		"large": func() (idempotent.Resolution[string],
-			error) {
+			error,
+		) {
 			return idempotent.Executed(bulky(1_000_000)), nil
 		},
 		"untouched": func() (idempotent.Resolution[string], error) { return idempotent.Untouched[string](), nil },
@@ -170,7 +176,8 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	reconciler := operate.Reconcile(unknown,
 		func(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
 			key := map[string]types.AttributeValue{
-				"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")}}
+				"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")},
+			}
 			_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.orders, Key: key})
 			require.NoError(t, err)
 			return found[x.RecordKey]()

@@ -241,8 +241,10 @@ var (
 		`"{\"a\":1}"`, `"[1,true]"`, `"eyJhIjoxfQ=="`,
 	}
 	someWords      = []string{"null", "true", "false"}
-	someContainers = []string{"[]", "{}", "[1]", "[true]", "[0]", "[false]", `["a"]`, `{"a":1}`, `{"a":true}`, "[[1]]",
-		"[null]", `{"a":null}`, `["b","a"]`, "[2,1]"}
+	someContainers = []string{
+		"[]", "{}", "[1]", "[true]", "[0]", "[false]", `["a"]`, `{"a":1}`, `{"a":true}`, "[[1]]",
+		"[null]", `{"a":null}`, `["b","a"]`, "[2,1]",
+	}
 	someNames = []string{"a", "b", "c", "d", "A", "é", "10", "9"}
 )
 

@@ -69,9 +69,18 @@ func (p goPeer) invoke(a ask) answer {
 	}
 	returned, err := handler.Invoke(ctx, a.Event)
 	if err != nil {
-		return answer{Error: reflect.TypeOf(err).Elem().Name(), Cause: err.Error()}
+		return answer{Error: errorType(err), Cause: err.Error()}
 	}
 	return answer{Returned: returned}
+}
+
+// errorType is the name that Lambda answers with.
+func errorType(err error) string {
+	of := reflect.TypeOf(err)
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	return of.Name()
 }
 
 // handlerOf is a handler that reports that it runs, and ends as it is told. Like many it does not
@@ -97,8 +106,10 @@ func handlerOf[In, Out any](p goPeer, a ask) func(context.Context, In) (Out, err
 }
 
 func (a ask) options() []idempotent.Option {
-	mode := idempotent.Powertools{Language: idempotent.PowertoolsLanguage(a.Language), Prefix: a.Prefix, Hash: a.Hash,
-		AllCallers: true}
+	mode := idempotent.Powertools{
+		Language: idempotent.PowertoolsLanguage(a.Language), Prefix: a.Prefix, Hash: a.Hash,
+		AllCallers: true,
+	}
 	if a.Prefix == "" && a.Language == "python" {
 		mode.Function = "app.handler"
 	}

@@ -202,8 +202,10 @@ func missingValidation(b *bench, r recordVector, v vectors) {
 // UNKNOWN, and the error says why.
 func TestResultBeyondAnItem(t *testing.T) {
 	b := newBench(t, shape{})
-	for _, language := range []idempotent.PowertoolsLanguage{idempotent.PowertoolsPython,
-		idempotent.PowertoolsTypeScript} {
+	for _, language := range []idempotent.PowertoolsLanguage{
+		idempotent.PowertoolsPython,
+		idempotent.PowertoolsTypeScript,
+	} {
 		for _, size := range []int{400 << 10, 2 << 20, 5 << 20, 17 << 20} {
 			t.Run(fmt.Sprintf("%s %d KB", language, size>>10), func(t *testing.T) {
 				b.now = time.Now()

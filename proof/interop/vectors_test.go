@@ -66,8 +66,10 @@ func (s settings) shape() shape {
 }
 
 func (s settings) mode(v vectors) idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{Language: v.language(), Prefix: s.KeyPrefix,
-		Function: s.FunctionName})
+	return idempotent.WithPowertools(idempotent.Powertools{
+		Language: v.language(), Prefix: s.KeyPrefix,
+		Function: s.FunctionName,
+	})
 }
 
 // eachFile runs a test on every file of vectors, in the environment that they were made in.

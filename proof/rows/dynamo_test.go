@@ -59,8 +59,10 @@ func TestTableDoesWhatDynamoDBDoes(t *testing.T) {
 		})
 	})
 	t.Log(seen)
-	for _, what := range []string{"committed", "another record", "writes refused", "rejected", "same token",
-		"token recognised", "applied"} {
+	for _, what := range []string{
+		"committed", "another record", "writes refused", "rejected", "same token",
+		"token recognised", "applied",
+	} {
 		require.NotZero(t, seen[what], "it has seen: %s", what)
 	}
 }
@@ -139,8 +141,10 @@ func (p *pair) step() {
 		return
 	}
 	next := seen
-	next.Steps = map[string]store.Step{"a": {Kind: store.StepValue, Seal: store.Seal(seen.Owner, []byte("1")),
-		Result: []byte("1")}}
+	next.Steps = map[string]store.Step{"a": {
+		Kind: store.StepValue, Seal: store.Seal(seen.Owner, []byte("1")),
+		Result: []byte("1"),
+	}}
 	p.swap(seen, next)
 }
 

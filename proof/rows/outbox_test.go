@@ -63,8 +63,10 @@ func TestBoxDoesWhatAnOutboxDoes(t *testing.T) {
 		})
 	})
 	t.Log(seen)
-	for _, what := range []string{"sent", "not sent", "done", "failed", "taken", "given up at once", "given up",
-		"redriven", "drained"} {
+	for _, what := range []string{
+		"sent", "not sent", "done", "failed", "taken", "given up at once", "given up",
+		"redriven", "drained",
+	} {
 		require.NotZero(t, seen[what], "it has seen: %s", what)
 		if what != "sent" && what != "not sent" && what != "drained" {
 			require.NotZero(t, seen["not "+what], "it has seen: not %s", what)
@@ -118,7 +120,8 @@ func (s *steered) GetItem(
 }
 
 func (s *steered) Query(ctx context.Context, in *dynamodb.QueryInput,
-	opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	switch {
 	case s.read == nil:
 		return s.Client.Query(ctx, in, opts...)
@@ -179,8 +182,10 @@ func (p *boxes) send() {
 	writes := rows.Writes{{Op: rows.Send, Key: claim.DerivedKey(name), Set: body, Owner: owner}}
 	if refused {
 		items = append(items, gate(p.table))
-		writes = append(writes, rows.Write{Op: rows.Check, Key: "gate",
-			If: []rows.Condition{{Kind: rows.Present, Name: "id"}}})
+		writes = append(writes, rows.Write{
+			Op: rows.Check, Key: "gate",
+			If: []rows.Condition{{Kind: rows.Present, Name: "id"}},
+		})
 	}
 	_, err := dynamo.Commit(ctx, 0, items...)
 	require.NoError(p, err)
@@ -230,7 +235,8 @@ func listed(m rows.Message) bool   { return !m.GivenUp() }
 
 // write lets both sides do the same with a message, and compares what became of it.
 func (p *boxes) write(name string, m rows.Message, real func() error,
-	model func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error)) {
+	model func(b relay.Box[rows.Row], e relay.Entry[rows.Row], at time.Time) (bool, error),
+) {
 	p.client.at, p.client.writes, p.client.applied = p.later(), 0, 0
 	require.NoError(p, real())
 	p.client.read = nil
@@ -462,8 +468,11 @@ func (p *boxes) same() {
 		require.Equal(p, m.Pending(), real["expiration"] == "")
 		require.Equal(p, m.GivenUp(), real["outbox_shard"] == "parked")
 		require.Equal(p, m.Pending(), real["outbox_shard"] != "")
-		for _, of := range []string{"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at",
-			"redriven_by", "redriven_reason", "last_write", "redrive"} {
+		require.True(p, m.GivenUp() || real["last_error"] == "")
+		for _, of := range []string{
+			"id", "topic", "created_at", "expiration", "outbox_shard", "redriven_at",
+			"redriven_by", "redriven_reason", "last_write", "redrive", "last_error",
+		} {
 			delete(real, of)
 		}
 		require.Equal(p, attributesOf(m), real)

@@ -85,7 +85,8 @@ func (t *Table) Forget() {
 
 // Commit implements [store.Committer].
 func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
-	token string) (store.Record, bool, error) {
+	token string,
+) (store.Record, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	records := ""
@@ -136,7 +137,8 @@ func (t *Table) Apply(ctx context.Context, writes store.Writes, token string) er
 
 // prepare checks a call before anything is looked at. known reports that it was applied before.
 func (t *Table) prepare(ctx context.Context, op string, writes store.Writes, token, records string) (w Writes,
-	known bool, err error) {
+	known bool, err error,
+) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, &store.Error{Op: op, Kind: store.FailureTimeout, NotApplied: true, Err: err}
 	}

@@ -27,8 +27,10 @@ func TestDigestsTellWritesApart(t *testing.T) {
 		"put":          {{Op: rows.Put, Key: "made", Set: map[string]int64{"n": 1}}},
 		"other key":    {{Op: rows.Put, Key: "mad", Set: map[string]int64{"en": 1}}},
 		"other number": {{Op: rows.Put, Key: "made", Set: map[string]int64{"n": 2}}},
-		"with condition": {{Op: rows.Put, Key: "made", Set: map[string]int64{"n": 1},
-			If: []rows.Condition{{Kind: rows.Absent, Name: "n"}}}},
+		"with condition": {{
+			Op: rows.Put, Key: "made", Set: map[string]int64{"n": 1},
+			If: []rows.Condition{{Kind: rows.Absent, Name: "n"}},
+		}},
 		"twice": {one[0], one[0]},
 	} {
 		before, is := seen[w.Digest()]

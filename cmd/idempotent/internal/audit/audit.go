@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,11 +21,10 @@ type audit struct {
 	findings  []doctor.Finding
 }
 
-// Examine makes all checks on the template in a file, with these parameters. It looks for programs
-// in the folder build, by default .aws-sam/build beside the template. An error says that there is
-// nothing to check.
-func Examine(file string, parameters map[string]string, build string) ([]doctor.Finding, error) {
-	t, err := read(file, parameters)
+// Examine makes all checks on the template in a file. It looks for programs in the folder build, by
+// default .aws-sam/build beside the template. An error says that there is nothing to check.
+func Examine(file, build string) ([]doctor.Finding, error) {
+	t, err := read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +46,7 @@ func Examine(file string, parameters map[string]string, build string) ([]doctor.
 		a.route(r)
 	}
 	a.records(changing)
+	a.alarms(functions)
 	return a.findings, nil
 }
 
@@ -64,62 +65,44 @@ type function struct {
 	// is, or why there is none.
 	wraps, seen bool
 	program     string
-	// exempt is why no route of the function is to be wrapped, claim is how somebody knows that it
-	// wraps, and routes are why single routes of it are exempt. The Metadata of the function says
-	// all that:
+	// exempt is why routes of the function need not wrap, by route, and under [everything] for all.
+	// The Metadata of the function says that:
 	//
 	//	Metadata:
 	//	  Idempotent:
-	//	    Exempt: it only reads, its POST is a search
-	//	    Wraps: its image is built from ./orders
-	//	    Routes:
-	//	      DELETE /orders/{id}: who deletes twice has deleted
-	exempt, claim string
-	routes        map[string]string
+	//	    Exempt: its image is built from ./orders, which wraps
+	//	    DELETE /orders/{id}: who deletes twice has deleted
+	exempt map[string]string
 }
+
+const everything = "EXEMPT"
 
 // look finds out what there is to know of a function.
 func (a *audit) look(r resource) *function {
-	f := &function{resource: r, routes: map[string]string{}}
+	f := &function{resource: r, exempt: map[string]string{}}
 	path, is, err := a.program(r)
 	switch {
 	case err == nil:
 		f.seen, f.wraps, f.program = true, is, path
 	case errors.Is(err, fs.ErrNotExist):
-		f.program = "its program is not here: build it first, or say in its Metadata that it wraps"
+		f.program = "its program is not here: build it first, or say in its Metadata why it is exempt"
 	default:
 		f.program = err.Error()
 	}
 	said, _ := r.metadata["Idempotent"].(map[string]any)
 	for _, name := range sorted(said) {
-		switch name {
-		case "Exempt":
-			f.exempt = a.reason(r.id, name, said[name])
-		case "Wraps":
-			f.claim = a.reason(r.id, name, said[name])
-		case "Routes":
-			routes, _ := said[name].(map[string]any)
-			for _, route := range sorted(routes) {
-				f.routes[strings.ToUpper(route)] = a.reason(r.id, route, routes[route])
-			}
-		default:
+		route, why := strings.ToUpper(name), strings.TrimSpace(text(said[name]))
+		f.exempt[route] = why
+		switch {
+		case route != everything && !strings.Contains(route, " /"):
 			a.found("metadata", doctor.Problem,
-				r.id+": its Metadata has "+name+", which is not known: there are Exempt, Wraps and Routes")
+				r.id+": its Metadata has "+name+", which is neither Exempt nor a route such as POST /charges")
+		case why == "":
+			a.found("metadata", doctor.Problem,
+				r.id+": its Metadata gives no reason for "+name+", so it counts for nothing")
 		}
 	}
-	if f.seen && !f.wraps && f.claim != "" {
-		a.found("metadata", doctor.Problem, r.id+": its Metadata says that it wraps, and "+path+" does not")
-	}
 	return f
-}
-
-// reason is what the Metadata says. An exemption without a reason counts for nothing.
-func (a *audit) reason(id, name string, value any) string {
-	why, _ := value.(string)
-	if strings.TrimSpace(why) == "" {
-		a.found("metadata", doctor.Problem, id+": its Metadata gives no reason for "+name+", so it counts for nothing")
-	}
-	return strings.TrimSpace(why)
 }
 
 // exempts is why a route need not be wrapped, empty if it has to be. A function that wraps needs no
@@ -128,10 +111,7 @@ func (f *function) exempts(r route) string {
 	if f.wraps {
 		return ""
 	}
-	if why := f.routes[strings.ToUpper(r.method+" "+r.path)]; why != "" {
-		return why
-	}
-	return f.exempt
+	return cmp.Or(f.exempt[strings.ToUpper(r.method+" "+r.path)], f.exempt[everything])
 }
 
 // route says what protects a route that changes state.
@@ -149,8 +129,6 @@ func (a *audit) route(r route) {
 		a.found("route", doctor.OK, name+f.id+" is exempt: "+why)
 	case f.seen:
 		a.found("route", doctor.Problem, name+f.id+" does not wrap: "+f.program+" does not call idempotent.Wrap")
-	case f.claim != "":
-		a.found("route", doctor.OK, name+f.id+" wraps, says its Metadata: "+f.claim)
 	default:
 		a.found("route", doctor.Warning, fmt.Sprintf("%snobody knows whether %s wraps: %s", name, f.id, f.program))
 	}

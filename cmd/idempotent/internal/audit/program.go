@@ -13,8 +13,10 @@ import (
 
 // marker is the text that idempotent.Wrap leaves in a program. It is put together here, so that
 // this program does not have it.
-var marker = []byte(strings.Join([]string{"github.com/go-idempotent/idempotent:", "this", "program", "calls", "Wrap",
-	"(7H2QXVT4KZ6M)"}, " "))
+var marker = []byte(strings.Join([]string{
+	"github.com/go-idempotent/idempotent:", "this", "program", "calls", "Wrap",
+	"(7H2QXVT4KZ6M)",
+}, " "))
 
 // wraps reports whether idempotent.Wrap is linked into the program at a path, which may be that of
 // its folder. The error is fs.ErrNotExist if there is nothing, and another one for what is no

@@ -71,6 +71,27 @@ func (a *audit) table(table resource, indexed bool) {
 	}
 }
 
+// alarms looks whether each alarm of the metrics watches the operation of a function of the
+// template: by default that is the name of the function.
+func (a *audit) alarms(functions []resource) {
+	for _, alarm := range a.of("AWS::CloudWatch::Alarm") {
+		if alarm.text("Namespace") != "Idempotent" {
+			continue
+		}
+		for _, d := range list(alarm.properties["Dimensions"]) {
+			operation := text(at(d, "Value"))
+			known := slices.ContainsFunc(functions, func(f resource) bool {
+				return named(operation, "") == f.id || operation == f.text("FunctionName")
+			})
+			if text(at(d, "Name")) == "Operation" && !known {
+				a.found("alarm", doctor.Warning, fmt.Sprintf("%s watches the operation %s, which no function here is "+
+					"named: unless a handler has WithOperation(%q), it never fires. Let its Value be the !Ref of the function",
+					alarm.id, operation, operation))
+			}
+		}
+	}
+}
+
 // permissions looks whether the policies of a function allow what every request needs. Their
 // conditions are not looked at.
 func (a *audit) permissions(f *function, table string) {

@@ -88,8 +88,10 @@ func (t *template) written() (routes []route) {
 		if !both {
 			method, path = "", "$default"
 		}
-		routes = append(routes, route{method: method, path: path, target: integration.text("IntegrationUri"),
-			gateway: "HTTP API " + api})
+		routes = append(routes, route{
+			method: method, path: path, target: integration.text("IntegrationUri"),
+			gateway: "HTTP API " + api,
+		})
 	}
 	return routes
 }
@@ -109,6 +111,9 @@ func (t *template) methods() (routes []route) {
 	}
 	return routes
 }
+
+// deepest bounds how far resources refer to each other, because a template may contradict itself.
+const deepest = 50
 
 // path is the path of a resource of a REST API, which names its parent.
 func (t *template) path(id any, depth int) string {

@@ -2,13 +2,11 @@
 // it is deployed. It finds the routes that change state and reach a function that does not wrap,
 // and what the template itself says of tables, permissions and time limits. It asks AWS nothing.
 //
-// It computes what parameters decide: references, substitutions, conditions. What only a deployment
-// knows becomes ${Name} or ${Name.Attribute}, and a condition that depends on it is taken to hold.
-// A template is not validated.
+// Parameters have their defaults, and every condition is taken to hold. What only a deployment knows
+// becomes ${Name} or ${Name.Attribute}. A template is not validated.
 package audit
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -27,11 +25,9 @@ type template struct {
 	// unread says what is not looked at.
 	unread []string
 
-	document   document
-	parameters map[string]any
+	document document
 }
 
-// resource is one whose condition holds, or may hold.
 type resource struct {
 	id, kind             string
 	properties, metadata map[string]any
@@ -40,21 +36,17 @@ type resource struct {
 // document is a template as it is written, with intrinsic functions in their long form.
 type document struct {
 	Parameters map[string]map[string]any `yaml:"Parameters"`
-	Conditions map[string]any            `yaml:"Conditions"`
 	Globals    map[string]any            `yaml:"Globals"`
 	Resources  map[string]any            `yaml:"Resources"`
 }
 
-// ErrParameter is the error of [Examine] if the template does not have a parameter.
-var ErrParameter = errors.New("the template has no such parameter")
-
-// read reads the template in a file. Parameters that are not given have their defaults.
-func read(file string, given map[string]string) (*template, error) {
+// read reads the template in a file.
+func read(file string) (*template, error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the user names it
 	if err != nil {
 		return nil, fmt.Errorf("the template cannot be read: %w", err)
 	}
-	t := &template{folder: filepath.Dir(file), resources: map[string]resource{}, parameters: map[string]any{}}
+	t := &template{folder: filepath.Dir(file), resources: map[string]resource{}}
 	var n yaml.Node
 	if err := yaml.Unmarshal(content, &n); err != nil {
 		return nil, fmt.Errorf("%s is no template: %w", file, err)
@@ -63,30 +55,15 @@ func read(file string, given map[string]string) (*template, error) {
 	if err := n.Decode(&t.document); err != nil || len(t.document.Resources) == 0 {
 		return nil, fmt.Errorf("%s is no template: it has no Resources that can be read", file)
 	}
-	for name, p := range t.document.Parameters {
-		if p["Default"] != nil {
-			t.parameters[name] = p["Default"]
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if t.document.Parameters[name] == nil && !strings.HasPrefix(name, "AWS::") {
-			return nil, fmt.Errorf("%w: %s", ErrParameter, name)
-		}
-		t.parameters[name] = given[name]
-	}
 	for _, id := range sorted(t.document.Resources) {
 		t.add(id, t.document.Resources[id])
 	}
 	return t, nil
 }
 
-// add adds a resource if its condition holds.
+// add adds a resource.
 func (t *template) add(id string, definition any) {
 	r := resource{id: id, kind: text(at(definition, "Type"))}
-	if name := text(at(definition, "Condition")); name != "" && t.decide(t.document.Conditions[name], 0) == false {
-		t.unread = append(t.unread, "with these parameters its conditions leave out "+id)
-		return
-	}
 	r.properties, _ = t.resolve(at(definition, "Properties")).(map[string]any)
 	r.metadata, _ = t.resolve(at(definition, "Metadata")).(map[string]any)
 	if section, ofSAM := strings.CutPrefix(r.kind, "AWS::Serverless::"); ofSAM {
@@ -130,11 +107,7 @@ func (t *template) of(kinds ...string) (found []resource) {
 	return found
 }
 
-// Names of intrinsic functions.
-const (
-	refers = "Ref"
-	either = "Fn::Or"
-)
+const refers = "Ref"
 
 // longForm rewrites the short form of intrinsic functions, "!Sub text", into the long one,
 // {"Fn::Sub": text}.
@@ -197,9 +170,6 @@ func (t *template) call(name string, argument any) any {
 	case name == "Fn::Join" && len(arguments) == 2:
 		return joined(t.resolve(arguments[1]), text(arguments[0]))
 	case name == "Fn::If" && len(arguments) == 3:
-		if t.decide(t.document.Conditions[text(arguments[0])], 0) == false {
-			return t.resolve(arguments[2])
-		}
 		return t.resolve(arguments[1])
 	}
 	return "${" + name + "}"
@@ -208,41 +178,10 @@ func (t *template) call(name string, argument any) any {
 var variable = regexp.MustCompile(`\$\{[^}]+\}`)
 
 func (t *template) reference(name string) any {
-	if value, known := t.parameters[name]; known || name == "AWS::NoValue" {
+	if value := t.document.Parameters[name]["Default"]; value != nil || name == "AWS::NoValue" {
 		return value
 	}
 	return "${" + name + "}"
-}
-
-// deepest bounds how far things refer to each other, because a template may contradict itself.
-const deepest = 50
-
-// decide computes a condition: true, false, or nil if only a deployment knows.
-func (t *template) decide(condition any, depth int) any {
-	function, _ := condition.(map[string]any)
-	for name, argument := range function {
-		arguments, decided := list(argument), []any{}
-		for _, a := range arguments {
-			if depth < deepest {
-				decided = append(decided, t.decide(a, depth+1))
-			}
-		}
-		switch {
-		case name == "Condition" && depth < deepest:
-			return t.decide(t.document.Conditions[text(argument)], depth+1)
-		case name == "Fn::Equals" && len(arguments) == 2:
-			a, b := text(t.resolve(arguments[0])), text(t.resolve(arguments[1]))
-			if a == b || !strings.Contains(a+b, "${") {
-				return a == b
-			}
-		// one that holds decides for Or, and one that does not for And
-		case slices.Contains(decided, any(name == either)):
-			return name == either || name == "Fn::Not"
-		case !slices.Contains(decided, nil):
-			return name != either && name != "Fn::Not"
-		}
-	}
-	return nil
 }
 
 // at is the value at the end of a path of names, nil if there is none.

@@ -10,26 +10,19 @@ import (
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/verdict"
 	"github.com/go-idempotent/idempotent/operate"
 )
 
 // act is a change of one record: what settle and delete have in common.
 type act struct {
+	verdict.Verdict
+
 	app          *app
 	reason, seen string
 	dryRun       bool
-	// mayRepeat says that who acts knows that the effect may happen again.
-	mayRepeat bool
-	// question asks for a confirmation, done tells what was done, notes are lines of the preview
-	// that only this program knows.
-	question, done string
-	notes          []string
-	// executes is true if the next request executes after the change.
-	executes bool
 	// stdin is true if standard input is used up by something else than an answer.
 	stdin bool
-	// do is the change itself.
-	do func(ctx context.Context, o *operate.Operator, s operate.Shown, a operate.Act) (operate.Entry, error)
 }
 
 // flagMayRepeat names the danger of a change after which the next request executes.
@@ -39,7 +32,7 @@ const flagMayRepeat = "may-repeat-effect"
 func (c *act) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.reason, "reason", "", "why, for the record and the audit `text`; required; no secrets")
-	f.BoolVar(&c.mayRepeat, flagMayRepeat, false, "of a record that is unknown: let a retry execute")
+	f.BoolVar(&c.MayRepeat, flagMayRepeat, false, "of a record that is unknown: let a retry execute")
 	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed this `text` as Seen")
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would happen, and change nothing")
 	noFiles(cmd)
@@ -67,29 +60,40 @@ func (c *act) run(ctx context.Context, key string) error {
 		return err
 	}
 	a := operate.Act{By: by, Why: c.reason, DryRun: true}
-	preview, err := c.do(ctx, s.operator, shown, a)
+	preview, err := c.Do(ctx, s.operator, shown, a)
 	if err != nil {
 		return c.failed(s, err)
 	}
-	if danger := show.Danger(shown.Record, shown.State); danger != "" && c.executes && !c.mayRepeat {
-		if c.notes = append(c.notes, danger+": add --"+flagMayRepeat+" if you mean it"); !c.dryRun {
-			return errors.New("refused: " + danger +
-				", and the next request would execute; nothing was changed. Add --" +
+	notes := c.Notes()
+	if danger := c.Danger(shown); danger != "" {
+		if notes = append(notes, danger+": add --"+flagMayRepeat+" if you mean it"); !c.dryRun {
+			return errors.New("refused: " + danger + ", and the next request would execute; nothing was changed. Add --" +
 				flagMayRepeat + " if you know that it had no effect, or accept a second one")
 		}
 	}
-	if c.dryRun {
-		return c.dry(s, shown, preview)
+	switch {
+	case c.dryRun && c.app.output == outputJSON:
+		preview.Preview = append(preview.Preview, notes...)
+		return c.app.json(audited{preview, c.app.place})
+	case c.dryRun:
+		return errors.Join(c.preview(c.app.out(), shown, preview, notes),
+			c.app.out().Line("\nNothing was changed: --dry-run."))
+	case !c.app.yes || c.app.output != outputJSON: // a program that has answered is shown nothing
+		if err := errors.Join(c.preview(c.app.err(), shown, preview, notes), c.app.err().Line("")); err != nil {
+			return err
+		}
 	}
-	if err := c.confirm(ctx, s, shown, preview); err != nil {
-		return err
+	if !c.app.yes {
+		if err := c.app.ask(ctx, c.Name()+"?", preview.By); err != nil {
+			return err
+		}
 	}
 	a.DryRun = false
-	entry, err := c.do(ctx, s.operator, shown, a)
+	entry, err := c.Do(ctx, s.operator, shown, a)
 	if err != nil {
 		return c.failed(s, err)
 	}
-	return c.app.done(entry, c.done)
+	return c.app.done(entry, c.Then())
 }
 
 // check finds what can be wrong before anything is read.
@@ -112,21 +116,6 @@ func (c *act) check() error {
 var errNobody = usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what " +
 	"would happen")
 
-// confirm shows what is about to happen and asks, unless that was answered in advance. A program
-// that has answered is shown nothing.
-func (c *act) confirm(ctx context.Context, s *source, shown operate.Shown, preview operate.Entry) error {
-	if c.app.yes && c.app.output == outputJSON {
-		return nil
-	}
-	if err := c.preview(c.app.err(), s, shown, preview); err != nil {
-		return err
-	}
-	if err := c.app.err().Line(""); err != nil || c.app.yes {
-		return err
-	}
-	return c.app.ask(ctx, c.question, preview.By)
-}
-
 // failed adds to a refusal what is there now.
 func (c *act) failed(s *source, err error) error {
 	if changed, ok := errors.AsType[*operate.ChangedError](err); ok {
@@ -141,36 +130,24 @@ func (c *act) refuse(e *changedError) error {
 	if c.app.output == outputJSON || e.gone {
 		return e
 	}
-	i := inspectionOf(e.now)
-	return errors.Join(c.app.err().Table(i.rows(e.at)), e)
+	i := show.Inspect(e.now)
+	return errors.Join(tell(c.app.err(), &i, e.at), e)
 }
 
 // preview shows a record and what would become of it.
-func (c *act) preview(p show.Printer, s *source, shown operate.Shown, preview operate.Entry) error {
-	i := inspectionOf(shown)
-	if err := p.Table(i.rows(s.now())); err != nil {
+func (c *act) preview(p show.Printer, shown operate.Shown, preview operate.Entry, notes []string) error {
+	i := show.Inspect(shown)
+	if err := p.Table(factsOf(&i)); err != nil {
 		return err
 	}
 	lines := []string{""}
 	for _, line := range preview.Preview {
 		lines = append(lines, "- "+show.Printable(line))
 	}
-	for _, note := range c.notes {
+	for _, note := range notes {
 		lines = append(lines, "! "+show.Document(note))
 	}
 	return p.Line(strings.Join(lines, "\n"))
-}
-
-// dry prints what would happen.
-func (c *act) dry(s *source, shown operate.Shown, preview operate.Entry) error {
-	if c.app.output == outputJSON {
-		preview.Preview = append(preview.Preview, c.notes...)
-		return c.app.json(audited{preview, c.app.place})
-	}
-	if err := c.preview(c.app.out(), s, shown, preview); err != nil {
-		return err
-	}
-	return c.app.out().Line("\nNothing was changed: --dry-run.")
 }
 
 // audited is an entry of an audit log, with where the record is.
@@ -180,13 +157,14 @@ type audited struct {
 	Where connect.Place `json:"where,omitzero"`
 }
 
-// done prints what was done.
-func (a *app) done(entry operate.Entry, done string) error {
+// done prints what was done, and what follows from it.
+func (a *app) done(entry operate.Entry, then string) error {
 	if a.output == outputJSON {
 		return a.json(audited{entry, a.place})
 	}
+	done := strings.TrimSuffix(string(entry.Action)+": "+then, ": ")
 	rows := [][]show.Cell{
-		show.Cells("Done", done),
+		show.Cells("Action", done),
 		show.Cells("Record", entry.RecordKey),
 		{{Text: "Was"}, {Text: string(entry.Before.State), Colour: show.StateColour(entry.Before.State)}},
 	}
@@ -197,9 +175,6 @@ func (a *app) done(entry operate.Entry, done string) error {
 		rows = append(rows,
 			[]show.Cell{{Text: "Is"}, {Text: string(after.State), Colour: show.StateColour(after.State)}},
 			show.Cells("Expires", show.Both(after.Expiry, entry.Time)))
-		if len(after.Steps) > 0 {
-			rows = append(rows, show.Cells("Keeps", show.StepCounts(after.Steps)))
-		}
 	}
 	if entry.ResultDigest != "" {
 		rows = append(rows, show.Cells("Result", "SHA-256 "+entry.ResultDigest))
@@ -210,12 +185,7 @@ func (a *app) done(entry operate.Entry, done string) error {
 }
 
 func (a *app) delete() *cobra.Command {
-	c := &act{
-		app: a, question: "Delete it?", done: "deleted: the next retry executes as if the key were new", executes: true,
-		do: func(ctx context.Context, o *operate.Operator, s operate.Shown, act operate.Act) (operate.Entry, error) {
-			return o.Delete(ctx, s, act)
-		},
-	}
+	c := &act{app: a, Verdict: verdict.Verdict{Kind: verdict.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete KEY --reason TEXT",
 		Short: "Forgets a record: the next retry executes as if the key were new",
@@ -226,11 +196,8 @@ key were new, whatever its content. Nothing of the record is left: keep what
 its effect: deleting it needs --` + flagMayRepeat + `.`,
 		Example: `  idempotent delete 'charge#JKJaXmPLvHcESHA' --reason 'ticket 4711'
   idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
-		Args: oneKey,
-		RunE: a.run(func(cmd *cobra.Command,
-			args []string) error {
-			return c.run(cmd.Context(), args[0])
-		}),
+		Args:              oneKey,
+		RunE:              a.run(func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) }),
 		ValidArgsFunction: a.completeKeys,
 	}
 	c.flags(cmd)

@@ -62,6 +62,8 @@ type app struct {
 	yes     bool
 	place   connect.Place
 	unnamed error // why AWS does not say who acts
+	// lists is true of a command that prints a line for each thing that it finds.
+	lists bool
 	// began is true once the command line has been understood.
 	began bool
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/spf13/cobra"
@@ -15,25 +14,20 @@ import (
 
 func (a *app) doctor() *cobra.Command {
 	var function, messages, template, build string
-	var parameters []string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Checks the table, and a function that uses it; or a template",
 		Long: `Checks the table: its key, time to live, the index of records with attention,
-backups, what your credentials may do, and for how long results are
+replicas, how many records wait for somebody, and for how long results are
 replayed. With --function also the function: its timeout against what its
 gateways wait, the settings of queues and streams, its environment. With
---outbox also the table of an outbox.
-
-Nothing is changed. Permissions are tried with reads of a key that nobody
-has, with writes under a condition that never holds, and with the deletion
-of a key that nobody has. They cost a few units.
+--outbox also the table of an outbox. Nothing is changed.
 
 With --template it looks at a template of SAM or CloudFormation instead, and
 at what was built of it, and asks AWS nothing: which routes that change
 state reach a function that does not wrap, and what the template says of
-tables, permissions and variables. Build first. The Metadata of a function
-says with a reason what is exempt.
+tables, permissions, variables and alarms. Build first. The Metadata of a
+function says with a reason what is exempt.
 
 What cannot be looked at is "not checked" and never "ok". The exit code is 1
 if there is a problem: something loses requests. What only costs, or may
@@ -47,9 +41,9 @@ surprise somebody later, is a warning.`,
 			case template != "" && function+messages != "":
 				return usagef("--template looks at a file, and --function and --outbox at AWS: leave out one or the other")
 			case template != "":
-				return a.audit(template, parameters, build)
-			case build != "" || parameters != nil:
-				return usagef("--parameter and --build-dir are about a template: add --template")
+				return a.audit(template, build)
+			case build != "":
+				return usagef("--build-dir is about a template: add --template")
 			default:
 				return a.examine(cmd.Context(), function, messages)
 			}
@@ -59,7 +53,6 @@ surprise somebody later, is a warning.`,
 	f.StringVar(&function, "function", "", "check the Lambda function with this `name` or ARN, too")
 	f.StringVar(&messages, "outbox", "", "check the `table` of an outbox, too")
 	f.StringVar(&template, "template", "", "look at the template in this `file` instead, without AWS")
-	f.StringArrayVar(&parameters, "parameter", nil, "a parameter of the template, `name=value`; may be repeated")
 	f.StringVar(&build, "build-dir", "",
 		"the `folder` with the programs; by default .aws-sam/build beside the template")
 	noFiles(cmd)
@@ -69,19 +62,8 @@ surprise somebody later, is a warning.`,
 // errUnhealthy is a table, a function or a template with a problem.
 var errUnhealthy = errors.New("there are problems")
 
-func (a *app) audit(template string, parameters []string, build string) error {
-	values := make(map[string]string, len(parameters))
-	for _, pair := range parameters {
-		name, value, isPair := strings.Cut(pair, "=")
-		if !isPair || name == "" {
-			return usagef("--parameter %q is not name=value", pair)
-		}
-		values[name] = value
-	}
-	findings, err := audit.Examine(template, values, build)
-	if errors.Is(err, audit.ErrParameter) {
-		return usagef("--parameter: %v", err)
-	}
+func (a *app) audit(template, build string) error {
+	findings, err := audit.Examine(template, build)
 	return a.diagnosis(findings, err)
 }
 
@@ -91,15 +73,14 @@ func (a *app) examine(ctx context.Context, function, messages string) error {
 		return err
 	}
 	if s.conn == nil {
-		return a.diagnosis([]doctor.Finding{{Check: "table", Result: doctor.NotChecked,
-			Detail: "the demo keeps its records in memory"}}, nil)
+		return a.diagnosis([]doctor.Finding{{
+			Check: "table", Result: doctor.NotChecked,
+			Detail: "the demo keeps its records in memory",
+		}}, nil)
 	}
 	p := &doctor.Patient{
-		Store: s.conn.Store, Operator: s.operator, DynamoDB: s.conn.Client, Table: s.conn.Table, Key: s.conn.Key,
+		Store: s.conn.Store, Operator: s.operator, DynamoDB: s.conn.Client, Table: s.conn.Table,
 		Config: s.conn.Config, Function: function, Outbox: messages,
-	}
-	if !s.conn.OfAWS() {
-		p.Emulator = s.conn.Endpoint
 	}
 	if a.target.Endpoint != "" { // one that was given is that of all services, as with an emulator of AWS
 		p.Config.BaseEndpoint = aws.String(a.target.Endpoint)

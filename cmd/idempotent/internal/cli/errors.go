@@ -24,39 +24,16 @@ func (e *usageError) Error() string { return e.problem }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// noMessageError is an id of which no message was given up.
-type noMessageError struct{ id string }
-
-func (e *noMessageError) Error() string {
-	return fmt.Sprintf("no message %q was given up: it was redriven or delivered, or there never was one; nothing "+
-		"was changed", e.id)
+// saidError is an error in the words of a command, which is one of package operate.
+type saidError struct {
+	text string
+	is   error
 }
 
-// Is reports whether target is [operate.ErrNotFound].
-func (*noMessageError) Is(target error) bool { return target == operate.ErrNotFound }
+func (e *saidError) Error() string { return e.text }
 
-// messagesChangedError is a redrive of messages some of which have changed since they were shown.
-type messagesChangedError struct{ changed, of int }
-
-func (e *messagesChangedError) Error() string {
-	return fmt.Sprintf("refused: of %s, %d changed since: somebody else has redriven or delivered it; nothing was "+
-		"changed of that",
-		show.Count(int64(e.of), "message"), e.changed)
-}
-
-// Is reports whether target is [operate.ErrChanged].
-func (*messagesChangedError) Is(target error) bool { return target == operate.ErrChanged }
-
-// redriveError is a redrive of a message that may have been applied. Those behind it were not
-// begun.
-type redriveError struct {
-	id  string
-	err error
-}
-
-func (e *redriveError) Error() string { return e.err.Error() }
-
-func (e *redriveError) Unwrap() error { return e.err }
+// Is reports whether target is the error of package operate.
+func (e *saidError) Is(target error) bool { return target == e.is }
 
 // changedError is a record that is not the one that was seen, with the one that is there.
 type changedError struct {
@@ -77,11 +54,11 @@ func (e *changedError) Error() string {
 func (e *changedError) Is(target error) bool { return target == operate.ErrChanged }
 
 // line is what is there, for programs.
-func (e *changedError) line() *inspection {
+func (e *changedError) line() *show.Inspection {
 	if e.gone {
 		return nil
 	}
-	is := inspectionOf(e.now)
+	is := show.Inspect(e.now)
 	return &is
 }
 
@@ -108,8 +85,8 @@ type failure struct {
 	Error string `json:"error"`
 	Exit  int    `json:"exit"`
 	// Now is a record that has changed as it is now, nil if it is gone.
-	Now   *inspection   `json:"now,omitempty"`
-	Where connect.Place `json:"where,omitzero"`
+	Now   *show.Inspection `json:"now,omitempty"`
+	Where connect.Place    `json:"where,omitzero"`
 }
 
 // report says on standard error why a command failed, in the form that was asked for.
@@ -131,13 +108,13 @@ func (a *app) report(err error) {
 
 // sentence says what went wrong to somebody who does not know the code.
 func (a *app) sentence(err error) string {
-	failed, isStore := errors.AsType[*store.Error](err)
+	_, isStore := errors.AsType[*store.Error](err)
 	unreadable, isUnreadable := errors.AsType[*store.UnreadableError](err)
 	input, isInput := errors.AsType[*operate.InputError](err)
 	state, isState := errors.AsType[*operate.StateError](err)
 	switch {
 	case errors.Is(err, operate.ErrOutcomeUnknown):
-		return "nobody knows whether the change was applied: " + a.storeSentence(failed) + "; inspect the record again"
+		return "nobody knows whether the change was applied: " + a.tableSentence(err) + "; inspect the record again"
 	case errors.Is(err, store.ErrNoIndex):
 		return a.name() + " has no index of the records with attention that can be used; --scan finds them by " +
 			"reading the whole table"
@@ -159,10 +136,8 @@ func (a *app) sentence(err error) string {
 			"; nothing was changed. See unreadable-record in docs/problems.md"
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
-	case a.outboxSentence(err) != "":
-		return a.outboxSentence(err)
-	case isStore:
-		return a.storeSentence(failed)
+	case isStore, strings.HasPrefix(err.Error(), "outbox: "):
+		return a.tableSentence(err)
 	default:
 		return trimmed(err)
 	}
@@ -181,55 +156,31 @@ func (a *app) name() string {
 	return fmt.Sprintf("table %q", a.target.Table)
 }
 
-// noTable says that there is no such table.
-func (a *app) noTable() string {
-	return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and "+
-		"--endpoint-url", a.name())
-}
-
-// storeSentence says why the table did not do what it was asked.
-func (a *app) storeSentence(e *store.Error) string {
-	if e == nil {
-		return "the store did not say why"
-	}
-	switch e.Kind {
-	case store.FailureMissingTable:
-		return a.noTable()
-	case store.FailureAccessDenied:
-		return fmt.Sprintf("not allowed on %s: %s", a.name(), cause(e))
-	case store.FailureThrottled:
-		return a.name() + " throttles: try again later, and list with a lower --rate"
-	case store.FailureTimeout, store.FailureUnavailable:
-		return fmt.Sprintf("no answer for %s: %s", a.name(), cause(e))
-	case store.FailureRejected:
-		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)",
-			a.name(), cause(e))
-	default:
-		return fmt.Sprintf("%s: %s", a.name(), cause(e))
-	}
-}
-
-// outboxSentence says why the table of an outbox did not do what it was asked, empty if it did not
-// fail.
-func (a *app) outboxSentence(err error) string {
+// tableSentence says why a table did not do what it was asked.
+func (a *app) tableSentence(err error) string {
 	answer, isAnswer := errors.AsType[smithy.APIError](err)
-	redriving, isRedriving := errors.AsType[*redriveError](err)
+	failed, isStore := errors.AsType[*store.Error](err)
+	ofOutbox := strings.HasPrefix(err.Error(), "outbox: ")
+	code := ""
+	if isAnswer {
+		code = answer.ErrorCode()
+	}
 	switch {
-	case isRedriving:
-		return fmt.Sprintf("nobody knows whether message %q was redriven: %s; messages list tells what is left",
-			redriving.id, a.outboxSentence(redriving.err))
-	case !strings.HasPrefix(err.Error(), "outbox: "):
-		return ""
-	case isAnswer && answer.ErrorCode() == "ResourceNotFoundException":
-		return a.noTable()
-	case isAnswer && answer.ErrorCode() == "AccessDeniedException":
+	case code == "ResourceNotFoundException" || isStore && failed.Kind == store.FailureMissingTable:
+		return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and "+
+			"--endpoint-url", a.name())
+	case code == "AccessDeniedException" || isStore && failed.Kind == store.FailureAccessDenied:
 		return fmt.Sprintf("not allowed on %s: %s", a.name(), cause(err))
-	case isAnswer && answer.ErrorCode() == "ValidationException" && strings.Contains(answer.ErrorMessage(), "index"):
-		return fmt.Sprintf("%s has no index %q: it is no outbox, or lacks the index. A message whose id is known is "+
-			"redriven without it, with --id",
-			a.name(), outbox.Index)
-	case isAnswer && answer.ErrorCode() == "ValidationException":
-		return fmt.Sprintf("%s is no outbox: %s", a.name(), cause(err))
+	case isStore && failed.Kind == store.FailureThrottled:
+		return a.name() + " throttles: try again later, and list with a lower --rate"
+	case isStore && (failed.Kind == store.FailureTimeout || failed.Kind == store.FailureUnavailable):
+		return fmt.Sprintf("no answer for %s: %s", a.name(), cause(err))
+	case code == "ValidationException" && ofOutbox:
+		return fmt.Sprintf("%s is no outbox with an index %q: %s. A message whose id is known is redriven without "+
+			"it, with --id", a.name(), outbox.Index, cause(err))
+	case isStore && failed.Kind == store.FailureRejected:
+		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)",
+			a.name(), cause(err))
 	default:
 		return fmt.Sprintf("%s: %s", a.name(), cause(err))
 	}

@@ -8,28 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
-// The kinds of events.
-const (
-	kindHTTP         = "http-api"
-	kindREST         = "rest-api"
-	kindURL          = "function-url"
-	kindLoadBalancer = "load-balancer"
-	kindSQS          = "sqs"
-	kindSNS          = "sns"
-	kindKinesis      = "kinesis"
-	kindDynamoDB     = "dynamodb"
-	kindEventBridge  = "eventbridge"
-	kindValue        = "value"
-)
-
-// kindOf tells what kind of event this is.
-func kindOf(payload []byte) (string, error) {
+// kindOf tells which handler an event came to: one of a gateway, or one of any other value.
+func kindOf(payload []byte) (describe, error) {
 	var e struct {
 		HTTPMethod     string          `json:"httpMethod"`
-		EventSource    string          `json:"eventSource"` // of SNS with a capital, which decoding does not mind
-		DetailType     json.RawMessage `json:"detail-type"`
 		Records        json.RawMessage `json:"Records"`
 		RequestContext struct {
 			ELB        json.RawMessage `json:"elb"`
@@ -37,28 +23,21 @@ func kindOf(payload []byte) (string, error) {
 			DomainName string          `json:"domainName"`
 		} `json:"requestContext"`
 	}
-	if err := json.Unmarshal(payload, &e); err != nil {
-		return kindValue, nil //nolint:nilerr // an event of another form, such as a list or a text
-	}
+	_ = json.Unmarshal(payload, &e) // an event of another form, such as a list or a text, has none of these
 	c := e.RequestContext
-	source := strings.TrimPrefix(e.EventSource, "aws:")
 	switch {
 	case e.Records != nil:
-		return "", usagef("--event: a batch has a record key for each of its records: give one of them")
+		return nil, usagef("--event: a batch has a record key for each of its records: give one of them")
 	case c.ELB != nil:
-		return kindLoadBalancer, nil
+		return describeAs[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse], nil
 	case c.HTTP != nil && strings.Contains(c.DomainName, ".lambda-url."):
-		return kindURL, nil
+		return describeAs[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse], nil
 	case c.HTTP != nil:
-		return kindHTTP, nil
+		return describeAs[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse], nil
 	case e.HTTPMethod != "":
-		return kindREST, nil
-	case e.DetailType != nil:
-		return kindEventBridge, nil
-	case slices.Contains([]string{kindSQS, kindSNS, kindKinesis, kindDynamoDB}, source):
-		return source, nil
+		return describeREST, nil
 	default:
-		return kindValue, nil
+		return describeValue, nil
 	}
 }
 
@@ -75,8 +54,10 @@ func (k *keyQuestion) request() ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"resource": k.route, "path": k.path, "httpMethod": strings.ToUpper(k.method),
 		"headers": map[string]string{"Idempotency-Key": k.key},
-		"requestContext": map[string]any{"apiId": k.api, "stage": k.stage, "identity": identity,
-			"authorizer": authorizer},
+		"requestContext": map[string]any{
+			"apiId": k.api, "stage": k.stage, "identity": identity,
+			"authorizer": authorizer,
+		},
 	})
 }
 

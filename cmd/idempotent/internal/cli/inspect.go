@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +55,7 @@ record has changed since.`,
 			if err != nil {
 				return err
 			}
-			i := inspectionOf(shown, derived...)
+			i := show.Inspect(shown, derived...)
 			i.Where, i.ResultOfStep = a.place, step
 			var stored []byte
 			switch {
@@ -67,7 +68,7 @@ record has changed since.`,
 				return err
 			}
 			if result || ofStep {
-				i.withResult(stored)
+				i.WithResult(stored)
 			}
 			return a.show(s, &i)
 		}),
@@ -88,48 +89,80 @@ func (s *source) inspect(ctx context.Context, key string, names ...string) (show
 		shown, err = s.operator.Inspect(ctx, key)
 	}
 	if errors.Is(err, operate.ErrNotFound) {
-		return shown, &notFoundError{key}
+		return shown, notFound(key)
 	}
 	return shown, err
 }
 
-// notFoundError is a key without a record.
-type notFoundError struct{ key string }
-
-func (e *notFoundError) Error() string {
+// notFound says that there is no record under a key.
+func notFound(key string) error {
+	text := "there is no record of this key: it was never written, or was released, or has expired and was deleted"
 	switch {
-	case operate.IsDerivedKey(e.key):
-		return "no record that somebody has to settle is known to have handed out this derived key. --derived NAME " +
-			"tries a name that the " +
-			"handler passes to DerivedKey. A completed record is found by what the client sent: idempotent key --help"
-	case !strings.Contains(e.key, "#"):
-		return "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it " +
+	case operate.IsDerivedKey(key):
+		text = "no record that somebody has to settle is known to have handed out this derived key. --derived NAME " +
+			"tries a name that the handler passes to DerivedKey. Any other record is found by what the client sent: " +
+			"idempotent key --help"
+	case !strings.Contains(key, "#"):
+		text = "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it " +
 			"from what a client sent"
-	default:
-		return "there is no record of this key: it was never written, or was released, or has expired and was deleted"
 	}
+	return &saidError{text, operate.ErrNotFound}
 }
 
-// Is reports whether target is [operate.ErrNotFound].
-func (*notFoundError) Is(target error) bool { return target == operate.ErrNotFound }
-
 // show prints an inspection.
-func (a *app) show(s *source, i *inspection) error {
+func (a *app) show(s *source, i *show.Inspection) error {
 	if a.output == outputJSON {
 		return a.json(i)
 	}
-	rows := i.rows(s.now())
-	if i.State == operate.StateUnknown || i.State == operate.StateReleased && len(show.OpenSteps(i.Steps)) > 0 {
-		rows = append(rows, show.Cells("To settle it", "idempotent settle --help"))
-	}
-	if err := a.out().Table(rows); err != nil {
+	if err := tell(a.out(), i, s.now()); err != nil {
 		return err
 	}
-	if i.Result != nil {
+	switch {
+	case i.Result != nil:
 		return a.out().Line("\n" + show.Document(string(i.Result)))
-	}
-	if i.ResultText != nil {
+	case i.ResultText != nil:
 		return a.out().Line("\n" + show.Document(*i.ResultText))
+	default:
+		return nil
 	}
-	return nil
+}
+
+// tell prints a record with its story.
+func tell(p show.Printer, i *show.Inspection, now time.Time) error {
+	timeline := i.Timeline()
+	moments := make([][]show.Cell, 0, len(timeline))
+	for _, m := range timeline {
+		moments = append(moments, []show.Cell{
+			{Text: show.Instant(m.At)},
+			{Text: show.Relative(m.At, now)},
+			{Text: m.What, Colour: m.Colour},
+		})
+	}
+	return errors.Join(p.Table(factsOf(i)), p.Line("\nWhat happened"), p.Table(moments))
+}
+
+// factsOf are a record as it is, for people.
+func factsOf(i *show.Inspection) [][]show.Cell {
+	rows := [][]show.Cell{
+		show.Cells("Record", i.RecordKey),
+		{{Text: "State"}, {Text: string(i.State) + ": " + i.Meaning(), Colour: show.StateColour(i.State)}},
+	}
+	for _, f := range i.Facts() {
+		rows = append(rows, show.Cells(f.Name, f.Value))
+	}
+	for _, s := range i.Steps {
+		means := s.Name + ": " + show.StepMeaning(s)
+		if show.HasResult(s) {
+			means += "; --step " + s.Name + " shows it"
+		}
+		rows = append(rows, show.Cells("Step", means))
+	}
+	if result := i.HasResult(); result != "" {
+		rows = append(rows, show.Cells("Result", result+"; --result shows it"))
+	}
+	rows = append(rows, show.Cells("Seen", i.Seen))
+	if i.Due {
+		rows = append(rows, show.Cells("To settle it", "idempotent settle --help"))
+	}
+	return rows
 }

@@ -43,10 +43,8 @@ it:
   idempotent key --operation charge --event event.json
 
 That may be an event of an HTTP API, a REST API, a function URL or a load
-balancer; one record of SQS, SNS, Kinesis or a DynamoDB stream, or an event
-of EventBridge, of a handler that takes the type of package events; or any
-other value. All but the first four need --key-path, or --key with what the
-function of WithKey returns.
+balancer, or any other value, such as one record of a queue. The latter
+needs --key-path, or --key with what the function of WithKey returns.
 
 Or from what is known of an HTTP request:
 
@@ -78,11 +76,11 @@ DescribeEvent.`,
     --route /charges --api a1b2c3 --stage '$default'`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
-			payload, kind, err := k.payload(a)
+			payload, describe, err := k.payload(a)
 			if err != nil {
 				return err
 			}
-			d, err := k.describe(cmd.Context(), kind, payload)
+			d, err := describe(cmd.Context(), k, payload)
 			if err != nil {
 				return err
 			}
@@ -110,31 +108,31 @@ DescribeEvent.`,
 	return cmd
 }
 
-// payload is the event of the request, and which kind of event it is.
-func (k *keyQuestion) payload(a *app) (payload []byte, kind string, err error) {
+// payload is the event of the request, and who describes it.
+func (k *keyQuestion) payload(a *app) (payload []byte, of describe, err error) {
 	known := k.method != "" || k.route != "" || k.path != "" || k.api != "" || k.stage != ""
 	switch {
 	case k.operation == "" && (k.event != "" || !known):
-		return nil, "", usagef("%s", operationMissing)
+		return nil, nil, usagef("%s", operationMissing)
 	case k.event != "" && known:
-		return nil, "", usagef("--event is the whole request: leave out --method, --route, --path, --api and --stage")
+		return nil, nil, usagef("--event is the whole request: leave out --method, --route, --path, --api and --stage")
 	case k.event == "" && known:
 		payload, err = k.request()
-		return payload, kindREST, err
+		return payload, describeREST, err
 	case k.event == "" && k.key != "":
-		return []byte("{}"), kindValue, nil
+		return []byte("{}"), describeValue, nil
 	case k.event == "":
-		return nil, "", usagef("say what the request was: --event FILE, or --key, --method, --api and so on; see --help")
+		return nil, nil, usagef("say what the request was: --event FILE, or --key, --method, --api and so on; see --help")
 	}
 	if payload, err = a.file("--event", k.event, mostEvent); err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	if !json.Valid(payload) {
-		return nil, "", usagef("--event: the event of %d bytes is no JSON", len(payload))
+		return nil, nil, usagef("--event: the event of %d bytes is no JSON", len(payload))
 	}
-	kind, err = kindOf(payload)
 	k.sent = headerOf(payload)
-	return payload, kind, err
+	of, err = kindOf(payload)
+	return payload, of, err
 }
 
 const operationMissing = "--operation is missing: the name of the handler, of an HTTP handler usually that of its " +
@@ -143,36 +141,17 @@ const operationMissing = "--operation is missing: the name of the handler, of an
 // mostEvent bounds what is read of an event. One has 6 MB at most, or 20 MB of a stream.
 const mostEvent = 32 << 20
 
-// describe asks a handler like the one that the request came to what an event of this kind stands
-// for.
-func (k *keyQuestion) describe(ctx context.Context, kind string, payload []byte) (idempotent.Description, error) {
-	switch kind {
-	case kindHTTP:
-		return describeAs[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](ctx, k, payload, true)
-	case kindREST:
-		return describeAs[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](ctx, k, payload, true)
-	case kindURL:
-		return describeAs[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](ctx, k, payload, true)
-	case kindLoadBalancer:
-		return describeAs[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](ctx, k, payload, true)
-	case kindSQS:
-		return describeAs[events.SQSMessage, json.RawMessage](ctx, k, payload, false)
-	case kindSNS:
-		return describeAs[events.SNSEventRecord, json.RawMessage](ctx, k, payload, false)
-	case kindKinesis:
-		return describeAs[events.KinesisEventRecord, json.RawMessage](ctx, k, payload, false)
-	case kindDynamoDB:
-		return describeAs[events.DynamoDBEventRecord, json.RawMessage](ctx, k, payload, false)
-	case kindEventBridge:
-		return describeAs[events.EventBridgeEvent, json.RawMessage](ctx, k, payload, false)
-	default:
-		return describeAs[json.RawMessage, json.RawMessage](ctx, k, payload, false)
-	}
-}
+// describe asks a handler like the one that the request came to what an event stands for.
+type describe func(context.Context, *keyQuestion, []byte) (idempotent.Description, error)
+
+var (
+	describeREST describe = describeAs[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]
+	// describeValue is one that answers no HTTP requests: what its key is, --key or --key-path says.
+	describeValue describe = describeAs[json.RawMessage, json.RawMessage]
+)
 
 // describeAs wraps a handler of these types, which never runs. What Wrap refuses is a wrong flag.
-func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte,
-	isHTTP bool) (d idempotent.Description, err error) {
+func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte) (d idempotent.Description, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -193,7 +172,7 @@ func describeAs[In, Out any](ctx context.Context, k *keyQuestion, payload []byte
 	if k.keyPath != "" {
 		opts = append(opts, idempotent.WithKeyPath(k.keyPath))
 	}
-	if k.key != "" && (k.event != "" || !isHTTP) {
+	if _, isValue := any(*new(In)).(json.RawMessage); k.key != "" && (k.event != "" || isValue) {
 		opts = append(opts, idempotent.WithKey(func(In) (string, error) { return k.key, nil }))
 	}
 	never := func(context.Context, In) (none Out, _ error) {
@@ -250,7 +229,7 @@ func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Descript
 			rows = append(rows, show.Cells("Record",
 				"none: it was never written, or was released, or has expired and was deleted"))
 		}
-		if !*line.Found {
+		if !*line.Found && len(line.Tried) > 0 {
 			rows = append(rows, show.Cells("Tried too", strings.Join(line.Tried, "; ")))
 		}
 	}
@@ -290,7 +269,7 @@ func (k *keyQuestion) find(ctx context.Context, s *source, line *keyLine) error 
 		if err != nil {
 			continue // there is no such request
 		}
-		d, err := n.describe(ctx, kindREST, payload)
+		d, err := describeREST(ctx, &n, payload)
 		if err != nil || d.RecordKey == line.RecordKey {
 			continue
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,17 +37,11 @@ type listing struct {
 	scan      bool
 	rate      float64
 
-	rows []row
+	rows []show.Line
 	// pages, read and units are what was read so far; found, of it, what is asked for; notDue what
 	// is not due yet, and unreadable what cannot be understood.
 	pages, read, found, notDue, unreadable int
 	units                                  float64
-}
-
-// row is a record of a listing, and since when it waits or is there.
-type row struct {
-	line  recordLine
-	since time.Time
 }
 
 func (a *app) list() *cobra.Command {
@@ -104,6 +97,7 @@ func (l *listing) run(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return err
 	}
+	l.app.lists = true
 	s, err := l.app.open(ctx)
 	if err != nil {
 		return err
@@ -178,11 +172,11 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 	if err != nil {
 		return err
 	}
-	what := "Reads the whole table: "
+	what := "Reads the whole table: " + show.Cost(cost, l.rate)
 	if cost.Indexed {
-		what = "Reads the index of records with attention: "
+		what = "Reads the index of records with attention, and then each of them: " + show.Cost(cost, l.rate)
 	}
-	if err := l.app.err().Line(what + show.Cost(cost, l.rate) + "."); err != nil {
+	if err := l.app.err().Line(what + "."); err != nil {
 		return err
 	}
 	switch {
@@ -198,20 +192,19 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 // collect lists the records. It reads all of them, to give the oldest.
 func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error {
 	for listed, err := range s.operator.List(ctx, q) {
-		r, err := rowOf(listed, err)
+		r, err := show.Listed(listed, err)
 		if err != nil {
 			return err
 		}
-		asked := len(l.states) == 0 || slices.Contains(l.states, string(r.line.State))
-		due := r.line.Due || r.line.Error != ""
-		if !l.scan && !due {
+		asked := len(l.states) == 0 || slices.Contains(l.states, string(r.State))
+		if !l.scan && !r.Due {
 			l.notDue++
 		}
-		if !l.scan && (!asked || !due && len(l.states) == 0) {
+		if !l.scan && (!asked || !r.Due && len(l.states) == 0) {
 			continue
 		}
 		l.found++
-		if r.line.Error != "" {
+		if r.Error != "" {
 			l.unreadable++
 		}
 		l.rows = append(l.rows, r)
@@ -219,24 +212,9 @@ func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error
 	return l.print(s)
 }
 
-// rowOf makes a row of a record, also of one that cannot be understood. Any other error ends the
-// listing.
-func rowOf(listed operate.Listed, err error) (row, error) {
-	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
-		return row{line: recordLine{
-			RecordKey: listed.Record.Key, Operation: listed.Record.Operation(), Error: unreadable.Reason,
-		}}, nil
-	}
-	r := row{lineOf(listed.Record, listed.State), listed.Since}
-	r.line.Due, r.line.WithSteps = listed.Due, listed.State == operate.StateReleased && listed.Record.Attention != ""
-	return r, err
-}
-
 // print prints the rows, the oldest first, up to the limit.
 func (l *listing) print(s *source) error {
-	slices.SortFunc(l.rows, func(a, b row) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.line.RecordKey, b.line.RecordKey))
-	})
+	slices.SortFunc(l.rows, show.Older)
 	rows := l.rows
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
@@ -244,36 +222,23 @@ func (l *listing) print(s *source) error {
 	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")}
 	for _, r := range rows {
 		if l.app.output == outputJSON {
-			if err := l.app.json(r.line); err != nil {
+			if err := l.app.json(r); err != nil {
 				return err
 			}
 			continue
 		}
-		table = append(table, r.cells(s.now()))
+		state := show.Cell{Text: string(r.State), Colour: show.StateColour(r.State)}
+		reason := r.Because()
+		if r.Error != "" {
+			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.Error
+		}
+		table = append(table, append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since),
+			show.Relative(r.Since, s.now()), number(r.Attempt), number(r.Tries), r.RecordKey)...))
 	}
 	if len(table) == 1 {
 		return nil
 	}
 	return l.app.out().Table(table)
-}
-
-func (r row) cells(now time.Time) []show.Cell {
-	if r.line.Error != "" {
-		return append([]show.Cell{{Text: "unreadable", Colour: show.Red}},
-			show.Cells(r.line.Error, "", "", "", "", r.line.RecordKey)...)
-	}
-	reason := r.line.Reason
-	if r.line.WithSteps {
-		if reason += ", with steps"; !r.line.Due {
-			reason += ", not due"
-		}
-	}
-	if r.line.GivenUp {
-		reason += ", given up"
-	}
-	return append([]show.Cell{{Text: string(r.line.State), Colour: show.StateColour(r.line.State)}}, show.Cells(
-		reason, show.Instant(r.since), show.Relative(r.since, now), number(r.line.Attempt), number(r.line.Tries),
-		r.line.RecordKey)...)
 }
 
 // number is a number of which 0 says nothing.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
+	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -58,6 +59,7 @@ type messageLine struct {
 	Tries     int       `json:"tries"`
 	CreatedAt time.Time `json:"created_at"`
 	GivenUpAt time.Time `json:"given_up_at"`
+	ErrorType string    `json:"error_type,omitempty"`
 	Group     string    `json:"group,omitempty"`
 	Tenant    string    `json:"tenant,omitempty"`
 	Trace     string    `json:"trace,omitempty"`
@@ -69,15 +71,14 @@ type messageLine struct {
 
 func lineOfMessage(p outbox.GivenUpMessage) messageLine {
 	return messageLine{
-		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, GivenUpAt: p.GivenUpAt, Group: p.Group,
-		Tenant: p.Tenant,
-		Trace:  p.Trace, BodyBytes: len(p.Body),
+		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, GivenUpAt: p.GivenUpAt,
+		ErrorType: p.Failure, Group: p.Group, Tenant: p.Tenant, Trace: p.Trace, BodyBytes: len(p.Body),
 	}
 }
 
 // print prints messages. People get the bodies as a column of their own.
 func (a *app) printMessages(p show.Printer, messages []outbox.GivenUpMessage, body bool) error {
-	head := show.Cells("GIVEN UP", "", "CREATED", "TRIES", "TOPIC", "ID")
+	head := show.Cells("GIVEN UP", "", "CREATED", "TRIES", "ERROR", "TOPIC", "ID")
 	if body {
 		head = append(head, show.Cells("BODY", "ATTRIBUTES")...)
 	}
@@ -85,7 +86,8 @@ func (a *app) printMessages(p show.Printer, messages []outbox.GivenUpMessage, bo
 	now := a.world.Now()
 	for _, m := range messages {
 		row := append([]show.Cell{{Text: show.Instant(m.GivenUpAt), Colour: show.Red}}, show.Cells(
-			show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Topic, m.ID)...)
+			show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Failure,
+			m.Topic, m.ID)...)
 		if body {
 			attributes, err := json.Marshal(m.Attributes)
 			if err != nil {
@@ -120,6 +122,7 @@ gets, and may be personal.`,
 			if limit < 0 {
 				return usagef("--limit %d is negative", limit)
 			}
+			a.lists = true
 			client, err := a.outbox(cmd)
 			if err != nil {
 				return err
@@ -155,7 +158,8 @@ gets, and may be personal.`,
 
 // givenUp reads the messages of a topic, or of all.
 func givenUp(ctx context.Context, client outbox.Client, table,
-	topic string) (found []outbox.GivenUpMessage, err error) {
+	topic string,
+) (found []outbox.GivenUpMessage, err error) {
 	for m, err := range outbox.GivenUp(ctx, client, table) {
 		if err != nil {
 			return nil, err
@@ -256,11 +260,11 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 	if err := r.check(); err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	if r.client, err = r.app.outbox(cmd); err != nil {
+	a, ctx := r.app, cmd.Context()
+	if r.client, err = a.outbox(cmd); err != nil {
 		return err
 	}
-	by, err := r.app.who()
+	by, err := a.who()
 	if err != nil {
 		return err
 	}
@@ -269,16 +273,18 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 	case err != nil:
 		return err
 	case len(messages) == 0:
-		return r.app.err().Line("No message was given up.")
-	case r.dryRun && r.app.output == outputJSON:
-		return r.app.listMessages(messages, false)
+		return a.err().Line("No message was given up.")
+	case r.dryRun && a.output == outputJSON:
+		return a.listMessages(messages, false)
 	case r.dryRun:
-		if err := r.show(r.app.out(), messages); err != nil {
+		return errors.Join(r.show(a.out(), messages), a.out().Line("Nothing was changed: --dry-run."))
+	case !a.yes || a.output != outputJSON:
+		if err := r.show(a.err(), messages); err != nil {
 			return err
 		}
-		return r.app.out().Line("\nNothing was changed: --dry-run.")
-	case !r.app.yes || r.app.output != outputJSON:
-		if err := r.confirm(ctx, messages, by); err != nil {
+	}
+	if !a.yes {
+		if err := a.ask(ctx, "Redrive "+show.Count(int64(len(messages)), "message")+"?", by); err != nil {
 			return err
 		}
 	}
@@ -288,42 +294,27 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 // find reads the messages. Their bodies are nobody's business here.
 func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, err error) {
 	if r.all {
-		found, err = givenUp(ctx, r.client, r.app.target.Table, r.topic)
+		return givenUp(ctx, r.client, r.app.target.Table, r.topic)
 	}
 	slices.Sort(r.ids)
 	for _, id := range slices.Compact(r.ids) {
 		m, err := outbox.FindGivenUp(ctx, r.client, r.app.target.Table, id)
-		switch {
-		case errors.Is(err, outbox.ErrNotGivenUp):
-			return nil, &noMessageError{id}
-		case err != nil:
+		if errors.Is(err, outbox.ErrNotGivenUp) {
+			return nil, &saidError{fmt.Sprintf("no message %q was given up: it was redriven or delivered, or there never "+
+				"was one; nothing was changed", id), operate.ErrNotFound}
+		}
+		if err != nil {
 			return nil, err
 		}
 		found = append(found, m)
 	}
-	for i := range found {
-		found[i].Body = nil
-	}
-	return found, err
+	return found, nil
 }
 
 // show shows the messages, and what happens to them.
 func (r *redriving) show(p show.Printer, messages []outbox.GivenUpMessage) error {
-	if err := r.app.printMessages(p, messages, false); err != nil {
-		return err
-	}
-	return p.Line("\n- Each is delivered again, with the id that it had before, and with its tries counted anew.")
-}
-
-// confirm shows what is about to happen and asks, unless that was answered in advance.
-func (r *redriving) confirm(ctx context.Context, messages []outbox.GivenUpMessage, by string) error {
-	if err := r.show(r.app.err(), messages); err != nil {
-		return err
-	}
-	if err := r.app.err().Line(""); err != nil || r.app.yes {
-		return err
-	}
-	return r.app.ask(ctx, "Redrive "+show.Count(int64(len(messages)), "message")+"?", by)
+	return errors.Join(r.app.printMessages(p, messages, false),
+		p.Line("\n- Each is delivered again, with the id that it had before, and with its tries counted anew.\n"))
 }
 
 // redriven is what was done to a message, for programs.
@@ -340,8 +331,6 @@ type redriven struct {
 // failure does.
 func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessage, by string) error {
 	changed := 0
-	rows := [][]show.Cell{show.Cells("OUTCOME", "TOPIC", "ID")}
-	var failed error
 	for _, m := range messages {
 		err := outbox.Redrive(ctx, r.client, r.app.target.Table, m, by, r.reason)
 		said := show.Cell{Text: "redriven", Colour: show.Green}
@@ -349,24 +338,21 @@ func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessag
 			changed++
 			said = show.Cell{Text: "changed meanwhile", Colour: show.Yellow}
 		} else if err != nil {
-			failed = &redriveError{m.ID, err}
-			break
+			return fmt.Errorf("nobody knows whether message %q was redriven: %s; messages list tells what is left",
+				m.ID, r.app.tableSentence(err))
 		}
-		rows = append(rows, []show.Cell{said, {Text: m.Topic}, {Text: m.ID}})
 		if r.app.output == outputJSON {
-			if err := r.app.json(redriven{m.ID, m.Topic, err == nil, by, r.reason,
-				r.app.world.Now().UTC()}); err != nil {
-				return err
-			}
+			err = r.app.json(redriven{m.ID, m.Topic, err == nil, by, r.reason, r.app.world.Now().UTC()})
+		} else {
+			err = r.app.out().Table([][]show.Cell{{said, {Text: m.Topic}, {Text: m.ID}}})
 		}
-	}
-	if r.app.output != outputJSON && len(rows) > 1 {
-		if err := r.app.out().Table(rows); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if failed != nil || changed == 0 {
-		return failed
+	if changed > 0 {
+		return &saidError{fmt.Sprintf("refused: of %s, %d changed since: somebody else has redriven or delivered it; "+
+			"nothing was changed of that", show.Count(int64(len(messages)), "message"), changed), operate.ErrChanged}
 	}
-	return &messagesChangedError{changed, len(messages)}
+	return nil
 }

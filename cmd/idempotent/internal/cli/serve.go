@@ -91,7 +91,12 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return usagef("--port %d cannot be listened on: %s", s.port, cause(err))
 	}
-	config := s.config(src, by, listener.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // of a TCP listener
+	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
+	config := page.Config{
+		Operator: src.operator, Now: src.now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
+		Port:     port,
+		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
+	}
 	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && src.conn != nil {
 		config.Messages = &mail{src.conn.Client, table}
 	}
@@ -99,18 +104,17 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	if err := s.announce(p.URL()); err != nil {
+	// the only place where the token is
+	if s.app.output == outputJSON {
+		err = s.app.json(map[string]string{"url": p.URL()})
+	} else {
+		err = errors.Join(s.app.out().Line(p.URL()),
+			s.app.err().Line("Open this address: it lets in one browser, once. Ctrl-C ends the page."))
+	}
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	return s.serve(ctx, listener, p)
-}
-
-func (s *serving) config(src *source, by string, port int) page.Config {
-	return page.Config{
-		Operator: src.operator, Now: src.now, Port: port, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly,
-		Demo:     s.app.demo,
-		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
-	}
 }
 
 // mail are the messages of an outbox.
@@ -125,19 +129,6 @@ func (m *mail) List(ctx context.Context) ([]outbox.GivenUpMessage, error) {
 
 func (m *mail) Redrive(ctx context.Context, message outbox.GivenUpMessage, by, why string) error {
 	return outbox.Redrive(ctx, m.client, m.table, message, by, why)
-}
-
-// announce prints the address. It is the only place where the token is.
-func (s *serving) announce(url string) error {
-	if s.app.output == outputJSON {
-		return s.app.json(struct {
-			URL string `json:"url"`
-		}{url})
-	}
-	if err := s.app.out().Line(url); err != nil {
-		return err
-	}
-	return s.app.err().Line("Open this address: it lets in one browser, once. Ctrl-C ends the page.")
 }
 
 // serve serves the page until the context ends.
@@ -180,7 +171,7 @@ func (s *serving) done(entry operate.Entry) error {
 
 // printEntry prints a change, as the commands that change something do.
 func printEntry(a *app, entry operate.Entry) error {
-	if err := a.done(entry, string(entry.Action)); err != nil || a.output == outputJSON {
+	if err := a.done(entry, ""); err != nil || a.output == outputJSON {
 		return err
 	}
 	return a.out().Line("")

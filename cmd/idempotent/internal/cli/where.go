@@ -50,9 +50,10 @@ func (a *app) connect(ctx context.Context) (*connect.Connection, error) {
 	return conn, a.sayWhere()
 }
 
-// sayWhere says on standard error where the command acts. A program finds it in what it reads.
+// sayWhere says on standard error where the command acts. A program finds it in what it reads, but
+// for one that reads a list, which may be empty.
 func (a *app) sayWhere() error {
-	if a.output == outputJSON {
+	if a.output == outputJSON && !a.lists {
 		return nil
 	}
 	text := "On " + a.place.String()

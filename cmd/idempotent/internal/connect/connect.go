@@ -3,7 +3,6 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
 
@@ -49,20 +47,6 @@ type Connection struct {
 	Table  string
 	// Endpoint is the URL that was given for DynamoDB, empty for that of AWS.
 	Endpoint string
-
-	target Target
-}
-
-// Key returns the primary key of the record with this record key.
-func (c *Connection) Key(recordKey string) map[string]types.AttributeValue {
-	id := cmp.Or(c.target.Attributes["id"], "id")
-	if c.target.SortKey == "" {
-		return map[string]types.AttributeValue{id: &types.AttributeValueMemberS{Value: recordKey}}
-	}
-	return map[string]types.AttributeValue{
-		id:               &types.AttributeValueMemberS{Value: c.target.Partition},
-		c.target.SortKey: &types.AttributeValueMemberS{Value: recordKey},
-	}
 }
 
 // UsageError is a target that cannot be right.
@@ -97,7 +81,7 @@ func Open(ctx context.Context, t Target) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connection{Config: cfg, Table: t.Table, Endpoint: t.Endpoint, target: t}
+	c := &Connection{Config: cfg, Table: t.Table, Endpoint: t.Endpoint}
 	if c.Endpoint == "" {
 		// The SDK knows which of the variables and files names one.
 		c.Endpoint = aws.ToString(dynamodb.NewFromConfig(cfg).Options().BaseEndpoint)

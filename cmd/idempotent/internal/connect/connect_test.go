@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -81,19 +79,4 @@ func TestOnlyALocalEndpointGoesWithoutCredentials(t *testing.T) {
 	_, err = connect.Open(t.Context(),
 		connect.Target{Table: "idempotency", Endpoint: "http://dynamodb.example:1", Region: "eu-central-1"})
 	require.ErrorContains(t, err, "there are no AWS credentials")
-}
-
-func TestTheKeyOfARecordIsThatOfItsTable(t *testing.T) {
-	isolate(t)
-	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-	target := connect.Target{Table: "idempotency", Endpoint: "http://127.0.0.1:1"}
-	conn, err := connect.Open(t.Context(), target)
-	require.NoError(t, err)
-	assert.Equal(t, map[string]types.AttributeValue{"id": text("charge#1")}, conn.Key("charge#1"))
-	target.SortKey, target.Partition, target.Attributes = "sk", "idempotency#shop", map[string]string{"id": "pk"}
-	conn, err = connect.Open(t.Context(), target)
-	require.NoError(t, err)
-	assert.Equal(t, map[string]types.AttributeValue{"pk": text("idempotency#shop"), "sk": text("charge#1")},
-		conn.Key("charge#1"))
-	assert.Equal(t, target.Endpoint, aws.ToString(conn.Client.Options().BaseEndpoint))
 }

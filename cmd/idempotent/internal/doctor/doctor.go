@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -38,20 +37,14 @@ type Finding struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Patient is what is looked at. Emulator, Function and Outbox may be empty; everything else is
-// needed.
+// Patient is what is looked at. Function and Outbox may be empty; everything else is needed.
 type Patient struct {
 	Store    *dynamo.Store
 	Operator *operate.Operator
 	DynamoDB *dynamodb.Client
 	Table    string
-	// Key makes the primary key of a record.
-	Key func(recordKey string) map[string]types.AttributeValue
 	// Config is for the clients of other services.
 	Config aws.Config
-	// Emulator is the host of an endpoint that is not one of AWS, empty for AWS. Nobody there knows
-	// permissions or backups.
-	Emulator string
 	// Function is the name of a function that uses the table, or its ARN, and Outbox the table of
 	// an outbox.
 	Function, Outbox string
@@ -64,8 +57,7 @@ func (p *Patient) Examine(ctx context.Context) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	findings = append(findings, p.safety(ctx, "", p.Table)...)
-	findings = append(findings, p.permissions(ctx)...)
+	findings = append(findings, p.replicas(ctx)...)
 	findings = append(findings, p.retention(ctx), p.open(ctx))
 	if p.Outbox != "" {
 		findings = append(findings, p.outboxTable(ctx)...)
@@ -79,11 +71,6 @@ func (p *Patient) Examine(ctx context.Context) ([]Finding, error) {
 // Failed reports whether one of the findings is a problem.
 func Failed(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Result == Problem })
-}
-
-// emulated is why nothing is said of what an emulator does not have.
-func (p *Patient) emulated(check string) Finding {
-	return Finding{check, NotChecked, p.Emulator + " is not AWS"}
 }
 
 // unseen is a check that could not be made.
@@ -124,8 +111,10 @@ func operationOf(err error) string {
 // denied reports whether a call was refused for lack of a permission.
 func denied(err error) bool {
 	answer, ok := errors.AsType[smithy.APIError](err)
-	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "NotAuthorized",
-		"UnauthorizedOperation", "ForbiddenException"},
+	return ok && slices.Contains([]string{
+		"AccessDeniedException", "AccessDenied", "NotAuthorized",
+		"UnauthorizedOperation", "ForbiddenException",
+	},
 		answer.ErrorCode())
 }
 

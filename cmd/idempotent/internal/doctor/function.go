@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -15,12 +13,11 @@ import (
 
 // The checks of a function.
 const (
-	checkFunction    = "function"
-	checkVariable    = "function names the table"
-	checkEnvironment = "retention in the environment"
-	checkGateway     = "timeout and gateway"
-	checkCallers     = "callers"
-	checkBatches     = "event sources"
+	checkFunction = "function"
+	checkVariable = "function names the table"
+	checkGateway  = "timeout and gateway"
+	checkBatches  = "event sources"
+	checkCallers  = "callers"
 )
 
 func (p *Patient) function(ctx context.Context) []Finding {
@@ -37,7 +34,6 @@ func (p *Patient) function(ctx context.Context) []Finding {
 		variables = f.Environment.Variables
 	}
 	findings = append(findings, p.variable(variables))
-	findings = append(findings, environment(variables)...)
 	findings = append(findings, p.gateways(ctx, client, timeout)...)
 	return append(findings, p.sources(ctx, client, timeout)...)
 }
@@ -51,30 +47,4 @@ func (p *Patient) variable(variables map[string]string) Finding {
 		}
 	}
 	return Finding{checkVariable, Warning, fmt.Sprintf("no variable of its environment is %q", p.Table)}
-}
-
-// environment looks for a retention in the environment of the function, which only a convention can
-// name.
-func environment(variables map[string]string) (findings []Finding) {
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		if !strings.Contains(strings.ToUpper(name), "RETENTION") {
-			continue
-		}
-		d, err := time.ParseDuration(variables[name])
-		if n, notANumber := strconv.Atoi(variables[name]); notANumber == nil {
-			d, err = time.Duration(n)*time.Second, nil
-		}
-		switch {
-		case err != nil:
-			findings = append(findings,
-				Finding{checkEnvironment, NotChecked, name + " is neither a duration nor a number of seconds"})
-		case d < shortestUsual:
-			findings = append(findings,
-				Finding{checkEnvironment, Warning,
-					fmt.Sprintf("%s is %s: whoever retries later executes again", name, d)})
-		default:
-			findings = append(findings, Finding{checkEnvironment, OK, fmt.Sprintf("%s is %s", name, d)})
-		}
-	}
-	return findings
 }

@@ -35,8 +35,10 @@ var apiOf = regexp.MustCompile(`:execute-api:[^:"]*:[^:"]*:([a-z0-9]+)`)
 func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout time.Duration) []Finding {
 	out, err := client.GetPolicy(ctx, &lambda.GetPolicyInput{FunctionName: aws.String(p.Function)})
 	if _, none := errors.AsType[*lambdatypes.ResourceNotFoundException](err); none {
-		return []Finding{{checkGateway, NotChecked,
-			"its policy lets no gateway call it; one that uses a role cannot be seen from here"}}
+		return []Finding{{
+			checkGateway, NotChecked,
+			"its policy lets no gateway call it; one that uses a role cannot be seen from here",
+		}}
 	}
 	if err != nil {
 		return []Finding{unseen(checkGateway, err)}
@@ -101,9 +103,11 @@ func waiting(api string, i integrations, err error, timeout time.Duration) Findi
 	case len(i.waits) == 0:
 		return Finding{checkGateway, NotChecked, api + " has no integration with it that can be seen"}
 	case i.streams:
-		return Finding{checkGateway, Problem,
+		return Finding{
+			checkGateway, Problem,
 			api + " streams the responses of the function (ResponseTransferMode is STREAM), " +
-				"and a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED"}
+				"and a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED",
+		}
 	}
 	wait := slices.Min(i.waits)
 	if timeout >= wait {
@@ -112,8 +116,10 @@ func waiting(api string, i integrations, err error, timeout time.Duration) Findi
 				"meet a running execution",
 			api, seconds(wait), seconds(timeout))}
 	}
-	return Finding{checkGateway, OK,
-		fmt.Sprintf("%s waits %s, the function stops after %s", api, seconds(wait), seconds(timeout))}
+	return Finding{
+		checkGateway, OK,
+		fmt.Sprintf("%s waits %s, the function stops after %s", api, seconds(wait), seconds(timeout)),
+	}
 }
 
 func (p *Patient) httpAPI(ctx context.Context, api string) (of integrations, err error) {

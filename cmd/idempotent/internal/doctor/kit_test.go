@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -54,9 +53,7 @@ func healthy(t *testing.T) *account {
 				"Projection":{"ProjectionType":"ALL"}}]}}`,
 		"DescribeTimeToLive":        `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`,
 		"DescribeContinuousBackups": `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`,
-		"GetItem":                   `{}`, "BatchGetItem": `{"Responses":{},"UnprocessedKeys":{}}`,
-		"BatchWriteItem": `{"UnprocessedItems":{}}`,
-		"Query":          `{"Items":[],"Count":0,"ScannedCount":0}`,
+		"Query":                     `{"Items":[],"Count":0,"ScannedCount":0}`,
 		"Scan": `{"Items":[{"id":{"S":"shop-charge#a"},"status":{"S":"COMPLETED"},"expiration":{"N":"1782961200"},"completed_at":{"N":"1782874800000"}}],
 			"Count":1,"ScannedCount":1}`,
 		"GetFunctionConfiguration": `{"FunctionName":"shop-charge","Timeout":20,"Environment":{"Variables":{"IDEMPOTENCY_TABLE":"idempotency","RETENTION":"24h"}}}`,
@@ -119,9 +116,6 @@ func (a *account) patient(change ...func(*doctor.Patient)) *doctor.Patient {
 	records := dynamo.New(client, table)
 	p := &doctor.Patient{
 		Store: records, Operator: operate.New(records), DynamoDB: client, Table: table, Config: cfg,
-		Key: func(key string) map[string]types.AttributeValue {
-			return map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: key}}
-		},
 		Function: function,
 	}
 	for _, c := range change {

@@ -34,7 +34,7 @@ func (p *Patient) outboxTable(ctx context.Context) []Finding {
 	for _, text := range advice {
 		findings = append(findings, Finding{check, Warning, short(text)})
 	}
-	return append(append(findings, p.givenUp(ctx)), p.safety(ctx, "outbox: ", p.Outbox)...)
+	return append(findings, p.givenUp(ctx))
 }
 
 // givenUp looks for one message that nobody delivers any more.
@@ -44,8 +44,10 @@ func (p *Patient) givenUp(ctx context.Context) Finding {
 		if err != nil {
 			return unseen(check, err)
 		}
-		return Finding{check, Warning,
-			fmt.Sprintf("there are some: idempotent messages list --table %s tells them", p.Outbox)}
+		return Finding{
+			check, Warning,
+			fmt.Sprintf("there are some: idempotent messages list --table %s tells them", p.Outbox),
+		}
 	}
 	return Finding{check, OK, "none"}
 }

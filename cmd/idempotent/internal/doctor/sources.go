@@ -23,9 +23,7 @@ import (
 const (
 	checkVisibility  = "queue: visibility timeout"
 	checkRedrive     = "queue: dead-letter queue"
-	checkRetries     = "stream: retries"
 	checkDestination = "stream: on-failure destination"
-	checkBisect      = "stream: bisect on error"
 )
 
 // What AWS recommends: how many timeouts of the function a message has to stay invisible at least,
@@ -56,8 +54,7 @@ func (p *Patient) sources(ctx context.Context, client *lambda.Client, timeout ti
 				findings = append(findings, s.responses("sends its whole batch again"))
 				findings = append(findings, p.queue(ctx, s, parts[4], timeout)...)
 			case "kinesis", "dynamodb":
-				findings = append(findings, s.responses("repeats its whole batch"), s.retries(),
-					s.destination(), s.bisect())
+				findings = append(findings, s.responses("repeats its whole batch"), s.destination())
 			default:
 				findings = append(findings,
 					s.found(checkBatches, NotChecked, "it is no queue of SQS and no stream of Kinesis or DynamoDB"))
@@ -107,8 +104,10 @@ func (p *Patient) queue(ctx context.Context, s source, account string, timeout t
 	}
 	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: url.QueueUrl,
-		AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameVisibilityTimeout,
-			sqstypes.QueueAttributeNameRedrivePolicy},
+		AttributeNames: []sqstypes.QueueAttributeName{
+			sqstypes.QueueAttributeNameVisibilityTimeout,
+			sqstypes.QueueAttributeNameRedrivePolicy,
+		},
 	})
 	if err != nil {
 		return []Finding{s.found(checkVisibility, NotChecked, reason(err))}
@@ -157,33 +156,10 @@ func (s source) redrive(attributes map[string]string) Finding {
 	}
 }
 
-// retries looks whether a record that always fails holds up its shard for as long as the stream
-// keeps it. Either limit ends that; -1, the default, is none.
-func (s source) retries() Finding {
-	attempts, age := s.mapping.MaximumRetryAttempts, s.mapping.MaximumRecordAgeInSeconds
-	switch {
-	case attempts != nil && *attempts != -1:
-		return s.found(checkRetries, OK, fmt.Sprintf("%d at most", *attempts))
-	case age != nil && *age != -1:
-		return s.found(checkRetries, OK, "until a record is "+seconds(ofSeconds(age))+" old")
-	default:
-		return s.found(checkRetries, Warning, "neither MaximumRetryAttempts nor MaximumRecordAgeInSeconds is set: "+
-			"a record that always fails holds up its shard until the stream forgets it")
-	}
-}
-
 func (s source) destination() Finding {
 	if to := s.mapping.DestinationConfig; to == nil || to.OnFailure == nil ||
 		aws.ToString(to.OnFailure.Destination) == "" {
 		return s.found(checkDestination, Problem, "there is none: nothing tells which records were given up")
 	}
 	return s.found(checkDestination, OK, "")
-}
-
-func (s source) bisect() Finding {
-	if !aws.ToBool(s.mapping.BisectBatchOnFunctionError) && aws.ToInt32(s.mapping.BatchSize) != 1 {
-		return s.found(checkBisect, Warning,
-			"off: a record that ends the process or outlasts the timeout takes the records of its batch with it")
-	}
-	return s.found(checkBisect, OK, "")
 }

@@ -73,28 +73,15 @@ func TestEachSettingOfAStreamIsLookedAt(t *testing.T) {
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],`, "", "event sources", doctor.Problem,
 			"charges: ReportBatchItemFailures is off, so one failed record repeats",
 		},
-		"no limit": {`"MaximumRetryAttempts":10`, `"MaximumRetryAttempts":-1`, "stream: retries",
-			doctor.Warning, "charges: neither MaximumRetryAttempts nor"},
-		"no limit is said": {`"MaximumRetryAttempts":10,"MaximumRecordAgeInSeconds":-1,`, "", "stream: retries",
-			doctor.Warning, "charges: neither"},
-		"a limit of age": {
-			`"MaximumRetryAttempts":10,"MaximumRecordAgeInSeconds":-1`,
-			`"MaximumRetryAttempts":-1,"MaximumRecordAgeInSeconds":900`,
-			"stream: retries", doctor.OK, "charges: until a record is 900 s old",
+		"nowhere": {
+			`"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"`, "",
+			"stream: on-failure destination", doctor.Problem, "charges: there is none",
 		},
-		"no retries": {`"MaximumRetryAttempts":10`, `"MaximumRetryAttempts":0`, "stream: retries",
-			doctor.OK, "charges: 0"},
-		"nowhere": {`"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"`, "",
-			"stream: on-failure destination", doctor.Problem, "charges: there is none"},
-		"on success": {`"OnFailure"`, `"OnSuccess"`, "stream: on-failure destination", doctor.Problem,
-			"charges: there is none"},
+		"on success": {
+			`"OnFailure"`, `"OnSuccess"`, "stream: on-failure destination", doctor.Problem,
+			"charges: there is none",
+		},
 		"no destination": {destination, "", "stream: on-failure destination", doctor.Problem, "charges: there is none"},
-		"whole halves": {`"BisectBatchOnFunctionError":true`, `"BisectBatchOnFunctionError":false`,
-			"stream: bisect on error", doctor.Warning, "charges: off"},
-		"nothing to halve": {
-			`"BatchSize":100,"MaximumRetryAttempts":10,"MaximumRecordAgeInSeconds":-1,
-	"BisectBatchOnFunctionError":true`, `"BatchSize":1,"MaximumRetryAttempts":10`, "stream: bisect on error", doctor.OK, "charges",
-		},
 		"Kinesis": {
 			"arn:aws:dynamodb:eu-central-1:123456789012:table/charges/stream/2026-07-01T00:00:00.000",
 			"arn:aws:kinesis:eu-central-1:123456789012:stream/placed",
@@ -140,8 +127,10 @@ func TestEachSourceIsLookedAt(t *testing.T) {
 	a.answers["ListEventSourceMappings"] = one + "," + other
 	findings := a.examine()
 	require.Len(t, findings["event sources"], 2)
-	for _, check := range []string{"queue: visibility timeout", "queue: dead-letter queue", "stream: retries",
-		"stream: on-failure destination", "stream: bisect on error"} {
+	for _, check := range []string{
+		"queue: visibility timeout", "queue: dead-letter queue",
+		"stream: on-failure destination",
+	} {
 		require.Len(t, findings[check], 1, check)
 		assert.Equal(t, doctor.OK, findings[check][0].Result, check)
 	}

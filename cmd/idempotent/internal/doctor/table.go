@@ -91,47 +91,26 @@ func (p *Patient) advised(check string, advice []string, err error) Finding {
 	return f
 }
 
-// safety looks at what keeps a table from being lost, and at copies of it. The names of its checks
-// begin with prefix.
-func (p *Patient) safety(ctx context.Context, prefix, table string) []Finding {
-	recovery, protection, replicas := prefix+"point-in-time recovery", prefix+"deletion protection", prefix+"replicas"
-	if p.Emulator != "" {
-		return []Finding{p.emulated(recovery), p.emulated(protection)}
-	}
-	findings := []Finding{p.recovery(ctx, recovery, table)}
-	out, err := p.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
+// replicas warns of a table that other Regions write to, too. It finds nothing where there is none.
+func (p *Patient) replicas(ctx context.Context) []Finding {
+	const check = "replicas"
+	out, err := p.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(p.Table)})
 	switch {
 	case err != nil:
-		return append(findings, unseen(protection, err))
-	case aws.ToBool(out.Table.DeletionProtectionEnabled):
-		findings = append(findings, Finding{Check: protection, Result: OK})
-	default:
-		findings = append(findings, Finding{protection, Warning, "off: with the table goes what it guarantees"})
-	}
-	switch {
+		return []Finding{unseen(check, err)}
 	case len(out.Table.Replicas) == 0:
-		return findings
+		return nil
 	case out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
-		return append(findings, Finding{replicas, Warning,
-			"multi-Region strong consistency: there are no transactions, so no handler can commit"})
+		return []Finding{{
+			check, Warning,
+			"multi-Region strong consistency: there are no transactions, so no handler can commit",
+		}}
 	default:
-		return append(findings, Finding{replicas, Warning,
-			"two Regions can both accept a claim of one key: send all deliveries of a key to one Region"})
+		return []Finding{{
+			check, Warning,
+			"two Regions can both accept a claim of one key: send all deliveries of a key to one Region",
+		}}
 	}
-}
-
-func (p *Patient) recovery(ctx context.Context, check, table string) Finding {
-	out, err := p.DynamoDB.DescribeContinuousBackups(ctx,
-		&dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(table)})
-	if err != nil {
-		return unseen(check, err)
-	}
-	d := out.ContinuousBackupsDescription
-	if d == nil || d.PointInTimeRecoveryDescription == nil ||
-		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
-		return Finding{check, Warning, "off: what is lost of it cannot be restored"}
-	}
-	return Finding{Check: check, Result: OK}
 }
 
 // The sample of records that retention is looked at with, and the shortest that is not suspicious:
@@ -166,15 +145,21 @@ func (p *Patient) retention(ctx context.Context) Finding {
 	}
 	switch {
 	case completed == 0:
-		return Finding{checkRetention, NotChecked,
-			fmt.Sprintf("no completed record that tells, among the first %d", seen)}
+		return Finding{
+			checkRetention, NotChecked,
+			fmt.Sprintf("no completed record that tells, among the first %d", seen),
+		}
 	case shortest < shortestUsual:
-		return Finding{checkRetention, Warning,
+		return Finding{
+			checkRetention, Warning,
 			fmt.Sprintf("a result of operation %q is replayed for %s: whoever retries later executes again",
-				operation, shortest.Round(time.Second))}
+				operation, shortest.Round(time.Second)),
+		}
 	default:
-		return Finding{checkRetention, OK,
-			fmt.Sprintf("%s at least, of %d completed records", shortest.Round(time.Second), completed)}
+		return Finding{
+			checkRetention, OK,
+			fmt.Sprintf("%s at least, of %d completed records", shortest.Round(time.Second), completed),
+		}
 	}
 }
 
@@ -187,14 +172,16 @@ func (p *Patient) open(ctx context.Context) Finding {
 			return unseen(check, err)
 		}
 		n++
-		if at := listed.Record.AttentionAt; oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
+		if at := listed.Since; oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
 			oldest = at
 		}
 	}
 	if n == 0 {
 		return Finding{check, OK, "none"}
 	}
-	return Finding{check, Warning,
+	return Finding{
+		check, Warning,
 		fmt.Sprintf("%d wait for somebody, the oldest since %s: idempotent list tells them", n,
-			oldest.UTC().Format(time.RFC3339))}
+			oldest.UTC().Format(time.RFC3339)),
+	}
 }

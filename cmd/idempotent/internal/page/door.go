@@ -39,9 +39,8 @@ const (
 	baseEntropy = 16
 )
 
-// mostBody bounds the body of a request: a result of [mostResult] bytes, encoded, and the other
-// fields.
-const mostBody = 3*mostResult + 64<<10
+// mostBody bounds the body of a request: nobody types in more.
+const mostBody = 3 << 20
 
 func newDoor(port int, random io.Reader) (*door, error) {
 	secrets := make([]byte, 4*entropy+baseEntropy)
@@ -72,8 +71,10 @@ type refusal struct {
 // another site, also one on another port of this machine.
 func (d *door) outside(r *http.Request) *refusal {
 	if r.Host != d.hosts[0] && r.Host != d.hosts[1] {
-		return &refusal{http.StatusMisdirectedRequest, "Not under this name",
-			"The page answers to the address that the command has printed, and to no other name."}
+		return &refusal{
+			http.StatusMisdirectedRequest, "Not under this name",
+			"The page answers to the address that the command has printed, and to no other name.",
+		}
 	}
 	// Browsers send it, and no script can forge it; "none" is a person: the address bar, a
 	// bookmark, a link outside of the browser.
@@ -81,8 +82,10 @@ func (d *door) outside(r *http.Request) *refusal {
 	case "", "none", sameOrigin:
 		return nil
 	default:
-		return &refusal{http.StatusForbidden, "Not from another site",
-			"Another site has sent you here. Paste the address that the command has printed into the address bar."}
+		return &refusal{
+			http.StatusForbidden, "Not from another site",
+			"Another site has sent you here. Paste the address that the command has printed into the address bar.",
+		}
 	}
 }
 
@@ -126,8 +129,10 @@ func (d *door) inside(r *http.Request) (path string, refused *refusal) {
 // from.
 func (d *door) posted(w http.ResponseWriter, r *http.Request) *refusal {
 	if new(http.CrossOriginProtection).Check(r) != nil {
-		return &refusal{http.StatusForbidden, "Not from this page",
-			"The browser says that another site has sent this form, so nothing was done."}
+		return &refusal{
+			http.StatusForbidden, "Not from this page",
+			"The browser says that another site has sent this form, so nothing was done.",
+		}
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
 		kind != "application/x-www-form-urlencoded" {
@@ -141,9 +146,11 @@ func (d *door) posted(w http.ResponseWriter, r *http.Request) *refusal {
 		return &refusal{http.StatusBadRequest, "Not a form", "The form cannot be read, so nothing was done."}
 	}
 	if !same(r.PostForm.Get(formField), d.form) {
-		return &refusal{http.StatusForbidden, "Not from this page",
+		return &refusal{
+			http.StatusForbidden, "Not from this page",
 			"The form is none of this page, or of an earlier run of the command, so nothing was done. Open the " +
-				"record again."}
+				"record again.",
+		}
 	}
 	return nil
 }

@@ -124,7 +124,9 @@ func TestTheTokenIsForOnce(t *testing.T) {
 	stopped := s.stranger(t)
 	stopped.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, refused := range []struct{ method, address string }{
-		{http.MethodPost, s.URL()}, {http.MethodHead, s.URL()}, {http.MethodGet, s.URL() + "x"},
+		{http.MethodPost, s.URL()},
+		{http.MethodHead, s.URL()},
+		{http.MethodGet, s.URL() + "x"},
 		{http.MethodGet, s.URL() + "&token=x"},
 	} {
 		assert.Equal(t, http.StatusForbidden, stopped.do(t, refused.method, refused.address, nil, nil).status)
@@ -160,8 +162,10 @@ func TestAnotherSite(t *testing.T) {
 	form := page.form(t, []string{"form", "key", "seen"},
 		map[string]string{"verdict": "not-executed", "repeat": "1", "by": "dana", "why": "ticket 4711"})
 	for _, site := range []string{"cross-site", "same-site", "anything"} {
-		for _, path := range []string{"/", "/record?key=charge%23uncertain", "/style.css",
-			"/search?q=charge%23uncertain"} {
+		for _, path := range []string{
+			"/", "/record?key=charge%23uncertain", "/style.css",
+			"/search?q=charge%23uncertain",
+		} {
 			a := b.do(t, http.MethodGet, b.home+path, nil, map[string]string{"Sec-Fetch-Site": site})
 			assert.Equal(t, http.StatusForbidden, a.status, path)
 		}
@@ -203,8 +207,10 @@ func TestAFormOfSomebodyElse(t *testing.T) {
 		map[string]string{"verdict": "not-executed", "repeat": "1", "by": "dana", "why": "ticket 4711"})
 	previewed := b.post(t, "/preview", good)
 	sealed := previewed.form(t, []string{"form", "asked", "seal"}, nil)
-	for name, field := range map[string]string{"none": "",
-		"foreign": foreign.get(t, "/act?key=charge%23uncertain").field(t, "form"), "cut": good.Get("form")[1:]} {
+	for name, field := range map[string]string{
+		"none":    "",
+		"foreign": foreign.get(t, "/act?key=charge%23uncertain").field(t, "form"), "cut": good.Get("form")[1:],
+	} {
 		for path, form := range map[string]url.Values{"/preview": good, "/confirm": sealed, "/result": good} {
 			changed := maps.Clone(form)
 			changed.Set("form", field)
@@ -226,8 +232,10 @@ func TestALinkChangesNothing(t *testing.T) {
 	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
 	form := previewed.form(t, []string{"form", "asked", "seal"}, nil)
 	for _, path := range []string{"/preview", "/confirm", "/result"} {
-		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete,
-			http.MethodOptions} {
+		for _, method := range []string{
+			http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete,
+			http.MethodOptions,
+		} {
 			a := b.do(t, method, b.home+path+"?"+form.Encode(), nil, fromHere)
 			assert.Equal(t, http.StatusMethodNotAllowed, a.status, "%s %s", method, path)
 		}

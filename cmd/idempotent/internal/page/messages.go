@@ -23,15 +23,14 @@ type given struct {
 	Total    int
 	Redriven int
 	Changed  int
-	By       string
 }
 
 func (p *Page) messages(w http.ResponseWriter, r *http.Request) { p.showMessages(w, r, &given{}) }
 
 func (p *Page) showMessages(w http.ResponseWriter, r *http.Request, g *given) {
 	if p.Messages == nil {
-		p.fail(w, &refusal{http.StatusNotFound, "There is no outbox",
-			"Start the page with OUTBOX_TABLE to see messages that were given up."})
+		p.refuse(w, http.StatusNotFound, "There is no outbox",
+			"Start the page with OUTBOX_TABLE to see messages that were given up.")
 		return
 	}
 	all, err := p.Messages.List(r.Context())
@@ -39,7 +38,7 @@ func (p *Page) showMessages(w http.ResponseWriter, r *http.Request, g *given) {
 		p.failed(w, err)
 		return
 	}
-	g.Rows, g.Total, g.By = all[:min(len(all), mostListed)], len(all), p.By
+	g.Rows, g.Total = all[:min(len(all), mostListed)], len(all)
 	p.render(w, http.StatusOK, "messages.html", p.frame("Messages that were given up", g))
 }
 
@@ -48,8 +47,8 @@ func (p *Page) showMessages(w http.ResponseWriter, r *http.Request, g *given) {
 func (p *Page) redrive(w http.ResponseWriter, r *http.Request) {
 	why := strings.TrimSpace(r.PostForm.Get("why"))
 	if p.Messages == nil || why == "" || len(r.PostForm["id"]) == 0 {
-		p.fail(w, &refusal{http.StatusUnprocessableEntity, "This cannot be right",
-			"Choose messages, and say why, so nothing was done."})
+		p.refuse(w, http.StatusUnprocessableEntity, "This cannot be right",
+			"Choose messages, and say why, so nothing was done.")
 		return
 	}
 	all, err := p.Messages.List(r.Context())

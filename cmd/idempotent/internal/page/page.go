@@ -116,10 +116,11 @@ func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) {
 	route, found := p.routes[path]
 	switch {
 	case !found:
-		p.fail(w, &refusal{http.StatusNotFound, "There is no such page", "Nothing is under this address."})
+		p.refuse(w, http.StatusNotFound, "There is no such page",
+			"Nothing is under this address.")
 	case route.changes && p.ReadOnly:
-		p.fail(w, &refusal{http.StatusForbidden, "Nothing can be changed here",
-			"The page was started with --read-only."})
+		p.refuse(w, http.StatusForbidden, "Nothing can be changed here",
+			"The page was started with --read-only.")
 	case r.Method == http.MethodPost && route.post != nil:
 		if refused := p.door.posted(w, r); refused != nil {
 			p.fail(w, refused)
@@ -129,7 +130,8 @@ func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) {
 	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && route.get != nil:
 		route.get(w, r)
 	default:
-		p.fail(w, &refusal{http.StatusMethodNotAllowed, "This is not done so", "Use the forms and links of the page."})
+		p.refuse(w, http.StatusMethodNotAllowed, "This is not done so",
+			"Use the forms and links of the page.")
 	}
 }
 
@@ -154,7 +156,9 @@ func (p *Page) recovered(w http.ResponseWriter) {
 		panic(v)
 	default:
 		p.Wrong(fmt.Errorf("page: panic: %v", v))
-		p.shut(w, &refusal{http.StatusInternalServerError, "Something went wrong",
-			"It is a mistake of this program. The terminal in which it runs says which."})
+		p.shut(w, &refusal{
+			http.StatusInternalServerError, "Something went wrong",
+			"It is a mistake of this program. The terminal in which it runs says which.",
+		})
 	}
 }

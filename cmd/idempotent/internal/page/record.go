@@ -22,17 +22,17 @@ func (p *Page) record(w http.ResponseWriter, r *http.Request) {
 		p.failedOf(w, r.URL.Query().Get("key"), err)
 		return
 	}
-	v := p.storyOf(shown)
+	v := storyOf(shown)
 	if at := r.URL.Query().Get("done"); at != "" && at == settledAt(shown.Record.SettledAt) {
 		v.Done = true // the record itself says so
 	}
-	v.DerivedName = r.URL.Query().Get("derived")
+	v.Name = r.URL.Query().Get("derived")
 	p.showRecord(w, http.StatusOK, v)
 }
 
 func (p *Page) showRecord(w http.ResponseWriter, status int, v *story) {
-	f := p.frame(v.Key, v)
-	f.Query = v.Key
+	f := p.frame(v.RecordKey, v)
+	f.Query = v.RecordKey
 	p.render(w, status, "record.html", f)
 }
 
@@ -54,78 +54,26 @@ func (p *Page) failedOf(w http.ResponseWriter, key string, err error) {
 // settledAt names the instant of a settlement.
 func settledAt(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
-// story is a record as it is shown. It holds no result.
+// story is a record as it is shown. It holds no result that nobody has asked for.
 type story struct {
-	Key, Operation string
-	State          operate.State
-	// Meaning says what the state is, Retry what the next retry gets.
-	Meaning, Retry string
-	Facts          []fact
-	Timeline       []moment
-	Derived        map[string]string
-	Steps          []step
-	// Result says that there is one, and how big it is; empty if there is none.
-	Result string
+	show.Inspection
+
 	// Settleable is true if something can be said of the record.
 	Settleable, Deletable bool
-	// Done is true if it was just settled here; Changed, if it is not what was seen; Alert says
-	// more.
-	Done, Changed bool
-	Alert         string
+	// Done is true if it was just settled here; Alert says what was not done.
+	Done  bool
+	Alert string
 	// Shown is a result that was asked for, ShownOf the step that it is of, Cut how many of its
 	// bytes are left out.
-	Shown       *string
-	ShownOf     string
-	Cut         int
-	DerivedName string
+	Shown   string
+	ShownOf string
+	Cut     int
+	// Name is the name under which the record has handed out the key that was searched for.
+	Name string
 }
 
-// fact is a line about a record.
-type fact struct {
-	Name, Value string
-	At          time.Time
-}
-
-// step is a step of a record. HasResult is true if something can be shown of it.
-type step struct {
-	Name, Meaning string
-	HasResult     bool
-}
-
-func (p *Page) storyOf(s operate.Shown) *story {
-	r := s.Record
-	v := &story{
-		Key: r.Key, Operation: r.Operation(), State: s.State, Meaning: show.Meaning(r, s.State),
-		Retry:    show.RetryGets(r, s.State),
-		Timeline: timelineOf(s), Derived: show.DerivedKeys(s), Settleable: settleable(s), Deletable: deletable(s),
-	}
-	for _, st := range s.Steps() {
-		v.Steps = append(v.Steps, step{st.Name, show.StepMeaning(st), show.HasResult(st)})
-	}
-	if s.State == operate.StateReleased && len(v.Steps) > 0 {
-		v.Meaning += "; it has stopped between two steps"
-	}
-	switch {
-	case r.Status != store.StatusCompleted:
-	case r.Parts != "":
-		v.Result = "kept beside the record"
-	default:
-		v.Result = fmt.Sprintf("%d bytes", len(r.Result))
-	}
-	v.fact("Reason", show.Because(r.Reason))
-	if show.ByPowertools(r) {
-		v.fact("Written by", "AWS Powertools")
-	}
-	if n := operate.Executions(r); n > 0 {
-		v.fact("Attempt", strconv.Itoa(n))
-	}
-	return v
-}
-
-func (v *story) fact(name, value string) {
-	if value != "" {
-		v.Facts = append(v.Facts, fact{Name: name, Value: value})
-	}
+func storyOf(s operate.Shown) *story {
+	return &story{Inspection: show.Inspect(s), Settleable: settleable(s), Deletable: deletable(s)}
 }
 
 // settleable reports whether a verdict or a release makes sense.
@@ -174,8 +122,7 @@ func (p *Page) seen(r store.Record) string { return p.door.seal("seen", r.Key+"\
 
 // changed shows a record that is not the one that was shown before.
 func (p *Page) changed(w http.ResponseWriter, now operate.Shown) {
-	v := p.storyOf(now)
-	v.Changed = true
+	v := storyOf(now)
 	v.Alert = fmt.Sprintf("The record has changed since you looked at it: it is %s now. Nothing was changed. This "+
 		"is the record as it is now.", now.State)
 	p.showRecord(w, http.StatusConflict, v)
@@ -207,13 +154,13 @@ func (p *Page) result(w http.ResponseWriter, r *http.Request) {
 		p.failedOf(w, key, err)
 		return
 	}
-	v := p.storyOf(shown)
+	v := storyOf(shown)
 	end := min(len(result), mostShown)
 	for end < len(result) && end > mostShown-utf8.UTFMax && !utf8.RuneStart(result[end]) {
 		end-- // to the end of a character
 	}
 	text := strings.ToValidUTF8(string(result[:end]), "\uFFFD")
-	v.ShownOf, v.Cut, v.Shown = step, max(0, len(result)-mostShown), &text
+	v.ShownOf, v.Cut, v.Shown = step, max(0, len(result)-mostShown), text
 	p.showRecord(w, http.StatusOK, v)
 }
 
@@ -233,23 +180,13 @@ func (p *Page) search(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		http.Redirect(w, r, to.Record(shown.Record.Key, "derived", name), http.StatusSeeOther) //nolint:gosec // likewise
 	case errors.Is(err, operate.ErrNotFound):
-		p.fail(w, &refusal{
-			http.StatusNotFound, "No record has handed out this key",
-			"No record that somebody has to settle has. Records that are settled, and those in other states, keep " +
-				"no names of derived keys.",
-		})
+		p.refuse(w, http.StatusNotFound, "No record has handed out this key",
+			"No record that somebody has to settle has. Records that are settled, and those in other states, keep "+
+				"no names of derived keys.")
 	case errors.Is(err, operate.ErrInput):
-		p.fail(w, &refusal{
-			http.StatusUnprocessableEntity, "This is no key",
-			"A record key is <operation>#<digest>, as it is in logs and metrics; a derived key is a UUID in lower " +
-				"case. “idempotent key” goes from what a client sent to its record key.",
-		})
-	case errors.Is(err, operate.ErrNeedsScan):
-		p.fail(w, &refusal{
-			http.StatusConflict, "There is no index",
-			"A derived key is looked for in the index of the records that somebody has to settle. docs/deploy.md " +
-				"says how to add it.",
-		})
+		p.refuse(w, http.StatusUnprocessableEntity, "This is no key",
+			"A record key is <operation>#<digest>, a derived key a UUID in lower case. “idempotent key” goes from what a "+
+				"client sent to its record key.")
 	default:
 		p.failed(w, err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// told are the moments of the timeline of a record, with their times, or a dash for those that the
-// record does not tell. What is still to come has a plus.
+// told are the moments of the timeline of a record, with their times. What is still to come has a
+// plus.
 func told(a answer) []string {
 	var moments []string
 	for _, li := range strings.Split(a.body, "<li class=\"")[1:] {
@@ -27,9 +27,6 @@ func told(a answer) []string {
 			return ""
 		}
 		at := text(`<time datetime="[0-9-]+T([0-9:]+)Z"`)
-		if at == "" {
-			at = "-"
-		}
 		if strings.HasSuffix(text(`^([a-z ]+)"`), " ahead") {
 			at = "+" + at
 		}
@@ -40,58 +37,71 @@ func told(a answer) []string {
 	return moments
 }
 
-// A timeline tells what the record tells, and of nothing else a time.
+// A timeline tells the story that the record tells: who, why, and the type of the last error.
 func TestATimeline(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
 	b := s.enter(t)
+	const (
+		first   = "Claimed for the first time"
+		expires = "Expires: the key is as good as new then"
+		done    = "Completed: every retry gets its result"
+		unknown = "Became unknown, crashed: the process ended without saying how, and crashed executions are not repeated"
+	)
 	expired := told(b.get(t, "/record?key=charge%23expired")) // the next claim drops it
-	assert.Equal(t, []string{"02:00:00 Claimed for the first time", "02:00:01 Completed", "02:00:00 Expired"}, expired)
+	assert.Equal(t, []string{"02:00:00 " + first, "02:00:01 " + done, "02:00:00 Expired: the key is as good as new"}, expired)
 	put := func(key, like string, change func(*store.Record)) {
 		r := recordOf(t, like)
-		r.Key = key
-		if r.Attention != "" {
-			r.Attention = store.AttentionOf(key)
-		}
+		r.Key, r.Attention = key, store.AttentionOf(key)
 		change(&r)
 		require.NoError(t, demo.Put(t.Context(), s.store, r))
 	}
 	put("t#waits", "charge#crashed", func(r *store.Record) { r.Tries, r.AttentionAt = 3, s.now.Add(5*time.Minute) })
-	put("t#due", "charge#crashed", func(r *store.Record) { r.Tries, r.AttentionAt = 1, s.now.Add(-5*time.Minute) })
-	put("t#given-up", "charge#crashed", func(r *store.Record) {
-		r.Tries, r.Attention, r.AttentionAt, r.Attempt = 12, store.GivenUpOf(r.Key), s.now.Add(-time.Minute), 2
-	})
-	put("t#asked", "charge#crashed", func(r *store.Record) {
-		r.Status, r.Tries, r.Lease = store.StatusInProgress, 2, s.now.Add(time.Minute)
-		r.AttentionAt = r.Lease
-	})
-	put("t#taken", "charge#in-progress", func(r *store.Record) { r.Attempt = 4 })
+	put("t#silent", "charge#crashed", func(r *store.Record) { r.Story = "" })
+	put("t#stopped", "order#stopped", func(r *store.Record) { r.Story = "" })
 	for key, want := range map[string][]string{
-		"charge#in-progress": {"02:59:56 Claimed for the first time", "+03:00:18 Its lease ends", "+02:59:56 Expires"},
-		"t#taken": {"02:59:56 Claimed for the first time", "- Claimed again, 3 times",
-			"+03:00:18 Its lease ends", "+02:59:56 Expires"},
-		"charge#died":    {"02:40:00 Claimed for the first time", "02:41:00 Its lease ended", "+02:40:00 Expires"},
-		"charge#crashed": {"23:59:58 Claimed for the first time", "00:00:00 Became unknown", "+00:00:00 Expires"},
-		"t#waits": {"23:59:58 Claimed for the first time", "- Became unknown",
-			"- Asked about 3 times, without an answer", "+03:05:00 It is asked about again", "+00:00:00 Expires"},
-		"t#due": {"23:59:58 Claimed for the first time", "- Became unknown",
-			"- Asked about once, without an answer", "02:55:00 It is asked about again", "+00:00:00 Expires"},
-		"t#given-up": {"23:59:58 Claimed for the first time", "- Claimed again, once", "- Became unknown",
-			"- Asked about 12 times, without an answer", "02:59:00 Given up", "+00:00:00 Expires"},
-		"t#asked": {"23:59:58 Claimed for the first time", "- Asked about 2 times, without an answer",
-			"+03:01:00 Its lease ends", "+03:01:00 Somebody has to look at it", "+00:00:00 Expires"},
-		"order#begun": {"01:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”",
-			"01:30:00 Became unknown", "+01:30:00 Expires"},
-		"order#stopped": {"21:29:58 Claimed for the first time", "- Step “charge”", "- Step “reserve”",
-			"- Released", "22:30:00 Somebody has to look at it", "+21:29:58 Expires"},
-		"order#not-due": {"02:39:58 Claimed for the first time", "- Step “reserve”", "- Released",
-			"+03:40:00 Somebody has to look at it", "+02:39:58 Expires"},
-		"charge#completed": {"02:30:00 Claimed for the first time", "02:30:01 Completed", "+02:30:00 Expires"},
-		"charge#settled": {"02:00:00 Claimed for the first time", "02:00:00 Settled by dana", "02:00:00 Completed",
-			"+02:00:00 Expires"},
+		"charge#in-progress": {
+			"02:59:56 " + first, "+03:00:18 Its lease ends, unless its execution renews it",
+			"+02:59:56 " + expires,
+		},
+		"charge#died": {
+			"02:40:00 " + first,
+			"02:41:00 Its lease ended, and nobody has said how its execution ended", "+02:40:00 " + expires,
+		},
+		"charge#crashed": {"23:59:58 " + first, "00:00:00 " + unknown, "+00:00:00 " + expires},
+		"t#silent":       {"23:59:58 " + first, "00:00:00 Became unknown", "+00:00:00 " + expires},
+		"t#waits": {
+			"23:59:58 " + first, "00:00:00 " + unknown, "+03:05:00 A reconciliation asks about it again",
+			"+00:00:00 " + expires,
+		},
+		"charge#error": {"20:59:58 " + first, "21:00:00 Became unknown, error: the handler failed, and failed " +
+			"executions are not repeated (errors.errorString)", "+21:00:00 " + expires},
+		"charge#given-up": {
+			"00:29:58 " + first, "00:30:00 " + unknown,
+			"00:30:00 Asked 30 times, without an answer (net.OpError)", "00:30:00 Given up: a person has to settle it",
+			"+00:30:00 " + expires,
+		},
+		"order#stopped": {
+			"21:29:58 " + first, "21:30:00 The execution failed, and left its steps (net.OpError)",
+			"22:30:00 Somebody has to look, if no request has come", "+21:29:58 " + expires,
+		},
+		"t#stopped": {
+			"21:29:58 " + first, "21:30:00 Released: the next request executes",
+			"22:30:00 Somebody has to look, if no request has come", "+21:29:58 " + expires,
+		},
+		"charge#declined": {
+			"02:50:00 " + first, "02:50:01 It failed for good: every retry gets the error",
+			"+02:50:00 " + expires,
+		},
+		"charge#settled": {
+			"02:00:00 " + first, "02:00:02 " + unknown,
+			"02:00:00 Settled as executed by dana: “ticket 4712: the provider has ch_2”", "02:00:00 " + done,
+			"+02:00:00 " + expires,
+		},
 		"charge#settled-not-executed": {
-			"01:00:00 Claimed for the first time", "01:00:00 Settled as not executed, or released, by dana",
-			"+01:00:00 Expires",
+			"01:00:00 " + first, "01:00:02 " + unknown,
+			"01:00:00 Settled as not executed by dana: “ticket 4711: the provider has no charge”",
+			"+01:00:00 " + expires,
 		},
 	} {
 		assert.Equal(t, want, told(b.get(t, "/record?key="+url.QueryEscape(key))), key)

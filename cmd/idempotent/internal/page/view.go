@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -30,12 +31,15 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"cap":   capital,
 	"field": url.QueryEscape,
 	"iso":   show.Instant,
-	"state": stateClass,
+	"state": func(s operate.State) string { return classes[show.StateColour(s)] },
+	"class": func(c show.Colour) string { return classes[c] },
+	"step":  show.StepMeaning,
+	"has":   show.HasResult,
 }).ParseFS(files, "templates/*.html"))
 
-func printable(v any) string { return show.Printable(text(v)) }
+func printable(v any) string { return show.Printable(fmt.Sprint(v)) }
 
-func document(v any) string { return show.Document(text(v)) }
+func document(v any) string { return show.Document(fmt.Sprint(v)) }
 
 // unfield is what a hidden field holds, whose form field escapes because browsers would change it:
 // the ends of lines, for one. It is empty if the field is none of the page.
@@ -45,21 +49,6 @@ func unfield(value string) string {
 		return ""
 	}
 	return text
-}
-
-func text(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case *string:
-		return *v
-	case operate.State:
-		return string(v)
-	case error:
-		return v.Error()
-	default:
-		panic("page: no text") // only a mistake in a template does that
-	}
 }
 
 // frame is what every page has around it.
@@ -120,18 +109,13 @@ func recordPath(path string) (key string, is bool) {
 	return key, is && plainKey.MatchString(key)
 }
 
-// With is the frame around something else.
-func (f *frame) With(body any) *frame {
-	g := *f
-	g.Body = body
-	return &g
-}
-
 // Now is when the page was made.
 func (f *frame) Now() time.Time { return f.now }
 
-// Ago says how far a time is.
+// Ago says how far a time is, and Ahead whether it is still to come.
 func (f *frame) Ago(t time.Time) string { return show.Relative(t, f.now) }
+
+func (f *frame) Ahead(t time.Time) bool { return !store.Reached(t, f.now) }
 
 // render makes the whole page before anything is sent, so that an error can still be told.
 func (p *Page) render(w http.ResponseWriter, status int, name string, f *frame) {
@@ -152,12 +136,16 @@ func send(w http.ResponseWriter, status int, kind string, body []byte) {
 // shut answers who has not been let in, or nothing else can be shown to: without a link, a style or
 // a name.
 func (p *Page) shut(w http.ResponseWriter, refused *refusal) {
-	p.render(w, refused.status, "shut.html", &frame{Title: refused.title, Body: refused.text})
+	send(w, refused.status, "text/plain; charset=utf-8", []byte(refused.title+"\n\n"+refused.text+"\n"))
 }
 
 // fail shows why a request was not done.
 func (p *Page) fail(w http.ResponseWriter, refused *refusal) {
 	p.render(w, refused.status, "error.html", p.frame(refused.title, refused.text))
+}
+
+func (p *Page) refuse(w http.ResponseWriter, status int, title, text string) {
+	p.fail(w, &refusal{status, title, text})
 }
 
 // failed shows an error.
@@ -174,36 +162,25 @@ func (p *Page) refusalOf(err error) *refusal {
 			"There is no record under this key: it was never written, or has expired and was deleted. A record key " +
 				"is <operation>#<digest>, as it is in logs and metrics.",
 		}
+	case errors.Is(err, operate.ErrNeedsScan):
+		return &refusal{
+			http.StatusOK, "There is no index",
+			"What is stuck can be found here by reading all of the table only, which “idempotent list --scan” does. " +
+				"docs/deploy.md says how to add the index.",
+		}
 	case errors.Is(err, operate.ErrOutcomeUnknown):
 		return &refusal{http.StatusBadGateway, "Nobody knows whether it was done", sentence(p.Sentence(err))}
 	case errors.Is(err, operate.ErrInput):
-		return &refusal{http.StatusUnprocessableEntity, "This cannot be right", sentence(p.problem(err))}
+		return &refusal{
+			http.StatusUnprocessableEntity, "This cannot be right",
+			sentence(strings.TrimPrefix(err.Error(), "operate: ")),
+		}
 	case errors.Is(err, operate.ErrLive), errors.Is(err, operate.ErrState), errors.Is(err, operate.ErrStep),
 		errors.Is(err, operate.ErrForeign):
-		return &refusal{http.StatusConflict, "Refused", sentence(p.problem(err))}
-	case isStore(err):
-		return &refusal{http.StatusBadGateway, "The table did not answer as expected", sentence(p.Sentence(err))}
+		return &refusal{http.StatusConflict, "Refused", sentence(strings.TrimPrefix(err.Error(), "operate: "))}
 	default:
-		return &refusal{http.StatusInternalServerError, "It did not work", sentence(p.Sentence(err))}
+		return &refusal{http.StatusBadGateway, "The table did not answer as expected", sentence(p.Sentence(err))}
 	}
-}
-
-// problem says what is wrong with what was asked, in the words of the form.
-func (p *Page) problem(err error) string {
-	if input, ok := errors.AsType[*operate.InputError](err); ok {
-		label := map[string]string{"by": "“Who”", "why": "“Why”", "result": "The result",
-			"error type": "The type of the error"}[input.Field]
-		if label == "" {
-			label = input.Field
-		}
-		return label + " " + input.Problem
-	}
-	return strings.TrimPrefix(err.Error(), "operate: ")
-}
-
-func isStore(err error) bool {
-	_, ok := errors.AsType[*store.Error](err)
-	return ok
 }
 
 // sentence begins a text with a capital and ends it with a full stop.
@@ -218,20 +195,9 @@ func capital(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// The classes of moments and states.
-const (
-	needs = "needs"
-	may   = "may"
-	well  = "well"
-	quiet = "quiet"
-)
-
-// stateClass is the class of a state: as on a terminal red needs somebody, yellow may, green is
-// well.
-func stateClass(s operate.State) string {
-	return map[show.Colour]string{show.Red: needs, show.Yellow: may, show.Green: well,
-		show.Faint: quiet}[show.StateColour(s)]
-}
+// classes are those of states and moments: as on a terminal red needs somebody, yellow may, green
+// is well.
+var classes = map[show.Colour]string{show.Red: "needs", show.Yellow: "may", show.Green: "well", show.Faint: "quiet"}
 
 func serveStyle(w http.ResponseWriter, _ *http.Request) {
 	style, err := files.ReadFile("templates/style.css")

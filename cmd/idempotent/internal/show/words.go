@@ -30,12 +30,15 @@ func StateColour(s operate.State) Colour {
 	}
 }
 
-// Meaning says what a record in this state is.
-func Meaning(r store.Record, s operate.State) string {
+// meaning says what a record in this state is.
+func meaning(r store.Record, s operate.State) string {
 	switch s {
 	case operate.StateInProgress:
 		return "an execution holds the key"
 	case operate.StateCrashed:
+		if r.Attention != "" {
+			return "an execution ended without saying how; somebody has to settle it"
+		}
 		return "an execution ended without saying how, and no request has come since"
 	case operate.StateReleased:
 		return "nobody holds the key"
@@ -87,18 +90,17 @@ func RetryGets(r store.Record, s operate.State) string {
 	case operate.StateInProgress:
 		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
 	case operate.StateCrashed:
-		if r.Reason != "" {
-			return "\"unknown outcome\" (HTTP 409), unless the handler has a resolver that can tell: it was unknown " +
-				"before somebody asked"
-		}
-		if r.Resumable() {
+		const refused = "\"unknown outcome\" (HTTP 409)"
+		switch {
+		case r.Resumable():
 			return resumes(r)
+		case r.Attention != "":
+			return refused + ", unless the handler has a resolver that can tell"
+		case len(r.Steps) > 0:
+			return resumes(r)
+		default:
+			return "a new execution with the same derived keys; under a policy that refuses crashed executions " + refused
 		}
-		if len(r.Steps) > 0 {
-			return resumes(r) + "; the same under a policy that refuses crashed executions"
-		}
-		return "a new execution with the same derived keys; under a policy that refuses crashed executions " +
-			"\"unknown outcome\" (HTTP 409)"
 	case operate.StateReleased:
 		if len(r.Steps) > 0 {
 			return resumes(r)
@@ -162,28 +164,17 @@ func OpenSteps(steps []operate.Step) []string {
 	return names
 }
 
-// DerivedKeys are the derived keys that a record is known to have handed out, those of the steps
-// that may have begun, and those of other names.
-func DerivedKeys(s operate.Shown, names ...string) map[string]string {
-	keys := make(map[string]string)
-	for _, name := range slices.Concat(names, s.Record.Derived, OpenSteps(s.Steps())) {
-		keys[name] = s.DerivedKey(name)
-	}
-	return keys
-}
-
-// MoreDerivedKeys says how the derived keys of a record are computed whose names it may not know.
+// moreDerivedKeys says how the derived keys of a record are computed whose names it may not know.
 // It is empty if nothing is missing: the record is done, or keeps the names that were handed out.
-func MoreDerivedKeys(s operate.Shown) string {
+func moreDerivedKeys(s operate.Shown) string {
 	switch {
 	case ByPowertools(s.Record) || s.State == operate.StateExpired:
 		return ""
 	case len(s.Record.Derived) > 0:
 		return ""
 	default:
-		return "the record keeps no names of those that it handed out; --derived NAME computes one, NAME is what " +
-			"the handler passes " +
-			"to DerivedKey, or the name of its step"
+		return "the record does not have the names of all that it handed out: inspect --derived NAME computes the " +
+			"key of a name that the handler passes to DerivedKey, or of a step"
 	}
 }
 
@@ -196,25 +187,6 @@ func Count(n int64, what string) string {
 		return "1 " + what
 	}
 	return strconv.FormatInt(n, 10) + " " + what + "s"
-}
-
-// StepCounts says how many steps are in which state.
-func StepCounts(steps []operate.Step) string {
-	var texts []string
-	for _, state := range []operate.StepState{operate.StepRecorded, operate.StepHasFailed, operate.StepOpen,
-		operate.StepOther} {
-		var names []string
-		for _, s := range steps {
-			if s.State == state {
-				names = append(names, s.Name)
-			}
-		}
-		if len(names) > 0 {
-			texts = append(texts, fmt.Sprintf("%s %s (%s)", Count(int64(len(names)), "step"), state,
-				strings.Join(names, ", ")))
-		}
-	}
-	return strings.Join(texts, "; ")
 }
 
 // Cost says what a listing reads at a rate of read units a second, 0 for no limit.
@@ -236,8 +208,8 @@ func Cost(c store.Cost, rate float64) string {
 	return text
 }
 
-// Because is a reason with what it means.
-func Because(reason string) string {
+// because is a reason with what it means.
+func because(reason string) string {
 	return strings.TrimSuffix(reason+": "+Reason(reason), ": ")
 }
 
@@ -265,56 +237,6 @@ const seenBytes = 12
 func IsSeen(text string) bool {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	return err == nil && len(b) == seenBytes
-}
-
-// Told says what a transition of a record was.
-func Told(t operate.Transition) string {
-	reason, failure, _ := strings.Cut(t.Detail, " ")
-	switch t.What {
-	case operate.TakenOver:
-		return "its process had died, and another execution began"
-	case operate.HasFailed:
-		return strings.TrimSuffix("it failed with "+t.Detail, " with ")
-	case operate.BecameUnknown:
-		return strings.TrimSuffix("became unknown, "+Because(reason)+" ("+failure+")", " ()")
-	case operate.WasAsked:
-		return strings.TrimSuffix("asked, without an answer ("+t.Detail+")", " ()")
-	case operate.WasGivenUp:
-		return "given up: nobody asks about it any more"
-	case operate.WasSettled:
-		return "settled as " + t.Detail
-	default:
-		return strings.TrimSpace(string(t.What) + " " + t.Detail)
-	}
-}
-
-// Failure is the type of the last error of an execution, as far as the record tells; empty if it
-// does not.
-func Failure(story []operate.Transition) string {
-	for _, t := range slices.Backward(story) {
-		switch t.What {
-		case operate.HasFailed:
-			return t.Detail
-		case operate.BecameUnknown:
-			_, failure, _ := strings.Cut(t.Detail, " ")
-			return failure
-		}
-	}
-	return ""
-}
-
-// Danger says what the record itself tells of an effect, for whoever is about to let the next
-// request execute. It is empty if it tells nothing.
-func Danger(r store.Record, s operate.State) string {
-	switch {
-	case r.Reason == store.ReasonResultLost:
-		return "the handler succeeded, so a new execution repeats its effect, unless the other service takes the " +
-			"derived key"
-	case s == operate.StateUnknown, r.Status == store.StatusInProgress && r.Reason != "" && s == operate.StateCrashed:
-		return "the execution may have had its effect, which a new one may repeat"
-	default:
-		return ""
-	}
 }
 
 // Response says what a client gets of a result: of a response its status and its body.
