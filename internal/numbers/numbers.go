@@ -300,9 +300,9 @@ func (n *Places) ofText(text string) (read string, other bool) {
 // stands before and behind it. A type that does not read the same again from that, such as one that
 // hides what it has, keeps the text as it was sent.
 func rewritten(before, text, behind string, t reflect.Type) (written string, is bool) {
-	sent, _ := json.Marshal(text) // a text always has a JSON form
+	sent, err := json.Marshal(text)
 	read, again := reflect.New(t).Interface(), reflect.New(t).Interface()
-	if json.Unmarshal([]byte(before+string(sent)+behind), read) != nil {
+	if err != nil || json.Unmarshal([]byte(before+string(sent)+behind), read) != nil {
 		return "", false
 	}
 	out, err := json.Marshal(read)

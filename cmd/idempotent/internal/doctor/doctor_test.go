@@ -100,8 +100,10 @@ func TestEachProblemIsFound(t *testing.T) {
 			a.replace("GetResources", `"timeoutInMillis":29000`,
 				`"responseTransferMode":"STREAM","timeoutInMillis":900000`)
 		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 streams the responses of the function"},
-		"HTTP API with roles": {func(a *account) { a.replace("GetRoutes", "JWT", "AWS_IAM") },
-			"callers", doctor.Warning, "HTTP API a1b2c3 authorizes by IAM: people who share a federated role"},
+		"HTTP API with roles": {
+			func(a *account) { a.replace("GetRoutes", "JWT", "AWS_IAM") },
+			"callers", doctor.Warning, "HTTP API a1b2c3 authorizes by IAM: people who share a federated role",
+		},
 		"REST API with roles": {func(a *account) {
 			a.errors["GetIntegrations"] = "NotFoundException"
 			a.replace("GetResources", `{"methodIntegration"`, `{"authorizationType":"AWS_IAM","methodIntegration"`)
