@@ -529,6 +529,14 @@ func TestReadOnly(t *testing.T) {
 	s.untouched(t, "charge#uncertain")
 }
 
+// The names of derived keys are told as they are: a provider is asked by the key of that name.
+func TestDerivedKeysAreTold(t *testing.T) {
+	t.Parallel()
+	b := newSite(t, nil, nil).enter(t)
+	assert.Contains(t, b.get(t, "/record/order/begun").body, ">charge: 8e48d9e1-f17f-854f-9761-73a77acb7875<")
+	assert.Contains(t, b.get(t, "/record/charge/died").body, "inspect --derived NAME computes the key")
+}
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
