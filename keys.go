@@ -34,8 +34,8 @@ type keys struct {
 	keyPath         *jmespath.Expression
 	fingerprintPath *jmespath.Expression
 
-	// numbers are the places of In where a value has several spellings, nil for none. exactNumbers is
-	// true if a type of the handler keeps decimals as they are.
+	// numbers are the places of In where a value has several spellings, nil for none. exactNumbers
+	// is true if a type of the handler keeps decimals as they are.
 	numbers      *numbers.Places
 	exactNumbers bool
 

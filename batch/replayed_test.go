@@ -64,7 +64,9 @@ func TestABatchAsksWhatBecameOfAMessage(t *testing.T) {
 				}
 				return "shipped", nil
 			}, memory.New(), idempotent.WithOperation("ship"), idempotent.WithResolver(
-				func(context.Context, idempotent.Execution, events.SQSMessage) (resolution, error) { return c.answer() })))
+				func(context.Context, idempotent.Execution, events.SQSMessage) (resolution, error) {
+					return c.answer()
+				})))
 			event := events.SQSEvent{Records: []events.SQSMessage{{
 				MessageId: "m-1", Body: "{}", EventSource: "aws:sqs", EventSourceARN: standardARN,
 			}}}

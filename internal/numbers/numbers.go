@@ -312,7 +312,7 @@ func rewritten(before, text, behind string, t reflect.Type) (written string, is 
 	return string(out[len(before) : len(out)-len(behind)]), true
 }
 
-// same reports whether two pointers to values of a type have equal ones. Of times the instant counts.
+// same reports whether two pointers of one type lead to equal values. Of times the instant counts.
 func same(one, other any) bool {
 	if at, is := one.(*time.Time); is {
 		return at.Equal(*other.(*time.Time)) //nolint:forcetypeassert // of one type

@@ -146,7 +146,8 @@ func (p *Patient) httpAPI(ctx context.Context, api string) (of integrations, err
 			return of, err
 		}
 		for _, r := range out.Items {
-			of.byIAM = of.byIAM || targets[aws.ToString(r.Target)] && r.AuthorizationType == v2types.AuthorizationTypeAwsIam
+			byIAM := r.AuthorizationType == v2types.AuthorizationTypeAwsIam
+			of.byIAM = of.byIAM || byIAM && targets[aws.ToString(r.Target)]
 		}
 		routes.NextToken = out.NextToken
 	}
@@ -167,7 +168,7 @@ func (p *Patient) restAPI(ctx context.Context, api string) (of integrations, err
 				if i := method.MethodIntegration; i != nil && p.isFunction(aws.ToString(i.Uri)) {
 					of.waits = append(of.waits, waitOf(i.TimeoutInMillis, waitOfRESTAPI))
 					of.streams = of.streams || i.ResponseTransferMode == apitypes.ResponseTransferModeStream
-					of.byIAM = of.byIAM || aws.ToString(method.AuthorizationType) == string(v2types.AuthorizationTypeAwsIam)
+					of.byIAM = of.byIAM || aws.ToString(method.AuthorizationType) == "AWS_IAM"
 				}
 			}
 		}
