@@ -109,8 +109,10 @@ func (b *tab) fetches(t *testing.T, name, to, fields string) {
 		`{method: "POST", headers: {"X-Own": "1"}, credentials: "include"}`,
 		`{credentials: "include", method: "DELETE"}`,
 	} {
-		for _, path := range []string{"", "record?key=charge%23crashed", "record/charge/crashed", "preview", "confirm",
-			"result", "redrive", "style.css"} {
+		for _, path := range []string{
+			"", "record?key=charge%23crashed", "record/charge/crashed", "preview", "confirm",
+			"result", "redrive", "style.css",
+		} {
 			var read string
 			b.evaluate(t, fmt.Sprintf(`fetch(%q, %s).then(r => r.text()).then(text => text, () => "")`, to+path, how),
 				&read)

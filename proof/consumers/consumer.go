@@ -48,8 +48,10 @@ type shape[R any] struct {
 
 var messages = shape[events.SQSMessage]{
 	event: func(s *stage, r Record) events.SQSMessage {
-		m := events.SQSMessage{MessageId: r.ID, Body: r.text(), EventSource: "aws:sqs",
-			EventSourceARN: "arn:aws:sqs:eu-central-1:1:orders"}
+		m := events.SQSMessage{
+			MessageId: r.ID, Body: r.text(), EventSource: "aws:sqs",
+			EventSourceARN: "arn:aws:sqs:eu-central-1:1:orders",
+		}
 		// fair standard queues have groups, too
 		m.Attributes = map[string]string{"ApproximateReceiveCount": "1", "MessageGroupId": r.Group}
 		if s.Source == FIFO {
@@ -59,7 +61,8 @@ var messages = shape[events.SQSMessage]{
 	},
 	body: func(m events.SQSMessage) string { return m.Body },
 	function: func(h *idempotent.Handler[events.SQSMessage, string],
-		c batch.Config[events.SQSMessage]) func(context.Context, []events.SQSMessage) ([]string, error) {
+		c batch.Config[events.SQSMessage],
+	) func(context.Context, []events.SQSMessage) ([]string, error) {
 		f := batch.SQS(h, c)
 		return func(ctx context.Context, all []events.SQSMessage) (failed []string, err error) {
 			answer, err := f(ctx, events.SQSEvent{Records: all})
@@ -216,14 +219,16 @@ func equip[R any](st *stage, as shape[R]) {
 	if st.Terminal {
 		c.Terminal = terminal
 		st.parts.Terminal = func(ctx context.Context, r Record,
-			err error) error {
+			err error,
+		) error {
 			return terminal(ctx, as.event(st, r), err)
 		}
 	}
 	if st.Poison {
 		c.Poison = poison
 		st.parts.Poison = func(ctx context.Context, r Record,
-			err error) error {
+			err error,
+		) error {
 			return poison(ctx, as.event(st, r), err)
 		}
 	}

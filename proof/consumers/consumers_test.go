@@ -22,8 +22,10 @@ var (
 	mismatch = []consumers.Record{record("m1", "g", "k1"), record("m2", "h", "k1", 6)}
 	keyless  = []consumers.Record{record("m1", "g", ""), record("m2", "g", "k2")}
 	// crossed are two groups with the same two keys, in opposite orders.
-	crossed = []consumers.Record{record("m1", "g", "k1"), record("m2", "h", "k2"), record("m3", "g", "k2"),
-		record("m4", "h", "k1")}
+	crossed = []consumers.Record{
+		record("m1", "g", "k1"), record("m2", "h", "k2"), record("m3", "g", "k2"),
+		record("m4", "h", "k1"),
+	}
 	// groups are two groups, the first one with two records.
 	groups = []consumers.Record{record("m1", "g", "k1"), record("m2", "g", "k2"), record("m3", "h", "k3")}
 	// mixed has the record of another group between those of one.
@@ -33,8 +35,10 @@ var (
 	answers   = []consumers.Ending{consumers.Succeeds, consumers.Fails}
 	final     = []consumers.Ending{consumers.Succeeds, consumers.FailsTerminal}
 	uncertain = []consumers.Ending{consumers.Succeeds, consumers.FailsUncertain}
-	anyhow    = []consumers.Ending{consumers.Succeeds, consumers.Fails, consumers.FailsTerminal,
-		consumers.FailsUncertain, consumers.Panics, consumers.Exits}
+	anyhow    = []consumers.Ending{
+		consumers.Succeeds, consumers.Fails, consumers.FailsTerminal,
+		consumers.FailsUncertain, consumers.Panics, consumers.Exits,
+	}
 	deaths = []consumers.Fault{consumers.DieBefore, consumers.DieAfter}
 	few    = []consumers.Fault{consumers.LoseReply, consumers.DieAfter, consumers.Late, consumers.LoseAnswer}
 	lost   = []consumers.Fault{consumers.LoseAnswer, consumers.DieAfter}
@@ -70,8 +74,10 @@ func scenarios() map[string]consumers.Scenario {
 		"endings": {
 			Source: consumers.Standard, Records: two, Batch: 2, Polls: 2, Processes: 1, Endings: anyhow,
 			Terminal: true, Poison: true,
-			Faults: []consumers.Fault{consumers.FailBefore, consumers.FailAfter, consumers.DieAfter,
-				consumers.PanicAfter, consumers.LoseAnswer}, MaxFaults: 1,
+			Faults: []consumers.Fault{
+				consumers.FailBefore, consumers.FailAfter, consumers.DieAfter,
+				consumers.PanicAfter, consumers.LoseAnswer,
+			}, MaxFaults: 1,
 		},
 		"poison": {
 			Source: consumers.Standard, Records: mismatch, Batch: 1, Polls: 3, Processes: 2, Endings: uncertain,

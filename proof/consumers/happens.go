@@ -21,8 +21,10 @@ const (
 )
 
 func (e Ending) String() string {
-	return [...]string{"succeeds", "fails", "fails for ever", "fails, the downstream may have acted", "panics",
-		"ends its goroutine"}[e]
+	return [...]string{
+		"succeeds", "fails", "fails for ever", "fails, the downstream may have acted", "panics",
+		"ends its goroutine",
+	}[e]
 }
 
 // Fault is what goes wrong.

@@ -163,7 +163,8 @@ func (l *loop) handle(ctx context.Context, r consumers.Record) (err error, panic
 // hand gives a record to a function of the configuration. It reports whether the record has to come
 // again.
 func (l *loop) hand(ctx context.Context, take func(context.Context, consumers.Record, error) error, r consumers.Record,
-	err error, otherwise bool) (again bool) {
+	err error, otherwise bool,
+) (again bool) {
 	if take == nil {
 		return otherwise
 	}

@@ -38,7 +38,8 @@ func (s *deployment) set(change, condition string) {
 	_, err := s.dynamo.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 		TableName: aws.String(s.table),
 		Key: map[string]types.AttributeValue{
-			"id": &types.AttributeValueMemberS{Value: s.record().ID}},
+			"id": &types.AttributeValueMemberS{Value: s.record().ID},
+		},
 		ConditionExpression:       aws.String(condition),
 		UpdateExpression:          aws.String("SET " + change),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":past": &types.AttributeValueMemberN{Value: "1"}},

@@ -44,8 +44,10 @@ var orders atomic.Int64
 func newOrder(t *testing.T) order {
 	t.Helper()
 	n := orders.Add(1)
-	return order{key: fmt.Sprintf("%s-%d", strings.NewReplacer(" ", "_", ",", "").Replace(t.Name()), n),
-		amount: 1000 + n, note: "thanks"}
+	return order{
+		key:    fmt.Sprintf("%s-%d", strings.NewReplacer(" ", "_", ",", "").Replace(t.Name()), n),
+		amount: 1000 + n, note: "thanks",
+	}
 }
 
 // newLargeOrder is one whose answer has more than this many bytes, and does not look the same

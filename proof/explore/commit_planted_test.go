@@ -114,7 +114,8 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 		}, "I5 a stale owner changes nothing"},
 		"the record comes without the writes": {"commit: two deliveries, each sent twice", plantedTable{
 			commit: func(t *rows.Table, c sentCommit) (store.Record, bool,
-				error) {
+				error,
+			) {
 				return t.Swap(ctx, c.seen, c.next)
 			},
 		}, "without its rows"},
@@ -150,8 +151,10 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 			commit: func(t *rows.Table, c sentCommit) (store.Record, bool, error) {
 				h, committed, err := c.send(t)
 				if committed {
-					err = &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true,
-						Err: &rows.RefusedError{Indexes: []int{1}}}
+					err = &store.Error{
+						Op: "commit", Kind: store.FailureRejected, NotApplied: true,
+						Err: &rows.RefusedError{Indexes: []int{1}},
+					}
 				}
 				return h, committed && err == nil, err
 			},

@@ -40,8 +40,10 @@ func commitScenarios() map[string]explore.Scenario {
 	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.Repeat}
 	lost := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.FailAfter, explore.FailLate, explore.Repeat}
 	passing := []explore.Fault{explore.Contends, explore.Throttles}
-	unclear := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailLate,
-		explore.FailAfter, explore.Garbles}
+	unclear := []explore.Fault{
+		explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailLate,
+		explore.FailAfter, explore.Garbles,
+	}
 	crash := []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}
 	whatever := append([]explore.Ending{explore.Differs}, anyEnd...)
 	answers := []explore.Ending{explore.Succeeds, explore.Fails}
@@ -50,10 +52,14 @@ func commitScenarios() map[string]explore.Scenario {
 	deeds := explore.AllDeeds()
 	slow := explore.SlowFaults()
 	return map[string]explore.Scenario{
-		"commit: two deliveries, each sent twice": {Clients: clients(2, 2), Endings: whatever, LeaseSteps: 1,
-			Commits: oneRow},
-		"commit: three deliveries, stale owners": {Clients: clients(3, 1), Endings: answers, LeaseSteps: 2,
-			Commits: oneRow},
+		"commit: two deliveries, each sent twice": {
+			Clients: clients(2, 2), Endings: whatever, LeaseSteps: 1,
+			Commits: oneRow,
+		},
+		"commit: three deliveries, stale owners": {
+			Clients: clients(3, 1), Endings: answers, LeaseSteps: 2,
+			Commits: oneRow,
+		},
 		"commit: one fault": {
 			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 1,
 		},
@@ -188,8 +194,10 @@ func commitScenarios() map[string]explore.Scenario {
 			Clients: rivals, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost, MaxFaults: 1,
 			Strikes: ofCommit,
 		},
-		"commit: clocks that differ": {Clients: skewed, Endings: answers, LeaseSteps: 2, Commits: oneRow,
-			Faults: lost, MaxFaults: 1},
+		"commit: clocks that differ": {
+			Clients: skewed, Endings: answers, LeaseSteps: 2, Commits: oneRow,
+			Faults: lost, MaxFaults: 1,
+		},
 		"commit: two caches": {
 			Clients: apart, Endings: answers, LeaseSteps: 1, Commits: oneRow, Before: cached, Faults: lost,
 			MaxFaults: 1, Strikes: ofCommit,

@@ -57,13 +57,19 @@ func scenarios() map[string]explore.Scenario {
 	waits := []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)}
 	all := map[string]explore.Scenario{
 		"two deliveries, each sent twice, every ending": {Clients: clients(2, 2), Endings: anyEnd, LeaseSteps: 1},
-		"two deliveries, ends of leases and expiry": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2,
-			ExpirySteps: 1},
+		"two deliveries, ends of leases and expiry": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2,
+			ExpirySteps: 1,
+		},
 		"three deliveries": {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
-		"two requests under one key": {Clients: rivals, Endings: mayFail, LeaseSteps: 2,
-			ExpirySteps: 1},
-		"clocks that differ": {Clients: skewed, Endings: mayFail, LeaseSteps: 2,
-			ExpirySteps: 1},
+		"two requests under one key": {
+			Clients: rivals, Endings: mayFail, LeaseSteps: 2,
+			ExpirySteps: 1,
+		},
+		"clocks that differ": {
+			Clients: skewed, Endings: mayFail, LeaseSteps: 2,
+			ExpirySteps: 1,
+		},
 		"one fault": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
 		},
@@ -92,10 +98,14 @@ func scenarios() map[string]explore.Scenario {
 		"resolver": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1, Resolver: true,
 		},
-		"two caches": {Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1,
-			Before: cached},
-		"two caches and clocks that differ": {Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1,
-			Before: cached},
+		"two caches": {
+			Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1,
+			Before: cached,
+		},
+		"two caches and clocks that differ": {
+			Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1,
+			Before: cached,
+		},
 		"one cache": {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
 		"a fault and two caches": {
 			Clients: apart, Endings: succeeds, LeaseSteps: 1, Faults: late, MaxFaults: 1, Before: cached,
@@ -128,10 +138,14 @@ func deepScenarios() map[string]explore.Scenario {
 		"deep: two deliveries, each sent twice, one fault": {
 			Clients: clients(2, 2), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
 		},
-		"deep: three deliveries, every ending, two ends": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2,
-			ExpirySteps: 1},
-		"deep: two faults, two ends": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2,
-			Faults: faults, MaxFaults: 2},
+		"deep: three deliveries, every ending, two ends": {
+			Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2,
+			ExpirySteps: 1,
+		},
+		"deep: two faults, two ends": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2,
+			Faults: faults, MaxFaults: 2,
+		},
 		"deep: resolver, two faults": {
 			Clients: clients(2, 1), Endings: succeeds, LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true,
 		},

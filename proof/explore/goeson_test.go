@@ -14,8 +14,10 @@ func goingOnScenarios() map[string]explore.Scenario {
 	both := []explore.Client{renewing, dated}
 	late := []explore.Fault{explore.LoseLate, explore.FailBefore, explore.FailAfter, explore.FailLate}
 	fails := []explore.Verdict{explore.CannotTell, explore.BreaksDown, explore.Untouched}
-	every := []explore.Verdict{explore.StillUnknown, explore.Executed, explore.Untouched, explore.CannotTell,
-		explore.BreaksDown}
+	every := []explore.Verdict{
+		explore.StillUnknown, explore.Executed, explore.Untouched, explore.CannotTell,
+		explore.BreaksDown,
+	}
 	uncertain := []explore.Ending{explore.Succeeds, explore.FailsUncertain}
 	within := []explore.Effect{explore.CommitsInside, explore.CommitsOutside, explore.CommitsDetached}
 	crash := []explore.Fault{explore.DieAfter}
@@ -108,5 +110,7 @@ func goingOnScenarios() map[string]explore.Scenario {
 }
 
 // goingOnMustBeSeen is what these scenarios have to lead to.
-var goingOnMustBeSeen = []string{"suspended", "goes on after its lease", "resolver says nothing, it fails",
-	"resolver says nothing, it panics"}
+var goingOnMustBeSeen = []string{
+	"suspended", "goes on after its lease", "resolver says nothing, it fails",
+	"resolver says nothing, it panics",
+}

@@ -50,8 +50,10 @@ func TestInvocationsOfRealClientsAreLinearizable(t *testing.T) {
 				requireLiesAreFound(t, h)
 			}
 			t.Log(kinds)
-			for _, kind := range []stepKind{stepClaim, stepCommit, stepRelease, stepReplay, stepInProgress,
-				stepMismatch} {
+			for _, kind := range []stepKind{
+				stepClaim, stepCommit, stepRelease, stepReplay, stepInProgress,
+				stepMismatch,
+			} {
 				assert.NotZero(t, kinds[kind], "a history has seen: %s", kind)
 			}
 		})
@@ -224,7 +226,8 @@ func recordHistory(t *testing.T, records store.Store, seed uint64) (history []po
 
 // stepsOf says what a delivery did.
 func stepsOf(client int, w *work, o explore.Order, out explore.Receipt, err error, called,
-	returned time.Duration) ([]porcupine.Operation, error) {
+	returned time.Duration,
+) ([]porcupine.Operation, error) {
 	s := step{key: o.Key, id: w.id, amount: o.Amount, answer: fmt.Sprintf("%d by %s", out.Amount, out.By)}
 	op := func(kind stepKind, from, to time.Duration) porcupine.Operation {
 		s.kind = kind

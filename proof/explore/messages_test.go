@@ -13,8 +13,10 @@ var (
 	twoMessages = []rows.Writes{{placed, {Op: rows.Send, Key: "receipt"}}}
 
 	// placedEither needs a gate to be open, and else sends the same message without it.
-	placedEither = []rows.Writes{{placed,
-		{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Equal, Name: "open", Number: 1}}}}, {placed}}
+	placedEither = []rows.Writes{{
+		placed,
+		{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Equal, Name: "open", Number: 1}}},
+	}, {placed}}
 )
 
 var (
@@ -62,8 +64,10 @@ func messageScenarios() map[string]explore.Scenario {
 		},
 		"messages: a drain beside a stream": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 2, Handovers: 2, Drains: 1, Receives: bounces, DueSteps: 1,
-				Faults: few, MaxFaults: 1},
+			Relays: explore.Relays{
+				Processes: 2, Handovers: 2, Drains: 1, Receives: bounces, DueSteps: 1,
+				Faults: few, MaxFaults: 1,
+			},
 		},
 		"messages: two drains": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
@@ -71,23 +75,31 @@ func messageScenarios() map[string]explore.Scenario {
 		},
 		"messages: drains that die": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Drains: 4, Receives: bounces, DueSteps: 3,
-				Faults: deaths, MaxFaults: 2},
+			Relays: explore.Relays{
+				Processes: 1, Drains: 4, Receives: bounces, DueSteps: 3,
+				Faults: deaths, MaxFaults: 2,
+			},
 		},
 		"messages: poison": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 3, Receives: poison, DueSteps: 2,
-				Faults: few, MaxFaults: 1},
+			Relays: explore.Relays{
+				Processes: 1, Handovers: 2, Drains: 3, Receives: poison, DueSteps: 2,
+				Faults: few, MaxFaults: 1,
+			},
 		},
 		"messages: redriven": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, DueSteps: 1, Redrives: 1, Receives: anyhow,
-				Faults: faults, MaxFaults: 1},
+			Relays: explore.Relays{
+				Processes: 1, Handovers: 2, Drains: 1, DueSteps: 1, Redrives: 1, Receives: anyhow,
+				Faults: faults, MaxFaults: 1,
+			},
 		},
 		"messages: a message that is given up beside a drain": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 2, Handovers: 1, Drains: 1, Redrives: 1, Receives: anyhow,
-				Faults: few, MaxFaults: 1},
+			Relays: explore.Relays{
+				Processes: 2, Handovers: 1, Drains: 1, Redrives: 1, Receives: anyhow,
+				Faults: few, MaxFaults: 1,
+			},
 		},
 		"messages: another commit after the expiry": {
 			Clients: clients(2, 1), Endings: succeeds, ExpirySteps: 1, Commits: orderPlaced,
@@ -107,8 +119,10 @@ func messageScenarios() map[string]explore.Scenario {
 		},
 		"messages: a batch": {
 			Clients: clients(1, 1), Endings: succeeds, Commits: twoMessages,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 1, Batches: true, Receives: bounces,
-				Faults: few, MaxFaults: 1},
+			Relays: explore.Relays{
+				Processes: 1, Handovers: 2, Drains: 1, Batches: true, Receives: bounces,
+				Faults: few, MaxFaults: 1,
+			},
 		},
 	}
 }

@@ -170,7 +170,8 @@ func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 					return store.Record{}, deleted, err
 				}
 				return s.Swap(t.Context(), seen, next)
-			}}, "I13 a reconciliation changes nothing that is completed",
+			}},
+			"I13 a reconciliation changes nothing that is completed",
 		},
 		"what nobody has done stays on the list": {
 			"reconcile: execute again",

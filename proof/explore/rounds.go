@@ -137,8 +137,10 @@ func (r *round) told(outcomes []relay.Outcome) {
 			return
 		}
 		e := r.entries[n]
-		r.world.checkMail(mailEvent{kind: evTold, round: r, of: r.world.generationOf(e.ID, e.Owner),
-			entry: e, outcome: o})
+		r.world.checkMail(mailEvent{
+			kind: evTold, round: r, of: r.world.generationOf(e.ID, e.Owner),
+			entry: e, outcome: o,
+		})
 	}
 }
 
@@ -246,7 +248,8 @@ func (b letterbox) Done(ctx context.Context, e relay.Entry[rows.Row], now time.T
 }
 
 func (b letterbox) Failed(ctx context.Context, e relay.Entry[rows.Row], due time.Time) (tries int,
-	pending bool, err error) {
+	pending bool, err error,
+) {
 	got := b.ask(ctx, boxCall{name: CountFailure, id: e.ID, entry: e, at: due})
 	return got.tries, got.done, got.err
 }

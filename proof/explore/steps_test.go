@@ -26,8 +26,10 @@ func stepScenarios() map[string]explore.Scenario {
 	stepCalls := only(explore.StepMark, explore.StepRecord)
 	marked := []explore.Effect{explore.Happens, explore.HappensNot, explore.MayHappen}
 	return map[string]explore.Scenario{
-		"steps: two deliveries": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps,
-			Effects: mayStumble},
+		"steps: two deliveries": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps,
+			Effects: mayStumble,
+		},
 		"steps: two deliveries, refuse": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Unrepeatable: true,
 		},

@@ -48,12 +48,18 @@ func TestWhatIsTooLong(t *testing.T) {
 		want map[int]string
 	}{
 		"a comment": {"package a\n\n// " + words, map[int]string{3: "a comment ends after column 100"}},
-		"code": {"package a\n\nvar a = " + strings.Repeat("b + ", 29) + "b",
-			map[int]string{3: "code ends after column 120"}},
-		"tabs count four": {"package a\n\nfunc b() {\n" + strings.Repeat("\t", 26) + "a = b + c + d + e\n}",
-			map[int]string{4: "code ends after column 120"}},
-		"a comment behind code": {"package a\n\nvar a = 1 // " + words,
-			map[int]string{3: "code ends after column 120"}},
+		"code": {
+			"package a\n\nvar a = " + strings.Repeat("b + ", 29) + "b",
+			map[int]string{3: "code ends after column 120"},
+		},
+		"tabs count four": {
+			"package a\n\nfunc b() {\n" + strings.Repeat("\t", 26) + "a = b + c + d + e\n}",
+			map[int]string{4: "code ends after column 120"},
+		},
+		"a comment behind code": {
+			"package a\n\nvar a = 1 // " + words,
+			map[int]string{3: "code ends after column 120"},
+		},
 		"a long literal":  {"package a\n\nvar a = `" + words + "`", map[int]string{}},
 		"a text of lines": {"package a\n\nvar a = `\n" + words + "\n`", map[int]string{}},
 		"preformatted":    {"package a\n\n//\t" + words, map[int]string{}},

@@ -148,8 +148,10 @@ func delivery() ([]figure, error) {
 	binary, profile := filepath.Join(dir, "delivery"), filepath.Join(dir, "profile")
 	var covered string
 	for _, command := range [][]string{
-		{"go", "build", "-cover", "-covermode=atomic", "-coverpkg=" + module + "/...", "-o", binary,
-			"./figures/delivery"},
+		{
+			"go", "build", "-cover", "-covermode=atomic", "-coverpkg=" + module + "/...", "-o", binary,
+			"./figures/delivery",
+		},
 		{binary, dir},
 		{"go", "tool", "covdata", "textfmt", "-i=" + dir, "-o", profile},
 		{"go", "tool", "cover", "-func=" + profile},

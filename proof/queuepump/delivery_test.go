@@ -66,8 +66,10 @@ func eventOf(m types.Message) events.SQSMessage {
 		MessageAttributes: map[string]events.SQSMessageAttribute{}, EventSource: "aws:sqs",
 	}
 	for name, value := range m.MessageAttributes {
-		e.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *value.DataType,
-			StringValue: value.StringValue}
+		e.MessageAttributes[name] = events.SQSMessageAttribute{
+			DataType:    *value.DataType,
+			StringValue: value.StringValue,
+		}
 	}
 	return e
 }

@@ -22,8 +22,10 @@ import (
 func TestWhatIsGivenUpIsAMessageInAQueue(t *testing.T) {
 	t.Parallel()
 	client := moto.SQS(t)
-	for name, attributes := range map[string]map[string]string{"given-up": nil,
-		"given-up.fifo": {"FifoQueue": "true"}} {
+	for name, attributes := range map[string]map[string]string{
+		"given-up":      nil,
+		"given-up.fifo": {"FifoQueue": "true"},
+	} {
 		url := moto.NewQueue(t, client, name, attributes)
 		h := idempotent.Wrap(func(context.Context, string) (string, error) {
 			return "", idempotent.Uncertain(errors.New("no answer"))

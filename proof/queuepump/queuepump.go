@@ -183,8 +183,10 @@ func (p *Pump) handle(ctx context.Context, batch []types.Message) error {
 	}
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(batch))
 	for i, m := range batch {
-		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)),
-			ReceiptHandle: m.ReceiptHandle}
+		entries[i] = types.DeleteMessageBatchRequestEntry{
+			Id:            aws.String(strconv.Itoa(i)),
+			ReceiptHandle: m.ReceiptHandle,
+		}
 	}
 	// One that the queue does not let go, because its visibility timeout was over before, comes
 	// again.

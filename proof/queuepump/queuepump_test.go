@@ -36,10 +36,14 @@ func TestTheAnswerDecidesWhatComesAgain(t *testing.T) {
 		first func(e events.SQSEvent) ([]byte, error)
 		good  int // how often the good one comes
 	}{
-		"the bad one is named": {func(e events.SQSEvent) ([]byte, error) { return bad(e, "itemIdentifier"), nil },
-			1},
-		"no name is a failure": {func(e events.SQSEvent) ([]byte, error) { return bad(e, "itemidentity"), nil },
-			2},
+		"the bad one is named": {
+			func(e events.SQSEvent) ([]byte, error) { return bad(e, "itemIdentifier"), nil },
+			1,
+		},
+		"no name is a failure": {
+			func(e events.SQSEvent) ([]byte, error) { return bad(e, "itemidentity"), nil },
+			2,
+		},
 		"no JSON is a failure":      {func(events.SQSEvent) ([]byte, error) { return []byte("bad"), nil }, 2},
 		"an error is a failure":     {func(events.SQSEvent) ([]byte, error) { return nil, errors.New("down") }, 2},
 		"an empty one is a success": {func(events.SQSEvent) ([]byte, error) { return nil, nil }, 1},

@@ -94,9 +94,13 @@ func TestAnInterruptReachesAllThatWasStarted(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.run(ctx, stage{name: "long",
-			command: []string{"sh", "-c",
-				`sh -c 'trap "touch ended; exit" TERM; touch begun; while :; do sleep 0.05; done' & wait`}})
+		c.run(ctx, stage{
+			name: "long",
+			command: []string{
+				"sh", "-c",
+				`sh -c 'trap "touch ended; exit" TERM; touch begun; while :; do sleep 0.05; done' & wait`,
+			},
+		})
 	}()
 	there := func(name string) func() bool {
 		return func() bool { _, err := os.Stat(filepath.Join(folder, name)); return err == nil }

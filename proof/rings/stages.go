@@ -133,8 +133,10 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 		return nil, err
 	}
 	stages = append(stages, scenarios...)
-	controls := stage{name: "controls", in: proof,
-		command: append([]string{"go", "run", "./controls", "-exact", "-budget", "8m", "-changed"}, c.files...)}
+	controls := stage{
+		name: "controls", in: proof,
+		command: append([]string{"go", "run", "./controls", "-exact", "-budget", "8m", "-changed"}, c.files...),
+	}
 	deployed := target("template")
 	if !slices.ContainsFunc(c.files, r.deployed) {
 		deployed.why = "no file of the deployment has changed"

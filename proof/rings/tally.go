@@ -95,7 +95,8 @@ func count(test string, sub bool) int {
 
 // failedIs notes that a test has failed, or a package of which no test has.
 func (t *tally) failedIs(out io.Writer, who failure, name string, sub bool, said map[failure]*strings.Builder,
-	bad map[string]bool) {
+	bad map[string]bool,
+) {
 	switch {
 	case who.test != "":
 		show(out, who, said)
