@@ -117,7 +117,8 @@ func (d *delivery) own(r protocol.Result) {
 		d.refuse(d.answer.err) // the payload is no event, which is seen when the handler is called
 		return
 	}
-	if _, isHTTP := d.shape.(*httpShape); isHTTP && !d.answer.given && d.protocol.CommitFailed(d.answer.err) {
+	if _, isHTTP := d.shape.(*httpShape); isHTTP && !d.answer.given && d.protocol.CommitFailed(d.answer.err) &&
+		d.protocol.Report.Settlement != report.Completed { // else it was called final, and is replayed
 		d.commitFailed(d.answer.err) // a client that may retry is told so
 		return
 	}

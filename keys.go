@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
@@ -33,8 +34,8 @@ type keys struct {
 	keyPath         *jmespath.Expression
 	fingerprintPath *jmespath.Expression
 
-	// numbers are the places of In where a number has several spellings, nil for none. exactNumbers
-	// is true if the types of the handler keep decimals as they are.
+	// numbers are the places of In where a value has several spellings, nil for none. exactNumbers
+	// is true if a type of the handler keeps decimals as they are.
 	numbers      *numbers.Places
 	exactNumbers bool
 
@@ -71,7 +72,7 @@ func (k *keys) selected(src *source, needed bool) (string, error) {
 	if k.records != nil {
 		return k.sharedKey(selection.JSON(), false, needed)
 	}
-	if k.roundsNumber(selection.JSON()) {
+	if k.roundsNumber(k.keyPath, selection.JSON()) {
 		return "", k.invalid(selectedBy(sourceKeyPath, k.keyPath), reasonInexact, nil)
 	}
 	key, err := k.canonical(selection.JSON())
@@ -91,9 +92,11 @@ func (k *keys) asRead(event []byte) []byte {
 }
 
 // roundsNumber reports whether a selection has a number that the handler would read as another one:
-// then two requests are one to it, and would have two keys.
-func (k *keys) roundsNumber(selection []byte) bool {
-	return k.records == nil && numbers.HasInexact(selection, k.exactNumbers)
+// then two requests are one to it, and would have two keys. How it reads a text that the path
+// decodes, no type says.
+func (k *keys) roundsNumber(path *jmespath.Expression, selection []byte) bool {
+	typed := k.exactNumbers && !strings.Contains(path.String(), "powertools_json")
+	return k.records == nil && numbers.HasInexact(selection, typed)
 }
 
 // unsearchable is the error for an event in which the key path cannot look. Of a text that is no
@@ -241,7 +244,7 @@ func (k *keys) covered(src *source) (selection jmespath.Value, err error) {
 	if selection.Presence() != jmespath.Present {
 		return selection, k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), "is missing or incomplete", nil)
 	}
-	if k.roundsNumber(selection.JSON()) {
+	if k.roundsNumber(k.fingerprintPath, selection.JSON()) {
 		return selection, k.invalid(selectedBy(sourceFingerprint, k.fingerprintPath), reasonInexact, nil)
 	}
 	return selection, nil

@@ -97,7 +97,11 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 // into a float of the handler's event, or into an any, is refused with [ErrInvalidKey] if the float
 // changes it: 42.000000000000000001. Elsewhere, as in the body of a request, nobody knows how the
 // handler decodes: there it is refused if it is no integer, and integers keep every digit. For
-// decimals with more than 15 digits use [WithKey], or send them as strings.
+// decimals with more than 15 digits use [WithKey], or send them as strings. A text that a type of
+// the handler's event reads by itself, such as a time or a UUID, counts as that type writes it.
+//
+// Select what names the request, and not an object: of an object each member counts, also one that
+// the handler does not know, and as it is spelled.
 //
 // A selection without content (null, or an empty string, array or object) counts as a missing key.
 // So does a selection of which a part is missing, such as [null, "o-1"], because different requests

@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"reflect"
@@ -144,7 +143,7 @@ func keysOf(c *config, in reflect.Type) *keys {
 	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
 	in = elemOf(in)
 	places, exact := numbers.Of(in)
-	k.exactNumbers = exact || in == reflect.TypeFor[json.RawMessage]() // who takes the bytes may read each digit
+	k.exactNumbers = exact
 	if !numbers.IsEvent(in) {
 		k.numbers = places
 	}

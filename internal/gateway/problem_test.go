@@ -406,6 +406,23 @@ func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
 	})
 }
 
+// One that calls the failure final gives the first client what every other one gets.
+func TestAFailedCommitThatIsCalledFinalIsNoReasonToRetry(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.openOver(t, func(s store.Store) store.Store { return register{s, errRegister} })
+		a.do = func(ctx context.Context) (reply, error) {
+			return reply{}, idempotent.Terminal(
+				execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{}, nil))
+		}
+		_, first := a.try(ask{key: "k"})
+		require.ErrorIs(t, first, idempotent.ErrCommitFailed)
+		assert.Equal(t, report.Completed, a.event().Settlement)
+		_, again := a.try(ask{key: "k"})
+		require.ErrorContains(t, again, first.Error())
+		a.assertExecuted(1)
+	})
+}
+
 func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	t.Parallel()
 	records := memory.New()

@@ -97,10 +97,15 @@ func (s *scanner) value(n *node) {
 func (s *scanner) object(n *node) {
 	s.event.authorized = s.event.authorized || n.part == partAuthorizer
 	var seen uint64
+	others := false
 	for more := s.open('{', '}'); more; more = s.more('}') {
 		child := n.member(s.name(), &seen, s)
-		if n.part == partAuthorizerMap && s.peek() != 'n' {
-			s.event.authorized = true
+		switch null := s.peek() == 'n'; {
+		case n.part != partAuthorizerMap:
+		case !null:
+			s.event.authorized, others = true, others || child == nil
+		case child == nil: // it may take back one of its name
+			s.unusual = s.unusual || others && !s.encoded
 		}
 		s.value(child)
 	}

@@ -288,6 +288,8 @@ func TestUnusualEventsAreLeftToTheDecoder(t *testing.T) {
 		`{"multiValueHeaders":{"accept":["a"],"accept":[]},"headers":{"accept":"b"}}`:    false,
 		`{"requestContext":{"authorizer":{"principalId":9007199254740993}}}`:             false,
 		`{"requestContext":{"authorizer":{"principalId":7,"claims":{"a":{"sub":"x"}}}}}`: true,
+		`{"requestContext":{"authorizer":{"tier":"x","tier":null}}}`:                     false,
+		`{"requestContext":{"authorizer":{"claims":{"sub":"x"},"scopes":null}}}`:         true,
 		`{"requestContext":{"authorizer":null},"body":"a\"b\\c\/d\u00e9"}`:               true,
 		`{"path":"/a"`: false,
 		`{"path":"/a]`: false,

@@ -1,19 +1,22 @@
-// Package numbers knows where in the type of an event a number has several spellings, and reads
-// events as a handler of that type does.
+// Package numbers knows where in the type of an event a number, or a text, has several spellings,
+// and reads events as a handler of that type does.
 //
 // Two events that a handler decodes into equal values are one request. encoding/json rounds a
 // number that goes into a float, takes "42" and 42 for one json.Number, and reads numbers from
-// texts where a tag says so. So a path selects from the event as such a handler reads it: see
-// [Places.Read].
+// texts where a tag says so. Types that read texts take several for one: UUIDs in capital letters,
+// times with zeros behind the seconds, base64. So a path selects from the event as such a handler
+// reads it: see [Places.Read].
 package numbers
 
 import (
 	"bytes"
 	"cmp"
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
@@ -25,6 +28,7 @@ type Places struct {
 	bits    int                // of a float
 	fields  map[string]*Places // of a struct, by their names in lower case
 	element *Places            // of a list or a map
+	reads   reflect.Type       // what reads texts by itself
 }
 
 type numberKind int
@@ -34,7 +38,8 @@ const (
 	floatValue             // a float
 	numberValue            // a json.Number
 	anyValue               // an interface: every number in it becomes a float64
-	quotedValue            // a number in a text: the option string of a tag
+	quotedValue            // a value in a text: the option string of a tag
+	textValue              // a type that reads texts by itself
 	listValue
 	mapValue
 	structValue
@@ -42,11 +47,13 @@ const (
 
 var (
 	numberType  = reflect.TypeFor[json.Number]()
+	rawType     = reflect.TypeFor[json.RawMessage]()
 	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	readsText   = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// Of returns the places of a type, nil if it has none. exact is true if some value of the type
-// keeps decimals as they are.
+// Of returns the places of a type, nil if it has none. exact is true if the type has a json.Number,
+// which keeps decimals as they are.
 func Of(t reflect.Type) (n *Places, exact bool) {
 	w := numberWalk{seen: map[reflect.Type]*Places{}}
 	n = w.of(t)
@@ -68,12 +75,14 @@ func (w *numberWalk) of(t reflect.Type) *Places {
 	n := new(Places)
 	w.seen[t] = n
 	switch {
+	case t == rawType: // how it is read then, no type says
+		return n
 	case t == numberType:
 		w.found, w.exact, n.kind = true, true, numberValue
 		return n
-	case t.Implements(unmarshaler), reflect.PointerTo(t).Implements(unmarshaler):
-		w.exact = w.exact || ofCaller(t)
-		return n // it reads as it likes
+	case reads(t, unmarshaler), reads(t, readsText), isBytes(t):
+		w.found, n.kind, n.reads = true, textValue, t
+		return n
 	}
 	switch t.Kind() { //nolint:exhaustive // the others have one spelling
 	case reflect.Float32, reflect.Float64:
@@ -95,11 +104,11 @@ func (w *numberWalk) of(t reflect.Type) *Places {
 	return n
 }
 
-// ofCaller reports whether a type that reads itself may hold decimals: the times and texts of the
-// standard library and the events of AWS do not.
-func ofCaller(t reflect.Type) bool {
-	path := t.PkgPath()
-	return path != "time" && path != "encoding/json" && !IsEvent(t)
+func reads(t, as reflect.Type) bool { return t.Implements(as) || reflect.PointerTo(t).Implements(as) }
+
+// isBytes reports whether a type is read from base64.
+func isBytes(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
 // IsEvent reports whether a type is an event of AWS. The numbers that count in there stand in a
@@ -150,9 +159,10 @@ func (w *numberWalk) addField(n *Places, f reflect.StructField) (embedded reflec
 func (w *numberWalk) field(of reflect.Type, options string) *Places {
 	n := w.of(of)
 	quoted := strings.Contains(","+options+",", ",string,")
-	if quoted && (of.Kind() >= reflect.Int && of.Kind() <= reflect.Float64) {
+	if quoted && (of.Kind() >= reflect.Bool && of.Kind() <= reflect.Float64 || of.Kind() == reflect.String) {
 		w.found = true
-		n = &Places{kind: quotedValue, bits: n.bits}
+		field := reflect.StructField{Name: "Quoted", Type: of, Tag: `json:",string"`}
+		n = &Places{kind: quotedValue, bits: n.bits, reads: reflect.StructOf([]reflect.StructField{field})}
 	}
 	return n
 }
@@ -167,10 +177,7 @@ const inexact = "\uE000idempotent: a number that a float changes\uE000"
 func (n *Places) Read(event []byte) []byte {
 	r := numberReader{d: json.NewDecoder(bytes.NewReader(event)), event: event}
 	r.d.UseNumber()
-	if r.value(n) != nil {
-		return event
-	}
-	if r.done == 0 {
+	if r.value(n) != nil || r.done == 0 {
 		return event
 	}
 	return append(r.out, event[r.done:]...)
@@ -262,25 +269,66 @@ func (n *Places) ofNumber(text string) string {
 	}
 }
 
-// ofText returns the JSON text of a text as the handler reads it, if that is a number.
-func (n *Places) ofText(text string) (number string, is bool) {
-	if n == nil || n.kind != numberValue && n.kind != quotedValue || !isNumber(text) {
+// ofText returns the JSON text of a text as the handler reads it, if that is another one.
+func (n *Places) ofText(text string) (read string, other bool) {
+	switch {
+	case n == nil:
+		return "", false
+	case n.kind == textValue:
+		return rewritten("", text, "", n.reads)
+	case n.kind == numberValue && isNumber(text):
+		return text, true
+	case n.kind == quotedValue && isNumber(text):
+		if n.bits > 0 {
+			return asFloat(text, n.bits), true
+		}
+		return text, true
+	case n.kind == quotedValue && text == "null": // nothing to a pointer, and else zero
+		return `"` + inexact + `"`, true
+	case n.kind == quotedValue:
+		read, other = rewritten(`{"Quoted":`, text, `}`, n.reads)
+		if n.reads.Field(0).Type.Kind() != reflect.String {
+			read = strings.Trim(read, `"`)
+		}
+		return read, other
+	default:
 		return "", false
 	}
-	if n.bits > 0 {
-		return asFloat(text, n.bits), true
+}
+
+// rewritten returns the JSON text that a type writes of a text which it has read, between what
+// stands before and behind it. A type that does not read the same again from that, such as one that
+// hides what it has, keeps the text as it was sent.
+func rewritten(before, text, behind string, t reflect.Type) (written string, is bool) {
+	sent, err := json.Marshal(text)
+	read, again := reflect.New(t).Interface(), reflect.New(t).Interface()
+	if err != nil || json.Unmarshal([]byte(before+string(sent)+behind), read) != nil {
+		return "", false
 	}
-	return text, true
+	out, err := json.Marshal(read)
+	if err != nil || json.Unmarshal(out, again) != nil || !same(read, again) {
+		return "", false
+	}
+	return string(out[len(before) : len(out)-len(behind)]), true
+}
+
+// same reports whether two pointers of one type lead to equal values. Of times the instant counts.
+func same(one, other any) bool {
+	if at, is := one.(*time.Time); is {
+		return at.Equal(*other.(*time.Time)) //nolint:forcetypeassert // of one type
+	}
+	return reflect.DeepEqual(one, other)
 }
 
 func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }
 
-// asFloat returns a number, or what stands for one that a float of so many bits changes.
+// asFloat returns the one spelling of a number, or what stands for one that a float of so many bits
+// changes.
 func asFloat(text string, bits int) string {
-	if FloatKeeps(text, bits) {
-		return text
+	if spelling, kept := floatKeeps(text, bits); kept {
+		return string(spelling)
 	}
 	return `"` + inexact + `"`
 }
@@ -288,16 +336,21 @@ func asFloat(text string, bits int) string {
 // FloatKeeps reports whether the float of so many bits that is read from a number is written as
 // that number.
 func FloatKeeps(text string, bits int) bool {
+	_, kept := floatKeeps(text, bits)
+	return kept
+}
+
+func floatKeeps(text string, bits int) (spelling []byte, kept bool) {
 	f, err := strconv.ParseFloat(text, bits)
 	if err != nil {
-		return false
+		return nil, false
 	}
 	sent, err := fingerprint.Canonical(nil, []byte(text))
 	if err != nil {
-		return false
+		return nil, false
 	}
 	read, err := fingerprint.Canonical(nil, strconv.AppendFloat(nil, f, 'g', -1, bits))
-	return err == nil && bytes.Equal(sent, read)
+	return sent, err == nil && bytes.Equal(sent, read)
 }
 
 // HasInexact reports whether a selection has a number that the handler would not read as it was

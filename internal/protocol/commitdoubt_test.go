@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -284,6 +285,33 @@ func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 			})
 		}
 	}
+}
+
+// So it is for a batch, also where the answer is kept in parts: nobody looks at a result that is
+// replayed, but this one is the answer of the execution.
+func TestACommitThatLandsLateInABatchIsTheAnswer(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		inParts := &partsAt{Store: memory.New()}
+		s, l := newTillOn(t, inParts, nil, []turn{declines})
+		s.over = func(on store.Store) store.Store {
+			l.Store = on
+			return struct {
+				*till
+				store.ResultReader
+			}{l, inParts}
+		}
+		s.wrap(nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			assert.ErrorIs(t, err, store.ErrWritesRefused)
+			l.late = l.attempts
+			assert.Equal(t, 1, l.arrive(t))
+			return receipt{}, errCard
+		}
+		got, err := s.handler.Handle(execution.Unwanting(t.Context()), order{ID: "o-1", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, receipt{7, 5}, got)
+	})
 }
 
 // The record tells that the commit has landed.

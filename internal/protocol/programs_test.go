@@ -41,6 +41,8 @@ type programs struct {
 	began    time.Time
 	started  int64
 	running  map[*program]bool
+	once     bool             // every step is marked
+	begun    map[string]int   // how often the function of each step began
 	recorded map[string]bool  // the steps that are recorded, as their executions were told
 	answers  map[receipt]bool // those that deliveries got
 	told     []string         // what has happened, in order
@@ -53,6 +55,7 @@ type actor struct {
 	name                                 string
 	freezes, thaws, dies, cutFrom, cutTo time.Time
 	limited                              bool // its invocations have a deadline
+	renewsNot                            bool // no renewal reaches the store
 	r                                    *rand.Rand
 	handler                              *idempotent.Handler[order, receipt]
 }
@@ -71,7 +74,7 @@ func playPrograms(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 29))
 	p := &programs{
 		t: t, till: &till{Store: memory.New()}, running: map[*program]bool{}, began: time.Now(),
-		recorded: map[string]bool{}, answers: map[receipt]bool{},
+		begun: map[string]int{}, recorded: map[string]bool{}, answers: map[receipt]bool{},
 	}
 	of := []turn{
 		takes, losesRequest, losesRequest, losesReply, conflicts, declines, rejects, rejects, declinesSecond,
@@ -80,11 +83,13 @@ func playPrograms(t *testing.T, seed uint64) {
 	for range r.IntN(12) {
 		p.till.turns = append(p.till.turns, of[r.IntN(len(of))])
 	}
+	which := r.IntN(3)
+	p.once = which == 2
 	effects := [][]idempotent.Option{
 		nil,
 		{idempotent.WithEffects(idempotent.Repeatable)},
 		{idempotent.WithEffects(idempotent.Unrepeatable)},
-	}[r.IntN(3)]
+	}[which]
 	within := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
 	var wait sync.WaitGroup
 	smooth := true
@@ -93,15 +98,17 @@ func playPrograms(t *testing.T, seed uint64) {
 			programs: p, name: fmt.Sprint("p", n), limited: r.IntN(2) == 0,
 			r: rand.New(rand.NewPCG(seed, uint64(n))),
 		}
-		switch at := p.began.Add(within(2 * time.Minute)); r.IntN(5) {
+		switch at := p.began.Add(within(2 * time.Minute)); r.IntN(6) {
 		case 0:
 			q.dies = at
 		case 1:
 			q.freezes, q.thaws = at, at.Add(within(2*time.Minute))
 		case 2:
 			q.cutFrom, q.cutTo = at, at.Add(within(time.Minute))
+		case 3:
+			q.renewsNot = true
 		}
-		smooth = smooth && q.freezes.IsZero() && q.cutFrom.IsZero()
+		smooth = smooth && q.freezes.IsZero() && q.cutFrom.IsZero() && !q.renewsNot
 		q.wrap(effects)
 		pauses := make([]time.Duration, 4)
 		for i := range pauses {
@@ -218,7 +225,7 @@ func (q *actor) deliver() {
 // not told that its lease is lost.
 func (x *program) live() bool {
 	froze := reached(x.freezes) && x.thaws.After(x.began)
-	cut := reached(x.cutFrom) && x.cutTo.After(x.began) && x.ctx.Err() != nil
+	cut := (x.renewsNot || reached(x.cutFrom) && x.cutTo.After(x.began)) && x.ctx.Err() != nil
 	return !x.dead() && !froze && !cut
 }
 
@@ -297,10 +304,21 @@ func (x *program) commit() error {
 }
 
 func (x *program) step(name string, then func() error) error {
+	var opts []idempotent.StepOption[int]
+	marked := x.random(2) == 0
+	if marked {
+		name = "m" + name
+		opts = append(opts, idempotent.AtMostOnce[int](nil))
+	}
 	_, err := idempotent.Step(x.ctx, name, func(context.Context) (int, error) {
 		x.mu.Lock()
+		x.begun[name]++
+		twice := x.begun[name] > 1
 		again := x.recorded[name] && x.live()
 		x.mu.Unlock()
+		if twice && (marked || x.once) {
+			x.failf("%s begins step %s again, which is marked", x.name, name)
+		}
 		if again {
 			x.failf("%s runs step %s, which is recorded", x.name, name)
 		}
@@ -308,8 +326,11 @@ func (x *program) step(name string, then func() error) error {
 		if then != nil {
 			return 0, then()
 		}
+		if x.random(4) == 0 {
+			return 0, errCard
+		}
 		return 1, nil
-	})
+	}, opts...)
 	x.tellf("%s has step %s: %v", x.name, name, err)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -347,6 +368,9 @@ func (s actorStore) Claim(ctx context.Context, r store.Record, now time.Time) (s
 func (s actorStore) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	if err := s.reaches(ctx); err != nil {
 		return store.Record{}, false, err
+	}
+	if s.q.renewsNot && len(next.Steps) == 0 && next.Owner == seen.Owner && next.Status == store.StatusInProgress {
+		return store.Record{}, false, failed(store.FailureThrottled, true)
 	}
 	return s.till.Swap(ctx, seen, next)
 }

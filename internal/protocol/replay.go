@@ -9,13 +9,18 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// replay reads the result of a completed record and checks that it is the one that was sealed. A
-// record without a seal is one of AWS Powertools, whose result nothing vouches for.
+// replay answers with the result of a completed record. Where nobody looks at it, it is not read.
 func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 	d.Report.Trace, d.Report.Created = held.Trace, held.CompletedAt
 	if d.Unwanted && held.Reason != store.ReasonTerminal {
 		return Result{Outcome: report.Replayed, Record: withoutResult(held), Expires: held.Expiry}
 	}
+	return d.read(ctx, held)
+}
+
+// read reads the result of a completed record, and checks that it is the one that was sealed. A
+// record without a seal is one of AWS Powertools, whose result nothing vouches for.
+func (d *Delivery) read(ctx context.Context, held store.Record) Result {
 	if held.Parts != "" { // the store has verified them
 		result, err := d.claim.readResult(ctx, held)
 		if err != nil {

@@ -45,7 +45,7 @@ func (d *Delivery) landed(ctx context.Context, e ending) Result {
 	c := &d.commits.ended.landed
 	d.Report.Settlement = report.Completed
 	if c.Parts != "" { // it is the record as it was found
-		r := d.replay(ctx, *c)
+		r := d.read(ctx, *c)
 		if r.Outcome != report.Replayed {
 			return r
 		}

@@ -100,6 +100,18 @@ func TestEachProblemIsFound(t *testing.T) {
 			a.replace("GetResources", `"timeoutInMillis":29000`,
 				`"responseTransferMode":"STREAM","timeoutInMillis":900000`)
 		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 streams the responses of the function"},
+		"HTTP API with roles": {
+			func(a *account) { a.replace("GetRoutes", "JWT", "AWS_IAM") },
+			"callers", doctor.Warning, "HTTP API a1b2c3 authorizes by IAM: people who share a federated role",
+		},
+		"REST API with roles": {func(a *account) {
+			a.errors["GetIntegrations"] = "NotFoundException"
+			a.replace("GetResources", `{"methodIntegration"`, `{"authorizationType":"AWS_IAM","methodIntegration"`)
+		}, "callers", doctor.Warning, "REST API a1b2c3 authorizes by IAM"},
+		"URL with roles": {func(a *account) {
+			a.answers["GetPolicy"] = policy(`{"Principal":{"AWS":"123456789012"},"Action":"lambda:InvokeFunctionUrl",
+				"Condition":{"StringEquals":{"lambda:FunctionUrlAuthType":"AWS_IAM"}}}`)
+		}, "callers", doctor.Warning, "its URL authorizes by IAM"},
 		"whole batches": {
 			func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":10`) },
 			"event sources", doctor.Problem, "charges: ReportBatchItemFailures is off",
@@ -166,6 +178,7 @@ func TestWhatCannotBeSeenIsNotChecked(t *testing.T) {
 		"GetFunctionConfiguration": {"function"},
 		"GetPolicy":                {"timeout and gateway"},
 		"GetIntegrations":          {"timeout and gateway"},
+		"GetRoutes":                {"timeout and gateway"},
 		"ListEventSourceMappings":  {"event sources"},
 		"GetQueueUrl":              {"queue: visibility timeout"},
 		"GetQueueAttributes":       {"queue: visibility timeout"},

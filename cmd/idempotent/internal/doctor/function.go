@@ -17,6 +17,7 @@ const (
 	checkVariable = "function names the table"
 	checkGateway  = "timeout and gateway"
 	checkBatches  = "event sources"
+	checkCallers  = "callers"
 )
 
 func (p *Patient) function(ctx context.Context) []Finding {

@@ -30,8 +30,8 @@ const (
 // arn:aws:execute-api:REGION:ACCOUNT:API/STAGE/METHOD/PATH.
 var apiOf = regexp.MustCompile(`:execute-api:[^:"]*:[^:"]*:([a-z0-9]+)`)
 
-// gateways compares the timeout of the function with what its gateways wait. Who may call it, its
-// policy tells.
+// gateways compares the timeout of the function with what its gateways wait, and looks whom they
+// know their callers by. Who may call it, its policy tells.
 func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout time.Duration) []Finding {
 	out, err := client.GetPolicy(ctx, &lambda.GetPolicyInput{FunctionName: aws.String(p.Function)})
 	if _, none := errors.AsType[*lambdatypes.ResourceNotFoundException](err); none {
@@ -49,8 +49,11 @@ func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout t
 	for _, match := range apiOf.FindAllStringSubmatch(policy, -1) {
 		if !slices.Contains(apis, match[1]) {
 			apis = append(apis, match[1])
-			findings = append(findings, p.api(ctx, match[1], timeout))
+			findings = append(findings, p.api(ctx, match[1], timeout)...)
 		}
+	}
+	if strings.Contains(policy, "InvokeFunctionUrl") && strings.Contains(policy, `"AWS_IAM"`) {
+		findings = append(findings, sharedRoles("its URL"))
 	}
 	if strings.Contains(policy, "elasticloadbalancing") {
 		findings = append(findings, Finding{
@@ -65,80 +68,112 @@ func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout t
 	return findings
 }
 
-// api compares the timeout with the time limits of the integrations of one API, whose kind its id
-// does not tell.
-func (p *Patient) api(ctx context.Context, api string, timeout time.Duration) Finding {
-	waits, err := p.httpAPI(ctx, api)
-	kind, streams := "HTTP API ", false
+// sharedRoles is about people whom IAM knows by a role alone.
+func sharedRoles(what string) Finding {
+	return Finding{checkCallers, Warning, what + " authorizes by IAM: people who share a federated role (SAML, OIDC) " +
+		"count as one caller, unless their sessions are named by e-mail addresses; WithTenant tells them apart"}
+}
+
+// api looks at one API, whose kind its id does not tell.
+func (p *Patient) api(ctx context.Context, api string, timeout time.Duration) (findings []Finding) {
+	i, err := p.httpAPI(ctx, api)
+	kind := "HTTP API "
 	if _, missing := errors.AsType[*v2types.NotFoundException](err); missing {
-		waits, streams, err = p.restAPI(ctx, api)
+		i, err = p.restAPI(ctx, api)
 		kind = "REST API "
 	}
+	if i.byIAM {
+		findings = append(findings, sharedRoles(kind+api))
+	}
+	return append(findings, waiting(kind+api, i, err, timeout))
+}
+
+// integrations are those of an API with the function.
+type integrations struct {
+	waits []time.Duration
+	// streams: one streams the responses of the function. byIAM: IAM authorizes the callers of one.
+	streams, byIAM bool
+}
+
+// waiting compares the timeout with the time limits of the integrations of an API.
+func waiting(api string, i integrations, err error, timeout time.Duration) Finding {
 	switch {
 	case err != nil:
 		return unseen(checkGateway, err)
-	case len(waits) == 0:
-		return Finding{checkGateway, NotChecked, kind + api + " has no integration with it that can be seen"}
-	case streams:
+	case len(i.waits) == 0:
+		return Finding{checkGateway, NotChecked, api + " has no integration with it that can be seen"}
+	case i.streams:
 		return Finding{
 			checkGateway, Problem,
-			kind + api + " streams the responses of the function (ResponseTransferMode is STREAM), " +
+			api + " streams the responses of the function (ResponseTransferMode is STREAM), " +
 				"and a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED",
 		}
 	}
-	wait := slices.Min(waits)
+	wait := slices.Min(i.waits)
 	if timeout >= wait {
 		return Finding{checkGateway, Problem, fmt.Sprintf(
 			"%s waits %s, and the function may run for %s: clients get an error while it goes on, and their retries "+
 				"meet a running execution",
-			kind+api, seconds(wait), seconds(timeout))}
+			api, seconds(wait), seconds(timeout))}
 	}
 	return Finding{
 		checkGateway, OK,
-		fmt.Sprintf("%s waits %s, the function stops after %s", kind+api, seconds(wait), seconds(timeout)),
+		fmt.Sprintf("%s waits %s, the function stops after %s", api, seconds(wait), seconds(timeout)),
 	}
 }
 
-func (p *Patient) httpAPI(ctx context.Context, api string) (waits []time.Duration, err error) {
+func (p *Patient) httpAPI(ctx context.Context, api string) (of integrations, err error) {
 	client := apigatewayv2.NewFromConfig(p.Config)
 	in := &apigatewayv2.GetIntegrationsInput{ApiId: aws.String(api)}
-	for {
+	targets := make(map[string]bool)
+	for more := true; more; more = aws.ToString(in.NextToken) != "" {
 		out, err := client.GetIntegrations(ctx, in)
 		if err != nil {
-			return nil, err
+			return of, err
 		}
 		for _, i := range out.Items {
 			if p.isFunction(aws.ToString(i.IntegrationUri)) {
-				waits = append(waits, waitOf(aws.ToInt32(i.TimeoutInMillis), waitOfHTTPAPI))
+				of.waits = append(of.waits, waitOf(aws.ToInt32(i.TimeoutInMillis), waitOfHTTPAPI))
+				targets["integrations/"+aws.ToString(i.IntegrationId)] = true
 			}
-		}
-		if aws.ToString(out.NextToken) == "" {
-			return waits, nil
 		}
 		in.NextToken = out.NextToken
 	}
+	routes := &apigatewayv2.GetRoutesInput{ApiId: aws.String(api)}
+	for more := true; more; more = aws.ToString(routes.NextToken) != "" {
+		out, err := client.GetRoutes(ctx, routes)
+		if err != nil {
+			return of, err
+		}
+		for _, r := range out.Items {
+			byIAM := r.AuthorizationType == v2types.AuthorizationTypeAwsIam
+			of.byIAM = of.byIAM || byIAM && targets[aws.ToString(r.Target)]
+		}
+		routes.NextToken = out.NextToken
+	}
+	return of, nil
 }
 
-// restAPI also tells whether an integration streams the responses of the function.
-func (p *Patient) restAPI(ctx context.Context, api string) (waits []time.Duration, streams bool, err error) {
+func (p *Patient) restAPI(ctx context.Context, api string) (of integrations, err error) {
 	pages := apigateway.NewGetResourcesPaginator(apigateway.NewFromConfig(p.Config), &apigateway.GetResourcesInput{
 		RestApiId: aws.String(api), Embed: []string{"methods"}, Limit: aws.Int32(500),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, false, err
+			return of, err
 		}
 		for _, resource := range page.Items {
 			for _, method := range resource.ResourceMethods {
 				if i := method.MethodIntegration; i != nil && p.isFunction(aws.ToString(i.Uri)) {
-					waits = append(waits, waitOf(i.TimeoutInMillis, waitOfRESTAPI))
-					streams = streams || i.ResponseTransferMode == apitypes.ResponseTransferModeStream
+					of.waits = append(of.waits, waitOf(i.TimeoutInMillis, waitOfRESTAPI))
+					of.streams = of.streams || i.ResponseTransferMode == apitypes.ResponseTransferModeStream
+					of.byIAM = of.byIAM || aws.ToString(method.AuthorizationType) == "AWS_IAM"
 				}
 			}
 		}
 	}
-	return waits, streams, nil
+	return of, nil
 }
 
 func waitOf(milliseconds int32, usual time.Duration) time.Duration {

@@ -59,7 +59,8 @@ func healthy(t *testing.T) *account {
 		"GetFunctionConfiguration": `{"FunctionName":"shop-charge","Timeout":20,"Environment":{"Variables":{"IDEMPOTENCY_TABLE":"idempotency","RETENTION":"24h"}}}`,
 		"GetPolicy": policy(`{"Principal":{"Service":"apigateway.amazonaws.com"},"Action":"lambda:InvokeFunction",
 			"Condition":{"ArnLike":{"AWS:SourceArn":"arn:aws:execute-api:eu-central-1:123456789012:a1b2c3/*/POST/charges"}}}`),
-		"GetIntegrations": `{"items":[{"integrationUri":"arn:aws:lambda:eu-central-1:123456789012:function:shop-charge","timeoutInMillis":29000}]}`,
+		"GetIntegrations": `{"items":[{"integrationId":"i1","integrationUri":"arn:aws:lambda:eu-central-1:123456789012:function:shop-charge","timeoutInMillis":29000}]}`,
+		"GetRoutes":       `{"items":[{"target":"integrations/i1","authorizationType":"JWT"},{"target":"integrations/i2","authorizationType":"AWS_IAM"}]}`,
 		"GetResources": `{"item":[{"id":"r","resourceMethods":{"POST":{"methodIntegration":{"timeoutInMillis":29000,
 			"uri":"arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/arn:aws:lambda:eu-central-1:123456789012:function:shop-charge:live/invocations"}}}}]}`,
 		"ListEventSourceMappings": mapping(
@@ -165,7 +166,7 @@ func nameOf(r *http.Request) string {
 	for part, name := range map[string]string{
 		"/configuration": "GetFunctionConfiguration", "/policy": "GetPolicy",
 		"/event-source-mappings": "ListEventSourceMappings",
-		"/integrations":          "GetIntegrations", "/resources": "GetResources",
+		"/integrations":          "GetIntegrations", "/resources": "GetResources", "/routes": "GetRoutes",
 	} {
 		if strings.Contains(r.URL.Path, part) {
 			return name
