@@ -69,8 +69,12 @@ func TestPatterns(t *testing.T) {
 		},
 		"the rest of a name counts":   {"lapsed", "elapsed; lapsedNow; LAPSED", nil, ""},
 		"strings count to the letter": {`f("a")`, `f("A"); f(" a")`, nil, ""},
-		"a text may be broken": {`x + "ab" + y`,
-			"x + \"a\" +\n\"b\" + y; x + `a` + \"b\" + y", []string{"here"}, "here"},
+		"a text may be broken": {
+			`x + "ab" + y`,
+			"x + \"a\" +\n\"b\" + y; x + `a` + \"b\" + y",
+			[]string{"here"},
+			"here",
+		},
 		"of a chain as much as the rest of a pattern allows": {"$x.a.b", "a.b.a.b", []string{"a.b"}, "$x"},
 	} {
 		t.Run(name, func(t *testing.T) {

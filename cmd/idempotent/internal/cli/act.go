@@ -199,7 +199,8 @@ its effect: deleting it needs --` + flagMayRepeat + `.`,
   idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
 		Args: oneKey,
 		RunE: a.run(func(cmd *cobra.Command,
-			args []string) error {
+			args []string,
+		) error {
 			return c.run(cmd.Context(), args[0])
 		}),
 		ValidArgsFunction: a.completeKeys,

@@ -154,7 +154,8 @@ var (
 
 // describeAs wraps a handler of these types, which never runs. What Wrap refuses is a wrong flag.
 func describeAs[In, Out any](ctx context.Context, k *keyQuestion,
-	payload []byte) (d idempotent.Description, err error) {
+	payload []byte,
+) (d idempotent.Description, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:

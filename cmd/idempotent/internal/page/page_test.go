@@ -487,8 +487,10 @@ func TestWhatCannotBeRight(t *testing.T) {
 		},
 		"a danger":   {map[string]string{"verdict": "not-executed", "repeat": ""}, "may have had its effect"},
 		"a deletion": {map[string]string{"verdict": "deleted", "repeat": ""}, "may have had its effect"},
-		"no reason": {map[string]string{"verdict": "released", "repeat": "1", "why": " "},
-			"Say who you are, and why."},
+		"no reason": {
+			map[string]string{"verdict": "released", "repeat": "1", "why": " "},
+			"Say who you are, and why.",
+		},
 		"nobody": {map[string]string{"verdict": "released", "repeat": "1", "by": ""}, "Say who you are, and why."},
 		"no such step": {
 			map[string]string{"verdict": "executed", "step": "mail", "result": "1"},

@@ -117,11 +117,15 @@ func (v *Verdict) Do(ctx context.Context, o *operate.Operator, s operate.Shown,
 
 // words are a verdict, in words, and what follows from it for a retry, also if it is about a step.
 var words = map[string]struct{ name, then, stepThen string }{
-	Executed: {"Settle it as executed", "retries get the result",
-		"the next retry executes, and gets the result from it"},
+	Executed: {
+		"Settle it as executed", "retries get the result",
+		"the next retry executes, and gets the result from it",
+	},
 	NotExecuted: {"Settle it as not executed", "the next retry executes", ""},
-	Failed: {"Settle it as failed", "retries get the error",
-		"the next retry executes, and gets the error from it"},
+	Failed: {
+		"Settle it as failed", "retries get the error",
+		"the next retry executes, and gets the error from it",
+	},
 	Released: {"Release it", "the next retry executes", ""},
 	Deleted:  {"Delete it", "the next retry executes as if the key were new", ""},
 }
