@@ -13,10 +13,13 @@ import (
 )
 
 // spot is a value in an event, and its name if it is that of a member.
-type spot struct{ start, name, value, end int } // offsets; start and name are equal if there is no name
+type spot struct {
+	start, name, value, end int    // offsets; start and name are equal if there is no name
+	under                   string // the names of what it stands in
+}
 
-// spots finds all values in text, which begins at base.
-func spots(t testing.TB, text []byte, base int) (all []spot) {
+// spots finds all values in text, which begins at base and stands under these names.
+func spots(t testing.TB, text []byte, base int, under string) (all []spot) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -26,12 +29,13 @@ func spots(t testing.TB, text []byte, base int) (all []spot) {
 		return nil
 	}
 	for d.More() {
-		var s spot
+		s, inside := spot{under: under}, under+"."
 		nameLength := 0
 		if begin == json.Delim('{') {
 			name, err := d.Token()
 			require.NoError(t, err)
 			nameLength = len(strconv.Quote(name.(string)))
+			inside += name.(string)
 			s.name = base + int(d.InputOffset())
 		}
 		var value json.RawMessage
@@ -43,7 +47,7 @@ func spots(t testing.TB, text []byte, base int) (all []spot) {
 		}
 		s.start = s.name - nameLength
 		all = append(all, s)
-		all = append(all, spots(t, value, s.value)...)
+		all = append(all, spots(t, value, s.value, inside)...)
 	}
 	return all
 }
@@ -95,10 +99,16 @@ func spellings(name string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return s == name })
 }
 
-// mutants calls try with events that differ from payload in one place.
-func mutants(t testing.TB, payload []byte, try func(mutant []byte)) {
+// mutants calls try with events that differ from payload in one place. What stands in known was
+// tried in another event, and is not tried again.
+func mutants(t testing.TB, payload []byte, known map[string]bool, try func(mutant []byte)) {
 	t.Helper()
-	for _, s := range spots(t, payload, 0) {
+	for _, s := range spots(t, payload, 0, "") {
+		member := s.under + string(payload[s.start:s.end])
+		if known[member] {
+			continue
+		}
+		known[member] = true
 		before, name := string(payload[:s.start]), string(payload[s.start:s.name])
 		value, after := string(payload[s.value:s.end]), string(payload[s.end:])
 		colon := ""

@@ -32,10 +32,12 @@ func readerOf[In, Out any](t testing.TB) eventReader {
 		decode: func(payload []byte) (*Request, error) {
 			var in In
 			// As in Lambda, what follows the event does not count.
-			err := json.NewDecoder(bytes.NewReader(payload)).Decode(&in)
 			var r Request
+			if err := json.NewDecoder(bytes.NewReader(payload)).Decode(&in); err != nil {
+				return &r, err
+			}
 			f.Read(in, &r)
-			return &r, err
+			return &r, nil
 		},
 	}
 }
@@ -183,24 +185,27 @@ func TestScannedMutantOfAnEventIsTheDecodedOne(t *testing.T) {
 	t.Parallel()
 	readers := eventReaders(t)
 	goldens := goldenEvents(t)
-	for _, name := range []string{
-		"v2-full.json", "v2-jwt.json", "v2-lambda-principal.json", "v2-iam-cognito.json", "v1-proxy.json",
-		"v1-cognito.json", "v1-api-key.json",
-		"url-iam.json", "alb-single.json", "alb-multi-query.json",
+	for kind, names := range map[string][]string{
+		"v2":  {"v2-full.json", "v2-jwt.json", "v2-lambda-principal.json", "v2-iam-cognito.json"},
+		"v1":  {"v1-proxy.json", "v1-cognito.json", "v1-api-key.json"},
+		"url": {"url-iam.json"},
+		"alb": {"alb-single.json", "alb-multi-query.json"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			kind, _, _ := strings.Cut(name, "-")
-			scanned, all := 0, 0
-			require.Contains(t, goldens, name)
-			mutants(t, goldens[name], func(mutant []byte) {
-				all++
-				if readers[kind].agrees(t, mutant) {
-					scanned++
-				}
-			})
-			t.Logf("%d of %d scanned", scanned, all)
-			assert.Greater(t, scanned, all/20)
+			known := map[string]bool{}
+			for _, name := range names {
+				scanned, all := 0, 0
+				require.NotEmpty(t, goldens[name])
+				mutants(t, goldens[name], known, func(mutant []byte) {
+					all++
+					if readers[kind].agrees(t, mutant) {
+						scanned++
+					}
+				})
+				t.Logf("%s: %d of %d scanned", name, scanned, all)
+				assert.Greater(t, scanned, all/20)
+			}
 		})
 	}
 }

@@ -30,10 +30,10 @@ const (
 	// oneKill starts the real binary, kills it and sees the next delivery go on.
 	oneKill = "^TestTheBinaryIsKilledOnce$"
 
-	// oneAfterAnother are tests in which nothing happens at once: tables of failures, which are
-	// long, allocations, which the race detector changes, programs of the documentation, which
-	// another process runs, and stores whose code TestStore runs.
-	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|.*Alloc.*|The.*Program.*|TheReceiverOf.*|StoreOn.*|StoreBehind.*|StoreWith.*)$"
+	// oneAfterAnother are tests in which nothing happens at once: tables of failures and mutants,
+	// which are long, allocations, which the race detector changes, programs of the documentation,
+	// which another process runs, and stores whose code TestStore runs.
+	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|ScannedMutantOfAnEventIsTheDecodedOne|.*Alloc.*|The.*Program.*|TheReceiverOf.*|StoreOn.*|StoreBehind.*|StoreWith.*)$"
 )
 
 // proofs are the packages that are more than tests of the library: each takes minutes, or needs
