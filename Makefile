@@ -79,11 +79,10 @@ pictures: ## the pictures of the page in docs/images, by a real browser
 
 .PHONY: lint
 lint: $(GOLANGCI) ## formatting, linters, and the rules about what may import what
-	@set -e; for module in $$(git ls-files go.mod '*/go.mod' | xargs dirname); do \
+	@failed=; for module in $$(git ls-files go.mod '*/go.mod' | xargs dirname); do \
 		echo "lint $$module"; \
-		.ci/tidy -diff $$module; \
-		(cd $$module && $(GOLANGCI) run ./...); \
-	done
+		.ci/tidy -diff $$module && (cd $$module && $(GOLANGCI) run ./...) || failed="$$failed $$module"; \
+	done; test -z "$$failed" || { echo "lint:$$failed"; exit 1; }
 
 $(GOLANGCI):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

@@ -299,8 +299,10 @@ func TestEventsThatTheHandlerReadsAsOneHaveOneKey(t *testing.T) {
 		{"at", `{"at":"2026-11-25T10:00:00Z"}`, `{"at":"2026-11-25T10:00:00.000Z"}`, false},
 		{"at", `{"at":"2026-11-25T10:00:00Z"}`, `{"at":"2026-11-25T10:00:00+00:00"}`, false},
 		{"data", `{"data":"QUI="}`, `{"data":"QUJ="}`, false},
-		{"powertools_json(note).total", `{"note":"{\"total\":42}"}`,
-			`{"note":"{\"total\":42.000000000000000001}"}`, true},
+		{
+			"powertools_json(note).total", `{"note":"{\"total\":42}"}`,
+			`{"note":"{\"total\":42.000000000000000001}"}`, true,
+		},
 	} {
 		for _, option := range []func(string) []idempotent.Option{
 			func(path string) []idempotent.Option { return []idempotent.Option{idempotent.WithKeyPath(path)} },
