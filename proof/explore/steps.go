@@ -60,9 +60,12 @@ func (d *delivery) takeSteps(ctx context.Context, o Order) error {
 	}
 	var group sync.WaitGroup
 	errs := make([]error, len(w.Steps))
-	for n := range w.Steps {
-		b := d.branch()
-		b.about = n
+	branches := make([]*strand, len(w.Steps)) // all of them are known before one of them arrives
+	for n := range branches {
+		branches[n] = d.branch()
+		branches[n].about = n
+	}
+	for n, b := range branches {
 		group.Go(func() {
 			defer func() {
 				if broke := recover(); broke != nil {
