@@ -31,6 +31,7 @@ const events = `{"Action":"run","Package":"p","Test":"TestA"}
 {"ImportPath":"q [q.test]","Action":"build-output","Output":"undefined: x\n"}
 {"ImportPath":"q [q.test]","Action":"build-fail"}
 {"Action":"fail","Package":"q","FailedBuild":"q [q.test]"}
+{"Action":"output","Package":"r","Test":"TestD/sub","Output":"panic: inside of a bubble\n"}
 {"Action":"output","Package":"r","Output":"panic: outside\n"}
 {"Action":"fail","Package":"r"}
 {"Action":"skip","Package":"without tests"}
@@ -43,7 +44,7 @@ func TestTestsAreCountedAndFailuresNamed(t *testing.T) {
 	require.NoError(t, c.read(&out, strings.NewReader(events), false))
 	assert.Equal(t, tally{1, 3, 1, []failure{{"p", "TestA/deep/er"}, {"q", "(the package)"}, {"r", "(the package)"}}},
 		c)
-	for _, text := range []string{"it is wrong", "undefined: x", "panic: outside"} {
+	for _, text := range []string{"it is wrong", "undefined: x", "panic: outside", "panic: inside of a bubble"} {
 		assert.Contains(t, out.String(), text)
 	}
 	assert.NotContains(t, out.String(), "no database")

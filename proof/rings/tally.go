@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -103,7 +105,14 @@ func (t *tally) failedIs(out io.Writer, who failure, name string, sub bool, said
 		bad[who.suite] = true
 		t.failFunction(who, name, sub)
 	case !bad[who.suite]:
-		show(out, who, said)
+		// What has ended the process is told by the tests that have not come to their end.
+		for _, other := range slices.SortedFunc(maps.Keys(said), func(a, b failure) int {
+			return strings.Compare(a.test, b.test)
+		}) {
+			if other.suite == who.suite {
+				show(out, other, said)
+			}
+		}
 		who.test = "(the package)"
 		t.fail(who)
 	}
