@@ -55,7 +55,7 @@ demo: ## the whole story without a person: charge, replay, misuse, crash, recove
 
 .PHONY: cli
 cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says what for
-	cd cmd/idempotent && go build -trimpath -o $(TOOLS)/idempotent .
+	cd cmd/idempotent && go build -trimpath -buildvcs=auto -o $(TOOLS)/idempotent .
 	@echo 'Try it: .tools/bin/idempotent list --demo'
 
 # The rings are lists of stages in proof/rings/stages.go.
