@@ -246,8 +246,9 @@ func target(name string) stage { return stage{name: name, command: []string{"mak
 // a late collector, save a quarter of it.
 func explored(worlds string, env ...string) stage {
 	return stage{
-		name: "explorers, " + worlds, in: proof, test: plainly("-parallel=8", "./explore", "./consumers"),
-		env: append(env, "GOGC=400"),
+		name: "explorers, " + worlds, in: proof, env: append(env, "GOGC=400"),
+		// On a busy machine all worlds take longer than other tests may.
+		test: plainly("-timeout=40m", "-parallel=8", "./explore", "./consumers"),
 	}
 }
 
