@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -87,7 +86,7 @@ func TestTheProgramOfTheREADMEIsTheOneThatIsTested(t *testing.T) {
 }
 
 // moduleOfAReader makes a module that requires this one, and returns its folder. The versions of
-// what it imports are those of the examples, so nothing has to be fetched.
+// what it imports are those of the examples.
 func moduleOfAReader(t *testing.T, files map[string]string) (folder string) {
 	t.Helper()
 	const path = "github.com/go-idempotent/idempotent"
@@ -111,7 +110,7 @@ func moduleOfAReader(t *testing.T, files map[string]string) (folder string) {
 func inFolder(t *testing.T, folder string, command ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-	cmd.Dir, cmd.Env = folder, slices.Concat(os.Environ(), []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off"})
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s", strings.Join(command, " "), out)
 	return string(out)
