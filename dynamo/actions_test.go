@@ -35,6 +35,7 @@ type onlyActions struct{ dynamo.Client }
 // TestStoreWithTheActionsAlone runs the groups of the conformance suite that make every call which
 // is an action, with a client that has no other.
 func TestStoreWithTheActionsAlone(t *testing.T) {
+	t.Parallel()
 	_, _, table := local(t)
 	var mu sync.Mutex
 	called := map[string]bool{}

@@ -60,6 +60,10 @@ func plainly(args ...string) []string {
 	return append([]string{"-vet=off", "-shuffle=on", "-timeout=20m"}, args...)
 }
 
+// ofTheLibrary are the arguments of the tests of the library. The longest of them wait for DynamoDB
+// Local more than they compute.
+func ofTheLibrary() []string { return plainly("-parallel=4", "./...") }
+
 // tests are the tests of all modules, without the proofs. One kill of the real binary is among
 // them.
 func (r *repository) tests() ([]stage, error) {
@@ -68,7 +72,7 @@ func (r *repository) tests() ([]stage, error) {
 		s := stage{name: "tests of " + module, in: module, test: plainly("./...")}
 		switch module {
 		case ".":
-			s.name = "tests of the library"
+			s.name, s.test = "tests of the library", ofTheLibrary()
 		case proof:
 			some, err := r.tested(module, proofs)
 			if err != nil {
@@ -297,7 +301,7 @@ func (r *repository) otherToolchains() (stages []stage) {
 	for _, toolchain := range toolchains {
 		if minor.FindString(toolchain) != minor.FindString(runtime.Version()) {
 			stages = append(stages, stage{
-				name: "tests of the library, " + toolchain, test: plainly("./..."),
+				name: "tests of the library, " + toolchain, test: ofTheLibrary(),
 				env: []string{"GOTOOLCHAIN=" + toolchain},
 			})
 		}
