@@ -38,9 +38,7 @@ var sections = []section{
 	{"fake/steps", onFake(stepwise)},
 	{"memory/first", measureMemoryFirst},
 	{"memory/replay", measureMemoryReplay},
-	{"outbox", measureOutbox},
 	{"memory-peak", measurePeak},
-	{"hostile", measureHostile},
 	{"coldstart", measureColdStart},
 }
 
@@ -48,14 +46,9 @@ func main() {
 	run := flag.String("run", "", "measure only the sections whose name matches this regular expression")
 	rounds := flag.Int("rounds", 15, "how often each case is measured; 0 runs it once, to see that it works")
 	peak := flag.String(peakFlag, "", "what this process is started with by the section memory-peak")
-	hostile := flag.String(hostileFlag, "", "what this process is started with by the section hostile")
 	flag.Parse()
-	switch {
-	case *peak != "":
+	if *peak != "" {
 		peakProcess(*peak)
-		return
-	case *hostile != "":
-		hostileProcess(*hostile)
 		return
 	}
 	selected, err := regexp.Compile(*run)

@@ -12,9 +12,9 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// TestMain is also the process that the sections memory-peak and hostile start.
+// TestMain is also the process that the section memory-peak starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "-"+peakFlag || os.Args[1] == "-"+hostileFlag) {
+	if len(os.Args) > 1 && os.Args[1] == "-"+peakFlag {
 		main()
 		return
 	}
