@@ -32,8 +32,11 @@ const (
 
 	// oneAfterAnother are tests in which nothing happens at once: tables of failures and mutants,
 	// which are long, allocations, which the race detector changes, programs of the documentation,
-	// which another process runs, and stores whose code TestStore runs.
-	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|ScannedMutantOfAnEventIsTheDecodedOne|.*Alloc.*|The.*Program.*|TheReceiverOf.*|StoreOn.*|StoreBehind.*|StoreWith.*)$"
+	// which another process runs, expressions, and what the conformance suite does one call after
+	// another.
+	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|ScannedMutantOfAnEventIsTheDecodedOne|.*Alloc.*|The.*Program.*|TheReceiverOf.*|PackedBombs.*|LargePayloads.*|Projections.*|StoreOn.*|StoreBehind.*|StoreWith.*)$" +
+		"|^TestStore$/^(List|Claim|Swap|Delete|Seen|Get|Fields|Layout|Parts|Bytes|Steps|Foreign|Context)$" +
+		"|^TestStore$/^Commit$/^([^GHR]|Result)"
 )
 
 // proofs are the packages that are more than tests of the library: each takes minutes, or needs
@@ -275,7 +278,10 @@ func interop() stage {
 // start one, in what they do or in their tests. The explorer lets one goroutine run at a time, and
 // end to end nearly all of them are in other processes.
 func (r *repository) race(all packages, module string) (stage, error) {
-	s := stage{name: "the race detector, " + module, in: module, test: plainly("-race", "-skip="+oneAfterAnother)}
+	s := stage{
+		name: "the race detector, " + module, in: module,
+		test: plainly("-race", "-parallel=4", "-skip="+oneAfterAnother),
+	}
 	for _, folder := range slices.Sorted(maps.Keys(all.needs)) {
 		if r.moduleOf(folder) != module || slices.Contains(proofs, folder) {
 			continue
