@@ -107,7 +107,7 @@ func (p program) start(folder string, environment []string, payload []byte) (sta
 		err = fmt.Errorf("the answer is %.200s", answer)
 	}
 	if err == nil {
-		s.peak, err = peakMemory(sandbox.PID())
+		s.peak, err = highWater(strconv.Itoa(sandbox.PID()))
 	}
 	if err := errors.Join(err, sandbox.Close()); err != nil {
 		return start{}, err
@@ -115,22 +115,6 @@ func (p program) start(folder string, environment []string, payload []byte) (sta
 	used := sandbox.Ended()
 	s.cpu = float64(used.UserTime() + used.SystemTime())
 	return s, nil
-}
-
-// peakMemory is the largest resident set of a process so far, in bytes. That of wait4(2) would
-// count what this process had when it started the other one.
-func peakMemory(pid int) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errNotHere, err)
-	}
-	_, after, found := bytes.Cut(status, []byte("VmHWM:"))
-	fields := bytes.Fields(after)
-	if !found || len(fields) == 0 {
-		return 0, fmt.Errorf("%w: /proc/%d/status has no VmHWM", errNotHere, pid)
-	}
-	kilobytes, err := strconv.ParseFloat(string(fields[0]), 64)
-	return kilobytes * 1024, err
 }
 
 // startTable compares each program with the one it adds to, start by start.

@@ -49,35 +49,13 @@ var firsts = plan{
 		"handler alone. " +
 		"Compression takes time to save write units, see docs/cost.md.",
 	groups: func() ([]group, error) {
-		var groups []group
-		for _, r := range results {
-			u := unwrapped(r.result)
-			g := group{heading: r.name, cases: []measured{{name: u.name, run: u.executions}}}
-			limits := goals{}
-			if r.byHand {
-				c := connect()
-				h := handmade(r.result, c)
-				if err := h.rehearsedExecution(c); err != nil {
-					return nil, err
-				}
-				g.cases = append(g.cases, measured{name: h.name, run: h.executions})
-				limits.ratio = r.first
-				if r.size < smallest {
-					limits.ownAllocs = 70
-				}
+		return compared((*subject).rehearsedExecution, func(r answered) goals {
+			limits := goals{ratio: r.first}
+			if r.size < smallest {
+				limits.ownAllocs = 70
 			}
-			of := g.cases[len(g.cases)-1].name
-			for _, wrap := range r.wrappers() {
-				c := connect()
-				w := wrap(r.result, c)
-				if err := w.rehearsedExecution(c); err != nil {
-					return nil, err
-				}
-				g.cases = append(g.cases, measured{name: w.name, run: w.executions, of: of, goals: limits})
-			}
-			groups = append(groups, g)
-		}
-		return groups, nil
+			return limits
+		})
 	},
 }
 
@@ -87,33 +65,39 @@ var replays = plan{
 		"beside it. " +
 		"By hand the result is taken from the refusal. The handler does not run, except alone.",
 	groups: func() ([]group, error) {
-		var groups []group
-		for _, r := range results {
-			u := unwrapped(r.result)
-			g := group{heading: r.name, cases: []measured{{name: u.name, run: u.executions}}}
-			limits := goals{}
-			if r.byHand {
-				c := connect()
-				h := handmade(r.result, c)
-				key, err := h.rehearsedReplay(c)
-				if err != nil {
-					return nil, err
-				}
-				g.cases = append(g.cases, measured{name: h.name, run: h.replays(key)})
-				limits.ratio = replayGoal
-			}
-			of := g.cases[len(g.cases)-1].name
-			for _, wrap := range r.wrappers() {
-				c := connect()
-				w := wrap(r.result, c)
-				key, err := w.rehearsedReplay(c)
-				if err != nil {
-					return nil, err
-				}
-				g.cases = append(g.cases, measured{name: w.name, run: w.replays(key), of: of, goals: limits})
-			}
-			groups = append(groups, g)
-		}
-		return groups, nil
+		return compared((*subject).rehearsedReplay, func(answered) goals { return goals{ratio: replayGoal} })
 	},
+}
+
+// compared is a group for each result: the handler alone, by hand where that can be, and wrapped.
+// rehearse returns what a case measures, goal what is expected of a result beside the same by hand.
+func compared(
+	rehearse func(*subject, connection) (run func(n int) error, err error), goal func(answered) goals,
+) ([]group, error) {
+	var groups []group
+	for _, r := range results {
+		alone := unwrapped(r.result)
+		g := group{heading: r.name, cases: []measured{{name: alone.name, run: alone.executions}}}
+		add := func(way func(result, connection) *subject, of string, limits goals) error {
+			c := connect()
+			s := way(r.result, c)
+			run, err := rehearse(s, c)
+			g.cases = append(g.cases, measured{name: s.name, run: run, of: of, goals: limits})
+			return err
+		}
+		of, limits := alone.name, goals{}
+		if r.byHand {
+			if err := add(handmade, "", goals{}); err != nil {
+				return nil, err
+			}
+			of, limits = g.cases[1].name, goal(r)
+		}
+		for _, wrap := range r.wrappers() {
+			if err := add(wrap, of, limits); err != nil {
+				return nil, err
+			}
+		}
+		groups = append(groups, g)
+	}
+	return groups, nil
 }

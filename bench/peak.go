@@ -166,7 +166,7 @@ func peakProcess(argument string) {
 	fmt.Println(peak)
 }
 
-func peakOf(mode, folder string) (peak int, err error) {
+func peakOf(mode, folder string) (peak float64, err error) {
 	bodies, err := filepath.Glob(filepath.Join(folder, "body-*"))
 	if err != nil || len(bodies) != 1 {
 		return 0, fmt.Errorf("%s: no body: %w", folder, err)
@@ -196,7 +196,7 @@ func peakOf(mode, folder string) (peak int, err error) {
 	if err := s.repeat(peakDeliveries, executions, func() uint64 { return 0 }); err != nil {
 		return 0, err
 	}
-	return highWater()
+	return highWater("self")
 }
 
 // peakFromHere forgets what this process has used so far.
@@ -205,19 +205,20 @@ func peakFromHere() error {
 	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// highWater is the largest resident size of this process, in bytes, since [peakFromHere].
-func highWater() (int, error) {
-	status, err := os.ReadFile("/proc/self/status")
+// highWater is the largest resident size of a process so far, in bytes, or since [peakFromHere].
+// That of wait4(2) would count what this process had when it started the other one.
+func highWater(process string) (float64, error) {
+	status, err := os.ReadFile(filepath.Join("/proc", process, "status"))
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w: %w", errNotHere, err)
 	}
 	_, rest, found := strings.Cut(string(status), "VmHWM:")
 	fields := strings.Fields(rest)
-	if !found || len(fields) < 2 || fields[1] != "kB" {
-		return 0, errors.New("/proc/self/status has no VmHWM")
+	if !found || len(fields) == 0 {
+		return 0, fmt.Errorf("%w: /proc/%s/status has no VmHWM", errNotHere, process)
 	}
-	kilobytes, err := strconv.Atoi(fields[0])
-	return kilobytes << 10, err
+	kilobytes, err := strconv.ParseFloat(fields[0], 64)
+	return kilobytes * (1 << 10), err
 }
 
 func readText(path string) (string, error) {

@@ -84,43 +84,37 @@ func (s *subject) repeat(n, executions int, key func() uint64) error {
 	return nil
 }
 
-var errNotReplayed = errors.New("the answer is not that of the first delivery")
+var errNotReplayed = errors.New("the handler ran again")
 
-// rehearsedExecution is a subject whose first executions have been rehearsed and looked at.
-func (s *subject) rehearsedExecution(c connection) error {
-	for _, rehearse := range []func(func() error) error{c.rehearse, direct} {
-		err := rehearse(func() error {
-			answer, err := s.deliver(freshKey())
-			return errors.Join(err, s.shop.check(answer))
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
+// rehearsedExecution rehearses a first execution, and returns those that are measured.
+func (s *subject) rehearsedExecution(c connection) (run func(n int) error, err error) {
+	return s.executions, s.rehearsed(c, freshKey)
+}
+
+// rehearsedReplay executes once, rehearses a replay, and returns those that are measured.
+func (s *subject) rehearsedReplay(c connection) (run func(n int) error, err error) {
+	key := freshKey()
+	first, err := s.deliver(key)
+	if err == nil {
+		err = errors.Join(s.shop.check(first), s.rehearsed(c, func() uint64 { return key }))
+	}
+	if err == nil && s.shop.executed.Load() != 1 {
+		err = errNotReplayed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	return s.replays(key), nil
+}
+
+// rehearsed delivers once for the tape and once from it, and looks at both answers.
+func (s *subject) rehearsed(c connection, key func() uint64) error {
+	once := func() error {
+		answer, err := s.deliver(key())
+		return errors.Join(err, s.shop.check(answer))
+	}
+	if err := errors.Join(c.rehearse(once), once()); err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	return nil
 }
-
-// rehearsedReplay executes once and returns the key, whose replay has been rehearsed and looked at.
-func (s *subject) rehearsedReplay(c connection) (key uint64, err error) {
-	key = freshKey()
-	first, err := s.deliver(key)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", s.name, err)
-	}
-	for _, rehearse := range []func(func() error) error{c.rehearse, direct} {
-		err := rehearse(func() error {
-			answer, err := s.deliver(key)
-			return errors.Join(err, s.shop.check(answer))
-		})
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", s.name, err)
-		}
-	}
-	if s.shop.executed.Load() != 1 {
-		return 0, fmt.Errorf("%s: %w: the handler ran again", s.name, errNotReplayed)
-	}
-	return key, s.shop.check(first)
-}
-
-// direct is no rehearsal.
-func direct(once func() error) error { return once() }
