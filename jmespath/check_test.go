@@ -2,7 +2,6 @@ package jmespath
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,114 +11,41 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestUnacceptablePayloadsAreRefusedWherever has one payload for each reason: package fingerprint
+// has the others.
 func TestUnacceptablePayloadsAreRefusedWherever(t *testing.T) {
 	t.Parallel()
-	manyNames := make([]string, 100)
-	for i := range manyNames {
-		manyNames[i] = fmt.Sprintf(`"name%d":%d`, i, i)
-	}
-	many := strings.Join(manyNames, ",")
 	for _, c := range []struct {
 		payload string
 		offset  int
 		detail  string
 	}{
-		{"", 0, "unexpected end"},
-		{" \n", 2, "unexpected end"},
-		{"{}{}", 2, "data after the value"},
-		{"1 2", 2, "data after the value"},
-		{"null,", 4, "data after the value"},
-		{"\ufeff{}", 0, "not a JSON value"},
-		{"nul", 0, "not a JSON value"},
-		{"True", 0, "not a JSON value"},
-		{"nullx", 4, "data after the value"},
-		{"NaN", 0, "not a JSON value"},
-		{"-Infinity", 1, "not a JSON value"},
-		{"'a'", 0, "not a JSON value"},
-		{"/**/1", 0, "not a JSON value"},
-		{"[1,]", 3, "not a JSON value"},
-		{"[,1]", 1, "not a JSON value"},
-		{"[1 2]", 3, "expected a comma or the end of the array"},
-		{"[1", 2, "expected a comma or the end of the array"},
-		{"[", 1, "unexpected end"},
-		{"[1,", 3, "unexpected end"},
-		{"]", 0, "not a JSON value"},
-		{"[1}", 2, "expected a comma or the end of the array"},
-		{`{"a":1,}`, 7, "expected a member name"},
-		{`{a:1}`, 1, "expected a member name"},
+		{"", 0, "unexpected end of the document"},
+		{" \n", 2, "unexpected end of the document"},
+		{"{}{}", 2, "data after the end of the document"},
+		{"\ufeff{}", 0, "expected a value"},
+		{"NaN", 0, "expected a value"},
+		{"[1 2]", 3, "expected a comma or a closing bracket"},
+		{`{a:1}`, 1, "expected a key in quotes"},
 		{`{"a" 1}`, 5, "expected a colon"},
-		{`{"a":}`, 5, "not a JSON value"},
-		{`{"a":1 "b":2}`, 7, "expected a comma or the end of the object"},
-		{`{"a":1]`, 6, "expected a comma or the end of the object"},
-		{`{"a"`, 4, "expected a colon"},
-		{`{"a":`, 5, "unexpected end"},
-		{`{`, 1, "expected a member name"},
-		{`{1:1}`, 1, "expected a member name"},
-
-		{`{"a":1,"a":2}`, 7, "member name repeated in one object"},
-		{`{"a":1,"\u0061":1}`, 7, "member name repeated in one object"},
-		{`{"\ud83d\ude00":1,"😀":1}`, 18, "member name repeated in one object"},
-		{`{"":1,"":1}`, 6, "member name repeated in one object"},
-		{`[{"x":{"b":{"a":1},"b":2}}]`, 19, "member name repeated in one object"},
-		{`{"a":{"x":1,"y":{"a":1}},"a":2}`, 25, "member name repeated in one object"},
-		{`{` + many + `,"name0":1}`, len(many) + 2, "member name repeated in one object"},
-		{`{` + many + `,"name99":1}`, len(many) + 2, "member name repeated in one object"},
-		{`{"name24":1,` + many + `}`, strings.Index(many, `"name24"`) + 12, "member name repeated in one object"},
-		{`{"name23":1,` + many + `}`, strings.Index(many, `"name23"`) + 12, "member name repeated in one object"},
-		{`{"name22":1,` + many + `}`, strings.Index(many, `"name22"`) + 12, "member name repeated in one object"},
-
-		{"\"a\xffb\"", 2, "invalid UTF-8"},
+		{`{"a":1 "b":2}`, 7, "expected a comma or a closing brace"},
+		{`{"a":1,"\u0061":1}`, 7, "duplicate key"},
+		{`[{"x":{"b":{"a":1},"b":2}}]`, 19, "duplicate key"},
 		{"{\"a\xc3\":1}", 3, "invalid UTF-8"},
-		{"\"\xed\xa0\x80\"", 1, "invalid UTF-8"}, // a surrogate
-		{"\"\xc0\x80\"", 1, "invalid UTF-8"},     // two bytes for one
-		{"\"\xf4\x90\x80\x80\"", 1, "invalid UTF-8"},
-		{"\"\ufffd\" \x80", 6, "invalid UTF-8"},
-
-		{`"\ud800"`, 1, "lone surrogate"},
-		{`"\udc00"`, 1, "lone surrogate"},
-		{`"\ud83dx"`, 1, "lone surrogate"},
-		{`"\ud83d\u0041"`, 1, "lone surrogate"},
-		{`"\ud83d\ud83d\ude00"`, 1, "lone surrogate"},
-		{`"\ud83d\n"`, 1, "lone surrogate"},
-		{`"\ud83d\ude0"`, 1, "lone surrogate"},
-		{`{"\uDEAD":1}`, 2, "lone surrogate"},
-
-		{`"a`, 2, "unexpected end of a string"},
-		{`"a\`, 2, "unexpected end of a string"},
-		{`"a\"`, 4, "unexpected end of a string"},
-		{`"12345678`, 9, "unexpected end of a string"},
-		{`"\x41"`, 1, "unknown escape sequence"},
-		{`"\u12g4"`, 1, "escape sequence needs four hexadecimal digits"},
-		{`"\u12"`, 1, "escape sequence needs four hexadecimal digits"},
-		{`"\u`, 1, "escape sequence needs four hexadecimal digits"},
+		{`"\ud83d\u0041"`, 1, "surrogate without its other half"},
+		{`"\x41"`, 2, "unknown escape sequence"},
+		{`"\u12g4"`, 5, "expected a hexadecimal digit"},
 		{"\"a\nb\"", 2, "control character in a string"},
-		{"\"\x00\"", 1, "control character in a string"},
-		{"\"123456789\x1f\"", 10, "control character in a string"},
-		{"{\"\t\":1}", 2, "control character in a string"},
-		{"\"1234567890\x001234567890\"", 11, "control character in a string"},
-
-		{"01", 0, "number with a leading zero"},
-		{"-01", 1, "number with a leading zero"},
-		{"-", 1, "not a JSON value"},
-		{"+1", 0, "not a JSON value"},
-		{".5", 0, "not a JSON value"},
-		{"1.", 2, "number without digits behind the point"},
-		{"1.e5", 2, "number without digits behind the point"},
-		{"1e", 2, "number without digits in its exponent"},
-		{"1e+", 3, "number without digits in its exponent"},
-		{"1e1000000000000000000", 2, "number with too long an exponent"},
-		{"1e-9999999999999999999999", 3, "number with too long an exponent"},
-		{"0x10", 1, "data after the value"},
-		{"1_000", 1, "data after the value"},
+		{"01", 1, "digit after a leading zero"},
+		{"1.e5", 2, "expected a digit"},
+		{"1e1000000000000001", 0, "exponent beyond the limit"},
 	} {
 		_, err := parseText(c.payload)
 		assert.Equal(t, &JSONError{Offset: c.offset, Detail: c.detail}, err, "%q", c.payload)
 
 		// The rest of the document decides nothing.
 		_, err = trySelect("a", `{"a":1,"b":`+c.payload+`}`)
-		if c.payload != "nullx" {
-			assert.ErrorIs(t, err, ErrInvalidJSON, "%q", c.payload)
-		}
+		assert.ErrorIs(t, err, ErrInvalidJSON, "%q", c.payload)
 	}
 }
 
@@ -154,36 +80,12 @@ func TestPayloadsNestUpToTheLimit(t *testing.T) {
 			_, err = parseText(nested(depth))
 			var failure *JSONError
 			require.ErrorAs(t, err, &failure)
-			assert.Equal(t, "nested too deep", failure.Detail)
+			assert.Equal(t, "nested deeper than the limit", failure.Detail)
 			_, err = parseText(strings.Repeat(c.open, depth))
 			require.ErrorAs(t, err, &failure)
-			assert.Equal(t, "nested too deep", failure.Detail)
+			assert.Equal(t, "nested deeper than the limit", failure.Detail)
 		}
 	}
-}
-
-func TestPlainPrefixEndsBeforeTheFirstByteThatNeedsALook(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		bytes := rapid.SliceOfN(rapid.SampledFrom([]byte("az !#[]/\x7f\x80\xa0\xa2\xdc\xff\"\\\x00\x1f\x01\n")), 0,
-			40).Draw(t, "bytes")
-		if rapid.Bool().Draw(t, "plain") {
-			for i := range bytes {
-				bytes[i] = "az !#[]/\x7f\x80\xa0\xa2\xdc\xff"[int(bytes[i])%14]
-			}
-		}
-		if len(bytes) > 0 && rapid.Bool().Draw(t, "one") {
-			at := rapid.IntRange(0, len(bytes)-1).Draw(t, "at")
-			bytes[at] = rapid.SampledFrom([]byte("\"\\\x00\x1f\n")).Draw(t, "byte")
-		}
-		want := 0
-		for want < len(bytes) && bytes[want] >= ' ' && bytes[want] != '"' && bytes[want] != '\\' {
-			want++
-		}
-		if got := plainPrefix(string(bytes)); got != min(want, len(bytes)&^7) {
-			t.Fatalf("%q: %d, want %d", bytes, got, want)
-		}
-	})
 }
 
 // TestAcceptsWhatIsIJSON compares with encoding/json, which knows the syntax, and

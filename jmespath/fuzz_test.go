@@ -100,7 +100,7 @@ func assertSound(t *testing.T, v Value) {
 	t.Helper()
 	text := v.JSON()
 	again, err := parseText(string(text))
-	if err != nil && !strings.Contains(err.Error(), "nested too deep") {
+	if err != nil && !strings.Contains(err.Error(), "nested deeper than the limit") {
 		t.Fatalf("%q: %v", text, err)
 	}
 	if err != nil {

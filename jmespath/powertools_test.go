@@ -59,17 +59,17 @@ func TestPowertoolsFunctionsRefuseWhatTheyCannotDecode(t *testing.T) {
 	require.NoError(t, err)
 	damaged[len(damaged)-8] ^= 1 // in the checksum
 	for _, c := range []struct{ function, argument, want string }{
-		{"powertools_json", "", "the string is not acceptable JSON: unexpected end at its offset 0"},
-		{"powertools_json", "{", "the string is not acceptable JSON: expected a member name at its offset 1"},
-		{"powertools_json", "{}{}", "the string is not acceptable JSON: data after the value at its offset 2"},
+		{"powertools_json", "", "the string is not acceptable JSON: unexpected end of the document at its offset 0"},
+		{"powertools_json", "{", "the string is not acceptable JSON: unexpected end of the document at its offset 1"},
+		{"powertools_json", "{}{}", "the string is not acceptable JSON: data after the end of the document at its offset 2"},
 		{
 			"powertools_json", `{"a":1,"a":1}`,
-			"the string is not acceptable JSON: member name repeated in one object at its offset 7",
+			"the string is not acceptable JSON: duplicate key at its offset 7",
 		},
-		{"powertools_json", `"\ud800"`, "the string is not acceptable JSON: lone surrogate at its offset 1"},
+		{"powertools_json", `"\ud800"`, "the string is not acceptable JSON: surrogate without its other half at its offset 1"},
 		{
 			"powertools_json", strings.Repeat("[", 1500),
-			"the string is not acceptable JSON: nested too deep at its offset 1000",
+			"the string is not acceptable JSON: nested deeper than the limit at its offset 1000",
 		},
 		{"powertools_base64", "a", "the string is not base64"},
 		{"powertools_base64", "YQ", "the string is not base64"},

@@ -52,45 +52,20 @@ func appendEscaped(content []byte, text string) ([]byte, int) {
 	case 't':
 		return append(content, '\t'), 2
 	case 'u':
-		unit, _ := codeUnit(text, 0) // parseText has seen the four digits
-		if !isHigh(unit) {
+		unit := codeUnit(text[2:])
+		if !utf16.IsSurrogate(unit) {
 			return utf8.AppendRune(content, unit), 6
 		}
-		low, _ := codeUnit(text, 6) // and the other half
-		return utf8.AppendRune(content, utf16.DecodeRune(unit, low)), 12
+		return utf8.AppendRune(content, utf16.DecodeRune(unit, codeUnit(text[8:]))), 12
 	}
 	return append(content, text[1]), 2
 }
 
-// codeUnit reads an escape sequence of four hexadecimal digits at i.
-func codeUnit(text string, i int) (unit rune, ok bool) {
-	if i+6 > len(text) || text[i] != '\\' || text[i+1] != 'u' {
-		return 0, false
-	}
-	for _, b := range []byte(text[i+2 : i+6]) {
-		digit, ok := hexDigit(b)
-		if !ok {
-			return 0, false
-		}
-		unit = unit<<4 | digit
-	}
-	return unit, true
+// codeUnit reads the four hexadecimal digits that a text begins with.
+func codeUnit(text string) rune {
+	unit, _ := strconv.ParseUint(text[:4], 16, 16) // parseText has seen them
+	return rune(unit)
 }
-
-func hexDigit(b byte) (rune, bool) {
-	switch {
-	case isDigit(b):
-		return rune(b - '0'), true
-	case b >= 'a' && b <= 'f':
-		return rune(b-'a') + 10, true
-	case b >= 'A' && b <= 'F':
-		return rune(b-'A') + 10, true
-	}
-	return 0, false
-}
-
-func isHigh(unit rune) bool { return unit >= 0xD800 && unit <= 0xDBFF }
-func isLow(unit rune) bool  { return unit >= 0xDC00 && unit <= 0xDFFF }
 
 // appendQuoted appends s as a JSON string and escapes what RFC 8259 requires to be
 // escaped, in the shortest way, and nothing else.
