@@ -18,25 +18,40 @@ func commitFaults() []fault {
 	)
 }
 
-type commitFunc = func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error)
+// commit is a call of Commit.
+type commit struct {
+	swap
+
+	writes store.Writes
+	token  string
+}
+
+// on makes the call as it should be made.
+func (c commit) on(s *parted) (record, bool, error) {
+	return s.Commit(c.ctx, c.seen, c.next, c.writes, c.token)
+}
 
 // committing breaks the commits of a store.
-func committing(com func(s *parted) commitFunc) func(*parted) store.Store {
-	return func(s *parted) store.Store { return &faulty{parted: s, com: com(s)} }
+func committing(com func(s *parted, c commit) (record, bool, error)) func(*parted) store.Store {
+	return func(s *parted) store.Store {
+		return &faulty{parted: s, com: func(ctx context.Context, seen, next record, writes store.Writes,
+			token string,
+		) (record, bool, error) {
+			return com(s, commit{swap{ctx, seen, next}, writes, token})
+		}}
+	}
 }
 
 // writesOther commits other writes, or another record, than it was told to. One that is not held
 // goes through as it is.
 func writesOther(change func(next *record, writes *partedWrites)) func(*parted) store.Store {
-	return committing(func(s *parted) commitFunc {
-		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
-			if rows, ok := writes.(partedWrites); ok {
-				rows = slices.Clone(rows)
-				change(&next, &rows)
-				writes = rows
-			}
-			return s.Commit(ctx, seen, next, writes, token)
+	return committing(func(s *parted, c commit) (record, bool, error) {
+		if rows, ok := c.writes.(partedWrites); ok {
+			rows = slices.Clone(rows)
+			change(&c.next, &rows)
+			c.writes = rows
 		}
+		return c.on(s)
 	})
 }
 
@@ -63,10 +78,8 @@ func halfFaults() []fault {
 		},
 		{
 			"Commit completes no record", whole,
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, _, _ record, writes store.Writes, token string) (record, bool, error) {
-					return record{}, true, s.Apply(ctx, writes, token)
-				}
+			committing(func(s *parted, c commit) (record, bool, error) {
+				return record{}, true, s.Apply(c.ctx, c.writes, c.token)
 			}),
 		},
 		{
@@ -79,15 +92,11 @@ func halfFaults() []fault {
 		},
 		{
 			"Commit wants a write", "Commit/without writes completes a record",
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					if rows, ok := writes.(partedWrites); ok && len(rows) == 0 {
-						return record{}, false, rejected("commit", errors.New("there is no write"))
-					}
-					return s.Commit(ctx, seen, next, writes, token)
+			committing(func(s *parted, c commit) (record, bool, error) {
+				if rows, ok := c.writes.(partedWrites); ok && len(rows) == 0 {
+					return record{}, false, rejected("commit", errors.New("there is no write"))
 				}
+				return c.on(s)
 			}),
 		},
 	}
@@ -95,10 +104,8 @@ func halfFaults() []fault {
 
 // mistaken makes a mistake in Commit.
 func mistaken(m mistake) func(*parted) store.Store {
-	return committing(func(s *parted) commitFunc {
-		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
-			return s.Commit(ctx, m.taken(ctx, s, seen), next, writes, token)
-		}
+	return committing(func(s *parted, c commit) (record, bool, error) {
+		return s.Commit(c.ctx, m.taken(c.ctx, s, c.seen), c.next, c.writes, c.token)
 	})
 }
 
@@ -112,42 +119,30 @@ func refusedCommitFaults() []fault {
 	return []fault{
 		{
 			"Commit applies the writes of a stale owner", stale,
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					held, committed, err := s.Commit(ctx, seen, next, writes, token)
-					if err == nil && !committed {
-						_ = s.Apply(ctx, writes, token)
-					}
-					return held, committed, err
+			committing(func(s *parted, c commit) (record, bool, error) {
+				held, committed, err := c.on(s)
+				if err == nil && !committed {
+					_ = s.Apply(c.ctx, c.writes, c.token)
 				}
+				return held, committed, err
 			}),
 		},
 		{
 			"Commit inserts a record that is gone", absent,
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					if _, found, _ := s.Get(ctx, seen.Key); !found {
-						return s.Claim(ctx, next, time.Time{})
-					}
-					return s.Commit(ctx, seen, next, writes, token)
+			committing(func(s *parted, c commit) (record, bool, error) {
+				if _, found, _ := s.Get(c.ctx, c.seen.Key); !found {
+					return s.Claim(c.ctx, c.next, time.Time{})
 				}
+				return c.on(s)
 			}),
 		},
 		{
 			"Commit applies the writes although the record is gone", absent,
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					if _, found, _ := s.Get(ctx, seen.Key); !found {
-						return record{}, false, s.Apply(ctx, writes, token)
-					}
-					return s.Commit(ctx, seen, next, writes, token)
+			committing(func(s *parted, c commit) (record, bool, error) {
+				if _, found, _ := s.Get(c.ctx, c.seen.Key); !found {
+					return record{}, false, s.Apply(c.ctx, c.writes, c.token)
 				}
+				return c.on(s)
 			}),
 		},
 		{
@@ -167,15 +162,11 @@ func refusedCommitFaults() []fault {
 		{"Commit refuses with next", stale, refusesCommitWith(func(_, next, _ record) record { return next })},
 		{
 			"Commit looks at its writes before the record", stale,
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					if rows, ok := writes.(partedWrites); ok && s.wouldRefuse(rows) {
-						return record{}, false, rejected("commit", store.ErrWritesRefused)
-					}
-					return s.Commit(ctx, seen, next, writes, token)
+			committing(func(s *parted, c commit) (record, bool, error) {
+				if rows, ok := c.writes.(partedWrites); ok && s.wouldRefuse(rows) {
+					return record{}, false, rejected("commit", store.ErrWritesRefused)
 				}
+				return c.on(s)
 			}),
 		},
 		{
@@ -197,26 +188,18 @@ func refusedCommitFaults() []fault {
 		{
 			"Commit takes each commit of one owner for a repeated one",
 			"Commit/Swap by an owner that has completed is refused",
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					held, committed, err := s.Commit(ctx, seen, next, writes, token)
-					return held, committed || held.Owner == next.Owner && held.Status == store.StatusCompleted, err
-				}
+			committing(func(s *parted, c commit) (record, bool, error) {
+				held, committed, err := c.on(s)
+				return held, committed || held.Owner == c.next.Owner && held.Status == store.StatusCompleted, err
 			}),
 		},
 		{
 			"Commit ignores writes of another kind", "Commit/refuses writes of another kind, and does nothing",
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					if _, ok := writes.(partedWrites); !ok {
-						return s.Swap(ctx, seen, next)
-					}
-					return s.Commit(ctx, seen, next, writes, token)
+			committing(func(s *parted, c commit) (record, bool, error) {
+				if _, ok := c.writes.(partedWrites); !ok {
+					return s.Swap(c.ctx, c.seen, c.next)
 				}
+				return c.on(s)
 			}),
 		},
 		{
@@ -234,14 +217,12 @@ func refusedCommitFaults() []fault {
 }
 
 func refusesCommitWith(report func(seen, next, held record) record) func(*parted) store.Store {
-	return committing(func(s *parted) commitFunc {
-		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
-			held, committed, err := s.Commit(ctx, seen, next, writes, token)
-			if !committed && err == nil {
-				held = report(seen, next, held)
-			}
-			return held, committed, err
+	return committing(func(s *parted, c commit) (record, bool, error) {
+		held, committed, err := c.on(s)
+		if !committed && err == nil {
+			held = report(c.seen, c.next, held)
 		}
+		return held, committed, err
 	})
 }
 
@@ -260,40 +241,34 @@ func declinedFaults() []fault {
 		owned   = "Commit/whose write refuses leaves the record to its owner"
 	)
 	// declines does something else if a write refuses.
-	declines := func(instead func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool,
-		error),
-	) func(*parted) store.Store {
-		return committing(func(s *parted) commitFunc {
-			return func(ctx context.Context, seen, next record, writes store.Writes,
-				token string,
-			) (record, bool, error) {
-				held, committed, err := s.Commit(ctx, seen, next, writes, token)
-				if errors.Is(err, store.ErrWritesRefused) {
-					return instead(s, ctx, seen, next, writes.(partedWrites))
-				}
-				return held, committed, err
+	declines := func(instead func(s *parted, c commit, rows partedWrites) (record, bool, error)) func(*parted) store.Store {
+		return committing(func(s *parted, c commit) (record, bool, error) {
+			held, committed, err := c.on(s)
+			if errors.Is(err, store.ErrWritesRefused) {
+				return instead(s, c, c.writes.(partedWrites))
 			}
+			return held, committed, err
 		})
 	}
 	refused := rejected("commit", store.ErrWritesRefused)
 	return []fault{
 		{"Commit completes although a write refuses", nothing, declines(
-			func(s *parted, ctx context.Context, seen, next record, _ partedWrites) (record, bool, error) {
-				_, _, _ = s.Swap(ctx, seen, next)
+			func(s *parted, c commit, _ partedWrites) (record, bool, error) {
+				_, _, _ = s.Swap(c.ctx, c.seen, c.next)
 				return record{}, false, refused
 			},
 		)},
 		{"Commit ignores a write that refuses", nothing, declines(
-			func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
+			func(s *parted, c commit, rows partedWrites) (record, bool, error) {
 				rows = slices.DeleteFunc(slices.Clone(rows),
 					func(r storetest.Row) bool { return s.wouldRefuse(partedWrites{r}) })
-				return s.Commit(ctx, seen, next, rows, "another")
+				return s.Commit(c.ctx, c.seen, c.next, rows, "another")
 			},
 		)},
 		{"Commit applies the writes before the one that refuses", nothing, declines(
-			func(s *parted, ctx context.Context, _, _ record, rows partedWrites) (record, bool, error) {
+			func(s *parted, c commit, rows partedWrites) (record, bool, error) {
 				for _, r := range rows {
-					if s.Apply(ctx, partedWrites{r}, "") != nil {
+					if s.Apply(c.ctx, partedWrites{r}, "") != nil {
 						break
 					}
 				}
@@ -301,65 +276,65 @@ func declinedFaults() []fault {
 			},
 		)},
 		{"Commit applies the writes behind the one that refuses", nothing, declines(
-			func(s *parted, ctx context.Context, _, _ record, rows partedWrites) (record, bool, error) {
-				_ = s.Apply(ctx, rows[len(rows)-1:], "")
+			func(s *parted, c commit, rows partedWrites) (record, bool, error) {
+				_ = s.Apply(c.ctx, rows[len(rows)-1:], "")
 				return record{}, false, refused
 			},
 		)},
 		{"Commit writes over what refuses", nothing, declines(
-			func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
+			func(s *parted, c commit, rows partedWrites) (record, bool, error) {
 				rows = slices.Clone(rows)
 				for n := range rows {
 					rows[n].New = false
 				}
-				return s.Commit(ctx, seen, next, rows, "another")
+				return s.Commit(c.ctx, c.seen, c.next, rows, "another")
 			},
 		)},
 		{"Commit takes a write that refuses for a record that does", nothing, declines(
-			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
-				held, _, err := s.Get(ctx, seen.Key)
+			func(s *parted, c commit, _ partedWrites) (record, bool, error) {
+				held, _, err := s.Get(c.ctx, c.seen.Key)
 				return held, false, err
 			},
 		)},
 		{"Commit does not say why it failed", nothing, declines(
-			func(*parted, context.Context, record, record, partedWrites) (record, bool, error) {
+			func(*parted, commit, partedWrites) (record, bool, error) {
 				return record{}, false, rejected("commit", errors.New("the transaction was cancelled"))
 			},
 		)},
 		{
 			"Commit looks at the first write that might refuse",
 			"Commit/several of whose writes refuse does nothing", declines(
-				func(s *parted, ctx context.Context, seen, next record, rows partedWrites) (record, bool, error) {
+				func(s *parted, c commit, rows partedWrites) (record, bool, error) {
 					if len(rows) > 1 && rows[0].New && rows[1].New {
-						return s.Commit(ctx, seen, next, nil, "another")
+						return s.Commit(c.ctx, c.seen, c.next, nil, "another")
 					}
 					return record{}, false, refused
 				},
 			),
 		},
 		{"Commit drops the steps although a write refuses", alone, declines(
-			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
-				held, _, _ := s.Get(ctx, seen.Key)
+			func(s *parted, c commit, _ partedWrites) (record, bool, error) {
+				held, _, _ := s.Get(c.ctx, c.seen.Key)
 				bare := held
 				bare.Steps, bare.StepWrites = nil, 0
-				_, _ = s.Delete(ctx, held)
-				_, _, _ = s.Claim(ctx, bare, time.Time{})
+				_, _ = s.Delete(c.ctx, held)
+				_, _, _ = s.Claim(c.ctx, bare, time.Time{})
 				return record{}, false, refused
 			},
 		)},
 		{"Commit ends the lease although a write refuses", owned, declines(
-			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
-				held, _, _ := s.Get(ctx, seen.Key)
+			func(s *parted, c commit, _ partedWrites) (record, bool, error) {
+				held, _, _ := s.Get(c.ctx, c.seen.Key)
 				crashed := held
 				crashed.Owner = ""
-				_, _, _ = s.Swap(ctx, held, crashed)
+				_, _, _ = s.Swap(c.ctx, held, crashed)
 				return record{}, false, refused
 			},
 		)},
 		{"Commit releases the record when a write refuses", owned, declines(
-			func(s *parted, ctx context.Context, seen, _ record, _ partedWrites) (record, bool, error) {
-				held, _, _ := s.Get(ctx, seen.Key)
-				_, _ = s.Delete(ctx, held)
+			func(s *parted, c commit, _ partedWrites) (record, bool, error) {
+				held, _, _ := s.Get(c.ctx, c.seen.Key)
+				_, _ = s.Delete(c.ctx, held)
 				return record{}, false, refused
 			},
 		)},
@@ -373,62 +348,51 @@ func tokenFaults() []fault {
 		gone    = "Commit/repeated after its record is gone writes nothing again"
 	)
 	// repeated does something else with a token that it knows.
-	repeated := func(instead func(s *parted, ctx context.Context, seen, next record, writes store.Writes) (record, bool,
-		error),
-	) func(*parted) store.Store {
-		return committing(func(s *parted) commitFunc {
-			known := make(map[string]bool)
-			return func(ctx context.Context, seen, next record, writes store.Writes,
-				token string,
-			) (record, bool, error) {
-				if known[token] {
-					return instead(s, ctx, seen, next, writes)
-				}
-				held, committed, err := s.Commit(ctx, seen, next, writes, token)
-				known[token] = committed
-				return held, committed, err
+	repeated := func(instead func(s *parted, c commit) (record, bool, error)) func(*parted) store.Store {
+		known := make(map[string]bool)
+		return committing(func(s *parted, c commit) (record, bool, error) {
+			if known[c.token] {
+				return instead(s, c)
 			}
+			held, committed, err := c.on(s)
+			known[c.token] = committed
+			return held, committed, err
 		})
 	}
-	apply := func(s *parted, ctx context.Context, _, _ record, writes store.Writes) (record, bool, error) {
-		return record{}, true, s.Apply(ctx, writes, "")
+	apply := func(s *parted, c commit) (record, bool, error) {
+		return record{}, true, s.Apply(c.ctx, c.writes, "")
 	}
 	return []fault{
 		{
 			"Commit applies repeated writes", again,
-			repeated(func(s *parted, _ context.Context, _, _ record, writes store.Writes) (record, bool, error) {
+			repeated(func(s *parted, c commit) (record, bool, error) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.add(writes.(partedWrites))
+				s.add(c.writes.(partedWrites))
 				return record{}, true, nil
 			}),
 		},
 		{"Commit takes its own rows for somebody else's", again, repeated(apply)},
 		{
 			"Commit refuses a token that it knows", again,
-			repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
+			repeated(func(*parted, commit) (record, bool, error) {
 				return record{}, false, rejected("commit", errors.New("the token was used before"))
 			}),
 		},
 		{
 			"Commit refuses a repeated call without saying why", again,
-			repeated(func(*parted, context.Context, record, record, store.Writes) (record, bool, error) {
-				return record{}, false, nil
+			repeated(func(*parted, commit) (record, bool, error) { return record{}, false, nil }),
+		},
+		{
+			"Commit writes a record that is gone for a token that it knows", gone,
+			repeated(func(s *parted, c commit) (record, bool, error) {
+				_, _, err := s.Claim(c.ctx, c.next, time.Time{})
+				return record{}, true, err
 			}),
 		},
-		{"Commit writes a record that is gone for a token that it knows", gone, repeated(
-			func(s *parted, ctx context.Context, _, next record, _ store.Writes) (record, bool, error) {
-				_, _, err := s.Claim(ctx, next, time.Time{})
-				return record{}, true, err
-			},
-		)},
-		{"Commit tells by its rows that it has happened", another, committing(func(s *parted) commitFunc {
-			return func(ctx context.Context, seen, next record, writes store.Writes,
-				token string,
-			) (record, bool, error) {
-				held, committed, err := s.Commit(ctx, seen, next, writes, token)
-				return held, committed || err == nil && held.Seal != "" && held.Seal == next.Seal, err
-			}
+		{"Commit tells by its rows that it has happened", another, committing(func(s *parted, c commit) (record, bool, error) {
+			held, committed, err := c.on(s)
+			return held, committed || err == nil && held.Seal != "" && held.Seal == c.next.Seal, err
 		})},
 	}
 }
@@ -495,32 +459,24 @@ func commitRecordFaults() []fault {
 		},
 		{
 			"Commit keeps the parts of the record seen", "Commit/Parts are replaced by a Swap",
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next store.Record, writes store.Writes,
-					token string,
-				) (store.Record, bool, error) {
-					if seen.Parts != "" {
-						next.Parts, next.Result = seen.Parts, nil
-					}
-					return s.Commit(ctx, seen, next, writes, token)
+			committing(func(s *parted, c commit) (store.Record, bool, error) {
+				if c.seen.Parts != "" {
+					c.next.Parts, c.next.Result = c.seen.Parts, nil
 				}
+				return c.on(s)
 			}),
 		},
 		{"Commit keeps the steps", "Commit/Steps are dropped by a completion, with their count", keepsSteps},
 		{
 			"Commit replaces the whole item", "Commit/Foreign attributes survive a Swap",
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next store.Record, writes store.Writes,
-					token string,
-				) (store.Record, bool, error) {
-					held, committed, err := s.Commit(ctx, seen, next, writes, token)
-					if committed {
-						s.mu.Lock()
-						defer s.mu.Unlock()
-						delete(s.foreign, seen.Key)
-					}
-					return held, committed, err
+			committing(func(s *parted, c commit) (store.Record, bool, error) {
+				held, committed, err := c.on(s)
+				if committed {
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					delete(s.foreign, c.seen.Key)
 				}
+				return held, committed, err
 			}),
 		},
 		{
@@ -562,13 +518,11 @@ func commitRecordFaults() []fault {
 
 // splitsEarly writes the parts of a commit before it knows whether the record refuses.
 func splitsEarly(s *parted) store.Store {
-	return committing(func(s *parted) commitFunc {
-		return func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error) {
-			s.mu.Lock()
-			next = s.split(next)
-			s.mu.Unlock()
-			return s.Commit(ctx, seen, next, writes, token)
-		}
+	return committing(func(s *parted, c commit) (record, bool, error) {
+		s.mu.Lock()
+		c.next = s.split(c.next)
+		s.mu.Unlock()
+		return c.on(s)
 	})(s)
 }
 
@@ -657,24 +611,16 @@ func commitContextFaults() []fault {
 	return []fault{
 		{
 			"Commit ignores its context", "Commit/Context that was cancelled fails a completion",
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					return s.Commit(never(ctx), seen, next, writes, token)
-				}
+			committing(func(s *parted, c commit) (record, bool, error) {
+				return s.Commit(never(c.ctx), c.seen, c.next, c.writes, c.token)
 			}),
 		},
 		{
 			"Commit denies what it did", "Commit/Context that is past its deadline fails a completion",
-			committing(func(s *parted) commitFunc {
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
-					held, committed, err := s.Commit(never(ctx), seen, next, writes, token)
-					err = denied(ctx, err)
-					return held, committed && err == nil, err
-				}
+			committing(func(s *parted, c commit) (record, bool, error) {
+				held, committed, err := s.Commit(never(c.ctx), c.seen, c.next, c.writes, c.token)
+				err = denied(c.ctx, err)
+				return held, committed && err == nil, err
 			}),
 		},
 		{
@@ -716,17 +662,15 @@ func tornCommitFaults() []fault {
 		},
 		{
 			"Commit loses every other write of rows", "Commit/Sequence of calls is answered as a register answers it",
-			committing(func(s *parted) commitFunc {
+			func(s *parted) store.Store {
 				made := 0
-				return func(ctx context.Context, seen, next record, writes store.Writes,
-					token string,
-				) (record, bool, error) {
+				return committing(func(s *parted, c commit) (record, bool, error) {
 					if made++; made%2 == 0 {
-						return s.Swap(ctx, seen, next)
+						return c.swap.on(s)
 					}
-					return s.Commit(ctx, seen, next, writes, token)
-				}
-			}),
+					return c.on(s)
+				})(s)
+			},
 		},
 	}
 }

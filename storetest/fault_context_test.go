@@ -17,11 +17,9 @@ func contextFaults() []fault {
 	return []fault{
 		{"Claim ignores a cancelled context", "Context/that was cancelled fails a Claim", claim},
 		{"Claim ignores a deadline", "Context/that is past its deadline fails a Claim", claim},
-		{"Swap ignores its context", "Context/that was cancelled fails a Swap", func(s *parted) store.Store {
-			return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-				return s.Swap(never(ctx), seen, next)
-			}}
-		}},
+		{"Swap ignores its context", "Context/that was cancelled fails a Swap", swapping(func(s *parted, c swap) (record, bool, error) {
+			return s.Swap(never(c.ctx), c.seen, c.next)
+		})},
 		{"Delete ignores its context", "Context/that was cancelled fails a Delete", func(s *parted) store.Store {
 			return &faulty{
 				parted: s,
@@ -63,12 +61,10 @@ func contextFaults() []fault {
 		}},
 		{
 			"Swap denies what it did", "Context/that is past its deadline fails a Swap",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, swapped, err := s.Swap(never(ctx), seen, next)
-					return held, swapped, denied(ctx, err)
-				}}
-			},
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				held, swapped, err := s.Swap(never(c.ctx), c.seen, c.next)
+				return held, swapped, denied(c.ctx, err)
+			}),
 		},
 		{
 			"Delete denies what it did", "Context/that is past its deadline fails a Delete",

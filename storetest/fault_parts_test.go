@@ -97,27 +97,23 @@ func partsFaults() []fault {
 		},
 		{
 			"Swap drops attributes that it does not know", "Foreign/attributes survive a Swap",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, swapped, err := s.Swap(ctx, seen, next)
-					if swapped {
-						s.forget(seen.Key)
-					}
-					return held, swapped, err
-				}}
-			},
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				held, swapped, err := c.on(s)
+				if swapped {
+					s.forget(c.seen.Key)
+				}
+				return held, swapped, err
+			}),
 		},
 		{
 			"Swap of a large result drops attributes that it does not know", "Foreign/attributes survive a Swap",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, swapped, err := s.Swap(ctx, seen, next)
-					if swapped && len(next.Result) > 4096 {
-						s.forget(seen.Key)
-					}
-					return held, swapped, err
-				}}
-			},
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				held, swapped, err := c.on(s)
+				if swapped && len(c.next.Result) > 4096 {
+					s.forget(c.seen.Key)
+				}
+				return held, swapped, err
+			}),
 		},
 		{
 			"Claim keeps attributes that it does not know", "Foreign/attributes are replaced by a Claim",

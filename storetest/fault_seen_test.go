@@ -22,11 +22,9 @@ func seenFaults() (all []fault) {
 	for _, m := range slices.Concat(tooLoose(), tooStrict()) {
 		caught := " of " + m.of + " compares what was seen"
 		all = append(all,
-			fault{"Swap " + m.name, "Seen/Swap" + caught, func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					return s.Swap(ctx, m.taken(ctx, s, seen), next)
-				}}
-			}},
+			fault{"Swap " + m.name, "Seen/Swap" + caught, swapping(func(s *parted, c swap) (record, bool, error) {
+				return s.Swap(c.ctx, m.taken(c.ctx, s, c.seen), c.next)
+			})},
 			fault{"Delete " + m.name, "Seen/Delete" + caught, func(s *parted) store.Store {
 				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
 					return s.Delete(ctx, m.taken(ctx, s, seen))

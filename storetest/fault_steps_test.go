@@ -171,23 +171,21 @@ func stepWriteFaults() []fault {
 		},
 		{
 			"Swap starts a step again", "Steps/that were started are not started again",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, found, _ := s.Get(ctx, seen.Key)
-					if _, merged, _ := held.Merged(next); found && merged == 0 && held.Matches(seen) {
-						freed := held
-						freed.Steps = make(steps)
-						for name := range next.Steps {
-							freed.Steps[name] = store.Step{}
-						}
-						if _, _, err := s.Swap(ctx, held, freed); err != nil {
-							return record{}, false, err
-						}
-						seen.StepWrites = store.AnyStepWrites
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				held, found, _ := s.Get(c.ctx, c.seen.Key)
+				if _, merged, _ := held.Merged(c.next); found && merged == 0 && held.Matches(c.seen) {
+					freed := held
+					freed.Steps = make(steps)
+					for name := range c.next.Steps {
+						freed.Steps[name] = store.Step{}
 					}
-					return s.Swap(ctx, seen, next)
-				}}
-			},
+					if _, _, err := s.Swap(c.ctx, held, freed); err != nil {
+						return record{}, false, err
+					}
+					c.seen.StepWrites = store.AnyStepWrites
+				}
+				return c.on(s)
+			}),
 		},
 		{
 			"Swap starts a step over a result", "Steps/that were started are not started again",
@@ -308,19 +306,17 @@ func stepWriteFaults() []fault {
 		},
 		{
 			"counts each step", "Steps/are counted once for each Swap that changes some",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, swapped, err := s.Swap(ctx, seen, next)
-					for n := 1; swapped && n < len(next.Steps); n++ {
-						again := seen
-						again.Status, again.Owner, again.Reason, again.StepWrites = next.Status, next.Owner,
-							next.Reason, store.AnyStepWrites
-						next.Steps = steps{"none": {}}
-						_, _, err = s.Swap(ctx, again, next)
-					}
-					return held, swapped, err
-				}}
-			},
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				held, swapped, err := c.on(s)
+				for n := 1; swapped && n < len(c.next.Steps); n++ {
+					again := c.seen
+					again.Status, again.Owner, again.Reason, again.StepWrites = c.next.Status, c.next.Owner,
+						c.next.Reason, store.AnyStepWrites
+					c.next.Steps = steps{"none": {}}
+					_, _, err = s.Swap(c.ctx, again, c.next)
+				}
+				return held, swapped, err
+			}),
 		},
 		{
 			"counts no removal", "Steps/without a kind are removed",
@@ -405,15 +401,13 @@ func keepsAtCompletion(which func(held record) bool) func(*parted) store.Store {
 
 // returnsFromTakeover returns another record from a Swap that hands one over.
 func returnsFromTakeover(change func(s *parted, seen, next, held record) record) func(*parted) store.Store {
-	return func(s *parted) store.Store {
-		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-			held, swapped, err := s.Swap(ctx, seen, next)
-			if swapped && err == nil && seen.HandsOver(next) {
-				held = change(s, seen, next, held)
-			}
-			return held, swapped, err
-		}}
-	}
+	return swapping(func(s *parted, c swap) (record, bool, error) {
+		held, swapped, err := c.on(s)
+		if swapped && err == nil && c.seen.HandsOver(c.next) {
+			held = change(s, c.seen, c.next, held)
+		}
+		return held, swapped, err
+	})
 }
 
 // returnsBefore returns from a takeover the record that it replaced.
@@ -432,20 +426,18 @@ func returnsBefore(s *parted) store.Store {
 func stepPartFaults() []fault {
 	const whatever = "Steps/that are large can be read whatever became of their record since"
 	forgets := func(when func(seen, next record) bool) func(*parted) store.Store {
-		return func(s *parted) store.Store {
-			return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-				before, _, _ := s.Get(ctx, seen.Key)
-				held, swapped, err := s.Swap(ctx, seen, next)
-				if swapped && when(seen, next) {
-					s.mu.Lock()
-					defer s.mu.Unlock()
-					for _, step := range before.Steps {
-						delete(s.parts, step.Parts)
-					}
+		return swapping(func(s *parted, c swap) (record, bool, error) {
+			before, _, _ := s.Get(c.ctx, c.seen.Key)
+			held, swapped, err := c.on(s)
+			if swapped && when(c.seen, c.next) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				for _, step := range before.Steps {
+					delete(s.parts, step.Parts)
 				}
-				return held, swapped, err
-			}}
-		}
+			}
+			return held, swapped, err
+		})
 	}
 	return []fault{
 		{

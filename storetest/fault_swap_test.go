@@ -7,6 +7,24 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
+// swap is a call of Swap.
+type swap struct {
+	ctx        context.Context
+	seen, next record
+}
+
+// on makes the call as it should be made.
+func (c swap) on(s *parted) (record, bool, error) { return s.Swap(c.ctx, c.seen, c.next) }
+
+// swapping breaks the swaps of a store.
+func swapping(swaps func(s *parted, c swap) (record, bool, error)) func(*parted) store.Store {
+	return func(s *parted) store.Store {
+		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
+			return swaps(s, swap{ctx, seen, next})
+		}}
+	}
+}
+
 func swapFaults() []fault {
 	return []fault{
 		{"Swap clears the lease if next has none", "Swap/keeps the held lease if next has none", swapClearsLease},
@@ -24,21 +42,19 @@ func swapFaults() []fault {
 		},
 		{
 			"Swap moves the lease of an owner back", "Swap/never moves the lease of an owner back",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, swapped, err := s.Swap(ctx, seen, next)
-					if err != nil || swapped || !held.Shortens(next) || held.Status != seen.Status ||
-						held.Owner != seen.Owner {
-						return held, swapped, err
-					}
-					between := held // as another owner, nothing keeps it from a shorter lease
-					between.Owner = "between"
-					if _, _, err := s.Swap(ctx, held, between); err != nil {
-						return record{}, false, err
-					}
-					return s.Swap(ctx, between, next)
-				}}
-			},
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				held, swapped, err := c.on(s)
+				if err != nil || swapped || !held.Shortens(c.next) || held.Status != c.seen.Status ||
+					held.Owner != c.seen.Owner {
+					return held, swapped, err
+				}
+				between := held // as another owner, nothing keeps it from a shorter lease
+				between.Owner = "between"
+				if _, _, err := s.Swap(c.ctx, held, between); err != nil {
+					return record{}, false, err
+				}
+				return s.Swap(c.ctx, between, c.next)
+			}),
 		},
 		{
 			"Swap leaves the lease alone", "Swap/renews a lease, again and again",
@@ -84,27 +100,23 @@ func swapFaults() []fault {
 		{
 			"Swap completes only what is in progress",
 			"Swap/marks a record UNKNOWN, and lets its owner complete it later",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					if next.Status == store.StatusCompleted && seen.Status != store.StatusInProgress {
-						held, _, err := s.Get(ctx, seen.Key)
-						return held, false, err
-					}
-					return s.Swap(ctx, seen, next)
-				}}
-			},
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				if c.next.Status == store.StatusCompleted && c.seen.Status != store.StatusInProgress {
+					held, _, err := s.Get(c.ctx, c.seen.Key)
+					return held, false, err
+				}
+				return c.on(s)
+			}),
 		},
 		{
 			"Swap writes a record that is not held",
 			"Swap/of a key without a record is refused with a zero record, and writes nothing",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					if _, found, _ := s.Get(ctx, seen.Key); !found {
-						return s.Claim(ctx, next, time.Time{})
-					}
-					return s.Swap(ctx, seen, next)
-				}}
-			},
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				if _, found, _ := s.Get(c.ctx, c.seen.Key); !found {
+					return s.Claim(c.ctx, c.next, time.Time{})
+				}
+				return c.on(s)
+			}),
 		},
 		{
 			"Swap of an absent record reports what was seen",
@@ -118,12 +130,10 @@ func swapFaults() []fault {
 		},
 		{
 			"Swap accepts a repeated completion", "Swap/repeated is refused with its own record",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, swapped, err := s.Swap(ctx, seen, next)
-					return held, swapped || (held.Seal != "" && held.Seal == next.Seal), err
-				}}
-			},
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				held, swapped, err := c.on(s)
+				return held, swapped || (held.Seal != "" && held.Seal == c.next.Seal), err
+			}),
 		},
 		{
 			"Swap refuses without saying why", "Swap/repeated is refused with its own record",
@@ -142,19 +152,17 @@ func swapFaults() []fault {
 		{
 			"Swap changes a record although it refuses",
 			"Swap/by an owner that was taken over is refused with the record of the new owner",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, swapped, err := s.Swap(ctx, seen, next)
-					if !swapped && held.Key != "" {
-						counted := held
-						counted.Attempt++
-						if _, _, err := s.Swap(ctx, held, counted); err != nil {
-							return held, false, err
-						}
+			swapping(func(s *parted, c swap) (record, bool, error) {
+				held, swapped, err := c.on(s)
+				if !swapped && held.Key != "" {
+					counted := held
+					counted.Attempt++
+					if _, _, err := s.Swap(c.ctx, held, counted); err != nil {
+						return held, false, err
 					}
-					return held, swapped, err
-				}}
-			},
+				}
+				return held, swapped, err
+			}),
 		},
 		{
 			"Swap loses every seventh write", "Sequence/of calls is answered as a register answers it",
@@ -232,26 +240,22 @@ func leftovers() []leftover {
 
 // swapsFor swaps for another record than it was told to.
 func swapsFor(change func(held, seen, next record) record) func(*parted) store.Store {
-	return func(s *parted) store.Store {
-		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-			if held, found, _ := s.Get(ctx, seen.Key); found {
-				next = change(held, seen, next)
-			}
-			return s.Swap(ctx, seen, next)
-		}}
-	}
+	return swapping(func(s *parted, c swap) (record, bool, error) {
+		if held, found, _ := s.Get(c.ctx, c.seen.Key); found {
+			c.next = change(held, c.seen, c.next)
+		}
+		return c.on(s)
+	})
 }
 
 func refusesSwapWith(report func(seen, next, held record) record) func(*parted) store.Store {
-	return func(s *parted) store.Store {
-		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-			held, swapped, err := s.Swap(ctx, seen, next)
-			if !swapped && err == nil {
-				held = report(seen, next, held)
-			}
-			return held, swapped, err
-		}}
-	}
+	return swapping(func(s *parted, c swap) (record, bool, error) {
+		held, swapped, err := c.on(s)
+		if !swapped && err == nil {
+			held = report(c.seen, c.next, held)
+		}
+		return held, swapped, err
+	})
 }
 
 // swapClearsLease writes next anew where the lease should have stayed.
