@@ -13,15 +13,16 @@ import (
 
 // The defaults of a [Config].
 const (
-	DefaultConcurrency = 10
-	DefaultReserve     = time.Second
+	DefaultReserve = time.Second
+
+	defaultConcurrency = 10
 )
 
 // Config adjusts [SQS], [Kinesis], [DynamoDB] and [Kafka]. Its zero value has the defaults. R is
 // the type of the records.
 type Config[R any] struct {
 	// Concurrency is how many groups of records are worked on at once. Default
-	// [DefaultConcurrency]. With 1 the records run in the order of the event. The handler has to be
+	// 10. With 1 the records run in the order of the event. The handler has to be
 	// safe for concurrent use, unless it is 1.
 	Concurrency int
 	// Reserve is with how much time left before the deadline of the invocation no record is begun
@@ -89,7 +90,7 @@ func configOf[R any](source string, given []Config[R]) (c Config[R], problems []
 		wrong(observe == nil, "Observers: function %d is nil", i+1)
 	}
 	if c.Concurrency == 0 {
-		c.Concurrency = DefaultConcurrency
+		c.Concurrency = defaultConcurrency
 	}
 	if c.Reserve == 0 {
 		c.Reserve = DefaultReserve

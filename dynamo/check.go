@@ -14,8 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Describer is what [Store.Check] needs of a client beyond [Client]; [*dynamodb.Client] implements
-// it.
+// Describer is what [Store.Check] needs of a client beyond [Client], and Check of package outbox;
+// [*dynamodb.Client] implements it.
 type Describer interface {
 	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
 		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)

@@ -16,7 +16,8 @@ const (
 	createPoll  = 200 * time.Millisecond
 )
 
-// TableCreator is what [CreateTable] needs of a client; [*dynamodb.Client] implements it.
+// TableCreator is what [CreateTable] needs of a client, and that of package outbox;
+// [*dynamodb.Client] implements it.
 type TableCreator interface {
 	Describer
 	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput,

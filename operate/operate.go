@@ -52,16 +52,15 @@ type Operator struct {
 	retention time.Duration
 }
 
-// DefaultRetention is for how long a record is kept at least after it was settled or released: as
-// long as a handler replays a result by default.
-const DefaultRetention = 24 * time.Hour
+// defaultRetention is as long as a handler replays a result by default.
+const defaultRetention = 24 * time.Hour
 
 // Config adjusts an [Operator]. Its zero value has the defaults.
 type Config struct {
 	_ struct{} // literals name their fields: more may come
 
 	// Retention is for how long a record is kept at least after it was settled or released. Give it
-	// the retention of the handler. Default [DefaultRetention]. It never shortens the time that a
+	// the retention of the handler. Default a day. It never shortens the time that a
 	// record has: an UNKNOWN one is kept for 30 days by default, and stays so, because a client
 	// whose retry comes late must not execute again.
 	Retention time.Duration
@@ -93,7 +92,7 @@ func New(s store.Store, config ...Config) *Operator {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	return &Operator{store: s, now: c.Clock, retention: cmp.Or(c.Retention, DefaultRetention)}
+	return &Operator{store: s, now: c.Clock, retention: cmp.Or(c.Retention, defaultRetention)}
 }
 
 // Shown is a record as [Operator.Inspect] has read it. What is done to it is conditional on that.

@@ -13,11 +13,12 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// DefaultReconcileConcurrency is about how many records are asked about at once by default.
-const DefaultReconcileConcurrency = 4
-
-// reconcileReserve is what is kept of an invocation for its report and for settling what was asked.
-const reconcileReserve = 3 * time.Second
+const (
+	defaultConcurrency = 4
+	// reconcileReserve is what is kept of an invocation for its report and for settling what was
+	// asked.
+	reconcileReserve = 3 * time.Second
+)
 
 // ReconcileConfig adjusts [Reconcile]. A zero field means its default.
 type ReconcileConfig struct {
@@ -26,8 +27,7 @@ type ReconcileConfig struct {
 	// How says how each record is asked about. Its OnlyDue means nothing: Run asks what is due, All
 	// asks everything.
 	How idempotent.Reconciling
-	// Concurrency is about how many records are asked about at once. Default
-	// [DefaultReconcileConcurrency].
+	// Concurrency is about how many records are asked about at once. Default 4.
 	Concurrency int
 	// Scan reads the whole store instead of the index of the records with attention, at ScanRate
 	// read units per second, 0 for no limit. It is for tables without that index. See
@@ -99,7 +99,7 @@ func Reconcile[In, Out any](
 		panic(&idempotent.ConfigError{Problems: problems})
 	}
 	if c.Concurrency == 0 {
-		c.Concurrency = DefaultReconcileConcurrency
+		c.Concurrency = defaultConcurrency
 	}
 	return &Reconciler{
 		operation: h.RecordsOf(), operator: New(h.Store(), Config{Clock: h.Now}), config: c,

@@ -9,16 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/store"
 )
-
-// Describer is what [Check] needs of a client; [*dynamodb.Client] implements it.
-type Describer interface {
-	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
-		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
-	DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
-		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
-}
 
 // Check compares a table with what an outbox needs. It is meant for deployments and for the start
 // of a process, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
@@ -30,7 +23,7 @@ type Describer interface {
 //
 // What is wrong with a table is a [*store.ConfigError] with all problems. Other errors are those of
 // the client.
-func Check(ctx context.Context, client Describer, table string) (advice []string, err error) {
+func Check(ctx context.Context, client dynamo.Describer, table string) (advice []string, err error) {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
 	if err != nil {
 		return nil, fmt.Errorf("outbox: describe table %q: %w", table, err)

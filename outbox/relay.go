@@ -77,9 +77,10 @@ type Relay struct {
 // The defaults of a [Relay].
 const (
 	DefaultConcurrency = 10
-	DefaultTimeout     = 10 * time.Second
 	DefaultMaxTries    = 20
-	DefaultRetention   = 7 * 24 * time.Hour
+
+	defaultTimeout   = 10 * time.Second
+	defaultRetention = 7 * 24 * time.Hour
 )
 
 const (
@@ -97,7 +98,7 @@ const (
 type Config struct {
 	// Concurrency is how many messages are delivered at once. Default [DefaultConcurrency].
 	Concurrency int
-	// Timeout bounds each delivery. Default [DefaultTimeout]. Keep it well under the timeout of the
+	// Timeout bounds each delivery. Default ten seconds. Keep it well under the timeout of the
 	// function.
 	Timeout time.Duration
 	// MaxTries is how often a message is tried before it is given up. Default [DefaultMaxTries],
@@ -109,7 +110,7 @@ type Config struct {
 	// it leaves each message to the stream for a minute.
 	NoStream bool
 	// Retention is how long a delivered message is kept, before DynamoDB's time to live deletes it.
-	// Default [DefaultRetention], at least a second.
+	// Default seven days, at least a second.
 	Retention time.Duration
 	// Observers get a [report.Relay] at the end of each invocation, also of one that fails. They
 	// must not panic. Package observe has one for metrics and one for a log.
@@ -140,9 +141,9 @@ func configOf(given []Config) (c Config, problems []string) {
 		wrong(observe == nil, "Observers: function %d is nil", i+1)
 	}
 	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.MaxTries = cmp.Or(c.MaxTries, DefaultMaxTries)
-	c.Retention = cmp.Or(c.Retention, DefaultRetention)
+	c.Retention = cmp.Or(c.Retention, defaultRetention)
 	return c, problems
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/go-idempotent/idempotent/dynamo"
 )
 
 // Index is the name of the index by which [Relay.Drain] finds what is due. It is a global secondary
@@ -67,22 +69,13 @@ func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
 	}
 }
 
-// TableCreator is what [CreateTable] needs of a client; [*dynamodb.Client] implements it.
-type TableCreator interface {
-	Describer
-	CreateTable(ctx context.Context, in *dynamodb.CreateTableInput,
-		optFns ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput,
-		optFns ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
-}
-
 // CreateTable creates the table of an outbox, enables its time to live and returns when it is ready
 // for use, after five minutes at most. A table that exists is left as it is, except that time to
 // live is enabled if it has none. What is then wrong with the table is reported as by [Check]; what
 // it lacks is an error here, too.
 //
 // It is meant for tests, local use and tools; deployments define the table in their template.
-func CreateTable(ctx context.Context, client TableCreator, name string) error {
+func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, createLimit)
 	defer cancel()
 	_, err := client.CreateTable(ctx, TableDefinition(name))
@@ -107,7 +100,7 @@ func CreateTable(ctx context.Context, client TableCreator, name string) error {
 
 // enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it
 // again.
-func enableTimeToLive(ctx context.Context, client TableCreator, name string) error {
+func enableTimeToLive(ctx context.Context, client dynamo.TableCreator, name string) error {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
 	if err != nil {
 		return fmt.Errorf("describe time to live of table %q: %w", name, err)
