@@ -241,7 +241,9 @@ func declinedFaults() []fault {
 		owned   = "Commit/whose write refuses leaves the record to its owner"
 	)
 	// declines does something else if a write refuses.
-	declines := func(instead func(s *parted, c commit, rows partedWrites) (record, bool, error)) func(*parted) store.Store {
+	declines := func(
+		instead func(s *parted, c commit, rows partedWrites) (record, bool, error),
+	) func(*parted) store.Store {
 		return committing(func(s *parted, c commit) (record, bool, error) {
 			held, committed, err := c.on(s)
 			if errors.Is(err, store.ErrWritesRefused) {
