@@ -1,0 +1,592 @@
+package protocol_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) {
+	for name, faults := range map[string][]storetest.Fault{
+		"denied": {storetest.Deny}, "request lost": {storetest.LoseRequest},
+		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				e, writes := &effects{}, 0
+				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+					if !stepWrite(c, "step", store.StepStarted) {
+						return storetest.Pass
+					}
+					writes++
+					return faults[min(writes, len(faults))-1]
+				})
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := e.take(ctx, "step", once())
+					return receipt{}, err
+				}
+				_, err := s.handle(5)
+				stepError(t, err, idempotent.ErrStepRefused, "its start mark")
+				assert.Empty(t, e.done)
+				assert.Empty(t, s.mustRecord().Steps)
+
+				other := s.sandbox(nil)
+				other.do = s.do
+				_, err = other.handle(5)
+				require.NoError(t, err)
+				assert.Equal(t, 1, e.count("step"))
+			})
+		})
+	}
+}
+
+// TestAnEffectThatMayHaveBegun has a start mark that nobody has ended.
+func TestAnEffectThatMayHaveBegun(t *testing.T) {
+	executed := func(_ context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+		return idempotent.Executed("found by " + x.DerivedKey("")), nil
+	}
+	untouched := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+		return idempotent.Untouched[string](), nil
+	}
+	still := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+		return idempotent.StillUnknown[string](), nil
+	}
+	fails := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
+		return idempotent.Untouched[string](), errors.New("secret")
+	}
+	for name, c := range map[string]struct {
+		resolver func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error)
+		times    int
+		unknown  bool
+	}{
+		"no resolver":          {nil, 0, true},
+		"executed":             {executed, 0, false},
+		"untouched":            {untouched, 1, false},
+		"still unknown":        {still, 0, true},
+		"the resolver failed":  {fails, 0, true},
+		"executed, then fails": {executed, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t), &effects{}
+				s.put(func(r *store.Record) {
+					r.Lease, r.Attempt = r.CreatedAt, 1
+					r.Steps = map[string]store.Step{"step": {Kind: store.StepStarted, Seal: store.Seal(r.Owner, nil)}}
+					r.StepWrites = 1
+				})
+				var got string
+				key := ""
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					key = idempotent.DerivedKey(ctx, "step")
+					var err error
+					got, err = e.take(ctx, "step", idempotent.AtMostOnce(c.resolver))
+					if c.unknown {
+						stepError(t, err, idempotent.ErrUnknownOutcome, "")
+						assert.NotContains(t, err.Error(), "secret")
+						return receipt{}, errors.New("hidden")
+					}
+					require.NoError(t, err)
+					if name == "executed, then fails" && s.executed.Load() == 1 {
+						return receipt{}, errCard
+					}
+					return receipt{}, nil
+				}
+				_, err := s.handle(5)
+				assert.Equal(t, c.times, e.count("step"))
+				if c.unknown {
+					require.Error(t, err)
+					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+					assert.Equal(t, store.StepStarted, s.mustRecord().Steps["step"].Kind)
+					return
+				}
+				if name == "executed, then fails" {
+					require.ErrorIs(t, err, errCard)
+					assert.Equal(t, store.StepValue, s.mustRecord().Steps["step"].Kind)
+					_, err = s.handle(5)
+				}
+				require.NoError(t, err)
+				if c.times == 0 {
+					assert.Equal(t, "found by "+key, got)
+				}
+				assert.Equal(t, c.times, e.count("step"))
+			})
+		})
+	}
+}
+
+// TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has ended becomes
+// UNKNOWN.
+func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
+	value := func(owner string) store.Step {
+		return store.Step{Kind: store.StepValue, Seal: store.Seal(owner, []byte(`"first"`)), Result: []byte(`"first"`)}
+	}
+	mark := func(owner string) store.Step {
+		return store.Step{Kind: store.StepStarted, Seal: store.Seal(owner, nil)}
+	}
+	for name, c := range map[string]struct {
+		steps   func(owner string) map[string]store.Step
+		reason  string
+		resumes bool
+	}{
+		"no step": {func(string) map[string]store.Step { return nil }, "", false},
+		"a recorded one": {
+			func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, "",
+			true,
+		},
+		"an open one": {
+			func(o string) map[string]store.Step { return map[string]store.Step{"first": mark(o)} }, "",
+			false,
+		},
+		"one of each": {func(o string) map[string]store.Step {
+			return map[string]store.Step{"first": value(o), "second": mark(o)}
+		}, "", false},
+		"released, a recorded": {
+			func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} },
+			store.ReasonReleased, true,
+		},
+		"released, no step": {func(string) map[string]store.Step { return nil }, store.ReasonReleased, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable)), &effects{}
+				s.put(func(r *store.Record) {
+					r.Lease, r.Reason, r.Steps = r.CreatedAt, c.reason, c.steps(r.Owner)
+					for _, step := range r.Steps {
+						if r.StepWrites++; step.Kind != store.StepStarted { // each was marked
+							r.StepWrites++
+						}
+					}
+				})
+				put := s.mustRecord()
+				s.do = inTwoSteps(e, func() error { return nil })
+				_, err := s.handle(5)
+				if !c.resumes {
+					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+					r := s.mustRecord()
+					assert.Equal(t, store.StatusUnknown, r.Status)
+					assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
+					assert.Equal(t, put.StepWrites, r.StepWrites)
+					assert.Empty(t, e.done)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, 1, e.count("second"))
+			})
+		})
+	}
+}
+
+// TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased: panics and ended contexts between two steps.
+func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
+	for name, between := range map[string]func(ctx context.Context) error{
+		"panic": func(context.Context) error { panic("between") },
+		"interrupted": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	} {
+		for _, within := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " within ", within), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s, e := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable)), &effects{}
+					first := true
+					s.do = func(ctx context.Context, _ order) (receipt, error) {
+						_, err := e.take(ctx, "first")
+						require.NoError(t, err)
+						if !first {
+							_, err = e.take(ctx, "second")
+							return receipt{}, err
+						}
+						first = false
+						if !within {
+							return receipt{}, between(ctx)
+						}
+						_, err = idempotent.Step(ctx, "second",
+							func(ctx context.Context) (int, error) { return 0, between(ctx) })
+						return receipt{}, err
+					}
+					func() {
+						defer func() { _ = recover() }()
+						_, _ = s.handle(5)
+					}()
+					if within {
+						assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+						return
+					}
+					assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
+					_, err := s.handle(5)
+					require.NoError(t, err)
+					assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
+				})
+			})
+		}
+	}
+}
+
+// TestAStaleOwnerRecordsNothing: its lease has ended, and somebody else may have the record. If it
+// says so, it is answered with what the other one has.
+func TestAStaleOwnerRecordsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		taken bool
+		next  func(r *store.Record)
+		want  error
+	}{
+		"ended":      {want: idempotent.ErrLeaseLost},
+		"taken over": {taken: true, next: func(*store.Record) {}, want: idempotent.ErrSuperseded},
+		"completed":  {taken: true, next: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }},
+		"another request's": {
+			taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" },
+			want: idempotent.ErrLeaseLost,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t), &effects{}
+				skew := time.Duration(0)
+				stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
+				stale.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) {
+						if !c.taken { // while it is frozen
+							skew = time.Hour
+							return "first", nil
+						}
+						mine := s.mustRecord()
+						next := mine
+						next.Owner, next.Attempt = "other", 2
+						c.next(&next)
+						mine.StepWrites = store.AnyStepWrites
+						_, swapped, err := s.inner.Swap(t.Context(), mine, next)
+						require.NoError(t, err)
+						require.True(t, swapped)
+						return "first", nil
+					})
+					if c.taken {
+						stepError(t, err, idempotent.ErrLeaseLost, "")
+						assert.Empty(t, s.mustRecord().Steps)
+					} else {
+						require.NoError(t, err, "nobody has taken it over: what happened is recorded")
+					}
+					_, err = e.take(ctx, "second")
+					stepError(t, err, idempotent.ErrLeaseLost, "")
+					return receipt{}, fmt.Errorf("order: %w", err)
+				}
+				got, err := stale.handle(5)
+				assert.Equal(t, report.Elsewhere, stale.event().Settlement)
+				assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
+				assert.Zero(t, e.count("second"))
+				if c.want != nil {
+					require.ErrorIs(t, err, c.want)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, receipt{9, 5}, got)
+			})
+		})
+	}
+}
+
+// TestALostStepOutweighsALostLease: one outage causes both, and the record may still be ours.
+func TestALostStepOutweighsALostLease(t *testing.T) {
+	unmarked := func(err error) error { return err }
+	for name, c := range map[string]struct {
+		mark   func(error) error // nil for a result
+		reason string
+	}{
+		"not recorded":                    {nil, store.ReasonResultLost},
+		"uncertain":                       {idempotent.Uncertain, store.ReasonUncertain},
+		"failed, and nothing is known":    {unmarked, ""},
+		"nothing executed, lease is over": {idempotent.NotExecuted, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShopOn(t, memory.New(), noRenewal), &effects{}
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					if c.mark == nil {
+						_, err := e.take(ctx, "charge")
+						require.ErrorIs(t, err, idempotent.ErrStepLost)
+					} else {
+						_ = e.fail(ctx, "charge", c.mark(errCard))
+					}
+					<-ctx.Done()
+					return receipt{}, context.Cause(ctx)
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+				r := s.mustRecord()
+				assert.Equal(t, c.reason, r.Reason)
+				assert.Equal(t, c.reason != "", r.Status == store.StatusUnknown)
+			})
+		})
+	}
+}
+
+func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
+	t.Parallel()
+	ctx := idempotent.Unprotected(t.Context())
+	got, err := idempotent.Step(ctx, "anything goes", func(context.Context) (int, error) { return 7, errCard })
+	require.Equal(t, errCard, err)
+	assert.Equal(t, 7, got)
+	_, err = idempotent.Step(ctx, "final",
+		func(context.Context) (int, error) { return 0, idempotent.Terminal(errCard) })
+	require.Equal(t, &idempotent.ReplayedError{Type: "errorString", Message: errCard.Error()}, err,
+		"as in a protected one")
+}
+
+// TestATakeoverSeesTheLastStepOfAStaleOwner: it is added between the look and the takeover.
+func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
+	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
+		for _, fault := range []storetest.Fault{storetest.Pass, storetest.LoseReply} {
+			t.Run(fmt.Sprint(policy, fault), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					e, inner := &effects{}, memory.New()
+					var s *shop
+					late := false
+					s = newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+						if c.Op != storetest.OpSwap || c.Next.Owner == c.Seen.Owner || late {
+							return storetest.Pass
+						}
+						late = true
+						for _, step := range []store.Step{
+							stepBy(c.Seen.Owner, store.StepStarted, ""),
+							stepBy(c.Seen.Owner, store.StepValue, `"first"`),
+						} {
+							held, _, _ := inner.Get(context.Background(), c.Next.Key)
+							next := held
+							next.Steps = map[string]store.Step{"first": step}
+							_, swapped, err := inner.Swap(context.Background(), held, next)
+							assert.NoError(t, err)
+							assert.True(t, swapped)
+						}
+						return fault
+					}, idempotent.WithEffects(policy))
+					s.put(func(r *store.Record) {
+						r.Lease = r.CreatedAt
+						text := []byte(`"zeroth"`)
+						r.Steps = map[string]store.Step{"zeroth": {
+							Kind: store.StepValue,
+							Seal: store.Seal(r.Owner, text), Result: text,
+						}}
+						r.StepWrites = 2
+					})
+					s.do = inTwoSteps(e, func() error { return nil })
+					_, err := s.handle(5)
+					require.NoError(t, err)
+					assert.True(t, late)
+					assert.Zero(t, e.count("first"), "it is recorded")
+					assert.Equal(t, 1, e.count("second"))
+					assert.Equal(t, []string{"zeroth"}, s.event().OrphanSteps)
+				})
+			})
+		}
+	}
+}
+
+// TestAnUnrepeatableStepThatBeganMeanwhileIsSeen: a stale owner marks it between the look and the
+// takeover.
+func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		inner, late := memory.New(), false
+		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpSwap && !late {
+				late = true
+				held, _, _ := inner.Get(context.Background(), c.Next.Key)
+				next := held
+				next.Steps = map[string]store.Step{"second": {
+					Kind: store.StepStarted,
+					Seal: store.Seal(held.Owner, nil),
+				}}
+				_, swapped, err := inner.Swap(context.Background(), held, next)
+				assert.NoError(t, err)
+				assert.True(t, swapped)
+			}
+			return storetest.Pass
+		}, idempotent.WithEffects(idempotent.Unrepeatable))
+		s.put(func(r *store.Record) {
+			text := []byte(`"first"`)
+			r.Lease = r.CreatedAt
+			r.Steps = map[string]store.Step{"first": {
+				Kind: store.StepValue,
+				Seal: store.Seal(r.Owner, text), Result: text,
+			}}
+			r.StepWrites = 1
+		})
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		assertExecuted(t, s, 0)
+		assert.Len(t, s.mustRecord().Steps, 2)
+	})
+}
+
+// TestAStepThatDoesNotDecodeAnyMore is never executed over.
+func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
+	for name, alter := range map[string]func(step *store.Step){
+		"another type":  func(*store.Step) {},
+		"damaged":       func(step *store.Step) { step.Result = []byte(`"another"`) },
+		"no seal":       func(step *store.Step) { step.Seal = "" },
+		"unknown kind":  func(step *store.Step) { step.Kind = "strange" },
+		"missing parts": func(step *store.Step) { step.Result, step.Parts = nil, "1:5" },
+		"no failure":    func(step *store.Step) { step.Kind = store.StepFailure },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e := newShop(t), &effects{}
+				s.put(func(r *store.Record) {
+					r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
+					step := store.Step{
+						Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)),
+						Result: []byte(`["secret"]`),
+					}
+					alter(&step)
+					r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
+				})
+				s.do = inTwoSteps(e, func() error { return nil })
+				for range 2 {
+					_, err := s.handle(5)
+					stepError(t, err, idempotent.ErrUnreadable, "its recorded result")
+					assert.NotContains(t, err.Error(), "secret")
+				}
+				assert.Empty(t, e.done)
+				assert.NotEmpty(t, s.mustRecord().Steps, "nothing is lost")
+			})
+		})
+	}
+}
+
+func TestAnotherRequestUnderAKeyWithStepsIsAMismatch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t, amountFingerprint()), &effects{}
+		s.do = inTwoSteps(e, func() error { return errCard })
+		_, err := s.handle(5)
+		require.Error(t, err)
+		_, err = s.handle(6)
+		require.ErrorIs(t, err, idempotent.ErrMismatch)
+	})
+}
+
+// TestTheUndoOfATakeoverLeavesTheSteps: the next delivery resumes with them.
+func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e, late := &effects{}, true
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if late && c.Op == storetest.OpSwap {
+				late = false
+				return storetest.Slow
+			}
+			return storetest.Pass
+		})
+		s.put(func(r *store.Record) {
+			text := []byte(`"first"`)
+			r.Lease = r.CreatedAt
+			r.Steps = map[string]store.Step{"first": {
+				Kind: store.StepValue,
+				Seal: store.Seal(r.Owner, text), Result: text,
+			}}
+			r.StepWrites = 1
+		})
+		s.do = inTwoSteps(e, func() error { return nil })
+		_, err := s.handle(5)
+		if err != nil {
+			_, err = s.handle(5)
+		}
+		require.NoError(t, err)
+		assert.Zero(t, e.count("first"))
+	})
+}
+
+// TestALargeResultExtendsTheLease: what takes its time to be recorded is protected meanwhile.
+func TestALargeResultExtendsTheLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		size    int
+		extends bool
+	}{"small": {1 << 10, false}, "large": {6 << 20, true}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShop(t, idempotent.WithTiming(idempotent.Timing{Lease: 10 * time.Second}))
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := idempotent.Step(ctx, "step",
+						func(context.Context) (string, error) { return strings.Repeat("x", c.size), nil })
+					return receipt{}, err
+				}
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.NoError(t, err)
+				assertExecuted(t, s, 1)
+				longest := time.Duration(0)
+				for _, call := range s.store.Calls() {
+					if call.Op == storetest.OpSwap && call.Next.Status == store.StatusInProgress {
+						longest = max(longest, time.Until(call.Next.Lease))
+					}
+				}
+				assert.Equal(t, c.extends, longest > 12*time.Second, "lease %v", longest)
+			})
+		})
+	}
+}
+
+func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "slow", func(ctx context.Context) (string, error) {
+				<-ctx.Done() // and does not listen
+				return "done", nil
+			})
+			require.NoError(t, err)
+			_, err = (&effects{}).take(ctx, "next")
+			stepError(t, err, idempotent.ErrStepRefused, "its context has ended")
+			return receipt{}, err
+		}
+		_, err := s.handle(5)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		r := s.mustRecord()
+		assert.Equal(t, store.ReasonReleased, r.Reason)
+		assert.Equal(t, store.StepValue, r.Steps["slow"].Kind)
+	})
+}
+
+func TestARecordingRaisesTheExpiry(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, e := newShop(t, idempotent.WithRetention(time.Hour)), &effects{}
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			before := s.mustRecord().Expiry
+			time.Sleep(5 * time.Second)
+			_, err := e.take(ctx, "step")
+			assert.Equal(t, 5*time.Second, s.mustRecord().Expiry.Sub(before))
+			return receipt{}, err
+		}
+		_, err := s.handle(5)
+		require.NoError(t, err)
+	})
+}
+
+// TestNestedHandlersHaveStepsOfTheirOwn: also inside of a step of the outer one.
+func TestNestedHandlersHaveStepsOfTheirOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := &effects{}
+		inner := newShop(t)
+		inner.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := e.take(ctx, "step")
+			return receipt{1, o.Amount}, err
+		}
+		outer := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
+			return idempotent.Step(ctx, "step",
+				func(ctx context.Context) (receipt, error) { return inner.handler.Handle(ctx, o) })
+		}, inner.inner, idempotent.WithOperation("outer"),
+			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		got, err := outer.Handle(t.Context(), order{ID: "o", Amount: 5})
+		require.NoError(t, err)
+		assert.Equal(t, receipt{1, 5}, got)
+		assert.Equal(t, 1, e.count("step"))
+	})
+}

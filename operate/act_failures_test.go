@@ -1,0 +1,269 @@
+package operate_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestRecordsOfPowertools(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		alter   func(r *store.Record)
+		refused []operate.Action
+	}{
+		"written by them": {func(r *store.Record) { r.Owner = "" }, []operate.Action{
+			operate.ActionExecuted, operate.ActionFailed, operate.ActionNotExecuted, operate.ActionRelease,
+			operate.ActionDelete,
+		}},
+		"shared with them, as text": {func(r *store.Record) { r.Layout = store.LayoutText }, []operate.Action{
+			operate.ActionExecuted, operate.ActionFailed,
+		}},
+		"shared with them, as a value": {func(r *store.Record) { r.Layout = store.LayoutValue }, []operate.Action{
+			operate.ActionExecuted, operate.ActionFailed,
+		}},
+		"a row of somebody who calls things as we do": {func(r *store.Record) { r.Attempt = 0 }, []operate.Action{
+			operate.ActionExecuted, operate.ActionFailed, operate.ActionNotExecuted, operate.ActionRelease,
+			operate.ActionDelete,
+		}},
+		"written by them, and UNKNOWN by us": {func(r *store.Record) {
+			r.Owner, r.Status, r.Reason = "",
+				store.StatusUnknown, store.ReasonCrashed
+		}, nil},
+	} {
+		for action, do := range changes {
+			d := newDesk(t, nil)
+			r := crashed()
+			c.alter(&r)
+			s := d.shown(r)
+			seen, _ := d.held()
+			_, err := do(d, s, act)
+			refused := false
+			for _, a := range c.refused {
+				refused = refused || a == action
+			}
+			if refused {
+				require.ErrorIs(t, err, operate.ErrForeign, "%s, %s", name, action)
+				held, _ := d.held()
+				assert.Equal(t, seen, held)
+			} else {
+				require.NoError(t, err, "%s, %s", name, action)
+			}
+		}
+	}
+}
+
+func TestARecordOfAnotherOperationIsRefused(t *testing.T) {
+	t.Parallel()
+	for action, do := range changes {
+		d := newDesk(t, nil)
+		s := d.shown(unknown())
+		a := act
+		a.Operation = "refund"
+		_, err := do(d, s, a)
+		require.ErrorIs(t, err, operate.ErrOtherOperation, action)
+		assert.Contains(t, err.Error(), `not of "refund" but of "charge"`)
+		a.Operation = "charge"
+		_, err = do(d, s, a)
+		require.NoError(t, err)
+	}
+}
+
+// TestACallThatFails: what is known of the change is told, and nothing else.
+func TestACallThatFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault, look storetest.Fault
+		applied     bool
+		want        error
+	}{
+		"refused by the store":    {fault: storetest.Refuse, want: storetest.ErrInjected},
+		"denied":                  {fault: storetest.Deny, want: storetest.ErrInjected},
+		"reply lost":              {fault: storetest.LoseReply, applied: true},
+		"applied, never answered": {fault: storetest.HangAfter, applied: true},
+		"request lost":            {fault: storetest.LoseRequest, want: operate.ErrOutcomeUnknown},
+		"never answered":          {fault: storetest.HangBefore, want: operate.ErrOutcomeUnknown},
+		"reply lost, and it cannot be read": {
+			fault: storetest.LoseReply, look: storetest.Deny, applied: true,
+			want: operate.ErrOutcomeUnknown,
+		},
+		"reply lost, and nothing answers more": {
+			fault: storetest.HangAfter, look: storetest.HangBefore, applied: true,
+			want: operate.ErrOutcomeUnknown,
+		},
+	} {
+		for action, do := range changes {
+			t.Run(name+", "+string(action), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					looks := 0
+					d := newDesk(t, func(call storetest.Call) storetest.Fault {
+						switch call.Op {
+						case storetest.OpSwap, storetest.OpDelete:
+							return c.fault
+						case storetest.OpGet:
+							if looks++; looks > 1 {
+								return c.look
+							}
+						default:
+						}
+						return storetest.Pass
+					})
+					s := d.shown(unknown())
+					seen, _ := d.held()
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
+					d.ctx = ctx
+					_, err := do(d, s, act)
+					require.ErrorIs(t, err, c.want)
+					if c.want != nil {
+						require.ErrorIs(t, err, storetest.ErrInjected, "the cause is told")
+					}
+					if c.want != operate.ErrOutcomeUnknown {
+						require.NotErrorIs(t, err, operate.ErrOutcomeUnknown)
+					}
+					held, found := d.held()
+					if c.applied {
+						assert.True(t, !found || held.SettledBy == "dana")
+					} else {
+						assert.Equal(t, seen, held)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAnEntryHoldsNoResult(t *testing.T) {
+	t.Parallel()
+	for state, record := range states {
+		for _, action := range possible[state] {
+			d := newDesk(t, nil)
+			entry, err := changes[action](d, d.shown(record()), act)
+			require.NoError(t, err)
+			text, err := json.Marshal(entry)
+			require.NoError(t, err)
+			assert.NotContains(t, string(text), "secret")
+			assert.NotContains(t, string(text), "owner")
+			assert.Contains(t, string(text), `"by":"dana","why":"ticket 4711: the provider has no charge"`)
+			assert.Contains(t, string(text), `"record_key":"charge#1"`)
+		}
+	}
+}
+
+func TestResults(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	s := d.shown(completed())
+	got, err := d.Result(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, `{"secret":"ch_1"}`, string(got))
+	clear(got)
+	again, err := d.Result(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, `{"secret":"ch_1"}`, string(again), "the bytes are the caller's")
+
+	d = newDesk(t, nil)
+	_, err = d.Result(t.Context(), d.shown(unknown()))
+	require.ErrorIs(t, err, operate.ErrState)
+	assert.Contains(t, err.Error(), "show the result")
+
+	d = newDesk(t, nil)
+	altered := completed()
+	altered.Result = []byte(`{"secret":"other"}`)
+	_, err = d.Result(t.Context(), d.shown(altered))
+	require.ErrorAs(t, err, new(*store.UnreadableError))
+	assert.NotContains(t, err.Error(), "secret")
+
+	d = newDesk(t, nil)
+	parted := completed()
+	parted.Result, parted.Parts = nil, "1:1"
+	_, err = d.Result(t.Context(), d.shown(parted))
+	require.ErrorAs(t, err, new(*store.UnreadableError), "this store reads no parts")
+}
+
+// TestResultsOfCommits: what was committed reads as what was completed.
+func TestResultsOfCommits(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	s := d.shown(committed())
+	require.Equal(t, operate.StateCompleted, s.State)
+	got, err := d.Result(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, `{"secret":"ch_1"}`, string(got))
+
+	d = newDesk(t, nil)
+	altered := committed()
+	altered.Result = []byte(`{"secret":"other"}`)
+	_, err = d.Result(t.Context(), d.shown(altered))
+	require.ErrorAs(t, err, new(*store.UnreadableError))
+
+	d = newDesk(t, nil)
+	longer := committed()
+	longer.Seal += ".more"
+	_, err = d.Result(t.Context(), d.shown(longer))
+	require.ErrorAs(t, err, new(*store.UnreadableError))
+
+	// What an operator settles has the seal of a completion: there are no rows with it.
+	d = newDesk(t, nil)
+	_, err = d.Settle(t.Context(), d.shown(unknown()), operate.Executed([]byte(`{"id":"ch_2"}`)), act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Equal(t, store.Seal(held.Owner, held.Result), held.Seal)
+	assert.True(t, held.Sealed(held.Result))
+}
+
+func TestNothingThere(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	_, err := d.Inspect(t.Context(), key)
+	require.ErrorIs(t, err, operate.ErrNotFound)
+	d = newDesk(t, storetest.OnOp(storetest.OpGet, storetest.Deny))
+	_, err = d.Inspect(t.Context(), key)
+	require.ErrorIs(t, err, storetest.ErrInjected)
+	require.NotErrorIs(t, err, operate.ErrNotFound)
+}
+
+func TestConfigurationIsChecked(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		ce, ok := recover().(*store.ConfigError)
+		require.True(t, ok)
+		assert.Equal(t, []string{
+			"operate.New: the store is nil", "operate.New: there are 2 values of Config, and one counts",
+			"operate.New: Retention: -1ns is negative",
+		}, ce.Problems)
+	}()
+	operate.New((*memory.Store)(nil), operate.Config{Retention: -1}, operate.Config{})
+}
+
+// resending is a store whose client loses the reply of each write and sends it again, inside of one
+// call.
+type resending struct{ *memory.Store }
+
+func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	if held, swapped, err := s.Store.Swap(ctx, seen, next); err != nil || !swapped {
+		return held, swapped, err
+	}
+	return s.Store.Swap(ctx, seen, next)
+}
+
+func TestAReplyThatTheClientLostIsNoChangeBySomebodyElse(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
+	_, err := d.Settle(t.Context(), d.shown(unknown()), operate.NotExecuted(), act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Equal(t, store.ReasonReleased, held.Reason)
+}

@@ -1,0 +1,136 @@
+package operate_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
+)
+
+func TestBadVerdictsOnSteps(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		verdict        operate.Verdict
+		field, problem string
+	}{
+		"no name":         {operate.StepExecuted("", []byte(`1`)), "step", "is empty"},
+		"no name, failed": {operate.StepFailed("", "T", "m"), "step", "is empty"},
+		"no JSON":         {operate.StepExecuted("charge", []byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
+		"no UTF-8":        {operate.StepExecuted("charge", []byte("\"\xff\"")), "result", "is no JSON"},
+		"no result":       {operate.StepExecuted("charge", nil), "result", "of 0 bytes is no JSON"},
+		"no type":         {operate.StepFailed("charge", "", "m"), "error type", "is empty"},
+		"no message":      {operate.StepFailed("charge", "T", ""), "error message", "is empty"},
+		"a long message": {
+			operate.StepFailed("charge", "T", strings.Repeat("m", 4097)), "error message",
+			"more than 4096",
+		},
+		"a message of many": {operate.StepFailed("charge", "T", "a\nb"), "error message", "cannot be printed"},
+	} {
+		d := newDesk(t, nil)
+		s := d.shown(halfway(unknown()))
+		_, err := d.Settle(t.Context(), s, c.verdict, act)
+		var input *operate.InputError
+		require.ErrorAs(t, err, &input, name)
+		assert.Equal(t, c.field, input.Field, name)
+		assert.Contains(t, input.Problem, c.problem, name)
+		assert.NotContains(t, err.Error(), "secret", name)
+	}
+	given := []byte(result)
+	v := operate.StepExecuted("charge", given)
+	clear(given)
+	d := newDesk(t, nil)
+	_, err := d.Settle(t.Context(), d.shown(halfway(unknown())), v, act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Equal(t, result, string(held.Steps["charge"].Result), "the bytes are copied")
+}
+
+// TestAStepVerdictWhoseReplyIsLost is found by the owner that it wrote.
+func TestAStepVerdictWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[storetest.Fault]error{
+		storetest.LoseReply:   nil,
+		storetest.LoseRequest: operate.ErrOutcomeUnknown,
+	} {
+		for _, do := range stepChanges {
+			d := newDesk(t, storetest.OnOp(storetest.OpSwap, fault))
+			_, err := do(d, d.shown(halfway(unknown())), act)
+			require.ErrorIs(t, err, want)
+			held, _ := d.held()
+			assert.Equal(t, want == nil, held.Steps["charge"].Kind != store.StepStarted)
+		}
+	}
+	d := newDesk(t, nil)
+	d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
+	for _, do := range stepChanges {
+		d.inner = memory.New()
+		d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
+		_, err := do(d, d.shown(halfway(unknown())), act)
+		require.NoError(t, err)
+	}
+}
+
+func TestRecordsReleasedWithStepsAreListedOnceTheyAreDue(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	put := func(key string, r store.Record, due time.Duration) {
+		r.Key = key
+		if r.Attention != "" {
+			r.Attention, r.AttentionAt = store.AttentionOf(key), now.Add(due).Truncate(time.Millisecond)
+		}
+		if r.Reason == store.ReasonReleased && r.Attention != "" {
+			r.Lease = r.AttentionAt.Add(-store.ReleasedWait)
+		}
+		d.put(r)
+	}
+	put("order#unknown", unknown(), -time.Hour)
+	put("order#unknown-ahead", unknown(), time.Second) // another clock
+	put("order#overdue", resumable(stopped(crashed())), -2*time.Hour)
+	put("order#waits", resumable(stopped(crashed())), time.Hour)
+	put("order#released", released(), 0)
+	put("order#crashed", resumable(crashed()), 0)
+
+	type q = operate.Query
+	open := []string{"order#overdue", "order#unknown", "order#unknown-ahead"}
+	all := []string{"order#overdue", "order#unknown", "order#unknown-ahead", "order#waits"}
+	for name, c := range map[string]struct {
+		query q
+		want  []string
+	}{
+		"what somebody has to settle": {q{}, open},
+		"the same, without the index": {q{Scan: true}, open},
+		"those that are not due, too": {q{NotDue: true}, all},
+		"likewise, without the index": {q{NotDue: true, Scan: true}, all},
+		"overdue for long":            {q{OlderThan: 3 * time.Hour}, []string{"order#overdue"}},
+		"unknown only": {
+			q{States: []operate.State{operate.StateUnknown}},
+			[]string{"order#unknown", "order#unknown-ahead"},
+		},
+		"released, with steps and without": {
+			q{States: []operate.State{operate.StateReleased}, Scan: true},
+			[]string{"order#overdue", "order#released", "order#waits"},
+		},
+		"released and unknown, by the scan": {q{
+			States: []operate.State{operate.StateReleased, operate.StateUnknown},
+			Scan:   true,
+		}, append([]string{"order#overdue", "order#released"}, all[1:]...)},
+	} {
+		found, err := d.list(c.query)
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, keysOf(found), name)
+		for _, l := range found {
+			assert.Equal(t, l.State == operate.StateUnknown || l.Record.Key == "order#overdue", l.Due, "%s: %s",
+				name, l.Record.Key)
+			assert.Nil(t, l.Record.Steps, "a listing has no results")
+		}
+	}
+	_, err := d.list(q{States: []operate.State{operate.StateReleased}})
+	require.ErrorIs(t, err, operate.ErrNeedsScan, "the index does not know those without steps")
+}
