@@ -21,8 +21,7 @@ func TestStoreErrorOfNoKnownKindIsRetriedAsOneOfUnknownOutcome(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		failing := &failingClaims{Store: memory.New(), err: errors.New("odd"), times: 2}
 		s := newShopOn(t, failing, nil)
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		assertExecuted(t, s, 1)
 	})
 }

@@ -19,12 +19,10 @@ import (
 func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		first, err := s.handle(1999)
-		require.NoError(t, err)
+		first := s.mustHandle(1999)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
 
-		again, err := s.handle(1999)
-		require.NoError(t, err)
+		again := s.mustHandle(1999)
 		assert.Equal(t, first, again)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
 		assertExecuted(t, s, 1)
@@ -38,8 +36,7 @@ func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, memory.New(), storetest.OnCall(1, fault))
-				got, err := s.handle(1999)
-				require.NoError(t, err)
+				got := s.mustHandle(1999)
 				assert.Equal(t, receipt{Charge: 1, Amount: 1999}, got)
 				assertExecuted(t, s, 1)
 				assert.Equal(t, 1, s.store.Fired())
@@ -71,8 +68,7 @@ func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
 		_, found := s.record()
 		assert.False(t, found, "the claim was undone")
 
-		_, err = s.sandbox(nil).handle(1999)
-		require.NoError(t, err, "the key is not blocked by the claim that was undone")
+		s.sandbox(nil).mustHandle(1999, "the key is not blocked by the claim that was undone")
 		assertExecuted(t, s, 1)
 	})
 }
@@ -95,8 +91,7 @@ func TestUndoWhoseReplyIsLostStillNeverExecutes(t *testing.T) {
 		_, err = s.sandbox(nil).handle(1999)
 		require.ErrorIs(t, err, idempotent.ErrInProgress)
 		time.Sleep(12 * time.Second)
-		_, err = s.sandbox(nil).handle(1999)
-		require.NoError(t, err, "the lease bounds what a failed undo costs")
+		s.sandbox(nil).mustHandle(1999, "the lease bounds what a failed undo costs")
 	})
 }
 
@@ -169,8 +164,7 @@ func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShop(t, amountFingerprint())
 				other := s.sandbox(nil, amountFingerprint())
-				_, err := other.handle(1)
-				require.NoError(t, err)
+				other.mustHandle(1)
 				fingerprint := other.mustRecord().Fingerprint
 				require.NotEmpty(t, fingerprint)
 
@@ -179,7 +173,7 @@ func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 					r.Fingerprint = fingerprint
 					change(r)
 				})
-				_, err = fresh.handle(2)
+				_, err := fresh.handle(2)
 				var mismatch *idempotent.Error
 				require.ErrorAs(t, err, &mismatch)
 				require.ErrorIs(t, err, idempotent.ErrMismatch)
@@ -212,16 +206,13 @@ func TestRecordWithoutAFingerprintMatchesNoRequestThatHasOne(t *testing.T) {
 func TestCompletedRecordExecutesAgainFromItsExpiryOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithRetention(time.Hour))
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		expiry := s.mustRecord().Expiry
 		time.Sleep(time.Until(expiry) - time.Nanosecond)
-		again, err := s.handle(1)
-		require.NoError(t, err)
+		again := s.mustHandle(1)
 		assert.Equal(t, int64(1), again.Charge, "just before the expiry it is a replay")
 		time.Sleep(time.Nanosecond)
-		again, err = s.handle(1)
-		require.NoError(t, err)
+		again = s.mustHandle(1)
 		assert.Equal(t, int64(2), again.Charge, "at the expiry it is a new request")
 		assert.Equal(t, 1, s.mustRecord().Attempt)
 	})
@@ -230,11 +221,9 @@ func TestCompletedRecordExecutesAgainFromItsExpiryOn(t *testing.T) {
 func TestExpiredRecordOfAnotherRequestIsNoMismatch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, amountFingerprint(), idempotent.WithRetention(time.Hour))
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		time.Sleep(2 * time.Hour)
-		_, err = s.handle(2)
-		require.NoError(t, err)
+		s.mustHandle(2)
 		assertExecuted(t, s, 2)
 	})
 }
@@ -260,8 +249,7 @@ func TestCrashedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 		_, err := s.handle(1)
 		require.ErrorIs(t, err, idempotent.ErrInProgress)
 		time.Sleep(time.Nanosecond)
-		_, err = s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		r := s.mustRecord()
 		assert.Equal(t, 2, r.Attempt)
 		assert.True(t, r.CreatedAt.Equal(seen.CreatedAt), "what a takeover does not change survives it")
@@ -329,8 +317,7 @@ func TestTakeoverWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.LoseReply))
 		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) })
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		assertExecuted(t, s, 1)
 		assert.Equal(t, 2, s.event().Attempt)
 	})
@@ -465,12 +452,11 @@ func (v *vanishing) Claim(ctx context.Context, r store.Record, now time.Time) (s
 func TestRecordThatIsGoneWhenLookedAtIsClaimedAgainButNotForEver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, &vanishing{Store: memory.New(), times: 3}, nil)
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		assertExecuted(t, s, 1)
 
 		s = newShopOn(t, &vanishing{Store: memory.New(), times: 1 << 30}, nil)
-		_, err = s.handler.Handle(t.Context(), order{ID: "o-1"})
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
 		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
 		assertExecuted(t, s, 0)
 		assert.LessOrEqual(t, len(s.store.Ops()), 20)
@@ -517,8 +503,7 @@ func TestRecordThatCompletedAndExpiredBeforeTheTakeoverIsClaimed(t *testing.T) {
 			return storetest.Pass
 		})
 		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) })
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		assertExecuted(t, s, 1)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim, storetest.OpSwap},
 			s.store.Ops())

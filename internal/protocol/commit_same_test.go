@@ -63,7 +63,7 @@ func TestAnAnswerThatSaysTheSameIsTheCommittedOne(t *testing.T) {
 // A body that is no JSON is told once, and where.
 func TestAKeyInATextThatIsNoJSONIsToldOnce(t *testing.T) {
 	for path, want := range map[string]string{
-		"powertools_json(body).id": `the selection of WithKeyPath "powertools_json(body).id" decodes a text that is no JSON: expected a member name at offset 1`,
+		"powertools_json(body).id": `the selection of WithKeyPath "powertools_json(body).id" decodes a text that is no JSON: expected a key in quotes at offset 1`,
 	} {
 		h := idempotent.Wrap(func(context.Context, events.SQSMessage) (int, error) { return 1, nil }, memory.New(),
 			idempotent.WithOperation("shop"), idempotent.WithKeyPath(path))
@@ -74,6 +74,6 @@ func TestAKeyInATextThatIsNoJSONIsToldOnce(t *testing.T) {
 
 		_, err = h.Invoke(t.Context(), []byte("{nope"))
 		require.EqualError(t, err,
-			"idempotent: shop: idempotency key is invalid: the event is no JSON: expected a member name at offset 1")
+			"idempotent: shop: idempotency key is invalid: the event is no JSON: expected a key in quotes at offset 1")
 	}
 }

@@ -25,8 +25,7 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			return commit(ctx, receipt{7, o.Amount}, "row")
 		}
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
 		e := s.event()
@@ -49,8 +48,7 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpGet, storetest.OpSwap}, s.store.Ops(),
 			"the last two are the till's")
 
-		again, err := s.handle(5)
-		require.NoError(t, err)
+		again := s.mustHandle(5)
 		assert.Equal(t, got, again)
 		assert.Equal(t, report.Replayed, s.event().Outcome)
 		assertExecuted(t, s, 1)
@@ -109,8 +107,7 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 						return tc.end()
 					}
 					for range 2 {
-						got, err := s.handle(5)
-						require.NoError(t, err)
+						got := s.mustHandle(5)
 						assert.Equal(t, receipt{7, 5}, got)
 					}
 					e := s.events.seen[0]
@@ -144,8 +141,7 @@ func TestAGoroutineThatEndsAfterItsCommitHasCommitted(t *testing.T) {
 		var gone sync.WaitGroup
 		gone.Go(func() { _, _ = s.handle(5) })
 		gone.Wait()
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
 		assertExecuted(t, s, 1)
@@ -191,8 +187,7 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 					assert.Empty(t, l.attempts)
 					return commit(ctx, receipt{7, o.Amount}, "row")
 				}
-				got, err := s.handle(5)
-				require.NoError(t, err)
+				got := s.mustHandle(5)
 				assert.Equal(t, receipt{7, 5}, got)
 				assert.Equal(t, lines{"row"}, l.written)
 			})
@@ -213,8 +208,7 @@ func TestAnExecutionCommitsOnce(t *testing.T) {
 			assert.ErrorIs(t, err, idempotent.ErrStepRefused)
 			return out, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, lines{"row"}, l.written)
 		assert.NoError(t, s.event().Err)
 	})
@@ -228,9 +222,8 @@ func TestACommitNeedsADeliveryThatLasts(t *testing.T) {
 			kept = context.WithoutCancel(ctx) //nolint:fatcontext // what a handler must not do
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
-		_, err = commit(kept, receipt{2, 2}, "row")
+		s.mustHandle(5)
+		_, err := commit(kept, receipt{2, 2}, "row")
 		assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
 		assert.ErrorContains(t, err, "the handler has returned")
 		assert.Empty(t, l.attempts)
@@ -250,8 +243,7 @@ func TestAStoreWithoutTransactionsRefusesACommit(t *testing.T) {
 			assert.ErrorIs(t, err, store.ErrNoCommit)
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -270,8 +262,7 @@ func TestAResolverCommitsNothing(t *testing.T) {
 			}))
 		s.put(func(r *store.Record) { r.Lease = time.Now() })
 		s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.True(t, asked)
 		assert.Len(t, l.attempts, 1)
 		assert.Equal(t, lines{"row"}, l.written)
@@ -313,8 +304,7 @@ func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 					return tc.then(ctx, e)
 				}
 				for range 2 {
-					got, err := s.handle(5)
-					require.NoError(t, err)
+					got := s.mustHandle(5)
 					assert.Equal(t, tc.want, got)
 				}
 				assert.Equal(t, tc.written, l.written)
@@ -427,8 +417,7 @@ func TestACommitWaitsForTheStepsThatRun(t *testing.T) {
 			group.Wait()
 			return out, err
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, lines{"row"}, l.written)
 		assert.Len(t, l.attempts[0].seen.Steps, 2, "what the completion drops")
 		assert.Empty(t, s.mustRecord().Steps)
@@ -445,8 +434,7 @@ func TestAHandlerThatDoesNotWaitForItsCommit(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			return receipt{8, 8}, nil
 		}
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
 	})
@@ -537,8 +525,7 @@ func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
 			require.True(t, swapped)
 			return commit(ctx, receipt{7, o.Amount}, "row")
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, lines{"row"}, l.written)
 		require.Len(t, l.attempts, 2)
 		assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token, "another condition is another request")
@@ -550,14 +537,13 @@ func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, []turn{conflicts, takes, declines}, idempotent.WithDisabled(true))
 		s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
 		require.Len(t, l.attempts, 2)
 		assert.Equal(t, l.attempts[0].token, l.attempts[1].token)
 		assert.Len(t, l.attempts[0].token, 36)
-		_, err = s.handle(5)
+		_, err := s.handle(5)
 		require.ErrorIs(t, err, store.ErrWritesRefused)
 		assert.NotEqual(t, l.attempts[1].token, l.attempts[2].token)
 		_, found := s.record()

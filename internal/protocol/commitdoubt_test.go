@@ -64,8 +64,7 @@ func TestTheCopyOfADeclinedCommitThatIsFasterThanTheFenceHasLanded(t *testing.T)
 			return storetest.Pass
 		})
 		s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
 	})
@@ -89,8 +88,7 @@ func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
 					assert.NoError(t, err)
 					return out, err
 				}
-				got, err := s.handle(5)
-				require.NoError(t, err)
+				got := s.mustHandle(5)
 				assert.Equal(t, receipt{7, 5}, got)
 				assert.Equal(t, lines{"row"}, l.written)
 				assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
@@ -229,8 +227,7 @@ func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 				assert.Zero(t, l.arrive(t))
 
 				l.turns = nil
-				got, err := s.handle(6)
-				require.NoError(t, err)
+				got := s.mustHandle(6)
 				assert.Equal(t, receipt{7, 6}, got, "the next delivery executes")
 				assert.Equal(t, lines{"row"}, l.written)
 			})
@@ -268,16 +265,14 @@ func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 						}
 						return end()
 					}
-					got, err := s.handle(5)
-					require.NoError(t, err)
+					got := s.mustHandle(5)
 					assert.Equal(t, receipt{7, 5}, got, "the committed answer")
 					var told *idempotent.Error
 					require.ErrorAs(t, s.event().Err, &told)
 					require.ErrorIs(t, s.event().Err, idempotent.ErrOtherAnswer)
 					assert.Equal(t, report.Completed, s.event().Settlement)
 					assert.NoError(t, s.event().StoreErr)
-					again, err := s.handle(5)
-					require.NoError(t, err)
+					again := s.mustHandle(5)
 					assert.Equal(t, got, again)
 					assert.Equal(t, lines{"row"}, l.written)
 					assertExecuted(t, s, 1)
@@ -327,8 +322,7 @@ func TestTheRecordTellsThatACommitHasLanded(t *testing.T) {
 			}
 			return commit(ctx, receipt{7, o.Amount}, "row")
 		}
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.NoError(t, s.event().Err)
 		assert.Equal(t, lines{"row"}, l.written)

@@ -37,18 +37,16 @@ func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				repeatable := idempotent.WithEffects(idempotent.Repeatable)
 				s := newShopOn(t, memory.New(), rule, repeatable)
-				got, err := s.handle(5)
-				require.NoError(t, err, "the handler's result is not hidden")
+				got := s.mustHandle(5, "the handler's result is not hidden")
 				assert.Equal(t, receipt{1, 5}, got)
 				assert.Equal(t, report.NotSettled, s.event().Settlement)
 				assert.Error(t, s.event().StoreErr)
 				assert.Equal(t, store.StatusInProgress, s.mustRecord().Status)
 
-				_, err = s.sandbox(nil, repeatable).handle(5)
+				_, err := s.sandbox(nil, repeatable).handle(5)
 				require.ErrorIs(t, err, idempotent.ErrInProgress, "not while the lease lives")
 				time.Sleep(13 * time.Second)
-				got, err = s.sandbox(nil, repeatable).handle(5)
-				require.NoError(t, err)
+				got = s.sandbox(nil, repeatable).mustHandle(5)
 				assert.Equal(t, receipt{2, 5}, got, "executed again")
 			})
 		})
@@ -63,8 +61,7 @@ func TestWithoutAWordAboutEffectsAResultThatCannotBeStoredIsUnknown(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, memory.New(), noCompletion, opts...)
-				_, err := s.handle(5)
-				require.NoError(t, err)
+				s.mustHandle(5)
 				assert.Equal(t, "result-lost", s.mustRecord().Reason)
 			})
 		})
@@ -97,14 +94,13 @@ func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T)
 			idempotent.Unrepeatable,
 		} {
 			s := newShopOn(t, smallStore{Store: memory.New()}, nil, idempotent.WithEffects(effects))
-			got, err := s.handle(5)
-			require.NoError(t, err)
+			got := s.mustHandle(5)
 			assert.Equal(t, receipt{1, 5}, got, "it is sent all the same")
 			r := s.mustRecord()
 			assert.Equal(t, store.StatusUnknown, r.Status, effects)
 			assert.Equal(t, "result-lost", r.Reason)
 			assert.Empty(t, r.Result)
-			_, err = s.handle(5)
+			_, err := s.handle(5)
 			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 			assertExecuted(t, s, 1)
 		}
@@ -203,8 +199,7 @@ func TestAClaimThatMeetsATransactionReads(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			inner := &busy{Store: memory.New(), conflicts: 3}
 			s := newShopOn(t, inner, nil)
-			_, err := s.handle(5)
-			require.NoError(t, err)
+			s.mustHandle(5)
 			assertExecuted(t, s, 1)
 		})
 	})

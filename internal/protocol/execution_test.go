@@ -53,8 +53,7 @@ func TestDerivedKeyIsTheSameForEveryAttemptOfARequest(t *testing.T) {
 			assert.Regexp(t, uuidText, key)
 		}
 		time.Sleep(2 * time.Hour)
-		_, err = s.handle(6)
-		require.NoError(t, err)
+		s.mustHandle(6)
 		assert.NotEqual(t, keys[0], keys[4], "another request is another effect")
 	})
 }
@@ -90,8 +89,7 @@ func TestDerivedKeyNeverChanges(t *testing.T) {
 		var keys []string
 		s := newShop(t, amountFingerprint())
 		s.do = recording(&keys, func() error { return nil })
-		_, err := s.handle(1999)
-		require.NoError(t, err)
+		s.mustHandle(1999)
 		r := s.mustRecord()
 		assert.Equal(t, "shop#uo6_8HE2fRwxZW9tG31ilWIK_ojvMNb_cYFxEqLEF78", r.Key)
 		assert.Equal(t, "1:AH7CU3TQePKvbabri5MtzjYwdBZorchn7fOO-GPRwpw", r.Fingerprint)
@@ -133,8 +131,7 @@ func TestOutsideAProtectedExecutionKeysAreRandom(t *testing.T) {
 		assert.NotEmpty(t, idempotent.DerivedKey(ctx, "charge"))
 		return receipt{}, nil
 	}
-	_, err := s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 }
 
 func TestUnprotectedHandlerInsideAProtectedOneHasKeysOfItsOwn(t *testing.T) {
@@ -152,8 +149,7 @@ func TestUnprotectedHandlerInsideAProtectedOneHasKeysOfItsOwn(t *testing.T) {
 		keys = append(keys, idempotent.DerivedKey(ctx, "charge"))
 		return receipt{}, nil
 	}
-	_, err := outer.handle(5)
-	require.NoError(t, err)
+	outer.mustHandle(5)
 	require.Len(t, keys, 3)
 	assert.NotEqual(t, keys[0], keys[1])
 	assert.NotContains(t, keys[:2], keys[2])
@@ -172,8 +168,7 @@ func TestHandlerCanSeeItsExecution(t *testing.T) {
 			assert.Equal(t, idempotent.DerivedKey(ctx, "n"), x.DerivedKey("n"))
 			return receipt{}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -186,8 +181,7 @@ func TestTheDerivedKeyOfADescriptionIsThatOfTheExecution(t *testing.T) {
 		handed = idempotent.DerivedKey(ctx, "charge")
 		return receipt{}, nil
 	}
-	_, err := s.handle(100)
-	require.NoError(t, err)
+	s.mustHandle(100)
 	d, err := s.handler.Describe(t.Context(), order{ID: "o-1", Amount: 100})
 	require.NoError(t, err)
 	assert.Equal(t, handed, d.DerivedKey("charge"))

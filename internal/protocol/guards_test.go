@@ -20,11 +20,9 @@ func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
 	t.Parallel()
 	secret := []byte("0123456789abcdef")
 	s := newShop(t, idempotent.WithDigestKey(secret))
-	_, err := s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 	clear(secret)
-	_, err = s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 	assertExecuted(t, s, 1)
 }
 
@@ -100,8 +98,7 @@ func TestWhoeverNeedNotWaitDoesNot(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(5*time.Second))
 		started := time.Now()
 		for range 2 { // an execution and its replay
-			_, err := s.handle(5)
-			require.NoError(t, err)
+			s.mustHandle(5)
 		}
 		assert.Zero(t, time.Since(started))
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
@@ -223,8 +220,7 @@ func TestCompletionFollowsARecordThatChangesTenTimesAndSoDoesTheLastWord(t *test
 	inBubble(t, func(t *testing.T) {
 		records := &fickle{Store: memory.New(), applied: 1}
 		s := newShopOn(t, records, nil)
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
 		assert.Equal(t, 1+10+10, records.calls)
 		assert.Equal(t, report.NotSettled, s.event().Settlement)
@@ -264,13 +260,11 @@ func TestThrottlingIsNotAnsweredWithAFlood(t *testing.T) {
 func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	_, err := s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 	assert.Equal(t, len(`{"charge":1,"amount":5}`), s.event().ResultBytes)
 
 	s = newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
-	_, err = s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 	assert.Zero(t, s.event().ResultBytes, "nothing was stored")
 }
 

@@ -133,6 +133,14 @@ func (s *shop) handle(amount int64) (receipt, error) {
 	return s.handleFor(10*time.Second, amount)
 }
 
+// mustHandle is handle of an order that gets a receipt.
+func (s *shop) mustHandle(amount int64, why ...any) receipt {
+	s.t.Helper()
+	got, err := s.handle(amount)
+	require.NoError(s.t, err, why...)
+	return got
+}
+
 func (s *shop) handleFor(timeout time.Duration, amount int64) (receipt, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), timeout)
 	defer cancel()

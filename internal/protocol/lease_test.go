@@ -61,8 +61,7 @@ func TestCrashedRecordIsKeptForItsSettlement(t *testing.T) {
 			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultUnknownRetention)
 			return receipt{}, nil
 		}
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		assert.LessOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultRetention+time.Second,
 			"once it is completed, the usual retention counts")
 	})
@@ -213,8 +212,7 @@ func TestClockOfRecordsIsIndependentOfTheClockOfContexts(t *testing.T) {
 			assert.True(t, s.mustRecord().Lease.Equal(time.Now().Add(ahead+12*time.Second)))
 			return receipt{}, ctx.Err()
 		}
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -232,8 +230,7 @@ func TestTimesOfRecordsAreRoundedUpToWhatStoresKeep(t *testing.T) {
 			assert.False(t, r.Expiry.Before(want.Add(idempotent.DefaultRetention)))
 			return receipt{}, nil
 		}
-		_, err := s.handle(1)
-		require.NoError(t, err)
+		s.mustHandle(1)
 		assert.False(t, s.mustRecord().Expiry.Before(want.Add(idempotent.DefaultRetention)))
 		assert.Zero(t, s.mustRecord().Expiry.Nanosecond())
 	})

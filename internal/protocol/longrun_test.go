@@ -178,8 +178,7 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 				assert.True(t, lease.After(now()), "the lease until %v lives at %v", lease, now())
 				return receipt{}, nil
 			}
-			_, err := s.handle(1)
-			require.NoError(t, err)
+			s.mustHandle(1)
 			assertExecuted(t, s, 1)
 		})
 	})
@@ -406,8 +405,7 @@ func TestWhatHasExpiredIsGone(t *testing.T) {
 				s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable), amountFingerprint())
 				s.put(change)
 				time.Sleep(25 * time.Hour)
-				got, err := s.handle(1)
-				require.NoError(t, err)
+				got := s.mustHandle(1)
 				assert.Equal(t, int64(1), got.Charge)
 				assert.Equal(t, 1, s.mustRecord().Attempt, "a first execution: nothing of the old record survives")
 			})

@@ -117,14 +117,12 @@ func TestErrorThatIsNotedTooLateIsIgnored(t *testing.T) {
 		of = ctx //nolint:fatcontext // it is used after the handler
 		return receipt{Charge: 7}, nil
 	}
-	_, err := s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 	idempotent.Mark(of, idempotent.Uncertain(errCard))
 	assert.Equal(t, 1, late)
 	assert.Equal(t, report.Completed, s.event().Settlement)
 	assert.NoError(t, s.event().Err)
-	_, err = s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 	assertExecuted(t, s, 1)
 }
 
@@ -211,16 +209,14 @@ func TestResolverNotesNothing(t *testing.T) {
 				return idempotent.Untouched[receipt](), nil
 			}))
 		s.put(crashed)
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		s = newShop(t, idempotent.WithResolver(
 			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
 				idempotent.Mark(ctx, idempotent.Uncertain(errCard))
 				return idempotent.Untouched[receipt](), nil
 			}))
 		s.put(crashed)
-		_, err = s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, report.Completed, s.event().Settlement)
 		assertExecuted(t, s, 1)
 	})
@@ -250,8 +246,7 @@ func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
 			})
 			return receipt{Charge: 1}, err
 		}
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{Charge: 1}, got)
 	})
 }
@@ -263,8 +258,7 @@ func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
 			defer idempotent.Mark(ctx, idempotent.Uncertain(errCard))
 			return commit(ctx, receipt{7, 5}, "row")
 		}
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{7, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
 		otherwise, ok := errors.AsType[*idempotent.Error](s.event().Err)
@@ -320,8 +314,7 @@ func TestUnprotectedHandlerInsideAProtectedOneNotesNothingForIt(t *testing.T) {
 	}
 	outer := newShop(t)
 	outer.do = inner.handler.Handle
-	_, err := outer.handle(5)
-	require.NoError(t, err)
+	outer.mustHandle(5)
 	assert.Equal(t, report.Completed, outer.event().Settlement)
 }
 

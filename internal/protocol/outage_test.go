@@ -118,8 +118,7 @@ func TestAClaimThatThenMeetsATransactionIsUndone(t *testing.T) {
 func TestAResultThatIsRefusedAsInvalidIsUnknownAlsoIfItMayBeRepeated(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, invalidStore{memory.New()}, nil, idempotent.WithEffects(idempotent.Repeatable))
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, "result-lost", s.mustRecord().Reason, "or it would be executed again for ever")
 	})
 }

@@ -268,8 +268,7 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 						assert.Equal(t, want, s.mustRecord().Reason, "the reason that was seen stays")
 					}
 					if tc.status == store.StatusCompleted {
-						again, err := s.handle(5)
-						require.NoError(t, err)
+						again := s.mustHandle(5)
 						assert.Equal(t, tc.want, again)
 						assert.Equal(t, 1, asked, "a settled record is not asked about")
 					}
@@ -286,8 +285,7 @@ func TestResolverIsNotAskedAboutAFirstExecution(t *testing.T) {
 				t.Error("asked")
 				return idempotent.Resolution[receipt]{}, nil
 			}))
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 	})
 }
 
@@ -300,8 +298,7 @@ func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 		s.do = func(context.Context, order) (receipt, error) { panic("boom") }
 		assert.Panics(t, func() { _, _ = s.handle(5) })
 		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{77, 5}, got)
 		assertExecuted(t, s, 1)
 	})
@@ -318,10 +315,8 @@ func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{1, 5}, got)
 		assertExecuted(t, s, 1)
 	})

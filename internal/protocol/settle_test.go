@@ -24,13 +24,11 @@ func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, memory.New(), storetest.OnCall(2, fault))
-				first, err := s.handle(5)
-				require.NoError(t, err)
+				first := s.mustHandle(5)
 				assert.Equal(t, report.Completed, s.event().Settlement)
 				require.NoError(t, s.event().StoreErr)
 
-				again, err := s.sandbox(nil).handle(5)
-				require.NoError(t, err)
+				again := s.sandbox(nil).mustHandle(5)
 				assert.Equal(t, first, again)
 				assertExecuted(t, s, 1)
 			})
@@ -46,8 +44,7 @@ func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T)
 			inBubble(t, func(t *testing.T) {
 				s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
 				started := time.Now()
-				got, err := s.handle(5)
-				require.NoError(t, err)
+				got := s.mustHandle(5)
 				assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
 				assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
 				assert.Equal(t, report.NotSettled, s.event().Settlement)
@@ -72,14 +69,13 @@ func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
 				return storetest.Pass
 			}
 		})
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
 		assert.Equal(t, report.Unknown, s.event().Settlement)
 		assert.Equal(t, "result-lost", s.event().Reason)
 
 		time.Sleep(time.Hour)
-		_, err = s.sandbox(nil).handle(5)
+		_, err := s.sandbox(nil).handle(5)
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "the effect happened, it must not happen again")
 		assertExecuted(t, s, 1)
 	})
@@ -98,11 +94,9 @@ func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
 				return storetest.Pass
 			}
 		})
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, report.Completed, s.event().Settlement)
-		_, err = s.sandbox(nil).handle(5)
-		require.NoError(t, err)
+		s.sandbox(nil).mustHandle(5)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -337,8 +331,7 @@ func TestHandlerThatOverrunsItsDeadlineStillCompletes(t *testing.T) {
 			time.Sleep(11 * time.Second)
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 	})
 }
@@ -389,8 +382,7 @@ func TestSettlementRespectsTheInvocationsDeadline(t *testing.T) {
 			<-ctx.Done()
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.LessOrEqual(t, time.Since(started), 10*time.Second)
 	})
 }
@@ -413,8 +405,7 @@ func TestErrorGivesWayToTheResultThatAllCallersAgreeOn(t *testing.T) {
 			s.rewrite(s.recordKey(), func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`) })
 			return receipt{}, idempotent.Terminal(errCard)
 		}
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{Charge: 9}, got)
 		require.NoError(t, s.event().Err)
 	})
@@ -467,8 +458,7 @@ func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
 				func(r *store.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) })
 			return receipt{1, o.Amount}, nil
 		}
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{1, 5}, got)
 		assert.Equal(t, report.Executed, s.event().Outcome)
 		require.ErrorIs(t, s.event().StoreErr, idempotent.ErrUnreadable)

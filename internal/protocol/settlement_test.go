@@ -69,8 +69,7 @@ func TestARecordThatWasReleasedIsTakenOverWhateverTheEffectsAreAndIsNoCrash(t *t
 					}
 					_, err := s.handle(6)
 					require.ErrorIs(t, err, idempotent.ErrMismatch, "its fingerprint binds retries")
-					got, err := s.handle(5)
-					require.NoError(t, err)
+					got := s.mustHandle(5)
 					assert.Equal(t, receipt{1, 5}, got)
 					assert.Equal(t, 4, x.Attempt)
 					assert.False(t, x.Recovered)
@@ -97,10 +96,9 @@ func TestACrashAfterAReleaseIsACrash(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), storetest.OnCall(3, storetest.DieBefore), refuse())
 		s.put(func(r *store.Record) { r.Reason = store.ReasonReleased })
-		_, err := s.handle(5)
-		require.NoError(t, err, "the process dies before it completes")
+		s.mustHandle(5, "the process dies before it completes")
 		time.Sleep(time.Minute)
-		_, err = s.sandbox(nil, refuse()).handle(5)
+		_, err := s.sandbox(nil, refuse()).handle(5)
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, store.ReasonCrashed, s.mustRecord().Reason)
 		assertExecuted(t, s, 1)
@@ -124,8 +122,7 @@ func TestATakeoverOfAReleasedRecordThatIsUndoneLeavesItReleased(t *testing.T) {
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
 		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
-		_, err = s.sandbox(nil, refuse()).handle(5)
-		require.NoError(t, err)
+		s.sandbox(nil, refuse()).mustHandle(5)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -154,8 +151,7 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 				t.Helper()
 				dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
 				dies.do = func(_ context.Context, o order) (receipt, error) { return receipt{2, o.Amount}, nil }
-				_, err := dies.handle(5)
-				require.NoError(t, err)
+				dies.mustHandle(5)
 				time.Sleep(time.Minute)
 			},
 		},
@@ -165,8 +161,7 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 				t.Helper()
 				other := s.sandbox(nil)
 				other.do = func(_ context.Context, o order) (receipt, error) { return receipt{2, o.Amount}, nil }
-				_, err := other.handle(5)
-				require.NoError(t, err)
+				other.mustHandle(5)
 			},
 		},
 		"executed": {
@@ -221,13 +216,11 @@ func TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed(t *test
 			time.Sleep(30 * time.Second)
 			dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
 			dies.do = func(context.Context, order) (receipt, error) { return receipt{}, nil }
-			_, err := dies.handle(5)
-			require.NoError(t, err)
+			dies.mustHandle(5)
 			time.Sleep(time.Minute)
 			return receipt{1, o.Amount}, nil
 		}
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{1, 5}, got)
 		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
@@ -243,8 +236,7 @@ func TestAnOwnerThatFailsAfterASettlementDeletesNothing(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.ErrorIs(t, err, errCard)
-		got, err := s.sandbox(nil).handle(5)
-		require.NoError(t, err)
+		got := s.sandbox(nil).mustHandle(5)
 		assert.Equal(t, receipt{9, 5}, got)
 	})
 }
@@ -278,8 +270,7 @@ func TestARecordTellsItsStory(t *testing.T) {
 		assert.Empty(t, r.Derived)
 
 		s.do = nil
-		_, err = s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		r = s.mustRecord()
 		assert.Equal(t, began.Add(63*time.Second), r.CompletedAt)
 		assert.Equal(t, began.Add(63*time.Second), r.SettledAt)
@@ -313,8 +304,7 @@ func TestAnOwnerThatBringsItsResultTakesTheAttentionAway(t *testing.T) {
 			require.NotEmpty(t, s.mustRecord().Attention)
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		r := s.mustRecord()
 		assert.Equal(t, store.StatusCompleted, r.Status)
 		assert.Empty(t, r.Attention)

@@ -101,8 +101,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 		assert.Equal(t, time.Hour, kept.AttentionAt.Sub(kept.Lease))
 		assert.Equal(t, []string{"first"}, kept.Derived)
 
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{1, 5}, got)
 		assert.Equal(t, 1, e.count("first"))
 		assert.Equal(t, 1, e.count("second"))
@@ -118,8 +117,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 		assert.Zero(t, done.StepWrites)
 		assert.Empty(t, done.Attention)
 
-		_, err = s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assertExecuted(t, s, 2)
 	})
 }
@@ -193,8 +191,7 @@ func TestTheSameKeysAndResults(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.Equal(t, errCard, err, "the very error")
-		_, err = s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, seen[0], seen[1])
 		assert.True(t, seen[0].at.IsZero(), "what JSON does not carry is not there the first time either")
 		assert.Equal(t, 1.0, seen[0].Any)
@@ -294,8 +291,7 @@ func TestAFinalFailureOfAStepIsNotRepeated(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.Error(t, err)
-		got, err := s.handle(5)
-		require.NoError(t, err)
+		got := s.mustHandle(5)
 		assert.Equal(t, receipt{Charge: 402}, got)
 		assert.Equal(t, first, second)
 		assert.Equal(t, 1, e.count("charge"))
@@ -309,8 +305,7 @@ func TestTheHandlersOwnAnswerOutweighsAnUncertainStep(t *testing.T) {
 			_ = e.fail(ctx, "mail", idempotent.Uncertain(errCard))
 			return receipt{1, 5}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 	})
 }
@@ -357,10 +352,9 @@ func TestStepsThatAreRefused(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 			return receipt{}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, map[string]int{strings.Repeat("n", 64): 1, "AZaz09._/-": 1}, e.done)
-		_, err = e.take(leaked, "late")
+		_, err := e.take(leaked, "late")
 		stepError(t, err, idempotent.ErrStepRefused, "the handler has returned")
 		_, err = e.take(t.Context(), "outside")
 		stepError(t, err, idempotent.ErrStepRefused, "belongs to no delivery")
@@ -385,8 +379,7 @@ func TestAHundredStepsAndNoMore(t *testing.T) {
 		}
 		_, err := s.handle(5)
 		require.Error(t, err)
-		_, err = s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Len(t, e.done, 100)
 		assert.Equal(t, 1, e.count("item/99"))
 	})
@@ -413,8 +406,7 @@ func TestParallelSteps(t *testing.T) {
 		_, err := s.handle(5)
 		require.Error(t, err)
 		assert.Len(t, s.mustRecord().Steps, 20)
-		_, err = s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		for n := range 20 {
 			assert.Equal(t, 1, e.count(fmt.Sprint("part-", n)))
 		}
@@ -520,8 +512,7 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 					time.Sleep(20 * time.Second)
 					other := s.sandbox(nil, c.opts...)
 					other.do = func(ctx context.Context, _ order) (receipt, error) { return receipt{1, 5}, c.step(ctx) }
-					_, err = other.handle(5)
-					require.NoError(t, err, "it heals by itself")
+					other.mustHandle(5, "it heals by itself")
 				})
 			})
 		}
@@ -541,8 +532,7 @@ func TestAHandlerMayAnswerAlthoughAStepIsLost(t *testing.T) {
 			require.ErrorIs(t, err, idempotent.ErrStepLost)
 			return receipt{1, 5}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 	})
 }
@@ -556,8 +546,7 @@ func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
 						s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy)),
 							&effects{}
 						s.do = inTwoSteps(e, func() error { return nil })
-						_, err := s.handle(5)
-						require.NoError(t, err)
+						s.mustHandle(5)
 						assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
 						assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 						assert.Positive(t, s.store.Fired())

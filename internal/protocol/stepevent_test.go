@@ -67,8 +67,7 @@ func TestAFinalFailureOfAStepLooksAlikeWhetherRecordedOrResumed(t *testing.T) {
 		require.Error(t, err)
 		first := s.stepOf()
 		fail = false
-		_, err = s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		again := s.stepOf()
 		assert.Equal(t, report.StepRecorded, first.End)
 		assert.Equal(t, report.StepResumed, again.End)
@@ -106,8 +105,7 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 			_, swapped, err := s.inner.Swap(t.Context(), held, next)
 			require.NoError(t, err)
 			require.True(t, swapped)
-			_, err = s.handle(5)
-			require.NoError(t, err)
+			s.mustHandle(5)
 			assert.Equal(t, want, s.event().OrphanSteps)
 			assert.Equal(t, report.Completed, s.event().Settlement)
 		}
@@ -140,8 +138,7 @@ func TestStepsThatAStoreWasGivenStayAsTheyWere(t *testing.T) {
 			}
 			return receipt{}, nil
 		}
-		_, err := s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		require.Len(t, l.seen, 4)
 		for i, seen := range l.seen {
 			assert.Len(t, seen, i, "write %d", i+1)

@@ -99,8 +99,7 @@ func TestAHandlerMayCallItselfForAnotherRequest(t *testing.T) {
 		}
 		return receipt{Charge: 7}, nil
 	}
-	got, err := s.handle(1)
-	require.NoError(t, err)
+	got := s.mustHandle(1)
 	assert.Equal(t, int64(7), got.Charge)
 	assertExecuted(t, s, 2)
 }

@@ -189,17 +189,14 @@ func TestAnObserverLearnsTheDerivedKeysThatWereHandedOut(t *testing.T) {
 		}
 		return receipt{}, nil
 	}
-	_, err := s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 	assert.Equal(t, []report.NamedKey{{Name: "charge", Key: keys["charge"]}, {Name: "refund", Key: keys["refund"]}},
 		s.event().DerivedKeys)
-	_, err = s.handle(5)
-	require.NoError(t, err)
+	s.mustHandle(5)
 	assert.Empty(t, s.event().DerivedKeys, "a replay hands out none")
 
 	other := newShop(t)
-	_, err = other.handle(5)
-	require.NoError(t, err)
+	other.mustHandle(5)
 	assert.Nil(t, other.event().DerivedKeys, "nobody asked")
 }
 
@@ -237,8 +234,7 @@ func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 			crashed(r)
 			r.Key, r.Fingerprint = about.RecordKey, "of a payload validation"
 		})
-		_, err = s.handle(5)
-		require.NoError(t, err)
+		s.mustHandle(5)
 		assert.Equal(t, []report.NamedKey{{Name: "charge", Key: key}}, s.event().DerivedKeys)
 	})
 }
