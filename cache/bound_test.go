@@ -84,6 +84,7 @@ func TestARecordThatIsLargerThanAllOfItIsNotKept(t *testing.T) {
 // not parallel because it measures the heap.
 func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
 	const maxBytes = 16 << 20
+	const others = 64 << 10 // what the rest of the process may allocate meanwhile
 	for _, size := range []int{0, 10, 700, 5_000, 33_000, 1_100_000} {
 		before := heap()
 		s := cache.New(nothing{}, maxBytes)
@@ -96,7 +97,7 @@ func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
 			require.False(t, claimed)
 		}
 		kept := heap() - before
-		assert.LessOrEqual(t, kept, maxBytes, "results of %d bytes", size)
+		assert.LessOrEqual(t, kept, maxBytes+others, "results of %d bytes", size)
 		assert.Greater(t, kept, maxBytes/2, "results of %d bytes", size)
 		t.Logf("results of %d bytes: %.1f %% of the bytes allowed are in use", size, 100*float64(kept)/maxBytes)
 		runtime.KeepAlive(s)
