@@ -348,9 +348,7 @@ func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 	t.Parallel()
 	s, tr := scripted(done, lost, lost, lost, done)
 	seen, w := record("order#1"), twoRows(t)
-	_, applied, err := s.Commit(t.Context(), seen, committed(seen, largeAnswer(1<<16)), w, "token-1")
-	require.NoError(t, err)
-	require.True(t, applied)
+	mustCommit(t, s, seen, committed(seen, largeAnswer(1<<16)), w, "token-1")
 	require.Equal(t, []string{
 		"BatchWriteItem", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems",
 		"TransactWriteItems",

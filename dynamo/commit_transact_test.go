@@ -93,17 +93,13 @@ func getOrder(t *testing.T, client *dynamodb.Client, table, id string) item {
 func claimedRecord(t *testing.T, s *dynamo.Store, key string) store.Record {
 	t.Helper()
 	r := record(key)
-	_, claimed, err := s.Claim(t.Context(), r, claimTime)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	mustClaim(t, s, r, claimTime)
 	return r
 }
 
 func requireHeld(t *testing.T, s *dynamo.Store, want store.Record) {
 	t.Helper()
-	got, found, err := s.Get(t.Context(), want.Key)
-	require.NoError(t, err)
-	require.True(t, found)
+	got := mustGet(t, s, want.Key)
 	require.Equal(t, want, got)
 }
 
@@ -132,9 +128,7 @@ func TestACommitWritesTheAnswerAndTheRows(t *testing.T) {
 		}}},
 	)
 	next, token := committed(seen, []byte(`{"id":"o-1"}`)), rand.Text()
-	_, done, err := s.Commit(t.Context(), seen, next, w, token)
-	require.NoError(t, err)
-	require.True(t, done)
+	mustCommit(t, s, seen, next, w, token)
 	requireHeld(t, s, next)
 	require.Equal(t, item{"order_id": S("o-1"), "status": S("new"), "amount": N("5")},
 		getOrder(t, client, orders, "o-1"))
@@ -144,9 +138,7 @@ func TestACommitWritesTheAnswerAndTheRows(t *testing.T) {
 	require.NotEmpty(t, getOrder(t, client, orders, "sdk"))
 
 	// DynamoDB recognises the token; afterwards the record tells.
-	_, done, err = s.Commit(t.Context(), seen, next, w, token)
-	require.NoError(t, err)
-	require.True(t, done)
+	mustCommit(t, s, seen, next, w, token)
 	held, done, err := s.Commit(t.Context(), seen, next, w, rand.Text())
 	require.NoError(t, err)
 	require.False(t, done)
@@ -170,9 +162,7 @@ func TestACommitOfARecordThatIsAnother(t *testing.T) {
 			t.Parallel()
 			seen := record("order#" + name)
 			held := becomes(seen)
-			_, claimed, err := s.Claim(t.Context(), held, claimTime)
-			require.NoError(t, err)
-			require.True(t, claimed)
+			mustClaim(t, s, held, claimTime)
 			w := writesOf(t, dynamo.Put(orders, order{ID: name}),
 				sdkCheck(orders, orderKey{"none"}, terms{when: []string{"attribute_exists(order_id)"}}))
 			got, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`2`)), w, rand.Text())
@@ -276,9 +266,7 @@ func TestCommitsOfEveryShape(t *testing.T) {
 					seen := claimedRecord(t, s, "order#"+name)
 					stepped := seen
 					stepped.Steps = steps{"reserve": stepValue(seen.Owner, `{"id":"r_1"}`)}
-					_, swapped, err := s.Swap(t.Context(), seen, stepped)
-					require.NoError(t, err)
-					require.True(t, swapped)
+					mustSwap(t, s, seen, stepped)
 					seen.Steps, seen.StepWrites = stepped.Steps, 1
 					w := writesOf(t, dynamo.Put(orders, order{ID: name}))
 					next := seen
@@ -286,9 +274,7 @@ func TestCommitsOfEveryShape(t *testing.T) {
 					change(&next)
 					next = committed(next, next.Result)
 					next.Steps, next.StepWrites, next.CompletedAt = nil, 0, claimTime.UTC()
-					_, done, err := s.Commit(t.Context(), seen, next, w, rand.Text())
-					require.NoError(t, err)
-					require.True(t, done)
+					mustCommit(t, s, seen, next, w, rand.Text())
 					require.NotEmpty(t, getOrder(t, client, orders, name))
 					got, _, err := s.Get(t.Context(), next.Key)
 					require.NoError(t, err)
@@ -405,9 +391,7 @@ func TestWhatACommitAdds(t *testing.T) {
 			items[i] = dynamo.Put("orders", map[string]any{"order_id": i})
 		}
 		seen, w := record("order#1"), writesOf(t, items...)
-		_, done, err := s.Commit(t.Context(), seen, committed(seen, []byte(`{"id":"o-1"}`)), w, rand.Text())
-		require.NoError(t, err)
-		require.True(t, done)
+		mustCommit(t, s, seen, committed(seen, []byte(`{"id":"o-1"}`)), w, rand.Text())
 		var sent struct {
 			TransactItems []map[string]struct{ TableName string }
 		}

@@ -265,9 +265,7 @@ func TestResultsBeyondAnItemAreTooLarge(t *testing.T) {
 	t.Parallel()
 	s, _, _ := local(t)
 	held := record("p#1")
-	_, claimed, err := s.Claim(t.Context(), held, claimTime)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	mustClaim(t, s, held, claimTime)
 	for _, size := range []int{410_000, 1_100_000, 2_000_000, 2_200_000, 5_000_000, 17_000_000} {
 		for _, layout := range []store.Layout{store.LayoutText, store.LayoutValue} {
 			next := completion(held, []byte(`"`+strings.Repeat("x", size)+`"`))
@@ -281,9 +279,7 @@ func TestResultsBeyondAnItemAreTooLarge(t *testing.T) {
 			require.Less(t, len(err.Error()), 400, "which quotes nothing of it")
 		}
 	}
-	got, found, err := s.Get(t.Context(), held.Key)
-	require.NoError(t, err)
-	require.True(t, found)
+	got := mustGet(t, s, held.Key)
 	require.Equal(t, held, got, "nothing of it was written")
 }
 

@@ -180,9 +180,7 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 		return func(t *testing.T, s *dynamo.Store, seen store.Record) {
 			changed := seen
 			next(&changed)
-			_, swapped, err := s.Swap(t.Context(), seen, changed)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			mustSwap(t, s, seen, changed)
 		}
 	}
 	claimed := func(next func(*store.Record)) func(*testing.T, *dynamo.Store, store.Record) {
@@ -265,15 +263,11 @@ func TestPartsThatARecordNamesStay(t *testing.T) {
 			stepped.Steps, stepped.StepWrites = map[string]store.Step{"charge": step}, 1
 			held(t, s, completed, stepped)
 			prolonged := func(key string, change func(*store.Record)) store.Record {
-				seen, found, err := s.Get(t.Context(), key)
-				require.NoError(t, err)
-				require.True(t, found)
+				seen := mustGet(t, s, key)
 				next := seen
 				next.Expiry = over.Add(time.Second)
 				change(&next)
-				_, swapped, err := s.Swap(t.Context(), seen, next)
-				require.NoError(t, err)
-				require.True(t, swapped)
+				mustSwap(t, s, seen, next)
 				return next
 			}
 			named := prolonged(completed.Key, func(*store.Record) {})

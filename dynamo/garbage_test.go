@@ -61,9 +61,7 @@ var answerable = []error{
 func requireRefused(t *testing.T, records store.Store, key, out string, err error) {
 	t.Helper()
 	if err == nil {
-		r, found, err := records.Get(t.Context(), key)
-		require.NoError(t, err)
-		require.True(t, found)
+		r := mustGet(t, records, key)
 		if r.Parts == "" { // what parts hold is vouched for by the commit
 			require.Equal(t, store.StatusCompleted, r.Status)
 			var stored string

@@ -187,9 +187,7 @@ func TestRequests(t *testing.T) {
 	}
 	t.Run("complete-compressed-inline", func(t *testing.T) {
 		s, tr := scripted(done)
-		_, swapped, err := s.Swap(t.Context(), live, completion(live, orders(2000)))
-		require.NoError(t, err)
-		require.True(t, swapped)
+		mustSwap(t, s, live, completion(live, orders(2000)))
 		golden(t, "complete-compressed-inline", tr.requests)
 	})
 	t.Run("read-result", func(t *testing.T) {

@@ -75,15 +75,11 @@ func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 				Lease: life.LeaseEnd(now.Add(30 * time.Second)),
 			}
 			begin := by.Meets(store.Record{}, now)
-			_, claimed, err := s.Claim(t.Context(), begin.Next, now)
-			require.NoError(t, err)
-			require.True(t, claimed)
+			mustClaim(t, s, begin.Next, now)
 			mine := begin.Next
 			swap := func(seen, next store.Record) {
 				t.Helper()
-				_, swapped, err := s.Swap(t.Context(), seen, next)
-				require.NoError(t, err)
-				require.True(t, swapped)
+				mustSwap(t, s, seen, next)
 			}
 			seen := life.Unleased(mine)
 			for n := range 5 {

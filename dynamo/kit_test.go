@@ -122,3 +122,36 @@ func foreign(client *dynamodb.Client, table string) *storetest.Foreign {
 		},
 	}
 }
+
+// mustClaim claims a key that is free.
+func mustClaim(t *testing.T, s store.Store, r store.Record, now time.Time) {
+	t.Helper()
+	_, claimed, err := s.Claim(t.Context(), r, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+}
+
+// mustSwap puts next in the place of a record that is as it was seen.
+func mustSwap(t *testing.T, s store.Store, seen, next store.Record) {
+	t.Helper()
+	_, swapped, err := s.Swap(t.Context(), seen, next)
+	require.NoError(t, err)
+	require.True(t, swapped)
+}
+
+// mustCommit is mustSwap with writes.
+func mustCommit(t *testing.T, s store.Committer, seen, next store.Record, writes store.Writes, token string) {
+	t.Helper()
+	_, committed, err := s.Commit(t.Context(), seen, next, writes, token)
+	require.NoError(t, err)
+	require.True(t, committed)
+}
+
+// mustGet is the record under a key.
+func mustGet(t *testing.T, s store.Store, key string) store.Record {
+	t.Helper()
+	r, found, err := s.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.True(t, found)
+	return r
+}

@@ -180,9 +180,7 @@ func TestAnOperationIsNoPrefixOfAnother(t *testing.T) {
 func TestWhatIsNoRecordIsNotListed(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
-	_, claimed, err := s.Claim(t.Context(), completion(record("charge#1"), pattern(1<<20)), claimTime)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	mustClaim(t, s, completion(record("charge#1"), pattern(1<<20)), claimTime)
 	putItem(t, client, table, item{"id": S("charge#2"), "color": S("red")})
 	var found []string
 	for r, err := range s.List(t.Context(), store.Query{Operation: "charge"}) {
@@ -226,9 +224,7 @@ func TestATableWithoutTheIndex(t *testing.T) {
 	unknown := record("charge#1")
 	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown,
 		store.AttentionOf("charge#1"), claimTime
-	_, claimed, err := s.Claim(t.Context(), unknown, claimTime)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	mustClaim(t, s, unknown, claimTime)
 	var found []string
 	for r, err := range s.List(t.Context(), store.Query{Attention: true}) {
 		require.NoError(t, err)
@@ -302,13 +298,9 @@ func TestTheIndexHasWhatSomebodyHasToSettleAndNothingElse(t *testing.T) {
 	require.Equal(t, 0, entries())
 	unknown := live
 	unknown.Status, unknown.Attention, unknown.AttentionAt = store.StatusUnknown, store.AttentionOf(live.Key), claimTime
-	_, swapped, err := s.Swap(t.Context(), live, unknown)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, live, unknown)
 	require.Equal(t, 1, entries())
-	_, swapped, err = s.Swap(t.Context(), unknown, completion(live, []byte("1")))
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, unknown, completion(live, []byte("1")))
 	require.Equal(t, 0, entries())
 }
 

@@ -47,14 +47,10 @@ func TestLeftovers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			held.Key = "charge#" + name
-			_, claimed, err := s.Claim(t.Context(), held, claimTime)
-			require.NoError(t, err)
-			require.True(t, claimed)
+			mustClaim(t, s, held, claimTime)
 			complete(t, client, table, held.Key, S(`{"ok": true}`))
 
-			got, found, err := s.Get(t.Context(), held.Key)
-			require.NoError(t, err)
-			require.True(t, found)
+			got := mustGet(t, s, held.Key)
 			require.Equal(t, store.StatusCompleted, got.Status)
 			require.Equal(t, `{"ok": true}`, string(got.Result))
 			require.Empty(t, got.Seal)
@@ -64,10 +60,8 @@ func TestLeftovers(t *testing.T) {
 
 			for _, result := range [][]byte{got.Result, []byte("\"\xfe\"")} {
 				next := completion(got, result)
-				_, swapped, err := s.Swap(t.Context(), got, next)
-				require.NoError(t, err)
-				require.True(t, swapped)
-				got, _, err = s.Get(t.Context(), held.Key)
+				mustSwap(t, s, got, next)
+				got, _, err := s.Get(t.Context(), held.Key)
 				require.NoError(t, err)
 				require.Equal(t, next, got, "no leftover counts under the new commit")
 			}
@@ -115,9 +109,7 @@ func TestTakeoverOfAFractionalExpiry(t *testing.T) {
 	s, client, table := local(t)
 	for _, expiration := range []string{"1800000000", "1800000000.5", "1799999999.001"} {
 		putItem(t, client, table, item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N(expiration)})
-		seen, found, err := s.Get(t.Context(), "p#1")
-		require.NoError(t, err)
-		require.True(t, found)
+		seen := mustGet(t, s, "p#1")
 		for _, off := range []int{-1, 1} {
 			other := seen
 			other.Expiry = other.Expiry.AddDate(0, 0, off)
@@ -162,9 +154,7 @@ func TestStepsOfARecordThatOthersRead(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, orders(60_000), mail)
 
-		_, swapped, err := s.Swap(t.Context(), held, completion(held, []byte(`{"a":2,"b":1}`)))
-		require.NoError(t, err)
-		require.True(t, swapped)
+		mustSwap(t, s, held, completion(held, []byte(`{"a":2,"b":1}`)))
 		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
 			TableName: aws.String(table), Key: item{"id": S("p"), "sk": S(held.Key)}, ConsistentRead: aws.Bool(true),
 		})

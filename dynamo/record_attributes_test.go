@@ -49,9 +49,7 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 	binary := completion(record("charge#3"), []byte("\"\xff\""))
 	large := completion(record("charge#4"), pattern(1<<20))
 	for _, r := range []store.Record{inProgress, small, binary, large, unknown} {
-		_, claimed, err := s.Claim(t.Context(), r, claimTime)
-		require.NoError(t, err)
-		require.True(t, claimed)
+		mustClaim(t, s, r, claimTime)
 	}
 	inProgress = writeSteps(t, s, inProgress, steps{
 		"reserve": stepValue("owner-1", ""), "charge": startMark("owner-1"),
@@ -79,9 +77,7 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 		"unmarked", "step_names", "steps", "step:reserve", "step:mail",
 	}, slices.Collect(maps.Keys(names)))
 
-	read, found, err := s.Get(t.Context(), "charge#4")
-	require.NoError(t, err)
-	require.True(t, found)
+	read := mustGet(t, s, "charge#4")
 	result, err := s.ReadResult(t.Context(), read)
 	require.NoError(t, err)
 	require.Equal(t, large.Result, result)
@@ -192,9 +188,7 @@ func TestTheLongestKeysFitASortKey(t *testing.T) {
 	s := dynamo.New(client, table, opts...)
 	key := strings.Repeat("o", 255) + "#" + strings.Repeat("h", 43) // the longest name of an operation, and a digest
 	r := completion(record(key), pattern(9<<20))
-	_, claimed, err := s.Claim(t.Context(), r, claimTime)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	mustClaim(t, s, r, claimTime)
 	held, _, err := s.Get(t.Context(), key)
 	require.NoError(t, err)
 	result, err := s.ReadResult(t.Context(), held)
@@ -202,7 +196,5 @@ func TestTheLongestKeysFitASortKey(t *testing.T) {
 	require.Equal(t, r.Result, result)
 
 	longest := strings.Repeat("k", 1024)
-	_, claimed, err = s.Claim(t.Context(), record(longest), time.Now())
-	require.NoError(t, err)
-	require.True(t, claimed)
+	mustClaim(t, s, record(longest), time.Now())
 }

@@ -425,14 +425,10 @@ func TestPartsAreKeptAsTheyWereSeen(t *testing.T) {
 
 	longer := held
 	longer.Expiry = held.Expiry.AddDate(0, 0, 1)
-	_, swapped, err := s.Swap(t.Context(), held, longer)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, held, longer)
 	forgotten := longer
 	forgotten.Parts, forgotten.Reason = "", "seen by a reader that knew of no parts"
-	_, swapped, err = s.Swap(t.Context(), forgotten, longer)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, forgotten, longer)
 	require.Equal(t, S("gzip"), getItem(t, client, table, first.Key)["encoding"])
 	held, _, err = s.Get(t.Context(), first.Key)
 	require.NoError(t, err)

@@ -56,13 +56,9 @@ func TestResultsComeBack(t *testing.T) {
 			_, _, err := s.Claim(t.Context(), first, claimTime)
 			require.NoError(t, err)
 			want := completion(first, c.result)
-			_, swapped, err := s.Swap(t.Context(), first, want)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			mustSwap(t, s, first, want)
 
-			held, found, err := s.Get(t.Context(), first.Key)
-			require.NoError(t, err)
-			require.True(t, found)
+			held := mustGet(t, s, first.Key)
 			require.Equal(t, want.Seal, held.Seal)
 			if c.parts == 0 {
 				require.True(t, bytes.Equal(c.result, held.Result))
@@ -84,9 +80,7 @@ func TestClaimOfACompletedRecordWithALargeResult(t *testing.T) {
 	t.Parallel()
 	s, _, _ := local(t)
 	want := completion(record("charge#key"), pattern(1<<20))
-	_, claimed, err := s.Claim(t.Context(), want, claimTime)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	mustClaim(t, s, want, claimTime)
 	held, _, err := s.Get(t.Context(), want.Key)
 	require.NoError(t, err)
 	got, err := s.ReadResult(t.Context(), held)
@@ -171,9 +165,7 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 			_, _, err := s.Claim(t.Context(), r, claimTime)
 			require.NoError(t, err)
 			c.spoil(t, r)
-			held, found, err := s.Get(t.Context(), r.Key)
-			require.NoError(t, err)
-			require.True(t, found)
+			held := mustGet(t, s, r.Key)
 			_, err = s.ReadResult(t.Context(), held)
 			requireUnreadable(t, err, c.reason)
 		})
@@ -189,9 +181,7 @@ func TestResultBeyondWhatPartsHold(t *testing.T) {
 	requireStoreError(t, err, "swap", store.FailureTooLarge, true)
 	require.Empty(t, tr.calls())
 
-	_, swapped, err = s.Swap(t.Context(), r, completion(r, pattern(100*partSize)))
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, r, completion(r, pattern(100*partSize)))
 	require.Len(t, tr.calls(), 34+1)
 }
 
@@ -252,9 +242,7 @@ func TestBatchesAreRepeatedUntilAllIsProcessed(t *testing.T) {
 		s := dynamo.New(client, table)
 		r := record("k")
 		want := completion(r, pattern(26*partSize))
-		_, swapped, err := s.Swap(t.Context(), r, want)
-		require.NoError(t, err)
-		require.True(t, swapped)
+		mustSwap(t, s, r, want)
 		require.Equal(t, 26, client.rounds)
 
 		client.rounds = 0

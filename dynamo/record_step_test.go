@@ -31,20 +31,14 @@ func writeSteps(t *testing.T, s *dynamo.Store, held store.Record, changes steps)
 	t.Helper()
 	seen, next := held, held
 	seen.StepWrites, next.Steps = store.AnyStepWrites, changes
-	_, swapped, err := s.Swap(t.Context(), seen, next)
-	require.NoError(t, err)
-	require.True(t, swapped)
-	held, found, err := s.Get(t.Context(), held.Key)
-	require.NoError(t, err)
-	require.True(t, found)
+	mustSwap(t, s, seen, next)
+	held = mustGet(t, s, held.Key)
 	return held
 }
 
 func claims(t *testing.T, s *dynamo.Store, r store.Record) store.Record {
 	t.Helper()
-	_, claimed, err := s.Claim(t.Context(), r, claimTime)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	mustClaim(t, s, r, claimTime)
 	return r
 }
 
@@ -203,9 +197,7 @@ func TestStepsThatAreLeftOver(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, getItem(t, client, table, held.Key), "step:charge")
 
-		seen, found, err := s.Get(t.Context(), held.Key)
-		require.NoError(t, err)
-		require.True(t, found)
+		seen := mustGet(t, s, held.Key)
 		require.Equal(t, store.StatusCompleted, seen.Status)
 		require.Nil(t, seen.Steps)
 		require.Zero(t, seen.StepWrites)
@@ -229,9 +221,7 @@ func TestACompletionLeavesNoAttributesOfSteps(t *testing.T) {
 	held = writeSteps(t, s, held,
 		steps{"charge": stepValue("owner-1", string(pattern(9000))), "mail": startMark("owner-1")})
 	done := completion(held, []byte(`"a"`))
-	_, swapped, err := s.Swap(t.Context(), held, done)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, held, done)
 	maps.Copy(want, item{"status": S("COMPLETED"), "data": S(`"a"`), "commit": S(done.Seal)})
 	require.Equal(t, want, getItem(t, client, table, held.Key))
 }
@@ -276,9 +266,7 @@ func TestWhoHasSeenOnlyResultsKnowsWhichAreInParts(t *testing.T) {
 	seen.Steps = steps{"large": stepValue("owner-1", string(pattern(9000)))} // as its owner has recorded it
 	next := seen
 	next.Steps = steps{"small": stepValue("owner-1", `{"id":"ch_1"}`)}
-	_, swapped, err := s.Swap(t.Context(), seen, next)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, seen, next)
 	require.Equal(t, []string{"UpdateItem"}, tr.calls())
 }
 
@@ -326,9 +314,7 @@ func TestStepThatItsSealDoesNotCoverStaysInTheRecord(t *testing.T) {
 	step := stepValue("owner-1", string(pattern(9000)))
 	step.Seal = "owner-1.of another result"
 	next.Steps = steps{"a": step}
-	_, swapped, err := s.Swap(t.Context(), r, next)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, r, next)
 	require.Equal(t, []string{"UpdateItem"}, tr.calls())
 }
 

@@ -37,9 +37,7 @@ func TestADeleteLeavesAnotherRecordAlone(t *testing.T) {
 			t.Parallel()
 			seen := record("charge#" + name)
 			held := becomes(seen)
-			_, claimed, err := s.Claim(t.Context(), held, claimTime)
-			require.NoError(t, err)
-			require.True(t, claimed)
+			mustClaim(t, s, held, claimTime)
 
 			deleted, err := s.Delete(t.Context(), seen)
 			require.NoError(t, err)

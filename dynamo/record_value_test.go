@@ -82,9 +82,7 @@ func TestValuesAreWhatPowertoolsReads(t *testing.T) {
 	} {
 		r := record("charge#" + text[:min(len(text), 50)])
 		r.Layout = store.LayoutValue
-		_, claimed, err := s.Claim(t.Context(), r, claimTime)
-		require.NoError(t, err)
-		require.True(t, claimed)
+		mustClaim(t, s, r, claimTime)
 		next := completion(r, []byte(text))
 		_, swapped, err := s.Swap(t.Context(), r, next)
 		if data == nil {
@@ -116,12 +114,8 @@ func TestLayoutsStayInline(t *testing.T) {
 	} {
 		r := record("charge#" + string(layout))
 		r.Layout = layout
-		_, claimed, err := s.Claim(t.Context(), r, claimTime)
-		require.NoError(t, err)
-		require.True(t, claimed)
-		_, swapped, err := s.Swap(t.Context(), r, completion(r, []byte(large)))
-		require.NoError(t, err)
-		require.True(t, swapped)
+		mustClaim(t, s, r, claimTime)
+		mustSwap(t, s, r, completion(r, []byte(large)))
 		it := getItem(t, client, table, r.Key)
 		require.Equal(t, S(data), it["data"])
 		require.NotContains(t, it, "parts")
@@ -140,12 +134,10 @@ func TestWhatALayoutCannotHoldIsRefusedBeforeAnyWrite(t *testing.T) {
 		"unknown layout":         {"xml", `"a"`},
 	} {
 		r := record("charge#" + name)
-		_, claimed, err := s.Claim(t.Context(), r, claimTime)
-		require.NoError(t, err)
-		require.True(t, claimed)
+		mustClaim(t, s, r, claimTime)
 		next := completion(r, []byte(c.result))
 		next.Layout = c.layout
-		_, _, err = s.Swap(t.Context(), r, next)
+		_, _, err := s.Swap(t.Context(), r, next)
 		var se *store.Error
 		require.ErrorAs(t, err, &se, name)
 		assert.Equal(t, store.FailureRejected, se.Kind)
@@ -165,9 +157,7 @@ func TestALayoutDoesNotOutliveItsResult(t *testing.T) {
 			for name, data := range map[string]types.AttributeValue{"S": S("hello"), "M": M(item{"a": N("1")})} {
 				r := completion(record("charge#"+string(first)+"-"+string(second)+name), []byte(`"a"`))
 				r.Layout = first
-				_, claimed, err := s.Claim(t.Context(), r, claimTime)
-				require.NoError(t, err)
-				require.True(t, claimed)
+				mustClaim(t, s, r, claimTime)
 				complete(t, client, table, r.Key, data)
 				seen, _, err := s.Get(t.Context(), r.Key)
 				require.NoError(t, err)
@@ -175,9 +165,7 @@ func TestALayoutDoesNotOutliveItsResult(t *testing.T) {
 
 				next := completion(seen, []byte(`"b"`))
 				next.Layout = second
-				_, swapped, err := s.Swap(t.Context(), seen, next)
-				require.NoError(t, err)
-				require.True(t, swapped)
+				mustSwap(t, s, seen, next)
 				got, _, err := s.Get(t.Context(), r.Key)
 				require.NoError(t, err)
 				require.Equal(t, next, got, "%q over %q", second, first)

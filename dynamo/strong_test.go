@@ -140,9 +140,7 @@ func TestLargeResultsWithMultiRegionStrongConsistency(t *testing.T) {
 		}}
 		s := dynamo.New(region(t, strong, "us-east-1"), strongTable(t))
 		r := completion(record("charge#1"), pattern(3<<20))
-		_, claimed, err := s.Claim(t.Context(), r, claimTime)
-		require.NoError(t, err)
-		require.True(t, claimed)
+		mustClaim(t, s, r, claimTime)
 		held, _, err := s.Get(t.Context(), r.Key)
 		require.NoError(t, err)
 		read, err := s.ReadResult(t.Context(), held)

@@ -344,9 +344,7 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 			held := s.mustRecord()
 			next := held
 			next.Status, next.Reason = store.StatusUnknown, store.ReasonCrashed
-			_, swapped, err := s.inner.Swap(t.Context(), held, next)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			mustSwap(t, s.inner, held, next)
 		}, idempotent.ErrLeaseLost, receipt{}},
 	} {
 		for how, answer := range map[string]bool{"": false, ", and it answers all the same": true} {
@@ -386,9 +384,7 @@ func (s *shop) takeOver(t *testing.T, change func(r *store.Record)) {
 	next := held
 	next.Owner, next.Attempt = "other", held.Attempt+1
 	change(&next)
-	_, swapped, err := s.inner.Swap(t.Context(), held, next)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s.inner, held, next)
 }
 
 // A commit waits for steps that run, and no other one begins beside it.

@@ -241,3 +241,11 @@ func assertExecuted(t *testing.T, s *shop, times int64) {
 func amountFingerprint() idempotent.Option {
 	return idempotent.WithFingerprint(func(o order) (any, error) { return o.Amount, nil })
 }
+
+// mustSwap puts next in the place of a record that is as it was seen.
+func mustSwap(t *testing.T, s store.Store, seen, next store.Record) {
+	t.Helper()
+	_, swapped, err := s.Swap(t.Context(), seen, next)
+	require.NoError(t, err)
+	require.True(t, swapped)
+}

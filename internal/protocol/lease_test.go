@@ -145,9 +145,7 @@ func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
 					mine := s.mustRecord()
 					stolen = mine
 					steal(&stolen)
-					_, swapped, err := s.inner.Swap(t.Context(), mine, stolen)
-					require.NoError(t, err)
-					require.True(t, swapped)
+					mustSwap(t, s.inner, mine, stolen)
 					select {
 					case <-ctx.Done():
 					case <-time.After(time.Hour):
@@ -174,11 +172,9 @@ func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
 			mine := s.mustRecord()
 			theirs := mine
 			theirs.Owner, theirs.Lease = "thief", time.Now().Add(time.Hour)
-			_, swapped, err := s.inner.Swap(t.Context(), mine, theirs)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			mustSwap(t, s.inner, mine, theirs)
 			<-ctx.Done()
-			_, err = idempotent.Step(context.WithoutCancel(ctx), "charge", func(context.Context) (int, error) {
+			_, err := idempotent.Step(context.WithoutCancel(ctx), "charge", func(context.Context) (int, error) {
 				t.Error("the step has begun")
 				return 0, nil
 			})

@@ -205,9 +205,7 @@ func TestAGivenUpRecordStaysGivenUpWhenAQuestionDies(t *testing.T) {
 	dead.Status, dead.Owner, dead.Lease = store.StatusInProgress, "the question",
 		time.Now().Add(-time.Second).Truncate(time.Millisecond)
 	dead.AttentionAt = dead.Lease
-	_, swapped, err := s.store.Swap(t.Context(), givenUp, dead)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s.store, givenUp, dead)
 	_, err = s.Handle(t.Context(), "order")
 	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 	require.True(t, s.record(t).GivenUp())

@@ -324,9 +324,7 @@ func TestARecordIsKeptForAsLongAsWithoutAQuestion(t *testing.T) {
 		long.Steps = nil // they stay
 		// as a handler with a longer retention leaves it, or an operator
 		long.Expiry = r.Expiry.Add(90 * 24 * time.Hour)
-		_, swapped, err := s.store.Swap(t.Context(), r, long)
-		require.NoError(t, err)
-		require.True(t, swapped)
+		mustSwap(t, s.store, r, long)
 		for _, f := range []finding{{}, idempotent.Untouched[string]()} {
 			s.reconcile(t, answers(f, nil), idempotent.Reconciling{})
 			require.False(t, s.record(t).Expiry.Before(long.Expiry), name)
@@ -399,9 +397,7 @@ func TestAQuestionWhoseClaimWasTakenChangesNothing(t *testing.T) {
 		held := s.record(t)
 		taken = held
 		taken.Owner = "somebody else"
-		_, swapped, err := s.store.Swap(t.Context(), held, taken)
-		require.NoError(t, err)
-		require.True(t, swapped)
+		mustSwap(t, s.store, held, taken)
 		return finding{}, nil
 	}, idempotent.Reconciling{})
 	require.Equal(t, report.ReconcileElsewhere, done.Outcome)

@@ -171,9 +171,7 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 					}
 					next := mine
 					tc.change(&next)
-					_, swapped, err := s.inner.Swap(t.Context(), mine, next)
-					require.NoError(t, err)
-					require.True(t, swapped)
+					mustSwap(t, s.inner, mine, next)
 					return receipt{1, o.Amount}, nil
 				}
 				got, err := s.handle(5)
@@ -242,9 +240,7 @@ func TestStaleOwnerReleasesNothing(t *testing.T) {
 			mine := s.mustRecord()
 			stolen = mine
 			stolen.Owner = "thief"
-			_, swapped, err := s.inner.Swap(t.Context(), mine, stolen)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			mustSwap(t, s.inner, mine, stolen)
 			return receipt{}, errCard
 		}
 		_, err := s.handle(5)

@@ -265,9 +265,7 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 						next.Owner, next.Attempt = "other", 2
 						c.next(&next)
 						mine.StepWrites = store.AnyStepWrites
-						_, swapped, err := s.inner.Swap(t.Context(), mine, next)
-						require.NoError(t, err)
-						require.True(t, swapped)
+						mustSwap(t, s.inner, mine, next)
 						return "first", nil
 					})
 					if c.taken {

@@ -102,9 +102,7 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 					Result: []byte("1"),
 				}
 			}
-			_, swapped, err := s.inner.Swap(t.Context(), held, next)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			mustSwap(t, s.inner, held, next)
 			s.mustHandle(5)
 			assert.Equal(t, want, s.event().OrphanSteps)
 			assert.Equal(t, report.Completed, s.event().Settlement)
