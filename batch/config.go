@@ -21,9 +21,9 @@ const (
 // Config adjusts [SQS], [Kinesis], [DynamoDB] and [Kafka]. Its zero value has the defaults. R is
 // the type of the records.
 type Config[R any] struct {
-	// Concurrency is how many groups of records are worked on at once. Default
-	// 10. With 1 the records run in the order of the event. The handler has to be
-	// safe for concurrent use, unless it is 1.
+	// Concurrency is how many groups of records are worked on at once. Default 10. With 1 the
+	// records run in the order of the event. The handler has to be safe for concurrent use, unless
+	// it is 1.
 	Concurrency int
 	// Reserve is with how much time left before the deadline of the invocation no record is begun
 	// any more. Default [DefaultReserve]. No record is begun either if less time is left than the

@@ -144,10 +144,26 @@ func TestAnotherPartitionOfATableStays(t *testing.T) {
 	client, table := newTableOf(t, mine)
 	held(t, dynamo.New(client, table, mine), expiredRecord("charge#1"))
 	held(t, dynamo.New(client, table, other), expiredRecord("charge#1"))
-	done, err := dynamo.DeleteExpired(t.Context(), client, table, over, mine)
+	deletes := &deleteCounter{Client: client}
+	done, err := dynamo.DeleteExpired(t.Context(), deletes, table, over, mine)
 	require.NoError(t, err)
 	assert.Equal(t, dynamo.Deletions{Deleted: 1, Kept: 1}, done)
+	assert.Equal(t, 1, deletes.calls, "and none is tried on a key that both have")
 	assert.Len(t, keys(t, dynamo.New(client, table, other)), 1)
+}
+
+// deleteCounter is a client that counts its deletions.
+type deleteCounter struct {
+	*dynamodb.Client
+
+	calls int
+}
+
+func (c *deleteCounter) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+	optFns ...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
+	c.calls++
+	return c.Client.DeleteItem(ctx, in, optFns...)
 }
 
 // meddler is a client with somebody who writes between the page and a deletion, and whose pages

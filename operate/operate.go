@@ -60,9 +60,9 @@ type Config struct {
 	_ struct{} // literals name their fields: more may come
 
 	// Retention is for how long a record is kept at least after it was settled or released. Give it
-	// the retention of the handler. Default a day. It never shortens the time that a
-	// record has: an UNKNOWN one is kept for 30 days by default, and stays so, because a client
-	// whose retry comes late must not execute again.
+	// the retention of the handler. Default a day. It never shortens the time that a record has: an
+	// UNKNOWN one is kept for 30 days by default, and stays so, because a client whose retry comes
+	// late must not execute again.
 	Retention time.Duration
 	// Clock is compared with leases and expiries. Default is time.Now.
 	Clock func() time.Time

@@ -79,7 +79,7 @@ func (d *delivery) callName(c call) Call {
 		return Claim
 	case c.op == opGet:
 		return Look
-	case !d.began && !d.resolved && d.uses(c.seen.Owner) &&
+	case !d.began && !d.resolved && d.uses(c.seen.Owner) && !d.takesBack(c) &&
 		(c.op == opDelete || !c.takesLease(d.clock()) && !c.refuses()):
 		return Undo
 	case c.op == opDelete, c.keepsSteps() && d.began:
@@ -96,6 +96,10 @@ func (d *delivery) callName(c call) Call {
 		return Takeover
 	}
 }
+
+// takesBack reports whether the call takes over what an earlier claim of the delivery holds, which
+// arrived after the delivery had begun anew.
+func (d *delivery) takesBack(c call) bool { return c.seen.Owner != d.owner && c.next.Owner == d.owner }
 
 // refuses reports whether the call makes a crash UNKNOWN: the owner stays.
 func (c call) refuses() bool {
