@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/go-idempotent/idempotent/internal/table"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -282,7 +283,7 @@ func checkError(call, table string, err error) error {
 }
 
 func statusProblems(t *types.TableDescription) []string {
-	if slices.Contains([]types.TableStatus{types.TableStatusActive, types.TableStatusUpdating}, t.TableStatus) {
+	if table.Usable(t) {
 		return nil
 	}
 	return []string{fmt.Sprintf("status is %s, not %s", t.TableStatus, types.TableStatusActive)}

@@ -2,18 +2,12 @@ package dynamo
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-)
 
-const (
-	createLimit = 5 * time.Minute
-	createPoll  = 200 * time.Millisecond
+	"github.com/go-idempotent/idempotent/internal/table"
 )
 
 // TableCreator is what [CreateTable] needs of a client, and that of package outbox;
@@ -103,55 +97,11 @@ func TimeToLiveDefinition(name string, config ...Config) *dynamodb.UpdateTimeToL
 // It is meant for tests, local use and tools; deployments define the table in their template.
 func CreateTable(ctx context.Context, client TableCreator, name string, config ...Config) error {
 	a := attributesOf(config)
-	ctx, cancel := context.WithTimeout(ctx, createLimit)
-	defer cancel()
-	_, err := client.CreateTable(ctx, TableDefinition(name, config...))
-	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
-		return fmt.Errorf("create table %q: %w", name, err)
-	}
-	if err := waitUntilActive(ctx, client, name); err != nil {
-		return err
-	}
-	if err := enableTimeToLive(ctx, client, name, config); err != nil {
+	err := table.Create(ctx, client, a.definition(name), TimeToLiveDefinition(name, config...))
+	if err != nil {
 		return err
 	}
 	c := checker{Describer: client}
 	c.checkRecords(ctx, name, a)
 	return c.result()
-}
-
-func waitUntilActive(ctx context.Context, d Describer, name string) error {
-	tick := time.NewTicker(createPoll)
-	defer tick.Stop()
-	for {
-		out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
-		_, missing := errors.AsType[*types.ResourceNotFoundException](err)
-		switch {
-		case err != nil && !missing: // a new table may not be visible at once
-			return fmt.Errorf("describe table %q: %w", name, err)
-		case err == nil && len(statusProblems(out.Table)) == 0:
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("table %q is not ready: %w", name, ctx.Err())
-		}
-	}
-}
-
-// enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it
-// again.
-func enableTimeToLive(ctx context.Context, client TableCreator, name string, config []Config) error {
-	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
-	if err != nil {
-		return fmt.Errorf("describe time to live of table %q: %w", name, err)
-	}
-	if ttl := out.TimeToLiveDescription; ttl != nil && ttl.TimeToLiveStatus != types.TimeToLiveStatusDisabled {
-		return nil
-	}
-	if _, err := client.UpdateTimeToLive(ctx, TimeToLiveDefinition(name, config...)); err != nil {
-		return fmt.Errorf("enable time to live of table %q: %w", name, err)
-	}
-	return nil
 }

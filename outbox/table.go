@@ -2,15 +2,13 @@ package outbox
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/table"
 )
 
 // Index is the name of the index by which [Relay.Drain] finds what is due. It is a global secondary
@@ -25,8 +23,6 @@ const Index = "outbox-index"
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
 const StreamFilter = `{"dynamodb":{"NewImage":{"outbox_due":{"N":[{"exists":true}]},"tries":{"N":[{"exists":false}]}}}}`
-
-const createLimit = 5 * time.Minute
 
 // TableDefinition returns the table of an outbox, billed on demand, with its stream and its
 // [Index]. Time to live has a call of its own, see [TimeToLiveDefinition].
@@ -76,19 +72,7 @@ func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
 //
 // It is meant for tests, local use and tools; deployments define the table in their template.
 func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, createLimit)
-	defer cancel()
-	_, err := client.CreateTable(ctx, TableDefinition(name))
-	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists {
-		return fmt.Errorf("create table %q: %w", name, err)
-	}
-	ready := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
-		o.MinDelay, o.MaxDelay = 50*time.Millisecond, time.Second
-	})
-	if err := ready.Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)}, createLimit); err != nil {
-		return fmt.Errorf("table %q is not ready: %w", name, err)
-	}
-	if err := enableTimeToLive(ctx, client, name); err != nil {
+	if err := table.Create(ctx, client, TableDefinition(name), TimeToLiveDefinition(name)); err != nil {
 		return err
 	}
 	advice, err := Check(ctx, client, name)
@@ -96,20 +80,4 @@ func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) e
 		err = configError(advice)
 	}
 	return err
-}
-
-// enableTimeToLive leaves a table alone that has time to live already: DynamoDB rejects enabling it
-// again.
-func enableTimeToLive(ctx context.Context, client dynamo.TableCreator, name string) error {
-	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
-	if err != nil {
-		return fmt.Errorf("describe time to live of table %q: %w", name, err)
-	}
-	if ttl := out.TimeToLiveDescription; ttl != nil && ttl.TimeToLiveStatus != types.TimeToLiveStatusDisabled {
-		return nil
-	}
-	if _, err := client.UpdateTimeToLive(ctx, TimeToLiveDefinition(name)); err != nil {
-		return fmt.Errorf("enable time to live of table %q: %w", name, err)
-	}
-	return nil
 }
