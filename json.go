@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/jsonform"
 )
 
@@ -33,10 +34,13 @@ func encodeJSON(v any) ([]byte, error) {
 var errStream = errors.New("idempotent: the result is a stream, which cannot be stored and replayed")
 
 // written collects what is written to it. A json.Encoder writes once, so this takes no more room
-// than the text.
+// than the text, and what an HTTP response is announced with.
 type written []byte
 
 func (w *written) Write(text []byte) (int, error) {
+	if *w == nil {
+		*w = make(written, 0, gateway.Room(len(text)))
+	}
 	*w = append(*w, text...)
 	return len(text), nil
 }

@@ -33,6 +33,20 @@ const (
 	gzipFrame = 10 + 8
 )
 
+const (
+	// large results have room for what an HTTP response is announced with, which would be a copy of
+	// them otherwise.
+	large    = 64 << 10
+	headroom = 256
+)
+
+func withRoom(size int) int {
+	if size < large {
+		return size
+	}
+	return size + headroom
+}
+
 var (
 	errNotWorthIt = errors.New("not smaller")
 	errNoGzip     = errors.New("it is no gzip of a result")
@@ -130,7 +144,7 @@ func (c *compressor) expand(data []byte) ([]byte, error) {
 	if err := r.gzip.Reset(&r.in); err != nil {
 		return nil, errNoGzip
 	}
-	result := make([]byte, size)
+	result := make([]byte, size, withRoom(int(size)))
 	if _, err := io.ReadFull(&r.gzip, result); err != nil {
 		return nil, errNoGzip
 	}

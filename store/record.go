@@ -40,8 +40,9 @@ const (
 	LayoutValue Layout = "value"
 )
 
-// Record is what a [Store] keeps for one key. It is a plain value: copying it is safe, Result is
-// never modified after the record was handed to or returned by a store.
+// Record is what a [Store] keeps for one key. It is a plain value. Bytes in it belong to the caller
+// of the store, those that a call returned and, once it has returned, those that it was handed: the
+// caller may change them, so a store keeps copies.
 //
 // Times are exact to what a store keeps: Lease to the millisecond, Expiry to the second. The
 // protocol rounds both up before it hands a record to a store.

@@ -2,21 +2,35 @@ package gateway
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
+// large is the size from which [Family.Splice] changes a text where it stands. Below, a copy costs
+// next to nothing.
+const large = 64 << 10
+
+// Room returns the capacity that a text of this size needs for [Family.Splice] to do without a
+// copy.
+func Room(size int) int {
+	if size < large {
+		return size
+	}
+	return size + maxAnnounced
+}
+
 // Splice adds an announcement to the JSON of a response, which says what [Family.Announce] would
 // make of it. Decoding and encoding a response would take longer than the rest of a replay. Splice
-// copies the text once, and does not read it: the headers stand at its beginning. text itself stays
-// as it is.
+// does not read the text: the headers stand at its beginning. A large text is the caller's no
+// longer: where there is room, it becomes the answer. A smaller one stays as it is.
 //
 // text must be what encoding/json, without escaping HTML, makes of a response of any family,
 // without a header that an announcement replaces. The caller vouches for that.
 //
-// Splice reports false, and leaves the work to [Family.Announce], if the announcement adds nothing,
-// if the response is one of another family, and for a load balancer, which reads the headers in
-// either of two maps.
+// Splice reports false, and leaves text and the work to [Family.Announce], if the announcement adds
+// nothing, if the response is one of another family, and for a load balancer, which reads the
+// headers in either of two maps.
 func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 	const begin, status, headers = `{"statusCode":`, `200`, `,"headers":`
 	const size = len(begin) + len(status) + len(headers)
@@ -25,19 +39,22 @@ func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 		!bytes.HasSuffix(text[:size], []byte(headers)) {
 		return nil, false
 	}
-	rest := text[size:]
-	answer = append(make([]byte, 0, len(text)+len(`{},`)+maxAnnounced), text[:size]...)
-	answer = a.appendTo(append(answer, '{'))
-	switch {
+	added := a.appendTo(append(make([]byte, 0, maxAnnounced), '{'))
+	end := size // of what the announcement replaces
+	switch rest := text[size:]; {
 	case bytes.HasPrefix(rest, []byte("null,")):
-		return append(append(answer, '}'), rest[len("null"):]...), true
+		added, end = append(added, '}'), size+len("null")
 	case bytes.HasPrefix(rest, []byte("{}")):
-		return append(answer, rest[1:]...), true
+		end = size + len("{")
 	case rest[0] == '{':
-		return append(append(answer, ','), rest[1:]...), true
+		added, end = append(added, ','), size+len("{")
 	default:
 		return nil, false
 	}
+	if len(text) < large {
+		text = append(make([]byte, 0, len(text)+len(added)), text...)
+	}
+	return slices.Replace(text, size, end, added...), true
 }
 
 // ended reports whether text ends as a response of this family. Texts of families that begin alike
@@ -52,7 +69,7 @@ func (f *Family) ended(text []byte) bool {
 }
 
 // maxAnnounced is about the most that an announcement adds to a text.
-const maxAnnounced = 2*len(`"":"",`) + len(httpfield.Replayed) + len(replayMark) +
+const maxAnnounced = len(`{`) + 2*len(`"":"",`) + len(httpfield.Replayed) + len(replayMark) +
 	len(httpfield.ExpiresHeader) + len(httpfield.Date)
 
 // appendTo appends the headers of an announcement that has some as members of a JSON object.

@@ -296,6 +296,26 @@ func TestSplicedTextThatIsNoUTF8StaysAsItWasEncoded(t *testing.T) {
 	}
 }
 
+func TestALargeTextBecomesTheAnswerWhereThereIsRoom(t *testing.T) {
+	t.Parallel()
+	for _, f := range splicers()[:4] {
+		for _, headers := range []map[string]string{nil, {}, {"X": "1"}} {
+			s := sample{status: 200, headers: headers, body: strings.Repeat("b", large), replayed: true}
+			s.expires = time.Unix(1, 0)
+			text := f.encode(s)
+			want := f.announce(s, text)
+			tight, roomy := slices.Clip(bytes.Clone(text)), append(make([]byte, 0, Room(len(text))), text...)
+			for what, given := range map[string][]byte{"tight": tight, "roomy": roomy} {
+				got, ok := f.splice(s, given)
+				require.True(t, ok)
+				assert.Equal(t, string(want), string(f.again(got)), "%s, %s", f.name, what)
+				assert.Equal(t, what == "roomy", &given[0] == &got[0], "%s, %s", f.name, what)
+			}
+			assert.Equal(t, text, tight)
+		}
+	}
+}
+
 func TestSplicingGivesUpOnATextOfAnotherForm(t *testing.T) {
 	t.Parallel()
 	const v2 = `{"statusCode":200,"headers":null,"multiValueHeaders":null,"body":"","cookies":null}`
