@@ -141,7 +141,7 @@ func assertSpliced(t require.TestingT, f splicer, s sample) {
 	if !s.vouched() {
 		return
 	}
-	text := f.encode(s)
+	text := slices.Grow(f.encode(s), maxAnnounced)
 	before := bytes.Clone(text)
 	got, ok := f.splice(s, text)
 	require.Equal(t, s.spliceable(f), ok, "%s: %s for %+v", f.name, text, s)
