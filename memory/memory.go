@@ -5,6 +5,7 @@ package memory
 
 import (
 	"bytes"
+	"container/heap"
 	"context"
 	"maps"
 	"slices"
@@ -100,4 +101,135 @@ func ended(ctx context.Context, op string) error {
 		return nil
 	}
 	return &store.Error{Op: op, Kind: store.FailureTimeout, NotApplied: true, Err: err}
+}
+
+// The methods of this file hold the mutex from the comparison to the write: that is what makes a
+// call atomic.
+
+func (s *Store) claim(r store.Record, now time.Time) (held store.Record, claimed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, found := s.records[r.Key]
+	switch {
+	case !found:
+		s.dropExpired(now)
+		s.add(r)
+	case e.record.Claimable(now):
+		s.replace(e, r)
+	default:
+		return e.record, false
+	}
+	return store.Record{}, true
+}
+
+func (s *Store) swap(seen, next store.Record) (held store.Record, swapped bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, found := s.records[seen.Key]
+	if !found {
+		return store.Record{}, false
+	}
+	steps, writes, merged := e.record.Merged(next)
+	if !e.record.Matches(seen) || e.record.Shortens(next) || !merged {
+		return e.record, false
+	}
+	next.Key = seen.Key // a record is never held under another key than its own
+	next.Steps, next.StepWrites = steps, writes
+	if next.Lease.IsZero() {
+		next.Lease = e.record.Lease
+	}
+	s.replace(e, next)
+	if !seen.HandsOver(next) {
+		return store.Record{}, true
+	}
+	return next, true
+}
+
+func (s *Store) remove(seen store.Record) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, found := s.records[seen.Key]
+	if !found || !e.record.Matches(seen) {
+		return false
+	}
+	s.drop(e)
+	return true
+}
+
+func (s *Store) read(key string) (r store.Record, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, found := s.records[key]
+	if !found {
+		return store.Record{}, false
+	}
+	return e.record, true
+}
+
+func (s *Store) add(r store.Record) {
+	if s.records == nil {
+		s.records = make(map[string]*entry)
+	}
+	e := &entry{record: r}
+	s.records[r.Key] = e
+	heap.Push(&s.expiry, e)
+}
+
+func (s *Store) replace(e *entry, r store.Record) {
+	e.record = r
+	heap.Fix(&s.expiry, e.place)
+}
+
+func (s *Store) drop(e *entry) {
+	heap.Remove(&s.expiry, e.place)
+	delete(s.records, e.record.Key)
+}
+
+// dropsPerClaim bounds what a claim that adds a record drops: more than it adds, so that expired
+// records become fewer, and no more than a few, so that no single claim pays for thousands.
+const dropsPerClaim = 4
+
+// dropExpired drops some of the records whose expiry has passed, the oldest first. A record is
+// still kept in the very instant of its expiry.
+func (s *Store) dropExpired(now time.Time) {
+	for range dropsPerClaim {
+		if len(s.expiry) == 0 || !now.After(s.expiry[0].record.Expiry) {
+			return
+		}
+		s.drop(s.expiry[0])
+	}
+}
+
+// entry is a record and its place in the queue.
+type entry struct {
+	record store.Record
+	place  int
+}
+
+// queue is a heap of all entries in which the first is the next to expire.
+type queue []*entry
+
+var _ heap.Interface = (*queue)(nil)
+
+func (q *queue) Len() int           { return len(*q) }
+func (q *queue) Less(i, j int) bool { return (*q)[i].record.Expiry.Before((*q)[j].record.Expiry) }
+
+func (q *queue) Swap(i, j int) {
+	entries := *q
+	entries[i], entries[j] = entries[j], entries[i]
+	entries[i].place, entries[j].place = i, j
+}
+
+func (q *queue) Push(x any) {
+	e := x.(*entry) //nolint:forcetypeassert // package heap passes on what add pushes
+	e.place = len(*q)
+	*q = append(*q, e)
+}
+
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	(*q)[last] = nil // or the array would keep the record from being collected
+	*q = (*q)[:last]
+	return e
 }

@@ -6,7 +6,97 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"unicode/utf8"
 )
+
+// Mark is what a handler says about an error that it returns.
+type Mark int
+
+// The marks, the most cautious last.
+const (
+	// Unmarked: the handler says nothing, and the policies decide.
+	Unmarked Mark = iota
+	// NotExecuted: nothing happened.
+	NotExecuted
+	// Terminal: the failure is final and is stored.
+	Terminal
+	// Uncertain: the downstream may have acted.
+	Uncertain
+)
+
+// ErrFinal and ErrMayHaveHappened are what errors of the root package that tell of another
+// execution answer to in their method Is. A handler that returns one of them has called another
+// handler.
+var (
+	// ErrFinal: that execution ended with a stored failure.
+	ErrFinal = errors.New("the failure of another execution is final")
+	// ErrMayHaveHappened: that execution may have had its effect.
+	ErrMayHaveHappened = errors.New("another execution may have had its effect")
+)
+
+// markedError carries a mark beside the handler's error. Its text is that of the error.
+type markedError struct {
+	err  error
+	mark Mark
+}
+
+func (e *markedError) Error() string { return e.err.Error() }
+func (e *markedError) Unwrap() error { return e.err }
+
+// Marked returns err with a mark. A nil error stays nil.
+func Marked(err error, m Mark) error {
+	if err == nil {
+		return nil
+	}
+	return &markedError{err: err, mark: m}
+}
+
+// MarkOf returns the most cautious of all marks in the tree of err, wherever it stands: an effect
+// that may have happened outweighs one that certainly did not.
+func MarkOf(err error) Mark {
+	found := markOf(err)
+	switch wrapper := err.(type) { //nolint:errorlint // the whole tree is walked
+	case interface{ Unwrap() error }:
+		found = max(found, MarkOf(wrapper.Unwrap()))
+	case interface{ Unwrap() []error }:
+		for _, e := range wrapper.Unwrap() {
+			found = max(found, MarkOf(e))
+		}
+	}
+	return found
+}
+
+// markOf returns the mark of an error itself.
+func markOf(err error) Mark {
+	if m, ok := err.(*markedError); ok { //nolint:errorlint // what it wraps follows
+		return m.mark
+	}
+	tells, ok := err.(interface{ Is(target error) bool })
+	switch {
+	case ok && tells.Is(ErrMayHaveHappened):
+		return Uncertain
+	case ok && tells.Is(ErrFinal):
+		return Terminal
+	default:
+		return Unmarked
+	}
+}
+
+// Stripped returns the handler's own error value. Lambda reports the outermost type as the error
+// type, and retry rules match it, so a mark must not become that type. A mark inside the handler's
+// own wrapping stays where it is.
+func Stripped(err error) error {
+	for {
+		switch outer := err.(type) { //nolint:errorlint // only outermost marks are removed
+		case *markedError:
+			err = outer.err
+		case *notedError:
+			err = outer.main
+		default:
+			return err
+		}
+	}
+}
 
 // maxNotes bounds the errors of [Notes].
 const maxNotes = 20
@@ -113,4 +203,42 @@ func Noted(err error, notes []error) error {
 func StandsBeside(err error) bool {
 	noted, ok := errors.AsType[*notedError](err)
 	return ok && noted.beside
+}
+
+// The bounds of [Names]. What is beyond them is left out: a record keeps them, and stays small.
+const (
+	maxNames = 20
+	maxName  = 64 // bytes
+)
+
+// Names are the names of the derived keys that an execution handed out, for the record of one whose
+// outcome is unknown: at most 20, each of 1 to 64 bytes of UTF-8. The zero value has none, and nil
+// takes none. It is safe for concurrent use.
+type Names struct {
+	mu  sync.Mutex
+	all []string
+}
+
+// Add takes note of names.
+func (n *Names) Add(names ...string) {
+	if n == nil || len(names) == 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range names {
+		fits := name != "" && len(name) <= maxName && utf8.ValidString(name) && len(n.all) < maxNames
+		if fits && !slices.Contains(n.all, name) {
+			n.all = append(n.all, name)
+		}
+	}
+}
+
+// Sorted returns the names in ascending order, each once.
+func (n *Names) Sorted() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	sorted := slices.Clone(n.all)
+	slices.Sort(sorted)
+	return sorted
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"time"
@@ -156,4 +157,80 @@ func (s *Settings) documented(f *execution.Fault) error {
 		return f
 	}
 	return s.Documented(f)
+}
+
+// Work is the handler of one delivery as the protocol sees it.
+type Work interface {
+	// Execute runs the handler. It sets *returned once the handler has returned: should it panic
+	// after that, the effect has happened.
+	Execute(ctx context.Context, returned *bool) Ended
+	// Answer returns what a completed record keeps of an answer that the handler commits, as
+	// Execute does for the one that it returns. problem, and err, say why there is none: it cannot
+	// be stored, or is not to be. It changes nothing.
+	Answer(answer any) (text []byte, problem string, err error)
+	// Resolve asks the resolver what became of an earlier execution under this claim.
+	Resolve(ctx context.Context, c execution.Claim) Resolution
+}
+
+// Ended is how a handler ended.
+type Ended struct {
+	// Err is the error that the handler returned, with its marks.
+	Err error
+	// Keep says that the handler returned a result without an error, and that this result is to be
+	// stored.
+	Keep bool
+	// Untouched says that the handler returned a result which is not to be stored, and which means
+	// that nothing has happened.
+	Untouched bool
+	// Result is the text to store where the record completes: the result, or, if Failure is set,
+	// the failure that Err marks as terminal. ResultErr is why there is none.
+	Result    []byte
+	Failure   bool
+	ResultErr error
+}
+
+// Resolution is what a resolver found out.
+type Resolution struct {
+	Finding execution.Finding
+	// Result and ResultErr are those of [Ended], of an execution that had its effect.
+	Result    []byte
+	ResultErr error
+}
+
+// Result is how a delivery ends, for whoever answers its caller.
+type Result struct {
+	// Outcome is Executed if what the handler returned is the answer.
+	Outcome report.Outcome
+	// Committed is true if the handler ran, and what it committed is the answer: it then returned
+	// something else, or did not learn of it.
+	Committed bool
+	// Record is the one that is replayed, or that was committed, with its result, also where that
+	// was kept in parts.
+	Record store.Record
+	// Expires is until when the answer is replayed, zero if it is not stored.
+	Expires time.Time
+	// Same says that what the handler returned says the same as what it had committed, in other
+	// bytes.
+	Same bool
+	// RetryAfter is how long the lease of the execution in progress has left, never negative.
+	RetryAfter time.Duration
+	// Reason is why the outcome is unknown, or what is wrong with a record that cannot be read.
+	Reason string
+	// Err is the error of the store, or the cause of what is wrong.
+	Err error
+}
+
+// since is a phase that began then and ends now.
+func since(start time.Time) report.Phase { return report.Phase{Start: start, Took: time.Since(start)} }
+
+func unreadableRecord(reason string) Result {
+	return Result{Outcome: report.Unreadable, Reason: reason}
+}
+
+// cause is the error that stands for a result which is none, for an observer.
+func (r Result) cause() error {
+	if r.Outcome == report.Unreadable {
+		return &store.UnreadableError{Reason: r.Reason, Err: r.Err}
+	}
+	return r.Err
 }

@@ -9,33 +9,28 @@
 //
 // One delivery passes through the files in this order:
 //
-//	protocol.go   Run: from the claim to the result, or Begin and End for its halves
-//	claim.go      takes the record, or says why not; takes back what may have been applied unseen
-//	wait.go       waits for the result of a running execution
-//	handle.go     runs the handler under its claim, and what has to happen if it panics
-//	lease.go      how long a claim is protected, and the heartbeat that renews it
-//	step.go       one step of the handler: resumed, or run and recorded
-//	commit.go     completes the record together with writes of the handler
-//	settle.go     completes the record, makes it UNKNOWN, or releases it
+//	protocol.go Run: from the claim to the result, or Begin and End for its halves
+//	claim.go    takes the record, or says why not; takes back what may have been applied unseen
+//	wait.go     waits for the result of a running execution
+//	handle.go   runs the handler under its claim, and what has to happen if it panics
+//	lease.go    how long a claim is protected, and the heartbeat beside the handler that renews it
+//	step.go     one step of the handler: resumed, or run and recorded
+//	commit.go   completes the record together with writes of the handler
+//	settle.go   completes the record, makes it UNKNOWN, or releases it
 //
 // An inquiry stands beside it:
 //
-//	inquiry.go    asks about a record that somebody has to settle, under a claim of its own
+//	inquiry.go  asks about a record that somebody has to settle, under a claim of its own
 //
 // They stand on these:
 //
-//	delivery.go   what a delivery is, and what the protocol has to know of its handler
-//	work.go       what the handler offers: its function, its answers, its resolver
-//	result.go     how a delivery ends
-//	replay.go     reads the result of a completed record, and checks it
-//	policy.go     what becomes of an execution that failed
-//	end.go        the last write of a claim, and how much time it has
-//	steps.go      what an execution knows of its steps
-//	marks.go      which steps a handler marks before they begin
-//	commits.go    what an execution knows of its commits
-//	call.go       one call of the store: how long, how often, and what its failure means
-//	budget.go     how much time a phase may take
-//	background.go what runs beside the handler, and is joined
+//	delivery.go what a delivery is, what its handler offers, and how it ends
+//	replay.go   reads the result of a completed record, and checks it
+//	policy.go   what becomes of a failed execution, and which steps are marked first
+//	end.go      the last write of a claim, and how much time it has
+//	steps.go    what an execution knows of its steps
+//	commits.go  what an execution knows of its commits
+//	call.go     one call of the store: how long, how often, and what its failure means
 package protocol
 
 import (

@@ -341,7 +341,7 @@ func TestWhatIsSearched(t *testing.T) {
 
 func TestChoosingControls(t *testing.T) {
 	t.Parallel()
-	claim, records := &source{name: "claim.go"}, &source{name: "memory/records.go"}
+	claim, records := &source{name: "claim.go"}, &source{name: "memory/list.go"}
 	guards := []guard{
 		{control: control{name: "undo"}, place: place{source: claim}},
 		{control: control{name: "undo-time"}, place: place{source: claim}},
