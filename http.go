@@ -88,10 +88,6 @@ const problemBase = "https://github.com/go-idempotent/idempotent/blob/main/docs/
 // clockSkew is how far the timestamp of a request may be ahead of our clock.
 const clockSkew = time.Minute
 
-func neverProtected(method string) bool {
-	return method == "GET" || method == "HEAD" || method == "OPTIONS"
-}
-
 // gateway returns what the handler wants of its gateway.
 func (h HTTP) gateway() gateway.Settings {
 	s := gateway.Settings{Headers: append([]string{h.Header}, h.FingerprintHeaders...)}
@@ -114,16 +110,4 @@ func (h HTTP) withDefaults() HTTP {
 		h.MismatchStatus = 422
 	}
 	return h
-}
-
-// stores reports whether responses with a status are stored. Not stored is an answer after which a
-// retry may succeed: the client was not let in, came too early or too often, met a conflict that
-// passes, or the server failed.
-func stores(status int) bool {
-	switch status {
-	case 401, 403, 408, 409, 423, 425, 429:
-		return false
-	default:
-		return status >= 200 && status < 500
-	}
 }

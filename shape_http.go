@@ -27,6 +27,10 @@ type httpShape struct {
 	now     func() time.Time
 }
 
+func neverProtected(method string) bool {
+	return method == "GET" || method == "HEAD" || method == "OPTIONS"
+}
+
 func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
 	r := &src.http
 	if src.decoded || !s.gateway.Scan(src.payload, false, r) {
@@ -207,10 +211,17 @@ func (s *httpShape) answers(out any, err error) bool {
 	return err == nil || beside && s.gateway.Status(out) != 0
 }
 
-// keeps decides by the status. A response without a valid status is never stored, because the
-// gateway answers with a server error instead of it.
+// keeps decides by the status. Not stored is an answer after which a retry may succeed: the client
+// was not let in, came too early or too often, met a conflict that passes, or the server failed. A
+// response without a valid status is never stored, because the gateway answers with a server error
+// instead of it.
 func (s *httpShape) keeps(out any) bool {
-	return stores(s.gateway.Status(out))
+	switch status := s.gateway.Status(out); status {
+	case 401, 403, 408, 409, 423, 425, 429:
+		return false
+	default:
+		return status >= 200 && status < 500
+	}
 }
 
 // untouched is true for a caller who may not have what it asks for, or not now: nothing has

@@ -40,7 +40,7 @@ func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 		return nil, false
 	}
 	added := a.appendTo(append(make([]byte, 0, maxAnnounced), '{'))
-	end := size // of what the announcement replaces
+	var end int // of what the announcement replaces
 	switch rest := text[size:]; {
 	case bytes.HasPrefix(rest, []byte("null,")):
 		added, end = append(added, '}'), size+len("null")

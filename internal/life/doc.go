@@ -1,10 +1,8 @@
 // Package life says what a held record means, and which record may follow it. It is the only place
 // that decides either: packages protocol and operate execute it, and do all the I/O.
 //
-//	state.go   what a record is at an instant, and whether somebody waits for it
-//	policy.go  what a handler has decided about its records
-//	judge.go   what a delivery, or a reconciliation, makes of a record that it meets
-//	record.go  the records that follow a claim
+//	judge.go   what a record is at an instant, and what a delivery, or a reconciliation, makes of it
+//	record.go  what a handler has decided about its records, and those that follow a claim
 //	settle.go  the records that follow the verdict of a person
 //	story.go   what a record tells of all that
 //

@@ -12,7 +12,7 @@
 //	protocol.go Run: from the claim to the result, or Begin and End for its halves
 //	claim.go    takes the record, or says why not; takes back what may have been applied unseen
 //	wait.go     waits for the result of a running execution
-//	handle.go   runs the handler under its claim, and what has to happen if it panics
+//	handle.go   runs the handler under its claim, and decides what becomes of the record
 //	lease.go    how long a claim is protected, and the heartbeat beside the handler that renews it
 //	step.go     one step of the handler: resumed, or run and recorded
 //	commit.go   completes the record together with writes of the handler
@@ -26,7 +26,6 @@
 //
 //	delivery.go what a delivery is, what its handler offers, and how it ends
 //	replay.go   reads the result of a completed record, and checks it
-//	policy.go   what becomes of a failed execution, and which steps are marked first
 //	end.go      the last write of a claim, and how much time it has
 //	steps.go    what an execution knows of its steps
 //	commits.go  what an execution knows of its commits
@@ -92,6 +91,17 @@ func (d *Delivery) begin(ctx context.Context, w Work) (Result, bool) {
 		d.Report.Trace = d.claim.before.Trace
 	}
 	return Result{}, true
+}
+
+// takeInTime is take, unless who asks for patience leaves too little time to execute: then the
+// delivery only looks what becomes of the other execution.
+func (d *Delivery) takeInTime(ctx context.Context, p execution.Patience) (Result, bool) {
+	if !p.Until.IsZero() {
+		if d.claim.begin(ctx); !d.worthwhile(d.claim.started, p.Least) {
+			return Result{Outcome: report.InProgress}, false
+		}
+	}
+	return d.take(ctx)
 }
 
 // take takes the record, or answers why not.

@@ -91,17 +91,6 @@ func interval(n int, jitter bool) time.Duration {
 	return longest - time.Duration(rand.Int64N(int64(longest/2))) //nolint:gosec // jitter, not a secret
 }
 
-// takeInTime is take, unless who asks for patience leaves too little time to execute: then the
-// delivery only looks what becomes of the other execution.
-func (d *Delivery) takeInTime(ctx context.Context, p execution.Patience) (Result, bool) {
-	if !p.Until.IsZero() {
-		if d.claim.begin(ctx); !d.worthwhile(d.claim.started, p.Least) {
-			return Result{Outcome: report.InProgress}, false
-		}
-	}
-	return d.take(ctx)
-}
-
 // worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter
 // of what there was when the wait began. With less, the execution would probably be cut off, while
 // the next delivery has all of its time for it.

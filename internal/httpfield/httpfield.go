@@ -1,0 +1,276 @@
+// Package httpfield says what header fields mean: which names have a meaning already, how a key is
+// read from its header, how times and durations are written, and which media types are JSON.
+//
+// The package knows texts only. It must not know gateways, events, records or options. Whoever
+// looks for a rule about a header finds it here once, whichever part of the module applies it.
+package httpfield
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// MaxKey is the length of the longest key that a header may carry, in characters. It is the limit
+// of the Stripe API.
+const MaxKey = 255
+
+// MalformedError says what is wrong with the header of a key. It does not hold the key, so a client
+// may read it.
+type MalformedError struct {
+	// Reason continues a sentence that begins with "the idempotency key".
+	Reason string
+	// Remedy is a sentence that tells the client what to send instead.
+	Remedy string
+}
+
+func (m MalformedError) Error() string { return m.Reason }
+
+// ReadKey returns the key in the values of its header. check says what is wrong with the form of a
+// key; nil accepts every key. The errors of ReadKey are of type [MalformedError].
+func ReadKey(values []string, check func(key string) error) (string, error) {
+	key, err := parseKey(values)
+	if err == nil && len(key) > MaxKey {
+		err = errKeyLong
+	}
+	if err == nil && check != nil {
+		err = quoteless(check(key), key)
+	}
+	if err != nil {
+		return "", MalformedError{Reason: err.Error(), Remedy: remedy}
+	}
+	return key, nil
+}
+
+// quoteless returns an error that does not quote the key.
+func quoteless(err error, key string) error {
+	if err != nil && strings.Contains(err.Error(), key) {
+		return errKeyForm
+	}
+	return err
+}
+
+// remedy tells a client what it may send.
+const remedy = "Send the header once, with a key of 1 to 255 printable ASCII characters, in double quotes if it " +
+	"holds a space, " +
+	"comma, semicolon, double quote or backslash."
+
+// Each of these continues "the idempotency key".
+var (
+	errKeyForm   = errors.New("does not have the required form")
+	errKeyLong   = fmt.Errorf("is longer than %d characters", MaxKey)
+	errKeyTwice  = errors.New("was sent more than once")
+	errKeyEmpty  = errors.New("is empty")
+	errKeyString = errors.New(
+		"is no structured string with well-formed parameters (RFC 9651, section 3.3.3), or was sent more than once")
+	errKeyCharacter = errors.New("holds a space or a character that is not printable ASCII")
+	errKeyComma     = errors.New("was sent more than once, or holds a comma outside quotes")
+	errKeyQuote     = errors.New(
+		"holds a quote or a backslash, which needs a structured string (RFC 9651, section 3.3.3)")
+	errKeySemicolon = errors.New(
+		"holds a semicolon outside quotes, which would begin a parameter (RFC 9651, section 3.1.2)")
+)
+
+// parseKey reads the values of the header. A client may send the key as an Item of RFC 9651 whose
+// value is a String, or as bare text, which most clients do. Both give the same key.
+//
+// White space around the value does not count (RFC 9110, section 5.5). Parameters behind a String
+// do not count either, but they have to be well-formed.
+//
+// A bare key holds any printable ASCII but space, comma, semicolon, double quote and backslash,
+// which mean something in a field. A bare key with a semicolon is refused and not cut there: who
+// sends order;1 and order;2 means two keys. A client that needs one of those sends a structured
+// string. A bare key need not be a Token of the RFC, so UUIDs, numbers, base64 and URLs are taken
+// as the text they are.
+func parseKey(values []string) (string, error) {
+	if len(values) != 1 {
+		return "", errKeyTwice
+	}
+	field := strings.Trim(values[0], " \t")
+	read := bareKey
+	if strings.HasPrefix(field, `"`) {
+		read = stringKey
+	}
+	key, err := read(field)
+	if err == nil && key == "" {
+		return "", errKeyEmpty
+	}
+	return key, err
+}
+
+func stringKey(field string) (string, error) {
+	item, err := httpsfv.UnmarshalItem([]string{field})
+	if err != nil {
+		return "", errKeyString
+	}
+	key, _ := item.Value.(string) // an item that begins with a quote is always a string
+	return key, nil
+}
+
+func bareKey(field string) (string, error) {
+	for _, c := range []byte(field) {
+		switch {
+		case c < '!' || c > '~':
+			return "", errKeyCharacter
+		case c == ',':
+			return "", errKeyComma
+		case c == ';':
+			return "", errKeySemicolon
+		case c == '"' || c == '\\':
+			return "", errKeyQuote
+		}
+	}
+	return field, nil
+}
+
+// Names of headers that more than one rule is about. They are in lower case. A header may come in
+// any spelling, so compare names with [IsOneOf] or strings.EqualFold.
+const (
+	Connection   = "connection"
+	ContentType  = "content-type"
+	DateHeader   = "date"
+	ForwardedFor = "x-forwarded-for"
+	SetCookie    = "set-cookie"
+	// TraceID is the header that API Gateway and load balancers add to every request. They extend
+	// the value of a client that sends the header itself.
+	TraceID = "x-amzn-trace-id"
+)
+
+// The headers of an answer that this module adds, as they are sent.
+const (
+	// Replayed marks a replay.
+	Replayed = "Idempotent-Replayed"
+	// ExpiresHeader says until when the answer is replayed, if the configuration gives that header
+	// no other name.
+	ExpiresHeader = "Idempotency-Key-Expires"
+)
+
+// connectionHeaders belong to one connection (RFC 9110, section 7.6.1).
+var connectionHeaders = []string{
+	Connection, "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+	"transfer-encoding",
+	"upgrade",
+}
+
+// otherHeaders are read or set by clients, caches and gateways.
+var otherHeaders = []string{
+	"accept", "authorization", "cache-control", "content-encoding", "content-length", ContentType, "cookie", DateHeader,
+	"etag", "expires",
+	"forwarded", "host", "location", "origin", "referer", "retry-after", "server", SetCookie,
+	"user-agent", "vary", "via",
+	"www-authenticate", "x-api-key", TraceID, ForwardedFor,
+}
+
+// unsteadyHeaders differ between two tries of one request, or are set by a gateway.
+var unsteadyHeaders = []string{
+	"authorization", "cookie", DateHeader, "traceparent", "tracestate", "via", "x-amz-cf-id", "x-amz-date",
+	"x-amz-security-token",
+	TraceID, ForwardedFor, "x-request-id",
+}
+
+// IsToken reports whether s is a token of RFC 9110, section 5.6.2. Header names and methods are
+// tokens.
+func IsToken(s string) bool {
+	for _, c := range []byte(s) {
+		alphanumeric := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+		if !alphanumeric && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// HasMeaning reports whether a header, in any spelling, means something already. Such a header
+// carries neither a key nor an expiry.
+func HasMeaning(name string) bool {
+	return IsConnection(name) || IsOneOf(otherHeaders, name) || strings.EqualFold(name, Replayed)
+}
+
+// IsConnection reports whether a header, in any spelling, belongs to one connection. Such a header
+// means nothing on another connection, so it is never replayed.
+func IsConnection(name string) bool { return IsOneOf(connectionHeaders, name) }
+
+// Unsteady reports whether a header, in any spelling, differs between two tries of one request. A
+// fingerprint that covered it would take each retry for another request.
+func Unsteady(name string) bool { return IsOneOf(unsteadyHeaders, name) }
+
+// IsOneOf reports whether names has a name, in any spelling.
+func IsOneOf(names []string, name string) bool {
+	for _, n := range names {
+		if strings.EqualFold(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Lowered returns a copy of names in lower case. The copy is sorted, because the order in which
+// headers are configured does not count.
+func Lowered(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = strings.ToLower(name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// IsJSON reports whether a media type is a JSON one by the MIME Sniffing Standard, section 4.6.
+// Parameters of the media type do not count. An empty media type counts as JSON.
+func IsJSON(media string) bool {
+	media, _, _ = strings.Cut(media, ";")
+	switch media = strings.ToLower(strings.Trim(media, " \t")); media {
+	case "", "application/json", "text/json":
+		return true
+	default:
+		return strings.HasSuffix(media, "+json")
+	}
+}
+
+// Date is the layout of an HTTP-date in its preferred form (RFC 9110, section 5.6.7). An HTTP-date
+// is always in GMT: convert a time to UTC before you format it.
+const Date = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+// maxUnixDigits is the length of the longest timestamp in seconds. A timestamp in milliseconds has
+// more digits.
+const maxUnixDigits = 11
+
+// ParseTimestamp reads Unix time in seconds (digits alone), a time of RFC 3339, or an HTTP-date in
+// its preferred form. It reports false for anything else, such as Unix time in milliseconds. A
+// gateway joins repeated headers with a comma; the result is none of the three forms.
+func ParseTimestamp(text string) (time.Time, bool) {
+	if text != "" && strings.Trim(text, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		return time.Unix(seconds, 0), err == nil && len(text) <= maxUnixDigits
+	}
+	for _, layout := range []string{time.RFC3339, Date} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Seconds writes a duration in seconds, with its unit. Clients need not know how Go writes
+// durations.
+func Seconds(d time.Duration) string {
+	if d == time.Second {
+		return "1 second"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " seconds"
+}
+
+// RetryAfter is the value of a Retry-After header (RFC 9110, section 10.2.3): whole seconds,
+// rounded up, at least one.
+func RetryAfter(d time.Duration) string {
+	seconds := int64(d / time.Second)
+	if d%time.Second > 0 {
+		seconds++
+	}
+	return strconv.FormatInt(max(seconds, 1), 10)
+}
