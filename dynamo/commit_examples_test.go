@@ -25,7 +25,7 @@ func TestTheHandlerThatAnswersARefusedCondition(t *testing.T) {
 	orders := ordersTable(t, client)
 	t.Setenv("ORDERS_TABLE", orders)
 	var event report.Delivery
-	h := idempotent.Wrap(placeOrderOrShowTheOther, s, idempotent.WithOperation("orders"),
+	h := idempotent.Wrap(placeOrderOrShowTheOther, s, idempotent.WithOperation("orders"), unhurried(),
 		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))
 	send := func(key, body string) events.APIGatewayV2HTTPResponse {
 		req := events.APIGatewayV2HTTPRequest{RouteKey: "POST /orders", RawPath: "/orders", Body: body}
@@ -112,7 +112,7 @@ func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 	putItem(t, client, "carts"+apart, item{"customer": S("ada")})
 	putItem(t, client, "customers"+apart, item{"customer": S("ada")})
 	deliver := func(handler func(context.Context, Purchase) (Purchase, error), p Purchase) (Purchase, error) {
-		return idempotent.Wrap(handler, s, idempotent.WithOperation("buy"),
+		return idempotent.Wrap(handler, s, idempotent.WithOperation("buy"), unhurried(),
 			idempotent.WithKey(func(p Purchase) (string, error) { return p.ID, nil })).Handle(t.Context(), p)
 	}
 

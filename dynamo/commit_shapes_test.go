@@ -49,7 +49,7 @@ func httpFamily[In, Out any](event func(key string) In, answer func(status int, 
 				return answer(409, "taken"), nil
 			}
 			return out, err
-		}, s.store, s.opts...)
+		}, s.store, append(s.opts, unhurried())...)
 		payload, err := json.Marshal(event(key))
 		require.NoError(t, err)
 		ctx := t.Context()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -191,7 +190,7 @@ func costOf(t *testing.T, client *dynamodb.Client, table, blank string, size int
 	h := idempotent.Wrap(func(context.Context, json.RawMessage) (json.RawMessage, error) {
 		return exactly(size), nil
 	}, dynamo.New(m, table, opts...), idempotent.WithOperation("charge"), idempotent.WithKeyPath("id"),
-		idempotent.WithFingerprintPath("amount"), idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute}))
+		idempotent.WithFingerprintPath("amount"), unhurried())
 	deliver := func() cost {
 		m.writes, m.reads = 0, 0
 		_, err := h.Invoke(t.Context(), fmt.Appendf(nil, `{"id":"order-%d-%d","amount":1}`, size, len(opts)))
@@ -399,7 +398,7 @@ func TestCostsOfCommits(t *testing.T) {
 					made[n] = order{ID: fmt.Sprint(way, i, n), Status: strings.Repeat("x", c.size)}
 				}
 				return write(ctx, exactly(c.answer), made)
-			}, dynamo.New(m, table), idempotent.WithOperation("order"), idempotent.WithKeyPath("id"))
+			}, dynamo.New(m, table), idempotent.WithOperation("order"), unhurried(), idempotent.WithKeyPath("id"))
 			deliver := func() cost {
 				m.writes, m.reads, m.calls = 0, 0, nil
 				_, err := h.Invoke(t.Context(), fmt.Appendf(nil, `{"id":"%s-%d"}`, way, i))

@@ -39,7 +39,7 @@ type till struct {
 func newTill(records store.Store, opts ...idempotent.Option) *till {
 	u := &till{}
 	defaults := []idempotent.Option{
-		idempotent.WithOperation("garbage"),
+		idempotent.WithOperation("garbage"), unhurried(),
 		idempotent.WithKey(func(b bill) (string, error) { return b.ID, nil }),
 		idempotent.WithFingerprint(func(b bill) (any, error) { return b.Text, nil }),
 		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { u.recordKey = e.RecordKey }),

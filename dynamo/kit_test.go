@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/store"
@@ -154,4 +155,10 @@ func mustGet(t *testing.T, s store.Store, key string) store.Record {
 	require.NoError(t, err)
 	require.True(t, found)
 	return r
+}
+
+// unhurried gives the claim and the settlement a minute: what a handler is tested for must not
+// depend on how busy the machine is.
+func unhurried() idempotent.Option {
+	return idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute})
 }

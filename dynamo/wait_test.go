@@ -27,7 +27,7 @@ func TestWaitersOnDynamoDBGetTheOneResult(t *testing.T) {
 			time.Sleep(700 * time.Millisecond) // most of the others have asked by then
 			return result, nil
 		}, dynamo.New(client, table), idempotent.WithOperation("pay"), idempotent.WithWait(5*time.Minute),
-			idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute}),
+			unhurried(),
 			idempotent.WithKey(func(id string) (string, error) { return id, nil }))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()

@@ -62,7 +62,8 @@ func (p place) commit(t *testing.T, key string, make func(ctx context.Context) [
 	t.Helper()
 	h := idempotent.Wrap(func(ctx context.Context, o order) (string, error) {
 		return dynamo.Commit(ctx, "done "+o.ID, make(ctx)...)
-	}, dynamo.New(p.client, p.records), idempotent.WithOperation("orders"), idempotent.WithKeyPath("id"))
+	}, dynamo.New(p.client, p.records), idempotent.WithOperation("orders"), idempotent.WithKeyPath("id"),
+		idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute}))
 	_, err := h.Handle(t.Context(), order{ID: key})
 	return err
 }

@@ -146,7 +146,7 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 		events.APIGatewayV2HTTPRequest,
 	) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 202}, nil
-	}, tb.store, idempotent.WithOperation("charge"), idempotent.WithEffects(idempotent.Unrepeatable))
+	}, tb.store, idempotent.WithOperation("charge"), unhurried(), idempotent.WithEffects(idempotent.Unrepeatable))
 	file := write(t, "event.json", event)
 	r = run(t, []string{"key", "--operation", "charge", "--event", file, "-o", "json"})
 	require.Zero(t, r.code, r.err)
@@ -555,7 +555,7 @@ func TestALargeResultIsSettledShownAndReplayed(t *testing.T) {
 		events.APIGatewayV2HTTPRequest,
 	) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 500}, nil
-	}, tb.store, idempotent.WithOperation("charge"))
+	}, tb.store, idempotent.WithOperation("charge"), unhurried())
 	assert.Equal(t, string(body), answerOf(t, handler, eventOfV2).Body)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
@@ -216,3 +217,9 @@ func recordOf(t *testing.T, key string) store.Record {
 }
 
 func newMemory() store.Store { return memory.New() }
+
+// unhurried gives the claim and the settlement a minute: what a command is tested for must not
+// depend on how busy the machine is.
+func unhurried() idempotent.Option {
+	return idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute})
+}

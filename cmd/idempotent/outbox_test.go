@@ -74,7 +74,7 @@ func (m messages) commit(t *testing.T, topic string, orders ...string) (ids []st
 		return dynamo.Commit(ctx, order,
 			outbox.New(m.name).Message(ctx, topic, body,
 				outbox.MessageConfig{Attributes: map[string]string{"kind": "mail"}}))
-	}, m.records.store, idempotent.WithOperation("orders"),
+	}, m.records.store, idempotent.WithOperation("orders"), unhurried(),
 		idempotent.WithKey(func(order string) (string, error) { return order, nil }))
 	for _, order := range orders {
 		_, err := handler.Handle(t.Context(), order)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -71,6 +72,7 @@ func (s *shop) wrap(handler func(context.Context, string) (string, error),
 ) *idempotent.Handler[string, string] {
 	return idempotent.Wrap(handler, dynamo.New(s.client, s.records), append(opts,
 		idempotent.WithOperation(operation),
+		idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute}),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }))...)
 }
 

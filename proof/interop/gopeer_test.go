@@ -113,7 +113,10 @@ func (a ask) options() []idempotent.Option {
 	if a.Prefix == "" && a.Language == "python" {
 		mode.Function = "app.handler"
 	}
-	opts := []idempotent.Option{idempotent.WithPowertools(mode), idempotent.WithExactNames()}
+	opts := []idempotent.Option{
+		idempotent.WithPowertools(mode), idempotent.WithExactNames(),
+		idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Minute}),
+	}
 	if a.KeyPath != "" {
 		opts = append(opts, idempotent.WithKeyPath(a.KeyPath))
 	}
