@@ -31,7 +31,8 @@ func TestAHandlerCommits(t *testing.T) {
 			return "taken", nil
 		}
 		return out, err
-	}, s, idempotent.WithOperation("order"), unhurried(), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
+	}, s, idempotent.WithOperation("order"), unhurried(),
+		idempotent.WithKey(func(id string) (string, error) { return id, nil }),
 		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { events = append(events, e) }))
 	deliver := func(id string) string {
 		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)

@@ -47,7 +47,8 @@ func TestAConditionBehindALostRequestIsFenced(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		return "taken", nil
-	}, s, idempotent.WithOperation("order"), unhurried(), idempotent.WithKey(func(id string) (string, error) { return id, nil }))
+	}, s, idempotent.WithOperation("order"), unhurried(),
+		idempotent.WithKey(func(id string) (string, error) { return id, nil }))
 	ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 	defer cancel()
 	for range 2 {
