@@ -230,14 +230,15 @@ func (c *commit) isOurs(held store.Record) bool {
 
 func (c *commit) landed() *execution.Fault {
 	c.hasLanded = true
-	c.all.note(func(k *commitsKnown) { k.landed = c.next })
+	made := c.next
+	c.all.note(func(k *commitsKnown) { k.landed = &made })
 	return nil
 }
 
 // leaseLost notes that the record is somebody else's. No condition of what was sent can hold any
 // more.
 func (c *commit) leaseLost(held store.Record) *execution.Fault {
-	c.all.steps.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
+	c.all.steps.note(func(k *stepsKnown) { k.takenBy(held) })
 	c.all.note(func(k *commitsKnown) { k.failed = execution.ErrLeaseLost })
 	return &execution.Fault{Kind: execution.ErrLeaseLost, Err: execution.ErrLeaseLost}
 }

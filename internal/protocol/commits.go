@@ -34,8 +34,8 @@ type commits struct {
 // commitsKnown is what is known of the commits of an execution: while it runs, or, once it has
 // ended, for the settlement.
 type commitsKnown struct {
-	// landed is the record that a commit has made, without a key if none has.
-	landed store.Record
+	// landed is the record that a commit has made, nil if none has. It is never changed.
+	landed *store.Record
 	// failed is why no other commit may begin and no answer may be stored any more; nil if none has
 	// failed.
 	failed error
@@ -59,7 +59,7 @@ func (c *commits) begin() (before int, refused *execution.Fault) {
 		return 0, commitRefused("the handler has returned")
 	case c.under != nil:
 		return 0, commitRefused("another commit is under way")
-	case k.landed.Key != "":
+	case k.landed != nil:
 		return 0, commitRefused("the execution has committed its answer before, and has only one")
 	case k.failed != nil:
 		return 0, commitRefused("an earlier commit of the execution has failed")

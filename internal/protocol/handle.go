@@ -245,7 +245,7 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 	switch {
 	case e.fate != fateRelease:
 		return e
-	case leaseLost && d.isOthers(s.taken):
+	case leaseLost && s.taken != nil && d.isOthers(*s.taken):
 		return ending{fate: fateLeave, leaseLost: true}
 	case s.lost && d.Repeatable && !s.never:
 		return ending{fate: fateLeave}

@@ -21,7 +21,7 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	defer func() { d.Report.Settle = since(started) }()
 
 	switch {
-	case d.commits.ended.landed.Key != "":
+	case d.commits.ended.landed != nil:
 		return d.landed(ctx, e)
 	case e.fate == fateLeave:
 		return d.leave(withinDetached(ctx, started.Add(d.Timing.ClaimBudget)), e)
@@ -42,20 +42,20 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 // landed writes nothing: a commit has completed the record. What the handler returned is the answer
 // if it is what it committed.
 func (d *Delivery) landed(ctx context.Context, e ending) Result {
-	c := &d.commits.ended.landed
+	c := *d.commits.ended.landed
 	d.Report.Settlement = report.Completed
 	if c.Parts != "" { // it is the record as it was found
-		r := d.read(ctx, *c)
+		r := d.read(ctx, c)
 		if r.Outcome != report.Replayed {
 			return r
 		}
-		*c = r.Record
+		c = r.Record
 	}
 	if e.fate == fateComplete && e.reason == c.Reason && bytes.Equal(e.result, c.Result) {
 		return Result{Outcome: report.Executed, Expires: c.Expiry}
 	}
 	same := e.fate == fateComplete && e.reason == c.Reason && execution.SameAnswer(e.result, c.Result)
-	return Result{Outcome: report.Executed, Committed: true, Record: *c, Expires: c.Expiry, Same: same}
+	return Result{Outcome: report.Executed, Committed: true, Record: c, Expires: c.Expiry, Same: same}
 }
 
 // hasLanded reports whether a record that refused a write of ours was made by a commit of ours,
@@ -67,9 +67,10 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 	}
 	for _, sent := range d.commits.ended.sent {
 		if held.Seal == sent.Seal {
-			if d.commits.ended.landed = sent; sent.Key == "" { // declined
-				d.commits.ended.landed = held
+			if sent.Key == "" { // declined
+				sent = held
 			}
+			d.commits.ended.landed = &sent
 			return true
 		}
 	}
@@ -81,7 +82,8 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 // its lease was lost is answered as who finds it when it completes.
 func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	own := Result{Outcome: report.Executed}
-	if d.hasLanded(d.steps.ended.taken) {
+	taken := d.steps.ended.taken
+	if taken != nil && d.hasLanded(*taken) {
 		return d.landed(ctx, ending{})
 	}
 	if (d.steps.ended.lost || d.commits.ended.unread) && !e.leaseLost {
@@ -89,11 +91,10 @@ func (d *Delivery) leave(ctx context.Context, e ending) Result {
 		return own
 	}
 	d.lostLease()
-	taken := d.steps.ended.taken
-	if !e.leaseLost || !d.isOthers(taken) {
+	if !e.leaseLost || taken == nil || !d.isOthers(*taken) {
 		return own
 	}
-	return d.elsewhere(ctx, taken, store.StatusCompleted, d.Now())
+	return d.elsewhere(ctx, *taken, store.StatusCompleted, d.Now())
 }
 
 // complete stores the result. If it cannot, a last small write says that the effect happened and

@@ -380,7 +380,7 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 				lease = held.Lease
 			}
 		default:
-			s.all.note(func(k *stepsKnown) { k.leaseLost, k.taken = true, held })
+			s.all.note(func(k *stepsKnown) { k.takenBy(held) })
 			return execution.ErrLeaseLost
 		}
 	}

@@ -55,12 +55,19 @@ type stepsKnown struct {
 	// be recorded. uncertain: an effect may have happened. leaseLost: the record is somebody
 	// else's.
 	lost, never, uncertain, leaseLost bool
-	// taken is the record of somebody else that refused a write of a step, without a key if there
-	// was none.
-	taken store.Record
+	// taken is the record of somebody else that refused a write of a step, nil for none. It is
+	// never changed.
+	taken *store.Record
 
 	reports  []report.Step
 	storeErr error
+}
+
+// takenBy takes note of the record that refused a write, which has no key if there is none.
+func (k *stepsKnown) takenBy(held store.Record) {
+	if k.leaseLost, k.taken = true, nil; held.Key != "" {
+		k.taken = &held
+	}
 }
 
 // begin lets the handler use a name, or says why not.
