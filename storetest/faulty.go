@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -77,6 +78,7 @@ func (s *Faulty) next(c Call) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.N = len(s.calls) + 1
+	c.Seen.Result, c.Next.Result = bytes.Clone(c.Seen.Result), bytes.Clone(c.Next.Result)
 	s.calls = append(s.calls, c)
 	if s.dead {
 		return HangBefore

@@ -131,6 +131,18 @@ func TestARuleSeesWhatACallWasHanded(t *testing.T) {
 	assert.Equal(t, seen, s.Calls())
 }
 
+func TestACallIsKeptAsItWasMade(t *testing.T) {
+	t.Parallel()
+	s := storetest.NewFaulty(memory.New(), nil)
+	r := store.Record{
+		Key: "k", Status: store.StatusCompleted, Owner: "o", Result: []byte("1"), Expiry: time.Now().Add(time.Hour),
+	}
+	_, _, err := s.Claim(t.Context(), r, time.Now())
+	require.NoError(t, err)
+	r.Result[0] = '2'
+	assert.Equal(t, "1", string(s.Calls()[0].Next.Result))
+}
+
 // TestFaultsOfACommit: it is applied or it is not, and every answer of it can get lost, also that a
 // write refuses.
 func TestFaultsOfACommit(t *testing.T) {
