@@ -40,7 +40,7 @@ func TestServerThatDoesNotStart(t *testing.T) {
 
 func TestServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	cleaned := false
 	_, err := startOnFreePort(ctx, func(int) ([]string, func() error) {
