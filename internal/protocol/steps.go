@@ -65,8 +65,9 @@ type stepsKnown struct {
 
 // takenBy takes note of the record that refused a write, which has no key if there is none.
 func (k *stepsKnown) takenBy(held store.Record) {
-	if k.leaseLost, k.taken = true, nil; held.Key != "" {
-		k.taken = &held
+	k.leaseLost, k.taken = true, &held
+	if held.Key == "" {
+		k.taken = nil
 	}
 }
 
