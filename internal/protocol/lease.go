@@ -122,18 +122,26 @@ func (c *claim) withHeartbeat(ctx context.Context) (context.Context, func()) {
 	if !c.deadline.IsZero() {
 		last = c.deadline.Add(longestOverrun)
 	}
-	c.beside.start(ctx, func(beat context.Context) {
+	beat := func(ctx context.Context) {
 		held, _ := c.protected.both()
-		lease := c.Timing.Lease
-		if err := c.renewUntil(beat, held.Add(lease/3-lease), held.Add(-c.Timing.Margin), last); err != nil {
+		if err := c.renewUntil(ctx, c.nextRenewal(), held.Add(-c.Timing.Margin), last); err != nil {
 			c.note(err)
 			cancel(execution.ErrLeaseLost)
 		}
-	})
+	}
+	first := time.AfterFunc(time.Until(c.nextRenewal()), func() { c.beside.start(ctx, beat) })
 	return ctx, func() {
-		c.beside.end()
+		if !first.Stop() {
+			c.beside.end()
+		}
 		cancel(context.Canceled)
 	}
+}
+
+// nextRenewal is when a third of the lease is over.
+func (c *claim) nextRenewal() time.Time {
+	held, _ := c.protected.both()
+	return held.Add(c.Timing.Lease/3 - c.Timing.Lease)
 }
 
 // longestOverrun is for how long after its deadline a handler keeps its claim. Beyond it the lease
