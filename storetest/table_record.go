@@ -137,6 +137,7 @@ func swapRows() []row {
 		{"keeps the held lease if next has none", slices.Concat(
 			from(inProgress, swap(renewal), complete(charged, unleased).late().by(unleased)),
 			from(inProgress, complete(large, unleased)), from(like(inProgress, unleased), swap(attempted, unleased)),
+			from(inProgress, swap(attempted, unleased), swap(renewal, unleased).by(unleased)),
 		)},
 		{"gives a lease to a record that had none", from(like(inProgress, unleased), swap(leased(time.Minute)))},
 		{"clears the fields that become zero", slices.Concat(
