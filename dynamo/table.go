@@ -89,7 +89,7 @@ func TimeToLiveDefinition(name string, config ...Config) *dynamodb.UpdateTimeToL
 // CreateTable creates the table with its [AttentionIndex], enables its time to live and returns
 // when it is ready for use, after five minutes at most. A table that exists is left as it is,
 // except that time to live is enabled if it has none. What is then wrong with the table is reported
-// as by [Store.Check].
+// as by [Store.Check]. Several processes may create one table at the same time.
 //
 // The configuration is that of the store, which may change the names of attributes and the key; the
 // rest of it means nothing here.

@@ -68,7 +68,7 @@ func TimeToLiveDefinition(name string) *dynamodb.UpdateTimeToLiveInput {
 // CreateTable creates the table of an outbox, enables its time to live and returns when it is ready
 // for use, after five minutes at most. A table that exists is left as it is, except that time to
 // live is enabled if it has none. What is then wrong with the table is reported as by [Check]; what
-// it lacks is an error here, too.
+// it lacks is an error here, too. Several processes may create one table at the same time.
 //
 // It is meant for tests, local use and tools; deployments define the table in their template.
 func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) error {

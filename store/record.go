@@ -41,9 +41,9 @@ const (
 	LayoutValue Layout = "value"
 )
 
-// Record is what a [Store] keeps for one key. It is a plain value. Bytes in it belong to the caller
-// of the store, those that a call returned and, once it has returned, those that it was handed: the
-// caller may change them, so a store keeps copies.
+// Record is what a [Store] keeps for one key. It is a plain value. Its Result belongs to the caller
+// of the store: the one that a call returns, and, once the call has returned, the one that it was
+// handed. The caller may change it, so a store keeps copies.
 //
 // Times are exact to what a store keeps: Lease to the millisecond, Expiry to the second. The
 // protocol rounds both up before it hands a record to a store.

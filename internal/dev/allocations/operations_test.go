@@ -103,6 +103,7 @@ func inMemory(t *testing.T) []operation {
 	invoke := func() error { return delivered(web.Invoke(invocation(), payload)) }
 	handle := func() error { return delivered(web.Handle(invocation(), in)) }
 	value := func() error { return delivered(plain.Handle(invocation(), order{"o-1", 1999})) }
+	endless := func() error { return delivered(plain.Handle(context.Background(), order{"o-1", 1999})) }
 	many, err := answering(1<<10)(t.Context(), in)
 	require.NoError(t, err)
 	for i := range 500 {
@@ -124,6 +125,7 @@ func inMemory(t *testing.T) []operation {
 		{"in memory, 1 KB, replay by value", handle},
 		{"in memory, an order, first by value", func() error { expired(); return value() }},
 		{"in memory, an order, replay by value", value},
+		{"in memory, an order, without a deadline", func() error { expired(); return endless() }},
 	}
 }
 
