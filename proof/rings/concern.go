@@ -21,20 +21,22 @@ type packages struct {
 	// that the tests of a package are built from, by the folder of the package. A program has an
 	// entry without its tests, too.
 	needs map[string][]string
+	// imports are the folders of those that a package itself imports, without its tests.
+	imports map[string][]string
 }
 
 // listed is a package as go list prints it.
 type listed struct {
-	ImportPath, Dir, ForTest, Name string
-	Deps                           []string
+	ImportPath, Dir string
+	Deps, Imports   []string
 }
 
 // packages asks the go command for the packages of all modules.
 func (r *repository) packages() (packages, error) {
-	all := packages{needs: make(map[string][]string)}
+	all := packages{needs: make(map[string][]string), imports: make(map[string][]string)}
 	for _, module := range r.modules {
 		out, err := r.output(filepath.Join(r.root, module), "go", "list", "-e", "-deps", "-test",
-			"-json=ImportPath,Dir,ForTest,Name,Deps", "./...")
+			"-json=ImportPath,Dir,Deps,Imports", "./...")
 		if err != nil {
 			return packages{}, err
 		}
@@ -70,18 +72,24 @@ func (p packages) read(r *repository, module string, out []byte) error {
 		if r.moduleOf(folder) != module {
 			continue
 		}
-		needs := map[string]bool{folder: true}
-		for _, dep := range l.Deps {
-			if f, ok := folders[plain(dep)]; ok {
-				needs[f] = true
-			}
+		needs := slices.Concat([]string{folder}, p.needs[folder], foldersOf(l.Deps, folders))
+		slices.Sort(needs)
+		p.needs[folder] = slices.Compact(needs)
+		if l.ImportPath == plain(l.ImportPath) {
+			p.imports[folder] = foldersOf(l.Imports, folders)
 		}
-		for _, f := range p.needs[folder] {
-			needs[f] = true
-		}
-		p.needs[folder] = slices.Sorted(maps.Keys(needs))
 	}
 	return nil
+}
+
+// foldersOf are the folders of those packages of the repository that are among some.
+func foldersOf(importPaths []string, folders map[string]string) (some []string) {
+	for _, path := range importPaths {
+		if f, ok := folders[plain(path)]; ok {
+			some = append(some, f)
+		}
+	}
+	return some
 }
 
 // plain is the import path of a package without what go list adds for tests.
@@ -146,13 +154,15 @@ func (p packages) programs(folder, below string) (map[string][]string, error) {
 	}
 	runs := make(map[string][]string)
 	for _, d := range all {
-		if !strings.HasPrefix(d.name, "Test") || d.name == "TestMain" || d.of != "" {
+		if !d.isTest() {
 			continue
 		}
 		programs := make(map[string]bool)
-		for _, text := range reached(all, d) {
-			if at := below + "/" + text; text != "" && p.needs[at] != nil {
-				programs[at] = true
+		for _, d := range reached(all, d) {
+			for _, text := range d.texts {
+				if at := below + "/" + text; text != "" && p.needs[at] != nil {
+					programs[at] = true
+				}
 			}
 		}
 		runs[d.name] = slices.Sorted(maps.Keys(programs))
@@ -165,10 +175,16 @@ func (p packages) programs(folder, below string) (map[string][]string, error) {
 type declaration struct {
 	name, of     string
 	names, texts []string
+	// test is one of a test file, starts one that starts goroutines.
+	test, starts bool
 }
 
-// reached are the texts in the declarations that one leads to.
-func reached(all []declaration, from declaration) (texts []string) {
+func (d declaration) isTest() bool {
+	return d.test && d.of == "" && strings.HasPrefix(d.name, "Test") && d.name != "TestMain"
+}
+
+// reached are the declarations that one leads to.
+func reached(all []declaration, from declaration) (some []declaration) {
 	known := map[string]bool{from.name: true}
 	seen := make([]bool, len(all))
 	for again := true; again; {
@@ -178,13 +194,13 @@ func reached(all []declaration, from declaration) (texts []string) {
 				continue
 			}
 			seen[i], again = true, true
-			texts = append(texts, d.texts...)
+			some = append(some, d)
 			for _, name := range d.names {
 				known[name] = true
 			}
 		}
 	}
-	return texts
+	return some
 }
 
 // declarations are those of the files in a folder.
@@ -195,6 +211,7 @@ func declarations(folder string) (all []declaration, err error) {
 		if err = errors.Join(err, e); e != nil {
 			continue
 		}
+		first := len(all)
 		for _, d := range syntax.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
@@ -202,6 +219,9 @@ func declarations(folder string) (all []declaration, err error) {
 			case *ast.GenDecl:
 				all = append(all, specified(d)...)
 			}
+		}
+		for i := range all[first:] {
+			all[first+i].test = strings.HasSuffix(file, "_test.go")
 		}
 	}
 	return all, err
@@ -241,6 +261,11 @@ func declare(name, of string, n ast.Node) declaration {
 	d := declaration{name: name, of: of}
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.GoStmt:
+			d.starts = true
+		case *ast.SelectorExpr:
+			of, is := n.X.(*ast.Ident)
+			d.starts = d.starts || n.Sel.Name == "Go" || is && of.Name == "storetest" && n.Sel.Name == "Run"
 		case *ast.Ident:
 			d.names = append(d.names, n.Name)
 		case *ast.BasicLit:
@@ -253,24 +278,23 @@ func declare(name, of string, n ast.Node) declaration {
 	return d
 }
 
-// startsGoroutines reports whether a file in a folder has a go statement, or calls a method Go, as
-// those of wait groups.
-func startsGoroutines(folder string) (starts bool, err error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	for _, file := range files {
-		syntax, e := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err = errors.Join(err, e); e != nil {
-			continue
+// meetings says where goroutines meet in a package: anywhere, if it starts some itself, or an
+// internal package that it imports does; else in the tests that start some, or run the conformance
+// suite of stores, which does.
+func (r *repository) meetings(all packages, folder string) (anywhere bool, tests []string, err error) {
+	own, err := declarations(filepath.Join(r.root, folder))
+	parts := own
+	for _, f := range all.imports[folder] {
+		if strings.HasPrefix(f, "internal/") {
+			some, e := declarations(filepath.Join(r.root, f))
+			parts, err = append(parts, some...), errors.Join(err, e)
 		}
-		ast.Inspect(syntax, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.GoStmt:
-				starts = true
-			case *ast.SelectorExpr:
-				starts = starts || n.Sel.Name == "Go"
-			}
-			return !starts
-		})
 	}
-	return starts, err
+	anywhere = slices.ContainsFunc(parts, func(d declaration) bool { return d.starts && !d.test })
+	for _, d := range own {
+		if d.isTest() && slices.ContainsFunc(reached(own, d), func(d declaration) bool { return d.starts }) {
+			tests = append(tests, d.name)
+		}
+	}
+	return anywhere, tests, err
 }

@@ -141,6 +141,39 @@ func TestMain(m *testing.M) { _, _ = charging, other }
 	assert.False(t, p.concerns("examples/charge", map[string]bool{"outbox": true}))
 }
 
+// TestWhereGoroutinesMeetIsReadFromTheSources: in a whole package, also through what it imports, or
+// in some of its tests.
+func TestWhereGoroutinesMeetIsReadFromTheSources(t *testing.T) {
+	t.Parallel()
+	r := &repository{root: t.TempDir()}
+	for file, text := range map[string]string{
+		"lease/lease.go":          "package lease; func begin() { go func() {}() }",
+		"internal/relay/relay.go": "package relay; import \"sync\"; func all() { new(sync.WaitGroup).Go(nil) }",
+		"internal/table/table.go": "package table; func Create() {}",
+		"outbox/outbox.go":        "package outbox",
+		"dynamo/dynamo.go":        "package dynamo; func Get() {}",
+		"dynamo/dynamo_test.go":   "package dynamo; func TestGet() { Get() }",
+		"dynamo/at_once_test.go":  "package dynamo; func both() { go Get() }; func TestBoth() { both() }; func TestOne() {}",
+		"dynamo/conforms_test.go": "package dynamo; func TestStore() { storetest.Run() }",
+		"dynamo/entry_test.go":    "package dynamo; func TestMain() { go Get() }",
+	} {
+		path := filepath.Join(r.root, file)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	all := packages{imports: map[string][]string{
+		"outbox": {"internal/relay", "lease"}, "dynamo": {"internal/table", "lease"},
+	}}
+	for folder, want := range map[string]bool{"lease": true, "outbox": true, "internal/relay": true, "dynamo": false} {
+		anywhere, _, err := r.meetings(all, folder)
+		require.NoError(t, err)
+		assert.Equal(t, want, anywhere, folder)
+	}
+	_, tests, err := r.meetings(all, "dynamo")
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"TestBoth", "TestStore"}, tests)
+}
+
 func TestAFileBelongsToThePackageAroundIt(t *testing.T) {
 	t.Parallel()
 	r := &repository{modules: []string{".", "proof"}}

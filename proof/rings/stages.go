@@ -24,6 +24,7 @@ const (
 	endToEnd = "proof/e2e"
 	explorer = "proof/explore"
 	handed   = "proof/consumers"
+	modelled = "proof/rows"
 	peers    = "proof/interop"
 	examples = "examples"
 
@@ -34,18 +35,22 @@ const (
 	// oneKill starts the real binary, kills it and sees the next delivery go on.
 	oneKill = "^TestTheBinaryIsKilledOnce$"
 
-	// oneAfterAnother are tests in which nothing happens at once: tables of failures and mutants,
-	// which are long, allocations, which the race detector changes, programs of the documentation,
-	// which another process runs, expressions, and what the conformance suite does one call after
+	// onOtherTables is the conformance suite on more than one kind of table.
+	onOtherTables = "^TestStore(On|Behind|With)"
+
+	// oneAfterAnother are tests in which nothing happens at once, among those that run with the
+	// race detector: tables of failures, allocations, which it changes, programs of the
+	// documentation, which another process runs, and what the conformance suite does one call after
 	// another.
-	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|ScannedMutantOfAnEventIsTheDecodedOne|.*Alloc.*|The.*Program.*|TheReceiverOf.*|PackedBombs.*|LargePayloads.*|Projections.*|StoreOn.*|StoreBehind.*|StoreWith.*)$" +
-		"|^TestStore$/^(List|Claim|Swap|Delete|Seen|Get|Fields|Layout|Parts|Bytes|Steps|Foreign|Context)$" +
-		"|^TestStore$/^Commit$/^([^GHR]|Result)"
+	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|.*Alloc.*" +
+		"|The.*Program.*|TheReceiverOf.*)$|" + onOtherTables +
+		"|Store/^(List|Claim|Swap|Delete|Seen|Get|Fields|Result|Layout|Parts|Bytes|Steps|Foreign|Context|Sequence)$" +
+		"|Store/^Commit$/^([^GHR]|Result|Race_of_completions_with_large)"
 )
 
 // proofs are the packages that are more than tests of the library: each takes minutes, or needs
 // what a contributor may not have.
-var proofs = []string{endToEnd, explorer, handed, peers}
+var proofs = []string{endToEnd, explorer, handed, modelled, peers}
 
 // ring lists the stages of a ring.
 func (r *repository) ring(name string) ([]stage, error) {
@@ -69,7 +74,9 @@ func plainly(args ...string) []string {
 
 // ofTheLibrary are the arguments of the tests of the library. The longest of them wait for DynamoDB
 // Local more than they compute.
-func ofTheLibrary() []string { return plainly("-parallel=4", "./...") }
+func ofTheLibrary(flags ...string) []string {
+	return plainly(append(append([]string{"-parallel=4"}, flags...), "./...")...)
+}
 
 // tests are the tests of all modules, without the proofs. One kill of the real binary is among
 // them.
@@ -121,7 +128,7 @@ func (r *repository) changeStages() ([]stage, error) {
 	if slices.ContainsFunc(concerned, func(s stage) bool { return s.name == every && s.why == "" }) {
 		tests = slices.DeleteFunc(tests, func(s stage) bool { return s.name == small })
 	}
-	return slices.Concat([]stage{lint()}, tests, []stage{race}, r.otherToolchains(), concerned), nil
+	return slices.Concat([]stage{lint()}, tests, race, r.otherToolchains(), concerned), nil
 }
 
 // concerned are the proofs of what a change touches. A proof that is left out says why.
@@ -132,7 +139,7 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 		stage
 
 		folder string
-	}{{exploredWhole(), explorer}, {interop(), peers}} {
+	}{{exploredWhole(), explorer}, {model(), modelled}, {interop(), peers}} {
 		runs := all.concerns(s.folder, touched) || s.folder == explorer && all.concerns(handed, touched)
 		if !runs {
 			s.why = "nothing that " + s.folder + " is built from has changed"
@@ -203,8 +210,8 @@ func (r *repository) proveStages() ([]stage, error) {
 	if err := errors.Join(errOfLibrary, errOfProofs); err != nil {
 		return nil, err
 	}
-	stages := slices.Concat([]stage{lint()}, tests, []stage{library, proofs}, r.otherToolchains())
-	stages = append(stages, interop(), target("template"))
+	stages := slices.Concat([]stage{lint()}, tests, library, proofs, r.otherToolchains())
+	stages = append(stages, model(), interop(), target("template"))
 	stages = dealt(stages, part, parts)
 
 	// These three are long: each part of a proof has a part of them.
@@ -271,6 +278,11 @@ func exploredDeeply(part, parts int) stage {
 	return explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1", fmt.Sprintf("SHARD=%d/%d", part, parts))
 }
 
+// model compares the model of commits, which the explorer plays with, with DynamoDB Local.
+func model() stage {
+	return stage{name: "the explorer's transactions", in: proof, test: plainly("./rows")}
+}
+
 func interop() stage {
 	return stage{
 		name: "AWS Powertools on one table", in: proof, test: plainly("-run=TestMatrix|TestExpression", "./interop"),
@@ -278,31 +290,41 @@ func interop() stage {
 	}
 }
 
-// race runs the packages of a module in which goroutines meet with the race detector: those that
-// start one, in what they do or in their tests. The explorer lets one goroutine run at a time, and
-// end to end nearly all of them are in other processes. It leaves out what a folder has.
-func (r *repository) race(all packages, module, but string) (stage, error) {
-	s := stage{
-		name: "the race detector, " + module, in: module,
-		test: plainly("-race", "-parallel=4", "-skip="+oneAfterAnother),
-	}
+// race runs with the race detector what a module has where goroutines meet: whole packages, and
+// single tests of others. The explorer lets one goroutine run at a time, and end to end nearly all
+// of them are in other processes. It leaves out what a folder has.
+func (r *repository) race(all packages, module, but string) (stages []stage, err error) {
+	var whole, parts, tests []string
 	for _, folder := range slices.Sorted(maps.Keys(all.needs)) {
 		if r.moduleOf(folder) != module || slices.Contains(proofs, folder) || strings.HasPrefix(folder, but) {
 			continue
 		}
-		starts, err := startsGoroutines(filepath.Join(r.root, folder))
+		anywhere, some, err := r.meetings(all, folder)
 		if err != nil {
-			return stage{}, err
+			return nil, err
 		}
-		if starts {
-			inModule, err := filepath.Rel(module, folder)
-			if err != nil {
-				return stage{}, err
-			}
-			s.test = append(s.test, "./"+filepath.ToSlash(inModule))
+		inModule, err := filepath.Rel(module, folder)
+		if err != nil {
+			return nil, err
+		}
+		switch path := "./" + filepath.ToSlash(inModule); {
+		case anywhere:
+			whole = append(whole, path)
+		case len(some) > 0:
+			parts, tests = append(parts, path), append(tests, some...)
 		}
 	}
-	return s, nil
+	raced := func(name string, args []string) {
+		args = append([]string{"-race", "-parallel=4", "-skip=" + oneAfterAnother}, args...)
+		stages = append(stages, stage{name: name, in: module, test: plainly(args...)})
+	}
+	if len(whole) > 0 {
+		raced("the race detector, "+module, whole)
+	}
+	if len(parts) > 0 {
+		raced("the race detector, tests of "+module, append([]string{"-run=" + anyOf(tests)}, parts...))
+	}
+	return stages, nil
 }
 
 // otherToolchains run the tests of the library with the releases of Go that this one is none of.
@@ -311,7 +333,7 @@ func (r *repository) otherToolchains() (stages []stage) {
 	for _, toolchain := range toolchains {
 		if minor.FindString(toolchain) != minor.FindString(runtime.Version()) {
 			stages = append(stages, stage{
-				name: "tests of the library, " + toolchain, test: ofTheLibrary(),
+				name: "tests of the library, " + toolchain, test: ofTheLibrary("-skip=" + onOtherTables),
 				env: []string{"GOTOOLCHAIN=" + toolchain},
 			})
 		}

@@ -30,8 +30,8 @@ const (
 	quickVariable = "IDEMPOTENT_EXPLORE_QUICK"
 	shardVariable = "SHARD"
 
-	// longSteps take about half a second.
-	longSteps = 50_000
+	// longSteps take about a quarter of a second.
+	longSteps = 20_000
 )
 
 // Search searches worlds, each in a test of its own and several at once, and requires that every
