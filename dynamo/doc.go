@@ -69,8 +69,9 @@
 // [Config].
 //
 // A result is compressed (gzip) where that saves a write unit, which is from about 700 bytes on,
-// unless [Config] turns it off. The inline limit counts what is left. What is read back is verified
-// by the commit of the record, over the result as it was before.
+// unless [Config] turns it off. One of more than 1.1 MB is compressed in any case: its first parts
+// are written before its end is. The inline limit counts what is left. What is read back is
+// verified by the commit of the record, over the result as it was before.
 //
 // The steps of an execution are attributes of its record, until the update that completes it
 // removes them. An update that records one costs a write unit for every KB of the record as it then

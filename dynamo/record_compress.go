@@ -24,8 +24,6 @@ const (
 	itemWeight = 350
 	// oneUnit is the size of a result whose item takes no more than one write unit.
 	oneUnit = writeUnit - itemWeight
-	// maxResult is the size of the largest result that is kept, in whatever form.
-	maxResult = maxParts * partSize
 	// maxExpansion is how many bytes a byte of deflate can stand for, see
 	// https://www.zlib.net/zlib_tech.html.
 	maxExpansion = 1032
@@ -68,38 +66,46 @@ type reader struct {
 }
 
 // compress returns a result as gzip, cut into pieces of partSize, or nil if its item would not cost
-// a write unit less. The same result gives the same bytes whatever was compressed before: a write
-// that is repeated must not alter the parts that its first attempt wrote.
-func (c *compressor) compress(result []byte) (pieces [][]byte) {
-	units := (itemWeight + len(result) + writeUnit - 1) / writeUnit
-	room := (units-1)*writeUnit - itemWeight
+// a write unit less. With write it is always gzip, and write is handed each batch of pieces that is
+// followed by another one. The same result gives the same bytes whatever was compressed before: a
+// write that is repeated must not alter the parts that its first attempt wrote.
+func (c *compressor) compress(result []byte, write func(batch [][]byte) error) (pieces [][]byte, err error) {
+	room := maxParts * partSize
+	if write == nil {
+		units := (itemWeight + len(result) + writeUnit - 1) / writeUnit
+		room = (units-1)*writeUnit - itemWeight
+	}
 	if room <= 0 {
-		return nil
+		return nil, nil
 	}
 	w, ok := c.writers.Get().(*writer)
 	if !ok {
 		w = new(writer)
 		w.gzip, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	}
-	w.out = cutter{room: room}
+	w.out = cutter{room: room, write: write}
 	w.gzip.Reset(&w.out)
-	_, err := w.gzip.Write(result)
-	if err == nil {
+	if _, err = w.gzip.Write(result); err == nil {
 		err = w.gzip.Close()
 	}
 	pieces = w.out.pieces
 	w.out = cutter{}
 	c.writers.Put(w)
-	if err != nil {
-		return nil
+	switch {
+	case err == nil:
+		return pieces, nil
+	case errors.Is(err, errNotWorthIt):
+		return nil, nil
+	default:
+		return nil, err
 	}
-	return pieces
 }
 
 // cutter cuts what is written into pieces of partSize, as long as there is room.
 type cutter struct {
 	pieces [][]byte
 	room   int
+	write  func(batch [][]byte) error
 }
 
 func (c *cutter) Write(p []byte) (n int, err error) {
@@ -109,8 +115,10 @@ func (c *cutter) Write(p []byte) (n int, err error) {
 	for n = len(p); len(p) > 0; {
 		last := len(c.pieces) - 1
 		if last < 0 || len(c.pieces[last]) == partSize {
-			c.pieces = append(c.pieces, make([]byte, 0, min(c.room, partSize)))
-			last++
+			if err := c.next(); err != nil {
+				return 0, err
+			}
+			last = len(c.pieces) - 1
 		}
 		piece := c.pieces[last]
 		fits := min(len(p), partSize-len(piece))
@@ -119,6 +127,18 @@ func (c *cutter) Write(p []byte) (n int, err error) {
 		c.room -= fits
 	}
 	return n, nil
+}
+
+// next begins a piece, and writes those before it if they are a batch.
+func (c *cutter) next() error {
+	if c.write != nil && len(c.pieces) == writeBatch {
+		if err := c.write(c.pieces); err != nil {
+			return err
+		}
+		c.pieces = c.pieces[:0]
+	}
+	c.pieces = append(c.pieces, make([]byte, 0, min(c.room, partSize)))
+	return nil
 }
 
 // expand returns the result that was compressed. It allocates what the trailer says that it has,

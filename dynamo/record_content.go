@@ -38,28 +38,39 @@ func (s *Store) place(ctx context.Context, op string, r store.Record, outlive ti
 	case len(r.Result) > maxResult:
 		return content{}, tooLargeResult(op, len(r.Result))
 	}
-	pieces, encoding := s.pieces(r.Result)
-	inside := len(pieces) == 1 && len(pieces[0]) <= s.inlineLimit
+	parts := s.partsOf(op, r, outlive)
+	pieces, encoding, err := s.pieces(ctx, r.Result, parts)
+	inside := parts.written.count == 0 && len(pieces) == 1 && len(pieces[0]) <= s.inlineLimit
 	switch {
+	case err != nil:
+		return content{}, err
 	case inside && encoding == "":
 		return inline(r.Result), nil
 	case inside:
 		return content{data: binaryValue(pieces[0]), encoding: encoding}, nil
 	}
-	parts, err := s.writeParts(ctx, op, r, pieces, outlive)
-	return content{encoding: encoding, parts: parts}, err
+	err = parts.write(ctx, pieces)
+	return content{encoding: encoding, parts: parts.written.String()}, err
 }
 
 // pieces returns a result as it is kept, in pieces of partSize, and its encoding: compressed,
-// unless that does not pay or is not wanted. It depends on the result alone: who writes it again
-// writes the same parts.
-func (s *Store) pieces(result []byte) (pieces [][]byte, encoding string) {
+// unless that does not pay or is not wanted. Of one that is larger than a batch of parts it writes
+// all but the last batch, while it compresses: they are not in memory together. It depends on the
+// result alone: who writes it again writes the same parts.
+func (s *Store) pieces(ctx context.Context, result []byte, parts *partWriter) (
+	rest [][]byte, encoding string, err error,
+) {
 	if s.compression {
-		if pieces := s.gzip.compress(result); pieces != nil {
-			return pieces, encodingGzip
+		var write func([][]byte) error
+		if len(result) > writeBatch*partSize {
+			write = func(batch [][]byte) error { return parts.write(ctx, batch) }
+		}
+		pieces, err := s.gzip.compress(result, write)
+		if err != nil || pieces != nil {
+			return pieces, encodingGzip, err
 		}
 	}
-	return slices.Collect(slices.Chunk(result, partSize)), ""
+	return slices.Collect(slices.Chunk(result, partSize)), "", nil
 }
 
 // laidOut keeps a result in the form that other readers of the table expect: in the record, however

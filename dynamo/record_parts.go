@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ const (
 	// maxParts bounds what a record can make a reader fetch: 37.5 MB, six times the largest
 	// response of a function.
 	maxParts = 100
+	// maxResult is the size of the largest result that is kept, in whatever form. It leaves a part
+	// for what gzip adds to noise.
+	maxResult = (maxParts - 1) * partSize
 	// writeBatch and readBatch are the parts of one call, of 25 and 40 that DynamoDB's limits would
 	// let through. What a call sends or receives is in memory several times: 25 make the peak of a
 	// function that stores 5 MB grow by seven times that, 3 by less than three times, for 4 calls
@@ -62,30 +66,39 @@ func partKey(r store.Record, n int) string {
 	return r.Key + "#" + r.Seal + "#" + strconv.Itoa(n)
 }
 
-// writeParts writes the pieces of a result to items of its own and returns their list. Nothing
-// refers to them yet: until the record is written they have no effect, which is why no failure
-// leaves its outcome open.
-//
-// They stay for outlive after the expiry of r.
-func (s *Store) writeParts(ctx context.Context, op string, r store.Record, pieces [][]byte,
-	outlive time.Duration,
-) (list string, err error) {
-	l := partList{count: len(pieces)}
-	expiration := r.Expiry.Add(outlive).Unix()
-	for n := 0; n < l.count; n += writeBatch {
-		batch := pieces[n:min(n+writeBatch, l.count)]
+// partWriter writes the parts of one result to items of their own. Nothing refers to them yet:
+// until the record is written they have no effect, which is why no failure leaves its outcome open.
+type partWriter struct {
+	*Store
+
+	op         string
+	of         store.Record
+	expiration int64
+	written    partList
+}
+
+// partsOf writes parts of the result of r, which stay for outlive after its expiry.
+func (s *Store) partsOf(op string, r store.Record, outlive time.Duration) *partWriter {
+	return &partWriter{Store: s, op: op, of: r, expiration: r.Expiry.Add(outlive).Unix()}
+}
+
+// write writes the next pieces of the result, and forgets them: a large result is not kept longer
+// than it takes.
+func (w *partWriter) write(ctx context.Context, pieces [][]byte) error {
+	for batch := range slices.Chunk(pieces, writeBatch) {
 		writes := make([]types.WriteRequest, len(batch))
 		for i, piece := range batch {
-			l.size += len(piece)
-			it := s.attr.encodePart(partKey(r, n+i+1), piece, expiration)
+			w.written.count++
+			w.written.size += len(piece)
+			it := w.attr.encodePart(partKey(w.of, w.written.count), piece, w.expiration)
 			writes[i] = types.WriteRequest{PutRequest: &types.PutRequest{Item: it}}
 		}
-		if err := s.writeBatch(ctx, op, writes); err != nil {
-			return "", err
+		if err := w.writeBatch(ctx, w.op, writes); err != nil {
+			return err
 		}
-		clear(batch) // a large result is not kept longer than it takes
+		clear(batch)
 	}
-	return l.String(), nil
+	return nil
 }
 
 func tooLargeResult(op string, size int) error {

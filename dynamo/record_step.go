@@ -100,10 +100,15 @@ func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step s
 	if len(text) <= room || step.Parts != "" || len(step.Result) == 0 || !step.Sealed() {
 		return text, false, nil
 	}
-	pieces, encoding := s.pieces(step.Result)
-	if step.Parts, err = s.writeParts(ctx, op, r.OfStep(step), pieces, stepPartsOutlive); err != nil {
+	written := s.partsOf(op, r.OfStep(step), stepPartsOutlive)
+	pieces, encoding, err := s.pieces(ctx, step.Result, written)
+	if err == nil {
+		err = written.write(ctx, pieces)
+	}
+	if err != nil {
 		return nil, false, err
 	}
+	step.Parts = written.written.String()
 	if encoding != "" {
 		step.Parts += gzipParts
 	}
