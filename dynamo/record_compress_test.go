@@ -234,7 +234,7 @@ func TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole(t *testing.T) {
 	t.Parallel()
 	m := newMemoryTable()
 	s := dynamo.New(m, table, dynamo.Config{InlineLimit: partSize})
-	for _, size := range []int{partSize * 4 / 3, 600 << 10, 900 << 10, 2 << 20} {
+	for _, size := range []int{partSize * 4 / 3, 600 << 10, 900 << 10, 3 << 19, 2 << 20} {
 		result := base64Text(size)
 		m.keep(t, s, result)
 		got, err := whole(t, s)
@@ -252,7 +252,11 @@ func TestCompressionIsRepeatable(t *testing.T) {
 	fresh := func() map[string]item {
 		m.items = map[string]item{}
 		m.keep(t, s, orders(900<<10))
-		return maps.Clone(m.items)
+		small := m.items
+		m.items = map[string]item{}
+		m.keep(t, s, base64Text(3<<20)) // is written while it is compressed
+		maps.Copy(small, m.items)
+		return small
 	}
 	want := fresh()
 	for _, other := range [][]byte{orders(5000), pattern(900 << 10), orders(900<<10 - 1), make([]byte, 1<<20)} {

@@ -38,39 +38,51 @@ func (s *Store) place(ctx context.Context, op string, r store.Record, outlive ti
 	case len(r.Result) > maxResult:
 		return content{}, tooLargeResult(op, len(r.Result))
 	}
-	parts := s.partsOf(op, r, outlive)
-	pieces, encoding, err := s.pieces(ctx, r.Result, parts)
-	inside := parts.written.count == 0 && len(pieces) == 1 && len(pieces[0]) <= s.inlineLimit
+	piece, encoding, parts, err := s.keep(ctx, op, &r, outlive, s.inlineLimit)
 	switch {
-	case err != nil:
-		return content{}, err
-	case inside && encoding == "":
+	case err != nil || parts != "":
+		return content{encoding: encoding, parts: parts}, err
+	case encoding == "":
 		return inline(r.Result), nil
-	case inside:
-		return content{data: binaryValue(pieces[0]), encoding: encoding}, nil
+	default:
+		return content{data: binaryValue(piece), encoding: encoding}, nil
 	}
-	err = parts.write(ctx, pieces)
-	return content{encoding: encoding, parts: parts.written.String()}, err
 }
 
-// pieces returns a result as it is kept, in pieces of partSize, and its encoding: compressed,
-// unless that does not pay or is not wanted. Of one that is larger than a batch of parts it writes
-// all but the last batch, while it compresses: they are not in memory together. It depends on the
-// result alone: who writes it again writes the same parts.
-func (s *Store) pieces(ctx context.Context, result []byte, parts *partWriter) (
-	rest [][]byte, encoding string, err error,
+// keep returns the result of r in one piece, if that has no more than most bytes. Else it writes
+// the result to parts, which stay for outlive after the expiry of r, and returns their list. The
+// result is compressed, unless that does not pay or is not wanted.
+//
+// One that is larger than a batch of parts is compressed in any case: each batch is written before
+// the next one is made. All depends on the result alone: who writes it again writes the same parts.
+func (s *Store) keep(ctx context.Context, op string, r *store.Record, outlive time.Duration, most int) (
+	piece []byte, encoding, parts string, err error,
 ) {
-	if s.compression {
-		var write func([][]byte) error
-		if len(result) > writeBatch*partSize {
-			write = func(batch [][]byte) error { return parts.write(ctx, batch) }
-		}
-		pieces, err := s.gzip.compress(result, write)
-		if err != nil || pieces != nil {
-			return pieces, encodingGzip, err
-		}
+	var (
+		pieces [][]byte
+		w      *partWriter
+	)
+	switch {
+	case s.compression && len(r.Result) > writeBatch*partSize:
+		first := s.partsOf(op, r, outlive)
+		pieces, err = s.gzip.compress(r.Result, func(batch [][]byte) error { return first.write(ctx, batch) })
+		w = first
+	case s.compression:
+		pieces, err = s.gzip.compress(r.Result, nil)
 	}
-	return slices.Collect(slices.Chunk(result, partSize)), "", nil
+	if encoding = encodingGzip; pieces == nil {
+		pieces, encoding = slices.Collect(slices.Chunk(r.Result, partSize)), ""
+	}
+	switch {
+	case err != nil:
+		return nil, "", "", err
+	case (w == nil || w.written.count == 0) && len(pieces) == 1 && len(pieces[0]) <= most:
+		return pieces[0], encoding, "", nil
+	case w == nil:
+		w = s.partsOf(op, r, outlive)
+	}
+	err = w.write(ctx, pieces)
+	return nil, encoding, w.written.String(), err
 }
 
 // laidOut keeps a result in the form that other readers of the table expect: in the record, however

@@ -62,8 +62,8 @@ func splitParts(s string) (list, encoding string) {
 // partKey is the key of part n, counted from 1. The commit names the owner and the digest of the
 // whole, so neither a stale owner nor a repeated write with another result ever touches the parts
 // that a record names.
-func partKey(r store.Record, n int) string {
-	return r.Key + "#" + r.Seal + "#" + strconv.Itoa(n)
+func partKey(key, seal string, n int) string {
+	return key + "#" + seal + "#" + strconv.Itoa(n)
 }
 
 // partWriter writes the parts of one result to items of their own. Nothing refers to them yet:
@@ -71,15 +71,14 @@ func partKey(r store.Record, n int) string {
 type partWriter struct {
 	*Store
 
-	op         string
-	of         store.Record
-	expiration int64
-	written    partList
+	op, key, seal string
+	expiration    int64
+	written       partList
 }
 
 // partsOf writes parts of the result of r, which stay for outlive after its expiry.
-func (s *Store) partsOf(op string, r store.Record, outlive time.Duration) *partWriter {
-	return &partWriter{Store: s, op: op, of: r, expiration: r.Expiry.Add(outlive).Unix()}
+func (s *Store) partsOf(op string, r *store.Record, outlive time.Duration) *partWriter {
+	return &partWriter{Store: s, op: op, key: r.Key, seal: r.Seal, expiration: r.Expiry.Add(outlive).Unix()}
 }
 
 // write writes the next pieces of the result, and forgets them: a large result is not kept longer
@@ -90,7 +89,7 @@ func (w *partWriter) write(ctx context.Context, pieces [][]byte) error {
 		for i, piece := range batch {
 			w.written.count++
 			w.written.size += len(piece)
-			it := w.attr.encodePart(partKey(w.of, w.written.count), piece, w.expiration)
+			it := w.attr.encodePart(partKey(w.key, w.seal, w.written.count), piece, w.expiration)
 			writes[i] = types.WriteRequest{PutRequest: &types.PutRequest{Item: it}}
 		}
 		if err := w.writeBatch(ctx, w.op, writes); err != nil {

@@ -45,14 +45,14 @@ func (s *Store) readParts(ctx context.Context, op string, r store.Record, l part
 	for first := 1; first <= l.count; first += readBatch {
 		keys := make([]item, min(readBatch, l.count-first+1))
 		for i := range keys {
-			keys[i] = s.attr.key(partKey(r, first+i))
+			keys[i] = s.attr.key(partKey(r.Key, r.Seal, first+i))
 		}
 		found := make(map[string][]byte, len(keys))
 		if err := s.readBatch(ctx, op, keys, found); err != nil {
 			return nil, err
 		}
 		for n := first; n < first+len(keys); n++ {
-			part, ok := found[partKey(r, n)]
+			part, ok := found[partKey(r.Key, r.Seal, n)]
 			if !ok {
 				return nil, unreadable("part %d of %d is missing", n, l.count)
 			}

@@ -100,15 +100,12 @@ func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step s
 	if len(text) <= room || step.Parts != "" || len(step.Result) == 0 || !step.Sealed() {
 		return text, false, nil
 	}
-	written := s.partsOf(op, r.OfStep(step), stepPartsOutlive)
-	pieces, encoding, err := s.pieces(ctx, step.Result, written)
-	if err == nil {
-		err = written.write(ctx, pieces)
-	}
+	of := r.OfStep(step)
+	_, encoding, list, err := s.keep(ctx, op, &of, stepPartsOutlive, 0)
 	if err != nil {
 		return nil, false, err
 	}
-	step.Parts = written.written.String()
+	step.Parts = list
 	if encoding != "" {
 		step.Parts += gzipParts
 	}
