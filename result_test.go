@@ -9,11 +9,14 @@ import (
 	"math/big"
 	"net/netip"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
+	"weak"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
@@ -21,6 +24,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // The results of handlers, by what JSON makes of them.
@@ -239,4 +243,111 @@ func failsWith[Out any](t *testing.T, out Out) error {
 		keyed[order]("k")...)
 	_, err := h.Invoke(t.Context(), []byte(`{"id":"o"}`))
 	return err
+}
+
+// whenStored calls done when an answer is being stored.
+type whenStored struct {
+	store.Store
+	done func()
+}
+
+func (w *whenStored) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	if next.Status == store.StatusCompleted {
+		w.done()
+	}
+	return w.Store.Swap(ctx, seen, next)
+}
+
+// TestALargeAnswerIsNotKeptTwiceWhileItIsStored: the value of the handler may be collected, because
+// its text is all that is needed.
+func TestALargeAnswerIsNotKeptTwiceWhileItIsStored(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	var text weak.Pointer[byte]
+	large := func() string {
+		body := strings.Repeat("x", size)
+		text = weak.Make(unsafe.StringData(body))
+		return body
+	}
+	stored := 0
+	s := &whenStored{memory.New(), func() {
+		stored++
+		runtime.GC()
+		assert.Nil(t, text.Value(), "the value is in memory beside its text")
+	}}
+	order := idempotent.Wrap(func(context.Context, order) (string, error) { return large(), nil }, s, keyed[order]("k")...)
+	answer, err := order.Invoke(t.Context(), []byte(`{"id":"o"}`))
+	require.NoError(t, err)
+	assert.Len(t, answer, size+len(`""`))
+
+	type response = events.APIGatewayV2HTTPResponse
+	charge := idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (response, error) {
+		return response{StatusCode: 201, Body: large()}, nil
+	}, s)
+	answer, err = charge.Invoke(t.Context(), jsonOf(t, httpEvent))
+	require.NoError(t, err)
+	var got response
+	require.NoError(t, json.Unmarshal(answer, &got))
+	assert.Len(t, got.Body, size)
+	assert.Equal(t, 2, stored)
+}
+
+var httpEvent = events.APIGatewayV2HTTPRequest{
+	Version: "2.0", RouteKey: "POST /charges", RawPath: "/charges",
+	Headers: map[string]string{"idempotency-key": "k", "content-type": "application/json"}, Body: `{"amount":1}`,
+	RequestContext: events.APIGatewayV2HTTPRequestContext{
+		HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "POST", Path: "/charges"},
+	},
+}
+
+func jsonOf(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return text
+}
+
+// TestALargeAnswerOnTheWireIsTheAnswerByValue: also where it cannot be announced in its text.
+func TestALargeAnswerOnTheWireIsTheAnswerByValue(t *testing.T) {
+	body := strings.Repeat("x", 100<<10)
+	headers := map[string]string{"idempotent-replayed": "true", "Set-Cookie": "a=b", "X-Order": "1"}
+	single := map[string]string{"idempotency-key": "k"}
+	for name, same := range map[string]func(t *testing.T, headers map[string]string){
+		"HTTP API": func(t *testing.T, headers map[string]string) {
+			t.Helper()
+			sameOnTheWire(t, httpEvent, events.APIGatewayV2HTTPResponse{StatusCode: 201, Headers: headers, Body: body})
+		},
+		"REST API": func(t *testing.T, headers map[string]string) {
+			t.Helper()
+			sameOnTheWire(t, events.APIGatewayProxyRequest{
+				HTTPMethod: "POST", Path: "/charges", Resource: "/charges", Headers: single,
+			}, events.APIGatewayProxyResponse{StatusCode: 201, Headers: headers, Body: body})
+		},
+		"load balancer": func(t *testing.T, headers map[string]string) {
+			t.Helper()
+			sameOnTheWire(t, events.ALBTargetGroupRequest{HTTPMethod: "POST", Path: "/charges", Headers: single},
+				events.ALBTargetGroupResponse{StatusCode: 201, Headers: headers, Body: body})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			same(t, nil)
+			same(t, headers)
+		})
+	}
+}
+
+// sameOnTheWire answers one event by value and on the wire, the first time and again.
+func sameOnTheWire[In, Out any](t *testing.T, in In, out Out) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		handler := func(context.Context, In) (Out, error) { return out, nil }
+		wire, value := idempotent.Wrap(handler, memory.New()), idempotent.Wrap(handler, memory.New())
+		for range 2 {
+			text, err := wire.Invoke(t.Context(), jsonOf(t, in))
+			require.NoError(t, err)
+			want, err := value.Handle(t.Context(), in)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(jsonOf(t, want)), string(text))
+		}
+	})
 }

@@ -52,7 +52,17 @@ type answer struct {
 	// text is out in its wire form. If there is none, textErr is the reason.
 	text    []byte
 	textErr error
+	// shed is true if out is gone, and text alone is left of it. announces is what the gateway says
+	// of it then.
+	shed, announces bool
 }
+
+// shedFrom is the size of a text from which it is kept without the value that it is made of.
+const shedFrom = 64 << 10
+
+// sheds reports whether text alone is enough from now on: a large answer would be in memory twice
+// while it is stored.
+func (a *answer) sheds() bool { return a.wire && a.textErr == nil && len(a.text) >= shedFrom }
 
 // encode makes the wire form of an answer that is given.
 func (a *answer) encode() {

@@ -236,12 +236,21 @@ func (s *httpShape) untouched(out any) bool {
 }
 
 // stored encodes the response without the headers that must not be replayed.
-func (s *httpShape) stored(a *answer) ([]byte, error) {
+func (s *httpShape) stored(a *answer) (text []byte, err error) {
 	out, changed := s.gateway.Storable(a.out)
-	if a.wire && !changed {
-		return a.text, a.textErr
+	if text, err = a.text, a.textErr; changed || !a.wire {
+		text, err = encodeJSON(out)
 	}
-	return encodeJSON(out)
+	if a.sheds() {
+		a.announces = s.gateway.Announces(a.out)
+		a.out, a.shed = nil, true
+	}
+	return text, err
+}
+
+// announces reports whether the handler's response has a header that an announcement replaces.
+func (s *httpShape) announces(a *answer) bool {
+	return a.announces || !a.shed && s.gateway.Announces(a.out)
 }
 
 // present adds the header that says until when the answer is replayed, and marks a replay. If it
@@ -252,15 +261,15 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	if p.stored {
 		text = p.text
 	}
-	if a.wire && (p.sealed || !p.stored && !s.gateway.Announces(a.out)) {
+	if a.wire && (p.sealed || !p.stored && !s.announces(a)) {
 		if spliced, ok := s.gateway.Splice(text, added); ok {
 			a.given, a.text, a.textErr = true, spliced, nil
 			return nil
 		}
 	}
 	out := a.out
-	if p.stored {
-		stored, err := decodeResult(p.text, s.out)
+	if p.stored || a.shed {
+		stored, err := decodeResult(text, s.out)
 		if err != nil {
 			return err
 		}

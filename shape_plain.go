@@ -59,6 +59,9 @@ func (*plainShape) answers(_ any, err error) bool { return err == nil }
 func (*plainShape) untouched(any) bool { return false }
 
 func (*plainShape) stored(a *answer) ([]byte, error) {
+	if a.sheds() {
+		a.out, a.shed = nil, true
+	}
 	if a.wire {
 		return a.text, a.textErr
 	}
