@@ -275,8 +275,9 @@ func TestALargeAnswerIsNotKeptTwiceWhileItIsStored(t *testing.T) {
 		runtime.GC()
 		assert.Nil(t, text.Value(), "the value is in memory beside its text")
 	}}
-	order := idempotent.Wrap(func(context.Context, order) (string, error) { return large(), nil }, s, keyed[order]("k")...)
-	answer, err := order.Invoke(t.Context(), []byte(`{"id":"o"}`))
+	plain := idempotent.Wrap(func(context.Context, order) (string, error) { return large(), nil }, s,
+		keyed[order]("k")...)
+	answer, err := plain.Invoke(t.Context(), []byte(`{"id":"o"}`))
 	require.NoError(t, err)
 	assert.Len(t, answer, size+len(`""`))
 
