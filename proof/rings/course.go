@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,6 +28,8 @@ type stage struct {
 	env []string
 	// why says why a stage is left out. It is not run then.
 	why string
+	// waits is true of a stage that waits more than it computes: it runs beside the others.
+	waits bool
 }
 
 // args are its command.
@@ -51,8 +55,43 @@ type course struct {
 	table  []string
 }
 
+// follow runs the stages one after another, and beside them, one after another, those that wait.
+func (c *course) follow(ctx context.Context, stages []stage) {
+	waits := func(s stage) bool { return s.waits }
+	beside := slices.DeleteFunc(slices.Clone(stages), func(s stage) bool { return !waits(s) })
+	ended := make(chan *course, len(beside))
+	go func() {
+		defer close(ended)
+		for _, s := range beside {
+			one := &course{out: new(bytes.Buffer), root: c.root, strict: c.strict, memory: c.memory}
+			one.run(ctx, s)
+			ended <- one
+		}
+	}()
+	for _, s := range slices.DeleteFunc(slices.Clone(stages), waits) {
+		c.run(ctx, s)
+		for len(ended) > 0 {
+			c.join(<-ended)
+		}
+	}
+	for one := range ended {
+		c.join(one)
+	}
+}
+
+// join adds what a stage has printed and found that ran beside the others.
+func (c *course) join(one *course) {
+	fmt.Fprint(c.out, one.out)
+	c.passed, c.failed, c.skipped = c.passed+one.passed, c.failed+one.failed, c.skipped+one.skipped
+	c.failures = append(c.failures, one.failures...)
+	c.left, c.table = append(c.left, one.left...), append(c.table, one.table...)
+}
+
 // run runs a stage, or notes that it is left out. It prints a line before and a line after.
 func (c *course) run(ctx context.Context, s stage) {
+	if ctx.Err() != nil {
+		return
+	}
 	if s.why != "" {
 		c.left = append(c.left, s)
 		return

@@ -60,6 +60,12 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := os.Unsetenv("SHARD"); err != nil {
 		return err
 	}
+	// Compilers, linters and the explorers make garbage. A late collector saves a fifth of their time.
+	if os.Getenv("GOGC") == "" {
+		if err := os.Setenv("GOGC", "400"); err != nil {
+			return err
+		}
+	}
 	if only {
 		return list(os.Stdout, stages)
 	}
@@ -82,12 +88,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, s := range stages {
-		if ctx.Err() != nil {
-			break
-		}
-		c.run(ctx, s)
-	}
+	c.follow(ctx, stages)
 	if ctx.Err() != nil {
 		c.failures = append(c.failures, failure{suite: "rings " + args[0], test: "was interrupted"})
 	}

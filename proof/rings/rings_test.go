@@ -77,6 +77,29 @@ func TestAFailureEndsNoRing(t *testing.T) {
 	assert.Contains(t, out.String(), "left out: third: nothing has changed\n")
 }
 
+// TestWhatWaitsRunsBesideTheOthers: each of the two ends only beside the other.
+func TestWhatWaitsRunsBesideTheOthers(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := course{out: &out, root: t.TempDir()}
+	meets := func(mine, other string) []string {
+		return []string{"sh", "-c", "touch " + mine + "; until test -e " + other + "; do sleep 0.01; done"}
+	}
+	c.follow(t.Context(), []stage{
+		{name: "waiting", command: meets("a", "b"), waits: true},
+		{name: "computing", command: meets("b", "a")},
+		{name: "waiting in vain", command: []string{"false"}, waits: true},
+		{name: "waiting for nothing", why: "nothing has changed", waits: true},
+	})
+	require.ErrorIs(t, c.conclude(), errFailed)
+	assert.Equal(t, []failure{{"waiting in vain", "exit status 1"}}, c.failures)
+	for _, line := range []string{"ok      waiting ", "ok      computing ", "FAILED  waiting in vain "} {
+		assert.Equal(t, 2, strings.Count(out.String(), line), "%s: as it ends, and in the table", line)
+	}
+	assert.Contains(t, out.String(), "left out: waiting for nothing: nothing has changed\n")
+	assert.Contains(t, out.String(), "\n0 passed, 1 failed, 0 skipped\n")
+}
+
 // TestAPatternThatMatchesNothingProvesNothing: what was renamed would be left out for ever.
 func TestAPatternThatMatchesNothingProvesNothing(t *testing.T) {
 	t.Parallel()

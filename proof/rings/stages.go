@@ -180,7 +180,7 @@ func (r *repository) scenarios(all packages, touched map[string]bool) ([]stage, 
 	}
 	var stages []stage
 	if len(some) > 0 {
-		stages = append(stages, stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e")})
+		stages = append(stages, stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e"), waits: true})
 	}
 	if len(others) > 0 {
 		stages = append(stages, stage{
@@ -222,7 +222,7 @@ func (r *repository) proveStages() ([]stage, error) {
 	some := dealt(slices.Sorted(maps.Keys(runs)), part, parts)
 	return append(stages,
 		exploredDeeply(part, parts),
-		stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e")},
+		stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e"), waits: true},
 		stage{name: "controls", in: proof, command: []string{
 			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results",
 			filepath.Join(r.root, proved, "controls"),
@@ -260,11 +260,10 @@ func lint() stage { return target("lint") }
 func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
 
 // explored searches the schedules of the explorers' worlds: all but the long ones, all, or the deep
-// ones, too. A search spends its time on waiting for goroutines and on garbage: eight at once, and
-// a late collector, save a quarter of it.
+// ones, too. A search spends a part of its time on waiting for goroutines: eight at once save it.
 func explored(worlds string, env ...string) stage {
 	return stage{
-		name: "explorers, " + worlds, in: proof, env: append(env, "GOGC=400"),
+		name: "explorers, " + worlds, in: proof, env: env,
 		// On a busy machine all worlds take longer than other tests may.
 		test: plainly("-timeout=40m", "-parallel=8", "./explore", "./consumers"),
 	}
@@ -286,7 +285,7 @@ func model() stage {
 func interop() stage {
 	return stage{
 		name: "AWS Powertools on one table", in: proof, test: plainly("-run=TestMatrix|TestExpression", "./interop"),
-		env: []string{"IDEMPOTENT_INTEROP=1"},
+		env: []string{"IDEMPOTENT_INTEROP=1"}, waits: true,
 	}
 }
 
