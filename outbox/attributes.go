@@ -23,7 +23,7 @@ const (
 	// attributeTries is there from the first failure on, or since a drain has taken the message.
 	attributeTries      = "tries"
 	attributeFailure    = "last_error"
-	attributeGivenUpAt  = "parked_at"
+	attributeGivenUpAt  = "given_up_at"
 	attributeDoneAt     = "done_at"
 	attributeExpiration = "expiration"
 	// attributeLastWrite is the token of the write of a relay that came last.
@@ -31,7 +31,7 @@ const (
 )
 
 // givenUpShard is the shard of the messages that nobody delivers.
-const givenUpShard = "parked"
+const givenUpShard = "given-up"
 
 // stored is a message in the table. Instants are milliseconds since 1970.
 type stored struct {
@@ -47,7 +47,7 @@ type stored struct {
 	Due        int64             `dynamodbav:"outbox_due"`
 	Shard      string            `dynamodbav:"outbox_shard"`
 	Tries      int               `dynamodbav:"tries,omitempty"`
-	GivenUpAt  int64             `dynamodbav:"parked_at,omitempty"`
+	GivenUpAt  int64             `dynamodbav:"given_up_at,omitempty"`
 }
 
 func (s stored) message() Message {

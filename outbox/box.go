@@ -35,7 +35,7 @@ type attributes = map[string]types.AttributeValue
 const (
 	refNow     = ":now"
 	refOne     = ":one"
-	refGivenUp = ":parked"
+	refGivenUp = ":givenUp"
 )
 
 // pendingOfOwner is the condition of every write.
@@ -70,7 +70,7 @@ func (b *box) read(ctx context.Context, id string) (attributes, error) {
 // Done implements [relay.Box].
 func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
 	_, pending, err := b.update(ctx, e, pendingOfOwner(),
-		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, parked_at, last_error",
+		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, given_up_at, last_error",
 		attributes{refNow: number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
 	return pending, err
 }
@@ -88,7 +88,7 @@ func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time)
 
 // Take implements [relay.Box].
 func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (bool, error) {
-	_, taken, err := b.update(ctx, e, "#owner = :owner AND outbox_due = :seen AND outbox_shard <> :parked",
+	_, taken, err := b.update(ctx, e, "#owner = :owner AND outbox_due = :seen AND outbox_shard <> :givenUp",
 		"SET outbox_due = :due ADD tries :one",
 		attributes{
 			":due": number(due.UnixMilli()), refOne: number(1), ":seen": number(e.Due.UnixMilli()),
@@ -105,7 +105,7 @@ func (b *box) GiveUp(ctx context.Context, e relay.Entry[Message], now time.Time)
 		condition += " AND tries >= :tries" // it was not redriven since
 		values[":tries"] = number(int64(e.Tries))
 	}
-	change := "SET outbox_shard = :parked, parked_at = :now, tries = if_not_exists(tries, :one)"
+	change := "SET outbox_shard = :givenUp, given_up_at = :now, tries = if_not_exists(tries, :one)"
 	if failure := report.TypeOf(causeOf(e.Failure)); failure != "" {
 		change += ", last_error = :failure"
 		values[":failure"] = text(failure)

@@ -183,7 +183,7 @@ func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
 	} {
 		for shard := range 2 {
 			foreign["id"], foreign["outbox_shard"] = S("foreign "+strconv.Itoa(n)+strconv.Itoa(shard)),
-				S([]string{"0", "parked"}[shard])
+				S([]string{"0", "given-up"}[shard])
 			_, err := p.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &p.table, Item: foreign})
 			require.NoError(t, err)
 		}
@@ -290,7 +290,7 @@ func TestDrainTakesOnlyWhatIsAsItWasRead(t *testing.T) {
 			case "SET #o = :n":
 				p.set(t, idOf(it), change, item{":n": S("LATER")}, "#o", "owner")
 			case "SET outbox_shard = :n":
-				p.set(t, idOf(it), change, item{":n": S("parked")})
+				p.set(t, idOf(it), change, item{":n": S("given-up")})
 			default:
 				p.set(t, idOf(it), change, item{":n": N("1")})
 			}
@@ -324,7 +324,7 @@ func TestDrainWhoseListIsLate(t *testing.T) {
 	p, r := newPlace(t), receiver{}
 	var late []item
 	for _, update := range []string{
-		"SET outbox_due = :at", "SET outbox_shard = :parked",
+		"SET outbox_due = :at", "SET outbox_shard = :givenUp",
 		"REMOVE outbox_due, outbox_shard",
 	} {
 		it := p.put(t)
@@ -335,7 +335,7 @@ func TestDrainWhoseListIsLate(t *testing.T) {
 		})
 		values := map[string]item{
 			"SET outbox_due = :at":       ago(-time.Hour),
-			"SET outbox_shard = :parked": {":parked": S("parked")},
+			"SET outbox_shard = :givenUp": {":givenUp": S("given-up")},
 		}[update]
 		p.set(t, idOf(it), update, values)
 	}

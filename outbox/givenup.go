@@ -108,10 +108,10 @@ func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage,
 	now, token := number(time.Now().UnixMilli()), text(rand.Text())
 	_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: aws.String(table), Key: keyOf(m.ID),
-		ConditionExpression: aws.String("#owner = :owner AND outbox_shard = :parked AND parked_at = :at"),
+		ConditionExpression: aws.String("#owner = :owner AND outbox_shard = :givenUp AND given_up_at = :at"),
 		UpdateExpression: aws.String(
 			"SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
-				"redriven_reason = :why, redrive = :write REMOVE tries, parked_at, last_error"),
+				"redriven_reason = :why, redrive = :write REMOVE tries, given_up_at, last_error"),
 		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner},
 		ExpressionAttributeValues: attributes{
 			":owner": text(m.owner), refGivenUp: text(givenUpShard), ":at": number(m.GivenUpAt.UnixMilli()),

@@ -46,12 +46,12 @@ func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "the mail is back"))
 	again := p.get(t, idOf(first))
 	require.NotContains(t, again, "tries", "the stream's filter lets it pass")
-	require.NotContains(t, again, "parked_at")
+	require.NotContains(t, again, "given_up_at")
 	require.NotContains(t, again, "last_error")
 	require.Equal(t, S("dana"), again["redriven_by"])
 	require.Equal(t, S("the mail is back"), again["redriven_reason"])
 	require.Contains(t, again, "redriven_at")
-	require.NotEqual(t, S("parked"), again["outbox_shard"])
+	require.NotEqual(t, S("given-up"), again["outbox_shard"])
 	require.ErrorIs(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "again"), outbox.ErrNotGivenUp)
 
 	_, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, again))
@@ -97,7 +97,7 @@ func TestRedriveIsForWhatWasShown(t *testing.T) {
 		names  []string
 	}{
 		{"SET #o = :v", item{":v": S("LATER")}, []string{"#o", "owner"}},
-		{"SET parked_at = :v", item{":v": N("1")}, nil},
+		{"SET given_up_at = :v", item{":v": N("1")}, nil},
 	} {
 		m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
 		require.NoError(t, err)
@@ -119,11 +119,11 @@ func TestRepeatedMessageStaysGivenUp(t *testing.T) {
 	answer, err := outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, fresh))
 	require.NoError(t, err)
 	require.Len(t, answer.BatchItemFailures, 1)
-	require.Equal(t, S("parked"), p.get(t, idOf(fresh))["outbox_shard"])
+	require.Equal(t, S("given-up"), p.get(t, idOf(fresh))["outbox_shard"])
 	r.up()
 	_, err = outbox.NewRelay(p.client, p.table, r.deliver).Stream(t.Context(), event(t, p.table, fresh))
 	require.NoError(t, err)
-	require.NotContains(t, p.get(t, idOf(fresh)), "parked_at")
+	require.NotContains(t, p.get(t, idOf(fresh)), "given_up_at")
 }
 
 // A message that was redriven is tried anew: a failure that was counted before does not give it up.
@@ -139,6 +139,6 @@ func TestRedrivenMessageIsNotGivenUpByAnOldFailure(t *testing.T) {
 	}, outbox.Config{MaxTries: 5, Observers: seen.observers()})
 	_, err := relay.Drain(t.Context())
 	require.NoError(t, err)
-	require.NotEqual(t, S("parked"), p.get(t, idOf(it))["outbox_shard"])
+	require.NotEqual(t, S("given-up"), p.get(t, idOf(it))["outbox_shard"])
 	require.Equal(t, 1, seen.last().Elsewhere)
 }

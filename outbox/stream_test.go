@@ -39,7 +39,7 @@ func TestStreamDeliversAndMarks(t *testing.T) {
 	}
 	for _, before := range []item{first, second} {
 		it := p.get(t, idOf(before))
-		for _, gone := range []string{"outbox_due", "outbox_shard", "tries", "parked_at"} {
+		for _, gone := range []string{"outbox_due", "outbox_shard", "tries", "given_up_at"} {
 			require.NotContains(t, it, gone)
 		}
 		require.Contains(t, it, "done_at")
@@ -110,7 +110,7 @@ func TestStreamGivesUpWhatCanNeverBeDelivered(t *testing.T) {
 	require.Equal(t, 1, seen.last().GivenUp)
 	require.ErrorIs(t, seen.last().Problems[0].Err, errDown)
 	it = p.get(t, idOf(it))
-	require.Equal(t, S("parked"), it["outbox_shard"])
+	require.Equal(t, S("given-up"), it["outbox_shard"])
 	require.Contains(t, it, "outbox_due")
 	require.NoError(t, outbox.Permanent(nil))
 
@@ -120,7 +120,7 @@ func TestStreamGivesUpWhatCanNeverBeDelivered(t *testing.T) {
 	answer, err = once.Stream(t.Context(), event(t, p.table, last))
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
-	require.Equal(t, S("parked"), p.get(t, idOf(last))["outbox_shard"])
+	require.Equal(t, S("given-up"), p.get(t, idOf(last))["outbox_shard"])
 }
 
 func TestStreamCountsAPanicAsAFailure(t *testing.T) {
@@ -369,7 +369,7 @@ func TestStreamMarksTheMessageOfItsOwnCommitOnly(t *testing.T) {
 	answer, err = other.Stream(t.Context(), event(t, p.table, before))
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
-	require.NotContains(t, p.get(t, idOf(before)), "parked_at")
+	require.NotContains(t, p.get(t, idOf(before)), "given_up_at")
 }
 
 // A delivery that fails after somebody else has delivered the message changes nothing: it does not

@@ -27,7 +27,7 @@ func AttentionOf(key string) string {
 func GivenUpOf(key string) string { return GivenUp(OperationOf(key)) }
 
 // GivenUp returns the attention of the records that are given up of an operation.
-func GivenUp(operation string) string { return operation + "#parked" }
+func GivenUp(operation string) string { return operation + "#given-up" }
 
 // GivenUp reports whether no reconciliation asks about the record any more.
 func (r Record) GivenUp() bool { return r.Attention != "" && r.Attention == GivenUpOf(r.Key) }

@@ -96,7 +96,7 @@ func (m messages) item(t *testing.T, id string) map[string]types.AttributeValue 
 // isGivenUp reports whether a message is given up.
 func (m messages) isGivenUp(t *testing.T, id string) bool {
 	t.Helper()
-	_, givenUp := m.item(t, id)["parked_at"]
+	_, givenUp := m.item(t, id)["given_up_at"]
 	return givenUp
 }
 

@@ -28,14 +28,14 @@ type message struct {
 	Due       int64  `dynamodbav:"outbox_due"`
 	Shard     string `dynamodbav:"outbox_shard"`
 	Tries     int    `dynamodbav:"tries"`
-	GivenUpAt int64  `dynamodbav:"parked_at"`
+	GivenUpAt int64  `dynamodbav:"given_up_at"`
 	DoneAt    int64  `dynamodbav:"done_at"`
 	Expires   int64  `dynamodbav:"expiration"`
 }
 
 // pending: it waits for its delivery, and nothing will delete it.
 func (m message) pending() bool {
-	return m.Due > 0 && m.Shard != "" && m.Shard != "parked" && m.DoneAt == 0 && m.Expires == 0
+	return m.Due > 0 && m.Shard != "" && m.Shard != "given-up" && m.DoneAt == 0 && m.Expires == 0
 }
 
 // done: it was delivered, nobody looks for it any more, and it will be deleted.
@@ -45,7 +45,7 @@ func (m message) done() bool {
 
 // given up: nobody delivers it, and nothing will delete it.
 func (m message) givenUp() bool {
-	return m.Due > 0 && m.Shard == "parked" && m.GivenUpAt > 0 && m.DoneAt == 0 && m.Expires == 0
+	return m.Due > 0 && m.Shard == "given-up" && m.GivenUpAt > 0 && m.DoneAt == 0 && m.Expires == 0
 }
 
 // order is the id of the order that it tells of.

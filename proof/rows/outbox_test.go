@@ -301,7 +301,7 @@ func itemOf(m rows.Message) map[string]types.AttributeValue {
 		it["tries"] = number(int64(m.Tries))
 	}
 	if m.GivenUp() {
-		it["outbox_shard"] = s("parked")
+		it["outbox_shard"] = s("given-up")
 	}
 	return it
 }
@@ -466,7 +466,7 @@ func (p *boxes) same() {
 			}
 		}
 		require.Equal(p, m.Pending(), real["expiration"] == "")
-		require.Equal(p, m.GivenUp(), real["outbox_shard"] == "parked")
+		require.Equal(p, m.GivenUp(), real["outbox_shard"] == "given-up")
 		require.Equal(p, m.Pending(), real["outbox_shard"] != "")
 		require.True(p, m.GivenUp() || real["last_error"] == "")
 		for _, of := range []string{
@@ -485,7 +485,7 @@ func attributesOf(m rows.Message) map[string]string {
 	if m.Tries > 0 {
 		all["tries"] = strconv.Itoa(m.Tries)
 	}
-	for name, at := range map[string]time.Time{"outbox_due": m.Due, "parked_at": m.GivenUpAt, "done_at": m.DoneAt} {
+	for name, at := range map[string]time.Time{"outbox_due": m.Due, "given_up_at": m.GivenUpAt, "done_at": m.DoneAt} {
 		if !at.IsZero() {
 			all[name] = strconv.FormatInt(at.UnixMilli(), 10)
 		}
