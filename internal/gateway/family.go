@@ -56,11 +56,13 @@ type Family struct {
 // The JSON is as a gateway or a client sent it, or, if encoded is true, as encoding/json encodes an
 // event of the handler's type. Of what was sent, Scan reports false if the decoder has rules of its
 // own for something in it, and if it is no event. Then decode the event, encode it, and scan that.
+// Until then the request is refused.
 // Scan does not look at what makes no part of the request: the decoder may still refuse the event.
 func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 	*r = Request{}
 	s := scanner{text: payload, encoded: encoded, event: &r.event}
 	if !s.scan(f) {
+		r.Refusal = errUnread
 		return false
 	}
 	f.request(r)

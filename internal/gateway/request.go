@@ -48,6 +48,7 @@ type Request struct {
 
 // These meet events of another kind than the type of the handler says.
 var (
+	errUnread   = errors.New("the event is none of a gateway")
 	errNoMethod = errors.New(
 		"the event has no HTTP method; is it one of another payload format, or none of a gateway?")
 	errNoAPI = errors.New(

@@ -101,6 +101,20 @@ func (r eventReader) agrees(t testing.TB, payload []byte) bool {
 	return true
 }
 
+// TestWhatIsNoEventIsRefused: also where nobody looks at what Scan reports.
+func TestWhatIsNoEventIsRefused(t *testing.T) {
+	t.Parallel()
+	f, ok := familyOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](Settings{})
+	require.True(t, ok)
+	for _, encoded := range []bool{false, true} {
+		for _, payload := range []string{"[]", `{"requestContext":{"http":{"method":"POST"`, ""} {
+			var r Request
+			assert.False(t, f.Scan([]byte(payload), encoded, &r), payload)
+			assert.Equal(t, errUnread, r.Refusal, payload)
+		}
+	}
+}
+
 // goldenEvents are the events in testdata and those of the example, minified, by name.
 func goldenEvents(t testing.TB) map[string][]byte {
 	t.Helper()
