@@ -180,7 +180,7 @@ func (r *repository) scenarios(all packages, touched map[string]bool) ([]stage, 
 	}
 	var stages []stage
 	if len(some) > 0 {
-		stages = append(stages, stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e"), waits: true})
+		stages = append(stages, fromEndToEnd(some))
 	}
 	if len(others) > 0 {
 		stages = append(stages, stage{
@@ -189,6 +189,11 @@ func (r *repository) scenarios(all packages, touched map[string]bool) ([]stage, 
 		})
 	}
 	return stages, nil
+}
+
+// fromEndToEnd runs tests with the real binaries, which wait for leases.
+func fromEndToEnd(tests []string) stage {
+	return stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(tests), "./e2e"), waits: true}
 }
 
 // proveStages are all there are, or those of the part that SHARD names.
@@ -222,7 +227,7 @@ func (r *repository) proveStages() ([]stage, error) {
 	some := dealt(slices.Sorted(maps.Keys(runs)), part, parts)
 	return append(stages,
 		exploredDeeply(part, parts),
-		stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(some), "./e2e"), waits: true},
+		fromEndToEnd(some),
 		stage{name: "controls", in: proof, command: []string{
 			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results",
 			filepath.Join(r.root, proved, "controls"),
