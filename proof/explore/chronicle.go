@@ -125,7 +125,7 @@ func (w *world) sent(s *strand, f Fault) {
 	if c.op == opClaim || d.callName(c) == Takeover {
 		d.claims(c.next)
 	}
-	w.check(event{kind: evSent, d: d, change: change{by: d, call: c}})
+	w.check(&event{kind: evSent, d: d, change: change{by: d, call: c}})
 	w.sentByCommit(d, c, f)
 	d.refused = f == Conflict
 	if s == &d.beat {
@@ -186,7 +186,7 @@ func (w *world) written(c change) {
 		return
 	}
 	w.noteLeft(c)
-	w.check(event{kind: evWritten, change: c})
+	w.check(&event{kind: evWritten, change: c})
 	w.noteApplied(c)
 	w.noteCommit(c)
 	w.noteLease(c)
@@ -310,7 +310,7 @@ func answerIn(r store.Record) string {
 func (w *world) began(d *delivery) {
 	w.moment++
 	w.Sayf("  the handler of %s runs", d.name)
-	w.check(event{kind: evBegan, d: d})
+	w.check(&event{kind: evBegan, d: d})
 	d.began = true
 }
 
@@ -358,5 +358,5 @@ func (w *world) answered(d *delivery) {
 	if d.returned && d.event.Settlement == report.Elsewhere {
 		w.Saw("lost lease: " + string(d.event.Outcome))
 	}
-	w.check(event{kind: evAnswered, d: d})
+	w.check(&event{kind: evAnswered, d: d})
 }

@@ -149,7 +149,7 @@ func (w *world) committed(d *delivery, n int, is told, err error) {
 	w.Saw("commit: " + string(is))
 	w.Sayf("    the commit %d of %s: %s, %v", n+1, d.name, is, err)
 	d.tries[n].told = is
-	w.check(event{kind: evCommitted, d: d, tried: n, err: err})
+	w.check(&event{kind: evCommitted, d: d, tried: n, err: err})
 }
 
 // landed is which commit of the delivery has said that it landed, -1 for none.

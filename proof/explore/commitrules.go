@@ -14,7 +14,7 @@ import (
 
 // rowsComeWithTheirAnswer is about what is applied: rows if and only if their answer is stored, by
 // who owns the record, once.
-func rowsComeWithTheirAnswer(w *world, e event) string {
+func rowsComeWithTheirAnswer(w *world, e *event) string {
 	if e.kind != evWritten || e.by == nil {
 		return ""
 	}
@@ -52,7 +52,7 @@ func rowsComeWithTheirAnswer(w *world, e event) string {
 // refusedIsNeverApplied is about what Commit says: after an error nothing of it is ever applied,
 // unless it has failed and nobody could know; and then nothing once the delivery has released the
 // record.
-func refusedIsNeverApplied(w *world, e event) string {
+func refusedIsNeverApplied(w *world, e *event) string {
 	switch {
 	case e.kind == evWritten && e.applied && e.by != nil:
 		switch t := e.by.tries[e.try]; {
@@ -91,7 +91,7 @@ func (d *delivery) settledWithout() bool {
 }
 
 // committedAnswerCounts is about what the caller of an execution gets that has tried commits.
-func committedAnswerCounts(w *world, e event) string {
+func committedAnswerCounts(w *world, e *event) string {
 	if e.kind != evAnswered || len(e.d.tries) == 0 || !e.d.returned {
 		return ""
 	}
@@ -133,7 +133,7 @@ func (w *world) commitCounts(d *delivery) bool {
 }
 
 // afterACommitNothingFollows is about what an execution sends, and when.
-func afterACommitNothingFollows(w *world, e event) string {
+func afterACommitNothingFollows(w *world, e *event) string {
 	switch e.kind {
 	case evSent:
 		return w.sentBesideACommit(e)
@@ -153,7 +153,7 @@ func afterACommitNothingFollows(w *world, e event) string {
 	return ""
 }
 
-func (w *world) sentBesideACommit(e event) string {
+func (w *world) sentBesideACommit(e *event) string {
 	d, name := e.d, e.by.callName(e.call)
 	if len(d.tries) == 0 {
 		return ""
@@ -203,7 +203,7 @@ func (d *delivery) stands() bool {
 
 // insideIsRefused is about commits inside of a step: with its context they are refused at once.
 // With another one they wait for that step, which ends after them; the wait is bounded.
-func insideIsRefused(_ *world, e event) string {
+func insideIsRefused(_ *world, e *event) string {
 	if e.kind != evCommitted {
 		return ""
 	}
@@ -228,7 +228,7 @@ func (d *delivery) over() bool {
 }
 
 // commitIsNotGivenUp is about commits that nothing keeps from being applied.
-func commitIsNotGivenUp(w *world, e event) string {
+func commitIsNotGivenUp(w *world, e *event) string {
 	if e.kind != evCommitted {
 		return ""
 	}

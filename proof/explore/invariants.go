@@ -45,7 +45,7 @@ const (
 
 // invariant looks at an event before the chronicle knows of it, and says what is wrong; "" if
 // nothing is.
-type invariant func(w *world, e event) string
+type invariant func(w *world, e *event) string
 
 // invariants are those of docs/guarantees.md.
 var invariants = []struct {
@@ -104,7 +104,7 @@ var invariants = []struct {
 	{"I13 no open record is lost", openIsNotLost},
 }
 
-func (w *world) check(e event) {
+func (w *world) check(e *event) {
 	for _, i := range invariants {
 		if wrong := i.holds(w, e); wrong != "" && w.broken == nil {
 			w.broken = fmt.Errorf("%s: %s", i.name, wrong) //nolint:err113 // for a reader
@@ -112,7 +112,7 @@ func (w *world) check(e event) {
 	}
 }
 
-func oneExecution(w *world, e event) string {
+func oneExecution(w *world, e *event) string {
 	if e.kind == evWritten && e.after != nil && e.after.Status == store.StatusCompleted {
 		for _, c := range w.commits {
 			if e.by.clock().Before(c.expiry) && c.to == 0 {
@@ -205,7 +205,7 @@ func (w *world) hasCommitted(d *delivery) bool {
 	return false
 }
 
-func replayIsTheFirstResult(w *world, e event) string {
+func replayIsTheFirstResult(w *world, e *event) string {
 	switch e.kind {
 	case evWritten:
 		b := e.before
@@ -251,7 +251,7 @@ func (w *world) answerIsTheStoredOne(d *delivery) string {
 	return ""
 }
 
-func otherFingerprintGetsNothing(w *world, e event) string {
+func otherFingerprintGetsNothing(w *world, e *event) string {
 	switch e.kind {
 	case evWritten:
 		if e.by == nil || e.before == nil || e.after == nil || e.op == opClaim && expired(*e.before, e.by.clock()) {
@@ -277,7 +277,7 @@ func otherFingerprintGetsNothing(w *world, e event) string {
 	return ""
 }
 
-func blockedNoLongerThanTheLease(w *world, e event) string {
+func blockedNoLongerThanTheLease(w *world, e *event) string {
 	if e.kind == evWritten && e.by != nil && e.by.restored && e.after != nil && e.op == opSwap && e.takes() {
 		return e.by.name + " has undone its takeover, which comes back and blocks the key"
 	}
@@ -309,7 +309,7 @@ func blockedNoLongerThanTheLease(w *world, e event) string {
 	return fmt.Sprintf("%s comes after everything and is answered %q", d.name, d.answer())
 }
 
-func staleOwnerChangesNothing(w *world, e event) string {
+func staleOwnerChangesNothing(w *world, e *event) string {
 	// I11
 	if e.kind != evWritten || e.by == nil || e.before == nil || e.by.uses(e.before.Owner) || e.by == w.operator.self {
 		return ""
@@ -328,7 +328,7 @@ func staleOwnerChangesNothing(w *world, e event) string {
 	return fmt.Sprintf("%s by %s changes the record of someone else", e.op, e.by.name)
 }
 
-func noExecutionWithoutAClaim(w *world, e event) string {
+func noExecutionWithoutAClaim(w *world, e *event) string {
 	if e.kind != evBegan {
 		return ""
 	}
@@ -347,7 +347,7 @@ func noExecutionWithoutAClaim(w *world, e event) string {
 	return ""
 }
 
-func nothingHidesTheResult(w *world, e event) string {
+func nothingHidesTheResult(w *world, e *event) string {
 	if e.kind != evAnswered {
 		return ""
 	}

@@ -121,7 +121,7 @@ func (w *world) do(d Deed, f Fault) {
 	}
 	w.Saw("operator " + d.String() + ": " + map[bool]string{true: "done", false: "not done"}[o.err == nil])
 	w.Sayf("    the operator: %s", became)
-	w.check(event{kind: evDone})
+	w.check(&event{kind: evDone})
 }
 
 // amountOf is what the request of a record is about.
@@ -250,7 +250,7 @@ func (w *world) operatorState(d *schedules.Digest) {
 }
 
 // operatorAndOwnerNeverBothWin is I11.
-func operatorAndOwnerNeverBothWin(w *world, e event) string {
+func operatorAndOwnerNeverBothWin(w *world, e *event) string {
 	o := w.operator
 	switch e.kind {
 	case evWritten:
@@ -298,7 +298,7 @@ func (w *world) unchangedFor(o *operator) bool {
 }
 
 // operatorChangesWhatItWasShown looks at the change of an operator that was applied.
-func (w *world) operatorChangesWhatItWasShown(e event) string {
+func (w *world) operatorChangesWhatItWasShown(e *event) string {
 	o, b := w.operator, e.before
 	shown := o.shown.Record
 	switch {

@@ -149,7 +149,7 @@ func (d *delivery) callOfReconciler(c call) Call {
 // asked notes that a resolver is asked, or that somebody is given the record to give it up.
 func (w *world) asked(d *delivery) {
 	w.moment++
-	w.check(event{kind: evAsked, d: d})
+	w.check(&event{kind: evAsked, d: d})
 	if !d.asks() {
 		return
 	}
@@ -180,7 +180,7 @@ func (w *world) reconciled(d *delivery) {
 	} else {
 		w.Saw("reconcile: failed")
 	}
-	w.check(event{kind: evReconciled, d: d})
+	w.check(&event{kind: evReconciled, d: d})
 }
 
 // unsettled reports whether a record was UNKNOWN before, and somebody has taken it to settle it.

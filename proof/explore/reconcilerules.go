@@ -19,7 +19,7 @@ func (w *world) heldLive(d *delivery) (by string, is bool) {
 	return w.ownerName(held.Owner), w.fastest().Before(held.Lease)
 }
 
-func nobodyIsAskedBesideAClaim(w *world, e event) string {
+func nobodyIsAskedBesideAClaim(w *world, e *event) string {
 	if e.kind != evAsked {
 		return ""
 	}
@@ -40,7 +40,7 @@ func nobodyIsAskedBesideAClaim(w *world, e event) string {
 	return ""
 }
 
-func nobodyExecutesBesideAQuestion(w *world, e event) string {
+func nobodyExecutesBesideAQuestion(w *world, e *event) string {
 	if e.kind != evBegan {
 		return ""
 	}
@@ -52,7 +52,7 @@ func nobodyExecutesBesideAQuestion(w *world, e event) string {
 	return ""
 }
 
-func unknownIsExecutedAfterAVerdict(w *world, e event) string {
+func unknownIsExecutedAfterAVerdict(w *world, e *event) string {
 	if e.kind == evBegan && w.unsettled && w.now.Before(w.protectedUntil(e.d)) {
 		return e.d.name + " executes although the record was UNKNOWN, and nobody has said that nothing happened"
 	}
@@ -60,11 +60,11 @@ func unknownIsExecutedAfterAVerdict(w *world, e event) string {
 }
 
 // reconciles reports whether a write is one of a reconciliation.
-func (e event) reconciles() bool {
+func (e *event) reconciles() bool {
 	return e.kind == evWritten && e.by != nil && e.by.asks() && e.before != nil
 }
 
-func reconciliationLeavesTheCompleted(_ *world, e event) string {
+func reconciliationLeavesTheCompleted(_ *world, e *event) string {
 	switch {
 	case e.kind == evWritten && e.by != nil && e.by.asks() && e.before == nil:
 		return e.by.name + " makes a record where there was none"
@@ -78,7 +78,7 @@ func reconciliationLeavesTheCompleted(_ *world, e event) string {
 	return ""
 }
 
-func answerCountsUnderItsClaim(_ *world, e event) string {
+func answerCountsUnderItsClaim(_ *world, e *event) string {
 	if !e.reconciles() || e.after == nil || e.by.callName(e.call) != Conclusion {
 		return ""
 	}
@@ -109,7 +109,7 @@ func answerCountsUnderItsClaim(_ *world, e event) string {
 	return ""
 }
 
-func openStaysOnTheList(_ *world, e event) string {
+func openStaysOnTheList(_ *world, e *event) string {
 	if !e.reconciles() || e.after == nil || e.after.Status == store.StatusCompleted {
 		return ""
 	}
@@ -146,7 +146,7 @@ func openStaysOnTheList(_ *world, e event) string {
 }
 
 // onTheListAsLongAsNeeded: who is not on the list costs nothing, and what is settled leaves it.
-func onTheListAsLongAsNeeded(w *world, e event) string {
+func onTheListAsLongAsNeeded(w *world, e *event) string {
 	if e.kind != evWritten || e.after == nil || e.after.Attention == "" {
 		return ""
 	}
@@ -159,7 +159,7 @@ func onTheListAsLongAsNeeded(w *world, e event) string {
 	return ""
 }
 
-func triesAreWhatWasAsked(w *world, e event) string {
+func triesAreWhatWasAsked(w *world, e *event) string {
 	if e.kind != evWritten || e.after == nil || e.by != nil && e.by.callName(e.call) == Undo {
 		return ""
 	}
@@ -184,7 +184,7 @@ func triesAreWhatWasAsked(w *world, e event) string {
 	return ""
 }
 
-func givenUpAfterEnough(_ *world, e event) string {
+func givenUpAfterEnough(_ *world, e *event) string {
 	if e.kind == evAsked && e.d.asks() && e.d.at == atResolver {
 		took, a := e.d.took, e.d.client.Asks
 		if took != nil && a.Due && a.Tries > 0 && took.Tries >= a.Tries {
@@ -208,7 +208,7 @@ func givenUpAfterEnough(_ *world, e event) string {
 	return ""
 }
 
-func resumableStaysSo(w *world, e event) string {
+func resumableStaysSo(w *world, e *event) string {
 	if e.kind != evWritten || e.op == opClaim || e.before == nil || e.after == nil ||
 		e.after.Status != store.StatusUnknown {
 		return ""
@@ -228,7 +228,7 @@ func resumableStaysSo(w *world, e event) string {
 	return ""
 }
 
-func reconciliationTellsTheTruth(w *world, e event) string {
+func reconciliationTellsTheTruth(w *world, e *event) string {
 	if e.kind != evReconciled {
 		return ""
 	}
@@ -274,7 +274,7 @@ func (w *world) isOfOtherVersion(token string) bool {
 		func(d *delivery) bool { return d.client.Of != Current && d.uses(token) })
 }
 
-func openIsNotLost(w *world, e event) string {
+func openIsNotLost(w *world, e *event) string {
 	held := w.held()
 	if e.kind == evReconciled && e.d.last && held != nil && held.Attention != "" && !held.GivenUp() {
 		return "the last question about what is due leaves " + nameOfState(*held)

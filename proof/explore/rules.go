@@ -33,7 +33,7 @@ func (w *world) longestLease() (longest time.Duration) {
 	return longest
 }
 
-func leaseOnlyGrows(_ *world, e event) string {
+func leaseOnlyGrows(_ *world, e *event) string {
 	if e.kind != evWritten || e.before == nil || e.after == nil {
 		return ""
 	}
@@ -47,7 +47,7 @@ func leaseOnlyGrows(_ *world, e event) string {
 
 // resultIsNotDeleted is about records whose handler has returned a result: no release makes room
 // for a second execution. One whose commit has failed has no result.
-func resultIsNotDeleted(w *world, e event) string {
+func resultIsNotDeleted(w *world, e *event) string {
 	if e.kind != evWritten || e.by == nil || !e.by.returned || !e.by.answers() || e.before == nil ||
 		!e.by.uses(e.before.Owner) ||
 		e.by == w.operator.self || e.by.spoiled() {
@@ -60,7 +60,7 @@ func resultIsNotDeleted(w *world, e event) string {
 	return ""
 }
 
-func leaseIsNotEndless(_ *world, e event) string {
+func leaseIsNotEndless(_ *world, e *event) string {
 	if e.kind != evWritten || e.by == nil || e.by.client.NoDeadline || e.after == nil ||
 		e.by.callName(e.call) != Renewal {
 		return ""
@@ -74,7 +74,7 @@ func leaseIsNotEndless(_ *world, e event) string {
 
 // leaseIsWholeAtTheStart looks at timed worlds only: in the others the lease ends by one clock and
 // the deadline by another.
-func leaseIsWholeAtTheStart(w *world, e event) string {
+func leaseIsWholeAtTheStart(w *world, e *event) string {
 	if e.kind != evBegan || !w.Timed {
 		return ""
 	}
@@ -92,7 +92,7 @@ func leaseIsWholeAtTheStart(w *world, e event) string {
 	return ""
 }
 
-func mostCautiousMarkCounts(_ *world, e event) string {
+func mostCautiousMarkCounts(_ *world, e *event) string {
 	if e.kind != evWritten || e.by == nil || !e.by.returned || e.before == nil || !e.by.uses(e.before.Owner) {
 		return ""
 	}
@@ -123,7 +123,7 @@ func mostCautiousMarkCounts(_ *world, e event) string {
 	return fmt.Sprintf("the handler of %s %s and its record becomes %s", e.by.name, e.by.ending, became)
 }
 
-func expiredDecidesNothing(_ *world, e event) string {
+func expiredDecidesNothing(_ *world, e *event) string {
 	switch e.kind {
 	case evWritten:
 		if e.by != nil && e.op == opSwap && !e.by.began && !e.by.asking.taken && e.by.shown.Key != "" &&
@@ -143,7 +143,7 @@ func expiredDecidesNothing(_ *world, e event) string {
 	return ""
 }
 
-func nothingDoneNothingBlocked(w *world, e event) string {
+func nothingDoneNothingBlocked(w *world, e *event) string {
 	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults ||
 		e.d.landed() >= 0 {
 		return ""
@@ -158,7 +158,7 @@ func nothingDoneNothingBlocked(w *world, e event) string {
 	return ""
 }
 
-func transactionIsNoOutage(_ *world, e event) string {
+func transactionIsNoOutage(_ *world, e *event) string {
 	switch {
 	case e.kind == evSent && e.op == opClaim && e.d.refused:
 		return e.d.name + " meets a transaction and claims again without having read"
@@ -168,7 +168,7 @@ func transactionIsNoOutage(_ *world, e event) string {
 	return ""
 }
 
-func undoLeavesWhatWasSeen(w *world, e event) string {
+func undoLeavesWhatWasSeen(w *world, e *event) string {
 	if e.kind != evWritten || e.by == nil || e.before == nil || !e.by.uses(e.before.Owner) ||
 		e.by.took == nil || !e.undoes() {
 		return ""
@@ -202,7 +202,7 @@ func (w *world) nameOfToken(token string) string {
 	return ""
 }
 
-func executedIsNotDenied(_ *world, e event) string {
+func executedIsNotDenied(_ *world, e *event) string {
 	if e.kind != evAnswered || !e.d.began {
 		return ""
 	}
@@ -223,7 +223,7 @@ const hopeless = 3
 // leaseLost reports whether the context of a handler has ended because its lease was lost.
 func leaseLost(d *delivery) bool { return errors.Is(context.Cause(d.hctx), idempotent.ErrLeaseLost) }
 
-func leaseIsNotGivenUp(w *world, e event) string {
+func leaseIsNotGivenUp(w *world, e *event) string {
 	if e.kind != evPassed {
 		return ""
 	}

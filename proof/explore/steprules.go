@@ -9,7 +9,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-func leaseOutlivedByExpiry(w *world, e event) string {
+func leaseOutlivedByExpiry(w *world, e *event) string {
 	if e.kind != evWritten || e.after == nil || e.after.Status != store.StatusInProgress ||
 		!e.after.Expiry.Before(e.after.Lease) ||
 		w.nameOfToken(e.after.Owner) == "" { // nobody's lease has ended
@@ -22,7 +22,7 @@ func leaseOutlivedByExpiry(w *world, e event) string {
 // isRecorded reports whether a step has its outcome.
 func isRecorded(s store.Step) bool { return s.Kind == store.StepValue || s.Kind == store.StepFailure }
 
-func recordedIsNeverBegunAgain(w *world, e event) string {
+func recordedIsNeverBegunAgain(w *world, e *event) string {
 	if e.kind != evStepBegan {
 		return ""
 	}
@@ -34,7 +34,7 @@ func recordedIsNeverBegunAgain(w *world, e event) string {
 	return ""
 }
 
-func lostLeaseBeginsNothing(w *world, e event) string {
+func lostLeaseBeginsNothing(w *world, e *event) string {
 	if e.kind != evStepBegan {
 		return ""
 	}
@@ -50,7 +50,7 @@ func lostLeaseBeginsNothing(w *world, e event) string {
 	return ""
 }
 
-func onlyTheOwnerRecords(w *world, e event) string {
+func onlyTheOwnerRecords(w *world, e *event) string {
 	if e.kind != evWritten || e.by == nil || e.before == nil || e.after == nil || e.op == opClaim ||
 		e.after.Status == store.StatusCompleted {
 		return ""
@@ -71,7 +71,7 @@ func onlyTheOwnerRecords(w *world, e event) string {
 	return ""
 }
 
-func atMostOnce(w *world, e event) string {
+func atMostOnce(w *world, e *event) string {
 	if e.kind != evStepBegan || !w.Steps[e.step].Once && !w.Unrepeatable || e.d.client.Of != Current {
 		return ""
 	}
@@ -89,7 +89,7 @@ func (c change) releases() bool {
 		(c.after == nil || c.keepsSteps())
 }
 
-func lostIsNotReleased(w *world, e event) string {
+func lostIsNotReleased(w *world, e *event) string {
 	if e.kind != evWritten || !e.releases() || e.by == w.operator.self {
 		return ""
 	}
@@ -99,7 +99,7 @@ func lostIsNotReleased(w *world, e event) string {
 	return ""
 }
 
-func recordedStays(w *world, e event) string {
+func recordedStays(w *world, e *event) string {
 	if e.kind != evWritten || e.by == nil || e.before == nil {
 		return ""
 	}
@@ -148,7 +148,7 @@ func (c change) mayUnmark(w *world, name string) bool {
 	return false
 }
 
-func stepReturnsWhatIsRecorded(w *world, e event) string {
+func stepReturnsWhatIsRecorded(w *world, e *event) string {
 	if e.kind != evStepped {
 		return ""
 	}
@@ -173,7 +173,7 @@ func stepReturnsWhatIsRecorded(w *world, e event) string {
 	return ""
 }
 
-func crashIsResumedIfStepsTellAll(w *world, e event) string {
+func crashIsResumedIfStepsTellAll(w *world, e *event) string {
 	if e.kind != evWritten || !w.Unrepeatable || w.Resolver || e.by == nil || e.by == w.operator.self ||
 		e.op != opSwap || e.by.client.Of != Current ||
 		e.before.Status != store.StatusInProgress || e.before.Reason == store.ReasonReleased ||
@@ -193,7 +193,7 @@ func crashIsResumedIfStepsTellAll(w *world, e event) string {
 
 // untouchedExecutes is about a delivery whose resolver has said that nothing has happened: then no
 // step is open.
-func untouchedExecutes(w *world, e event) string {
+func untouchedExecutes(w *world, e *event) string {
 	if e.kind == evStepped && e.d.untouched && errors.Is(e.err, idempotent.ErrUnknownOutcome) &&
 		!e.d.steps[e.step].asked {
 		return fmt.Sprintf("the step %s of %s is open, although nobody has touched it", w.Steps[e.step].Name, e.d.name)
@@ -201,7 +201,7 @@ func untouchedExecutes(w *world, e event) string {
 	return ""
 }
 
-func stepIsRecorded(w *world, e event) string {
+func stepIsRecorded(w *world, e *event) string {
 	if e.kind != evStepped || w.faults < w.MaxFaults || !w.now.Before(w.protectedUntil(e.d)) || w.operator.applied ||
 		w.expired || e.d.returned || len(e.d.tries) > 0 ||
 		e.d.hctx.Err() != nil {
@@ -220,7 +220,7 @@ func stepIsRecorded(w *world, e event) string {
 	return ""
 }
 
-func lostLeaseWritesNothing(_ *world, e event) string {
+func lostLeaseWritesNothing(_ *world, e *event) string {
 	if e.kind != evSent || !e.by.returned || e.by.ending != FailsInStep ||
 		!errors.Is(e.by.own, idempotent.ErrLeaseLost) ||
 		e.by.mark() != Fails && e.by.mark() != FailsNotExecuted {
@@ -244,7 +244,7 @@ func (d *delivery) mayHaveLost() bool {
 	return false
 }
 
-func stepsAreReported(w *world, e event) string {
+func stepsAreReported(w *world, e *event) string {
 	if e.kind != evAnswered || !e.d.began {
 		return ""
 	}

@@ -184,7 +184,7 @@ func (w *world) stepBegan(d *delivery, n int) {
 	w.moment++
 	w.Sayf("    %s begins the step %s", d.name, w.Steps[n].Name)
 	w.Saw("step: begun")
-	w.check(event{kind: evStepBegan, d: d, step: n})
+	w.check(&event{kind: evStepBegan, d: d, step: n})
 	d.steps[n].began = true
 	d.process.learned |= 1 << (2 * n)
 	if w.Steps[n].Once && d.client.Of == Current {
@@ -217,7 +217,7 @@ func (w *world) stepped(d *delivery, n int, out Done, err, own error) {
 	}
 	w.Sayf("    the step %s of %s %s", w.Steps[n].Name, d.name, f.told)
 	d.toldLost = d.toldLost || errors.Is(err, idempotent.ErrLeaseLost)
-	w.check(event{kind: evStepped, d: d, step: n, out: out, err: err, own: own})
+	w.check(&event{kind: evStepped, d: d, step: n, out: out, err: err, own: own})
 }
 
 // wordOf is what a step was told without what differs from failure to failure.

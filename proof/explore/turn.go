@@ -12,7 +12,7 @@ func (w *world) passTime() {
 	w.timeSteps--
 	w.pass(w.nextInstant())
 	w.Sayf("%s: time has passed", w.clockText())
-	w.check(event{kind: evPassed})
+	w.check(&event{kind: evPassed})
 }
 
 // endHandler lets a handler return, or go on.

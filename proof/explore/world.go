@@ -179,7 +179,7 @@ func (w *world) aftermath() {
 	}
 	w.now = end
 	w.Sayf("the clock goes to %s, after every lease", w.clockText())
-	w.check(event{kind: evOver})
+	w.check(&event{kind: evOver})
 	for range 2 {
 		for _, c := range w.clients {
 			if c.Asks == nil && c.Of == Current {
