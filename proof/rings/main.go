@@ -60,13 +60,6 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := os.Unsetenv("SHARD"); err != nil {
 		return err
 	}
-	// Compilers, linters and the explorers make garbage. A late collector saves a fifth of their
-	// time.
-	if os.Getenv("GOGC") == "" {
-		if err := os.Setenv("GOGC", "400"); err != nil {
-			return err
-		}
-	}
 	if only {
 		return list(os.Stdout, stages)
 	}
