@@ -63,9 +63,6 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 	}
 	out, room := grow(dst, len(src))
 	p := parser{scanner: scanner{src: src}, base: len(dst), form: as, order: newOrder(room)}
-	if len(src) > shared {
-		p.order.open = make([]member, 0, mostOpen(src))
-	}
 	out, err := p.document(out)
 	if err != nil {
 		return dst, err
@@ -92,40 +89,6 @@ func grow(dst []byte, size int) (out, room []byte) {
 	}
 	end := cap(dst) - size
 	return dst[:len(dst):end], dst[end:end]
-}
-
-// mostOpen is how many members the open objects of a document have at most, if it is one. It is
-// found out before they are read, so that their list does not grow to several times its size on the
-// way.
-func mostOpen(src []byte) (most int) {
-	var of []int // each open object
-	open := 0
-	for i := 0; i < len(src); i++ {
-		switch src[i] {
-		case '"':
-			for i++; i < len(src) && src[i] != '"'; i++ {
-				if src[i] == '\\' {
-					i++
-				}
-			}
-		case '{':
-			if of = append(of, 0); len(of) > MaxDepth {
-				return most
-			}
-		case ':':
-			if len(of) > 0 {
-				of[len(of)-1]++
-				open++
-				most = max(most, open)
-			}
-		case '}':
-			if len(of) > 0 {
-				open -= of[len(of)-1]
-				of = of[:len(of)-1]
-			}
-		}
-	}
-	return most
 }
 
 // parser checks a JSON text and appends its tokens to a slice, each in canonical form, in the order

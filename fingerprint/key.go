@@ -36,58 +36,6 @@ func keyOf(text []byte) []byte {
 	}
 }
 
-// prefixOf returns a number made of what the key has behind its first skip bytes. Of two keys with
-// different numbers the smaller one comes first; equal numbers say nothing.
-func prefixOf(text []byte, skip int) (prefix uint64) {
-	i := 1 + skip
-	for shift := 56; shift >= 0; shift -= 8 {
-		unit := sortUnit(text[i:])
-		if unit <= 0 {
-			break
-		}
-		prefix |= uint64(unit) << shift
-		i += unitSize(text[i:])
-	}
-	return prefix
-}
-
-// unitSize is the size of the byte or escape sequence that a canonical text begins with.
-func unitSize(text []byte) int {
-	switch {
-	case text[0] != '\\':
-		return 1
-	case text[1] == 'u':
-		return len(`\u0000`)
-	default:
-		return len(`\n`)
-	}
-}
-
-// commonPrefix is the number of bytes that all keys begin with, in whole escape sequences.
-func commonPrefix(members []member, text []byte) (size int) {
-	first := keyOf(text[members[0].start:])
-	for _, m := range members[1:] {
-		key, n := text[m.start+1:], 0
-		for n < len(first) && key[n] == first[n] {
-			n++
-		}
-		first = first[:n]
-	}
-	for size < len(first) {
-		next := size + 1
-		if first[size] == '\\' && size+1 < len(first) {
-			next = size + unitSize(first[size:])
-		} else if first[size] == '\\' {
-			break
-		}
-		if next > len(first) {
-			break
-		}
-		size = next
-	}
-	return size
-}
-
 // endOfKey sorts a key before those that it is a prefix of.
 const endOfKey = -1
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"hash/maphash"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/fold"
@@ -21,7 +20,7 @@ type order struct {
 	moved   []member // of noted objects, each one's in the order of their keys
 	depth   int      // number of objects that have not ended
 	text    []byte   // room for the one being put in order
-	numbers []uint64 // room for hashes and prefixes, one for each member
+	hashes  []uint64 // room for one of each member
 	seed    maphash.Seed
 	seeded  bool
 }
@@ -127,8 +126,7 @@ func (o *order) rearrange(sorted []member, text []byte) {
 	o.text = ordered
 }
 
-// few is the number of members from which a set of their names, or of what they begin with, is
-// worth its memory.
+// few is the number of members from which hashes of their names are worth their memory.
 const few = 16
 
 // firstFolded returns the position in the source of the first key of the object that began with s
@@ -154,11 +152,12 @@ func (o *order) allDifferent(members []member, text []byte) bool {
 	if !o.seeded {
 		o.seed, o.seeded = maphash.MakeSeed(), true
 	}
-	hashes := o.numbersFor(members)
+	hashes := slices.Grow(o.hashes[:0], len(members))
 	for _, m := range members {
 		folded = fold.Append(folded[:0], keyOf(text[m.start:]))
 		hashes = append(hashes, maphash.Bytes(o.seed, folded))
 	}
+	o.hashes = hashes
 	slices.Sort(hashes)
 	for i := 1; i < len(hashes); i++ {
 		if hashes[i] == hashes[i-1] {
@@ -177,65 +176,17 @@ func ascending(members []member, text []byte) bool {
 	return true
 }
 
-// numbersFor is room for a number of each member.
-func (o *order) numbersFor(members []member) []uint64 {
-	if cap(o.numbers) < len(members) {
-		o.numbers = make([]uint64, 0, len(members))
-	}
-	return o.numbers[:0]
-}
-
 // sort puts the members in the order of their keys, equal keys in that of the text. It reports
 // whether there are any: members that end up side by side have been compared.
 func (o *order) sort(members []member, text []byte) (duplicates bool) {
-	compare := func(a, b member) int {
+	slices.SortFunc(members, func(a, b member) int {
 		if c := compareKeys(text[a.start:], text[b.start:]); c != 0 {
 			return c
 		}
 		duplicates = true
 		return cmp.Compare(a.start, b.start)
-	}
-	if len(members) <= few {
-		slices.SortFunc(members, compare)
-		return duplicates
-	}
-	// What the keys begin with, behind what all have in common, decides nearly always, without a
-	// look at the text. A number is as much of that as fits, and the index of the member in its
-	// last bits.
-	common, size := commonPrefix(members, text), bits.Len(uint(len(members)))
-	index := uint64(1)<<size - 1
-	numbers := o.numbersFor(members)
-	for i, m := range members {
-		numbers = append(numbers, prefixOf(text[m.start:], common)&^index|uint64(i))
-	}
-	slices.Sort(numbers)
-	for start, end := 0, 1; start < len(numbers); start, end = end, end+1 {
-		for end < len(numbers) && numbers[end]>>size == numbers[start]>>size {
-			end++
-		}
-		if end-start > 1 {
-			slices.SortFunc(numbers[start:end],
-				func(a, b uint64) int { return compare(members[a&index], members[b&index]) })
-		}
-	}
-	permute(members, numbers, index)
+	})
 	return duplicates
-}
-
-// permute puts at each place the member whose index the number there has.
-func permute(members []member, numbers []uint64, index uint64) {
-	for i := range members {
-		displaced := members[i]
-		for at := i; numbers[at] != math.MaxUint64; {
-			from := int(numbers[at] & index) //nolint:gosec // an index
-			numbers[at] = math.MaxUint64     // done
-			if from == i {
-				members[at] = displaced
-				break
-			}
-			members[at], at = members[from], from
-		}
-	}
 }
 
 // firstDuplicate returns the position in the source of the first key that occurred before. There
