@@ -94,7 +94,7 @@ func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
 			o.objects = o.objects[:s.objects]
 			return 0, false
 		}
-	} else if o.sort(members, text) {
+	} else if sortMembers(members, text) {
 		return firstDuplicate(members, text), true
 	}
 	if plain && o.depth < immediate {
@@ -176,9 +176,9 @@ func ascending(members []member, text []byte) bool {
 	return true
 }
 
-// sort puts the members in the order of their keys, equal keys in that of the text. It reports
+// sortMembers puts the members in the order of their keys, equal keys in that of the text. It reports
 // whether there are any: members that end up side by side have been compared.
-func (o *order) sort(members []member, text []byte) (duplicates bool) {
+func sortMembers(members []member, text []byte) (duplicates bool) {
 	slices.SortFunc(members, func(a, b member) int {
 		if c := compareKeys(text[a.start:], text[b.start:]); c != 0 {
 			return c

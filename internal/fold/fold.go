@@ -19,9 +19,8 @@ type Text interface{ string | []byte }
 // Names is empty and ready to use. It keeps the names that it is given. It is not safe for
 // concurrent use.
 type Names[T Text] struct {
-	names  [few]T
-	hashes [few]uint32
-	count  int
+	names [few]T
+	count int
 	// many holds the folded names of an object that has more than few.
 	many map[string]struct{}
 }
@@ -32,9 +31,8 @@ func (n *Names[T]) Add(name T) bool {
 	if n.many != nil {
 		return n.addToMany(name)
 	}
-	h := hash(name)
-	for i, other := range n.hashes[:n.count] {
-		if other == h && Equal(n.names[i], name) {
+	for _, other := range n.names[:n.count] {
+		if Equal(other, name) {
 			return false
 		}
 	}
@@ -45,7 +43,7 @@ func (n *Names[T]) Add(name T) bool {
 		}
 		return n.addToMany(name)
 	}
-	n.names[n.count], n.hashes[n.count] = name, h
+	n.names[n.count] = name
 	n.count++
 	return true
 }
@@ -82,17 +80,6 @@ func Equal[T Text](one, other T) bool {
 		i, j = i+first, j+second
 	}
 	return i == len(one) && j == len(other)
-}
-
-// hash is equal for names that are equal under folding (FNV-1a of the folded runes).
-func hash[T Text](name T) uint32 {
-	h := uint32(2166136261)
-	for i := 0; i < len(name); {
-		r, size := runeAt(name, i)
-		i += size
-		h = (h ^ uint32(r)) * 16777619 //nolint:gosec // runes are not negative
-	}
-	return h
 }
 
 // runeAt returns the folded rune at a position, and its size.
