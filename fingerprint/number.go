@@ -20,9 +20,6 @@ func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if spelled.canonical(shortest) {
-		return append(dst, s.src[start:s.pos]...), nil
-	}
 	n := spelled.decimal()
 	if e := n.point - 1; e < -MaxExponent || e > MaxExponent {
 		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
@@ -56,7 +53,6 @@ func (s *scanner) double(dst []byte) ([]byte, error) {
 type spelling struct {
 	negative        bool
 	whole, fraction []byte
-	exponential     bool
 	exponent        int64
 }
 
@@ -82,7 +78,7 @@ func (s *scanner) spelling() (n spelling, err error) {
 			return n, err
 		}
 	}
-	if n.exponential = s.skip('e') || s.skip('E'); n.exponential {
+	if s.skip('e') || s.skip('E') {
 		n.exponent, err = s.exponent()
 	}
 	return n, err
@@ -120,22 +116,6 @@ func (s *scanner) exponent() (int64, error) {
 		e = -e
 	}
 	return e, nil
-}
-
-// canonical reports that the number would be written as it is spelled. That holds for most numbers
-// of most documents, and is found out for those that neither begin nor end with a 0 that may have
-// to go.
-func (n spelling) canonical(shortest bool) bool {
-	switch {
-	case n.exponential || n.whole[0] == '0':
-		return false
-	case len(n.fraction) > 0 && n.fraction[len(n.fraction)-1] == '0':
-		return false
-	case shortest:
-		return len(n.fraction) > 0 || n.whole[len(n.whole)-1] != '0'
-	default:
-		return len(n.whole) <= plainDigits
-	}
 }
 
 // plainDigits is how many digits a number may have in front of its point before it is written with
