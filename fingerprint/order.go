@@ -176,8 +176,8 @@ func ascending(members []member, text []byte) bool {
 	return true
 }
 
-// sortMembers puts the members in the order of their keys, equal keys in that of the text. It reports
-// whether there are any: members that end up side by side have been compared.
+// sortMembers puts the members in the order of their keys, equal keys in that of the text. It
+// reports whether there are any: members that end up side by side have been compared.
 func sortMembers(members []member, text []byte) (duplicates bool) {
 	slices.SortFunc(members, func(a, b member) int {
 		if c := compareKeys(text[a.start:], text[b.start:]); c != 0 {

@@ -334,7 +334,7 @@ func TestDrainWhoseListIsLate(t *testing.T) {
 			"created_at": ago(time.Hour)[":at"],
 		})
 		values := map[string]item{
-			"SET outbox_due = :at":       ago(-time.Hour),
+			"SET outbox_due = :at":        ago(-time.Hour),
 			"SET outbox_shard = :givenUp": {":givenUp": S("given-up")},
 		}[update]
 		p.set(t, idOf(it), update, values)
