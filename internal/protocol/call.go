@@ -3,9 +3,9 @@ package protocol
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -84,7 +84,7 @@ const (
 // then there is no point in waiting.
 func pause(ctx context.Context, failures int) bool {
 	longest := min(firstPause<<min(failures-1, 10), lastPause)
-	wait := time.Duration(rand.Int64N(int64(longest))) + time.Millisecond //nolint:gosec // jitter, not a secret
+	wait := execution.Jitter(ctx, longest) + time.Millisecond
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return false
 	}

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -39,7 +38,7 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 	end := budgetEnd(ctx, wait)
 	slowest := min(d.Report.Claim.Took, wait/2)
 	for n, last := 0, false; !last; n++ {
-		pause, left := interval(n, p.Until.IsZero()), max(time.Until(end)-slowest, 0)
+		pause, left := interval(ctx, n, p.Until.IsZero()), max(time.Until(end)-slowest, 0)
 		last = pause >= left
 		if !sleep(ctx, min(pause, left)) {
 			return r, false
@@ -83,12 +82,12 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 // interval is how long the wait for look n is, counted from 0. Jitter keeps many clients of one key
 // apart. A batch, which asks for its wait, is alone with its record, and its schedules can be
 // played again.
-func interval(n int, jitter bool) time.Duration {
+func interval(ctx context.Context, n int, jitter bool) time.Duration {
 	longest := min(firstLook<<min(n, 10), lastLook)
 	if !jitter {
 		return longest
 	}
-	return longest - time.Duration(rand.Int64N(int64(longest/2))) //nolint:gosec // jitter, not a secret
+	return longest - execution.Jitter(ctx, longest/2)
 }
 
 // worthwhile reports whether enough time is left to execute: what was asked for, or else a quarter

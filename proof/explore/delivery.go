@@ -114,7 +114,7 @@ func (d *declined) Error() string { return "declined " + d.by }
 
 // run is the goroutine of a delivery.
 func (d *delivery) run() {
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), deliveryKey{}, d))
+	ctx, cancel := context.WithCancel(context.WithValue(execution.Steady(context.Background()), deliveryKey{}, d))
 	if !d.client.NoDeadline {
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 	}

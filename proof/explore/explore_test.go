@@ -221,10 +221,15 @@ func TestSchedulesAreCounted(t *testing.T) {
 	assert.LessOrEqual(t, uint64(r.Played), r.Schedules)
 }
 
+// TestSearchesOfOneScenarioAreEqual: also where the protocol waits before it tries again.
 func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
-	s := scenarios()["two deliveries, ends of leases and expiry"]
-	first := worlds().One(t, s)
-	var second schedules.Report
-	synctest.Test(t, func(*testing.T) { second = explore.Run(s) })
-	assert.Equal(t, first, second)
+	for _, name := range []string{"two deliveries, ends of leases and expiry", "one fault"} {
+		t.Run(name, func(t *testing.T) {
+			s := scenarios()[name]
+			first := worlds().One(t, s)
+			var second schedules.Report
+			synctest.Test(t, func(*testing.T) { second = explore.Run(s) })
+			assert.Equal(t, first, second)
+		})
+	}
 }
