@@ -75,7 +75,7 @@ type facts struct {
 	// shown is the record that the store showed it last, shownAt the clock when it asked.
 	shown   store.Record
 	shownAt time.Time
-	// took is the record that its takeover replaced.
+	// took is the record that its takeover replaced, as it saw that.
 	took *store.Record
 	// conflicts: its claims meet a transaction as long as the owner works. refused: the last one
 	// did, and nothing came after.
@@ -206,7 +206,7 @@ func (w *world) written(c change) {
 	case c.takes():
 		c.by.claimed = true
 		if c.op == opSwap {
-			c.by.took = c.before
+			c.by.took = c.taken()
 		}
 		w.Saw(c.how())
 	case c.after.Status == store.StatusUnknown:
@@ -218,6 +218,15 @@ func (w *world) written(c change) {
 func (c change) takes() bool {
 	return c.after.Status == store.StatusInProgress && c.after.Owner == c.by.owner &&
 		(c.op == opClaim || c.seen.Owner != c.by.owner || c.by.asks() && c.by.callName(c.call) == Takeover)
+}
+
+// taken is what the sender saw of the record that the call took over. A token and a lease may have
+// stood in two records: a claim of the same token may arrive late, after that record is gone.
+func (c change) taken() *store.Record {
+	if saw := c.by.shown; saw.Owner == c.before.Owner && saw.Lease.Equal(c.before.Lease) {
+		return &saw
+	}
+	return c.before
 }
 
 // undoes reports whether the call gave back a record that its sender has taken over.

@@ -141,5 +141,10 @@ func foundScenarios() map[string]explore.Scenario {
 			Faults:  []explore.Fault{explore.LoseLate, explore.FailAfter},
 			Strikes: only(explore.Takeover, explore.Undo),
 		},
+		"a late claim in the place of a takeover": {
+			Clients: clients(2, 1), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 2, MaxFaults: 2,
+			Faults:  []explore.Fault{explore.LoseReply, explore.LoseLate},
+			Strikes: only(explore.Claim),
+		},
 	}
 }
