@@ -17,26 +17,19 @@ func sumOf(array Value) (decimal, error) {
 		return decimal{}, fail(ErrLimit, "the exact sum has too many digits")
 	}
 	total := new(big.Int)
-	for e := array.elements(); ; {
-		element, ok := e.next()
-		if !ok {
-			return decimalOf(total, low), nil
-		}
+	for element := range array.elements() {
 		if d := parseDecimal(element.text); d.sign() != 0 {
 			total.Add(total, d.scaled(d.exponent-low))
 		}
 	}
+	return decimalOf(total, low), nil
 }
 
 // digitRange returns the position of the lowest digit of an array of numbers, and the one behind
 // the highest.
 func digitRange(array Value) (low, high int64) {
 	first := true
-	for e := array.elements(); ; {
-		element, ok := e.next()
-		if !ok {
-			return low, high
-		}
+	for element := range array.elements() {
 		switch d := parseDecimal(element.text); {
 		case d.sign() == 0:
 		case first:
@@ -45,6 +38,7 @@ func digitRange(array Value) (low, high int64) {
 			low, high = min(low, d.exponent), max(high, d.magnitude())
 		}
 	}
+	return low, high
 }
 
 // scaled returns the digits of d, with a sign and that many zeros behind them.

@@ -2,18 +2,6 @@ package jmespath
 
 import "strings"
 
-// elementsOf returns the elements of an array.
-func elementsOf(array Value) []Value {
-	all := make([]Value, 0, array.length())
-	for e := array.elements(); ; {
-		element, ok := e.next()
-		if !ok {
-			return all
-		}
-		all = append(all, element)
-	}
-}
-
 // A member of an object, its name as spelled in the document.
 type member struct {
 	raw   string
@@ -26,13 +14,10 @@ func (s *search) membersOf(object Value) ([]member, error) {
 		return nil, err
 	}
 	var all []member
-	for m := object.members(); ; {
-		raw, value, ok := m.next()
-		if !ok {
-			return all, nil
-		}
+	for raw, value := range object.members() {
 		all = append(all, member{raw, value})
 	}
+	return all, nil
 }
 
 // array makes an array.

@@ -30,17 +30,16 @@ func (s *search) equal(a, b Value) (bool, error) {
 }
 
 func (s *search) equalArrays(a, b Value) (bool, error) {
-	left, right := a.elements(), b.elements()
-	for {
-		l, more := left.next()
-		r, moreRight := right.next()
-		if !more || !moreRight {
-			return more == moreRight, nil
-		}
-		if equal, err := s.equal(l, r); err != nil || !equal {
+	left, right := slices.Collect(a.elements()), slices.Collect(b.elements())
+	if len(left) != len(right) {
+		return false, nil
+	}
+	for i := range left {
+		if equal, err := s.equal(left[i], right[i]); err != nil || !equal {
 			return false, err
 		}
 	}
+	return true, nil
 }
 
 func (s *search) equalObjects(a, b Value) (bool, error) {

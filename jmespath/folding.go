@@ -10,11 +10,7 @@ func (s *search) field(on Value, name string) (selected Value, err error) {
 	if err := s.unambiguous(on); err != nil {
 		return Value{}, err
 	}
-	for m := on.members(); ; {
-		raw, member, ok := m.next()
-		if !ok {
-			return Value{}, nil
-		}
+	for raw, member := range on.members() {
 		if rawEquals(raw, name) {
 			return member, nil
 		}
@@ -22,6 +18,7 @@ func (s *search) field(on Value, name string) (selected Value, err error) {
 			return Value{}, fail(ErrFoldedName, "a name is there only in another spelling")
 		}
 	}
+	return Value{}, nil
 }
 
 // unambiguous refuses an object of which two names are equal under folding, if the expression is
@@ -31,15 +28,12 @@ func (s *search) unambiguous(on Value) error {
 		return nil
 	}
 	var names fold.Names[string]
-	for m := on.members(); ; {
-		raw, _, ok := m.next()
-		if !ok {
-			return nil
-		}
+	for raw := range on.members() {
 		if !names.Add(unquote(raw)) {
 			return fail(ErrFoldedName, "two names of an object are equal but for case")
 		}
 	}
+	return nil
 }
 
 // unambiguousWithin is unambiguous for a value and everything in it.

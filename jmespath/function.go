@@ -69,11 +69,7 @@ func (t types) accept(v Value) bool {
 	if v.kind() != kindArray {
 		return false
 	}
-	for e := v.elements(); ; {
-		element, ok := e.next()
-		if !ok {
-			return shared != 0
-		}
+	for element := range v.elements() {
 		switch element.kind() {
 		case kindNumber:
 			shared &= typeNumbers
@@ -83,6 +79,7 @@ func (t types) accept(v Value) bool {
 			return false
 		}
 	}
+	return shared != 0
 }
 
 // parameter returns the type of the i-th argument, and none if there may be no such argument.

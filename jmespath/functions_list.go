@@ -11,15 +11,12 @@ func contains(s *search, arguments []argument) (Value, error) {
 	if subject.kind() == kindString {
 		return booleanValue(wanted.kind() == kindString && strings.Contains(subject.str(), wanted.str())), nil
 	}
-	for e := subject.elements(); ; {
-		element, ok := e.next()
-		if !ok {
-			return booleanValue(false), nil
-		}
+	for element := range subject.elements() {
 		if equal, err := s.equal(element, wanted); err != nil || equal {
 			return booleanValue(equal), err
 		}
 	}
+	return booleanValue(false), nil
 }
 
 // keys returns the names of an object in the order of the document.
@@ -90,11 +87,7 @@ func toArray(s *search, arguments []argument) (Value, error) {
 // mapEach is map. Other than a projection it keeps what is null.
 func mapEach(s *search, arguments []argument) (Value, error) {
 	list := listBuilder{search: s}
-	for e := arguments[1].elements(); ; {
-		element, ok := e.next()
-		if !ok {
-			return list.value(), nil
-		}
+	for element := range arguments[1].elements() {
 		result, err := arguments[0].expression.eval(s, element)
 		if err == nil {
 			err = list.add(result)
@@ -103,6 +96,7 @@ func mapEach(s *search, arguments []argument) (Value, error) {
 			return Value{}, err
 		}
 	}
+	return list.value(), nil
 }
 
 // reverse turns round the elements of an array or the characters of a string.
@@ -113,7 +107,7 @@ func reverse(s *search, arguments []argument) (Value, error) {
 		slices.Reverse(characters)
 		return s.string(string(characters))
 	}
-	elements := elementsOf(v)
+	elements := slices.Collect(v.elements())
 	slices.Reverse(elements)
 	return s.array(elements)
 }

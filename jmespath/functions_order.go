@@ -32,22 +32,19 @@ func rank(value, key Value) ranked {
 	return r
 }
 
-// rankEach visits the elements of an array, ranked by what an expression selects from each, which
-// must be numbers only or strings only. Without an expression they are ranked by themselves, and
-// the signature has seen to it.
-func (s *search) rankEach(array Value, by node, visit func(ranked)) error {
+// rankEach visits the elements of the first argument, ranked by what the second one selects from
+// each, which must be numbers only or strings only. Without a second one they are ranked by
+// themselves, and the signature has seen to it.
+func (s *search) rankEach(arguments []argument, visit func(ranked)) error {
+	var by node = current{}
+	if len(arguments) > 1 {
+		by = arguments[1].expression
+	}
 	wanted := typeNumber | typeString
-	for e := array.elements(); ; {
-		element, ok := e.next()
-		if !ok {
-			return nil
-		}
-		key := element
-		if by != nil {
-			var err error
-			if key, err = by.eval(s, element); err != nil {
-				return err
-			}
+	for element := range arguments[0].elements() {
+		key, err := by.eval(s, element)
+		if err != nil {
+			return err
 		}
 		if wanted&(1<<key.kind()) == 0 {
 			return typeError("a key", key, wanted)
@@ -55,53 +52,34 @@ func (s *search) rankEach(array Value, by node, visit func(ranked)) error {
 		wanted = 1 << key.kind()
 		visit(rank(element, key))
 	}
+	return nil
 }
 
-func sortValues(s *search, arguments []argument) (Value, error) {
-	return s.sorted(arguments[0].Value, nil)
-}
-
-func sortBy(s *search, arguments []argument) (Value, error) {
-	return s.sorted(arguments[0].Value, arguments[1].expression)
-}
-
-// sorted keeps the order of values that compare equal.
-func (s *search) sorted(array Value, by node) (Value, error) {
-	all := make([]ranked, 0, array.length())
-	err := s.rankEach(array, by, func(r ranked) { all = append(all, r) })
+// sorted is sort and sort_by. It keeps the order of values that compare equal.
+func sorted(s *search, arguments []argument) (Value, error) {
+	var all []ranked
+	err := s.rankEach(arguments, func(r ranked) { all = append(all, r) })
 	if err != nil {
 		return Value{}, err
 	}
 	slices.SortStableFunc(all, ranked.compare)
-	sorted := make([]Value, len(all))
+	values := make([]Value, len(all))
 	for i, r := range all {
-		sorted[i] = r.value
+		values[i] = r.value
 	}
-	return s.array(sorted)
+	return s.array(values)
 }
 
-func maximum(s *search, arguments []argument) (Value, error) {
-	return s.extreme(1, arguments[0].Value, nil)
-}
+// greatest is max and max_by: the first of the greatest elements, or null if there are none.
+func greatest(s *search, arguments []argument) (Value, error) { return s.extreme(1, arguments) }
 
-func maximumBy(s *search, arguments []argument) (Value, error) {
-	return s.extreme(1, arguments[0].Value, arguments[1].expression)
-}
+// least is min and min_by.
+func least(s *search, arguments []argument) (Value, error) { return s.extreme(-1, arguments) }
 
-func minimum(s *search, arguments []argument) (Value, error) {
-	return s.extreme(-1, arguments[0].Value, nil)
-}
-
-func minimumBy(s *search, arguments []argument) (Value, error) {
-	return s.extreme(-1, arguments[0].Value, arguments[1].expression)
-}
-
-// extreme returns the first of the greatest elements (direction 1) or of the least (-1), or null if
-// there are none.
-func (s *search) extreme(direction int, array Value, by node) (Value, error) {
+func (s *search) extreme(direction int, arguments []argument) (Value, error) {
 	var best ranked
 	found := false
-	err := s.rankEach(array, by, func(r ranked) {
+	err := s.rankEach(arguments, func(r ranked) {
 		if !found || r.compare(best)*direction > 0 {
 			best, found = r, true
 		}

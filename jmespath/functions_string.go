@@ -16,20 +16,17 @@ func endsWith(_ *search, arguments []argument) (Value, error) {
 func join(s *search, arguments []argument) (Value, error) {
 	separator := arguments[0].str()
 	var joined strings.Builder
-	for e, first := arguments[1].elements(), true; ; first = false {
-		element, ok := e.next()
-		if !ok {
-			return s.string(joined.String())
-		}
+	before := ""
+	for element := range arguments[1].elements() {
 		part := element.str()
 		if err := s.grow(len(separator) + len(part)); err != nil {
 			return Value{}, err
 		}
-		if !first {
-			joined.WriteString(separator)
-		}
+		joined.WriteString(before)
 		joined.WriteString(part)
+		before = separator
 	}
+	return s.string(joined.String())
 }
 
 // toString writes anything but a string as compact JSON, with numbers as they are spelled and

@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func definedPresence(v Value) Presence {
 		}
 		return Present
 	case kindArray:
-		members = elementsOf(v)
+		members = slices.Collect(v.elements())
 	case kindObject:
 		named, _ := newSearch(v).membersOf(v)
 		for _, m := range named {

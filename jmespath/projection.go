@@ -14,11 +14,7 @@ func (n listProjection) eval(s *search, on Value) (Value, error) {
 		return Value{}, err
 	}
 	list := listBuilder{search: s}
-	for e := source.elements(); ; {
-		element, ok := e.next()
-		if !ok {
-			return list.value(), nil
-		}
+	for element := range source.elements() {
 		if n.condition != nil {
 			condition, err := n.condition.eval(s, element)
 			if err != nil {
@@ -32,6 +28,7 @@ func (n listProjection) eval(s *search, on Value) (Value, error) {
 			return Value{}, err
 		}
 	}
+	return list.value(), nil
 }
 
 // valuesProjection is "source.*.item".
@@ -46,15 +43,12 @@ func (n valuesProjection) eval(s *search, on Value) (Value, error) {
 		return Value{}, err
 	}
 	list := listBuilder{search: s}
-	for m := source.members(); ; {
-		_, value, ok := m.next()
-		if !ok {
-			return list.value(), nil
-		}
+	for _, value := range source.members() {
 		if err := list.project(n.item, value); err != nil {
 			return Value{}, err
 		}
 	}
+	return list.value(), nil
 }
 
 // project applies an expression to an element of a projection and collects what is not null
@@ -75,15 +69,12 @@ func (flatten) eval(s *search, on Value) (Value, error) {
 		return Value{}, nil
 	}
 	list := listBuilder{search: s}
-	for outer := on.elements(); ; {
-		element, ok := outer.next()
-		if !ok {
-			return list.value(), nil
-		}
+	for element := range on.elements() {
 		if err := list.flatten(element); err != nil {
 			return Value{}, err
 		}
 	}
+	return list.value(), nil
 }
 
 // flatten adds the elements of an array, or a value that is none.
@@ -91,13 +82,10 @@ func (b *listBuilder) flatten(element Value) error {
 	if element.kind() != kindArray {
 		return b.add(element)
 	}
-	for inner := element.elements(); ; {
-		nested, ok := inner.next()
-		if !ok {
-			return nil
-		}
+	for nested := range element.elements() {
 		if err := b.add(nested); err != nil {
 			return err
 		}
 	}
+	return nil
 }

@@ -1,6 +1,9 @@
 package jmespath
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // skipSpace returns the position of the first byte at or behind i that is no JSON
 // whitespace.
@@ -64,48 +67,33 @@ func skipContainer(text string, i int) int {
 	}
 }
 
-// elements walks over the elements of an array.
-type elements struct {
-	text string
-	at   int // behind the opening bracket, or behind an element and its comma
-}
-
-// elements must be called on an array only.
-func (v Value) elements() elements { return elements{v.text, 1} }
-
-func (e *elements) next() (element Value, ok bool) {
-	start := skipSpace(e.text, e.at)
-	if e.text[start] == ']' {
-		e.at = start
-		return Value{}, false
+// elements walks over the elements of a value that must be an array.
+func (v Value) elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		for at := skipSpace(v.text, 1); v.text[at] != ']'; at = skipSpace(v.text, at) {
+			end := skipValue(v.text, at)
+			if !yield(Value{v.text[at:end]}) {
+				return
+			}
+			at = skipComma(v.text, end)
+		}
 	}
-	end := skipValue(e.text, start)
-	e.at = skipComma(e.text, end)
-	return Value{e.text[start:end]}, true
 }
 
-// members walks over the members of an object.
-type members struct {
-	text string
-	at   int // as in elements
-}
-
-// members must be called on an object only.
-func (v Value) members() members { return members{v.text, 1} }
-
-// next returns the name as it is spelled, with its quotes.
-func (m *members) next() (raw string, member Value, ok bool) {
-	start := skipSpace(m.text, m.at)
-	if m.text[start] == '}' {
-		m.at = start
-		return "", Value{}, false
+// members walks over the members of a value that must be an object. A name is as it is spelled,
+// with its quotes.
+func (v Value) members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for at := skipSpace(v.text, 1); v.text[at] != '}'; at = skipSpace(v.text, at) {
+			nameEnd := skipString(v.text, at)
+			start := skipSpace(v.text, skipSpace(v.text, nameEnd)+len(":"))
+			end := skipValue(v.text, start)
+			if !yield(v.text[at:nameEnd], Value{v.text[start:end]}) {
+				return
+			}
+			at = skipComma(v.text, end)
+		}
 	}
-	end := skipString(m.text, start)
-	raw = m.text[start:end]
-	start = skipSpace(m.text, skipSpace(m.text, end)+len(":"))
-	end = skipValue(m.text, start)
-	m.at = skipComma(m.text, end)
-	return raw, Value{m.text[start:end]}, true
 }
 
 // skipComma returns the position behind a comma, or of the closing bracket.

@@ -1,5 +1,7 @@
 package jmespath
 
+import "slices"
+
 // slice is [start:stop:step]; nil stands for what was left out.
 type slice struct{ start, stop, step *int }
 
@@ -7,7 +9,7 @@ func (n slice) eval(s *search, on Value) (Value, error) {
 	if on.kind() != kindArray {
 		return Value{}, nil
 	}
-	elements := elementsOf(on)
+	elements := slices.Collect(on.elements())
 	step := 1
 	if n.step != nil {
 		// A longer step reaches no further element and could overflow.

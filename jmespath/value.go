@@ -67,15 +67,12 @@ func (v Value) field(name string) Value {
 	if v.kind() != kindObject {
 		return Value{}
 	}
-	for m := v.members(); ; {
-		raw, member, ok := m.next()
-		if !ok {
-			return Value{}
-		}
+	for raw, member := range v.members() {
 		if rawEquals(raw, name) {
 			return member
 		}
 	}
+	return Value{}
 }
 
 // index returns the i-th element, counted from the end if i is negative, or null
@@ -89,22 +86,22 @@ func (v Value) index(i int) Value {
 			return Value{}
 		}
 	}
-	for e := v.elements(); ; i-- {
-		element, ok := e.next()
-		if !ok || i == 0 {
+	for element := range v.elements() {
+		if i == 0 {
 			return element
 		}
+		i--
 	}
+	return Value{}
 }
 
 // length counts the elements of an array.
 func (v Value) length() int {
 	count := 0
-	for e := v.elements(); ; count++ {
-		if _, ok := e.next(); !ok {
-			return count
-		}
+	for range v.elements() {
+		count++
 	}
+	return count
 }
 
 // truthy tells what "&&", "||", "!" and filters make of a value: null, false and
