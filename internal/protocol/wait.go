@@ -38,7 +38,7 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 	end := budgetEnd(ctx, wait)
 	slowest := min(d.Report.Claim.Took, wait/2)
 	for n, last := 0, false; !last; n++ {
-		pause, left := interval(ctx, n, p.Until.IsZero()), max(time.Until(end)-slowest, 0)
+		pause, left := interval(ctx, n), max(time.Until(end)-slowest, 0)
 		last = pause >= left
 		if !sleep(ctx, min(pause, left)) {
 			return r, false
@@ -80,13 +80,9 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 }
 
 // interval is how long the wait for look n is, counted from 0. Jitter keeps many clients of one key
-// apart. A batch, which asks for its wait, is alone with its record, and its schedules can be
-// played again.
-func interval(ctx context.Context, n int, jitter bool) time.Duration {
+// apart.
+func interval(ctx context.Context, n int) time.Duration {
 	longest := min(firstLook<<min(n, 10), lastLook)
-	if !jitter {
-		return longest
-	}
 	return longest - execution.Jitter(ctx, longest/2)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
 // timeout is that of the function.
@@ -57,7 +58,8 @@ func (w *world) invoke(records []Record) *invocation {
 	i.name = fmt.Sprint("invocation ", i.number)
 	w.invocations = append(w.invocations, i)
 	w.Sayf("%s: %s begins with %s", w.clockText(), i.name, idsOf(records))
-	ctx, cancel := context.WithDeadline(context.WithValue(context.Background(), invocationKey{}, i), i.deadline)
+	steady := execution.Steady(context.Background())
+	ctx, cancel := context.WithDeadline(context.WithValue(steady, invocationKey{}, i), i.deadline)
 	i.cancel = cancel
 	go i.run(ctx)
 	w.settle()
