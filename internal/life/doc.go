@@ -30,6 +30,7 @@
 //	UNKNOWN, the question crashed  makes UNKNOWN †       makes UNKNOWN †       takes over, open †
 //	the same, given up             makes UNKNOWN ‡       makes UNKNOWN ‡       takes over, open ‡
 //	completed                      replays               replays               replays
+//	completed by its caller        replays               replays               replays
 //	another request: runs          mismatch              mismatch              mismatch
 //	another request: completed     mismatch              mismatch              mismatch
 //	another algorithm              unreadable            unreadable            unreadable
@@ -57,6 +58,7 @@
 //	UNKNOWN, the question crashed  takes over, open †    takes over, open †    takes over, open †
 //	the same, given up             takes over, open ‡    takes over, open ‡    takes over, open ‡
 //	completed                      nothing               nothing               nothing
+//	completed by its caller        nothing               nothing               nothing
 //	another request: runs          in progress           in progress           in progress
 //	another request: completed     nothing               nothing               nothing
 //	another algorithm              nothing               nothing               nothing

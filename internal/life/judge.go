@@ -86,9 +86,6 @@ func MayRun(entry store.Record, now time.Time) bool {
 // Landed reports whether a record that refused a write is what the write makes of it: the write was
 // applied, and its reply was lost.
 func Landed(held, next store.Record) bool {
-	if next.Status == store.StatusCompleted {
-		return CompletedBy(held, next.Owner)
-	}
 	return held.Status == next.Status && held.Owner == next.Owner && held.AttentionAt.Equal(next.AttentionAt)
 }
 
@@ -257,9 +254,7 @@ func (c Claimant) refuse(held store.Record, now time.Time) Judgement {
 	if held.Reason == "" {
 		next.Story = told(next.Story, now, BecameUnknown, next.Reason)
 	} else {
-		if held.GivenUp() {
-			next.Attention = held.Attention
-		}
+		next.Attention = cmp.Or(held.Attention, next.Attention) // it may be given up
 		next.Expiry = later(next.Expiry, held.Expiry)
 	}
 	return Judgement{Verdict: Refuse, Seen: held, Next: next}
@@ -292,9 +287,6 @@ func (c Claimant) takeOver(held store.Record, now time.Time) Judgement {
 		next.Expiry = later(next.Expiry, held.Expiry) // who settles it gets the time that there was
 	} else {
 		next.Tries = 0
-	}
-	if next.Attention != "" {
-		next.Derived = union(held.Derived, c.Derived)
 	}
 	held.StepWrites = store.AnyStepWrites
 	return Judgement{Verdict: TakeOver, Seen: held, Next: next, Before: before}

@@ -113,9 +113,6 @@ const maxDerived = 20
 
 // union are the names of both lists, in ascending order, the first ones of too many.
 func union(a, b []string) []string {
-	if len(a)+len(b) == 0 {
-		return nil
-	}
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 	return all[:min(len(all), maxDerived)]
 }

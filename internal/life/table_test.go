@@ -94,6 +94,7 @@ func met() []named {
 		{"UNKNOWN, the question crashed", record(because(store.ReasonUncertain), watched)},
 		{"the same, given up", record(because(store.ReasonUncertain), givenUp)},
 		{"completed", record(completed)},
+		{"completed by its caller", record(completed, func(r *store.Record) { r.Owner = "caller" })},
 		{"another request: runs", record(runs, another)},
 		{"another request: completed", record(completed, another)},
 		{"another algorithm", record(completed, func(r *store.Record) { r.Fingerprint = "0:other" })},
@@ -282,6 +283,15 @@ func TestAQuestionForgetsNothing(t *testing.T) {
 		require.Equal(t, next.Lease, next.AttentionAt)
 		require.Equal(t, r.Expiry, next.Expiry)
 	}
+}
+
+// TestAStepThatComesToAnUnknownRecordLeavesItsExpiry: whoever settles the record finds both.
+func TestAStepThatComesToAnUnknownRecordLeavesItsExpiry(t *testing.T) {
+	seen := again.Unknown(record(), store.ReasonCrashed, now)
+	seen.Lease = time.Time{}
+	got := again.Stepped(seen, lease, "a", store.Step{Kind: store.StepValue}, now.Add(time.Hour))
+	require.Equal(t, seen.Expiry.Add(time.Hour), got.Expiry)
+	require.Zero(t, got.Lease)
 }
 
 // TestWhoJudgesThisPackageDoesNotAskIt: the explorer and the model of stores know nothing of it.
