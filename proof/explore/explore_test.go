@@ -138,9 +138,9 @@ func deepScenarios() map[string]explore.Scenario {
 		"deep: two deliveries, each sent twice, one fault": {
 			Clients: clients(2, 2), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 1,
 		},
-		"deep: three deliveries, every ending, two ends": {
-			Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2,
-			ExpirySteps: 1,
+		"deep: three deliveries, every ending, two ends": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2},
+		"deep: three deliveries, every ending, and the expiry": {
+			Clients: clients(3, 1), Endings: anyEnd, ExpirySteps: 1,
 		},
 		"deep: two faults, two ends": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2,

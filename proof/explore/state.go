@@ -21,6 +21,7 @@ func (w *world) state() uint64 {
 		d.Number(int64(left))
 	}
 	d.Flags(w.expired, w.unknown, w.unsettled, w.stopped)
+	d.Time(w.lastLease())
 	if held := w.held(); held != nil {
 		w.record(d, *held)
 	}
@@ -54,12 +55,17 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 	stepsOf(d, x)
 	commitsOf(d, x)
 	askingOf(d, x)
-	d.Time(x.lease)
 	d.Time(x.unknownUntil)
-	d.Flags(alive, x.began, x.released, x.claimed, x.undone, x.restored, x.returned, x.resolved, x.conflicts, x.refused,
-		x.overruled, x.frozen, x.wasFrozen)
-	if x.took != nil {
-		w.record(d, *x.took)
+	d.Flags(alive, x.began, x.released, x.returned, x.resolved, x.overruled, x.frozen, x.wasFrozen)
+	writes := alive || slices.ContainsFunc(w.messages, func(m message) bool { return m.by == x })
+	if writes || x.began && !x.released { // else nobody asks any more until when it was protected
+		d.Time(x.lease)
+	}
+	if writes {
+		d.Flags(x.claimed, x.undone, x.restored, x.conflicts, x.refused)
+		if x.took != nil {
+			w.record(d, *x.took)
+		}
 	}
 	if alive {
 		for _, s := range x.strands() {

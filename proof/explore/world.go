@@ -165,12 +165,9 @@ func (w *world) end() {
 // aftermath delivers the request of every client once more when every lease has ended, and then
 // again.
 func (w *world) aftermath() {
-	end := w.now
+	end := later(w.now, w.lastLease().Add(2*margin))
 	if held := w.held(); held != nil {
 		end = later(end, held.Lease.Add(2*margin))
-	}
-	for _, d := range w.deliveries {
-		end = later(end, d.lease.Add(2*margin))
 	}
 	w.faults, w.over = 0, true
 	if w.Timed {
@@ -257,6 +254,14 @@ func (w *world) unwind() {
 			w.take(<-w.arrived)
 		}
 	}
+}
+
+// lastLease is the end of the last lease of all deliveries.
+func (w *world) lastLease() (end time.Time) {
+	for _, d := range w.deliveries {
+		end = later(end, d.lease)
+	}
+	return end
 }
 
 // start begins the next delivery of a client.
