@@ -237,6 +237,14 @@ func assertExecuted(t *testing.T, s *shop, times int64) {
 	assert.Equal(t, times, s.executed.Load(), "executions")
 }
 
+// assertOver: nothing goes on behind the answer.
+func assertOver(t *testing.T, s *shop) {
+	t.Helper()
+	before := s.store.Ops()
+	time.Sleep(idempotent.DefaultLease)
+	assert.Equal(t, before, s.store.Ops(), "calls of the store after the answer")
+}
+
 // amountFingerprint makes the amount part of what a key stands for.
 func amountFingerprint() idempotent.Option {
 	return idempotent.WithFingerprint(func(o order) (any, error) { return o.Amount, nil })

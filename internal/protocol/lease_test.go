@@ -302,6 +302,7 @@ func TestFarDeadlineCountsAsNone(t *testing.T) {
 				_, err := s.handler.Handle(ctx, order{ID: "o-1"})
 				require.NoError(t, err)
 				assertExecuted(t, s, 1)
+				assertOver(t, s)
 			})
 		})
 	}

@@ -260,6 +260,7 @@ func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 				assert.Equal(t, int64(7), got.Charge)
 				assert.Equal(t, report.Completed, s.event().Settlement)
 				assertExecuted(t, s, 1)
+				assertOver(t, s)
 			})
 		})
 	}

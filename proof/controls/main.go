@@ -179,14 +179,15 @@ func (c command) execute(out io.Writer, m *module, guards []guard) (err error) {
 		end = started.Add(c.budget)
 		slices.SortStableFunc(guards, func(a, b guard) int { return b.first.rank() - a.first.rank() })
 	}
-	count, err := c.report(out, check(b, guards, c.workers, end))
+	count, bad, err := c.report(out, check(b, guards, c.workers, end))
 	fmt.Fprintf(out, "%d controls, %d caught, %d of them by another test than meant, in %s\n",
 		len(guards), count[caught]+count[moved], count[moved], since())
 	if count[leftOut] > 0 {
 		fmt.Fprintf(out, "%d are left out, because %s are over\n", count[leftOut], c.budget)
 	}
-	if bad := len(guards) - count[caught] - count[moved] - count[leftOut]; bad > 0 {
-		err = errors.Join(err, fmt.Errorf("%d of %d controls were not caught", bad, len(guards)))
+	if len(bad) > 0 {
+		err = errors.Join(err, fmt.Errorf("%d of %d controls were not caught: %s",
+			len(bad), len(guards), strings.Join(bad, ", ")))
 	}
 	return err
 }
@@ -202,8 +203,8 @@ const (
 	broken  = "BROKEN"
 )
 
-// report prints the results as they come and counts them.
-func (c command) report(out io.Writer, results <-chan result) (count map[string]int, err error) {
+// report prints the results as they come and counts them. It returns the names of the bad ones.
+func (c command) report(out io.Writer, results <-chan result) (count map[string]int, bad []string, err error) {
 	count = make(map[string]int)
 	for r := range results {
 		if r.late {
@@ -226,9 +227,12 @@ func (c command) report(out io.Writer, results <-chan result) (count map[string]
 			}
 		}
 		count[word]++
+		if word == survived || word == broken {
+			bad = append(bad, r.name)
+		}
 		fmt.Fprintf(out, "%-9s %-30s %4.1fs  %s\n", word, r.name, r.took.Seconds(), what)
 	}
-	return count, err
+	return count, bad, err
 }
 
 func named(all []catcher) string {
