@@ -75,11 +75,9 @@ func SQS[Out any](
 	r := newRunner("batch.SQS", queue.SQS, handler, config)
 	return func(ctx context.Context, event events.SQSEvent) (answer events.SQSEventResponse, err error) {
 		again, err := r.run(ctx, queue.Messages(event))
-		if err == nil {
-			answer.BatchItemFailures = each(again, func(m queue.Record[events.SQSMessage]) events.SQSBatchItemFailure {
-				return events.SQSBatchItemFailure{ItemIdentifier: m.ID}
-			})
-		}
+		answer.BatchItemFailures = each(again, func(m queue.Record[events.SQSMessage]) events.SQSBatchItemFailure {
+			return events.SQSBatchItemFailure{ItemIdentifier: m.ID}
+		})
 		return answer, err
 	}
 }
@@ -94,11 +92,9 @@ func Kinesis[Out any](
 	r := newRunner("batch.Kinesis", queue.Kinesis, handler, config)
 	return func(ctx context.Context, event events.KinesisEvent) (answer events.KinesisEventResponse, err error) {
 		again, err := r.run(ctx, queue.OnShard(event))
-		if err == nil {
-			answer.BatchItemFailures = each(queue.Lowest(again), func(number string) events.KinesisBatchItemFailure {
-				return events.KinesisBatchItemFailure{ItemIdentifier: number}
-			})
-		}
+		answer.BatchItemFailures = each(queue.Lowest(again), func(number string) events.KinesisBatchItemFailure {
+			return events.KinesisBatchItemFailure{ItemIdentifier: number}
+		})
 		return answer, err
 	}
 }
@@ -112,11 +108,9 @@ func DynamoDB[Out any](
 	r := newRunner("batch.DynamoDB", queue.DynamoDB, handler, config)
 	return func(ctx context.Context, event events.DynamoDBEvent) (answer events.DynamoDBEventResponse, err error) {
 		again, err := r.run(ctx, queue.Changes(event))
-		if err == nil {
-			answer.BatchItemFailures = each(queue.Lowest(again), func(number string) events.DynamoDBBatchItemFailure {
-				return events.DynamoDBBatchItemFailure{ItemIdentifier: number}
-			})
-		}
+		answer.BatchItemFailures = each(queue.Lowest(again), func(number string) events.DynamoDBBatchItemFailure {
+			return events.DynamoDBBatchItemFailure{ItemIdentifier: number}
+		})
 		return answer, err
 	}
 }
@@ -135,14 +129,12 @@ func Kafka[Out any](
 	r := newRunner("batch.Kafka", queue.Kafka, handler, config)
 	return func(ctx context.Context, event events.KafkaEvent) (answer KafkaEventResponse, err error) {
 		again, err := r.run(ctx, queue.InPartitions(event, r.c.Unordered))
-		if err == nil {
-			answer.BatchItemFailures = each(again, func(one queue.Record[events.KafkaRecord]) KafkaBatchItemFailure {
-				return KafkaBatchItemFailure{ItemIdentifier: KafkaItemIdentifier{
-					Partition: one.Partition,
-					Offset:    one.Event.Offset,
-				}}
-			})
-		}
+		answer.BatchItemFailures = each(again, func(one queue.Record[events.KafkaRecord]) KafkaBatchItemFailure {
+			return KafkaBatchItemFailure{ItemIdentifier: KafkaItemIdentifier{
+				Partition: one.Partition,
+				Offset:    one.Event.Offset,
+			}}
+		})
 		return answer, err
 	}
 }

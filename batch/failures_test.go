@@ -105,6 +105,7 @@ func TestPoisonComesAgainUnlessAFunctionTakesIt(t *testing.T) {
 	for _, p := range r.Problems {
 		require.ErrorIs(t, p.Err, poisoned[p.ID[len("id-"):]])
 		require.True(t, p.Again)
+		require.NoError(t, p.FunctionErr, "there is none")
 	}
 	require.Equal(t, []string{"first"}, e.list())
 }
@@ -241,7 +242,8 @@ func TestTheErrorOfAnInnerHandlerIsNoPoison(t *testing.T) {
 		idempotent.WithKey(func(string) (string, error) { return "", nil }))
 	e := newEffects()
 	var r report.Batch
-	ship := batch.SQS(e.shipping(),
+	handler := e.shipping()
+	ship := batch.SQS(handler,
 		batch.Config[events.SQSMessage]{
 			Poison:    func(context.Context, events.SQSMessage, error) error { return nil },
 			Observers: into(&r),
@@ -249,7 +251,10 @@ func TestTheErrorOfAnInnerHandlerIsNoPoison(t *testing.T) {
 	e.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
 	e.on("b", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return errors.Join(errDown, err) })
 	e.on("c", func(context.Context) error { return errors.Join(errDown, &batch.BodyError{}) })
-	require.Equal(t, []string{"a", "b", "c"}, received(t, ship, messages("a", "b", "c")))
-	require.Equal(t, 3, r.Failed)
+	e.on("d", func(context.Context) error { // a step of this handler, of which the record has another type
+		return &idempotent.Error{Kind: idempotent.ErrUnreadable, Operation: handler.Operation(), Step: "charge"}
+	})
+	require.Equal(t, []string{"a", "b", "c", "d"}, received(t, ship, messages("a", "b", "c", "d")))
+	require.Equal(t, 4, r.Failed)
 	require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrMissingKey)
 }

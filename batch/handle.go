@@ -15,9 +15,6 @@ import (
 // one runs a record, when its turn has come: copies of it, which have the same key, run one after
 // the other. There is always time to wait for another execution of the record, if that is all.
 func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, waits bool) end {
-	if t.fault != nil {
-		return end{outcome: report.RecordPanicked, again: true, err: t.fault}
-	}
 	t.wait()
 	defer t.leave()
 	if b.late(ctx) && !waits {
@@ -48,21 +45,14 @@ func (b *batch[R, Out]) inLine(ctx context.Context, rec queue.Record[R]) turn {
 	if len(b.records) == 1 {
 		return turn{}
 	}
+	// The name of the stored record is that by which copies know each other. Why there is none, an
+	// error or a panic, the handler reports.
 	var key string
-	if fault := guarded(func() { key = b.keyOf(ctx, rec) }); fault != nil {
-		return turn{fault: fault}
-	}
+	_ = guarded(func() {
+		d, _ := b.handler.Describe(ctx, rec.Event)
+		key = d.RecordKey
+	})
 	return b.keys.ask(key)
-}
-
-// keyOf returns the name of the stored record, by which copies know each other. It is empty if
-// there is none.
-func (b *batch[R, Out]) keyOf(ctx context.Context, rec queue.Record[R]) string {
-	d, err := b.handler.Describe(ctx, rec.Event)
-	if err != nil {
-		return "" // which the handler reports
-	}
-	return d.RecordKey
 }
 
 // handle runs the handler.

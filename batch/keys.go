@@ -13,7 +13,7 @@ func guarded(f func()) error {
 		defer close(done)
 		returned := false
 		defer func() {
-			if value := recover(); value != nil || !returned {
+			if value := recover(); !returned {
 				fault = &PanicError{Value: value, Stack: debug.Stack()}
 			}
 		}()
@@ -34,11 +34,7 @@ type keys struct {
 }
 
 // turn is a place in the line for a key. The zero value waits for nobody.
-type turn struct {
-	before, mine chan struct{}
-	// fault is why the key is not known.
-	fault error
-}
+type turn struct{ before, mine chan struct{} }
 
 // ask gets in line for a key. An empty key is free for everybody.
 func (k *keys) ask(key string) turn {

@@ -84,7 +84,7 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 			t = b.inLine(ctx, b.records[i])
 		}
 		b.ends[i] = b.one(ctx, b.records[i], t, b.waits && at == 0)
-		if b.ends[i].again && b.ends[i].outcome == report.RecordInProgress {
+		if b.ends[i].outcome == report.RecordInProgress {
 			b.ends[i].functionErr = b.setVisibility(ctx, i, lane[at+1:])
 		}
 		stopped[group] = b.ends[i].again && group != ""
@@ -145,8 +145,8 @@ func (b *batch[R, Out]) setVisibility(ctx context.Context, first int, behind []i
 	}
 	var messages []events.SQSMessage
 	for _, i := range append([]int{first}, behind...) {
-		m, is := any(b.records[i].Event).(events.SQSMessage)
-		if group := b.records[i].Group; is && (i == first || group != "" && group == b.records[first].Group) {
+		if group := b.records[i].Group; i == first || group != "" && group == b.records[first].Group {
+			m, _ := any(b.records[i].Event).(events.SQSMessage) // configOf has refused it for others
 			messages = append(messages, m)
 		}
 	}

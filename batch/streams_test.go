@@ -332,6 +332,22 @@ func TestOthersRunWhileARecordWaitsForALease(t *testing.T) {
 	})
 }
 
+// What a record has waited is not what the next one will take.
+func TestTheTimeOfAWaitIsNotThatOfARecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		h := e.reading()
+		all := onShard(1, "a1", "a2")
+		e.on("a1", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
+		elsewhereRead(t, h, all.Records[0])
+		answer, err := batch.Kinesis(h)(withDeadline(t, 15*time.Second), all)
+		require.NoError(t, err)
+		require.Empty(t, again(t, answer))
+		require.Equal(t, []string{"a1", "a2"}, e.list())
+	})
+}
+
 func TestTheRestOfItsGroupRunsBehindARecordThatHasWaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
