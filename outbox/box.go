@@ -79,8 +79,8 @@ func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (
 func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time) (tries int, pending bool, err error) {
 	changed, pending, err := b.update(ctx, e, pendingOfOwner(), "SET outbox_due = :due ADD tries :one",
 		attributes{":due": number(due.UnixMilli()), refOne: number(1)})
-	if err != nil || !pending {
-		return e.Tries, pending, err
+	if !pending {
+		return e.Tries, false, err
 	}
 	n, err := integer(changed[attributeTries])
 	return int(n), true, err
@@ -163,7 +163,7 @@ func (b *box) List(ctx context.Context, shard int, cursor string) (page []relay.
 // entryOf reads an item. False says that it is no message, or none that is pending.
 func entryOf(it attributes) (relay.Entry[Message], bool) {
 	var s stored
-	if attributevalue.UnmarshalMap(it, &s) != nil || s.ID == "" || s.Owner == "" || s.Topic == "" || s.Due == 0 {
+	if attributevalue.UnmarshalMap(it, &s) != nil || s.Owner == "" || s.Topic == "" || s.Due == 0 {
 		return relay.Entry[Message]{}, false
 	}
 	return relay.Entry[Message]{

@@ -125,6 +125,7 @@ func TestDrainGivesUpWhatKillsItsProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, r.got)
 	require.Equal(t, 1, told.GivenUp)
+	require.NotContains(t, p.get(t, idOf(it)), "last_error", "nobody has seen the end of its last delivery")
 }
 
 func TestTwoDrainsDeliverOnce(t *testing.T) {

@@ -64,6 +64,10 @@ func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	require.Equal(t, all[1], m)
 	_, err = outbox.FindGivenUp(t.Context(), p.client, p.table, "no such")
 	require.ErrorIs(t, err, outbox.ErrNotGivenUp)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = outbox.FindGivenUp(ended, p.client, p.table, idOf(second))
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 // A message that was redriven is delivered by the stream, also by the process that had given it up.

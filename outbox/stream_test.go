@@ -155,6 +155,25 @@ func TestDelivererThatEndsItsGoroutineHasFailed(t *testing.T) {
 	require.Equal(t, []string{number(0)}, failures(answer))
 }
 
+// A row that has something of a message is none.
+func TestStreamPassesByParts(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.Config{Observers: seen.observers()})
+	var parts []item
+	for _, name := range []string{"topic", "owner", "outbox_due"} {
+		it := p.put(t)
+		delete(it, name)
+		parts = append(parts, it)
+	}
+	unreadable := p.put(t)
+	unreadable["tries"] = S("many")
+	_, err := relay.Stream(t.Context(), event(t, p.table, append(parts, unreadable)...))
+	require.NoError(t, err)
+	require.Empty(t, r.got)
+	require.Equal(t, 4, seen.last().Foreign)
+}
+
 func TestStreamSkipsWhatAsksForNothing(t *testing.T) {
 	t.Parallel()
 	p, r, seen := newPlace(t), receiver{}, reports{}

@@ -146,6 +146,87 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	require.ErrorAs(t, err, &missing)
 }
 
+// described describes a table in a way in which DynamoDB Local never does.
+type described struct {
+	*dynamodb.Client
+
+	table func(*types.TableDescription)
+	ttl   types.TimeToLiveStatus
+}
+
+func (d described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTableOutput, error) {
+	out, err := d.Client.DescribeTable(ctx, in, opts...)
+	if err == nil && d.table != nil {
+		d.table(out.Table)
+	}
+	return out, err
+}
+
+func (d described) DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTimeToLiveOutput, error) {
+	out, err := d.Client.DescribeTimeToLive(ctx, in, opts...)
+	if err == nil && d.ttl != "" {
+		out.TimeToLiveDescription.TimeToLiveStatus = d.ttl
+	}
+	return out, err
+}
+
+func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	index := func(d *types.TableDescription) *types.GlobalSecondaryIndexDescription {
+		return &d.GlobalSecondaryIndexes[0]
+	}
+	for name, c := range map[string]struct {
+		described
+
+		advice, problem string
+	}{
+		"updating": {described{table: func(d *types.TableDescription) {
+			d.TableStatus, index(d).IndexStatus = types.TableStatusUpdating, types.IndexStatusUpdating
+		}}, "", ""},
+		"deleting": {
+			described{table: func(d *types.TableDescription) { d.TableStatus = types.TableStatusDeleting }},
+			"", "status is DELETING, not ACTIVE",
+		},
+		"strong": {described{table: func(d *types.TableDescription) {
+			d.MultiRegionConsistency = types.MultiRegionConsistencyStrong
+		}}, "", "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it"},
+		"stream off": {described{table: func(d *types.TableDescription) {
+			d.StreamSpecification.StreamEnabled = aws.Bool(false)
+		}}, "it has no stream: a relay gets no messages from it", ""},
+		"index in the making": {described{table: func(d *types.TableDescription) {
+			index(d).IndexStatus = types.IndexStatusCreating
+		}}, `its index "outbox-index" has the status CREATING, not ACTIVE`, ""},
+		"time to live begins": {described{ttl: types.TimeToLiveStatusEnabling}, "", ""},
+		"time to live ends": {
+			described{ttl: types.TimeToLiveStatusDisabling},
+			"it has no time to live: messages that are done stay in it", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.Client = p.client
+			advice, err := outbox.Check(t.Context(), c, p.table)
+			if c.problem != "" {
+				wrong := new(store.ConfigError)
+				require.ErrorAs(t, err, &wrong)
+				require.Equal(t, ofTable(p.table, []string{c.problem}), wrong.Problems)
+				return
+			}
+			require.NoError(t, err)
+			if c.advice == "" {
+				require.Empty(t, advice)
+				return
+			}
+			require.Equal(t, ofTable(p.table, []string{c.advice}), advice)
+		})
+	}
+}
+
 func noIndexIn(in *dynamodb.CreateTableInput) {
 	in.GlobalSecondaryIndexes, in.AttributeDefinitions = nil, in.AttributeDefinitions[:1]
 }
