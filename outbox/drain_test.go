@@ -240,6 +240,36 @@ func (s *slowly) Query(ctx context.Context, in *dynamodb.QueryInput,
 	return s.Client.Query(ctx, in, opts...)
 }
 
+// A number that is too small is worse than none.
+func TestDrainThatCannotCountAShardSaysSo(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	client := &refusing{Client: p.client}
+	relay := outbox.NewRelay(client, p.table, (&receiver{}).deliver)
+	_, err := relay.Drain(t.Context())
+	require.NoError(t, err)
+	client.at, client.queries = client.queries-1, 0 // the last one counts what is given up
+	told, err := relay.Drain(t.Context())
+	require.ErrorIs(t, err, errDown)
+	require.Nil(t, told.Left)
+}
+
+// refusing refuses one query.
+type refusing struct {
+	outbox.Client
+
+	queries, at int
+}
+
+func (r *refusing) Query(ctx context.Context, in *dynamodb.QueryInput,
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
+	if r.queries++; r.queries == r.at {
+		return nil, errDown
+	}
+	return r.Client.Query(ctx, in, opts...)
+}
+
 func TestDrainWithoutAnIndexSaysSo(t *testing.T) {
 	t.Parallel()
 	p, seen := newPlace(t), reports{}

@@ -151,7 +151,7 @@ type described struct {
 	*dynamodb.Client
 
 	table func(*types.TableDescription)
-	ttl   types.TimeToLiveStatus
+	ttl   func(*types.TimeToLiveDescription)
 }
 
 func (d described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
@@ -168,8 +168,8 @@ func (d described) DescribeTimeToLive(ctx context.Context, in *dynamodb.Describe
 	opts ...func(*dynamodb.Options),
 ) (*dynamodb.DescribeTimeToLiveOutput, error) {
 	out, err := d.Client.DescribeTimeToLive(ctx, in, opts...)
-	if err == nil && d.ttl != "" {
-		out.TimeToLiveDescription.TimeToLiveStatus = d.ttl
+	if err == nil && d.ttl != nil {
+		d.ttl(out.TimeToLiveDescription)
 	}
 	return out, err
 }
@@ -201,11 +201,15 @@ func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
 		"index in the making": {described{table: func(d *types.TableDescription) {
 			index(d).IndexStatus = types.IndexStatusCreating
 		}}, `its index "outbox-index" has the status CREATING, not ACTIVE`, ""},
-		"time to live begins": {described{ttl: types.TimeToLiveStatusEnabling}, "", ""},
-		"time to live ends": {
-			described{ttl: types.TimeToLiveStatusDisabling},
-			"it has no time to live: messages that are done stay in it", "",
-		},
+		"time to live begins": {described{ttl: func(d *types.TimeToLiveDescription) {
+			d.TimeToLiveStatus = types.TimeToLiveStatusEnabling
+		}}, "", ""},
+		"time to live ends": {described{ttl: func(d *types.TimeToLiveDescription) {
+			d.TimeToLiveStatus = types.TimeToLiveStatusDisabling
+		}}, "it has no time to live: messages that are done stay in it", ""},
+		"time to live of others": {described{ttl: func(d *types.TimeToLiveDescription) {
+			d.AttributeName = aws.String("ttl")
+		}}, `its time to live is on "ttl", not on "expiration": messages that are done stay in it`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
