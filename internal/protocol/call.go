@@ -152,11 +152,11 @@ func transferTime(size int) time.Duration {
 	return time.Duration(size) * time.Second / slowestNetwork
 }
 
-// longestRead bounds the reading of a result without a deadline. It is enough for 15 MB on a slow
-// network, more than any function returns.
+// longestRead bounds the reading of a result whose deadline is later, or that has none. It is enough
+// for 15 MB on a slow network, more than any function returns.
 const longestRead = 30 * time.Second
 
-// forReading is the budget of reading a stored result: until the deadline, if there is one. The
+// forReading is the budget of reading a stored result: until the deadline, at most longestRead. The
 // claim is over then, so its budget does not count: what could be stored can be replayed.
 func (c *claim) forReading(ctx context.Context) context.Context {
 	now := time.Now()

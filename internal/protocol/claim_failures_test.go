@@ -42,16 +42,20 @@ func TestRecordThatTheStoreCannotReadIsReportedAndLeftAlone(t *testing.T) {
 }
 
 func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.N == 1 {
-				return storetest.Refuse
-			}
-			return storetest.HangBefore
+	for name, refused := range map[string]int{"first": 1, "behind a call without an answer": 2} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+					if c.N == refused {
+						return storetest.Refuse
+					}
+					return storetest.HangBefore
+				})
+				_, err := s.handle(1)
+				require.ErrorContains(t, err, "throttled")
+			})
 		})
-		_, err := s.handle(1)
-		require.ErrorContains(t, err, "throttled")
-	})
+	}
 }
 
 type failingClaims struct {
@@ -219,6 +223,7 @@ func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 			idempotent.ErrStoreUnavailable,
 		},
 		"that is over, no deadline":   {time.Hour, 0, 30 * time.Second, idempotent.ErrStoreUnavailable},
+		"that is over, far deadline":  {time.Hour, 10 * time.Minute, 30 * time.Second, idempotent.ErrStoreUnavailable},
 		"that is over, near deadline": {time.Hour, time.Second, 900 * time.Millisecond, idempotent.ErrStoreUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
