@@ -129,6 +129,27 @@ func TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst(t *testing.T) {
 	})
 }
 
+// A lease that is renewed may have lost a third when the handler starts: then its first renewal is
+// due at once.
+func TestAClaimThatTookLongIsBegunAnewOnlyIfARenewalIsOverdue(t *testing.T) {
+	for takes, claims := range map[time.Duration]int{
+		idempotent.DefaultLease/3 - time.Millisecond: 1,
+		idempotent.DefaultLease/3 + time.Millisecond: 2,
+	} {
+		t.Run(takes.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				records := &repeating{Store: memory.New(), takes: takes}
+				s := newShopOn(t, records, nil)
+				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
+				require.NoError(t, err)
+				assert.Equal(t, claims, records.calls)
+				time.Sleep(2 * time.Second) // the copy of the undo comes
+				assertExecuted(t, s, 1)
+			})
+		})
+	}
+}
+
 func TestManyDeliveriesAtOnceExecuteOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)

@@ -185,6 +185,8 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 					assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
 					assert.ErrorContains(t, err, tc.told)
 					assert.Empty(t, l.attempts)
+					_, err = (&effects{}).take(ctx, "after")
+					assert.NoError(t, err)
 					return commit(ctx, receipt{7, o.Amount}, "row")
 				}
 				got := s.mustHandle(5)
@@ -377,6 +379,72 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 	}
 }
 
+// What a commit that has failed has written is not known, or somebody else's business.
+func TestNoStepBeginsBehindACommitThatHasFailed(t *testing.T) {
+	for name, turns := range map[string][]turn{"not taken by the store": {rejects}, "no answer": down()} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, _ := newTill(t, turns)
+				e := &effects{}
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					_, failed := commit(ctx, receipt{7, o.Amount}, "row")
+					require.Error(t, failed)
+					_, err := e.take(ctx, "after")
+					assert.ErrorIs(t, err, idempotent.ErrStepRefused)
+					return receipt{}, failed
+				}
+				_, err := s.handle(5)
+				require.Error(t, err)
+				assert.Empty(t, e.done)
+			})
+		})
+	}
+}
+
+func TestAReportTellsHowACommitHasEnded(t *testing.T) {
+	commits := func(ctx context.Context, _ *shop) error { _, err := commit(ctx, receipt{}, "row"); return err }
+	for name, tc := range map[string]struct {
+		turns []turn
+		try   func(ctx context.Context, s *shop) error
+		want  report.Commit
+	}{
+		"declined": {
+			[]turn{declines},
+			commits,
+			report.Commit{End: report.CommitDeclined, Items: 1, Tries: 1, ErrorType: "store.Error"},
+		},
+		"wrong": {
+			nil, func(ctx context.Context, _ *shop) error { _, err := commit(ctx, "text", "row"); return err },
+			report.Commit{End: report.CommitRefused, Items: 1},
+		},
+		"of a stale owner": {nil, func(ctx context.Context, s *shop) error {
+			s.takeOver(s.t, func(*store.Record) {})
+			return commits(ctx, s)
+		}, report.Commit{End: report.CommitLeaseLost, Items: 1, Tries: 1}},
+		"not taken by the store": {
+			[]turn{rejects},
+			commits,
+			report.Commit{End: report.CommitNotDone, Items: 1, Tries: 1, ErrorType: "rejected"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, _ := newTill(t, tc.turns)
+				var told error
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					told = tc.try(ctx, s)
+					return receipt{}, told
+				}
+				_, err := s.handle(5)
+				require.Error(t, err)
+				require.Len(t, s.event().Commits, 1)
+				tc.want.Err, tc.want.Start = told, time.Now()
+				assert.Equal(t, tc.want, s.event().Commits[0])
+			})
+		})
+	}
+}
+
 // takeOver makes the record one of somebody else.
 func (s *shop) takeOver(t *testing.T, change func(r *store.Record)) {
 	t.Helper()
@@ -419,6 +487,39 @@ func TestACommitWaitsForTheStepsThatRun(t *testing.T) {
 		assert.Empty(t, s.mustRecord().Steps)
 		assert.Zero(t, s.mustRecord().StepWrites)
 	})
+}
+
+// A step that hangs is waited for until a deadline that is near, and not for hours.
+func TestACommitDoesNotWaitForAStepForHours(t *testing.T) {
+	for name, tc := range map[string]struct {
+		timeout time.Duration
+		err     error
+	}{
+		"near deadline": {2 * time.Minute, nil},
+		"far deadline":  {5 * time.Hour, idempotent.ErrCommitRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, _ := newTill(t, nil)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					var group sync.WaitGroup
+					group.Go(func() {
+						_, err := idempotent.Step(ctx, "slow", func(context.Context) (string, error) {
+							time.Sleep(time.Minute)
+							return "", nil
+						})
+						assert.NoError(t, err)
+					})
+					time.Sleep(time.Second)
+					out, err := commit(ctx, receipt{7, o.Amount}, "row")
+					group.Wait()
+					return out, err
+				}
+				_, err := s.handleFor(tc.timeout, 5)
+				require.ErrorIs(t, err, tc.err)
+			})
+		})
+	}
 }
 
 // A handler that returns while a commit is under way elsewhere ends as that commit does.

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 var uuidText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -94,6 +96,27 @@ func TestDerivedKeyNeverChanges(t *testing.T) {
 		assert.Equal(t, "shop#uo6_8HE2fRwxZW9tG31ilWIK_ojvMNb_cYFxEqLEF78", r.Key)
 		assert.Equal(t, "1:AH7CU3TQePKvbabri5MtzjYwdBZorchn7fOO-GPRwpw", r.Fingerprint)
 		assert.Equal(t, []string{"53c40cb1-918e-8738-a88b-0ce2a828253c"}, keys)
+	})
+}
+
+// Of a process that dies before its record says which keys it has handed out, the claim says which
+// ones executions before it have: whoever looks for the effect asks by them.
+func TestAClaimTellsTheKeysThatExecutionsBeforeItHandedOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var told [][]string
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpClaim {
+				told = append(told, c.Next.Derived)
+			}
+			return storetest.Pass
+		}, idempotent.WithEffects(idempotent.Unrepeatable))
+		var keys []string
+		s.do = recording(&keys, func() error { return nil })
+		for _, id := range []string{"o-1", "o-2"} {
+			_, err := s.handler.Handle(t.Context(), order{ID: id})
+			require.NoError(t, err)
+		}
+		assert.Equal(t, [][]string{nil, {"charge"}}, told)
 	})
 }
 
