@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -174,6 +175,56 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Of an effect that may have begun unseen the mark is written before anybody is asked: a resolver
+// that says Untouched lets it run.
+func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		dead, asked, charged := false, 0, 0
+		asks := idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[int], error) {
+			asked++
+			return idempotent.Untouched[int](), nil
+		})
+		play := func(ctx context.Context, o order) (receipt, error) {
+			if _, err := idempotent.Step(ctx, "reserve",
+				func(context.Context) (int, error) { return 1, nil }); err != nil || dead {
+				return receipt{}, errors.Join(err, errCard)
+			}
+			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, asks)
+			return receipt{int64(n), o.Amount}, err
+		}
+		first := newShop(t)
+		first.wrap(func(c storetest.Call) storetest.Fault {
+			if c.N > 2 { // the claim and the first step
+				return storetest.DieBefore
+			}
+			return storetest.Pass
+		})
+		first.do = play
+		dead = true
+		_, err := first.handle(5)
+		require.Error(t, err)
+		dead = false
+		time.Sleep(time.Minute)
+
+		marks := true
+		next := first.sandbox(func(c storetest.Call) storetest.Fault {
+			if marks && c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == store.StepStarted {
+				return storetest.Deny
+			}
+			return storetest.Pass
+		})
+		next.do = play
+		_, err = next.handle(5)
+		require.ErrorIs(t, err, idempotent.ErrStepRefused)
+		assert.Zero(t, asked)
+		assert.Zero(t, charged)
+		marks = false
+		got := next.mustHandle(5)
+		assert.Equal(t, receipt{7, 5}, got)
+		assert.Equal(t, []int{1, 1}, []int{asked, charged})
+	})
 }
 
 // A process that marks a step cannot say that it did not begin in an execution before, which did
