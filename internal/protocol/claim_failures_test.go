@@ -289,6 +289,30 @@ func (deaf) Delete(ctx context.Context, _ store.Record) (bool, error) {
 	return false, ctx.Err()
 }
 
+// suspended is a store whose claims are answered when a third of their lease is over, and that
+// deletes nothing until the context ends.
+type suspended struct{ deaf }
+
+func (s suspended) Claim(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
+	time.Sleep(idempotent.DefaultLease/3 + time.Second)
+	return s.Store.Claim(context.WithoutCancel(ctx), next, now)
+}
+
+func TestAnUndoHasItsBudgetHoweverFarTheDeadlineIs(t *testing.T) {
+	for _, timeout := range []time.Duration{20 * time.Minute, 5 * time.Hour} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := newShopOn(t, suspended{deaf{memory.New()}}, nil)
+				started := time.Now()
+				_, err := s.handleFor(timeout, 1)
+				require.Error(t, err)
+				assert.Less(t, time.Since(started), time.Minute)
+				assertExecuted(t, s, 0)
+			})
+		})
+	}
+}
+
 func TestAnUndoForWhichNoTimeIsLeftIsCutShort(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, deaf{memory.New()}, nil)
