@@ -277,6 +277,29 @@ func TestAStreamWaitsAlsoWhereThereIsNoTimeForATry(t *testing.T) {
 	})
 }
 
+// The other execution has failed meanwhile, and there is no time left to execute: the record comes
+// again, and nobody begins it.
+func TestAStreamBeginsNothingForWhichThereIsNoTimeAfterAWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEffects()
+		h := e.reading()
+		all := onShard(1, "a", "b")
+		tries := 0
+		e.on("a", func(context.Context) error { tries++; time.Sleep(3 * time.Second); return errDown })
+		e.on("b", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
+		go func() {
+			_, err := h.Handle(context.Background(), all.Records[0])
+			assert.ErrorIs(t, err, errDown)
+		}()
+		synctest.Wait()
+		answer, err := batch.Kinesis(h)(withDeadline(t, 15*time.Second), all)
+		require.NoError(t, err)
+		require.Equal(t, []string{"1"}, again(t, answer))
+		require.Equal(t, 1, tries, "b took 10 s, and 5 are left")
+	})
+}
+
 // A handler that calls another one waits for that one's execution, too.
 func TestTheWaitOfAStreamReachesHandlersInside(t *testing.T) {
 	t.Parallel()

@@ -152,8 +152,8 @@ func transferTime(size int) time.Duration {
 	return time.Duration(size) * time.Second / slowestNetwork
 }
 
-// longestRead bounds the reading of a result whose deadline is later, or that has none. It is enough
-// for 15 MB on a slow network, more than any function returns.
+// longestRead bounds the reading of a result whose deadline is later, or that has none. It is
+// enough for 15 MB on a slow network, more than any function returns.
 const longestRead = 30 * time.Second
 
 // forReading is the budget of reading a stored result: until the deadline, at most longestRead. The

@@ -177,8 +177,6 @@ func (s *Settings) endingOf(ctx context.Context, e Ended) ending {
 		return ending{fate: fateRelease}
 	case e.Err == nil:
 		return s.failed(store.ReasonNotStored)
-	case interrupted(ctx, e.Err):
-		return ending{fate: fateRelease}
 	default:
 		return s.failed(store.ReasonError)
 	}
@@ -280,12 +278,6 @@ func (d *Delivery) withCommit(e ending) ending {
 // isOthers reports whether a record that refused a write is somebody else's.
 func (d *Delivery) isOthers(held store.Record) bool {
 	return held.Key != "" && held.Owner != d.claim.as.Owner
-}
-
-// interrupted reports whether err is, or wraps, the error with which the handler's own context
-// ended. A context that has not ended has no such error, and no error wraps nil.
-func interrupted(ctx context.Context, err error) bool {
-	return errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))
 }
 
 // maxMarks bounds the steps that a claim says it marks. Any other counts as one that may have

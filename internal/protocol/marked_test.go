@@ -191,7 +191,8 @@ func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 				func(context.Context) (int, error) { return 1, nil }); err != nil || dead {
 				return receipt{}, errors.Join(err, errCard)
 			}
-			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil }, asks)
+			n, err := idempotent.Step(ctx, "charge",
+				func(context.Context) (int, error) { charged++; return 7, nil }, asks)
 			return receipt{int64(n), o.Amount}, err
 		}
 		first := newShop(t)

@@ -389,17 +389,24 @@ func TestAResponseThatIsNotStoredIsNoResult(t *testing.T) {
 
 func TestAQuestionWhoseClaimWasTakenChangesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain)
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
-	var taken store.Record
-	done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
-		held := s.record(t)
-		taken = held
-		taken.Owner = "somebody else"
-		mustSwap(t, s.store, held, taken)
-		return finding{}, nil
-	}, idempotent.Reconciling{})
-	require.Equal(t, report.ReconcileElsewhere, done.Outcome)
-	require.Equal(t, taken.Owner, s.record(t).Owner)
+	for name, found := range map[string]finding{
+		"nobody knows": {}, "executed": idempotent.Executed("ch_1"), "untouched": idempotent.Untouched[string](),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStuck(t, uncertain)
+			_, err := s.Handle(t.Context(), "order")
+			require.Error(t, err)
+			var taken store.Record
+			done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
+				held := s.record(t)
+				taken = held
+				taken.Owner = "somebody else"
+				mustSwap(t, s.store, held, taken)
+				return found, nil
+			}, idempotent.Reconciling{})
+			require.Equal(t, report.ReconcileElsewhere, done.Outcome)
+			require.Equal(t, taken.Owner, s.record(t).Owner)
+		})
+	}
 }
