@@ -407,6 +407,19 @@ func TestAQuestionWhoseClaimWasTakenChangesNothing(t *testing.T) {
 			}, idempotent.Reconciling{})
 			require.Equal(t, report.ReconcileElsewhere, done.Outcome)
 			require.Equal(t, taken.Owner, s.record(t).Owner)
+
+			s = newStuck(t, uncertain)
+			_, err = s.Handle(t.Context(), "order")
+			require.Error(t, err)
+			done = s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
+				_, err := s.store.Delete(t.Context(), s.record(t))
+				require.NoError(t, err)
+				return found, nil
+			}, idempotent.Reconciling{})
+			require.Equal(t, report.ReconcileElsewhere, done.Outcome)
+			_, there, err := s.store.Get(t.Context(), s.key)
+			require.NoError(t, err)
+			require.False(t, there, "what is deleted stays deleted")
 		})
 	}
 }

@@ -435,6 +435,36 @@ func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 	}
 }
 
+// Behind the end of its lease somebody else may execute.
+func TestASettlementEndsBeforeItsLease(t *testing.T) {
+	for name, tc := range map[string]struct {
+		timeout, works, lease time.Duration
+	}{
+		"renewed, with a far deadline": {5 * time.Hour, 29 * time.Second, idempotent.DefaultLease},
+		"behind its deadline":          {5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				started := time.Now()
+				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+					if c.N == 1 {
+						return storetest.Pass
+					}
+					return storetest.HangBefore
+				})
+				s.do = func(context.Context, order) (receipt, error) {
+					time.Sleep(tc.works)
+					return receipt{}, nil
+				}
+				_, err := s.handleFor(tc.timeout, 5)
+				require.NoError(t, err)
+				assert.Equal(t, started.Add(tc.lease), s.mustRecord().Lease)
+				assert.Less(t, time.Since(started), tc.lease)
+			})
+		})
+	}
+}
+
 func TestPanicOfATracerAfterTheHandlerReturnedDoesNotRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ctx := handlertrace.NewContext(t.Context(), handlertrace.HandlerTrace{

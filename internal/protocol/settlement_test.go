@@ -226,6 +226,29 @@ func TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed(t *test
 	})
 }
 
+// A result may be stored in the place of somebody who crashed. That nobody knows what an execution
+// has done is no result: the crash tells as much, and has its own owner.
+func TestNobodyBecomesUnknownInPlaceOfSomebodyWhoCrashed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShopOn(t, memory.New(), noRenewal)
+		var crashed store.Record
+		s.do = func(context.Context, order) (receipt, error) {
+			time.Sleep(40 * time.Second)
+			dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
+			dies.do = func(context.Context, order) (receipt, error) { return receipt{}, nil }
+			_, _ = dies.handle(5)
+			time.Sleep(time.Minute)
+			crashed = s.mustRecord()
+			return receipt{}, idempotent.Uncertain(errCard)
+		}
+		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		require.ErrorIs(t, err, errCard)
+		assert.Equal(t, store.StatusInProgress, crashed.Status)
+		assert.Equal(t, 2, crashed.Attempt)
+		assert.Equal(t, crashed, s.mustRecord())
+	})
+}
+
 func TestAnOwnerThatFailsAfterASettlementDeletesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), noRenewal)

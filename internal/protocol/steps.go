@@ -55,7 +55,7 @@ type stepsKnown struct {
 	// be recorded. uncertain: an effect may have happened. leaseLost: the record is somebody
 	// else's.
 	lost, never, uncertain, leaseLost bool
-	// taken is the record of somebody else that refused a write of a step, nil for none. It is
+	// taken is the record that refused a write, without a key if it is gone, nil for none. It is
 	// never changed.
 	taken *store.Record
 
@@ -64,12 +64,7 @@ type stepsKnown struct {
 }
 
 // takenBy takes note of the record that refused a write, which has no key if there is none.
-func (k *stepsKnown) takenBy(held store.Record) {
-	k.leaseLost, k.taken = true, &held
-	if held.Key == "" {
-		k.taken = nil
-	}
-}
+func (k *stepsKnown) takenBy(held store.Record) { k.leaseLost, k.taken = true, &held }
 
 // begin lets the handler use a name, or says why not.
 func (s *steps) begin(name string) (held store.Step, refused *execution.Fault) {

@@ -313,3 +313,64 @@ func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 		assert.Equal(t, 1, e.count("second"))
 	})
 }
+
+// What did not happen is nothing that a crash leaves open.
+func TestACrashBehindAnEffectThatDidNotHappenIsResumed(t *testing.T) {
+	for name, recorded := range map[string]bool{"behind a step that is recorded": true, "and nothing else": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s, e, crashes := newShop(t, refuse()), &effects{}, true
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					if recorded {
+						_, err := e.take(ctx, "first")
+						require.NoError(t, err)
+					}
+					if crashes {
+						crashes = false
+						require.ErrorIs(t, e.fail(ctx, "charge", idempotent.NotExecuted(errCard)), errCard)
+						panic("boom")
+					}
+					_, err := e.take(ctx, "charge")
+					return receipt{1, o.Amount}, err
+				}
+				assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
+				assert.Equal(t, report.Released, s.event().Settlement)
+				got := s.mustHandle(5)
+				assert.Equal(t, receipt{1, 5}, got)
+			})
+		})
+	}
+}
+
+// A start mark is for something that has not happened yet, so its context bounds it. A result is
+// recorded whatever has become of the context.
+func TestTheContextOfAStepBoundsItsMarkAndNotItsResult(t *testing.T) {
+	for name, kind := range map[string]store.StepKind{"mark": store.StepStarted, "result": store.StepValue} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				lost := 0
+				s, e := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+					if c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == kind && lost < 1 {
+						lost++
+						return storetest.HangBefore
+					}
+					return storetest.Pass
+				}), &effects{}
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+					defer cancel()
+					started := time.Now()
+					_, err := e.take(short, "charge", once())
+					if kind == store.StepStarted {
+						assert.LessOrEqual(t, time.Since(started), 100*time.Millisecond)
+						return receipt{1, o.Amount}, nil
+					}
+					assert.Greater(t, time.Since(started), 100*time.Millisecond)
+					return receipt{1, o.Amount}, err
+				}
+				got := s.mustHandle(5)
+				assert.Equal(t, receipt{1, 5}, got)
+			})
+		})
+	}
+}
