@@ -441,7 +441,9 @@ func TestASettlementEndsBeforeItsLease(t *testing.T) {
 		timeout, works, lease time.Duration
 	}{
 		"renewed, with a far deadline": {5 * time.Hour, 29 * time.Second, idempotent.DefaultLease},
-		"behind its deadline":          {5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin},
+		"behind its deadline": {
+			5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
