@@ -35,6 +35,7 @@ type Settings struct {
 	// RefuseCrashed makes a crashed execution UNKNOWN, instead of executing again.
 	RefuseCrashed bool
 	// RefuseFailed makes an execution UNKNOWN that failed without a mark, instead of releasing it.
+	// It is set only with RefuseCrashed.
 	RefuseFailed bool
 	// Repeatable says that repeating the effect does no harm: a completion that fails leaves the
 	// record in progress, so that it is executed again once its lease has ended.
