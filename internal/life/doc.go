@@ -14,7 +14,9 @@
 //	none                           claims                claims †              claims †
 //	expired                        claims                claims †              claims †
 //	runs                           in progress           in progress           in progress
+//	runs, with attention           in progress           in progress           in progress
 //	runs, and calls this delivery  wrapped twice         wrapped twice         wrapped twice
+//	is its own claim               ours                  ours                  ours
 //	is asked about                 in progress           in progress           in progress
 //	crashed                        takes over            makes UNKNOWN †       takes over †
 //	crashed, with attention        takes over            makes UNKNOWN †       takes over †
@@ -22,8 +24,11 @@
 //	crashed, all steps have ended  takes over            takes over, as seen † takes over †
 //	crashed, a step has begun      takes over            makes UNKNOWN †       takes over †
 //	crashed, steps without marks   takes over            makes UNKNOWN †       takes over †
+//	crashed, one step without mark takes over            makes UNKNOWN †       takes over †
 //	released                       takes over            takes over †          takes over †
 //	released, with steps           takes over            takes over †          takes over †
+//	the same, its client retries   takes over            takes over †          takes over †
+//	released, its steps are gone   takes over            takes over †          takes over †
 //	released, the question crashed takes over            takes over †          takes over †
 //	UNKNOWN                        unknown               unknown               takes over, open †
 //	UNKNOWN, given up              unknown               unknown               takes over, open ‡
@@ -31,6 +36,7 @@
 //	the same, given up             makes UNKNOWN ‡       makes UNKNOWN ‡       takes over, open ‡
 //	completed                      replays               replays               replays
 //	completed by its caller        replays               replays               replays
+//	completed by its own claim     replays               replays               replays
 //	another request: runs          mismatch              mismatch              mismatch
 //	another request: completed     mismatch              mismatch              mismatch
 //	another algorithm              unreadable            unreadable            unreadable
@@ -42,7 +48,9 @@
 //	none                           nothing               nothing               nothing
 //	expired                        nothing               nothing               nothing
 //	runs                           in progress           in progress           in progress
+//	runs, with attention           in progress           in progress           in progress
 //	runs, and calls this delivery  in progress           in progress           in progress
+//	is its own claim               ours                  ours                  ours
 //	is asked about                 in progress           in progress           in progress
 //	crashed                        nothing               takes over, as seen † takes over, as seen †
 //	crashed, with attention        takes over, as seen † takes over, as seen † takes over, as seen †
@@ -50,8 +58,11 @@
 //	crashed, all steps have ended  nothing               nothing               nothing
 //	crashed, a step has begun      takes over, as seen † takes over, as seen † takes over, as seen †
 //	crashed, steps without marks   nothing               takes over, as seen † nothing
+//	crashed, one step without mark nothing               takes over, as seen † nothing
 //	released                       nothing               nothing               nothing
 //	released, with steps           takes over, asked †   takes over, asked †   takes over, asked †
+//	the same, its client retries   takes over, asked †   takes over, asked †   takes over, asked †
+//	released, its steps are gone   nothing               nothing               nothing
 //	released, the question crashed takes over, asked †   takes over, asked †   takes over, asked †
 //	UNKNOWN                        takes over, open †    takes over, open †    takes over, open †
 //	UNKNOWN, given up              takes over, open ‡    takes over, open ‡    takes over, open ‡
@@ -59,6 +70,7 @@
 //	the same, given up             takes over, open ‡    takes over, open ‡    takes over, open ‡
 //	completed                      nothing               nothing               nothing
 //	completed by its caller        nothing               nothing               nothing
+//	completed by its own claim     nothing               nothing               nothing
 //	another request: runs          in progress           in progress           in progress
 //	another request: completed     nothing               nothing               nothing
 //	another algorithm              nothing               nothing               nothing
@@ -66,17 +78,32 @@
 //
 // † with attention ‡ given up, as before
 //
+// Who lists what waits for a person finds
+//
+//	runs, with attention           nothing, without a look at the record: it may run
+//	crashed, with attention        waits
+//	crashed, all steps have ended  waits
+//	crashed, a step has begun      waits
+//	crashed, one step without mark waits
+//	released, with steps           waits
+//	the same, its client retries   waits later
+//	released, the question crashed waits
+//	UNKNOWN                        waits
+//	UNKNOWN, given up              waits
+//	UNKNOWN, the question crashed  waits
+//	the same, given up             waits
+//
 // A claim of a handler that executes again is followed by
 //
-//	claim               INPROGRESS, ours, lease in 2m, expires in 1h
-//	renewal             INPROGRESS, ours, lease in 3m, expires in 1h
-//	step                INPROGRESS, ours, lease in 2m, expires in 1h
-//	fenced commit       INPROGRESS, ours, lease in 2m0.001s, expires in 1h
+//	claim               INPROGRESS, ours, lease in 2m, expires in 1h, steps unseen
+//	renewal             INPROGRESS, ours, lease in 3m, expires in 1h, steps unseen
+//	step                INPROGRESS, ours, lease in 2m, expires in 1h, steps unseen
+//	fenced commit       INPROGRESS, ours, lease in 2m0.001s, expires in 1h, steps unseen
 //	result              COMPLETED, ours, expires in 1h
-//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, steps unseen, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 1h, tells: failed
 //	release without     INPROGRESS released, nobody's, lease ended, expires in 1h, tells: failed
-//	no answer           UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
+//	no answer           UNKNOWN crashed, nobody's, attention now, expires in 720h, steps unseen, tells: unknown crashed, tells: asked
 //
 // A claim of a handler that refuses crashes is followed by
 //
@@ -92,16 +119,53 @@
 //
 // A claim of an UNKNOWN record for a resolver is followed by
 //
-//	claim               INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
-//	renewal             INPROGRESS uncertain, ours, lease in 3m, attention in 2m, expires in 720h
-//	step                INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h
-//	fenced commit       INPROGRESS uncertain, ours, lease in 2m0.001s, attention in 2m, expires in 720h
+//	claim               INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h, steps unseen
+//	renewal             INPROGRESS uncertain, ours, lease in 3m, attention in 2m, expires in 720h, steps unseen
+//	step                INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h, steps unseen
+//	fenced commit       INPROGRESS uncertain, ours, lease in 2m0.001s, attention in 2m, expires in 720h, steps unseen
 //	result              COMPLETED, ours, expires in 1h
-//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: asked
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, steps unseen, tells: asked
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
 //	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: failed
-//	no answer           UNKNOWN uncertain, nobody's, attention now, expires in 720h, tells: asked
+//	no answer           UNKNOWN uncertain, nobody's, attention now, expires in 720h, steps unseen, tells: asked
 //	undo                UNKNOWN uncertain, nobody's, attention now, expires in 1h
+//
+// A claim of a reconciliation is followed by
+//
+//	claim               INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
+//	renewal             INPROGRESS, ours, lease in 3m, attention in 2m, expires in 720h
+//	step                INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
+//	fenced commit       INPROGRESS, ours, lease in 2m0.001s, attention in 2m, expires in 720h
+//	result              COMPLETED, ours, expires in 1h, tells: settled executed by a reconciliation
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
+//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: settled not executed by a reconciliation
+//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: settled not executed by a reconciliation
+//	no answer           UNKNOWN crashed, nobody's, attention now, expires in 720h, tells: unknown crashed, tells: asked
+//	undo                INPROGRESS, nobody's, lease ended, attention now, expires in 1h
+//
+// A claim of a reconciliation of what was released is followed by
+//
+//	claim               INPROGRESS asked, ours, lease in 2m, attention in 2m, expires in 720h
+//	renewal             INPROGRESS asked, ours, lease in 3m, attention in 2m, expires in 720h
+//	step                INPROGRESS asked, ours, lease in 2m, attention in 2m, expires in 720h
+//	fenced commit       INPROGRESS asked, ours, lease in 2m0.001s, attention in 2m, expires in 720h
+//	result              COMPLETED, ours, expires in 1h, tells: settled executed by a reconciliation
+//	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
+//	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: settled not executed by a reconciliation
+//	release without     INPROGRESS released, nobody's, lease ended, expires in 720h, tells: settled not executed by a reconciliation
+//	no answer           INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: asked
+//	undo                INPROGRESS released, nobody's, lease ended, attention now, expires in 1h
+//
+// A delivery that refuses crashes makes UNKNOWN what
+//
+//	crashed                        UNKNOWN crashed, its owner's, attention now, expires in 720h, steps unseen, tells: unknown crashed
+//	crashed, with attention        UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
+//	crashed, Powertools'           UNKNOWN crashed, nobody's, attention now, expires in 720h, steps unseen, tells: unknown crashed
+//	crashed, a step has begun      UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
+//	crashed, steps without marks   UNKNOWN crashed, its owner's, attention now, expires in 720h, steps unseen, tells: unknown crashed
+//	crashed, one step without mark UNKNOWN crashed, its owner's, attention now, expires in 720h, tells: unknown crashed
+//	UNKNOWN, the question crashed  UNKNOWN uncertain, its owner's, attention now, expires in 720h
+//	the same, given up             UNKNOWN uncertain, its owner's, attention given up now, expires in 720h
 //
 // A person settles a record that is UNKNOWN, with an open step:
 //

@@ -32,10 +32,10 @@ const (
 	Other State = "other"
 )
 
-// Of returns the state of a record at an instant. The zero record stands for none.
+// Of returns the state of a record at an instant. The zero record stands for none: it has expired.
 func Of(r store.Record, now time.Time) State {
 	switch {
-	case r.Key == "" || r.Claimable(now):
+	case r.Claimable(now):
 		return Free
 	case r.Status == store.StatusCompleted:
 		return Completed

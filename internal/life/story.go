@@ -46,10 +46,7 @@ const byReconciliation = " by a reconciliation"
 
 // told is the story of a record with one moment more.
 func told(story string, at time.Time, what, detail string) string {
-	moment := strconv.FormatInt(at.UnixMilli(), 10) + " " + what
-	if detail = short(detail); detail != "" {
-		moment += " " + detail
-	}
+	moment := strings.TrimSpace(strconv.FormatInt(at.UnixMilli(), 10) + " " + what + " " + short(detail))
 	moments := strings.FieldsFunc(story, func(r rune) bool { return r == '\n' })
 	if n := len(moments) - 1; n >= 0 && what == Asked && of(moments[n]).What == Asked {
 		moments = moments[:n]

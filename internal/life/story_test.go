@@ -64,6 +64,7 @@ func TestAReconciliationIsNamedAsWhoHasSettledARecord(t *testing.T) {
 	r := q.Inquires(record(unknown), now).Next
 	assert.Equal(t, []string{"settled executed by a reconciliation"}, tells(q.Completed(r, "", []byte(`1`), now)))
 	assert.Equal(t, []string{"settled not executed by a reconciliation"}, tells(q.Released(r, life.Left{}, now)))
+	assert.Empty(t, tells(q.Inquires(record(watched), now).Next), "a question takes nothing over")
 }
 
 // A story has bounds, whoever writes what into it.
@@ -74,6 +75,7 @@ func TestAStoryStaysShort(t *testing.T) {
 		r = life.Settling{By: strings.Repeat("ü\n", 100) + "dana", What: "released", Now: now}.Released(r,
 			"", store.Step{})
 		assert.LessOrEqual(t, len(r.Story), 250)
+		assert.NotRegexp(t, `[^\n -~]`, r.Story)
 		assert.NotEmpty(t, tells(r))
 		for _, line := range tells(r) {
 			assert.True(t, strings.HasSuffix(line, "dana"), line)

@@ -24,6 +24,7 @@ var (
 	again   = life.Policy{Retention: time.Hour, UnknownRetention: 30 * 24 * time.Hour}
 	refuses = with(func(p *life.Policy) { p.RefuseCrashed = true })
 	asks    = with(func(p *life.Policy) { p.Resolves = true })
+	asking  = with(func(p *life.Policy) { p.Asks = true })
 )
 
 func with(change func(*life.Policy)) life.Policy {
@@ -52,11 +53,17 @@ func runs(r *store.Record)     { r.Lease = lease }
 func watched(r *store.Record)  { r.Attention, r.AttentionAt = store.AttentionOf(key), ended }
 func givenUp(r *store.Record)  { r.Attention, r.AttentionAt = store.GivenUpOf(key), ended }
 func unmarked(r *store.Record) { r.Unmarked = true }
+func notDue(r *store.Record)   { r.Attention, r.AttentionAt = store.AttentionOf(key), lease }
+func owned(r *store.Record)    { r.Owner = "second" }
 func another(r *store.Record)  { r.Fingerprint = theirs }
 func expired(r *store.Record)  { r.Expiry = ended }
 func foreign(r *store.Record)  { r.Owner, r.Attempt = "", 0 }
 func because(reason string) func(*store.Record) {
 	return func(r *store.Record) { r.Reason = reason }
+}
+
+func unseen(names ...string) func(*store.Record) {
+	return func(r *store.Record) { r.StepNames = names }
 }
 
 func step(kind store.StepKind) func(*store.Record) {
@@ -78,7 +85,9 @@ func met() []named {
 		{"none", store.Record{}},
 		{"expired", record(unknown, expired)},
 		{"runs", record(runs, watched)},
+		{"runs, with attention", record(runs, notDue)},
 		{"runs, and calls this delivery", record(runs, watched, func(r *store.Record) { r.Owner = "caller" })},
+		{"is its own claim", record(runs, watched, owned)},
 		{"is asked about", record(runs, watched, because(store.ReasonUncertain))},
 		{"crashed", record(unmarked)},
 		{"crashed, with attention", record(watched)},
@@ -86,8 +95,11 @@ func met() []named {
 		{"crashed, all steps have ended", record(watched, step(store.StepValue))},
 		{"crashed, a step has begun", record(watched, step(store.StepStarted))},
 		{"crashed, steps without marks", record(unmarked, step(store.StepValue))},
+		{"crashed, one step without mark", record(watched, step(store.StepValue), unseen("b"))},
 		{"released", record(because(store.ReasonReleased))},
 		{"released, with steps", record(because(store.ReasonReleased), step(store.StepValue), watched)},
+		{"the same, its client retries", record(because(store.ReasonReleased), step(store.StepValue), notDue)},
+		{"released, its steps are gone", record(because(store.ReasonReleased), watched)},
 		{"released, the question crashed", record(because(store.ReasonAsked), step(store.StepValue), watched)},
 		{"UNKNOWN", record(unknown)},
 		{"UNKNOWN, given up", record(unknown, givenUp)},
@@ -95,10 +107,11 @@ func met() []named {
 		{"the same, given up", record(because(store.ReasonUncertain), givenUp)},
 		{"completed", record(completed)},
 		{"completed by its caller", record(completed, func(r *store.Record) { r.Owner = "caller" })},
+		{"completed by its own claim", record(completed, owned)},
 		{"another request: runs", record(runs, another)},
 		{"another request: completed", record(completed, another)},
 		{"another algorithm", record(completed, func(r *store.Record) { r.Fingerprint = "0:other" })},
-		{"another status", record(func(r *store.Record) { r.Status = "PAUSED" })},
+		{"another status", record(notDue, func(r *store.Record) { r.Status = "PAUSED" })},
 	}
 }
 
@@ -161,6 +174,9 @@ func becomes(r store.Record) string {
 		words += ", attention " + map[bool]string{true: "given up ", false: ""}[r.GivenUp()] + due(r.AttentionAt)
 	}
 	words += fmt.Sprintf(", expires in %s", short(r.Expiry.Sub(now)))
+	if r.Unmarked {
+		words += ", steps unseen"
+	}
 	for _, m := range life.StoryOf(r) {
 		words += ", tells: " + strings.TrimSpace(m.What+" "+m.Detail)
 	}
@@ -176,6 +192,20 @@ func due(at time.Time) string {
 
 func short(d time.Duration) string {
 	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+}
+
+// listed is how a record is listed for those who settle it, empty if it is not.
+func listed(r store.Record) (word string) {
+	if life.MayRun(r, now) {
+		word = "nothing, without a look at the record: it may run"
+	}
+	if life.Waits(r, now) {
+		word += "waits"
+	}
+	if life.WaitsLater(r, now) {
+		word += "waits later"
+	}
+	return word
 }
 
 // table is what the documentation of the package has to say.
@@ -204,7 +234,14 @@ func table() string {
 		c.Asks, c.Fingerprint = true, ""
 		return c.Inquires(r, now)
 	})
-	b.WriteString("// † with attention ‡ given up, as before\n//\n")
+	b.WriteString("// † with attention ‡ given up, as before\n//\n" +
+		"// Who lists what waits for a person finds\n//\n")
+	for _, r := range met() {
+		if word := listed(r.Record); word != "" {
+			line(r.name, word)
+		}
+	}
+	b.WriteString("//\n")
 	follow := func(event string, r store.Record) { fmt.Fprintf(&b, "//\t%-19s %s\n", event, becomes(r)) }
 	for _, p := range []struct {
 		head string
@@ -214,9 +251,17 @@ func table() string {
 		{"A claim of a handler that executes again is followed by", again, store.Record{}},
 		{"A claim of a handler that refuses crashes is followed by", refuses, store.Record{}},
 		{"A claim of an UNKNOWN record for a resolver is followed by", asks, record(unknown)},
+		{"A claim of a reconciliation is followed by", asking, record(watched)},
+		{
+			"A claim of a reconciliation of what was released is followed by", asking,
+			record(because(store.ReasonReleased), step(store.StepValue), watched),
+		},
 	} {
 		c := claimant(p.Policy)
 		j := c.Meets(p.held, now)
+		if p.Asks {
+			j = c.Inquires(p.held, now)
+		}
 		ours, left := j.Next, life.Left{Derived: []string{"charge"}}
 		kept := left
 		kept.Keeps = true
@@ -235,7 +280,13 @@ func table() string {
 		}
 		b.WriteString("//\n")
 	}
-	b.WriteString("// A person settles a record that is UNKNOWN, with an open step:\n//\n")
+	b.WriteString("// A delivery that refuses crashes makes UNKNOWN what\n//\n")
+	for _, r := range met() {
+		if j := claimant(refuses).Meets(r.Record, now); j.Verdict == life.Refuse {
+			fmt.Fprintf(&b, "//\t%-30s %s\n", r.name, becomes(j.Next))
+		}
+	}
+	b.WriteString("//\n// A person settles a record that is UNKNOWN, with an open step:\n//\n")
 	s := life.Settling{By: "dana", Why: "ticket", What: "as said", Now: now, Retention: 24 * time.Hour}
 	held := record(unknown, step(store.StepStarted))
 	follow("executed", s.Completed(held, "", []byte(`1`)))
@@ -265,6 +316,35 @@ func TestTheTableOfThePackageIsWhatItDoes(t *testing.T) {
 	require.Equal(t, was, table())
 }
 
+// TestALostReplyIsKnownByWhatTheRecordSays: any other write leaves another token, status or time.
+func TestALostReplyIsKnownByWhatTheRecordSays(t *testing.T) {
+	t.Parallel()
+	next := record(unknown)
+	require.True(t, life.Landed(next, next))
+	for name, change := range map[string]func(*store.Record){
+		"status": func(r *store.Record) { r.Status = store.StatusInProgress },
+		"owner":  owned,
+		"time":   notDue,
+	} {
+		require.False(t, life.Landed(record(unknown, change), next), name)
+	}
+}
+
+// TestWhoMayCompleteInThePlaceOfAnother: an execution that has lost its record to one that crashed.
+func TestWhoMayCompleteInThePlaceOfAnother(t *testing.T) {
+	t.Parallel()
+	c, mine := claimant(again), record(owned)
+	require.True(t, c.MayComplete(record(), mine, now))
+	for name, held := range map[string]store.Record{
+		"another request": record(another), "runs": record(runs),
+		"made UNKNOWN after a crash": refuses.Unknown(record(), store.ReasonCrashed, now),
+	} {
+		require.False(t, c.MayComplete(held, mine, now), name)
+	}
+	c.Asks = true
+	require.False(t, c.MayComplete(record(), mine, now), "a reconciliation")
+}
+
 // TestAQuestionForgetsNothing: should it crash, what it was about is there as it was.
 func TestAQuestionForgetsNothing(t *testing.T) {
 	t.Parallel()
@@ -283,6 +363,17 @@ func TestAQuestionForgetsNothing(t *testing.T) {
 		require.Equal(t, next.Lease, next.AttentionAt)
 		require.Equal(t, r.Expiry, next.Expiry)
 	}
+}
+
+// TestWhatStaysUnknownIsListed: also a record that had no attention before.
+func TestWhatStaysUnknownIsListed(t *testing.T) {
+	t.Parallel()
+	r := record(unknown)
+	r.Attention, r.AttentionAt = "", time.Time{}
+	j := claimant(asks).Meets(r, now)
+	ended := asks.EndsUnknown(j.Next, j.Before, life.Ended{Reason: store.ReasonError}, now)
+	require.Equal(t, store.AttentionOf(key), ended.Attention)
+	require.True(t, life.Waits(ended, now))
 }
 
 // TestAStepThatComesToAnUnknownRecordLeavesItsExpiry: whoever settles the record finds both.

@@ -149,7 +149,7 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 	t.Run("after a slow claim", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			slow := &slowCalls{Store: memory.New(), claim: 25 * time.Second}
-			s := newShopOn(t, slow, nil)
+			s := newShopOn(t, slow, noRenewal)
 			s.do = func(context.Context, order) (receipt, error) {
 				assert.GreaterOrEqual(t, time.Until(s.mustRecord().Lease), full)
 				return receipt{}, nil
