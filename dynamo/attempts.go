@@ -45,7 +45,7 @@ func (a *attempts) attempt(ctx context.Context, in middleware.DeserializeInput, 
 	if neverSent(err) || answeredNotApplied(err) {
 		a.open.Add(-1)
 	}
-	if _, refused := refusal(err); err != nil && !refused && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil {
 		failed := err // the result stays where it is
 		a.failed.Store(&failed)
 		a.waits.Store(true)
@@ -93,7 +93,7 @@ func neverSent(err error) bool {
 // may have been applied, and an unknown answer may come from something in between. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
 func answeredNotApplied(err error) bool {
-	if code := status(err); code < http.StatusBadRequest || code >= http.StatusInternalServerError {
+	if status(err) >= http.StatusInternalServerError {
 		return false
 	}
 	if _, refused := refusal(err); refused {

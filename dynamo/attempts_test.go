@@ -164,10 +164,10 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 			false, "status 502",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		test := func(t *testing.T, in func(context.Context) (context.Context, context.CancelFunc), ended error) {
 			inBubble(t, func(t *testing.T) {
 				s := dynamo.New(c.client, table)
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				ctx, cancel := in(t.Context())
 				defer cancel()
 				var errs [5]error
 				var calls sync.WaitGroup
@@ -182,7 +182,7 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 				})
 				calls.Wait()
 				for i, op := range []string{"claim", "swap", "delete", "get", "read result"} {
-					require.ErrorIs(t, errs[i], context.DeadlineExceeded)
+					require.ErrorIs(t, errs[i], ended)
 					requireNoSecret(t, errs[i])
 					if i == 4 && timedOut(errs[i]) {
 						continue // a read of parts is tried again until the end, which may come in the middle of a try
@@ -191,8 +191,40 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 					require.ErrorContains(t, errs[i], c.text)
 				}
 			})
+		}
+		t.Run(name, func(t *testing.T) { test(t, until3s, context.DeadlineExceeded) })
+		t.Run(name+", cancelled", func(t *testing.T) {
+			test(t, func(parent context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(parent)
+				time.AfterFunc(3*time.Second, cancel)
+				return ctx, cancel
+			}, context.Canceled)
 		})
 	}
+}
+
+func until3s(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 3*time.Second)
+}
+
+// TestCallThatEndsDuringAnAttemptSaysHowTheOneBeforeFailed: what its own end did to the last
+// attempt tells nothing.
+func TestCallThatEndsDuringAnAttemptSaysHowTheOneBeforeFailed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		tr := &transport{answer: func(n int, r *http.Request, _ request) (*http.Response, error) {
+			if n == 0 {
+				return throttled.send()
+			}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}}
+		ctx, cancel := until3s(t.Context())
+		defer cancel()
+		_, _, err := dynamo.New(scriptedClient(tr), table).Claim(ctx, record("k"), claimTime)
+		requireStoreError(t, err, "claim", store.FailureTimeout, false)
+		require.ErrorContains(t, err, "the attempt before failed: ")
+		require.ErrorContains(t, err, "Rate exceeded")
+	})
 }
 
 func timedOut(err error) bool {

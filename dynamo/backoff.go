@@ -38,9 +38,6 @@ func (b *backoff) wait(ctx context.Context, progress bool) error {
 
 // pause waits, or returns the error of a context that ends before.
 func pause(ctx context.Context, d time.Duration) error {
-	if err := ctx.Err(); err != nil || d <= 0 {
-		return err
-	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

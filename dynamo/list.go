@@ -349,8 +349,5 @@ func (p *pace) spent(units float64) {
 
 // wait waits until the next page may be read.
 func (p *pace) wait(ctx context.Context) error {
-	if p.due.IsZero() {
-		return ctx.Err()
-	}
 	return pause(ctx, time.Until(p.due))
 }
