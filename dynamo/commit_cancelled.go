@@ -52,10 +52,7 @@ func (t *transaction) cancelled(err error) (reasons []reason, is bool) {
 // reasonsIn reads the codes with which a message ends: "[None, ConditionalCheckFailed]".
 func reasonsIn(message string) (reasons []reason) {
 	_, list, _ := strings.Cut(message, "[")
-	list, _, ends := strings.Cut(list, "]")
-	if !ends {
-		return nil
-	}
+	list, _, _ = strings.Cut(list, "]")
 	for code := range strings.SplitSeq(list, ",") {
 		reasons = append(reasons, reason{code: strings.TrimSpace(code)})
 	}
@@ -74,7 +71,7 @@ func (t *transaction) refused(ctx context.Context, reasons []reason) (held store
 		if err != nil || !held.Matches(t.seen) {
 			return held, false, err
 		}
-	case placed && t.record && reasons[0].code == reasonCondition:
+	case t.record && reasons[0].code == reasonCondition:
 		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, reasons[0].old)
 		return held, false, err
 	}
@@ -91,8 +88,8 @@ var errUnexplained = errors.New("the transaction was cancelled, and the answer d
 // worst is the error of the reason that counts: what does not pass comes before what may.
 func (t *transaction) worst(reasons []reason, placed bool) error {
 	for _, kind := range []store.Failure{
-		store.FailureTooLarge, store.FailureRejected, store.FailureAccessDenied, store.FailureMissingTable,
-		store.FailureConflict, store.FailureThrottled, store.FailureUnavailable,
+		store.FailureTooLarge, store.FailureRejected, store.FailureConflict, store.FailureThrottled,
+		store.FailureUnavailable,
 	} {
 		for i, r := range reasons {
 			switch {
@@ -144,7 +141,7 @@ func (t *transaction) error(kind store.Failure, err error) error {
 
 func (r reason) Error() string {
 	switch {
-	case r.message == "" || r.code == reasonCondition:
+	case r.message == "":
 		return r.code
 	case r.is(store.FailureRejected) && !harmless(r.message):
 		return r.code + ": (message withheld)"
@@ -175,9 +172,7 @@ func (r reason) kind() store.Failure {
 			return store.FailureTooLarge
 		}
 		return store.FailureRejected
+	default:
+		return store.FailureUnavailable
 	}
-	if kind, known := kindOfCode(r.code); known {
-		return kind
-	}
-	return store.FailureUnavailable
 }
