@@ -133,7 +133,6 @@ func (t *transaction) failed(err error) error {
 	switch {
 	case kind == store.FailureMissingTable:
 		cause = fmt.Errorf("one of the tables %s: %w", t.tables(), cause)
-	case kind != store.FailureRejected:
 	case named && write < len(t.in.TransactItems):
 		cause = fmt.Errorf("%s: %w", t.at(write), cause)
 	case begins(message, multipleOperations):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -287,6 +288,28 @@ func TestCommitsOfEveryShape(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestARejectedWriteIsNamed where the answer, or the SDK, names it.
+func TestARejectedWriteIsNamed(t *testing.T) {
+	t.Parallel()
+	for message, named := range map[string]string{
+		"1 validation error detected: Value at 'transactItems.2.member.update.tableName' is bad": "items[1] (Update",
+		"invalid input, TransactItems[0].Put.TableName":                                          "items[0] (Put",
+		"Value at 'transactItems.3.member.put' is bad":                                           "",
+		"Value at 'transactItems.0.member.put' is bad":                                           "",
+		"something that nobody has seen":                                                         "",
+	} {
+		s, _ := scripted(failure(http.StatusBadRequest, "ValidationException", message))
+		err := s.Apply(t.Context(), twoRows(t), "token-1")
+		requireStoreError(t, err, "apply", store.FailureRejected, true)
+		require.NotContains(t, err.Error(), "another key")
+		if named == "" {
+			require.NotContains(t, err.Error(), "items[")
+		} else {
+			require.ErrorContains(t, err, named)
+		}
 	}
 }
 

@@ -107,9 +107,11 @@ func TestZeroStoreSaysSo(t *testing.T) {
 		_, del := s.Delete(t.Context(), record("k"))
 		_, _, get := s.Get(t.Context(), "k")
 		_, read := s.ReadResult(t.Context(), completion(record("k"), []byte("x")))
+		_, _, commit := s.Commit(t.Context(), record("k"), completion(record("k"), []byte("x")), store.Writes(nil), "token")
+		apply := s.Apply(t.Context(), store.Writes(nil), "token")
 		for op, err := range map[string]error{
 			"claim": claim, "swap": swap, "delete": del, "get": get,
-			"read result": read,
+			"read result": read, "commit": commit, "apply": apply,
 		} {
 			requireStoreError(t, err, op, store.FailureRejected, true)
 			require.ErrorContains(t, err, "dynamo.New has not made this Store", name)
