@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -100,6 +101,11 @@ func TestClientThatHidesItsAttempts(t *testing.T) {
 	s := dynamo.New(deaf{err: &types.ThrottlingException{}}, table)
 	_, _, err := s.Claim(t.Context(), record("k"), claimTime)
 	requireStoreError(t, err, "claim", store.FailureThrottled, false)
+
+	s = dynamo.New(deaf{err: &smithy.GenericAPIError{Code: "ValidationException", Message: secret}}, table)
+	_, _, err = s.Claim(t.Context(), record("k"), claimTime)
+	requireStoreError(t, err, "claim", store.FailureRejected, false)
+	require.ErrorContains(t, err, "ValidationException: (message withheld)")
 
 	s = dynamo.New(deaf{err: &types.ConditionalCheckFailedException{Item: item{
 		"status": S("COMPLETED"), "expiration": N("1800086400"), "data": S("1"),

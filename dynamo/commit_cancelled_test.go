@@ -496,6 +496,14 @@ func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {
 	}
 }
 
+// TestATableIsNamedOnce, however many items are for it.
+func TestATableIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := scripted(failure(http.StatusBadRequest, "ResourceNotFoundException", "m"))
+	err := s.Apply(t.Context(), writesOf(t, dynamo.Put("orders", order{ID: "1"}), dynamo.Put("orders", order{ID: "2"})), "t")
+	require.ErrorContains(t, err, `one of the tables "orders": operation error`)
+}
+
 // TestWhichRejectionsAreTold: those that quote what an expression says, which is the program's own
 // text, and no values.
 func TestWhichRejectionsAreTold(t *testing.T) {

@@ -31,7 +31,7 @@ func (s *Store) storeError(op string, err error, notApplied bool) error {
 	switch { // where the answer does not say which table it is about
 	case kind == store.FailureMissingTable:
 		cause = fmt.Errorf("table %q: %w", s.table, cause)
-	case kind == store.FailureRejected && aboutTheKey(errorMessage(cause)):
+	case aboutTheKey(errorMessage(cause)):
 		cause = fmt.Errorf("table %q has another key than this store expects, run Store.Check: %w", s.table, cause)
 	}
 	return failed(op, kind, notApplied, err, cause)
@@ -62,7 +62,7 @@ func understood(err error) (store.Failure, error) {
 // kindOf tells failures apart by what DynamoDB answered; without an answer by how the call ended.
 func kindOf(err error) store.Failure {
 	if kind, known := kindOfCode(errorCode(err)); known {
-		if kind == store.FailureRejected && tooLarge(errorMessage(err)) {
+		if tooLarge(errorMessage(err)) {
 			return store.FailureTooLarge
 		}
 		return kind

@@ -81,7 +81,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 		},
 		"missing table": {
 			failure(clientError, "ResourceNotFoundException", "Requested resource not found"),
-			store.FailureMissingTable, true, "Requested resource",
+			store.FailureMissingTable, true, `table "` + table + `": `,
 		},
 		"item too large": {failure(clientError, "ValidationException",
 			"Item size has exceeded the maximum allowed size"), store.FailureTooLarge, true, "Item size"},
@@ -352,4 +352,13 @@ func requireStoreError(t *testing.T, err error, op string, kind store.Failure, n
 	require.Equal(t, op, se.Op)
 	require.Equal(t, kind, se.Kind, err)
 	require.Equal(t, notApplied, se.NotApplied, err)
+}
+
+// TestAWithheldMessageLeavesTheCall, its status and its request id.
+func TestAWithheldMessageLeavesTheCall(t *testing.T) {
+	t.Parallel()
+	s, _ := scripted(failure(http.StatusBadRequest, "NovelException", secret))
+	_, _, err := s.Get(t.Context(), "k")
+	require.ErrorContains(t, err,
+		`GetItem: status 400, request id "request-1": api error NovelException: (message withheld)`)
 }
