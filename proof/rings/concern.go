@@ -8,10 +8,8 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -141,40 +139,11 @@ func (p packages) concerns(folder string, touched map[string]bool) bool {
 	return slices.ContainsFunc(p.needs[folder], func(f string) bool { return touched[f] })
 }
 
-// programs are the tests of a package, each with the folders of the programs of the repository that
-// it runs, beside itself.
-//
-// A test runs a program if a text that it reaches names the folder of the program below the
-// examples. What it reaches are the declarations of the package that it names, and those that they
-// name. A method is reached where its name and its type are.
-func (p packages) programs(folder, below string) (map[string][]string, error) {
-	all, err := declarations(folder)
-	if err != nil {
-		return nil, err
-	}
-	runs := make(map[string][]string)
-	for _, d := range all {
-		if !d.isTest() {
-			continue
-		}
-		programs := make(map[string]bool)
-		for _, d := range reached(all, d) {
-			for _, text := range d.texts {
-				if at := below + "/" + text; text != "" && p.needs[at] != nil {
-					programs[at] = true
-				}
-			}
-		}
-		runs[d.name] = slices.Sorted(maps.Keys(programs))
-	}
-	return runs, nil
-}
-
 // declaration is one of a package: a function, a method of a type, a type, a constant or a
-// variable, with the names and texts in it.
+// variable, with the names in it. A method is reached where its name and its type are.
 type declaration struct {
-	name, of     string
-	names, texts []string
+	name, of string
+	names    []string
 	// test is one of a test file, starts one that starts goroutines.
 	test, starts bool
 }
@@ -268,10 +237,6 @@ func declare(name, of string, n ast.Node) declaration {
 			d.starts = d.starts || n.Sel.Name == "Go" || is && of.Name == "storetest" && n.Sel.Name == "Run"
 		case *ast.Ident:
 			d.names = append(d.names, n.Name)
-		case *ast.BasicLit:
-			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-				d.texts = append(d.texts, text)
-			}
 		}
 		return true
 	})

@@ -135,33 +135,24 @@ func TestAnInterruptReachesAllThatWasStarted(t *testing.T) {
 	<-done
 }
 
-// TestWhatATestRunsIsReadFromItsSource: through functions, methods and constants.
-func TestWhatATestRunsIsReadFromItsSource(t *testing.T) {
+// TestWhatAProgramIsBuiltFromConcernsIt, and nothing else.
+func TestWhatAProgramIsBuiltFromConcernsIt(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "some_test.go"), []byte(`package some
-const charging = "charge"
-const other = "orders/relay"
-type shop struct{}
-func (shop) post() { _ = charging }
-type relay struct{}
-func (*relay) post() { _ = other }
-func begin() shop { return shop{} }
-func TestCharge(t *testing.T) { begin().post() }
-func TestRelay(t *testing.T) { new(relay).post() }
-func TestNothing(t *testing.T) {}
-func TestMain(m *testing.M) { _, _ = charging, other }
-`), 0o600))
-	p := packages{needs: map[string][]string{
-		"examples/charge": {"dynamo", "examples/charge"}, "examples/orders/relay": {"examples/orders/relay", "outbox"},
+	r := &repository{root: "../..", modules: []string{".", "examples", "proof"}}
+	all := packages{needs: map[string][]string{
+		"examples/charge": {"dynamo", "examples/charge"}, "proof/e2e": {"proof/e2e"}, "proof/interop": {"store"}, "dynamo": {"dynamo"},
 	}}
-	runs, err := p.programs(folder, "examples")
-	require.NoError(t, err)
-	assert.Equal(t, map[string][]string{
-		"TestCharge": {"examples/charge"}, "TestRelay": {"examples/orders/relay"}, "TestNothing": nil,
-	}, runs)
-	assert.True(t, p.concerns("examples/charge", map[string]bool{"dynamo": true}))
-	assert.False(t, p.concerns("examples/charge", map[string]bool{"outbox": true}))
+	left := func(file string) (why []string) {
+		for _, s := range r.concerned(all, change{files: []string{file}}) {
+			if s.why == "" {
+				why = append(why, s.name)
+			}
+		}
+		return why
+	}
+	assert.Equal(t, []string{"end to end", "controls"}, left("dynamo/store.go"))
+	assert.Equal(t, []string{"end to end", "controls"}, left("proof/e2e/kill_test.go"))
+	assert.Equal(t, []string{"controls"}, left("README.md"))
 }
 
 // TestWhereGoroutinesMeetIsReadFromTheSources: in a whole package, also through what it imports, or

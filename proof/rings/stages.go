@@ -121,10 +121,7 @@ func (r *repository) changeStages() ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	concerned, err := r.concerned(all, c)
-	if err != nil {
-		return nil, err
-	}
+	concerned := r.concerned(all, c)
 	// All worlds are more than the small ones.
 	small, every := exploredQuickly().name, exploredWhole().name
 	if slices.ContainsFunc(concerned, func(s stage) bool { return s.name == every && s.why == "" }) {
@@ -134,25 +131,26 @@ func (r *repository) changeStages() ([]stage, error) {
 }
 
 // concerned are the proofs of what a change touches. A proof that is left out says why.
-func (r *repository) concerned(all packages, c change) ([]stage, error) {
+func (r *repository) concerned(all packages, c change) []stage {
 	touched := all.touched(r, c.files)
+	programs := slices.DeleteFunc(slices.Collect(maps.Keys(all.needs)),
+		func(folder string) bool { return r.moduleOf(folder) != examples })
 	var stages []stage
 	for _, s := range []struct {
 		stage
 
-		folder string
-	}{{exploredWhole(), explorer}, {model(), modelled}, {interop(), peers}} {
-		runs := all.concerns(s.folder, touched) || s.folder == explorer && all.concerns(handed, touched)
-		if !runs {
-			s.why = "nothing that " + s.folder + " is built from has changed"
+		folders []string
+	}{
+		{exploredWhole(), []string{explorer, handed}},
+		{model(), []string{modelled}},
+		{interop(), []string{peers}},
+		{fromEndToEnd(), append([]string{endToEnd}, programs...)},
+	} {
+		if !slices.ContainsFunc(s.folders, func(folder string) bool { return all.concerns(folder, touched) }) {
+			s.why = "nothing that " + s.folders[0] + " is built from has changed"
 		}
 		stages = append(stages, s.stage)
 	}
-	scenarios, err := r.scenarios(all, touched)
-	if err != nil {
-		return nil, err
-	}
-	stages = append(stages, scenarios...)
 	controls := stage{
 		name: "controls", in: proof,
 		command: append([]string{"go", "run", "./controls", "-exact", "-budget", "5m", "-changed"}, c.files...),
@@ -161,41 +159,12 @@ func (r *repository) concerned(all packages, c change) ([]stage, error) {
 	if !slices.ContainsFunc(c.files, r.deployed) {
 		deployed.why = "no file of the deployment has changed"
 	}
-	return append(stages, controls, deployed), nil
+	return append(stages, controls, deployed)
 }
 
-// scenarios are the tests end to end that run a program which is built from something that has
-// changed.
-func (r *repository) scenarios(all packages, touched map[string]bool) ([]stage, error) {
-	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
-	if err != nil {
-		return nil, err
-	}
-	var some, others []string
-	for _, test := range slices.Sorted(maps.Keys(runs)) {
-		if touched[endToEnd] || slices.ContainsFunc(runs[test],
-			func(program string) bool { return all.concerns(program, touched) }) {
-			some = append(some, test)
-		} else {
-			others = append(others, test)
-		}
-	}
-	var stages []stage
-	if len(some) > 0 {
-		stages = append(stages, fromEndToEnd(some))
-	}
-	if len(others) > 0 {
-		stages = append(stages, stage{
-			name: fmt.Sprintf("%d of %d scenarios end to end", len(others), len(runs)),
-			why:  "nothing that their programs are built from has changed",
-		})
-	}
-	return stages, nil
-}
-
-// fromEndToEnd runs tests with the real binaries, which wait for leases.
-func fromEndToEnd(tests []string) stage {
-	return stage{name: "end to end", in: proof, test: plainly("-run="+anyOf(tests), "./e2e"), waits: true}
+// fromEndToEnd runs the tests with the real binaries, which wait for leases.
+func fromEndToEnd() stage {
+	return stage{name: "end to end", in: proof, test: plainly("./e2e"), waits: true}
 }
 
 // proveStages are all there are, or those of the part that SHARD names.
@@ -218,18 +187,12 @@ func (r *repository) proveStages() ([]stage, error) {
 		return nil, err
 	}
 	stages := slices.Concat([]stage{lint()}, tests, library, proofs, r.otherToolchains())
-	stages = append(stages, model(), interop(), target("template"))
+	stages = append(stages, model(), interop(), fromEndToEnd(), target("template"))
 	stages = dealt(stages, part, parts)
 
-	// These three are long: each part of a proof has a part of them.
-	runs, err := all.programs(filepath.Join(r.root, endToEnd), examples)
-	if err != nil {
-		return nil, err
-	}
-	some := dealt(slices.Sorted(maps.Keys(runs)), part, parts)
+	// These two are long: each part of a proof has a part of them.
 	return append(stages,
 		exploredDeeply(part, parts),
-		fromEndToEnd(some),
 		stage{name: "controls", in: proof, command: []string{
 			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results",
 			filepath.Join(r.root, proved, "controls"),
