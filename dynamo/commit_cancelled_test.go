@@ -500,7 +500,8 @@ func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {
 func TestATableIsNamedOnce(t *testing.T) {
 	t.Parallel()
 	s, _ := scripted(failure(http.StatusBadRequest, "ResourceNotFoundException", "m"))
-	err := s.Apply(t.Context(), writesOf(t, dynamo.Put("orders", order{ID: "1"}), dynamo.Put("orders", order{ID: "2"})), "t")
+	w := writesOf(t, dynamo.Put("orders", order{ID: "1"}), dynamo.Put("orders", order{ID: "2"}))
+	err := s.Apply(t.Context(), w, "token-1")
 	require.ErrorContains(t, err, `one of the tables "orders": operation error`)
 }
 

@@ -107,8 +107,8 @@ func TestZeroStoreSaysSo(t *testing.T) {
 		_, del := s.Delete(t.Context(), record("k"))
 		_, _, get := s.Get(t.Context(), "k")
 		_, read := s.ReadResult(t.Context(), completion(record("k"), []byte("x")))
-		_, _, commit := s.Commit(t.Context(), record("k"), completion(record("k"), []byte("x")), store.Writes(nil), "token")
-		apply := s.Apply(t.Context(), store.Writes(nil), "token")
+		_, _, commit := s.Commit(t.Context(), record("k"), completion(record("k"), []byte("x")), nil, "token")
+		apply := s.Apply(t.Context(), nil, "token")
 		for op, err := range map[string]error{
 			"claim": claim, "swap": swap, "delete": del, "get": get,
 			"read result": read, "commit": commit, "apply": apply,

@@ -140,7 +140,8 @@ func TestWhatAProgramIsBuiltFromConcernsIt(t *testing.T) {
 	t.Parallel()
 	r := &repository{root: "../..", modules: []string{".", "examples", "proof"}}
 	all := packages{needs: map[string][]string{
-		"examples/charge": {"dynamo", "examples/charge"}, "proof/e2e": {"proof/e2e"}, "proof/interop": {"store"}, "dynamo": {"dynamo"},
+		"examples/charge": {"dynamo", "examples/charge"}, "proof/e2e": {"proof/e2e"}, "proof/interop": {"store"},
+		"dynamo": {"dynamo"},
 	}}
 	left := func(file string) (why []string) {
 		for _, s := range r.concerned(all, change{files: []string{file}}) {
