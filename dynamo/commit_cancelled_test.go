@@ -400,6 +400,18 @@ func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 	require.JSONEq(t, string(tr.requests[1].Body), string(tr.requests[4].Body))
 }
 
+// TestWhatIsNotUnderstoodBehindPartsIsAnAnswer: the write is not repeated.
+func TestWhatIsNotUnderstoodBehindPartsIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	s, tr := scripted(done, cancelled(reason{Code: condition, Item: json.RawMessage(`{"id":{"S":"order#1"}}`)},
+		reason{Code: none}, reason{Code: none}))
+	seen := record("order#1")
+	_, _, err := s.Commit(t.Context(), seen, committed(seen, largeAnswer(1<<16)), twoRows(t), "token-1")
+	var unreadable *store.UnreadableError
+	require.ErrorAs(t, err, &unreadable)
+	require.Equal(t, []string{"BatchWriteItem", "TransactWriteItems"}, tr.calls())
+}
+
 // TestStoresThatCannotCommitSaySo before they send anything.
 func TestStoresThatCannotCommitSaySo(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ func patiently(ctx context.Context, size int, request func(context.Context) erro
 	var b backoff
 	for try := shortestTry + time.Duration(size)*time.Second/slowest; ; try *= 2 {
 		err := within(ctx, try, request)
-		if err == nil || !unanswered(err) || b.wait(ctx, false) != nil {
+		if !unanswered(err) || b.wait(ctx, false) != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func within(ctx context.Context, d time.Duration, request func(context.Context) 
 	return request(ctx)
 }
 
-// unanswered reports whether a request failed because no answer came, or one that says to come
+// unanswered reports whether a request failed, and because no answer came, or one that says to come
 // again.
 func unanswered(err error) bool {
 	failed, ok := errors.AsType[*store.Error](err)
