@@ -480,3 +480,14 @@ func TestLargeResultsWithoutRepetitionsAreCompressed(t *testing.T) {
 		require.Less(t, stored, len(result)*4/5)
 	}
 }
+
+// TestALargeResultThatIsSmallAsGzipHasNoParts, although it is written while it is compressed.
+func TestALargeResultThatIsSmallAsGzipHasNoParts(t *testing.T) {
+	t.Parallel()
+	s, tr := scripted(done)
+	next := completion(record("k"), []byte(`"`+strings.Repeat("x", 4*partSize)+`"`))
+	_, swapped, err := s.Swap(t.Context(), record("k"), next)
+	require.NoError(t, err)
+	require.True(t, swapped)
+	require.Equal(t, []string{"UpdateItem"}, tr.calls())
+}
