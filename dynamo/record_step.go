@@ -118,7 +118,7 @@ func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step s
 func (s *Store) stepRoom(seen, changes map[string]store.Step) int {
 	room := s.inlineLimit
 	for name, step := range seen {
-		if _, changed := changes[name]; changed || step.Kind == "" {
+		if _, changed := changes[name]; changed {
 			continue
 		}
 		weight := len(step.Kind) + len(step.Seal) + len(placePlain) + 3 + len(step.Parts) + len(step.Result)
