@@ -63,7 +63,7 @@ type stepChange struct {
 func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Record) (changes []stepChange,
 	parts bool, err error,
 ) {
-	if len(next.Steps) == 0 || next.Status == store.StatusCompleted {
+	if len(next.Steps) == 0 {
 		return nil, false, nil
 	}
 	for _, step := range next.Steps {
@@ -198,7 +198,7 @@ func (e *expression) dropSteps(a attributes, seen store.Record) {
 	for n, name := range slices.Sorted(maps.Keys(seen.Steps)) {
 		e.setOrRemove(a.step(n, name), false, nil)
 	}
-	if seen.StepWrites != 0 || len(seen.Steps) > 0 {
+	if seen.StepWrites != 0 {
 		e.setOrRemove(a.steps, false, nil)
 	}
 }
