@@ -155,7 +155,7 @@ func (s *Store) Delete(ctx context.Context, seen store.Record) (deleted bool, er
 	if err == nil {
 		return true, nil
 	}
-	if _, refused := refusal(err); refused && a.seen.Load() && a.open.Load() > 0 {
+	if _, refused := refusal(err); refused && a.open.Load() > 0 {
 		// An earlier attempt of this call may have deleted the record that was seen.
 		return false, s.storeError(op, errEarlierAttempt, false)
 	} else if refused {
