@@ -150,8 +150,16 @@ func (w *world) rest(d *delivery) {
 		if d.rests() {
 			return
 		}
-		w.take(<-w.arrived)
+		w.await(<-w.arrived)
 	}
+}
+
+// await notes an arrival, where the clock moves only once all that it has woken rests, too.
+func (w *world) await(a arrival) {
+	if w.Timed {
+		synctest.Wait()
+	}
+	w.take(a)
 }
 
 // rests reports whether whatever of the delivery moves without the clock has come to a point at
@@ -176,7 +184,7 @@ func (w *world) pass(end time.Time) {
 	defer timer.Stop()
 	select {
 	case a := <-w.arrived:
-		w.take(a)
+		w.await(a)
 	case <-timer.C:
 	}
 	w.settle()

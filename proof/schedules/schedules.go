@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Report is what a search has seen.
@@ -86,9 +85,7 @@ func retell(play func(*Schedule) error, taken []choice) []string {
 type Schedule struct {
 	// Tells is true if the schedule is written down: [Schedule.Sayf] does nothing otherwise.
 	Tells bool
-	// telling guards the story and what was seen: two goroutines of a delivery may run at once.
-	telling sync.Mutex
-	story   []string
+	story []string
 
 	taken []choice
 	depth int
@@ -130,18 +127,12 @@ func (s *Schedule) Choose(of int, state func() uint64) (picked int, goesOn bool)
 	return c.picked, true
 }
 
-// Saw counts what happened. It may be called at the same time by several.
-func (s *Schedule) Saw(what string) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	s.report.Seen[what]++
-}
+// Saw counts what happened.
+func (s *Schedule) Saw(what string) { s.report.Seen[what]++ }
 
 // Sayf writes a line of the story.
 func (s *Schedule) Sayf(format string, args ...any) {
 	if s.Tells {
-		s.telling.Lock()
-		defer s.telling.Unlock()
 		s.story = append(s.story, fmt.Sprintf(format, args...))
 	}
 }
