@@ -5,25 +5,15 @@ import (
 	"time"
 )
 
-// The attributes of a message in the table.
+// The attributes of a message in the table that are named outside of [stored].
 const (
-	attributeID         = "id"
-	attributeTopic      = "topic"
-	attributeBody       = "body"
-	attributeAttributes = "attributes"
-	attributeGroup      = "group"
-	attributeTenant     = "tenant"
-	attributeTrace      = "trace"
-	attributeOwner      = "owner"
-	attributeCreatedAt  = "created_at"
+	attributeID        = "id"
+	attributeOwner     = "owner"
+	attributeCreatedAt = "created_at"
 	// attributeDue is there while the message is pending. So is attributeShard, and together they
 	// are the key of the index.
-	attributeDue   = "outbox_due"
-	attributeShard = "outbox_shard"
-	// attributeTries is there from the first failure on, or since a drain has taken the message.
-	attributeTries      = "tries"
-	attributeFailure    = "last_error"
-	attributeGivenUpAt  = "given_up_at"
+	attributeDue        = "outbox_due"
+	attributeShard      = "outbox_shard"
 	attributeDoneAt     = "done_at"
 	attributeExpiration = "expiration"
 	// attributeLastWrite is the token of the write of a relay that came last.
@@ -46,8 +36,10 @@ type stored struct {
 	CreatedAt  int64             `dynamodbav:"created_at"`
 	Due        int64             `dynamodbav:"outbox_due"`
 	Shard      string            `dynamodbav:"outbox_shard"`
-	Tries      int               `dynamodbav:"tries,omitempty"`
-	GivenUpAt  int64             `dynamodbav:"given_up_at,omitempty"`
+	// Tries is there from the first failure on, or since a drain has taken the message.
+	Tries     int    `dynamodbav:"tries,omitempty"`
+	GivenUpAt int64  `dynamodbav:"given_up_at,omitempty"`
+	Failure   string `dynamodbav:"last_error,omitempty"`
 }
 
 func (s stored) message() Message {

@@ -82,8 +82,11 @@ func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time)
 	if !pending {
 		return e.Tries, false, err
 	}
-	n, err := integer(changed[attributeTries])
-	return int(n), true, err
+	var now stored
+	if err := attributevalue.UnmarshalMap(changed, &now); err != nil {
+		return 0, true, fmt.Errorf("outbox: count the tries of a message: %w", err)
+	}
+	return now.Tries, true, nil
 }
 
 // Take implements [relay.Box].
@@ -160,21 +163,20 @@ func (b *box) List(ctx context.Context, shard int, cursor string) (page []relay.
 	return page, next, err
 }
 
-// entryOf reads an item. False says that it is no message, or none that is pending.
+// storedOf reads an item. False says that it is no message, or none that is pending.
+func storedOf(it attributes) (s stored, pending bool) {
+	err := attributevalue.UnmarshalMap(it, &s)
+	return s, err == nil && s.Owner != "" && s.Topic != "" && s.Due != 0
+}
+
+// entryOf reads an item as a relay has it.
 func entryOf(it attributes) (relay.Entry[Message], bool) {
-	var s stored
-	if attributevalue.UnmarshalMap(it, &s) != nil || s.Owner == "" || s.Topic == "" || s.Due == 0 {
+	s, pending := storedOf(it)
+	if !pending {
 		return relay.Entry[Message]{}, false
 	}
 	return relay.Entry[Message]{
 		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, GivenUp: s.Shard == givenUpShard,
 		Created: time.UnixMilli(s.CreatedAt), Message: s.message(),
 	}, true
-}
-
-func integer(v types.AttributeValue) (n int64, err error) {
-	if err := attributevalue.Unmarshal(v, &n); err != nil {
-		return 0, fmt.Errorf("outbox: a number of a message: %w", err)
-	}
-	return n, nil
 }

@@ -59,16 +59,13 @@ func (b *box) givenUp(ctx context.Context, id string) (GivenUpMessage, bool, err
 	if err != nil {
 		return GivenUpMessage{}, false, err
 	}
-	e, pending := entryOf(it)
-	if !pending || !e.GivenUp {
+	m, pending := storedOf(it)
+	if !pending || m.Shard != givenUpShard {
 		return GivenUpMessage{}, false, nil
 	}
-	at, err := integer(it[attributeGivenUpAt])
-	m := GivenUpMessage{Message: e.Message, GivenUpAt: time.UnixMilli(at).UTC(), owner: e.Owner}
-	if failure, is := it[attributeFailure].(*types.AttributeValueMemberS); is {
-		m.Failure = failure.Value
-	}
-	return m, true, err
+	return GivenUpMessage{
+		Message: m.message(), GivenUpAt: time.UnixMilli(m.GivenUpAt).UTC(), Failure: m.Failure, owner: m.Owner,
+	}, true, nil
 }
 
 // FindGivenUp returns the message that is given up with an id. It returns [ErrNotGivenUp] if there

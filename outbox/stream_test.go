@@ -431,3 +431,29 @@ func (f *faulty) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	}
 	return f.Client.UpdateItem(ctx, in, opts...)
 }
+
+func TestStreamThatCannotReadTheCountOfTriesSaysSo(t *testing.T) {
+	t.Parallel()
+	p, r, seen := newPlace(t), receiver{}, reports{}
+	r.down()
+	relay := outbox.NewRelay(miscounting{p.client}, p.table, r.deliver, outbox.Config{Observers: seen.observers()})
+	answer, err := relay.Stream(t.Context(), event(t, p.table, p.put(t)))
+	require.NoError(t, err)
+	require.Len(t, failures(answer), 1)
+	require.Equal(t, 1, seen.last().Uncounted)
+	require.ErrorContains(t, seen.last().Problems[0].Err, "count the tries of a message")
+	require.ErrorIs(t, seen.last().Problems[0].Err, errDown)
+}
+
+// miscounting answers writes with a count that is none.
+type miscounting struct{ outbox.Client }
+
+func (m miscounting) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	out, err := m.Client.UpdateItem(ctx, in, opts...)
+	if err == nil {
+		out.Attributes["tries"] = S("many")
+	}
+	return out, err
+}

@@ -151,12 +151,17 @@ type described struct {
 	*dynamodb.Client
 
 	table func(*types.TableDescription)
-	ttl   func(*types.TimeToLiveDescription)
+	ttl   func(*dynamodb.DescribeTimeToLiveOutput)
+	// denied is the call that this client may not make.
+	denied string
 }
 
 func (d described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
 	opts ...func(*dynamodb.Options),
 ) (*dynamodb.DescribeTableOutput, error) {
+	if d.denied == "DescribeTable" {
+		return nil, errDown
+	}
 	out, err := d.Client.DescribeTable(ctx, in, opts...)
 	if err == nil && d.table != nil {
 		d.table(out.Table)
@@ -167,9 +172,12 @@ func (d described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTable
 func (d described) DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
 	opts ...func(*dynamodb.Options),
 ) (*dynamodb.DescribeTimeToLiveOutput, error) {
+	if d.denied == "DescribeTimeToLive" {
+		return nil, errDown
+	}
 	out, err := d.Client.DescribeTimeToLive(ctx, in, opts...)
 	if err == nil && d.ttl != nil {
-		d.ttl(out.TimeToLiveDescription)
+		d.ttl(out)
 	}
 	return out, err
 }
@@ -188,6 +196,11 @@ func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
 		"updating": {described{table: func(d *types.TableDescription) {
 			d.TableStatus, index(d).IndexStatus = types.TableStatusUpdating, types.IndexStatusUpdating
 		}}, "", ""},
+		"another index": {described{table: func(d *types.TableDescription) {
+			d.GlobalSecondaryIndexes = append([]types.GlobalSecondaryIndexDescription{{
+				IndexName: aws.String("by-topic"), IndexStatus: types.IndexStatusCreating,
+			}}, d.GlobalSecondaryIndexes...)
+		}}, "", ""},
 		"deleting": {
 			described{table: func(d *types.TableDescription) { d.TableStatus = types.TableStatusDeleting }},
 			"", "status is DELETING, not ACTIVE",
@@ -201,14 +214,20 @@ func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
 		"index in the making": {described{table: func(d *types.TableDescription) {
 			index(d).IndexStatus = types.IndexStatusCreating
 		}}, `its index "outbox-index" has the status CREATING, not ACTIVE`, ""},
-		"time to live begins": {described{ttl: func(d *types.TimeToLiveDescription) {
-			d.TimeToLiveStatus = types.TimeToLiveStatusEnabling
-		}}, "", ""},
-		"time to live ends": {described{ttl: func(d *types.TimeToLiveDescription) {
-			d.TimeToLiveStatus = types.TimeToLiveStatusDisabling
+		"an index of which nothing is told": {described{table: func(d *types.TableDescription) {
+			index(d).Projection = nil
+		}}, `its index "outbox-index" does not include "created_at"`, ""},
+		"time to live of which nothing is told": {described{ttl: func(d *dynamodb.DescribeTimeToLiveOutput) {
+			d.TimeToLiveDescription = nil
 		}}, "it has no time to live: messages that are done stay in it", ""},
-		"time to live of others": {described{ttl: func(d *types.TimeToLiveDescription) {
-			d.AttributeName = aws.String("ttl")
+		"time to live begins": {described{ttl: func(d *dynamodb.DescribeTimeToLiveOutput) {
+			d.TimeToLiveDescription.TimeToLiveStatus = types.TimeToLiveStatusEnabling
+		}}, "", ""},
+		"time to live ends": {described{ttl: func(d *dynamodb.DescribeTimeToLiveOutput) {
+			d.TimeToLiveDescription.TimeToLiveStatus = types.TimeToLiveStatusDisabling
+		}}, "it has no time to live: messages that are done stay in it", ""},
+		"time to live of others": {described{ttl: func(d *dynamodb.DescribeTimeToLiveOutput) {
+			d.TimeToLiveDescription.AttributeName = aws.String("ttl")
 		}}, `its time to live is on "ttl", not on "expiration": messages that are done stay in it`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,6 +247,19 @@ func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
 			}
 			require.Equal(t, ofTable(p.table, []string{c.advice}), advice)
 		})
+	}
+}
+
+func TestCheckSaysWhatItCouldNotRead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for call, says := range map[string]string{
+		"DescribeTable": "outbox: describe table", "DescribeTimeToLive": "outbox: describe time to live",
+	} {
+		advice, err := outbox.Check(t.Context(), described{Client: p.client, denied: call}, p.table)
+		require.ErrorIs(t, err, errDown)
+		require.ErrorContains(t, err, says)
+		require.Empty(t, advice)
 	}
 }
 

@@ -126,6 +126,9 @@ func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
 					s, l := newTill(t, nil)
 					began := time.Now()
+					// a lease that is renewed for ever would fill the memory
+					forever := time.AfterFunc(time.Hour, func() { panic("the commit waits for ever") })
+					defer forever.Stop()
 					var refused error
 					s.do = func(ctx context.Context, o order) (receipt, error) {
 						_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) {

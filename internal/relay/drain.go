@@ -22,9 +22,7 @@ func (r *Relay[M]) Drain(ctx context.Context) error {
 		if r.Late(ctx) {
 			break
 		}
-		if err := r.drainShard(ctx, &p, shard); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, r.drainShard(ctx, &p, shard))
 	}
 	p.running.Wait()
 	return errors.Join(errs...)
