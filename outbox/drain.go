@@ -69,7 +69,7 @@ func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) 
 		}
 		l.Pending += n
 	}
-	if c.oldest > 0 {
+	if c.oldest > 0 { // before those are counted that are given up
 		l.Oldest = time.Since(time.UnixMilli(c.oldest))
 	}
 	l.GivenUp, err = c.count(ctx, givenUpShard)
@@ -81,7 +81,7 @@ func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) 
 type counter struct {
 	*box
 
-	oldest  int64 // when the oldest one was made, but for those that are given up
+	oldest  int64 // when the oldest one was made
 	foreign int
 	partial bool
 }
@@ -101,7 +101,7 @@ func (c *counter) count(ctx context.Context, shard string) (n int, err error) {
 		n += len(page)
 		c.foreign += foreign
 		for _, m := range page {
-			if shard != givenUpShard && (c.oldest == 0 || m.CreatedAt < c.oldest) {
+			if c.oldest == 0 || m.CreatedAt < c.oldest {
 				c.oldest = m.CreatedAt
 			}
 		}

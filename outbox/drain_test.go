@@ -168,6 +168,38 @@ func TestDrainReadsAllPages(t *testing.T) {
 	require.Equal(t, &report.Left{}, told.Left)
 }
 
+// What is left is counted over all pages of a shard, up to a bound.
+func TestDrainCountsWhatIsLeftPageByPage(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	one := p.put(t)
+	put := func(n int, age time.Duration) {
+		it := maps.Clone(one)
+		it["id"], it["outbox_shard"] = S("m-"+strconv.Itoa(n)), S("0")
+		it["created_at"], it["outbox_due"] = ago(age)[":at"], ago(-time.Duration(n+1) * time.Hour)[":at"]
+		_, err := p.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &p.table, Item: it})
+		require.NoError(t, err)
+	}
+	left := func() *report.Left {
+		told, err := outbox.NewRelay(&paged{Client: p.client}, p.table, (&receiver{}).deliver).Drain(t.Context())
+		require.NoError(t, err)
+		return told.Left
+	}
+	p.set(t, idOf(one), "SET outbox_shard = :s", item{":s": S("1")})
+	for n, age := range []time.Duration{time.Hour, 3 * time.Hour, 2 * time.Hour} {
+		put(n, age)
+	}
+	some := left()
+	require.InDelta(t, 3*time.Hour, some.Oldest, float64(time.Hour/2))
+	some.Oldest = 0
+	require.Equal(t, &report.Left{Pending: 4}, some)
+	for n := range 21 {
+		put(n, time.Hour)
+	}
+	many := left()
+	require.Equal(t, &report.Left{Pending: 21, Oldest: many.Oldest, Partial: true}, many, "twenty pages of a shard")
+}
+
 // A row that is no message, at the head of a shard, keeps no message from being delivered, and is
 // counted.
 func TestDrainPassesByWhatIsNoMessage(t *testing.T) {

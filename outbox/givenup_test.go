@@ -2,9 +2,12 @@ package outbox_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/outbox"
@@ -37,9 +40,14 @@ func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	require.WithinDuration(t, time.Now(), all[0].GivenUpAt, time.Minute)
 	require.JSONEq(t, `{"order_id":"o-1"}`, string(all[0].Body))
 
-	for _, c := range []struct{ by, why string }{{"", "why"}, {"dana", " "}} {
-		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], c.by, c.why),
-			"say who does it, and why")
+	long := strings.Repeat("x", 257)
+	for _, c := range []struct{ by, why, says string }{
+		{"", "why", "say who does it, and why"},
+		{"dana", " ", "say who does it, and why"},
+		{long, "why", "by has 257 bytes"},
+		{"dana", long + long, "why has 514"},
+	} {
+		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], c.by, c.why), c.says)
 	}
 	require.Error(t, outbox.Redrive(t.Context(), p.client, p.table,
 		outbox.GivenUpMessage{Message: outbox.Message{ID: all[0].ID}}, "dana", "why"))
@@ -68,6 +76,71 @@ func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	cancel()
 	_, err = outbox.FindGivenUp(ended, p.client, p.table, idOf(second))
 	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, outbox.Redrive(ended, p.client, p.table, m, "dana", "why"), context.Canceled)
+}
+
+func TestGivenUpMessagesAreReadPageByPage(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for range 3 {
+		p.giveUp(t)
+	}
+	for name, c := range map[string]struct {
+		client outbox.Client
+		found  int
+		err    error
+	}{
+		"all":                    {&paged{Client: p.client}, 3, nil},
+		"a page is refused":      {&refusing{Client: &paged{Client: p.client}, at: 3}, 2, errDown},
+		"a message is refused":   {&paged{Client: p.client, unread: 2}, 1, errDown},
+		"the index is not there": {&refusing{Client: p.client, at: 1}, 0, errDown},
+	} {
+		found, failures := 0, []error(nil)
+		for m, err := range outbox.GivenUp(t.Context(), c.client, p.table) {
+			if err != nil {
+				failures = append(failures, err)
+				continue
+			}
+			require.NotEmpty(t, m.ID, name)
+			found++
+		}
+		require.Equal(t, c.found, found, name)
+		if c.err == nil {
+			require.Empty(t, failures, name)
+			continue
+		}
+		require.Len(t, failures, 1, name)
+		require.ErrorIs(t, failures[0], c.err, name)
+	}
+	client := &paged{Client: p.client}
+	for _, err := range outbox.GivenUp(t.Context(), client, p.table) {
+		require.NoError(t, err)
+		break
+	}
+	require.Equal(t, 1, client.reads, "who has seen enough pays for no more")
+}
+
+// paged answers queries with one item each, and refuses one read of a message.
+type paged struct {
+	outbox.Client
+
+	reads, unread int
+}
+
+func (c *paged) Query(ctx context.Context, in *dynamodb.QueryInput,
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
+	in.Limit = aws.Int32(1)
+	return c.Client.Query(ctx, in, opts...)
+}
+
+func (c *paged) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+	opts ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
+	if c.reads++; c.reads == c.unread {
+		return nil, errDown
+	}
+	return c.Client.GetItem(ctx, in, opts...)
 }
 
 // A message that was redriven is delivered by the stream, also by the process that had given it up.
