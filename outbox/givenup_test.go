@@ -26,7 +26,7 @@ func (p place) giveUp(t *testing.T) item {
 func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	t.Parallel()
 	p, r := newPlace(t), receiver{}
-	p.put(t)
+	waiting := p.put(t)
 	first, second := p.giveUp(t), p.giveUp(t)
 	var all []outbox.GivenUpMessage
 	for m, err := range outbox.GivenUp(t.Context(), p.client, p.table) {
@@ -49,8 +49,8 @@ func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	} {
 		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], c.by, c.why), c.says)
 	}
-	require.Error(t, outbox.Redrive(t.Context(), p.client, p.table,
-		outbox.GivenUpMessage{Message: outbox.Message{ID: all[0].ID}}, "dana", "why"))
+	require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table,
+		outbox.GivenUpMessage{Message: outbox.Message{ID: all[0].ID}}, "dana", "why"), "is not one of GivenUp or FindGivenUp")
 	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "the mail is back"))
 	again := p.get(t, idOf(first))
 	require.NotContains(t, again, "tries", "the stream's filter lets it pass")
@@ -70,8 +70,10 @@ func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(second))
 	require.NoError(t, err)
 	require.Equal(t, all[1], m)
-	_, err = outbox.FindGivenUp(t.Context(), p.client, p.table, "no such")
-	require.ErrorIs(t, err, outbox.ErrNotGivenUp)
+	for _, id := range []string{"no such", idOf(waiting)} {
+		_, err = outbox.FindGivenUp(t.Context(), p.client, p.table, id)
+		require.ErrorIs(t, err, outbox.ErrNotGivenUp)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = outbox.FindGivenUp(ended, p.client, p.table, idOf(second))
