@@ -290,8 +290,7 @@ func statusProblems(t *types.TableDescription) []string {
 }
 
 func timeToLiveProblems(ttl *types.TimeToLiveDescription, expected string) []string {
-	var status types.TimeToLiveStatus
-	var name string
+	status, name := types.TimeToLiveStatusDisabled, ""
 	if ttl != nil {
 		status, name = ttl.TimeToLiveStatus, aws.ToString(ttl.AttributeName)
 	}

@@ -240,6 +240,36 @@ func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 	require.NoError(t, s.Check(t.Context()), "nobody says that handlers commit")
 }
 
+// TestCheckOfATableInTheMaking: DynamoDB Local is done at once.
+func TestCheckOfATableInTheMaking(t *testing.T) {
+	t.Parallel()
+	ok := func(body string) reply { return reply{status: http.StatusOK, body: body} }
+	table := ok(`{"Table":{"TableStatus":"UPDATING","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+		"GlobalSecondaryIndexes":[{"IndexName":"attention-index","IndexStatus":"UPDATING",
+			"KeySchema":[{"AttributeName":"attention","KeyType":"HASH"},{"AttributeName":"attention_at","KeyType":"RANGE"}],
+			"Projection":{"ProjectionType":"ALL"}}]}}`)
+	for ttl, wrong := range map[string]string{
+		`{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLING","AttributeName":"expiration"}}`:  "",
+		`{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLING","AttributeName":"expiration"}}`: "DISABLING",
+		`{}`: "DISABLED",
+	} {
+		s, _ := scripted(table, ok(ttl))
+		err := s.Check(t.Context())
+		if wrong == "" {
+			require.NoError(t, err)
+			continue
+		}
+		ce, _ := errors.AsType[*store.ConfigError](err)
+		require.NotNil(t, ce)
+		require.Equal(t, []string{`table "idempotency": time to live is ` + wrong + `, expected ENABLED on "expiration"`},
+			ce.Problems)
+	}
+	s, _ := scripted(table)
+	advice, err := s.Advise(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, advice, "the index has everything, and is read while its capacity changes")
+}
+
 // describing is a client that has no transactions.
 type describing struct {
 	dynamo.Client

@@ -69,10 +69,8 @@ func (o *Outbox) Message(ctx context.Context, name string, body any, config ...M
 	d.setBody(body)
 	d.setContext(ctx)
 	d.configure(config)
-	if len(d.problems) == 0 {
-		d.setKey(ctx, name)
-		d.checkSize()
-	}
+	d.setKey(ctx, name)
+	d.checkSize()
 	if len(d.problems) > 0 {
 		return dynamo.Item{Err: fmt.Errorf("outbox: message %q: %s", name, strings.Join(d.problems, "; "))}
 	}
