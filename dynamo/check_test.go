@@ -261,8 +261,8 @@ func TestCheckOfATableInTheMaking(t *testing.T) {
 		}
 		ce, _ := errors.AsType[*store.ConfigError](err)
 		require.NotNil(t, ce)
-		require.Equal(t, []string{`table "idempotency": time to live is ` + wrong + `, expected ENABLED on "expiration"`},
-			ce.Problems)
+		problem := `table "idempotency": time to live is ` + wrong + `, expected ENABLED on "expiration"`
+		require.Equal(t, []string{problem}, ce.Problems)
 	}
 	s, _ := scripted(table)
 	advice, err := s.Advise(t.Context())

@@ -113,7 +113,8 @@ func TestDrainThatIsLateReadsNothing(t *testing.T) {
 	b := &box{shards: map[int][]relay.Listed{3: {due("a", now)}}}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	short, cancel := context.WithTimeout(t.Context(), 1900*time.Millisecond) // one second is kept, and one is for a delivery
+	// one second is kept, and one is for a delivery
+	short, cancel := context.WithTimeout(t.Context(), 1900*time.Millisecond)
 	defer cancel()
 	for _, ctx := range []context.Context{ended, short} {
 		require.NoError(t, b.drain(t, ctx))
@@ -175,9 +176,8 @@ func (b *one) GiveUp(context.Context, relay.Entry[string], time.Time) (bool, err
 // drain returns what a drain reports of the message.
 func (b *one) drain(t *testing.T, deliver relay.Deliver[string]) (told relay.Outcome, failure error) {
 	t.Helper()
-	require.NoError(t, relay.New(b, deliver, func(_ context.Context, _ relay.Entry[string], o relay.Outcome, err error) {
-		told, failure = o, err
-	}, relay.Settings{
+	report := func(_ context.Context, _ relay.Entry[string], o relay.Outcome, err error) { told, failure = o, err }
+	require.NoError(t, relay.New(b, deliver, report, relay.Settings{
 		Concurrency: 1, Timeout: time.Minute, Reserve: time.Second, MaxTries: 2,
 		Pause: func(int) time.Duration { return time.Minute }, Now: func() time.Time { return now },
 	}).Drain(t.Context()))
@@ -200,7 +200,9 @@ func TestDrainThatCannotTakeAMessageDeliversNothing(t *testing.T) {
 func TestDrainGivesUpWhatCanNeverSucceed(t *testing.T) {
 	t.Parallel()
 	b := newOne()
-	told, err := b.drain(t, func(context.Context, relay.Entry[string]) error { return &relay.PermanentError{Err: errRead} })
+	told, err := b.drain(t, func(context.Context, relay.Entry[string]) error {
+		return &relay.PermanentError{Err: errRead}
+	})
 	require.ErrorIs(t, err, errRead)
 	require.Equal(t, relay.GivenUp, told)
 	require.Equal(t, []string{"take", "give up"}, b.writes)
