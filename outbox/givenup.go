@@ -94,7 +94,7 @@ const (
 // it, when, and why; both texts are required, and have at most 256 and 512 bytes.
 func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage, by, why string) error {
 	switch {
-	case m.owner == "":
+	case m.ID == "" || m.owner == "":
 		return errors.New("outbox.Redrive: the message is not one of GivenUp or FindGivenUp")
 	case strings.TrimSpace(by) == "" || strings.TrimSpace(why) == "":
 		return fmt.Errorf("outbox.Redrive: by is %q and why is %q: say who does it, and why", by, why)

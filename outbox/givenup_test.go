@@ -49,9 +49,12 @@ func TestGivenUpMessagesAreListedAndRedriven(t *testing.T) {
 	} {
 		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], c.by, c.why), c.says)
 	}
-	own := outbox.GivenUpMessage{Message: outbox.Message{ID: all[0].ID}}
-	require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, own, "dana", "why"),
-		"is not one of GivenUp or FindGivenUp")
+	own, blank := outbox.GivenUpMessage{Message: outbox.Message{ID: all[0].ID}}, all[0]
+	blank.ID = ""
+	for _, m := range []outbox.GivenUpMessage{own, blank} {
+		require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", "why"),
+			"is not one of GivenUp or FindGivenUp")
+	}
 	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, all[0], "dana", "the mail is back"))
 	again := p.get(t, idOf(first))
 	require.NotContains(t, again, "tries", "the stream's filter lets it pass")

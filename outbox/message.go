@@ -69,8 +69,10 @@ func (o *Outbox) Message(ctx context.Context, name string, body any, config ...M
 	d.setBody(body)
 	d.setContext(ctx)
 	d.configure(config)
-	d.setKey(ctx, name)
-	d.checkSize()
+	if len(d.problems) == 0 { // a key that nobody gets is not reported
+		d.setKey(ctx, name)
+		d.checkSize()
+	}
 	if len(d.problems) > 0 {
 		return dynamo.Item{Err: fmt.Errorf("outbox: message %q: %s", name, strings.Join(d.problems, "; "))}
 	}

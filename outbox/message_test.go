@@ -17,7 +17,9 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 func TestMessageIsWrittenWithItsCommit(t *testing.T) {
@@ -95,6 +97,23 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 			require.NotContains(t, err.Error(), "tok_visa")
 		})
 	}
+}
+
+// The report of a delivery names the keys that somebody may have got.
+func TestMessageThatIsRefusedHasNoKey(t *testing.T) {
+	t.Parallel()
+	box := outbox.New("outbox")
+	var got []report.NamedKey
+	h := idempotent.Wrap(func(ctx context.Context, o order) (string, error) {
+		require.Error(t, box.Message(ctx, "refused", math.NaN()).Err)
+		require.NoError(t, box.Message(ctx, "sent", o).Err)
+		return "", nil
+	}, memory.New(), idempotent.WithOperation("orders"), idempotent.WithKeyPath("id"),
+		idempotent.WithObserver(func(_ context.Context, r report.Delivery) { got = r.DerivedKeys }))
+	_, err := h.Handle(t.Context(), order{ID: "o-1"})
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.Equal(t, "sent", got[0].Name)
 }
 
 // TestTwoMessagesOfOneName are one item, which a transaction writes once.
