@@ -25,6 +25,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -34,36 +35,11 @@ func TestWhatTheCommandsPrintOfATable(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
 	tb.put(t, demoRecords(t)...)
-	why := []string{"--reason", "ticket 4711", "--by", "dana", "--yes"}
-	for _, c := range []struct {
-		name string
-		args []string
-		code int
-	}{
-		{name: "list", args: []string{"list", "--operation", "charge"}},
-		{name: "inspect", args: []string{"inspect", "charge#result-lost"}},
-		{name: "settle", args: append([]string{"settle", "charge#result-lost", "--not-executed", "--may-repeat-effect"},
-			why...)},
-		{name: "settled", args: []string{"inspect", "charge#result-lost"}},
-		{name: "settle-again", args: append([]string{"settle", "charge#result-lost", "--failed", "A: b"}, why...)},
-		{name: "release", args: append([]string{"settle", "charge#died", "--released"}, why...)},
-		{name: "live", args: append([]string{"delete", "charge#in-progress"}, why...), code: 1},
-		{name: "delete", args: append([]string{"delete", "charge#completed"}, why...)},
-		{name: "deleted", args: []string{"inspect", "charge#completed"}, code: 3},
-		{name: "list-not-due", args: []string{"list", "--operation", "order", "--state", "released"}},
-		{name: "stopped", args: []string{"inspect", "order#stopped", "--step", "reserve"}},
-		{name: "begun", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"},
-			why...)},
-		{name: "begun-again", args: append([]string{"settle", "order#begun", "--step", "charge", "--failed", "A: b"},
-			why...), code: 1},
-		{name: "begun-then", args: []string{"inspect", "order#begun", "--step", "charge"}},
-		{name: "doctor", args: []string{"doctor"}},
+	for _, name := range []string{
+		"list", "inspect", "settle", "settled", "settle-again", "release", "live", "delete", "deleted", "list-not-due",
+		"stopped", "begun", "begun-again", "begun-then", "doctor",
 	} {
-		r := tb.run(t, c.args)
-		golden(t, "table-"+c.name, c.args, r, func(text string) string {
-			return strings.NewReplacer(tb.endpoint, "<endpoint>", tb.name, "<table>").Replace(timeless(text))
-		})
-		assert.Equal(t, c.code, r.code, "%s: %s", c.name, r.err)
+		session(t, "table/"+name, []string{tb.endpoint, "<endpoint>", tb.name, "<table>"}, tb.env())
 	}
 }
 
@@ -122,8 +98,7 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	}
 
 	// List what is stuck: with the index, and any state with a scan.
-	r := tb.run(t, []string{"list", "-o", "json"})
-	require.Zero(t, r.code, r.err)
+	r := tb.runs(t, "list -o json")
 	assert.Len(t, lines[line](t, r.out), open)
 	assert.Contains(t, r.err, "Reads the index of records with attention")
 	all := 0
@@ -131,9 +106,7 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 		operate.StateUnknown, operate.StateCrashed, operate.StateReleased,
 		operate.StateInProgress, operate.StateCompleted, operate.StateExpired,
 	} {
-		r := tb.run(t, []string{"list", "-o", "json", "--scan", "--state", string(state), "--rate", "0"})
-		require.Zero(t, r.code, r.err)
-		listed := lines[line](t, r.out)
+		listed := lines[line](t, tb.runs(t, "list -o json --scan --rate 0 --state "+string(state)).out)
 		assert.Len(t, listed, in(state), state)
 		all += len(listed)
 	}
@@ -142,35 +115,25 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	// From a client's key to its record.
 	event := `{"version":"2.0","routeKey":"POST /charges","rawPath":"/charges","headers":{"idempotency-key":"order-1"},
 		"requestContext":{"apiId":"a1b2c3","stage":"$default","requestId":"r","http":{"method":"POST","path":"/charges"}},"body":"{}"}`
-	handler := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest,
-	) (events.APIGatewayV2HTTPResponse, error) {
-		return events.APIGatewayV2HTTPResponse{StatusCode: 202}, nil
-	}, tb.store, idempotent.WithOperation("charge"), unhurried(), idempotent.WithEffects(idempotent.Unrepeatable))
-	file := write(t, "event.json", event)
-	r = run(t, []string{"key", "--operation", "charge", "--event", file, "-o", "json"})
-	require.Zero(t, r.code, r.err)
+	handler := answers(202, tb.store, unhurried(), idempotent.WithEffects(idempotent.Unrepeatable))
+	r = tb.runs(t, "key --operation charge -o json --event "+write(t, "event.json", event))
 	key := lines[line](t, r.out)[0].RecordKey
 	stuck := recordOf(t, "charge#crashed")
-	stuck.Key, stuck.Attention, stuck.Fingerprint = key, store.AttentionOf(key), fingerprintOf(t, event)
+	stuck.Key, stuck.Attention, stuck.Fingerprint = key, store.AttentionOf(key), described(t, event).Fingerprint
 	tb.put(t, stuck)
-	assert.Equal(t, 409, statusOf(t, handler, event))
+	assert.Equal(t, 409, answerOf(t, handler, event).StatusCode)
 
 	// Inspect: what happened, and the derived key to ask the provider with.
-	r = tb.run(t, []string{"inspect", key, "-o", "json"})
-	require.Zero(t, r.code, r.err)
-	inspected := lines[line](t, r.out)[0]
+	inspected := tb.inspect(t, key)
 	assert.Equal(t, operate.StateUnknown, inspected.State)
 	assert.Equal(t, described(t, event).DerivedKey("charge"), inspected.DerivedKeys["charge"])
 
 	// Settle as executed: the client gets the result, with the headers of a replay. The file is as
 	// a person writes it.
-	why := []string{"--reason", "ticket 4711", "--by", "dana", "--yes"}
 	result := write(t, "result.json",
 		"{\n  \"body\": \"{\\\"id\\\":\\\"ch_1\\\"}\",\n  \"headers\": {\"Content-Type\": \"application/json\"},\n  "+
 			"\"statusCode\": 201\n}\n")
-	r = tb.run(t, append([]string{"settle", key, "--executed", result, "--seen", inspected.Seen}, why...))
-	require.Zero(t, r.code, r.err)
+	tb.runs(t, "settle "+key+" --executed "+result+" --seen "+inspected.Seen+why)
 	answer := answerOf(t, handler, event)
 	assert.Equal(t, 201, answer.StatusCode)
 	assert.Equal(t, `{"id":"ch_1"}`, answer.Body)
@@ -179,31 +142,34 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	assert.NotEmpty(t, answer.Headers["Idempotency-Key-Expires"])
 
 	// Cache-bust: the next retry executes.
-	r = tb.run(t, append([]string{"delete", key}, why...))
-	require.Zero(t, r.code, r.err)
-	assert.Equal(t, 202, statusOf(t, handler, event))
+	tb.runs(t, "delete "+key+why)
+	assert.Equal(t, 202, answerOf(t, handler, event).StatusCode)
 
 	// Settle as not executed, and release: the next retry executes.
-	for _, command := range [][]string{
-		{"settle", key, "--not-executed", "--may-repeat-effect"},
-		{"settle", key, "--released", "--may-repeat-effect"},
-	} {
-		stuck.Owner = "OWNEROWNEROWNEROWNEROWNER" + command[2][2:3]
+	for _, verdict := range []string{"--not-executed", "--released"} {
+		stuck.Owner = "OWNEROWNEROWNEROWNEROWNER" + verdict[2:3]
 		deleteItem(t, tb, key)
 		tb.put(t, stuck)
-		assert.Equal(t, 409, statusOf(t, handler, event))
-		r = tb.run(t, append(command, why...))
-		require.Zero(t, r.code, r.err)
-		assert.Equal(t, 202, statusOf(t, handler, event))
+		assert.Equal(t, 409, answerOf(t, handler, event).StatusCode)
+		tb.runs(t, "settle "+key+" --may-repeat-effect "+verdict+why)
+		assert.Equal(t, 202, answerOf(t, handler, event).StatusCode)
 	}
 
 	// And what failed for good is an error from then on.
 	deleteItem(t, tb, key)
 	tb.put(t, stuck)
-	r = tb.run(t, append([]string{"settle", key, "--failed", "Declined: the card was declined"}, why...))
-	require.Zero(t, r.code, r.err)
+	tb.runs(t, "settle "+key+" --failed 'Declined: the card was declined'"+why)
 	_, err := handler.Invoke(t.Context(), []byte(event))
 	require.ErrorContains(t, err, "the card was declined")
+}
+
+// why is who changes something and for what reason, and that nobody has to be asked.
+const why = " --reason 'ticket 4711' --by dana --yes"
+
+// inspect is a record as inspect shows it to a program.
+func (tb table) inspect(t *testing.T, key string) line {
+	t.Helper()
+	return lines[line](t, tb.runs(t, "inspect -o json '"+key+"'").out)[0]
 }
 
 func putAll(t *testing.T, tb table, records []store.Record) {
@@ -223,7 +189,7 @@ func deleteItem(t *testing.T, tb table, key string) {
 	t.Helper()
 	_, err := tb.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
 		TableName: aws.String(tb.name),
-		Key:       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: key}},
+		Key:       item{"id": text(key)},
 	})
 	require.NoError(t, err)
 }
@@ -235,21 +201,22 @@ func write(t *testing.T, name, text string) string {
 	return file
 }
 
+type httpHandler = *idempotent.Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]
+
+// answers is a handler that answers with a status.
+func answers(status int, s store.Store, opts ...idempotent.Option) httpHandler {
+	answer := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		return events.APIGatewayV2HTTPResponse{StatusCode: status}, nil
+	}
+	return idempotent.Wrap(answer, s, append(opts, idempotent.WithOperation("charge"))...)
+}
+
 func described(t *testing.T, event string) idempotent.Description {
 	t.Helper()
-	h := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest,
-	) (events.APIGatewayV2HTTPResponse, error) {
-		return events.APIGatewayV2HTTPResponse{}, nil
-	}, newMemory(), idempotent.WithOperation("charge"))
-	d, err := h.DescribeEvent(t.Context(), []byte(event))
+	d, err := answers(0, memory.New()).DescribeEvent(t.Context(), []byte(event))
 	require.NoError(t, err)
 	return d
 }
-
-func fingerprintOf(t *testing.T, event string) string { return described(t, event).Fingerprint }
-
-type httpHandler = *idempotent.Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]
 
 func answerOf(t *testing.T, h httpHandler, event string) events.APIGatewayV2HTTPResponse {
 	t.Helper()
@@ -260,24 +227,14 @@ func answerOf(t *testing.T, h httpHandler, event string) events.APIGatewayV2HTTP
 	return answer
 }
 
-func statusOf(t *testing.T, h httpHandler, event string) int {
-	t.Helper()
-	return answerOf(t, h, event).StatusCode
-}
-
 // A person has looked at the record with inspect; a script acts on that later.
 func TestAScriptIsConditionalOnWhatAPersonSaw(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
 	r := recordOf(t, "charge#uncertain")
 	tb.put(t, r)
-	seen := lines[line](t, tb.run(t, []string{"inspect", r.Key, "-o", "json"}).out)[0].Seen
-	settle := []string{
-		"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "ticket 4711", "--by",
-		"dana", "--yes", "--seen", seen, "-o", "json",
-	}
-	first := tb.run(t, settle)
-	require.Zero(t, first.code, first.err)
+	settle := "settle " + r.Key + " --not-executed --may-repeat-effect -o json --seen " + tb.inspect(t, r.Key).Seen + why
+	first := tb.runs(t, settle)
 	after := tb.get(t, r.Key)
 	second := tb.run(t, settle)
 	assert.Equal(t, 4, second.code)
@@ -301,76 +258,41 @@ func TestAScriptIsConditionalOnWhatAPersonSaw(t *testing.T) {
 func TestBadTargetsAreOneClearSentence(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
-	other := newOtherTable(t, tb)
+	other := newTable(t, dynamo.Config{Attributes: dynamo.Attributes{Key: "pk"}})
 	down := httptest.NewServer(nil)
 	down.Close()
-	for name, c := range map[string]struct {
-		args []string
-		env  option
-		says string
-	}{
-		"wrong table": {
-			[]string{"inspect", "a#b", "--table", "nobody-has-this"},
-			tb.env(),
-			`there is no table "nobody-has-this" in this account and Region: check --table, --region, --profile and --endpoint-url`,
+	const missing = `there is no table "nobody" in this account and Region: check --table, --region, --profile and ` +
+		`--endpoint-url`
+	for _, c := range []struct{ args, endpoint, says string }{
+		{"inspect a#b --table nobody", tb.endpoint, missing},
+		{"list --table nobody", tb.endpoint, missing},
+		{"doctor --table nobody", tb.endpoint, missing},
+		{
+			"inspect a#b --table " + other.name, tb.endpoint,
+			`" has another key than expected: check --sort-key, --partition and --attribute`,
 		},
-		"list": {
-			[]string{"list", "--table", "nobody-has-this"},
-			tb.env(),
-			`there is no table "nobody-has-this" in this account and Region`,
+		{"inspect a#b --table records", down.URL, "connection refused"},
+		{
+			"inspect a#b --table records",
+			answering(t, 400, "AccessDeniedException", "User: dana is not authorized to perform: dynamodb:GetItem"),
+			`not allowed on table "records": AccessDeniedException: User: dana is not authorized to perform: dynamodb:GetItem`,
 		},
-		"doctor": {
-			[]string{"doctor", "--table", "nobody-has-this"},
-			tb.env(),
-			`there is no table "nobody-has-this" in this account and Region`,
+		{
+			"inspect a#b --table records", answering(t, 400, "ThrottlingException", "Rate exceeded"),
+			`table "records" throttles: try again later`,
 		},
-		"another key": {
-			[]string{"inspect", "a#b", "--table", other},
-			tb.env(),
-			`table "` + other + `" has another key than expected: check --sort-key, --partition and --attribute`,
+		{
+			"inspect a#b --table records", answering(t, 400, "ExpiredTokenException", "The security token is expired"),
+			"The security token is expired",
 		},
-		"endpoint down": {
-			[]string{"inspect", "a#b", "--table", "idempotency", "--endpoint-url", down.URL},
-			env(),
-			"connection refused",
-		},
-		"no permission": {
-			[]string{
-				"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
-				answering(t, 400, "AccessDeniedException",
-					"User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem"),
-			},
-			env(),
-			`not allowed on table "idempotency": AccessDeniedException: User: arn:aws:iam::1:user/dana is not authorized to perform: dynamodb:GetItem`,
-		},
-		"throttled": {
-			[]string{
-				"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
-				answering(t, 400, "ThrottlingException", "Rate exceeded"),
-			},
-			env(),
-			`table "idempotency" throttles: try again later`,
-		},
-		"expired": {
-			[]string{
-				"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
-				answering(t, 400, "ExpiredTokenException", "The security token included in the request is expired"),
-			},
-			env(),
-			"The security token included in the request is expired",
-		},
-		"failing server": {
-			[]string{
-				"inspect", "a#b", "--table", "idempotency", "--endpoint-url",
-				answering(t, 500, "InternalServerError", "oops"),
-			},
-			env(),
-			`no answer for table "idempotency": InternalServerError`,
+		{
+			"inspect a#b --table records", answering(t, 500, "InternalServerError", "oops"),
+			`no answer for table "records": InternalServerError`,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.says, func(t *testing.T) {
 			t.Parallel()
-			r := run(t, c.args, c.env)
+			r := run(t, c.args+" --endpoint-url "+c.endpoint)
 			assert.Equal(t, 1, r.code)
 			assert.Empty(t, r.out)
 			assert.Contains(t, r.err, c.says)
@@ -378,19 +300,6 @@ func TestBadTargetsAreOneClearSentence(t *testing.T) {
 			assert.NotContains(t, r.err, "operation error")
 		})
 	}
-}
-
-// newOtherTable creates a table with another key.
-func newOtherTable(t *testing.T, tb table) string {
-	t.Helper()
-	name := tb.name + "-other"
-	require.NoError(t, dynamo.CreateTable(t.Context(), tb.client, name,
-		dynamo.Config{Attributes: dynamo.Attributes{Key: "pk"}}))
-	t.Cleanup(func() {
-		_, err := tb.client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
-		assert.NoError(t, err)
-	})
-	return name
 }
 
 // answering is an endpoint that answers everything with an error.
@@ -411,22 +320,13 @@ func TestRenamedAttributesAndSortKeys(t *testing.T) {
 	tb := newTable(t, dynamo.Config{SortKey: "sk", Partition: "idempotency#shop", Attributes: names})
 	r := recordOf(t, "charge#uncertain")
 	tb.put(t, r)
-	flags := []string{
-		"--sort-key", "sk", "--partition", "idempotency#shop", "--attribute", "id=pk,status=state",
-		"--attribute", "expiration=ttl",
-	}
-	listed := tb.run(t, append([]string{"list", "-o", "json"}, flags...))
-	require.Zero(t, listed.code, listed.err)
+	flags := " --sort-key sk --partition 'idempotency#shop' --attribute id=pk,status=state --attribute expiration=ttl"
+	listed := tb.runs(t, "list -o json"+flags)
 	assert.Equal(t, r.Key, lines[line](t, listed.out)[0].RecordKey)
-	settled := tb.run(t, append([]string{
-		"settle", r.Key, "--not-executed", "--may-repeat-effect", "--reason", "x",
-		"--by", "dana", "--yes",
-	}, flags...))
-	require.Zero(t, settled.code, settled.err)
+	tb.runs(t, "settle "+r.Key+" --not-executed --may-repeat-effect"+why+flags)
 	assert.Equal(t, store.ReasonReleased, tb.get(t, r.Key).Reason)
-	doctor := tb.run(t, append([]string{"doctor"}, flags...))
-	assert.Zero(t, doctor.code, doctor.out)
-	wrong := tb.run(t, []string{"doctor"})
+	tb.runs(t, "doctor"+flags)
+	wrong := tb.run(t, "doctor")
 	assert.Equal(t, 1, wrong.code)
 	assert.Contains(t, wrong.out, "problem")
 }
@@ -436,32 +336,24 @@ func TestRenamedAttributesAndSortKeys(t *testing.T) {
 func TestARecordThatCannotBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
-	item := map[string]types.AttributeValue{
-		"id":           &types.AttributeValueMemberS{Value: "charge#\x1b[2Jbad"},
-		"status":       &types.AttributeValueMemberS{Value: "UNKNOWN"},
-		"expiration":   &types.AttributeValueMemberS{Value: "tomorrow"},
-		"attention":    &types.AttributeValueMemberS{Value: store.AttentionShard("charge", 0)},
+	const key = "charge#\x1b[2Jbad"
+	bad := item{
+		"id": text(key), "status": text("UNKNOWN"), "expiration": text("tomorrow"),
+		"attention":    text(store.AttentionShard("charge", 0)),
 		"attention_at": &types.AttributeValueMemberN{Value: "1"},
 	}
-	_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: item})
-	require.NoError(t, err)
-	listed := tb.run(t, []string{"list"})
-	require.Zero(t, listed.code, listed.err)
+	tb.putItem(t, bad)
+	listed := tb.runs(t, "list")
 	assert.Contains(t, listed.out, "unreadable")
 	assert.Contains(t, listed.out, `charge#\x1b[2Jbad`)
 	assert.NotContains(t, listed.out, "\x1b")
 	assert.Contains(t, listed.err, "1 of them cannot be understood")
-	for _, args := range [][]string{
-		{"inspect", "charge#\x1b[2Jbad"},
-		{"delete", "charge#\x1b[2Jbad", "--reason", "x", "--by", "dana", "--yes"},
-	} {
+	for _, args := range []string{"inspect '" + key + "'", "delete '" + key + "'" + why} {
 		r := tb.run(t, args)
 		assert.Equal(t, 1, r.code)
 		assert.Contains(t, r.err, "the record is there, but it cannot be understood")
 	}
-	out, err := tb.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &tb.name})
-	require.NoError(t, err)
-	assert.Equal(t, []map[string]types.AttributeValue{item}, out.Items)
+	assert.Equal(t, bad, tb.item(t, key))
 }
 
 // Other applications have tables with such attributes, and one table may have items of several.
@@ -469,9 +361,8 @@ func TestARecordThatCannotBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
 func TestNothingForeignIsTouched(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
-	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	soon := &types.AttributeValueMemberN{Value: "4102444800"}
-	for name, it := range map[string]map[string]types.AttributeValue{
+	for name, it := range map[string]item{
 		"message": {
 			"topic": text("order-placed"), "body": text("{}"), "owner": text("AAAAAAAAAAAAAAAAAAAAAAAAAA"),
 			"outbox_due": soon,
@@ -484,21 +375,14 @@ func TestNothingForeignIsTouched(t *testing.T) {
 	} {
 		key := "shop#" + name
 		it["id"] = text(key)
-		_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: it})
-		require.NoError(t, err)
-		for _, command := range [][]string{
-			{"delete"},
-			{"settle", "--released"},
-			{"settle", "--not-executed"},
-			{"settle", "--failed", "A:b"},
+		tb.putItem(t, it)
+		for _, command := range []string{
+			"delete ", "settle --released ", "settle --not-executed ", "settle --failed A:b ",
 		} {
-			r := tb.run(t, append(command, key, "--reason", "x", "--by", "dana", "--yes", "--may-repeat-effect"))
+			r := tb.run(t, command+key+" --may-repeat-effect"+why)
 			assert.Equal(t, 1, r.code, "%s %s: %s", command, name, r.err)
 		}
-		out, err := tb.client.GetItem(t.Context(),
-			&dynamodb.GetItemInput{TableName: &tb.name, Key: map[string]types.AttributeValue{"id": text(key)}})
-		require.NoError(t, err)
-		assert.Equal(t, it, out.Item, name)
+		assert.Equal(t, it, tb.item(t, key), name)
 	}
 }
 
@@ -512,17 +396,13 @@ func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 		}})
 	require.NoError(t, err)
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		r := tb.run(t, []string{"list"})
+		r := tb.run(t, "list")
 		assert.Equal(c, 1, r.code)
 		assert.Contains(c, r.err,
 			"has no index of the records with attention that can be used; --scan finds them by reading the whole table")
 	}, 30*time.Second, 200*time.Millisecond)
-	r := tb.run(t, []string{"list", "--scan", "-o", "json"})
-	require.Zero(t, r.code, r.err)
-	assert.Len(t, lines[line](t, r.out), 12)
-	doctor := tb.run(t, []string{"doctor"})
-	assert.Zero(t, doctor.code)
-	assert.Contains(t, doctor.out, "warning")
+	assert.Len(t, lines[line](t, tb.runs(t, "list --scan -o json").out), 12)
+	assert.Contains(t, tb.runs(t, "doctor").out, "warning")
 }
 
 // A result of any size that a function can return is settled with, shown and replayed.
@@ -536,27 +416,16 @@ func TestALargeResultIsSettledShownAndReplayed(t *testing.T) {
 	result, err := json.Marshal(map[string]any{"statusCode": 201, "body": string(body)})
 	require.NoError(t, err)
 	stuck := recordOf(t, "charge#result-lost")
-	stuck.Key, stuck.Fingerprint = described(t, eventOfV2).RecordKey, fingerprintOf(t, eventOfV2)
+	stuck.Key, stuck.Fingerprint = described(t, eventOfV2).RecordKey, described(t, eventOfV2).Fingerprint
 	tb.put(t, stuck)
-	r := tb.run(t, []string{"settle", stuck.Key, "--executed", "-", "--reason", "x", "--by", "dana", "--yes"},
-		in(string(result)+"\n"))
-	require.Zero(t, r.code, r.err)
+	tb.runs(t, "settle "+stuck.Key+" --executed -"+why, in(string(result)+"\n"))
 	assert.NotEmpty(t, tb.get(t, stuck.Key).Parts, "it does not fit into the record")
 
-	r = tb.run(t, []string{"inspect", stuck.Key})
-	assert.Contains(t, r.out, "kept beside the record; --result shows it")
-	r = tb.run(t, []string{"inspect", stuck.Key, "--result", "-o", "json"})
-	require.Zero(t, r.code, r.err)
+	assert.Contains(t, tb.runs(t, "inspect "+stuck.Key).out, "kept beside the record; --result shows it")
 	var shown struct{ Result json.RawMessage }
-	require.NoError(t, json.Unmarshal([]byte(r.out), &shown))
+	require.NoError(t, json.Unmarshal([]byte(tb.runs(t, "inspect --result -o json "+stuck.Key).out), &shown))
 	assert.JSONEq(t, string(result), string(shown.Result))
-
-	handler := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest,
-	) (events.APIGatewayV2HTTPResponse, error) {
-		return events.APIGatewayV2HTTPResponse{StatusCode: 500}, nil
-	}, tb.store, idempotent.WithOperation("charge"), unhurried())
-	assert.Equal(t, string(body), answerOf(t, handler, eventOfV2).Body)
+	assert.Equal(t, string(body), answerOf(t, answers(500, tb.store, unhurried()), eventOfV2).Body)
 }
 
 // A version before the index left records unknown that have no attention. The index does not know
@@ -567,19 +436,14 @@ func TestAScanFindsWhatIsUnknownWithoutAttention(t *testing.T) {
 	old := recordOf(t, "charge#crashed")
 	old.Attention, old.AttentionAt, old.Derived = "", time.Time{}, nil
 	tb.put(t, old, recordOf(t, "charge#panic"), recordOf(t, "charge#died"))
-	for _, c := range []struct {
-		args []string
-		want []string
-	}{
-		{[]string{"list", "-o", "json"}, []string{"charge#panic"}},
-		{[]string{"list", "-o", "json", "--scan"}, []string{"charge#crashed", "charge#panic"}},
+	for args, want := range map[string][]string{
+		"list -o json":        {"charge#panic"},
+		"list -o json --scan": {"charge#crashed", "charge#panic"},
 	} {
-		r := tb.run(t, c.args)
-		require.Zero(t, r.code, r.err)
 		var keys []string
-		for _, l := range lines[line](t, r.out) {
+		for _, l := range lines[line](t, tb.runs(t, args).out) {
 			keys = append(keys, l.RecordKey)
 		}
-		assert.ElementsMatch(t, c.want, keys, c.args)
+		assert.ElementsMatch(t, want, keys, args)
 	}
 }

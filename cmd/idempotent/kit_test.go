@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -23,15 +25,14 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // What the tests of the program offer each other:
 //
-//	binary                  the program, built once
-//	run, in, env            runs it, with standard input and with variables
-//	golden                  compares a whole run with a file of testdata/golden; go test -update writes them
+//	run, runs               run the program, with the arguments as a shell reads them; runs wants exit code 0
+//	in, env                 standard input, and variables
+//	session                 runs what a file of testdata/golden begins with, and compares; -update writes them
 //	newTable, table.put     a table on DynamoDB Local; records in it
 //	demoRecords             the records of the demo as they are now
 
@@ -75,18 +76,24 @@ func env(variables ...string) option {
 // limit is how long a run may take. Nothing here waits for anybody.
 const limit = time.Minute
 
-// command makes a run of the program with an environment of its own, in which AWS is nowhere.
-func command(ctx context.Context, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, binary, args...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nowhere", "AWS_EC2_METADATA_DISABLED=true", "USER=dana"}
+// command makes a run of a shell with an environment of its own, in which AWS is nowhere.
+func command(ctx context.Context, line string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", line)
+	c.Env = []string{
+		"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "HOME=/nowhere", "AWS_EC2_METADATA_DISABLED=true",
+		"USER=dana",
+	}
 	return c
 }
 
-func run(t *testing.T, args []string, opts ...option) result {
+// program is a line of a shell that becomes the program.
+func program(args string) string { return "exec idempotent " + args }
+
+func run(t *testing.T, args string, opts ...option) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	c := command(ctx, args...)
+	c := command(ctx, program(args))
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	for _, o := range opts {
@@ -100,38 +107,43 @@ func run(t *testing.T, args []string, opts ...option) result {
 	return result{out.String(), errs.String(), c.ProcessState.ExitCode()}
 }
 
-// golden compares a run with a file. Times and what follows from them are replaced, unless they are
-// those of the demo.
-func golden(t *testing.T, name string, args []string, r result, replace func(string) string) {
+// runs runs what has to succeed.
+func runs(t *testing.T, args string, opts ...option) result {
 	t.Helper()
-	text := fmt.Sprintf("$ idempotent %s\n%s", quoted(args), r.out)
+	r := run(t, args, opts...)
+	require.Zero(t, r.code, "%s: %s%s", args, r.out, r.err)
+	return r
+}
+
+const prompt = "$ idempotent "
+
+// session runs the command that a file of testdata/golden begins with, and compares what it prints
+// with the rest. Names are pairs of what differs from run to run and what the file has instead; with
+// them it is a session of now, whose times are replaced, too.
+func session(t *testing.T, name string, names []string, opts ...option) result {
+	t.Helper()
+	file := filepath.Join("testdata", "golden", name+".txt")
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(want), "\n")
+	back := slices.Clone(names)
+	slices.Reverse(back)
+	args := strings.NewReplacer(back...).Replace(strings.TrimPrefix(first, prompt))
+	r := run(t, args, opts...)
+	text := prompt + args + "\n" + r.out
 	if r.err != "" {
 		text += "--- standard error\n" + r.err
 	}
 	text += fmt.Sprintf("--- exit code %d\n", r.code)
-	if replace != nil {
-		text = replace(text)
+	if names != nil {
+		text = timeless(strings.NewReplacer(names...).Replace(text))
 	}
-	file := filepath.Join("testdata", "golden", name+".txt")
 	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
-		return
+		return r
 	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err, "go test -update writes it")
-	assert.Equal(t, string(want), text)
-}
-
-func quoted(args []string) string {
-	words := make([]string, len(args))
-	for i, a := range args {
-		words[i] = a
-		if a == "" || strings.ContainsAny(a, " '\"$*<>|") {
-			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
+	assert.Equal(t, string(want), text, "go test -update writes it")
+	return r
 }
 
 // timeless replaces what differs from run to run: instants, and how far they are.
@@ -141,6 +153,8 @@ func timeless(text string) string {
 		{`\bin \d+[smhd]\b`, "in <time>"},
 		{`\b\d+[smhd] ago\b`, "<time> ago"},
 		{`\(now\)`, "(<time> ago)"},
+		{` {2,}now\b`, "  <time> ago"},
+		{`\b24h0m[01]s`, "<retention>"},
 		{`(?m)^(Seen +)[\w-]{16}$`, "${1}<seen>"},
 	} {
 		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.by)
@@ -156,19 +170,46 @@ type table struct {
 	store          *dynamo.Store
 }
 
-// newTable creates a table that lives as long as the test.
+// newTable creates a table of records that lives as long as the test.
 func newTable(t *testing.T, opts ...dynamo.Config) table {
 	t.Helper()
+	tb := created(t, func(client *dynamodb.Client, name string) error {
+		return dynamo.CreateTable(t.Context(), client, name, opts...)
+	})
+	tb.store = dynamo.New(tb.client, tb.name, opts...)
+	return tb
+}
+
+// created is a table that something else creates, without a store.
+func created(t *testing.T, create func(client *dynamodb.Client, name string) error) table {
+	t.Helper()
 	endpoint := dynamolocal.Endpoint(t)
-	client := dynamolocal.Client(endpoint)
-	name := "cli-" + regexp.MustCompile(`[^A-Za-z0-9]+`).ReplaceAllString(t.Name(), "-")
-	require.NoError(t, dynamo.CreateTable(t.Context(), client, name, opts...))
+	client, name := dynamolocal.Client(endpoint), "cli-"+rand.Text()
+	require.NoError(t, create(client, name))
 	t.Cleanup(func() {
 		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
 		assert.NoError(t, err)
 	})
-	return table{name, endpoint, client, dynamo.New(client, name, opts...)}
+	return table{name: name, endpoint: endpoint, client: client}
 }
+
+// item is what the table has under a key, and putItem puts what no record is.
+type item = map[string]types.AttributeValue
+
+func (tb table) item(t *testing.T, key string) item {
+	t.Helper()
+	out, err := tb.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &tb.name, Key: item{"id": text(key)}})
+	require.NoError(t, err)
+	return out.Item
+}
+
+func (tb table) putItem(t *testing.T, it item) {
+	t.Helper()
+	_, err := tb.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &tb.name, Item: it})
+	require.NoError(t, err)
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // put stores records as they are.
 func (tb table) put(t *testing.T, records ...store.Record) {
@@ -186,10 +227,15 @@ func (tb table) get(t *testing.T, key string) store.Record {
 	return r
 }
 
-// run runs the program on the table.
-func (tb table) run(t *testing.T, args []string, opts ...option) result {
+// run runs the program on the table, and runs what has to succeed there.
+func (tb table) run(t *testing.T, args string, opts ...option) result {
 	t.Helper()
 	return run(t, args, append([]option{tb.env()}, opts...)...)
+}
+
+func (tb table) runs(t *testing.T, args string, opts ...option) result {
+	t.Helper()
+	return runs(t, args, append([]option{tb.env()}, opts...)...)
 }
 
 // env is the environment of an operator of this table.
@@ -215,8 +261,6 @@ func recordOf(t *testing.T, key string) store.Record {
 	require.GreaterOrEqual(t, i, 0, key)
 	return records[i]
 }
-
-func newMemory() store.Store { return memory.New() }
 
 // unhurried gives the claim and the settlement a minute: what a command is tested for must not
 // depend on how busy the machine is.

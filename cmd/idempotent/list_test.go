@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // large is an endpoint with a table of a million records of 1 KB, of which two wait for somebody.
@@ -60,17 +59,17 @@ func (l *large) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"Table":{"TableStatus":"ACTIVE","ItemCount":1000000,"TableSizeBytes":1024000000,
 			"GlobalSecondaryIndexes":[{"IndexName":"attention-index","IndexStatus":"ACTIVE","ItemCount":2,"IndexSizeBytes":400}]}}`)
 	case call == "GetItem":
-		fmt.Fprintf(w, `{"Item":%s}`, item(1))
+		fmt.Fprintf(w, `{"Item":%s}`, unknownItem(1))
 	case in.IndexName != "":
-		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1,"ConsumedCapacity":{"CapacityUnits":0.5}}`, item(n))
+		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1,"ConsumedCapacity":{"CapacityUnits":0.5}}`, unknownItem(n))
 	case n < l.pages:
-		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1024,"ConsumedCapacity":{"CapacityUnits":128},"LastEvaluatedKey":{"id":{"S":"charge#%d"}}}`, item(n), n)
+		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1024,"ConsumedCapacity":{"CapacityUnits":128},"LastEvaluatedKey":{"id":{"S":"charge#%d"}}}`, unknownItem(n), n)
 	default:
-		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1024,"ConsumedCapacity":{"CapacityUnits":128}}`, item(n))
+		fmt.Fprintf(w, `{"Items":[%s],"Count":1,"ScannedCount":1024,"ConsumedCapacity":{"CapacityUnits":128}}`, unknownItem(n))
 	}
 }
 
-func item(n int) string {
+func unknownItem(n int) string {
 	return fmt.Sprintf(`{"id":{"S":"charge#%d"},"status":{"S":"UNKNOWN"},"expiration":{"N":"4102444800"},"reason":{"S":"crashed"},
 		"attention":{"S":"charge#0"},"attention_at":{"N":"1782871200000"}}`, n)
 }
@@ -81,10 +80,11 @@ func (l *large) forbidDescription() {
 	l.mayDescribe = false
 }
 
+// made are the calls, sorted: the records that a page has are read side by side.
 func (l *large) made() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.calls
+	return slices.Sorted(slices.Values(l.calls))
 }
 
 const toldOfTheTable = "Reads the whole table: about 1000000 records in 977 pages, 125000 read units, 4m10s at " +
@@ -92,82 +92,73 @@ const toldOfTheTable = "Reads the whole table: about 1000000 records in 977 page
 
 func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 	t.Parallel()
-	t.Run("with the index", func(t *testing.T) {
-		t.Parallel()
-		l, endpoint := newLarge(t)
-		r := run(t, []string{"list"}, endpoint)
-		require.Zero(t, r.code, r.err)
-		assert.Contains(t, r.err,
-			"Reads the index of records with attention, and then each of them: about 2 records in 1 page, 0.5 read units")
-		assert.Equal(t, []string{"DescribeTable", "Scan attention-index", "GetItem"}, l.made(), "each entry is read")
-	})
-	t.Run("of one operation", func(t *testing.T) {
-		t.Parallel()
-		l, endpoint := newLarge(t)
-		r := run(t, []string{"list", "--operation", "charge"}, endpoint)
-		require.Zero(t, r.code, r.err)
-		assert.Len(t, l.made(), 1+11+11, "the shards of the index, and those that were given up, and an entry of each")
-	})
-	t.Run("nobody can agree", func(t *testing.T) {
-		t.Parallel()
-		l, endpoint := newLarge(t)
-		r := run(t, []string{"list", "--state", "all", "--scan"}, endpoint)
-		assert.Equal(t, 2, r.code)
-		assert.Contains(t, r.err, toldOfTheTable)
-		assert.Contains(t, r.err, "this reads more than 1000 read units: add --yes if you mean it")
-		assert.Equal(t, []string{"DescribeTable"}, l.made())
-	})
-	t.Run("somebody has agreed", func(t *testing.T) {
-		t.Parallel()
-		l, endpoint := newLarge(t)
-		r := run(t, []string{"list", "--scan", "--yes", "--rate", "0", "-o", "json"}, endpoint)
-		require.Zero(t, r.code, r.err)
-		assert.Equal(t, []string{"DescribeTable", "GetItem", "GetItem", "GetItem", "Scan", "Scan", "Scan"},
-			slices.Sorted(slices.Values(l.made())), "each record with attention is read")
-		assert.Len(t, lines[line](t, r.out), 3)
-		assert.Contains(t, r.err, "3 records (read 3072 records in 3 pages, 384 read units).")
-	})
-	t.Run("a limit gives the oldest", func(t *testing.T) {
-		t.Parallel()
-		_, endpoint := newLarge(t)
-		r := run(t, []string{"list", "--scan", "--yes", "--rate", "0", "--limit", "1"}, endpoint)
-		require.Zero(t, r.code, r.err)
-		assert.Contains(t, r.err, "3 records, of which --limit left out 2, the youngest (read 3072 records in 3 pages")
-	})
+	for name, c := range map[string]struct {
+		args string
+		code int
+		says []string
+		// rows is how many records are listed, calls is how many calls are made; made, unless empty, are those, sorted.
+		rows, calls int
+		made        string
+	}{
+		"with the index": {args: "list", says: []string{
+			"Reads the index of records with attention, and then each of them: about 2 records in 1 page, 0.5 read units",
+		}, rows: 1, calls: 3, made: "DescribeTable, GetItem, Scan attention-index"},
+		// The shards of the index, and those that were given up, and an entry of each.
+		"of one operation": {args: "list --operation charge", rows: 11, calls: 1 + 11 + 11},
+		"nobody can agree": {args: "list --state all --scan", code: 2, says: []string{
+			toldOfTheTable, "this reads more than 1000 read units: add --yes if you mean it",
+		}, calls: 1, made: "DescribeTable"},
+		"somebody has agreed": {args: "list --scan --yes --rate 0", says: []string{
+			"3 records (read 3072 records in 3 pages, 384 read units).",
+		}, rows: 3, calls: 7, made: "DescribeTable, GetItem, GetItem, GetItem, Scan, Scan, Scan"},
+		"a limit gives the oldest": {args: "list --scan --yes --rate 0 --limit 1", says: []string{
+			"3 records, of which --limit left out 2, the youngest (read 3072 records in 3 pages",
+		}, rows: 1, calls: 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, endpoint := newLarge(t)
+			r := run(t, c.args, endpoint)
+			assert.Equal(t, c.code, r.code, r.err)
+			for _, says := range c.says {
+				assert.Contains(t, r.err, says)
+			}
+			assert.Equal(t, c.rows, strings.Count(r.out, "charge#"), r.out)
+			assert.Len(t, l.made(), c.calls)
+			if c.made != "" {
+				assert.Equal(t, c.made, strings.Join(l.made(), ", "))
+			}
+		})
+	}
 	t.Run("at a rate", func(t *testing.T) {
 		t.Parallel()
 		_, endpoint := newLarge(t)
 		began := time.Now()
-		r := run(t, []string{"list", "--scan", "--yes", "--rate", "256"}, endpoint)
-		require.Zero(t, r.code, r.err)
+		runs(t, "list --scan --yes --rate 256", endpoint)
 		assert.GreaterOrEqual(t, time.Since(began), time.Second, "two pages of 128 units before the last one")
 	})
 	t.Run("the size cannot be looked at", func(t *testing.T) {
 		t.Parallel()
 		l, endpoint := newLarge(t)
 		l.forbidDescription()
-		r := run(t, []string{"list", "--scan"}, endpoint)
+		r := run(t, "list --scan", endpoint)
 		assert.Equal(t, 2, r.code)
 		assert.Contains(t, r.err, "how much this reads cannot be told")
 		assert.Equal(t, []string{"DescribeTable"}, l.made())
-		r = run(t, []string{"list"}, endpoint)
-		assert.Zero(t, r.code, "the index is small: %s", r.err)
+		runs(t, "list", endpoint) // the index is small
 	})
 }
 
 func TestShellsCompleteTheCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		r := run(t, []string{"completion", shell})
-		assert.Zero(t, r.code, r.err)
-		assert.Contains(t, r.out, "idempotent")
+		assert.Contains(t, runs(t, "completion "+shell).out, "idempotent")
 	}
-	for want, args := range map[string][]string{
-		"unknown\n": {"list", "--state", ""},
-		"json\n":    {"list", "--output", ""},
-		"settle\t":  {""},
+	for want, args := range map[string]string{
+		"unknown\n": "list --state ''",
+		"json\n":    "list --output ''",
+		"settle\t":  "''",
 	} {
-		r := run(t, append([]string{"__complete"}, args...))
-		assert.Contains(t, r.out, want)
+		assert.Contains(t, run(t, "__complete "+args).out, want)
 	}
 }

@@ -41,10 +41,10 @@ type serving struct {
 }
 
 // serve runs the page until the test ends.
-func serve(t *testing.T, args []string, opts ...option) *serving {
+func serve(t *testing.T, args string, opts ...option) *serving {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
-	c := command(ctx, append([]string{"serve"}, args...)...)
+	c := command(ctx, program("serve "+args))
 	for _, o := range opts {
 		o(c)
 	}
@@ -149,7 +149,7 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
 	tb.put(t, recordOf(t, "charge#uncertain"), recordOf(t, "charge#completed"))
-	s := serve(t, []string{"-o", "json", "--by", "dana"}, tb.env())
+	s := serve(t, "-o json --by dana", tb.env())
 	body, _ := s.get(t, s.home+"/")
 	assert.Contains(t, body, ">charge#uncertain<")
 	assert.NotContains(t, body, "charge#completed")
@@ -169,7 +169,7 @@ func TestServe(t *testing.T) {
 // The demo needs nothing but the program. Its token is printed once, and nowhere else.
 func TestServeTheDemo(t *testing.T) {
 	t.Parallel()
-	s := serve(t, []string{"--demo", "--by", "dana"})
+	s := serve(t, "--demo --by dana")
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/\?token=[A-Za-z0-9_-]{43}$`, s.address)
 	assert.NotContains(t, s.home, "token")
 	done := s.settle(t, "charge#uncertain")
@@ -191,7 +191,7 @@ func TestServeTheDemo(t *testing.T) {
 func TestServeSurvivesTheReaderOfItsAudit(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"table", "json"} {
-		s := serve(t, []string{"--demo", "--by", "dana", "-o", output})
+		s := serve(t, "--demo --by dana -o "+output)
 		s.leave(t)
 		for _, key := range []string{"charge#uncertain", "charge#crashed"} {
 			assert.Contains(t, s.settle(t, key), "It is done")
@@ -229,7 +229,7 @@ func TestServeEndsBehindAChange(t *testing.T) {
 		table.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	s := serve(t, []string{"-o", "json", "--by", "dana"}, tb.env(), env("AWS_ENDPOINT_URL_DYNAMODB="+server.URL))
+	s := serve(t, "-o json --by dana", tb.env(), env("AWS_ENDPOINT_URL_DYNAMODB="+server.URL))
 	form := s.previewed(t, "charge#uncertain")
 	answered := make(chan struct{})
 	go func() {
@@ -264,7 +264,7 @@ func TestServeEndsBehindAChange(t *testing.T) {
 // Nobody else on the network reaches it.
 func TestServeListensOnThisMachineOnly(t *testing.T) {
 	t.Parallel()
-	s := serve(t, []string{"--demo", "--by", "dana", "--read-only"})
+	s := serve(t, "--demo --by dana --read-only")
 	u, err := url.Parse(s.address)
 	require.NoError(t, err)
 	addresses, err := net.InterfaceAddrs()
@@ -281,24 +281,21 @@ func TestServeListensOnThisMachineOnly(t *testing.T) {
 	}
 	body, _ := s.get(t, s.home+"/record?key=charge%23uncertain")
 	assert.Contains(t, body, "read only")
-	taken := run(t, []string{"serve", "--demo", "--by", "dana", "--port", u.Port()})
+	taken := run(t, "serve --demo --by dana --port "+u.Port())
 	assert.Equal(t, 2, taken.code)
 	assert.Contains(t, taken.err, "--port "+u.Port()+" cannot be listened on")
 }
 
 func TestServeThatCannotBe(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"--demo", "--port", "-1"}, "--port -1 is none"},
-		{[]string{"--demo", "--port", "65536"}, "--port 65536 is none"},
-		{nil, "there is no table"},
+	for args, says := range map[string]string{
+		"--demo --port -1":    "--port -1 is none",
+		"--demo --port 65536": "--port 65536 is none",
+		"":                    "there is no table",
 	} {
-		r := run(t, append([]string{"serve", "--by", "dana"}, c.args...))
-		assert.Equal(t, 2, r.code, c.says)
-		assert.Contains(t, r.err, c.says)
+		r := run(t, "serve --by dana "+args)
+		assert.Equal(t, 2, r.code, says)
+		assert.Contains(t, r.err, says)
 		assert.Empty(t, r.out)
 	}
 }

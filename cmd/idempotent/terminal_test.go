@@ -19,52 +19,53 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// session is a run of the program on a terminal.
-type session struct {
-	t        *testing.T
-	command  *exec.Cmd
-	terminal *os.File
-	cancel   context.CancelFunc
-	seen     strings.Builder
+// terminal is a run of the program on a terminal.
+type terminal struct {
+	t       *testing.T
+	command *exec.Cmd
+	pty     *os.File
+	cancel  context.CancelFunc
+	seen    strings.Builder
 }
 
-func onTerminal(t *testing.T, args []string, opts ...option) *session {
+// onTerminal runs lines of a shell on a terminal.
+func onTerminal(t *testing.T, lines string, opts ...option) *terminal {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	c := command(ctx, args...)
+	c := command(ctx, lines)
 	c.Env = append(c.Env, "TERM=xterm")
 	for _, o := range opts {
 		o(c)
 	}
-	terminal, err := pty.StartWithSize(c, &pty.Winsize{Rows: 50, Cols: 200})
+	f, err := pty.StartWithSize(c, &pty.Winsize{Rows: 50, Cols: 250})
 	require.NoError(t, err)
-	return &session{t: t, command: c, terminal: terminal, cancel: cancel}
+	return &terminal{t: t, command: c, pty: f, cancel: cancel}
 }
 
 // until reads what is printed up to a text.
-func (s *session) until(text string) {
+func (s *terminal) until(text string) {
 	s.t.Helper()
 	buffer := make([]byte, 4096)
 	for !strings.Contains(s.seen.String(), text) {
-		n, err := s.terminal.Read(buffer)
+		n, err := s.pty.Read(buffer)
 		s.seen.Write(buffer[:n])
 		require.NoError(s.t, err, "before %q was printed: %s", text, s.seen.String())
 	}
 }
 
-func (s *session) answer(text string) {
+func (s *terminal) answer(text string) {
 	s.t.Helper()
-	_, err := io.WriteString(s.terminal, text)
+	_, err := io.WriteString(s.pty, text)
 	require.NoError(s.t, err)
 }
 
 // end waits for the end, and returns everything that was printed and the exit code.
-func (s *session) end() (string, int) {
+func (s *terminal) end() (string, int) {
 	s.t.Helper()
-	_, _ = io.Copy(&s.seen, s.terminal) // ends with an error when the program has
-	_ = s.command.Wait()                // the exit code says it
+	_, _ = io.Copy(&s.seen, s.pty) // ends with an error when the program has
+	_ = s.command.Wait()           // the exit code says it
 	s.cancel()
-	s.terminal.Close()
+	s.pty.Close()
 	return strings.ReplaceAll(s.seen.String(), "\r\n", "\n"), s.command.ProcessState.ExitCode()
 }
 
@@ -83,7 +84,7 @@ func TestColoursAreForTerminalsOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := onTerminal(t, []string{"list", "--demo"}, env(c.variable))
+			s := onTerminal(t, program("list --demo"), env(c.variable))
 			out, code := s.end()
 			assert.Zero(t, code)
 			assert.Contains(t, out, "charge#result-lost")
@@ -91,23 +92,20 @@ func TestColoursAreForTerminalsOnly(t *testing.T) {
 			assert.Equal(t, c.coloured, strings.Contains(out, "\x1b"), "%q", out)
 		})
 	}
-	r := run(t, []string{"list", "--demo"})
+	r := run(t, "list --demo")
 	assert.NotContains(t, r.out+r.err, "\x1b")
 }
 
 func TestAChangeIsShownAndConfirmed(t *testing.T) {
 	t.Parallel()
-	args := []string{
-		"settle", "charge#uncertain", "--demo", "--not-executed", "--may-repeat-effect", "--reason",
-		"ticket 4711", "--by", "dana",
-	}
+	const args = "settle charge#uncertain --demo --not-executed --may-repeat-effect --reason 'ticket 4711' --by dana"
 	for answer, confirmed := range map[string]bool{
 		"y\n": true, "YES\n": true, "\n": false, "n\n": false,
 		"yep\n": false, "\x04": false,
 	} {
 		t.Run(strings.TrimSpace(answer), func(t *testing.T) {
 			t.Parallel()
-			s := onTerminal(t, args)
+			s := onTerminal(t, program(args))
 			s.until("Settle it as not executed? (on the demo, in memory, by dana) [y/N] ")
 			shown := s.seen.String()
 			assert.Contains(t, shown, "the handler said that the effect may have happened", "the record is shown")
@@ -129,7 +127,7 @@ func TestAChangeIsShownAndConfirmed(t *testing.T) {
 
 func TestInterruptingAQuestionEndsTheProgram(t *testing.T) {
 	t.Parallel()
-	s := onTerminal(t, []string{"delete", "charge#completed", "--demo", "--reason", "ticket 4711", "--by", "dana"})
+	s := onTerminal(t, program("delete charge#completed --demo --reason 'ticket 4711' --by dana"))
 	s.until("[y/N] ")
 	began := time.Now()
 	s.answer("\x03")
@@ -173,10 +171,8 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tb.put(t, recordOf(t, c.key))
-			s := onTerminal(t, []string{
-				"settle", c.key, "--not-executed", "--may-repeat-effect", "--reason",
-				"ticket 4711", "--by", "dana",
-			}, tb.env())
+			s := onTerminal(t, program("settle "+c.key+
+				" --not-executed --may-repeat-effect --reason 'ticket 4711' --by dana"), tb.env())
 			s.until("[y/N] ")
 			c.change(t, tb.get(t, c.key))
 			before, _, err := tb.store.Get(t.Context(), c.key)
@@ -199,14 +195,12 @@ func TestAMessageThatIsNotGivenUpAnyMoreIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	ids := m.giveUp(t, "order-placed", "or_1", "or_2")
-	s := onTerminal(t, []string{"messages", "redrive", "--all", "--reason", "ticket 4711", "--by", "dana"}, m.env(),
-		env("NO_COLOR=1"))
+	s := onTerminal(t, program("messages redrive --all --reason 'ticket 4711' --by dana"), m.env(), env("NO_COLOR=1"))
 	s.until("Redrive 2 messages? (on table ")
 	for _, id := range ids {
 		assert.Contains(t, s.seen.String(), id, "the messages are shown")
 	}
-	r := m.run(t, "messages", "redrive", "--id", ids[0], "--reason", "ticket 4710", "--by", "eve", "--yes")
-	require.Zero(t, r.code, r.err)
+	m.runs(t, "messages redrive --id "+ids[0]+" --reason 'ticket 4710' --by eve --yes")
 	s.answer("y\n")
 	out, code := s.end()
 	assert.Equal(t, 4, code, out)
@@ -221,7 +215,7 @@ func TestARedriveThatNobodyConfirmsChangesNothing(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	id := m.giveUp(t, "order-placed", "or_1")[0]
-	s := onTerminal(t, []string{"messages", "redrive", "--id", id, "--reason", "ticket 4711", "--by", "dana"}, m.env())
+	s := onTerminal(t, program("messages redrive --reason 'ticket 4711' --by dana --id "+id), m.env())
 	s.until("[y/N] ")
 	s.answer("n\n")
 	out, code := s.end()
@@ -234,7 +228,7 @@ func TestALargeListingAsks(t *testing.T) {
 	t.Parallel()
 	for answer, calls := range map[string]int{"y\n": 1 + 3 + 3, "n\n": 1} {
 		l, endpoint := newLarge(t)
-		s := onTerminal(t, []string{"list", "--scan", "--rate", "0"}, endpoint)
+		s := onTerminal(t, program("list --scan --rate 0"), endpoint)
 		s.until("Read it? (on table \"million\" at http")
 		s.answer(answer)
 		_, _ = s.end()
