@@ -10,14 +10,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
@@ -28,9 +26,8 @@ import (
 // What is stuck, by what is to be done, without anything that a client got.
 func TestWhatIsStuck(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
-	a := b.get(t, "/")
+	s := newSite(t)
+	a := s.get(t, "/")
 	assert.Equal(t, http.StatusOK, a.status)
 	sections := strings.Split(a.body, "<h2>")
 	require.Len(t, sections, 4)
@@ -46,26 +43,25 @@ func TestWhatIsStuck(t *testing.T) {
 	}
 	assert.Less(t, strings.Index(a.body, "charge#error"), strings.Index(a.body, "charge#crashed"), "the oldest first")
 	assert.NotContains(t, a.body, "charge#completed")
-	one := b.get(t, "/?operation=order")
+	one := s.get(t, "/?operation=order")
 	assert.NotContains(t, one.body, "charge#")
 	assert.Contains(t, one.body, "order#begun")
-	assert.Contains(t, b.get(t, "/?operation=nothing").body, "Nothing is stuck")
+	assert.Contains(t, s.get(t, "/?operation=nothing").body, "Nothing is stuck")
 }
 
 func TestOnlySoManyAreListed(t *testing.T) {
 	t.Parallel()
-	m := memory.New()
-	s := newSite(t, m, nil)
+	s := newSiteOn(t, memory.New())
 	for i := range 230 {
-		r := recordOf(t, "charge#crashed")
-		r.Key = fmt.Sprintf("charge#%d", i)
-		r.Attention = store.AttentionOf(r.Key)
-		require.NoError(t, demo.Put(t.Context(), m, r))
+		s.put(t, "charge#crashed", func(r *store.Record) {
+			r.Key = fmt.Sprintf("charge#%d", i)
+			r.Attention = store.AttentionOf(r.Key)
+		})
 	}
-	a := s.enter(t).get(t, "/")
+	a := s.get(t, "/")
 	assert.Equal(t, 200, strings.Count(a.body, "<tr role=\"row\">\n"))
 	assert.Contains(t, a.body, "the oldest 200 of 230")
-	a = newSite(t, nil, func(c *page.Config) { c.Messages = &outboxOf{more: 227} }).enter(t).get(t, "/messages")
+	a = newSite(t, func(c *page.Config) { c.Messages = &outboxOf{more: 227} }).get(t, "/messages")
 	assert.Equal(t, 200, strings.Count(a.body, `name="id"`))
 	assert.Contains(t, a.body, "The first 200 of 230")
 }
@@ -73,21 +69,19 @@ func TestOnlySoManyAreListed(t *testing.T) {
 // A table without the index says so.
 func TestWithoutAnIndex(t *testing.T) {
 	t.Parallel()
-	b := newSite(t, unlisted{memory.New()}, nil).enter(t)
-	a := b.get(t, "/")
-	assert.Equal(t, http.StatusOK, a.status)
-	assert.Contains(t, a.body, "idempotent list --scan")
-	a = b.get(t, "/search?q=8e48d9e1-f17f-854f-9761-73a77acb7875")
-	assert.Equal(t, http.StatusOK, a.status)
-	assert.Contains(t, a.body, "There is no index")
-}
-
-// unlisted is a store without an index.
-type unlisted struct{ *memory.Store }
-
-func (unlisted) List(context.Context, store.Query) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		yield(store.Record{}, &store.Error{Op: "list", Kind: store.FailureRejected, Err: store.ErrNoIndex})
+	over := newOtherwise(t)
+	over.list = func(context.Context, store.Query) iter.Seq2[store.Record, error] {
+		return func(yield func(store.Record, error) bool) {
+			yield(store.Record{}, &store.Error{Op: "list", Kind: store.FailureRejected, Err: store.ErrNoIndex})
+		}
+	}
+	s := newSiteOn(t, over)
+	for path, says := range map[string]string{
+		"/": "idempotent list --scan", "/search?q=8e48d9e1-f17f-854f-9761-73a77acb7875": "There is no index",
+	} {
+		a := s.get(t, path)
+		assert.Equal(t, http.StatusOK, a.status)
+		assert.Contains(t, a.body, says)
 	}
 }
 
@@ -96,52 +90,40 @@ func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	const bad = "</p></textarea></pre><script>alert(1)</script><img src=x " +
 		"onerror=alert(1)>\"'`{{.}}\u202e\u2066\u200b\x00\x1b[31m\u0085\ufeff"
-	m := memory.New()
-	s := newSite(t, m, func(c *page.Config) {
+	s := newSiteOn(t, memory.New(), func(c *page.Config) {
 		c.Sentence = func(err error) string { return err.Error() + bad }
-		c.Store, c.By = bad, "dana"
+		c.Store = bad
 	})
-	b := s.enter(t)
-	unknown := recordOf(t, "order#begun")
-	unknown.Key, unknown.Reason, unknown.Derived = bad+"#"+bad, bad, []string{bad}
-	unknown.SettledBy, unknown.SettledAt, unknown.SettledReason = bad, s.now, bad
-	unknown.Attention = store.AttentionOf(unknown.Key)
+	const unknown, begun, recorded = bad + "#" + bad, bad, bad + "2"
 	result, err := json.Marshal(bad)
 	require.NoError(t, err)
-	unknown.Steps = map[string]store.Step{
-		bad:       {Kind: store.StepStarted, Seal: store.Seal(unknown.Owner, nil)},
-		bad + "2": {Kind: store.StepValue, Seal: store.Seal(unknown.Owner, result), Result: result},
-	}
-	require.NoError(t, demo.Put(t.Context(), m, unknown))
-	done := recordOf(t, "charge#completed")
-	done.Key, done.Result, done.Seal = "charge#bad", []byte(bad), store.Seal(done.Owner, []byte(bad))
-	require.NoError(t, demo.Put(t.Context(), m, done))
-
-	key := url.QueryEscape(unknown.Key)
-	record := b.get(t, "/record?key="+key+"&derived="+url.QueryEscape(bad))
-	act := b.get(t, "/act?key="+key)
+	s.put(t, "order#begun", func(r *store.Record) {
+		r.Key, r.Reason, r.Derived = unknown, bad, []string{bad}
+		r.SettledBy, r.SettledAt, r.SettledReason = bad, s.now, bad
+		r.Attention = store.AttentionOf(r.Key)
+		r.Steps = map[string]store.Step{
+			begun:    {Kind: store.StepStarted, Seal: store.Seal(r.Owner, nil)},
+			recorded: {Kind: store.StepValue, Seal: store.Seal(r.Owner, result), Result: result},
+		}
+	})
+	s.put(t, "charge#completed", func(r *store.Record) { r.Result, r.Seal = []byte(bad), store.Seal(r.Owner, []byte(bad)) })
 	preview := func(verdict string, more map[string]string) answer {
-		fields := map[string]string{"verdict": verdict, "step": url.QueryEscape(bad)}
+		fields := map[string]string{"verdict": verdict, "step": url.QueryEscape(begun)}
 		maps.Copy(fields, more)
-		return b.preview(t, unknown.Key, fields)
+		return s.preview(t, unknown, fields)
 	}
-	step := url.Values{
-		"form": {record.field(t, "form")}, "key": {url.QueryEscape(unknown.Key)},
-		"step": {url.QueryEscape(bad + "2")},
-	}
-	whole := url.Values{"form": {record.field(t, "form")}, "key": {url.QueryEscape(done.Key)}}
+	key, text := url.QueryEscape(unknown), url.QueryEscape(bad)
 	pages := map[string]answer{
-		"overview": b.get(t, "/"), "operation": b.get(t, "/?operation="+url.QueryEscape(bad)),
-		"record": record, "act": act,
+		"overview": s.get(t, "/"), "operation": s.get(t, "/?operation="+text),
+		"record": s.get(t, "/record?key="+key+"&derived="+text), "act": s.get(t, "/act?key="+key),
 		"preview":    preview("not-executed", nil),
 		"step":       preview("executed", map[string]string{"result": string(result)}),
 		"step fails": preview("failed", map[string]string{"type": bad, "message": bad}),
 		"no verdict": preview(bad, nil), "no result": preview("executed", map[string]string{"result": bad}),
 		"why":     preview("released", map[string]string{"why": bad}),
 		"by":      preview("released", map[string]string{"by": bad}),
-		"missing": b.get(t, "/record?key="+url.QueryEscape(bad)), "search": b.get(t, "/search?q="+url.QueryEscape(bad)),
-		"path":        b.get(t, "/"+url.PathEscape(bad)),
-		"step result": b.post(t, "/result", step), "result": b.post(t, "/result", whole),
+		"missing": s.record(t, bad), "search": s.get(t, "/search?q="+text), "path": s.get(t, "/"+url.PathEscape(bad)),
+		"step result": s.result(t, unknown, recorded), "result": s.result(t, "charge#completed", ""),
 	}
 	for name, a := range pages {
 		assert.NotContains(t, a.body, "<script", name)
@@ -154,8 +136,8 @@ func TestHostileRecords(t *testing.T) {
 	assert.Contains(t, pages["step result"].body, `&lt;script&gt;`)
 	assert.Contains(t, pages["preview"].body, "Nothing has been changed yet")
 	assert.Contains(t, pages["step"].body, "Nothing has been changed yet")
-	assert.Contains(t, b.confirm(t, pages["step"]).body, "It is done", "what goes through forms comes back as it was")
-	assert.JSONEq(t, string(result), string(s.get(t, unknown.Key).Steps[bad].Result))
+	assert.Contains(t, s.confirm(t, pages["step"]).body, "It is done", "what goes through forms comes back as it was")
+	assert.JSONEq(t, string(result), string(s.kept(t, unknown).Steps[begun].Result))
 	assert.Empty(t, s.wrong)
 }
 
@@ -184,45 +166,30 @@ func unprintableText(body string) string {
 // A result is read when somebody asks for it, and is nowhere before.
 func TestAResultIsShownOnDemandOnly(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
-	for key, secret := range map[string]string{
-		"charge#completed": "ch_2", "charge#declined": "the card was declined",
-		"order#begun": "reserve-1",
+	s := newSite(t)
+	for key, c := range map[string]struct{ step, secret string }{
+		"charge#completed": {"", "ch_2"},
+		"charge#declined":  {"", "the card was declined"},
+		"order#begun":      {"reserve", "reserve-1"},
 	} {
-		a := b.get(t, "/record?key="+url.QueryEscape(key))
+		a := s.record(t, key)
 		assert.Equal(t, http.StatusOK, a.status, key)
-		assert.NotContains(t, a.body, secret, key)
-		form := url.Values{"form": {a.field(t, "form")}, "key": {url.QueryEscape(key)}}
-		if key == "order#begun" {
-			form.Set("step", "reserve")
-		}
-		assert.Contains(t, b.post(t, "/result", form).body, secret, key)
+		assert.NotContains(t, a.body, c.secret, key)
+		assert.Contains(t, s.result(t, key, c.step).body, c.secret, key)
 	}
-	form := url.Values{
-		"form": {b.get(t, "/record?key=charge%23completed").field(t, "form")},
-		"key":  {"charge%23uncertain"},
-	}
-	assert.Equal(t, http.StatusConflict, b.post(t, "/result", form).status, "it has none")
-	form.Set("key", "charge%23nothing")
-	assert.Equal(t, http.StatusNotFound, b.post(t, "/result", form).status)
+	assert.Equal(t, http.StatusConflict, s.result(t, "charge#uncertain", "").status, "it has none")
+	assert.Equal(t, http.StatusNotFound, s.result(t, "charge#nothing", "").status)
 }
 
 func TestALongResultIsCut(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
-	r := recordOf(t, "charge#completed")
-	r.Key = "charge#long"
-	r.Result = []byte(`"` + strings.Repeat("ä", 200<<10) + `"`)
-	r.Seal = store.Seal(r.Owner, r.Result)
-	require.NoError(t, demo.Put(t.Context(), s.store, r))
-	a := b.post(t, "/result",
-		url.Values{
-			"form": {b.get(t, "/record?key="+url.QueryEscape(r.Key)).field(t, "form")},
-			"key":  {url.QueryEscape(r.Key)},
-		})
-	assert.Contains(t, a.body, fmt.Sprintf("%d more bytes", len(r.Result)-256<<10))
+	s := newSite(t)
+	result := []byte(`"` + strings.Repeat("ä", 200<<10) + `"`)
+	s.put(t, "charge#completed", func(r *store.Record) {
+		r.Key, r.Result, r.Seal = "charge#long", result, store.Seal(r.Owner, result)
+	})
+	a := s.result(t, "charge#long", "")
+	assert.Contains(t, a.body, fmt.Sprintf("%d more bytes", len(result)-256<<10))
 	assert.NotContains(t, a.body, "\ufffd")
 }
 
@@ -230,71 +197,72 @@ func TestALongResultIsCut(t *testing.T) {
 // why.
 func TestSettleAndRelease(t *testing.T) {
 	t.Parallel()
-	for verdict, c := range map[string]struct {
-		key    string
-		fields map[string]string
-		shows  string
-		action operate.Action
-		state  operate.State
+	for name, c := range map[string]struct {
+		key, verdict string
+		fields       map[string]string
+		shows        string
+		action       operate.Action
+		state        operate.State
 	}{
 		"executed": {
-			"charge#uncertain",
+			"charge#uncertain", "executed",
 			map[string]string{"result": "{\"statusCode\":201,\r\n\"body\":\"{}\"}"},
 			"completed with the given result", operate.ActionExecuted, operate.StateCompleted,
 		},
-		"not-executed": {
-			"charge#uncertain", nil, "kept as released", operate.ActionNotExecuted,
-			operate.StateReleased,
+		"not executed": {
+			"charge#uncertain", "not-executed", nil,
+			"kept as released", operate.ActionNotExecuted, operate.StateReleased,
 		},
 		"failed": {
-			"charge#died",
+			"charge#died", "failed",
 			map[string]string{"type": "Declined", "message": "the card was declined"},
 			"completed with an error of type", operate.ActionFailed, operate.StateCompleted,
 		},
-		"released": {"charge#died", nil, "kept as released", operate.ActionRelease, operate.StateReleased},
+		"released": {
+			"charge#died", "released", nil,
+			"kept as released", operate.ActionRelease, operate.StateReleased,
+		},
 		"half done": {
-			"order#stopped",
-			map[string]string{"verdict": "failed", "type": "Abandoned", "message": "the order was undone"},
+			"order#stopped", "failed",
+			map[string]string{"type": "Abandoned", "message": "the order was undone"},
 			"completed with an error of type", operate.ActionFailed, operate.StateCompleted,
 		},
 		"step executed": {
-			"order#begun",
-			map[string]string{"verdict": "executed", "step": "charge", "result": `{"id":"ch_1"}`},
+			"order#begun", "executed",
+			map[string]string{"step": "charge", "result": `{"id":"ch_1"}`},
 			"is recorded with the given result", operate.ActionStepExecuted, operate.StateReleased,
 		},
 		"step failed": {
-			"order#begun",
-			map[string]string{"verdict": "failed", "step": "charge", "type": "Declined", "message": "no"},
+			"order#begun", "failed",
+			map[string]string{"step": "charge", "type": "Declined", "message": "no"},
 			"is recorded with an error", operate.ActionStepFailed, operate.StateReleased,
 		},
 	} {
-		t.Run(verdict, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t, nil, nil)
-			b := s.enter(t)
-			fields := map[string]string{"verdict": verdict} // the name of the case, if it says no other
+			s := newSite(t)
+			fields := verdictOf(c.verdict)
 			maps.Copy(fields, c.fields)
-			previewed := b.preview(t, c.key, fields)
+			previewed := s.preview(t, c.key, fields)
 			assert.Contains(t, previewed.body, c.shows)
 			s.untouched(t, c.key)
-			done := b.confirm(t, previewed)
+			done := s.confirm(t, previewed)
 			assert.Equal(t, http.StatusOK, done.status)
-			assert.Contains(t, done.body, "It is done")
-			assert.Contains(t, done.body, "by dana")
-			assert.Contains(t, done.body, "ticket 4711")
-			r := s.get(t, c.key)
+			for _, says := range []string{"It is done", "by dana", "ticket 4711"} {
+				assert.Contains(t, done.body, says)
+			}
+			r := s.kept(t, c.key)
 			assert.Equal(t, c.state, operate.StateOf(r, s.now))
-			assert.Equal(t, "dana", r.SettledBy)
-			assert.Equal(t, "ticket 4711", r.SettledReason)
+			assert.Equal(t, []string{"dana", "ticket 4711"}, []string{r.SettledBy, r.SettledReason})
 			require.Len(t, s.done, 1)
 			assert.Equal(t, c.action, s.done[0].Action)
-			if verdict == "executed" {
+			if name == "executed" {
 				assert.Equal(t, "{\"statusCode\":201,\n\"body\":\"{}\"}", string(r.Result), "as it was typed")
 			}
 			for _, at := range []string{"1", "", "0"} { // a link of somebody who wants it to look done
-				assert.NotContains(t, b.get(t, "/record?key="+url.QueryEscape(c.key)+"&done="+at).body, "It is done")
+				assert.NotContains(t, s.get(t, "/record?key="+url.QueryEscape(c.key)+"&done="+at).body, "It is done")
 			}
-			again := b.confirm(t, previewed) // somebody who clicks twice
+			again := s.confirm(t, previewed) // somebody who clicks twice
 			assert.Equal(t, http.StatusConflict, again.status)
 			assert.Len(t, s.done, 1)
 		})
@@ -304,25 +272,24 @@ func TestSettleAndRelease(t *testing.T) {
 // What is confirmed is what was shown: nothing else is taken.
 func TestOnlyWhatWasShownIsConfirmed(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
-	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
-	other := b.preview(t, "charge#crashed", map[string]string{"verdict": "released"})
-	form := previewed.form(t, []string{"form", "asked", "seal"}, nil)
+	s := newSite(t)
+	previewed := s.preview(t, "charge#uncertain", verdictOf("not-executed"))
+	other := s.preview(t, "charge#crashed", verdictOf("released"))
+	form := previewed.confirmation(t)
 	for name, change := range map[string]map[string]string{
 		"another change": {"asked": other.field(t, "asked")}, "another seal": {"seal": other.field(t, "seal")},
 		"no seal": {"seal": ""},
 		"nothing": {"asked": "", "seal": ""},
 		"a seal of something else": {
 			"asked": "charge#uncertain",
-			"seal":  b.get(t, "/act?key=charge%23uncertain").field(t, "seen"),
+			"seal":  s.get(t, "/act?key=charge%23uncertain").field(t, "seen"),
 		},
 	} {
 		changed := maps.Clone(form)
 		for k, v := range change {
 			changed.Set(k, v)
 		}
-		assert.Equal(t, http.StatusForbidden, b.post(t, "/confirm", changed).status, name)
+		assert.Equal(t, http.StatusForbidden, s.post(t, "/confirm", changed).status, name)
 	}
 	s.untouched(t, "charge#uncertain")
 }
@@ -331,10 +298,9 @@ func TestOnlyWhatWasShownIsConfirmed(t *testing.T) {
 // completed.
 func TestARecordIsForgotten(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
-	assert.NotContains(t, b.get(t, "/act?key="+url.QueryEscape("charge#completed")).body, `value="not-executed"`)
-	assert.Contains(t, b.confirm(t, b.preview(t, "charge#completed", map[string]string{"verdict": "deleted"})).body,
+	s := newSite(t)
+	assert.NotContains(t, s.get(t, "/act?key="+url.QueryEscape("charge#completed")).body, `value="not-executed"`)
+	assert.Contains(t, s.confirm(t, s.preview(t, "charge#completed", verdictOf("deleted"))).body,
 		"The record is deleted")
 	_, found, err := s.store.Get(t.Context(), "charge#completed")
 	require.NoError(t, err)
@@ -346,9 +312,9 @@ func TestARecordIsForgotten(t *testing.T) {
 // An address of a record has nothing that has to be escaped, so it can be copied.
 func TestAnAddressOfARecordIsPlain(t *testing.T) {
 	t.Parallel()
-	b := newSite(t, nil, nil).enter(t)
-	assert.Contains(t, b.get(t, "/").body, `/record/charge/uncertain"`)
-	assert.Contains(t, b.get(t, "/record/charge/uncertain").body, "charge#uncertain")
+	s := newSite(t)
+	assert.Contains(t, s.get(t, "/").body, `/record/charge/uncertain"`)
+	assert.Contains(t, s.get(t, "/record/charge/uncertain").body, "charge#uncertain")
 }
 
 // outboxOf has messages that were given up. The second one is redriven by somebody else meanwhile.
@@ -379,48 +345,44 @@ func (o *outboxOf) Redrive(_ context.Context, m outbox.GivenUpMessage, by, why s
 func TestMessagesAreRedriven(t *testing.T) {
 	t.Parallel()
 	messages := &outboxOf{}
-	b := newSite(t, nil, func(c *page.Config) { c.Messages = messages }).enter(t)
-	listed := b.get(t, "/messages")
+	s := newSite(t, func(c *page.Config) { c.Messages = messages })
+	listed := s.get(t, "/messages")
 	assert.Contains(t, listed.body, "order-placed")
 	form := listed.form(t, []string{"form"}, map[string]string{"why": ""})
 	form["id"] = []string{"m-1", "m-2", "m-9"}
-	assert.Equal(t, http.StatusUnprocessableEntity, b.post(t, "/redrive", form).status, "nobody says why")
+	assert.Equal(t, http.StatusUnprocessableEntity, s.post(t, "/redrive", form).status, "nobody says why")
 	form.Set("why", "ticket 4711")
-	a := b.post(t, "/redrive", form)
+	a := s.post(t, "/redrive", form)
 	assert.Contains(t, a.body, "1 redriven")
 	assert.Contains(t, a.body, "2 had changed")
 	assert.Equal(t, []string{"m-1 by dana: ticket 4711"}, messages.redriven)
-	assert.Equal(t, http.StatusNotFound, newSite(t, nil, nil).enter(t).get(t, "/messages").status)
+	assert.Equal(t, http.StatusNotFound, newSite(t).get(t, "/messages").status)
 }
 
 // Whoever decides on a record that has changed meanwhile is shown the record as it is now, at
 // either of the two steps.
 func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
-	asked := b.get(t, "/act?key=charge%23uncertain")
-	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
-	o := operate.New(s.store, operate.Config{Clock: func() time.Time { return s.now }})
-	shown, err := o.Inspect(t.Context(), "charge#uncertain")
+	s := newSite(t)
+	form := s.verdict(t, "charge#uncertain", verdictOf("released"))
+	previewed := s.preview(t, "charge#uncertain", verdictOf("not-executed"))
+	shown, err := s.operator().Inspect(t.Context(), "charge#uncertain")
 	require.NoError(t, err)
-	_, err = o.Settle(t.Context(), shown, operate.Responded([]byte(`{"statusCode":201}`)),
+	_, err = s.operator().Settle(t.Context(), shown, operate.Responded([]byte(`{"statusCode":201}`)),
 		operate.Act{By: "kim", Why: "ticket 4712"})
 	require.NoError(t, err)
-	owner := s.get(t, "charge#uncertain").Owner
-	form := asked.form(t, []string{"form", "key", "seen"},
-		map[string]string{"verdict": "released", "repeat": "1", "by": "dana", "why": "ticket 4711"})
-	for name, a := range map[string]answer{"preview": b.post(t, "/preview", form), "confirm": b.confirm(t, previewed)} {
+	owner := s.kept(t, "charge#uncertain").Owner
+	for name, a := range map[string]answer{"preview": s.post(t, "/preview", form), "confirm": s.confirm(t, previewed)} {
 		assert.Equal(t, http.StatusConflict, a.status, name)
 		assert.Contains(t, a.body,
 			"The record has changed since you looked at it: it is completed now. Nothing was changed.", name)
 		assert.Contains(t, a.body, "by kim", name)
 	}
-	assert.Equal(t, owner, s.get(t, "charge#uncertain").Owner)
-	deleted, err := s.store.Delete(t.Context(), s.get(t, "charge#uncertain"))
+	assert.Equal(t, owner, s.kept(t, "charge#uncertain").Owner)
+	deleted, err := s.store.Delete(t.Context(), s.kept(t, "charge#uncertain"))
 	require.NoError(t, err)
 	require.True(t, deleted)
-	a := b.confirm(t, previewed)
+	a := s.confirm(t, previewed)
 	assert.Equal(t, http.StatusConflict, a.status)
 	assert.Contains(t, a.body, "The record is gone")
 	assert.Empty(t, s.done)
@@ -429,46 +391,28 @@ func TestARecordThatHasChangedMeanwhile(t *testing.T) {
 // A change between the look at the record and the write is refused by the write itself.
 func TestARecordThatChangesAtTheLastMoment(t *testing.T) {
 	t.Parallel()
-	m, err := demo.Store(t.Context(), demo.Now())
-	require.NoError(t, err)
-	late := &lateChange{Store: m}
-	s := newSite(t, late, nil)
-	b := s.enter(t)
-	previewed := b.preview(t, "charge#uncertain", map[string]string{"verdict": "not-executed"})
-	late.before = func() {
-		o := operate.New(m, operate.Config{Clock: func() time.Time { return s.now }})
-		shown, err := o.Inspect(context.Background(), "charge#uncertain")
+	over := newOtherwise(t)
+	s := newSiteOn(t, over)
+	previewed := s.preview(t, "charge#uncertain", verdictOf("not-executed"))
+	over.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+		over.swap = over.Store.Swap
+		shown, err := s.operator().Inspect(ctx, "charge#uncertain")
 		assert.NoError(t, err)
-		_, err = o.Release(context.Background(), shown, operate.Act{By: "kim", Why: "ticket 4712"})
+		_, err = s.operator().Release(ctx, shown, operate.Act{By: "kim", Why: "ticket 4712"})
 		assert.NoError(t, err)
+		return over.swap(ctx, seen, next)
 	}
-	a := b.confirm(t, previewed)
+	a := s.confirm(t, previewed)
 	assert.Equal(t, http.StatusConflict, a.status)
 	assert.Contains(t, a.body, "The record has changed since you looked at it")
 	assert.Contains(t, a.body, "by kim")
 	assert.Empty(t, s.done)
 }
 
-// lateChange lets something happen before the next write.
-type lateChange struct {
-	*memory.Store
-
-	before func()
-}
-
-func (l *lateChange) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if before := l.before; before != nil {
-		l.before = nil
-		before()
-	}
-	return l.Store.Swap(ctx, seen, next)
-}
-
 // What is wrong with what was asked is said beside the form, which keeps what was typed.
 func TestWhatCannotBeRight(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
+	s := newSite(t)
 	for name, c := range map[string]struct {
 		fields map[string]string
 		says   string
@@ -496,7 +440,7 @@ func TestWhatCannotBeRight(t *testing.T) {
 			"the record has no such step",
 		},
 	} {
-		a := b.preview(t, "charge#uncertain", c.fields)
+		a := s.preview(t, "charge#uncertain", c.fields)
 		assert.GreaterOrEqual(t, a.status, 400, name)
 		assert.Contains(t, a.body, c.says, name)
 		assert.Contains(t, a.body, `name="why"`, name)
@@ -505,7 +449,7 @@ func TestWhatCannotBeRight(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"charge#in-progress", "billing.handler#5d41402abc4b2a76b9719d911017c592"} {
-		a := b.get(t, "/act?key="+url.QueryEscape(key))
+		a := s.get(t, "/act?key="+url.QueryEscape(key))
 		assert.Equal(t, http.StatusConflict, a.status, key)
 		assert.Contains(t, a.body, "There is nothing to settle", key)
 	}
@@ -514,43 +458,39 @@ func TestWhatCannotBeRight(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	s, open := newSite(t, nil, func(c *page.Config) { c.ReadOnly = true }), newSite(t, nil, nil)
-	b := s.enter(t)
-	a := b.get(t, "/record?key=charge%23uncertain")
+	s, open := newSite(t, func(c *page.Config) { c.ReadOnly = true }), newSite(t)
+	a := s.record(t, "charge#uncertain")
 	assert.NotContains(t, a.body, "/act")
 	assert.Contains(t, a.body, "read only")
-	assert.Equal(t, http.StatusForbidden, b.get(t, "/act?key=charge%23uncertain").status)
-	form := open.enter(t).preview(t, "charge#uncertain", map[string]string{"verdict": "released"}).form(t,
-		[]string{"asked", "seal"}, nil)
-	form.Set("form", b.get(t, "/record?key=charge%23completed").field(t, "form"))
+	assert.Equal(t, http.StatusForbidden, s.get(t, "/act?key=charge%23uncertain").status)
+	form := open.preview(t, "charge#uncertain", verdictOf("released")).confirmation(t)
+	form.Set("form", s.record(t, "charge#completed").field(t, "form"))
 	for _, path := range []string{"/preview", "/confirm"} {
-		assert.Equal(t, http.StatusForbidden, b.post(t, path, form).status, path)
+		assert.Equal(t, http.StatusForbidden, s.post(t, path, form).status, path)
 	}
-	assert.Contains(t, b.post(t, "/result", url.Values{"form": {form.Get("form")}, "key": {"charge%23completed"}}).body,
-		"ch_2")
+	assert.Contains(t, s.result(t, "charge#completed", "").body, "ch_2")
 	s.untouched(t, "charge#uncertain")
 }
 
 // The names of derived keys are told as they are: a provider is asked by the key of that name.
 func TestDerivedKeysAreTold(t *testing.T) {
 	t.Parallel()
-	b := newSite(t, nil, nil).enter(t)
-	assert.Contains(t, b.get(t, "/record/order/begun").body, ">charge: 8e48d9e1-f17f-854f-9761-73a77acb7875<")
-	assert.Contains(t, b.get(t, "/record/charge/died").body, "inspect --derived NAME computes the key")
+	s := newSite(t)
+	assert.Contains(t, s.get(t, "/record/order/begun").body, ">charge: 8e48d9e1-f17f-854f-9761-73a77acb7875<")
+	assert.Contains(t, s.get(t, "/record/charge/died").body, "inspect --derived NAME computes the key")
 }
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
+	s := newSite(t)
 	begun := recordOf(t, "order#begun")
 	d := idempotent.Description{Protected: true, RecordKey: begun.Key, Fingerprint: begun.Fingerprint}
-	a := b.get(t, "/search?q="+d.DerivedKey("charge"))
+	a := s.get(t, "/search?q="+d.DerivedKey("charge"))
 	assert.Contains(t, a.body, `<h1 class="key">order#begun</h1>`)
 	assert.Contains(t, a.body, "as “charge”")
-	a = b.get(t, "/search?q="+url.QueryEscape(" charge#died "))
+	a = s.get(t, "/search?q="+url.QueryEscape(" charge#died "))
 	assert.Contains(t, a.body, `<h1 class="key">charge#died</h1>`)
-	assert.Equal(t, b.home+"/", b.get(t, "/search?q=").url)
+	assert.Equal(t, s.home+"/", s.get(t, "/search?q=").url)
 	for q, c := range map[string]struct {
 		status int
 		says   string
@@ -559,7 +499,7 @@ func TestSearch(t *testing.T) {
 		d.DerivedKey("mail"): {http.StatusNotFound, "No record has handed out this key"},
 		"order-1":            {http.StatusUnprocessableEntity, "This is no key"},
 	} {
-		a := b.get(t, "/search?q="+url.QueryEscape(q))
+		a := s.get(t, "/search?q="+url.QueryEscape(q))
 		assert.Equal(t, c.status, a.status, q)
 		assert.Contains(t, a.body, c.says, q)
 	}

@@ -2,16 +2,13 @@ package page_test
 
 import (
 	"html"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -40,8 +37,7 @@ func told(a answer) []string {
 // A timeline tells the story that the record tells: who, why, and the type of the last error.
 func TestATimeline(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil, nil)
-	b := s.enter(t)
+	s := newSite(t)
 	const (
 		first   = "Claimed for the first time"
 		expires = "Expires: the key is as good as new then"
@@ -49,14 +45,14 @@ func TestATimeline(t *testing.T) {
 		unknown = "Became unknown, crashed: the process ended without saying how, and crashed executions are not " +
 			"repeated"
 	)
-	expired := told(b.get(t, "/record?key=charge%23expired")) // the next claim drops it
+	expired := told(s.record(t, "charge#expired")) // the next claim drops it
 	assert.Equal(t, []string{"02:00:00 " + first, "02:00:01 " + done, "02:00:00 Expired: the key is as good as new"},
 		expired)
 	put := func(key, like string, change func(*store.Record)) {
-		r := recordOf(t, like)
-		r.Key, r.Attention = key, store.AttentionOf(key)
-		change(&r)
-		require.NoError(t, demo.Put(t.Context(), s.store, r))
+		s.put(t, like, func(r *store.Record) {
+			r.Key, r.Attention = key, store.AttentionOf(key)
+			change(r)
+		})
 	}
 	put("t#waits", "charge#crashed", func(r *store.Record) { r.Tries, r.AttentionAt = 3, s.now.Add(5*time.Minute) })
 	put("t#silent", "charge#crashed", func(r *store.Record) { r.Story = "" })
@@ -106,6 +102,6 @@ func TestATimeline(t *testing.T) {
 			"+01:00:00 " + expires,
 		},
 	} {
-		assert.Equal(t, want, told(b.get(t, "/record?key="+url.QueryEscape(key))), key)
+		assert.Equal(t, want, told(s.record(t, key)), key)
 	}
 }
