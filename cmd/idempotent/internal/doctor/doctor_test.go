@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,108 +43,231 @@ func TestTheDoctorChangesNothing(t *testing.T) {
 	}
 }
 
+// Each change of an answer leads to one finding, and changes no other.
 func TestEachProblemIsFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		make   func(a *account)
-		check  string
-		result doctor.Result
-		says   string
+		of            func(*testing.T) *account
+		call, old, by string
+		check         string
+		result        doctor.Result
+		says          string
 	}{
 		"another key": {
-			func(a *account) {
-				a.replace("DescribeTable", `"AttributeName":"id","KeyType"`, `"AttributeName":"pk","KeyType"`)
-			},
+			healthy, "DescribeTable", `"AttributeName":"id","KeyType"`, `"AttributeName":"pk","KeyType"`,
 			"key", doctor.Problem, `partition key is "pk", expected "id"`,
 		},
 		"no time to live": {
-			func(a *account) { a.replace("DescribeTimeToLive", "ENABLED", "DISABLED") },
+			healthy, "DescribeTimeToLive", "ENABLED", "DISABLED",
 			"time to live", doctor.Warning, "time to live is DISABLED",
 		},
 		"time to live elsewhere": {
-			func(a *account) { a.replace("DescribeTimeToLive", "expiration", "ttl") },
+			healthy, "DescribeTimeToLive", "expiration", "ttl",
 			"time to live", doctor.Problem, `time to live is on "ttl"`,
 		},
 		"no index": {
-			func(a *account) { a.replace("DescribeTable", "attention-index", "other-index") },
+			healthy, "DescribeTable", "attention-index", "other-index",
 			"attention index", doctor.Warning, "there is no index",
 		},
-		"another index": {func(a *account) {
-			a.replace("DescribeTable", `"ProjectionType":"ALL"`,
-				`"ProjectionType":"KEYS_ONLY"`)
-		}, "attention index", doctor.Warning, "is not projected"},
-		"replicas": {func(a *account) {
-			a.replace("DescribeTable", `"TableName"`, `"Replicas":[{"RegionName":"eu-west-1"}],"TableName"`)
-		}, "replicas", doctor.Warning, "send all deliveries of a key to one Region"},
+		"another index": {
+			healthy, "DescribeTable", `"ProjectionType":"ALL"`, `"ProjectionType":"KEYS_ONLY"`,
+			"attention index", doctor.Warning, "is not projected",
+		},
+		"replicas": {
+			healthy, "DescribeTable", `"TableName"`, `"Replicas":[{"RegionName":"eu-west-1"}],"TableName"`,
+			"replicas", doctor.Warning, "send all deliveries of a key to one Region",
+		},
 		"short retention": {
-			func(a *account) { a.replace("Scan", "1782961200", "1782875100") },
+			healthy, "Scan", "1782961200", "1782875100",
 			"retention", doctor.Warning, `a result of operation "shop-charge" is replayed for 5m0s`,
 		},
-		"another table": {func(a *account) {
-			a.replace("GetFunctionConfiguration", `"idempotency"`,
-				`"payments"`)
-		}, "function names the table", doctor.Warning, `no variable of its environment is "idempotency"`},
-		"HTTP API": {func(a *account) {
-			a.replace("GetFunctionConfiguration", `"Timeout":20`,
-				`"Timeout":30`)
-		}, "timeout and gateway", doctor.Problem, "HTTP API a1b2c3 waits 29 s, and the function may run for 30 s"},
-		"HTTP API by default": {func(a *account) {
-			a.replace("GetIntegrations", `,"timeoutInMillis":29000`, "")
-			a.replace("GetFunctionConfiguration", `"Timeout":20`, `"Timeout":30`)
-		}, "timeout and gateway", doctor.Problem, "HTTP API a1b2c3 waits 30 s"},
-		"REST API": {func(a *account) {
-			a.errors["GetIntegrations"] = "NotFoundException"
-			a.replace("GetFunctionConfiguration", `"Timeout":20`, `"Timeout":60`)
-		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 waits 29 s, and the function may run for 60 s"},
-		"REST API that streams": {func(a *account) {
-			a.errors["GetIntegrations"] = "NotFoundException"
-			a.replace("GetResources", `"timeoutInMillis":29000`,
-				`"responseTransferMode":"STREAM","timeoutInMillis":900000`)
-		}, "timeout and gateway", doctor.Problem, "REST API a1b2c3 streams the responses of the function"},
+		"another table": {
+			healthy, configuration, `"idempotency"`, `"payments"`,
+			"function names the table", doctor.Warning, `no variable of its environment is "idempotency"`,
+		},
+		"HTTP API": {
+			healthy, configuration, `"Timeout":20`, `"Timeout":30`,
+			"timeout and gateway", doctor.Problem, "HTTP API a1b2c3 waits 29 s, and the function may run for 30 s",
+		},
+		"HTTP API by default": {
+			usual, configuration, `"Timeout":20`, `"Timeout":30`,
+			"timeout and gateway", doctor.Problem, "HTTP API a1b2c3 waits 30 s",
+		},
+		"REST API": {
+			rest, configuration, `"Timeout":20`, `"Timeout":60`,
+			"timeout and gateway", doctor.Problem, "REST API a1b2c3 waits 29 s, and the function may run for 60 s",
+		},
+		"REST API that streams": {
+			rest, "GetResources", `"timeoutInMillis":29000`, `"responseTransferMode":"STREAM","timeoutInMillis":900000`,
+			"timeout and gateway", doctor.Problem, "REST API a1b2c3 streams the responses of the function",
+		},
 		"HTTP API with roles": {
-			func(a *account) { a.replace("GetRoutes", "JWT", "AWS_IAM") },
+			healthy, "GetRoutes", "JWT", "AWS_IAM",
 			"callers", doctor.Warning, "HTTP API a1b2c3 authorizes by IAM: people who share a federated role",
 		},
-		"REST API with roles": {func(a *account) {
-			a.errors["GetIntegrations"] = "NotFoundException"
-			a.replace("GetResources", `{"methodIntegration"`, `{"authorizationType":"AWS_IAM","methodIntegration"`)
-		}, "callers", doctor.Warning, "REST API a1b2c3 authorizes by IAM"},
-		"URL with roles": {func(a *account) {
-			a.answers["GetPolicy"] = policy(`{"Principal":{"AWS":"123456789012"},"Action":"lambda:InvokeFunctionUrl",
-				"Condition":{"StringEquals":{"lambda:FunctionUrlAuthType":"AWS_IAM"}}}`)
-		}, "callers", doctor.Warning, "its URL authorizes by IAM"},
+		"REST API with roles": {
+			rest, "GetResources", `{"methodIntegration"`, `{"authorizationType":"AWS_IAM","methodIntegration"`,
+			"callers", doctor.Warning, "REST API a1b2c3 authorizes by IAM",
+		},
+		"URL with roles": {
+			byURL, "GetPolicy", `\"NONE\"`, `\"AWS_IAM\"`,
+			"callers", doctor.Warning, "its URL authorizes by IAM",
+		},
 		"whole batches": {
-			func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":10`) },
-			"event sources", doctor.Problem, "charges: ReportBatchItemFailures is off",
+			healthy, mappings, `"FunctionResponseTypes":["ReportBatchItemFailures"],`, "",
+			"event sources", doctor.Problem, "charges: ReportBatchItemFailures is off, so one failed record sends",
 		},
 		"batches of one": {
-			func(a *account) { a.answers["ListEventSourceMappings"] = mapping(`"BatchSize":1`) }, "event sources",
-			doctor.Problem,
+			healthy, mappings, `"FunctionResponseTypes":["ReportBatchItemFailures"],"BatchSize":10`, `"BatchSize":1`,
+			"event sources", doctor.Problem,
 			"charges: ReportBatchItemFailures is off, so a failure that the function answers with is taken for a success",
 		},
 		"visible too early": {
-			func(a *account) { a.replace("GetQueueAttributes", "125", "124") },
-			"queue: visibility timeout", doctor.Problem,
-			"charges: messages are invisible for 124 s, which has to be 125 s",
+			healthy, attributes, "125", "124",
+			visibility, doctor.Problem, "charges: messages are invisible for 124 s, which has to be 125 s",
+		},
+		"a longer window": {
+			healthy, mappings, `InSeconds":5`, `InSeconds":6`,
+			visibility, doctor.Problem, "charges: messages are invisible for 125 s, which has to be 126 s",
+		},
+		"no visibility timeout": {
+			healthy, attributes, `"VisibilityTimeout":"125",`, "",
+			visibility, doctor.NotChecked, "charges: its visibility timeout is no number",
+		},
+		"no dead-letter queue": {
+			healthy, attributes,
+			`,"RedrivePolicy":"{\"deadLetterTargetArn\":\"arn:aws:sqs:eu-central-1:123456789012:dead\",\"maxReceiveCount\":5}"`,
+			"", deadLetters, doctor.Problem, "charges: there is none",
+		},
+		"too few receives": {
+			healthy, attributes, `maxReceiveCount\":5`, `maxReceiveCount\":4`,
+			deadLetters, doctor.Warning, "charges: maxReceiveCount is 4, which has to be 5",
+		},
+		"receives as a text": {
+			healthy, attributes, `maxReceiveCount\":5`, `maxReceiveCount\":\"7\"`,
+			deadLetters, doctor.OK, "charges: after 7 receives",
+		},
+		"a policy that is none": {
+			healthy, attributes, `maxReceiveCount\":5`, `maxReceiveCount\":[]`,
+			deadLetters, doctor.NotChecked, "charges: its redrive policy cannot be read",
+		},
+		"a policy without a number": {
+			healthy, attributes, `,\"maxReceiveCount\":5`, "",
+			deadLetters, doctor.NotChecked, "charges: its redrive policy cannot be read",
+		},
+		"a stream in whole batches": {
+			streamed, mappings, `"FunctionResponseTypes":["ReportBatchItemFailures"],`, "",
+			"event sources", doctor.Problem, "charges: ReportBatchItemFailures is off, so one failed record repeats",
+		},
+		"a stream to nowhere": {
+			streamed, mappings, `"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"`, "",
+			destination, doctor.Problem, "charges: there is none",
+		},
+		"a destination on success": {
+			streamed, mappings, `"OnFailure"`, `"OnSuccess"`,
+			destination, doctor.Problem, "charges: there is none",
+		},
+		"a stream without a destination": {
+			streamed, mappings,
+			`,"DestinationConfig":{"OnFailure":{"Destination":"arn:aws:sqs:eu-central-1:123456789012:failures"}}`, "",
+			destination, doctor.Problem, "charges: there is none",
+		},
+		"Kinesis": {
+			streamed, mappings, streamOfTable, "arn:aws:kinesis:eu-central-1:123456789012:stream/placed",
+			destination, doctor.OK, "placed",
+		},
+		"another broker": {
+			streamed, mappings, streamOfTable, "arn:aws:kafka:eu-central-1:123456789012:cluster/placed/1",
+			"event sources", doctor.NotChecked, "placed: it is no queue of SQS and no stream",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := healthy(t)
-			c.make(a)
+			a := c.of(t)
+			a.replace(c.call, c.old, c.by)
 			findings := a.examine()
 			require.Len(t, findings[c.check], 1)
 			assert.Equal(t, c.result, findings[c.check][0].Result)
 			assert.Contains(t, findings[c.check][0].Detail, c.says)
 			for check, all := range findings { // and nothing else is
-				if check == c.check ||
-					(check == "timeout and gateway" || check == "queue: visibility timeout") &&
-						strings.Contains(name, "API") {
-					continue
+				ofTimeout := check == "timeout and gateway" || check == visibility
+				if check != c.check && !(ofTimeout && strings.Contains(name, "API")) {
+					assert.Equal(t, doctor.OK, all[0].Result, "%s: %s", check, all[0].Detail)
 				}
-				assert.Equal(t, doctor.OK, all[0].Result, "%s: %s", check, all[0].Detail)
+			}
+			if strings.Contains(a.answers[mappings], `"EventSourceArn":"arn:aws:sqs:`) {
+				return
+			}
+			assert.NotContains(t, findings, visibility)
+			for _, call := range a.calls {
+				assert.NotContains(t, call.name, "Queue", "a stream is no queue")
 			}
 		})
+	}
+}
+
+// Names of calls and checks that are long, and the stream of a table.
+const (
+	configuration = "GetFunctionConfiguration"
+	mappings      = "ListEventSourceMappings"
+	attributes    = "GetQueueAttributes"
+	visibility    = "queue: visibility timeout"
+	deadLetters   = "queue: dead-letter queue"
+	destination   = "stream: on-failure destination"
+	streamOfTable = "arn:aws:dynamodb:eu-central-1:123456789012:table/charges/stream/2026-07-01T00:00:00.000"
+)
+
+// Accounts in which nothing is wrong, either: with an HTTP API that has no time limit of its own,
+// with a REST API, with the URL of a function, and with a stream instead of a queue.
+func usual(t *testing.T) *account {
+	t.Helper()
+	a := healthy(t)
+	a.replace("GetIntegrations", `,"timeoutInMillis":29000`, "")
+	return a
+}
+
+func rest(t *testing.T) *account {
+	t.Helper()
+	a := healthy(t)
+	a.errors["GetIntegrations"] = "NotFoundException"
+	return a
+}
+
+func byURL(t *testing.T) *account {
+	t.Helper()
+	a := healthy(t)
+	a.answers["GetPolicy"] = policy(`{"Principal":{"AWS":"123456789012"},"Action":"lambda:InvokeFunctionUrl",
+		"Condition":{"StringEquals":{"lambda:FunctionUrlAuthType":"NONE"}}}`)
+	return a
+}
+
+func streamed(t *testing.T) *account {
+	t.Helper()
+	a := healthy(t)
+	a.answers[mappings] = stream
+	return a
+}
+
+// TestTheAttributesThatAreLookedAtAreAskedFor: SQS answers no others.
+func TestTheAttributesThatAreLookedAtAreAskedFor(t *testing.T) {
+	t.Parallel()
+	a := healthy(t)
+	a.examine()
+	i := slices.IndexFunc(a.calls, func(c call) bool { return c.name == attributes })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Contains(t, a.calls[i].body, `"AttributeNames":["VisibilityTimeout","RedrivePolicy"]`)
+}
+
+// TestEachSourceIsLookedAt: what is wrong with one says nothing of the others.
+func TestEachSourceIsLookedAt(t *testing.T) {
+	t.Parallel()
+	a := healthy(t)
+	a.replace(mappings, "]}", ","+strings.TrimPrefix(stream, `{"EventSourceMappings":[`))
+	findings := a.examine()
+	require.Len(t, findings["event sources"], 2)
+	for _, check := range []string{visibility, deadLetters, destination} {
+		require.Len(t, findings[check], 1, check)
+		assert.Equal(t, doctor.OK, findings[check][0].Result, check)
 	}
 }
 
@@ -195,16 +319,20 @@ func TestWhatCannotBeSeenIsNotChecked(t *testing.T) {
 			}
 		})
 	}
-	a := healthy(t)
-	a.errors["GetPolicy"] = "ResourceNotFoundException"
-	assert.Equal(t, doctor.NotChecked, a.examine()["timeout and gateway"][0].Result, "no gateway can be seen")
-	a = healthy(t)
-	a.answers["GetPolicy"] = policy(
-		`{"Principal":{"Service":"elasticloadbalancing.amazonaws.com"},"Action":"lambda:InvokeFunction"}`)
-	assert.Equal(t, doctor.NotChecked, a.examine()["timeout and gateway"][0].Result, "a load balancer")
-	a = healthy(t)
-	a.answers["Scan"] = `{"Items":[],"Count":0,"ScannedCount":0}`
-	assert.Equal(t, doctor.NotChecked, a.examine()["retention"][0].Result, "no record tells")
+	for says, c := range map[string]struct{ check, call, answer string }{
+		"its policy lets no gateway call it": {"timeout and gateway", "GetPolicy", ""},
+		"a load balancer calls it": {"timeout and gateway", "GetPolicy", policy(
+			`{"Principal":{"Service":"elasticloadbalancing.amazonaws.com"},"Action":"lambda:InvokeFunction"}`)},
+		"no completed record": {"retention", "Scan", `{"Items":[],"Count":0,"ScannedCount":0}`},
+	} {
+		a := healthy(t)
+		if a.answers[c.call] = c.answer; c.answer == "" {
+			a.errors[c.call] = "ResourceNotFoundException"
+		}
+		f := a.examine()[c.check][0]
+		assert.Equal(t, doctor.NotChecked, f.Result, says)
+		assert.Contains(t, f.Detail, says)
+	}
 }
 
 func TestWithoutATableThereIsNothingToExamine(t *testing.T) {
