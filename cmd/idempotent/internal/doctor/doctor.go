@@ -73,6 +73,11 @@ func Failed(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Result == Problem })
 }
 
+// found is what came of a check. Its detail is a format.
+func found(check string, r Result, detail string, args ...any) Finding {
+	return Finding{check, r, fmt.Sprintf(detail, args...)}
+}
+
 // unseen is a check that could not be made.
 func unseen(check string, err error) Finding {
 	return Finding{check, NotChecked, reason(err)}
@@ -111,11 +116,10 @@ func operationOf(err error) string {
 // denied reports whether a call was refused for lack of a permission.
 func denied(err error) bool {
 	answer, ok := errors.AsType[smithy.APIError](err)
-	return ok && slices.Contains([]string{
-		"AccessDeniedException", "AccessDenied", "NotAuthorized",
-		"UnauthorizedOperation", "ForbiddenException",
-	},
-		answer.ErrorCode())
+	codes := []string{
+		"AccessDeniedException", "AccessDenied", "NotAuthorized", "UnauthorizedOperation", "ForbiddenException",
+	}
+	return ok && slices.Contains(codes, answer.ErrorCode())
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%d s", d/time.Second) }

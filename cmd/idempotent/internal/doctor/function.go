@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -46,5 +45,5 @@ func (p *Patient) variable(variables map[string]string) Finding {
 			return Finding{checkVariable, OK, variable}
 		}
 	}
-	return Finding{checkVariable, Warning, fmt.Sprintf("no variable of its environment is %q", p.Table)}
+	return found(checkVariable, Warning, "no variable of its environment is %q", p.Table)
 }

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,10 +34,8 @@ var apiOf = regexp.MustCompile(`:execute-api:[^:"]*:[^:"]*:([a-z0-9]+)`)
 func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout time.Duration) []Finding {
 	out, err := client.GetPolicy(ctx, &lambda.GetPolicyInput{FunctionName: aws.String(p.Function)})
 	if _, none := errors.AsType[*lambdatypes.ResourceNotFoundException](err); none {
-		return []Finding{{
-			checkGateway, NotChecked,
-			"its policy lets no gateway call it; one that uses a role cannot be seen from here",
-		}}
+		return []Finding{found(checkGateway, NotChecked,
+			"its policy lets no gateway call it; one that uses a role cannot be seen from here")}
 	}
 	if err != nil {
 		return []Finding{unseen(checkGateway, err)}
@@ -56,10 +53,8 @@ func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout t
 		findings = append(findings, sharedRoles("its URL"))
 	}
 	if strings.Contains(policy, "elasticloadbalancing") {
-		findings = append(findings, Finding{
-			checkGateway, NotChecked, "a load balancer calls it: its idle timeout has to be more than " +
-				seconds(timeout),
-		})
+		findings = append(findings, found(checkGateway, NotChecked,
+			"a load balancer calls it: its idle timeout has to be more than %s", seconds(timeout)))
 	}
 	// a URL waits as long as the function runs
 	if len(findings) == 0 && !strings.Contains(policy, "InvokeFunctionUrl") {
@@ -101,25 +96,18 @@ func waiting(api string, i integrations, err error, timeout time.Duration) Findi
 	case err != nil:
 		return unseen(checkGateway, err)
 	case len(i.waits) == 0:
-		return Finding{checkGateway, NotChecked, api + " has no integration with it that can be seen"}
+		return found(checkGateway, NotChecked, "%s has no integration with it that can be seen", api)
 	case i.streams:
-		return Finding{
-			checkGateway, Problem,
-			api + " streams the responses of the function (ResponseTransferMode is STREAM), " +
-				"and a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED",
-		}
+		return found(checkGateway, Problem, "%s streams the responses of the function (ResponseTransferMode is "+
+			"STREAM), and a wrapped handler answers with a whole one, which the API does not understand: set it to "+
+			"BUFFERED", api)
 	}
 	wait := slices.Min(i.waits)
 	if timeout >= wait {
-		return Finding{checkGateway, Problem, fmt.Sprintf(
-			"%s waits %s, and the function may run for %s: clients get an error while it goes on, and their retries "+
-				"meet a running execution",
-			api, seconds(wait), seconds(timeout))}
+		return found(checkGateway, Problem, "%s waits %s, and the function may run for %s: clients get an error while "+
+			"it goes on, and their retries meet a running execution", api, seconds(wait), seconds(timeout))
 	}
-	return Finding{
-		checkGateway, OK,
-		fmt.Sprintf("%s waits %s, the function stops after %s", api, seconds(wait), seconds(timeout)),
-	}
+	return found(checkGateway, OK, "%s waits %s, the function stops after %s", api, seconds(wait), seconds(timeout))
 }
 
 func (p *Patient) httpAPI(ctx context.Context, api string) (of integrations, err error) {

@@ -44,10 +44,7 @@ func (p *Patient) givenUp(ctx context.Context) Finding {
 		if err != nil {
 			return unseen(check, err)
 		}
-		return Finding{
-			check, Warning,
-			fmt.Sprintf("there are some: idempotent messages list --table %s tells them", p.Outbox),
-		}
+		return found(check, Warning, "there are some: idempotent messages list --table %s tells them", p.Outbox)
 	}
 	return Finding{check, OK, "none"}
 }

@@ -74,8 +74,8 @@ type source struct {
 }
 
 // found is what came of a check of the source.
-func (s source) found(check string, r Result, detail string) Finding {
-	return Finding{check, r, strings.TrimSuffix(s.name+": "+detail, ": ")}
+func (s source) found(check string, r Result, detail string, args ...any) Finding {
+	return Finding{check, r, strings.TrimSuffix(s.name+": "+fmt.Sprintf(detail, args...), ": ")}
 }
 
 // responses looks whether Lambda reads which records of a batch have failed. A function that says
@@ -89,8 +89,8 @@ func (s source) responses(whole string) Finding {
 		return s.found(checkBatches, Problem,
 			"ReportBatchItemFailures is off, so a failure that the function answers with is taken for a success")
 	default:
-		return s.found(checkBatches, Problem, "ReportBatchItemFailures is off, so one failed record "+whole+
-			", and failures that the function answers with are taken for a success")
+		return s.found(checkBatches, Problem, "ReportBatchItemFailures is off, so one failed record %s, and failures "+
+			"that the function answers with are taken for a success", whole)
 	}
 }
 
@@ -100,7 +100,7 @@ func (p *Patient) queue(ctx context.Context, s source, account string, timeout t
 	url, err := client.GetQueueUrl(ctx,
 		&sqs.GetQueueUrlInput{QueueName: aws.String(s.name), QueueOwnerAWSAccountId: aws.String(account)})
 	if err != nil {
-		return []Finding{s.found(checkVisibility, NotChecked, reason(err))}
+		return []Finding{s.found(checkVisibility, NotChecked, "%s", reason(err))}
 	}
 	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: url.QueueUrl,
@@ -110,7 +110,7 @@ func (p *Patient) queue(ctx context.Context, s source, account string, timeout t
 		},
 	})
 	if err != nil {
-		return []Finding{s.found(checkVisibility, NotChecked, reason(err))}
+		return []Finding{s.found(checkVisibility, NotChecked, "%s", reason(err))}
 	}
 	return []Finding{s.visibility(out.Attributes, timeout), s.redrive(out.Attributes)}
 }
@@ -125,11 +125,11 @@ func (s source) visibility(attributes map[string]string, timeout time.Duration) 
 	visible, need := time.Duration(n)*time.Second,
 		visibilityFactor*timeout+ofSeconds(s.mapping.MaximumBatchingWindowInSeconds)
 	if visible < need {
-		return s.found(checkVisibility, Problem,
-			fmt.Sprintf("messages are invisible for %s, which has to be %s (6 times the timeout and the "+
-				"batching window): they are delivered again while they are handled", seconds(visible), seconds(need)))
+		return s.found(checkVisibility, Problem, "messages are invisible for %s, which has to be %s (6 times the "+
+			"timeout and the batching window): they are delivered again while they are handled", seconds(visible),
+			seconds(need))
 	}
-	return s.found(checkVisibility, OK, seconds(visible))
+	return s.found(checkVisibility, OK, "%s", seconds(visible))
 }
 
 // redrive looks whether a message that always fails ends somewhere, and not too early.
@@ -148,11 +148,10 @@ func (s source) redrive(attributes map[string]string) Finding {
 	case err != nil || notANumber != nil:
 		return s.found(checkRedrive, NotChecked, "its redrive policy cannot be read")
 	case receives < fewestReceives:
-		return s.found(checkRedrive, Warning,
-			fmt.Sprintf("maxReceiveCount is %d, which has to be %d: throttled invocations and keys in progress "+
-				"count, too, so messages get there that nothing is wrong with", receives, fewestReceives))
+		return s.found(checkRedrive, Warning, "maxReceiveCount is %d, which has to be %d: throttled invocations and "+
+			"keys in progress count, too, so messages get there that nothing is wrong with", receives, fewestReceives)
 	default:
-		return s.found(checkRedrive, OK, fmt.Sprintf("after %d receives", receives))
+		return s.found(checkRedrive, OK, "after %d receives", receives)
 	}
 }
 

@@ -101,15 +101,11 @@ func (p *Patient) replicas(ctx context.Context) []Finding {
 	case len(out.Table.Replicas) == 0:
 		return nil
 	case out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
-		return []Finding{{
-			check, Warning,
-			"multi-Region strong consistency: there are no transactions, so no handler can commit",
-		}}
+		return []Finding{found(check, Warning,
+			"multi-Region strong consistency: there are no transactions, so no handler can commit")}
 	default:
-		return []Finding{{
-			check, Warning,
-			"two Regions can both accept a claim of one key: send all deliveries of a key to one Region",
-		}}
+		return []Finding{found(check, Warning,
+			"two Regions can both accept a claim of one key: send all deliveries of a key to one Region")}
 	}
 }
 
@@ -145,21 +141,12 @@ func (p *Patient) retention(ctx context.Context) Finding {
 	}
 	switch {
 	case completed == 0:
-		return Finding{
-			checkRetention, NotChecked,
-			fmt.Sprintf("no completed record that tells, among the first %d", seen),
-		}
+		return found(checkRetention, NotChecked, "no completed record that tells, among the first %d", seen)
 	case shortest < shortestUsual:
-		return Finding{
-			checkRetention, Warning,
-			fmt.Sprintf("a result of operation %q is replayed for %s: whoever retries later executes again",
-				operation, shortest.Round(time.Second)),
-		}
+		return found(checkRetention, Warning, "a result of operation %q is replayed for %s: whoever retries later "+
+			"executes again", operation, shortest.Round(time.Second))
 	default:
-		return Finding{
-			checkRetention, OK,
-			fmt.Sprintf("%s at least, of %d completed records", shortest.Round(time.Second), completed),
-		}
+		return found(checkRetention, OK, "%s at least, of %d completed records", shortest.Round(time.Second), completed)
 	}
 }
 
@@ -179,9 +166,6 @@ func (p *Patient) open(ctx context.Context) Finding {
 	if n == 0 {
 		return Finding{check, OK, "none"}
 	}
-	return Finding{
-		check, Warning,
-		fmt.Sprintf("%d wait for somebody, the oldest since %s: idempotent list tells them", n,
-			oldest.UTC().Format(time.RFC3339)),
-	}
+	return found(check, Warning, "%d wait for somebody, the oldest since %s: idempotent list tells them", n,
+		oldest.UTC().Format(time.RFC3339))
 }
