@@ -35,7 +35,6 @@ func (c *act) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.MayRepeat, flagMayRepeat, false, "of a record that is unknown: let a retry execute")
 	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed this `text` as Seen")
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would happen, and change nothing")
-	noFiles(cmd)
 }
 
 // run shows the record and what the change does to it, asks, and changes it, on the condition that
@@ -104,18 +103,21 @@ func (c *act) check() error {
 		return usagef("--reason is missing: say why, for whoever looks at the record later")
 	case !c.app.yes && !c.dryRun && c.stdin:
 		return usagef("standard input is the result, so it cannot answer: add --yes, or --dry-run to see what would happen")
-	case !c.app.yes && !c.dryRun && !c.app.world.InTerminal:
-		return errNobody
 	case c.seen != "" && !show.IsSeen(c.seen):
 		return usagef("--seen is not what inspect prints as Seen")
 	default:
-		return nil
+		return c.app.somebody(c.dryRun)
 	}
 }
 
-// errNobody is a change that nobody can confirm.
-var errNobody = usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what " +
-	"would happen")
+// somebody fails where a change is to be done that nobody can confirm.
+func (a *app) somebody(dryRun bool) error {
+	if a.yes || dryRun || a.world.InTerminal {
+		return nil
+	}
+	return usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what would " +
+		"happen")
+}
 
 // failed adds to a refusal what is there now.
 func (c *act) failed(s *source, err error) error {
@@ -197,12 +199,8 @@ key were new, whatever its content. Nothing of the record is left: keep what
 its effect: deleting it needs --` + flagMayRepeat + `.`,
 		Example: `  idempotent delete 'charge#JKJaXmPLvHcESHA' --reason 'ticket 4711'
   idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
-		Args: oneKey,
-		RunE: a.run(func(cmd *cobra.Command,
-			args []string,
-		) error {
-			return c.run(cmd.Context(), args[0])
-		}),
+		Args:              oneKey,
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 		ValidArgsFunction: a.completeKeys,
 	}
 	c.flags(cmd)

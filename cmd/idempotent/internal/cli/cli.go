@@ -46,7 +46,7 @@ func Main(ctx context.Context, args []string, w World) int {
 	root.SetErr(w.Err)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.began {
-		err = &usageError{err.Error()} // cobra refused the command line
+		err = usagef("%s", err) // cobra refused the command line
 	}
 	a.report(err)
 	return exitCode(err)
@@ -115,6 +115,14 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          noArgument,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// The command line has been understood.
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			a.began = true
+			if a.output != outputTable && a.output != outputJSON {
+				return usagef("--output %q is neither %s nor %s", a.output, outputTable, outputJSON)
+			}
+			return nil
+		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(nearestFlag)
@@ -134,23 +142,32 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.demo, "demo", false, "try it on records in memory; nothing is kept")
 	f.StringVarP(&a.output, "output", "o", outputTable, "the `form`: table for people, json for programs")
 	f.Lookup("attribute").DefValue = "" // not "[]"
-	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
 	must(root.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
 	noFiles(root)
+	for _, cmd := range []*cobra.Command{
+		a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve(),
+	} {
+		noFiles(cmd)
+		root.AddCommand(cmd)
+	}
 	return root
 }
 
-// noFiles keeps shells from proposing files for the flags of a command, but for those that take
-// one, and others that have a completion of their own.
-func noFiles(cmd *cobra.Command, also ...string) {
-	takeFiles := []string{"event", "executed", "template", "build-dir", "output", "state"}
+// noFiles keeps shells from proposing files for the flags of a command and of those below it, but for
+// those that take one, and others that have a completion of their own.
+func noFiles(cmd *cobra.Command) {
+	takeFiles := []string{"event", "executed", "template", "build-dir"}
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) {
-			if f.Value.Type() != "bool" && !slices.Contains(append(takeFiles, also...), f.Name) {
+			_, completed := cmd.GetFlagCompletionFunc(f.Name)
+			if f.Value.Type() != "bool" && !completed && !slices.Contains(takeFiles, f.Name) {
 				must(cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions))
 			}
 		})
+	}
+	for _, below := range cmd.Commands() {
+		noFiles(below)
 	}
 }
 
@@ -158,17 +175,6 @@ func noFiles(cmd *cobra.Command, also ...string) {
 func must(err error) {
 	if err != nil {
 		panic(err)
-	}
-}
-
-// run makes the function of a command: it looks at what all commands have in common.
-func (a *app) run(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		a.began = true
-		if !slices.Contains([]string{outputTable, outputJSON}, a.output) {
-			return usagef("--output %q is neither %s nor %s", a.output, outputTable, outputJSON)
-		}
-		return do(cmd, args)
 	}
 }
 
@@ -276,3 +282,23 @@ func (a *app) colours() bool {
 
 // json prints one line for a program.
 func (a *app) json(v any) error { return show.JSON(a.world.Out, v) }
+
+// printAll prints values: a line of each for a program, else a table with a row of each under a
+// head, which may be nil. Of no values nothing is printed.
+func printAll[T any](a *app, all []T, line func(T) any, head []show.Cell, row func(T) []show.Cell) error {
+	var table [][]show.Cell
+	if head != nil {
+		table = append(table, head)
+	}
+	for _, v := range all {
+		if a.output != outputJSON {
+			table = append(table, row(v))
+		} else if err := a.json(line(v)); err != nil {
+			return err
+		}
+	}
+	if a.output == outputJSON || len(all) == 0 {
+		return nil
+	}
+	return a.out().Table(table)
+}

@@ -36,18 +36,19 @@ surprise somebody later, is a warning.`,
   idempotent doctor --table idempotency --function idempotent-charge -o json
   sam build && idempotent doctor --template template.yaml`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case template != "" && function+messages != "":
 				return usagef("--template looks at a file, and --function and --outbox at AWS: leave out one or the other")
 			case template != "":
-				return a.audit(template, build)
+				findings, err := audit.Examine(template, build)
+				return a.diagnosis(findings, err)
 			case build != "":
 				return usagef("--build-dir is about a template: add --template")
 			default:
 				return a.examine(cmd.Context(), function, messages)
 			}
-		}),
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&function, "function", "", "check the Lambda function with this `name` or ARN, too")
@@ -55,17 +56,11 @@ surprise somebody later, is a warning.`,
 	f.StringVar(&template, "template", "", "look at the template in this `file` instead, without AWS")
 	f.StringVar(&build, "build-dir", "",
 		"the `folder` with the programs; by default .aws-sam/build beside the template")
-	noFiles(cmd)
 	return cmd
 }
 
 // errUnhealthy is a table, a function or a template with a problem.
 var errUnhealthy = errors.New("there are problems")
-
-func (a *app) audit(template, build string) error {
-	findings, err := audit.Examine(template, build)
-	return a.diagnosis(findings, err)
-}
 
 func (a *app) examine(ctx context.Context, function, messages string) error {
 	s, err := a.open(ctx)
@@ -73,10 +68,10 @@ func (a *app) examine(ctx context.Context, function, messages string) error {
 		return err
 	}
 	if s.conn == nil {
-		return a.diagnosis([]doctor.Finding{{
-			Check: "table", Result: doctor.NotChecked,
-			Detail: "the demo keeps its records in memory",
-		}}, nil)
+		inMemory := doctor.Finding{
+			Check: "table", Result: doctor.NotChecked, Detail: "the demo keeps its records in memory",
+		}
+		return a.diagnosis([]doctor.Finding{inMemory}, nil)
 	}
 	p := &doctor.Patient{
 		Store: s.conn.Store, Operator: s.operator, DynamoDB: s.conn.Client, Table: s.conn.Table,
@@ -95,20 +90,13 @@ func (a *app) diagnosis(findings []doctor.Finding, err error) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]show.Cell
-	for _, f := range findings {
-		if a.output == outputJSON {
-			if err := a.json(f); err != nil {
-				return err
-			}
-			continue
-		}
-		colour := map[doctor.Result]show.Colour{
-			doctor.OK: show.Green, doctor.Problem: show.Red, doctor.Warning: show.Yellow, doctor.NotChecked: show.Faint,
-		}[f.Result]
-		rows = append(rows, []show.Cell{{Text: string(f.Result), Colour: colour}, {Text: f.Check}, {Text: f.Detail}})
+	colours := map[doctor.Result]show.Colour{
+		doctor.OK: show.Green, doctor.Problem: show.Red, doctor.Warning: show.Yellow, doctor.NotChecked: show.Faint,
 	}
-	if err := a.out().Table(rows); err != nil {
+	err = printAll(a, findings, func(f doctor.Finding) any { return f }, nil, func(f doctor.Finding) []show.Cell {
+		return []show.Cell{{Text: string(f.Result), Colour: colours[f.Result]}, {Text: f.Check}, {Text: f.Detail}}
+	})
+	if err != nil {
 		return err
 	}
 	if doctor.Failed(findings) {

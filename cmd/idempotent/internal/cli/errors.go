@@ -17,12 +17,10 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// usageError is a command that cannot be right. Nothing was read or written.
-type usageError struct{ problem string }
-
-func (e *usageError) Error() string { return e.problem }
-
-func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+// usagef is a command that cannot be right. Nothing was read or written.
+func usagef(format string, args ...any) error {
+	return &connect.UsageError{Problem: fmt.Sprintf(format, args...)}
+}
 
 // saidError is an error in the words of a command, which is one of package operate.
 type saidError struct {
@@ -64,12 +62,11 @@ func (e *changedError) line() *show.Inspection {
 
 // exitCode returns the code that says to a script what became of a command.
 func exitCode(err error) int {
-	usage, input := new(usageError), new(operate.InputError)
-	target := new(connect.UsageError)
+	usage, input := new(connect.UsageError), new(operate.InputError)
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage), errors.As(err, &input), errors.As(err, &target):
+	case errors.As(err, &usage), errors.As(err, &input):
 		return 2
 	case errors.Is(err, operate.ErrNotFound):
 		return 3

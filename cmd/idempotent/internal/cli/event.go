@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -118,17 +119,14 @@ func headerOf(payload []byte) string {
 		MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
 	}
 	_ = json.Unmarshal(payload, &e) // of another form: it has no header
-	for name, value := range e.Headers {
-		if strings.EqualFold(name, "Idempotency-Key") {
-			return value
-		}
-	}
+	header := make(http.Header)
 	for name, values := range e.MultiValueHeaders {
-		if strings.EqualFold(name, "Idempotency-Key") && len(values) > 0 {
-			return values[0]
-		}
+		header[http.CanonicalHeaderKey(name)] = values
 	}
-	return ""
+	for name, value := range e.Headers {
+		header.Set(name, value)
+	}
+	return header.Get("Idempotency-Key")
 }
 
 // neighbours are the requests that somebody may have meant instead of one with this scope. A
@@ -140,29 +138,25 @@ func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
 	}
 	this := keyQuestion{
 		operation: k.operation, key: cmp.Or(k.sent, k.key), method: part["method"], route: part["route"],
-		path: part["path"],
-		api:  part["API"], stage: part["stage"],
+		path: part["path"], api: part["API"], stage: part["stage"],
 	}
 	if this.method == "" || this.key == "" || k.keyPath != "" {
 		return nil
 	}
-	callers := map[string]string{"": "if nobody was named"}
+	var names []string
+	for _, name := range callers[part["caller"]].parts {
+		names = append(names, part[name])
+	}
+	if names != nil {
+		this.caller = part["caller"] + ":" + strings.Join(names, ",")
+	}
+	others := map[string]string{"": "if nobody was named"}
 	switch part["caller"] {
 	case callerJWT:
-		callers[callerLambda+":"+part["subject"]] = "if a Lambda authorizer named " + part["subject"]
-		this.caller = callerJWT + ":" + part["issuer"] + "," + part["subject"]
+		others[callerLambda+":"+part["subject"]] = "if a Lambda authorizer named " + part["subject"]
 	case callerLambda, callerNumber:
 		other := map[string]string{callerLambda: callerNumber, callerNumber: callerLambda}[part["caller"]]
-		callers[other+":"+part["principal"]] = "if the principal was sent as another type"
-		this.caller = part["caller"] + ":" + part["principal"]
-	case callerIAM:
-		this.caller = callerIAM + ":" + part["account"] + "," + part["user or role"]
-	case callerCognito:
-		this.caller = callerCognito + ":" + part["identity"]
-	case callerAPIKey:
-		this.caller = callerAPIKey + ":" + part["API key id"]
-	case callerTenant:
-		this.caller = callerTenant + ":" + part[callerTenant]
+		others[other+":"+part["principal"]] = "if the principal was sent as another type"
 	}
 	add := func(differs string, change func(*keyQuestion)) {
 		other := this
@@ -170,8 +164,8 @@ func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
 		other.differs = differs
 		all = append(all, other)
 	}
-	for _, caller := range slices.Sorted(maps.Keys(callers)) {
-		add(callers[caller], func(q *keyQuestion) { q.caller = caller })
+	for _, caller := range slices.Sorted(maps.Keys(others)) {
+		add(others[caller], func(q *keyQuestion) { q.caller = caller })
 	}
 	if this.route != "" {
 		add("with the path instead of the route", func(q *keyQuestion) { q.path, q.route = q.route, "" })
@@ -202,18 +196,27 @@ const (
 )
 
 // callers are the kinds of callers with the form of their names, as the access log of a gateway has
-// them.
-var callers = map[string]string{
-	"anonymous": "", callerTenant: "NAME", callerJWT: "ISSUER,SUBJECT", callerIAM: "ACCOUNT,USER_ID[,USER_ARN]",
-	callerLambda: "PRINCIPAL",
-	callerNumber: "INTEGER", callerCognito: "ID", callerAPIKey: "ID",
+// them, and with what a scope calls the parts of a name.
+var callers = map[string]struct {
+	form  string
+	parts []string
+}{
+	"anonymous":   {},
+	callerTenant:  {"NAME", []string{callerTenant}},
+	callerJWT:     {"ISSUER,SUBJECT", []string{"issuer", "subject"}},
+	callerIAM:     {"ACCOUNT,USER_ID[,USER_ARN]", []string{"account", "user or role"}},
+	callerLambda:  {"PRINCIPAL", []string{"principal"}},
+	callerNumber:  {"INTEGER", []string{"principal"}},
+	callerCognito: {"ID", []string{"identity"}},
+	callerAPIKey:  {"ID", []string{"API key id"}},
 }
 
 // callerOf puts a caller where the event of a REST API has it. An authorizer that is there and
 // names nobody would be refused.
 func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 	kind, name, _ := strings.Cut(caller, ":")
-	form, known := callers[kind]
+	as, known := callers[kind]
+	form := as.form
 	first, second, _ := strings.Cut(name, ",")
 	user, arn, _ := strings.Cut(second, ",")
 	number, notANumber := strconv.ParseInt(name, 10, 64)

@@ -39,7 +39,7 @@ record has changed since.`,
   idempotent inspect charge#result-lost --demo
   idempotent inspect order#stopped --step reserve --demo`,
 		Args: oneKey,
-		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			ofStep := cmd.Flags().Changed("step")
 			switch {
 			case ofStep && result:
@@ -71,13 +71,12 @@ record has changed since.`,
 				i.WithResult(stored)
 			}
 			return a.show(s, &i)
-		}),
+		},
 		ValidArgsFunction: a.completeKeys,
 	}
 	cmd.Flags().BoolVar(&result, flagResult, false, "show the stored result, too")
 	cmd.Flags().StringVar(&step, "step", "", "show the recorded result of the step with this `name`, too")
 	cmd.Flags().StringSliceVar(&derived, "derived", nil, "compute the derived key of this `name`, too; may be repeated")
-	noFiles(cmd)
 	return cmd
 }
 

@@ -75,7 +75,7 @@ DescribeEvent.`,
   idempotent key --demo --operation charge --key order-1 --method POST \
     --route /charges --api a1b2c3 --stage '$default'`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			payload, describe, err := k.payload(a)
 			if err != nil {
 				return err
@@ -88,7 +88,7 @@ DescribeEvent.`,
 				return errors.New("this request has no record: " + d.Unprotected)
 			}
 			return a.lookUp(cmd.Context(), k, &d)
-		}),
+		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -104,7 +104,6 @@ DescribeEvent.`,
 	f.StringVar(&k.caller, "caller", "", "who sent it, `kind:name`")
 	must(cmd.RegisterFlagCompletionFunc("operation", a.completeOperations))
 	must(cmd.MarkFlagFilename("event", "json"))
-	noFiles(cmd, "operation")
 	return cmd
 }
 

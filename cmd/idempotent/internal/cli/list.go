@@ -69,7 +69,7 @@ listed may be stale: inspect shows the record itself.`,
   idempotent list --state crashed --scan --rate 100
   idempotent list --state all --scan --demo`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) }),
+		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&l.states, "state", nil, "only these `states`: "+strings.Join(stateNames(), ", ")+", or all")
@@ -81,7 +81,6 @@ listed may be stale: inspect shows the record itself.`,
 	must(cmd.RegisterFlagCompletionFunc("state",
 		cobra.FixedCompletions(append(stateNames(), stateAll), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("operation", a.completeOperations))
-	noFiles(cmd, "operation")
 	return cmd
 }
 
@@ -219,26 +218,16 @@ func (l *listing) print(s *source) error {
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
 	}
-	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")}
-	for _, r := range rows {
-		if l.app.output == outputJSON {
-			if err := l.app.json(r); err != nil {
-				return err
-			}
-			continue
-		}
+	head := show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")
+	return printAll(l.app, rows, func(r show.Line) any { return r }, head, func(r show.Line) []show.Cell {
 		state := show.Cell{Text: string(r.State), Colour: show.StateColour(r.State)}
 		reason := r.Because()
 		if r.Error != "" {
 			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.Error
 		}
-		table = append(table, append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since),
-			show.Relative(r.Since, s.now()), number(r.Attempt), number(r.Tries), r.RecordKey)...))
-	}
-	if len(table) == 1 {
-		return nil
-	}
-	return l.app.out().Table(table)
+		return append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since), show.Relative(r.Since, s.now()),
+			number(r.Attempt), number(r.Tries), r.RecordKey)...)
+	})
 }
 
 // number is a number of which 0 says nothing.

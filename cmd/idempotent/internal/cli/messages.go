@@ -29,8 +29,37 @@ func (a *app) messages() *cobra.Command {
 	return cmd
 }
 
+// mail is the table of an outbox.
+type mail struct {
+	client outbox.Client
+	table  string
+}
+
+// List reads the messages that were given up, those first that have waited longest.
+func (m *mail) List(ctx context.Context) (found []outbox.GivenUpMessage, err error) {
+	for message, err := range outbox.GivenUp(ctx, m.client, m.table) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, message)
+	}
+	slices.SortStableFunc(found, func(a, b outbox.GivenUpMessage) int { return a.GivenUpAt.Compare(b.GivenUpAt) })
+	return found, nil
+}
+
+// of are the messages of a topic, or all.
+func (m *mail) of(ctx context.Context, topic string) ([]outbox.GivenUpMessage, error) {
+	found, err := m.List(ctx)
+	return slices.DeleteFunc(found, func(g outbox.GivenUpMessage) bool { return topic != "" && g.Topic != topic }), err
+}
+
+// Redrive lets a message be delivered again, if it is still as it was listed.
+func (m *mail) Redrive(ctx context.Context, message outbox.GivenUpMessage, by, why string) error {
+	return outbox.Redrive(ctx, m.client, m.table, message, by, why)
+}
+
 // outbox connects to the table of an outbox, which is another one than that of the records.
-func (a *app) outbox(cmd *cobra.Command) (outbox.Client, error) {
+func (a *app) outbox(cmd *cobra.Command) (*mail, error) {
 	given := cmd.Flags().Changed
 	switch {
 	case a.demo:
@@ -49,7 +78,7 @@ func (a *app) outbox(cmd *cobra.Command) (outbox.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return conn.Client, nil
+	return &mail{conn.Client, a.target.Table}, nil
 }
 
 // messageLine is a message that was given up, for programs.
@@ -69,35 +98,42 @@ type messageLine struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-func lineOfMessage(p outbox.GivenUpMessage) messageLine {
-	return messageLine{
-		ID: p.ID, Topic: p.Topic, Tries: p.Tries, CreatedAt: p.CreatedAt, GivenUpAt: p.GivenUpAt,
-		ErrorType: p.Failure, Group: p.Group, Tenant: p.Tenant, Trace: p.Trace, BodyBytes: len(p.Body),
+// listMessages prints messages. People get the bodies as columns of their own.
+func (a *app) listMessages(messages []outbox.GivenUpMessage, body bool) error {
+	line := func(m outbox.GivenUpMessage) any {
+		l := messageLine{
+			ID: m.ID, Topic: m.Topic, Tries: m.Tries, CreatedAt: m.CreatedAt, GivenUpAt: m.GivenUpAt,
+			ErrorType: m.Failure, Group: m.Group, Tenant: m.Tenant, Trace: m.Trace, BodyBytes: len(m.Body),
+		}
+		if body {
+			l.Body, l.Attributes = string(m.Body), m.Attributes
+			if json.Valid(m.Body) {
+				l.Body = m.Body
+			}
+		}
+		return l
 	}
+	if !body {
+		return printAll(a, messages, line, headOfMessages, a.rowOfMessage)
+	}
+	head := slices.Concat(headOfMessages, show.Cells("BODY", "ATTRIBUTES"))
+	return printAll(a, messages, line, head, func(m outbox.GivenUpMessage) []show.Cell {
+		attributes := ""
+		if m.Attributes != nil {
+			text, _ := json.Marshal(m.Attributes) // texts
+			attributes = string(text)
+		}
+		return append(a.rowOfMessage(m), show.Cells(string(m.Body), attributes)...)
+	})
 }
 
-// print prints messages. People get the bodies as a column of their own.
-func (a *app) printMessages(p show.Printer, messages []outbox.GivenUpMessage, body bool) error {
-	head := show.Cells("GIVEN UP", "", "CREATED", "TRIES", "ERROR", "TOPIC", "ID")
-	if body {
-		head = append(head, show.Cells("BODY", "ATTRIBUTES")...)
-	}
-	table := [][]show.Cell{head}
+var headOfMessages = show.Cells("GIVEN UP", "", "CREATED", "TRIES", "ERROR", "TOPIC", "ID")
+
+func (a *app) rowOfMessage(m outbox.GivenUpMessage) []show.Cell {
 	now := a.world.Now()
-	for _, m := range messages {
-		row := append([]show.Cell{{Text: show.Instant(m.GivenUpAt), Colour: show.Red}}, show.Cells(
-			show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Failure,
-			m.Topic, m.ID)...)
-		if body {
-			attributes, err := json.Marshal(m.Attributes)
-			if err != nil {
-				return err
-			}
-			row = append(row, show.Cells(string(m.Body), strings.TrimPrefix(string(attributes), "null"))...)
-		}
-		table = append(table, row)
-	}
-	return p.Table(table)
+	return append([]show.Cell{{Text: show.Instant(m.GivenUpAt), Colour: show.Red}}, show.Cells(
+		show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Failure,
+		m.Topic, m.ID)...)
 }
 
 func (a *app) messagesList() *cobra.Command {
@@ -118,16 +154,16 @@ gets, and may be personal.`,
 		Example: `  idempotent messages list --table outbox
   idempotent messages list --topic order-placed --limit 10 --body -o json`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
 				return usagef("--limit %d is negative", limit)
 			}
 			a.lists = true
-			client, err := a.outbox(cmd)
+			m, err := a.outbox(cmd)
 			if err != nil {
 				return err
 			}
-			messages, err := givenUp(cmd.Context(), client, a.target.Table, topic)
+			messages, err := m.of(cmd.Context(), topic)
 			if err != nil {
 				return err
 			}
@@ -146,58 +182,19 @@ gets, and may be personal.`,
 				text = "No message was given up"
 			}
 			return a.err().Line(text + ".")
-		}),
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&topic, "topic", "", "messages of this `topic` only")
 	f.IntVar(&limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
 	f.BoolVar(&body, "body", false, "show bodies and attributes, too")
-	noFiles(cmd)
 	return cmd
-}
-
-// givenUp reads the messages of a topic, or of all.
-func givenUp(ctx context.Context, client outbox.Client, table,
-	topic string,
-) (found []outbox.GivenUpMessage, err error) {
-	for m, err := range outbox.GivenUp(ctx, client, table) {
-		if err != nil {
-			return nil, err
-		}
-		if topic == "" || m.Topic == topic {
-			found = append(found, m)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b outbox.GivenUpMessage) int { return a.GivenUpAt.Compare(b.GivenUpAt) })
-	return found, nil
-}
-
-func (a *app) listMessages(messages []outbox.GivenUpMessage, body bool) error {
-	if a.output != outputJSON {
-		if len(messages) == 0 {
-			return nil
-		}
-		return a.printMessages(a.out(), messages, body)
-	}
-	for _, m := range messages {
-		line := lineOfMessage(m)
-		if body {
-			line.Body, line.Attributes = string(m.Body), m.Attributes
-			if json.Valid(m.Body) {
-				line.Body = m.Body
-			}
-		}
-		if err := a.json(line); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // redriving lets messages that were given up be delivered again.
 type redriving struct {
 	app           *app
-	client        outbox.Client
+	mail          *mail
 	ids           []string
 	all, dryRun   bool
 	topic, reason string
@@ -225,7 +222,7 @@ last, when and why.`,
   idempotent messages redrive --all --topic order-placed \
     --reason 'ticket 4711' --dry-run`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(cmd *cobra.Command, _ []string) error { return r.run(cmd) }),
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&r.ids, "id", nil, "the `id` of a message; may be repeated")
@@ -233,7 +230,6 @@ last, when and why.`,
 	f.StringVar(&r.topic, "topic", "", "with --all, messages of this `topic` only")
 	f.StringVar(&r.reason, "reason", "", "why, for the messages and the audit `text`; required; no secrets")
 	f.BoolVar(&r.dryRun, "dry-run", false, "say what would happen, and change nothing")
-	noFiles(cmd)
 	return cmd
 }
 
@@ -248,10 +244,8 @@ func (r *redriving) check() error {
 		return usagef("--topic is for --all")
 	case strings.TrimSpace(r.reason) == "":
 		return usagef("--reason is missing: say why, for whoever looks at the message later")
-	case !r.app.yes && !r.dryRun && !r.app.world.InTerminal:
-		return errNobody
 	default:
-		return nil
+		return r.app.somebody(r.dryRun)
 	}
 }
 
@@ -261,7 +255,7 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	a, ctx := r.app, cmd.Context()
-	if r.client, err = a.outbox(cmd); err != nil {
+	if r.mail, err = a.outbox(cmd); err != nil {
 		return err
 	}
 	by, err := a.who()
@@ -294,11 +288,11 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 // find reads the messages. Their bodies are nobody's business here.
 func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, err error) {
 	if r.all {
-		return givenUp(ctx, r.client, r.app.target.Table, r.topic)
+		return r.mail.of(ctx, r.topic)
 	}
 	slices.Sort(r.ids)
 	for _, id := range slices.Compact(r.ids) {
-		m, err := outbox.FindGivenUp(ctx, r.client, r.app.target.Table, id)
+		m, err := outbox.FindGivenUp(ctx, r.mail.client, r.mail.table, id)
 		if errors.Is(err, outbox.ErrNotGivenUp) {
 			return nil, &saidError{fmt.Sprintf(
 				"no message %q was given up: it was redriven or delivered, or there never "+
@@ -314,7 +308,11 @@ func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, er
 
 // show shows the messages, and what happens to them.
 func (r *redriving) show(p show.Printer, messages []outbox.GivenUpMessage) error {
-	return errors.Join(r.app.printMessages(p, messages, false),
+	table := append(make([][]show.Cell, 0, 1+len(messages)), headOfMessages)
+	for _, m := range messages {
+		table = append(table, r.app.rowOfMessage(m))
+	}
+	return errors.Join(p.Table(table),
 		p.Line("\n- Each is delivered again, with the id that it had before, and with its tries counted anew.\n"))
 }
 
@@ -333,7 +331,7 @@ type redriven struct {
 func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessage, by string) error {
 	changed := 0
 	for _, m := range messages {
-		err := outbox.Redrive(ctx, r.client, r.app.target.Table, m, by, r.reason)
+		err := r.mail.Redrive(ctx, m, by, r.reason)
 		said := show.Cell{Text: "redriven", Colour: show.Green}
 		if errors.Is(err, outbox.ErrNotGivenUp) {
 			changed++

@@ -20,7 +20,6 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/outbox"
 )
 
 // serving is the page, for one person on this machine.
@@ -53,13 +52,12 @@ sides: the page answers to its own port only.`,
 		Example: `  idempotent serve --demo
   idempotent serve --table idempotency --profile production --read-only`,
 		Args:              cobra.NoArgs,
-		RunE:              a.run(func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }),
+		RunE:              func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := cmd.Flags()
 	f.IntVar(&s.port, "port", 0, "the `port`; by default one that is free")
 	f.BoolVar(&s.readOnly, "read-only", false, "change nothing")
-	noFiles(cmd)
 	return cmd
 }
 
@@ -116,20 +114,6 @@ func (s *serving) run(ctx context.Context) error {
 		return errors.Join(err, listener.Close())
 	}
 	return s.serve(ctx, listener, p)
-}
-
-// mail are the messages of an outbox.
-type mail struct {
-	client outbox.Client
-	table  string
-}
-
-func (m *mail) List(ctx context.Context) ([]outbox.GivenUpMessage, error) {
-	return givenUp(ctx, m.client, m.table, "")
-}
-
-func (m *mail) Redrive(ctx context.Context, message outbox.GivenUpMessage, by, why string) error {
-	return outbox.Redrive(ctx, m.client, m.table, message, by, why)
 }
 
 // serve serves the page until the context ends.

@@ -60,7 +60,7 @@ If the verdict was wrong, the effect is repeated.`,
   idempotent settle charge#uncertain --demo --failed Declined:"declined" \
     --reason 'ticket 4711' --dry-run`,
 		Args: oneKey,
-		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := map[string]string{
 				"executed": verdict.Executed, "not-executed": verdict.NotExecuted,
 				"failed": verdict.Failed, "released": verdict.Released,
@@ -93,7 +93,7 @@ If the verdict was wrong, the effect is repeated.`,
 				return usagef("--%s: %s", c.Kind, problem)
 			}
 			return c.run(cmd.Context(), args[0])
-		}),
+		},
 		ValidArgsFunction: a.completeKeys,
 	}
 	f := cmd.Flags()

@@ -49,10 +49,8 @@ type Connection struct {
 	Endpoint string
 }
 
-// UsageError is a target that cannot be right.
-type UsageError struct {
-	Problem string
-}
+// UsageError is a target, or a command, that cannot be right.
+type UsageError struct{ Problem string }
 
 func (e *UsageError) Error() string { return e.Problem }
 

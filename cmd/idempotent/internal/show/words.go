@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -16,108 +17,83 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// StateColour says whether a state needs somebody.
-func StateColour(s operate.State) Colour {
-	switch s {
-	case operate.StateUnknown, operate.StateOther:
-		return Red
-	case operate.StateCrashed, operate.StateReleased:
-		return Yellow
-	case operate.StateCompleted:
-		return Green
-	default:
-		return Faint
-	}
+// stateWords are a state: whether it needs somebody, and what is said of most records in it.
+type stateWords struct {
+	colour             Colour
+	meaning, retryGets string
 }
+
+var states = map[operate.State]stateWords{
+	operate.StateInProgress: {
+		Faint, "an execution holds the key",
+		"\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run",
+	},
+	operate.StateCrashed: {
+		Yellow, "an execution ended without saying how, and no request has come since",
+		"a new execution with the same derived keys; under a policy that refuses crashed executions " + refused,
+	},
+	operate.StateReleased: {
+		Yellow, "nobody holds the key", "a new execution with the same derived keys",
+	},
+	operate.StateCompleted: {
+		Green, "its result is stored", "the stored result; the handler does not run",
+	},
+	operate.StateUnknown: {
+		Red, "it may have had its effect; somebody has to settle it",
+		refused + " until somebody settles it; the handler does not run",
+	},
+	operate.StateExpired: {
+		Faint, "as good as gone", "a new execution, as if the key were new",
+	},
+	operate.StateOther: {
+		Red, "this version does not know its status",
+		"\"unreadable record\" (HTTP 500); the handler does not run",
+	},
+}
+
+// refused is what a retry gets of which nobody knows whether it may execute.
+const refused = "\"unknown outcome\" (HTTP 409)"
+
+// StateColour says whether a state needs somebody.
+func StateColour(s operate.State) Colour { return cmp.Or(states[s].colour, Faint) }
 
 // meaning says what a record in this state is.
 func meaning(r store.Record, s operate.State) string {
-	switch s {
-	case operate.StateInProgress:
-		return "an execution holds the key"
-	case operate.StateCrashed:
-		if r.Attention != "" {
-			return "an execution ended without saying how; somebody has to settle it"
-		}
-		return "an execution ended without saying how, and no request has come since"
-	case operate.StateReleased:
-		return "nobody holds the key"
-	case operate.StateCompleted:
-		if r.Reason == store.ReasonTerminal {
-			return "it failed for good, and the error is stored"
-		}
-		return "its result is stored"
-	case operate.StateUnknown:
-		return "it may have had its effect; somebody has to settle it"
-	case operate.StateExpired:
-		return "as good as gone"
+	switch {
+	case s == operate.StateCrashed && r.Attention != "":
+		return "an execution ended without saying how; somebody has to settle it"
+	case s == operate.StateCompleted && r.Reason == store.ReasonTerminal:
+		return "it failed for good, and the error is stored"
 	default:
-		return "this version does not know its status"
+		return states[s].meaning
 	}
 }
 
-// Reason says how a record came to be as it is.
-func Reason(reason string) string {
-	switch reason {
-	case store.ReasonUncertain:
-		return "the handler said that the effect may have happened"
-	case store.ReasonPanic:
-		return "the handler panicked, and crashed executions are not repeated"
-	case store.ReasonInterrupted:
-		return "the handler ran out of time, and crashed executions are not repeated"
-	case store.ReasonError:
-		return "the handler failed, and failed executions are not repeated"
-	case store.ReasonNotStored:
-		return "the result is not to be stored, and failed executions are not repeated"
-	case store.ReasonCrashed:
-		return "the process ended without saying how, and crashed executions are not repeated"
-	case store.ReasonResultLost:
-		return "the handler succeeded, but its result could not be stored"
-	case store.ReasonTerminal:
-		return "the handler failed for good"
-	case store.ReasonReleased:
-		return "it was given up for another try"
-	case store.ReasonAsked:
-		return "it was given up for another try, and a reconciliation asks about it"
-	default:
-		return ""
-	}
+// reasons say how a record came to be as it is.
+var reasons = map[string]string{
+	store.ReasonUncertain:   "the handler said that the effect may have happened",
+	store.ReasonPanic:       "the handler panicked, and crashed executions are not repeated",
+	store.ReasonInterrupted: "the handler ran out of time, and crashed executions are not repeated",
+	store.ReasonError:       "the handler failed, and failed executions are not repeated",
+	store.ReasonNotStored:   "the result is not to be stored, and failed executions are not repeated",
+	store.ReasonCrashed:     "the process ended without saying how, and crashed executions are not repeated",
+	store.ReasonResultLost:  "the handler succeeded, but its result could not be stored",
+	store.ReasonTerminal:    "the handler failed for good",
+	store.ReasonReleased:    "it was given up for another try",
+	store.ReasonAsked:       "it was given up for another try, and a reconciliation asks about it",
 }
 
 // RetryGets says what the next retry of the client gets while the record is as it is.
 func RetryGets(r store.Record, s operate.State) string {
-	switch s {
-	case operate.StateInProgress:
-		return "\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run"
-	case operate.StateCrashed:
-		const refused = "\"unknown outcome\" (HTTP 409)"
-		switch {
-		case r.Resumable():
-			return resumes(r)
-		case r.Attention != "":
-			return refused + ", unless the handler has a resolver that can tell"
-		case len(r.Steps) > 0:
-			return resumes(r)
-		default:
-			return "a new execution with the same derived keys; under a policy that refuses crashed executions " +
-				refused
-		}
-	case operate.StateReleased:
-		if len(r.Steps) > 0 {
-			return resumes(r)
-		}
-		return "a new execution with the same derived keys"
-	case operate.StateCompleted:
-		if r.Reason == store.ReasonTerminal {
-			return "the stored error; the handler does not run"
-		}
-		return "the stored result; the handler does not run"
-	case operate.StateUnknown:
-		return "\"unknown outcome\" (HTTP 409) until somebody settles it; the handler does not run"
-	case operate.StateExpired:
-		return "a new execution, as if the key were new"
+	switch {
+	case s == operate.StateCrashed && r.Attention != "" && !r.Resumable():
+		return refused + ", unless the handler has a resolver that can tell"
+	case s == operate.StateCrashed && (r.Resumable() || len(r.Steps) > 0), s == operate.StateReleased && len(r.Steps) > 0:
+		return resumes(r)
+	case s == operate.StateCompleted && r.Reason == store.ReasonTerminal:
+		return "the stored error; the handler does not run"
 	default:
-		return "\"unreadable record\" (HTTP 500); the handler does not run"
+		return states[s].retryGets
 	}
 }
 
@@ -169,9 +145,7 @@ func OpenSteps(steps []operate.Step) []string {
 // It is empty if nothing is missing: the record is done, or keeps the names that were handed out.
 func moreDerivedKeys(s operate.Shown) string {
 	switch {
-	case ByPowertools(s.Record) || s.State == operate.StateExpired:
-		return ""
-	case len(s.Record.Derived) > 0:
+	case ByPowertools(s.Record), s.State == operate.StateExpired, len(s.Record.Derived) > 0:
 		return ""
 	default:
 		return "the record does not have the names of all that it handed out: inspect --derived NAME computes the " +
@@ -211,7 +185,7 @@ func Cost(c store.Cost, rate float64) string {
 
 // because is a reason with what it means.
 func because(reason string) string {
-	return strings.TrimSuffix(reason+": "+Reason(reason), ": ")
+	return strings.TrimSuffix(reason+": "+reasons[reason], ": ")
 }
 
 // Seen names the record as it is: its status, reason, owner and lease, of a record without an owner
