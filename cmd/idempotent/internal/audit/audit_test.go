@@ -143,131 +143,112 @@ func TestNothingIsWrongWithATemplateThatIsRight(t *testing.T) {
 	}, fine)
 }
 
+// finds checks which findings are not fine, by how they begin.
+func (p *project) finds(begins ...string) {
+	p.t.Helper()
+	_, left := p.examine()
+	for _, text := range begins {
+		i := slices.IndexFunc(left, func(line string) bool { return strings.HasPrefix(line, text) })
+		require.GreaterOrEqual(p.t, i, 0, "%s in %q", text, left)
+		left = slices.Delete(left, i, i+1)
+	}
+	assert.Empty(p.t, left)
+}
+
 // Each mistake is found, and changes nothing else.
 func TestEachMistakeIsFound(t *testing.T) {
 	t.Parallel()
-	const search = "route: POST /search (HTTP API ServerlessHttpApi): "
+	const (
+		search = "route: POST /search (HTTP API ServerlessHttpApi): "
+		alarm  = "Alarm: {Type: AWS::CloudWatch::Alarm, Properties: {Namespace: Idempotent, " +
+			"Dimensions: [{Name: Operation, Value: "
+	)
+	elsewhere := func(t *testing.T) *project {
+		p := sam(t)
+		p.replace("- AWSLambdaBasicExecutionRole", "- arn:aws:iam::1:policy/records")
+		return p
+	}
 	for name, c := range map[string]struct {
-		of   func(*testing.T) *project
-		make func(p *project)
-		// finds are all findings that are not fine, by how they begin.
-		finds []string
+		of      func(*testing.T) *project
+		old, by string
+		finds   []string
 	}{
-		"a route that is not wrapped": {
-			sam, func(p *project) { p.replace("Idempotent: {POST /search: it only reads}", "") },
-			[]string{"problem: " + search +
-				"Search does not wrap: .aws-sam/build/Search does not call idempotent.Wrap"},
-		},
-		"another route is exempt": {
-			sam, func(p *project) { p.replace("POST /search: it only", "GET /search: it only") },
-			[]string{"problem: " + search + "Search does not wrap"},
-		},
-		"an exemption without a reason": {
-			sam, func(p *project) { p.replace("POST /search: it only reads", "POST /search: ''") },
-			[]string{"problem: metadata: Search: its Metadata gives no reason for POST /search", "problem: " + search},
-		},
-		"an exemption that nobody knows": {
-			sam, func(p *project) { p.replace("{POST /search:", "{Routes:") },
-			[]string{"problem: metadata: Search: its Metadata has Routes, which is neither", "problem: " + search},
-		},
-		"nobody has built it": {
-			sam, func(p *project) {
-				require.NoError(p.t,
-					os.RemoveAll(filepath.Join(p.folder, ".aws-sam/build/Charge")))
-			},
-			slices.Repeat([]string{"warning: route: "}, 4),
-		},
-		"a script": {
-			sam, func(p *project) { p.write(".aws-sam/build/Charge/bootstrap", []byte("#!/bin/sh\n")) },
-			slices.Repeat([]string{"warning: route: "}, 4),
-		},
-		"an alarm of another operation": {
-			sam, func(p *project) {
-				p.replace("Catch:", "Alarm: {Type: AWS::CloudWatch::Alarm, Properties: {Namespace: Idempotent, "+
-					"Dimensions: [{Name: Operation, Value: pay}]}}\n  Catch:")
-			},
-			[]string{`warning: alarm: Alarm watches the operation pay, which no function here is named: unless a ` +
-				`handler has WithOperation("pay"), it never fires. Let its Value be the !Ref of the function`},
-		},
-		"an alarm of a function": {
-			sam, func(p *project) {
-				p.replace("Catch:", "Alarm: {Type: AWS::CloudWatch::Alarm, Properties: {Namespace: Idempotent, "+
-					"Dimensions: [{Name: Operation, Value: !Ref Charge}]}}\n  Catch:")
-			}, nil,
-		},
-		"a missing action": {
-			sam, func(p *project) { p.replace("dynamodb:UpdateItem", "dynamodb:Query") },
-			[]string{"problem: permissions: Charge: nothing allows dynamodb:UpdateItem on Records, so requests fail"},
-		},
-		"the index is not the table": {
-			cdk, func(p *project) { p.replace(`"Resource": [{"Fn::GetAtt": ["Records", "Arn"]}, `, `"Resource": [`) },
-			[]string{"problem: permissions: Charge: nothing allows dynamodb:GetItem, dynamodb:PutItem, " +
-				"dynamodb:UpdateItem on Records"},
-		},
-		"a policy that is elsewhere": {sam, func(p *project) {
-			p.replace("- AWSLambdaBasicExecutionRole", "- arn:aws:iam::1:policy/records")
-			p.replace("dynamodb:UpdateItem", "dynamodb:Query")
-		}, []string{"not checked: permissions: Charge: not all of its policies are in the template"}},
+		"a route that is not wrapped": {sam, "Idempotent: {POST /search: it only reads}", "", []string{
+			"problem: " + search + "Search does not wrap: .aws-sam/build/Search does not call idempotent.Wrap",
+		}},
+		"another route is exempt": {sam, "POST /search: it only", "GET /search: it only", []string{
+			"problem: " + search + "Search does not wrap",
+		}},
+		"an exemption without a reason": {sam, "POST /search: it only reads", "POST /search: ''", []string{
+			"problem: metadata: Search: its Metadata gives no reason for POST /search", "problem: " + search,
+		}},
+		"an exemption that nobody knows": {sam, "{POST /search:", "{Routes:", []string{
+			"problem: metadata: Search: its Metadata has Routes, which is neither", "problem: " + search,
+		}},
+		"an alarm of another operation": {sam, "Catch:", alarm + "pay}]}}\n  Catch:", []string{
+			`warning: alarm: Alarm watches the operation pay, which no function here is named: unless a handler has ` +
+				`WithOperation("pay"), it never fires. Let its Value be the !Ref of the function`,
+		}},
+		"an alarm of a function": {sam, "Catch:", alarm + "!Ref Charge}]}}\n  Catch:", nil},
+		"a missing action": {sam, "dynamodb:UpdateItem", "dynamodb:Query", []string{
+			"problem: permissions: Charge: nothing allows dynamodb:UpdateItem on Records, so requests fail",
+		}},
+		"the index is not the table": {cdk, `"Resource": [{"Fn::GetAtt": ["Records", "Arn"]}, `, `"Resource": [`, []string{
+			"problem: permissions: Charge: nothing allows dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Records",
+		}},
+		"a policy that is elsewhere": {elsewhere, "dynamodb:UpdateItem", "dynamodb:Query", []string{
+			"not checked: permissions: Charge: not all of its policies are in the template",
+		}},
 		"a role that is elsewhere": {
-			cdk, func(p *project) {
-				p.replace(`{"Fn::GetAtt": ["ChargeRole", "Arn"]}`,
-					`"arn:aws:iam::1:role/charge"`)
-			},
+			cdk, `{"Fn::GetAtt": ["ChargeRole", "Arn"]}`, `"arn:aws:iam::1:role/charge"`,
 			[]string{"not checked: permissions: Charge"},
 		},
-		"no variable": {
-			cdk, func(p *project) { p.replace(`"IDEMPOTENCY_TABLE": {"Ref": "Records"}`, "") },
-			[]string{"warning: environment: Charge: no variable of it names Records"},
-		},
-		"no time to live": {
-			cdk, func(p *project) { p.replace(`"Enabled": true`, `"Enabled": false`) },
-			[]string{"warning: time to live: Records: it is off"},
-		},
-		"another time to live": {
-			sam, func(p *project) { p.replace("AttributeName: expiration", "AttributeName: ttl") },
-			[]string{`problem: time to live: Records: it goes by "ttl", and records expire by "expiration"`},
-		},
-		"no index": {
-			sam, func(p *project) { p.replace("attention-index", "other-index") },
-			[]string{"warning: attention index: Records: there is none"},
-		},
+		"no variable": {cdk, `"IDEMPOTENCY_TABLE": {"Ref": "Records"}`, "", []string{
+			"warning: environment: Charge: no variable of it names Records",
+		}},
+		"no time to live": {cdk, `"Enabled": true`, `"Enabled": false`, []string{
+			"warning: time to live: Records: it is off",
+		}},
+		"another time to live": {sam, "AttributeName: expiration", "AttributeName: ttl", []string{
+			`problem: time to live: Records: it goes by "ttl", and records expire by "expiration"`,
+		}},
+		"no index": {sam, "attention-index", "other-index", []string{
+			"warning: attention index: Records: there is none",
+		}},
 		"a target that is elsewhere": {
-			cdk, func(p *project) {
-				p.replace(`{"Fn::GetAtt": ["Charge", "Arn"]}, "/invocations"`, `"pay", "/invocations"`)
-			},
+			cdk, `{"Fn::GetAtt": ["Charge", "Arn"]}, "/invocations"`, `"pay", "/invocations"`,
 			[]string{"not checked: route: PATCH /charges/{id} (REST API Rest): it reaches no function of the " +
 				"template: arn:${AWS::Partition}"},
 		},
 		"an OpenAPI document": {
-			sam, func(p *project) {
-				p.replace("Catch: {Type: AWS::Serverless::HttpApi}",
-					"Catch: {Type: AWS::Serverless::HttpApi, Properties: {DefinitionBody: {openapi: 3.0.1}}}")
-			},
+			sam, "Catch: {Type: AWS::Serverless::HttpApi}",
+			"Catch: {Type: AWS::Serverless::HttpApi, Properties: {DefinitionBody: {openapi: 3.0.1}}}",
 			[]string{"not checked: template: the routes of Catch are in an OpenAPI document"},
 		},
-		"a loop": {
-			sam, func(p *project) { p.replace("Catch:", "Fn::ForEach::All: [X, [a], {}]\n  Catch:") },
-			[]string{"not checked: template: Fn::ForEach::All is no resource"},
-		},
-		"a stack of its own": {
-			sam, func(p *project) { p.replace("Catch:", "Other: {Type: AWS::CloudFormation::Stack}\n  Catch:") },
-			[]string{"not checked: template: Other is a stack of its own"},
-		},
+		"a loop": {sam, "Catch:", "Fn::ForEach::All: [X, [a], {}]\n  Catch:", []string{
+			"not checked: template: Fn::ForEach::All is no resource",
+		}},
+		"a stack of its own": {sam, "Catch:", "Other: {Type: AWS::CloudFormation::Stack}\n  Catch:", []string{
+			"not checked: template: Other is a stack of its own",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := c.of(t)
-			c.make(p)
-			_, wrong := p.examine()
-			left := wrong
-			for _, begins := range c.finds {
-				i := slices.IndexFunc(left, func(line string) bool { return strings.HasPrefix(line, begins) })
-				require.GreaterOrEqual(t, i, 0, "%s in %q", begins, left)
-				left = slices.Delete(left, i, i+1)
-			}
-			assert.Empty(t, left)
+			p.replace(c.old, c.by)
+			p.finds(c.finds...)
 		})
 	}
+}
+
+// Nobody has built it, or what is there is a script.
+func TestWhetherSomethingElseThanAProgramWrapsNobodyKnows(t *testing.T) {
+	t.Parallel()
+	p := sam(t)
+	require.NoError(t, os.RemoveAll(filepath.Join(p.folder, ".aws-sam/build/Charge")))
+	p.finds(slices.Repeat([]string{"warning: route: "}, 4)...)
+	p.write(".aws-sam/build/Charge/bootstrap", []byte("#!/bin/sh\n"))
+	p.finds(slices.Repeat([]string{"warning: route: "}, 4)...)
 }
 
 // The marker is there if and only if Wrap is linked in.

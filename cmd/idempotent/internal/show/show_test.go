@@ -58,10 +58,10 @@ func TestNothingThatIsStoredSteersTheTerminal(t *testing.T) {
 // stands beside it.
 func TestJSONSteersNoTerminal(t *testing.T) {
 	t.Parallel()
-	hostile := "\u009b31m \x7f \u202e \x1b é \U000e0041 <b> \u2028"
+	hostile := "\u009b31m \x7f \u202e \u2066 \x1b é \U000e0041 <b>& \u2028"
 	var out strings.Builder
 	require.NoError(t, show.JSON(&out, map[string]string{"reason": hostile}))
-	assert.Equal(t, `{"reason":"\u009b31m \u007f \u202e \u001b é \udb40\udc41 <b> \u2028"}`+"\n", out.String())
+	assert.Equal(t, `{"reason":"\u009b31m \u007f \u202e \u2066 \u001b é \udb40\udc41 <b>& \u2028"}`+"\n", out.String())
 	var back map[string]string
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &back))
 	assert.Equal(t, hostile, back["reason"])
