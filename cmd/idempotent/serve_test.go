@@ -68,7 +68,7 @@ func serve(t *testing.T, args string, opts ...option) *serving {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	s.Client = &http.Client{Jar: jar}
-	_, s.home = s.get(t, s.address)
+	_, s.home = s.send(t, request(t, s.address, nil))
 	s.home = strings.TrimSuffix(s.home, "/")
 	return s
 }
@@ -94,19 +94,37 @@ func (s *serving) leave(t *testing.T) {
 	s.out = bufio.NewReader(strings.NewReader(""))
 }
 
-func (s *serving) get(t *testing.T, address string) (body, at string) {
+// get follows a link of the page.
+func (s *serving) get(t *testing.T, path string) string {
 	t.Helper()
-	return s.send(t, http.MethodGet, address, nil)
+	body, _ := s.send(t, request(t, s.home+path, nil))
+	return body
 }
 
-func (s *serving) send(t *testing.T, method, address string, form url.Values) (body, at string) {
+func (s *serving) post(t *testing.T, path string, form url.Values) string {
 	t.Helper()
+	body, _ := s.send(t, request(t, s.home+path, form))
+	return body
+}
+
+// request sends a form as the page does, or follows a link if there is none.
+func request(t *testing.T, address string, form url.Values) *http.Request {
+	t.Helper()
+	method := http.MethodGet
+	if form != nil {
+		method = http.MethodPost
+	}
 	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
 	require.NoError(t, err)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
+	return r
+}
+
+func (s *serving) send(t *testing.T, r *http.Request) (body, at string) {
+	t.Helper()
 	res, err := s.Do(r)
 	require.NoError(t, err)
 	defer res.Body.Close()
@@ -126,15 +144,14 @@ func field(t *testing.T, body, name string) string {
 // settle settles a record as not executed.
 func (s *serving) settle(t *testing.T, key string) string {
 	t.Helper()
-	done, _ := s.send(t, http.MethodPost, s.home+"/confirm", s.previewed(t, key))
-	return done
+	return s.post(t, "/confirm", s.previewed(t, key))
 }
 
 // previewed is the form that settles a record as not executed.
 func (s *serving) previewed(t *testing.T, key string) url.Values {
 	t.Helper()
-	asked, _ := s.get(t, s.home+"/act?key="+url.QueryEscape(key))
-	previewed, _ := s.send(t, http.MethodPost, s.home+"/preview", url.Values{
+	asked := s.get(t, "/act?key="+url.QueryEscape(key))
+	previewed := s.post(t, "/preview", url.Values{
 		"form": {field(t, asked, "form")}, "key": {field(t, asked, "key")}, "seen": {field(t, asked, "seen")},
 		"repeat": {"1"}, "verdict": {"not-executed"}, "by": {field(t, asked, "by")}, "why": {"ticket 4711"},
 	})
@@ -150,12 +167,11 @@ func TestServe(t *testing.T) {
 	tb := newTable(t)
 	tb.put(t, recordOf(t, "charge#uncertain"), recordOf(t, "charge#completed"))
 	s := serve(t, "-o json --by dana", tb.env())
-	body, _ := s.get(t, s.home+"/")
+	body := s.get(t, "/")
 	assert.Contains(t, body, ">charge#uncertain<")
 	assert.NotContains(t, body, "charge#completed")
 	assert.Contains(t, body, tb.name)
-	done := s.settle(t, "charge#uncertain")
-	assert.Contains(t, done, "It is done")
+	assert.Contains(t, s.settle(t, "charge#uncertain"), "It is done")
 	r := tb.get(t, "charge#uncertain")
 	assert.Equal(t, "dana", r.SettledBy)
 	assert.Equal(t, "ticket 4711", r.SettledReason)
@@ -172,8 +188,7 @@ func TestServeTheDemo(t *testing.T) {
 	s := serve(t, "--demo --by dana")
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/\?token=[A-Za-z0-9_-]{43}$`, s.address)
 	assert.NotContains(t, s.home, "token")
-	done := s.settle(t, "charge#uncertain")
-	assert.Contains(t, done, "It is done")
+	assert.Contains(t, s.settle(t, "charge#uncertain"), "It is done")
 	resp, err := http.Get(s.address) //nolint:noctx // a stranger
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
@@ -230,34 +245,19 @@ func TestServeEndsBehindAChange(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	s := serve(t, "-o json --by dana", tb.env(), env("AWS_ENDPOINT_URL_DYNAMODB="+server.URL))
-	form := s.previewed(t, "charge#uncertain")
+	confirm := request(t, s.home+"/confirm", s.previewed(t, "charge#uncertain"))
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.home+"/confirm",
-			strings.NewReader(form.Encode()))
-		if !assert.NoError(t, err) {
-			return
-		}
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Sec-Fetch-Site", "same-origin")
-		if res, err := s.Do(r); err == nil { // the page may have hung up before it was done
+		if res, err := s.Do(confirm); err == nil { // the page may have hung up before it was done
 			assert.NoError(t, res.Body.Close())
 		}
 	}()
 	<-writes
-	s.stopped.Do(func() { // a second Ctrl-C would kill it
-		require.NoError(t, s.command.Process.Signal(os.Interrupt))
-	})
-	line, err := s.out.ReadString('\n')
-	require.NoError(t, err, "%s", s.err)
 	var entry operate.Entry
-	require.NoError(t, json.Unmarshal([]byte(line), &entry))
+	require.NoError(t, json.Unmarshal([]byte(s.stop(t)), &entry))
 	assert.Equal(t, "charge#uncertain", entry.RecordKey)
 	<-answered
-	_, err = io.ReadAll(s.out)
-	require.NoError(t, err)
-	require.NoError(t, s.command.Wait(), "%s", s.err)
 	assert.Equal(t, "dana", tb.get(t, "charge#uncertain").SettledBy)
 }
 
@@ -279,8 +279,7 @@ func TestServeListensOnThisMachineOnly(t *testing.T) {
 			assert.NoError(t, conn.Close())
 		}
 	}
-	body, _ := s.get(t, s.home+"/record?key=charge%23uncertain")
-	assert.Contains(t, body, "read only")
+	assert.Contains(t, s.get(t, "/record?key=charge%23uncertain"), "read only")
 	taken := run(t, "serve --demo --by dana --port "+u.Port())
 	assert.Equal(t, 2, taken.code)
 	assert.Contains(t, taken.err, "--port "+u.Port()+" cannot be listened on")
