@@ -31,6 +31,8 @@ func TestWhatARetryGetsOfARecordWithSteps(t *testing.T) {
 	assert.Contains(t, show.RetryGets(begun, operate.StateUnknown), "until somebody settles it")
 	watched := store.Record{Attention: "charge#1"}
 	assert.Contains(t, show.RetryGets(watched, operate.StateCrashed), "unless the handler has a resolver")
+	i := show.Inspect(operate.Shown{Record: watched, State: operate.StateCrashed})
+	assert.Contains(t, i.Meaning(), "somebody has to settle it")
 }
 
 func TestEveryStateOfAStepIsTold(t *testing.T) {
