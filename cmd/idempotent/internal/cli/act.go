@@ -103,21 +103,20 @@ func (c *act) check() error {
 		return usagef("--reason is missing: say why, for whoever looks at the record later")
 	case !c.app.yes && !c.dryRun && c.stdin:
 		return usagef("standard input is the result, so it cannot answer: add --yes, or --dry-run to see what would happen")
+	case c.app.nobody(c.dryRun):
+		return errNobody
 	case c.seen != "" && !show.IsSeen(c.seen):
 		return usagef("--seen is not what inspect prints as Seen")
 	default:
-		return c.app.somebody(c.dryRun)
+		return nil
 	}
 }
 
-// somebody fails where a change is to be done that nobody can confirm.
-func (a *app) somebody(dryRun bool) error {
-	if a.yes || dryRun || a.world.InTerminal {
-		return nil
-	}
-	return usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what would " +
-		"happen")
-}
+// nobody reports whether a change is to be done that nobody can confirm.
+func (a *app) nobody(dryRun bool) bool { return !a.yes && !dryRun && !a.world.InTerminal }
+
+var errNobody = usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what " +
+	"would happen")
 
 // failed adds to a refusal what is there now.
 func (c *act) failed(s *source, err error) error {

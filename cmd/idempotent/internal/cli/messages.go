@@ -244,8 +244,10 @@ func (r *redriving) check() error {
 		return usagef("--topic is for --all")
 	case strings.TrimSpace(r.reason) == "":
 		return usagef("--reason is missing: say why, for whoever looks at the message later")
+	case r.app.nobody(r.dryRun):
+		return errNobody
 	default:
-		return r.app.somebody(r.dryRun)
+		return nil
 	}
 }
 
