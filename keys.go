@@ -107,7 +107,7 @@ func (k *keys) unsearchable(err error) error {
 		return k.invalid(sourceEvent, "has no key: "+err.Error(), err)
 	}
 	problem := fmt.Sprintf("no JSON: %s at offset %d", text.Detail, text.Offset)
-	if _, inside := errors.AsType[*jmespath.SearchError](err); inside {
+	if _, inside := errors.AsType[*jmespath.Error](err); inside {
 		return k.invalid(selectedBy(sourceKeyPath, k.keyPath), "decodes a text that is "+problem, err)
 	}
 	return k.invalid(sourceEvent, "is "+problem, err)

@@ -134,7 +134,7 @@ func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
 	if s.keys.records != nil || !neverProtected(r.Method) || r.HasBody() {
 		return false
 	}
-	failed, ok := errors.AsType[*jmespath.SearchError](err)
+	failed, ok := errors.AsType[*jmespath.Error](err)
 	return ok && failed.Nothing
 }
 

@@ -6,9 +6,9 @@ const (
 	// MaxDepth is the number of arrays and objects that may enclose one another. Opening one more
 	// is a [*SyntaxError].
 	MaxDepth = 1000
-	// MaxSize is the length in bytes of the longest accepted document, 256 MiB: far beyond what
-	// Lambda transports, and small enough for positions to fit in 32 bits.
-	MaxSize = 256 << 20
+	// maxSize is the length in bytes of the longest accepted document: far beyond what Lambda
+	// transports, and small enough for positions to fit in 32 bits.
+	maxSize = 256 << 20
 )
 
 // Canonical appends the canonical form of the JSON text src to dst and returns the extended slice.
@@ -23,8 +23,9 @@ const (
 //
 // The grammar is that of RFC 8259 without its options. A document with duplicate keys (compared
 // after unescaping), lone surrogates, invalid UTF-8, a byte order mark or trailing data, larger
-// than [MaxSize], nested deeper than [MaxDepth], or with a number beyond [MaxExponent] is refused
-// with a [*SyntaxError]; dst is then returned with its length and content unchanged.
+// than 256 MiB, nested deeper than [MaxDepth], or with a number other than 0 that is not between
+// 10^-(10^15) and 10^(10^15+1) is refused with a [*SyntaxError]; dst is then returned with its
+// length and content unchanged.
 //
 // A canonical form is its own canonical form, and at most six times as long as src. Time is linear
 // in the length of src, plus the sorting of keys. dst may be nil and must not overlap src.
@@ -42,24 +43,15 @@ func CanonicalFolding(dst, src []byte) ([]byte, error) {
 	return canonical(dst, src, form{folding: true})
 }
 
-// CanonicalRFC8785 is [Canonical] in strict accordance with RFC 8785: numbers are rounded to IEEE
-// 754 doubles, a number that overflows to infinity is a [*SyntaxError], one too small for a double
-// becomes 0. Use it to agree with other implementations of the RFC, not to tell requests apart: it
-// takes 9007199254740993 and 9007199254740992 for one amount.
-func CanonicalRFC8785(dst, src []byte) ([]byte, error) {
-	return canonical(dst, src, form{doubles: true})
-}
-
 // form is a variant of the canonical form. The zero form is that of [Canonical].
 type form struct {
 	folding  bool // refuses names that are equal under folding
-	doubles  bool // rounds numbers to doubles
 	shortest bool // lays numbers out so that no spelling is shorter
 }
 
 func canonical(dst, src []byte, as form) ([]byte, error) {
-	if len(src) > MaxSize {
-		return dst, &SyntaxError{Offset: MaxSize, Reason: reasonSize}
+	if len(src) > maxSize {
+		return dst, &SyntaxError{Offset: maxSize, Reason: reasonSize}
 	}
 	out, room := grow(dst, len(src))
 	p := parser{scanner: scanner{src: src}, base: len(dst), form: as, order: newOrder(room)}
@@ -123,9 +115,6 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 	case '"':
 		return p.string(dst)
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if p.form.doubles {
-			return p.double(dst)
-		}
 		return p.number(dst, p.form.shortest)
 	case 't':
 		return p.literal(dst, "true")

@@ -7,7 +7,7 @@ import (
 
 // SyntaxError reports why a JSON text has no canonical form. It names a place and a rule, never
 // content of the document, so it may be logged and returned to a client. Every error of [Canonical]
-// and [CanonicalRFC8785] is a *SyntaxError.
+// is a *SyntaxError.
 type SyntaxError struct {
 	// Offset is the position of the offending byte, counted in bytes from 0; the length of the
 	// document when it ends too early. It is the opening quote of the second of two equal keys, the
@@ -41,7 +41,6 @@ const (
 	reasonDigit     = "expected a digit"
 	reasonZero      = "digit after a leading zero"
 	reasonExponent  = "exponent beyond the limit"
-	reasonOverflow  = "number beyond the range of a double"
 	reasonControl   = "control character in a string"
 	reasonUTF8      = "invalid UTF-8"
 	reasonEscape    = "unknown escape sequence"

@@ -6,6 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The bounds that a document has to keep to, beside [MaxDepth].
+const (
+	MaxSize     = maxSize
+	MaxExponent = maxExponent
+)
+
 // Digested is what [Hash.JSON] digests of a document.
 func Digested(t *testing.T, doc []byte) []byte {
 	t.Helper()

@@ -3,8 +3,7 @@
 //
 // [Canonical] gives two JSON texts the same form exactly if they stand for the same value: white
 // space, the order of members, escapes and the spelling of numbers do not count, while every digit
-// of a number does. [CanonicalRFC8785] is the interoperable form of RFC 8785, whose numbers are
-// doubles.
+// of a number does.
 //
 // A [Hash] digests fields, and [Hash.Text] writes the digest with the version of its algorithm,
 // which [VersionOf] recognises. What a version computes never changes:

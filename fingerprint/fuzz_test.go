@@ -39,32 +39,6 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// The strict form accepts what the exact one does, but for numbers that are too large, and is a
-// form of it.
-func FuzzCanonicalRFC8785(f *testing.F) {
-	f.Fuzz(func(t *testing.T, doc []byte) {
-		strict, strictErr := fingerprint.CanonicalRFC8785(nil, doc)
-		exact, err := fingerprint.Canonical(nil, doc)
-		if err != nil {
-			if strictErr == nil {
-				t.Fatalf("only the exact form of %q is refused: %v", doc, err)
-			}
-			return
-		}
-		if strictErr != nil {
-			offset := offsetOf(t, strictErr)
-			require.Contains(t, "-0123456789", string(doc[offset]), "only numbers may be refused")
-			return
-		}
-		ofExact, err := fingerprint.CanonicalRFC8785(nil, exact)
-		require.NoError(t, err)
-		require.Equal(t, string(strict), string(ofExact))
-		again, err := fingerprint.CanonicalRFC8785(nil, strict)
-		require.NoError(t, err)
-		require.Equal(t, string(strict), string(again))
-	})
-}
-
 // Two numbers have one form exactly if the oracle finds them equal.
 func FuzzNumber(f *testing.F) {
 	f.Fuzz(func(t *testing.T, x, y string) {

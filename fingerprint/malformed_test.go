@@ -1,7 +1,6 @@
 package fingerprint_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -227,15 +226,9 @@ func TestMalformedDocuments(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%.60q", tc.doc), func(t *testing.T) {
 			t.Parallel()
-			for name, form := range map[string]func(dst, src []byte) ([]byte, error){
-				"exact": fingerprint.Canonical, "RFC 8785": fingerprint.CanonicalRFC8785,
-			} {
-				_, err := form(nil, []byte(tc.doc))
-				var syntax *fingerprint.SyntaxError
-				require.ErrorAs(t, err, &syntax, name)
-				require.Equal(t, tc.offset, syntax.Offset, "%s: %v", name, err)
-				require.Contains(t, syntax.Reason, tc.reason, name)
-			}
+			_, err := fingerprint.Canonical(nil, []byte(tc.doc))
+			require.Equal(t, tc.offset, offsetOf(t, err), "%v", err)
+			require.ErrorContains(t, err, tc.reason)
 		})
 	}
 }
@@ -265,6 +258,4 @@ func TestSyntaxErrorCarriesNoContent(t *testing.T) {
 	t.Parallel()
 	_, err := fingerprint.Canonical(nil, []byte(`{"4111-secret":1,"4111-secret":2}`))
 	require.EqualError(t, err, "fingerprint: JSON text, byte 17: duplicate key")
-	_, ok := errors.AsType[*fingerprint.SyntaxError](err)
-	require.True(t, ok)
 }

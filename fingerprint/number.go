@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// MaxExponent bounds the size of numbers. A number other than 0 is ±d.ddd × 10^e with a first digit
-// that is not 0; e lies between -MaxExponent and MaxExponent, or the number is a [*SyntaxError].
+// maxExponent bounds the size of numbers. A number other than 0 is ±d.ddd × 10^e with a first digit
+// that is not 0; e lies between -maxExponent and maxExponent, or the number is a [*SyntaxError].
 // The exponent as it is spelled may be larger: 0.001e1000000000000002 is within the limit, and 0
 // always is.
-const MaxExponent = 1_000_000_000_000_000
+const maxExponent = 1_000_000_000_000_000
 
 // number appends the exact value of the number at the current position, laid out as by ECMAScript,
 // or in the shortest way.
@@ -21,32 +21,23 @@ func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 		return nil, err
 	}
 	n := spelled.decimal()
-	if e := n.point - 1; e < -MaxExponent || e > MaxExponent {
+	if e := n.point - 1; e < -maxExponent || e > maxExponent {
 		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
 	}
-	if shortest {
-		return n.appendShortest(dst), nil
+	if n.negative {
+		dst = append(dst, '-')
 	}
-	return n.append(dst), nil
-}
-
-// double appends the number at the current position rounded to an IEEE 754 double. The exact form
-// goes to strconv instead of the source because strconv ignores the rest of very long exponents,
-// which a mantissa as long may compensate. The shortest digits that identify the double are those
-// of ECMAScript, so laying them out exactly gives its notation.
-func (s *scanner) double(dst []byte) ([]byte, error) {
-	start := s.pos
-	exact, err := s.number(dst, false)
-	if err != nil {
-		return nil, err
+	first := len(dst)
+	dst = append(append(dst, n.whole...), n.fraction...)
+	digits := int64(len(dst) - first)
+	switch {
+	case digits == 0:
+		return append(dst, '0'), nil
+	case shortest:
+		return n.layShortest(dst, first, digits), nil
+	default:
+		return n.lay(dst, first, digits), nil
 	}
-	f, err := strconv.ParseFloat(string(exact[len(dst):]), 64)
-	if err != nil {
-		return nil, &SyntaxError{Offset: start, Reason: reasonOverflow}
-	}
-	var longest [len("-1.2345678901234567e-308")]byte
-	shortest := scanner{src: strconv.AppendFloat(longest[:0], f, 'e', -1, 64)}
-	return shortest.number(exact[:len(dst)], false)
 }
 
 // A spelling is a number as the document has it. Without an exponent that is 0.
@@ -95,8 +86,8 @@ func (s *scanner) digits() ([]byte, error) {
 	return s.src[start:s.pos], nil
 }
 
-// exponent reads what follows the letter. Digits are ignored once 10 × MaxExponent is reached: a
-// mantissa of at most [MaxSize] digits cannot bring the number back within the limit.
+// exponent reads what follows the letter. Digits are ignored once 10 × maxExponent is reached: a
+// mantissa of at most maxSize digits cannot bring the number back within the limit.
 func (s *scanner) exponent() (int64, error) {
 	negative := s.skip('-')
 	if !negative {
@@ -108,7 +99,7 @@ func (s *scanner) exponent() (int64, error) {
 	}
 	var e int64
 	for _, d := range digits {
-		if e < 10*MaxExponent {
+		if e < 10*maxExponent {
 			e = e*10 + int64(d-'0')
 		}
 	}
@@ -140,17 +131,10 @@ func (n spelling) decimal() decimal {
 	return decimal{n.negative, whole, fraction, point}
 }
 
-// append writes n by the steps of ECMAScript's Number::toString, with as many digits as there are.
-func (n decimal) append(dst []byte) []byte {
-	if n.negative {
-		dst = append(dst, '-')
-	}
-	first := len(dst)
-	dst = append(append(dst, n.whole...), n.fraction...)
-	digits := int64(len(dst) - first)
+// lay lays out the digits at the end of dst, from first on, by the steps of ECMAScript's
+// Number::toString.
+func (n decimal) lay(dst []byte, first int, digits int64) []byte {
 	switch {
-	case digits == 0:
-		return append(dst, '0')
 	case digits <= n.point && n.point <= plainDigits:
 		const zeros = "00000000000000000000"
 		return append(dst, zeros[:n.point-digits]...)
@@ -170,19 +154,11 @@ func (n decimal) append(dst []byte) []byte {
 	return strconv.AppendInt(dst, n.point-1, 10)
 }
 
-// appendShortest writes n so that no spelling of it is shorter: a document is never longer in the
+// layShortest lays them out so that no spelling of n is shorter: a document is never longer in the
 // form that is digested. Whole numbers that end in three zeros or more, and those below a
 // hundredth, have their digits and an exponent.
-func (n decimal) appendShortest(dst []byte) []byte {
-	if n.negative {
-		dst = append(dst, '-')
-	}
-	first := len(dst)
-	dst = append(append(dst, n.whole...), n.fraction...)
-	digits := int64(len(dst) - first)
+func (n decimal) layShortest(dst []byte, first int, digits int64) []byte {
 	switch zeros := n.point - digits; {
-	case digits == 0:
-		return append(dst, '0')
 	case zeros >= 3 || n.point < -1:
 		return strconv.AppendInt(append(dst, 'e'), zeros, 10)
 	case zeros >= 0:

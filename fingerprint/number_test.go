@@ -1,9 +1,7 @@
 package fingerprint_test
 
 import (
-	"math"
 	"math/big"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -140,19 +138,4 @@ func rational(t require.TestingT, number string) *big.Rat {
 	r, ok := new(big.Rat).SetString(number)
 	require.True(t, ok, number)
 	return r
-}
-
-// Where the shortest digits of a double are all there is, exact and strict form agree.
-func TestExactNumbersLookLikeDoubles(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		f := rapid.Float64().Draw(t, "double")
-		if math.IsInf(f, 0) || math.IsNaN(f) {
-			t.Skip("no JSON number")
-		}
-		shortest := strconv.FormatFloat(f, 'e', -1, 64)
-		strict, err := fingerprint.CanonicalRFC8785(nil, []byte(shortest))
-		require.NoError(t, err)
-		require.Equal(t, string(strict), canonical(t, shortest))
-	})
 }

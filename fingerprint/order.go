@@ -43,7 +43,7 @@ type object struct {
 	next        uint32 // index of the first noted object that starts after end
 }
 
-// offset narrows a position or an index, of which [MaxSize] bytes leave fewer than 2^32. Long
+// offset narrows a position or an index, of which maxSize bytes leave fewer than 2^32. Long
 // documents have many.
 func offset(n int) uint32 {
 	return uint32(n) //nolint:gosec // see above

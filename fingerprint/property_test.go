@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
 // decimal is a number to be spelled: the integer written by digits × 10^exponent.
@@ -287,5 +289,25 @@ func TestKeysAreSortedByUTF16(t *testing.T) {
 			want = append(want, canonical(t, spell(t, key))+":null")
 		}
 		require.Equal(t, "{"+strings.Join(want, ",")+"}", canonical(t, spell(t, object)))
+	})
+}
+
+// Of documents of which most are damaged those are accepted that the oracle accepts.
+func TestDamagedDocumentsAreRefused(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		doc := spell(t, drawValue(t, 3, 3))
+		for range rapid.IntRange(0, 2).Draw(t, "damages") {
+			at := rapid.IntRange(0, len(doc)).Draw(t, "at")
+			insert := rapid.SampledFrom([]string{
+				"", ",", ":", "[", "]", "{", "}", `"`, `\`, `\n`, `\u0061`, `\ud83d`, `\ud83d\ude00`, "\x00", "\x1f",
+				"\xff", "é", "0", "1", "-", ".", "e5", " ", "\n", "true", `"a":1,`, `"a"`,
+			}).Draw(t, "insert")
+			drop := rapid.IntRange(0, 2).Draw(t, "drop")
+			doc = doc[:at] + insert + doc[min(at+drop, len(doc)):]
+		}
+		_, err := fingerprint.Canonical(nil, []byte(doc))
+		_, ok := understand([]byte(doc))
+		require.Equal(t, ok, err == nil, "%q: %v", doc, err)
 	})
 }

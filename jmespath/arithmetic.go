@@ -9,12 +9,12 @@ import (
 // be, since the exact sum needs all digits between them.
 const maxSumDigits = 8192
 
-// sumOf adds the elements of an array of numbers exactly. The error is ErrLimit if the sum needs
-// more than maxSumDigits digits.
+// sumOf adds the elements of an array of numbers exactly. The error is of the kind errLimit if the
+// sum needs more than maxSumDigits digits.
 func sumOf(array Value) (decimal, error) {
 	low, high := digitRange(array)
 	if high-low > maxSumDigits {
-		return decimal{}, fail(ErrLimit, "the exact sum has too many digits")
+		return decimal{}, fail(errLimit, "the exact sum has too many digits")
 	}
 	total := new(big.Int)
 	for element := range array.elements() {

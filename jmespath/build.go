@@ -2,19 +2,20 @@ package jmespath
 
 import "strings"
 
-// A member of an object, its name as spelled in the document.
+// A member of an object, its name as spelled in the document, or an element of an array.
 type member struct {
 	raw   string
 	value Value
 }
 
-// membersOf returns the members of an object. The error is ErrFoldedName.
-func (s *search) membersOf(object Value) ([]member, error) {
-	if err := s.unambiguous(object); err != nil {
+// membersOf returns what is in an object or an array, whose elements have no names. The error is of
+// the kind errFoldedName.
+func (s *search) membersOf(container Value) ([]member, error) {
+	if err := s.unambiguous(container); err != nil {
 		return nil, err
 	}
 	var all []member
-	for raw, value := range object.members() {
+	for raw, value := range container.members() {
 		all = append(all, member{raw, value})
 	}
 	return all, nil

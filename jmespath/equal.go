@@ -6,7 +6,7 @@ import (
 )
 
 // equal compares two values by content: numbers by their exact values, strings by their characters,
-// objects without regard to the order of their members. The error is ErrFoldedName.
+// objects without regard to the order of their members. The error is of the kind errFoldedName.
 func (s *search) equal(a, b Value) (bool, error) {
 	kind := a.kind()
 	if kind != b.kind() {
@@ -20,29 +20,14 @@ func (s *search) equal(a, b Value) (bool, error) {
 		return compareNumbers(a, b) == 0, nil
 	case kindString:
 		return a.str() == b.str(), nil
-	case kindArray:
-		return s.equalArrays(a, b)
-	case kindObject:
-		return s.equalObjects(a, b)
+	case kindArray, kindObject:
+		return s.equalMembers(a, b)
 	default:
 		return false, nil // true and false
 	}
 }
 
-func (s *search) equalArrays(a, b Value) (bool, error) {
-	left, right := slices.Collect(a.elements()), slices.Collect(b.elements())
-	if len(left) != len(right) {
-		return false, nil
-	}
-	for i := range left {
-		if equal, err := s.equal(left[i], right[i]); err != nil || !equal {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-func (s *search) equalObjects(a, b Value) (bool, error) {
+func (s *search) equalMembers(a, b Value) (bool, error) {
 	left, err := s.sortedMembers(a)
 	if err != nil {
 		return false, err
@@ -59,10 +44,13 @@ func (s *search) equalObjects(a, b Value) (bool, error) {
 	return true, nil
 }
 
-// sortedMembers returns the members of an object by name, with the content of the names in place of
-// their spelling.
-func (s *search) sortedMembers(object Value) ([]member, error) {
-	members, err := s.membersOf(object)
+// sortedMembers returns the elements of an array in their order, and the members of an object by
+// name, with the content of the names in place of their spelling.
+func (s *search) sortedMembers(of Value) ([]member, error) {
+	members, err := s.membersOf(of)
+	if of.kind() == kindArray {
+		return members, err
+	}
 	for i := range members {
 		members[i].raw = unquote(members[i].raw)
 	}

@@ -1,78 +1,57 @@
 package jmespath
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
 
-// The kinds of errors, for errors.Is. The first five carry the names of the JMESPath
-// specification, section Errors.
-var (
-	// ErrSyntax is returned when an expression does not follow the grammar.
-	ErrSyntax = errors.New("syntax")
+// An Error says why Compile refused an expression, or why an expression could not be evaluated on a
+// payload. It contains nothing of the payload.
+type Error struct {
+	Expression string // as given to Compile
 
-	// ErrUnknownFunction is returned when an expression calls a function that does not exist.
-	ErrUnknownFunction = errors.New("unknown-function")
+	// Kind is one of these, the first five by their names in the JMESPath specification, section
+	// Errors:
+	//
+	//   - syntax: the expression does not follow the grammar
+	//   - unknown-function: it calls a function that does not exist
+	//   - invalid-arity: it calls a function with too few or too many arguments
+	//   - invalid-type: a function gets an argument of a type that it does not accept
+	//   - invalid-value: the type of an argument is right and its value is not: a slice with step 0,
+	//     text that powertools_json or powertools_base64 cannot decode
+	//   - limit: the expression is too long or too deep, its evaluation makes more than its bound, or
+	//     an exact sum takes too many digits
+	//   - names that differ only in case: they make it unclear what a program reads, see
+	//     Expression.Folding
+	Kind string
 
-	// ErrInvalidArity is returned when a function is called with too few or too
-	// many arguments.
-	ErrInvalidArity = errors.New("invalid-arity")
+	Function string // the function that failed; empty if it was none, and when compiling
+	Offset   int    // where the expression is wrong, or of the function that failed, in bytes
+	Detail   string // what is wrong, without a position and without values
+	Nothing  bool   // an argument of the function is null or an empty string
+	Err      error  // a *JSONError, or nil
 
-	// ErrInvalidType is returned when a function gets an argument of a type that
-	// it does not accept.
-	ErrInvalidType = errors.New("invalid-type")
+	compiling bool
+}
 
-	// ErrInvalidValue is returned when the type of an argument is right and its
-	// value is not: a slice with step 0, text that powertools_json or
-	// powertools_base64 cannot decode.
-	ErrInvalidValue = errors.New("invalid-value")
-
-	// ErrLimit is returned when an expression is too long or too deep, when its evaluation makes
-	// more than its bound, and when an exact sum takes too many digits.
-	ErrLimit = errors.New("limit")
-
-	// ErrFoldedName is returned by an expression of Expression.Folding when names
-	// that differ only in case make it unclear what a program reads.
-	ErrFoldedName = errors.New("names that differ only in case")
-
-	// ErrInvalidJSON is returned when a payload, or a text given to powertools_json, is not
-	// acceptable JSON.
-	ErrInvalidJSON = errors.New("invalid JSON")
+const (
+	errSyntax          = "syntax"
+	errUnknownFunction = "unknown-function"
+	errInvalidArity    = "invalid-arity"
+	errInvalidType     = "invalid-type"
+	errInvalidValue    = "invalid-value"
+	errLimit           = "limit"
+	errFoldedName      = "names that differ only in case"
 )
 
-// A CompileError says why Compile refused an expression.
-type CompileError struct {
-	Expression string // as given to Compile
-	Offset     int    // in bytes, from 0 to the length of the expression
-	Kind       error  // one of the sentinels of this package
-	Detail     string // what is wrong, without a position
-}
-
-// Error quotes the expression, up to a sensible length.
-func (e *CompileError) Error() string {
-	return fmt.Sprintf("jmespath: compile %s: %v at offset %d: %s", quoted(e.Expression), e.Kind, e.Offset, e.Detail)
-}
-
-// Unwrap returns the kind.
-func (e *CompileError) Unwrap() error { return e.Kind }
-
-// A SearchError says why an expression could not be evaluated on a payload. It contains nothing of
-// the payload.
-type SearchError struct {
-	Expression string // as given to Compile
-	Function   string // the function that failed; empty if it was none
-	Offset     int    // of that function in the expression, in bytes
-	Kind       error  // one of the sentinels of this package
-	Detail     string // what is wrong, without values
-	Nothing    bool   // an argument of that function is null or an empty string
-	Err        error  // a *JSONError, or nil
-}
-
-// Error names the function, where it stands, and the reason.
-func (e *SearchError) Error() string {
+// Error quotes the expression, up to a sensible length, and names the function, where it stands,
+// and the reason.
+func (e *Error) Error() string {
+	if e.compiling {
+		return fmt.Sprintf("jmespath: compile %s: %s at offset %d: %s", quoted(e.Expression), e.Kind, e.Offset, e.Detail)
+	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "jmespath: search %s: %v", quoted(e.Expression), e.Kind)
+	fmt.Fprintf(&text, "jmespath: search %s: %s", quoted(e.Expression), e.Kind)
 	if e.Function != "" {
 		fmt.Fprintf(&text, " in %s at offset %d", e.Function, e.Offset)
 	}
@@ -82,13 +61,8 @@ func (e *SearchError) Error() string {
 	return text.String()
 }
 
-// Unwrap returns the kind and, if there is one, the cause.
-func (e *SearchError) Unwrap() []error {
-	if e.Err == nil {
-		return []error{e.Kind}
-	}
-	return []error{e.Kind, e.Err}
-}
+// Unwrap returns the cause, nil if there is none.
+func (e *Error) Unwrap() error { return e.Err }
 
 // A JSONError says why a JSON text was refused. It contains nothing of the text.
 type JSONError struct {
@@ -101,12 +75,12 @@ func (e *JSONError) Error() string {
 	return fmt.Sprintf("jmespath: invalid JSON at offset %d: %s", e.Offset, e.Detail)
 }
 
-// Unwrap returns ErrInvalidJSON.
-func (e *JSONError) Unwrap() error { return ErrInvalidJSON }
+// fail begins the error of a search; the call that fails and Search fill in the rest.
+func fail(kind, detail string) *Error { return &Error{Kind: kind, Detail: detail} }
 
-// fail begins a SearchError; the call that fails and Search fill in the rest.
-func fail(kind error, detail string) *SearchError {
-	return &SearchError{Kind: kind, Detail: detail}
+// compileError begins an error of Compile, which fills in the expression.
+func compileError(kind string, offset int, detail string) *Error {
+	return &Error{Kind: kind, Offset: offset, Detail: detail, compiling: true}
 }
 
 // quoted keeps an error message readable even if someone compiled a megabyte.

@@ -84,16 +84,18 @@ func ExampleCompile_errors() {
 		fmt.Println(err)
 	}
 	_, err := jmespath.Compile("uuid(id)")
-	fmt.Println(errors.Is(err, jmespath.ErrUnknownFunction))
+	if failure, ok := errors.AsType[*jmespath.Error](err); ok {
+		fmt.Println(failure.Kind, failure.Offset)
+	}
 	// Output:
 	// jmespath: compile "body.": syntax at offset 5: expression is incomplete
 	// jmespath: compile "uuid(id)": unknown-function at offset 0: uuid
 	// jmespath: compile "abs(a, b)": invalid-arity at offset 0: function abs needs 1 and gets 2
-	// true
+	// unknown-function 0
 }
 
 // Errors tell what is wrong with a payload and never quote it.
-func ExampleSearchError() {
+func ExampleError() {
 	key, err := jmespath.Compile(`powertools_json(body).id`)
 	if err != nil {
 		fmt.Println(err)

@@ -2,7 +2,7 @@ package jmespath
 
 import "github.com/go-idempotent/idempotent/internal/fold"
 
-// field is Value.field, and what Folding makes of it. The error is ErrFoldedName.
+// field is Value.field, and what Folding makes of it. The error is of the kind errFoldedName.
 func (s *search) field(on Value, name string) (selected Value, err error) {
 	if !s.folding || on.kind() != kindObject {
 		return on.field(name), nil
@@ -15,7 +15,7 @@ func (s *search) field(on Value, name string) (selected Value, err error) {
 			return member, nil
 		}
 		if fold.Equal(unquote(raw), name) {
-			return Value{}, fail(ErrFoldedName, "a name is there only in another spelling")
+			return Value{}, fail(errFoldedName, "a name is there only in another spelling")
 		}
 	}
 	return Value{}, nil
@@ -30,7 +30,7 @@ func (s *search) unambiguous(on Value) error {
 	var names fold.Names[string]
 	for raw := range on.members() {
 		if !names.Add(unquote(raw)) {
-			return fail(ErrFoldedName, "two names of an object are equal but for case")
+			return fail(errFoldedName, "two names of an object are equal but for case")
 		}
 	}
 	return nil
@@ -38,33 +38,22 @@ func (s *search) unambiguous(on Value) error {
 
 // unambiguousWithin is unambiguous for a value and everything in it.
 func (s *search) unambiguousWithin(v Value) error {
-	if !s.folding || v.text == "" {
-		return nil
-	}
-	if _, ok := unambiguousAt(v.text, 0); !ok {
-		return fail(ErrFoldedName, "two names of an object are equal but for case")
+	if s.folding && v.text != "" && unambiguousAt(v.text, 0) < 0 {
+		return fail(errFoldedName, "two names of an object are equal but for case")
 	}
 	return nil
 }
 
-// unambiguousAt looks at the value at i and returns the position behind it.
-func unambiguousAt(text string, i int) (end int, ok bool) {
+// unambiguousAt looks at the value at i and returns the position behind it, -1 if it is ambiguous.
+func unambiguousAt(text string, i int) int {
 	if text[i] != '[' && text[i] != '{' {
-		return skipValue(text, i), true
+		return skipValue(text, i)
 	}
-	isObject := text[i] == '{'
 	var names fold.Names[string]
-	for i = skipSpace(text, i+1); text[i] != ']' && text[i] != '}'; i = skipSpace(text, skipComma(text, i)) {
-		if isObject {
-			end := skipString(text, i)
-			if !names.Add(unquote(text[i:end])) {
-				return 0, false
-			}
-			i = skipSpace(text, skipSpace(text, end)+len(":"))
+	return within(text, i, func(name string, at int) int {
+		if name != "" && !names.Add(unquote(name)) {
+			return -1
 		}
-		if i, ok = unambiguousAt(text, i); !ok {
-			return 0, false
-		}
-	}
-	return i + 1, true
+		return unambiguousAt(text, at)
+	})
 }

@@ -126,7 +126,7 @@ func (f function) apply(s *search, nodes []node, on Value) (Value, error) {
 
 // ofNothing notes in an error of a function that one of these arguments is null or an empty string.
 func ofNothing(err error, arguments []argument) error {
-	if failure, ok := errors.AsType[*SearchError](err); ok && failure.Function == "" {
+	if failure, ok := errors.AsType[*Error](err); ok && failure.Function == "" {
 		failure.Nothing = slices.ContainsFunc(arguments, func(a argument) bool {
 			return a.expression == nil && (a.kind() == kindNull || a.kind() == kindString && a.empty())
 		})
@@ -135,5 +135,5 @@ func ofNothing(err error, arguments []argument) error {
 }
 
 func typeError(subject string, value Value, wanted types) error {
-	return fail(ErrInvalidType, subject+" is "+value.kind().String()+", want "+wanted.String())
+	return fail(errInvalidType, subject+" is "+value.kind().String()+", want "+wanted.String())
 }

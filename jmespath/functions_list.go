@@ -21,25 +21,22 @@ func contains(s *search, arguments []argument) (Value, error) {
 
 // keys returns the names of an object in the order of the document.
 func keys(s *search, arguments []argument) (Value, error) {
-	members, err := s.membersOf(arguments[0].Value)
-	if err != nil {
-		return Value{}, err
-	}
-	names := make([]Value, len(members))
-	for i, m := range members {
-		names[i] = Value{m.raw}
-	}
-	return s.array(names)
+	return s.ofEach(arguments[0].Value, func(m member) Value { return Value{m.raw} })
 }
 
 func values(s *search, arguments []argument) (Value, error) {
-	members, err := s.membersOf(arguments[0].Value)
+	return s.ofEach(arguments[0].Value, func(m member) Value { return m.value })
+}
+
+// ofEach makes an array of something of each member of an object.
+func (s *search) ofEach(object Value, something func(member) Value) (Value, error) {
+	members, err := s.membersOf(object)
 	if err != nil {
 		return Value{}, err
 	}
 	all := make([]Value, len(members))
 	for i, m := range members {
-		all[i] = m.value
+		all[i] = something(m)
 	}
 	return s.array(all)
 }

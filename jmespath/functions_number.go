@@ -42,12 +42,12 @@ func avg(_ *search, arguments []argument) (Value, error) {
 	return numberValue(total.dividedBy(int64(numbers.length())))
 }
 
-// numberValue makes a number. The error is ErrLimit if its exponent is out of the range that
-// parseText accepts.
+// numberValue makes a number. The error is of the kind errLimit if its exponent is out of the range
+// that parseText accepts.
 func numberValue(d decimal) (Value, error) {
 	result, err := parseText(d.text())
 	if err != nil {
-		return Value{}, fail(ErrLimit, "the result has too large an exponent")
+		return Value{}, fail(errLimit, "the result has too large an exponent")
 	}
 	return result, nil
 }

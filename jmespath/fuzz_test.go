@@ -23,15 +23,15 @@ func FuzzCompile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		expression, err := Compile(source)
 		if err != nil {
-			var failure *CompileError
-			if !errors.As(err, &failure) || failure.Offset < 0 || failure.Offset > len(source) || failure.Kind == nil {
+			var failure *Error
+			if !errors.As(err, &failure) || failure.Offset < 0 || failure.Offset > len(source) || failure.Kind == "" {
 				t.Fatalf("%q: %#v", source, err)
 			}
 			return
 		}
 		selected, err := expression.Search([]byte(document))
 		if err != nil {
-			var failure *SearchError
+			var failure *Error
 			if !errors.As(err, &failure) || failure.Offset < 0 || failure.Offset > len(source) {
 				t.Fatalf("%q: %#v", source, err)
 			}
@@ -82,7 +82,7 @@ func FuzzSearch(f *testing.F) {
 				continue
 			}
 			if searchErr != nil {
-				if _, ok := errors.AsType[*SearchError](searchErr); !ok {
+				if _, ok := errors.AsType[*Error](searchErr); !ok {
 					t.Fatalf("%s on %q: %#v", expression, payload, searchErr)
 				}
 				continue

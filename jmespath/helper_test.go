@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,14 @@ func selectJSON(t testing.TB, source, payload string) string {
 	selected, err := trySelect(source, payload)
 	require.NoError(t, err, "%s on %s", source, payload)
 	return string(selected.JSON())
+}
+
+// kindOf returns the kind of an Error, empty for any other error.
+func kindOf(err error) string {
+	if failure, ok := errors.AsType[*Error](err); ok {
+		return failure.Kind
+	}
+	return ""
 }
 
 func trySelect(source, payload string) (Value, error) {

@@ -30,7 +30,7 @@
 //   - abs, ceil, floor, max, min, sort, sum, to_number and all comparisons are exact. avg is exact
 //     whenever the average is a finite decimal; otherwise it is rounded to 34 significant digits,
 //     or to as many as the sum has if those are more. A sum that takes more than 8,192 digits, like
-//     that of 1e999999999 and 1, is refused with ErrLimit.
+//     that of 1e999999999 and 1, is refused.
 //   - to_string writes compact JSON and keeps the spelling of numbers and the order of members.
 //   - A literal in backticks that is not JSON, like `active`, is the string "active", the
 //     deprecated form that is common in the AWS documentation. What begins like an array, an
@@ -47,7 +47,7 @@
 //
 // An expression has at most 16 KiB and 256 levels. What one evaluation makes out of the payload, in
 // copies, lists and unpacked texts, is bounded by 16 MiB and four times the payload; beyond that it
-// ends with [ErrLimit].
+// ends with an [Error] of the kind limit.
 package jmespath
 
 import (
@@ -76,12 +76,12 @@ type Expression struct {
 	folding bool
 }
 
-// Compile prepares an expression for repeated use. The error is a *CompileError of the kind
-// ErrSyntax, ErrUnknownFunction, ErrInvalidArity, ErrInvalidType (only about expression
-// references), ErrInvalidValue (a slice with step 0) or ErrLimit.
+// Compile prepares an expression for repeated use. The error is an *Error of the kind syntax,
+// unknown-function, invalid-arity, invalid-type (only about expression references), invalid-value
+// (a slice with step 0) or limit.
 func Compile(expression string) (*Expression, error) {
 	root, parts, err := parse(expression)
-	if failure, ok := errors.AsType[*CompileError](err); ok {
+	if failure, ok := errors.AsType[*Error](err); ok {
 		failure.Expression = expression
 	}
 	if err != nil {
@@ -95,8 +95,7 @@ func (x *Expression) String() string { return x.source }
 
 // Folding returns the expression for a program that decodes names as encoding/json does: names that
 // differ only in case are one field of a struct (Unicode's simple folding, so "ſ" is an s), and the
-// last such member counts. The expression still selects by exact names. These end with
-// ErrFoldedName:
+// last such member counts. The expression still selects by exact names. These end with an [Error]:
 //
 //   - an object that it looks into, of which two names are equal under folding; to_string looks
 //     into everything in its argument
@@ -111,8 +110,8 @@ func (x *Expression) Folding() *Expression {
 // null, not an error; see Value.Presence. Search copies the payload, so the caller may reuse it;
 // the value returned keeps the copy alive.
 //
-// The error is a *JSONError if the payload is not acceptable JSON, and otherwise a *SearchError of
-// the kind ErrInvalidType, ErrInvalidValue, ErrLimit or ErrFoldedName.
+// The error is a *JSONError if the payload is not acceptable JSON, and otherwise an *Error of the
+// kind invalid-type, invalid-value, limit or names that differ only in case.
 func (x *Expression) Search(payload []byte) (Value, error) {
 	document, err := parsePayload(payload)
 	if err != nil || x.root == nil {
@@ -121,7 +120,7 @@ func (x *Expression) Search(payload []byte) (Value, error) {
 	s := newSearch(document)
 	s.folding = x.folding
 	selected, err := x.root.eval(s, document)
-	if failure, ok := errors.AsType[*SearchError](err); ok {
+	if failure, ok := errors.AsType[*Error](err); ok {
 		failure.Expression = x.source
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ type lexer struct {
 
 func tokenize(expression string) ([]token, error) {
 	if len(expression) > maxLength {
-		return nil, &CompileError{Kind: ErrLimit, Offset: maxLength, Detail: "expression is too long"}
+		return nil, compileError(errLimit, maxLength, "expression is too long")
 	}
 	if at := invalidUTF8(expression); at >= 0 {
 		return nil, syntaxError(at, "invalid UTF-8")
@@ -60,9 +60,7 @@ func tokenize(expression string) ([]token, error) {
 	}
 }
 
-func syntaxError(offset int, detail string) error {
-	return &CompileError{Kind: ErrSyntax, Offset: offset, Detail: detail}
-}
+func syntaxError(offset int, detail string) error { return compileError(errSyntax, offset, detail) }
 
 func (l *lexer) next() (token, error) {
 	start := l.at

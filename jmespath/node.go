@@ -41,23 +41,15 @@ func (n chain) eval(s *search, on Value) (Value, error) {
 	return n.right.eval(s, left)
 }
 
-// or is "left || right".
-type or struct{ left, right node }
-
-func (n or) eval(s *search, on Value) (Value, error) {
-	left, err := n.left.eval(s, on)
-	if err != nil || left.truthy() {
-		return left, err
-	}
-	return n.right.eval(s, on)
+// logic is "left || right", or, if both is set, "left && right".
+type logic struct {
+	both        bool
+	left, right node
 }
 
-// and is "left && right".
-type and struct{ left, right node }
-
-func (n and) eval(s *search, on Value) (Value, error) {
+func (n logic) eval(s *search, on Value) (Value, error) {
 	left, err := n.left.eval(s, on)
-	if err != nil || !left.truthy() {
+	if err != nil || left.truthy() != n.both {
 		return left, err
 	}
 	return n.right.eval(s, on)
@@ -160,7 +152,7 @@ type call struct {
 func (n call) eval(s *search, on Value) (Value, error) {
 	result, err := n.function.apply(s, n.arguments, on)
 	// The error names the function that failed, unless an inner one did.
-	if failure, ok := errors.AsType[*SearchError](err); ok && failure.Function == "" {
+	if failure, ok := errors.AsType[*Error](err); ok && failure.Function == "" {
 		failure.Function, failure.Offset = n.name, n.offset
 	}
 	return result, err

@@ -181,11 +181,11 @@ func TestSumsThatNeedTooManyDigitsAreRefused(t *testing.T) {
 			"[1e999999999, 1]", "[1, 1e-999999999]", "[1e999999999999999, 1e-999999999999999]", "[1e8192, 1]",
 		} {
 			_, err := trySelect(source, payload)
-			assert.ErrorIs(t, err, ErrLimit, "%s on %s", source, payload)
+			assert.Equal(t, errLimit, kindOf(err), "%s on %s", source, payload)
 		}
 	}
 	_, err := trySelect("sum(@)", "[9e1000000000000000, 9e1000000000000000]")
-	require.ErrorIs(t, err, ErrLimit, "the sum has an exponent that no number may have")
+	require.Equal(t, errLimit, kindOf(err), "the sum has an exponent that no number may have")
 	assert.Equal(t, "1"+strings.Repeat("0", 8190)+"1", selectJSON(t, "sum(@)", "[1e8191, 1]"))
 }
 
@@ -267,43 +267,6 @@ func TestSumAgreesWithRationalNumbers(t *testing.T) {
 		}
 		if got, ok := new(big.Rat).SetString(selected.text); !ok || got.Cmp(want) != 0 {
 			t.Fatalf("sum of %s: %s, want %s", array, selected.text, want)
-		}
-	})
-}
-
-func TestAverageIsExactOrWithinHalfOfTheLastDigit(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		array, values := rationals(t)
-		want := new(big.Rat)
-		for _, value := range values {
-			want.Add(want, value)
-		}
-		want.Quo(want, big.NewRat(int64(len(values)), 1))
-		selected, err := trySelect("avg(@)", array)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, ok := new(big.Rat).SetString(selected.text)
-		if !ok {
-			t.Fatalf("avg of %s: %s", array, selected.text)
-		}
-		_, finite := want.FloatPrec()
-		if finite && got.Cmp(want) != 0 {
-			t.Fatalf("avg of %s: %s, want %s", array, selected.text, want)
-		}
-		// Half a unit of the 34th digit, relative to a number below 10^magnitude.
-		d := parseDecimal(selected.text)
-		unit := new(big.Rat).SetFrac(big.NewInt(1), big.NewInt(2))
-		shift := d.magnitude() - 34
-		power := new(big.Int).Exp(big.NewInt(10), big.NewInt(max(shift, -shift)), nil)
-		if shift > 0 {
-			unit.Mul(unit, new(big.Rat).SetInt(power))
-		} else {
-			unit.Quo(unit, new(big.Rat).SetInt(power))
-		}
-		if off := new(big.Rat).Sub(got, want); off.Abs(off).Cmp(unit) > 0 {
-			t.Fatalf("avg of %s: %s is off by %s", array, selected.text, off)
 		}
 	})
 }

@@ -1,44 +1,21 @@
 package jmespath
 
-// Binding powers: an operator takes over an operand to its left if its power is
-// above that of the operator on the other side.
+// powers are the binding powers of the operators between two operands: an operator takes over an
+// operand to its left if its power is above that of the operator on the other side. A token without
+// one ends an expression.
+var powers = map[string]int{
+	"|": 1, "||": 2, "&&": 3, "==": 5, "!=": 5, "<": 5, "<=": 5, ">": 5, ">=": 5,
+	"[]": powerFlatten, "[?": powerFilter, ".": powerDot, "[": 55,
+}
+
 const (
-	powerPipe       = 1
-	powerOr         = 2
-	powerAnd        = 3
-	powerComparison = 5
 	powerFlatten    = 9
 	powerProjection = 10 // below it, an operator ends a projection
 	powerStar       = 20
 	powerFilter     = 21
 	powerDot        = 40
 	powerNot        = 45
-	powerBracket    = 55
 )
-
-// power returns the binding power of an operator between two operands, or 0 for a
-// token that ends an expression.
-func power(kind string) int {
-	switch kind {
-	case "|":
-		return powerPipe
-	case "||":
-		return powerOr
-	case "&&":
-		return powerAnd
-	case "==", "!=", "<", "<=", ">", ">=":
-		return powerComparison
-	case "[]":
-		return powerFlatten
-	case "[?":
-		return powerFilter
-	case ".":
-		return powerDot
-	case "[":
-		return powerBracket
-	}
-	return 0
-}
 
 // A parser builds the tree of an expression by operator precedence (Pratt).
 type parser struct {
@@ -113,12 +90,12 @@ func unexpected(t token) error {
 // than the given power.
 func (p *parser) expression(above int) (node, error) {
 	if p.depth == maxLevels {
-		return nil, &CompileError{Kind: ErrLimit, Offset: p.peek().offset, Detail: "expression is nested too deep"}
+		return nil, compileError(errLimit, p.peek().offset, "expression is nested too deep")
 	}
 	p.depth++
 	defer func() { p.depth-- }()
 	left, err := p.prefix()
-	for err == nil && power(p.peek().kind) > above {
+	for err == nil && powers[p.peek().kind] > above {
 		left, err = p.infix(left)
 	}
 	return left, err
@@ -166,7 +143,7 @@ func (p *parser) prefix() (node, error) {
 	case "*":
 		p.note("*", "", t.offset)
 		item, err := p.projected(powerStar)
-		return valuesProjection{current{}, item}, err
+		return projection{of: kindObject, source: current{}, item: item}, err
 	case "[?":
 		return p.filter(current{}, t)
 	case "[]":
@@ -185,22 +162,10 @@ func (p *parser) infix(left node) (node, error) {
 			// "a.*.b.c" means "(a.*.b).c", unlike "*.b.c" and "a[*].b.c".
 			p.note("*", "", p.advance().offset)
 			item, err := p.projected(powerDot)
-			return valuesProjection{left, item}, err
+			return projection{of: kindObject, source: left, item: item}, err
 		}
 		right, err := p.member(powerDot)
 		return chain{left, right}, err
-	case "|":
-		p.note("|", "", t.offset)
-		right, err := p.expression(powerPipe)
-		return chain{left, right}, err
-	case "||":
-		p.note("||", "", t.offset)
-		right, err := p.expression(powerOr)
-		return or{left, right}, err
-	case "&&":
-		p.note("&&", "", t.offset)
-		right, err := p.expression(powerAnd)
-		return and{left, right}, err
 	case "[?":
 		return p.filter(left, t)
 	case "[]":
@@ -212,7 +177,13 @@ func (p *parser) infix(left node) (node, error) {
 		return p.bracketSpecifier(left, t)
 	}
 	p.note(t.kind, "", t.offset)
-	right, err := p.expression(powerComparison)
+	right, err := p.expression(powers[t.kind])
+	switch t.kind {
+	case "|":
+		return chain{left, right}, err
+	case "||", "&&":
+		return logic{t.kind == "&&", left, right}, err
+	}
 	return comparison{t.kind, left, right}, err
 }
 

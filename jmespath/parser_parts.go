@@ -11,20 +11,20 @@ func (p *parser) filter(left node, t token) (node, error) {
 		return nil, err
 	}
 	item, err := p.projected(powerFilter)
-	return listProjection{left, condition, item}, err
+	return projection{kindArray, left, condition, item}, err
 }
 
 // flatten reads what applies to each element of the flattened list.
 func (p *parser) flatten(left node, t token) (node, error) {
 	p.note("[]", "", t.offset)
 	item, err := p.projected(powerFlatten)
-	return listProjection{source: chain{left, flatten{}}, item: item}, err
+	return projection{of: kindArray, source: chain{left, flatten{}}, item: item}, err
 }
 
 // projected reads what a projection applies to each of its elements.
 func (p *parser) projected(above int) (node, error) {
 	switch next := p.peek(); {
-	case power(next.kind) < powerProjection:
+	case powers[next.kind] < powerProjection:
 		return current{}, nil
 	case next.kind == ".":
 		p.advance()
@@ -51,7 +51,7 @@ func (p *parser) bracketSpecifier(left node, t token) (node, error) {
 		p.note("[*]", "", t.offset)
 		p.advance() // the bracket that beginsBracketSpecifier has seen
 		item, err := p.projected(powerStar)
-		return listProjection{source: left, item: item}, err
+		return projection{of: kindArray, source: left, item: item}, err
 	}
 	if p.peek().kind == tokenNumber && p.peekSecond() != ":" {
 		i := p.advance().number
@@ -64,7 +64,7 @@ func (p *parser) bracketSpecifier(left node, t token) (node, error) {
 	}
 	p.note(partSlice, "", t.offset)
 	item, err := p.projected(powerStar)
-	return listProjection{source: chain{left, part}, item: item}, err
+	return projection{of: kindArray, source: chain{left, part}, item: item}, err
 }
 
 // slice reads [start]:[stop][:[step]] and the closing bracket.
@@ -85,25 +85,33 @@ func (p *parser) slice() (node, error) {
 		return nil, err
 	}
 	if parts[2] != nil && *parts[2] == 0 {
-		return nil, &CompileError{Kind: ErrInvalidValue, Offset: step, Detail: "slice with step 0"}
+		return nil, compileError(errInvalidValue, step, "slice with step 0")
 	}
 	return slice{parts[0], parts[1], parts[2]}, nil
+}
+
+// several reads what stands between commas, and the token that ends it.
+func (p *parser) several(end string, one func() error) error {
+	for {
+		if err := one(); err != nil {
+			return err
+		}
+		if !p.accept(",") {
+			return p.expect(end)
+		}
+	}
 }
 
 // multiSelectList reads a multi-select list behind its opening bracket.
 func (p *parser) multiSelectList() (node, error) {
 	p.note(partSelectList, "", p.tokens[p.at-1].offset)
 	var items multiList
-	for {
+	err := p.several("]", func() error {
 		item, err := p.expression(0)
-		if err != nil {
-			return nil, err
-		}
 		items = append(items, item)
-		if !p.accept(",") {
-			return items, p.expect("]")
-		}
-	}
+		return err
+	})
+	return items, err
 }
 
 // multiSelectHash reads a multi-select hash behind its opening brace.
@@ -111,29 +119,25 @@ func (p *parser) multiSelectHash() (node, error) {
 	p.note(partSelectHash, "", p.tokens[p.at-1].offset)
 	var hash multiHash
 	known := map[string]bool{}
-	for {
+	err := p.several("}", func() error {
 		name := p.advance()
 		if name.kind != tokenIdentifier && name.kind != tokenQuoted {
-			return nil, unexpected(name)
+			return unexpected(name)
 		}
 		if known[name.text] {
-			return nil, syntaxError(name.offset, "member name repeated in a multi-select")
+			return syntaxError(name.offset, "member name repeated in a multi-select")
 		}
 		known[name.text] = true
 		p.note(partMember, name.text, name.offset)
 		if err := p.expect(":"); err != nil {
-			return nil, err
+			return err
 		}
 		item, err := p.expression(0)
-		if err != nil {
-			return nil, err
-		}
 		hash.names = append(hash.names, stringValue(name.text).text)
 		hash.items = append(hash.items, item)
-		if !p.accept(",") {
-			return hash, p.expect("}")
-		}
-	}
+		return err
+	})
+	return hash, err
 }
 
 // call reads the arguments of a function behind the opening parenthesis.
@@ -141,29 +145,21 @@ func (p *parser) call(name token) (node, error) {
 	p.note(partFunction, name.text, name.offset)
 	f, ok := builtins[name.text]
 	if !ok {
-		return nil, &CompileError{Kind: ErrUnknownFunction, Offset: name.offset, Detail: name.text}
+		return nil, compileError(errUnknownFunction, name.offset, name.text)
 	}
 	c := call{name: name.text, offset: name.offset, function: f}
 	if !p.accept(")") {
-		for {
+		err := p.several(")", func() error {
 			argument, err := p.argument(&c)
-			if err != nil {
-				return nil, err
-			}
 			c.arguments = append(c.arguments, argument)
-			if !p.accept(",") {
-				break
-			}
-		}
-		if err := p.expect(")"); err != nil {
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
 	if wrong := f.arityError(len(c.arguments)); wrong != "" {
-		return nil, &CompileError{
-			Kind: ErrInvalidArity, Offset: name.offset,
-			Detail: "function " + name.text + " " + wrong,
-		}
+		return nil, compileError(errInvalidArity, name.offset, "function "+name.text+" "+wrong)
 	}
 	return c, nil
 }
@@ -179,8 +175,7 @@ func (p *parser) argument(c *call) (node, error) {
 	}
 	wanted := c.function.parameter(len(c.arguments))
 	if wanted != 0 && isReference != (wanted == typeExpression) {
-		return nil, &CompileError{Kind: ErrInvalidType, Offset: start, Detail: "argument of " + c.name + " must be " +
-			wanted.String()}
+		return nil, compileError(errInvalidType, start, "argument of "+c.name+" must be "+wanted.String())
 	}
 	return argument, nil
 }

@@ -21,7 +21,7 @@ func powertoolsJSON(s *search, arguments []argument) (Value, error) {
 	}
 	decoded, err := parseText(text)
 	if err != nil {
-		failure := fail(ErrInvalidValue, "the string is not acceptable JSON")
+		failure := fail(errInvalidValue, "the string is not acceptable JSON")
 		if reason, ok := errors.AsType[*JSONError](err); ok {
 			failure.Detail += fmt.Sprintf(": %s at its offset %d", reason.Detail, reason.Offset)
 		}
@@ -57,7 +57,7 @@ func powertoolsBase64Gzip(s *search, arguments []argument) (Value, error) {
 func decodeBase64(text Value) ([]byte, error) {
 	decoded, err := base64.StdEncoding.DecodeString(text.str())
 	if err != nil {
-		return nil, fail(ErrInvalidValue, "the string is not base64")
+		return nil, fail(errInvalidValue, "the string is not base64")
 	}
 	return decoded, nil
 }
@@ -66,14 +66,14 @@ func decodeBase64(text Value) ([]byte, error) {
 func (s *search) gunzip(packed []byte) ([]byte, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, fail(ErrInvalidValue, "the decoded string is not gzip")
+		return nil, fail(errInvalidValue, "the decoded string is not gzip")
 	}
 	unpacked, err := io.ReadAll(io.LimitReader(reader, int64(s.growth)+1))
 	if len(unpacked) > s.growth {
-		return nil, fail(ErrLimit, "the string unpacks to more than allowed")
+		return nil, fail(errLimit, "the string unpacks to more than allowed")
 	}
 	if err != nil {
-		return nil, fail(ErrInvalidValue, "the decoded string is not gzip")
+		return nil, fail(errInvalidValue, "the decoded string is not gzip")
 	}
 	return unpacked, nil
 }
@@ -81,7 +81,7 @@ func (s *search) gunzip(packed []byte) ([]byte, error) {
 // utf8Text makes a string of decoded bytes.
 func (s *search) utf8Text(content []byte) (Value, error) {
 	if !utf8.Valid(content) {
-		return Value{}, fail(ErrInvalidValue, "the decoded string is not UTF-8")
+		return Value{}, fail(errInvalidValue, "the decoded string is not UTF-8")
 	}
 	return s.string(string(content))
 }

@@ -19,17 +19,7 @@ const (
 )
 
 // String returns the name of the constant in lower case.
-func (p Presence) String() string {
-	switch p {
-	case Missing:
-		return "missing"
-	case Partial:
-		return "partial"
-	case Present:
-		return "present"
-	}
-	return "unknown"
-}
+func (p Presence) String() string { return [...]string{"missing", "partial", "present"}[p] }
 
 // Presence tells whether the value can serve as a key: only Present should.
 // It takes time in proportion to the length of the value's text.
@@ -44,7 +34,6 @@ func (v Value) Presence() Presence {
 func presenceAt(text string, i int) (Presence, int) {
 	switch text[i] {
 	case '[', '{':
-		return membersPresence(text, i)
 	case '"':
 		end := skipString(text, i)
 		if end-i == len(`""`) {
@@ -53,28 +42,21 @@ func presenceAt(text string, i int) (Presence, int) {
 		return Present, end
 	case 'n':
 		return Missing, i + len("null")
+	default:
+		return Present, skipValue(text, i)
 	}
-	return Present, skipValue(text, i)
-}
-
-func membersPresence(text string, i int) (Presence, int) {
-	isObject := text[i] == '{'
 	some, all := false, true
-	for i = skipSpace(text, i+1); text[i] != ']' && text[i] != '}'; i = skipSpace(text, skipComma(text, i)) {
-		if isObject {
-			i = skipSpace(text, skipString(text, i)) + len(":")
-			i = skipSpace(text, i)
-		}
-		var member Presence
-		member, i = presenceAt(text, i)
+	end := within(text, i, func(_ string, at int) int {
+		member, behind := presenceAt(text, at)
 		some = some || member != Missing
 		all = all && member == Present
-	}
+		return behind
+	})
 	switch {
 	case !some:
-		return Missing, i + 1
+		return Missing, end
 	case all:
-		return Present, i + 1
+		return Present, end
 	}
-	return Partial, i + 1
+	return Partial, end
 }

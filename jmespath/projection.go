@@ -1,20 +1,24 @@
 package jmespath
 
-// listProjection is "source[*].item" and "source[?condition].item". For a slice and a flattened
-// list, these are part of the source.
-type listProjection struct {
+// projection is "source[*].item", "source[?condition].item" and "source.*.item". For a slice and a
+// flattened list, these are part of the source.
+type projection struct {
+	of        kind // array or object
 	source    node
 	condition node // nil for all elements
 	item      node
 }
 
-func (n listProjection) eval(s *search, on Value) (Value, error) {
+func (n projection) eval(s *search, on Value) (Value, error) {
 	source, err := n.source.eval(s, on)
-	if err != nil || source.kind() != kindArray {
+	if err != nil || source.kind() != n.of {
+		return Value{}, err
+	}
+	if err := s.unambiguous(source); err != nil {
 		return Value{}, err
 	}
 	list := listBuilder{search: s}
-	for element := range source.elements() {
+	for _, element := range source.members() {
 		if n.condition != nil {
 			condition, err := n.condition.eval(s, element)
 			if err != nil {
@@ -25,26 +29,6 @@ func (n listProjection) eval(s *search, on Value) (Value, error) {
 			}
 		}
 		if err := list.project(n.item, element); err != nil {
-			return Value{}, err
-		}
-	}
-	return list.value(), nil
-}
-
-// valuesProjection is "source.*.item".
-type valuesProjection struct{ source, item node }
-
-func (n valuesProjection) eval(s *search, on Value) (Value, error) {
-	source, err := n.source.eval(s, on)
-	if err != nil || source.kind() != kindObject {
-		return Value{}, err
-	}
-	if err := s.unambiguous(source); err != nil {
-		return Value{}, err
-	}
-	list := listBuilder{search: s}
-	for _, value := range source.members() {
-		if err := list.project(n.item, value); err != nil {
 			return Value{}, err
 		}
 	}

@@ -67,32 +67,42 @@ func skipContainer(text string, i int) int {
 	}
 }
 
-// elements walks over the elements of a value that must be an array.
-func (v Value) elements() iter.Seq[Value] {
-	return func(yield func(Value) bool) {
-		for at := skipSpace(v.text, 1); v.text[at] != ']'; at = skipSpace(v.text, at) {
-			end := skipValue(v.text, at)
-			if !yield(Value{v.text[at:end]}) {
-				return
-			}
-			at = skipComma(v.text, end)
+// within walks over what is in the array or object at i, and returns the position behind it. each
+// gets the name of a member as it is spelled, with its quotes, or none of an element, and where its
+// value begins. It returns the position behind the value, or -1 to end the walk.
+func within(text string, i int, each func(name string, at int) int) int {
+	isObject := text[i] == '{'
+	for i = skipSpace(text, i+1); text[i] != ']' && text[i] != '}'; i = skipSpace(text, skipComma(text, i)) {
+		name := ""
+		if isObject {
+			end := skipString(text, i)
+			name, i = text[i:end], skipSpace(text, skipSpace(text, end)+len(":"))
 		}
+		if i = each(name, i); i < 0 {
+			return i
+		}
+	}
+	return i + 1
+}
+
+// members walks over what is in a value that must be an array or an object. A name is as it is
+// spelled, with its quotes; an element has none.
+func (v Value) members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		within(v.text, 0, func(name string, at int) int {
+			end := skipValue(v.text, at)
+			if !yield(name, Value{v.text[at:end]}) {
+				return -1
+			}
+			return end
+		})
 	}
 }
 
-// members walks over the members of a value that must be an object. A name is as it is spelled,
-// with its quotes.
-func (v Value) members() iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) {
-		for at := skipSpace(v.text, 1); v.text[at] != '}'; at = skipSpace(v.text, at) {
-			nameEnd := skipString(v.text, at)
-			start := skipSpace(v.text, skipSpace(v.text, nameEnd)+len(":"))
-			end := skipValue(v.text, start)
-			if !yield(v.text[at:nameEnd], Value{v.text[start:end]}) {
-				return
-			}
-			at = skipComma(v.text, end)
-		}
+// elements is members without names.
+func (v Value) elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		v.members()(func(_ string, element Value) bool { return yield(element) })
 	}
 }
 

@@ -17,10 +17,10 @@ func newSearch(document Value) *search {
 	return &search{growth: maxGrowth + perByte*len(document.text)}
 }
 
-// grow takes bytes that are about to be made off the bound. The error is ErrLimit.
+// grow takes bytes that are about to be made off the bound. The error is of the kind errLimit.
 func (s *search) grow(bytes int) error {
 	if s.growth -= bytes; s.growth < 0 {
-		return fail(ErrLimit, "the evaluation makes too much of the payload")
+		return fail(errLimit, "the evaluation makes too much of the payload")
 	}
 	return nil
 }

@@ -113,11 +113,11 @@ var (
 	// The packages fail, run unprotected or hash an empty text here; package jmespath refuses all
 	// of it.
 	refusedBodies = refused{
-		"body_not_json: powertools_json(body)": jmespath.ErrInvalidValue,
-		"body_null: powertools_json(body)":     jmespath.ErrInvalidType,
-		"body_missing: powertools_json(body)":  jmespath.ErrInvalidType,
-		"body_empty: powertools_json(body)":    jmespath.ErrInvalidValue,
-		"body_json_dup: powertools_json(body)": jmespath.ErrInvalidValue,
+		"body_not_json: powertools_json(body)": "invalid-value in powertools_json",
+		"body_null: powertools_json(body)":     "invalid-type in powertools_json",
+		"body_missing: powertools_json(body)":  "invalid-type in powertools_json",
+		"body_empty: powertools_json(body)":    "invalid-value in powertools_json",
+		"body_json_dup: powertools_json(body)": "invalid-value in powertools_json",
 	}
 	refusedTypeScript = refused{"object_proto_key": powertools.ErrProto}
 	refusedJava       = refused{

@@ -140,7 +140,7 @@ func reasonOf(err error) string {
 	if _, reason, ok := strings.Cut(err.Error(), "\": "); ok {
 		return reason
 	}
-	if refused, ok := errors.AsType[*jmespath.SearchError](err); ok {
+	if refused, ok := errors.AsType[*jmespath.Error](err); ok {
 		return fmt.Sprint(refused.Kind, " ", refused.Function, ": ", refused.Detail)
 	}
 	return err.Error()
