@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -71,6 +72,27 @@ func onStatus(status store.Status, fault storetest.Fault) func(storetest.Call) s
 	}
 }
 
+// throttles is a store of which a key gets too many requests.
+type throttles struct{ store.Store }
+
+func (throttles) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
+	return store.Record{}, false, &store.Error{
+		Op: "claim", Kind: store.FailureThrottled, Throttle: store.ThrottledKey, NotApplied: true,
+		Err: errors.New("slow down"),
+	}
+}
+
+// steal makes the record of an execution somebody else's, with this fingerprint unless it is empty.
+func steal(ctx context.Context, s store.Store, fingerprint string) {
+	x, _ := idempotent.FromContext(ctx)
+	held, _, err := s.Get(ctx, x.RecordKey)
+	theirs := held
+	theirs.Owner, theirs.Fingerprint = "thief", cmp.Or(fingerprint, held.Fingerprint)
+	if _, swapped, swapErr := s.Swap(ctx, held, theirs); !swapped {
+		panic(errors.Join(errors.New("it was not stolen"), err, swapErr))
+	}
+}
+
 // What really happens to a function, and what its metrics say.
 func TestInvocationsAndTheirMetrics(t *testing.T) {
 	t.Parallel()
@@ -79,7 +101,16 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 		return func(context.Context) (any, error) { return nil, err }
 	}
 	dying := func(f *function) { f.do = func(context.Context) (any, error) { panic(secretPayload) } }
+	robbed := func(fingerprint string) func(f *function) {
+		return func(f *function) {
+			f.do = func(ctx context.Context) (any, error) {
+				steal(ctx, f.inner, fingerprint)
+				return 1, nil
+			}
+		}
+	}
 	for name, tc := range map[string]struct {
+		inner  store.Store // a new one if it is nil
 		rule   func(storetest.Call) storetest.Fault
 		opts   []idempotent.Option
 		first  func(f *function) // prepares the first delivery
@@ -147,38 +178,9 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 			first: func(f *function) { f.do = func(context.Context) (any, error) { return func() {}, nil } },
 			want:  []string{"BecameUnknown", "CompletionFailed"},
 		},
-		"lease lost": {
-			first: func(f *function) {
-				f.do = func(ctx context.Context) (any, error) {
-					x, _ := idempotent.FromContext(ctx)
-					mine, _, _ := f.inner.Get(ctx, x.RecordKey)
-					next := mine
-					next.Owner, next.Fingerprint = "thief", "1:other"
-					_, swapped, err := f.inner.Swap(ctx, mine, next)
-					if !swapped {
-						panic(err)
-					}
-					return 1, nil
-				}
-			},
-			want: []string{"LeaseLost"},
-		},
-		"running elsewhere": {
-			first: func(f *function) {
-				f.do = func(ctx context.Context) (any, error) {
-					x, _ := idempotent.FromContext(ctx)
-					mine, _, _ := f.inner.Get(ctx, x.RecordKey)
-					next := mine
-					next.Owner = "thief"
-					_, swapped, err := f.inner.Swap(ctx, mine, next)
-					if !swapped {
-						panic(err)
-					}
-					return 1, nil
-				}
-			},
-			want: []string{"LeaseLost"},
-		},
+		"lease lost":        {first: robbed("1:other"), want: []string{"LeaseLost"}},
+		"running elsewhere": {first: robbed(""), want: []string{"LeaseLost"}},
+		"hot key":           {inner: throttles{memory.New()}, want: []string{"StoreError", "ThrottledKey"}},
 		"no key needed": {
 			opts: []idempotent.Option{idempotent.WithOptionalKey()}, event: event{"", secretPayload},
 			want: []string{"Unprotected"},
@@ -197,7 +199,10 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 				if tc.event == (event{}) {
 					tc.event = good
 				}
-				f := newFunction(memory.New(), tc.rule, tc.opts...)
+				if tc.inner == nil {
+					tc.inner = memory.New()
+				}
+				f := newFunction(tc.inner, tc.rule, tc.opts...)
 				if tc.first != nil {
 					tc.first(f)
 				}
@@ -206,7 +211,7 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 					time.Sleep(time.Hour)
 					tc.second(f)
 				}
-				assertNames(t, tc.want, f.deliver(t, tc.event).counts())
+				assert.ElementsMatch(t, tc.want, f.deliver(t, tc.event).counts())
 			})
 		})
 	}

@@ -7,12 +7,12 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log/slog"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/observe"
@@ -75,6 +75,21 @@ func rawLineOf(ctx context.Context, e report.Delivery, opts ...observe.Config) [
 	return out.Bytes()
 }
 
+// logOf is what Slog writes about an event.
+func logOf(t *testing.T, e report.Delivery) string {
+	t.Helper()
+	var out bytes.Buffer
+	observe.Slog(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: withoutTime})))(t.Context(), e)
+	return out.String()
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
 // constantsOf lists the constants of a string type as the source of the core declares them.
 func constantsOf(t *testing.T, typeName string) []string {
 	t.Helper()
@@ -97,11 +112,6 @@ func constantsOf(t *testing.T, typeName string) []string {
 	})
 	slices.Sort(values)
 	return values
-}
-
-func assertNames(t *testing.T, want, got []string, about ...any) {
-	t.Helper()
-	assert.ElementsMatch(t, want, got, about...)
 }
 
 // took is a phase that took so long.

@@ -2,10 +2,8 @@ package observe_test
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,12 +16,19 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
 
-//go:embed testdata/emf.schema.json
-var emfSchema []byte
+// directive is what a line says of its metrics.
+type directive struct {
+	Namespace  string
+	Dimensions [][]string
+	Metrics    []struct {
+		Name, Unit        string
+		StorageResolution int
+	}
+}
 
-// violations says what is wrong with a line: by the schema, and by the rules that a schema cannot
-// express.
-func violations(line []byte, now time.Time) []string {
+// violations says what is wrong with a line, by the limits of the format and of the API of
+// CloudWatch.
+func violations(line []byte, now time.Time) (found []string) {
 	if len(line) > 256<<10 {
 		return []string{"it is longer than an event of CloudWatch Logs, 256 KB"}
 	}
@@ -34,184 +39,71 @@ func violations(line []byte, now time.Time) []string {
 	if _, err := fingerprint.Canonical(nil, text); err != nil {
 		return []string{err.Error()} // no JSON, not valid UTF-8, or a member that is there twice
 	}
-	document := decoded(text)
-	found := (&schemaChecker{}).check(decoded(emfSchema), document, "line").violations
-	if found != nil {
-		return found
+	var members map[string]json.RawMessage
+	var aws struct {
+		Timestamp         int64
+		CloudWatchMetrics []directive
 	}
-	return targetViolations(document.(map[string]any), now)
-}
-
-// decoded keeps numbers as they are written.
-func decoded(text []byte) any {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var v any
-	if err := decoder.Decode(&v); err != nil {
-		panic(err)
+	if err := json.Unmarshal(text, &members); err != nil {
+		return []string{err.Error()}
 	}
-	return v
-}
-
-// targetViolations is about the members that dimensions and metrics refer to.
-func targetViolations(document map[string]any, now time.Time) []string {
-	var found []string
-	addf := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
-	aws := document["_aws"].(map[string]any)
-	stamp, _ := aws["Timestamp"].(json.Number).Int64()
-	if at := time.UnixMilli(stamp); at.Before(now.AddDate(0, 0, -14)) || at.After(now.Add(2*time.Hour)) {
-		addf("Timestamp %v is not within two weeks before and two hours after %v", at, now)
+	strict := json.NewDecoder(bytes.NewReader(members["_aws"]))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&aws); err != nil {
+		return []string{"_aws: " + err.Error()}
 	}
-	value := regexp.MustCompile(`^[ -~]+$`)
-	for _, d := range aws["CloudWatchMetrics"].([]any) {
-		directive := d.(map[string]any)
-		for _, set := range directive["Dimensions"].([]any) {
-			for _, name := range set.([]any) {
-				text, isString := document[name.(string)].(string)
-				if !isString || !value.MatchString(text) || len(text) > 1024 || strings.TrimSpace(text) == "" {
-					addf("dimension %s has the value %#v", name, document[name.(string)])
-				}
-			}
+	unless := func(good bool, format string, args ...any) {
+		if !good {
+			found = append(found, fmt.Sprintf(format, args...))
 		}
-		for _, m := range directive["Metrics"].([]any) {
-			name := m.(map[string]any)["Name"].(string)
-			if _, isNumber := document[name].(json.Number); !isNumber {
-				addf("metric %s has the value %#v", name, document[name])
-			}
-		}
+	}
+	at := time.UnixMilli(aws.Timestamp)
+	unless(!at.Before(now.AddDate(0, 0, -14)) && !at.After(now.Add(2*time.Hour)),
+		"Timestamp %v is not within two weeks before and two hours after %v", at, now)
+	unless(len(aws.CloudWatchMetrics) > 0, "there is no directive")
+	for _, d := range aws.CloudWatchMetrics {
+		d.check(members, unless)
 	}
 	return found
 }
 
-// schemaChecker knows the keywords of JSON Schema that the schema uses, and refuses others.
-type schemaChecker struct{ violations []string }
-
-func (c *schemaChecker) addf(format string, args ...any) {
-	c.violations = append(c.violations, fmt.Sprintf(format, args...))
-}
-
-func (c *schemaChecker) check(schema, v any, at string) *schemaChecker {
-	for keyword, want := range schema.(map[string]any) {
-		switch keyword {
-		case "$schema", "title":
-		case "type":
-			if !hasType(v, want.(string)) {
-				c.addf("%s is no %s", at, want)
-			}
-		case "enum":
-			if !slices.Contains(want.([]any), v) {
-				c.addf("%s is %v, none of %v", at, v, want)
-			}
-		case "required", "properties", "additionalProperties":
-			if object, ok := v.(map[string]any); ok {
-				c.checkMembers(schema.(map[string]any), keyword, object, at)
-			}
-		case "items", "minItems", "maxItems", "uniqueItems":
-			if array, ok := v.([]any); ok {
-				c.checkItems(keyword, want, array, at)
-			}
-		case "minLength", "maxLength", "pattern":
-			if text, ok := v.(string); ok {
-				c.checkText(keyword, want, text, at)
-			}
-		case "minimum":
-			if n, ok := v.(json.Number); ok && floatOf(n) < floatOf(want) {
-				c.addf("%s is less than %v", at, want)
-			}
-		default:
-			panic("the checker does not know the keyword " + keyword)
+func (d directive) check(members map[string]json.RawMessage, unless func(good bool, format string, args ...any)) {
+	named := func(what, name string, most int) {
+		unless(regexp.MustCompile(`^[!-9;-~][ -~]*$`).MatchString(name) && len(name) <= most, "%s %.300q", what, name)
+	}
+	once := func(what string, of []string) {
+		unless(len(slices.Compact(slices.Sorted(slices.Values(of)))) == len(of), "%s %v has one twice", what, of)
+	}
+	named("Namespace", d.Namespace, 255)
+	unless(len(d.Dimensions) > 0, "there are no Dimensions")
+	for _, set := range d.Dimensions {
+		unless(len(set) <= 30, "more than 30 dimensions")
+		once("dimensions", set)
+		for _, name := range set {
+			named("name of a dimension", name, 250)
+			var value string
+			err := json.Unmarshal(members[name], &value)
+			unless(err == nil && regexp.MustCompile(`^[ -~]*[!-~][ -~]*$`).MatchString(value) && len(value) <= 1024,
+				"dimension %s has the value %s", name, members[name])
 		}
 	}
-	return c
+	unless(len(d.Metrics) > 0 && len(d.Metrics) <= 100, "%d metrics", len(d.Metrics))
+	var names []string
+	for _, m := range d.Metrics {
+		names = append(names, m.Name)
+		named("name of a metric", m.Name, 255)
+		unless(m.Unit == "" || slices.Contains(units, m.Unit), "no such unit: %s", m.Unit)
+		unless(slices.Contains([]int{0, 1, 60}, m.StorageResolution), "StorageResolution %d", m.StorageResolution)
+		var value float64
+		unless(json.Unmarshal(members[m.Name], &value) == nil, "metric %s has the value %s", m.Name, members[m.Name])
+	}
+	once("metrics", names)
 }
 
-func (c *schemaChecker) checkMembers(schema map[string]any, keyword string, object map[string]any, at string) {
-	properties := schema["properties"].(map[string]any)
-	switch keyword {
-	case "required":
-		for _, name := range schema[keyword].([]any) {
-			if _, ok := object[name.(string)]; !ok {
-				c.addf("%s has no %s", at, name)
-			}
-		}
-	case "properties":
-		for name, property := range properties {
-			if v, ok := object[name]; ok {
-				c.check(property, v, at+"."+name)
-			}
-		}
-	default: // additionalProperties, which are false
-		for name := range object {
-			if _, ok := properties[name]; !ok {
-				c.addf("%s has the member %s", at, name)
-			}
-		}
-	}
-}
-
-func (c *schemaChecker) checkItems(keyword string, want any, array []any, at string) {
-	switch keyword {
-	case "items":
-		for i, v := range array {
-			c.check(want, v, fmt.Sprintf("%s[%d]", at, i))
-		}
-	case "minItems":
-		if float64(len(array)) < floatOf(want) {
-			c.addf("%s has less than %v items", at, want)
-		}
-	case "maxItems":
-		if float64(len(array)) > floatOf(want) {
-			c.addf("%s has more than %v items", at, want)
-		}
-	default: // uniqueItems
-		for i := range array {
-			for j := range i {
-				if reflect.DeepEqual(array[i], array[j]) {
-					c.addf("%s has %v twice", at, array[i])
-				}
-			}
-		}
-	}
-}
-
-func (c *schemaChecker) checkText(keyword string, want any, text, at string) {
-	switch keyword {
-	case "minLength":
-		if float64(len([]rune(text))) < floatOf(want) {
-			c.addf("%s is shorter than %v", at, want)
-		}
-	case "maxLength":
-		if float64(len([]rune(text))) > floatOf(want) {
-			c.addf("%s is longer than %v", at, want)
-		}
-	default: // pattern
-		if !regexp.MustCompile(want.(string)).MatchString(text) {
-			c.addf("%s is %q, which does not match %v", at, text, want)
-		}
-	}
-}
-
-func hasType(v any, want string) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		return want == "object"
-	case []any:
-		return want == "array"
-	case string:
-		return want == "string"
-	case json.Number:
-		return want == "integer" && !strings.ContainsAny(v.String(), ".eE")
-	default:
-		return false
-	}
-}
-
-func floatOf(v any) float64 {
-	f, err := v.(json.Number).Float64()
-	if err != nil {
-		panic(err)
-	}
-	return f
+// units are those of CloudWatch that are no rates.
+var units = []string{
+	"Seconds", "Microseconds", "Milliseconds", "Bytes", "Kilobytes", "Megabytes", "Gigabytes", "Terabytes", "Bits",
+	"Kilobits", "Megabits", "Gigabits", "Terabits", "Percent", "Count", "None",
 }
 
 // What CloudWatch would refuse or ignore, the checker must find: otherwise it proves nothing.
@@ -235,29 +127,29 @@ func TestCheckerFindsWhatTheFormatForbids(t *testing.T) {
 			`"`, "256 KB"},
 		"cut off":              {"1}\n", "1\n", "end of the document"},
 		"member twice":         {`"Created":1`, `"Created":1,"Created":2`, "duplicate"},
-		"no metadata":          {"_aws", "aws", "no _aws"},
-		"no timestamp":         {`"Timestamp":1700000000000,`, "", "no Timestamp"},
-		"timestamp as text":    {"1700000000000", `"1700000000000"`, "no integer"},
-		"fractional timestamp": {"1700000000000", "1700000000000.5", "no integer"},
+		"no metadata":          {"_aws", "aws", "_aws: EOF"},
+		"no timestamp":         {`"Timestamp":1700000000000,`, "", "two weeks"},
+		"timestamp as text":    {"1700000000000", `"1700000000000"`, "Timestamp of type int64"},
+		"fractional timestamp": {"1700000000000", "1700000000000.5", "Timestamp of type int64"},
 		"timestamp in seconds": {"1700000000000", "1700000000", "two weeks"},
 		"timestamp ahead":      {"1700000000000", "1700007200001", "two hours"},
-		"unknown metadata":     {`"Timestamp"`, `"Time":1,"Timestamp"`, "has the member Time"},
+		"unknown metadata":     {`"Timestamp"`, `"Time":1,"Timestamp"`, `unknown field "Time"`},
 		"no directive": {
 			`[{"Namespace":"Idempotent","Dimensions":[["Operation"]],"Metrics":[{"Name":"Created","Unit":"Count"}]}]`,
-			"[]", "less than 1",
+			"[]", "there is no directive",
 		},
-		"no namespace":         {`"Namespace":"Idempotent",`, "", "no Namespace"},
-		"empty namespace":      {`"Idempotent"`, `""`, "shorter than 1"},
-		"long namespace":       {"Idempotent", strings.Repeat("x", 256), "longer than 255"},
-		"namespace of another": {"Idempotent", ":x", "does not match"},
+		"no namespace":         {`"Namespace":"Idempotent",`, "", `Namespace ""`},
+		"empty namespace":      {`"Idempotent"`, `""`, `Namespace ""`},
+		"long namespace":       {"Idempotent", strings.Repeat("x", 256), "Namespace"},
+		"namespace of another": {"Idempotent", ":x", `Namespace ":x"`},
 		"no dimensions":        {`"Dimensions":[["Operation"]],`, "", "no Dimensions"},
-		"no dimension set":     {`[["Operation"]]`, "[]", "less than 1"},
-		"flat dimensions":      {`[["Operation"]]`, `["Operation"]`, "no array"},
+		"no dimension set":     {`[["Operation"]]`, "[]", "no Dimensions"},
+		"flat dimensions":      {`[["Operation"]]`, `["Operation"]`, "Dimensions of type []string"},
 		"too many dimensions": {
 			`["Operation"]`,
 			`[` + many(31, func(i int) string { return fmt.Sprintf(`"D%d"`, i) }) + `]`, "more than 30",
 		},
-		"long dimension name":   {`["Operation"]`, `["` + strings.Repeat("x", 251) + `"]`, "longer than 250"},
+		"long dimension name":   {`["Operation"]`, `["` + strings.Repeat("x", 251) + `"]`, "name of a dimension"},
 		"dimension twice":       {`["Operation"]`, `["Operation","Operation"]`, "twice"},
 		"dimension without":     {`"Operation":"charge",`, "", "dimension Operation"},
 		"number as a dimension": {`"charge"`, "7", "dimension Operation"},
@@ -265,19 +157,19 @@ func TestCheckerFindsWhatTheFormatForbids(t *testing.T) {
 		"blank dimension":       {`"charge"`, `"  "`, "dimension Operation"},
 		"long dimension":        {`"charge"`, `"` + strings.Repeat("x", 1025) + `"`, "dimension Operation"},
 		"foreign dimension":     {`"charge"`, `"größe"`, "dimension Operation"},
-		"no metrics":            {`{"Name":"Created","Unit":"Count"}`, "", "less than 1"},
+		"no metrics":            {`{"Name":"Created","Unit":"Count"}`, "", "0 metrics"},
 		"too many metrics": {
 			`{"Name":"Created","Unit":"Count"}`,
-			many(101, func(i int) string { return fmt.Sprintf(`{"Name":"M%d"}`, i) }), "more than 100",
+			many(101, func(i int) string { return fmt.Sprintf(`{"Name":"M%d"}`, i) }), "101 metrics",
 		},
-		"metric without a name": {`"Name":"Created",`, "", "no Name"},
+		"metric without a name": {`"Name":"Created",`, "", `name of a metric ""`},
 		"metric twice": {
 			`[{"Name":"Created","Unit":"Count"}`,
 			`[{"Name":"Created","Unit":"Count"},{"Name":"Created","Unit":"Count"}`, "twice",
 		},
-		"no such unit":       {`"Count"`, `"count"`, "none of"},
-		"no such resolution": {`"Unit":"Count"`, `"StorageResolution":10`, "none of"},
-		"other member":       {`"Unit":"Count"`, `"Value":1`, "has the member Value"},
+		"no such unit":       {`"Count"`, `"count"`, "no such unit"},
+		"no such resolution": {`"Unit":"Count"`, `"StorageResolution":10`, "StorageResolution 10"},
+		"other member":       {`"Unit":"Count"`, `"Value":1`, `unknown field "Value"`},
 		"metric without":     {`,"Created":1`, "", "metric Created"},
 		"text as a metric":   {`"Created":1`, `"Created":"1"`, "metric Created"},
 	} {

@@ -51,10 +51,9 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var out bytes.Buffer
-			observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))(t.Context(), tc.event)
-			assert.Contains(t, out.String(), "level="+tc.want)
-			assert.Contains(t, out.String(), string(tc.event.Outcome))
+			logged := logOf(t, tc.event)
+			assert.Contains(t, logged, "level="+tc.want)
+			assert.Contains(t, logged, string(tc.event.Outcome))
 		})
 	}
 }
@@ -142,19 +141,11 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 	for i := range fields.NumField() {
 		assert.False(t, fields.Field(i).IsZero(), "%s is not in this test", fields.Type().Field(i).Name)
 	}
-	var out bytes.Buffer
-	withoutTime := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}
-	observe.Slog(slog.New(slog.NewTextHandler(&out, withoutTime)))(t.Context(), e)
 	assert.Equal(t, `level=ERROR msg=idempotency operation=charge outcome=executed route="POST /charges" record=charge#abc settlement=unknown reason=uncertain `+
 		`attempt=2 recovered=true claim=1ms wait=1s handle=1m0s settle=1h0m0s bytes=9 derived_keys.charge=k-1 "derived_keys.re fund"=k-2 `+
 		`steps.reserve.end=resumed steps.reserve.bytes=7 steps.charge.end=recorded steps.charge.took=1s steps.charge.recording=1ms `+
 		`steps.charge.bytes=9 steps.mail/1.end=failed steps.mail/1.took=1m0s steps.mail/1.error=observe_test.declinedError `+
 		`orphan_steps="[book ship]" commits.1.end=declined commits.1.items=2 commits.1.tries=1 commits.1.took=1s `+
 		`commits.1.error=observe_test.declinedError commits.2.end=committed commits.2.items=1 commits.2.tries=3 commits.2.took=1m0s `+
-		`error=declined store_error=down throttle="hot key"`+"\n", out.String())
+		`error=declined store_error=down throttle="hot key"`+"\n", logOf(t, e))
 }

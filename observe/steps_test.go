@@ -1,10 +1,8 @@
 package observe_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -26,12 +23,18 @@ type workshop struct {
 	inner  store.Store
 	seen   report.Delivery
 	handle func(ctx context.Context) error
+	stolen bool // somebody else takes the record before the handler runs
 }
 
 // deliver delivers one order, in a sandbox of its own whose store fails as told.
 func (w *workshop) deliver(t *testing.T, rule func(storetest.Call) storetest.Fault) {
 	t.Helper()
-	handler := idempotent.Wrap(func(ctx context.Context, _ event) (any, error) { return nil, w.handle(ctx) },
+	handler := idempotent.Wrap(func(ctx context.Context, _ event) (any, error) {
+		if w.stolen {
+			steal(ctx, w.inner, "")
+		}
+		return nil, w.handle(ctx)
+	},
 		storetest.NewFaulty(w.inner, rule), idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(e event) (string, error) { return e.Key, nil }),
 		idempotent.WithFingerprint(func(event) (any, error) { return nil, nil }),
@@ -39,19 +42,6 @@ func (w *workshop) deliver(t *testing.T, rule func(storetest.Call) storetest.Fau
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	_, _ = handler.Handle(ctx, event{Key: "o-1"})
-}
-
-// steal makes the record of the execution somebody else's.
-func (w *workshop) steal(ctx context.Context, t *testing.T) {
-	t.Helper()
-	x, _ := idempotent.FromContext(ctx)
-	held, _, err := w.inner.Get(ctx, x.RecordKey)
-	require.NoError(t, err)
-	theirs := held
-	theirs.Owner = "thief"
-	_, swapped, err := w.inner.Swap(ctx, held, theirs)
-	require.NoError(t, err)
-	require.True(t, swapped)
 }
 
 func charge(ctx context.Context, result any, err error, opts ...idempotent.StepOption[any]) error {
@@ -92,10 +82,10 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 			handle: func(ctx context.Context) error { return charge(ctx, secretPayload, nil) },
 			metric: "StepsRecorded", end: "recorded",
 		},
-		"recorded failure": {handle: func(ctx context.Context) error {
-			return charge(ctx, nil,
-				idempotent.Terminal(unmarked))
-		}, metric: "StepsRecorded", end: "recorded", kind: "idempotent.ReplayedError"},
+		"recorded failure": {
+			handle: func(ctx context.Context) error { return charge(ctx, nil, idempotent.Terminal(unmarked)) },
+			metric: "StepsRecorded", end: "recorded", kind: "idempotent.ReplayedError",
+		},
 		"resumed": {
 			first:  func(ctx context.Context) error { return errors.Join(charge(ctx, secretPayload, nil), unmarked) },
 			handle: func(ctx context.Context) error { return charge(ctx, nil, nil) }, metric: "StepsResumed",
@@ -174,12 +164,7 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 					w.deliver(t, after)
 					time.Sleep(time.Minute)
 				}
-				w.handle = func(ctx context.Context) error {
-					if tc.stolen {
-						w.steal(ctx, t)
-					}
-					return tc.handle(ctx)
-				}
+				w.handle, w.stolen = tc.handle, tc.stolen
 				w.deliver(t, tc.rule)
 
 				line := lineOf(t, w.seen)
@@ -190,16 +175,12 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 						assert.NotContains(t, line.members, m)
 					}
 				}
-				var out bytes.Buffer
-				observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))(t.Context(), func() report.Delivery {
-					e := w.seen
-					e.Err = nil // the handler's own, which has a text of its own
-					return e
-				}())
-				assert.NotContains(t, out.String(), secretPayload)
-				assert.NotContains(t, out.String(), secretKey)
+				w.seen.Err = nil // the handler's own, which has a text of its own
+				logged := logOf(t, w.seen)
+				assert.NotContains(t, logged, secretPayload)
+				assert.NotContains(t, logged, secretKey)
 				if tc.end == "" {
-					assert.NotContains(t, out.String(), " steps.")
+					assert.NotContains(t, logged, " steps.")
 					return
 				}
 				require.Len(t, w.seen.Steps, 1)
@@ -207,14 +188,14 @@ func TestEveryEndOfAStepIsCountedAndLogged(t *testing.T) {
 				if strings.ContainsRune(tc.end, ' ') {
 					want = `steps.charge.end="` + tc.end + `"`
 				}
-				assert.Contains(t, out.String()+" ", want)
+				assert.Contains(t, logged+" ", want)
 				if tc.kind == "" {
-					assert.NotContains(t, out.String(), "steps.charge.error")
+					assert.NotContains(t, logged, "steps.charge.error")
 				} else {
-					assert.Contains(t, out.String(), "steps.charge.error="+tc.kind)
+					assert.Contains(t, logged, "steps.charge.error="+tc.kind)
 				}
 				if tc.metric == "StepsLost" || tc.metric == "OrphanSteps" {
-					assert.NotContains(t, out.String(), "level=INFO")
+					assert.NotContains(t, logged, "level=INFO")
 				}
 			})
 		})
@@ -235,7 +216,7 @@ func TestStepsAreCountedOneByOne(t *testing.T) {
 		},
 		OrphanSteps: []string{"y", "z"},
 	})
-	assertNames(t, []string{"Created", "StepsRecorded", "StepsResumed", "StepsFailed", "OrphanSteps"}, d.metrics())
+	assert.ElementsMatch(t, []string{"Created", "StepsRecorded", "StepsResumed", "StepsFailed", "OrphanSteps"}, d.metrics())
 	for m, want := range map[string]float64{"StepsRecorded": 3, "StepsResumed": 1, "StepsFailed": 1, "OrphanSteps": 2} {
 		assert.InDelta(t, want, d.members[m], 0, m)
 	}

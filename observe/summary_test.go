@@ -223,13 +223,6 @@ func TestLogsSayWhatHappened(t *testing.T) {
 	}
 }
 
-func withoutTime(_ []string, a slog.Attr) slog.Attr {
-	if a.Key == slog.TimeKey {
-		return slog.Attr{}
-	}
-	return a
-}
-
 func linesOf(text string) []string {
 	if text == "" {
 		return nil
