@@ -1,7 +1,9 @@
 package operate_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,11 +30,7 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				seen, _ = d.held()
 				entry, err := do(d, s, act)
 				held, found := d.held()
-				allowed := false
-				for _, a := range possible[state] {
-					allowed = allowed || a == action
-				}
-				if !allowed {
+				if !slices.Contains(possible[state], action) {
 					require.Error(t, err)
 					assert.Equal(t, operate.Entry{}, entry)
 					assert.Equal(t, seen, held, "nothing is changed")
@@ -52,6 +50,7 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				assert.Equal(t, state, entry.Before.State)
 				assert.Equal(t, action != operate.ActionDelete, found)
 				assert.Equal(t, found, entry.After != nil)
+				assertNoResult(t, entry)
 				if !found {
 					return
 				}
@@ -72,6 +71,19 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 			})
 		}
 	}
+}
+
+// assertNoResult checks that an audit log may keep an entry.
+func assertNoResult(t *testing.T, e operate.Entry) (text string) {
+	t.Helper()
+	encoded, err := json.Marshal(e)
+	require.NoError(t, err)
+	text = string(encoded)
+	assert.NotContains(t, text, "secret")
+	assert.NotContains(t, text, "owner")
+	assert.Contains(t, text, `"by":"dana","why":"ticket 4711: the provider has no charge"`)
+	assert.Contains(t, text, `"record_key":"charge#1"`)
+	return text
 }
 
 // want is the record that a change leaves.
@@ -191,8 +203,6 @@ func TestADryRunChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
 			d := newDesk(t, nil)
 			s := d.shown(record())
 			seen, _ := d.held()
-			dry := act
-			dry.DryRun = true
 			entry, err := changes[action](d, s, dry)
 			require.NoError(t, err)
 			held, _ := d.held()
@@ -212,136 +222,101 @@ func TestADryRunChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
 	}
 }
 
+// told is what the preview of a change says, and what it does not say.
+type told struct {
+	record     store.Record
+	change     change
+	says, hush []string
+}
+
+func (c told) check(t *testing.T, name string) {
+	t.Helper()
+	d := newDesk(t, nil)
+	entry, err := c.change(d, d.shown(c.record), dry)
+	require.NoError(t, err, name)
+	all := strings.Join(entry.Preview, " ")
+	for _, says := range c.says {
+		assert.Contains(t, all, says, name)
+	}
+	for _, hush := range append(c.hush, "secret") {
+		assert.NotContains(t, all, hush, name)
+	}
+}
+
 func TestWhatThePreviewSays(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		record store.Record
-		change change
-		says   []string
-	}{
+	without := unknown()
+	without.Fingerprint = ""
+	const rows = "The rows that were committed with its answer stay"
+	for name, c := range map[string]told{
 		"executed": {unknown(), changes[operate.ActionExecuted], []string{
 			"completed with the given result of 18 bytes, and kept until 2086-07-31T12:00:00Z",
 			"every request with this key and the same content gets this result. The handler does not run",
 			"other content is refused as a mismatch",
 			"If the handler commits rows with its answer, they are not written",
-		}},
+		}, []string{rows}},
 		"failed": {
 			unknown(), changes[operate.ActionFailed],
-			[]string{`an error of type "CardDeclined"`, "gets this error"},
+			[]string{`an error of type "CardDeclined"`, "gets this error"}, []string{rows},
 		},
 		"not executed": {unknown(), changes[operate.ActionNotExecuted], []string{
 			"kept as released", "runs the handler, whatever its effects, as attempt 3",
 			"the effect is repeated, with the same derived keys",
-		}},
-		"deleted": {
-			crashed(), remove,
-			[]string{
-				"removed", "whatever its content, as if the key were new",
-				"If it comes back first, its result is stored again",
-			},
-		},
-		"deleted, committed": {committed(), remove, []string{"The rows that were committed with its answer stay"}},
+		}, []string{rows}},
+		"deleted": {crashed(), remove, []string{
+			"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again",
+		}, []string{rows}},
+		"deleted, committed": {committed(), remove, []string{rows}, nil},
 		"deleted, completed": {completed(), remove, []string{
 			"A process that remembers the record (package cache) may go on answering with it until 2086-07-01T13:00:00Z",
-		}},
+		}, []string{rows}},
+		"without a fingerprint no content is compared": {without, release, []string{"as attempt 3"}, []string{"content"}},
 	} {
-		d := newDesk(t, nil)
-		dry := act
-		dry.DryRun = true
-		entry, err := c.change(d, d.shown(c.record), dry)
-		require.NoError(t, err)
-		for _, says := range c.says {
-			assert.Contains(t, strings.Join(entry.Preview, " "), says, name)
-		}
-		assert.Equal(t, name == "deleted, committed",
-			strings.Contains(strings.Join(entry.Preview, " "), "The rows that were committed"), name)
+		c.check(t, name)
 	}
-	d := newDesk(t, nil)
-	r := unknown()
-	r.Fingerprint = ""
-	entry, err := d.Release(t.Context(), d.shown(r), operate.Act{By: "d", Why: "w", DryRun: true})
-	require.NoError(t, err)
-	all := strings.Join(entry.Preview, " ")
-	assert.NotContains(t, all, "content", "without a fingerprint no content is compared")
-	assert.Contains(t, all, "as attempt 3")
 }
 
 func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	t.Parallel()
+	type acts = operate.Act
+	none, long := operate.NotExecuted(), strings.Repeat("b", 257)
+	executed := func(result string) operate.Verdict { return operate.Executed([]byte(result)) }
+	responded := func(response string) operate.Verdict { return operate.Responded([]byte(response)) }
+	const breaks = "a header or cookie has a line break"
 	for name, c := range map[string]struct {
-		act     operate.Act
-		verdict operate.Verdict
-		field   string
-		problem string
+		act            operate.Act
+		verdict        operate.Verdict
+		field, problem string
 	}{
-		"nobody":    {operate.Act{Why: "w"}, operate.NotExecuted(), "by", "is empty"},
-		"no reason": {operate.Act{By: "b"}, operate.NotExecuted(), "why", "is empty"},
-		"blank":     {operate.Act{By: " ", Why: "w"}, operate.NotExecuted(), "by", "is empty"},
-		"long by": {
-			operate.Act{By: strings.Repeat("b", 257), Why: "w"},
-			operate.NotExecuted(), "by",
-			"has 257 bytes, more than 256",
-		},
-		"long why": {
-			operate.Act{By: "b", Why: strings.Repeat("é", 257)},
-			operate.NotExecuted(), "why",
-			"has 514 bytes, more than 512",
-		},
-		"a line break": {
-			operate.Act{By: "b", Why: "a\nb"},
-			operate.NotExecuted(), "why",
-			"cannot be printed",
-		},
-		"an escape sequence": {
-			operate.Act{By: "\x1b[31mroot", Why: "w"},
-			operate.NotExecuted(), "by",
-			"cannot be printed",
-		},
-		"no UTF-8":              {operate.Act{By: "\xff", Why: "w"}, operate.NotExecuted(), "by", "is not UTF-8"},
+		"nobody":                {acts{Why: "w"}, none, "by", "is empty"},
+		"no reason":             {acts{By: "b"}, none, "why", "is empty"},
+		"blank":                 {acts{By: " ", Why: "w"}, none, "by", "is empty"},
+		"long by":               {acts{By: long, Why: "w"}, none, "by", "has 257 bytes, more than 256"},
+		"long why":              {acts{By: "b", Why: long + long}, none, "why", "has 514 bytes, more than 512"},
+		"a line break":          {acts{By: "b", Why: "a\nb"}, none, "why", "cannot be printed"},
+		"an escape sequence":    {acts{By: "\x1b[31mroot", Why: "w"}, none, "by", "cannot be printed"},
+		"no UTF-8":              {acts{By: "\xff", Why: "w"}, none, "by", "is not UTF-8"},
 		"no verdict":            {act, operate.Verdict{}, "verdict", "is none"},
-		"no result":             {act, operate.Executed(nil), "result", "of 0 bytes is no JSON"},
-		"no JSON":               {act, operate.Executed([]byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
-		"two values":            {act, operate.Executed([]byte(`1 2`)), "result", "is no JSON"},
-		"JSON that is no UTF-8": {act, operate.Executed([]byte("\"\xff\"")), "result", "is no JSON"},
+		"no result":             {act, executed(""), "result", "of 0 bytes is no JSON"},
+		"no JSON":               {act, executed(`{"secret":`), "result", "of 10 bytes is no JSON"},
+		"two values":            {act, executed(`1 2`), "result", "is no JSON"},
+		"JSON that is no UTF-8": {act, executed("\"\xff\""), "result", "is no JSON"},
 		"no error type":         {act, operate.Failed("", "m"), "error type", "is empty"},
 		"no error message":      {act, operate.Failed("t", ""), "error message", "is empty"},
-		"a long message": {
-			act, operate.Failed("t", strings.Repeat("m", 4097)), "error message",
-			"more than 4096",
-		},
-		"no response": {act, operate.Responded([]byte(`"secret"`)), "result", "it is no object"},
-		"no status": {
-			act, operate.Responded([]byte(`{"body":"secret"}`)), "result",
-			"statusCode 0 is not from 200 to 599",
-		},
-		"status as text": {
-			act, operate.Responded([]byte(`{"statusCode":"201"}`)), "result",
-			"statusCode has another type",
-		},
+		"a long message":        {act, operate.Failed("t", strings.Repeat("m", 4097)), "error message", "more than 4096"},
+		"no response":           {act, responded(`"secret"`), "result", "it is no object"},
+		"no status":             {act, responded(`{"body":"secret"}`), "result", "statusCode 0 is not from 200 to 599"},
+		"status as text":        {act, responded(`{"statusCode":"201"}`), "result", "statusCode has another type"},
 		"body as object": {
-			act, operate.Responded([]byte(`{"statusCode":201,"body":{"secret":1}}`)), "result",
-			"body has another type",
+			act, responded(`{"statusCode":201,"body":{"secret":1}}`), "result", "body has another type",
 		},
 		"body that is no base64": {
-			act,
-			operate.Responded([]byte(`{"statusCode":200,"isBase64Encoded":true,"body":"secret!"}`)), "result",
-			"body is no base64",
+			act, responded(`{"statusCode":200,"isBase64Encoded":true,"body":"secret!"}`), "result", "body is no base64",
 		},
-		"header with a line": {
-			act,
-			operate.Responded([]byte(`{"statusCode":200,"headers":{"a":"secret\r\nb: c"}}`)), "result",
-			"a header or cookie has a line break",
-		},
-		"name with a line": {
-			act,
-			operate.Responded([]byte(`{"statusCode":200,"multiValueHeaders":{"a\nb":["c"]}}`)), "result",
-			"a header or cookie has a line break",
-		},
-		"cookie with a line": {
-			act, operate.Responded([]byte(`{"statusCode":200,"cookies":["a=b\r\nc"]}`)),
-			"result", "a header or cookie has a line break",
-		},
-		"status out of range": {act, operate.Responded([]byte(`{"statusCode":600}`)), "result", "statusCode 600"},
+		"header with a line":  {act, responded(`{"statusCode":200,"headers":{"a":"secret\r\nb: c"}}`), "result", breaks},
+		"name with a line":    {act, responded(`{"statusCode":200,"multiValueHeaders":{"a\nb":["c"]}}`), "result", breaks},
+		"cookie with a line":  {act, responded(`{"statusCode":200,"cookies":["a=b\r\nc"]}`), "result", breaks},
+		"status out of range": {act, responded(`{"statusCode":600}`), "result", "statusCode 600"},
 	} {
 		d := newDesk(t, nil)
 		s := d.shown(unknown())

@@ -61,8 +61,7 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string, names
 					of.names[name] = true
 				}
 			}
-			of.records = append(of.records,
-				idempotent.Description{Protected: true, RecordKey: held.Key, Fingerprint: held.Fingerprint})
+			of.records = append(of.records, descriptionOf(held))
 		}
 	}
 	return o.findAmong(ctx, others, key)
@@ -101,7 +100,7 @@ func (s Shown) DerivedKeys(names ...string) map[string]string {
 }
 
 func derivedKeys(r store.Record, names ...string) map[string]string {
-	of := idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
+	of := descriptionOf(r)
 	keys := make(map[string]string)
 	for _, name := range slices.Concat(names, r.Derived, named(r, StepOpen)) {
 		keys[name] = of.DerivedKey(name)
@@ -112,22 +111,17 @@ func derivedKeys(r store.Record, names ...string) map[string]string {
 // DerivedKey returns the key that idempotent.DerivedKey has for this name in every execution of the
 // record, whether one has asked for it or not. It is how what another service says of a key is
 // compared with a record.
-func (s Shown) DerivedKey(name string) string {
-	return idempotent.Description{
-		Protected: true, RecordKey: s.Record.Key,
-		Fingerprint: s.Record.Fingerprint,
-	}.DerivedKey(name)
+func (s Shown) DerivedKey(name string) string { return descriptionOf(s.Record).DerivedKey(name) }
+
+// descriptionOf is what a request stands for whose execution has this record.
+func descriptionOf(r store.Record) idempotent.Description {
+	return idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
 }
 
 // handedOut returns the name under which an execution of the record has handed out a key.
 func handedOut(r store.Record, key string) (string, bool) {
-	of := idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
-	for _, name := range r.Derived {
-		if of.DerivedKey(name) == key {
-			return name, true
-		}
-	}
-	for name := range r.Steps {
+	of := descriptionOf(r)
+	for _, name := range slices.AppendSeq(slices.Clone(r.Derived), maps.Keys(r.Steps)) {
 		if of.DerivedKey(name) == key {
 			return name, true
 		}

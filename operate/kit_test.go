@@ -105,7 +105,10 @@ func (d *desk) held() (store.Record, bool) {
 	return r, found
 }
 
-var act = operate.Act{By: "dana", Why: "ticket 4711: the provider has no charge"}
+var (
+	act = operate.Act{By: "dana", Why: "ticket 4711: the provider has no charge"}
+	dry = operate.Act{By: act.By, Why: act.Why, DryRun: true}
+)
 
 // change is one thing that an operator does.
 type change func(d *desk, s operate.Shown, a operate.Act) (operate.Entry, error)

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,9 +99,7 @@ func Reconcile[In, Out any](
 	if len(problems) > 0 {
 		panic(&idempotent.ConfigError{Problems: problems})
 	}
-	if c.Concurrency == 0 {
-		c.Concurrency = defaultConcurrency
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
 	return &Reconciler{
 		operation: h.RecordsOf(), operator: New(h.Store(), Config{Clock: h.Now}), config: c,
 		one: func(ctx context.Context, key string, how idempotent.Reconciling) (idempotent.Reconciled, error) {
@@ -166,7 +165,7 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 		case <-listing.Done():
 			return false
 		}
-		t.begin()
+		t.change(func(r *report.Reconciled) { r.NotEnded++ })
 		running.Go(func() {
 			defer func() { <-slots }()
 			done, err := r.one(ctx, key, how)
@@ -175,7 +174,7 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 		return true
 	})
 	if listing.Err() != nil && ctx.Err() == nil { // the time is over, which is no failure
-		t.noTime()
+		t.change(func(r *report.Reconciled) { r.NotBegun = true })
 		err = nil
 	}
 	r.wait(ctx, &running)
@@ -193,7 +192,10 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 		_, unreadable := errors.AsType[*store.UnreadableError](err)
 		switch {
 		case unreadable:
-			t.unreadable(listed.Key, err)
+			t.change(func(r *report.Reconciled) {
+				r.Unreadable++
+				addProblem(r, report.ReconcileProblem{RecordKey: listed.Key, Err: err})
+			})
 		case errors.Is(err, store.ErrNoIndex):
 			return fmt.Errorf("%w: %w", ErrNeedsScan, err)
 		case err != nil:
@@ -209,24 +211,18 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 // wait waits for the resolvers that run, until there is no time left. One that still runs holds its
 // claim as long as its process lives.
 func (r *Reconciler) wait(ctx context.Context, running *sync.WaitGroup) {
+	if end, limited := ctx.Deadline(); limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-reconcileReserve/3))
+		defer cancel()
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		running.Wait()
 	}()
-	end, limited := ctx.Deadline()
-	if !limited {
-		select {
-		case <-done:
-		case <-ctx.Done():
-		}
-		return
-	}
-	t := time.NewTimer(time.Until(end) - reconcileReserve/3)
-	defer t.Stop()
 	select {
 	case <-done:
-	case <-t.C:
 	case <-ctx.Done():
 	}
 }
@@ -244,17 +240,6 @@ func (t *reconcileTally) change(f func(r *report.Reconciled)) {
 	if !t.closed {
 		f(&t.r)
 	}
-}
-
-func (t *reconcileTally) begin() { t.change(func(r *report.Reconciled) { r.NotEnded++ }) }
-
-func (t *reconcileTally) noTime() { t.change(func(r *report.Reconciled) { r.NotBegun = true }) }
-
-func (t *reconcileTally) unreadable(key string, err error) {
-	t.change(func(r *report.Reconciled) {
-		r.Unreadable++
-		addProblem(r, report.ReconcileProblem{RecordKey: key, Err: err})
-	})
 }
 
 // close ends the report: a resolver that ends later is in no report.
@@ -293,10 +278,7 @@ func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) 
 			r.Failed++
 		}
 		if joined := errors.Join(err, done.Err); joined != nil {
-			addProblem(r, report.ReconcileProblem{
-				RecordKey: key, Outcome: done.Outcome,
-				Tries: done.Tries, Err: joined,
-			})
+			addProblem(r, report.ReconcileProblem{RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined})
 		}
 	})
 }

@@ -122,8 +122,6 @@ func (v Verdict) completes() bool { return v.action == ActionExecuted || v.actio
 func (v Verdict) stepAllowed(r store.Record) error {
 	step, found := r.Steps[v.step]
 	switch {
-	case !v.ofStep():
-		return nil
 	case !found:
 		return &StepError{Action: v.action, Step: v.step}
 	case step.Kind != store.StepStarted:

@@ -2,7 +2,6 @@ package operate_test
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -58,10 +57,8 @@ var stepChanges = map[operate.Action]change{
 }
 
 func allChanges() map[operate.Action]change {
-	all := map[operate.Action]change{}
-	for _, some := range []map[operate.Action]change{changes, stepChanges} {
-		maps.Copy(all, some)
-	}
+	all := maps.Clone(changes)
+	maps.Copy(all, stepChanges)
 	return all
 }
 
@@ -133,10 +130,20 @@ func TestWhatAChangeDoesToSteps(t *testing.T) {
 				s := d.shown(record)
 				require.Equal(t, state, s.State)
 				seen, _ := d.held()
+				planned, err := do(d, s, dry)
+				require.NoError(t, err)
 				entry, err := do(d, s, act)
 				require.NoError(t, err)
+				text := assertNoResult(t, entry)
+				assert.Contains(t, text, `{"name":"charge","state":"open"}`)
+				assert.Contains(t, text, `{"name":"reserve","state":"recorded","bytes":18}`)
+				_, ofStep := stepChanges[action]
+				assert.Equal(t, ofStep, entry.Step == "charge")
 				held, found := d.held()
 				assert.Equal(t, action != operate.ActionDelete, found)
+				assert.Equal(t, s.Steps(), entry.Before.Steps)
+				planned.DryRun, planned.Preview = false, nil
+				assert.Equal(t, planned, entry, "the plan says what happens")
 				if !found {
 					return
 				}
@@ -165,7 +172,6 @@ func TestWhatAChangeDoesToSteps(t *testing.T) {
 				w.Story = held.Story
 				assert.Equal(t, w, held)
 				assert.NotEqual(t, seen.Owner, held.Owner)
-				assert.Equal(t, s.Steps(), entry.Before.Steps)
 				after, err := d.Inspect(t.Context(), key)
 				require.NoError(t, err)
 				assert.Equal(t, after.Steps(), entry.After.Steps)
@@ -211,8 +217,6 @@ func TestTheVerdictOnOneStepIsNoVerdictOnAnother(t *testing.T) {
 	r := halfway(unknown())
 	r.Steps["mail"] = store.Step{Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}
 	s := d.shown(r)
-	dry := act
-	dry.DryRun = true
 	entry, err := d.Settle(t.Context(), s, operate.StepExecuted("charge", []byte(result)), dry)
 	require.NoError(t, err)
 	assert.Contains(t, strings.Join(entry.Preview, " "), `"mail" stays as it is: it may have begun`)
@@ -422,11 +426,7 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 	for name := range strings.FieldsSeq("a b c d e f g h i j k l") {
 		many.Steps[name] = many.Steps["reserve"]
 	}
-	for name, c := range map[string]struct {
-		record     store.Record
-		change     change
-		says, hush []string
-	}{
+	for name, c := range map[string]told{
 		"executed": {halfway(unknown()), changes[operate.ActionExecuted], []string{
 			`Its 2 recorded steps "coupon" and "reserve" are dropped.`,
 			`The start mark of "charge", which may have begun, is dropped.`,
@@ -480,42 +480,6 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 			nil,
 		},
 	} {
-		d := newDesk(t, nil)
-		dry := act
-		dry.DryRun = true
-		entry, err := c.change(d, d.shown(c.record), dry)
-		require.NoError(t, err, name)
-		all := strings.Join(entry.Preview, " ")
-		for _, says := range c.says {
-			assert.Contains(t, all, says, name)
-		}
-		for _, hush := range c.hush {
-			assert.NotContains(t, all, hush, name)
-		}
-		assert.NotContains(t, all, "secret", name)
-	}
-}
-
-func TestAnEntryNamesStepsAndHoldsNoResultOfThem(t *testing.T) {
-	t.Parallel()
-	for action, do := range allChanges() {
-		for _, dry := range []bool{false, true} {
-			d := newDesk(t, nil)
-			a := act
-			a.DryRun = dry
-			entry, err := do(d, d.shown(halfway(unknown())), a)
-			require.NoError(t, err)
-			text, err := json.Marshal(entry)
-			require.NoError(t, err)
-			assert.NotContains(t, string(text), "secret", action)
-			assert.NotContains(t, string(text), "owner", action)
-			assert.Contains(t, string(text), `{"name":"charge","state":"open"}`, action)
-			assert.Contains(t, string(text), `{"name":"reserve","state":"recorded","bytes":18}`, action)
-			if _, ofStep := stepChanges[action]; ofStep {
-				assert.Equal(t, "charge", entry.Step)
-			} else {
-				assert.Empty(t, entry.Step)
-			}
-		}
+		c.check(t, name)
 	}
 }
