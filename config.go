@@ -156,13 +156,6 @@ func joinProblems(errs ...error) error {
 	return p.err()
 }
 
-func atLeastBytes(option string, size, least int) error {
-	if size >= least {
-		return nil
-	}
-	return fmt.Errorf("%s: %d bytes are less than %d", option, size, least)
-}
-
 // err returns one error of all, nil if there is none.
 func (p *problems) err() error {
 	if len(*p) == 0 {

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda/messages"
-
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/report"
@@ -224,16 +222,15 @@ func (d *delivery) undecodable() *Error {
 }
 
 func (d *delivery) replayFailure(result []byte) {
-	var f failure
-	if err := json.Unmarshal(result, &f); err != nil {
+	final := new(ReplayedError)
+	if err := json.Unmarshal(result, final); err != nil {
 		d.useless(d.undecodable())
 		return
 	}
 	d.outcome = report.Replayed
-	d.answer.out, d.answer.given = nil, false
-	d.answer.err = &ReplayedError{Type: f.Type, Message: f.Message}
+	d.answer.out, d.answer.given, d.answer.err = nil, false, final
 	if d.answer.wire {
-		d.answer.err = messages.InvokeResponse_Error{Type: f.Type, Message: f.Message}
+		d.answer.err = reported(final)
 	}
 }
 

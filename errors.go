@@ -294,11 +294,7 @@ func (e *quietError) Unwrap() error { return e.err }
 
 // typeOf names the type of an error, unless that says nothing.
 func typeOf(err error) string {
-	t := reflect.TypeOf(err)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if path := t.PkgPath(); path == "errors" || path == "fmt" {
+	if path := elemOf(reflect.TypeOf(err)).PkgPath(); path == "errors" || path == "fmt" {
 		return ""
 	}
 	return fmt.Sprintf(", with a %T", err)

@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -98,16 +99,12 @@ func (h HTTP) gateway() gateway.Settings {
 }
 
 func (h HTTP) withDefaults() HTTP {
-	if h.Header == "" {
-		h.Header = "Idempotency-Key"
-	}
+	h.Header = cmp.Or(h.Header, "Idempotency-Key")
+	h.MismatchStatus = cmp.Or(h.MismatchStatus, 422)
 	if h.RequireKey == nil {
 		h.RequireKey = []string{"POST", "PATCH"}
 	}
 	h.RequireKey = slices.Clone(h.RequireKey) // the caller may go on using the slice
 	h.FingerprintHeaders = httpfield.Lowered(h.FingerprintHeaders)
-	if h.MismatchStatus == 0 {
-		h.MismatchStatus = 422
-	}
 	return h
 }

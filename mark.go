@@ -58,11 +58,12 @@ func Mark(ctx context.Context, err error) {
 
 // ReplayedError is the error that [Handler.Handle] returns when a [Terminal] error is replayed.
 // When [Handler.Invoke] replays it, Lambda reports Type and Message themselves, as it did the first
-// time.
+// time. It is stored in the form in which Lambda reports errors.
 type ReplayedError struct {
 	// Type is the name of the Go type of the first error, as Lambda reports it. Message is the text
 	// of that error.
-	Type, Message string
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
 }
 
 func (e *ReplayedError) Error() string { return e.Message }
@@ -70,23 +71,13 @@ func (e *ReplayedError) Error() string { return e.Message }
 // Is reports whether target is what a final failure of another execution is.
 func (e *ReplayedError) Is(target error) bool { return target == execution.ErrFinal }
 
-// failure is a stored error, in the form in which Lambda reports errors.
-type failure struct {
-	Type    string `json:"errorType"`
-	Message string `json:"errorMessage"`
-}
-
 // failureOf returns what Lambda would report for err: the name of its Go type, and its text.
-func failureOf(err error) failure {
+func failureOf(err error) ReplayedError {
 	err = reported(execution.Stripped(err))
 	if reported, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // Lambda looks at the outermost type
-		return failure{Type: reported.Type, Message: reported.Message}
+		return ReplayedError{Type: reported.Type, Message: reported.Message}
 	}
-	t := reflect.TypeOf(err)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return failure{Type: t.Name(), Message: err.Error()}
+	return ReplayedError{Type: elemOf(reflect.TypeOf(err)).Name(), Message: err.Error()}
 }
 
 // reported returns an error as Lambda reports it: one of this package under its name, and the

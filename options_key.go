@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/jmespath"
@@ -146,6 +147,9 @@ func WithFingerprintPath(expression string) Option {
 func WithDigestKey(secret []byte) Option {
 	return optionFunc(func(c *config) error {
 		c.digestKey = append([]byte(nil), secret...)
-		return atLeastBytes("WithDigestKey", len(secret), fingerprint.MinKeySize)
+		if len(secret) < fingerprint.MinKeySize {
+			return fmt.Errorf("WithDigestKey: %d bytes are less than %d", len(secret), fingerprint.MinKeySize)
+		}
+		return nil
 	})
 }

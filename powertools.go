@@ -97,8 +97,11 @@ func WithPowertools(p Powertools) Option {
 			if err != nil {
 				return nil
 			}
-			problems.addError(naming(optionPowertools, readsAlike(codec, c.keyPath)))
-			problems.addError(naming(optionPowertools, readsAlike(codec, c.fingerprintPath)))
+			for _, path := range []*jmespath.Expression{c.keyPath, c.fingerprintPath} {
+				if path != nil {
+					problems.addError(naming(optionPowertools, codec.Allow(path)))
+				}
+			}
 			return newPowertoolsRecords(codec, prefix, out)
 		}
 		return joinProblems(naming(optionPowertools, err), prefixErr)
@@ -202,14 +205,6 @@ func newPowertoolsRecords(codec *powertools.Codec, prefix string, out reflect.Ty
 	return r
 }
 
-// readsAlike refuses a path that the language reads differently. The path is nil if there is none.
-func readsAlike(codec *powertools.Codec, path *jmespath.Expression) error {
-	if path == nil {
-		return nil
-	}
-	return codec.Allow(path)
-}
-
 func (r *powertoolsRecords) key(selection []byte, whole bool) (string, error) {
 	if whole && r.codec.Missing(selection) {
 		return "", nil
@@ -300,10 +295,7 @@ const (
 
 // responseRuleOf returns the rule for results of type out.
 func responseRuleOf(out reflect.Type) responseRule {
-	if out.Kind() == reflect.Pointer {
-		out = out.Elem()
-	}
-	switch out {
+	switch elemOf(out) {
 	case reflect.TypeFor[events.APIGatewayV2HTTPResponse](), reflect.TypeFor[events.LambdaFunctionURLResponse]():
 		return withoutStatus
 	case reflect.TypeFor[events.APIGatewayProxyResponse](), reflect.TypeFor[events.ALBTargetGroupResponse]():

@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,14 +39,6 @@ type Reconciling struct {
 	// record.
 	GiveUp func(ctx context.Context, x Execution, tries int) error
 }
-
-// The defaults of [Reconciling].
-const (
-	DefaultReconcileTimeout = 10 * time.Second
-	DefaultFirstPause       = time.Minute
-	DefaultLongestPause     = time.Hour
-	DefaultMaxTries         = 30
-)
 
 // maxReconcileTimeout leaves a function of Lambda a minute.
 const maxReconcileTimeout = 14 * time.Minute
@@ -198,17 +191,10 @@ func guarded[T any](f func() (T, error)) (out T, err error) {
 
 // WithDefaults returns r with its zero fields set.
 func (r Reconciling) WithDefaults() Reconciling {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	set(&r.Timeout, DefaultReconcileTimeout)
-	set(&r.FirstPause, DefaultFirstPause)
-	set(&r.LongestPause, max(DefaultLongestPause, r.FirstPause))
-	if r.MaxTries == 0 {
-		r.MaxTries = DefaultMaxTries
-	}
+	r.Timeout = cmp.Or(r.Timeout, 10*time.Second)
+	r.FirstPause = cmp.Or(r.FirstPause, time.Minute)
+	r.LongestPause = cmp.Or(r.LongestPause, max(time.Hour, r.FirstPause))
+	r.MaxTries = cmp.Or(r.MaxTries, 30)
 	return r
 }
 

@@ -68,7 +68,7 @@ func Step[T any](ctx context.Context, name string, f func(ctx context.Context) (
 		out, err := f(ctx)
 		if execution.MarkOf(err) == execution.Terminal { // what a handler looks for
 			final := failureOf(err)
-			err = &ReplayedError{Type: final.Type, Message: final.Message}
+			err = &final
 		}
 		return out, err
 	default:
@@ -134,11 +134,11 @@ func (s *step[T]) Resolve(ctx context.Context, c execution.Claim) (execution.Fin
 
 func (s *step[T]) Accept(text []byte, failed bool) error {
 	if failed {
-		var f failure
-		if err := json.Unmarshal(text, &f); err != nil {
+		final := new(ReplayedError)
+		if err := json.Unmarshal(text, final); err != nil {
 			return err
 		}
-		s.err = &ReplayedError{Type: f.Type, Message: f.Message}
+		s.err = final
 		return nil
 	}
 	if err := json.Unmarshal(text, &s.recorded); err != nil {

@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -41,17 +42,10 @@ type Timing struct {
 
 func (t Timing) withDefaults() Timing {
 	return Timing{
-		Lease:            orDefault(t.Lease, DefaultLease),
-		Margin:           orDefault(t.Margin, DefaultMargin),
-		Reserve:          orDefault(t.Reserve, DefaultReserve),
-		ClaimBudget:      orDefault(t.ClaimBudget, DefaultClaimBudget),
-		UnknownRetention: orDefault(t.UnknownRetention, DefaultUnknownRetention),
+		Lease:            cmp.Or(t.Lease, DefaultLease),
+		Margin:           cmp.Or(t.Margin, DefaultMargin),
+		Reserve:          cmp.Or(t.Reserve, DefaultReserve),
+		ClaimBudget:      cmp.Or(t.ClaimBudget, DefaultClaimBudget),
+		UnknownRetention: cmp.Or(t.UnknownRetention, DefaultUnknownRetention),
 	}
-}
-
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-	return d
 }

@@ -77,26 +77,21 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 		p.addError(err)
 		c.disabled = disabled
 	}
-	c.checkKeys(p)
-	c.checkEffects(p)
+	c.checkContradictions(p)
 	if c.shared != nil {
 		c.records = c.shared(out, p)
 	}
 	return c
 }
 
-// checkKeys finds contradictions between the options about keys and fingerprints.
-func (c *config) checkKeys(p *problems) {
+// checkContradictions finds options that contradict each other.
+func (c *config) checkContradictions(p *problems) {
 	if c.user.key != nil && c.keyPathSet {
 		p.addf("WithKey and WithKeyPath contradict each other: a handler has one key")
 	}
 	if c.user.fingerprint != nil && c.fingerprintPath != nil {
 		p.addf("WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
 	}
-}
-
-// checkEffects finds a contradiction between the effects and the resolver.
-func (c *config) checkEffects(p *problems) {
 	if c.effects == Repeatable && c.user.resolver != nil {
 		p.addf("WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
 	}

@@ -22,110 +22,52 @@ func plain(context.Context, order) (receipt, error) { return receipt{}, nil }
 
 func TestEveryConfigurationProblemNamesOptionAndValue(t *testing.T) {
 	t.Parallel()
-	var nilStore *memory.Store
-	for name, tc := range map[string]struct {
-		wrap func(opts ...idempotent.Option)
-		opts []idempotent.Option
+	text := func(wrap func()) string { return strings.Join(problemsOf(t, wrap), "; ") }
+	assert.Contains(t, text(func() { idempotent.Wrap(plain, nil) }), "store is nil")
+	assert.Contains(t, text(func() { idempotent.Wrap(plain, (*memory.Store)(nil)) }), "store is nil")
+	assert.Contains(t, text(func() { idempotent.Wrap[order, receipt](nil, memory.New()) }), "handler is nil")
+	noTenant := func(context.Context, string) (string, error) { return "", nil }
+	for _, tc := range []struct {
+		opt  idempotent.Option
 		want []string
 	}{
-		"nil store": {
-			wrap: func(o ...idempotent.Option) { idempotent.Wrap(plain, nil, o...) },
-			want: []string{"store is nil"},
+		{nil, []string{"option 3 is nil"}},
+		{idempotent.WithOperation(""), []string{"WithOperation", `""`}},
+		{idempotent.WithOperation("a#b"), []string{"WithOperation", `"a#b"`}},
+		{idempotent.WithOperation("a\n"), []string{"WithOperation", `"a\n"`}},
+		{idempotent.WithOperation(strings.Repeat("a", 256)), []string{"WithOperation", "255"}},
+		{idempotent.WithKey[order](nil), []string{"WithKey", "nil"}},
+		{idempotent.WithObserver(nil), []string{"WithObserver", "nil"}},
+		{idempotent.WithClock(nil), []string{"WithClock", "nil"}},
+		{
+			idempotent.WithKey(func(receipt) (string, error) { return "", nil }),
+			[]string{"WithKey", "receipt", "order"},
 		},
-		"typed nil store": {
-			wrap: func(o ...idempotent.Option) { idempotent.Wrap(plain, nilStore, o...) },
-			want: []string{"store is nil"},
+		{
+			idempotent.WithStoreIf(func(order) bool { return true }),
+			[]string{"WithStoreIf", "receipt", "order"},
 		},
-		"nil handler": {
-			wrap: func(o ...idempotent.Option) { idempotent.Wrap[order, receipt](nil, memory.New(), o...) },
-			want: []string{"handler is nil"},
+		{idempotent.WithTenant(noTenant), []string{"WithTenant", "string", "order"}},
+		{idempotent.WithRetention(time.Millisecond), []string{"WithRetention", "1ms", "1s"}},
+		{
+			idempotent.WithTiming(idempotent.Timing{Margin: -1, Lease: time.Millisecond}),
+			[]string{"Margin", "-1ns", "Lease", "1ms"},
 		},
-		"nil option": {opts: []idempotent.Option{nil}, want: []string{"option 3 is nil"}},
-		"empty operation": {
-			opts: []idempotent.Option{idempotent.WithOperation("")},
-			want: []string{"WithOperation", `""`},
+		{
+			idempotent.WithTiming(idempotent.Timing{Margin: time.Minute, Lease: time.Second}),
+			[]string{"Margin 1m0s", "Lease 1s"},
 		},
-		"bad operation": {
-			opts: []idempotent.Option{idempotent.WithOperation("a#b")},
-			want: []string{"WithOperation", `"a#b"`},
+		{
+			idempotent.WithTiming(idempotent.Timing{Margin: time.Second, Lease: 2 * time.Second}),
+			[]string{"Margin 1s", "Lease 2s"},
 		},
-		"newline": {
-			opts: []idempotent.Option{idempotent.WithOperation("a\n")},
-			want: []string{"WithOperation", `"a\n"`},
-		},
-		"long operation": {
-			opts: []idempotent.Option{idempotent.WithOperation(strings.Repeat("a", 256))},
-			want: []string{"WithOperation", "255"},
-		},
-		"nil key": {
-			opts: []idempotent.Option{idempotent.WithKey[order](nil)},
-			want: []string{"WithKey", "nil"},
-		},
-		"nil observer": {
-			opts: []idempotent.Option{idempotent.WithObserver(nil)},
-			want: []string{"WithObserver", "nil"},
-		},
-		"nil clock": {
-			opts: []idempotent.Option{idempotent.WithClock(nil)},
-			want: []string{"WithClock", "nil"},
-		},
-		"key of another": {
-			opts: []idempotent.Option{idempotent.WithKey(func(receipt) (string, error) { return "", nil })},
-			want: []string{"WithKey", "receipt", "order"},
-		},
-		"storeIf of other": {
-			opts: []idempotent.Option{idempotent.WithStoreIf(func(order) bool { return true })},
-			want: []string{"WithStoreIf", "receipt", "order"},
-		},
-		"tenant of other": {
-			opts: []idempotent.Option{idempotent.WithTenant(func(context.Context, string) (string, error) {
-				return "",
-					nil
-			})}, want: []string{"WithTenant", "string", "order"},
-		},
-		"short retention": {
-			opts: []idempotent.Option{idempotent.WithRetention(time.Millisecond)},
-			want: []string{"WithRetention", "1ms", "1s"},
-		},
-		"negative timing": {
-			opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Margin: -1, Lease: time.Millisecond})},
-			want: []string{"Margin", "-1ns", "Lease", "1ms"},
-		},
-		"margin over lease": {
-			opts: []idempotent.Option{
-				idempotent.WithTiming(idempotent.Timing{Margin: time.Minute, Lease: time.Second}),
-			},
-			want: []string{"Margin 1m0s", "Lease 1s"},
-		},
-		"margin over a third": {
-			opts: []idempotent.Option{
-				idempotent.WithTiming(idempotent.Timing{Margin: time.Second, Lease: 2 * time.Second}),
-			},
-			want: []string{"Margin 1s", "Lease 2s"},
-		},
-		"effects": {
-			opts: []idempotent.Option{idempotent.WithEffects(7)},
-			want: []string{"WithEffects", "7"},
-		},
-		"HTTP on plain": {
-			opts: []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{})},
-			want: []string{"WithHTTP", "order", "receipt"},
-		},
+		{idempotent.WithEffects(7), []string{"WithEffects", "7"}},
+		{idempotent.WithHTTP(idempotent.HTTP{}), []string{"WithHTTP", "order", "receipt"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if tc.wrap == nil {
-				tc.wrap = func(o ...idempotent.Option) { idempotent.Wrap(plain, memory.New(), o...) }
-			}
-			opts := append([]idempotent.Option{
-				idempotent.WithOperation("test"),
-				idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
-			}, tc.opts...)
-			text := strings.Join(problemsOf(t, func() { tc.wrap(opts...) }), "; ")
-			for _, want := range tc.want {
-				assert.Contains(t, text, want)
-			}
-		})
+		said := text(func() { idempotent.Wrap(plain, memory.New(), append(keyed[order]("k"), tc.opt)...) })
+		for _, want := range tc.want {
+			assert.Contains(t, said, want)
+		}
 	}
 }
 
@@ -379,37 +321,23 @@ func TestAHandlerTellsItsOperation(t *testing.T) {
 
 func TestOptionsOfKeyAndFingerprintAreChecked(t *testing.T) {
 	t.Parallel()
-	for problem, h := range map[string]idempotent.HTTP{
-		`FingerprintHeaders: "" is no header name`: {
-			FingerprintHeaders: []string{""},
-		},
-		`FingerprintHeaders: "a b" is no header name`: {
-			FingerprintHeaders: []string{"a b"},
-		},
-		`FingerprintHeaders: "X-A" is there twice`: {
-			FingerprintHeaders: []string{"x-a", "X-A"},
-		},
-		`FingerprintHeaders: "idempotency-KEY" carries the key`: {
-			FingerprintHeaders: []string{"idempotency-KEY"},
-		},
-		`FingerprintHeaders: "X-Key" carries the key`: {
-			Header:             "x-key",
-			FingerprintHeaders: []string{"X-Key"},
-		},
-		`FingerprintHeaders: "Authorization" differs between deliveries of one request`: {
-			FingerprintHeaders: []string{"Authorization"},
-		},
-		`FingerprintHeaders: "x-amzn-trace-id" differs between deliveries of one request`: {
-			FingerprintHeaders: []string{"x-amzn-trace-id"},
-		},
-		`FingerprintHeaders: "Cookie" differs between deliveries of one request`: {
-			FingerprintHeaders: []string{"Cookie"},
-		},
+	differs := func(name string) string { return `"` + name + `" differs between deliveries of one request` }
+	for problem, names := range map[string][]string{
+		`"" is no header name`:              {""},
+		`"a b" is no header name`:           {"a b"},
+		`"X-A" is there twice`:              {"x-a", "X-A"},
+		`"idempotency-KEY" carries the key`: {"idempotency-KEY"},
+		`"X-Key" carries the key`:           {"X-Key"},
+		differs("Authorization"):            {"Authorization"},
+		differs("x-amzn-trace-id"):          {"x-amzn-trace-id"},
+		differs("Cookie"):                   {"Cookie"},
 	} {
-		problems := problemsOf(t, func() {
-			idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(h))
-		})
-		assert.Equal(t, []string{"WithHTTP: " + problem}, problems)
+		h := idempotent.HTTP{FingerprintHeaders: names}
+		if names[0] == "X-Key" {
+			h.Header = "x-key"
+		}
+		problems := problemsOf(t, func() { idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(h)) })
+		assert.Equal(t, []string{"WithHTTP: FingerprintHeaders: " + problem}, problems)
 	}
 	several := problemsOf(t, func() {
 		idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(idempotent.HTTP{

@@ -257,7 +257,8 @@ func TestWhatThePreviewSays(t *testing.T) {
 		}, []string{rows}},
 		"failed": {
 			unknown(), changes[operate.ActionFailed],
-			[]string{`an error of type "CardDeclined"`, "gets this error"}, []string{rows},
+			[]string{`an error of type "CardDeclined"`, "gets this error"},
+			[]string{rows},
 		},
 		"not executed": {unknown(), changes[operate.ActionNotExecuted], []string{
 			"kept as released", "runs the handler, whatever its effects, as attempt 3",

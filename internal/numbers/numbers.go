@@ -25,7 +25,7 @@ import (
 // wrapping.
 type Places struct {
 	kind    numberKind
-	bits    int                // of a float
+	bits    int                // of a float, also of one in an interface
 	fields  map[string]*Places // of a struct, by their names in lower case
 	element *Places            // of a list or a map
 	reads   reflect.Type       // what reads texts by itself
@@ -88,7 +88,7 @@ func (w *numberWalk) of(t reflect.Type) *Places {
 	case reflect.Float32, reflect.Float64:
 		w.found, n.kind, n.bits = true, floatValue, t.Bits()
 	case reflect.Interface:
-		w.found, n.kind = true, anyValue
+		w.found, n.kind, n.bits = true, anyValue, 64
 	case reflect.Pointer:
 		of := w.of(t.Elem())
 		w.seen[t] = of
@@ -256,17 +256,10 @@ func (n *Places) member(name json.Token) *Places {
 
 // ofNumber returns the JSON text of a number as the handler reads it.
 func (n *Places) ofNumber(text string) string {
-	if n == nil {
-		return text
-	}
-	switch n.kind {
-	case floatValue:
+	if n != nil && (n.kind == floatValue || n.kind == anyValue) {
 		return asFloat(text, n.bits)
-	case anyValue:
-		return asFloat(text, 64)
-	default:
-		return text
 	}
+	return text
 }
 
 // ofText returns the JSON text of a text as the handler reads it, if that is another one.

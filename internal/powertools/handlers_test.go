@@ -1,6 +1,7 @@
 package powertools_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,27 +21,15 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// python is a handler beside a Python function whose keys begin with "p".
-func python() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{
-		Language: idempotent.PowertoolsPython, Prefix: "p",
-		AllCallers: true,
-	})
+// beside is the option of a handler beside a function in another language whose keys begin with
+// "p".
+func beside(language idempotent.PowertoolsLanguage) idempotent.Option {
+	return idempotent.WithPowertools(idempotent.Powertools{Language: language, Prefix: "p", AllCallers: true})
 }
 
-func typescript() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{
-		Language: idempotent.PowertoolsTypeScript, Prefix: "p",
-		AllCallers: true,
-	})
-}
-
-func java() idempotent.Option {
-	return idempotent.WithPowertools(idempotent.Powertools{
-		Language: idempotent.PowertoolsJava, Prefix: "p",
-		AllCallers: true,
-	})
-}
+func python() idempotent.Option     { return beside(idempotent.PowertoolsPython) }
+func typescript() idempotent.Option { return beside(idempotent.PowertoolsTypeScript) }
+func java() idempotent.Option       { return beside(idempotent.PowertoolsJava) }
 
 // key1 is the record key of {"id":1} with the path id, in Python and Java; key1TS is that in
 // TypeScript.
@@ -217,41 +206,21 @@ func TestPowertoolsMissingKeys(t *testing.T) {
 }
 
 func TestPowertoolsKeysBeginAsTheirs(t *testing.T) {
+	type mode = idempotent.Powertools
 	for name, c := range map[string]struct {
-		mode     idempotent.Powertools
-		function string
-		prefix   string
+		mode             mode
+		function, prefix string
 	}{
-		"python": {
-			idempotent.Powertools{Language: "python", Function: "app.handler"},
-			"pay",
-			"pay.app.handler#",
-		},
-		"python without environment": {
-			idempotent.Powertools{Language: "python", Function: "app.handler"},
-			"",
-			"test-func.app.handler#",
-		},
-		"python with a prefix": {idempotent.Powertools{Language: "python", Prefix: " p #"}, "pay", " p ##"},
-		"java": {
-			idempotent.Powertools{Language: "java", Function: "charge"},
-			"pay",
-			"pay.charge#",
-		},
-		"java without environment": {
-			idempotent.Powertools{Language: "java21", Function: "charge"},
-			"",
-			"testFunction.charge#",
-		},
-		"typescript":         {idempotent.Powertools{Language: "typescript"}, "pay", "pay#"},
-		"typescript without": {idempotent.Powertools{Language: "typescript"}, "", "#"},
-		"typescript with a function": {
-			idempotent.Powertools{Language: "typescript", Function: "charge"},
-			"pay",
-			"pay.charge#",
-		},
-		"typescript with a prefix":     {idempotent.Powertools{Language: "typescript", Prefix: " p "}, "pay", "p#"},
-		"typescript, a prefix of none": {idempotent.Powertools{Language: "typescript", Prefix: "  "}, "pay", "pay#"},
+		"python":                       {mode{Language: "python", Function: "app.handler"}, "pay", "pay.app.handler#"},
+		"python without environment":   {mode{Language: "python", Function: "app.handler"}, "", "test-func.app.handler#"},
+		"python with a prefix":         {mode{Language: "python", Prefix: " p #"}, "pay", " p ##"},
+		"java":                         {mode{Language: "java", Function: "charge"}, "pay", "pay.charge#"},
+		"java without environment":     {mode{Language: "java21", Function: "charge"}, "", "testFunction.charge#"},
+		"typescript":                   {mode{Language: "typescript"}, "pay", "pay#"},
+		"typescript without":           {mode{Language: "typescript"}, "", "#"},
+		"typescript with a function":   {mode{Language: "typescript", Function: "charge"}, "pay", "pay.charge#"},
+		"typescript with a prefix":     {mode{Language: "typescript", Prefix: " p "}, "pay", "p#"},
+		"typescript, a prefix of none": {mode{Language: "typescript", Prefix: "  "}, "pay", "pay#"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("AWS_LAMBDA_FUNCTION_NAME", c.function)
@@ -260,50 +229,40 @@ func TestPowertoolsKeysBeginAsTheirs(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, n.seen, 1)
 			assert.True(t, strings.HasPrefix(n.seen[0].RecordKey, c.prefix), n.seen[0].RecordKey)
-			operation := c.function
-			if operation == "" {
-				operation = "local"
-			}
-			assert.Equal(t, operation, n.seen[0].Operation)
+			assert.Equal(t, cmp.Or(c.function, "local"), n.seen[0].Operation)
 		})
 	}
 }
 
 func TestPowertoolsConfiguration(t *testing.T) {
 	t.Parallel()
-	both := func(p idempotent.Powertools) []idempotent.Option {
-		return []idempotent.Option{idempotent.WithPowertools(p)}
-	}
+	type mode = idempotent.Powertools
+	one := func(m mode) []idempotent.Option { return []idempotent.Option{idempotent.WithPowertools(m)} }
 	for name, c := range map[string]struct {
 		opts     []idempotent.Option
 		problems []string
 	}{
-		"no language": {both(idempotent.Powertools{Prefix: "p"}), []string{`language "" is not supported`}},
+		"no language": {one(mode{Prefix: "p"}), []string{`language "" is not supported`}},
 		"not a language": {
-			both(idempotent.Powertools{Language: "dotnet", Prefix: "p"}),
+			one(mode{Language: "dotnet", Prefix: "p"}),
 			[]string{`language "dotnet" is not supported: use python, typescript, java, java17 or java21`},
 		},
 		"unknown hash": {
-			both(idempotent.Powertools{Language: "python", Prefix: "p", Hash: "crc32"}),
-			[]string{`hash function "crc32" of python`},
+			one(mode{Language: "python", Prefix: "p", Hash: "crc32"}), []string{`hash function "crc32" of python`},
 		},
 		"no prefix": {
-			both(idempotent.Powertools{Language: "java"}),
-			[]string{"Function, or Prefix: keys of java begin with one of them"},
+			one(mode{Language: "java"}), []string{"Function, or Prefix: keys of java begin with one of them"},
 		},
 		"two prefixes": {
-			both(idempotent.Powertools{Language: "java", Function: "f", Prefix: "p"}),
-			[]string{"Prefix and Function contradict"},
+			one(mode{Language: "java", Function: "f", Prefix: "p"}), []string{"Prefix and Function contradict"},
 		},
 		"long prefix": {
-			both(idempotent.Powertools{Language: "python", Prefix: strings.Repeat("p", 896)}),
-			[]string{"a prefix of 896 bytes"},
+			one(mode{Language: "python", Prefix: strings.Repeat("p", 896)}), []string{"a prefix of 896 bytes"},
 		},
 		"prefix, no UTF-8": {
-			both(idempotent.Powertools{Language: "python", Prefix: "\xff"}),
-			[]string{"a prefix of 1 bytes is not UTF-8"},
+			one(mode{Language: "python", Prefix: "\xff"}), []string{"a prefix of 1 bytes is not UTF-8"},
 		},
-		"several": {both(idempotent.Powertools{}), []string{"language", "Function, or Prefix"}},
+		"several": {one(mode{}), []string{"language", "Function, or Prefix"}},
 		"options that make keys of their own": {
 			[]idempotent.Option{
 				python(), idempotent.WithKey(func(json.RawMessage) (string, error) { return "k", nil }),

@@ -81,19 +81,25 @@ func (p *parser) array() (value, error) {
 }
 
 func (p *parser) object() (value, error) {
-	var o objectBuilder
+	v := value{kind: object}
+	positions := make(map[string]int)
 	for p.pos++; p.next() != '}'; {
 		name := p.text()
-		v, err := p.value()
+		content, err := p.value()
 		if err != nil {
 			return value{}, err
 		}
-		if o.set(name, v) {
+		at, known := positions[name]
+		if known {
 			p.twice = true
+			v.members[at].value = content
+			continue
 		}
+		positions[name] = len(v.members)
+		v.members = append(v.members, member{name, content})
 	}
 	p.pos++
-	return value{kind: object, members: o.members}, nil
+	return v, nil
 }
 
 // next passes over what stands between two values, and returns the byte behind it.

@@ -29,44 +29,6 @@ type member struct {
 	value value
 }
 
-// set gives the member a value. Positions of names are looked up in a map once there are many.
-func (o *objectBuilder) set(name string, v value) (twice bool) {
-	if i, found := o.find(name); found {
-		o.members[i].value = v
-		return true
-	}
-	if o.positions != nil {
-		o.positions[name] = len(o.members)
-	}
-	o.members = append(o.members, member{name, v})
-	return false
-}
-
-type objectBuilder struct {
-	members   []member
-	positions map[string]int
-}
-
-func (o *objectBuilder) find(name string) (int, bool) {
-	const many = 16
-	if o.positions == nil && len(o.members) == many {
-		o.positions = make(map[string]int, 2*many)
-		for i, m := range o.members {
-			o.positions[m.name] = i
-		}
-	}
-	if o.positions != nil {
-		i, found := o.positions[name]
-		return i, found
-	}
-	for i, m := range o.members {
-		if m.name == name {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
 // isInteger reports whether a number is written without fraction and exponent.
 func isInteger(text string) bool { return !strings.ContainsAny(text, ".eE") }
 

@@ -196,7 +196,7 @@ func moment(at time.Time, what string) string {
 // in vain.
 func givenUp(crashed time.Time) store.Record {
 	r := unknown(store.ReasonCrashed, crashed)
-	r.Key, r.Tries = "charge#given-up", idempotent.DefaultMaxTries
+	r.Key, r.Tries = "charge#given-up", idempotent.Reconciling{}.WithDefaults().MaxTries
 	r.Owner, r.Fingerprint = ownerOf(r.Key), digestOf("fingerprint", r.Key)
 	r.Questions = r.Tries
 	r.Attempt += r.Questions
