@@ -17,10 +17,10 @@ type Error struct {
 	//   - unknown-function: it calls a function that does not exist
 	//   - invalid-arity: it calls a function with too few or too many arguments
 	//   - invalid-type: a function gets an argument of a type that it does not accept
-	//   - invalid-value: the type of an argument is right and its value is not: a slice with step 0,
-	//     text that powertools_json or powertools_base64 cannot decode
-	//   - limit: the expression is too long or too deep, its evaluation makes more than its bound, or
-	//     an exact sum takes too many digits
+	//   - invalid-value: the type of an argument is right and its value is not: a slice with step
+	//     0, text that powertools_json or powertools_base64 cannot decode
+	//   - limit: the expression is too long or too deep, its evaluation makes more than its bound,
+	//     or an exact sum takes too many digits
 	//   - names that differ only in case: they make it unclear what a program reads, see
 	//     Expression.Folding
 	Kind string

@@ -216,7 +216,8 @@ func TestStepsAreCountedOneByOne(t *testing.T) {
 		},
 		OrphanSteps: []string{"y", "z"},
 	})
-	assert.ElementsMatch(t, []string{"Created", "StepsRecorded", "StepsResumed", "StepsFailed", "OrphanSteps"}, d.metrics())
+	assert.ElementsMatch(t, []string{"Created", "StepsRecorded", "StepsResumed", "StepsFailed", "OrphanSteps"},
+		d.metrics())
 	for m, want := range map[string]float64{"StepsRecorded": 3, "StepsResumed": 1, "StepsFailed": 1, "OrphanSteps": 2} {
 		assert.InDelta(t, want, d.members[m], 0, m)
 	}

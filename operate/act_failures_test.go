@@ -23,10 +23,12 @@ func TestRecordsOfPowertools(t *testing.T) {
 		alter   func(r *store.Record)
 		refused []operate.Action
 	}{
-		"written by them":                             {func(r *store.Record) { r.Owner = "" }, all},
-		"shared with them, as text":                   {func(r *store.Record) { r.Layout = store.LayoutText }, completing},
-		"shared with them, as a value":                {func(r *store.Record) { r.Layout = store.LayoutValue }, completing},
-		"a row of somebody who calls things as we do": {func(r *store.Record) { r.Attempt = 0 }, all},
+		"written by them":              {func(r *store.Record) { r.Owner = "" }, all},
+		"shared with them, as text":    {func(r *store.Record) { r.Layout = store.LayoutText }, completing},
+		"shared with them, as a value": {func(r *store.Record) { r.Layout = store.LayoutValue }, completing},
+		"a row of somebody who calls things as we do": {
+			func(r *store.Record) { r.Attempt = 0 }, all,
+		},
 		"written by them, and UNKNOWN by us": {
 			func(r *store.Record) { r.Owner, r.Status, r.Reason = "", store.StatusUnknown, store.ReasonCrashed }, nil,
 		},
@@ -138,6 +140,7 @@ func TestResults(t *testing.T) {
 		return r
 	}
 	other := func(r *store.Record) { r.Result = []byte(`{"secret":"other"}`) }
+	parts := func(r *store.Record) { r.Result, r.Parts = nil, "1:1" }
 	for name, c := range map[string]struct {
 		record store.Record
 		reads  bool
@@ -147,7 +150,7 @@ func TestResults(t *testing.T) {
 		"another result":               {altered(completed(), other), false},
 		"another result, committed":    {altered(committed(), other), false},
 		"a longer seal":                {altered(committed(), func(r *store.Record) { r.Seal += ".more" }), false},
-		"parts, which nobody can read": {altered(completed(), func(r *store.Record) { r.Result, r.Parts = nil, "1:1" }), false},
+		"parts, which nobody can read": {altered(completed(), parts), false},
 	} {
 		d := newDesk(t, nil)
 		s := d.shown(c.record)

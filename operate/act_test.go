@@ -280,7 +280,7 @@ func TestWhatThePreviewSays(t *testing.T) {
 func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	t.Parallel()
 	type acts = operate.Act
-	none, long := operate.NotExecuted(), strings.Repeat("b", 257)
+	none, long, tooLong := operate.NotExecuted(), strings.Repeat("b", 257), strings.Repeat("m", 4097)
 	executed := func(result string) operate.Verdict { return operate.Executed([]byte(result)) }
 	responded := func(response string) operate.Verdict { return operate.Responded([]byte(response)) }
 	const breaks = "a header or cookie has a line break"
@@ -304,7 +304,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		"JSON that is no UTF-8": {act, executed("\"\xff\""), "result", "is no JSON"},
 		"no error type":         {act, operate.Failed("", "m"), "error type", "is empty"},
 		"no error message":      {act, operate.Failed("t", ""), "error message", "is empty"},
-		"a long message":        {act, operate.Failed("t", strings.Repeat("m", 4097)), "error message", "more than 4096"},
+		"a long message":        {act, operate.Failed("t", tooLong), "error message", "more than 4096"},
 		"no response":           {act, responded(`"secret"`), "result", "it is no object"},
 		"no status":             {act, responded(`{"body":"secret"}`), "result", "statusCode 0 is not from 200 to 599"},
 		"status as text":        {act, responded(`{"statusCode":"201"}`), "result", "statusCode has another type"},

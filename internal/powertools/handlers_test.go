@@ -212,7 +212,7 @@ func TestPowertoolsKeysBeginAsTheirs(t *testing.T) {
 		function, prefix string
 	}{
 		"python":                       {mode{Language: "python", Function: "app.handler"}, "pay", "pay.app.handler#"},
-		"python without environment":   {mode{Language: "python", Function: "app.handler"}, "", "test-func.app.handler#"},
+		"python without environment":   {mode{Language: "python", Function: "handler"}, "", "test-func.handler#"},
 		"python with a prefix":         {mode{Language: "python", Prefix: " p #"}, "pay", " p ##"},
 		"java":                         {mode{Language: "java", Function: "charge"}, "pay", "pay.charge#"},
 		"java without environment":     {mode{Language: "java21", Function: "charge"}, "", "testFunction.charge#"},
