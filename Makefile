@@ -71,7 +71,7 @@ change: ## what a change must pass: lint, the tests, and what tells more about w
 	$(RINGS) change
 
 .PHONY: prove
-prove: ## everything there is, with what has passed on the same files left out (SHARD=2/8, STRICT=1)
+prove: ## everything there is (STRICT=1)
 	$(RINGS) prove
 
 .PHONY: pictures
@@ -113,8 +113,8 @@ bench: ## what it costs, beside the SDK by hand and other libraries (RUN=fake, R
 # The proof is a module of its own, see proof/README.md.
 
 .PHONY: controls
-controls: ## takes the guards out, one at a time, and requires that a test fails each time (SKIP=)
-	IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go run -C proof ./controls -skip '$(or $(SKIP),^$$)'
+controls: ## takes the guards out, one at a time, and requires that a test fails each time
+	IDEMPOTENT_TEST_STRICT=1 $(WITH_DYNAMODB) go run -C proof ./controls
 
 .PHONY: interop
 interop: ## AWS Powertools for Python and TypeScript and this library on one table, in every direction (STRICT=1)

@@ -24,12 +24,9 @@ type bench struct {
 	// dir is a temporary directory.
 	dir     string
 	overlay string
-	// every is set if a control is run with all tests instead of until one fails.
-	every   bool
-	results *results
 
-	mu     sync.Mutex
-	suites map[string]*suite
+	mu       sync.Mutex
+	compiled map[string]*suite
 	// broken says by name why a control cannot be run.
 	broken map[string]error
 }
@@ -41,8 +38,7 @@ func newBench(m *module, guards []guard) (*bench, error) {
 		return nil, err
 	}
 	b := &bench{
-		module: m, dir: dir, results: new(results),
-		suites: make(map[string]*suite), broken: make(map[string]error),
+		module: m, dir: dir, compiled: make(map[string]*suite), broken: make(map[string]error),
 	}
 	if err := b.weaveAll(guards); err != nil {
 		return nil, errors.Join(err, b.close())

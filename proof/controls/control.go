@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"sync"
 	"time"
 )
@@ -53,38 +52,48 @@ func (c catcher) String() string {
 	return c.suite + " " + c.test
 }
 
-// result is a control and the tests that fail under it, none if none does, or why it could not be
+// result is a control and the test that fails under it, none if none does, or why it could not be
 // run.
 type result struct {
 	guard
 
-	caughtBy []catcher
+	caughtBy catcher
 	took     time.Duration
-	// kept is set if the result is one of an earlier run.
-	kept bool
 	// late is set if the control was not begun, because the budget of the run was over.
 	late bool
 }
 
+// workers is how many controls run at the same time.
+const workers = 2
+
 // check runs the controls of a bench, and begins none after end, unless that is zero. The order of
 // the results is that in which they end.
-func check(b *bench, guards []guard, workers int, end time.Time) <-chan result {
-	results := make(chan result)
+func check(b *bench, guards []guard, end time.Time) <-chan result {
+	todo, results := make(chan guard), make(chan result)
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for g := range todo {
+				if !end.IsZero() && time.Now().After(end) {
+					results <- result{guard: g, late: true}
+				} else {
+					results <- b.result(g)
+				}
+			}
+		})
+	}
 	go func() {
 		defer close(results)
-		_ = each(guards, workers, func(g guard) error {
-			if !end.IsZero() && time.Now().After(end) {
-				results <- result{guard: g, late: true}
-				return nil
-			}
-			results <- b.result(g)
-			return nil
-		})
+		for _, g := range guards {
+			todo <- g
+		}
+		close(todo)
+		group.Wait()
 	}()
 	return results
 }
 
-// result runs a control, unless an earlier run has caught it in the same sources.
+// result runs a control.
 func (b *bench) result(g guard) result {
 	started := time.Now()
 	r := result{guard: g}
@@ -92,34 +101,8 @@ func (b *bench) result(g guard) result {
 		r.err = b.broken[g.name]
 	}
 	if r.err == nil {
-		if by, ok := b.results.caught(g); ok {
-			r.caughtBy, r.kept = []catcher{by}, true
-			return r
-		}
 		r.caughtBy, r.err = b.run(g)
-	}
-	if r.err == nil && len(r.caughtBy) > 0 {
-		r.err = b.results.keep(g, r.caughtBy[0])
 	}
 	r.took = time.Since(started)
 	return r
-}
-
-// each does something with all of them, some at the same time, and returns what went wrong.
-func each[T any](all []T, workers int, do func(T) error) error {
-	todo, errs := make(chan T), make([]error, workers)
-	var group sync.WaitGroup
-	for worker := range workers {
-		group.Go(func() {
-			for one := range todo {
-				errs[worker] = errors.Join(errs[worker], do(one))
-			}
-		})
-	}
-	for _, one := range all {
-		todo <- one
-	}
-	close(todo)
-	group.Wait()
-	return errors.Join(errs...)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/proof/changes"
 )
 
 // libraryRoot is the folder of the library.
@@ -109,7 +111,7 @@ func mustRead(t *testing.T, root string) *module {
 
 // play runs controls of a module as the command does by default.
 func play(out io.Writer, m *module, guards ...guard) error {
-	return command{workers: 2}.execute(out, m, guards)
+	return command{}.execute(out, m, guards)
 }
 
 func shopControls() []control {
@@ -164,39 +166,11 @@ func TestCaughtControlsAreNoError(t *testing.T) {
 	assert.Contains(t, out.String(), "3 controls, 3 caught, 1 of them by another test than meant")
 }
 
-func TestEveryTestThatCatchesAControlCanBeNamed(t *testing.T) {
-	var out bytes.Buffer
-	m := shopModule(t)
-	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more_test.go"),
-		[]byte("package shop\n\nimport \"testing\"\n\n"+
-			"func TestMore(t *testing.T) { if largest(2, 1) != 2 { t.Fail() } }\n"), 0o600))
-	require.NoError(t, command{every: true, workers: 1}.execute(&out, m, m.find(shopControls()[2:3])))
-	assert.Regexp(t, `by .*\. TestLargest`, out.String())
-	assert.Regexp(t, `by .*\. TestMore`, out.String())
-}
-
-func TestARunIsResumedInTheSameSources(t *testing.T) {
-	m := shopModule(t)
-	kept := filepath.Join(t.TempDir(), "results")
-	run := func(controls []control) string {
-		t.Helper()
-		var out bytes.Buffer
-		require.NoError(t, command{results: kept, workers: 1}.execute(&out, m, m.find(controls)))
-		return out.String()
-	}
-	controls := shopControls()[1:2]
-	assert.NotContains(t, run(controls), "earlier")
-	assert.Regexp(t, `caught +method .* earlier, by . TestShutTwice`, run(controls), "it is not run again")
-	controls[0].new = "if !true {"
-	assert.NotContains(t, run(controls), "earlier", "the row is another")
-	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more_test.go"), []byte("package shop\n"), 0o600))
-	m = mustRead(t, m.root)
-	assert.NotContains(t, run(controls), "earlier", "the sources are others")
-}
-
 func TestWhichControlsAChangeConcerns(t *testing.T) {
 	t.Parallel()
 	m := mustRead(t, libraryRoot)
+	packages, err := changes.Read(t.Context(), m.root)
+	require.NoError(t, err)
 	in := func(area, file, suite string) guard {
 		return guard{
 			control: control{name: area, area: area, first: catcher{suite, "TestIt"}},
@@ -209,45 +183,19 @@ func TestWhichControlsAChangeConcerns(t *testing.T) {
 	}
 	for file, want := range map[string][]string{
 		"README.md":                            nil,
-		"bench/main.go":                        nil,
-		"go.mod":                               {"claims", "memory", "fingerprints"},
 		"store/store.go":                       {"claims", "memory"},
-		"internal/protocol/protocol.go":        {"claims", "memory"},
 		"memory/memory_test.go":                {"memory"},
 		"memory/memory.go":                     {"claims", "memory"},
-		"fingerprint/digest.go":                {"claims", "memory", "fingerprints"},
-		"fingerprint/testdata/numbers.txt":     {"fingerprints"},
+		"internal/protocol/claim.go":           {"claims", "memory"},
 		"proof/controls/rows/fingerprints.txt": {"fingerprints"},
 	} {
-		chosen, err := m.concerned(guards, []string{file})
-		require.NoError(t, err)
 		var names []string
-		for _, g := range chosen {
+		for _, g := range m.concerned(packages, guards, []string{file}) {
 			names = append(names, g.name)
 		}
 		assert.Equal(t, want, names, file)
 	}
-}
-
-func TestShardsAreAllOfThem(t *testing.T) {
-	t.Parallel()
-	m := mustRead(t, libraryRoot)
-	rows, err := readRows("rows")
-	require.NoError(t, err)
-	guards, seen := m.find(rows), make(map[string]bool)
-	for _, which := range []string{"1/3", "2/3", "3/3"} {
-		part, err := m.shard(guards, which)
-		require.NoError(t, err)
-		for _, g := range part {
-			assert.False(t, seen[g.name], g.name)
-			seen[g.name] = true
-		}
-	}
-	assert.Len(t, seen, len(guards))
-	for _, which := range []string{"0/3", "4/3", "3", "a/b"} {
-		_, err := m.shard(guards, which)
-		require.ErrorContains(t, err, which)
-	}
+	assert.Len(t, m.concerned(packages, append(guards, guard{}), nil), 1, "one that fits nowhere is reported")
 }
 
 func TestASuiteThatFailsByItselfProvesNothing(t *testing.T) {
@@ -348,14 +296,14 @@ func TestChoosingControls(t *testing.T) {
 		{control: control{name: "status"}, place: place{source: records}},
 		{control: control{name: "lost"}, err: errors.New("nowhere")},
 	}
-	chosen, err := choose(guards, "undo|memory", "time")
+	chosen, err := choose(guards, "undo$|memory")
 	require.NoError(t, err)
 	assert.Equal(t, []guard{guards[0], guards[2]}, chosen)
-	chosen, err = choose(guards, "", "^$")
+	chosen, err = choose(guards, "")
 	require.NoError(t, err)
 	assert.Equal(t, guards, chosen, "also what is nowhere: it is to be reported")
-	_, err = choose(guards, "nothing", "^$")
+	_, err = choose(guards, "nothing")
 	require.Error(t, err)
-	_, err = choose(guards, "(", "^$")
+	_, err = choose(guards, "(")
 	require.Error(t, err)
 }

@@ -9,18 +9,18 @@
 //
 //	go run ./controls            all of them
 //	go run ./controls -run undo  those whose name, or the file they are in, matches
-//	go run ./controls -base main those that a change since this revision concerns
+//	go run ./controls -changed dynamo/claim.go  those that a change of these files concerns
 //	go run ./controls -list      what they are and where, as a table in Markdown
 //
 // A row names the one test that is meant to catch it. If that does not, all tests of the guard's
-// suites are asked, and -record writes into the rows which one does. -shard 2/8 runs a part, and
-// -results keeps what was caught for the next run.
+// suites are asked, and -record writes into the rows which one does.
 //
 // It runs in the folder of its module, proof. The controls of package dynamo need DynamoDB Local;
 // see the Makefile.
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,6 +30,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-idempotent/idempotent/proof/changes"
 )
 
 // library is the folder of the library, from that of this module.
@@ -37,10 +39,8 @@ const library = ".."
 
 // command is what the command line says.
 type command struct {
-	run, skip, shard, results, base string
-
-	list, every, record, changed bool
-	workers                      int
+	run                   string
+	list, changed, record bool
 	// budget is after how long no control is begun any more, 0 for never. exact leaves out those
 	// that name no exact test.
 	budget time.Duration
@@ -51,21 +51,14 @@ type command struct {
 func main() {
 	var c command
 	flag.StringVar(&c.run, "run", "", "a regular expression for the names or files of the controls to run")
-	flag.StringVar(&c.skip, "skip", "^$", "one for those not to run")
 	flag.BoolVar(&c.list, "list", false, "list the controls instead of running them")
-	flag.BoolVar(&c.every, "every", false, "name every test that catches a control, instead of the first one")
 	flag.BoolVar(&c.record, "record", false,
 		"write into the rows which test catches them, where it is another than they say")
 	flag.BoolVar(&c.changed, "changed", false,
 		"run those that a change of the files concerns that are the arguments, from the root")
-	flag.StringVar(&c.base, "base", "", "run those that are concerned by what has changed since this revision")
-	flag.StringVar(&c.shard, "shard", os.Getenv("SHARD"), "run one of several parts: 2/8")
-	flag.StringVar(&c.results, "results", "",
-		"a file of results: what it says is caught is not run again while its sources are the same")
 	flag.BoolVar(&c.exact, "exact", false, "run those that name the one test which catches them")
 	flag.DurationVar(&c.budget, "budget",
 		0, "begin none after so long, and say how many were left out; those with an exact test go first")
-	flag.IntVar(&c.workers, "workers", 2, "how many run at the same time")
 	flag.Parse()
 	c.args = flag.Args()
 
@@ -87,17 +80,18 @@ func (c command) play(m *module) (err error) {
 	}
 	guards := m.find(controls)
 	all := len(guards)
-	if guards, err = choose(guards, c.run, c.skip); err != nil {
+	if guards, err = choose(guards, c.run); err != nil {
 		return err
 	}
-	if guards, err = c.touched(m, guards); err != nil {
-		return err
+	if c.changed {
+		packages, err := changes.Read(context.Background(), m.root)
+		if err != nil {
+			return err
+		}
+		guards = m.concerned(packages, guards, c.args)
 	}
 	if c.exact {
 		guards = slices.DeleteFunc(guards, func(g guard) bool { return !g.first.exact() })
-	}
-	if guards, err = m.shard(guards, c.shard); err != nil {
-		return err
 	}
 	if c.list {
 		return table(os.Stdout, guards)
@@ -106,36 +100,13 @@ func (c command) play(m *module) (err error) {
 	return c.execute(os.Stdout, m, guards)
 }
 
-// touched leaves the guards that a change concerns, if there is one.
-func (c command) touched(m *module, guards []guard) (chosen []guard, err error) {
-	var files []string
-	switch {
-	case c.base != "":
-		if files, err = m.changedSince(c.base); err != nil {
-			return nil, err
-		}
-	case c.changed:
-		files = c.args
-	default:
-		return guards, nil
-	}
-	return m.concerned(guards, files)
-}
-
-func choose(guards []guard, only, except string) (chosen []guard, err error) {
+func choose(guards []guard, only string) (chosen []guard, err error) {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
 		return nil, err
 	}
-	unwanted, err := regexp.Compile(except)
-	if err != nil {
-		return nil, err
-	}
 	for _, g := range guards {
-		is := func(p *regexp.Regexp) bool {
-			return p.MatchString(g.name) || g.file() != "" && p.MatchString(g.file())
-		}
-		if is(wanted) && !is(unwanted) {
+		if wanted.MatchString(g.name) || g.file() != "" && wanted.MatchString(g.file()) {
 			chosen = append(chosen, g)
 		}
 	}
@@ -162,24 +133,18 @@ func table(out io.Writer, guards []guard) error {
 func (c command) execute(out io.Writer, m *module, guards []guard) (err error) {
 	started := time.Now()
 	since := func() time.Duration { return time.Since(started).Round(time.Second) }
-	kept, err := openResults(c.results, m)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, kept.close()) }()
 	b, err := newBench(m, guards)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	b.every, b.results = c.every, kept
 	fmt.Fprintf(out, "compiled in %s\n", since())
 	end := time.Time{}
 	if c.budget > 0 {
 		end = started.Add(c.budget)
 		slices.SortStableFunc(guards, func(a, b guard) int { return b.first.rank() - a.first.rank() })
 	}
-	count, bad, err := c.report(out, check(b, guards, c.workers, end))
+	count, bad, err := c.report(out, check(b, guards, end))
 	fmt.Fprintf(out, "%d controls, %d caught, %d of them by another test than meant, in %s\n",
 		len(guards), count[caught]+count[moved], count[moved], since())
 	if count[leftOut] > 0 {
@@ -215,15 +180,13 @@ func (c command) report(out io.Writer, results <-chan result) (count map[string]
 		switch {
 		case r.err != nil:
 			word, what = broken, r.err.Error()
-		case r.kept:
-			word, what = caught, "earlier, by "+named(r.caughtBy)
-		case len(r.caughtBy) > 0:
-			word, what = caught, "by "+named(r.caughtBy)
-			if r.first.exact() && !slices.Contains(r.caughtBy, r.first) {
+		case r.caughtBy != catcher{}:
+			word, what = caught, "by "+r.caughtBy.String()
+			if r.first.exact() && r.caughtBy != r.first {
 				word = moved
 			}
-			if c.record && !slices.Contains(r.caughtBy, r.first) {
-				err = errors.Join(err, record(rowsFolder, r.guard, r.caughtBy[0]))
+			if c.record && r.caughtBy != r.first {
+				err = errors.Join(err, record(rowsFolder, r.guard, r.caughtBy))
 			}
 		}
 		count[word]++
@@ -233,12 +196,4 @@ func (c command) report(out io.Writer, results <-chan result) (count map[string]
 		fmt.Fprintf(out, "%-9s %-30s %4.1fs  %s\n", word, r.name, r.took.Seconds(), what)
 	}
 	return count, bad, err
-}
-
-func named(all []catcher) string {
-	var names []string
-	for _, c := range all {
-		names = append(names, c.String())
-	}
-	return strings.Join(names, ", ")
 }

@@ -12,17 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // module is what controls are looked for in: the sources that a user of the library runs.
 type module struct {
 	root    string
 	sources []*source
-
-	mu sync.Mutex
-	// folders are what needs has found.
-	folders map[string][]string
 }
 
 // source is a file, as text, as tokens and as functions.

@@ -7,53 +7,39 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-idempotent/idempotent/proof/changes"
 )
 
 // repository is the working tree that is checked.
 type repository struct {
-	ctx  context.Context
-	root string
-	// modules are the folders with a go.mod, "." first.
-	modules []string
+	ctx      context.Context
+	root     string
+	packages *changes.Packages
 }
 
-func openRepository(ctx context.Context) (*repository, error) {
-	r := &repository{ctx: ctx, root: "."}
-	root, err := r.git("rev-parse", "--show-toplevel")
-	if err != nil {
+func openRepository(ctx context.Context) (r *repository, err error) {
+	r = &repository{ctx: ctx, root: "."}
+	if r.root, err = r.git("rev-parse", "--show-toplevel"); err != nil {
 		return nil, err
 	}
-	r.root = root
-	files, err := r.git("ls-files", "--", "go.mod", "*/go.mod")
-	if err != nil {
-		return nil, err
-	}
-	for file := range strings.Lines(files) {
-		r.modules = append(r.modules, filepath.Dir(strings.TrimSpace(file)))
-	}
-	slices.Sort(r.modules)
-	return r, nil
+	r.packages, err = changes.Read(ctx, r.root)
+	return r, err
 }
 
 // git returns what a command of git prints, without the last newline.
 func (r *repository) git(args ...string) (string, error) {
-	out, err := r.output(r.root, "git", args...)
-	return strings.TrimRight(string(out), "\n"), err
-}
-
-func (r *repository) output(folder, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(r.ctx, name, args...)
+	cmd := exec.CommandContext(r.ctx, "git", args...)
 	var problems bytes.Buffer
-	cmd.Dir, cmd.Stderr = folder, &problems
+	cmd.Dir, cmd.Stderr = r.root, &problems
 	out, err := cmd.Output()
 	if err != nil {
-		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, bytes.TrimSpace(problems.Bytes()))
+		err = fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(problems.Bytes()))
 	}
-	return out, err
+	return strings.TrimRight(string(out), "\n"), err
 }
 
 // change is what a change touches.

@@ -50,7 +50,6 @@ type course struct {
 	out    io.Writer
 	root   string
 	strict bool
-	memory *memory
 	left   []stage
 	table  []string
 }
@@ -63,7 +62,7 @@ func (c *course) follow(ctx context.Context, stages []stage) {
 	go func() {
 		defer close(ended)
 		for _, s := range beside {
-			one := &course{out: new(bytes.Buffer), root: c.root, strict: c.strict, memory: c.memory}
+			one := &course{out: new(bytes.Buffer), root: c.root, strict: c.strict}
 			one.run(ctx, s)
 			ended <- one
 		}
@@ -96,10 +95,6 @@ func (c *course) run(ctx context.Context, s stage) {
 		c.left = append(c.left, s)
 		return
 	}
-	if c.memory.has(s) {
-		c.line("ok", s.name, "before", "")
-		return
-	}
 	fmt.Fprintf(c.out, "... %s\n", s.name)
 	started, before := time.Now(), c.tally
 	err := c.start(ctx, s)
@@ -116,9 +111,6 @@ func (c *course) run(ctx context.Context, s stage) {
 	word := "FAILED"
 	if len(c.failures) == len(before.failures) {
 		word = "ok"
-		if err := c.memory.add(s); err != nil {
-			c.fail(failure{suite: s.name, test: err.Error()})
-		}
 	}
 	counts := ""
 	if s.test != nil {

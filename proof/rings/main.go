@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// A stage has a part of its tests only where the ring says so.
+	// A stage has all of its tests.
 	if err := os.Unsetenv("SHARD"); err != nil {
 		return err
 	}
@@ -64,16 +64,11 @@ func run(ctx context.Context, args []string) (err error) {
 		return list(os.Stdout, stages)
 	}
 	c := course{out: os.Stdout, strict: dynamolocal.Strict(), root: r.root}
-	if args[0] == "prove" {
-		if c.memory, err = r.remember(); err != nil {
-			return err
-		}
-	}
 	database := make(chan error)
 	end := func() error { return nil }
 	go func() { // the first time it is fetched, which takes as long as a part of the build
 		var err error
-		end, err = startDynamoDB(ctx)
+		end, err = dynamolocal.Provide(ctx)
 		database <- err
 	}()
 	c.run(ctx, stage{name: "build", command: []string{"go", "build", "./..."}})
@@ -101,22 +96,4 @@ func list(out io.Writer, stages []stage) error {
 		}
 	}
 	return nil
-}
-
-// startDynamoDB starts DynamoDB Local, unless the environment names an endpoint, and tells the
-// tests where it is.
-func startDynamoDB(ctx context.Context) (end func() error, err error) {
-	end = func() error { return nil }
-	if os.Getenv(dynamolocal.EndpointVariable) != "" {
-		return end, nil
-	}
-	s, err := dynamolocal.Start(ctx)
-	switch {
-	case errors.Is(err, dynamolocal.ErrUnavailable) && !dynamolocal.Strict():
-		fmt.Fprintf(os.Stderr, "!!! RUNNING WITHOUT DYNAMODB: the tests that need it will be skipped: %v\n", err)
-		return end, nil
-	case err != nil:
-		return end, err
-	}
-	return s.Stop, os.Setenv(dynamolocal.EndpointVariable, s.Endpoint)
 }

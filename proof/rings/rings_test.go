@@ -5,13 +5,17 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/proof/changes"
 )
 
 // events are lines of go test -json: a test that fails in a subtest, one that is skipped, one that
@@ -138,85 +142,83 @@ func TestAnInterruptReachesAllThatWasStarted(t *testing.T) {
 // TestWhatAProgramIsBuiltFromConcernsIt, and nothing else.
 func TestWhatAProgramIsBuiltFromConcernsIt(t *testing.T) {
 	t.Parallel()
-	r := &repository{root: "../..", modules: []string{".", "examples", "proof"}}
-	all := packages{needs: map[string][]string{
-		"examples/charge": {"dynamo", "examples/charge"}, "proof/e2e": {"proof/e2e"}, "proof/interop": {"store"},
-		"dynamo": {"dynamo"},
-	}}
+	r := thisRepository(t)
 	left := func(file string) (why []string) {
-		for _, s := range r.concerned(all, change{files: []string{file}}) {
+		for _, s := range r.concerned(change{files: []string{file}}) {
 			if s.why == "" {
 				why = append(why, s.name)
 			}
 		}
 		return why
 	}
-	assert.Equal(t, []string{"end to end", "controls"}, left("dynamo/store.go"))
+	assert.Equal(t, []string{"end to end", "controls", "template"}, left("examples/orders/main.go"))
 	assert.Equal(t, []string{"end to end", "controls"}, left("proof/e2e/kill_test.go"))
+	assert.Equal(t, []string{"explorers, all worlds", "controls"}, left("proof/consumers/world.go"))
 	assert.Equal(t, []string{"controls"}, left("README.md"))
+}
+
+// thisRepository is the one that the test is in.
+func thisRepository(t *testing.T) *repository {
+	t.Helper()
+	r, err := openRepository(t.Context())
+	require.NoError(t, err)
+	return r
+}
+
+func TestEachPackageIsTestedInEachRing(t *testing.T) {
+	t.Parallel()
+	r := thisRepository(t)
+	for _, name := range []string{"test", "change", "prove"} {
+		stages, err := r.ring(name)
+		require.NoError(t, err)
+		tested := make(map[string]bool)
+		for _, s := range stages {
+			for _, arg := range s.test {
+				tested[path.Join(s.in, arg)] = true
+			}
+		}
+		for _, module := range r.packages.Modules {
+			if module != proof {
+				assert.Contains(t, tested, path.Join(module, "..."))
+			}
+		}
+		for _, folder := range r.packages.Of(proof) {
+			if name != "test" || !slices.Contains([]string{modelled, peers}, folder) {
+				assert.Contains(t, tested, folder, name)
+			}
+		}
+	}
+	_, err := r.ring("other")
+	require.ErrorContains(t, err, "no ring is")
 }
 
 // TestWhereGoroutinesMeetIsReadFromTheSources: in a whole package, also through what it imports, or
 // in some of its tests.
 func TestWhereGoroutinesMeetIsReadFromTheSources(t *testing.T) {
 	t.Parallel()
-	r := &repository{root: t.TempDir()}
+	r := &repository{root: t.TempDir(), packages: new(changes.Packages)}
 	for file, text := range map[string]string{
-		"lease/lease.go":          "package lease; func begin() { go func() {}() }",
-		"internal/relay/relay.go": "package relay; import \"sync\"; func all() { new(sync.WaitGroup).Go(nil) }",
-		"internal/table/table.go": "package table; func Create() {}",
+		"lease/lease.go":          "package lease\nfunc begin() { go func() {}() }",
+		"internal/relay/relay.go": "package relay\nfunc all() {\n\tnew(sync.WaitGroup).Go(nil)\n}",
+		"internal/table/table.go": "package table\nfunc Create() {}",
 		"outbox/outbox.go":        "package outbox",
-		"dynamo/dynamo.go":        "package dynamo; func Get() {}",
-		"dynamo/dynamo_test.go":   "package dynamo; func TestGet() { Get() }",
-		"dynamo/at_once_test.go":  "package dynamo; func both() { go Get() }; func TestBoth() { both() }; func TestOne() {}",
-		"dynamo/conforms_test.go": "package dynamo; func TestStore() { storetest.Run() }",
-		"dynamo/entry_test.go":    "package dynamo; func TestMain() { go Get() }",
+		"dynamo/dynamo.go":        "package dynamo\nfunc Get() {}",
+		"dynamo/dynamo_test.go":   "package dynamo\nfunc TestGet(t *testing.T) {\n\tGet()\n}\n",
+		"dynamo/at_once_test.go":  "package dynamo\nfunc (*x) both() { go Get() }\nfunc more() {\n\tboth()\n}\nfunc TestBoth() { more() }\nfunc TestOne() {}\n",
+		"dynamo/conforms_test.go": "package dynamo\nfunc TestStore() {\n\tif true {\n\t}\n\tstoretest.Run()\n}\n",
+		"dynamo/entry_test.go":    "package dynamo\nfunc TestMain() { go Get() }\n",
 	} {
 		path := filepath.Join(r.root, file)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	all := packages{imports: map[string][]string{
+	r.packages.Imports = map[string][]string{
 		"outbox": {"internal/relay", "lease"}, "dynamo": {"internal/table", "lease"},
-	}}
+	}
 	for folder, want := range map[string]bool{"lease": true, "outbox": true, "internal/relay": true, "dynamo": false} {
-		anywhere, _, err := r.meetings(all, folder)
-		require.NoError(t, err)
-		assert.Equal(t, want, anywhere, folder)
+		assert.Equal(t, want, r.meet(folder), folder)
 	}
-	_, tests, err := r.meetings(all, "dynamo")
-	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"TestBoth", "TestStore"}, tests)
-}
-
-func TestAFileBelongsToThePackageAroundIt(t *testing.T) {
-	t.Parallel()
-	r := &repository{modules: []string{".", "proof"}}
-	p := packages{needs: map[string][]string{".": {"."}, "store": {"store"}, "proof/wire": {"proof/wire", "store"}}}
-	for file, want := range map[string]map[string]bool{
-		"store/store.go":                {"store": true},
-		"store/testdata/deep/file.json": {"store": true},
-		"wrap.go":                       {".": true},
-		"docs/http.md":                  {},
-		"proof/go.sum":                  {"proof/wire": true},
-		"go.mod":                        {".": true, "store": true},
-	} {
-		assert.Equal(t, want, p.touched(r, []string{file}), file)
-	}
-}
-
-func TestTheCardsAreDealt(t *testing.T) {
-	t.Parallel()
-	all := []string{"a", "b", "c", "d", "e"}
-	assert.Equal(t, []string{"b", "d"}, dealt(all, 2, 2))
-	assert.Equal(t, all, dealt(all, 1, 1))
-	part, parts, err := shard("2/8")
-	require.NoError(t, err)
-	assert.Equal(t, []int{2, 8}, []int{part, parts})
-	for _, text := range []string{"2", "0/8", "9/8", "a/b", "2/"} {
-		_, _, err := shard(text)
-		require.Error(t, err, text)
-	}
+	assert.ElementsMatch(t, []string{"TestBoth", "TestStore"}, r.meetings("dynamo"))
 }
 
 // history is a repository with a commit of three days ago, one of now, and a file that is in none.
@@ -262,28 +264,6 @@ func TestAChangeIsWhatIsYoungerThanADay(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "where the branch left origin/main", c.why)
 	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.files)
-}
-
-func TestWhatPassedOnTheSameContentIsNotRunAgain(t *testing.T) {
-	t.Parallel()
-	r := history(t)
-	s := stage{name: "one", command: []string{"sh", "-c", "echo ran"}}
-	ran := func() bool {
-		m, err := r.remember()
-		require.NoError(t, err)
-		var out bytes.Buffer
-		c := course{out: &out, root: r.root, memory: m}
-		c.run(t.Context(), s)
-		require.Empty(t, c.failures)
-		return strings.Contains(out.String(), "ran\n")
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(r.root, ".gitignore"), []byte(".tools\n"), 0o600))
-	assert.True(t, ran())
-	assert.False(t, ran())
-	require.NoError(t, os.WriteFile(filepath.Join(r.root, "uncommitted.go"), []byte("other"), 0o600))
-	assert.True(t, ran())
-	s.command[2] = "false"
-	assert.False(t, func() bool { m, _ := r.remember(); return m.has(s) }(), "another command")
 }
 
 func TestTheTemplatesAreCheckedIfAFileOfThemIsTouched(t *testing.T) {

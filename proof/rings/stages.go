@@ -2,16 +2,13 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
@@ -31,8 +28,7 @@ const (
 	examples = "examples"
 
 	// tools are what tests and demonstrations share: no part of the library.
-	tools   = "internal/dev/"
-	nothing = "/"
+	tools = "internal/dev/"
 
 	// oneKill starts the real binary, kills it and sees the next delivery go on.
 	oneKill = "^TestTheBinaryIsKilledOnce$"
@@ -56,13 +52,27 @@ var proofs = []string{endToEnd, explorer, handed, modelled, peers}
 
 // ring lists the stages of a ring.
 func (r *repository) ring(name string) ([]stage, error) {
+	quick := explored("without long worlds", "IDEMPOTENT_EXPLORE_QUICK=1")
 	switch name {
 	case "test":
-		return r.tests()
+		return append(r.tests(), quick), nil
 	case "change":
-		return r.changeStages()
+		c, err := r.change()
+		if err != nil {
+			return nil, err
+		}
+		fmt.Printf("The change begins at %.12s, %s. It touches %d files.\n", c.base, c.why, len(c.files))
+		concerned := r.concerned(c)
+		if concerned[0].why != "" { // all worlds are more than the small ones
+			concerned = append(concerned, quick)
+		}
+		return slices.Concat([]stage{target("lint")}, r.tests(), r.race(".", tools), otherToolchains(), concerned), nil
 	case "prove":
-		return r.proveStages()
+		return slices.Concat([]stage{target("lint")}, r.tests(), r.race("."), r.race(proof, proofs...), otherToolchains(),
+			[]stage{
+				model(), interop(), fromEndToEnd(), target("template"),
+				explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1"), controls(),
+			}), nil
 	default:
 		return nil, fmt.Errorf("no ring is %q", name)
 	}
@@ -82,152 +92,67 @@ func ofTheLibrary(flags ...string) []string {
 
 // tests are the tests of all modules, without the proofs. One kill of the real binary is among
 // them.
-func (r *repository) tests() ([]stage, error) {
-	var stages []stage
-	for _, module := range r.modules {
+func (r *repository) tests() (stages []stage) {
+	for _, module := range r.packages.Modules {
 		s := stage{name: "tests of " + module, in: module, test: plainly("./...")}
 		switch module {
 		case ".":
 			s.name, s.test = "tests of the library", ofTheLibrary()
 		case proof:
-			some, err := r.tested(module, proofs)
-			if err != nil {
-				return nil, err
-			}
-			s.test = plainly(some...)
+			s.test = plainly(r.within(module, proofs)...)
 		}
 		stages = append(stages, s)
 	}
-	return append(stages, exploredQuickly(),
-		stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")}), nil
+	return append(stages, stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")})
 }
 
-// changeStages are the tests, and what tells more about a change.
-func (r *repository) changeStages() ([]stage, error) {
-	c, err := r.change()
-	if err != nil {
-		return nil, err
+// within are the packages of a module as the go command takes them there, without those in some
+// folders.
+func (r *repository) within(module string, without []string) (some []string) {
+	for _, folder := range r.packages.Of(module) {
+		if !slices.ContainsFunc(without, func(other string) bool { return strings.HasPrefix(folder, other) }) {
+			some = append(some, "./"+strings.TrimPrefix(folder, module+"/"))
+		}
 	}
-	fmt.Printf("The change begins at %.12s, %s. It touches %d files.\n", c.base, c.why, len(c.files))
-	all, err := r.packages()
-	if err != nil {
-		return nil, err
-	}
-	tests, err := r.tests()
-	if err != nil {
-		return nil, err
-	}
-	race, err := r.race(all, ".", tools)
-	if err != nil {
-		return nil, err
-	}
-	concerned := r.concerned(all, c)
-	// All worlds are more than the small ones.
-	small, every := exploredQuickly().name, exploredWhole().name
-	if slices.ContainsFunc(concerned, func(s stage) bool { return s.name == every && s.why == "" }) {
-		tests = slices.DeleteFunc(tests, func(s stage) bool { return s.name == small })
-	}
-	return slices.Concat([]stage{lint()}, tests, race, r.otherToolchains(), concerned), nil
+	return some
 }
 
-// concerned are the proofs of what a change touches. A proof that is left out says why.
-func (r *repository) concerned(all packages, c change) []stage {
-	touched := all.touched(r, c.files)
-	programs := slices.DeleteFunc(slices.Collect(maps.Keys(all.needs)),
-		func(folder string) bool { return r.moduleOf(folder) != examples })
-	var stages []stage
+// concerned are the proofs of what a change touches, that of the explorers first. A proof that is
+// left out says why.
+func (r *repository) concerned(c change) (stages []stage) {
 	for _, s := range []struct {
 		stage
 
-		folders []string
+		of []string
 	}{
-		{exploredWhole(), []string{explorer, handed}},
+		{explored("all worlds"), []string{explorer, handed}},
 		{model(), []string{modelled}},
 		{interop(), []string{peers}},
-		{fromEndToEnd(), append([]string{endToEnd}, programs...)},
+		{fromEndToEnd(), append([]string{endToEnd}, r.packages.Of(examples)...)},
 	} {
-		if !slices.ContainsFunc(s.folders, func(folder string) bool { return all.concerns(folder, touched) }) {
-			s.why = "nothing that " + s.folders[0] + " is built from has changed"
+		if !slices.ContainsFunc(s.of, func(folder string) bool { return r.packages.Concern(folder, c.files) }) {
+			s.why = "nothing that " + s.of[0] + " is built from has changed"
 		}
 		stages = append(stages, s.stage)
-	}
-	controls := stage{
-		name: "controls", in: proof,
-		command: append([]string{"go", "run", "./controls", "-exact", "-budget", "5m", "-changed"}, c.files...),
 	}
 	deployed := target("template")
 	if !slices.ContainsFunc(c.files, r.deployed) {
 		deployed.why = "no file of the deployment has changed"
 	}
-	return append(stages, controls, deployed)
+	return append(stages, controls(append([]string{"-exact", "-budget", "5m", "-changed"}, c.files...)...), deployed)
+}
+
+// target is a stage that the Makefile has.
+func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
+
+func controls(args ...string) stage {
+	return stage{name: "controls", in: proof, command: append([]string{"go", "run", "./controls"}, args...)}
 }
 
 // fromEndToEnd runs the tests with the real binaries, which wait for leases.
 func fromEndToEnd() stage {
 	return stage{name: "end to end", in: proof, test: plainly("./e2e"), waits: true}
 }
-
-// proveStages are all there are, or those of the part that SHARD names.
-func (r *repository) proveStages() ([]stage, error) {
-	part, parts, err := shard(os.Getenv("SHARD"))
-	if err != nil {
-		return nil, err
-	}
-	all, err := r.packages()
-	if err != nil {
-		return nil, err
-	}
-	tests, err := r.tests()
-	if err != nil {
-		return nil, err
-	}
-	library, errOfLibrary := r.race(all, ".", nothing)
-	proofs, errOfProofs := r.race(all, proof, nothing)
-	if err := errors.Join(errOfLibrary, errOfProofs); err != nil {
-		return nil, err
-	}
-	stages := slices.Concat([]stage{lint()}, tests, library, proofs, r.otherToolchains())
-	stages = append(stages, model(), interop(), fromEndToEnd(), target("template"))
-	stages = dealt(stages, part, parts)
-
-	// These two are long: each part of a proof has a part of them.
-	return append(stages,
-		exploredDeeply(part, parts),
-		stage{name: "controls", in: proof, command: []string{
-			"go", "run", "./controls", "-shard", fmt.Sprintf("%d/%d", part, parts), "-results",
-			filepath.Join(r.root, proved, "controls"),
-		}},
-	), nil
-}
-
-// shard reads which part of a proof is meant: "2/8". Empty is the whole.
-func shard(text string) (part, parts int, err error) {
-	if text == "" {
-		return 1, 1, nil
-	}
-	first, second, ok := strings.Cut(text, "/")
-	part, errOfPart := strconv.Atoi(first)
-	parts, errOfParts := strconv.Atoi(second)
-	if !ok || errOfPart != nil || errOfParts != nil || part < 1 || part > parts {
-		return 0, 0, fmt.Errorf("SHARD is %q, and should be as 2/8", text)
-	}
-	return part, parts, nil
-}
-
-// dealt are those of all that a part gets when they are dealt like cards.
-func dealt[T any](all []T, part, parts int) (some []T) {
-	for i, one := range all {
-		if i%parts == part-1 {
-			some = append(some, one)
-		}
-	}
-	return some
-}
-
-func lint() stage { return target("lint") }
-
-// target is a stage that the Makefile has.
-func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
 
 // explored searches the schedules of the explorers' worlds: all but the long ones, all, or the deep
 // ones, too. A search spends a part of its time on waiting for goroutines: eight at once save it.
@@ -237,14 +162,6 @@ func explored(worlds string, env ...string) stage {
 		// On a busy machine all worlds take longer than other tests may.
 		test: plainly("-timeout=40m", "-parallel=8", "./explore", "./consumers"),
 	}
-}
-
-func exploredQuickly() stage { return explored("without long worlds", "IDEMPOTENT_EXPLORE_QUICK=1") }
-func exploredWhole() stage   { return explored("all worlds") }
-
-// exploredDeeply are those of a part of all.
-func exploredDeeply(part, parts int) stage {
-	return explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1", fmt.Sprintf("SHARD=%d/%d", part, parts))
 }
 
 // model compares the model of commits, which the explorer plays with, with DynamoDB Local: one of
@@ -265,28 +182,16 @@ func interop() stage {
 	}
 }
 
-// race runs with the race detector what a module has where goroutines meet: whole packages, and
-// single tests of others. The explorer lets one goroutine run at a time, and end to end nearly all
-// of them are in other processes. It leaves out what a folder has.
-func (r *repository) race(all packages, module, but string) (stages []stage, err error) {
+// race runs with the race detector what a module has where goroutines meet: whole packages that
+// start some, and single tests of others. The explorer lets one goroutine run at a time, and end to
+// end nearly all of them are in other processes. It leaves out what some folders have.
+func (r *repository) race(module string, without ...string) (stages []stage) {
 	var whole, parts, tests []string
-	for _, folder := range slices.Sorted(maps.Keys(all.needs)) {
-		if r.moduleOf(folder) != module || slices.Contains(proofs, folder) || strings.HasPrefix(folder, but) {
-			continue
-		}
-		anywhere, some, err := r.meetings(all, folder)
-		if err != nil {
-			return nil, err
-		}
-		inModule, err := filepath.Rel(module, folder)
-		if err != nil {
-			return nil, err
-		}
-		switch path := "./" + filepath.ToSlash(inModule); {
-		case anywhere:
-			whole = append(whole, path)
-		case len(some) > 0:
-			parts, tests = append(parts, path), append(tests, some...)
+	for _, folder := range r.within(module, without) {
+		if r.meet(path.Join(module, folder)) {
+			whole = append(whole, folder)
+		} else if some := r.meetings(path.Join(module, folder)); len(some) > 0 {
+			parts, tests = append(parts, folder), append(tests, some...)
 		}
 	}
 	raced := func(name string, args []string) {
@@ -297,13 +202,61 @@ func (r *repository) race(all packages, module, but string) (stages []stage, err
 		raced("the race detector, "+module, whole)
 	}
 	if len(parts) > 0 {
-		raced("the race detector, tests of "+module, append([]string{"-run=" + anyOf(tests)}, parts...))
+		raced("the race detector, tests of "+module, append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, parts...))
 	}
-	return stages, nil
+	return stages
+}
+
+var (
+	// starts is where goroutines are started, also by the conformance suite of stores.
+	starts = regexp.MustCompile(`\bgo (func\b|[\w.]+\()|\.Go\(|\bstoretest\.Run\(`)
+	// function is one that is declared, with its name.
+	function = regexp.MustCompile(`(?ms)^func (?:\([^)]*\) )?(\w+)(?:[^\n]*}$|.*?^})`)
+)
+
+// meet reports whether a package starts goroutines, or an internal package that it imports does.
+func (r *repository) meet(folder string) bool {
+	return slices.ContainsFunc(append([]string{folder}, r.packages.Imports[folder]...), func(f string) bool {
+		return (f == folder || strings.HasPrefix(f, "internal/")) && starts.MatchString(r.sources(f, false))
+	})
+}
+
+// meetings are the tests of a package that start goroutines, also by functions that they call.
+func (r *repository) meetings(folder string) (tests []string) {
+	functions := function.FindAllStringSubmatch(r.sources(folder, true), -1)
+	starting := starts.String()
+	for before := ""; before != starting; {
+		before = starting
+		meets := regexp.MustCompile(starting)
+		for _, f := range functions {
+			if call := `\b` + f[1] + `\(`; meets.MatchString(f[0]) && !strings.Contains(starting, call) {
+				starting += "|" + call
+			}
+		}
+	}
+	for _, f := range functions {
+		if strings.HasPrefix(f[1], "Test") && f[1] != "TestMain" && strings.Contains(starting, `\b`+f[1]+`\(`) {
+			tests = append(tests, f[1])
+		}
+	}
+	return tests
+}
+
+// sources is the text of a package, or of its tests.
+func (r *repository) sources(folder string, tests bool) string {
+	var all strings.Builder
+	files, _ := filepath.Glob(filepath.Join(r.root, folder, "*.go")) // the pattern is a good one
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") == tests {
+			text, _ := os.ReadFile(file) // what cannot be read does not build
+			all.Write(text)
+		}
+	}
+	return all.String()
 }
 
 // otherToolchains run the tests of the library with the releases of Go that this one is none of.
-func (r *repository) otherToolchains() (stages []stage) {
+func otherToolchains() (stages []stage) {
 	minor := regexp.MustCompile(`^go1\.\d+`)
 	for _, toolchain := range toolchains {
 		if minor.FindString(toolchain) != minor.FindString(runtime.Version()) {
@@ -325,30 +278,3 @@ func (r *repository) deployed(file string) bool {
 	return err != nil || file == check || bytes.Contains(text, []byte(file)) ||
 		strings.Contains(folder, "/") && !strings.HasSuffix(file, "_test.go") && bytes.Contains(text, []byte(folder))
 }
-
-// tested are the packages of a module that have tests, as the go command takes them, but for some
-// folders.
-func (r *repository) tested(module string, but []string) (some []string, err error) {
-	out, err := r.output(filepath.Join(r.root, module), "go", "list", "-f",
-		"{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}", "./...")
-	if err != nil {
-		return nil, err
-	}
-	for dir := range strings.FieldsSeq(string(out)) {
-		folder, err := filepath.Rel(r.root, dir)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(but, filepath.ToSlash(folder)) {
-			inModule, err := filepath.Rel(filepath.Join(r.root, module), dir)
-			if err != nil {
-				return nil, err
-			}
-			some = append(some, "./"+filepath.ToSlash(inModule))
-		}
-	}
-	return some, nil
-}
-
-// anyOf is a pattern of these tests.
-func anyOf(names []string) string { return "^(" + strings.Join(names, "|") + ")$" }

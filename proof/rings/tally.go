@@ -29,16 +29,14 @@ func (t *tally) fail(f failure) {
 
 // event is a line of go test -json.
 type event struct {
-	Action, Package, ImportPath, Test, Output, FailedBuild string
+	Action, Package, ImportPath, Test, Output string
 }
 
-// What an event says of a test.
+// The ends of a test.
 const (
 	pass = "pass"
 	fail = "fail"
 	skip = "skip"
-
-	wasSkipped = " (was skipped)"
 )
 
 // longestLine bounds a line of go test -json, in bytes.
@@ -47,8 +45,8 @@ const longestLine = 64 << 20
 // read counts what go test -json says, and prints what a test says that fails. With strict a test
 // that is skipped has failed.
 func (t *tally) read(out io.Writer, events io.Reader, strict bool) error {
-	said := make(map[failure]*strings.Builder)
-	bad := make(map[string]bool) // the packages of which something has failed
+	said := make(transcript)
+	before := len(t.failures)
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, longestLine)
 	for lines.Scan() {
@@ -58,91 +56,65 @@ func (t *tally) read(out io.Writer, events io.Reader, strict bool) error {
 			continue
 		}
 		who := failure{e.Package + e.ImportPath, e.Test}
-		if e.Output != "" {
-			if said[who] == nil {
-				said[who] = new(strings.Builder)
-			}
-			said[who].WriteString(e.Output)
-			continue
+		said[who] = append(said[who], e.Output...)
+		function := e.Test != "" && !strings.Contains(e.Test, "/")
+		switch {
+		case e.Action == "build-fail":
+			said.show(out, who)
+		case e.Action == pass && function:
+			t.passed++
+		case e.Action == skip && function && strict:
+			said.show(out, who)
+			t.fail(failure{who.suite, who.test + " (was skipped)"})
+		case e.Action == skip && function:
+			t.skipped++
+		case e.Action == fail:
+			t.failedIs(out, who, said, before)
 		}
-		name, _, sub := strings.Cut(e.Test, "/")
-		if e.Action == skip && e.Test != "" && !sub && strict {
-			said[failure{who.suite, who.test + wasSkipped}] = said[who]
-			e.Action, who.test, name = fail, who.test+wasSkipped, name+wasSkipped
-		}
-		switch e.Action {
-		case "build-fail":
-			show(out, who, said)
-		case fail:
-			t.failedIs(out, who, name, sub, said, bad)
-		case pass:
-			t.passed += count(e.Test, sub)
-		case skip:
-			t.skipped += count(e.Test, sub)
-		}
-		if e.Action == pass || e.Action == skip || e.Action == fail {
+		if slices.Contains([]string{pass, skip, fail}, e.Action) {
 			delete(said, who)
 		}
 	}
 	return lines.Err()
 }
 
-// count is 1 for a test that is a function: neither a subtest nor a whole package.
-func count(test string, sub bool) int {
-	if test == "" || sub {
-		return 0
-	}
-	return 1
-}
-
-// failedIs notes that a test has failed, or a package of which no test has.
-func (t *tally) failedIs(out io.Writer, who failure, name string, sub bool, said map[failure]*strings.Builder,
-	bad map[string]bool,
-) {
+// failedIs notes that a test has failed, or a package. What is within ends first: if a part of it is
+// among the failures, which begin at from, the list names that in its place.
+func (t *tally) failedIs(out io.Writer, who failure, said transcript, from int) {
+	named := slices.ContainsFunc(t.failures[from:], func(f failure) bool {
+		return f.suite == who.suite && (who.test == "" || strings.HasPrefix(f.test, who.test+"/"))
+	})
 	switch {
 	case who.test != "":
-		show(out, who, said)
-		bad[who.suite] = true
-		t.failFunction(who, name, sub)
-	case !bad[who.suite]:
-		// What has ended the process is told by the tests that have not come to their end.
-		for _, other := range slices.SortedFunc(maps.Keys(said), func(a, b failure) int {
-			return strings.Compare(a.test, b.test)
-		}) {
-			if other.suite == who.suite {
-				show(out, other, said)
-			}
+		said.show(out, who)
+		if !strings.Contains(who.test, "/") {
+			t.failed++
 		}
-		who.test = "(the package)"
-		t.fail(who)
+		if !named {
+			t.failures = append(t.failures, who)
+		}
+	case !named:
+		// What has ended the process is told by the tests that have not come to their end.
+		said.showAll(out, who.suite)
+		t.fail(failure{who.suite, "(the package)"})
 	}
 }
 
-// failFunction notes a test that failed. Its subtests end before it: the list names them in its
-// place.
-func (t *tally) failFunction(who failure, name string, sub bool) {
-	if sub {
-		// A subtest of a subtest ends first, too.
-		for _, f := range t.failures {
-			if f.suite == who.suite && strings.HasPrefix(f.test, who.test+"/") {
-				return
-			}
-		}
-		t.failures = append(t.failures, who)
-		return
-	}
-	t.failed++
-	for _, f := range t.failures {
-		if f.suite == who.suite && strings.HasPrefix(f.test, name+"/") {
-			return
-		}
-	}
-	t.failures = append(t.failures, who)
-}
+// transcript is what tests have said that have not ended, and their packages.
+type transcript map[failure][]byte
 
 // show prints what a test, or a package, said.
-func show(out io.Writer, who failure, said map[failure]*strings.Builder) {
-	if text := said[who]; text != nil {
-		fmt.Fprintf(out, "--- %s %s\n%s", who.suite, who.test, text)
+func (s transcript) show(out io.Writer, who failure) {
+	if len(s[who]) > 0 {
+		fmt.Fprintf(out, "--- %s %s\n%s", who.suite, who.test, s[who])
+	}
+}
+
+func (s transcript) showAll(out io.Writer, suite string) {
+	byName := func(a, b failure) int { return strings.Compare(a.test, b.test) }
+	for _, who := range slices.SortedFunc(maps.Keys(s), byName) {
+		if who.suite == suite {
+			s.show(out, who)
+		}
 	}
 }

@@ -47,6 +47,27 @@ func Endpoint(tb testing.TB) string {
 	return ""
 }
 
+// Provide tells the commands that this process starts where DynamoDB Local is: it sets
+// [EndpointVariable] to the endpoint of a server that runs until end is called, unless the variable
+// names one. Where nothing can run it there is none, after a loud line, or an error if
+// [StrictVariable] is set.
+func Provide(ctx context.Context) (end func() error, err error) {
+	nothing := func() error { return nil }
+	if os.Getenv(EndpointVariable) != "" {
+		return nothing, nil
+	}
+	s, err := Start(ctx)
+	switch {
+	case err == nil:
+		return s.Stop, os.Setenv(EndpointVariable, s.Endpoint)
+	case errors.Is(err, ErrUnavailable) && !Strict():
+		fmt.Fprintf(os.Stderr, "!!! RUNNING WITHOUT DYNAMODB: the tests that need it will be skipped: %v\n", err)
+		return nothing, nil
+	default:
+		return nothing, err
+	}
+}
+
 // shared starts the server of this test process. Nobody stops it: it ends when the process does.
 var shared = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), sharedLimit)

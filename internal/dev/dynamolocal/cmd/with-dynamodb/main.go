@@ -11,12 +11,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
@@ -43,17 +41,14 @@ func run(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	endpoint, end, err := start(ctx)
+	end, err := dynamolocal.Provide(ctx)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "with-dynamodb:", err)
-		if dynamolocal.Strict() || !errors.Is(err, dynamolocal.ErrUnavailable) {
-			return exitFailure
-		}
-		fmt.Fprintln(os.Stderr, "!!! RUNNING WITHOUT DYNAMODB: the tests that need it will be skipped")
+		return exitFailure
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environment(endpoint), os.Stdin, os.Stdout, os.Stderr
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environment(), os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
 	if err := end(); err != nil {
 		fmt.Fprintln(os.Stderr, "with-dynamodb:", err)
@@ -68,31 +63,20 @@ func run(args []string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// start starts the server unless the environment names an endpoint.
-func start(ctx context.Context) (endpoint string, end func() error, err error) {
-	none := func() error { return nil }
-	if endpoint := os.Getenv(dynamolocal.EndpointVariable); endpoint != "" {
-		return endpoint, none, nil
-	}
-	s, err := dynamolocal.Start(ctx)
-	if err != nil {
-		return "", none, err
-	}
-	return s.Endpoint, s.Stop, nil
-}
-
-// environment adds what the command needs to the environment; of a name that occurs twice the last
-// one counts.
-func environment(endpoint string) []string {
+// environment adds what the command needs to the environment, if there is an endpoint; of a name
+// that occurs twice the last one counts.
+func environment() []string {
+	own, endpoint := os.Environ(), os.Getenv(dynamolocal.EndpointVariable)
 	if endpoint == "" {
-		return os.Environ()
+		return own
 	}
-	defaults := []string{
-		"AWS_REGION=" + dynamolocal.Region, "AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey,
-		"AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
+	for name, value := range map[string]string{
+		"AWS_REGION": dynamolocal.Region, "AWS_ACCESS_KEY_ID": dynamolocal.AccessKey,
+		"AWS_SECRET_ACCESS_KEY": dynamolocal.AccessKey,
+	} {
+		if os.Getenv(name) == "" {
+			own = append(own, name+"="+value)
+		}
 	}
-	empty := []string{"AWS_REGION=", "AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}
-	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return slices.Contains(empty, v) })
-	return append(append(defaults, own...), dynamolocal.EndpointVariable+"="+endpoint,
-		"AWS_ENDPOINT_URL_DYNAMODB="+endpoint)
+	return append(own, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint)
 }
