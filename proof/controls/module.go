@@ -209,9 +209,9 @@ func (m *module) findOne(c control) (place, error) {
 		return place{}, errors.New("there is no pattern")
 	}
 	var (
-		inside   = make(map[meaning][]string)
-		found    = make(map[meaning]place)
-		problems = make(map[meaning]error)
+		found           place
+		filling         error
+		places, outside []string
 	)
 	for _, s := range m.sources {
 		if slices.ContainsFunc(p, func(l lexeme) bool { return l.kind != token.ILLEGAL && !s.names[l.plain()] }) {
@@ -223,55 +223,38 @@ func (m *module) findOne(c control) (place, error) {
 				continue
 			}
 			from, to := s.tokens[at].from, s.tokens[end-1].to
-			fn := s.enclosing(from, to)
-			if fn == nil {
-				inside[another] = append(inside[another], s.position(from)+" not within one function")
-				continue
+			switch fn := s.enclosing(from, to); {
+			case fn == nil:
+				outside = append(outside, s.position(from)+" not within one function")
+			case !fn.meant(c.in):
+				outside = append(outside, s.position(from)+" in "+fn.String())
+			default:
+				places = append(places, s.position(from)+" in "+fn.String())
+				found = place{source: s, from: from, to: to, function: fn.String()}
+				found.becomes, filling = bound.fill(c.new)
 			}
-			how := fn.meant(c.in)
-			inside[how] = append(inside[how], s.position(from)+" in "+fn.String())
-			becomes, err := bound.fill(c.new)
-			found[how], problems[how] = place{source: s, from: from, to: to, becomes: becomes, function: fn.String()},
-				err
 		}
 	}
-	for _, how := range []meaning{exactly, nearly} {
-		switch places := inside[how]; len(places) {
-		case 0:
-		case 1:
-			return found[how], problems[how]
-		default:
-			return place{}, fmt.Errorf("the guard is in %d places: %s", len(places), strings.Join(places, ", "))
-		}
+	switch {
+	case len(places) == 1:
+		return found, filling
+	case len(places) > 1:
+		return place{}, fmt.Errorf("the guard is in %d places: %s", len(places), strings.Join(places, ", "))
+	case len(outside) > 0:
+		return place{}, fmt.Errorf("the guard is not where it should be, but %s", strings.Join(outside, ", "))
+	default:
+		return place{}, errors.New("the guard is nowhere")
 	}
-	if others := inside[another]; len(others) > 0 {
-		return place{}, fmt.Errorf("the guard is not where it should be, but %s", strings.Join(others, ", "))
-	}
-	return place{}, errors.New("the guard is nowhere")
 }
 
-// meaning is whether a control means a function.
-type meaning int
-
-const (
-	another meaning = iota
-	nearly          // but for whether the names are exported
-	exactly
-)
-
-func (f span) meant(in string) meaning {
+// meant reports whether a control means the function: any if it names none, else one of this name,
+// and of this type if it names one.
+func (f span) meant(in string) bool {
 	receiver, name, ok := strings.Cut(in, ".")
 	if !ok {
 		receiver, name = f.receiver, in
 	}
-	switch {
-	case in == "" || receiver == f.receiver && name == f.name:
-		return exactly
-	case (receiver == f.receiver || sameName(receiver, f.receiver)) && sameName(name, f.name):
-		return nearly
-	default:
-		return another
-	}
+	return in == "" || sameName(name, f.name) && (receiver == f.receiver || sameName(receiver, f.receiver))
 }
 
 func (f span) String() string {
