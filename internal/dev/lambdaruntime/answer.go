@@ -64,9 +64,5 @@ func set(h http.Header, r events.APIGatewayV2HTTPResponse) {
 
 // refuseRequest answers in the gateway's own words.
 func refuseRequest(w http.ResponseWriter, status int) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	if _, err := fmt.Fprintf(w, `{"message":%q}`, http.StatusText(status)); err != nil {
-		slog.Warn("the answer did not reach the client", "error", err)
-	}
+	write(w, status, fmt.Sprintf(`{"message":%q}`, http.StatusText(status)))
 }

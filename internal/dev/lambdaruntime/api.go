@@ -1,12 +1,11 @@
 package lambdaruntime
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,63 +50,33 @@ func (i *invocation) answerOr(otherwise *FunctionError) result {
 // api is the Runtime API of one process. Nothing that is left of an earlier process can reach it.
 type api struct {
 	function Function
-	server   *http.Server
-	address  string
+	server   *httptest.Server
 	// next hands an event to the process that waits for one.
 	next chan *invocation
-	// active counts the serving goroutine and the requests that are being handled.
-	active sync.WaitGroup
 
 	mu      sync.Mutex
-	closed  bool
 	current *invocation // that the process has not answered
 }
 
-func serveAPI(f Function) (*api, error) {
-	var lc net.ListenConfig
-	listener, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("serve the Runtime API: %w", err)
-	}
-	a := &api{function: f, address: listener.Addr().String(), next: make(chan *invocation)}
+func serveAPI(f Function) *api {
+	a := &api{function: f, next: make(chan *invocation)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", a.handleNext)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{what}", a.answer)
 	mux.HandleFunc("POST /2018-06-01/runtime/init/error", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusAccepted, accepted) // its end is what counts
 	})
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.begin() {
-			defer a.active.Done()
-			mux.ServeHTTP(w, r)
-		}
-	})
+	a.server = httptest.NewUnstartedServer(mux)
 	// A killed process leaves broken connections: they are not worth a line.
-	a.server = &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute}
-	a.active.Go(func() {
-		_ = a.server.Serve(listener) // ends with close
-	})
-	return a, nil
+	a.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	a.server.Start()
+	return a
 }
 
 // close ends the API and waits until no request is being handled.
-func (a *api) close() error {
-	a.mu.Lock()
-	a.closed = true
-	a.mu.Unlock()
-	err := a.server.Close()
-	a.active.Wait()
-	return err
-}
-
-// begin counts a request in, unless the API is closed.
-func (a *api) begin() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.closed {
-		a.active.Add(1)
-	}
-	return !a.closed
+func (a *api) close() {
+	a.server.CloseClientConnections()
+	a.server.Close()
 }
 
 // handleNext blocks until there is an event for the process.
@@ -161,7 +130,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) {
 func write(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body) // fails if the process was killed
+	_, _ = io.WriteString(w, body) // fails if the client is gone, or the process was killed
 }
 
 // traceID is a header of X-Ray for an invocation that is not sampled.

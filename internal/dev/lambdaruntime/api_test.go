@@ -15,29 +15,23 @@ import (
 
 // client is a process as its API sees it.
 type client struct {
-	t    *testing.T
-	api  *api
-	http *http.Client
+	t   *testing.T
+	api *api
 }
 
 func newClient(t *testing.T, f Function) *client {
 	t.Helper()
-	a, err := serveAPI(f)
-	require.NoError(t, err)
-	transport := &http.Transport{}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		require.NoError(t, a.close())
-	})
-	return &client{t: t, api: a, http: &http.Client{Transport: transport}}
+	a := serveAPI(f)
+	t.Cleanup(a.close)
+	return &client{t: t, api: a}
 }
 
 // do sends a request and returns the status, and the type of the error that was answered.
 func (c *client) do(method, path, body string) (status int, kind string, header http.Header) {
 	c.t.Helper()
-	r, err := http.NewRequestWithContext(c.t.Context(), method, "http://"+c.api.address+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.api.server.URL+path, strings.NewReader(body))
 	require.NoError(c.t, err)
-	response, err := c.http.Do(r)
+	response, err := c.api.server.Client().Do(r)
 	require.NoError(c.t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -137,6 +138,23 @@ func payload(e event) []byte {
 		panic(err)
 	}
 	return p
+}
+
+// invoking begins an invocation, and returns where its error arrives.
+func invoking(t *testing.T, s *lambdaruntime.Sandbox, e event) <-chan error {
+	t.Helper()
+	result := make(chan error, 1)
+	go func() {
+		_, err := invoke(t, s, e)
+		result <- err
+	}()
+	return result
+}
+
+// hangs waits until the function does.
+func hangs(t *testing.T, s *lambdaruntime.Sandbox) {
+	t.Helper()
+	assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute, time.Millisecond)
 }
 
 func functionError(t *testing.T, err error) *lambdaruntime.FunctionError {

@@ -19,19 +19,16 @@ type process struct {
 }
 
 func startProcess(f Function, output *os.File) (*process, error) {
-	a, err := serveAPI(f)
-	if err != nil {
-		return nil, err
-	}
-	p := &process{api: a, cmd: exec.Command(f.Bootstrap), exited: make(chan struct{})}
-	p.cmd.Env = f.environment(a.address)
+	p := &process{api: serveAPI(f), cmd: exec.Command(f.Bootstrap), exited: make(chan struct{})}
+	p.cmd.Env = f.environment(p.api.server.Listener.Addr().String())
 	p.cmd.Stdout, p.cmd.Stderr = output, output
 	p.cmd.SysProcAttr = dieWithParent()
 
 	started := make(chan error)
 	go p.live(started)
 	if err := <-started; err != nil {
-		return nil, errors.Join(fmt.Errorf("start the function %s: %w", f.name(), err), a.close())
+		p.api.close()
+		return nil, fmt.Errorf("start the function %s: %w", f.name(), err)
 	}
 	return p, nil
 }
@@ -48,7 +45,8 @@ func (p *process) live(started chan<- error) {
 		return
 	}
 	defer close(p.exited)
-	p.status = errors.Join(p.cmd.Wait(), p.api.close())
+	p.status = p.cmd.Wait()
+	p.api.close()
 }
 
 // kill sends SIGKILL and waits until the process is gone.

@@ -57,7 +57,7 @@ func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Durat
 	s.invocations.Add(1)
 	s.mu.Unlock()
 	ended := make(chan result, 1)
-	go func() { //nolint:contextcheck // the invocation goes on when its caller hangs up
+	go func() { // the invocation goes on when its caller hangs up
 		defer s.invocations.Done()
 		r := s.run(newInvocation(payload, timeout))
 		<-s.turn

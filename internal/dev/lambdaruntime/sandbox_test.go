@@ -114,13 +114,8 @@ func TestKillEndsARunningInvocation(t *testing.T) {
 	t.Parallel()
 	s := sandbox(t, function())
 	before := look(t, s)
-	result := make(chan error, 1)
-	go func() {
-		_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), time.Minute)
-		result <- err
-	}()
-	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute,
-		time.Millisecond)
+	result := invoking(t, s, event{Do: "hang"})
+	hangs(t, s)
 	require.NoError(t, s.Kill())
 	e := functionError(t, <-result)
 	assert.Equal(t, lambdaruntime.TypeExited, e.Type)
@@ -162,11 +157,7 @@ func TestEndedTellsWhatAProcessUsed(t *testing.T) {
 func TestKillWhileTheProcessStartsFailsTheInvocation(t *testing.T) {
 	t.Parallel()
 	s := sandbox(t, function("AT_START=hang"))
-	result := make(chan error, 1)
-	go func() {
-		_, err := s.Invoke(t.Context(), payload(event{Do: "echo"}), time.Minute)
-		result <- err
-	}()
+	result := invoking(t, s, event{Do: "echo"})
 	require.Eventually(t, func() bool { return s.Starts() == 1 }, time.Minute, time.Millisecond)
 	require.NoError(t, s.Kill())
 	assert.Contains(t, functionError(t, <-result).Message, "signal: killed")
@@ -198,8 +189,7 @@ func TestACallerThatHangsUpDoesNotEndTheInvocation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	hungUp := errors.New("hung up")
 	go func() {
-		assert.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute,
-			time.Millisecond)
+		hangs(t, s)
 		cancel(hungUp)
 	}()
 	_, err := s.Invoke(ctx, payload(event{Do: "hang"}), 500*time.Millisecond)
@@ -245,13 +235,8 @@ func TestCloseEndsEverything(t *testing.T) {
 	t.Parallel()
 	s := lambdaruntime.NewSandbox(function())
 	v := look(t, s)
-	result := make(chan error, 1)
-	go func() {
-		_, err := s.Invoke(t.Context(), payload(event{Do: "hang"}), time.Minute)
-		result <- err
-	}()
-	require.Eventually(t, func() bool { return strings.Contains(s.Logs(), "doing hang") }, time.Minute,
-		time.Millisecond)
+	result := invoking(t, s, event{Do: "hang"})
+	hangs(t, s)
 	require.NoError(t, s.Close())
 	assertGone(t, v.PID)
 	functionError(t, <-result)
