@@ -7,12 +7,11 @@ import (
 )
 
 // goals are upper limits, zero for none: of the ratio of the times, of the time in addition to the
-// other case, of the whole time, of the allocations in addition, and of all allocations.
+// other case, and of the allocations in addition.
 type goals struct {
-	ratio      float64
-	own, whole time.Duration
-	ownAllocs  float64
-	allocs     float64
+	ratio     float64
+	own       time.Duration
+	ownAllocs float64
 }
 
 // judge says which goals there are and whether they are met.
@@ -29,8 +28,6 @@ func (g goals) judge(f figures) string {
 	}
 	add(g.ratio, f.ratio <= g.ratio, fmt.Sprintf("ratio ≤ %g", g.ratio))
 	add(float64(g.own), f.own <= float64(g.own), "own CPU ≤ "+micros(float64(g.own)))
-	add(float64(g.whole), f.whole <= float64(g.whole), "CPU ≤ "+micros(float64(g.whole)))
 	add(g.ownAllocs, f.ownAllocs <= g.ownAllocs, fmt.Sprintf("own allocs ≤ %g", g.ownAllocs))
-	add(g.allocs, f.allocs <= g.allocs, fmt.Sprintf("allocs ≤ %g", g.allocs))
 	return strings.Join(verdicts, ", ")
 }

@@ -9,10 +9,7 @@ import (
 )
 
 // comparison is a group of cases that do the same work. The first one is the measure of the others.
-type comparison struct {
-	about string
-	cases []measured
-}
+type comparison struct{ cases []measured }
 
 // measured is one case.
 type measured struct {
@@ -116,7 +113,7 @@ var columns = []string{"", "ratio", "±", "own CPU", "CPU", "own allocs", "alloc
 // table compares. A ratio is the median of the ratios of the rounds, and what is a case's own the
 // median of the differences, so that what both cases of a round suffered from does not count.
 func (c comparison) table(samples [][]sample) table {
-	t := table{about: c.about, header: columns}
+	t := table{header: columns}
 	for i, m := range c.cases {
 		base := max(0, c.find(m.of))
 		f := compare(samples[i], samples[base])
