@@ -4,9 +4,10 @@
 //	go run ./internal/dev/release        # checks
 //	go run ./internal/dev/release -tag   # checks, and makes the tags, in the order in which they have to be pushed
 //
-// The version is the first one in CHANGELOG.md. The modules are served from the working tree by a
-// module proxy of files. In an empty module the program of the README is built and tested against
-// that proxy, and the command is installed from it.
+// The version is the first one in CHANGELOG.md. The working tree is committed and tagged in a
+// repository of its own, which stands in for the one that everybody fetches from. In an empty module
+// the program of the README is built and tested with what is tagged there, and the command is
+// installed from it.
 package main
 
 import (
@@ -42,13 +43,10 @@ func run(tag bool) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	proxy := filepath.Join(folder, "proxy")
-	for _, m := range t.published() {
-		if err := t.publish(m, proxy); err != nil {
-			return fmt.Errorf("%s: %w", m.path, err)
-		}
+	s := stranger{folder: folder, origin: filepath.Join(folder, "origin")}
+	if err := t.publish(s.origin); err != nil {
+		return err
 	}
-	s := stranger{folder: folder, proxy: proxy}
 	if err := s.buildsTheProgram(t); err != nil {
 		return err
 	}
@@ -85,4 +83,29 @@ func (t *tree) tagNames() (names []string) {
 		names = append(names, strings.TrimPrefix(m.folder+"/"+t.version, "./"))
 	}
 	return names
+}
+
+// publish makes a repository in a folder, with the tags. It has the files that git knows or would
+// add.
+func (t *tree) publish(folder string) error {
+	within := func(args ...string) []string {
+		return append([]string{
+			"--git-dir", folder, "--work-tree", t.root, "-c", "user.name=release", "-c", "user.email=release@example.com",
+			"-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false",
+		}, args...)
+	}
+	commands := [][]string{
+		{"init", "--quiet", "--bare", folder},
+		within("add", "--all"),
+		within("commit", "--quiet", "--message", t.version),
+	}
+	for _, name := range t.tagNames() {
+		commands = append(commands, within("tag", name))
+	}
+	for _, command := range commands {
+		if out, err := exec.Command("git", command...).CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %w: %s", strings.Join(command, " "), err, out)
+		}
+	}
+	return nil
 }
