@@ -24,12 +24,6 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// Region is that of all clients, Account the one that the server puts into ARNs.
-const (
-	Region  = "us-east-1"
-	Account = "123456789012"
-)
-
 //go:embed server.py
 var program string
 
@@ -39,7 +33,7 @@ var keys = credentials.NewStaticCredentialsProvider("local", "local", "")
 // skipped and says why on standard error, or fails where none may be left out.
 func SQS(t *testing.T) *sqs.Client {
 	t.Helper()
-	return sqs.New(sqs.Options{BaseEndpoint: aws.String(endpoint(t)), Region: Region, Credentials: keys})
+	return sqs.New(sqs.Options{BaseEndpoint: aws.String(endpoint(t)), Region: dynamolocal.Region, Credentials: keys})
 }
 
 // NewQueue makes a queue of the test and returns its URL.
@@ -52,9 +46,6 @@ func NewQueue(t *testing.T, client *sqs.Client, name string, attributes map[stri
 	}
 	return *out.QueueUrl
 }
-
-// QueueARN names a queue.
-func QueueARN(name string) string { return "arn:aws:sqs:" + Region + ":" + Account + ":" + name }
 
 func endpoint(t *testing.T) string {
 	t.Helper()

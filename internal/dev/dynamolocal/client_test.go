@@ -58,16 +58,7 @@ func TestARefusedWriteIsNoReasonToWarn(t *testing.T) {
 	t.Parallel()
 	client, logged := Client(Endpoint(t)), &lines{}
 	table := "refused-" + strings.ToLower(t.Name())
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: aws.String(table),
-		AttributeDefinitions: []types.AttributeDefinition{{
-			AttributeName: aws.String("id"),
-			AttributeType: types.ScalarAttributeTypeS,
-		}},
-		KeySchema:   []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-		BillingMode: types.BillingModePayPerRequest,
-	})
-	require.NoError(t, err)
+	require.NoError(t, CreateTable(t.Context(), client, table, "id"))
 	t.Cleanup(func() {
 		_, err := client.DeleteTable(context.WithoutCancel(t.Context()),
 			&dynamodb.DeleteTableInput{TableName: aws.String(table)})

@@ -32,23 +32,13 @@ func newTable(t *testing.T, view types.StreamViewType) *table {
 	t.Helper()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	name := "pump-" + rand.Text()
-	create(t, client, name, &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view})
-	return &table{t, client, name}
-}
-
-func create(t *testing.T, client *dynamodb.Client, name string, stream *types.StreamSpecification) {
-	t.Helper()
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:   aws.String(name),
-		BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{
-			AttributeName: aws.String("id"),
-			AttributeType: types.ScalarAttributeTypeS,
-		}},
-		KeySchema:           []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-		StreamSpecification: stream,
+	require.NoError(t, dynamolocal.CreateTable(t.Context(), client, name, "id"))
+	_, err := client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+		TableName:           aws.String(name),
+		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view},
 	})
 	require.NoError(t, err)
+	return &table{t, client, name}
 }
 
 func (b *table) put(item map[string]types.AttributeValue) {
@@ -251,7 +241,7 @@ func TestAStreamThatIsNotThereEndsThePump(t *testing.T) {
 func TestATableWithoutStreamIsNamed(t *testing.T) {
 	t.Parallel()
 	client, name := dynamolocal.Client(dynamolocal.Endpoint(t)), "pump-"+rand.Text()
-	create(t, client, name, nil)
+	require.NoError(t, dynamolocal.CreateTable(t.Context(), client, name, "id"))
 	p := &streams.Pump{Endpoint: dynamolocal.Endpoint(t), Table: name}
 	require.ErrorContains(t, p.Run(t.Context()), name)
 }

@@ -1,4 +1,4 @@
-package queuepump_test
+package moto_test
 
 import (
 	"context"
