@@ -1,105 +1,52 @@
 package storetest_test
 
-import (
-	"bytes"
-	"context"
-	"time"
-
-	"github.com/go-idempotent/idempotent/store"
-)
+import "bytes"
 
 // bytesFaults are stores that share bytes with their callers, without ever losing any themselves.
-func bytesFaults() []fault {
-	return []fault{
-		{
-			"Claim keeps the caller's bytes", "Bytes/of a small result may change after Claim",
-			func(s *parted) store.Store {
-				shared := make(sharing)
-				f := shared.store(s, bytes.Clone)
-				f.claim = func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					shared[r.Key+r.Seal] = r.Result
-					return s.Claim(ctx, r, now)
-				}
-				return f
-			},
+func bytesFaults() faults {
+	cloned := gets.after(func(c call, a *answer) {
+		c.share(&a.held)
+		a.held.Result = bytes.Clone(a.held.Result)
+	})
+	keepsBytes := func(m methods) inject {
+		return all(cloned, m.before(func(c *call) { c.shared[c.key+c.next.Seal] = c.next.Result }))
+	}
+	handsOut := func(m methods) inject {
+		return all(cloned, m.after(func(c call, a *answer) { c.share(&a.held) }))
+	}
+	return faults{
+		"Bytes/of a small result may change after Claim": {
+			{"Claim keeps the caller's bytes", keepsBytes(claims)},
+			{"a refused Claim hands out its own bytes", handsOut(claims)},
 		},
-		{
-			"Swap keeps the caller's bytes", "Bytes/of a small result may change after Swap",
-			func(s *parted) store.Store {
-				shared := make(sharing)
-				f := shared.store(s, bytes.Clone)
-				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
-					shared[next.Key+next.Seal] = next.Result
-					return s.Swap(ctx, seen, next)
-				}
-				return f
-			},
+		"Bytes/of a small result may change after Swap": {
+			{"Swap keeps the caller's bytes", keepsBytes(swaps)},
+			{"a refused Swap hands out its own bytes", handsOut(swaps)},
+			{"Get hands out its own bytes", gets.after(func(c call, a *answer) { c.share(&a.held) })},
 		},
-		{
-			"Get hands out its own bytes", "Bytes/of a small result may change after Swap",
-			func(s *parted) store.Store {
-				return make(sharing).store(s, func(b []byte) []byte { return b })
-			},
+		"Bytes/of a large result may change after Swap": {
+			{"ReadResult hands out its own bytes", reads.after(func(c call, a *answer) {
+				c.seen.Result = a.held.Result
+				c.share(&c.seen)
+				a.held.Result = c.seen.Result
+			})},
 		},
-		{
-			"ReadResult hands out its own bytes", "Bytes/of a large result may change after Swap",
-			func(s *parted) store.Store {
-				shared := make(sharing)
-				return &faulty{parted: s, read: func(ctx context.Context, r record) ([]byte, error) {
-					result, err := s.ReadResult(ctx, r)
-					r.Result = result
-					return shared.remember(r).Result, err
-				}}
-			},
-		},
-		{
-			"a refused Claim hands out its own bytes", "Bytes/of a small result may change after Claim",
-			func(s *parted) store.Store {
-				shared := make(sharing)
-				f := shared.store(s, bytes.Clone)
-				f.claim = func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					held, claimed, err := s.Claim(ctx, r, now)
-					return shared.remember(held), claimed, err
-				}
-				return f
-			},
-		},
-		{
-			"a refused Swap hands out its own bytes", "Bytes/of a small result may change after Swap",
-			func(s *parted) store.Store {
-				shared := make(sharing)
-				f := shared.store(s, bytes.Clone)
-				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, swapped, err := s.Swap(ctx, seen, next)
-					return shared.remember(held), swapped, err
-				}
-				return f
-			},
+		"Commit/Bytes of a small result may change after Swap": {
+			{"Commit keeps the caller's bytes", keepsBytes(commits)},
+			{"a refused Commit hands out its own bytes", handsOut(commits)},
 		},
 	}
 }
 
-// sharing is the bytes that a store has in common with its callers, by key and commit.
-type sharing map[string][]byte
-
-// remember returns r with the bytes that are shared, which are those of r if there are none yet.
-func (s sharing) remember(r record) record {
+// share gives a record the bytes that the store has in common with its callers, which are its own
+// if there are none yet.
+func (f *faulty) share(r *record) {
 	if r.Result == nil {
-		return r
+		return
 	}
-	if _, found := s[r.Key+r.Seal]; !found {
-		s[r.Key+r.Seal] = r.Result
+	of := r.Key + r.Seal
+	if _, found := f.shared[of]; !found {
+		f.shared[of] = r.Result
 	}
-	r.Result = s[r.Key+r.Seal]
-	return r
-}
-
-// store returns a store that hands out, by Get, what out makes of the shared bytes.
-func (s sharing) store(p *parted, out func([]byte) []byte) *faulty {
-	return &faulty{parted: p, get: func(ctx context.Context, key string) (record, bool, error) {
-		r, found, err := p.Get(ctx, key)
-		r = s.remember(r)
-		r.Result = out(r.Result)
-		return r, found, err
-	}}
+	r.Result = f.shared[of]
 }

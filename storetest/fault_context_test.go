@@ -2,86 +2,54 @@ package storetest_test
 
 import (
 	"context"
-	"time"
 
 	"github.com/go-idempotent/idempotent/store"
 )
 
-func contextFaults() []fault {
-	never := context.WithoutCancel
-	claim := func(s *parted) store.Store {
-		return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-			return s.Claim(never(ctx), r, now)
-		}}
+// contextFaults are stores that ignore their context, and some that then deny what they did.
+func contextFaults() faults {
+	never := func(m methods) inject {
+		return m.before(func(c *call) { c.ctx = context.WithoutCancel(c.ctx) })
 	}
-	return []fault{
-		{"Claim ignores a cancelled context", "Context/that was cancelled fails a Claim", claim},
-		{"Claim ignores a deadline", "Context/that is past its deadline fails a Claim", claim},
-		{"Swap ignores its context", "Context/that was cancelled fails a Swap", swapping(func(s *parted, c swap) (record, bool, error) {
-			return s.Swap(never(c.ctx), c.seen, c.next)
-		})},
-		{"Delete ignores its context", "Context/that was cancelled fails a Delete", func(s *parted) store.Store {
-			return &faulty{
-				parted: s,
-				del:    func(ctx context.Context, seen record) (bool, error) { return s.Delete(never(ctx), seen) },
+	denies := func(m methods) inject {
+		return m.instead(func(c call) answer {
+			ctx := c.ctx
+			c.ctx = context.WithoutCancel(ctx)
+			a := c.pass()
+			if ended := ctx.Err(); ended != nil {
+				a = answer{err: &store.Error{Op: "write", Kind: store.FailureTimeout, NotApplied: true, Err: ended}}
 			}
-		}},
-		{"Get ignores its context", "Context/that was cancelled fails a Get", func(s *parted) store.Store {
-			return &faulty{
-				parted: s,
-				get:    func(ctx context.Context, key string) (record, bool, error) { return s.Get(never(ctx), key) },
-			}
-		}},
-		{
-			"ReadResult ignores its context", "Context/that was cancelled fails a ReadResult",
-			func(s *parted) store.Store {
-				return &faulty{
-					parted: s,
-					read:   func(ctx context.Context, r record) ([]byte, error) { return s.ReadResult(never(ctx), r) },
+			return a
+		})
+	}
+	cancelled := func(call string) string { return "that was cancelled fails a " + call }
+	late := func(call string) string { return "that is past its deadline fails a " + call }
+	return faults{
+		"Context/" + cancelled("Claim"): {
+			{"Claim ignores a cancelled context", never(claims)},
+			{"Claim denies what it did", denies(claims)},
+		},
+		"Context/" + late("Claim"):       {{"Claim ignores a deadline", never(claims)}},
+		"Context/" + cancelled("Swap"):   {{"Swap ignores its context", never(swaps)}},
+		"Context/" + late("Swap"):        {{"Swap denies what it did", denies(swaps)}},
+		"Context/" + cancelled("Delete"): {{"Delete ignores its context", never(deletes)}},
+		"Context/" + late("Delete"):      {{"Delete denies what it did", denies(deletes)}},
+		"Context/" + cancelled("Get"):    {{"Get ignores its context", never(gets)}},
+		"Context/" + cancelled("ReadResult"): {
+			{"ReadResult ignores its context", never(reads)},
+			{"ReadResult takes a cancelled context for a missing part", reads.after(func(_ call, a *answer) {
+				if a.err != nil {
+					a.err = &store.UnreadableError{Reason: "the part is missing", Err: a.err}
 				}
-			},
+			})},
 		},
-		{
-			"ReadResult takes a cancelled context for a missing part", "Context/that was cancelled fails a ReadResult",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, read: func(ctx context.Context, r record) ([]byte, error) {
-					result, err := s.ReadResult(ctx, r)
-					if err != nil {
-						return nil, &store.UnreadableError{Reason: "the part is missing", Err: err}
-					}
-					return result, nil
-				}}
-			},
+		"Commit/Context " + cancelled("completion"): {
+			{"Commit ignores its context", never(commits)},
+			{"Apply ignores its context", never(applies)},
 		},
-		{"Claim denies what it did", "Context/that was cancelled fails a Claim", func(s *parted) store.Store {
-			return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-				held, claimed, err := s.Claim(never(ctx), r, now)
-				return held, claimed, denied(ctx, err)
-			}}
-		}},
-		{
-			"Swap denies what it did", "Context/that is past its deadline fails a Swap",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				held, swapped, err := s.Swap(never(c.ctx), c.seen, c.next)
-				return held, swapped, denied(c.ctx, err)
-			}),
-		},
-		{
-			"Delete denies what it did", "Context/that is past its deadline fails a Delete",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
-					deleted, err := s.Delete(never(ctx), seen)
-					return deleted, denied(ctx, err)
-				}}
-			},
+		"Commit/Context " + late("completion"): {
+			{"Commit denies what it did", denies(commits)},
+			{"Apply denies what it did", denies(applies)},
 		},
 	}
-}
-
-// denied returns, for a context that has ended, the error of a write that was not applied.
-func denied(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		return &store.Error{Op: "write", Kind: store.FailureTimeout, NotApplied: true, Err: ended}
-	}
-	return err
 }

@@ -1,138 +1,72 @@
 package storetest_test
 
 import (
-	"context"
+	"slices"
 	"strings"
-	"time"
-
-	"github.com/go-idempotent/idempotent/store"
 )
 
-func deleteFaults() []fault {
-	return []fault{
-		{"Delete removes any record", "Delete/lets the next claim start afresh", func(s *parted) store.Store {
-			return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
-				held, _, _ := s.Get(ctx, seen.Key)
-				return s.Delete(ctx, held)
-			}}
-		}},
-		{
-			"Delete by a stale owner removes the record",
-			"Swap/by an owner that was taken over is refused with the record of the new owner",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
-					held, _, _ := s.Get(ctx, seen.Key)
-					_, err := s.Delete(ctx, held)
-					return false, err
-				}}
-			},
+func deleteFaults() faults {
+	return faults{
+		"Delete/lets the next claim start afresh": {
+			{"Delete removes any record", deletes.before(func(c *call) { c.seen = c.held })},
 		},
-		{
-			"Delete only says that it did", "Delete/removes a record that was swapped, as it is now",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
-					held, _, err := s.Get(ctx, seen.Key)
-					return held.Owner == seen.Owner && held.Lease.Equal(seen.Lease), err
-				}}
-			},
+		"Delete/removes a record that was swapped, as it is now": {
+			{"Delete only says that it did", deletes.instead(func(c call) answer {
+				return answer{done: c.held.Owner == c.seen.Owner && c.held.Lease.Equal(c.seen.Lease)}
+			})},
 		},
-		{"Delete of nothing is true", "Delete/of a key without a record is false", func(s *parted) store.Store {
-			return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
-				_, found, _ := s.Get(ctx, seen.Key)
-				deleted, err := s.Delete(ctx, seen)
-				return deleted || !found, err
-			}}
-		}},
-		{
-			"Delete leaves a mark", "Claim/writes the record if the held one was deleted",
-			func(s *parted) store.Store {
-				deleted := make(map[string]record)
-				return &faulty{
-					parted: s,
-					del: func(ctx context.Context, seen record) (bool, error) {
-						deleted[seen.Key] = seen
-						return s.Delete(ctx, seen)
-					},
-					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-						if mark, found := deleted[r.Key]; found {
-							return mark, false, nil
-						}
-						return s.Claim(ctx, r, now)
-					},
-				}
-			},
+		"Delete/of a key without a record is false": {
+			{"Delete of nothing is true", deletes.after(func(c call, a *answer) { a.done = a.done || c.held.Key == "" })},
+		},
+		"Claim/writes the record if the held one was deleted": {
+			{"Delete leaves a mark", all(
+				deletes.before(func(c *call) { c.notes[c.key] = c.seen }),
+				claims.instead(func(c call) answer {
+					if mark, found := c.notes[c.key]; found {
+						return answer{held: mark}
+					}
+					return c.pass()
+				}),
+			)},
 		},
 	}
 }
 
-func getFaults() []fault {
-	return []fault{
-		{
-			"Get finds a record under any key", "Get/finds nothing under a key that was never claimed",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, get: func(ctx context.Context, key string) (record, bool, error) {
-					r, _, err := s.Get(ctx, key)
-					return r, true, err
-				}}
-			},
-		},
-		{
-			"Get returns the key of a record that is not there", "Get/finds nothing under a key that was never claimed",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, get: func(ctx context.Context, key string) (record, bool, error) {
-					r, found, err := s.Get(ctx, key)
-					r.Key = key
-					return r, found, err
-				}}
-			},
-		},
-		{"Get removes what it reads", "Get/changes nothing", func(s *parted) store.Store {
-			return &faulty{parted: s, get: func(ctx context.Context, key string) (record, bool, error) {
-				r, found, err := s.Get(ctx, key)
-				if found {
-					_, err = s.Delete(ctx, r)
-				}
-				return r, found, err
-			}}
-		}},
-		{"ignores the case of keys", "Get/keeps keys apart that resemble each other", keysAs(strings.ToLower)},
-		{
-			"cuts keys at the second #", "Get/keeps keys apart that resemble each other",
-			keysAs(func(key string) string {
-				return strings.Join(strings.SplitN(key, "#", 3)[:2], "#")
+func getFaults() faults {
+	// keysAs holds records under other keys than their own.
+	keysAs := func(change func(string) string) inject {
+		return all(
+			slices.Concat(claims, swaps, deletes).before(func(c *call) {
+				c.seen.Key, c.next.Key = change(c.key), change(c.key)
 			}),
-		},
-		{
-			"cuts long keys", "Get/keeps long keys apart that differ at their end",
-			keysAs(func(key string) string { return key[:min(len(key), 128)] }),
-		},
-	}
-}
-
-// keysAs holds records under other keys than their own.
-func keysAs(change func(string) string) func(*parted) store.Store {
-	return func(s *parted) store.Store {
-		return &faulty{
-			parted: s,
-			claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-				r.Key = change(r.Key)
-				return s.Claim(ctx, r, now)
-			},
-			swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-				seen.Key, next.Key = change(seen.Key), change(next.Key)
-				return s.Swap(ctx, seen, next)
-			},
-			del: func(ctx context.Context, seen record) (bool, error) {
-				seen.Key = change(seen.Key)
-				return s.Delete(ctx, seen)
-			},
-			get: func(ctx context.Context, key string) (record, bool, error) {
-				r, found, err := s.Get(ctx, change(key))
-				if found {
-					r.Key = key
+			gets.instead(func(c call) answer {
+				key := c.key
+				c.key = change(key)
+				a := c.pass()
+				if a.done {
+					a.held.Key = key
 				}
-				return r, found, err
-			},
-		}
+				return a
+			}),
+		)
+	}
+	return faults{
+		"Get/finds nothing under a key that was never claimed": {
+			{"Get finds a record under any key", gets.after(func(_ call, a *answer) { a.done = true })},
+			{"Get returns the key of a record that is not there", gets.after(func(c call, a *answer) { a.held.Key = c.key })},
+		},
+		"Get/changes nothing": {
+			{"Get removes what it reads", gets.after(func(c call, _ *answer) { c.drop() })},
+		},
+		"Get/keeps keys apart that resemble each other": {
+			{"ignores the case of keys", keysAs(strings.ToLower)},
+			{"cuts keys at the second #", keysAs(func(key string) string {
+				return strings.Join(strings.SplitN(key, "#", 3)[:2], "#")
+			})},
+			{"names parts by the first half of the key", partsNamed(func(key, _ string, _ []byte) string { return key[:20] })},
+		},
+		"Get/keeps long keys apart that differ at their end": {
+			{"cuts long keys", keysAs(func(key string) string { return key[:min(len(key), 128)] })},
+		},
 	}
 }

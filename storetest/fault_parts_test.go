@@ -2,129 +2,86 @@ package storetest_test
 
 import (
 	"bytes"
-	"context"
-	"time"
 
-	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
-func partsFaults() []fault {
-	return []fault{
-		{
-			"names parts by their key", "Parts/written by a refused Swap do not change the held result",
-			func(s *parted) store.Store {
-				s.name = func(key, _ string, _ []byte) string { return key }
-				return s
-			},
+// partsNamed names the parts of results.
+func partsNamed(name func(key, owner string, result []byte) string) inject {
+	return func(f *faulty) { f.name = name }
+}
+
+func byKey(key, _ string, _ []byte) string { return key }
+
+func byOwner(key, owner string, _ []byte) string { return key + "#" + owner }
+
+func partsFaults() faults {
+	// forgets drops the attribute of a record that the store does not know.
+	forgets := func(of methods, where ...condition) inject {
+		return of.after(func(c call, a *answer) {
+			if a.done && c.meets(where) {
+				c.forget(c.key)
+			}
+		})
+	}
+	return faults{
+		"Parts/written by a refused Swap do not change the held result": {
+			{"names parts by their key", partsNamed(byKey)},
+			{"names parts by key and owner", partsNamed(byOwner)},
 		},
-		{
-			"names parts by key and owner", "Parts/written by a refused Swap do not change the held result",
-			func(s *parted) store.Store {
-				s.name = func(key, owner string, _ []byte) string { return key + "#" + owner }
-				return s
-			},
+		"Parts/written by a refused Claim do not change the held result": {
+			{"names the parts of a Claim by key and owner", partsNamed(byOwner)},
 		},
-		{
-			"names the parts of a Claim by key and owner",
-			"Parts/written by a refused Claim do not change the held result",
-			func(s *parted) store.Store {
-				s.name = func(key, owner string, _ []byte) string { return key + "#" + owner }
-				return s
-			},
-		},
-		{
-			"names parts by the first half of the key", "Get/keeps keys apart that resemble each other",
-			func(s *parted) store.Store {
-				s.name = func(key, _ string, _ []byte) string { return key[:20] }
-				return s
-			},
-		},
-		{
-			"Claim keeps the parts of the claimed record", "Parts/are replaced by a Claim",
-			func(s *parted) store.Store {
-				return &faulty{
-					parted: s,
-					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-						held, _, _ := s.Get(ctx, r.Key)
-						if r.Result == nil {
-							r.Parts = held.Parts
-						}
-						return s.Claim(ctx, r, now)
-					},
+		"Parts/are replaced by a Claim": {
+			{"Claim keeps the parts of the claimed record", claims.before(func(c *call) {
+				if c.next.Result == nil {
+					c.next.Parts = c.held.Parts
 				}
-			},
+			})},
 		},
-		{
-			"Swap keeps the parts of the record seen", "Parts/are replaced by a Swap",
-			swapsFor(func(held, _, next record) record {
-				if next.Result == nil {
-					next.Parts = held.Parts
+		"Parts/are replaced by a Swap": {
+			{"Swap keeps the parts of the record seen", swaps.before(func(c *call) {
+				if c.next.Result == nil {
+					c.next.Parts = c.held.Parts
 				}
-				return next
-			}),
+			})},
 		},
-		{
-			"Swap drops the parts that it is handed", "Parts/stay if a Swap hands back the record that was read",
-			swapsFor(func(_, _, next record) record {
-				next.Parts = ""
-				return next
-			}),
+		"Parts/stay if a Swap hands back the record that was read": {
+			{"Swap drops the parts that it is handed", swaps.before(func(c *call) { c.next.Parts = "" })},
 		},
-		{
-			"remembers the parts of a released record", "Parts/of a released record do not come back",
-			func(s *parted) store.Store {
-				first := make(map[string][]byte)
-				return &faulty{parted: s, read: func(ctx context.Context, r record) ([]byte, error) {
-					if first[r.Key+r.Owner] == nil {
-						result, err := s.ReadResult(ctx, r)
-						first[r.Key+r.Owner] = result
-						return result, err
-					}
-					return bytes.Clone(first[r.Key+r.Owner]), nil
-				}}
-			},
+		"Parts/of a released record do not come back": {
+			{"remembers the parts of a released record", reads.after(func(c call, a *answer) {
+				of := c.key + c.seen.Owner
+				if c.shared[of] == nil {
+					c.shared[of] = a.held.Result
+				}
+				a.held.Result = bytes.Clone(c.shared[of])
+			})},
 		},
-		{"cannot read results", "Result/of 4097 bytes comes back byte for byte", func(s *parted) store.Store {
-			return struct{ store.Store }{s}
-		}},
-		{
-			"returns a result together with its parts", "Result/of 4097 bytes comes back byte for byte",
-			reads(func(r *record) {
+		"Result/of 4097 bytes comes back byte for byte": {
+			{"cannot read results", func(f *faulty) { f.resultless = true }},
+			{"returns a result together with its parts", shown(func(r *record) {
 				if r.Parts != "" {
 					r.Result = []byte("0")
 				}
-			}),
+			})},
 		},
-		{
-			"Swap drops attributes that it does not know", "Foreign/attributes survive a Swap",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				held, swapped, err := c.on(s)
-				if swapped {
-					s.forget(c.seen.Key)
-				}
-				return held, swapped, err
-			}),
+		"Foreign/attributes survive a Swap": {
+			{"Swap drops attributes that it does not know", forgets(swaps)},
+			{"Swap of a large result drops attributes that it does not know", forgets(swaps, func(c call) bool {
+				return len(c.next.Result) > 4096
+			})},
 		},
-		{
-			"Swap of a large result drops attributes that it does not know", "Foreign/attributes survive a Swap",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				held, swapped, err := c.on(s)
-				if swapped && len(c.next.Result) > 4096 {
-					s.forget(c.seen.Key)
-				}
-				return held, swapped, err
-			}),
+		"Foreign/attributes are replaced by a Claim": {
+			{"Claim keeps attributes that it does not know", claims.instead(func(c call) answer {
+				had := c.foreign[c.key]
+				a := c.as(storetest.OpClaim)
+				c.foreign[c.key] = had
+				return a
+			})},
 		},
-		{
-			"Claim keeps attributes that it does not know", "Foreign/attributes are replaced by a Claim",
-			func(s *parted) store.Store {
-				return &faulty{
-					parted: s,
-					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-						return s.Store.Claim(ctx, s.split(r), now)
-					},
-				}
-			},
+		"Commit/Foreign attributes survive a Swap": {
+			{"Commit replaces the whole item", forgets(commits)},
 		},
 	}
 }

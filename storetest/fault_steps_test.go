@@ -2,422 +2,356 @@ package storetest_test
 
 import (
 	"bytes"
-	"context"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/go-idempotent/idempotent/store"
 )
 
-type steps = map[string]store.Step
-
-func stepFaults() []fault {
-	return slices.Concat(stepFieldFaults(), stepWriteFaults(), stepPartFaults(), stepBytesFaults())
-}
-
-// stepFieldFaults are stores that read steps otherwise than they were written.
-func stepFieldFaults() []fault {
-	const exactly = "Steps/come back exactly"
-	each := func(spoil func(*store.Step)) func(*parted) store.Store {
-		return reads(func(r *record) {
-			r.Steps = maps.Clone(r.Steps)
-			for name, s := range r.Steps {
-				spoil(&s)
-				r.Steps[name] = s
-			}
-		})
-	}
-	return []fault{
-		{"drops steps", exactly, reads(func(r *record) { r.Steps = nil })},
-		{"drops one step of several", exactly, reads(func(r *record) {
-			r.Steps = maps.Clone(r.Steps)
-			delete(r.Steps, "mail")
-		})},
-		{"drops the kind of a failed step", exactly, each(func(s *store.Step) {
-			if s.Kind == store.StepFailure {
-				s.Kind = store.StepValue
-			}
-		})},
-		{"takes a step without a result for a start mark", exactly, each(func(s *store.Step) {
-			if len(s.Result) == 0 && s.Parts == "" {
-				s.Kind = store.StepStarted
-			}
-		})},
-		{"drops start marks", exactly, reads(func(r *record) {
-			r.Steps = maps.Clone(r.Steps)
-			maps.DeleteFunc(r.Steps, func(_ string, s store.Step) bool { return s.Kind == store.StepStarted })
-		})},
-		{"drops the seals of steps", exactly, each(func(s *store.Step) { s.Seal = "" })},
-		{"drops the seals of start marks", exactly, each(func(s *store.Step) {
-			if s.Kind == store.StepStarted {
-				s.Seal = ""
-			}
-		})},
-		{"drops the results of steps", exactly, each(func(s *store.Step) { s.Result = nil })},
-		{"trims the results of steps", exactly, each(func(s *store.Step) { s.Result = bytes.TrimSpace(s.Result) })},
-		{"repairs results of steps that are not valid UTF-8", exactly, each(func(s *store.Step) {
-			if !utf8.Valid(s.Result) {
-				s.Result = bytes.ToValidUTF8(s.Result, []byte("\ufffd"))
-			}
-		})},
-		{"ends the seal of a step at a space", "Steps/keep odd names and seals", each(func(s *store.Step) {
-			s.Seal, _, _ = strings.Cut(s.Seal, " ")
-		})},
-		{"keeps the names of steps in lower case", "Steps/keep odd names and seals", reads(func(r *record) {
-			lower := make(steps)
-			for name, s := range r.Steps {
-				lower[strings.ToLower(name)] = s
-			}
-			r.Steps = lower
-		})},
-		{"keeps fifty steps", "Steps/are kept if there are a hundred", reads(func(r *record) {
-			names := slices.Sorted(maps.Keys(r.Steps))
-			r.Steps = maps.Clone(r.Steps)
-			for _, name := range names[min(50, len(names)):] {
-				delete(r.Steps, name)
-			}
-		})},
-		{"drops the count of step writes", exactly, reads(func(r *record) { r.StepWrites = 0 })},
-		{"a listing with steps", "List/never has a result", listsSteps},
-	}
-}
-
-// listsSteps lists records with the steps that they have.
-func listsSteps(s *parted) store.Store {
-	return &faulty{parted: s, list: func(ctx context.Context, q store.Query) iter.Seq2[record, error] {
-		return func(yield func(record, error) bool) {
-			for r, err := range s.List(ctx, q) {
-				if whole, found, _ := s.Get(ctx, r.Key); found {
-					r.Steps = whole.Steps
-				}
-				if !yield(r, err) {
-					return
-				}
-			}
+// each changes the steps of every record on its way out.
+func each(change func(s *store.Step)) inject {
+	return shownSteps(func(all steps) {
+		for name, s := range all {
+			change(&s)
+			all[name] = s
 		}
-	}}
-}
-
-// stepWriteFaults are stores that write steps otherwise than a Swap says.
-func stepWriteFaults() []fault {
-	none := func(change func(next record) bool) func(*parted) store.Store {
-		return swapsFor(func(_, _, next record) record {
-			if change(next) {
-				next.Steps = nil
-			}
-			return next
-		})
-	}
-	removing := func(which func(held, next record) bool) func(*parted) store.Store {
-		return swapsFor(func(held, _, next record) record {
-			if !which(held, next) {
-				return next
-			}
-			next.Steps = maps.Clone(next.Steps)
-			if next.Steps == nil {
-				next.Steps = make(steps)
-			}
-			for name := range held.Steps {
-				if _, changed := next.Steps[name]; !changed {
-					next.Steps[name] = store.Step{}
-				}
-			}
-			return next
-		})
-	}
-	return []fault{
-		{"Swap writes no steps", "Steps/are merged into those that are held", none(func(record) bool { return true })},
-		{
-			"Swap replaces all steps", "Steps/are merged into those that are held",
-			removing(func(_, next record) bool { return len(next.Steps) > 0 }),
-		},
-		{
-			"Swap writes steps alone or not at all", "Steps/are merged by a Swap that changes other fields, too",
-			swapsFor(func(held, _, next record) record {
-				if !next.Expiry.Equal(held.Expiry) {
-					next.Steps = nil
-				}
-				return next
-			}),
-		},
-		{
-			"Swap writes the steps that were seen",
-			"Steps/are merged into those that are held, and not those that were seen",
-			swapsFor(func(held, seen, next record) record {
-				next.Steps = maps.Clone(next.Steps)
-				for name := range held.Steps {
-					if _, was := seen.Steps[name]; !was && seen.StepWrites == store.AnyStepWrites {
-						next.Steps[name] = store.Step{}
-					}
-				}
-				return next
-			}),
-		},
-		{
-			"Swap keeps a step that it is to remove", "Steps/without a kind are removed",
-			swapsFor(func(held, _, next record) record {
-				next.Steps = maps.Clone(next.Steps)
-				for name, s := range next.Steps {
-					if was, has := held.Steps[name]; has && s.Kind == "" {
-						next.Steps[name] = was
-					}
-				}
-				return next
-			}),
-		},
-		{
-			"Swap starts a step again", "Steps/that were started are not started again",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				held, found, _ := s.Get(c.ctx, c.seen.Key)
-				if _, merged, _ := held.Merged(c.next); found && merged == 0 && held.Matches(c.seen) {
-					freed := held
-					freed.Steps = make(steps)
-					for name := range c.next.Steps {
-						freed.Steps[name] = store.Step{}
-					}
-					if _, _, err := s.Swap(c.ctx, held, freed); err != nil {
-						return record{}, false, err
-					}
-					c.seen.StepWrites = store.AnyStepWrites
-				}
-				return c.on(s)
-			}),
-		},
-		{
-			"Swap starts a step over a result", "Steps/that were started are not started again",
-			swapsFor(func(held, _, next record) record {
-				next.Steps = maps.Clone(next.Steps)
-				for name, s := range next.Steps {
-					if was := held.Steps[name]; was.Kind == store.StepValue && s.Kind == store.StepStarted {
-						s.Kind = store.StepValue
-						next.Steps[name] = s
-					}
-				}
-				return next
-			}),
-		},
-		{
-			"Swap refuses a start mark and writes the rest", "Steps/that were started are not started again",
-			swapsFor(func(held, _, next record) record {
-				next.Steps = maps.Clone(next.Steps)
-				for name, s := range next.Steps {
-					if _, has := held.Steps[name]; has && s.Kind == store.StepStarted {
-						delete(next.Steps, name)
-					}
-				}
-				return next
-			}),
-		},
-		{
-			"a renewal drops steps",
-			"Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over",
-			removing(func(held, next record) bool { return next.Owner == held.Owner && next.Lease.After(held.Lease) }),
-		},
-		{
-			"UNKNOWN drops steps", "Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is " +
-				"released or is taken over",
-			removing(func(_, next record) bool { return next.Status == store.StatusUnknown }),
-		},
-		{
-			"a release drops steps",
-			"Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over",
-			removing(func(_, next record) bool { return next.Reason == store.ReasonReleased }),
-		},
-		{
-			"a takeover drops steps",
-			"Steps/are told to an owner that takes the record over, also one that was added since",
-			removing(func(held, next record) bool { return next.Owner != held.Owner }),
-		},
-		{
-			"a completion keeps steps", "Steps/are dropped by a completion, with their count",
-			keepsAtCompletion(func(record) bool { return true }),
-		},
-		{
-			"a completion of an UNKNOWN record keeps steps", "Steps/are dropped by a completion, with their count",
-			keepsAtCompletion(func(held record) bool { return held.Status == store.StatusUnknown }),
-		},
-		{
-			"a completion keeps the count of step writes", "Steps/are dropped by a completion, with their count",
-			func(s *parted) store.Store {
-				counts := make(map[string]int)
-				f := &faulty{parted: s}
-				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
-					if held, _, _ := s.Get(ctx, seen.Key); next.Status == store.StatusCompleted {
-						counts[seen.Key] = held.StepWrites
-					}
-					return s.Swap(ctx, seen, next)
-				}
-				f.get = func(ctx context.Context, key string) (record, bool, error) {
-					r, found, err := s.Get(ctx, key)
-					if r.Status == store.StatusCompleted {
-						r.StepWrites = counts[key]
-					}
-					return r, found, err
-				}
-				return f
-			},
-		},
-		{"Claim keeps steps", "Steps/are replaced by a Claim, with their count", func(s *parted) store.Store {
-			return &faulty{parted: s, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-				held, _, _ := s.Get(ctx, r.Key)
-				r.Steps = held.Steps
-				return s.Claim(ctx, r, now)
-			}}
-		}},
-		{
-			"Claim keeps the count of step writes", "Steps/are replaced by a Claim, with their count",
-			func(s *parted) store.Store {
-				return &faulty{
-					parted: s,
-					claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-						held, _, _ := s.Get(ctx, r.Key)
-						r.StepWrites = held.StepWrites
-						return s.Claim(ctx, r, now)
-					},
-				}
-			},
-		},
-		{
-			"steps of a deleted record come back", "Steps/are none of a record that was deleted",
-			func(s *parted) store.Store {
-				gone := make(map[string]record)
-				return &faulty{parted: s, del: func(ctx context.Context, seen record) (bool, error) {
-					held, _, _ := s.Get(ctx, seen.Key)
-					gone[seen.Key] = held
-					return s.Delete(ctx, seen)
-				}, claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-					r.Steps = gone[r.Key].Steps
-					return s.Claim(ctx, r, now)
-				}}
-			},
-		},
-		{
-			"counts every Swap", "Steps/are counted once for each Swap that changes some",
-			swapsFor(func(_, _, next record) record {
-				if next.Status != store.StatusCompleted && len(next.Steps) == 0 {
-					next.Steps = steps{"none": {}}
-				}
-				return next
-			}),
-		},
-		{
-			"counts each step", "Steps/are counted once for each Swap that changes some",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				held, swapped, err := c.on(s)
-				for n := 1; swapped && n < len(c.next.Steps); n++ {
-					again := c.seen
-					again.Status, again.Owner, again.Reason, again.StepWrites = c.next.Status, c.next.Owner,
-						c.next.Reason, store.AnyStepWrites
-					c.next.Steps = steps{"none": {}}
-					_, _, err = s.Swap(c.ctx, again, c.next)
-				}
-				return held, swapped, err
-			}),
-		},
-		{
-			"counts no removal", "Steps/without a kind are removed",
-			reads(func(r *record) {
-				if len(r.Steps) == 0 {
-					r.StepWrites = 0
-				}
-			}),
-		},
-		{
-			"a takeover returns nothing",
-			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-				func(*parted, record, record, record) record { return record{} }),
-		},
-		{
-			"a takeover returns what was seen",
-			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-				func(_ *parted, seen, _, held record) record {
-					held.Steps, held.StepWrites = seen.Steps, max(seen.StepWrites, 0)
-					return held
-				}),
-		},
-		{
-			"a takeover returns what it was handed",
-			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-				func(_ *parted, _, next, _ record) record { return next }),
-		},
-		{
-			"a takeover returns what was held before",
-			"Steps/are told to an owner that takes the record over, also one that was added since", returnsBefore,
-		},
-		{
-			"a takeover of an UNKNOWN record returns nothing",
-			"Steps/are told to an owner that takes the record over, also one that was added since", returnsFromTakeover(
-				func(_ *parted, seen, _, held record) record {
-					if seen.Status == store.StatusUnknown {
-						return record{}
-					}
-					return held
-				}),
-		},
-		{
-			"a history of takeovers that return nothing", "History/of concurrent calls is linearizable",
-			returnsFromTakeover(
-				func(*parted, record, record, record) record { return record{} }),
-		},
-		{
-			"a sequence of takeovers that return nothing", "Sequence/of calls is answered as a register answers it",
-			returnsFromTakeover(
-				func(*parted, record, record, record) record { return record{} }),
-		},
-		{
-			"a sequence of swaps that write no steps", "Sequence/of calls is answered as a register answers it",
-			none(func(record) bool { return true }),
-		},
-		{"start marks that read and then write", "Race/of start marks of one step has one winner", tornSwap},
-		{
-			"a release that reads and then writes beside a step",
-			"Race/of a step and releases has one winner", tornDelete,
-		},
-	}
-}
-
-// keepsAtCompletion shows the steps that a completed record had before.
-func keepsAtCompletion(which func(held record) bool) func(*parted) store.Store {
-	return func(s *parted) store.Store {
-		had := make(map[string]steps)
-		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-			if held, found, _ := s.Get(ctx, seen.Key); found && which(held) {
-				had[seen.Key] = held.Steps
-			}
-			return s.Swap(ctx, seen, next)
-		}, get: func(ctx context.Context, key string) (record, bool, error) {
-			r, found, err := s.Get(ctx, key)
-			if r.Status == store.StatusCompleted {
-				r.Steps = had[key]
-			}
-			return r, found, err
-		}}
-	}
-}
-
-// returnsFromTakeover returns another record from a Swap that hands one over.
-func returnsFromTakeover(change func(s *parted, seen, next, held record) record) func(*parted) store.Store {
-	return swapping(func(s *parted, c swap) (record, bool, error) {
-		held, swapped, err := c.on(s)
-		if swapped && err == nil && c.seen.HandsOver(c.next) {
-			held = change(s, c.seen, c.next, held)
-		}
-		return held, swapped, err
 	})
 }
 
-// returnsBefore returns from a takeover the record that it replaced.
-func returnsBefore(s *parted) store.Store {
-	return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-		before, _, _ := s.Get(ctx, seen.Key)
-		held, swapped, err := s.Swap(ctx, seen, next)
-		if swapped && seen.HandsOver(next) {
-			return before, true, nil
+func shownSteps(change func(all steps)) inject {
+	return shown(func(r *record) { change(ownSteps(r)) })
+}
+
+// swapsSteps changes the steps that a Swap is to write.
+func swapsSteps(change func(c call, next steps)) inject {
+	return swaps.before(func(c *call) { change(*c, ownSteps(&c.next)) })
+}
+
+// stepFaults are stores that read steps otherwise than they were written.
+func stepFaults() faults {
+	isMark := func(_ string, s store.Step) bool { return s.Kind == store.StepStarted }
+	return faults{
+		"Steps/come back exactly": {
+			{"drops steps", shownSteps(func(all steps) { clear(all) })},
+			{"drops one step of several", shownSteps(func(all steps) { delete(all, "mail") })},
+			{"drops start marks", shownSteps(func(all steps) { maps.DeleteFunc(all, isMark) })},
+			{"drops the count of step writes", shown(func(r *record) { r.StepWrites = 0 })},
+			{"drops the kind of a failed step", each(func(s *store.Step) {
+				if s.Kind == store.StepFailure {
+					s.Kind = store.StepValue
+				}
+			})},
+			{"takes a step without a result for a start mark", each(func(s *store.Step) {
+				if len(s.Result) == 0 && s.Parts == "" {
+					s.Kind = store.StepStarted
+				}
+			})},
+			{"drops the seals of steps", each(func(s *store.Step) { s.Seal = "" })},
+			{"drops the seals of start marks", each(func(s *store.Step) {
+				if isMark("", *s) {
+					s.Seal = ""
+				}
+			})},
+			{"drops the results of steps", each(func(s *store.Step) { s.Result = nil })},
+			{"trims the results of steps", each(func(s *store.Step) { s.Result = bytes.TrimSpace(s.Result) })},
+			{"repairs results of steps that are not valid UTF-8", each(func(s *store.Step) { s.Result = repaired(s.Result) })},
+		},
+		"Steps/keep odd names and seals": {
+			{"ends the seal of a step at a space", each(func(s *store.Step) { s.Seal, _, _ = strings.Cut(s.Seal, " ") })},
+			{"keeps the names of steps in lower case", shownSteps(func(all steps) {
+				for name, s := range maps.Clone(all) {
+					delete(all, name)
+					all[strings.ToLower(name)] = s
+				}
+			})},
+		},
+		"Steps/are kept if there are a hundred": {
+			{"keeps fifty steps", shownSteps(func(all steps) {
+				names := slices.Sorted(maps.Keys(all))
+				for _, name := range names[min(50, len(names)):] {
+					delete(all, name)
+				}
+			})},
+		},
+		"Steps/without a kind are removed": {
+			{"counts no removal", shown(func(r *record) {
+				if len(r.Steps) == 0 {
+					r.StepWrites = 0
+				}
+			})},
+			{"Swap keeps a step that it is to remove", swapsSteps(func(c call, next steps) {
+				for name, was := range c.held.Steps {
+					if s, changes := next[name]; changes && s.Kind == "" {
+						next[name] = was
+					}
+				}
+			})},
+		},
+	}
+}
+
+// stepWriteFaults are stores that write steps otherwise than a Swap says.
+func stepWriteFaults() faults {
+	none := swapsSteps(func(_ call, next steps) { clear(next) })
+	counted := func(c *call) {
+		if c.next.Status != store.StatusCompleted && len(c.next.Steps) == 0 {
+			c.next.Steps = steps{"none": {}}
 		}
-		return held, swapped, err
-	}}
+	}
+	return faults{
+		"Steps/are merged into those that are held": {
+			{"Swap writes no steps", none},
+			{"Swap replaces all steps", removes(func(c call) bool { return len(c.next.Steps) > 0 })},
+		},
+		"Sequence/of calls is answered as a register answers it": {
+			{"a sequence of swaps that write no steps", none},
+		},
+		"Steps/are merged by a Swap that changes other fields, too": {
+			{"Swap writes steps alone or not at all", swapsSteps(func(c call, next steps) {
+				if !c.next.Expiry.Equal(c.held.Expiry) {
+					clear(next)
+				}
+			})},
+		},
+		"Steps/are merged into those that are held, and not those that were seen": {
+			{"Swap writes the steps that were seen", swapsSteps(func(c call, next steps) {
+				for name := range c.held.Steps {
+					if _, was := c.seen.Steps[name]; !was && c.seen.StepWrites == store.AnyStepWrites {
+						next[name] = store.Step{}
+					}
+				}
+			})},
+		},
+		"Steps/that were started are not started again": {
+			{"Swap starts a step again", swaps.before(func(c *call) {
+				if _, _, merges := c.held.Merged(c.next); merges || !c.held.Matches(c.seen) {
+					return
+				}
+				free := *c
+				free.seen, free.next, free.next.Steps = c.held, c.held, make(steps)
+				for name := range c.next.Steps {
+					free.next.Steps[name] = store.Step{}
+				}
+				free.pass()
+				c.seen.StepWrites = store.AnyStepWrites
+			})},
+			{"Swap starts a step over a result", swapsSteps(func(c call, next steps) {
+				for name, s := range next {
+					if s.Kind == store.StepStarted && c.held.Steps[name].Kind == store.StepValue {
+						s.Kind = store.StepValue
+						next[name] = s
+					}
+				}
+			})},
+			{"Swap refuses a start mark and writes the rest", swapsSteps(func(c call, next steps) {
+				maps.DeleteFunc(next, func(name string, s store.Step) bool {
+					_, has := c.held.Steps[name]
+					return has && s.Kind == store.StepStarted
+				})
+			})},
+		},
+		"Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over": {
+			{"a renewal drops steps", removes(func(c call) bool {
+				return c.next.Owner == c.held.Owner && c.next.Lease.After(c.held.Lease)
+			})},
+			{"UNKNOWN drops steps", removes(becomesUnknown)},
+			{"a release drops steps", removes(releases)},
+		},
+		"Steps/are dropped by a completion, with their count": {
+			{"a completion keeps steps", keepsSteps(swaps)},
+			{"a completion of an UNKNOWN record keeps steps", keepsSteps(swaps, unknown)},
+			{"a completion keeps the count of step writes", remembers(swaps, func(had record, r *record) {
+				r.StepWrites = had.StepWrites
+			})},
+		},
+		"Commit/Steps are dropped by a completion, with their count": {
+			{"Commit keeps the steps", keepsSteps(commits)},
+		},
+		"Steps/are replaced by a Claim, with their count": {
+			{"Claim keeps steps", claims.before(func(c *call) { c.next.Steps = c.held.Steps })},
+			{"Claim keeps the count of step writes", claims.before(func(c *call) { c.next.StepWrites = c.held.StepWrites })},
+		},
+		"Steps/are none of a record that was deleted": {
+			{"steps of a deleted record come back", all(
+				deletes.before(func(c *call) { c.notes[c.key] = c.held }),
+				claims.before(func(c *call) { c.next.Steps = c.notes[c.key].Steps }),
+			)},
+		},
+		"Steps/are counted once for each Swap that changes some": {
+			{"counts every Swap", swaps.before(counted)},
+			{"counts each step", swaps.after(func(c call, a *answer) {
+				again := c
+				again.seen, again.next.Steps = c.next, steps{"none": {}}
+				again.seen.Lease, again.seen.StepWrites = c.seen.Lease, store.AnyStepWrites
+				for n := 1; a.done && n < len(c.next.Steps); n++ {
+					again.pass()
+				}
+			})},
+		},
+	}
+}
+
+func becomesUnknown(c call) bool { return c.next.Status == store.StatusUnknown }
+
+func releases(c call) bool { return c.next.Reason == store.ReasonReleased }
+
+func completes(c call) bool { return c.next.Status == store.StatusCompleted }
+
+func changesOwner(c call) bool { return c.next.Owner != c.held.Owner }
+
+// removes drops, where it is so, the steps that a Swap leaves alone.
+func removes(where ...condition) inject {
+	return swapsSteps(func(c call, next steps) {
+		for name := range c.held.Steps {
+			if _, changes := next[name]; !changes && c.meets(where) {
+				next[name] = store.Step{}
+			}
+		}
+	})
+}
+
+// keepsSteps shows the steps that a completed record had before.
+func keepsSteps(m methods, where ...condition) inject {
+	return remembers(m, func(had record, r *record) { r.Steps = had.Steps }, where...)
+}
+
+// remembers shows something of what a completed record was before.
+func remembers(m methods, show func(had record, r *record), where ...condition) inject {
+	return all(
+		m.before(func(c *call) {
+			if c.held.Key != "" && c.meets(where) {
+				c.notes[c.key] = c.held
+			}
+		}),
+		gets.after(func(c call, a *answer) {
+			if a.held.Status == store.StatusCompleted {
+				show(c.notes[c.key], &a.held)
+			}
+		}),
+	)
+}
+
+// takeoverFaults are stores whose Swap returns another record when it hands one over.
+func takeoverFaults() faults {
+	returns := func(what func(c call) record, where ...condition) inject {
+		return swaps.after(func(c call, a *answer) {
+			if a.done && handsOver(c) && c.meets(where) {
+				c.held, c.notes[c.key] = a.held, c.held
+				a.held = what(c)
+			}
+		})
+	}
+	nothing := func(call) record { return record{} }
+	return faults{
+		"Steps/are told to an owner that takes the record over, also one that was added since": {
+			{"a takeover drops steps", removes(changesOwner)},
+			{"a takeover returns nothing", returns(nothing)},
+			{"a takeover of an UNKNOWN record returns nothing", returns(nothing, unknown)},
+			{"a takeover returns what was held before", returns(func(c call) record { return c.notes[c.key] })},
+			{"a takeover returns what it was handed", returns(func(c call) record { return c.next })},
+			{"a takeover returns what was seen", returns(func(c call) record {
+				c.held.Steps, c.held.StepWrites = c.seen.Steps, max(c.seen.StepWrites, 0)
+				return c.held
+			})},
+		},
+		"History/of concurrent calls is linearizable": {{"a history of takeovers that return nothing", returns(nothing)}},
+		"Sequence/of calls is answered as a register answers it": {
+			{"a sequence of takeovers that return nothing", returns(nothing)},
+		},
+	}
+}
+
+// stepPartFaults are stores that lose or confuse what they keep beside a record of its steps.
+func stepPartFaults() faults {
+	forgets := func(where condition) inject {
+		return swaps.after(func(c call, a *answer) {
+			if !a.done || !where(c) {
+				return
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			for _, step := range c.held.Steps {
+				delete(c.parts, step.Parts)
+			}
+		})
+	}
+	return faults{
+		"Steps/that are large can be read whatever became of their record since": {
+			{"reads the parts of steps by the owner of the record", reads.instead(func(c call) answer {
+				if c.held.Key != "" && c.seen.Owner != c.held.Owner {
+					return answer{err: &store.UnreadableError{Reason: "the part is missing"}}
+				}
+				return c.pass()
+			})},
+			{"a takeover forgets the parts of steps", forgets(func(c call) bool { return c.seen.Owner != c.next.Owner })},
+			{"a release forgets the parts of steps", forgets(releases)},
+			{"UNKNOWN forgets the parts of steps", forgets(becomesUnknown)},
+			{"a completion forgets the parts of steps", forgets(completes)},
+		},
+		"Steps/that are large do not change what is held if they are refused": {
+			{"overwrites the part of a step", partsNamed(byOwner)},
+		},
+		"Steps/handed back as they were read are the same": {
+			{"Swap drops the parts of steps that it is handed", swapsSteps(func(_ call, next steps) {
+				for name, s := range next {
+					s.Parts = ""
+					next[name] = s
+				}
+			})},
+		},
+		"Steps/of 30000 bytes come back byte for byte": {
+			{"keeps one part for all steps", partsNamed(byOwner)},
+			{"returns the result of a step together with its parts", each(func(s *store.Step) {
+				if s.Parts != "" {
+					s.Result = []byte("0")
+				}
+			})},
+		},
+		"Steps/of 4096 bytes come back byte for byte": {
+			{"cuts the results of steps", each(func(s *store.Step) { s.Result = s.Result[:min(len(s.Result), 4000)] })},
+		},
+	}
+}
+
+// stepBytesFaults are stores that share bytes or maps of steps with their callers: they hand out
+// one map, with one result for each step, and keep what a caller makes of them.
+func stepBytesFaults() faults {
+	share := func(c call, r record) {
+		if len(r.Steps) > 0 {
+			c.notes[c.key] = r
+		}
+	}
+	shares := func(of inject) inject {
+		return all(of, gets.after(func(c call, a *answer) {
+			if kept, is := c.notes[c.key]; is && len(a.held.Steps) > 0 {
+				a.held.Steps = kept.Steps
+				for name, s := range ownSteps(&a.held) {
+					s.Result = bytes.Clone(s.Result)
+					a.held.Steps[name] = s
+				}
+			}
+		}))
+	}
+	handsOut := func(m methods, done bool) inject {
+		return shares(m.after(func(c call, a *answer) {
+			if a.done == done {
+				share(c, a.held)
+			}
+		}))
+	}
+	return faults{
+		"Bytes/of a small step may change after Swap": {
+			{"Swap keeps the caller's steps", shares(swaps.before(func(c *call) { share(*c, c.next) }))},
+			{"a refused Claim hands out its own steps", handsOut(claims, false)},
+			{"a refused Swap hands out its own steps", handsOut(swaps, false)},
+			{"a takeover hands out its own steps", handsOut(swaps, true)},
+			{"Get hands out its own steps", gets.after(func(c call, a *answer) {
+				if kept, is := c.notes[c.key]; is {
+					a.held = kept
+				}
+				share(c, a.held)
+			})},
+		},
+	}
 }

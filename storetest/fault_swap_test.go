@@ -1,277 +1,156 @@
 package storetest_test
 
 import (
-	"context"
+	"cmp"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// swap is a call of Swap.
-type swap struct {
-	ctx        context.Context
-	seen, next record
-}
-
-// on makes the call as it should be made.
-func (c swap) on(s *parted) (record, bool, error) { return s.Swap(c.ctx, c.seen, c.next) }
-
-// swapping breaks the swaps of a store.
-func swapping(swaps func(s *parted, c swap) (record, bool, error)) func(*parted) store.Store {
-	return func(s *parted) store.Store {
-		return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-			return swaps(s, swap{ctx, seen, next})
-		}}
-	}
-}
-
-func swapFaults() []fault {
-	return []fault{
-		{"Swap clears the lease if next has none", "Swap/keeps the held lease if next has none", swapClearsLease},
-		{
-			"Swap keeps the lease that was seen if next has none", "Swap/keeps the held lease if next has none",
-			swapsFor(func(_, seen, next record) record {
-				if next.Lease.IsZero() && !seen.Lease.IsZero() {
-					next.Lease = seen.Lease
+func swapFaults() faults {
+	const (
+		absent = "Swap/of a key without a record is refused with a zero record, and writes nothing"
+		stale  = "Swap/by an owner that was taken over is refused with the record of the new owner"
+	)
+	return faults{
+		"Swap/keeps the held lease if next has none": {
+			{"Swap clears the lease if next has none", swaps.after(func(c call, a *answer) {
+				if a.done && c.next.Lease.IsZero() {
+					c.held = c.holds()
+					c.drop()
+					*a = c.as(storetest.OpClaim)
 				}
-				if next.Lease.IsZero() {
-					next.Lease = time.Unix(0, 0)
+			})},
+			{"Swap keeps the lease that was seen if next has none", swaps.before(func(c *call) {
+				if c.next.Lease.IsZero() {
+					c.next.Lease = c.seen.Lease
 				}
-				return next
-			}),
+				if c.next.Lease.IsZero() {
+					c.next.Lease = time.Unix(0, 0)
+				}
+			})},
 		},
-		{
-			"Swap moves the lease of an owner back", "Swap/never moves the lease of an owner back",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				held, swapped, err := c.on(s)
-				if err != nil || swapped || !held.Shortens(c.next) || held.Status != c.seen.Status ||
-					held.Owner != c.seen.Owner {
-					return held, swapped, err
+		"Swap/never moves the lease of an owner back": {
+			{"Swap moves the lease of an owner back", swaps.before(func(c *call) {
+				if !c.held.Shortens(c.next) || c.held.Status != c.seen.Status || c.held.Owner != c.seen.Owner {
+					return
 				}
-				between := held // as another owner, nothing keeps it from a shorter lease
+				between := c.held // as another owner, nothing keeps it from a shorter lease
 				between.Owner = "between"
-				if _, _, err := s.Swap(c.ctx, held, between); err != nil {
-					return record{}, false, err
+				call{faulty: c.faulty, ctx: c.ctx, op: c.op, seen: c.held, next: between}.pass()
+				c.seen = between
+			})},
+		},
+		"Swap/renews a lease, again and again": {
+			{"Swap leaves the lease alone", swaps.before(func(c *call) { c.next.Lease = c.held.Lease })},
+		},
+		"Swap/gives a lease to a record that had none": {
+			{"Swap leaves the lease alone where there was none", swaps.before(func(c *call) {
+				if unleased(*c) {
+					c.next.Lease = time.Time{}
 				}
-				return s.Swap(c.ctx, between, c.next)
-			}),
+			})},
 		},
-		{
-			"Swap leaves the lease alone", "Swap/renews a lease, again and again",
-			swapsFor(func(held, _, next record) record {
-				next.Lease = held.Lease
-				return next
-			}),
+		"Swap/takes over a record whose lease ended": {
+			{"Swap leaves the owner alone", swaps.before(func(c *call) { c.next.Owner = c.held.Owner })},
 		},
-		{
-			"Swap leaves the lease alone where there was none", "Swap/gives a lease to a record that had none",
-			swapsFor(func(held, _, next record) record {
-				if held.Lease.IsZero() {
-					next.Lease = held.Lease
+		"Swap/takes over a record that AWS Powertools wrote": {
+			{"Swap does not give an owner to a record without one", swaps.before(func(c *call) {
+				if ownerless(*c) {
+					c.next.Owner = ""
 				}
-				return next
-			}),
+			})},
 		},
-		{
-			"Swap leaves the owner alone", "Swap/takes over a record whose lease ended",
-			swapsFor(func(held, _, next record) record {
-				next.Owner = held.Owner
-				return next
-			}),
-		},
-		{
-			"Swap does not give an owner to a record without one", "Swap/takes over a record that AWS Powertools wrote",
-			swapsFor(func(held, _, next record) record {
-				if held.Owner == "" {
-					next.Owner = ""
+		"Swap/keeps the fields that stay equal": {
+			{"Swap drops the fields that stay equal", swaps.before(func(c *call) {
+				if c.next.Fingerprint == c.seen.Fingerprint {
+					c.next.Fingerprint = ""
 				}
-				return next
-			}),
+			})},
 		},
-		{
-			"Swap drops the fields that stay equal", "Swap/keeps the fields that stay equal",
-			swapsFor(func(_, seen, next record) record {
-				if next.Fingerprint == seen.Fingerprint {
-					next.Fingerprint = ""
-				}
-				return next
-			}),
-		},
-		{
-			"Swap completes only what is in progress",
-			"Swap/marks a record UNKNOWN, and lets its owner complete it later",
-			swapping(func(s *parted, c swap) (record, bool, error) {
+		"Swap/marks a record UNKNOWN, and lets its owner complete it later": {
+			{"Swap completes only what is in progress", swaps.instead(func(c call) answer {
 				if c.next.Status == store.StatusCompleted && c.seen.Status != store.StatusInProgress {
-					held, _, err := s.Get(c.ctx, c.seen.Key)
-					return held, false, err
+					return answer{held: c.held}
 				}
-				return c.on(s)
-			}),
+				return c.pass()
+			})},
 		},
-		{
-			"Swap writes a record that is not held",
-			"Swap/of a key without a record is refused with a zero record, and writes nothing",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				if _, found, _ := s.Get(c.ctx, c.seen.Key); !found {
-					return s.Claim(c.ctx, c.next, time.Time{})
+		absent: {
+			{"Swap writes a record that is not held", insertsAbsent(swaps)},
+			{"Swap of an absent record reports what was seen", swaps.refusing(showsSeenIfAbsent)},
+		},
+		"Swap/repeated is refused with its own record": {
+			{"Swap accepts a repeated completion", acceptsItsSeal(swaps)},
+			{"Swap refuses without saying why", swaps.refusing(func(call) record { return record{} })},
+		},
+		stale: {
+			{"Swap refuses with what was seen", swaps.refusing(func(c call) record { return c.seen })},
+			{"Swap refuses with next", swaps.refusing(func(c call) record { return c.next })},
+			{"Swap changes a record although it refuses", swaps.after(func(c call, a *answer) {
+				if !a.done && a.held.Key != "" {
+					c.seen, c.next = a.held, a.held
+					c.next.Attempt++
+					c.pass()
 				}
-				return c.on(s)
-			}),
+			})},
+			{"Delete by a stale owner removes the record", deletes.instead(func(c call) answer {
+				c.drop()
+				return answer{}
+			})},
 		},
-		{
-			"Swap of an absent record reports what was seen",
-			"Swap/of a key without a record is refused with a zero record, and writes nothing",
-			refusesSwapWith(func(seen, _, held record) record {
-				if held.Key == "" {
-					return seen
+		"Sequence/of calls is answered as a register answers it": {
+			{"Swap loses every seventh write", swaps.instead(func(c call) answer {
+				if c.count++; c.count%7 == 0 {
+					return answer{done: true}
 				}
-				return held
-			}),
-		},
-		{
-			"Swap accepts a repeated completion", "Swap/repeated is refused with its own record",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				held, swapped, err := c.on(s)
-				return held, swapped || (held.Seal != "" && held.Seal == c.next.Seal), err
-			}),
-		},
-		{
-			"Swap refuses without saying why", "Swap/repeated is refused with its own record",
-			refusesSwapWith(func(_, _, _ record) record { return record{} }),
-		},
-		{
-			"Swap refuses with what was seen",
-			"Swap/by an owner that was taken over is refused with the record of the new owner",
-			refusesSwapWith(func(seen, _, _ record) record { return seen }),
-		},
-		{
-			"Swap refuses with next",
-			"Swap/by an owner that was taken over is refused with the record of the new owner",
-			refusesSwapWith(func(_, next, _ record) record { return next }),
-		},
-		{
-			"Swap changes a record although it refuses",
-			"Swap/by an owner that was taken over is refused with the record of the new owner",
-			swapping(func(s *parted, c swap) (record, bool, error) {
-				held, swapped, err := c.on(s)
-				if !swapped && held.Key != "" {
-					counted := held
-					counted.Attempt++
-					if _, _, err := s.Swap(c.ctx, held, counted); err != nil {
-						return held, false, err
-					}
-				}
-				return held, swapped, err
-			}),
-		},
-		{
-			"Swap loses every seventh write", "Sequence/of calls is answered as a register answers it",
-			func(s *parted) store.Store {
-				written := 0
-				return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-					if written++; written%7 == 0 {
-						return record{}, true, nil
-					}
-					return s.Swap(ctx, seen, next)
-				}}
-			},
+				return c.pass()
+			})},
 		},
 	}
 }
 
-func leftoverFaults() []fault {
-	fields := leftovers()
-	all := make([]fault, len(fields))
-	for i, f := range fields {
-		all[i] = fault{
-			"Swap does not clear " + f.field, "Swap/clears the fields that become zero",
-			swapsFor(func(held, _, next record) record { return f.keep(held, next) }),
+// insertsAbsent writes a record that is not held.
+func insertsAbsent(m methods) inject {
+	return m.instead(func(c call) answer {
+		if c.held.Key == "" {
+			return c.as(storetest.OpClaim)
 		}
+		return c.pass()
+	})
+}
+
+func showsSeenIfAbsent(c call) record {
+	if c.held.Key == "" {
+		return c.seen
 	}
-	return all
+	return c.held
 }
 
-// leftover keeps what a field had if it becomes zero.
-type leftover struct {
-	field string
-	keep  func(held, next record) record
+// acceptsItsSeal takes a completion for one that has happened if the held record has its seal.
+func acceptsItsSeal(m methods) inject {
+	return m.after(func(c call, a *answer) {
+		a.done = a.done || a.err == nil && a.held.Seal != "" && a.held.Seal == c.next.Seal
+	})
 }
 
-func leftovers() []leftover {
-	return []leftover{
-		{"the fingerprint", func(held, next record) record {
-			if next.Fingerprint == "" {
-				next.Fingerprint = held.Fingerprint
-			}
-			return next
-		}},
-		{"the result", func(held, next record) record {
+// leftoverFaults keep what a field had if it becomes zero.
+func leftoverFaults() faults {
+	var all []fault
+	for name, keep := range map[string]func(held record, next *record){
+		"the fingerprint": func(held record, next *record) { next.Fingerprint = cmp.Or(next.Fingerprint, held.Fingerprint) },
+		"the commit":      func(held record, next *record) { next.Seal = cmp.Or(next.Seal, held.Seal) },
+		"the attempt":     func(held record, next *record) { next.Attempt = cmp.Or(next.Attempt, held.Attempt) },
+		"the creation":    func(held record, next *record) { next.CreatedAt = cmp.Or(next.CreatedAt, held.CreatedAt) },
+		"the reason":      func(held record, next *record) { next.Reason = cmp.Or(next.Reason, held.Reason) },
+		"the result": func(held record, next *record) {
 			if next.Result == nil {
 				next.Result = held.Result
 			}
-			return next
-		}},
-		{"the commit", func(held, next record) record {
-			if next.Seal == "" {
-				next.Seal = held.Seal
-			}
-			return next
-		}},
-		{"the attempt", func(held, next record) record {
-			if next.Attempt == 0 {
-				next.Attempt = held.Attempt
-			}
-			return next
-		}},
-		{"the creation", func(held, next record) record {
-			if next.CreatedAt.IsZero() {
-				next.CreatedAt = held.CreatedAt
-			}
-			return next
-		}},
-		{"the reason", func(held, next record) record {
-			if next.Reason == "" {
-				next.Reason = held.Reason
-			}
-			return next
-		}},
+		},
+	} {
+		all = append(all, fault{"Swap does not clear " + name, swaps.before(func(c *call) { keep(c.held, &c.next) })})
 	}
-}
-
-// swapsFor swaps for another record than it was told to.
-func swapsFor(change func(held, seen, next record) record) func(*parted) store.Store {
-	return swapping(func(s *parted, c swap) (record, bool, error) {
-		if held, found, _ := s.Get(c.ctx, c.seen.Key); found {
-			c.next = change(held, c.seen, c.next)
-		}
-		return c.on(s)
-	})
-}
-
-func refusesSwapWith(report func(seen, next, held record) record) func(*parted) store.Store {
-	return swapping(func(s *parted, c swap) (record, bool, error) {
-		held, swapped, err := c.on(s)
-		if !swapped && err == nil {
-			held = report(c.seen, c.next, held)
-		}
-		return held, swapped, err
-	})
-}
-
-// swapClearsLease writes next anew where the lease should have stayed.
-func swapClearsLease(s *parted) store.Store {
-	return &faulty{parted: s, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-		held, swapped, err := s.Swap(ctx, seen, next)
-		if !swapped || !next.Lease.IsZero() {
-			return held, swapped, err
-		}
-		written, _, err := s.Get(ctx, next.Key)
-		if err != nil {
-			return written, false, err
-		}
-		if _, err := s.Delete(ctx, written); err != nil {
-			return written, false, err
-		}
-		return s.Claim(ctx, next, time.Time{})
-	}}
+	return faults{"Swap/clears the fields that become zero": all}
 }

@@ -5,68 +5,81 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // tornFaults are stores that answer rightly as long as calls come one after the other.
-func tornFaults() []fault {
-	return []fault{
-		{"Claim reads and then writes", "Race/of claims for one key has one winner", tornClaim},
-		{
-			"Claim over an expired record reads and then writes",
-			"Race/of claims over one expired record has one winner",
-			tornClaim,
+func tornFaults() faults {
+	race := func(of string) string { return "Race/of " + of + " has one winner" }
+	return faults{
+		race("claims for one key"):             {{"Claim reads and then writes", tornClaim()}},
+		race("claims over one expired record"): {{"Claim over an expired record reads and then writes", tornClaim()}},
+		race("takeovers of one crashed record"): {
+			{"Swap reads and then writes", tornSwap()},
 		},
-		{"Swap reads and then writes", "Race/of takeovers of one crashed record has one winner", tornSwap},
-		{
-			"Swap of a record without an owner reads and then writes",
-			"Race/of takeovers of one record without an owner has one winner", tornSwap,
+		race("takeovers of one record without an owner"): {
+			{"Swap of a record without an owner reads and then writes", tornSwap()},
 		},
-		{"Swap of a completion reads and then writes", "Race/of a completion and takeovers has one winner", tornSwap},
-		{"Delete reads and then writes", "Race/of releases has one winner", tornDelete},
-		{
-			"Delete of what was taken over reads and then writes", "Race/of releases and takeovers has one winner",
-			tornDelete,
-		},
-		{"a history of torn claims", "History/of concurrent calls is linearizable", tornClaim},
-		{"a history of torn swaps", "History/of concurrent calls is linearizable", tornSwap},
-		{"a history of torn deletes", "History/of concurrent calls is linearizable", tornDelete},
-		{
-			"Swap lets go of the record for a moment", "History/of concurrent calls is linearizable",
-			func(s *parted) store.Store {
-				f := &faulty{parted: s, torn: true}
-				f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
-					held, found, err := s.Get(ctx, seen.Key)
-					if err != nil || !found {
-						return held, false, err
-					}
-					whole, ok := swapped(held, seen, next)
-					if !ok {
-						return held, false, nil
-					}
-					deleted, err := s.Delete(ctx, seen)
-					if err != nil || !deleted {
-						return held, false, err
-					}
-					pause()
-					now, claimed, err := s.Claim(ctx, whole, time.Time{})
-					if claimed && seen.HandsOver(next) {
-						now = whole
-					}
-					return now, claimed, err
+		race("a completion and takeovers"): {{"Swap of a completion reads and then writes", tornSwap()}},
+		race("start marks of one step"):    {{"start marks that read and then write", tornSwap()}},
+		race("a step and releases"):        {{"a release that reads and then writes beside a step", tornDelete()}},
+		race("releases"):                   {{"Delete reads and then writes", tornDelete()}},
+		race("releases and takeovers"):     {{"Delete of what was taken over reads and then writes", tornDelete()}},
+		"History/of concurrent calls is linearizable": {
+			{"a history of torn claims", tornClaim()},
+			{"a history of torn swaps", tornSwap()},
+			{"a history of torn deletes", tornDelete()},
+			{"Swap lets go of the record for a moment", swapsAs(func(c call, whole record) answer {
+				if !c.as(storetest.OpDelete).done {
+					return answer{held: c.held}
 				}
-				return f
-			},
+				pause()
+				c.next = whole
+				return c.as(storetest.OpClaim)
+			})},
+			{"acknowledges a Swap before it is applied", swapsAs(func(c call, _ record) answer {
+				c.ctx = context.WithoutCancel(c.ctx)
+				time.AfterFunc(10*time.Microsecond, func() { c.pass() })
+				return answer{done: true}
+			})},
 		},
-		{"acknowledges a Swap before it is applied", "History/of concurrent calls is linearizable", writeBehind},
-		{
-			"leaves a goroutine behind", "Goroutines/end with the calls that started them",
-			func(s *parted) store.Store {
-				return &faulty{parted: s, get: func(ctx context.Context, key string) (record, bool, error) {
-					go func() { <-ctx.Done() }()
-					return s.Get(ctx, key)
-				}}
-			},
+		"Goroutines/end with the calls that started them": {
+			{"leaves a goroutine behind", gets.before(func(c *call) {
+				ctx := c.ctx
+				go func() { <-ctx.Done() }()
+			})},
+		},
+	}
+}
+
+// tornCommitFaults are stores whose commits are right as long as calls come one after the other.
+func tornCommitFaults() faults {
+	race := func(of string) string { return "Commit/Race of " + of + " has one winner" }
+	return faults{
+		race("completions of one owner"): {
+			{"Commit reads and then writes", tornCommit()},
+			{"Commit writes the rows first", rowsFirst()},
+		},
+		race("completions with large results"): {
+			{"Commit of a large result reads and then writes", tornCommit()},
+		},
+		race("completions and takeovers"): {{"Commit lets a takeover in between", tornCommit()}},
+		race("completions and others without writes"): {
+			{"Commit lets a completion in between", tornCommit()},
+		},
+		race("completions and releases"):  {{"Commit lets a release in between", tornCommit()}},
+		race("completions and a renewal"): {{"Commit lets a renewal in between", tornCommit()}},
+		"Commit/History of concurrent calls is linearizable": {
+			{"a history of torn commits", tornCommit()},
+			{"a history of rows that come first", rowsFirst()},
+		},
+		"Commit/Sequence of calls is answered as a register answers it": {
+			{"Commit loses every other write of rows", commits.instead(func(c call) answer {
+				if c.count++; c.count%2 == 0 {
+					return c.as(storetest.OpSwap)
+				}
+				return c.pass()
+			})},
 		},
 	}
 }
@@ -77,91 +90,108 @@ func pause() {
 	time.Sleep(100 * time.Microsecond)
 }
 
-func tornClaim(s *parted) store.Store {
-	return &faulty{
-		parted: s, torn: true,
-		claim: func(ctx context.Context, r record, now time.Time) (record, bool, error) {
-			held, found, err := s.Get(ctx, r.Key)
-			if err != nil || (found && !held.Claimable(now)) {
-				return held, false, err
-			}
-			pause()
-			return s.overwrite(ctx, r)
-		},
-	}
-}
+// pausing has calls come after the first half of a torn one.
+func pausing(m methods) inject { return m.before(func(*call) { pause() }) }
 
-func tornSwap(s *parted) store.Store {
-	return &faulty{parted: s, torn: true, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-		held, found, err := s.Get(ctx, seen.Key)
-		whole, ok := swapped(held, seen, next)
-		if err != nil || !found || !ok {
-			return held, false, err
+func tornClaim() inject {
+	return torn(claims.instead(func(c call) answer {
+		if c.held.Key != "" && !c.held.Claimable(c.now) {
+			return answer{held: c.held}
 		}
 		pause()
-		now, written, err := s.overwrite(ctx, whole)
-		if written && seen.HandsOver(next) {
-			now = whole
-		}
-		return now, written, err
-	}}
+		return c.overwrite(c.next)
+	}))
 }
 
-func tornDelete(s *parted) store.Store {
-	f := &faulty{parted: s, torn: true}
-	f.swap = func(ctx context.Context, seen, next record) (record, bool, error) {
-		pause() // so that it comes after the first half of a delete
-		return s.Swap(ctx, seen, next)
-	}
-	f.del = func(ctx context.Context, seen record) (bool, error) {
-		held, found, err := s.Get(ctx, seen.Key)
-		if err != nil || !found || !held.Matches(seen) {
-			return false, err
+func tornSwap() inject {
+	return swapsAs(func(c call, whole record) answer {
+		pause()
+		return c.overwrite(whole)
+	})
+}
+
+// swapsAs does something else instead of a swap that should be done, of which whole is the record.
+func swapsAs(instead func(c call, whole record) answer) inject {
+	return torn(swaps.instead(func(c call) answer {
+		whole, ok := c.swapped()
+		if !ok {
+			return answer{held: c.held}
+		}
+		a := instead(c, whole)
+		if a.done && handsOver(c) {
+			a.held = whole
+		}
+		return a
+	}))
+}
+
+func tornDelete() inject {
+	return torn(pausing(swaps), deletes.instead(func(c call) answer {
+		if c.held.Key == "" || !c.held.Matches(c.seen) {
+			return answer{}
 		}
 		pause()
-		now, found, err := s.Get(ctx, seen.Key)
-		if err == nil && found {
-			_, err = s.Delete(ctx, now)
-		}
-		return true, err
-	}
-	return f
+		c.held = c.holds()
+		c.drop()
+		return answer{done: true}
+	}))
 }
 
-// writeBehind applies a swap that it accepted a little later than it says.
-func writeBehind(s *parted) store.Store {
-	return &faulty{parted: s, torn: true, swap: func(ctx context.Context, seen, next record) (record, bool, error) {
-		held, found, err := s.Get(ctx, seen.Key)
-		whole, ok := swapped(held, seen, next)
-		if err != nil || !found || !ok {
-			return held, false, err
+func tornCommit() inject {
+	return torn(pausing(swaps), pausing(deletes), commits.instead(func(c call) answer {
+		whole, ok := c.swapped()
+		if !ok || c.strange != nil || c.wouldRefuse(c.rows) {
+			return c.pass()
 		}
-		ctx = context.WithoutCancel(ctx)
-		time.AfterFunc(10*time.Microsecond, func() { _, _, _ = s.Swap(ctx, seen, next) })
-		if !seen.HandsOver(next) {
-			whole = record{}
+		pause()
+		pause()
+		if a := c.overwrite(whole); a.err != nil {
+			return a
 		}
-		return whole, true, nil
-	}}
+		return answer{done: true, err: c.as(storetest.OpApply).err}
+	}))
+}
+
+// rowsFirst applies the writes, and takes them for done although the record refuses then.
+func rowsFirst() inject {
+	return torn(commits.instead(func(c call) answer {
+		if _, ok := c.swapped(); !ok || c.strange != nil {
+			return c.pass()
+		}
+		if a := c.as(storetest.OpApply); a.err != nil {
+			return answer{err: a.err}
+		}
+		pause()
+		c.rows = nil
+		return c.pass()
+	}))
+}
+
+// wouldRefuse reports whether the condition of a write does not hold.
+func (p *parted) wouldRefuse(rows partedWrites) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refuse(rows)
 }
 
 // overwrite writes r over whatever is held.
-func (p *parted) overwrite(ctx context.Context, r record) (record, bool, error) {
+func (c call) overwrite(r record) answer {
+	c.next, c.now = r, time.Time{}
 	for {
-		held, claimed, err := p.Claim(ctx, r, time.Time{})
-		if claimed || err != nil {
-			return record{}, claimed, err
+		a := c.as(storetest.OpClaim)
+		if a.done || a.err != nil {
+			return answer{done: a.done, err: a.err}
 		}
-		if _, err := p.Delete(ctx, held); err != nil {
-			return held, false, err
-		}
+		c.held = a.held
+		c.drop()
 	}
 }
 
 // swapped returns the record that a Swap makes of the held one, or that it refuses.
-func swapped(held, seen, next record) (record, bool) {
+func (c call) swapped() (record, bool) {
+	next, held := c.next, c.held
 	steps, writes, ok := held.Merged(next)
-	if !ok || !held.Matches(seen) || held.Shortens(next) {
+	if !ok || held.Key == "" || !held.Matches(c.seen) || held.Shortens(next) {
 		return record{}, false
 	}
 	next.Steps, next.StepWrites = steps, writes

@@ -5,14 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"sync"
-	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
@@ -123,7 +119,7 @@ func (p *parted) Commit(ctx context.Context, seen, next record, writes store.Wri
 	rows, ok := writes.(partedWrites)
 	switch {
 	case !ok:
-		return record{}, false, rejected("commit", store.ErrNoCommit)
+		return record{}, false, rejected(storetest.OpCommit, store.ErrNoCommit)
 	case p.tokens[token]:
 		return record{}, true, ctx.Err()
 	}
@@ -132,7 +128,7 @@ func (p *parted) Commit(ctx context.Context, seen, next record, writes store.Wri
 		return held, false, err
 	}
 	if p.refuse(rows) {
-		return record{}, false, rejected("commit", store.ErrWritesRefused)
+		return record{}, false, rejected(storetest.OpCommit, store.ErrWritesRefused)
 	}
 	held, committed, err := p.Store.Swap(ctx, seen, p.split(next))
 	if committed {
@@ -148,18 +144,14 @@ func (p *parted) Apply(ctx context.Context, writes store.Writes, _ string) error
 	rows, ok := writes.(partedWrites)
 	switch {
 	case !ok:
-		return rejected("apply", store.ErrNoCommit)
+		return rejected(storetest.OpApply, store.ErrNoCommit)
 	case ctx.Err() != nil:
 		return &store.Error{Op: "apply", Kind: store.FailureTimeout, NotApplied: true, Err: ctx.Err()}
 	case p.refuse(rows):
-		return rejected("apply", store.ErrWritesRefused)
+		return rejected(storetest.OpApply, store.ErrWritesRefused)
 	}
 	p.add(rows)
 	return nil
-}
-
-func rejected(op string, err error) error {
-	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: err}
 }
 
 // refuse reports whether the condition of a write does not hold.
@@ -218,129 +210,4 @@ func (p *parted) splitSteps(r record) record {
 		}
 	}
 	return r
-}
-
-// faulty is a parted store some of whose methods are broken. Unless it is torn, each of them is
-// still atomic.
-type faulty struct {
-	*parted
-
-	torn bool
-	one  sync.Mutex
-
-	claim func(ctx context.Context, r record, now time.Time) (record, bool, error)
-	swap  func(ctx context.Context, seen, next record) (record, bool, error)
-	com   func(ctx context.Context, seen, next record, writes store.Writes, token string) (record, bool, error)
-	apply func(ctx context.Context, writes store.Writes, token string) error
-	del   func(ctx context.Context, seen record) (bool, error)
-	get   func(ctx context.Context, key string) (record, bool, error)
-	read  func(ctx context.Context, r record) ([]byte, error)
-	list  func(ctx context.Context, q store.Query) iter.Seq2[record, error]
-	cost  func(ctx context.Context, q store.Query) (store.Cost, error)
-}
-
-func (f *faulty) lock() (unlock func()) {
-	if f.torn {
-		return func() {}
-	}
-	f.one.Lock()
-	return f.one.Unlock
-}
-
-func (f *faulty) Claim(ctx context.Context, r record, now time.Time) (record, bool, error) {
-	defer f.lock()()
-	if f.claim != nil {
-		return f.claim(ctx, r, now)
-	}
-	return f.parted.Claim(ctx, r, now)
-}
-
-func (f *faulty) Swap(ctx context.Context, seen, next record) (record, bool, error) {
-	defer f.lock()()
-	if f.swap != nil {
-		return f.swap(ctx, seen, next)
-	}
-	return f.parted.Swap(ctx, seen, next)
-}
-
-func (f *faulty) Commit(ctx context.Context, seen, next record, writes store.Writes,
-	token string,
-) (record, bool, error) {
-	defer f.lock()()
-	if f.com != nil {
-		return f.com(ctx, seen, next, writes, token)
-	}
-	return f.parted.Commit(ctx, seen, next, writes, token)
-}
-
-func (f *faulty) Apply(ctx context.Context, writes store.Writes, token string) error {
-	defer f.lock()()
-	if f.apply != nil {
-		return f.apply(ctx, writes, token)
-	}
-	return f.parted.Apply(ctx, writes, token)
-}
-
-func (f *faulty) Delete(ctx context.Context, seen record) (bool, error) {
-	defer f.lock()()
-	if f.del != nil {
-		return f.del(ctx, seen)
-	}
-	return f.parted.Delete(ctx, seen)
-}
-
-func (f *faulty) Get(ctx context.Context, key string) (record, bool, error) {
-	defer f.lock()()
-	if f.get != nil {
-		return f.get(ctx, key)
-	}
-	return f.parted.Get(ctx, key)
-}
-
-func (f *faulty) ReadResult(ctx context.Context, r record) ([]byte, error) {
-	defer f.lock()()
-	if f.read != nil {
-		return f.read(ctx, r)
-	}
-	return f.parted.ReadResult(ctx, r)
-}
-
-func (f *faulty) List(ctx context.Context, q store.Query) iter.Seq2[record, error] {
-	if f.list != nil {
-		return f.list(ctx, q)
-	}
-	return f.parted.List(ctx, q)
-}
-
-func (f *faulty) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
-	if f.cost != nil {
-		return f.cost(ctx, q)
-	}
-	return f.parted.ListCost(ctx, q)
-}
-
-// fault breaks a store in one way.
-type fault struct {
-	name   string
-	caught string // the check that catches it
-	inject func(*parted) store.Store
-}
-
-func faults() []fault {
-	return slices.Concat(
-		claimFaults(), seenFaults(), swapFaults(), leftoverFaults(), deleteFaults(), getFaults(),
-		fieldFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(), stepFaults(),
-		commitFaults(),
-	)
-}
-
-func faultNamed(t *testing.T, name string) fault {
-	t.Helper()
-	for _, f := range faults() {
-		if f.name == name {
-			return f
-		}
-	}
-	require.Fail(t, "no such fault", name)
-	return fault{}
 }

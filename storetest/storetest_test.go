@@ -21,7 +21,7 @@ func TestMemoryStorePasses(t *testing.T) {
 func TestStoreThatKeepsOnlySmallResultsPasses(t *testing.T) {
 	const limit = 1000
 	storetest.Run(t, storetest.Features{MaxResult: limit}, func(testing.TB) store.Store {
-		return refusesResultsAbove(limit)(newParted())
+		return refusesResultsAbove(limit).into(newParted())
 	})
 }
 
@@ -29,11 +29,11 @@ func TestStoreThatKeepsOnlySmallResultsPasses(t *testing.T) {
 const faultVariable = "STORETEST_FAULT"
 
 func TestPartedStorePasses(t *testing.T) {
-	inject := func(s *parted) store.Store { return s }
+	fault := all()
 	if name := os.Getenv(faultVariable); name != "" {
-		inject = faultNamed(t, name).inject
+		fault = faultNamed(t, name)
 	}
-	storetest.Run(t, partedFeatures(), func(testing.TB) store.Store { return inject(newParted()) })
+	storetest.Run(t, partedFeatures(), func(testing.TB) store.Store { return fault.into(newParted()) })
 }
 
 // TestFaultsAreCaught runs the suite against stores with one fault each, in a process of its own
@@ -42,10 +42,10 @@ func TestFaultsAreCaught(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, f := range faults() {
+	for check, f := range allFaults() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			group, sentence, ok := strings.Cut(f.caught, "/")
+			group, sentence, ok := strings.Cut(check, "/")
 			require.True(t, ok, "the check is a group and a sentence")
 			pattern := "^TestPartedStorePasses$/^" + group + "$/^" + regexp.QuoteMeta(sentence) + "$"
 			suite := exec.CommandContext(t.Context(), self, "-test.run", pattern, "-test.v", "-test.timeout", "1m",
@@ -53,7 +53,7 @@ func TestFaultsAreCaught(t *testing.T) {
 			suite.Env = append(os.Environ(), faultVariable+"="+f.name)
 			output, err := suite.CombinedOutput()
 			require.Error(t, err, "the suite passed:\n%s", output)
-			failed := "--- FAIL: TestPartedStorePasses/" + strings.ReplaceAll(f.caught, " ", "_") + " "
+			failed := "--- FAIL: TestPartedStorePasses/" + strings.ReplaceAll(check, " ", "_") + " "
 			require.Contains(t, string(output), failed)
 			require.NotContains(t, string(output), "panic:")
 		})
