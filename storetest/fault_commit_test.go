@@ -230,7 +230,9 @@ func commitRecordFaults() faults {
 			{"Commit drops the seal", otherwise(func(next *record) { next.Seal = "" })},
 			{"Commit drops the expiry", otherwise(func(next *record) { next.Expiry = time.Time{} })},
 			{"Commit drops when it completed", otherwise(func(next *record) { next.CompletedAt = time.Time{} })},
-			{"Commit leaves the record in progress", otherwise(func(next *record) { next.Status = store.StatusInProgress })},
+			{"Commit leaves the record in progress", otherwise(func(next *record) {
+				next.Status = store.StatusInProgress
+			})},
 		},
 		"Commit/Swap keeps the held lease if next has none": {
 			{"Commit clears the lease if next has none", otherwise(func(next *record) { next.Lease = since1970(next.Lease) })},

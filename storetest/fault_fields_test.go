@@ -67,11 +67,17 @@ func fieldFaults() faults {
 			"drops the result":                                   func(r *record) { r.Result = nil },
 		},
 		"Fields/keep odd instants": {
-			"keeps the seconds of the lease":      func(r *record) { r.Lease = r.Lease.Truncate(time.Second) },
-			"keeps 32 bits of the expiry":         func(r *record) { r.Expiry = time.Unix(int64(int32(r.Expiry.Unix())), 0) },
-			"keeps the seconds of the creation":   func(r *record) { r.CreatedAt = r.CreatedAt.Truncate(time.Second) },
-			"keeps the seconds of the completion": func(r *record) { r.CompletedAt = r.CompletedAt.Truncate(time.Second) },
-			"keeps the seconds of the attention":  func(r *record) { r.AttentionAt = r.AttentionAt.Truncate(time.Second) },
+			"keeps the seconds of the lease": func(r *record) { r.Lease = r.Lease.Truncate(time.Second) },
+			"keeps 32 bits of the expiry": func(r *record) {
+				r.Expiry = time.Unix(int64(int32(r.Expiry.Unix())), 0)
+			},
+			"keeps the seconds of the creation": func(r *record) { r.CreatedAt = r.CreatedAt.Truncate(time.Second) },
+			"keeps the seconds of the completion": func(r *record) {
+				r.CompletedAt = r.CompletedAt.Truncate(time.Second)
+			},
+			"keeps the seconds of the attention": func(r *record) {
+				r.AttentionAt = r.AttentionAt.Truncate(time.Second)
+			},
 		},
 		"Fields/keep odd numbers, and no value at all": {
 			"reads an absent lease as 1970":    func(r *record) { r.Lease = since1970(r.Lease) },

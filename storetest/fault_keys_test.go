@@ -16,7 +16,9 @@ func deleteFaults() faults {
 			})},
 		},
 		"Delete/of a key without a record is false": {
-			{"Delete of nothing is true", deletes.after(func(c call, a *answer) { a.done = a.done || c.held.Key == "" })},
+			{"Delete of nothing is true", deletes.after(func(c call, a *answer) {
+				a.done = a.done || c.held.Key == ""
+			})},
 		},
 		"Claim/writes the record if the held one was deleted": {
 			{"Delete leaves a mark", all(

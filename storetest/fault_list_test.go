@@ -46,7 +46,9 @@ func listFaults() faults {
 	return faults{
 		"List/yields what the query names": {
 			{"a listing of all statuses", asks(func(q *store.Query) { q.Statuses = nil })},
-			{"a listing of one status", asks(func(q *store.Query) { q.Statuses = q.Statuses[:min(len(q.Statuses), 1)] })},
+			{"a listing of one status", asks(func(q *store.Query) {
+				q.Statuses = q.Statuses[:min(len(q.Statuses), 1)]
+			})},
 			{"a listing without owners", yields(func(_ *faulty, r *record) { r.Owner = "" })},
 			{"a listing without reasons", yields(func(_ *faulty, r *record) { r.Reason = "" })},
 		},

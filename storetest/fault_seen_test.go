@@ -74,8 +74,12 @@ func tooLoose() map[string][]mistake {
 			{"compares the seconds of the lease", take(lease, func(c call) bool {
 				return c.held.Lease.Truncate(time.Second).Equal(c.seen.Lease.Truncate(time.Second))
 			})},
-			{"lets the lease be later", take(lease, sawLease, func(c call) bool { return c.held.Lease.After(c.seen.Lease) })},
-			{"lets the lease be earlier", take(lease, leased, func(c call) bool { return c.held.Lease.Before(c.seen.Lease) })},
+			{"lets the lease be later", take(lease, sawLease, func(c call) bool {
+				return c.held.Lease.After(c.seen.Lease)
+			})},
+			{"lets the lease be earlier", take(lease, leased, func(c call) bool {
+				return c.held.Lease.Before(c.seen.Lease)
+			})},
 			{"lets a record have an owner where none was seen", take(owner, sawNoOwner)},
 			{"ignores step writes", take(writes)},
 			{"ignores step writes where there are none", take(writes, unwritten)},
@@ -134,7 +138,9 @@ func tooStrict() map[string][]mistake {
 	written := func(c call) bool { return c.held.StepWrites > 0 }
 	return map[string][]mistake{
 		"a record in progress": {
-			{"compares a lease that was not seen", refuse(func(c call) bool { return !c.held.Lease.Equal(c.seen.Lease) })},
+			{"compares a lease that was not seen", refuse(func(c call) bool {
+				return !c.held.Lease.Equal(c.seen.Lease)
+			})},
 			{"compares the time zone of the lease", refuse(func(c call) bool {
 				return c.held.Lease.Format(time.RFC3339) != c.seen.Lease.Format(time.RFC3339)
 			})},

@@ -58,7 +58,9 @@ func stepFaults() faults {
 			{"repairs results of steps that are not valid UTF-8", each(func(s *store.Step) { s.Result = repaired(s.Result) })},
 		},
 		"Steps/keep odd names and seals": {
-			{"ends the seal of a step at a space", each(func(s *store.Step) { s.Seal, _, _ = strings.Cut(s.Seal, " ") })},
+			{"ends the seal of a step at a space", each(func(s *store.Step) {
+				s.Seal, _, _ = strings.Cut(s.Seal, " ")
+			})},
 			{"keeps the names of steps in lower case", shownSteps(func(all steps) {
 				for name, s := range maps.Clone(all) {
 					delete(all, name)
@@ -170,7 +172,9 @@ func stepWriteFaults() faults {
 		},
 		"Steps/are replaced by a Claim, with their count": {
 			{"Claim keeps steps", claims.before(func(c *call) { c.next.Steps = c.held.Steps })},
-			{"Claim keeps the count of step writes", claims.before(func(c *call) { c.next.StepWrites = c.held.StepWrites })},
+			{"Claim keeps the count of step writes", claims.before(func(c *call) {
+				c.next.StepWrites = c.held.StepWrites
+			})},
 		},
 		"Steps/are none of a record that was deleted": {
 			{"steps of a deleted record come back", all(
@@ -284,7 +288,9 @@ func stepPartFaults() faults {
 				}
 				return c.pass()
 			})},
-			{"a takeover forgets the parts of steps", forgets(func(c call) bool { return c.seen.Owner != c.next.Owner })},
+			{"a takeover forgets the parts of steps", forgets(func(c call) bool {
+				return c.seen.Owner != c.next.Owner
+			})},
 			{"a release forgets the parts of steps", forgets(releases)},
 			{"UNKNOWN forgets the parts of steps", forgets(becomesUnknown)},
 			{"a completion forgets the parts of steps", forgets(completes)},

@@ -139,11 +139,13 @@ func acceptsItsSeal(m methods) inject {
 func leftoverFaults() faults {
 	var all []fault
 	for name, keep := range map[string]func(held record, next *record){
-		"the fingerprint": func(held record, next *record) { next.Fingerprint = cmp.Or(next.Fingerprint, held.Fingerprint) },
-		"the commit":      func(held record, next *record) { next.Seal = cmp.Or(next.Seal, held.Seal) },
-		"the attempt":     func(held record, next *record) { next.Attempt = cmp.Or(next.Attempt, held.Attempt) },
-		"the creation":    func(held record, next *record) { next.CreatedAt = cmp.Or(next.CreatedAt, held.CreatedAt) },
-		"the reason":      func(held record, next *record) { next.Reason = cmp.Or(next.Reason, held.Reason) },
+		"the fingerprint": func(held record, next *record) {
+			next.Fingerprint = cmp.Or(next.Fingerprint, held.Fingerprint)
+		},
+		"the commit":   func(held record, next *record) { next.Seal = cmp.Or(next.Seal, held.Seal) },
+		"the attempt":  func(held record, next *record) { next.Attempt = cmp.Or(next.Attempt, held.Attempt) },
+		"the creation": func(held record, next *record) { next.CreatedAt = cmp.Or(next.CreatedAt, held.CreatedAt) },
+		"the reason":   func(held record, next *record) { next.Reason = cmp.Or(next.Reason, held.Reason) },
 		"the result": func(held record, next *record) {
 			if next.Result == nil {
 				next.Result = held.Result

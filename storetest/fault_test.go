@@ -30,8 +30,8 @@ func allFaults() iter.Seq2[string, fault] {
 		for _, byCheck := range []faults{
 			claimFaults(), swapFaults(), leftoverFaults(), seenFaults(), deleteFaults(), getFaults(), fieldFaults(),
 			resultFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(), stepFaults(),
-			stepWriteFaults(), takeoverFaults(), stepPartFaults(), stepBytesFaults(), halfFaults(), refusedCommitFaults(),
-			declinedFaults(), tokenFaults(), commitRecordFaults(), applyFaults(), tornCommitFaults(),
+			stepWriteFaults(), takeoverFaults(), stepPartFaults(), stepBytesFaults(), halfFaults(),
+			refusedCommitFaults(), declinedFaults(), tokenFaults(), commitRecordFaults(), applyFaults(), tornCommitFaults(),
 		} {
 			for check, of := range byCheck {
 				for _, f := range of {
