@@ -2,10 +2,11 @@ package cache_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -22,9 +23,7 @@ func TestACompletedRecordIsRememberedOnceItHasRefusedAClaim(t *testing.T) {
 	done := completed(first, `{"id":"ch_1"}`)
 	f.claims(first, start)
 	f.swaps(first, done)
-	_, found, err := f.cache.Get(t.Context(), first.Key)
-	require.NoError(t, err)
-	require.True(t, found)
+	f.looks(done.Key)
 	f.forgets(done.Key) // neither its completion nor a look has kept it
 	f.remembers(done)
 	f.remembers(done)
@@ -39,8 +38,7 @@ func TestOnlyCompletedRecordsAreRemembered(t *testing.T) {
 		f.claims(r, start)
 		f.forgets(r.Key) // claimed here, and shown to a claim
 		f.forgets(r.Key)
-		_, _, err := f.cache.Get(t.Context(), r.Key)
-		require.NoError(t, err)
+		f.looks(r.Key)
 		f.forgets(r.Key)
 		next := r
 		next.Attempt = 2
@@ -55,21 +53,14 @@ func TestARecordIsAskedForFromALittleBeforeItsExpiry(t *testing.T) {
 	done := f.executes("charge#1", `{}`)
 	until := expiry.Add(-idempotent.DefaultMargin)
 
-	held, calls := f.duplicate(done.Key, until.Add(-1))
-	require.Empty(t, calls)
-	require.Equal(t, done, held)
-
-	held, calls = f.duplicate(done.Key, until)
-	require.Equal(t, []string{"claim"}, calls)
-	require.Equal(t, done, held)
-	_, calls = f.duplicate(done.Key, expiry.Add(-1))
-	require.Equal(t, []string{"claim"}, calls)
+	f.shows(done, until.Add(-1))
+	f.shows(done, until, claim)
+	f.shows(done, expiry.Add(-1), claim)
 
 	next := running(done.Key, "B")
 	next.Expiry = expiry.Add(time.Hour)
 	f.claims(next, expiry)
-	held, _ = f.duplicate(done.Key, start) // by a clock that has gone back
-	require.Equal(t, next, held)
+	f.shows(next, start, claim) // by a clock that has gone back
 }
 
 // TestWhatHasExpiredGoesAlsoIfItsClaimIsNotAnswered: the clock of the next claim may be behind.
@@ -90,8 +81,7 @@ func TestWhatHasExpiredGoesAlsoIfItsClaimIsNotAnswered(t *testing.T) {
 	lose = true
 	_, _, err := f.cache.Claim(t.Context(), next, expiry)
 	require.Error(t, err)
-	held, _ := f.duplicate(done.Key, start)
-	require.Equal(t, next, held)
+	f.shows(next, start, claim)
 }
 
 // TestWhatAnotherSandboxCompletedIsNotHiddenByWhatExpired: its clock is ahead by the margin.
@@ -104,8 +94,7 @@ func TestWhatAnotherSandboxCompletedIsNotHiddenByWhatExpired(t *testing.T) {
 	again := completed(running(done.Key, "B"), `{"id":"ch_2"}`)
 	again.Expiry = expiry.Add(time.Hour)
 	f.elsewhere().claims(again, expiry)
-	held, _ := f.duplicate(done.Key, expiry.Add(-idempotent.DefaultMargin))
-	require.Equal(t, again, held)
+	f.shows(again, expiry.Add(-idempotent.DefaultMargin), claim)
 	f.remembers(again)
 }
 
@@ -133,10 +122,7 @@ func TestAChangeIsSeenAtOnce(t *testing.T) {
 		"by a swap whose reply was lost": func(f *fixture, done store.Record) store.Record {
 			next := running(key, "B")
 			f.elsewhere().swaps(done, next) // it was applied
-			f.spy.fail(true)
-			_, _, err := f.cache.Swap(t.Context(), done, next)
-			require.ErrorIs(t, err, errDown)
-			f.spy.fail(false)
+			f.outage(func() error { _, _, err := f.cache.Swap(t.Context(), done, next); return err })
 			return next
 		},
 		"by a release whose reply was lost": func(f *fixture, done store.Record) store.Record {
@@ -144,10 +130,7 @@ func TestAChangeIsSeenAtOnce(t *testing.T) {
 			other := f.elsewhere()
 			other.deletes(done)
 			other.claims(next, start)
-			f.spy.fail(true)
-			_, err := f.cache.Delete(t.Context(), done)
-			require.ErrorIs(t, err, errDown)
-			f.spy.fail(false)
+			f.outage(func() error { _, err := f.cache.Delete(t.Context(), done); return err })
 			return next
 		},
 	} {
@@ -155,10 +138,7 @@ func TestAChangeIsSeenAtOnce(t *testing.T) {
 			f := newFixture(t, memory.New(), 1<<20)
 			done := f.executes(key, `{"id":"ch_1"}`)
 			f.remembers(done)
-			want := change(f, done)
-			held, _, err := f.cache.Claim(t.Context(), running(key, "C"), start)
-			require.NoError(t, err)
-			require.Equal(t, want, held)
+			f.shows(change(f, done), start, claim)
 		})
 	}
 }
@@ -174,10 +154,7 @@ func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 		"claimed": func(f *fixture, _ store.Record) { f.claims(running(key, "B"), expiry) },
 		"claimed, and the reply lost": func(f *fixture, _ store.Record) {
 			f.elsewhere().claims(running(key, "B"), expiry) // it was applied
-			f.spy.fail(true)
-			_, _, err := f.cache.Claim(t.Context(), running(key, "B"), expiry)
-			require.ErrorIs(t, err, errDown)
-			f.spy.fail(false)
+			f.outage(func() error { _, _, err := f.cache.Claim(t.Context(), running(key, "B"), expiry); return err })
 		},
 		"being swapped": func(f *fixture, done store.Record) {
 			// The next swap is applied, and answered only when a whole other claim has come and
@@ -213,15 +190,11 @@ func TestASlowAnswerDoesNotReplaceANewerRecord(t *testing.T) {
 	again.Expiry = expiry.Add(time.Hour)
 	f.spy.meanwhile(func() {
 		f.elsewhere().claims(again, expiry)
-		held, _ := f.duplicate(old.Key, expiry)
-		require.Equal(t, again, held)
+		f.shows(again, expiry, claim)
 	})
 	held, _ := f.duplicate(old.Key, start)
 	require.Equal(t, old, held)
-
-	held, calls := f.duplicate(old.Key, expiry)
-	require.Empty(t, calls, "the newer one stays")
-	require.Equal(t, again, held)
+	f.shows(again, expiry) // the newer one stays
 }
 
 func TestDuplicatesAtTheSameTimeDoNotKeepEachOtherFromRemembering(t *testing.T) {
@@ -264,8 +237,7 @@ func TestALookSeesWhatWasDoneByHand(t *testing.T) {
 	next.Result = []byte(`{"id":"ch_2"}`)
 	f.elsewhere().swaps(done, next)
 	f.remembers(done)
-	_, _, err := f.cache.Get(t.Context(), done.Key)
-	require.NoError(t, err)
+	f.looks(done.Key)
 	f.forgets(done.Key)
 	f.remembers(next)
 }
@@ -276,19 +248,14 @@ func TestNobodyAltersWhatIsRemembered(t *testing.T) {
 	f := newFixture(t, memory.New(), 1<<20)
 	done := f.executes("charge#1", result)
 	clear(done.Result)
-	held, calls := f.duplicate(done.Key, start)
-	require.Empty(t, calls)
-	require.Equal(t, result, string(held.Result))
-	clear(held.Result)
-	held, _ = f.duplicate(done.Key, start)
-	require.Equal(t, result, string(held.Result), "what a refused claim returned from memory")
-
-	other := newFixture(t, f.spy.inner, 1<<20)
-	held, calls = other.duplicate(done.Key, start)
-	require.NotEmpty(t, calls)
-	clear(held.Result)
-	held, _ = other.duplicate(done.Key, start)
-	require.Equal(t, result, string(held.Result), "what a refused claim returned from the store")
+	for _, f := range []*fixture{f, f.elsewhere()} { // which returns it from memory, and from the store
+		held, _ := f.duplicate(done.Key, start)
+		require.JSONEq(t, result, string(held.Result))
+		clear(held.Result)
+		held, calls := f.duplicate(done.Key, start)
+		require.Equal(t, result, string(held.Result))
+		require.Empty(t, calls)
+	}
 }
 
 func TestNilAndEmptyResultsStayWhatTheyAre(t *testing.T) {
@@ -312,10 +279,8 @@ func TestARecordIsNeverKeptUnderAnotherKeyThanItsOwn(t *testing.T) {
 	next := completed(mine, `{}`)
 	next.Key = other.Key
 	f.swaps(mine, next)
-	held, _ := f.duplicate(other.Key, start)
-	require.Equal(t, other, held)
-	held, _ = f.duplicate(mine.Key, start)
-	require.Equal(t, completed(mine, `{}`), held)
+	f.shows(other, start, claim)
+	f.shows(completed(mine, `{}`), start, claim)
 }
 
 func TestACallWhoseContextHasEndedIsTheStoresBusiness(t *testing.T) {
@@ -323,65 +288,52 @@ func TestACallWhoseContextHasEndedIsTheStoresBusiness(t *testing.T) {
 	f := newFixture(t, newParted(), 1<<20)
 	done := f.executes("charge#1", large)
 	held, _ := f.duplicate(done.Key, start)
-	_, err := f.cache.ReadResult(t.Context(), held)
-	require.NoError(t, err)
+	f.reads(held, large, readResult)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err = f.cache.Claim(ctx, running(done.Key, "B"), start)
+	_, _, err := f.cache.Claim(ctx, running(done.Key, "B"), start)
 	require.ErrorIs(t, err, context.Canceled)
 	f.remembers(done)
 
-	inParts, _, err := f.elsewhere().cache.Get(t.Context(), done.Key)
-	require.NoError(t, err)
+	inParts := f.elsewhere().looks(done.Key)
 	require.NotEmpty(t, inParts.Parts)
 	_, err = f.cache.ReadResult(ctx, inParts)
 	require.ErrorIs(t, err, context.Canceled)
-	f.spy.calls()
-	_, err = f.cache.ReadResult(t.Context(), inParts)
-	require.NoError(t, err)
-	require.Empty(t, f.spy.calls())
+	f.reads(inParts, large)
 }
 
+// TestWhatTheStoreFailsAtFails: what comes with an error is not believed. A call that failed has
+// said nothing about what is held.
 func TestWhatTheStoreFailsAtFails(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, memory.New(), 1<<20)
-	f.spy.fail(true)
 	r := running("charge#1", "A")
-	_, claimed, claim := f.cache.Claim(t.Context(), completed(r, `{}`), start)
-	_, swapped, swap := f.cache.Swap(t.Context(), r, completed(r, `{}`))
-	deleted, remove := f.cache.Delete(t.Context(), r)
-	_, found, get := f.cache.Get(t.Context(), r.Key)
-	_, read := f.cache.ReadResult(t.Context(), r)
-	assert.False(t, claimed || swapped || deleted || found)
-	for op, err := range map[string]error{
-		"claim": claim, "swap": swap, "delete": remove, "get": get,
-		"read result": read,
+	s := cache.New(babble{record: completed(r, `{}`)}, 1<<20)
+	claims := func() (bool, error) { _, claimed, err := s.Claim(t.Context(), r, start); return claimed, err }
+	for name, call := range map[string]func() (done bool, err error){
+		"claim":       claims,
+		"swap":        func() (bool, error) { _, swapped, err := s.Swap(t.Context(), r, r); return swapped, err },
+		"commit":      func() (bool, error) { _, done, err := s.Commit(t.Context(), r, r, rows{}, "token"); return done, err },
+		"delete":      func() (bool, error) { return s.Delete(t.Context(), r) },
+		"get":         func() (bool, error) { _, found, err := s.Get(t.Context(), r.Key); return found, err },
+		"read result": func() (bool, error) { _, err := s.ReadResult(t.Context(), r); return false, err },
 	} {
-		assert.ErrorIs(t, err, errDown, op)
+		for _, call := range []func() (bool, error){call, claims} {
+			done, err := call()
+			require.ErrorIs(t, err, errDown, name)
+			require.False(t, done, name)
+		}
 	}
-	f.spy.fail(false)
-	f.claims(r, start)
 }
 
-// TestWhatComesWithAnErrorIsNotBelieved: a call that failed has said nothing about what is held.
-func TestWhatComesWithAnErrorIsNotBelieved(t *testing.T) {
-	t.Parallel()
-	done := completed(running("charge#1", "A"), `{}`)
-	s := cache.New(babble{done}, 1<<20)
-	for name, call := range map[string]func() error{
-		"claim":  func() error { _, _, err := s.Claim(t.Context(), running(done.Key, "B"), start); return err },
-		"swap":   func() error { _, _, err := s.Swap(t.Context(), done, done); return err },
-		"commit": func() error { _, _, err := s.Commit(t.Context(), done, done, rows{}, "token"); return err },
-		"get":    func() error { _, _, err := s.Get(t.Context(), done.Key); return err },
-	} {
-		require.ErrorIs(t, call(), errDown)
-		_, _, err := s.Claim(t.Context(), running(done.Key, "B"), start)
-		require.ErrorIs(t, err, errDown, name)
-	}
-}
+var errDown = errors.New("down")
 
 // babble is a store that fails, and returns a record all the same.
-type babble struct{ record store.Record }
+type babble struct {
+	store.Store
+	store.Committer
+
+	record store.Record
+}
 
 func (b babble) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
 	return b.record, false, errDown
@@ -395,44 +347,35 @@ func (b babble) Commit(context.Context, store.Record, store.Record, store.Writes
 	return b.record, false, errDown
 }
 
-func (babble) Apply(context.Context, store.Writes, string) error { return errDown }
-
-func (b babble) Delete(context.Context, store.Record) (bool, error) { return false, errDown }
+func (babble) Delete(context.Context, store.Record) (bool, error) { return false, errDown }
 
 func (b babble) Get(context.Context, string) (store.Record, bool, error) {
-	return b.record, true, errDown
+	return b.record, false, errDown
+}
+
+func (b babble) ReadResult(context.Context, store.Record) ([]byte, error) {
+	return b.record.Result, errDown
 }
 
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
+	const (
+		noStore = "cache.New: the store is nil"
+		tooFew  = "cache.New: %d bytes are less than 1024, in which one small record fits"
+	)
 	var nilStore *memory.Store
 	for name, c := range map[string]struct {
 		inner    store.Store
 		maxBytes int
 		want     []string
 	}{
-		"nil store":       {nil, 1024, []string{"cache.New: the store is nil"}},
-		"typed nil store": {nilStore, 1024, []string{"cache.New: the store is nil"}},
-		"no bytes": {
-			memory.New(),
-			0,
-			[]string{"cache.New: 0 bytes are less than 1024, in which one small record fits"},
-		},
-		"negative bytes": {
-			memory.New(), -16,
-			[]string{"cache.New: -16 bytes are less than 1024, in which one small record fits"},
-		},
-		"megabytes": {
-			memory.New(), 16,
-			[]string{"cache.New: 16 bytes are less than 1024, in which one small record fits"},
-		},
-		"nearly enough": {
-			memory.New(), 1023,
-			[]string{"cache.New: 1023 bytes are less than 1024, in which one small record fits"},
-		},
-		"both": {nil, -1, []string{
-			"cache.New: the store is nil", "cache.New: -1 bytes are less than 1024, in which one small record fits",
-		}},
+		"nil store":       {nil, 1024, []string{noStore}},
+		"typed nil store": {nilStore, 1024, []string{noStore}},
+		"no bytes":        {memory.New(), 0, []string{fmt.Sprintf(tooFew, 0)}},
+		"negative bytes":  {memory.New(), -16, []string{fmt.Sprintf(tooFew, -16)}},
+		"megabytes":       {memory.New(), 16, []string{fmt.Sprintf(tooFew, 16)}},
+		"nearly enough":   {memory.New(), 1023, []string{fmt.Sprintf(tooFew, 1023)}},
+		"both":            {nil, -1, []string{noStore, fmt.Sprintf(tooFew, -1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

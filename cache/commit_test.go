@@ -21,7 +21,9 @@ func TestACommitIsAChange(t *testing.T) {
 	again := running(old.Key, "B")
 	f.spy.meanwhile(func() {
 		f.elsewhere().swaps(old, again)
-		f.commits(again, completed(again, `{"id":"o-2"}`))
+		_, committed, err := f.cache.Commit(t.Context(), again, completed(again, `{"id":"o-2"}`), rows{}, "token")
+		require.NoError(t, err)
+		require.True(t, committed)
 	})
 	f.duplicate(old.Key, start)
 	held, _ := f.duplicate(old.Key, start)

@@ -3,10 +3,10 @@ package cache_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,10 +25,8 @@ const inline = 1000
 type parted struct {
 	*memory.Store
 
-	one   sync.RWMutex // a commit is alone
 	mu    sync.Mutex
 	parts map[string][]byte
-	reads int
 	rows  map[string]int
 }
 
@@ -37,15 +35,27 @@ func newParted() *parted {
 }
 
 func (p *parted) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	p.one.RLock()
-	defer p.one.RUnlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.Store.Claim(ctx, p.split(r), now)
 }
 
 func (p *parted) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	p.one.RLock()
-	defer p.one.RUnlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.Store.Delete(ctx, seen)
+}
+
+func (p *parted) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next.Steps = maps.Clone(next.Steps)
+	for name, step := range next.Steps {
+		r := p.split(next.OfStep(step))
+		step.Result, step.Parts = r.Result, r.Parts
+		next.Steps[name] = step
+	}
+	return p.Store.Swap(ctx, seen, p.split(next))
 }
 
 // rows are writes of a parted store.
@@ -53,14 +63,13 @@ type rows []storetest.Row
 
 func (r rows) Len() int { return len(r) }
 
-func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
-	_ string,
+func (p *parted) Commit(
+	ctx context.Context, seen, next store.Record, writes store.Writes, _ string,
 ) (store.Record, bool, error) {
-	p.one.Lock()
-	defer p.one.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if _, ok := writes.(rows); !ok {
-		return store.Record{}, false,
-			&store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrNoCommit}
+		return store.Record{}, false, failed("commit", store.FailureRejected, store.ErrNoCommit)
 	}
 	held, found, err := p.Get(ctx, seen.Key)
 	if err != nil || !found || !held.Matches(seen) {
@@ -73,8 +82,8 @@ func (p *parted) Commit(ctx context.Context, seen, next store.Record, writes sto
 }
 
 func (p *parted) Apply(ctx context.Context, writes store.Writes, _ string) error {
-	p.one.Lock()
-	defer p.one.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.apply(ctx, writes)
 }
 
@@ -84,11 +93,11 @@ func (p *parted) apply(ctx context.Context, writes store.Writes) error {
 	all, ok := writes.(rows)
 	switch {
 	case !ok:
-		return &store.Error{Op: "apply", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrNoCommit}
+		return failed("apply", store.FailureRejected, store.ErrNoCommit)
 	case ctx.Err() != nil:
-		return &store.Error{Op: "apply", Kind: store.FailureTimeout, NotApplied: true, Err: ctx.Err()}
+		return failed("apply", store.FailureTimeout, ctx.Err())
 	case slices.ContainsFunc(all, taken):
-		return &store.Error{Op: "apply", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrWritesRefused}
+		return failed("apply", store.FailureRejected, store.ErrWritesRefused)
 	}
 	for _, r := range all {
 		p.rows[r.Name]++
@@ -96,45 +105,33 @@ func (p *parted) apply(ctx context.Context, writes store.Writes) error {
 	return nil
 }
 
-// count is how often a row was written.
-func (p *parted) count(name string) int {
-	p.one.RLock()
-	defer p.one.RUnlock()
-	return p.rows[name]
+func failed(op string, kind store.Failure, err error) error {
+	return &store.Error{Op: op, Kind: kind, NotApplied: true, Err: err}
 }
 
-func (p *parted) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	p.one.RLock()
-	defer p.one.RUnlock()
-	next.Steps = maps.Clone(next.Steps)
-	for name, step := range next.Steps {
-		r := p.split(next.OfStep(step))
-		step.Result, step.Parts = r.Result, r.Parts
-		next.Steps[name] = step
-	}
-	return p.Store.Swap(ctx, seen, p.split(next))
+// count is how often a row was written.
+func (p *parted) count(name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rows[name]
 }
 
 // split writes a large result beside the record, before the record itself.
 func (p *parted) split(r store.Record) store.Record {
-	if len(r.Result) <= inline || !r.Sealed(r.Result) {
-		return r
+	if len(r.Result) > inline && r.Sealed(r.Result) {
+		r.Parts = r.Key + "#" + r.Seal
+		p.parts[r.Parts] = bytes.Clone(r.Result)
+		r.Result = nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r.Parts = r.Key + "#" + r.Seal
-	p.parts[r.Parts] = bytes.Clone(r.Result)
-	r.Result = nil
 	return r
 }
 
 func (p *parted) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, &store.Error{Op: "read result", Kind: store.FailureTimeout, Err: err}
+		return nil, failed("read result", store.FailureTimeout, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reads++
 	part, found := p.parts[r.Parts]
 	if !found {
 		return nil, &store.UnreadableError{Reason: "the part is missing"}
@@ -142,121 +139,78 @@ func (p *parted) ReadResult(ctx context.Context, r store.Record) ([]byte, error)
 	return bytes.Clone(part), nil
 }
 
+// The calls of a store.
+const (
+	claim      = storetest.OpClaim
+	swap       = storetest.OpSwap
+	remove     = storetest.OpDelete
+	get        = storetest.OpGet
+	readResult = storetest.OpReadResult
+)
+
 // spy is a store that notes the calls it gets. It answers none while it is down, and lets something
-// happen between its answer and its caller.
+// happen between an answer and its caller.
 type spy struct {
-	inner store.Store
+	*storetest.Faulty
+
+	down atomic.Bool
+	told int // of its calls
 
 	mu    sync.Mutex
-	ops   []string
-	down  bool
-	after func(op string)
+	after func()
 }
 
-var errDown = &store.Error{Op: "any", Kind: store.FailureAccessDenied, NotApplied: true, Err: errors.New("down")}
-
-// called notes a call. What it returns is to be done when the call has been answered.
-func (s *spy) called(op string) (answered func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ops = append(s.ops, op)
-	if s.down {
-		return func() {}, errDown
-	}
-	after := s.after
-	s.after = nil // what happens then is not its own occasion
-	if after == nil {
-		return func() {}, nil
-	}
-	return func() { after(op) }, nil
+func newSpy(inner store.Store) *spy {
+	s := new(spy)
+	s.Faulty = storetest.NewFaulty(inner, func(storetest.Call) storetest.Fault {
+		if s.down.Load() {
+			return storetest.Deny
+		}
+		return storetest.Pass
+	})
+	return s
 }
 
 // calls returns the calls since it was asked last.
-func (s *spy) calls() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ops := s.ops
-	s.ops = nil
-	return ops
+func (s *spy) calls() []storetest.Op {
+	all := s.Ops()
+	calls := all[s.told:]
+	s.told = len(all)
+	return calls
 }
 
-func (s *spy) fail(down bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.down = down
-}
-
-// meanwhile lets something happen when the next call has been answered and its caller does not know
-// yet.
+// meanwhile lets something happen when the next claim, swap or reading of a result has been
+// answered and its caller does not know yet.
 func (s *spy) meanwhile(happens func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.after = func(string) { happens() }
+	s.after = happens
+}
+
+// answered returns what happens when a call has been answered, which is not its own occasion.
+func (s *spy) answered() (happens func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	happens, s.after = s.after, nil
+	if happens == nil {
+		return func() {}
+	}
+	return happens
 }
 
 func (s *spy) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	answered, err := s.called("claim")
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	defer answered()
-	return s.inner.Claim(ctx, r, now)
+	defer s.answered()()
+	return s.Faulty.Claim(ctx, r, now)
 }
 
 func (s *spy) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	answered, err := s.called("swap")
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	defer answered()
-	return s.inner.Swap(ctx, seen, next)
-}
-
-func (s *spy) Commit(
-	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
-) (store.Record, bool, error) {
-	answered, err := s.called("commit")
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	defer answered()
-	return s.inner.(store.Committer).Commit(ctx, seen, next, writes, token)
-}
-
-func (s *spy) Apply(ctx context.Context, writes store.Writes, token string) error {
-	answered, err := s.called("apply")
-	if err != nil {
-		return err
-	}
-	defer answered()
-	return s.inner.(store.Committer).Apply(ctx, writes, token)
-}
-
-func (s *spy) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	answered, err := s.called("delete")
-	if err != nil {
-		return false, err
-	}
-	defer answered()
-	return s.inner.Delete(ctx, seen)
-}
-
-func (s *spy) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	answered, err := s.called("get")
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	defer answered()
-	return s.inner.Get(ctx, key)
+	defer s.answered()()
+	return s.Faulty.Swap(ctx, seen, next)
 }
 
 func (s *spy) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
-	answered, err := s.called("read result")
-	if err != nil {
-		return nil, err
-	}
-	defer answered()
-	return s.inner.(store.ResultReader).ReadResult(ctx, r)
+	defer s.answered()()
+	return s.Faulty.ReadResult(ctx, r)
 }
 
 // start is the instant at which the records of these tests are claimed, and expiry that at which
@@ -284,18 +238,27 @@ func completed(r store.Record, result string) store.Record {
 // fixture is a cache before a spy, and asks both.
 type fixture struct {
 	t     *testing.T
+	inner store.Store
 	spy   *spy
 	cache *cache.Store
 }
 
 func newFixture(t *testing.T, inner store.Store, maxBytes int) *fixture {
 	t.Helper()
-	s := &spy{inner: inner}
-	return &fixture{t: t, spy: s, cache: cache.New(s, maxBytes)}
+	s := newSpy(inner)
+	return &fixture{t: t, inner: inner, spy: s, cache: cache.New(s, maxBytes)}
 }
 
 // elsewhere is another process on the same store.
-func (f *fixture) elsewhere() *fixture { return newFixture(f.t, f.spy.inner, 1<<20) }
+func (f *fixture) elsewhere() *fixture { return newFixture(f.t, f.inner, 1<<20) }
+
+// outage does something while the store is down, which fails.
+func (f *fixture) outage(call func() error) {
+	f.t.Helper()
+	f.spy.down.Store(true)
+	require.ErrorIs(f.t, call(), storetest.ErrInjected)
+	f.spy.down.Store(false)
+}
 
 func (f *fixture) claims(r store.Record, now time.Time) {
 	f.t.Helper()
@@ -311,21 +274,31 @@ func (f *fixture) swaps(seen, next store.Record) {
 	require.True(f.t, swapped)
 }
 
-// commits completes a record with writes, and returns what is held then.
-func (f *fixture) commits(seen, next store.Record, writes ...storetest.Row) store.Record {
-	f.t.Helper()
-	next.Seal = store.CommitSeal(next.Owner, next.Result, 1)
-	_, committed, err := f.cache.Commit(f.t.Context(), seen, next, rows(writes), "token of "+next.Owner)
-	require.NoError(f.t, err)
-	require.True(f.t, committed)
-	return next
-}
-
 func (f *fixture) deletes(seen store.Record) {
 	f.t.Helper()
 	deleted, err := f.cache.Delete(f.t.Context(), seen)
 	require.NoError(f.t, err)
 	require.True(f.t, deleted)
+}
+
+// looks returns what is held.
+func (f *fixture) looks(key string) store.Record {
+	f.t.Helper()
+	r, found, err := f.cache.Get(f.t.Context(), key)
+	require.NoError(f.t, err)
+	require.True(f.t, found)
+	return r
+}
+
+// reads sees that a record has this result, and which calls it takes to read it.
+func (f *fixture) reads(r store.Record, want string, calls ...storetest.Op) {
+	f.t.Helper()
+	f.spy.calls()
+	result, err := f.cache.ReadResult(f.t.Context(), r)
+	require.NoError(f.t, err)
+	require.Equal(f.t, want, string(result))
+	require.Equal(f.t, slices.Concat(calls), slices.Concat(f.spy.calls()))
+	clear(result)
 }
 
 // executes claims a key and completes it.
@@ -341,7 +314,7 @@ func (f *fixture) executes(key, result string) store.Record {
 
 // duplicate claims the key again at this instant, and returns what it is told is held and which
 // calls that took.
-func (f *fixture) duplicate(key string, now time.Time) (held store.Record, calls []string) {
+func (f *fixture) duplicate(key string, now time.Time) (held store.Record, calls []storetest.Op) {
 	f.t.Helper()
 	f.spy.calls()
 	held, claimed, err := f.cache.Claim(f.t.Context(), running(key, "duplicate"), now)
@@ -350,17 +323,23 @@ func (f *fixture) duplicate(key string, now time.Time) (held store.Record, calls
 	return held, f.spy.calls()
 }
 
+// shows sees what a duplicate is shown at this instant, and which calls that takes.
+func (f *fixture) shows(want store.Record, now time.Time, calls ...storetest.Op) {
+	f.t.Helper()
+	held, made := f.duplicate(want.Key, now)
+	require.Equal(f.t, want, held)
+	require.Equal(f.t, slices.Concat(calls), slices.Concat(made))
+}
+
 // remembers sees that the cache knows the record by itself.
 func (f *fixture) remembers(want store.Record) {
 	f.t.Helper()
-	held, calls := f.duplicate(want.Key, start)
-	require.Empty(f.t, calls, "it asked the store")
-	require.Equal(f.t, want, held)
+	f.shows(want, start)
 }
 
 // forgets sees that the cache asks for a record that is held.
 func (f *fixture) forgets(key string) {
 	f.t.Helper()
 	_, calls := f.duplicate(key, start)
-	require.Equal(f.t, []string{"claim"}, calls)
+	require.Equal(f.t, []storetest.Op{claim}, calls)
 }

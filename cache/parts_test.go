@@ -9,67 +9,53 @@ import (
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // large is a result that a parted store keeps in parts.
 var large = `"` + strings.Repeat("x", 2*inline) + `"`
 
+// inParts completes a record elsewhere whose result is kept in parts, and returns it as a duplicate
+// is shown it.
+func (f *fixture) inParts() (done, held store.Record) {
+	f.t.Helper()
+	done = completed(running("charge#1", "A"), large)
+	f.elsewhere().claims(done, start)
+	held, calls := f.duplicate(done.Key, start)
+	require.Equal(f.t, []storetest.Op{claim}, calls)
+	require.NotEmpty(f.t, held.Parts)
+	return done, held
+}
+
 func TestAResultInPartsIsReadOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, newParted(), 1<<20)
-	done := completed(running("charge#1", "A"), large)
-	f.elsewhere().claims(done, start)
-
-	inParts, calls := f.duplicate(done.Key, start)
-	require.Equal(t, []string{"claim"}, calls)
-	require.NotEmpty(t, inParts.Parts)
+	done, inParts := f.inParts()
 	f.remembers(inParts) // what says that another request is a mismatch
-
-	f.spy.fail(true)
-	_, err := f.cache.ReadResult(t.Context(), inParts)
-	require.ErrorIs(t, err, errDown)
-	f.spy.fail(false)
+	f.outage(func() error { _, err := f.cache.ReadResult(t.Context(), inParts); return err })
 	f.remembers(inParts)
-	f.spy.calls()
 
-	result, err := f.cache.ReadResult(t.Context(), inParts)
-	require.NoError(t, err)
-	require.Equal(t, large, string(result))
-	require.Equal(t, []string{"read result"}, f.spy.calls())
-	clear(result)
+	f.reads(inParts, large, readResult)
 	f.remembers(done)
-
-	for range 2 {
-		result, err = f.cache.ReadResult(t.Context(), inParts)
-		require.NoError(t, err)
-		require.Equal(t, large, string(result))
-		clear(result)
-	}
-	require.Empty(t, f.spy.calls())
+	f.reads(inParts, large)
+	f.reads(inParts, large)
 }
 
 func TestTheResultOfAnotherRecordIsNotTakenForTheOneInParts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, newParted(), 1<<20)
-	old := completed(running("charge#1", "A"), large)
-	f.elsewhere().claims(old, start)
-	inParts, _ := f.duplicate(old.Key, start)
+	old, inParts := f.inParts()
 
 	again := completed(running(old.Key, "B"), strings.ToUpper(large))
 	f.deletes(old)
 	f.claims(again, start)
 	held, _ := f.duplicate(again.Key, start)
 	f.remembers(held)
-	f.spy.calls()
-	result, err := f.cache.ReadResult(t.Context(), inParts) // parts outlive their record
-	require.NoError(t, err)
-	require.Equal(t, large, string(result))
-	require.Equal(t, []string{"read result"}, f.spy.calls())
+	f.reads(inParts, large, readResult) // parts outlive their record
 	f.remembers(held)
 
 	f.deletes(again)
-	_, err = f.cache.ReadResult(t.Context(), inParts)
-	require.NoError(t, err)
+	f.reads(inParts, large, readResult)
 	f.claims(running(old.Key, "C"), start) // a record that is gone does not come back with its result
 }
 
@@ -78,29 +64,18 @@ func TestTheResultOfAnotherRecordIsNotTakenForTheOneInParts(t *testing.T) {
 func TestAResultThatIsReadWhileItsRecordIsReplacedIsNotKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, newParted(), 1<<20)
-	old := completed(running("charge#1", "A"), large)
-	f.elsewhere().claims(old, start)
-	inParts, _ := f.duplicate(old.Key, start)
+	old, inParts := f.inParts()
 	f.spy.meanwhile(func() { f.deletes(old) })
-	_, err := f.cache.ReadResult(t.Context(), inParts)
-	require.NoError(t, err)
+	f.reads(inParts, large, readResult, remove)
 	f.claims(running(old.Key, "B"), start)
 }
 
 func TestAResultThatDoesNotFitIsReadEachTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, newParted(), 2*inline)
-	done := completed(running("charge#1", "A"), large)
-	f.claims(done, start)
-	inParts, calls := f.duplicate(done.Key, start)
-	require.Equal(t, []string{"claim"}, calls)
-	f.spy.calls()
-	for range 2 {
-		result, err := f.cache.ReadResult(t.Context(), inParts)
-		require.NoError(t, err)
-		require.Equal(t, large, string(result))
-	}
-	require.Equal(t, []string{"read result", "read result"}, f.spy.calls())
+	_, inParts := f.inParts()
+	f.reads(inParts, large, readResult)
+	f.reads(inParts, large, readResult)
 	f.remembers(inParts)
 }
 
@@ -130,10 +105,7 @@ func TestStepsPassThrough(t *testing.T) {
 	seen := running("charge#1", "A")
 	f.claims(seen, start)
 	f.swaps(seen, withStep(seen, "A", `"a"`))
-	f.spy.calls()
-	held, found, err := f.cache.Get(t.Context(), seen.Key)
-	require.NoError(t, err)
-	require.True(t, found)
+	held := f.looks(seen.Key)
 	require.Equal(t, withStep(seen, "A", `"a"`).Steps, held.Steps)
 	require.Equal(t, 1, held.StepWrites)
 	f.forgets(seen.Key) // a record in progress is never remembered, also not with steps
@@ -156,31 +128,19 @@ func TestTheResultOfAStepIsNotThatOfItsRecord(t *testing.T) {
 	f.claims(seen, start)
 	stepResult := strings.ToUpper(large)
 	f.swaps(seen, withStep(seen, "A", stepResult))
-	held, _, err := f.cache.Get(t.Context(), seen.Key)
-	require.NoError(t, err)
-	step := held.Steps["charge"]
+	held := f.looks(seen.Key)
+	step := held.OfStep(held.Steps["charge"])
 	require.NotEmpty(t, step.Parts)
-	reads := func(calls ...string) {
-		t.Helper()
-		f.spy.calls()
-		result, err := f.cache.ReadResult(t.Context(), held.OfStep(step))
-		require.NoError(t, err)
-		require.Equal(t, stepResult, string(result))
-		require.Equal(t, calls, f.spy.calls())
-		clear(result)
-	}
-	reads("read result")
-	reads("read result")
+	f.reads(step, stepResult, readResult)
+	f.reads(step, stepResult, readResult)
 	f.forgets(seen.Key)
 
 	f.elsewhere().swaps(held, completed(held, large))
 	inParts, _ := f.duplicate(seen.Key, start)
 	require.NotEmpty(t, inParts.Parts)
-	reads("read result") // of a record that is remembered with parts
+	f.reads(step, stepResult, readResult) // of a record that is remembered with parts
 	f.remembers(inParts)
-	result, err := f.cache.ReadResult(t.Context(), inParts)
-	require.NoError(t, err)
-	require.Equal(t, large, string(result))
-	reads("read result") // of one that is remembered with its result
+	f.reads(inParts, large, readResult)
+	f.reads(step, stepResult, readResult) // of one that is remembered with its result
 	f.remembers(completed(seen, large))
 }

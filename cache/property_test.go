@@ -19,7 +19,7 @@ func TestNobodyCanTellACacheFromItsStore(t *testing.T) {
 	t.Parallel()
 	spared := 0
 	rapid.Check(t, func(t *rapid.T) {
-		behind := &spy{inner: newParted()}
+		behind := newSpy(newParted())
 		p := &pair{
 			T: t, now: start, plain: newParted(), seen: make(map[string]store.Record),
 			cache: cache.New(behind, rapid.SampledFrom([]int{1024, 1500, 4000, 1 << 20}).Draw(t, "bytes")),
@@ -49,37 +49,57 @@ type pair struct {
 // call makes one call to both.
 func (p *pair) call(n int) {
 	key := fmt.Sprint("charge#", rapid.IntRange(0, 2).Draw(p.T, "key"))
-	seen, was := p.seen[key]
+	ctx, cancel := context.WithCancel(p.Context())
+	defer cancel()
 	switch op := rapid.SampledFrom([]string{
-		"claim", "claim", "swap", "commit", "delete", "get", "wait",
-		"cancelled",
+		"claim", "claim", "swap", "commit", "delete", "get", "wait", "cancelled",
 	}).Draw(p.T, "op"); op {
-	case "claim":
-		p.claim(p.Context(), p.record(key, n))
-	case "cancelled":
-		ctx, cancel := context.WithCancel(p.Context())
-		cancel()
-		p.claim(ctx, p.record(key, n))
-	case "get":
-		p.get(key)
 	case "wait":
 		p.now = p.now.Add(time.Duration(rapid.IntRange(1, 2500).Draw(p.T, "milliseconds")) * time.Millisecond)
-	case "swap", "commit", "delete":
-		if !was {
-			return
+	case "get":
+		p.get(key)
+	case "cancelled":
+		cancel()
+		fallthrough
+	case "claim":
+		next := p.record(key, n)
+		if p.both(next, func(s full, next store.Record) (store.Record, bool, error) { return s.Claim(ctx, next, p.now) }) {
+			p.seen[key] = next
 		}
-		if rapid.Bool().Draw(p.T, "whatever its lease") {
-			seen.Lease = time.Time{}
-		}
-		switch op {
-		case "delete":
-			p.delete(seen)
-		case "commit":
-			p.commit(seen, p.next(seen, n), n)
-		default:
-			p.swap(seen, p.next(seen, n))
+	default:
+		if seen, was := p.seen[key]; was {
+			p.change(op, seen, n)
 		}
 	}
+}
+
+// full is a store with all that a cache passes on.
+type full interface {
+	store.Store
+	store.Committer
+	store.ResultReader
+}
+
+// change makes a call that may replace the record that was seen, and looks what became of it.
+func (p *pair) change(op string, seen store.Record, n int) {
+	if rapid.Bool().Draw(p.T, "whatever its lease") {
+		seen.Lease = time.Time{}
+	}
+	next, isNew := p.next(seen, n), rapid.Bool().Draw(p.T, "new")
+	writes, token := rows{{Name: fmt.Sprint("row ", n)}, {Name: "shared", New: isNew}}, fmt.Sprint("token ", n)
+	p.both(next, func(s full, next store.Record) (held store.Record, done bool, err error) {
+		switch {
+		case op == "delete":
+			done, err = s.Delete(p.Context(), seen)
+			return held, done, err
+		case op == "commit" && next.Status == store.StatusCompleted: // with a write that refuses now and then
+			next.Seal = store.CommitSeal(next.Owner, next.Result, 1)
+			return s.Commit(p.Context(), seen, next, writes, token)
+		default:
+			return s.Swap(p.Context(), seen, next)
+		}
+	})
+	p.get(seen.Key)
 }
 
 // record is one that nobody else writes.
@@ -113,64 +133,19 @@ func (p *pair) state(r store.Record, n int) store.Record {
 	return r
 }
 
-func (p *pair) claim(ctx context.Context, r store.Record) {
-	want, claimed, wantErr := p.plain.Claim(ctx, spare(r), p.now)
-	handed := spare(r)
-	got, done, err := p.cache.Claim(ctx, handed, p.now)
-	clear(handed.Result)
-	require.Equal(p.T, claimed, done, "claimed")
-	require.Equal(p.T, wantErr, err)
-	switch {
-	case err != nil:
-	case claimed:
-		p.seen[r.Key] = r
-	default:
-		p.same(want, got)
-	}
-}
-
-func (p *pair) swap(seen, next store.Record) {
-	want, swapped, err := p.plain.Swap(p.Context(), seen, spare(next))
-	require.NoError(p.T, err)
+// both makes a call to both stores, each with bytes of its own that are spoiled afterwards, and
+// compares the answers.
+func (p *pair) both(next store.Record, call func(s full, next store.Record) (store.Record, bool, error)) (done bool) {
+	want, wantDone, wantErr := call(p.plain, spare(next))
 	handed := spare(next)
-	got, done, err := p.cache.Swap(p.Context(), seen, handed)
-	require.NoError(p.T, err)
-	clear(handed.Result)
-	require.Equal(p.T, swapped, done, "swapped")
-	if swapped {
-		p.get(next.Key)
-		return
-	}
-	p.same(want, got)
-}
-
-// commit commits to both, with a write that refuses now and then.
-func (p *pair) commit(seen, next store.Record, n int) {
-	if next.Status != store.StatusCompleted {
-		return
-	}
-	writes := rows{{Name: fmt.Sprint("row ", n)}, {Name: "shared", New: rapid.Bool().Draw(p.T, "new")}}
-	next.Seal = store.CommitSeal(next.Owner, next.Result, 1)
-	want, committed, wantErr := p.plain.Commit(p.Context(), seen, spare(next), writes, fmt.Sprint("token ", n))
-	handed := spare(next)
-	got, done, err := p.cache.Commit(p.Context(), seen, handed, writes, fmt.Sprint("token ", n))
+	got, done, err := call(p.cache, handed)
 	clear(handed.Result)
 	require.Equal(p.T, wantErr, err)
-	require.Equal(p.T, committed, done, "committed")
-	switch {
-	case err != nil || committed:
-		p.get(next.Key)
-	default:
+	require.Equal(p.T, wantDone, done)
+	if err == nil && !done {
 		p.same(want, got)
 	}
-}
-
-func (p *pair) delete(seen store.Record) {
-	want, err := p.plain.Delete(p.Context(), seen)
-	require.NoError(p.T, err)
-	got, err := p.cache.Delete(p.Context(), seen)
-	require.NoError(p.T, err)
-	require.Equal(p.T, want, got, "deleted")
+	return done
 }
 
 func (p *pair) get(key string) {

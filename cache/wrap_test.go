@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 type order struct {
@@ -32,6 +34,8 @@ type sandbox struct {
 	executed atomic.Int64
 	receipt  string
 	err      error
+	// meanwhile, unless nil, is what happens while the handler runs.
+	meanwhile func(ctx context.Context)
 }
 
 func newSandbox(t *testing.T, inner store.Store, opts ...idempotent.Option) *sandbox {
@@ -45,13 +49,16 @@ func newSandbox(t *testing.T, inner store.Store, opts ...idempotent.Option) *san
 	return s
 }
 
-func (s *sandbox) charge(context.Context, order) (string, error) {
+func (s *sandbox) charge(ctx context.Context, _ order) (string, error) {
 	s.executed.Add(1)
+	if s.meanwhile != nil {
+		s.meanwhile(ctx)
+	}
 	return s.receipt, s.err
 }
 
 // deliver delivers an order as Lambda does, and returns the calls of the store that it took.
-func (s *sandbox) deliver(amount int) (receipt string, calls []string, err error) {
+func (s *sandbox) deliver(amount int) (receipt string, calls []storetest.Op, err error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 	defer cancel()
@@ -60,27 +67,28 @@ func (s *sandbox) deliver(amount int) (receipt string, calls []string, err error
 	return receipt, s.spy.calls(), err
 }
 
+// answers delivers an order of five, and sees how it is answered and which calls of the store that
+// takes.
+func (s *sandbox) answers(want string, calls ...storetest.Op) {
+	s.t.Helper()
+	receipt, made, err := s.deliver(5)
+	require.NoError(s.t, err)
+	require.Equal(s.t, want, receipt)
+	require.Equal(s.t, slices.Concat(calls), slices.Concat(made))
+}
+
 func TestARetryIsAnsweredWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, memory.New())
-	receipt, calls, err := s.deliver(5)
-	require.NoError(t, err)
-	require.Equal(t, "ch_1", receipt)
-	require.Equal(t, []string{"claim", "swap"}, calls)
+	s.answers("ch_1", claim, swap)
+	s.answers("ch_1", claim) // it is refused, and remembered from now on
 
-	_, calls, err = s.deliver(5)
-	require.NoError(t, err)
-	require.Equal(t, []string{"claim"}, calls, "it is refused, and remembered from now on")
-
-	s.spy.fail(true) // an outage changes nothing for it
+	s.spy.down.Store(true) // an outage changes nothing for it
 	s.receipt = "ch_2"
 	for range 3 {
-		receipt, calls, err = s.deliver(5)
-		require.NoError(t, err)
-		require.Equal(t, "ch_1", receipt)
-		require.Empty(t, calls)
+		s.answers("ch_1")
 	}
-	_, calls, err = s.deliver(6)
+	_, calls, err := s.deliver(6)
 	require.ErrorIs(t, err, idempotent.ErrMismatch)
 	require.Empty(t, calls)
 	require.EqualValues(t, 1, s.executed.Load())
@@ -90,21 +98,16 @@ func TestAnOutageIsAnOutageForWhatIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	inner := memory.New()
 	first, second := newSandbox(t, inner), newSandbox(t, inner)
-	_, _, err := first.deliver(5)
-	require.NoError(t, err)
+	first.answers("ch_1", claim, swap)
 
-	second.spy.fail(true)
-	_, _, err = second.deliver(5)
-	require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-	second.spy.fail(false)
-	receipt, calls, err := second.deliver(5)
-	require.NoError(t, err)
-	require.Equal(t, "ch_1", receipt)
-	require.Equal(t, []string{"claim"}, calls)
-	second.spy.fail(true)
-	receipt, _, err = second.deliver(5)
-	require.NoError(t, err)
-	require.Equal(t, "ch_1", receipt)
+	second.outage(func() error {
+		_, _, err := second.deliver(5)
+		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		return err
+	})
+	second.answers("ch_1", claim)
+	second.spy.down.Store(true)
+	second.answers("ch_1")
 	require.Zero(t, second.executed.Load())
 }
 
@@ -113,14 +116,10 @@ func TestAResultInPartsIsReplayedWithoutTheStore(t *testing.T) {
 	inner := newParted()
 	first, second := newSandbox(t, inner), newSandbox(t, inner)
 	first.receipt = strings.Repeat("x", 3*inline)
-	_, _, err := first.deliver(5)
-	require.NoError(t, err)
-	for _, want := range [][]string{{"claim", "read result"}, nil, nil} {
-		receipt, calls, err := second.deliver(5)
-		require.NoError(t, err)
-		require.Equal(t, first.receipt, receipt)
-		require.Equal(t, want, calls)
-	}
+	first.answers(first.receipt, claim, swap)
+	second.answers(first.receipt, claim, readResult)
+	second.answers(first.receipt)
+	second.answers(first.receipt)
 }
 
 func TestFromTheExpiryOnTheHandlerRunsAgain(t *testing.T) {
@@ -128,24 +127,15 @@ func TestFromTheExpiryOnTheHandlerRunsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := memory.New()
 		s, other := newSandbox(t, inner), newSandbox(t, inner)
-		_, _, err := s.deliver(5)
-		require.NoError(t, err)
-		_, _, err = s.deliver(5)
-		require.NoError(t, err)
+		s.answers("ch_1", claim, swap)
+		s.answers("ch_1", claim)
 		time.Sleep(idempotent.DefaultRetention - idempotent.DefaultMargin - time.Millisecond)
-		_, calls, err := s.deliver(5)
-		require.NoError(t, err)
-		require.Empty(t, calls)
+		s.answers("ch_1")
 
 		time.Sleep(idempotent.DefaultMargin + time.Millisecond)
 		other.receipt = "ch_2"
-		receipt, _, err := other.deliver(5)
-		require.NoError(t, err)
-		require.Equal(t, "ch_2", receipt)
-		receipt, calls, err = s.deliver(5)
-		require.NoError(t, err)
-		require.Equal(t, "ch_2", receipt)
-		require.Equal(t, []string{"claim"}, calls)
+		other.answers("ch_2", claim, swap)
+		s.answers("ch_2", claim)
 	})
 }
 
@@ -155,10 +145,9 @@ func TestATerminalErrorIsReplayedWithoutTheStore(t *testing.T) {
 	s.err = idempotent.Terminal(errors.New("card declined"))
 	_, _, err := s.deliver(5)
 	require.EqualError(t, err, "card declined")
-	var replayed *idempotent.ReplayedError
-	for _, want := range [][]string{{"claim"}, nil} {
+	for _, want := range [][]storetest.Op{{claim}, {}} {
 		_, calls, err := s.deliver(5)
-		require.ErrorAs(t, err, &replayed)
+		require.ErrorAs(t, err, new(*idempotent.ReplayedError))
 		require.Equal(t, want, calls)
 	}
 }
@@ -170,7 +159,7 @@ func TestWhatFailedIsExecutedAgain(t *testing.T) {
 	for n := range 3 {
 		_, calls, err := s.deliver(5)
 		require.EqualError(t, err, "try again")
-		require.Equal(t, []string{"claim", "delete"}, calls)
+		require.Equal(t, []storetest.Op{claim, remove}, calls)
 		require.EqualValues(t, n+1, s.executed.Load())
 	}
 }
@@ -180,31 +169,15 @@ func TestADeliveryThatWaitsLeavesTheAnswerToTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := memory.New()
 		running, waiting := newSandbox(t, inner), newSandbox(t, inner, idempotent.WithWait(5*time.Second))
-		begun := make(chan struct{})
-		slow := idempotent.Wrap(func(context.Context, order) (string, error) {
-			close(begun)
-			time.Sleep(time.Second)
-			return "ch_1", nil
-		}, running.cache,
-			idempotent.WithOperation("charge"),
-			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
-			idempotent.WithFingerprint(func(o order) (any, error) { return o.Amount, nil }))
-		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			_, err := slow.Handle(ctx, order{ID: "o-1", Amount: 5})
-			assert.NoError(t, err)
-		}()
-		<-begun
+		running.meanwhile = func(context.Context) { time.Sleep(time.Second) }
+		go running.answers("ch_1", claim, swap)
+		synctest.Wait()
 		receipt, calls, err := waiting.deliver(5)
 		require.NoError(t, err)
 		require.Equal(t, "ch_1", receipt)
-		require.Equal(t, "get", calls[len(calls)-1])
-		for _, want := range [][]string{{"claim"}, nil} {
-			_, calls, err = waiting.deliver(5)
-			require.NoError(t, err)
-			require.Equal(t, want, calls)
-		}
+		require.Equal(t, get, calls[len(calls)-1])
+		waiting.answers("ch_1", claim)
+		waiting.answers("ch_1")
 		require.Zero(t, waiting.executed.Load())
 	})
 }
@@ -215,28 +188,19 @@ func TestALostLeaseIsSettledByWhatTheOtherCompleted(t *testing.T) {
 	inner := memory.New()
 	s, other := newSandbox(t, inner), newSandbox(t, inner)
 	other.receipt = "ch_other"
-	handler := idempotent.Wrap(func(ctx context.Context, o order) (string, error) {
+	s.meanwhile = func(ctx context.Context) {
 		x, _ := idempotent.FromContext(ctx)
 		held, _, err := inner.Get(ctx, x.RecordKey)
 		require.NoError(t, err)
 		_, err = inner.Delete(ctx, held) // as the table's time to live would, long after
 		require.NoError(t, err)
-		_, _, err = other.deliver(o.Amount)
-		require.NoError(t, err)
-		return "ch_mine", nil
-	}, s.cache,
-		idempotent.WithOperation("charge"),
-		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
-		idempotent.WithFingerprint(func(o order) (any, error) { return o.Amount, nil }))
-	receipt, err := handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		other.answers("ch_other", claim, swap)
+	}
+	receipt, _, err := s.deliver(5)
 	require.NoError(t, err)
 	require.Equal(t, "ch_other", receipt)
-	for _, want := range [][]string{{"claim"}, nil} {
-		receipt, calls, err := s.deliver(5)
-		require.NoError(t, err)
-		require.Equal(t, "ch_other", receipt)
-		require.Equal(t, want, calls)
-	}
+	s.answers("ch_other", claim)
+	s.answers("ch_other")
 }
 
 // TestWhatIsDeletedByHandIsReplayedWhereItIsRemembered is the exception that the package names.
@@ -245,26 +209,19 @@ func TestWhatIsDeletedByHandIsReplayedWhereItIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := memory.New()
 		s, other := newSandbox(t, inner), newSandbox(t, inner)
-		_, _, err := s.deliver(5)
-		require.NoError(t, err)
+		s.answers("ch_1", claim, swap)
 		held, _, err := s.cache.Claim(t.Context(), store.Record{Key: s.recordKey()}, time.Now())
 		require.NoError(t, err)
 		deleted, err := inner.Delete(t.Context(), held)
 		require.NoError(t, err)
 		require.True(t, deleted)
 
-		receipt, _, err := s.deliver(5)
-		require.NoError(t, err)
-		require.Equal(t, "ch_1", receipt)
+		s.answers("ch_1")
 		other.receipt = "ch_2"
-		receipt, _, err = other.deliver(5)
-		require.NoError(t, err)
-		require.Equal(t, "ch_2", receipt)
+		other.answers("ch_2", claim, swap)
 
 		time.Sleep(idempotent.DefaultRetention - idempotent.DefaultMargin)
-		receipt, _, err = s.deliver(5)
-		require.NoError(t, err)
-		require.Equal(t, "ch_2", receipt, "no longer than to the expiry")
+		s.answers("ch_2", claim) // no longer than to the expiry
 	})
 }
 
@@ -272,9 +229,8 @@ func TestWhatIsDeletedByHandIsReplayedWhereItIsRemembered(t *testing.T) {
 func (s *sandbox) recordKey() string {
 	s.t.Helper()
 	_, _, err := s.deliver(-1)
-	var mismatch *idempotent.Error
-	require.ErrorAs(s.t, err, &mismatch)
 	require.ErrorIs(s.t, err, idempotent.ErrMismatch)
+	mismatch, _ := errors.AsType[*idempotent.Error](err)
 	return mismatch.RecordKey
 }
 
