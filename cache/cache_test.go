@@ -310,9 +310,12 @@ func TestWhatTheStoreFailsAtFails(t *testing.T) {
 	s := cache.New(babble{record: completed(r, `{}`)}, 1<<20)
 	claims := func() (bool, error) { _, claimed, err := s.Claim(t.Context(), r, start); return claimed, err }
 	for name, call := range map[string]func() (done bool, err error){
-		"claim":       claims,
-		"swap":        func() (bool, error) { _, swapped, err := s.Swap(t.Context(), r, r); return swapped, err },
-		"commit":      func() (bool, error) { _, done, err := s.Commit(t.Context(), r, r, rows{}, "token"); return done, err },
+		"claim": claims,
+		"swap":  func() (bool, error) { _, swapped, err := s.Swap(t.Context(), r, r); return swapped, err },
+		"commit": func() (bool, error) {
+			_, committed, err := s.Commit(t.Context(), r, r, rows{}, "token")
+			return committed, err
+		},
 		"delete":      func() (bool, error) { return s.Delete(t.Context(), r) },
 		"get":         func() (bool, error) { _, found, err := s.Get(t.Context(), r.Key); return found, err },
 		"read result": func() (bool, error) { _, err := s.ReadResult(t.Context(), r); return false, err },

@@ -63,7 +63,9 @@ func (p *pair) call(n int) {
 		fallthrough
 	case "claim":
 		next := p.record(key, n)
-		if p.both(next, func(s full, next store.Record) (store.Record, bool, error) { return s.Claim(ctx, next, p.now) }) {
+		if p.both(next, func(s full, next store.Record) (store.Record, bool, error) {
+			return s.Claim(ctx, next, p.now)
+		}) {
 			p.seen[key] = next
 		}
 	default:

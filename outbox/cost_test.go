@@ -32,10 +32,31 @@ const (
 )
 
 // meter is a client that adds up what DynamoDB says that calls consume: writes of the table, writes
-// of the index, and reads.
+// of the index, and reads. Queries are not added up: what a page of the index consumes is shared by
+// all that are in it.
 type meter struct {
-	*dynamodb.Client
+	hooked
 	cost
+}
+
+func (p place) meter() *meter {
+	m := &meter{}
+	m.hooked = hooked{
+		Client: p.client,
+		beforeUpdate: func(_ context.Context, in *dynamodb.UpdateItemInput) error {
+			in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
+			return nil
+		},
+		afterUpdate: func(out *dynamodb.UpdateItemOutput) { m.written(out.ConsumedCapacity) },
+		beforeGet: func(_ context.Context, in *dynamodb.GetItemInput) error {
+			in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+			return nil
+		},
+		afterGet: func(out *dynamodb.GetItemOutput) {
+			m.reads += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+		},
+	}
+	return m
 }
 
 type cost struct{ table, index, reads float64 }
@@ -64,46 +85,6 @@ func (m *meter) written(c *types.ConsumedCapacity) {
 	}
 }
 
-func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
-	out, err := m.Client.PutItem(ctx, in, optFns...)
-	if err == nil {
-		m.written(out.ConsumedCapacity)
-	}
-	return out, err
-}
-
-func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
-	out, err := m.Client.UpdateItem(ctx, in, optFns...)
-	if err == nil {
-		m.written(out.ConsumedCapacity)
-	}
-	return out, err
-}
-
-func (m *meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.GetItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.Client.GetItem(ctx, in, optFns...)
-	if err == nil {
-		m.reads += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
-	}
-	return out, err
-}
-
-// Query is not added up: what a page of the index consumes is shared by all that are in it.
-func (m *meter) Query(ctx context.Context, in *dynamodb.QueryInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.QueryOutput, error) {
-	return m.Client.Query(ctx, in, optFns...)
-}
-
 // spent is what something consumes.
 func (m *meter) spent(do func()) cost {
 	before := m.cost
@@ -116,51 +97,42 @@ func (m *meter) spent(do func()) cost {
 // by itself: DynamoDB Local reports too little of transactions.
 func TestCostsOfMessages(t *testing.T) {
 	t.Parallel()
-	p, blank := newPlace(t), newPlace(t)
-	m := &meter{Client: p.client}
-	var r receiver
-	r.down()
-	relay := outbox.NewRelay(m, p.table, r.deliver, outbox.Config{NoStream: true})
+	r, blank := newRig(t), newPlace(t)
+	m := r.meter()
+	r = r.via(m, outbox.Config{NoStream: true})
 	var b strings.Builder
 	b.WriteString("\n| message | from the stream | USD | by the drain | USD | a failure |\n|---|---|---|---|---|---|\n")
 	for _, size := range []int{1000, 5000} {
 		padded := outbox.MessageConfig{Attributes: map[string]string{"padding": strings.Repeat("x", size-280)}}
 		weight := float64((size + 1023) / 1024)
 
-		streamed := p.put(t, padded)
+		streamed := r.put(t, padded)
 		alone := m.spent(func() {
-			_, err := m.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(blank.table), Item: streamed})
+			out, err := r.client.PutItem(t.Context(), &dynamodb.PutItemInput{
+				TableName: aws.String(blank.table), Item: streamed,
+				ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
+			})
 			require.NoError(t, err)
+			m.written(out.ConsumedCapacity)
 		})
 		require.Equal(t, cost{table: weight, index: 1}, alone)
 		committed := cost{table: 2 * alone.table, index: alone.index}
 
-		failed := m.spent(func() {
-			r.down()
-			_, err := relay.Stream(t.Context(), event(t, p.table, streamed))
-			require.NoError(t, err)
-		})
-		require.Equal(t, cost{table: weight, index: 2}, failed, "one entry of the index is replaced by another")
-		fromStream := m.spent(func() {
-			r.up()
-			_, err := relay.Stream(t.Context(), event(t, p.table, streamed))
-			require.NoError(t, err)
-		})
+		r.fail = down
+		failure := m.spent(func() { r.stream(streamed) })
+		require.Equal(t, cost{table: weight, index: 2}, failure, "one entry of the index is replaced by another")
+		r.fail = nil
+		fromStream := m.spent(func() { r.stream(streamed) })
 		require.Equal(t, cost{table: weight, index: 1}, fromStream)
 
-		drained := p.put(t, padded)
-		p.late(t, drained, time.Minute)
-		byDrain := m.spent(func() {
-			told, err := relay.Drain(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, 1, told.Delivered)
-		})
+		r.late(t, r.put(t, padded), time.Minute)
+		byDrain := m.spent(func() { require.Equal(t, 1, r.drain().Delivered) })
 		require.Equal(t, cost{table: 2 * weight, index: 3, reads: float64((size + 4095) / 4096)}, byDrain,
 			"it takes a message before it delivers it")
 
 		stream, drain := committed.plus(fromStream), committed.plus(byDrain)
 		fmt.Fprintf(&b, "| %.1f KB | %v | %.2f | %v | %.2f | %v |\n", float64(size)/1000,
-			stream, stream.perMillion(), drain, drain.perMillion(), failed)
+			stream, stream.perMillion(), drain, drain.perMillion(), failure)
 	}
 	page, err := os.ReadFile(costFile)
 	require.NoError(t, err)
@@ -174,50 +146,31 @@ func TestCostsOfMessages(t *testing.T) {
 // time.
 func TestCostsOfGivingUp(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	m := &meter{Client: p.client}
-	relay := outbox.NewRelay(m, p.table,
-		func(context.Context, outbox.Message) error { return outbox.Permanent(errDown) })
-	it := p.put(t, outbox.MessageConfig{Attributes: map[string]string{"padding": strings.Repeat("x", 1500)}})
+	r := newRig(t)
+	m := r.meter()
+	r.fail = never
+	it := r.put(t, outbox.MessageConfig{Attributes: map[string]string{"padding": strings.Repeat("x", 1500)}})
+	require.Equal(t, cost{table: 2, index: 2}, m.spent(func() { r.via(m).stream(it) }))
+	givenUp := r.find(t, it)
 	require.Equal(t, cost{table: 2, index: 2}, m.spent(func() {
-		_, err := relay.Stream(t.Context(), event(t, p.table, it))
-		require.NoError(t, err)
-	}))
-	givenUp, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
-	require.NoError(t, err)
-	require.Equal(t, cost{table: 2, index: 2}, m.spent(func() {
-		require.NoError(t, outbox.Redrive(t.Context(), m, p.table, givenUp, "ops", "fixed"))
+		require.NoError(t, outbox.Redrive(t.Context(), m, r.table, givenUp, "ops", "fixed"))
 	}))
 }
 
 // TestCallsOfADrainThatFindsNothing: a query of each shard, and of each once more to count what is
-// left, and of what is given up.
+// left, and of what is given up. It calls nothing else.
 func TestCallsOfADrainThatFindsNothing(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	var r receiver
-	q := &queries{Client: p.client}
-	_, err := outbox.NewRelay(q, p.table, r.deliver).Drain(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, 21, q.n)
-}
-
-// queries counts queries. A relay that finds nothing calls nothing else.
-type queries struct {
-	*dynamodb.Client
-
-	n int
-}
-
-func (q *queries) GetItem(context.Context, *dynamodb.GetItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.GetItemOutput, error) {
-	return nil, errors.New("there is nothing to read")
-}
-
-func (q *queries) Query(ctx context.Context, in *dynamodb.QueryInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.QueryOutput, error) {
-	q.n++
-	return q.Client.Query(ctx, in, optFns...)
+	r, queries := newRig(t), 0
+	r.via(&hooked{
+		Client: r.client,
+		beforeGet: func(context.Context, *dynamodb.GetItemInput) error {
+			return errors.New("there is nothing to read")
+		},
+		beforeQuery: func(context.Context, *dynamodb.QueryInput) error {
+			queries++
+			return nil
+		},
+	}).drain()
+	assert.Equal(t, 21, queries)
 }

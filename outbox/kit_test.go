@@ -116,28 +116,146 @@ func N(n string) types.AttributeValue { return &types.AttributeValueMemberN{Valu
 
 func idOf(it item) string { return it["id"].(*types.AttributeValueMemberS).Value }
 
-// receiver takes messages.
+// receiver takes messages, and then does what fail says.
 type receiver struct {
 	mu   sync.Mutex
 	got  []outbox.Message
-	fail func(m outbox.Message) error
+	fail outbox.Deliver
 }
 
 var errDown = errors.New("the receiver is down")
 
-func (r *receiver) deliver(_ context.Context, m outbox.Message) error {
+// down fails, and never fails for good.
+func down(context.Context, outbox.Message) error { return errDown }
+
+func never(context.Context, outbox.Message) error { return outbox.Permanent(errDown) }
+
+func (r *receiver) deliver(ctx context.Context, m outbox.Message) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.got = append(r.got, m)
+	r.mu.Unlock()
 	if r.fail != nil {
-		return r.fail(m)
+		return r.fail(ctx, m)
 	}
 	return nil
 }
 
-func (r *receiver) down() { r.fail = func(outbox.Message) error { return errDown } }
+// rig is a place with a receiver, and a relay between them.
+type rig struct {
+	place
+	*receiver
+	*reports
 
-func (r *receiver) up() { r.fail = nil }
+	t     *testing.T
+	relay *outbox.Relay
+}
+
+func newRig(t *testing.T, config ...outbox.Config) *rig {
+	t.Helper()
+	r := &rig{t: t, place: newPlace(t), receiver: &receiver{}}
+	return r.via(r.client, config...)
+}
+
+// via is another relay for the same place and receiver.
+func (r *rig) via(client outbox.Client, config ...outbox.Config) *rig {
+	r.t.Helper()
+	other := *r
+	other.reports = &reports{}
+	c := outbox.Config{}
+	if len(config) > 0 {
+		c = config[0]
+	}
+	c.Observers = append(c.Observers, other.take)
+	other.relay = outbox.NewRelay(client, r.table, r.deliver, c)
+	return &other
+}
+
+// stream hands the relay an event with these images, and returns what it asks for again.
+func (r *rig) stream(images ...item) (failed []string) {
+	r.t.Helper()
+	answer, err := r.relay.Stream(r.t.Context(), event(r.t, r.table, images...))
+	require.NoError(r.t, err)
+	return failures(answer)
+}
+
+func (r *rig) drain() report.Relay {
+	r.t.Helper()
+	told, err := r.relay.Drain(r.t.Context())
+	require.NoError(r.t, err)
+	return told
+}
+
+// now is a message as it is in the table now.
+func (r *rig) now(it item) item {
+	r.t.Helper()
+	return r.get(r.t, idOf(it))
+}
+
+// hooked is a client that does something before its calls, which an error ends, and with their
+// answers.
+type hooked struct {
+	outbox.Client
+
+	beforeGet    func(ctx context.Context, in *dynamodb.GetItemInput) error
+	afterGet     func(out *dynamodb.GetItemOutput)
+	beforeUpdate func(ctx context.Context, in *dynamodb.UpdateItemInput) error
+	afterUpdate  func(out *dynamodb.UpdateItemOutput)
+	beforeQuery  func(ctx context.Context, in *dynamodb.QueryInput) error
+	afterQuery   func(out *dynamodb.QueryOutput)
+}
+
+type option = func(*dynamodb.Options)
+
+func (h *hooked) GetItem(
+	ctx context.Context, in *dynamodb.GetItemInput, opts ...option,
+) (*dynamodb.GetItemOutput, error) {
+	return around(ctx, in, h.beforeGet, h.Client.GetItem, h.afterGet, opts)
+}
+
+func (h *hooked) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...option,
+) (*dynamodb.UpdateItemOutput, error) {
+	return around(ctx, in, h.beforeUpdate, h.Client.UpdateItem, h.afterUpdate, opts)
+}
+
+func (h *hooked) Query(
+	ctx context.Context, in *dynamodb.QueryInput, opts ...option,
+) (*dynamodb.QueryOutput, error) {
+	return around(ctx, in, h.beforeQuery, h.Client.Query, h.afterQuery, opts)
+}
+
+func around[In, Out any](
+	ctx context.Context, in *In, before func(context.Context, *In) error,
+	call func(context.Context, *In, ...option) (*Out, error), after func(*Out), opts []option,
+) (*Out, error) {
+	if before != nil {
+		if err := before(ctx, in); err != nil {
+			return nil, err
+		}
+	}
+	out, err := call(ctx, in, opts...)
+	if err == nil && after != nil {
+		after(out)
+	}
+	return out, err
+}
+
+// paged answers queries with one item each.
+func (p place) paged() *hooked {
+	return &hooked{Client: p.client, beforeQuery: func(_ context.Context, in *dynamodb.QueryInput) error {
+		in.Limit = aws.Int32(1)
+		return nil
+	}}
+}
+
+// refusing is a client that refuses to write.
+func (p place) refusing() *hooked {
+	return &hooked{Client: p.client, beforeUpdate: func(context.Context, *dynamodb.UpdateItemInput) error {
+		return errRefused
+	}}
+}
+
+var errRefused = errors.New("refused")
 
 // event is one of the stream that puts these images, as Lambda sends it.
 func event(t *testing.T, table string, images ...item) events.DynamoDBEvent {
@@ -201,11 +319,6 @@ func failures(answer events.DynamoDBEventResponse) (numbers []string) {
 
 // reports keeps what a relay reports.
 type reports struct{ all []report.Relay }
-
-// observers are those of a relay that hands its reports over here.
-func (r *reports) observers() []func(context.Context, report.Relay) {
-	return []func(context.Context, report.Relay){r.take}
-}
 
 func (r *reports) take(_ context.Context, report report.Relay) { r.all = append(r.all, report) }
 

@@ -2,7 +2,6 @@ package outbox_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -14,53 +13,40 @@ import (
 
 // repeating is a client that does not get the answer to each write, and sends it again, as that of
 // AWS does.
-type repeating struct{ *dynamodb.Client }
-
-func (c repeating) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	if _, err := c.Client.UpdateItem(ctx, in, opts...); err != nil {
-		return nil, err
-	}
-	return c.Client.UpdateItem(ctx, in, opts...)
+func (p place) repeating() outbox.Client {
+	return &hooked{Client: p.client, beforeUpdate: func(ctx context.Context, in *dynamodb.UpdateItemInput) error {
+		_, err := p.client.UpdateItem(ctx, in)
+		return err
+	}}
 }
 
 func TestAWriteWhoseAnswerWasLostCountsOnce(t *testing.T) {
 	t.Parallel()
-	p, r := newPlace(t), receiver{}
-	id := idOf(p.put(t))
-	failing := errors.New("down")
-	r.fail = func(outbox.Message) error { return failing }
-	drain := outbox.NewRelay(repeating{p.client}, p.table, r.deliver, outbox.Config{NoStream: true})
-	told, err := drain.Drain(t.Context())
-	require.NoError(t, err)
+	r := newRig(t)
+	it := r.put(t)
+	r.fail = down
+	told := r.via(r.repeating(), outbox.Config{NoStream: true}).drain()
 	require.Equal(t, 1, told.Failed)
 	require.Zero(t, told.Elsewhere, "the drain has taken it")
-	require.Equal(t, N("1"), p.get(t, id)["tries"])
+	require.Equal(t, N("1"), r.now(it)["tries"])
 	require.Len(t, r.got, 1)
 
-	_, err = outbox.NewRelay(repeating{p.client}, p.table, r.deliver).Stream(t.Context(),
-		event(t, p.table, p.get(t, id)))
-	require.NoError(t, err)
+	r.via(r.repeating()).stream(r.now(it))
 
-	next := idOf(p.put(t))
+	next := r.put(t)
 	r.fail = nil
-	answer, err := outbox.NewRelay(repeating{p.client}, p.table, r.deliver).Stream(t.Context(),
-		event(t, p.table, p.get(t, next)))
-	require.NoError(t, err)
-	require.Empty(t, answer.BatchItemFailures)
-	require.Contains(t, p.get(t, next), "done_at")
+	require.Empty(t, r.via(r.repeating()).stream(next))
+	require.Contains(t, r.now(next), "done_at")
 }
 
 func TestARedriveWhoseAnswerWasLostHasHappened(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(p.giveUp(t)))
-	require.NoError(t, err)
+	m := p.find(t, p.giveUp(t))
 	long := strings.Repeat("x", 600)
-	require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, m, long, "why"), "by has 600 bytes")
-	require.ErrorContains(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", long), "why has 600")
-	require.NoError(t, outbox.Redrive(t.Context(), repeating{p.client}, p.table, m, "dana", "the mail is back"))
-	require.ErrorIs(t, outbox.Redrive(t.Context(), repeating{p.client}, p.table, m, "dana", "the mail is back"),
+	require.ErrorContains(t, p.redrive(t, m, long, "why"), "by has 600 bytes")
+	require.ErrorContains(t, p.redrive(t, m, "dana", long), "why has 600")
+	require.NoError(t, outbox.Redrive(t.Context(), p.repeating(), p.table, m, "dana", "the mail is back"))
+	require.ErrorIs(t, outbox.Redrive(t.Context(), p.repeating(), p.table, m, "dana", "the mail is back"),
 		outbox.ErrNotGivenUp)
 }

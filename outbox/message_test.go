@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,9 +38,7 @@ func TestMessageIsWrittenWithItsCommit(t *testing.T) {
 	it := p.get(t, id)
 	require.NotEmpty(t, owner)
 	for _, name := range []string{"created_at", "outbox_due"} {
-		at, err := strconv.ParseInt(it[name].(*types.AttributeValueMemberN).Value, 10, 64)
-		require.NoError(t, err)
-		require.InDelta(t, before, at, 60_000)
+		require.InDelta(t, before, numberOf(t, it, name), 60_000)
 	}
 	require.Equal(t, it["created_at"], it["outbox_due"])
 	require.Len(t, it["outbox_shard"].(*types.AttributeValueMemberS).Value, 1)
@@ -60,38 +57,43 @@ func TestMessageSaysWhatIsWrongBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	body := map[string]string{"secret": "tok_visa"}
+	bad := outbox.MessageConfig{Attributes: map[string]string{"": "v", "a": ""}}
 	for name, c := range map[string]struct {
-		message func(ctx context.Context) []dynamo.Item
+		message string
+		body    any
+		config  []outbox.MessageConfig
 		says    string
 	}{
-		"no name": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, " ", body)}
-		}, `items[0]: outbox: message " ": the name is empty`},
-		"two, and a bad one": {func(ctx context.Context) []dynamo.Item {
-			bad := outbox.MessageConfig{Attributes: map[string]string{"": "v", "a": ""}}
-			return []dynamo.Item{p.box.Message(ctx, "m", body, outbox.MessageConfig{}, bad)}
-		}, `items[0]: outbox: message "m": there are 2 values of MessageConfig, and one counts; Attributes: "" has no name or no value; ` +
-			`Attributes: "a" has no name or no value`},
-		"no JSON": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, "m", math.NaN())}
-		}, `items[0]: outbox: message "m": the body, a float64, has no JSON form`},
-		"broken JSON": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, "m", json.RawMessage(`{"secret":`))}
-		}, `items[0]: outbox: message "m": the body, a ` + fmt.Sprintf("%T", json.RawMessage{}) + `, has no JSON form`},
-		"bytes": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, "m", []byte(`{}`))}
-		}, `items[0]: outbox: message "m": the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and text ` +
-			`as a string`},
-		"too large": {func(ctx context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(ctx, "m", strings.Repeat("x", 399<<10))}
-		}, "bytes, more than the 408576 of a message"},
-		"another context": {func(context.Context) []dynamo.Item {
-			return []dynamo.Item{p.box.Message(context.Background(), "m", body)}
-		}, `items[0]: outbox: message "m": the context belongs to no delivery`},
+		"no name": {" ", body, nil, `items[0]: outbox: message " ": the name is empty`},
+		"two, and a bad one": {
+			"m", body,
+			[]outbox.MessageConfig{{}, bad},
+			`items[0]: outbox: message "m": there are 2 values of MessageConfig, and one counts; ` +
+				`Attributes: "" has no name or no value; Attributes: "a" has no name or no value`,
+		},
+		"no JSON": {"m", math.NaN(), nil, `items[0]: outbox: message "m": the body, a float64, has no JSON form`},
+		"broken JSON": {
+			"m", json.RawMessage(`{"secret":`), nil,
+			`items[0]: outbox: message "m": the body, a ` + fmt.Sprintf("%T", json.RawMessage{}) + `, has no JSON form`,
+		},
+		"bytes": {
+			"m", []byte(`{}`), nil,
+			`items[0]: outbox: message "m": the body is a []byte, whose JSON form is a text in base64: ` +
+				`pass JSON as a json.RawMessage, and text as a string`,
+		},
+		"too large": {"m", strings.Repeat("x", 399<<10), nil, "bytes, more than the 408576 of a message"},
+		"another context": {
+			"elsewhere", body, nil, `items[0]: outbox: message "elsewhere": the context belongs to no delivery`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := p.commit(t, name, c.message)
+			err := p.commit(t, name, func(ctx context.Context) []dynamo.Item {
+				if c.message == "elsewhere" {
+					ctx = context.Background()
+				}
+				return []dynamo.Item{p.box.Message(ctx, c.message, c.body, c.config...)}
+			})
 			require.ErrorIs(t, err, idempotent.ErrCommitRefused)
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), "tok_visa")
@@ -130,7 +132,7 @@ func TestTwoMessagesOfOneName(t *testing.T) {
 // The largest message can still be counted, put off, given up and redriven.
 func TestLargestMessageCanBeWrittenTo(t *testing.T) {
 	t.Parallel()
-	p, r := newPlace(t), receiver{}
+	p := newRig(t, outbox.Config{MaxTries: 2})
 	var it item
 	require.NoError(t, p.commit(t, "k", func(ctx context.Context) []dynamo.Item {
 		id := idempotent.DerivedKey(ctx, "m")
@@ -141,18 +143,13 @@ func TestLargestMessageCanBeWrittenTo(t *testing.T) {
 			}
 		}
 	}))
-	r.down()
-	relay := outbox.NewRelay(p.client, p.table, r.deliver, outbox.Config{MaxTries: 2})
+	p.fail = down
 	for range 2 {
-		_, err := relay.Stream(t.Context(), event(t, p.table, p.get(t, idOf(it))))
-		require.NoError(t, err)
+		p.stream(p.now(it))
 		p.late(t, it, time.Hour)
-		_, err = relay.Drain(t.Context())
-		require.NoError(t, err)
+		p.drain()
 	}
-	m, err := outbox.FindGivenUp(t.Context(), p.client, p.table, idOf(it))
-	require.NoError(t, err)
-	require.NoError(t, outbox.Redrive(t.Context(), p.client, p.table, m, "dana", strings.Repeat("why ", 50)))
+	require.NoError(t, p.redrive(t, p.find(t, it), "dana", strings.Repeat("why ", 50)))
 }
 
 func TestMessageOfAnUnprotectedExecutionHasAKeyOfItsOwn(t *testing.T) {

@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -40,88 +41,47 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		change   func(in *dynamodb.CreateTableInput)
-		advice   []string
+		advice   []string // and that it has no time to live
 		problems []string
 	}{
-		"no time to live": {func(*dynamodb.CreateTableInput) {}, []string{noTTL}, nil},
-		"no stream": {
-			func(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil },
-			[]string{noStream, noTTL},
-			nil,
-		},
-		"a stream of keys": {
-			func(in *dynamodb.CreateTableInput) {
-				in.StreamSpecification.StreamViewType = types.StreamViewTypeKeysOnly
-			},
-			[]string{
-				"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it",
-				noTTL,
-			},
-			nil,
-		},
-		"both images": {
-			func(in *dynamodb.CreateTableInput) {
-				in.StreamSpecification.StreamViewType = types.StreamViewTypeNewAndOldImages
-			},
-			[]string{noTTL},
-			nil,
-		},
-		"no index": {noIndexIn, []string{noIndex, noTTL}, nil},
-		"an index without what it includes": {
-			func(in *dynamodb.CreateTableInput) {
-				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{
-					ProjectionType: types.ProjectionTypeKeysOnly,
-				}
-			},
-			[]string{`its index "outbox-index" does not include "created_at"`, noTTL},
-			nil,
-		},
-		"an index of everything": {
-			func(in *dynamodb.CreateTableInput) {
-				in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll}
-			},
-			[]string{noTTL},
-			nil,
-		},
-		"an index with another key": {
-			func(in *dynamodb.CreateTableInput) {
-				in.GlobalSecondaryIndexes[0].KeySchema[1].AttributeName = aws.String("later")
-				in.AttributeDefinitions[2].AttributeName = aws.String("later")
-			},
-			[]string{
-				`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`,
-				noTTL,
-			},
-			nil,
-		},
-		"nothing delivers": {
-			func(in *dynamodb.CreateTableInput) {
-				in.StreamSpecification = nil
-				noIndexIn(in)
-			},
-			nil,
-			[]string{"nothing delivers its messages: " + noStream + ", and " + noIndex},
-		},
-		"a sort key, and another type": {
-			func(in *dynamodb.CreateTableInput) {
-				in.KeySchema = append(in.KeySchema,
-					types.KeySchemaElement{AttributeName: aws.String("outbox_due"), KeyType: types.KeyTypeRange})
-				in.AttributeDefinitions[2].AttributeType = types.ScalarAttributeTypeS
-			},
-			nil,
-			[]string{
-				`attribute "outbox_due" has type S in a key, expected N`,
-				`its key is not the partition key "id" alone`,
-			},
-		},
-		"another key": {
-			func(in *dynamodb.CreateTableInput) {
-				in.KeySchema[0].AttributeName = aws.String("pk")
-				in.AttributeDefinitions[0].AttributeName = aws.String("pk")
-			},
-			nil,
-			[]string{`its key is not the partition key "id" alone`},
-		},
+		"no time to live": {change: func(*dynamodb.CreateTableInput) {}},
+		"no stream": {func(in *dynamodb.CreateTableInput) {
+			in.StreamSpecification = nil
+		}, []string{noStream}, nil},
+		"a stream of keys": {func(in *dynamodb.CreateTableInput) {
+			in.StreamSpecification.StreamViewType = types.StreamViewTypeKeysOnly
+		}, []string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it"}, nil},
+		"both images": {change: func(in *dynamodb.CreateTableInput) {
+			in.StreamSpecification.StreamViewType = types.StreamViewTypeNewAndOldImages
+		}},
+		"no index": {noIndexIn, []string{noIndex}, nil},
+		"an index without what it includes": {func(in *dynamodb.CreateTableInput) {
+			in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
+		}, []string{`its index "outbox-index" does not include "created_at"`}, nil},
+		"an index of everything": {change: func(in *dynamodb.CreateTableInput) {
+			in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll}
+		}},
+		"an index with another key": {func(in *dynamodb.CreateTableInput) {
+			in.GlobalSecondaryIndexes[0].KeySchema[1].AttributeName = aws.String("later")
+			in.AttributeDefinitions[2].AttributeName = aws.String("later")
+		}, []string{
+			`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`,
+		}, nil},
+		"nothing delivers": {func(in *dynamodb.CreateTableInput) {
+			in.StreamSpecification = nil
+			noIndexIn(in)
+		}, nil, []string{"nothing delivers its messages: " + noStream + ", and " + noIndex}},
+		"a sort key, and another type": {func(in *dynamodb.CreateTableInput) {
+			in.KeySchema = append(in.KeySchema,
+				types.KeySchemaElement{AttributeName: aws.String("outbox_due"), KeyType: types.KeyTypeRange})
+			in.AttributeDefinitions[2].AttributeType = types.ScalarAttributeTypeS
+		}, nil, []string{
+			`attribute "outbox_due" has type S in a key, expected N`, `its key is not the partition key "id" alone`,
+		}},
+		"another key": {func(in *dynamodb.CreateTableInput) {
+			in.KeySchema[0].AttributeName = aws.String("pk")
+			in.AttributeDefinitions[0].AttributeName = aws.String("pk")
+		}, nil, []string{`its key is not the partition key "id" alone`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,19 +91,17 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			require.NoError(t, err)
 			dropAfter(t, client, *in.TableName)
 			advice, err := outbox.Check(t.Context(), client, *in.TableName)
-			require.Equal(t, ofTable(*in.TableName, c.advice), advice)
 			if c.problems == nil {
 				require.NoError(t, err)
+				require.Equal(t, ofTable(*in.TableName, append(c.advice, noTTL)), advice)
 				return
 			}
-			wrong := new(store.ConfigError)
-			require.ErrorAs(t, err, &wrong)
-			require.Equal(t, ofTable(*in.TableName, c.problems), wrong.Problems)
+			require.Empty(t, advice)
+			require.Equal(t, ofTable(*in.TableName, c.problems), problemsOf(t, err))
 		})
 	}
 	_, err := outbox.Check(t.Context(), client, "no-such-table")
-	missing := new(types.ResourceNotFoundException)
-	require.ErrorAs(t, err, &missing)
+	require.ErrorAs(t, err, new(*types.ResourceNotFoundException))
 }
 
 // described describes a table in a way in which DynamoDB Local never does.
@@ -235,9 +193,7 @@ func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
 			c.Client = p.client
 			advice, err := outbox.Check(t.Context(), c, p.table)
 			if c.problem != "" {
-				wrong := new(store.ConfigError)
-				require.ErrorAs(t, err, &wrong)
-				require.Equal(t, ofTable(p.table, []string{c.problem}), wrong.Problems)
+				require.Equal(t, ofTable(p.table, []string{c.problem}), problemsOf(t, err))
 				return
 			}
 			require.NoError(t, err)
@@ -265,6 +221,13 @@ func TestCheckSaysWhatItCouldNotRead(t *testing.T) {
 
 func noIndexIn(in *dynamodb.CreateTableInput) {
 	in.GlobalSecondaryIndexes, in.AttributeDefinitions = nil, in.AttributeDefinitions[:1]
+}
+
+func problemsOf(t *testing.T, err error) []string {
+	t.Helper()
+	wrong, is := errors.AsType[*store.ConfigError](err)
+	require.True(t, is, "%v", err)
+	return wrong.Problems
 }
 
 func ofTable(table string, sentences []string) (all []string) {
@@ -305,17 +268,12 @@ func TestImageOfAMessageIsOne(t *testing.T) {
 			map[string]events.DynamoDBAttributeValue{"a": events.NewStringAttribute("1")}),
 		"of another": events.NewBinaryAttribute([]byte("x")), "version": events.NewListAttribute(nil),
 	}
-	var got outbox.Message
-	var seen reports
-	c := &faulty{refuse: true}
-	relay := outbox.NewRelay(c, "outbox", func(_ context.Context, m outbox.Message) error {
-		got = m
-		return nil
-	}, outbox.Config{Observers: seen.observers()})
-	_, err := relay.Stream(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{
+	r := &rig{t: t, place: place{table: "outbox"}, receiver: &receiver{}}
+	r = r.via(r.refusing())
+	_, err := r.relay.Stream(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{
 		{EventName: "MODIFY", Change: events.DynamoDBStreamRecord{SequenceNumber: "1", NewImage: image}},
 	}})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"a": "1"}, got.Attributes)
-	require.Equal(t, 1, seen.last().Unmarked)
+	require.Equal(t, map[string]string{"a": "1"}, r.got[0].Attributes)
+	require.Equal(t, 1, r.last().Unmarked)
 }

@@ -121,14 +121,10 @@ func TestOnlyASuccessIsDelivered(t *testing.T) {
 				w.Header().Set("Location", other.URL)
 				w.WriteHeader(status)
 			})
+			follows := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
 			for name, deliver := range map[string]outbox.Deliver{
 				"default": outboxhttp.To(r.URL),
-				"client": outboxhttp.To(r.URL,
-					outboxhttp.Config{Client: &http.Client{CheckRedirect: func(*http.Request,
-						[]*http.Request,
-					) error {
-						return nil
-					}}}),
+				"client":  outboxhttp.To(r.URL, outboxhttp.Config{Client: follows}),
 			} {
 				err := deliver(t.Context(), message())
 				if status < 300 {
@@ -169,20 +165,11 @@ func TestAnOptionSaysWhichStatusIsPermanent(t *testing.T) {
 	assert.ElementsMatch(t, []int{413, 400, 503}, asked)
 }
 
-// What a connection is used for again has been read to its end; what is longer than that is not
-// read.
-func TestAnAnswerIsReadUpToABound(t *testing.T) {
-	t.Parallel()
-	var connections, size atomic.Int64
-	stopped := make(chan int64, 10)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for n := int64(0); n < size.Load(); n += 1000 {
-			if _, err := io.WriteString(w, strings.Repeat("x", 1000)); err != nil {
-				stopped <- n
-				return
-			}
-		}
-	}))
+// newServer starts a server that counts its connections.
+func newServer(t *testing.T, answer http.HandlerFunc) (url string, connections *atomic.Int64) {
+	t.Helper()
+	connections = &atomic.Int64{}
+	server := httptest.NewUnstartedServer(answer)
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
 			connections.Add(1)
@@ -190,7 +177,24 @@ func TestAnAnswerIsReadUpToABound(t *testing.T) {
 	}
 	server.Start()
 	t.Cleanup(server.Close)
-	deliver := outboxhttp.To(server.URL)
+	return server.URL, connections
+}
+
+// What a connection is used for again has been read to its end; what is longer than that is not
+// read.
+func TestAnAnswerIsReadUpToABound(t *testing.T) {
+	t.Parallel()
+	var size atomic.Int64
+	stopped := make(chan int64, 10)
+	url, connections := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		for n := int64(0); n < size.Load(); n += 1000 {
+			if _, err := io.WriteString(w, strings.Repeat("x", 1000)); err != nil {
+				stopped <- n
+				return
+			}
+		}
+	})
+	deliver := outboxhttp.To(url)
 	size.Store(50_000)
 	for range 5 {
 		require.NoError(t, deliver(t.Context(), message()))
@@ -215,20 +219,12 @@ func TestAnAnswerThatBreaksOffAfterItsStatusIsDelivered(t *testing.T) {
 func TestManyDeliveriesAtOnceKeepTheirConnections(t *testing.T) {
 	t.Parallel()
 	const atOnce, rounds = 20, 5
-	var connections atomic.Int64
 	var arrived sync.WaitGroup
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	url, connections := newServer(t, func(http.ResponseWriter, *http.Request) {
 		arrived.Done()
 		arrived.Wait() // so that all need a connection at the same time
-	}))
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	server.Start()
-	t.Cleanup(server.Close)
-	deliver := outboxhttp.To(server.URL)
+	})
+	deliver := outboxhttp.To(url)
 	for range rounds {
 		arrived.Add(atOnce)
 		var all sync.WaitGroup
@@ -258,28 +254,20 @@ func TestErrorsHoldNothingSecret(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		_, _ = io.WriteString(w, req.Header.Get("Authorization")+req.Header.Get("Idempotency-Key"))
 	})
+	teapot := strings.TrimPrefix(answering.URL, "http://")
+	address := "http://user-1:pass-1@" + host + "/path-1?token=query-1"
 	for name, tc := range map[string]struct {
 		ctx    context.Context
 		url    string
 		client *http.Client
 		want   string
 	}{
-		"refused": {
-			t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil,
-			"no answer: dial tcp " + host,
-		},
-		"cancelled": {
-			ended, "http://user-1:pass-1@" + host + "/path-1?token=query-1", nil,
-			"no answer: context canceled",
-		},
-		"status": {t.Context(), strings.Replace(answering.URL, "http://", "http://user-1:pass-1@", 1) +
-			"/path-1?token=query-1", nil, "status 418"},
-		"nested": {
-			t.Context(), "http://user-1:pass-1@" + host + "/path-1?token=query-1",
-			&http.Client{Transport: refusing{
-				&url.Error{Op: "Get", URL: "http://user-1:pass-1@" + host, Err: errors.New("no token")},
-			}}, "no answer: no token",
-		},
+		"refused":   {t.Context(), address, nil, "no answer: dial tcp " + host},
+		"cancelled": {ended, address, nil, "no answer: context canceled"},
+		"status":    {t.Context(), strings.Replace(address, host, teapot, 1), nil, "status 418"},
+		"nested": {t.Context(), address, &http.Client{Transport: refusing{
+			&url.Error{Op: "Get", URL: "http://user-1:pass-1@" + host, Err: errors.New("no token")},
+		}}, "no answer: no token"},
 	} {
 		config := outboxhttp.Config{Client: tc.client, Headers: map[string]string{"X-Api-Key": "header-1"}}
 		err := outboxhttp.To(tc.url, config)(tc.ctx, message())
@@ -305,32 +293,28 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 	attribute := func(name, value string) func(*outbox.Message) {
 		return func(m *outbox.Message) { m.Attributes = map[string]string{"fine": "fine", name: value} }
 	}
+	const (
+		ascii  = " of the message can be no header: it is not printable ASCII"
+		ours   = "is the name of a header that no message sets"
+		noName = "of the message is no name of a header"
+	)
 	for name, tc := range map[string]struct {
 		change func(*outbox.Message)
 		want   string
 	}{
-		"id": {
-			func(m *outbox.Message) { m.ID = "a\r\nb" },
-			"the id of the message can be no header: it is not printable ASCII",
-		},
-		"no id": {
-			func(m *outbox.Message) { m.ID = "" },
-			"the id of the message can be no header: it is empty",
-		},
-		"topic": {
-			func(m *outbox.Message) { m.Topic = "größe" },
-			"the topic of the message can be no header: it is not printable ASCII",
-		},
-		"tenant": {
-			func(m *outbox.Message) { m.Tenant = " acme" },
-			"the tenant of the message can be no header: it begins or ends with a space",
-		},
-		"space in a name": {
-			attribute("my name", "v1secret"),
-			`the attribute "my name" of the message is no name of a header`,
-		},
-		"colon in a name": {attribute("a:", "v1secret"), `the attribute "a:" of the message is no name of a header`},
+		"id":     {func(m *outbox.Message) { m.ID = "a\r\nb" }, "the id" + ascii},
+		"no id":  {func(m *outbox.Message) { m.ID = "" }, "the id of the message can be no header: it is empty"},
+		"topic":  {func(m *outbox.Message) { m.Topic = "größe" }, "the topic" + ascii},
+		"tenant": {func(m *outbox.Message) { m.Tenant = " acme" }, "the tenant of the message can be no header: it begins or ends with a space"},
+
+		"space in a name": {attribute("my name", "v1secret"), `the attribute "my name" ` + noName},
+		"colon in a name": {attribute("a:", "v1secret"), `the attribute "a:" ` + noName},
 		"foreign name":    {attribute("größe", "v1secret"), "no name of a header"},
+		"twice": {
+			attribute("FINE", "v1secret"),
+			`the attribute "fine" of the message is the same header as another attribute`,
+		},
+
 		"line in a value": {
 			attribute("a", "v1secret\r\nIdempotency-Key: other"),
 			`the attribute "a" of the message has a value that is not printable ASCII`,
@@ -338,29 +322,17 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 		"foreign value":    {attribute("a", "v1secretö"), "not printable ASCII"},
 		"space at the end": {attribute("a", "v1secret "), "begins or ends with a space"},
 		"empty value":      {attribute("a", ""), "is empty"},
-		"the key": {
-			attribute("idempotency-key", "v1secret"),
-			"is the name of a header that no message sets",
-		},
-		"the key of WSGI": {
-			attribute("idempotency_key", "v1secret"),
-			"is the name of a header that no message sets",
-		},
-		"the type":           {attribute("CONTENT-TYPE", "v1secret"), "is the name of a header that no message sets"},
-		"the length":         {attribute("Content-Length", "1"), "is the name of a header that no message sets"},
-		"the host":           {attribute("host", "v1secret"), "is the name of a header that no message sets"},
-		"the topic's header": {attribute("outbox-topic", "v1secret"), "is the name of a header that no message sets"},
-		"the trace's header": {
-			attribute("x-amzn-trace-id", "v1secret"),
-			"is the name of a header that no message sets",
-		},
-		"the sender":    {attribute("authorization", "v1secret"), "is the name of a header that no message sets"},
-		"of an option":  {attribute("x-api-key", "v1secret"), "is the name of a header that no message sets"},
-		"of the tenant": {attribute("x-tenant", "v1secret"), "is the name of a header that no message sets"},
-		"twice": {
-			attribute("FINE", "v1secret"),
-			`the attribute "fine" of the message is the same header as another attribute`,
-		},
+
+		"the key":            {attribute("idempotency-key", "v1secret"), ours},
+		"the key of WSGI":    {attribute("idempotency_key", "v1secret"), ours},
+		"the type":           {attribute("CONTENT-TYPE", "v1secret"), ours},
+		"the length":         {attribute("Content-Length", "1"), ours},
+		"the host":           {attribute("host", "v1secret"), ours},
+		"the topic's header": {attribute("outbox-topic", "v1secret"), ours},
+		"the trace's header": {attribute("x-amzn-trace-id", "v1secret"), ours},
+		"the sender":         {attribute("authorization", "v1secret"), ours},
+		"of an option":       {attribute("x-api-key", "v1secret"), ours},
+		"of the tenant":      {attribute("x-tenant", "v1secret"), ours},
 	} {
 		m := message()
 		tc.change(&m)
@@ -375,43 +347,29 @@ func TestWhatCanBeNoHeaderIsPermanent(t *testing.T) {
 
 func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
+	const fine = "https://example.com"
+	tenant := func(header string) []outboxhttp.Config {
+		return []outboxhttp.Config{{TenantHeader: header, Headers: map[string]string{"A": "v"}}}
+	}
 	for name, tc := range map[string]struct {
 		url    string
 		config []outboxhttp.Config
 		want   string
 	}{
-		"no URL":         {"", nil, "the URL is not one of the form https://host[:port][/path]"},
-		"a path":         {"/v1/messages", nil, "the URL is not"},
-		"another scheme": {"ftp://example.com", nil, "the URL is not"},
-		"no host":        {"https://:443/a", nil, "the URL is not"},
-		"no URL at all":  {"https://user-1:pass-1@exa mple.com", nil, "the URL is not"},
-		"two":            {"https://example.com", make([]outboxhttp.Config, 2), "there are 2 values of Config"},
-		"header without": {"https://example.com", with("", "v1secret"), `Headers: "" is no name of a header`},
-		"header of ours": {
-			"https://example.com", with("idempotency-key", "v1secret"),
-			`Headers: "idempotency-key" is set by this package`,
-		},
-		"content type": {"https://example.com", with("content-type", "v1secret"), "is set by this package"},
-		"header value": {
-			"https://example.com", with("A", "v1secret\n"),
-			`Headers: the value of "A" is not printable ASCII`,
-		},
-		"header twice": {"https://example.com", with("A", "v", "a", "v1secret"), `Headers: "a" is set twice`},
-		"tenant of ours": {
-			"https://example.com",
-			[]outboxhttp.Config{{TenantHeader: "Host"}},
-			`TenantHeader: "Host" is set by`,
-		},
-		"tenant's twice": {
-			"https://example.com",
-			[]outboxhttp.Config{{TenantHeader: "a", Headers: map[string]string{"A": "v"}}},
-			`TenantHeader: "a" is set twice`,
-		},
-		"tenant without one": {
-			"https://example.com",
-			[]outboxhttp.Config{{TenantHeader: "a b"}},
-			`TenantHeader: "a b" is no name`,
-		},
+		"no URL":             {"", nil, "the URL is not one of the form https://host[:port][/path]"},
+		"a path":             {"/v1/messages", nil, "the URL is not"},
+		"another scheme":     {"ftp://example.com", nil, "the URL is not"},
+		"no host":            {"https://:443/a", nil, "the URL is not"},
+		"no URL at all":      {"https://user-1:pass-1@exa mple.com", nil, "the URL is not"},
+		"two":                {fine, make([]outboxhttp.Config, 2), "there are 2 values of Config"},
+		"header without":     {fine, with("", "v1secret"), `Headers: "" is no name of a header`},
+		"header of ours":     {fine, with("idempotency-key", "v1secret"), `Headers: "idempotency-key" is set by this package`},
+		"content type":       {fine, with("content-type", "v1secret"), "is set by this package"},
+		"header value":       {fine, with("A", "v1secret\n"), `Headers: the value of "A" is not printable ASCII`},
+		"header twice":       {fine, with("A", "v", "a", "v1secret"), `Headers: "a" is set twice`},
+		"tenant of ours":     {fine, tenant("Host"), `TenantHeader: "Host" is set by`},
+		"tenant's twice":     {fine, tenant("a"), `TenantHeader: "a" is set twice`},
+		"tenant without one": {fine, tenant("a b"), `TenantHeader: "a b" is no name`},
 	} {
 		problems := problemsOf(t, func() { outboxhttp.To(tc.url, tc.config...) })
 		require.Len(t, problems, 1, name)

@@ -145,50 +145,33 @@ func TestWhatSQSNeverTakesIsPermanent(t *testing.T) {
 	attribute := func(name, value string) func(*outbox.Message) {
 		return func(m *outbox.Message) { m.Attributes = map[string]string{name: value} }
 	}
+	group := func(group string) func(*outbox.Message) {
+		return func(m *outbox.Message) { m.Group = group }
+	}
+	const ours = " of the message has the name of one that every message has"
 	for name, tc := range map[string]struct {
 		change func(*outbox.Message)
 		want   string
 	}{
-		"empty name": {
-			attribute("", "v1secret"),
-			`the attribute "" of the message has a name that SQS does not take`,
-		},
-		"space":        {attribute("a b", "v1secret"), `"a b" of the message has a name`},
-		"reserved":     {attribute("aws.x", "v1secret"), "has a name"},
-		"reserved too": {attribute("AMAZON.x", "v1secret"), "has a name"},
-		"period first": {attribute(".x", "v1secret"), "has a name"},
-		"period last":  {attribute("x.", "v1secret"), "has a name"},
-		"periods":      {attribute("x..y", "v1secret"), "has a name"},
-		"long name":    {attribute(strings.Repeat("x", 257), "v1secret"), "has a name"},
-		"our key": {
-			attribute("Idempotency-Key", "v1secret"),
-			`the attribute "Idempotency-Key" of the message has the name of one that every message has`,
-		},
-		"our topic":     {attribute("topic", "v1secret"), "has the name of one"},
-		"our tenant":    {attribute("tenant", "v1secret"), "has the name of one"},
-		"empty value":   {attribute("a", ""), `the attribute "a" of the message has a value that is empty`},
-		"control value": {attribute("a", "v1secret\x00"), "has a value that has a character that SQS does not take"},
-		"refused value": {attribute("a", "v1secret\uFFFE"), "has a character that SQS does not take"},
-		"topic": {
-			func(m *outbox.Message) { m.Topic = "v1secret\x01" },
-			"the attribute topic of the message has a character",
-		},
-		"id": {
-			func(m *outbox.Message) { m.ID = "" },
-			"the attribute Idempotency-Key of the message is empty",
-		},
-		"group, space": {
-			func(m *outbox.Message) { m.Group = "v1secret x" },
-			"the group of the message is not one of SQS",
-		},
-		"group, foreign": {
-			func(m *outbox.Message) { m.Group = "v1secretö" },
-			"the group of the message is not one of SQS",
-		},
-		"group, long": {
-			func(m *outbox.Message) { m.Group = strings.Repeat("v1secret", 17) },
-			"the group of the message is not one of SQS",
-		},
+		"empty name":     {attribute("", "v1secret"), `the attribute "" of the message has a name that SQS does not take`},
+		"space":          {attribute("a b", "v1secret"), `"a b" of the message has a name`},
+		"reserved":       {attribute("aws.x", "v1secret"), "has a name"},
+		"reserved too":   {attribute("AMAZON.x", "v1secret"), "has a name"},
+		"period first":   {attribute(".x", "v1secret"), "has a name"},
+		"period last":    {attribute("x.", "v1secret"), "has a name"},
+		"periods":        {attribute("x..y", "v1secret"), "has a name"},
+		"long name":      {attribute(strings.Repeat("x", 257), "v1secret"), "has a name"},
+		"our key":        {attribute("Idempotency-Key", "v1secret"), `the attribute "Idempotency-Key"` + ours},
+		"our topic":      {attribute("topic", "v1secret"), "has the name of one"},
+		"our tenant":     {attribute("tenant", "v1secret"), "has the name of one"},
+		"empty value":    {attribute("a", ""), `the attribute "a" of the message has a value that is empty`},
+		"control value":  {attribute("a", "v1secret\x00"), "has a value that has a character that SQS does not take"},
+		"refused value":  {attribute("a", "v1secret\uFFFE"), "has a character that SQS does not take"},
+		"topic":          {func(m *outbox.Message) { m.Topic = "v1secret\x01" }, "the attribute topic of the message has a character"},
+		"id":             {func(m *outbox.Message) { m.ID = "" }, "the attribute Idempotency-Key of the message is empty"},
+		"group, space":   {group("v1secret x"), "the group of the message is not one of SQS"},
+		"group, foreign": {group("v1secretö"), "the group of the message is not one of SQS"},
+		"group, long":    {group(strings.Repeat("v1secret", 17)), "the group of the message is not one of SQS"},
 	} {
 		m, c := message(), &client{}
 		tc.change(&m)
@@ -277,19 +260,13 @@ func TestOnlyWhatCanNeverSucceedIsPermanent(t *testing.T) {
 }
 
 // answering is a transport that answers as SQS does.
-type answering struct {
-	status int
-	query  string
-	body   string
-}
+type answering struct{ query, body string }
 
 func (a answering) Do(*http.Request) (*http.Response, error) {
 	return &http.Response{
-		StatusCode: a.status, Header: http.Header{
-			"Content-Type":       {"application/x-amz-json-1.0"},
-			"X-Amzn-Query-Error": {a.query},
-		},
-		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
+		StatusCode: 400,
+		Header:     http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Query-Error": {a.query}},
+		Body:       io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
 	}, nil
 }
 
@@ -302,22 +279,19 @@ func TestTheClientOfTheSDKTellsWhatCanNeverSucceed(t *testing.T) {
 		permanent bool
 	}{
 		"too large": {answering{
-			400, "InvalidParameterValue;Sender",
+			"InvalidParameterValue;Sender",
 			`{"__type":"com.amazon.coral.service#InvalidParameterValueException",` +
 				`"message":"One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."}`,
 		}, true},
 		"contents": {answering{
-			400, "InvalidMessageContents;Sender",
+			"InvalidMessageContents;Sender",
 			`{"__type":"com.amazonaws.sqs#InvalidMessageContents","message":"Invalid characters"}`,
 		}, true},
 		"no queue": {answering{
-			400, "AWS.SimpleQueueService.NonExistentQueue;Sender",
+			"AWS.SimpleQueueService.NonExistentQueue;Sender",
 			`{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"The specified queue does not exist."}`,
 		}, false},
-		"throttled": {
-			answering{400, "", `{"__type":"com.amazonaws.sqs#RequestThrottled","message":"slow down"}`},
-			false,
-		},
+		"throttled": {answering{"", `{"__type":"com.amazonaws.sqs#RequestThrottled","message":"slow down"}`}, false},
 	} {
 		c := sqs.New(sqs.Options{
 			Region: "eu-central-1", HTTPClient: tc.answering, RetryMaxAttempts: 1,
@@ -385,8 +359,7 @@ func TestAConsumerActsOnceHoweverOftenAMessageComes(t *testing.T) {
 		}
 		for name, value := range sent.MessageAttributes {
 			received.MessageAttributes[name] = events.SQSMessageAttribute{
-				DataType:    *value.DataType,
-				StringValue: value.StringValue,
+				DataType: *value.DataType, StringValue: value.StringValue,
 			}
 		}
 		_, err := mail.Handle(t.Context(), received)
