@@ -71,9 +71,7 @@ func TestARecordThatWasRenewedDoesNotKeepOthers(t *testing.T) {
 		r := record(fmt.Sprint("charge#", n), expiry)
 		claims(t, s, r, r.CreatedAt)
 	}
-	_, swapped, err := s.Swap(t.Context(), renewed, record(renewed.Key, expiry.Add(48*time.Hour)))
-	require.NoError(t, err)
-	require.True(t, swapped)
+	swaps(t, s, renewed, record(renewed.Key, expiry.Add(48*time.Hour)))
 	for n := range 10 {
 		claims(t, s, record(fmt.Sprint("later#", n), expiry.Add(24*time.Hour)), expiry.Add(time.Hour))
 	}
@@ -131,9 +129,7 @@ func TestAProcessThatRunsForLongDoesNotGrow(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		_, swapped, err := s.Swap(ctx, r, next)
-		require.NoError(t, err)
-		require.True(t, swapped)
+		swaps(t, s, r, next)
 	}
 	assert.Less(t, heap(), early+1<<20, "bytes on the heap; after a tenth of the time it was %d", early)
 	runtime.KeepAlive(s)

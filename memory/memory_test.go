@@ -19,7 +19,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 
 func TestZeroValueIsReadyToUse(t *testing.T) {
 	t.Parallel()
-	var s memory.Store
+	s := new(memory.Store)
 	now := time.Unix(1_800_000_000, 0)
 	r := record("charge#1", now.Add(time.Hour))
 
@@ -32,9 +32,7 @@ func TestZeroValueIsReadyToUse(t *testing.T) {
 	deleted, err := s.Delete(t.Context(), r)
 	require.NoError(t, err)
 	require.False(t, deleted)
-	_, claimed, err := s.Claim(t.Context(), r, now)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	claims(t, s, r, now)
 	assert.Equal(t, 1, s.Len())
 }
 
@@ -67,9 +65,7 @@ func TestARecordIsNeverHeldUnderAnotherKeyThanItsOwn(t *testing.T) {
 	claims(t, s, r, r.CreatedAt)
 	next := r
 	next.Key = "charge#2"
-	_, swapped, err := s.Swap(t.Context(), r, next)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	swaps(t, s, r, next)
 
 	held, found, err := s.Get(t.Context(), "charge#1")
 	require.NoError(t, err)
@@ -93,21 +89,22 @@ func claims(t *testing.T, s *memory.Store, r store.Record, now time.Time) {
 	require.True(t, claimed)
 }
 
+func swaps(t *testing.T, s *memory.Store, seen, next store.Record) {
+	t.Helper()
+	_, swapped, err := s.Swap(t.Context(), seen, next)
+	require.NoError(t, err)
+	require.True(t, swapped)
+}
+
 // Only an owner has a lease that grows: what nobody holds is changed by whoever has seen it.
 func TestTheLeaseOfARecordWithoutAnOwnerMayMoveBack(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	s := memory.New()
-	seen := store.Record{
-		Key: "charge#1", Status: store.StatusInProgress, Lease: now.Add(time.Minute),
-		Expiry: now.Add(time.Hour),
-	}
-	_, claimed, err := s.Claim(t.Context(), seen, now)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	seen := record("charge#1", now.Add(time.Hour))
+	seen.Owner = ""
+	claims(t, s, seen, now)
 	next := seen
 	next.Lease = now
-	_, swapped, err := s.Swap(t.Context(), seen, next)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	swaps(t, s, seen, next)
 }

@@ -147,7 +147,7 @@ func commitChecks() []check {
 		{"repeated with its token writes nothing again", slices.Concat(
 			from(inProgress, repeated(charged)), from(inProgress, repeated(large)),
 		)},
-		{"repeated after its record is gone writes nothing again", from(inProgress, turn{instead: repeatedLate})},
+		{"repeated after its record is gone writes nothing again", from(inProgress, repeated(charged, remove()))},
 		{"alone applies the writes", from(nil, apply(added, made, shared, added), apply(shared))},
 		{"alone without writes does nothing", from(nil, apply())},
 		{
@@ -167,33 +167,23 @@ func severalDecline(k *kept) {
 	k.do(c, true)
 }
 
-// repeated commits a result, and makes the same call again. If the store does not recognise it, the
-// record tells.
-func repeated(of result) turn {
+// repeated commits a result, and makes the same call again, after the turns. If the store does not
+// recognise it, the record tells, while there is one.
+func repeated(of result, then ...turn) turn {
 	return turn{instead: func(k *kept) {
 		k.play(complete(of))
 		c := k.before
+		k.play(then...)
 		for range 3 {
 			got, err := c.make(k.t.Context(), k.store)
 			k.noError("Commit that was repeated", err)
-			if !got.done && (got.declined || !equal(k.whole(got.record), k.record)) {
+			if k.held && !got.done && (got.declined || !equal(k.whole(got.record), k.record)) {
 				k.t.Fatalf("a commit that was repeated is answered %s\nwant its own record, or that it was done", got)
 			}
 			k.holds()
 			k.commits.settle(k.probe, c, false)
 		}
 	}}
-}
-
-// repeatedLate makes a commit again after its record is gone.
-func repeatedLate(k *kept) {
-	k.play(complete(charged))
-	c := k.before
-	k.play(remove())
-	_, err := c.make(k.t.Context(), k.store)
-	k.noError("Commit that was repeated", err)
-	k.holds()
-	k.commits.settle(k.probe, c, false)
 }
 
 // strange are writes of no store.

@@ -31,7 +31,8 @@ func allFaults() iter.Seq2[string, fault] {
 			claimFaults(), swapFaults(), leftoverFaults(), seenFaults(), deleteFaults(), getFaults(), fieldFaults(),
 			resultFaults(), partsFaults(), bytesFaults(), contextFaults(), tornFaults(), listFaults(), stepFaults(),
 			stepWriteFaults(), takeoverFaults(), stepPartFaults(), stepBytesFaults(), halfFaults(),
-			refusedCommitFaults(), declinedFaults(), tokenFaults(), commitRecordFaults(), applyFaults(), tornCommitFaults(),
+			refusedCommitFaults(), declinedFaults(), tokenFaults(), commitRecordFaults(), applyFaults(),
+			tornCommitFaults(),
 		} {
 			for check, of := range byCheck {
 				for _, f := range of {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -94,32 +95,51 @@ func (s *Faulty) next(c Call) Fault {
 	return fault
 }
 
-// do runs one call under its fault.
-func (s *Faulty) do(ctx context.Context, c Call, call func(context.Context) error) error {
+// do makes one call under its fault. A call that failed returns nothing else.
+func do[T any](ctx context.Context, s *Faulty, c Call, call func() (T, bool, error)) (got T, done bool, err error) {
 	fault := s.next(c)
-	switch fault {
+	if err = fault.before(ctx, c.Op); err != nil {
+		return got, false, err
+	}
+	got, done, err = call()
+	if err == nil || errors.Is(err, store.ErrWritesRefused) { // a reply like any other, which may get lost
+		err = cmp.Or(fault.after(ctx, c.Op), err)
+	}
+	if err != nil {
+		return *new(T), false, err
+	}
+	return got, done, nil
+}
+
+// before returns the error of a call that is not applied.
+func (f Fault) before(ctx context.Context, op Op) error {
+	switch f {
 	case Refuse:
-		return failure(c.Op, store.FailureThrottled, true)
+		return failure(op, store.FailureThrottled, true)
 	case Deny:
-		return failure(c.Op, store.FailureAccessDenied, true)
+		return failure(op, store.FailureAccessDenied, true)
 	case LoseRequest:
-		return failure(c.Op, store.FailureUnavailable, false)
+		return failure(op, store.FailureUnavailable, false)
 	case HangBefore, DieBefore:
 		<-ctx.Done()
-		return failure(c.Op, store.FailureTimeout, false)
+		return failure(op, store.FailureTimeout, false)
 	case Slow:
 		time.Sleep(SlowFor)
 	case Pass, LoseReply, HangAfter, DieAfter:
 	}
-	err := call(ctx)
-	switch {
-	case fault == Pass || fault == Slow || err != nil:
-		return err
-	case fault == LoseReply:
-		return failure(c.Op, store.FailureUnavailable, false)
-	default:
+	return nil
+}
+
+// after returns the error of a call that was applied, and whose reply is lost.
+func (f Fault) after(ctx context.Context, op Op) error {
+	switch f {
+	case LoseReply:
+		return failure(op, store.FailureUnavailable, false)
+	case HangAfter, DieAfter:
 		<-ctx.Done()
-		return failure(c.Op, store.FailureTimeout, false)
+		return failure(op, store.FailureTimeout, false)
+	default:
+		return nil
 	}
 }
 
@@ -128,29 +148,17 @@ func failure(op Op, kind store.Failure, notApplied bool) error {
 }
 
 // Claim implements [store.Store].
-func (s *Faulty) Claim(ctx context.Context, r store.Record, now time.Time) (held store.Record,
-	claimed bool, err error,
-) {
-	err = s.do(ctx, Call{Op: OpClaim, Next: r}, func(ctx context.Context) (err error) {
-		held, claimed, err = s.inner.Claim(ctx, r, now)
-		return err
+func (s *Faulty) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+	return do(ctx, s, Call{Op: OpClaim, Next: r}, func() (store.Record, bool, error) {
+		return s.inner.Claim(ctx, r, now)
 	})
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	return held, claimed, nil
 }
 
 // Swap implements [store.Store].
-func (s *Faulty) Swap(ctx context.Context, seen, next store.Record) (held store.Record, swapped bool, err error) {
-	err = s.do(ctx, Call{Op: OpSwap, Seen: seen, Next: next}, func(ctx context.Context) (err error) {
-		held, swapped, err = s.inner.Swap(ctx, seen, next)
-		return err
+func (s *Faulty) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	return do(ctx, s, Call{Op: OpSwap, Seen: seen, Next: next}, func() (store.Record, bool, error) {
+		return s.inner.Swap(ctx, seen, next)
 	})
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	return held, swapped, nil
 }
 
 // Commit implements [store.Committer]. That a write refuses is a reply like any other, which may
@@ -159,79 +167,54 @@ func (s *Faulty) Commit(
 	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
 ) (held store.Record, committed bool, err error) {
 	c := Call{Op: OpCommit, Seen: seen, Next: next, Writes: writes, Token: token}
-	err = s.transact(ctx, c, func(ctx context.Context, inside store.Committer) (err error) {
-		held, committed, err = inside.Commit(ctx, seen, next, writes, token)
-		return err
+	return do(ctx, s, c, func() (store.Record, bool, error) {
+		inside, err := store.CommitterOf(s.inner)
+		if err != nil {
+			return store.Record{}, false, err
+		}
+		return inside.Commit(ctx, seen, next, writes, token)
 	})
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	return held, committed, nil
 }
 
 // Apply implements [store.Committer], likewise.
 func (s *Faulty) Apply(ctx context.Context, writes store.Writes, token string) error {
-	return s.transact(ctx, Call{Op: OpApply, Writes: writes, Token: token},
-		func(ctx context.Context, inside store.Committer) error {
-			return inside.Apply(ctx, writes, token)
-		})
-}
-
-// transact runs one call of a committer under its fault.
-func (s *Faulty) transact(ctx context.Context, c Call, call func(context.Context, store.Committer) error) error {
-	var refused error
-	err := s.do(ctx, c, func(ctx context.Context) error {
+	_, _, err := do(ctx, s, Call{Op: OpApply, Writes: writes, Token: token}, func() (_, done bool, err error) {
 		inside, err := store.CommitterOf(s.inner)
 		if err != nil {
-			return err
+			return false, false, err
 		}
-		if err = call(ctx, inside); errors.Is(err, store.ErrWritesRefused) {
-			refused, err = err, nil
-		}
-		return err
+		return false, true, inside.Apply(ctx, writes, token)
 	})
-	if err != nil {
-		return err
-	}
-	return refused
+	return err
 }
 
 // Delete implements [store.Store].
 func (s *Faulty) Delete(ctx context.Context, seen store.Record) (deleted bool, err error) {
-	err = s.do(ctx, Call{Op: OpDelete, Seen: seen}, func(ctx context.Context) (err error) {
+	_, deleted, err = do(ctx, s, Call{Op: OpDelete, Seen: seen}, func() (_, deleted bool, err error) {
 		deleted, err = s.inner.Delete(ctx, seen)
-		return err
+		return false, deleted, err
 	})
-	return deleted && err == nil, err
+	return deleted, err
 }
 
 // Get implements [store.Store].
 func (s *Faulty) Get(ctx context.Context, key string) (r store.Record, found bool, err error) {
-	err = s.do(ctx, Call{Op: OpGet}, func(ctx context.Context) (err error) {
-		r, found, err = s.inner.Get(ctx, key)
-		return err
-	})
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	return r, found, nil
+	return do(ctx, s, Call{Op: OpGet}, func() (store.Record, bool, error) { return s.inner.Get(ctx, key) })
 }
 
 // ReadResult implements [store.ResultReader]. If the store inside does not, the record is
 // unreadable: an [*store.UnreadableError].
 func (s *Faulty) ReadResult(ctx context.Context, r store.Record) (result []byte, err error) {
-	err = s.do(ctx, Call{Op: OpReadResult, Seen: r}, func(ctx context.Context) (err error) {
+	result, _, err = do(ctx, s, Call{Op: OpReadResult, Seen: r}, func() (result []byte, done bool, err error) {
 		reader, ok := s.inner.(store.ResultReader)
 		if !ok {
-			return &store.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
+			const reason = "its result is kept in parts, which this store cannot read"
+			return nil, false, &store.UnreadableError{Reason: reason}
 		}
 		result, err = reader.ReadResult(ctx, r)
-		return err
+		return result, true, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, err
 }
 
 // List implements [store.Lister]. A fault comes before all records or after them. If the store
@@ -239,13 +222,13 @@ func (s *Faulty) ReadResult(ctx context.Context, r store.Record) (result []byte,
 func (s *Faulty) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		goesOn := true
-		err := s.do(ctx, Call{Op: OpList}, func(ctx context.Context) error {
+		_, _, err := do(ctx, s, Call{Op: OpList}, func() (_, done bool, err error) {
 			for r, err := range store.ListOf(ctx, s.inner, q) {
 				if goesOn = yield(r, err); !goesOn {
 					break
 				}
 			}
-			return nil
+			return false, true, nil
 		})
 		if err != nil && goesOn {
 			yield(store.Record{}, err)
@@ -255,9 +238,9 @@ func (s *Faulty) List(ctx context.Context, q store.Query) iter.Seq2[store.Record
 
 // ListCost implements [store.Lister].
 func (s *Faulty) ListCost(ctx context.Context, q store.Query) (c store.Cost, err error) {
-	err = s.do(ctx, Call{Op: OpListCost}, func(ctx context.Context) (err error) {
+	c, _, err = do(ctx, s, Call{Op: OpListCost}, func() (c store.Cost, done bool, err error) {
 		c, err = store.ListCostOf(ctx, s.inner, q)
-		return err
+		return c, true, err
 	})
 	return c, err
 }

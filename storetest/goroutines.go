@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-func goroutineChecks() []check {
-	return []check{{"end with the calls that started them", goroutinesEnd, true}}
-}
-
 // goroutinesEnd makes many calls and sees that the number of goroutines does not grow with them. A
 // few may stay, such as those of a network connection that is kept open. A goroutine has the labels
 // of the one that started it, so those of other tests do not count.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
@@ -15,17 +16,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/store"
 )
-
-func historyChecks() []check {
-	return []check{
-		{"of concurrent calls is linearizable", func(p *probe) {
-			begin := time.Now()
-			for n := 0; n < histories && time.Since(begin) < historiesTime; n++ {
-				linearizable(p, mathrand.Uint64())
-			}
-		}, true},
-	}
-}
 
 const (
 	// A fast store gets through all histories, a slow one through as many as fit into the time.
@@ -42,15 +32,19 @@ const (
 	shownCalls = 8
 )
 
-// linearizable records one history of real concurrent calls and looks for an order of them that a
+// linearizable records histories of real concurrent calls, and looks for an order of each that a
 // register explains.
-func linearizable(p *probe, seed uint64) {
-	history, errs := record(p, seed)
-	for _, err := range errs {
-		p.t.Errorf("seed %d: %v", seed, err)
+func linearizable(p *probe) {
+	begin := time.Now()
+	for n := 0; n < histories && time.Since(begin) < historiesTime; n++ {
+		explain(p, mathrand.Uint64())
 	}
+}
+
+func explain(p *probe, seed uint64) {
+	history, errs := record(p, seed)
 	if len(errs) > 0 {
-		p.t.FailNow()
+		p.t.Fatalf("seed %d: %v", seed, errors.Join(errs...))
 	}
 	switch porcupine.CheckOperationsTimeout(model(), history, searchTime) {
 	case porcupine.Ok:
@@ -76,18 +70,11 @@ func unexplained(history []porcupine.Operation) (part []porcupine.Operation) {
 				longest = order
 			}
 		}
-		if len(longest) > shownCalls {
-			longest = longest[len(longest)-shownCalls:]
-		}
 		from := ofKey[len(ofKey)-1].Return
-		for _, o := range longest {
+		for _, o := range longest[max(0, len(longest)-shownCalls):] {
 			from = min(from, o.Call)
 		}
-		for _, o := range ofKey {
-			if o.Call >= from {
-				part = append(part, o)
-			}
-		}
+		part = append(part, slices.DeleteFunc(ofKey, func(o porcupine.Operation) bool { return o.Call < from })...)
 	}
 	return part
 }
@@ -199,11 +186,7 @@ func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 		key := as[call](o.Input).key
 		byKey[key] = append(byKey[key], o)
 	}
-	parts := make([][]porcupine.Operation, 0, len(byKey))
-	for _, part := range byKey {
-		parts = append(parts, part)
-	}
-	return parts
+	return slices.Collect(maps.Values(byKey))
 }
 
 // chronicle tells a history in the order of its calls.

@@ -153,11 +153,7 @@ func (l *listing) list(q store.Query) (all []store.Record) {
 func (l *listing) eventually(look func() string) {
 	l.t.Helper()
 	end := time.Now().Add(l.features.ListLag)
-	for {
-		wrong := look()
-		if wrong == "" {
-			return
-		}
+	for wrong := look(); wrong != ""; wrong = look() {
 		if !time.Now().Before(end) {
 			l.t.Fatalf("%s", wrong)
 		}

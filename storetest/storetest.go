@@ -129,10 +129,10 @@ func groups() []group {
 		{"Steps", told(stepRows())},
 		{"Foreign", told(foreignRows())},
 		{"Context", contextChecks()},
-		{"Sequence", sequenceChecks()},
+		{"Sequence", []check{{"of calls is answered as a register answers it", sequences, true}}},
 		{"Race", raceChecks()},
-		{"History", historyChecks()},
-		{"Goroutines", goroutineChecks()},
+		{"History", []check{{"of concurrent calls is linearizable", linearizable, true}}},
+		{"Goroutines", []check{{"end with the calls that started them", goroutinesEnd, true}}},
 	}
 	commits := commitChecks()
 	for _, g := range all {
