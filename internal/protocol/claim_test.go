@@ -22,8 +22,7 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 		first := s.mustHandle(1999)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
 
-		again := s.mustHandle(1999)
-		assert.Equal(t, first, again)
+		s.mustGet(1999, first)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
 		assertExecuted(t, s, 1)
 	})
@@ -33,16 +32,13 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 // once and answer.
 func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 	for name, fault := range passingFaults {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), storetest.OnCall(1, fault))
-				got := s.mustHandle(1999)
-				assert.Equal(t, receipt{Charge: 1, Amount: 1999}, got)
-				assertExecuted(t, s, 1)
-				assert.Equal(t, 1, s.store.Fired())
-				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-				assert.Equal(t, 1, s.event().Attempt, "it is one claim, however often it was sent")
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShopOn(t, memory.New(), storetest.OnCall(1, fault))
+			s.mustGet(1999, receipt{Charge: 1, Amount: 1999})
+			assertExecuted(t, s, 1)
+			assert.Equal(t, 1, s.store.Fired())
+			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+			assert.Equal(t, 1, s.event().Attempt, "it is one claim, however often it was sent")
 		})
 	}
 }
@@ -50,23 +46,13 @@ func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		// The first claim is applied, but no reply to a claim ever arrives; the undo does.
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			switch {
-			case c.Op != storetest.OpClaim:
-				return storetest.Slow
-			case c.N == 1:
-				return storetest.HangAfter
-			default:
-				return storetest.LoseRequest
-			}
-		})
+		s := newShopOn(t, memory.New(), either(inTurn(isOp(claim), storetest.HangAfter, storetest.LoseRequest),
+			storetest.OnOp(remove, storetest.Slow)))
 		started := time.Now()
-		_, err := s.handle(1999)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(1999, idempotent.ErrStoreUnavailable)
 		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
 		assertExecuted(t, s, 0)
-		_, found := s.record()
-		assert.False(t, found, "the claim was undone")
+		s.assertGone("the claim was undone")
 
 		s.sandbox(nil).mustHandle(1999, "the key is not blocked by the claim that was undone")
 		assertExecuted(t, s, 1)
@@ -82,62 +68,75 @@ func TestUndoWhoseReplyIsLostStillNeverExecutes(t *testing.T) {
 			return storetest.HangBefore
 		})
 		started := time.Now()
-		_, err := s.handle(1999)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(1999, idempotent.ErrStoreUnavailable)
 		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
 		assertExecuted(t, s, 0)
 		require.Error(t, s.event().StoreErr, "the observer learns that the undo failed")
 
-		_, err = s.sandbox(nil).handle(1999)
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		s.sandbox(nil).mustFail(1999, idempotent.ErrInProgress)
 		time.Sleep(12 * time.Second)
 		s.sandbox(nil).mustHandle(1999, "the lease bounds what a failed undo costs")
 	})
 }
 
-func TestStoreThatDeniesAccessIsAnsweredAtOnceWithoutAnUndo(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(1, storetest.Deny))
-		started := time.Now()
-		_, err := s.handle(1999)
-		var se *store.Error
-		require.ErrorAs(t, err, &se)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, store.FailureAccessDenied, se.Kind)
-		assert.Zero(t, time.Since(started))
-		assert.Equal(t, []storetest.Op{storetest.OpClaim}, s.store.Ops())
-		assertExecuted(t, s, 0)
-	})
-}
-
-func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
-	for name, tc := range map[string]struct{ timeout, most time.Duration }{
-		"budget":   {time.Minute, idempotent.DefaultClaimBudget},
-		"deadline": {time.Second, 900 * time.Millisecond},
+func TestWhatADeliveryMeets(t *testing.T) {
+	for name, tc := range map[string]deliveryCase{
+		"a store that denies access, which leaves nothing to undo": {
+			rule: storetest.OnCall(1, storetest.Deny), err: idempotent.ErrStoreUnavailable,
+			kind: store.FailureAccessDenied, most: time.Nanosecond, ops: []storetest.Op{claim},
+		},
+		"a store that is slow, with little time": {
+			rule: storetest.OnCall(1, storetest.Slow), within: 2 * storetest.SlowFor, runs: 1, left: store.StatusCompleted,
+		},
+		"a live lease, which outranks the expiry": {
+			put: func(r *store.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) },
+			err: idempotent.ErrInProgress, left: store.StatusInProgress,
+			then: func(t *testing.T, _ *shop, err error) {
+				t.Helper()
+				assert.Equal(t, 10*time.Second, err.(*idempotent.Error).RetryAfter)
+			},
+		},
+		"a crash, whose takeover is not answered": {
+			put: crashed, rule: storetest.OnCall(2, storetest.LoseReply), runs: 1, left: store.StatusCompleted,
+			then: func(t *testing.T, s *shop, _ error) {
+				t.Helper()
+				assert.Equal(t, 2, s.event().Attempt)
+			},
+		},
+		"an unknown outcome": {
+			put: func(r *store.Record) { crashed(r); unknown(r) },
+			err: idempotent.ErrUnknownOutcome, left: store.StatusUnknown, reason: "uncertain",
+			then: func(t *testing.T, _ *shop, err error) {
+				t.Helper()
+				assert.Equal(t, "uncertain", err.(*idempotent.Error).Reason)
+			},
+		},
+		"a fingerprint of an unknown version": {
+			opts: []idempotent.Option{amountFingerprint()},
+			put:  func(r *store.Record) { crashed(r); r.Fingerprint = "99:abc" },
+			err:  idempotent.ErrUnreadable, left: store.StatusInProgress,
+		},
+		"no fingerprint, and this request has one": {
+			opts: []idempotent.Option{amountFingerprint()},
+			put:  func(r *store.Record) { completed(r, `{"charge":7}`) },
+			err:  idempotent.ErrMismatch, left: store.StatusCompleted,
+		},
 	} {
-		for fault, f := range map[string]storetest.Fault{"silent": storetest.HangBefore, "refusing": storetest.Refuse} {
-			t.Run(name+" "+fault, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return f })
-					started := time.Now()
-					_, err := s.handleFor(tc.timeout, 1999)
-					require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-					assert.LessOrEqual(t, time.Since(started), tc.most)
-					assert.Equal(t, report.StoreUnavailable, s.event().Outcome)
-					assertExecuted(t, s, 0)
-				})
-			})
-		}
+		tc.deliver(t, name)
 	}
 }
 
-func TestInvocationThatIsShortOfTimeStillClaims(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(1, storetest.Slow))
-		_, err := s.handleFor(2*storetest.SlowFor, 1999)
-		require.NoError(t, err)
-		assertExecuted(t, s, 1)
-	})
+func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
+	for name, tc := range map[string]deliveryCase{
+		"budget":   {within: time.Minute, most: idempotent.DefaultClaimBudget},
+		"deadline": {within: time.Second, most: 900 * time.Millisecond},
+	} {
+		tc.err, tc.outcome = idempotent.ErrStoreUnavailable, report.StoreUnavailable
+		for fault, f := range map[string]storetest.Fault{"silent": storetest.HangBefore, "refusing": storetest.Refuse} {
+			tc.rule = func(storetest.Call) storetest.Fault { return f }
+			tc.deliver(t, name+" "+fault)
+		}
+	}
 }
 
 func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
@@ -145,62 +144,36 @@ func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
 		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpClaim, storetest.HangAfter))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel)
-		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-		_, found := s.record()
-		assert.False(t, found)
+		s.mustFailWith(ctx, idempotent.ErrStoreUnavailable)
+		s.assertGone()
 	})
 }
 
 func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 	for name, change := range map[string]func(r *store.Record){
 		"in progress": func(*store.Record) {},
-		"ended":       func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
+		"ended":       crashed,
 		"completed":   func(r *store.Record) { completed(r, `{"charge":7,"amount":1}`) },
 		"unknown":     func(r *store.Record) { r.Status = store.StatusUnknown },
 		"strange":     func(r *store.Record) { r.Status = "STRANGE" },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, amountFingerprint())
-				other := s.sandbox(nil, amountFingerprint())
-				other.mustHandle(1)
-				fingerprint := other.mustRecord().Fingerprint
-				require.NotEmpty(t, fingerprint)
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, amountFingerprint())
+			other := s.sandbox(nil, amountFingerprint())
+			other.mustHandle(1)
+			fingerprint := other.mustRecord().Fingerprint
+			require.NotEmpty(t, fingerprint)
 
-				fresh := newShop(t, amountFingerprint())
-				before := fresh.put(func(r *store.Record) {
-					r.Fingerprint = fingerprint
-					change(r)
-				})
-				_, err := fresh.handle(2)
-				var mismatch *idempotent.Error
-				require.ErrorAs(t, err, &mismatch)
-				require.ErrorIs(t, err, idempotent.ErrMismatch)
-				assert.Equal(t, before, fresh.mustRecord(), "the record is left alone")
-				assertExecuted(t, fresh, 0)
+			fresh := newShop(t, amountFingerprint())
+			before := fresh.put(func(r *store.Record) {
+				r.Fingerprint = fingerprint
+				change(r)
 			})
+			fresh.mustRefuse(2, idempotent.ErrMismatch)
+			assert.Equal(t, before, fresh.mustRecord(), "the record is left alone")
+			assertExecuted(t, fresh, 0)
 		})
 	}
-}
-
-func TestFingerprintOfAnUnknownVersionIsUnreadable(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, amountFingerprint())
-		s.put(func(r *store.Record) { r.Fingerprint = "99:abc"; r.Lease = r.Lease.Add(-time.Hour) })
-		_, err := s.handle(2)
-		require.ErrorIs(t, err, idempotent.ErrUnreadable)
-		assertExecuted(t, s, 0)
-	})
-}
-
-func TestRecordWithoutAFingerprintMatchesNoRequestThatHasOne(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, amountFingerprint())
-		s.put(func(r *store.Record) { completed(r, `{"charge":7}`) })
-		_, err := s.handle(2)
-		require.ErrorIs(t, err, idempotent.ErrMismatch)
-	})
 }
 
 func TestCompletedRecordExecutesAgainFromItsExpiryOn(t *testing.T) {
@@ -228,26 +201,12 @@ func TestExpiredRecordOfAnotherRequestIsNoMismatch(t *testing.T) {
 	})
 }
 
-func TestLiveLeaseIsInProgressAndSaysHowLong(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.put(func(r *store.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) })
-		_, err := s.handle(1)
-		var running *idempotent.Error
-		require.ErrorAs(t, err, &running, "the lease outranks the expiry")
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
-		assert.Equal(t, 10*time.Second, running.RetryAfter)
-		assertExecuted(t, s, 0)
-	})
-}
-
 func TestCrashedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		seen := s.put(func(*store.Record) {})
 		time.Sleep(time.Until(seen.Lease) - time.Nanosecond)
-		_, err := s.handle(1)
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		s.mustFail(1, idempotent.ErrInProgress)
 		time.Sleep(time.Nanosecond)
 		s.mustHandle(1)
 		r := s.mustRecord()
@@ -271,23 +230,21 @@ func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
 		"no lease, expiry to come":  {func(r *store.Record) { r.Lease = time.Time{} }, 0},
 		"no lease, expiry has come": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, time.Now() }, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				s.put(func(r *store.Record) {
-					r.Owner, r.Attempt, r.CreatedAt = "", 0, time.Time{}
-					tc.change(r)
-				})
-				_, err := s.handle(1)
-				if tc.attempt == 0 {
-					require.ErrorIs(t, err, idempotent.ErrInProgress)
-					assertExecuted(t, s, 0)
-					return
-				}
-				require.NoError(t, err)
-				assert.Equal(t, tc.attempt, s.mustRecord().Attempt,
-					"a taker counts the execution before it, of an expired record nothing is left")
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			s.put(func(r *store.Record) {
+				r.Owner, r.Attempt, r.CreatedAt = "", 0, time.Time{}
+				tc.change(r)
 			})
+			_, err := s.handle(1)
+			if tc.attempt == 0 {
+				require.ErrorIs(t, err, idempotent.ErrInProgress)
+				assertExecuted(t, s, 0)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tc.attempt, s.mustRecord().Attempt,
+				"a taker counts the execution before it, of an expired record nothing is left")
 		})
 	}
 }
@@ -295,7 +252,7 @@ func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
 func TestOneOfManyTakesOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) })
+		s.put(crashed)
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(time.Second)
 			return receipt{Amount: o.Amount}, nil
@@ -313,79 +270,36 @@ func TestOneOfManyTakesOver(t *testing.T) {
 	})
 }
 
-func TestTakeoverWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.LoseReply))
-		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) })
-		s.mustHandle(1)
-		assertExecuted(t, s, 1)
-		assert.Equal(t, 2, s.event().Attempt)
-	})
-}
-
 func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 	for name, change := range map[string]func(r *store.Record){
-		"ended": func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) },
-		"unknown": func(r *store.Record) {
-			r.Status, r.Lease = store.StatusUnknown,
-				r.Lease.Add(-time.Hour)
-		},
-		"unknown, without a lease": func(r *store.Record) { r.Status, r.Lease = store.StatusUnknown, time.Time{} },
+		"ended":                    crashed,
+		"unknown":                  func(r *store.Record) { crashed(r); unknown(r) },
+		"unknown, without a lease": func(r *store.Record) { unknown(r); r.Lease = time.Time{} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				asked := 0
-				resolver := idempotent.WithResolver(
-					func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-						asked++
-						return idempotent.StillUnknown[receipt](), nil
-					})
-				rule := func(c storetest.Call) storetest.Fault {
-					switch {
-					case c.Op == storetest.OpSwap && c.N == 2:
-						return storetest.HangAfter
-					case c.Op == storetest.OpSwap && c.Seen.Owner != "someone":
-						return storetest.Pass // the undo
-					case c.Op == storetest.OpSwap:
-						return storetest.LoseRequest
-					default:
-						return storetest.Pass
-					}
+		bubble(t, name, func(t *testing.T) {
+			// No resolver is asked: it would make the record UNKNOWN.
+			s := newShopOn(t, memory.New(), lostTakeover(), resolves(idempotent.Executed(receipt{}), nil))
+			seen := s.put(change)
+			s.mustFail(1, idempotent.ErrStoreUnavailable)
+			r := s.mustHold(seen.Status, seen.Reason)
+			assert.Equal(t, seen.Attempt, r.Attempt)
+			assert.True(t, r.Expiry.Equal(seen.Expiry))
+			assert.False(t, r.Lease.After(time.Now()), "nobody has to wait for a lease that never ran")
+			for _, c := range s.store.Calls() {
+				if c.Op != storetest.OpGet {
+					assert.NotEqual(t, c.Seen.Owner, r.Owner, "a write still on its way must not match")
 				}
-				s := newShopOn(t, memory.New(), rule, resolver)
-				seen := s.put(change)
-				_, err := s.handle(1)
-				require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-				assert.Zero(t, asked)
-				r := s.mustRecord()
-				assert.Equal(t, seen.Status, r.Status)
-				assert.Equal(t, seen.Attempt, r.Attempt)
-				assert.True(t, r.Expiry.Equal(seen.Expiry))
-				assert.False(t, r.Lease.After(time.Now()), "nobody has to wait for a lease that never ran")
-				for _, c := range s.store.Calls() {
-					if c.Op != storetest.OpGet {
-						assert.NotEqual(t, c.Seen.Owner, r.Owner, "a write still on its way must not match")
-					}
-				}
-				assertExecuted(t, s, 0)
-			})
+			}
+			assertExecuted(t, s, 0)
 		})
 	}
 }
 
-func TestUnknownIsAConflictOfItsOwn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.put(func(r *store.Record) {
-			r.Status, r.Reason, r.Lease = store.StatusUnknown, "uncertain", r.Lease.Add(-time.Hour)
-		})
-		_, err := s.handle(1)
-		var unknown *idempotent.Error
-		require.ErrorAs(t, err, &unknown)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-		assert.Equal(t, "uncertain", unknown.Reason)
-		assertExecuted(t, s, 0)
-	})
+// lostTakeover applies the takeover of a record that shop.put has stored, and answers none. What
+// undoes it passes.
+func lostTakeover() rule {
+	return inTurn(func(c storetest.Call) bool { return c.Op == swap && c.Seen.Owner == "someone" },
+		storetest.HangAfter, storetest.LoseRequest)
 }
 
 func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
@@ -400,78 +314,35 @@ func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
 		"parts, no reader":  func(r *store.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" },
 		"strange failure":   func(r *store.Record) { completed(r, `[]`); r.Reason = "terminal" },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				s.put(func(r *store.Record) {
-					r.Lease = r.Lease.Add(-time.Hour)
-					change(r)
-				})
-				_, err := s.handle(1)
-				var unreadable *idempotent.Error
-				require.ErrorAs(t, err, &unreadable)
-				require.ErrorIs(t, err, idempotent.ErrUnreadable)
-				assert.NotContains(t, err.Error(), "charge")
-				assert.Equal(t, report.Unreadable, s.event().Outcome)
-				assertExecuted(t, s, 0)
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			s.put(func(r *store.Record) {
+				crashed(r)
+				change(r)
 			})
+			if name == "parts, no reader" {
+				s.handler = shopOf(struct{ store.Store }{s.store}, s.charge, idempotent.WithObserver(s.events.see),
+					idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }))
+			}
+			unreadable := s.mustRefuse(1, idempotent.ErrUnreadable)
+			assert.NotContains(t, unreadable.Error(), "charge")
+			assert.Equal(t, report.Unreadable, s.event().Outcome)
+			assertExecuted(t, s, 0)
 		})
 	}
 }
 
-func TestPartsInAStoreThatReadsNoneAreNeverExecutedOver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.put(func(r *store.Record) { completed(r, `{"charge":7}`); r.Result, r.Parts = nil, "3" })
-		s.handler = idempotent.Wrap(s.charge, struct{ store.Store }{s.store},
-			idempotent.WithOperation("shop"),
-			idempotent.WithFingerprint(func(o order) (any, error) { return o.ID, nil }),
-			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
-		_, err := s.handle(1)
-		var unreadable *idempotent.Error
-		require.ErrorAs(t, err, &unreadable)
-		require.ErrorIs(t, err, idempotent.ErrUnreadable)
-		assertExecuted(t, s, 0)
-	})
-}
-
-// vanishing reports a record that is gone by the time it is looked at, as often as told.
-type vanishing struct {
-	store.Store
-	times int
-}
-
-func (v *vanishing) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	if v.times > 0 {
-		v.times--
-		return store.Record{}, false, nil
-	}
-	return v.Store.Claim(ctx, r, now)
-}
-
 func TestRecordThatIsGoneWhenLookedAtIsClaimedAgainButNotForEver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, &vanishing{Store: memory.New(), times: 3}, nil)
+		s := newShopOn(t, failingClaims(3, nil), nil)
 		s.mustHandle(1)
 		assertExecuted(t, s, 1)
 
-		s = newShopOn(t, &vanishing{Store: memory.New(), times: 1 << 30}, nil)
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s = newShopOn(t, failingClaims(1<<30, nil), nil)
+		s.mustFailFor(forever, 1, idempotent.ErrStoreUnavailable)
 		assertExecuted(t, s, 0)
 		assert.LessOrEqual(t, len(s.store.Ops()), 20)
 	})
-}
-
-// rewrite changes the record of order "o-1" as another process would, whatever it holds.
-func (s *shop) rewrite(key string, change func(r *store.Record)) {
-	held, _, err := s.inner.Get(s.t.Context(), key)
-	require.NoError(s.t, err)
-	next := held
-	change(&next)
-	_, swapped, err := s.inner.Swap(s.t.Context(), held, next)
-	require.NoError(s.t, err)
-	require.True(s.t, swapped)
 }
 
 func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
@@ -481,11 +352,10 @@ func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
 			if c.N == 1 {
 				return storetest.LoseReply
 			}
-			s.rewrite(c.Next.Key, func(r *store.Record) { r.Status = store.StatusUnknown })
+			s.change(unknown)
 			return storetest.Pass
 		})
-		_, err := s.handle(1)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s.mustFail(1, idempotent.ErrUnknownOutcome)
 		assertExecuted(t, s, 0)
 	})
 }
@@ -495,14 +365,14 @@ func TestRecordThatCompletedAndExpiredBeforeTheTakeoverIsClaimed(t *testing.T) {
 		var s *shop
 		s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			if c.N == 2 {
-				s.rewrite(c.Next.Key, func(r *store.Record) {
+				s.change(func(r *store.Record) {
 					completed(r, `{}`)
 					r.Fingerprint, r.Expiry = "1:of another request", time.Now()
 				})
 			}
 			return storetest.Pass
 		})
-		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) })
+		s.put(crashed)
 		s.mustHandle(1)
 		assertExecuted(t, s, 1)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim, storetest.OpSwap},

@@ -35,7 +35,7 @@ type commitKind struct {
 func commitKinds() []commitKind {
 	return []commitKind{
 		{name: "the record; the next delivery"},
-		{name: "with `Unrepeatable`", opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
+		{name: "with `Unrepeatable`", opts: []idempotent.Option{unrepeatable()}},
 	}
 }
 

@@ -22,11 +22,8 @@ import (
 func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, nil)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			return commit(ctx, receipt{7, o.Amount}, "row")
-		}
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, got)
+		s.do = commitsRow
+		got := s.mustGet(5, receipt{7, 5})
 		assert.Equal(t, lines{"row"}, l.written)
 		e := s.event()
 		assert.Equal(t, report.Executed, e.Outcome)
@@ -48,8 +45,7 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpGet, storetest.OpSwap}, s.store.Ops(),
 			"the last two are the till's")
 
-		again := s.mustHandle(5)
-		assert.Equal(t, got, again)
+		s.mustGet(5, got)
 		assert.Equal(t, report.Replayed, s.event().Outcome)
 		assertExecuted(t, s, 1)
 	})
@@ -98,32 +94,29 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 		},
 	} {
 		for _, crash := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
-			t.Run(name, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s, l := newTill(t, nil, idempotent.WithEffects(crash))
-					s.do = func(ctx context.Context, o order) (receipt, error) {
-						_, err := commit(ctx, receipt{7, o.Amount}, "row")
-						assert.NoError(t, err)
-						return tc.end()
-					}
-					for range 2 {
-						got := s.mustHandle(5)
-						assert.Equal(t, receipt{7, 5}, got)
-					}
-					e := s.events.seen[0]
-					assert.Equal(t, report.Executed, e.Outcome)
-					assert.Equal(t, report.Completed, e.Settlement)
-					assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
-					var told *idempotent.Error
-					require.ErrorAs(t, e.Err, &told)
-					require.ErrorIs(t, e.Err, idempotent.ErrOtherAnswer)
-					assert.ErrorContains(t, told, tc.told)
-					if tc.check != nil {
-						tc.check(t, told)
-					}
-					assert.Equal(t, lines{"row"}, l.written)
-					assertExecuted(t, s, 1)
-				})
+			bubble(t, name, func(t *testing.T) {
+				s, l := newTill(t, nil, idempotent.WithEffects(crash))
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					_, err := commit(ctx, receipt{7, o.Amount}, "row")
+					assert.NoError(t, err)
+					return tc.end()
+				}
+				for range 2 {
+					s.mustGet(5, receipt{7, 5})
+				}
+				e := s.events.seen[0]
+				assert.Equal(t, report.Executed, e.Outcome)
+				assert.Equal(t, report.Completed, e.Settlement)
+				assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
+				var told *idempotent.Error
+				require.ErrorAs(t, e.Err, &told)
+				require.ErrorIs(t, e.Err, idempotent.ErrOtherAnswer)
+				assert.ErrorContains(t, told, tc.told)
+				if tc.check != nil {
+					tc.check(t, told)
+				}
+				assert.Equal(t, lines{"row"}, l.written)
+				assertExecuted(t, s, 1)
 			})
 		}
 	}
@@ -141,8 +134,7 @@ func TestAGoroutineThatEndsAfterItsCommitHasCommitted(t *testing.T) {
 		var gone sync.WaitGroup
 		gone.Go(func() { _, _ = s.handle(5) })
 		gone.Wait()
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, got)
+		s.mustGet(5, receipt{7, 5})
 		assert.Equal(t, lines{"row"}, l.written)
 		assertExecuted(t, s, 1)
 	})
@@ -177,22 +169,19 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 			return err
 		}, "its context has ended"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, l := newTill(t, nil, many)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					err := tc.try(ctx)
-					assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
-					assert.ErrorContains(t, err, tc.told)
-					assert.Empty(t, l.attempts)
-					_, err = (&effects{}).take(ctx, "after")
-					assert.NoError(t, err)
-					return commit(ctx, receipt{7, o.Amount}, "row")
-				}
-				got := s.mustHandle(5)
-				assert.Equal(t, receipt{7, 5}, got)
-				assert.Equal(t, lines{"row"}, l.written)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, l := newTill(t, nil, many)
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				err := tc.try(ctx)
+				assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+				assert.ErrorContains(t, err, tc.told)
+				assert.Empty(t, l.attempts)
+				_, err = (&effects{}).take(ctx, "after")
+				assert.NoError(t, err)
+				return commit(ctx, receipt{7, o.Amount}, "row")
+			}
+			s.mustGet(5, receipt{7, 5})
+			assert.Equal(t, lines{"row"}, l.written)
 		})
 	}
 }
@@ -256,14 +245,14 @@ func TestAResolverCommitsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		asked := false
 		s, l := newTill(t, nil, idempotent.WithResolver(
-			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+			func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
 				asked = true
 				_, err := commit(ctx, receipt{}, "row")
 				assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
 				return idempotent.Untouched[receipt](), nil
 			}))
 		s.put(func(r *store.Record) { r.Lease = time.Now() })
-		s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
+		s.do = commitsRow
 		s.mustHandle(5)
 		assert.True(t, asked)
 		assert.Len(t, l.attempts, 1)
@@ -293,30 +282,27 @@ func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 			return commit(ctx, receipt{8, 0}, "row")
 		}, lines{"row"}, receipt{8, 0}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, l := newTill(t, []turn{declines})
-				e := &effects{}
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					_, err := e.take(ctx, "first")
-					require.NoError(t, err)
-					_, err = commit(ctx, receipt{7, o.Amount}, "row")
-					assert.ErrorIs(t, err, store.ErrWritesRefused)
-					assert.Empty(t, l.written)
-					return tc.then(ctx, e)
-				}
-				for range 2 {
-					got := s.mustHandle(5)
-					assert.Equal(t, tc.want, got)
-				}
-				assert.Equal(t, tc.written, l.written)
-				assert.Equal(t, report.CommitDeclined, s.events.seen[0].Commits[0].End)
-				assert.Empty(t, s.mustRecord().Steps)
-				assertExecuted(t, s, 1)
-				if len(l.attempts) == 2 {
-					assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, l := newTill(t, []turn{declines})
+			e := &effects{}
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				_, err := e.take(ctx, "first")
+				require.NoError(t, err)
+				_, err = commit(ctx, receipt{7, o.Amount}, "row")
+				assert.ErrorIs(t, err, store.ErrWritesRefused)
+				assert.Empty(t, l.written)
+				return tc.then(ctx, e)
+			}
+			for range 2 {
+				s.mustGet(5, tc.want)
+			}
+			assert.Equal(t, tc.written, l.written)
+			assert.Equal(t, report.CommitDeclined, s.events.seen[0].Commits[0].End)
+			assert.Empty(t, s.mustRecord().Steps)
+			assertExecuted(t, s, 1)
+			if len(l.attempts) == 2 {
+				assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token)
+			}
 		})
 	}
 }
@@ -343,37 +329,32 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 		}, idempotent.ErrLeaseLost, receipt{}},
 		"it became UNKNOWN": {func(t *testing.T, s *shop) {
 			t.Helper()
-			held := s.mustRecord()
-			next := held
-			next.Status, next.Reason = store.StatusUnknown, store.ReasonCrashed
-			mustSwap(t, s.inner, held, next)
+			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonCrashed })
 		}, idempotent.ErrLeaseLost, receipt{}},
 	} {
 		for how, answer := range map[string]bool{"": false, ", and it answers all the same": true} {
-			t.Run(name+how, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s, l := newTill(t, nil)
-					s.do = func(ctx context.Context, o order) (receipt, error) {
-						tc.other(t, s)
-						_, err := commit(ctx, receipt{7, o.Amount}, "row")
-						assert.ErrorIs(t, err, idempotent.ErrLeaseLost)
-						if answer {
-							return receipt{7, o.Amount}, nil
-						}
-						return receipt{}, err
+			bubble(t, name+how, func(t *testing.T) {
+				s, l := newTill(t, nil)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					tc.other(t, s)
+					_, err := commit(ctx, receipt{7, o.Amount}, "row")
+					assert.ErrorIs(t, err, idempotent.ErrLeaseLost)
+					if answer {
+						return receipt{7, o.Amount}, nil
 					}
-					got, err := s.handle(5)
-					if tc.err == nil {
-						require.NoError(t, err)
-					} else {
-						require.ErrorIs(t, err, tc.err)
-					}
-					assert.Equal(t, tc.want, got)
-					assert.Empty(t, l.written)
-					r, found := s.record()
-					assert.False(t, found && r.Status == store.StatusCompleted && r.Owner == l.attempts[0].seen.Owner,
-						"no answer of its own")
-				})
+					return receipt{}, err
+				}
+				got, err := s.handle(5)
+				if tc.err == nil {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, tc.err)
+				}
+				assert.Equal(t, tc.want, got)
+				assert.Empty(t, l.written)
+				r, found := s.record()
+				assert.False(t, found && r.Status == store.StatusCompleted && r.Owner == l.attempts[0].seen.Owner,
+					"no answer of its own")
 			})
 		}
 	}
@@ -382,21 +363,18 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 // What a commit that has failed has written is not known, or somebody else's business.
 func TestNoStepBeginsBehindACommitThatHasFailed(t *testing.T) {
 	for name, turns := range map[string][]turn{"not taken by the store": {rejects}, "no answer": down()} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, _ := newTill(t, turns)
-				e := &effects{}
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					_, failed := commit(ctx, receipt{7, o.Amount}, "row")
-					require.Error(t, failed)
-					_, err := e.take(ctx, "after")
-					assert.ErrorIs(t, err, idempotent.ErrStepRefused)
-					return receipt{}, failed
-				}
-				_, err := s.handle(5)
-				require.Error(t, err)
-				assert.Empty(t, e.done)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, _ := newTill(t, turns)
+			e := &effects{}
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				_, failed := commit(ctx, receipt{7, o.Amount}, "row")
+				require.Error(t, failed)
+				_, err := e.take(ctx, "after")
+				assert.ErrorIs(t, err, idempotent.ErrStepRefused)
+				return receipt{}, failed
+			}
+			s.mustFail(5, errAny)
+			assert.Empty(t, e.done)
 		})
 	}
 }
@@ -427,20 +405,17 @@ func TestAReportTellsHowACommitHasEnded(t *testing.T) {
 			report.Commit{End: report.CommitNotDone, Items: 1, Tries: 1, ErrorType: "rejected"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, _ := newTill(t, tc.turns)
-				var told error
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					told = tc.try(ctx, s)
-					return receipt{}, told
-				}
-				_, err := s.handle(5)
-				require.Error(t, err)
-				require.Len(t, s.event().Commits, 1)
-				tc.want.Err, tc.want.Start = told, time.Now()
-				assert.Equal(t, tc.want, s.event().Commits[0])
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, _ := newTill(t, tc.turns)
+			var told error
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				told = tc.try(ctx, s)
+				return receipt{}, told
+			}
+			s.mustFail(5, errAny)
+			require.Len(t, s.event().Commits, 1)
+			tc.want.Err, tc.want.Start = told, time.Now()
+			assert.Equal(t, tc.want, s.event().Commits[0])
 		})
 	}
 }
@@ -448,11 +423,10 @@ func TestAReportTellsHowACommitHasEnded(t *testing.T) {
 // takeOver makes the record one of somebody else.
 func (s *shop) takeOver(t *testing.T, change func(r *store.Record)) {
 	t.Helper()
-	held := s.mustRecord()
-	next := held
-	next.Owner, next.Attempt = "other", held.Attempt+1
-	change(&next)
-	mustSwap(t, s.inner, held, next)
+	s.change(func(r *store.Record) {
+		r.Owner, r.Attempt = "other", r.Attempt+1
+		change(r)
+	})
 }
 
 // A commit waits for steps that run, and no other one begins beside it.
@@ -498,26 +472,23 @@ func TestACommitDoesNotWaitForAStepForHours(t *testing.T) {
 		"near deadline": {2 * time.Minute, nil},
 		"far deadline":  {5 * time.Hour, idempotent.ErrCommitRefused},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, _ := newTill(t, nil)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					var group sync.WaitGroup
-					group.Go(func() {
-						_, err := idempotent.Step(ctx, "slow", func(context.Context) (string, error) {
-							time.Sleep(time.Minute)
-							return "", nil
-						})
-						assert.NoError(t, err)
+		bubble(t, name, func(t *testing.T) {
+			s, _ := newTill(t, nil)
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				var group sync.WaitGroup
+				group.Go(func() {
+					_, err := idempotent.Step(ctx, "slow", func(context.Context) (string, error) {
+						time.Sleep(time.Minute)
+						return "", nil
 					})
-					time.Sleep(time.Second)
-					out, err := commit(ctx, receipt{7, o.Amount}, "row")
-					group.Wait()
-					return out, err
-				}
-				_, err := s.handleFor(tc.timeout, 5)
-				require.ErrorIs(t, err, tc.err)
-			})
+					assert.NoError(t, err)
+				})
+				time.Sleep(time.Second)
+				out, err := commit(ctx, receipt{7, o.Amount}, "row")
+				group.Wait()
+				return out, err
+			}
+			s.mustFailFor(tc.timeout, 5, tc.err)
 		})
 	}
 }
@@ -531,8 +502,7 @@ func TestAHandlerThatDoesNotWaitForItsCommit(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			return receipt{8, 8}, nil
 		}
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, got)
+		s.mustGet(5, receipt{7, 5})
 		assert.Equal(t, lines{"row"}, l.written)
 	})
 }
@@ -565,8 +535,7 @@ func TestTheHeartbeatRestsWhileACommitIsUnderWay(t *testing.T) {
 			l.before = nil
 			return commit(ctx, receipt{8, o.Amount}, "row")
 		}
-		got, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-		require.NoError(t, err)
+		got := s.mustHandleFor(forever, 5)
 		assert.Equal(t, receipt{8, 5}, got)
 		assert.Equal(t, lines{"row"}, l.written)
 	})
@@ -593,8 +562,7 @@ func TestACommitThatDoesNotBeginLeavesOneHeartbeat(t *testing.T) {
 			group.Wait()
 			return receipt{1, 1}, nil
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 5)
 		assert.Empty(t, l.attempts)
 		renewals := map[time.Time]int{}
 		for _, c := range s.store.Calls() {
@@ -614,12 +582,7 @@ func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, nil)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			held := s.mustRecord()
-			next := held
-			next.Lease = held.Lease.Add(time.Second)
-			_, swapped, err := s.inner.Swap(ctx, held, next)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			s.change(func(r *store.Record) { r.Lease = r.Lease.Add(time.Second) })
 			return commit(ctx, receipt{7, o.Amount}, "row")
 		}
 		s.mustHandle(5)
@@ -633,18 +596,15 @@ func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
 func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, []turn{conflicts, takes, declines}, idempotent.WithDisabled(true))
-		s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, got)
+		s.do = commitsRow
+		s.mustGet(5, receipt{7, 5})
 		assert.Equal(t, lines{"row"}, l.written)
 		require.Len(t, l.attempts, 2)
 		assert.Equal(t, l.attempts[0].token, l.attempts[1].token)
 		assert.Len(t, l.attempts[0].token, 36)
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, store.ErrWritesRefused)
+		s.mustFail(5, store.ErrWritesRefused)
 		assert.NotEqual(t, l.attempts[1].token, l.attempts[2].token)
-		_, found := s.record()
-		assert.False(t, found)
+		s.assertGone()
 	})
 }
 
@@ -660,8 +620,7 @@ func TestNoCommitIsSentOnceTheLeaseHasEnded(t *testing.T) {
 			require.ErrorIs(t, err, idempotent.ErrLeaseLost)
 			return receipt{}, err
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+		s.mustFail(5, idempotent.ErrLeaseLost)
 		assert.Empty(t, l.attempts)
 	})
 }

@@ -28,21 +28,19 @@ func TestADeclinedCommitIsNeverAppliedLater(t *testing.T) {
 			"":                         {delays, declines},
 			", repeated by the client": {declinesSecond},
 		} {
-			t.Run(name+how, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s, l := newTill(t, turns)
-					s.do = func(ctx context.Context, o order) (receipt, error) {
-						_, err := commit(ctx, receipt{7, o.Amount}, "row")
-						assert.ErrorIs(t, err, store.ErrWritesRefused)
-						assert.Zero(t, l.arrive(t), "the claim stands, and its condition would hold now")
-						return then(ctx)
-					}
-					_, _ = s.handle(5)
-					assert.NotContains(t, l.written, "row")
-					for n := range turns {
-						assert.Equal(t, l.attempts[0].token, l.attempts[n].token)
-					}
-				})
+			bubble(t, name+how, func(t *testing.T) {
+				s, l := newTill(t, turns)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					_, err := commit(ctx, receipt{7, o.Amount}, "row")
+					assert.ErrorIs(t, err, store.ErrWritesRefused)
+					assert.Zero(t, l.arrive(t), "the claim stands, and its condition would hold now")
+					return then(ctx)
+				}
+				_, _ = s.handle(5)
+				assert.NotContains(t, l.written, "row")
+				for n := range turns {
+					assert.Equal(t, l.attempts[0].token, l.attempts[n].token)
+				}
 			})
 		}
 	}
@@ -63,9 +61,8 @@ func TestTheCopyOfADeclinedCommitThatIsFasterThanTheFenceHasLanded(t *testing.T)
 			}
 			return storetest.Pass
 		})
-		s.do = func(ctx context.Context, o order) (receipt, error) { return commit(ctx, receipt{7, o.Amount}, "row") }
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, got)
+		s.do = commitsRow
+		s.mustGet(5, receipt{7, 5})
 		assert.Equal(t, lines{"row"}, l.written)
 	})
 }
@@ -80,23 +77,20 @@ func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
 		"conflicts":         {conflicts, conflicts, conflicts, conflicts, conflicts, conflicts},
 		"conflict and loss": {conflicts, losesReply, conflicts},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, l := newTill(t, turns)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					out, err := commit(ctx, receipt{7, o.Amount}, "row")
-					assert.NoError(t, err)
-					return out, err
-				}
-				got := s.mustHandle(5)
-				assert.Equal(t, receipt{7, 5}, got)
-				assert.Equal(t, lines{"row"}, l.written)
-				assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
-				assert.NoError(t, s.event().StoreErr, "what passed is told by the tries")
-				for _, a := range l.attempts {
-					assert.Equal(t, l.attempts[0], a)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, l := newTill(t, turns)
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				out, err := commit(ctx, receipt{7, o.Amount}, "row")
+				assert.NoError(t, err)
+				return out, err
+			}
+			s.mustGet(5, receipt{7, 5})
+			assert.Equal(t, lines{"row"}, l.written)
+			assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
+			assert.NoError(t, s.event().StoreErr, "what passed is told by the tries")
+			for _, a := range l.attempts {
+				assert.Equal(t, l.attempts[0], a)
+			}
 		})
 	}
 }
@@ -113,12 +107,10 @@ func TestACommitInConflictUsesAllTheTimeThatThereIs(t *testing.T) {
 			assert.Less(t, time.Since(began), 9500*time.Millisecond)
 			return receipt{}, err
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrCommitFailed)
+		s.mustFail(5, idempotent.ErrCommitFailed)
 		assert.Equal(t, report.Released, s.event().Settlement)
 		assert.Greater(t, len(l.attempts), 20)
-		_, found := s.record()
-		assert.False(t, found, "the next delivery executes")
+		s.assertGone("the next delivery executes")
 	})
 }
 
@@ -137,7 +129,7 @@ func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 		},
 		"answers, and must not be repeated": {
 			func() (receipt, error) { return receipt{7, 5}, nil },
-			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
+			[]idempotent.Option{unrepeatable()},
 			idempotent.ErrCommitFailed, report.CommitFailed, report.Unknown,
 		},
 		"fails": {
@@ -149,26 +141,24 @@ func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 			errCard, report.Executed, report.Completed,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, l := newTill(t, []turn{rejects}, tc.opts...)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					_, err := commit(ctx, receipt{7, o.Amount}, "row")
-					assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
-					assert.ErrorIs(t, err, errTill)
-					_, err = commit(ctx, receipt{7, o.Amount}, "row")
-					assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
-					assert.ErrorContains(t, err, "an earlier commit of the execution has failed")
-					return tc.then()
-				}
-				got, err := s.handle(5)
-				require.ErrorIs(t, err, tc.err)
-				assert.Zero(t, got)
-				assert.Equal(t, tc.outcome, s.event().Outcome)
-				assert.Equal(t, tc.settlement, s.event().Settlement)
-				assert.Empty(t, l.written)
-				assert.Len(t, l.attempts, 1)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, l := newTill(t, []turn{rejects}, tc.opts...)
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				_, err := commit(ctx, receipt{7, o.Amount}, "row")
+				assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
+				assert.ErrorIs(t, err, errTill)
+				_, err = commit(ctx, receipt{7, o.Amount}, "row")
+				assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+				assert.ErrorContains(t, err, "an earlier commit of the execution has failed")
+				return tc.then()
+			}
+			got, err := s.handle(5)
+			require.ErrorIs(t, err, tc.err)
+			assert.Zero(t, got)
+			assert.Equal(t, tc.outcome, s.event().Outcome)
+			assert.Equal(t, tc.settlement, s.event().Settlement)
+			assert.Empty(t, l.written)
+			assert.Len(t, l.attempts, 1)
 		})
 	}
 }
@@ -182,25 +172,23 @@ func TestACommitThatHasFailedNeverLands(t *testing.T) {
 		"fails for ever":    func(error) (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
 		"is uncertain":      func(error) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, l := newTill(t, manyTurns(delays))
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					_, err := commit(ctx, receipt{7, o.Amount}, "row")
-					assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
-					late := l.late
-					assert.Zero(t, l.arrive(t), "before the settlement")
-					l.late = late
-					return end(err)
-				}
-				func() {
-					defer func() { _ = recover() }()
-					_, err := s.handle(5)
-					assert.Error(t, err)
-				}()
-				assert.Zero(t, l.arrive(t), "after the settlement")
-				assert.Empty(t, l.written)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, l := newTill(t, manyTurns(delays))
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				_, err := commit(ctx, receipt{7, o.Amount}, "row")
+				assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
+				late := l.late
+				assert.Zero(t, l.arrive(t), "before the settlement")
+				l.late = late
+				return end(err)
+			}
+			func() {
+				defer func() { _ = recover() }()
+				_, err := s.handle(5)
+				assert.Error(t, err)
+			}()
+			assert.Zero(t, l.arrive(t), "after the settlement")
+			assert.Empty(t, l.written)
 		})
 	}
 }
@@ -209,28 +197,24 @@ func TestACommitThatHasFailedNeverLands(t *testing.T) {
 // claim could put it back, for a late copy of the commit.
 func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 	for name, turns := range map[string][]turn{"failed": manyTurns(delays), "declined": {delays, declines}} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, l := newTill(t, turns)
-				s.do = func(ctx context.Context, o order) (receipt,
-					error,
-				) {
-					return commit(ctx, receipt{7, o.Amount}, "row")
-				}
-				_, err := s.handle(5)
-				require.Error(t, err)
-				assert.Equal(t, report.Released, s.event().Settlement)
-				assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
-				_, claimed, err := s.inner.Claim(t.Context(), s.store.Calls()[0].Next, time.Now())
-				require.NoError(t, err)
-				assert.False(t, claimed)
-				assert.Zero(t, l.arrive(t))
+		bubble(t, name, func(t *testing.T) {
+			s, l := newTill(t, turns)
+			s.do = func(ctx context.Context, o order) (receipt,
+				error,
+			) {
+				return commit(ctx, receipt{7, o.Amount}, "row")
+			}
+			s.mustFail(5, errAny)
+			assert.Equal(t, report.Released, s.event().Settlement)
+			assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
+			_, claimed, err := s.inner.Claim(t.Context(), s.store.Calls()[0].Next, time.Now())
+			require.NoError(t, err)
+			assert.False(t, claimed)
+			assert.Zero(t, l.arrive(t))
 
-				l.turns = nil
-				got := s.mustHandle(6)
-				assert.Equal(t, receipt{7, 6}, got, "the next delivery executes")
-				assert.Equal(t, lines{"row"}, l.written)
-			})
+			l.turns = nil
+			s.mustGet(6, receipt{7, 6}, "the next delivery executes")
+			assert.Equal(t, lines{"row"}, l.written)
 		})
 	}
 }
@@ -248,35 +232,31 @@ func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 		"commits again":  nil,
 	} {
 		for steps, withStep := range map[string]bool{"": false, ", after a step": true} {
-			t.Run(name+steps, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s, l := newTill(t, []turn{declines})
-					s.do = func(ctx context.Context, o order) (receipt, error) {
-						if withStep {
-							_, err := (&effects{}).take(ctx, "first")
-							require.NoError(t, err)
-						}
-						_, err := commit(ctx, receipt{7, o.Amount}, "row")
-						assert.ErrorIs(t, err, store.ErrWritesRefused)
-						l.late = l.attempts
-						assert.Equal(t, 1, l.arrive(t))
-						if end == nil {
-							return commit(ctx, receipt{8, o.Amount}, "other")
-						}
-						return end()
+			bubble(t, name+steps, func(t *testing.T) {
+				s, l := newTill(t, []turn{declines})
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					if withStep {
+						_, err := (&effects{}).take(ctx, "first")
+						require.NoError(t, err)
 					}
-					got := s.mustHandle(5)
-					assert.Equal(t, receipt{7, 5}, got, "the committed answer")
-					var told *idempotent.Error
-					require.ErrorAs(t, s.event().Err, &told)
-					require.ErrorIs(t, s.event().Err, idempotent.ErrOtherAnswer)
-					assert.Equal(t, report.Completed, s.event().Settlement)
-					assert.NoError(t, s.event().StoreErr)
-					again := s.mustHandle(5)
-					assert.Equal(t, got, again)
-					assert.Equal(t, lines{"row"}, l.written)
-					assertExecuted(t, s, 1)
-				})
+					_, err := commit(ctx, receipt{7, o.Amount}, "row")
+					assert.ErrorIs(t, err, store.ErrWritesRefused)
+					l.late = l.attempts
+					assert.Equal(t, 1, l.arrive(t))
+					if end == nil {
+						return commit(ctx, receipt{8, o.Amount}, "other")
+					}
+					return end()
+				}
+				got := s.mustGet(5, receipt{7, 5}, "the committed answer")
+				var told *idempotent.Error
+				require.ErrorAs(t, s.event().Err, &told)
+				require.ErrorIs(t, s.event().Err, idempotent.ErrOtherAnswer)
+				assert.Equal(t, report.Completed, s.event().Settlement)
+				assert.NoError(t, s.event().StoreErr)
+				s.mustGet(5, got)
+				assert.Equal(t, lines{"row"}, l.written)
+				assertExecuted(t, s, 1)
 			})
 		}
 	}
@@ -322,8 +302,7 @@ func TestTheRecordTellsThatACommitHasLanded(t *testing.T) {
 			}
 			return commit(ctx, receipt{7, o.Amount}, "row")
 		}
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, got)
+		s.mustGet(5, receipt{7, 5})
 		assert.NoError(t, s.event().Err)
 		assert.Equal(t, lines{"row"}, l.written)
 	})
@@ -334,37 +313,29 @@ func TestTheRecordTellsThatACommitHasLanded(t *testing.T) {
 func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
 	for name, landed := range map[string]bool{"it has landed": true, "it has not": false} {
 		for _, effects := range []idempotent.Effects{idempotent.Repeatable, idempotent.Unrepeatable} {
-			t.Run(name, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					down := false
-					s, l := newTillOn(t, memory.New(), func(storetest.Call) storetest.Fault {
-						if down {
-							return storetest.LoseRequest
+			bubble(t, name, func(t *testing.T) {
+				down := false
+				s, l := newTillOn(t, memory.New(), while(&down, storetest.LoseRequest), manyTurns(delays), idempotent.WithEffects(effects))
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					l.before = func(n int) {
+						if n == 3 && landed {
+							assert.Equal(t, 1, l.arrive(t))
 						}
-						return storetest.Pass
-					}, manyTurns(delays), idempotent.WithEffects(effects))
-					s.do = func(ctx context.Context, o order) (receipt, error) {
-						l.before = func(n int) {
-							if n == 3 && landed {
-								assert.Equal(t, 1, l.arrive(t))
-							}
-							down = n >= 3
-						}
-						out, err := commit(ctx, receipt{7, o.Amount}, "row")
-						assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
-						assert.ErrorContains(t, err, "could not be reached")
-						down = false // the store is back, and nothing is written all the same
-						return out, err
+						down = n >= 3
 					}
-					_, err := s.handle(5)
-					require.ErrorIs(t, err, idempotent.ErrCommitFailed)
-					assert.Equal(t, report.NotSettled, s.event().Settlement)
-					want := store.StatusInProgress
-					if landed {
-						want = store.StatusCompleted
-					}
-					assert.Equal(t, want, s.mustRecord().Status)
-				})
+					out, err := commit(ctx, receipt{7, o.Amount}, "row")
+					assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
+					assert.ErrorContains(t, err, "could not be reached")
+					down = false // the store is back, and nothing is written all the same
+					return out, err
+				}
+				s.mustFail(5, idempotent.ErrCommitFailed)
+				assert.Equal(t, report.NotSettled, s.event().Settlement)
+				want := store.StatusInProgress
+				if landed {
+					want = store.StatusCompleted
+				}
+				assert.Equal(t, want, s.mustRecord().Status)
 			})
 		}
 	}
@@ -376,16 +347,10 @@ func TestTheRecordOfACommitThatMetALateRenewalIsNotDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := newTill(t, []turn{takes, declines})
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			held := s.mustRecord()
-			next := held
-			next.Lease = held.Lease.Add(time.Second)
-			_, swapped, err := s.inner.Swap(ctx, held, next)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			s.change(func(r *store.Record) { r.Lease = r.Lease.Add(time.Second) })
 			return commit(ctx, receipt{7, o.Amount}, "row")
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, store.ErrWritesRefused)
+		s.mustFail(5, store.ErrWritesRefused)
 		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
 	})
 }

@@ -110,12 +110,12 @@ type scenario struct {
 
 func scenarios() []scenario {
 	none := func(*shop) {}
-	crashed := func(s *shop) { s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }) }
+	crashed := func(s *shop) { s.put(crashed) }
 	charge := func(_ *shop, p *provider) func(context.Context, order) (receipt, error) { return p.charge }
 	// failsFirst fails in the first execution, with a charge or without; later ones charge.
 	failsFirst := func(charges bool, mark func(error) error) func(*shop, *provider) func(context.Context,
 		order) (receipt, error) {
-		return func(_ *shop, p *provider) func(context.Context, order) (receipt, error) {
+		return func(_ *shop, p *provider) handler {
 			return func(ctx context.Context, o order) (receipt, error) {
 				if p.calls > 0 {
 					return p.charge(ctx, o)
@@ -130,14 +130,11 @@ func scenarios() []scenario {
 		}
 	}
 	itself := func(err error) error { return err }
-	resolver := idempotent.WithResolver(
-		func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-			return idempotent.Executed(receipt{Charge: 1, Amount: 5}), nil
-		})
-	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	resolver := resolves(idempotent.Executed(receipt{Charge: 1, Amount: 5}), nil)
+	unrepeatable := []idempotent.Option{unrepeatable()}
 	inSteps := func(between func(p *provider) error, opts ...idempotent.StepOption[string]) func(*shop,
-		*provider) func(context.Context, order) (receipt, error) {
-		return func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
+		*provider) handler {
+		return func(s *shop, p *provider) handler {
 			return func(ctx context.Context, o order) (receipt, error) {
 				p.calls++
 				if err := p.step(ctx, s, "reserve", nil, opts...); err != nil {
@@ -182,16 +179,13 @@ func scenarios() []scenario {
 		{name: "handler error", set: none, do: failsFirst(false, itself)},
 		{name: "terminal error", set: none, do: failsFirst(false, idempotent.Terminal)},
 		{name: "uncertain error", set: none, do: failsFirst(true, idempotent.Uncertain)},
-		{name: "lost lease", set: none, do: func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
+		{name: "lost lease", set: none, do: func(s *shop, p *provider) handler {
 			return func(ctx context.Context, o order) (receipt, error) {
 				if p.calls == 0 { // someone else has completed in the meantime, with the same derived key
-					mine := s.mustRecord()
-					theirs := mine
-					theirs.Owner = "someone"
-					completed(&theirs, `{"charge":1,"amount":5}`)
-					_, swapped, err := s.inner.Swap(ctx, mine, theirs)
-					require.NoError(s.t, err)
-					require.True(s.t, swapped)
+					s.change(func(r *store.Record) {
+						r.Owner = "someone"
+						completed(r, `{"charge":1,"amount":5}`)
+					})
 				}
 				return p.charge(ctx, o)
 			}
@@ -212,7 +206,7 @@ func scenarios() []scenario {
 		},
 		{
 			name: "terminal error of a step", set: none,
-			do: func(s *shop, p *provider) func(context.Context, order) (receipt, error) {
+			do: func(s *shop, p *provider) handler {
 				return func(ctx context.Context, _ order) (receipt, error) {
 					p.calls++
 					return receipt{}, p.step(ctx, s, "charge", idempotent.Terminal(errCard))

@@ -20,57 +20,50 @@ func TestStepsOfAVersionThatMarkedNoneAreNoProof(t *testing.T) {
 		before, now []idempotent.Option
 		unknown     bool
 	}{
-		"none before": {nil, []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, true},
+		"none before": {nil, []idempotent.Option{unrepeatable()}, true},
 		"Unrepeatable before": {
-			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
-			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
+			[]idempotent.Option{unrepeatable()},
+			[]idempotent.Option{unrepeatable()},
 			false,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				dead := false
-				s := newShop(t)
-				first := s.sandbox(func(storetest.Call) storetest.Fault {
-					if dead {
-						return storetest.DieBefore
-					}
-					return storetest.Pass
-				}, c.before...)
-				charged := 0
-				do := func(ctx context.Context, o order) (receipt, error) {
-					_, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil })
-					if err != nil {
-						return receipt{}, err
-					}
-					if !c.unknown && charged == 0 {
-						dead, charged = true, 1 // it dies between the two
-						return receipt{}, errCard
-					}
-					_, err = idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
-						dead = true
-						charged++
-						return 7, nil
-					})
-					return receipt{7, o.Amount}, err
+		bubble(t, name, func(t *testing.T) {
+			dead := false
+			s := newShop(t)
+			first := s.sandbox(while(&dead, storetest.DieBefore), c.before...)
+			charged := 0
+			do := func(ctx context.Context, o order) (receipt, error) {
+				_, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil })
+				if err != nil {
+					return receipt{}, err
 				}
-				first.do = do
-				_, _ = first.handle(5)
-				dead = false
-				time.Sleep(time.Minute)
-				next := s.sandbox(nil, c.now...)
-				next.do = do
-				charged, c.unknown = 1, true
-				_, err := next.handle(5)
-				if name == "none before" {
-					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-					assert.Equal(t, 1, charged)
-				} else {
-					require.NoError(t, err, "the steps tell all")
-					assert.Equal(t, 2, charged)
+				if !c.unknown && charged == 0 {
+					dead, charged = true, 1 // it dies between the two
+					return receipt{}, errCard
 				}
-			})
+				_, err = idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
+					dead = true
+					charged++
+					return 7, nil
+				})
+				return receipt{7, o.Amount}, err
+			}
+			first.do = do
+			_, _ = first.handle(5)
+			dead = false
+			time.Sleep(time.Minute)
+			next := s.sandbox(nil, c.now...)
+			next.do = do
+			charged, c.unknown = 1, true
+			_, err := next.handle(5)
+			if name == "none before" {
+				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+				assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+				assert.Equal(t, 1, charged)
+			} else {
+				require.NoError(t, err, "the steps tell all")
+				assert.Equal(t, 2, charged)
+			}
 		})
 	}
 }
@@ -90,8 +83,7 @@ func TestAnExecutionOfPowertoolsThatCrashedMarkedNoSteps(t *testing.T) {
 			_, err = e.take(ctx, "charge", once())
 			return receipt{1, o.Amount}, err
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, 1, e.count("plain"))
 		assert.Zero(t, e.count("charge"))
 		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)

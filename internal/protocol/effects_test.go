@@ -26,29 +26,21 @@ func noCompletion(c storetest.Call) storetest.Fault {
 func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 	for name, rule := range map[string]func(storetest.Call) storetest.Fault{
 		"completion denied": noCompletion,
-		"store gone": func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSwap {
-				return storetest.LoseRequest
-			}
-			return storetest.Pass
-		},
+		"store gone":        when(storetest.LoseRequest, func(c storetest.Call) bool { return c.Op == storetest.OpSwap }),
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				repeatable := idempotent.WithEffects(idempotent.Repeatable)
-				s := newShopOn(t, memory.New(), rule, repeatable)
-				got := s.mustHandle(5, "the handler's result is not hidden")
-				assert.Equal(t, receipt{1, 5}, got)
-				assert.Equal(t, report.NotSettled, s.event().Settlement)
-				assert.Error(t, s.event().StoreErr)
-				assert.Equal(t, store.StatusInProgress, s.mustRecord().Status)
+		bubble(t, name, func(t *testing.T) {
+			repeatable := idempotent.WithEffects(idempotent.Repeatable)
+			s := newShopOn(t, memory.New(), rule, repeatable)
+			got := s.mustHandle(5, "the handler's result is not hidden")
+			assert.Equal(t, receipt{1, 5}, got)
+			assert.Equal(t, report.NotSettled, s.event().Settlement)
+			assert.Error(t, s.event().StoreErr)
+			assert.Equal(t, store.StatusInProgress, s.mustRecord().Status)
 
-				_, err := s.sandbox(nil, repeatable).handle(5)
-				require.ErrorIs(t, err, idempotent.ErrInProgress, "not while the lease lives")
-				time.Sleep(13 * time.Second)
-				got = s.sandbox(nil, repeatable).mustHandle(5)
-				assert.Equal(t, receipt{2, 5}, got, "executed again")
-			})
+			s.sandbox(nil, repeatable).mustFail(5, idempotent.ErrInProgress, "not while the lease lives")
+			time.Sleep(13 * time.Second)
+			got = s.sandbox(nil, repeatable).mustHandle(5)
+			assert.Equal(t, receipt{2, 5}, got, "executed again")
 		})
 	}
 }
@@ -56,14 +48,12 @@ func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 func TestWithoutAWordAboutEffectsAResultThatCannotBeStoredIsUnknown(t *testing.T) {
 	for name, opts := range map[string][]idempotent.Option{
 		"nothing said": nil, "cautious": {idempotent.WithEffects(idempotent.Cautious)},
-		"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
+		"unrepeatable": {unrepeatable()},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), noCompletion, opts...)
-				s.mustHandle(5)
-				assert.Equal(t, "result-lost", s.mustRecord().Reason)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShopOn(t, memory.New(), noCompletion, opts...)
+			s.mustHandle(5)
+			assert.Equal(t, "result-lost", s.mustRecord().Reason)
 		})
 	}
 }
@@ -94,14 +84,12 @@ func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T)
 			idempotent.Unrepeatable,
 		} {
 			s := newShopOn(t, smallStore{Store: memory.New()}, nil, idempotent.WithEffects(effects))
-			got := s.mustHandle(5)
-			assert.Equal(t, receipt{1, 5}, got, "it is sent all the same")
+			s.mustGet(5, receipt{1, 5}, "it is sent all the same")
 			r := s.mustRecord()
 			assert.Equal(t, store.StatusUnknown, r.Status, effects)
 			assert.Equal(t, "result-lost", r.Reason)
 			assert.Empty(t, r.Result)
-			_, err := s.handle(5)
-			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			s.mustFail(5, idempotent.ErrUnknownOutcome)
 			assertExecuted(t, s, 1)
 		}
 	})
@@ -109,22 +97,16 @@ func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T)
 
 func TestALaterWordAboutEffectsReplacesAnEarlierOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable), idempotent.WithEffects(idempotent.Repeatable))
-		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
-		_, found := s.record()
-		assert.False(t, found, "released: it may be repeated")
+		s := newShop(t, unrepeatable(), idempotent.WithEffects(idempotent.Repeatable))
+		s.do = fails(errCard)
+		s.mustFail(5, errCard)
+		s.assertGone("released: it may be repeated")
 	})
 }
 
 func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
 	t.Parallel()
-	resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
-		order,
-	) (idempotent.Resolution[receipt], error) {
-		return idempotent.StillUnknown[receipt](), nil
-	})
+	resolver := resolves(idempotent.StillUnknown[receipt](), nil)
 	for name, opts := range map[string][]idempotent.Option{
 		"a resolver":   {idempotent.WithEffects(idempotent.Repeatable), resolver},
 		"below all":    {idempotent.WithEffects(-1)},
@@ -140,7 +122,7 @@ func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
 			newShop(t, opts...)
 		})
 	}
-	newShop(t, idempotent.WithEffects(idempotent.Unrepeatable), resolver)
+	newShop(t, unrepeatable(), resolver)
 	newShop(t, idempotent.WithEffects(idempotent.Cautious), resolver)
 }
 
@@ -176,51 +158,41 @@ func TestAClaimThatMeetsATransactionReads(t *testing.T) {
 		"of a running execution": {func(*store.Record) {}, idempotent.ErrInProgress},
 		"of a completed one":     {func(r *store.Record) { completed(r, `{"charge":7,"amount":5}`) }, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				inner := &busy{Store: memory.New()}
-				s := newShopOn(t, inner, nil)
-				s.put(tc.held)
-				inner.claims, inner.gets, inner.conflicts = 0, 0, 1000
-				got, err := s.handle(5)
-				if tc.want != nil {
-					require.ErrorIs(t, err, tc.want, "a conflict is no outage")
-				} else {
-					require.NoError(t, err)
-					assert.Equal(t, receipt{7, 5}, got)
-				}
-				assert.Equal(t, 1, inner.claims, "the put is not repeated: it would keep the owner from its commit")
-				assert.Equal(t, 1, inner.gets)
-				assertExecuted(t, s, 0)
-			})
+		bubble(t, name, func(t *testing.T) {
+			inner := &busy{Store: memory.New()}
+			s := newShopOn(t, inner, nil)
+			s.put(tc.held)
+			inner.claims, inner.gets, inner.conflicts = 0, 0, 1000
+			got, err := s.handle(5)
+			if tc.want != nil {
+				require.ErrorIs(t, err, tc.want, "a conflict is no outage")
+			} else {
+				require.NoError(t, err)
+				assert.Equal(t, receipt{7, 5}, got)
+			}
+			assert.Equal(t, 1, inner.claims, "the put is not repeated: it would keep the owner from its commit")
+			assert.Equal(t, 1, inner.gets)
+			assertExecuted(t, s, 0)
 		})
 	}
-	t.Run("of a record that is gone afterwards", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			inner := &busy{Store: memory.New(), conflicts: 3}
-			s := newShopOn(t, inner, nil)
-			s.mustHandle(5)
-			assertExecuted(t, s, 1)
-		})
+	bubble(t, "of a record that is gone afterwards", func(t *testing.T) {
+		inner := &busy{Store: memory.New(), conflicts: 3}
+		s := newShopOn(t, inner, nil)
+		s.mustHandle(5)
+		assertExecuted(t, s, 1)
 	})
-	t.Run("for longer than a record may change at every look", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			inner := &busy{Store: memory.New(), conflicts: 12}
-			s := newShopOn(t, inner, nil, idempotent.WithTiming(idempotent.Timing{ClaimBudget: 10 * time.Second}))
-			_, err := s.handleFor(time.Minute, 5)
-			require.NoError(t, err)
-			assertExecuted(t, s, 1)
-		})
+	bubble(t, "for longer than a record may change at every look", func(t *testing.T) {
+		inner := &busy{Store: memory.New(), conflicts: 12}
+		s := newShopOn(t, inner, nil, idempotent.WithTiming(idempotent.Timing{ClaimBudget: 10 * time.Second}))
+		s.mustHandleFor(time.Minute, 5)
+		assertExecuted(t, s, 1)
 	})
-	t.Run("that does not end", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			inner := &busy{Store: memory.New(), conflicts: 1 << 30}
-			s := newShopOn(t, inner, nil)
-			began := time.Now()
-			_, err := s.handle(5)
-			require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-			assert.LessOrEqual(t, time.Since(began), idempotent.DefaultClaimBudget)
-			assert.Less(t, inner.claims, 40, "with pauses")
-		})
+	bubble(t, "that does not end", func(t *testing.T) {
+		inner := &busy{Store: memory.New(), conflicts: 1 << 30}
+		s := newShopOn(t, inner, nil)
+		began := time.Now()
+		s.mustFail(5, idempotent.ErrStoreUnavailable)
+		assert.LessOrEqual(t, time.Since(began), idempotent.DefaultClaimBudget)
+		assert.Less(t, inner.claims, 40, "with pauses")
 	})
 }

@@ -19,7 +19,7 @@ import (
 var uuidText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 // recording is a handler that remembers its derived keys and ends as told.
-func recording(keys *[]string, end func() error) func(context.Context, order) (receipt, error) {
+func recording(keys *[]string, end func() error) handler {
 	return func(ctx context.Context, o order) (receipt, error) {
 		*keys = append(*keys, idempotent.DerivedKey(ctx, "charge"))
 		return receipt{Amount: o.Amount}, end()
@@ -109,7 +109,7 @@ func TestAClaimTellsTheKeysThatExecutionsBeforeItHandedOut(t *testing.T) {
 				told = append(told, c.Next.Derived)
 			}
 			return storetest.Pass
-		}, idempotent.WithEffects(idempotent.Unrepeatable))
+		}, unrepeatable())
 		var keys []string
 		s.do = recording(&keys, func() error { return nil })
 		for _, id := range []string{"o-1", "o-2"} {
@@ -132,8 +132,7 @@ func TestAKeyIsNeverDerivedInAContextThatWasLost(t *testing.T) {
 		require.True(t, ok, "it panics with a type of its own")
 		assert.Equal(t, "charge", lost.Name)
 		assert.ErrorContains(t, lost, "Unprotected")
-		_, found := s.record()
-		assert.False(t, found, "nothing has happened yet: the key is free")
+		s.assertGone("nothing has happened yet: the key is free")
 	}()
 	_, _ = s.handle(1)
 }

@@ -36,18 +36,15 @@ func TestInterruptedExecutionIsReleased(t *testing.T) {
 		"Err":   {context.Context.Err, report.Released},
 		"Cause": {context.Cause, report.Elsewhere},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				renewals := storetest.OnOp(storetest.OpSwap, storetest.Deny)
-				s := newShopOn(t, memory.New(), renewals)
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					<-ctx.Done()
-					return receipt{}, c.word(ctx)
-				}
-				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-				require.Error(t, err)
-				assert.Equal(t, c.want, s.event().Settlement)
-			})
+		bubble(t, name, func(t *testing.T) {
+			renewals := storetest.OnOp(storetest.OpSwap, storetest.Deny)
+			s := newShopOn(t, memory.New(), renewals)
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				<-ctx.Done()
+				return receipt{}, c.word(ctx)
+			}
+			s.mustFailFor(forever, 0, errAny)
+			assert.Equal(t, c.want, s.event().Settlement)
 		})
 	}
 }
@@ -59,10 +56,8 @@ func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
 			assert.Equal(t, 15*time.Minute+idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
 			return receipt{}, nil
 		}
-		_, err := s.handleFor(15*time.Minute, 5)
-		require.NoError(t, err)
-		_, err = s.handleFor(15*time.Minute, 5)
-		require.NoError(t, err)
+		s.mustHandleFor(15*time.Minute, 5)
+		s.mustHandleFor(15*time.Minute, 5)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -71,8 +66,7 @@ func TestWaiterBeginsWithExactlyAQuarterOfItsTimeLeft(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(30*time.Second))
 		s.put(func(r *store.Record) { r.Lease = r.CreatedAt.Add(30 * time.Second) })
-		_, err := s.handleFor(40*time.Second, 5) // the last look comes when the wait ends, and so does the lease
-		require.NoError(t, err)
+		s.mustHandleFor(40*time.Second, 5) // the last look comes when the wait ends, and so does the lease
 		assertExecuted(t, s, 1)
 	})
 }
@@ -86,8 +80,7 @@ func TestLooksAreNeverFurtherApartThanTwoSeconds(t *testing.T) {
 			return storetest.Pass
 		}, idempotent.WithWait(time.Minute))
 		s.put(func(r *store.Record) { r.Lease = r.CreatedAt.Add(time.Hour) })
-		_, err := s.handleFor(90*time.Second, 5)
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		s.mustFailFor(90*time.Second, 5, idempotent.ErrInProgress)
 		assert.Greater(t, longest, time.Second)
 		assert.LessOrEqual(t, longest, 2*time.Second)
 	})
@@ -151,22 +144,20 @@ func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
 		"throttled": {[]error{throttled, throttled, throttled}, 4, nil},
 		"denied":    {[]error{denied}, 1, idempotent.ErrStoreUnavailable},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				parts := &partsAt{Store: memory.New(), failures: tc.failures}
-				executed := 0
-				handler := idempotent.Wrap(func(context.Context, order) (int, error) {
-					executed++
-					return executed, nil
-				}, parts, idempotent.WithOperation("test"),
-					idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
-				_, err := handler.Handle(t.Context(), order{ID: "o-1"})
-				require.NoError(t, err)
-				_, err = handler.Handle(t.Context(), order{ID: "o-1"})
-				require.ErrorIs(t, err, tc.err)
-				assert.Equal(t, tc.reads, parts.reads)
-				assert.Equal(t, 1, executed)
-			})
+		bubble(t, name, func(t *testing.T) {
+			parts := &partsAt{Store: memory.New(), failures: tc.failures}
+			executed := 0
+			handler := idempotent.Wrap(func(context.Context, order) (int, error) {
+				executed++
+				return executed, nil
+			}, parts, idempotent.WithOperation("test"),
+				idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+			_, err := handler.Handle(t.Context(), order{ID: "o-1"})
+			require.NoError(t, err)
+			_, err = handler.Handle(t.Context(), order{ID: "o-1"})
+			require.ErrorIs(t, err, tc.err)
+			assert.Equal(t, tc.reads, parts.reads)
+			assert.Equal(t, 1, executed)
 		})
 	}
 }
@@ -176,8 +167,7 @@ func TestClaimWithoutADeadlineLeavesAHalfOfTheLeaseBeforeItsMargin(t *testing.T)
 		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return storetest.HangBefore },
 			idempotent.WithTiming(idempotent.Timing{Lease: 4 * time.Second, Margin: time.Second}))
 		started := time.Now()
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFailFor(forever, 0, idempotent.ErrStoreUnavailable)
 		assert.Greater(t, time.Since(started), 1400*time.Millisecond)
 		assert.LessOrEqual(t, time.Since(started), 1500*time.Millisecond)
 	})
@@ -209,8 +199,7 @@ func TestClaimFollowsARecordThatChangesTenTimes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		records := &fickle{Store: memory.New()}
 		s := newShopOn(t, records, nil)
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(5, idempotent.ErrStoreUnavailable)
 		assert.Equal(t, 10, records.calls)
 		assertExecuted(t, s, 0)
 	})
@@ -220,8 +209,7 @@ func TestCompletionFollowsARecordThatChangesTenTimesAndSoDoesTheLastWord(t *test
 	inBubble(t, func(t *testing.T) {
 		records := &fickle{Store: memory.New(), applied: 1}
 		s := newShopOn(t, records, nil)
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
+		s.mustGet(5, receipt{Charge: 1, Amount: 5})
 		assert.Equal(t, 1+10+10, records.calls)
 		assert.Equal(t, report.NotSettled, s.event().Settlement)
 	})
@@ -249,8 +237,7 @@ func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
 func TestThrottlingIsNotAnsweredWithAFlood(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return storetest.Refuse })
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(5, idempotent.ErrStoreUnavailable)
 		assert.Greater(t, len(s.store.Ops()), 5)
 		assert.Less(t, len(s.store.Ops()), 60, "in 2.5 s")
 		assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "there is nothing to undo")
@@ -276,20 +263,18 @@ func TestOutageIsReportedByItsCauseRatherThanByTheTimeThatRanOut(t *testing.T) {
 		"never answered":                 {storetest.HangBefore, store.FailureTimeout},
 		"throttled, then never answered": {storetest.Refuse, store.FailureThrottled},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				calls := 0
-				s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
-					if calls++; calls == 1 {
-						return tc.first
-					}
-					return storetest.HangBefore
-				})
-				_, err := s.handle(5)
-				var cause *store.Error
-				require.ErrorAs(t, err, &cause)
-				assert.Equal(t, tc.kind, cause.Kind)
+		bubble(t, name, func(t *testing.T) {
+			calls := 0
+			s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
+				if calls++; calls == 1 {
+					return tc.first
+				}
+				return storetest.HangBefore
 			})
+			_, err := s.handle(5)
+			var cause *store.Error
+			require.ErrorAs(t, err, &cause)
+			assert.Equal(t, tc.kind, cause.Kind)
 		})
 	}
 }
@@ -307,10 +292,9 @@ func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
 			default:
 				return storetest.Pass
 			}
-		}, idempotent.WithEffects(idempotent.Unrepeatable))
+		}, unrepeatable())
 		s.put(func(r *store.Record) { r.Lease = r.CreatedAt })
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(5, idempotent.ErrStoreUnavailable)
 		time.Sleep(time.Second)
 		r := s.mustRecord()
 		assert.Equal(t, store.StatusUnknown, r.Status)
@@ -346,7 +330,6 @@ func TestRenewedLeaseCountsFromWhenItWasAskedFor(t *testing.T) {
 			assert.Equal(t, idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
 			return receipt{}, ctx.Err()
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.ErrorIs(t, err, context.Canceled)
+		s.mustFailFor(forever, 0, context.Canceled)
 	})
 }

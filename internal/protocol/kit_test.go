@@ -2,23 +2,25 @@ package protocol_test
 
 // The kit for tests of the protocol, whose handlers are not HTTP. It offers
 //
-//   - order and receipt, the event and the result of the handlers, and errCard, the error of a
-//     handler that fails
+//   - inBubble and bubble, a test and a subtest with fake time
+//   - order and receipt, the event and the result of the handlers; errCard, the error of a handler
+//     that fails, and fails, that handler
 //   - shop, a wrapped handler that counts its executions, on a store that can fail: newShop and
 //     newShopOn make one, and shop.sandbox makes another process of the same function, on the same
 //     store
 //   - shop.handle and shop.handleFor, which deliver the order "o-1" as Lambda does, with a deadline
-//   - shop.event, what the observer saw last; shop.record, shop.mustRecord and shop.recordKey, what
-//     the store holds
-//   - shop.put, which stores a record as another process would have left it; completed makes it a
-//     completed one
-//   - passingFaults, the faults of a store that a repetition mends
-//   - amountFingerprint, an option that makes the amount part of the fingerprint
+//     or forever without one; must… do it and know what the caller gets
+//   - shop.event, what the observer saw last; shop.record, shop.recordKey, shop.mustHold and
+//     shop.assertGone, what the store holds; assertExecuted, how often the handler ran
+//   - shop.put, which stores a record as another process would have left it, such as crashed,
+//     unknown, completed; shop.change, which changes the record behind an execution
+//   - when, while, inTurn and passingFaults, what happens to the calls of a store; hooked, a store
+//     with functions of a test in the place of its methods
+//   - unrepeatable, resolves and amountFingerprint, options
 //   - seenEvents, an observer that remembers
-//   - inBubble, which runs a test with fake time
-//   - assertExecuted, which checks how often the handler ran
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -48,6 +50,15 @@ type receipt struct {
 	Amount int64 `json:"amount"`
 }
 
+type (
+	// handler is what a shop does with an order.
+	handler = func(ctx context.Context, o order) (receipt, error)
+	// rule says what happens to each call of a store.
+	rule = func(storetest.Call) storetest.Fault
+
+	resolution = idempotent.Resolution[receipt]
+)
+
 // shop is a handler that counts its executions, over a store with faults. The inner store is shared
 // by every sandbox of a test; each sandbox has faults of its own.
 type shop struct {
@@ -57,7 +68,7 @@ type shop struct {
 	handler  *idempotent.Handler[order, receipt]
 	executed *atomic.Int64
 	events   *seenEvents
-	do       func(ctx context.Context, o order) (receipt, error)
+	do       handler
 	// over, unless nil, is what stands before the store.
 	over func(store.Store) store.Store
 }
@@ -69,12 +80,123 @@ var passingFaults = map[string]storetest.Fault{
 	"throttled": storetest.Refuse,
 }
 
-// noRenewal loses every renewal of a lease: the process lives, but cannot keep its claim.
-func noRenewal(c storetest.Call) storetest.Fault {
-	if c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress && c.Next.Owner == c.Seen.Owner {
-		return storetest.LoseRequest
+// when does something to those calls of a store that it is about.
+func when(fault storetest.Fault, about func(c storetest.Call) bool) rule {
+	return func(c storetest.Call) storetest.Fault {
+		if about(c) {
+			return fault
+		}
+		return storetest.Pass
 	}
-	return storetest.Pass
+}
+
+// while does something to all calls for as long as it is so.
+func while(so *bool, fault storetest.Fault) rule {
+	return when(fault, func(storetest.Call) bool { return *so })
+}
+
+// inTurn does one thing after the other to the calls that it is about, and the last one to all that
+// follow.
+func inTurn(about func(c storetest.Call) bool, faults ...storetest.Fault) rule {
+	n := 0
+	return func(c storetest.Call) storetest.Fault {
+		if !about(c) {
+			return storetest.Pass
+		}
+		n++
+		return faults[min(n, len(faults))-1]
+	}
+}
+
+// either does what the first rule says that says anything.
+func either(rules ...rule) rule {
+	return func(c storetest.Call) storetest.Fault {
+		for _, rule := range rules {
+			if fault := rule(c); fault != storetest.Pass {
+				return fault
+			}
+		}
+		return storetest.Pass
+	}
+}
+
+// isOp, renews and completes are what rules are about. The owner of a lease renews it, or writes a
+// step.
+func isOp(op storetest.Op) func(storetest.Call) bool {
+	return func(c storetest.Call) bool { return c.Op == op }
+}
+
+func renews(c storetest.Call) bool {
+	return c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress && c.Next.Owner == c.Seen.Owner
+}
+
+func completes(c storetest.Call) bool {
+	return c.Op == storetest.OpSwap && c.Next.Status == store.StatusCompleted
+}
+
+// noRenewal loses every renewal of a lease: the process lives, but cannot keep its claim.
+var noRenewal = when(storetest.LoseRequest, renews)
+
+// hooked is a store with functions in the place of its methods. What is nil is as it was.
+type hooked struct {
+	store.Store
+
+	claim  func(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error)
+	swap   func(ctx context.Context, seen, next store.Record) (store.Record, bool, error)
+	delete func(ctx context.Context, seen store.Record) (bool, error)
+	get    func(ctx context.Context, key string) (store.Record, bool, error)
+}
+
+func (h *hooked) Claim(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
+	if h.claim != nil {
+		return h.claim(ctx, next, now)
+	}
+	return h.Store.Claim(ctx, next, now)
+}
+
+func (h *hooked) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	if h.swap != nil {
+		return h.swap(ctx, seen, next)
+	}
+	return h.Store.Swap(ctx, seen, next)
+}
+
+func (h *hooked) Delete(ctx context.Context, seen store.Record) (bool, error) {
+	if h.delete != nil {
+		return h.delete(ctx, seen)
+	}
+	return h.Store.Delete(ctx, seen)
+}
+
+func (h *hooked) Get(ctx context.Context, key string) (store.Record, bool, error) {
+	if h.get != nil {
+		return h.get(ctx, key)
+	}
+	return h.Store.Get(ctx, key)
+}
+
+// hook returns a store in memory for functions of a test.
+func hook() *hooked { return &hooked{Store: memory.New()} }
+
+// noAnswer is an error of a store. It was not applied unless that cannot be known.
+func noAnswer(kind store.Failure) error {
+	known := kind != store.FailureTimeout && kind != store.FailureUnavailable
+	return &store.Error{Op: "call", Kind: kind, NotApplied: known, Err: errCard}
+}
+
+// unrepeatable says of the effects that nobody may repeat them.
+func unrepeatable() idempotent.Option { return idempotent.WithEffects(idempotent.Unrepeatable) }
+
+// resolves is a resolver that says this of every execution.
+func resolves(r resolution, err error) idempotent.Option {
+	return idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (resolution, error) {
+		return r, err
+	})
+}
+
+// fails is a handler that returns err.
+func fails(err error) handler {
+	return func(context.Context, order) (receipt, error) { return receipt{}, err }
 }
 
 var errCard = errors.New("card declined")
@@ -85,16 +207,14 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 	return newShopOn(t, memory.New(), nil, opts...)
 }
 
-func newShopOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault,
-	opts ...idempotent.Option,
-) *shop {
+func newShopOn(t *testing.T, inner store.Store, rule rule, opts ...idempotent.Option) *shop {
 	t.Helper()
 	s := &shop{t: t, inner: inner, executed: new(atomic.Int64)}
 	s.wrap(rule, opts...)
 	return s
 }
 
-func (s *shop) wrap(rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) {
+func (s *shop) wrap(rule rule, opts ...idempotent.Option) {
 	s.store = storetest.NewFaulty(s.inner, rule)
 	s.events = new(seenEvents)
 	defaults := []idempotent.Option{
@@ -112,7 +232,7 @@ func (s *shop) wrap(rule func(storetest.Call) storetest.Fault, opts ...idempoten
 
 // sandbox is another process of the same function: the same store and counter, faults and handler
 // of its own.
-func (s *shop) sandbox(rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) *shop {
+func (s *shop) sandbox(rule rule, opts ...idempotent.Option) *shop {
 	s.t.Helper()
 	other := &shop{t: s.t, inner: s.inner, executed: s.executed}
 	other.wrap(rule, opts...)
@@ -141,10 +261,91 @@ func (s *shop) mustHandle(amount int64, why ...any) receipt {
 	return got
 }
 
+// mustGet is handle of an order that gets this receipt.
+func (s *shop) mustGet(amount int64, want receipt, why ...any) receipt {
+	s.t.Helper()
+	got := s.mustHandle(amount, why...)
+	assert.Equal(s.t, want, got, why...)
+	return got
+}
+
+// errAny stands for any error at all, where one is expected.
+var errAny = errors.New("any error")
+
+func requireFails(t *testing.T, err, want error, why ...any) {
+	t.Helper()
+	if errors.Is(want, errAny) {
+		require.Error(t, err, why...)
+		return
+	}
+	require.ErrorIs(t, err, want, why...)
+}
+
+// mustFail is handle of an order that gets this error.
+func (s *shop) mustFail(amount int64, want error, why ...any) error {
+	s.t.Helper()
+	_, err := s.handle(amount)
+	requireFails(s.t, err, want, why...)
+	return err
+}
+
+// mustReturn is handle of an order that gets the handler's own error, and nothing around it.
+func (s *shop) mustReturn(amount int64, want error) {
+	s.t.Helper()
+	_, err := s.handle(amount)
+	assert.Same(s.t, want, err)
+}
+
+// mustPanic is handle of an order whose handler panics.
+func (s *shop) mustPanic(amount int64, want any) {
+	s.t.Helper()
+	assert.PanicsWithValue(s.t, want, func() { _, _ = s.handle(amount) })
+}
+
+// mustRefuse is handle of an order that gets an error of the package, of this kind.
+func (s *shop) mustRefuse(amount int64, want error) (told *idempotent.Error) {
+	s.t.Helper()
+	require.ErrorAs(s.t, s.mustFail(amount, want), &told)
+	return told
+}
+
+// survive delivers an order, and lives on if its handler panics.
+func (s *shop) survive(amount int64) {
+	s.t.Helper()
+	defer func() { _ = recover() }()
+	_, _ = s.handle(amount)
+}
+
+// forever is the time of an invocation without a deadline.
+const forever time.Duration = 0
+
 func (s *shop) handleFor(timeout time.Duration, amount int64) (receipt, error) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), timeout)
+	ctx, cancel := s.t.Context(), context.CancelFunc(func() {})
+	if timeout != forever {
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+	}
 	defer cancel()
 	return s.handler.Handle(ctx, order{ID: "o-1", Amount: amount})
+}
+
+func (s *shop) mustHandleFor(timeout time.Duration, amount int64) receipt {
+	s.t.Helper()
+	got, err := s.handleFor(timeout, amount)
+	require.NoError(s.t, err)
+	return got
+}
+
+func (s *shop) mustFailFor(timeout time.Duration, amount int64, want error) {
+	s.t.Helper()
+	_, err := s.handleFor(timeout, amount)
+	requireFails(s.t, err, want)
+}
+
+// mustFailWith delivers an order of 5 with a context of the test.
+func (s *shop) mustFailWith(ctx context.Context, want error) {
+	s.t.Helper()
+	_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
+	requireFails(s.t, err, want)
 }
 
 // event is what the observer saw last.
@@ -183,6 +384,34 @@ func (s *shop) mustRecord() store.Record {
 	return r
 }
 
+// mustHold is a record with this status and reason.
+func (s *shop) mustHold(status store.Status, reason string) store.Record {
+	s.t.Helper()
+	r := s.mustRecord()
+	assert.Equal(s.t, status, r.Status)
+	assert.Equal(s.t, reason, r.Reason)
+	return r
+}
+
+// assertGone: there is no record.
+func (s *shop) assertGone(why ...any) {
+	s.t.Helper()
+	_, found := s.record()
+	assert.False(s.t, found, why...)
+}
+
+// change changes the record as another process would, whatever it holds.
+func (s *shop) change(next func(r *store.Record)) store.Record {
+	s.t.Helper()
+	seen, _, err := s.inner.Get(context.Background(), s.recordKey())
+	require.NoError(s.t, err)
+	r := seen
+	r.Steps = nil // those that are recorded stay
+	next(&r)
+	mustSwap(s.t, s.inner, seen, r)
+	return r
+}
+
 // recordKey learns the record key of order "o-1" from a delivery that never reaches the store.
 func (s *shop) recordKey() string { return s.claim().Key }
 
@@ -211,11 +440,88 @@ func (s *shop) put(change func(r *store.Record)) store.Record {
 	return r
 }
 
+// crashed is a record whose lease has ended.
+func crashed(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) }
+
+// unknown is a record whose execution was uncertain.
+func unknown(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonUncertain }
+
 func completed(r *store.Record, result string) {
 	r.Status = store.StatusCompleted
 	r.Result = []byte(result)
 	r.Seal = store.Seal(r.Owner, r.Result)
 }
+
+// deliveryCase is one delivery of an order of 5, and what there is to see of it.
+type deliveryCase struct {
+	opts   []idempotent.Option
+	on     store.Store // nil for one in memory
+	rule   rule
+	put    func(r *store.Record) // what is found, nil for nothing
+	do     handler
+	within time.Duration // of the invocation; 10 s unless it is said
+
+	err     error // nil for a receipt
+	runs    int64
+	outcome report.Outcome // these two only if they are said
+	settled report.Settlement
+	left    store.Status // of the record, empty if there is none
+	reason  string
+	kind    store.Failure // of the store, if it is said
+	most    time.Duration // that it takes, if it is said
+	ops     []storetest.Op
+	then    func(t *testing.T, s *shop, err error)
+}
+
+// deliver runs the case in a bubble of its own.
+func (c deliveryCase) deliver(t *testing.T, name string) {
+	t.Helper()
+	bubble(t, name, func(t *testing.T) {
+		on := c.on
+		if on == nil {
+			on = memory.New()
+		}
+		s := newShopOn(t, on, c.rule, c.opts...)
+		s.do = c.do
+		if c.put != nil {
+			s.put(c.put)
+		}
+		began := time.Now()
+		_, err := s.handleFor(cmp.Or(c.within, 10*time.Second), 5)
+		requireFails(t, err, c.err)
+		if err != nil && s.event().Outcome != report.Executed {
+			require.ErrorAs(t, err, new(*idempotent.Error))
+		}
+		if failed, ok := errors.AsType[*store.Error](err); c.kind != "" {
+			require.True(t, ok)
+			assert.Equal(t, c.kind, failed.Kind)
+		}
+		if took := time.Since(began); c.most > 0 {
+			assert.LessOrEqual(t, took, c.most)
+		}
+		assertExecuted(t, s, c.runs)
+		assert.Equal(t, cmp.Or(c.outcome, s.event().Outcome), s.event().Outcome)
+		assert.Equal(t, cmp.Or(c.settled, s.event().Settlement), s.event().Settlement)
+		if c.ops != nil {
+			assert.Equal(t, c.ops, s.store.Ops())
+		}
+		if c.left == "" {
+			s.assertGone()
+		} else {
+			s.mustHold(c.left, c.reason)
+		}
+		if c.then != nil {
+			c.then(t, s, err)
+		}
+	})
+}
+
+// Calls of a store, as cases say which ones there were.
+const (
+	claim  = storetest.OpClaim
+	swap   = storetest.OpSwap
+	remove = storetest.OpDelete
+)
 
 // keyed names an operation and takes every event for one key.
 func keyed[In any](key string) []idempotent.Option {
@@ -230,6 +536,12 @@ func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, f)
+}
+
+// bubble runs a subtest with fake time.
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { inBubble(t, f) })
 }
 
 func assertExecuted(t *testing.T, s *shop, times int64) {
@@ -253,7 +565,7 @@ func amountFingerprint() idempotent.Option {
 // mustSwap puts next in the place of a record that is as it was seen.
 func mustSwap(t *testing.T, s store.Store, seen, next store.Record) {
 	t.Helper()
-	_, swapped, err := s.Swap(t.Context(), seen, next)
+	_, swapped, err := s.Swap(context.WithoutCancel(t.Context()), seen, next)
 	require.NoError(t, err)
 	require.True(t, swapped)
 }

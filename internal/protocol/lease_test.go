@@ -19,23 +19,20 @@ func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
 		"reserve":               {10 * time.Second, 500 * time.Millisecond},
 		"tenth of what is left": {2 * time.Second, 200 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				deadline := time.Now().Add(tc.timeout)
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					own, ok := ctx.Deadline()
-					assert.True(t, ok)
-					assert.Equal(t, deadline.Add(-tc.reserve), own)
-					r := s.mustRecord()
-					assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "lease %v", r.Lease)
-					assert.False(t, r.Expiry.Before(r.Lease))
-					return receipt{}, nil
-				}
-				_, err := s.handleFor(tc.timeout, 1)
-				require.NoError(t, err)
-				assertExecuted(t, s, 1)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			deadline := time.Now().Add(tc.timeout)
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				own, ok := ctx.Deadline()
+				assert.True(t, ok)
+				assert.Equal(t, deadline.Add(-tc.reserve), own)
+				r := s.mustRecord()
+				assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "lease %v", r.Lease)
+				assert.False(t, r.Expiry.Before(r.Lease))
+				return receipt{}, nil
+			}
+			s.mustHandleFor(tc.timeout, 1)
+			assertExecuted(t, s, 1)
 		})
 	}
 }
@@ -48,15 +45,14 @@ func TestExpiryNeverComesBeforeTheEndOfTheLease(t *testing.T) {
 			assert.False(t, r.Expiry.Before(r.Lease), "TTL must not delete what protects an execution")
 			return receipt{}, nil
 		}
-		_, err := s.handleFor(time.Minute, 1)
-		require.NoError(t, err)
+		s.mustHandleFor(time.Minute, 1)
 		assertExecuted(t, s, 1)
 	})
 }
 
 func TestCrashedRecordIsKeptForItsSettlement(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		s := newShop(t, unrepeatable())
 		s.do = func(context.Context, order) (receipt, error) {
 			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultUnknownRetention)
 			return receipt{}, nil
@@ -76,12 +72,10 @@ func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 				require.NoError(t, ctx.Err())
 				require.True(t, s.mustRecord().Lease.After(time.Now()), "never unprotected")
 			}
-			_, err := s.sandbox(nil).handle(1)
-			require.ErrorIs(t, err, idempotent.ErrInProgress)
+			s.sandbox(nil).mustFail(1, idempotent.ErrInProgress)
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 1)
 		assertExecuted(t, s, 1)
 		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 		assert.Len(t, s.store.Ops(), 1+29+1, "a claim, a renewal each third of a lease, a completion")
@@ -90,18 +84,14 @@ func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 
 func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Next.Status == store.StatusInProgress && c.Op == storetest.OpSwap && c.N%2 == 0 {
-				return storetest.LoseReply
-			}
-			return storetest.Pass
-		})
+		s := newShopOn(t, memory.New(), when(storetest.LoseReply, func(c storetest.Call) bool {
+			return c.Next.Status == store.StatusInProgress && c.Op == storetest.OpSwap && c.N%2 == 0
+		}))
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			time.Sleep(time.Minute)
 			return receipt{1, o.Amount}, ctx.Err()
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 0)
 		assert.Positive(t, s.store.Fired())
 		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 	})
@@ -111,23 +101,19 @@ func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing
 	for name, fault := range map[string]storetest.Fault{
 		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					lease := s.mustRecord().Lease
-					<-ctx.Done()
-					require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-					assert.Equal(t, idempotent.DefaultMargin, time.Until(lease),
-						"neither later nor earlier than needed")
-					return receipt{}, ctx.Err()
-				}
-				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-				require.ErrorIs(t, err, context.Canceled)
-				_, found := s.record()
-				assert.False(t, found, "it said that it was interrupted, and was released")
-				require.Error(t, s.event().StoreErr)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				lease := s.mustRecord().Lease
+				<-ctx.Done()
+				require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+				assert.Equal(t, idempotent.DefaultMargin, time.Until(lease),
+					"neither later nor earlier than needed")
+				return receipt{}, ctx.Err()
+			}
+			s.mustFailFor(forever, 0, context.Canceled)
+			s.assertGone("it said that it was interrupted, and was released")
+			require.Error(t, s.event().StoreErr)
 		})
 	}
 }
@@ -137,28 +123,25 @@ func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
 		"taken over":   func(r *store.Record) { r.Owner = "thief" },
 		"made UNKNOWN": func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				var stolen store.Record
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					mine := s.mustRecord()
-					stolen = mine
-					steal(&stolen)
-					mustSwap(t, s.inner, mine, stolen)
-					select {
-					case <-ctx.Done():
-					case <-time.After(time.Hour):
-					}
-					require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-					return receipt{}, idempotent.Uncertain(ctx.Err())
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			var stolen store.Record
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				mine := s.mustRecord()
+				stolen = mine
+				steal(&stolen)
+				mustSwap(t, s.inner, mine, stolen)
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Hour):
 				}
-				started := time.Now()
-				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-				require.ErrorIs(t, err, context.Canceled)
-				assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
-				assert.Equal(t, stolen.Owner, s.mustRecord().Owner)
-			})
+				require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+				return receipt{}, idempotent.Uncertain(ctx.Err())
+			}
+			started := time.Now()
+			s.mustFailFor(forever, 0, context.Canceled)
+			assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
+			assert.Equal(t, stolen.Owner, s.mustRecord().Owner)
 		})
 	}
 }
@@ -169,10 +152,7 @@ func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			mine := s.mustRecord()
-			theirs := mine
-			theirs.Owner, theirs.Lease = "thief", time.Now().Add(time.Hour)
-			mustSwap(t, s.inner, mine, theirs)
+			s.change(func(r *store.Record) { r.Owner, r.Lease = "thief", time.Now().Add(time.Hour) })
 			<-ctx.Done()
 			_, err := idempotent.Step(context.WithoutCancel(ctx), "charge", func(context.Context) (int, error) {
 				t.Error("the step has begun")
@@ -181,8 +161,7 @@ func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
 			require.ErrorIs(t, err, idempotent.ErrLeaseLost)
 			return receipt{}, err
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+		s.mustFailFor(forever, 0, idempotent.ErrLeaseLost)
 		assert.Equal(t, "thief", s.mustRecord().Owner)
 	})
 }
@@ -194,8 +173,7 @@ func TestRenewalThatIsNeverAnsweredIsRepeated(t *testing.T) {
 			time.Sleep(time.Minute)
 			return receipt{1, o.Amount}, context.Cause(ctx)
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 0)
 		assert.Equal(t, 1, s.store.Fired())
 	})
 }
@@ -240,8 +218,7 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
 			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 0)
 		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+storetest.SlowFor)
 	})
 }
@@ -251,8 +228,7 @@ func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
 		timing := idempotent.WithTiming(idempotent.Timing{Lease: time.Second, Margin: 100 * time.Millisecond})
 		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Refuse), timing)
 		started := time.Now()
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFailFor(forever, 0, idempotent.ErrStoreUnavailable)
 		assert.LessOrEqual(t, time.Since(started), 450*time.Millisecond)
 	})
 }
@@ -260,12 +236,7 @@ func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
 func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: time.Second})
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.N <= 2 {
-				return storetest.Slow
-			}
-			return storetest.Pass
-		}, timing)
+		s := newShopOn(t, memory.New(), when(storetest.Slow, func(c storetest.Call) bool { return c.N <= 2 }), timing)
 		started := time.Now()
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			time.Sleep(time.Until(started.Add(time.Second + time.Millisecond)))
@@ -277,8 +248,7 @@ func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {
 				return receipt{1, o.Amount}, nil
 			}
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 0)
 	})
 }
 
@@ -287,23 +257,21 @@ func TestFarDeadlineCountsAsNone(t *testing.T) {
 		"in hours":     func() time.Time { return time.Now().Add(5 * time.Hour) },
 		"in centuries": func() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease,
-						"a crash does not block for ever")
-					time.Sleep(2 * idempotent.DefaultLease)
-					assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
-					return receipt{1, o.Amount}, ctx.Err()
-				}
-				ctx, cancel := context.WithDeadline(t.Context(), deadline())
-				defer cancel()
-				_, err := s.handler.Handle(ctx, order{ID: "o-1"})
-				require.NoError(t, err)
-				assertExecuted(t, s, 1)
-				assertOver(t, s)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease,
+					"a crash does not block for ever")
+				time.Sleep(2 * idempotent.DefaultLease)
+				assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
+				return receipt{1, o.Amount}, ctx.Err()
+			}
+			ctx, cancel := context.WithDeadline(t.Context(), deadline())
+			defer cancel()
+			_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+			require.NoError(t, err)
+			assertExecuted(t, s, 1)
+			assertOver(t, s)
 		})
 	}
 }

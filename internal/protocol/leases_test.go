@@ -74,11 +74,9 @@ func freedALeaseAfter(t *testing.T, killed, deadline time.Duration) {
 	}
 	other := s.sandbox(nil)
 	time.Sleep(time.Until(lease) - time.Second)
-	_, err := other.handleFor(deadline, 1)
-	require.ErrorIs(t, err, idempotent.ErrInProgress)
+	other.mustFailFor(deadline, 1, idempotent.ErrInProgress)
 	time.Sleep(time.Until(lease))
-	_, err = other.handleFor(deadline, 1)
-	require.NoError(t, err)
+	other.mustHandleFor(deadline, 1)
 	assertExecuted(t, s, 2)
 	close(gone)
 	<-done
@@ -88,20 +86,17 @@ func freedALeaseAfter(t *testing.T, killed, deadline time.Duration) {
 // is.
 func TestTheHandlerEndsBeforeItsDeadline(t *testing.T) {
 	for _, deadline := range deadlines {
-		t.Run(deadline.String(), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				end := time.Now().Add(deadline)
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					<-ctx.Done()
-					assert.Equal(t, idempotent.DefaultReserve, time.Until(end))
-					assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
-					return receipt{Charge: 7}, nil
-				}
-				_, err := s.handleFor(deadline, 1)
-				require.NoError(t, err)
-				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-			})
+		bubble(t, deadline.String(), func(t *testing.T) {
+			s := newShop(t)
+			end := time.Now().Add(deadline)
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				<-ctx.Done()
+				assert.Equal(t, idempotent.DefaultReserve, time.Until(end))
+				assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
+				return receipt{Charge: 7}, nil
+			}
+			s.mustHandleFor(deadline, 1)
+			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 		})
 	}
 }

@@ -112,9 +112,9 @@ func TestOfTenThousandKeysWithDuplicatesEachExecutesOnce(t *testing.T) {
 }
 
 // shopOf is a handler of orders without faults and observer.
-func shopOf(records store.Store, do func(context.Context, order) (receipt, error)) *idempotent.Handler[order, receipt] {
-	return idempotent.Wrap(do, records,
-		idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+func shopOf(records store.Store, do handler, opts ...idempotent.Option) *idempotent.Handler[order, receipt] {
+	return idempotent.Wrap(do, records, append(opts,
+		idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))...)
 }
 
 // TestAProcessThatServesForLongStaysFlat serves rounds of new keys, each sent twice, with large

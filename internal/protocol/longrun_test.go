@@ -60,8 +60,7 @@ func TestARenewalThatArrivesLateDoesNotMoveTheLeaseBack(t *testing.T) {
 			}
 			return receipt{Charge: 1}, nil
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 1)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -70,17 +69,13 @@ func TestARenewalThatFindsALaterOneHasSucceeded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			r := s.mustRecord()
-			longer := r
-			longer.Lease = r.Lease.Add(time.Minute) // a renewal of ours whose reply never came
-			_, swapped, err := s.inner.Swap(ctx, r, longer)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			s.change(func(r *store.Record) {
+				r.Lease = r.Lease.Add(time.Minute) // a renewal of ours whose reply never came
+			})
 			time.Sleep(time.Minute)
 			return receipt{}, ctx.Err()
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 1)
 		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 }
@@ -99,8 +94,7 @@ func TestADeniedRenewalIsTriedAgain(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			return receipt{Charge: 1}, context.Cause(ctx)
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 1)
 		assert.Equal(t, 2, denied)
 		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
@@ -128,59 +122,51 @@ func (s *slowCalls) Claim(ctx context.Context, r store.Record, now time.Time) (s
 
 func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 	full := idempotent.DefaultLease - time.Second
-	t.Run("after a slow look", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			slow := &slowCalls{Store: memory.New()}
-			s := newShopOn(t, slow, nil, idempotent.WithWait(10*time.Minute))
-			blocking := s.put(func(r *store.Record) { r.Lease = time.Now().Add(time.Second) })
-			slow.get = 31 * time.Second
-			s.do = func(context.Context, order) (receipt, error) {
-				slow.get = 0
-				r := s.mustRecord()
-				assert.NotEqual(t, blocking.Owner, r.Owner)
-				assert.GreaterOrEqual(t, time.Until(r.Lease), full)
-				return receipt{}, nil
-			}
-			_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
-			require.NoError(t, err)
-			assertExecuted(t, s, 1)
-		})
+	bubble(t, "after a slow look", func(t *testing.T) {
+		slow := &slowCalls{Store: memory.New()}
+		s := newShopOn(t, slow, nil, idempotent.WithWait(10*time.Minute))
+		blocking := s.put(func(r *store.Record) { r.Lease = time.Now().Add(time.Second) })
+		slow.get = 31 * time.Second
+		s.do = func(context.Context, order) (receipt, error) {
+			slow.get = 0
+			r := s.mustRecord()
+			assert.NotEqual(t, blocking.Owner, r.Owner)
+			assert.GreaterOrEqual(t, time.Until(r.Lease), full)
+			return receipt{}, nil
+		}
+		s.mustHandleFor(forever, 1)
+		assertExecuted(t, s, 1)
 	})
-	t.Run("after a slow claim", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			slow := &slowCalls{Store: memory.New(), claim: 25 * time.Second}
-			s := newShopOn(t, slow, noRenewal)
-			s.do = func(context.Context, order) (receipt, error) {
-				assert.GreaterOrEqual(t, time.Until(s.mustRecord().Lease), full)
-				return receipt{}, nil
-			}
-			_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
-			require.NoError(t, err)
-			assertExecuted(t, s, 1)
-			assert.Equal(t, report.Completed, s.event().Settlement)
-		})
+	bubble(t, "after a slow claim", func(t *testing.T) {
+		slow := &slowCalls{Store: memory.New(), claim: 25 * time.Second}
+		s := newShopOn(t, slow, noRenewal)
+		s.do = func(context.Context, order) (receipt, error) {
+			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Lease), full)
+			return receipt{}, nil
+		}
+		s.mustHandleFor(forever, 1)
+		assertExecuted(t, s, 1)
+		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
-	t.Run("of a machine that was suspended", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			// The clock of records goes on while that of contexts stands still.
-			var ahead atomic.Int64
-			now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-			suspended := func(c storetest.Call) storetest.Fault {
-				if c.N == 1 {
-					ahead.Store(int64(time.Minute)) // between the claim and the start of the handler
-				}
-				return storetest.Pass
+	bubble(t, "of a machine that was suspended", func(t *testing.T) {
+		// The clock of records goes on while that of contexts stands still.
+		var ahead atomic.Int64
+		now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		suspended := func(c storetest.Call) storetest.Fault {
+			if c.N == 1 {
+				ahead.Store(int64(time.Minute)) // between the claim and the start of the handler
 			}
-			s := newShopOn(t, memory.New(), suspended, idempotent.WithClock(now))
-			s.do = func(context.Context, order) (receipt, error) {
-				calls := s.store.Calls()
-				lease := calls[len(calls)-1].Next.Lease
-				assert.True(t, lease.After(now()), "the lease until %v lives at %v", lease, now())
-				return receipt{}, nil
-			}
-			s.mustHandle(1)
-			assertExecuted(t, s, 1)
-		})
+			return storetest.Pass
+		}
+		s := newShopOn(t, memory.New(), suspended, idempotent.WithClock(now))
+		s.do = func(context.Context, order) (receipt, error) {
+			calls := s.store.Calls()
+			lease := calls[len(calls)-1].Next.Lease
+			assert.True(t, lease.After(now()), "the lease until %v lives at %v", lease, now())
+			return receipt{}, nil
+		}
+		s.mustHandle(1)
+		assertExecuted(t, s, 1)
 	})
 }
 
@@ -194,8 +180,7 @@ func TestClaimsThatAllTakeTooLongAreGivenUp(t *testing.T) {
 			}
 			return storetest.Pass
 		}, idempotent.WithClock(now))
-		_, err := s.handle(1)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(1, idempotent.ErrStoreUnavailable)
 		claim, undo := storetest.OpClaim, storetest.OpDelete
 		assert.Equal(t, []storetest.Op{claim, undo, claim, undo, claim, undo}, s.store.Ops(), "each one is taken back")
 		assertExecuted(t, s, 0)
@@ -205,17 +190,10 @@ func TestClaimsThatAllTakeTooLongAreGivenUp(t *testing.T) {
 func TestAClaimThatComesAfterItsDeadlineIsTakenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		slow := &slowCalls{Store: memory.New(), claim: 10*time.Second + time.Millisecond}
-		s := newShopOn(t, slow, func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpDelete {
-				return storetest.Slow
-			}
-			return storetest.Pass
-		})
-		_, err := s.handle(1)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s := newShopOn(t, slow, when(storetest.Slow, func(c storetest.Call) bool { return c.Op == storetest.OpDelete }))
+		s.mustFail(1, idempotent.ErrStoreUnavailable)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
-		_, found := s.record()
-		assert.False(t, found)
+		s.assertGone()
 		assertExecuted(t, s, 0)
 	})
 }
@@ -232,8 +210,7 @@ func TestAClaimThatIsTakenBackLeavesTimeToAnswer(t *testing.T) {
 			return storetest.Pass
 		}, idempotent.WithClock(now))
 		started := time.Now()
-		_, err := s.handleFor(300*time.Millisecond, 1)
-		require.Error(t, err)
+		s.mustFailFor(300*time.Millisecond, 1, errAny)
 		assert.Less(t, time.Since(started), 300*time.Millisecond)
 		assertExecuted(t, s, 0)
 	})
@@ -241,27 +218,24 @@ func TestAClaimThatIsTakenBackLeavesTimeToAnswer(t *testing.T) {
 
 func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 	for name, overrun := range map[string]time.Duration{"a little": 3 * time.Second, "for minutes": 10 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					<-ctx.Done()
-					assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
-					end := time.Now().Add(overrun)
-					for time.Now().Before(end) {
-						time.Sleep(500 * time.Millisecond)
-						require.True(t, s.mustRecord().Lease.After(time.Now()),
-							"a taker would run beside this execution")
-					}
-					return receipt{Charge: 7}, nil
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				<-ctx.Done()
+				assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
+				end := time.Now().Add(overrun)
+				for time.Now().Before(end) {
+					time.Sleep(500 * time.Millisecond)
+					require.True(t, s.mustRecord().Lease.After(time.Now()),
+						"a taker would run beside this execution")
 				}
-				got, err := s.handleFor(5*time.Second, 1)
-				require.NoError(t, err)
-				assert.Equal(t, int64(7), got.Charge)
-				assert.Equal(t, report.Completed, s.event().Settlement)
-				assertExecuted(t, s, 1)
-				assertOver(t, s)
-			})
+				return receipt{Charge: 7}, nil
+			}
+			got := s.mustHandleFor(5*time.Second, 1)
+			assert.Equal(t, int64(7), got.Charge)
+			assert.Equal(t, report.Completed, s.event().Settlement)
+			assertExecuted(t, s, 1)
+			assertOver(t, s)
 		})
 	}
 }
@@ -271,21 +245,18 @@ func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
 		"of a near deadline": 5 * time.Second,
 		"of a far one":       5 * time.Hour,
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					<-ctx.Done()
-					time.Sleep(14 * time.Minute)
-					assert.True(t, s.mustRecord().Lease.After(time.Now()))
-					time.Sleep(2*time.Minute + idempotent.DefaultLease)
-					assert.False(t, s.mustRecord().Lease.After(time.Now()),
-						"a handler that hangs does not block its key for ever")
-					return receipt{}, nil
-				}
-				_, err := s.handleFor(timeout, 1)
-				require.NoError(t, err)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				<-ctx.Done()
+				time.Sleep(14 * time.Minute)
+				assert.True(t, s.mustRecord().Lease.After(time.Now()))
+				time.Sleep(2*time.Minute + idempotent.DefaultLease)
+				assert.False(t, s.mustRecord().Lease.After(time.Now()),
+					"a handler that hangs does not block its key for ever")
+				return receipt{}, nil
+			}
+			s.mustHandleFor(timeout, 1)
 		})
 	}
 }
@@ -297,8 +268,7 @@ func TestAProcessThatIsKilledAtItsDeadlineRenewsNothing(t *testing.T) {
 			<-ctx.Done()
 			return receipt{}, ctx.Err() // half a second before the deadline
 		}
-		_, err := s.handleFor(5*time.Second, 1)
-		require.Error(t, err)
+		s.mustFailFor(5*time.Second, 1, errAny)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
 	})
 }
@@ -311,8 +281,7 @@ func TestAnOverrunWithinHalfOfTheMarginRenewsNothing(t *testing.T) {
 			time.Sleep(5*time.Second + idempotent.DefaultMargin/2 - time.Nanosecond)
 			return receipt{Charge: 1}, nil
 		}
-		_, err := s.handleFor(5*time.Second, 1)
-		require.NoError(t, err)
+		s.mustHandleFor(5*time.Second, 1)
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
 	})
 }
@@ -326,8 +295,7 @@ func TestARenewalDoesNotBeginAfterTheHandlerHasEnded(t *testing.T) {
 				time.Sleep(5*time.Second + idempotent.DefaultMargin/2)
 				return receipt{Charge: 1}, nil
 			}
-			_, err := s.handleFor(5*time.Second, 1)
-			require.NoError(t, err)
+			s.mustHandleFor(5*time.Second, 1)
 			settled := len(s.store.Ops())
 			time.Sleep(time.Hour)
 			require.Len(t, s.store.Ops(), settled)
@@ -354,35 +322,25 @@ func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 		},
 		"all say that nothing happened": {errors.Join(none(errCard), none(errCard)), ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				s.do = func(context.Context, order) (receipt, error) { return receipt{}, tc.err }
-				_, err := s.handle(1)
-				require.Error(t, err)
-				r, _ := s.record()
-				assert.Equal(t, tc.status, r.Status)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			s.do = fails(tc.err)
+			s.mustFail(1, errAny)
+			r, _ := s.record()
+			assert.Equal(t, tc.status, r.Status)
 		})
 	}
 }
 
 func TestNotExecutedReleasesWhatSomeoneElseMadeUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		s := newShop(t, unrepeatable())
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			r := s.mustRecord()
-			unknown := r
-			unknown.Status, unknown.Reason = store.StatusUnknown, "crashed"
-			_, swapped, err := s.inner.Swap(ctx, r, unknown)
-			require.NoError(t, err)
-			require.True(t, swapped)
+			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
 			return receipt{}, idempotent.NotExecuted(errCard)
 		}
-		_, err := s.handle(1)
-		require.ErrorIs(t, err, errCard)
-		_, found := s.record()
-		assert.False(t, found, "the key is free")
+		s.mustFail(1, errCard)
+		s.assertGone("the key is free")
 		assert.Equal(t, report.Released, s.event().Settlement)
 		assert.NoError(t, s.event().StoreErr)
 	})
@@ -401,15 +359,13 @@ func TestWhatHasExpiredIsGone(t *testing.T) {
 		},
 		"of no status we know": func(r *store.Record) { r.Status = "SETTLING" },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable), amountFingerprint())
-				s.put(change)
-				time.Sleep(25 * time.Hour)
-				got := s.mustHandle(1)
-				assert.Equal(t, int64(1), got.Charge)
-				assert.Equal(t, 1, s.mustRecord().Attempt, "a first execution: nothing of the old record survives")
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, unrepeatable(), amountFingerprint())
+			s.put(change)
+			time.Sleep(25 * time.Hour)
+			got := s.mustHandle(1)
+			assert.Equal(t, int64(1), got.Charge)
+			assert.Equal(t, 1, s.mustRecord().Attempt, "a first execution: nothing of the old record survives")
 		})
 	}
 }
@@ -419,8 +375,7 @@ func TestAnExpiredRecordIsProtectedWhileItsLeaseLives(t *testing.T) {
 		s := newShop(t)
 		s.put(func(r *store.Record) { r.Lease, r.Expiry = time.Now().Add(time.Minute), time.Now().Add(time.Second) })
 		time.Sleep(2 * time.Second)
-		_, err := s.handle(1)
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		s.mustFail(1, idempotent.ErrInProgress)
 		assertExecuted(t, s, 0)
 	})
 }

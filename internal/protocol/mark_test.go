@@ -68,8 +68,7 @@ func TestOfManyNotedErrorsTheMostCautiousIsKept(t *testing.T) {
 		idempotent.Mark(ctx, errors.New("one more"))
 		return receipt{}, nil
 	}
-	_, err := s.handle(5)
-	assert.Same(t, last, err)
+	s.mustReturn(5, last)
 	assert.Equal(t, report.Unknown, s.event().Settlement)
 	all := s.event().Err.(interface{ Unwrap() []error }).Unwrap()
 	assert.Len(t, all, 20)
@@ -94,8 +93,7 @@ func TestErrorsAreNotedAtTheSameTime(t *testing.T) {
 		group.Wait()
 		return receipt{}, nil
 	}
-	_, err := s.handle(5)
-	require.ErrorIs(t, err, errCard)
+	err := s.mustFail(5, errCard)
 	assert.Equal(t, report.Completed, s.event().Settlement)
 	_, again := s.handle(5)
 	assert.EqualError(t, again, err.Error())
@@ -145,8 +143,7 @@ func TestErrorThatIsNotedTooLateTakesNoOnesPlace(t *testing.T) {
 		}
 		return receipt{}, nil
 	}
-	_, err := s.handle(5)
-	require.ErrorIs(t, err, errCard)
+	err := s.mustFail(5, errCard)
 	assert.Equal(t, 1, late)
 	assert.NotContains(t, err.Error(), "too late")
 	assert.NotContains(t, s.event().Err.Error(), "too late")
@@ -185,18 +182,16 @@ func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
 		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Cautious, report.Unknown, "uncertain"},
 		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Unrepeatable, report.Unknown, "uncertain"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithEffects(tc.effects))
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					idempotent.Mark(ctx, tc.err)
-					panic("boom")
-				}
-				assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
-				assert.Equal(t, tc.want, s.event().Settlement)
-				assert.Equal(t, tc.reason, s.event().Reason)
-				assert.Equal(t, report.Panicked, s.event().Outcome)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, idempotent.WithEffects(tc.effects))
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				idempotent.Mark(ctx, tc.err)
+				panic("boom")
+			}
+			s.mustPanic(5, "boom")
+			assert.Equal(t, tc.want, s.event().Settlement)
+			assert.Equal(t, tc.reason, s.event().Reason)
+			assert.Equal(t, report.Panicked, s.event().Outcome)
 		})
 	}
 }
@@ -204,14 +199,11 @@ func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
 // What a resolver notes says nothing about the execution that follows it.
 func TestResolverNotesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-				return idempotent.Untouched[receipt](), nil
-			}))
+		s := newShop(t, resolves(idempotent.Untouched[receipt](), nil))
 		s.put(crashed)
 		s.mustHandle(5)
 		s = newShop(t, idempotent.WithResolver(
-			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+			func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
 				idempotent.Mark(ctx, idempotent.Uncertain(errCard))
 				return idempotent.Untouched[receipt](), nil
 			}))
@@ -233,8 +225,7 @@ func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
 			require.NoError(t, err)
 			return receipt{Charge: 1}, nil
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
 		r := s.mustRecord()
 		assert.Equal(t, "released", r.Reason, "the record keeps the step")
@@ -246,8 +237,7 @@ func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
 			})
 			return receipt{Charge: 1}, err
 		}
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{Charge: 1}, got)
+		s.mustGet(5, receipt{Charge: 1})
 	})
 }
 
@@ -258,8 +248,7 @@ func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
 			defer idempotent.Mark(ctx, idempotent.Uncertain(errCard))
 			return commit(ctx, receipt{7, 5}, "row")
 		}
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, got)
+		s.mustGet(5, receipt{7, 5})
 		assert.Equal(t, lines{"row"}, l.written)
 		otherwise, ok := errors.AsType[*idempotent.Error](s.event().Err)
 		require.True(t, ok)
@@ -275,32 +264,30 @@ func TestInnerHandlerNotesForItsOwnExecution(t *testing.T) {
 		"unmarked": errCard, "not executed": idempotent.NotExecuted(errCard), "terminal": idempotent.Terminal(errCard),
 		"uncertain": idempotent.Uncertain(errCard),
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				outer, inner := nested(t, nil, nil)
-				inner.do = func(ctx context.Context, _ order) (receipt, error) {
-					idempotent.Mark(ctx, err)
-					return receipt{}, nil
-				}
-				_, got := outer.handle(5)
-				assert.Same(t, errCard, got)
-				assert.Equal(t, inner.event().Settlement, outer.event().Settlement)
-				require.ErrorIs(t, outer.event().Err, errCard)
+		bubble(t, name, func(t *testing.T) {
+			outer, inner := nested(t, nil, nil)
+			inner.do = func(ctx context.Context, _ order) (receipt, error) {
+				idempotent.Mark(ctx, err)
+				return receipt{}, nil
+			}
+			_, got := outer.handle(5)
+			assert.Same(t, errCard, got)
+			assert.Equal(t, inner.event().Settlement, outer.event().Settlement)
+			require.ErrorIs(t, outer.event().Err, errCard)
 
-				outer, inner = nested(t, nil, nil)
-				inner.do = func(ctx context.Context, _ order) (receipt, error) {
-					idempotent.Mark(ctx, err)
-					return receipt{}, nil
-				}
-				outer.do = func(ctx context.Context, o order) (receipt, error) {
-					_, err := inner.handler.Handle(ctx, o)
-					assert.ErrorIs(t, err, errCard)
-					return receipt{Charge: 1}, nil
-				}
-				_, got = outer.handle(5)
-				require.NoError(t, got)
-				assert.Equal(t, report.Completed, outer.event().Settlement, "the outer handler has another way")
-			})
+			outer, inner = nested(t, nil, nil)
+			inner.do = func(ctx context.Context, _ order) (receipt, error) {
+				idempotent.Mark(ctx, err)
+				return receipt{}, nil
+			}
+			outer.do = func(ctx context.Context, o order) (receipt, error) {
+				_, err := inner.handler.Handle(ctx, o)
+				assert.ErrorIs(t, err, errCard)
+				return receipt{Charge: 1}, nil
+			}
+			_, got = outer.handle(5)
+			require.NoError(t, got)
+			assert.Equal(t, report.Completed, outer.event().Settlement, "the outer handler has another way")
 		})
 	}
 }
@@ -326,11 +313,9 @@ func TestNotedUncertaintyThatCannotBeWrittenKeepsTheLease(t *testing.T) {
 			idempotent.Mark(ctx, idempotent.Uncertain(errCard))
 			return receipt{}, nil
 		}
-		_, err := s.handle(5)
-		require.Same(t, errCard, err)
+		s.mustReturn(5, errCard)
 		assert.Equal(t, report.NotSettled, s.event().Settlement)
-		_, err = s.handleFor(time.Second, 5)
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		s.mustFailFor(time.Second, 5, idempotent.ErrInProgress)
 		assertExecuted(t, s, 1)
 	})
 }

@@ -21,7 +21,7 @@ import (
 // effect may have happened.
 func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 	dead := false
-	refuse := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	refuse := []idempotent.Option{unrepeatable()}
 	for name, next := range map[string]struct {
 		charge  idempotent.StepOption[int]
 		opts    []idempotent.Option
@@ -52,7 +52,7 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 				t.Run(name+", the first step "+first+", "+end, func(t *testing.T) {
 					charged := 0
 					dead = false
-					play := func(old bool) func(context.Context, order) (receipt, error) {
+					play := func(old bool) handler {
 						return func(ctx context.Context, o order) (receipt, error) {
 							if first != "none" {
 								if _, err := idempotent.Step(ctx, "reserve",
@@ -77,22 +77,16 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 					}
 					synctest.Test(t, func(t *testing.T) {
 						old := newShop(t)
-						old.wrap(func(storetest.Call) storetest.Fault {
-							if dead {
-								return storetest.DieBefore
-							}
-							return storetest.Pass
-						})
+						old.wrap(while(&dead, storetest.DieBefore))
 						old.do = play(true)
-						_, err := old.handle(5)
-						require.Error(t, err)
+						old.mustFail(5, errAny)
 						time.Sleep(time.Minute)
 						s := old.sandbox(nil, next.opts...)
 						s.do = play(false)
-						_, err = s.handle(5)
+						_, err := s.handle(5)
 						if next.fails != nil {
 							require.ErrorIs(t, err, next.fails)
-							_, err = s.handle(5)
+							_, err := s.handle(5)
 							require.ErrorIs(t, err, next.fails, "and stays so")
 						} else {
 							require.NoError(t, err)
@@ -119,60 +113,51 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 			fails: idempotent.ErrUnknownOutcome,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				dead, plain, charged := false, false, 0
-				play := func(dies bool) func(context.Context, order) (receipt, error) {
-					return func(ctx context.Context, o order) (receipt, error) {
-						if _, err := idempotent.Step(ctx, "reserve",
-							func(context.Context) (int, error) { return 1, nil }); err != nil {
-							return receipt{}, err
-						}
-						if dies {
-							dead = true
-							return receipt{}, errCard
-						}
-						var option idempotent.StepOption[int]
-						if !plain {
-							option = idempotent.AtMostOnce[int](nil)
-						}
-						n, err := idempotent.Step(ctx, "charge",
-							func(context.Context) (int, error) { charged++; return 7, nil }, option)
-						return receipt{int64(n), o.Amount}, err
+		bubble(t, name, func(t *testing.T) {
+			dead, plain, charged := false, false, 0
+			play := func(dies bool) handler {
+				return func(ctx context.Context, o order) (receipt, error) {
+					if _, err := idempotent.Step(ctx, "reserve",
+						func(context.Context) (int, error) { return 1, nil }); err != nil {
+						return receipt{}, err
 					}
-				}
-				first := newShop(t)
-				first.wrap(func(storetest.Call) storetest.Fault {
-					if dead {
-						return storetest.DieBefore
+					if dies {
+						dead = true
+						return receipt{}, errCard
 					}
-					return storetest.Pass
-				})
-				if c.executedBefore {
-					first.do = play(false)
-					_, err := first.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
-					require.NoError(t, err)
+					var option idempotent.StepOption[int]
+					if !plain {
+						option = idempotent.AtMostOnce[int](nil)
+					}
+					n, err := idempotent.Step(ctx, "charge",
+						func(context.Context) (int, error) { charged++; return 7, nil }, option)
+					return receipt{int64(n), o.Amount}, err
 				}
-				if plain = c.plainBefore; plain {
-					_, err := first.handler.Handle(t.Context(), order{ID: "o-00", Amount: 5})
-					require.NoError(t, err)
-				}
-				before := charged
-				first.do = play(true)
-				_, err := first.handle(5)
-				require.Error(t, err)
-				time.Sleep(time.Minute)
-				plain = false
-				next := first.sandbox(nil)
-				next.do = play(false)
-				_, err = next.handle(5)
-				require.ErrorIs(t, err, c.fails)
-				if c.fails == nil {
-					assert.Equal(t, before+1, charged)
-				} else {
-					assert.Equal(t, before, charged)
-				}
-			})
+			}
+			first := newShop(t)
+			first.wrap(while(&dead, storetest.DieBefore))
+			if c.executedBefore {
+				first.do = play(false)
+				_, err := first.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
+				require.NoError(t, err)
+			}
+			if plain = c.plainBefore; plain {
+				_, err := first.handler.Handle(t.Context(), order{ID: "o-00", Amount: 5})
+				require.NoError(t, err)
+			}
+			before := charged
+			first.do = play(true)
+			first.mustFail(5, errAny)
+			time.Sleep(time.Minute)
+			plain = false
+			next := first.sandbox(nil)
+			next.do = play(false)
+			next.mustFail(5, c.fails)
+			if c.fails == nil {
+				assert.Equal(t, before+1, charged)
+			} else {
+				assert.Equal(t, before, charged)
+			}
 		})
 	}
 }
@@ -204,8 +189,7 @@ func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 		})
 		first.do = play
 		dead = true
-		_, err := first.handle(5)
-		require.Error(t, err)
+		first.mustFail(5, errAny)
 		dead = false
 		time.Sleep(time.Minute)
 
@@ -217,13 +201,11 @@ func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 			return storetest.Pass
 		})
 		next.do = play
-		_, err = next.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStepRefused)
+		next.mustFail(5, idempotent.ErrStepRefused)
 		assert.Zero(t, asked)
 		assert.Zero(t, charged)
 		marks = false
-		got := next.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, got)
+		next.mustGet(5, receipt{7, 5})
 		assert.Equal(t, []int{1, 1}, []int{asked, charged})
 	})
 }
@@ -233,12 +215,7 @@ func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		dead, charged := false, 0
-		dies := func(storetest.Call) storetest.Fault {
-			if dead {
-				return storetest.DieBefore
-			}
-			return storetest.Pass
-		}
+		dies := while(&dead, storetest.DieBefore)
 		play := func(ctx context.Context, o order, option idempotent.StepOption[int]) (receipt, error) {
 			n, err := idempotent.Step(ctx, "charge",
 				func(context.Context) (int, error) { charged++; return 7, nil }, option)
@@ -250,25 +227,22 @@ func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
 		s := newShop(t)
 		plain := s.sandbox(dies)
 		plain.do = func(ctx context.Context, o order) (receipt, error) { dead = true; return play(ctx, o, nil) }
-		_, err := plain.handle(5)
-		require.Error(t, err)
+		plain.mustFail(5, errAny)
 		assert.Equal(t, 1, charged)
 		dead = false
 		time.Sleep(time.Minute)
 		second := s.sandbox(dies)
 		second.do = marked
-		_, err = second.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
+		_, err := second.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
 		require.NoError(t, err)
 		assert.Equal(t, 2, charged)
 		second.do = func(context.Context, order) (receipt, error) { dead = true; return receipt{}, errCard }
-		_, err = second.handle(5)
-		require.Error(t, err)
+		second.mustFail(5, errAny)
 		dead = false
 		time.Sleep(time.Minute)
 		third := s.sandbox(nil)
 		third.do = marked
-		_, err = third.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		third.mustFail(5, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, 2, charged)
 	})
 }
@@ -339,8 +313,7 @@ func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 				idempotent.AtMostOnce[int](nil))
 			return receipt{int64(n), o.Amount}, err
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		fails = false
 		again := s.sandbox(nil)
 		again.do = s.do
@@ -368,8 +341,7 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 			require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
 		}, fails: idempotent.ErrUnknownOutcome},
 		"made UNKNOWN, and settled as not executed": {between: func(t *testing.T, s *shop) {
-			_, err := s.sandbox(nil, idempotent.WithEffects(idempotent.Unrepeatable)).handle(5)
-			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
 			o := operate.New(s.inner)
 			shown, err := o.Inspect(t.Context(), s.recordKey())
 			require.NoError(t, err)
@@ -378,25 +350,22 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 			require.NoError(t, err)
 		}, charged: 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, charged := newShop(t), 0
-				s.put(func(r *store.Record) {
-					r.Owner, r.Attempt, r.CreatedAt, r.Lease = "", 0, time.Time{}, time.Now().Add(-time.Minute)
-				})
-				if c.between != nil {
-					c.between(t, s)
-				}
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					n, err := idempotent.Step(ctx, "charge",
-						func(context.Context) (int, error) { charged++; return 7, nil },
-						idempotent.AtMostOnce[int](nil))
-					return receipt{int64(n), o.Amount}, err
-				}
-				_, err := s.handle(5)
-				require.ErrorIs(t, err, c.fails)
-				assert.Equal(t, c.charged, charged)
+		bubble(t, name, func(t *testing.T) {
+			s, charged := newShop(t), 0
+			s.put(func(r *store.Record) {
+				r.Owner, r.Attempt, r.CreatedAt, r.Lease = "", 0, time.Time{}, time.Now().Add(-time.Minute)
 			})
+			if c.between != nil {
+				c.between(t, s)
+			}
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				n, err := idempotent.Step(ctx, "charge",
+					func(context.Context) (int, error) { charged++; return 7, nil },
+					idempotent.AtMostOnce[int](nil))
+				return receipt{int64(n), o.Amount}, err
+			}
+			s.mustFail(5, c.fails)
+			assert.Equal(t, c.charged, charged)
 		})
 	}
 }

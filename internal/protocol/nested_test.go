@@ -28,7 +28,7 @@ func nested(t *testing.T, outerOpts, innerOpts []idempotent.Option) (outer, inne
 
 func TestMarksReachAnOuterExecution(t *testing.T) {
 	const free = store.Status("free")
-	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	unrepeatable := []idempotent.Option{unrepeatable()}
 	for name, tc := range map[string]struct {
 		err          error
 		inner, outer []idempotent.Option
@@ -55,23 +55,20 @@ func TestMarksReachAnOuterExecution(t *testing.T) {
 			reason: "terminal",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				outer, inner := nested(t, tc.outer, tc.inner)
-				inner.do = fails(tc.err)
-				_, err := outer.handle(5)
-				require.ErrorIs(t, err, errCard)
-				assert.Equal(t, execution.Stripped(err), err, "outside of an execution nobody gets a mark")
+		bubble(t, name, func(t *testing.T) {
+			outer, inner := nested(t, tc.outer, tc.inner)
+			inner.do = fails(tc.err)
+			err := outer.mustFail(5, errCard)
+			assert.Equal(t, execution.Stripped(err), err, "outside of an execution nobody gets a mark")
 
-				r, found := outer.record()
-				if tc.want == free {
-					assert.False(t, found, "released")
-					return
-				}
-				require.True(t, found)
-				assert.Equal(t, tc.want, r.Status)
-				assert.Equal(t, tc.reason, r.Reason)
-			})
+			r, found := outer.record()
+			if tc.want == free {
+				assert.False(t, found, "released")
+				return
+			}
+			require.True(t, found)
+			assert.Equal(t, tc.want, r.Status)
+			assert.Equal(t, tc.reason, r.Reason)
 		})
 	}
 }
@@ -83,11 +80,9 @@ func TestMarksReachAnOuterExecutionThroughOneThatIsNotProtected(t *testing.T) {
 		middle := newShop(t, idempotent.WithDisabled(true))
 		middle.do = inner.handler.Handle
 		outer.do = middle.handler.Handle
-		_, err := outer.handle(5)
-		assert.Same(t, errCard, err)
+		outer.mustReturn(5, errCard)
 		assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status)
-		_, err = middle.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "of the inner one")
+		middle.mustFail(5, idempotent.ErrUnknownOutcome, "of the inner one")
 	})
 }
 
@@ -120,9 +115,7 @@ func TestTerminalErrorThatIsReplayedIsTerminalForAnOuterExecution(t *testing.T) 
 			_, err = outer.handler.Invoke(t.Context(), []byte(`{"id":"o-1","amount":5}`))
 			assert.Equal(t, want, err, "as Lambda reported it the first time")
 		}
-		r := outer.mustRecord()
-		assert.Equal(t, store.StatusCompleted, r.Status)
-		assert.Equal(t, "terminal", r.Reason)
+		outer.mustHold(store.StatusCompleted, "terminal")
 		assertExecuted(t, outer, 1)
 		_, err = outer.handle(5)
 		var replayed *idempotent.ReplayedError
@@ -156,39 +149,27 @@ func TestErrorsOfAnInnerDeliveryInAnOuterExecution(t *testing.T) {
 		assert.Equal(t, max(tc.want, execution.NotExecuted), execution.MarkOf(idempotent.NotExecuted(tc.err)), name)
 	}
 
-	t.Run("unknown outcome", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			outer, inner := nested(t, nil, nil)
-			inner.put(func(r *store.Record) {
-				r.Status, r.Reason, r.Lease = store.StatusUnknown,
-					"crashed", time.Time{}
-			})
-			_, err := outer.handle(5)
-			var unknown *idempotent.Error
-			require.ErrorAs(t, err, &unknown)
-			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-			assert.Equal(t, "crashed", unknown.Reason)
-			assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status)
+	bubble(t, "unknown outcome", func(t *testing.T) {
+		outer, inner := nested(t, nil, nil)
+		inner.put(func(r *store.Record) {
+			r.Status, r.Reason, r.Lease = store.StatusUnknown,
+				"crashed", time.Time{}
 		})
+		unknown := outer.mustRefuse(5, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, "crashed", unknown.Reason)
+		assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status)
 	})
-	t.Run("in progress", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			outer, inner := nested(t, nil, nil)
-			inner.put(func(*store.Record) {})
-			_, err := outer.handle(5)
-			require.ErrorIs(t, err, idempotent.ErrInProgress)
-			_, found := outer.record()
-			assert.False(t, found, "released: nothing was executed inside")
-		})
+	bubble(t, "in progress", func(t *testing.T) {
+		outer, inner := nested(t, nil, nil)
+		inner.put(func(*store.Record) {})
+		outer.mustFail(5, idempotent.ErrInProgress)
+		outer.assertGone("released: nothing was executed inside")
 	})
-	t.Run("store unavailable", func(t *testing.T) {
-		inBubble(t, func(t *testing.T) {
-			outer, inner := nested(t, []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, nil)
-			inner.wrap(func(storetest.Call) storetest.Fault { return storetest.Deny })
-			outer.do = inner.handler.Handle
-			_, err := outer.handle(5)
-			require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-			assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status, "the policy of the outer handler decides")
-		})
+	bubble(t, "store unavailable", func(t *testing.T) {
+		outer, inner := nested(t, []idempotent.Option{unrepeatable()}, nil)
+		inner.wrap(func(storetest.Call) storetest.Fault { return storetest.Deny })
+		outer.do = inner.handler.Handle
+		outer.mustFail(5, idempotent.ErrStoreUnavailable)
+		assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status, "the policy of the outer handler decides")
 	})
 }

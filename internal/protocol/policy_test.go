@@ -16,11 +16,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// fails is a handler that returns err.
-func fails(err error) func(context.Context, order) (receipt, error) {
-	return func(context.Context, order) (receipt, error) { return receipt{}, err }
-}
-
 // How an execution ends, for every way to end and all effects. "free" is a record that is gone.
 func TestEndingsByMarkAndEffects(t *testing.T) {
 	const free = store.Status("free")
@@ -44,13 +39,10 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 	}
 	panics := func(context.Context, order) (receipt, error) { panic("boom") }
 	skip := idempotent.WithStoreIf(func(receipt) bool { return false })
-	succeeds := func(context.Context, order) (receipt, error) { return receipt{}, nil }
-	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	succeeds := fails(nil)
+	unrepeatable := []idempotent.Option{unrepeatable()}
 	unrepeatableSkip := append([]idempotent.Option{skip}, unrepeatable...)
-	resolves := []idempotent.Option{idempotent.WithResolver(
-		func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-			return idempotent.StillUnknown[receipt](), nil
-		})}
+	resolves := []idempotent.Option{resolves(idempotent.StillUnknown[receipt](), nil)}
 
 	for name, tc := range map[string]struct {
 		do     func(context.Context, order) (receipt, error)
@@ -96,31 +88,25 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 		"not stored, unrepeatable": {succeeds, unrepeatableSkip, store.StatusUnknown, "not-stored"},
 		"stored":                   {succeeds, unrepeatable, store.StatusCompleted, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, tc.opts...)
-				s.do = tc.do
-				func() {
-					defer func() { _ = recover() }()
-					_, _ = s.handle(5)
-				}()
-				r, found := s.record()
-				if tc.status == free {
-					assert.False(t, found, "released")
-					return
-				}
-				require.True(t, found)
-				assert.Equal(t, tc.status, r.Status)
-				assert.Equal(t, tc.reason, r.Reason)
-				if r.Status == store.StatusUnknown {
-					assert.GreaterOrEqual(t, time.Until(r.Expiry), idempotent.DefaultUnknownRetention-time.Second)
-					assert.Equal(t, tc.reason, s.event().Reason)
-					time.Sleep(48 * time.Hour)
-					_, err := s.sandbox(nil, tc.opts...).handle(5)
-					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "it outlives the usual retention")
-					assertExecuted(t, s, 1)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, tc.opts...)
+			s.do = tc.do
+			s.survive(5)
+			r, found := s.record()
+			if tc.status == free {
+				assert.False(t, found, "released")
+				return
+			}
+			require.True(t, found)
+			assert.Equal(t, tc.status, r.Status)
+			assert.Equal(t, tc.reason, r.Reason)
+			if r.Status == store.StatusUnknown {
+				assert.GreaterOrEqual(t, time.Until(r.Expiry), idempotent.DefaultUnknownRetention-time.Second)
+				assert.Equal(t, tc.reason, s.event().Reason)
+				time.Sleep(48 * time.Hour)
+				s.sandbox(nil, tc.opts...).mustFail(5, idempotent.ErrUnknownOutcome, "it outlives the usual retention")
+				assertExecuted(t, s, 1)
+			}
 		})
 	}
 }
@@ -137,14 +123,12 @@ func TestMarksNeverReachTheCaller(t *testing.T) {
 		"Uncertain":   {idempotent.Uncertain(errCard), errCard},
 		"two marks":   {idempotent.Terminal(idempotent.NotExecuted(errCard)), errCard},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				s.do = fails(tc.returned)
-				_, err := s.handle(5)
-				assert.Same(t, tc.want, err)
-				assert.Equal(t, tc.returned, s.event().Err, "the observer sees the mark")
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			s.do = fails(tc.returned)
+			_, err := s.handle(5)
+			assert.Same(t, tc.want, err)
+			assert.Equal(t, tc.returned, s.event().Err, "the observer sees the mark")
 		})
 	}
 	wrapped := fmt.Errorf("charge: %w", idempotent.Terminal(errCard))
@@ -180,12 +164,9 @@ func TestTerminalErrorIsReplayedWithTypeAndMessage(t *testing.T) {
 
 func TestCrashOfAnUnrepeatableEffectBecomesUnknownWhenItIsMet(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
-		before := s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) })
-		_, err := s.handle(5)
-		var unknown *idempotent.Error
-		require.ErrorAs(t, err, &unknown)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s := newShop(t, unrepeatable())
+		before := s.put(crashed)
+		unknown := s.mustRefuse(5, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, "crashed", unknown.Reason)
 		r := s.mustRecord()
 		assert.Equal(t, store.StatusUnknown, r.Status)
@@ -195,7 +176,7 @@ func TestCrashOfAnUnrepeatableEffectBecomesUnknownWhenItIsMet(t *testing.T) {
 }
 
 func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
-	type answer = idempotent.Resolution[receipt]
+	type answer = resolution
 	for name, tc := range map[string]struct {
 		answer   answer
 		err      error
@@ -226,53 +207,51 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 		"panics": {panics: true, status: store.StatusUnknown, outcome: report.Panicked},
 	} {
 		for state, change := range map[string]func(r *store.Record){
-			"crashed": func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) },
-			"unknown": func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" },
+			"crashed": crashed,
+			"unknown": unknown,
 		} {
-			t.Run(name+" "+state, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					asked := 0
-					var s *shop
-					s = newShop(t, idempotent.WithResolver(
-						func(ctx context.Context, x idempotent.Execution, o order) (answer, error) {
-							asked++
-							r := s.mustRecord()
-							assert.Equal(t, store.StatusInProgress, r.Status, "it runs under the lease of a takeover")
-							assert.True(t, r.Lease.After(time.Now()))
-							assert.Equal(t, 2, x.Attempt)
-							assert.True(t, x.Recovered)
-							assert.Equal(t, x.DerivedKey("charge"), idempotent.DerivedKey(ctx, "charge"))
-							assert.Equal(t, int64(5), o.Amount)
-							if tc.panics {
-								panic("boom")
-							}
-							return tc.answer, tc.err
-						}))
-					s.put(change)
-					if tc.panics {
-						assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
-					} else {
-						got, err := s.handle(5)
-						require.ErrorIs(t, err, tc.wantErr)
-						assert.Equal(t, tc.want, got)
-					}
-					assert.Equal(t, 1, asked)
-					assertExecuted(t, s, tc.executed)
-					assert.Equal(t, tc.status, s.mustRecord().Status)
-					assert.Equal(t, tc.outcome, s.event().Outcome)
-					if tc.err != nil {
-						require.ErrorIs(t, s.event().Err, tc.err, "the observer learns why")
-					}
-					if tc.status == store.StatusUnknown && !tc.panics {
-						want := map[string]string{"crashed": "crashed", "unknown": "uncertain"}[state]
-						assert.Equal(t, want, s.mustRecord().Reason, "the reason that was seen stays")
-					}
-					if tc.status == store.StatusCompleted {
-						again := s.mustHandle(5)
-						assert.Equal(t, tc.want, again)
-						assert.Equal(t, 1, asked, "a settled record is not asked about")
-					}
-				})
+			bubble(t, name+" "+state, func(t *testing.T) {
+				asked := 0
+				var s *shop
+				s = newShop(t, idempotent.WithResolver(
+					func(ctx context.Context, x idempotent.Execution, o order) (answer, error) {
+						asked++
+						r := s.mustRecord()
+						assert.Equal(t, store.StatusInProgress, r.Status, "it runs under the lease of a takeover")
+						assert.True(t, r.Lease.After(time.Now()))
+						assert.Equal(t, 2, x.Attempt)
+						assert.True(t, x.Recovered)
+						assert.Equal(t, x.DerivedKey("charge"), idempotent.DerivedKey(ctx, "charge"))
+						assert.Equal(t, int64(5), o.Amount)
+						if tc.panics {
+							panic("boom")
+						}
+						return tc.answer, tc.err
+					}))
+				s.put(change)
+				if tc.panics {
+					s.mustPanic(5, "boom")
+				} else {
+					got, err := s.handle(5)
+					require.ErrorIs(t, err, tc.wantErr)
+					assert.Equal(t, tc.want, got)
+				}
+				assert.Equal(t, 1, asked)
+				assertExecuted(t, s, tc.executed)
+				assert.Equal(t, tc.status, s.mustRecord().Status)
+				assert.Equal(t, tc.outcome, s.event().Outcome)
+				if tc.err != nil {
+					require.ErrorIs(t, s.event().Err, tc.err, "the observer learns why")
+				}
+				if tc.status == store.StatusUnknown && !tc.panics {
+					want := map[string]string{"crashed": "crashed", "unknown": "uncertain"}[state]
+					assert.Equal(t, want, s.mustRecord().Reason, "the reason that was seen stays")
+				}
+				if tc.status == store.StatusCompleted {
+					again := s.mustHandle(5)
+					assert.Equal(t, tc.want, again)
+					assert.Equal(t, 1, asked, "a settled record is not asked about")
+				}
 			})
 		}
 	}
@@ -281,9 +260,9 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 func TestResolverIsNotAskedAboutAFirstExecution(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+			func(context.Context, idempotent.Execution, order) (resolution, error) {
 				t.Error("asked")
-				return idempotent.Resolution[receipt]{}, nil
+				return resolution{}, nil
 			}))
 		s.mustHandle(5)
 	})
@@ -291,15 +270,11 @@ func TestResolverIsNotAskedAboutAFirstExecution(t *testing.T) {
 
 func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-				return idempotent.Executed(receipt{77, 5}), nil
-			}))
+		s := newShop(t, resolves(idempotent.Executed(receipt{77, 5}), nil))
 		s.do = func(context.Context, order) (receipt, error) { panic("boom") }
 		assert.Panics(t, func() { _, _ = s.handle(5) })
 		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{77, 5}, got)
+		s.mustGet(5, receipt{77, 5})
 		assertExecuted(t, s, 1)
 	})
 }
@@ -308,16 +283,14 @@ func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		// The lease ends while the handler runs on, someone refuses in its place, and then the
 		// result comes.
-		s := newShopOn(t, memory.New(), noRenewal, idempotent.WithEffects(idempotent.Unrepeatable))
+		s := newShopOn(t, memory.New(), noRenewal, unrepeatable())
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(15 * time.Second)
-			_, err := s.sandbox(nil, idempotent.WithEffects(idempotent.Unrepeatable)).handle(5)
-			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
 			return receipt{1, o.Amount}, nil
 		}
 		s.mustHandle(5)
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{1, 5}, got)
+		s.mustGet(5, receipt{1, 5})
 		assertExecuted(t, s, 1)
 	})
 }
@@ -327,19 +300,17 @@ func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
 		"cause": context.Cause,
 		"error": context.Context.Err,
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable))
-				ctx, cancel := context.WithCancelCause(t.Context())
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					cancel(errCard)
-					<-ctx.Done()
-					return receipt{}, returned(ctx)
-				}
-				_, err := s.handler.Handle(ctx, order{ID: "o-1"})
-				require.Error(t, err)
-				assert.Equal(t, "interrupted", s.mustRecord().Reason)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, unrepeatable())
+			ctx, cancel := context.WithCancelCause(t.Context())
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				cancel(errCard)
+				<-ctx.Done()
+				return receipt{}, returned(ctx)
+			}
+			_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+			require.Error(t, err)
+			assert.Equal(t, "interrupted", s.mustRecord().Reason)
 		})
 	}
 }
@@ -348,20 +319,14 @@ func TestResolverThatComesBackAfterItsLeaseWasLostExecutesNothing(t *testing.T) 
 	inBubble(t, func(t *testing.T) {
 		var s *shop
 		s = newShop(t, idempotent.WithResolver(
-			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
-				ours := s.mustRecord()
-				theirs := ours
-				theirs.Owner, theirs.Lease = "someone else", time.Now().Add(time.Hour)
-				_, swapped, err := s.inner.Swap(t.Context(), ours, theirs)
-				assert.NoError(t, err)
-				assert.True(t, swapped)
+			func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
+				s.change(func(r *store.Record) { r.Owner, r.Lease = "someone else", time.Now().Add(time.Hour) })
 				<-ctx.Done()
 				assert.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
 				return idempotent.Untouched[receipt](), nil
 			}))
 		s.put(func(r *store.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1}) // without a deadline: the lease is renewed
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s.mustFailFor(forever, 1, idempotent.ErrUnknownOutcome) // without a deadline: the lease is renewed
 		assertExecuted(t, s, 0)
 		assert.Equal(t, "someone else", s.mustRecord().Owner)
 	})
@@ -370,13 +335,12 @@ func TestResolverThatComesBackAfterItsLeaseWasLostExecutesNothing(t *testing.T) 
 func TestResolverThatComesBackAtTheDeadlineExecutesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithResolver(
-			func(ctx context.Context, _ idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+			func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
 				<-ctx.Done()
 				return idempotent.Untouched[receipt](), nil
 			}))
 		s.put(func(r *store.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
-		_, err := s.handle(1)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s.mustFail(1, idempotent.ErrUnknownOutcome)
 		assertExecuted(t, s, 0)
 		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status, "the next delivery asks again")
 	})

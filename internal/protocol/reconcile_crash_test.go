@@ -33,7 +33,7 @@ func openStates() []openState {
 		r.Attention, r.AttentionAt = store.AttentionOf(r.Key), time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 		r.Derived = []string{"charge"}
 	}
-	crashed := func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) }
+	crashed := crashed
 	return []openState{
 		{name: "UNKNOWN", found: true, put: func(r *store.Record) {
 			attended(r)
@@ -60,7 +60,7 @@ func openStates() []openState {
 					1
 			},
 		},
-		{name: "crashed", put: crashed, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}},
+		{name: "crashed", put: crashed, opts: []idempotent.Option{unrepeatable()}},
 	}
 }
 
@@ -69,7 +69,7 @@ func openStates() []openState {
 func TestAReconciliationThatFailsAnywhere(t *testing.T) {
 	t.Parallel()
 	type answer struct {
-		finding idempotent.Resolution[receipt]
+		finding resolution
 		err     error
 	}
 	found := receipt{Charge: 1, Amount: 5}
@@ -104,7 +104,7 @@ type question struct {
 	t         *testing.T
 	state     openState
 	untouched bool
-	finding   idempotent.Resolution[receipt]
+	finding   resolution
 	err       error
 	shop      *shop
 	asked     int
@@ -171,7 +171,7 @@ func (q *question) ask(s *shop) (idempotent.Reconciled, error) {
 	ctx, cancel := context.WithTimeout(q.t.Context(), time.Minute)
 	defer cancel()
 	return s.handler.Reconcile(ctx, s.recordKey(),
-		func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
+		func(context.Context, idempotent.Execution) (resolution, error) {
 			q.asked++
 			return q.finding, q.err
 		}, idempotent.Reconciling{})

@@ -113,7 +113,7 @@ func TestAResolverSettlesWhatNoClientRetries(t *testing.T) {
 
 func TestWhatWasNotExecutedExecutesAtTheNextRequest(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain, idempotent.WithEffects(idempotent.Unrepeatable))
+	s := newStuck(t, uncertain, unrepeatable())
 	_, err := s.Handle(t.Context(), "order")
 	require.Error(t, err)
 	done := s.reconcile(t, answers(idempotent.Untouched[string](), nil), idempotent.Reconciling{})

@@ -37,47 +37,41 @@ func (o operator) settle(v operate.Verdict) {
 	require.NoError(o.shop.t, err)
 }
 
-func refuse() idempotent.Option { return idempotent.WithEffects(idempotent.Unrepeatable) }
-
 func TestARecordThatWasReleasedIsTakenOverWhateverTheEffectsAreAndIsNoCrash(t *testing.T) {
 	resolver := idempotent.WithResolver(
-		func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+		func(context.Context, idempotent.Execution, order) (resolution, error) {
 			panic("a release needs no resolver")
 		})
 	for name, opts := range map[string][]idempotent.Option{
-		"execute again": nil, "refuse": {refuse()}, "resolver": {resolver}, "resolver and refuse": {resolver, refuse()},
-		"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)},
+		"execute again": nil, "refuse": {unrepeatable()}, "resolver": {resolver}, "resolver and refuse": {resolver, unrepeatable()},
+		"unrepeatable": {unrepeatable()},
 	} {
 		for when, lease := range map[string]time.Duration{
 			"its lease has ended":     -time.Second,
 			"whatever its lease says": time.Hour,
 		} {
-			t.Run(name+", "+when, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s := newShop(t, append(opts, amountFingerprint())...)
-					fingerprint := s.fingerprintOf(5)
-					s.put(func(r *store.Record) {
-						r.Reason, r.Lease, r.Fingerprint, r.Attempt = store.ReasonReleased,
-							time.Now().Add(lease), fingerprint, 3
-						r.SettledBy, r.SettledAt, r.SettledReason = "dana",
-							time.Now().Truncate(time.Millisecond), "ticket 4711"
-					})
-					var x idempotent.Execution
-					s.do = func(ctx context.Context, o order) (receipt, error) {
-						x, _ = idempotent.FromContext(ctx)
-						return receipt{1, o.Amount}, nil
-					}
-					_, err := s.handle(6)
-					require.ErrorIs(t, err, idempotent.ErrMismatch, "its fingerprint binds retries")
-					got := s.mustHandle(5)
-					assert.Equal(t, receipt{1, 5}, got)
-					assert.Equal(t, 4, x.Attempt)
-					assert.False(t, x.Recovered)
-					assert.False(t, s.event().Recovered)
-					r := s.mustRecord()
-					assert.Equal(t, "dana", r.SettledBy, "who released it before stays in its story")
-					assert.Empty(t, r.Reason)
+			bubble(t, name+", "+when, func(t *testing.T) {
+				s := newShop(t, append(opts, amountFingerprint())...)
+				fingerprint := s.fingerprintOf(5)
+				s.put(func(r *store.Record) {
+					r.Reason, r.Lease, r.Fingerprint, r.Attempt = store.ReasonReleased,
+						time.Now().Add(lease), fingerprint, 3
+					r.SettledBy, r.SettledAt, r.SettledReason = "dana",
+						time.Now().Truncate(time.Millisecond), "ticket 4711"
 				})
+				var x idempotent.Execution
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					x, _ = idempotent.FromContext(ctx)
+					return receipt{1, o.Amount}, nil
+				}
+				s.mustFail(6, idempotent.ErrMismatch, "its fingerprint binds retries")
+				s.mustGet(5, receipt{1, 5})
+				assert.Equal(t, 4, x.Attempt)
+				assert.False(t, x.Recovered)
+				assert.False(t, s.event().Recovered)
+				r := s.mustRecord()
+				assert.Equal(t, "dana", r.SettledBy, "who released it before stays in its story")
+				assert.Empty(t, r.Reason)
 			})
 		}
 	}
@@ -94,12 +88,11 @@ func (s *shop) fingerprintOf(amount int64) string {
 
 func TestACrashAfterAReleaseIsACrash(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(3, storetest.DieBefore), refuse())
+		s := newShopOn(t, memory.New(), storetest.OnCall(3, storetest.DieBefore), unrepeatable())
 		s.put(func(r *store.Record) { r.Reason = store.ReasonReleased })
 		s.mustHandle(5, "the process dies before it completes")
 		time.Sleep(time.Minute)
-		_, err := s.sandbox(nil, refuse()).handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, store.ReasonCrashed, s.mustRecord().Reason)
 		assertExecuted(t, s, 1)
 	})
@@ -107,22 +100,11 @@ func TestACrashAfterAReleaseIsACrash(t *testing.T) {
 
 func TestATakeoverOfAReleasedRecordThatIsUndoneLeavesItReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		rule := func(c storetest.Call) storetest.Fault {
-			switch {
-			case c.Op == storetest.OpSwap && c.N == 2:
-				return storetest.HangAfter
-			case c.Op == storetest.OpSwap && c.Seen.Owner == "someone":
-				return storetest.LoseRequest
-			default:
-				return storetest.Pass
-			}
-		}
-		s := newShopOn(t, memory.New(), rule, refuse())
+		s := newShopOn(t, memory.New(), lostTakeover(), unrepeatable())
 		s.put(func(r *store.Record) { r.Reason, r.SettledBy = store.ReasonReleased, "dana" })
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(5, idempotent.ErrStoreUnavailable)
 		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
-		s.sandbox(nil, refuse()).mustHandle(5)
+		s.sandbox(nil, unrepeatable()).mustHandle(5)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -174,33 +156,29 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 			want:   answer{err: &idempotent.ReplayedError{Type: "CardDeclined", Message: "no money"}},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), noRenewal)
-				s.do = func(_ context.Context, o order) (receipt, error) {
-					time.Sleep(30 * time.Second) // longer than its lease
-					operatorOf(s).settle(c.verdict)
-					if c.then != nil {
-						c.then(t, s)
-					}
-					return receipt{1, o.Amount}, nil
+		bubble(t, name, func(t *testing.T) {
+			s := newShopOn(t, memory.New(), noRenewal)
+			s.do = func(_ context.Context, o order) (receipt, error) {
+				time.Sleep(30 * time.Second) // longer than its lease
+				operatorOf(s).settle(c.verdict)
+				if c.then != nil {
+					c.then(t, s)
 				}
-				got, err := s.handle(5)
-				if replayed, ok := c.want.err.(*idempotent.ReplayedError); ok {
-					require.Equal(t, replayed, err)
-				} else {
-					require.ErrorIs(t, err, c.want.err)
-				}
-				assert.Equal(t, c.want.receipt, got)
-				assert.Equal(t, report.Elsewhere, s.event().Settlement)
-				r := s.mustRecord()
-				assert.Equal(t, c.after, r.Status)
-				assert.Equal(t, c.reason, r.Reason)
-				assert.Equal(t, "dana", r.SettledBy)
-				if c.seals != "" {
-					assert.True(t, r.Sealed([]byte(c.seals)))
-				}
-			})
+				return receipt{1, o.Amount}, nil
+			}
+			got, err := s.handle(5)
+			if replayed, ok := c.want.err.(*idempotent.ReplayedError); ok {
+				require.Equal(t, replayed, err)
+			} else {
+				require.ErrorIs(t, err, c.want.err)
+			}
+			assert.Equal(t, c.want.receipt, got)
+			assert.Equal(t, report.Elsewhere, s.event().Settlement)
+			r := s.mustHold(c.after, c.reason)
+			assert.Equal(t, "dana", r.SettledBy)
+			if c.seals != "" {
+				assert.True(t, r.Sealed([]byte(c.seals)))
+			}
 		})
 	}
 }
@@ -210,18 +188,17 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 func TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), noRenewal)
-		s.put(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonUncertain })
+		s.put(unknown)
 		operatorOf(s).settle(operate.NotExecuted())
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(30 * time.Second)
 			dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
-			dies.do = func(context.Context, order) (receipt, error) { return receipt{}, nil }
+			dies.do = fails(nil)
 			dies.mustHandle(5)
 			time.Sleep(time.Minute)
 			return receipt{1, o.Amount}, nil
 		}
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{1, 5}, got)
+		s.mustGet(5, receipt{1, 5})
 		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 }
@@ -235,14 +212,13 @@ func TestNobodyBecomesUnknownInPlaceOfSomebodyWhoCrashed(t *testing.T) {
 		s.do = func(context.Context, order) (receipt, error) {
 			time.Sleep(40 * time.Second)
 			dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
-			dies.do = func(context.Context, order) (receipt, error) { return receipt{}, nil }
+			dies.do = fails(nil)
 			_, _ = dies.handle(5)
 			time.Sleep(time.Minute)
 			crashed = s.mustRecord()
 			return receipt{}, idempotent.Uncertain(errCard)
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-		require.ErrorIs(t, err, errCard)
+		s.mustFailFor(forever, 5, errCard)
 		assert.Equal(t, store.StatusInProgress, crashed.Status)
 		assert.Equal(t, 2, crashed.Attempt)
 		assert.Equal(t, crashed, s.mustRecord())
@@ -257,16 +233,14 @@ func TestAnOwnerThatFailsAfterASettlementDeletesNothing(t *testing.T) {
 			operatorOf(s).settle(operate.Executed([]byte(`{"charge":9,"amount":5}`)))
 			return receipt{}, errCard
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
-		got := s.sandbox(nil).mustHandle(5)
-		assert.Equal(t, receipt{9, 5}, got)
+		s.mustFail(5, errCard)
+		s.sandbox(nil).mustGet(5, receipt{9, 5})
 	})
 }
 
 func TestARecordTellsItsStory(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, refuse())
+		s := newShop(t, unrepeatable())
 		began := time.Now().Truncate(time.Millisecond)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			idempotent.DerivedKey(ctx, "mail")
@@ -276,8 +250,7 @@ func TestARecordTellsItsStory(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return receipt{}, idempotent.Uncertain(errCard)
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		r := s.mustRecord()
 		assert.Equal(t, store.AttentionOf(r.Key), r.Attention)
 		assert.True(t, strings.HasPrefix(r.Attention, "shop#"))
@@ -306,10 +279,9 @@ func TestARecordTellsItsStory(t *testing.T) {
 // what it handed out.
 func TestWhoeverMakesARecordUnknownMarksIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, refuse())
-		s.put(func(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) })
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s := newShop(t, unrepeatable())
+		s.put(crashed)
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
 		r := s.mustRecord()
 		assert.Equal(t, store.AttentionOf(r.Key), r.Attention)
 		assert.Equal(t, time.Now().Truncate(time.Millisecond), r.AttentionAt)
@@ -319,11 +291,10 @@ func TestWhoeverMakesARecordUnknownMarksIt(t *testing.T) {
 
 func TestAnOwnerThatBringsItsResultTakesTheAttentionAway(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), noRenewal, refuse())
+		s := newShopOn(t, memory.New(), noRenewal, unrepeatable())
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(30 * time.Second)
-			_, err := s.sandbox(nil, refuse()).handle(5)
-			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
 			require.NotEmpty(t, s.mustRecord().Attention)
 			return receipt{1, o.Amount}, nil
 		}
@@ -341,7 +312,7 @@ func TestAResolverThatCannotTellLosesNoName(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var s *shop
 		s = newShop(t, idempotent.WithResolver(
-			func(_ context.Context, x idempotent.Execution, _ order) (idempotent.Resolution[receipt], error) {
+			func(_ context.Context, x idempotent.Execution, _ order) (resolution, error) {
 				r := s.mustRecord()
 				assert.Equal(t, store.AttentionOf(r.Key), r.Attention,
 					"somebody has to settle it should this process die")
@@ -354,8 +325,7 @@ func TestAResolverThatCannotTellLosesNoName(t *testing.T) {
 			r.Status, r.Reason, r.Attention = store.StatusUnknown, store.ReasonUncertain, store.AttentionOf(r.Key)
 			r.AttentionAt, r.Derived = time.Now().Add(-time.Hour).Truncate(time.Millisecond), []string{"charge", "mail"}
 		})
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
 		r := s.mustRecord()
 		assert.Equal(t, []string{"audit", "charge", "mail"}, r.Derived)
 		assert.NotEmpty(t, r.Attention)
@@ -364,27 +334,12 @@ func TestAResolverThatCannotTellLosesNoName(t *testing.T) {
 
 func TestATakeoverOfAnUnknownRecordThatIsUndoneLeavesItsAttention(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		rule := func(c storetest.Call) storetest.Fault {
-			switch {
-			case c.Op == storetest.OpSwap && c.N == 2:
-				return storetest.HangAfter
-			case c.Op == storetest.OpSwap && c.Seen.Owner == "someone":
-				return storetest.LoseRequest
-			default:
-				return storetest.Pass
-			}
-		}
-		resolver := idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-				return idempotent.StillUnknown[receipt](), nil
-			})
-		s := newShopOn(t, memory.New(), rule, resolver)
+		s := newShopOn(t, memory.New(), lostTakeover(), resolves(idempotent.StillUnknown[receipt](), nil))
 		seen := s.put(func(r *store.Record) {
 			r.Status, r.Attention, r.Derived = store.StatusUnknown, store.AttentionOf(r.Key), []string{"charge"}
 			r.AttentionAt = time.Now().Truncate(time.Millisecond)
 		})
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(5, idempotent.ErrStoreUnavailable)
 		r := s.mustRecord()
 		assert.Equal(t, seen.Attention, r.Attention)
 		assert.Equal(t, seen.AttentionAt, r.AttentionAt)
@@ -408,8 +363,7 @@ func TestWhatARecordKeepsOfDerivedKeysIsBounded(t *testing.T) {
 			wg.Wait()
 			return receipt{}, idempotent.Uncertain(errCard)
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		derived := s.mustRecord().Derived
 		assert.Len(t, derived, 20)
 		assert.Equal(t, strings.Repeat("a", 64), derived[0])

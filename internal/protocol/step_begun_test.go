@@ -23,30 +23,28 @@ func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) 
 		"denied": {storetest.Deny}, "request lost": {storetest.LoseRequest},
 		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				e, writes := &effects{}, 0
-				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-					if !stepWrite(c, "step", store.StepStarted) {
-						return storetest.Pass
-					}
-					writes++
-					return faults[min(writes, len(faults))-1]
-				})
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := e.take(ctx, "step", once())
-					return receipt{}, err
+		bubble(t, name, func(t *testing.T) {
+			e, writes := &effects{}, 0
+			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+				if !stepWrite(c, "step", store.StepStarted) {
+					return storetest.Pass
 				}
-				_, err := s.handle(5)
-				stepError(t, err, idempotent.ErrStepRefused, "its start mark")
-				assert.Empty(t, e.done)
-				assert.Empty(t, s.mustRecord().Steps)
-
-				other := s.sandbox(nil)
-				other.do = s.do
-				other.mustHandle(5)
-				assert.Equal(t, 1, e.count("step"))
+				writes++
+				return faults[min(writes, len(faults))-1]
 			})
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				_, err := e.take(ctx, "step", once())
+				return receipt{}, err
+			}
+			_, err := s.handle(5)
+			stepError(t, err, idempotent.ErrStepRefused, "its start mark")
+			assert.Empty(t, e.done)
+			assert.Empty(t, s.mustRecord().Steps)
+
+			other := s.sandbox(nil)
+			other.do = s.do
+			other.mustHandle(5)
+			assert.Equal(t, 1, e.count("step"))
 		})
 	}
 }
@@ -77,50 +75,48 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 		"the resolver failed":  {fails, 0, true},
 		"executed, then fails": {executed, 0, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, e := newShop(t), &effects{}
-				s.put(func(r *store.Record) {
-					r.Lease, r.Attempt = r.CreatedAt, 1
-					r.Steps = map[string]store.Step{"step": {Kind: store.StepStarted, Seal: store.Seal(r.Owner, nil)}}
-					r.StepWrites = 1
-				})
-				var got string
-				key := ""
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					key = idempotent.DerivedKey(ctx, "step")
-					var err error
-					got, err = e.take(ctx, "step", idempotent.AtMostOnce(c.resolver))
-					if c.unknown {
-						stepError(t, err, idempotent.ErrUnknownOutcome, "")
-						assert.NotContains(t, err.Error(), "secret")
-						return receipt{}, errors.New("hidden")
-					}
-					require.NoError(t, err)
-					if name == "executed, then fails" && s.executed.Load() == 1 {
-						return receipt{}, errCard
-					}
-					return receipt{}, nil
-				}
-				_, err := s.handle(5)
-				assert.Equal(t, c.times, e.count("step"))
+		bubble(t, name, func(t *testing.T) {
+			s, e := newShop(t), &effects{}
+			s.put(func(r *store.Record) {
+				r.Lease, r.Attempt = r.CreatedAt, 1
+				r.Steps = map[string]store.Step{"step": {Kind: store.StepStarted, Seal: store.Seal(r.Owner, nil)}}
+				r.StepWrites = 1
+			})
+			var got string
+			key := ""
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				key = idempotent.DerivedKey(ctx, "step")
+				var err error
+				got, err = e.take(ctx, "step", idempotent.AtMostOnce(c.resolver))
 				if c.unknown {
-					require.Error(t, err)
-					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-					assert.Equal(t, store.StepStarted, s.mustRecord().Steps["step"].Kind)
-					return
-				}
-				if name == "executed, then fails" {
-					require.ErrorIs(t, err, errCard)
-					assert.Equal(t, store.StepValue, s.mustRecord().Steps["step"].Kind)
-					_, err = s.handle(5)
+					stepError(t, err, idempotent.ErrUnknownOutcome, "")
+					assert.NotContains(t, err.Error(), "secret")
+					return receipt{}, errors.New("hidden")
 				}
 				require.NoError(t, err)
-				if c.times == 0 {
-					assert.Equal(t, "found by "+key, got)
+				if name == "executed, then fails" && s.executed.Load() == 1 {
+					return receipt{}, errCard
 				}
-				assert.Equal(t, c.times, e.count("step"))
-			})
+				return receipt{}, nil
+			}
+			_, err := s.handle(5)
+			assert.Equal(t, c.times, e.count("step"))
+			if c.unknown {
+				require.Error(t, err)
+				assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+				assert.Equal(t, store.StepStarted, s.mustRecord().Steps["step"].Kind)
+				return
+			}
+			if name == "executed, then fails" {
+				require.ErrorIs(t, err, errCard)
+				assert.Equal(t, store.StepValue, s.mustRecord().Steps["step"].Kind)
+				_, err = s.handle(5)
+			}
+			require.NoError(t, err)
+			if c.times == 0 {
+				assert.Equal(t, "found by "+key, got)
+			}
+			assert.Equal(t, c.times, e.count("step"))
 		})
 	}
 }
@@ -157,32 +153,30 @@ func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 		},
 		"released, no step": {func(string) map[string]store.Step { return nil }, store.ReasonReleased, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, e := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable)), &effects{}
-				s.put(func(r *store.Record) {
-					r.Lease, r.Reason, r.Steps = r.CreatedAt, c.reason, c.steps(r.Owner)
-					for _, step := range r.Steps {
-						if r.StepWrites++; step.Kind != store.StepStarted { // each was marked
-							r.StepWrites++
-						}
+		bubble(t, name, func(t *testing.T) {
+			s, e := newShop(t, unrepeatable()), &effects{}
+			s.put(func(r *store.Record) {
+				r.Lease, r.Reason, r.Steps = r.CreatedAt, c.reason, c.steps(r.Owner)
+				for _, step := range r.Steps {
+					if r.StepWrites++; step.Kind != store.StepStarted { // each was marked
+						r.StepWrites++
 					}
-				})
-				put := s.mustRecord()
-				s.do = inTwoSteps(e, func() error { return nil })
-				_, err := s.handle(5)
-				if !c.resumes {
-					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-					r := s.mustRecord()
-					assert.Equal(t, store.StatusUnknown, r.Status)
-					assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
-					assert.Equal(t, put.StepWrites, r.StepWrites)
-					assert.Empty(t, e.done)
-					return
 				}
-				require.NoError(t, err)
-				assert.Equal(t, 1, e.count("second"))
 			})
+			put := s.mustRecord()
+			s.do = inTwoSteps(e, func() error { return nil })
+			_, err := s.handle(5)
+			if !c.resumes {
+				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+				r := s.mustRecord()
+				assert.Equal(t, store.StatusUnknown, r.Status)
+				assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
+				assert.Equal(t, put.StepWrites, r.StepWrites)
+				assert.Empty(t, e.done)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, 1, e.count("second"))
 		})
 	}
 }
@@ -197,37 +191,32 @@ func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 		},
 	} {
 		for _, within := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " within ", within), func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s, e := newShop(t, idempotent.WithEffects(idempotent.Unrepeatable)), &effects{}
-					first := true
-					s.do = func(ctx context.Context, _ order) (receipt, error) {
-						_, err := e.take(ctx, "first")
-						require.NoError(t, err)
-						if !first {
-							_, err = e.take(ctx, "second")
-							return receipt{}, err
-						}
-						first = false
-						if !within {
-							return receipt{}, between(ctx)
-						}
-						_, err = idempotent.Step(ctx, "second",
-							func(ctx context.Context) (int, error) { return 0, between(ctx) })
+			bubble(t, fmt.Sprint(name, " within ", within), func(t *testing.T) {
+				s, e := newShop(t, unrepeatable()), &effects{}
+				first := true
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					_, err := e.take(ctx, "first")
+					require.NoError(t, err)
+					if !first {
+						_, err = e.take(ctx, "second")
 						return receipt{}, err
 					}
-					func() {
-						defer func() { _ = recover() }()
-						_, _ = s.handle(5)
-					}()
-					if within {
-						assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-						return
+					first = false
+					if !within {
+						return receipt{}, between(ctx)
 					}
-					assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
-					s.mustHandle(5)
-					assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
-				})
+					_, err = idempotent.Step(ctx, "second",
+						func(ctx context.Context) (int, error) { return 0, between(ctx) })
+					return receipt{}, err
+				}
+				s.survive(5)
+				if within {
+					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+					return
+				}
+				assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
+				s.mustHandle(5)
+				assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
 			})
 		}
 	}
@@ -249,46 +238,42 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 			want: idempotent.ErrLeaseLost,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, e := newShop(t), &effects{}
-				skew := time.Duration(0)
-				stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
-				stale.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) {
-						if !c.taken { // while it is frozen
-							skew = time.Hour
-							return "first", nil
-						}
-						mine := s.mustRecord()
-						next := mine
-						next.Owner, next.Attempt = "other", 2
-						c.next(&next)
-						mine.StepWrites = store.AnyStepWrites
-						mustSwap(t, s.inner, mine, next)
+		bubble(t, name, func(t *testing.T) {
+			s, e := newShop(t), &effects{}
+			skew := time.Duration(0)
+			stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
+			stale.do = func(ctx context.Context, _ order) (receipt, error) {
+				_, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) {
+					if !c.taken { // while it is frozen
+						skew = time.Hour
 						return "first", nil
-					})
-					if c.taken {
-						stepError(t, err, idempotent.ErrLeaseLost, "")
-						assert.Empty(t, s.mustRecord().Steps)
-					} else {
-						require.NoError(t, err, "nobody has taken it over: what happened is recorded")
 					}
-					_, err = e.take(ctx, "second")
+					s.change(func(r *store.Record) {
+						r.Owner, r.Attempt = "other", 2
+						c.next(r)
+					})
+					return "first", nil
+				})
+				if c.taken {
 					stepError(t, err, idempotent.ErrLeaseLost, "")
-					return receipt{}, fmt.Errorf("order: %w", err)
+					assert.Empty(t, s.mustRecord().Steps)
+				} else {
+					require.NoError(t, err, "nobody has taken it over: what happened is recorded")
 				}
-				got, err := stale.handle(5)
-				assert.Equal(t, report.Elsewhere, stale.event().Settlement)
-				assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
-				assert.Zero(t, e.count("second"))
-				if c.want != nil {
-					require.ErrorIs(t, err, c.want)
-					return
-				}
-				require.NoError(t, err)
-				assert.Equal(t, receipt{9, 5}, got)
-			})
+				_, err = e.take(ctx, "second")
+				stepError(t, err, idempotent.ErrLeaseLost, "")
+				return receipt{}, fmt.Errorf("order: %w", err)
+			}
+			got, err := stale.handle(5)
+			assert.Equal(t, report.Elsewhere, stale.event().Settlement)
+			assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
+			assert.Zero(t, e.count("second"))
+			if c.want != nil {
+				require.ErrorIs(t, err, c.want)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, receipt{9, 5}, got)
 		})
 	}
 }
@@ -305,25 +290,22 @@ func TestALostStepOutweighsALostLease(t *testing.T) {
 		"failed, and nothing is known":    {unmarked, ""},
 		"nothing executed, lease is over": {idempotent.NotExecuted, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, e := newShopOn(t, memory.New(), noRenewal), &effects{}
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					if c.mark == nil {
-						_, err := e.take(ctx, "charge")
-						require.ErrorIs(t, err, idempotent.ErrStepLost)
-					} else {
-						_ = e.fail(ctx, "charge", c.mark(errCard))
-					}
-					<-ctx.Done()
-					return receipt{}, context.Cause(ctx)
+		bubble(t, name, func(t *testing.T) {
+			s, e := newShopOn(t, memory.New(), noRenewal), &effects{}
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				if c.mark == nil {
+					_, err := e.take(ctx, "charge")
+					require.ErrorIs(t, err, idempotent.ErrStepLost)
+				} else {
+					_ = e.fail(ctx, "charge", c.mark(errCard))
 				}
-				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-				require.ErrorIs(t, err, idempotent.ErrLeaseLost)
-				r := s.mustRecord()
-				assert.Equal(t, c.reason, r.Reason)
-				assert.Equal(t, c.reason != "", r.Status == store.StatusUnknown)
-			})
+				<-ctx.Done()
+				return receipt{}, context.Cause(ctx)
+			}
+			s.mustFailFor(forever, 0, idempotent.ErrLeaseLost)
+			r := s.mustRecord()
+			assert.Equal(t, c.reason, r.Reason)
+			assert.Equal(t, c.reason != "", r.Status == store.StatusUnknown)
 		})
 	}
 }
@@ -344,45 +326,43 @@ func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
 func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for _, fault := range []storetest.Fault{storetest.Pass, storetest.LoseReply} {
-			t.Run(fmt.Sprint(policy, fault), func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					e, inner := &effects{}, memory.New()
-					var s *shop
-					late := false
-					s = newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
-						if c.Op != storetest.OpSwap || c.Next.Owner == c.Seen.Owner || late {
-							return storetest.Pass
-						}
-						late = true
-						for _, step := range []store.Step{
-							stepBy(c.Seen.Owner, store.StepStarted, ""),
-							stepBy(c.Seen.Owner, store.StepValue, `"first"`),
-						} {
-							held, _, _ := inner.Get(context.Background(), c.Next.Key)
-							next := held
-							next.Steps = map[string]store.Step{"first": step}
-							_, swapped, err := inner.Swap(context.Background(), held, next)
-							assert.NoError(t, err)
-							assert.True(t, swapped)
-						}
-						return fault
-					}, idempotent.WithEffects(policy))
-					s.put(func(r *store.Record) {
-						r.Lease = r.CreatedAt
-						text := []byte(`"zeroth"`)
-						r.Steps = map[string]store.Step{"zeroth": {
-							Kind: store.StepValue,
-							Seal: store.Seal(r.Owner, text), Result: text,
-						}}
-						r.StepWrites = 2
-					})
-					s.do = inTwoSteps(e, func() error { return nil })
-					s.mustHandle(5)
-					assert.True(t, late)
-					assert.Zero(t, e.count("first"), "it is recorded")
-					assert.Equal(t, 1, e.count("second"))
-					assert.Equal(t, []string{"zeroth"}, s.event().OrphanSteps)
+			bubble(t, fmt.Sprint(policy, fault), func(t *testing.T) {
+				e, inner := &effects{}, memory.New()
+				var s *shop
+				late := false
+				s = newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+					if c.Op != storetest.OpSwap || c.Next.Owner == c.Seen.Owner || late {
+						return storetest.Pass
+					}
+					late = true
+					for _, step := range []store.Step{
+						stepBy(c.Seen.Owner, store.StepStarted, ""),
+						stepBy(c.Seen.Owner, store.StepValue, `"first"`),
+					} {
+						held, _, _ := inner.Get(context.Background(), c.Next.Key)
+						next := held
+						next.Steps = map[string]store.Step{"first": step}
+						_, swapped, err := inner.Swap(context.Background(), held, next)
+						assert.NoError(t, err)
+						assert.True(t, swapped)
+					}
+					return fault
+				}, idempotent.WithEffects(policy))
+				s.put(func(r *store.Record) {
+					r.Lease = r.CreatedAt
+					text := []byte(`"zeroth"`)
+					r.Steps = map[string]store.Step{"zeroth": {
+						Kind: store.StepValue,
+						Seal: store.Seal(r.Owner, text), Result: text,
+					}}
+					r.StepWrites = 2
 				})
+				s.do = inTwoSteps(e, func() error { return nil })
+				s.mustHandle(5)
+				assert.True(t, late)
+				assert.Zero(t, e.count("first"), "it is recorded")
+				assert.Equal(t, 1, e.count("second"))
+				assert.Equal(t, []string{"zeroth"}, s.event().OrphanSteps)
 			})
 		}
 	}
@@ -407,7 +387,7 @@ func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 				assert.True(t, swapped)
 			}
 			return storetest.Pass
-		}, idempotent.WithEffects(idempotent.Unrepeatable))
+		}, unrepeatable())
 		s.put(func(r *store.Record) {
 			text := []byte(`"first"`)
 			r.Lease = r.CreatedAt
@@ -417,8 +397,7 @@ func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 			}}
 			r.StepWrites = 1
 		})
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
 		assertExecuted(t, s, 0)
 		assert.Len(t, s.mustRecord().Steps, 2)
 	})
@@ -434,27 +413,25 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 		"missing parts": func(step *store.Step) { step.Result, step.Parts = nil, "1:5" },
 		"no failure":    func(step *store.Step) { step.Kind = store.StepFailure },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, e := newShop(t), &effects{}
-				s.put(func(r *store.Record) {
-					r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
-					step := store.Step{
-						Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)),
-						Result: []byte(`["secret"]`),
-					}
-					alter(&step)
-					r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
-				})
-				s.do = inTwoSteps(e, func() error { return nil })
-				for range 2 {
-					_, err := s.handle(5)
-					stepError(t, err, idempotent.ErrUnreadable, "its recorded result")
-					assert.NotContains(t, err.Error(), "secret")
+		bubble(t, name, func(t *testing.T) {
+			s, e := newShop(t), &effects{}
+			s.put(func(r *store.Record) {
+				r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
+				step := store.Step{
+					Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)),
+					Result: []byte(`["secret"]`),
 				}
-				assert.Empty(t, e.done)
-				assert.NotEmpty(t, s.mustRecord().Steps, "nothing is lost")
+				alter(&step)
+				r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
 			})
+			s.do = inTwoSteps(e, func() error { return nil })
+			for range 2 {
+				_, err := s.handle(5)
+				stepError(t, err, idempotent.ErrUnreadable, "its recorded result")
+				assert.NotContains(t, err.Error(), "secret")
+			}
+			assert.Empty(t, e.done)
+			assert.NotEmpty(t, s.mustRecord().Steps, "nothing is lost")
 		})
 	}
 }
@@ -463,10 +440,8 @@ func TestAnotherRequestUnderAKeyWithStepsIsAMismatch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, e := newShop(t, amountFingerprint()), &effects{}
 		s.do = inTwoSteps(e, func() error { return errCard })
-		_, err := s.handle(5)
-		require.Error(t, err)
-		_, err = s.handle(6)
-		require.ErrorIs(t, err, idempotent.ErrMismatch)
+		s.mustFail(5, errAny)
+		s.mustFail(6, idempotent.ErrMismatch)
 	})
 }
 
@@ -506,25 +481,22 @@ func TestALargeResultExtendsTheLease(t *testing.T) {
 		size    int
 		extends bool
 	}{"small": {1 << 10, false}, "large": {6 << 20, true}} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithTiming(idempotent.Timing{Lease: 10 * time.Second}))
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := idempotent.Step(ctx, "step",
-						func(context.Context) (string, error) { return strings.Repeat("x", c.size), nil })
-					return receipt{}, err
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, idempotent.WithTiming(idempotent.Timing{Lease: 10 * time.Second}))
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				_, err := idempotent.Step(ctx, "step",
+					func(context.Context) (string, error) { return strings.Repeat("x", c.size), nil })
+				return receipt{}, err
+			}
+			s.mustHandleFor(forever, 0)
+			assertExecuted(t, s, 1)
+			longest := time.Duration(0)
+			for _, call := range s.store.Calls() {
+				if call.Op == storetest.OpSwap && call.Next.Status == store.StatusInProgress {
+					longest = max(longest, time.Until(call.Next.Lease))
 				}
-				_, err := s.handler.Handle(t.Context(), order{ID: "o-1"})
-				require.NoError(t, err)
-				assertExecuted(t, s, 1)
-				longest := time.Duration(0)
-				for _, call := range s.store.Calls() {
-					if call.Op == storetest.OpSwap && call.Next.Status == store.StatusInProgress {
-						longest = max(longest, time.Until(call.Next.Lease))
-					}
-				}
-				assert.Equal(t, c.extends, longest > 12*time.Second, "lease %v", longest)
-			})
+			}
+			assert.Equal(t, c.extends, longest > 12*time.Second, "lease %v", longest)
 		})
 	}
 }
@@ -542,8 +514,7 @@ func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
 			stepError(t, err, idempotent.ErrStepRefused, "its context has ended")
 			return receipt{}, err
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		s.mustFail(5, context.DeadlineExceeded)
 		r := s.mustRecord()
 		assert.Equal(t, store.ReasonReleased, r.Reason)
 		assert.Equal(t, store.StepValue, r.Steps["slow"].Kind)

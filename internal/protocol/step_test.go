@@ -62,7 +62,7 @@ func (e *effects) fail(ctx context.Context, name string, err error, opts ...idem
 func once() idempotent.StepOption[string] { return idempotent.AtMostOnce[string](nil) }
 
 // inTwoSteps is a handler that fails once between its steps.
-func inTwoSteps(e *effects, between func() error) func(context.Context, order) (receipt, error) {
+func inTwoSteps(e *effects, between func() error) handler {
 	return func(ctx context.Context, o order) (receipt, error) {
 		if _, err := e.take(ctx, "first"); err != nil {
 			return receipt{}, err
@@ -88,8 +88,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 			assert.Empty(t, resumed.Derived)
 			return nil
 		})
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
 		kept := s.mustRecord()
 		assert.Equal(t, store.StatusInProgress, kept.Status)
@@ -101,8 +100,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 		assert.Equal(t, time.Hour, kept.AttentionAt.Sub(kept.Lease))
 		assert.Equal(t, []string{"first"}, kept.Derived)
 
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{1, 5}, got)
+		s.mustGet(5, receipt{1, 5})
 		assert.Equal(t, 1, e.count("first"))
 		assert.Equal(t, 1, e.count("second"))
 		event := s.event()
@@ -125,36 +123,34 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for _, fault := range []storetest.Fault{storetest.DieBefore, storetest.DieAfter} {
-			t.Run(fmt.Sprint(policy, fault), func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					e, opts := &effects{}, idempotent.WithEffects(policy)
-					calls := 2 // claim, record
-					if policy == idempotent.Unrepeatable {
-						calls = 4 // claim, mark, record, mark
-					}
-					if fault == storetest.DieBefore {
-						calls++
-					}
-					s := newShopOn(t, memory.New(), storetest.OnCall(calls, fault), opts)
-					s.do = inTwoSteps(e, func() error { return nil })
-					_, _ = s.handle(5)
-					time.Sleep(20 * time.Second)
-					after := s.sandbox(nil, opts)
-					after.do = s.do
-					_, err := after.handle(5)
-					open := policy == idempotent.Unrepeatable && fault == storetest.DieAfter
-					assert.Equal(t, 1, e.count("first"), "recorded")
-					if open {
-						require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "the second step has begun")
-						return
-					}
-					if policy == idempotent.Unrepeatable && fault == storetest.DieBefore {
-						require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-						return
-					}
-					require.NoError(t, err)
-					assert.True(t, after.event().Recovered)
-				})
+			bubble(t, fmt.Sprint(policy, fault), func(t *testing.T) {
+				e, opts := &effects{}, idempotent.WithEffects(policy)
+				calls := 2 // claim, record
+				if policy == idempotent.Unrepeatable {
+					calls = 4 // claim, mark, record, mark
+				}
+				if fault == storetest.DieBefore {
+					calls++
+				}
+				s := newShopOn(t, memory.New(), storetest.OnCall(calls, fault), opts)
+				s.do = inTwoSteps(e, func() error { return nil })
+				_, _ = s.handle(5)
+				time.Sleep(20 * time.Second)
+				after := s.sandbox(nil, opts)
+				after.do = s.do
+				_, err := after.handle(5)
+				open := policy == idempotent.Unrepeatable && fault == storetest.DieAfter
+				assert.Equal(t, 1, e.count("first"), "recorded")
+				if open {
+					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "the second step has begun")
+					return
+				}
+				if policy == idempotent.Unrepeatable && fault == storetest.DieBefore {
+					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+					return
+				}
+				require.NoError(t, err)
+				assert.True(t, after.event().Recovered)
 			})
 		}
 	}
@@ -240,38 +236,35 @@ func TestMarksInSteps(t *testing.T) {
 			reason: store.ReasonUncertain,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, e := newShop(t), &effects{}
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					var opts []idempotent.StepOption[string]
-					if c.startMarks {
-						opts = append(opts, once())
-					}
-					err := e.fail(ctx, "step", c.mark(errCard), opts...)
-					if strings.HasPrefix(name, "Terminal") {
-						var replayed *idempotent.ReplayedError
-						require.ErrorAs(t, err, &replayed, "also the first time")
-						assert.Equal(t, errCard.Error(), replayed.Message)
-					} else {
-						require.ErrorIs(t, err, errCard)
-					}
-					if strings.HasSuffix(name, "not passed on") {
-						return receipt{}, errors.New("something else")
-					}
-					return receipt{}, err
+		bubble(t, name, func(t *testing.T) {
+			s, e := newShop(t), &effects{}
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				var opts []idempotent.StepOption[string]
+				if c.startMarks {
+					opts = append(opts, once())
 				}
-				_, err := s.handle(5)
-				require.Error(t, err)
-				r, found := s.record()
-				require.Equal(t, c.status != "", found)
-				if !found {
-					return
+				err := e.fail(ctx, "step", c.mark(errCard), opts...)
+				if strings.HasPrefix(name, "Terminal") {
+					var replayed *idempotent.ReplayedError
+					require.ErrorAs(t, err, &replayed, "also the first time")
+					assert.Equal(t, errCard.Error(), replayed.Message)
+				} else {
+					require.ErrorIs(t, err, errCard)
 				}
-				assert.Equal(t, c.status, r.Status)
-				assert.Equal(t, c.reason, r.Reason)
-				assert.Equal(t, c.kind, r.Steps["step"].Kind)
-			})
+				if strings.HasSuffix(name, "not passed on") {
+					return receipt{}, errors.New("something else")
+				}
+				return receipt{}, err
+			}
+			s.mustFail(5, errAny)
+			r, found := s.record()
+			require.Equal(t, c.status != "", found)
+			if !found {
+				return
+			}
+			assert.Equal(t, c.status, r.Status)
+			assert.Equal(t, c.reason, r.Reason)
+			assert.Equal(t, c.kind, r.Steps["step"].Kind)
 		})
 	}
 }
@@ -289,10 +282,8 @@ func TestAFinalFailureOfAStepIsNotRepeated(t *testing.T) {
 			second = err
 			return receipt{Charge: 402}, nil
 		}
-		_, err := s.handle(5)
-		require.Error(t, err)
-		got := s.mustHandle(5)
-		assert.Equal(t, receipt{Charge: 402}, got)
+		s.mustFail(5, errAny)
+		s.mustGet(5, receipt{Charge: 402})
 		assert.Equal(t, first, second)
 		assert.Equal(t, 1, e.count("charge"))
 	})
@@ -377,8 +368,7 @@ func TestAHundredStepsAndNoMore(t *testing.T) {
 			}
 			return receipt{}, nil
 		}
-		_, err := s.handle(5)
-		require.Error(t, err)
+		s.mustFail(5, errAny)
 		s.mustHandle(5)
 		assert.Len(t, e.done, 100)
 		assert.Equal(t, 1, e.count("item/99"))
@@ -403,8 +393,7 @@ func TestParallelSteps(t *testing.T) {
 			}
 			return receipt{}, nil
 		}
-		_, err := s.handle(5)
-		require.Error(t, err)
+		s.mustFail(5, errAny)
 		assert.Len(t, s.mustRecord().Steps, 20)
 		s.mustHandle(5)
 		for n := range 20 {
@@ -429,11 +418,8 @@ func TestAStepThatStillRunsWhenTheHandlerReturns(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return receipt{}, errCard
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
-		r := s.mustRecord()
-		assert.Equal(t, store.StatusUnknown, r.Status)
-		assert.Equal(t, store.ReasonResultLost, r.Reason)
+		s.mustFail(5, errCard)
+		s.mustHold(store.StatusUnknown, store.ReasonResultLost)
 		group.Wait()
 		assert.Equal(t, `"\"\""`, fmt.Sprintf("%q", s.mustRecord().Steps["slow"].Result),
 			"its owner may still bring the result")
@@ -464,12 +450,7 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 		assert.Equal(t, "x", got)
 		return err
 	}
-	down := func(c storetest.Call) storetest.Fault {
-		if stepWrite(c, "step", store.StepValue) {
-			return storetest.LoseRequest
-		}
-		return storetest.Pass
-	}
+	down := when(storetest.LoseRequest, func(c storetest.Call) bool { return stepWrite(c, "step", store.StepValue) })
 	for name, c := range map[string]struct {
 		step   func(context.Context) error
 		rule   func(storetest.Call) storetest.Fault
@@ -492,28 +473,25 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 				return idempotent.NotExecuted(errCard)
 			},
 		} {
-			t.Run(name+", "+ending, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s := newShopOn(t, smallStore{memory.New(), 50}, c.rule, c.opts...)
-					s.do = func(ctx context.Context, _ order) (receipt, error) {
-						err := c.step(ctx)
-						stepError(t, err, idempotent.ErrStepLost, "its result")
-						return receipt{}, own(err)
-					}
-					_, err := s.handle(5)
-					require.Error(t, err)
-					r := s.mustRecord()
-					assert.Equal(t, c.status, r.Status)
-					assert.NotEqual(t, store.ReasonReleased, r.Reason)
-					if c.status == store.StatusUnknown {
-						assert.Equal(t, store.ReasonResultLost, r.Reason)
-						return
-					}
-					time.Sleep(20 * time.Second)
-					other := s.sandbox(nil, c.opts...)
-					other.do = func(ctx context.Context, _ order) (receipt, error) { return receipt{1, 5}, c.step(ctx) }
-					other.mustHandle(5, "it heals by itself")
-				})
+			bubble(t, name+", "+ending, func(t *testing.T) {
+				s := newShopOn(t, smallStore{memory.New(), 50}, c.rule, c.opts...)
+				s.do = func(ctx context.Context, _ order) (receipt, error) {
+					err := c.step(ctx)
+					stepError(t, err, idempotent.ErrStepLost, "its result")
+					return receipt{}, own(err)
+				}
+				s.mustFail(5, errAny)
+				r := s.mustRecord()
+				assert.Equal(t, c.status, r.Status)
+				assert.NotEqual(t, store.ReasonReleased, r.Reason)
+				if c.status == store.StatusUnknown {
+					assert.Equal(t, store.ReasonResultLost, r.Reason)
+					return
+				}
+				time.Sleep(20 * time.Second)
+				other := s.sandbox(nil, c.opts...)
+				other.do = func(ctx context.Context, _ order) (receipt, error) { return receipt{1, 5}, c.step(ctx) }
+				other.mustHandle(5, "it heals by itself")
 			})
 		}
 	}
@@ -521,12 +499,7 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 
 func TestAHandlerMayAnswerAlthoughAStepIsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if stepWrite(c, "step", store.StepValue) {
-				return storetest.Deny
-			}
-			return storetest.Pass
-		})
+		s := newShopOn(t, memory.New(), when(storetest.Deny, func(c storetest.Call) bool { return stepWrite(c, "step", store.StepValue) }))
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			_, err := (&effects{}).take(ctx, "step")
 			require.ErrorIs(t, err, idempotent.ErrStepLost)
@@ -541,16 +514,14 @@ func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for name, fault := range passingFaults {
 			for n := 2; n <= 3; n++ {
-				t.Run(fmt.Sprint(policy, name, n), func(t *testing.T) {
-					inBubble(t, func(t *testing.T) {
-						s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy)),
-							&effects{}
-						s.do = inTwoSteps(e, func() error { return nil })
-						s.mustHandle(5)
-						assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
-						assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-						assert.Positive(t, s.store.Fired())
-					})
+				bubble(t, fmt.Sprint(policy, name, n), func(t *testing.T) {
+					s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy)),
+						&effects{}
+					s.do = inTwoSteps(e, func() error { return nil })
+					s.mustHandle(5)
+					assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
+					assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+					assert.Positive(t, s.store.Fired())
 				})
 			}
 		}

@@ -38,8 +38,7 @@ func TestAnObserverTellsWhyAStepHasNoOutcome(t *testing.T) {
 			return idempotent.Step(ctx, "charge",
 				func(context.Context) (receipt, error) { return receipt{Charge: 1}, nil })
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStepLost)
+		s.mustFail(5, idempotent.ErrStepLost)
 		lost, ok := errors.AsType[*idempotent.Error](s.stepOf().Err)
 		require.True(t, ok)
 		require.ErrorIs(t, lost, idempotent.ErrStepLost)
@@ -63,8 +62,7 @@ func TestAFinalFailureOfAStepLooksAlikeWhetherRecordedOrResumed(t *testing.T) {
 			}
 			return receipt{Charge: 7}, nil
 		}
-		_, err := s.handle(5)
-		require.Error(t, err)
+		s.mustFail(5, errAny)
 		first := s.stepOf()
 		fail = false
 		s.mustHandle(5)
@@ -80,11 +78,7 @@ func TestAFinalFailureOfAStepLooksAlikeWhetherRecordedOrResumed(t *testing.T) {
 func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		renamed := newShop(t)
-		resolved := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order,
-		) (idempotent.Resolution[receipt], error) {
-			return idempotent.Executed(receipt{Charge: 9}), nil
-		}))
+		resolved := newShop(t, resolves(idempotent.Executed(receipt{Charge: 9}), nil))
 		for s, want := range map[*shop][]string{renamed: {"charge", "mail"}, resolved: nil} {
 			s.put(func(r *store.Record) {
 				if s == resolved {

@@ -42,7 +42,7 @@ func stepKinds() []stepKind {
 		{name: "`AtMostOnce`", once: true, marks: true},
 		{
 			name: "`Unrepeatable`", marks: true,
-			opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
+			opts: []idempotent.Option{unrepeatable()},
 		},
 		{name: "`Repeatable`", opts: []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}},
 	}
@@ -120,12 +120,7 @@ func stepFailures() []stepFailure {
 		{
 			name: "the lease is lost while it runs, and somebody takes over",
 			charge: func(ctx context.Context, s *shop) (chargeOf, error) {
-				mine := s.mustRecord()
-				theirs := mine
-				theirs.Owner, theirs.Steps = "someone", nil
-				_, swapped, err := s.inner.Swap(ctx, mine, theirs)
-				require.NoError(s.t, err)
-				require.True(s.t, swapped)
+				s.change(func(r *store.Record) { r.Owner, r.Steps = "someone", nil })
 				return chargeOf{ID: "ch-1"}, nil
 			},
 		},
@@ -169,7 +164,7 @@ type stepStory struct {
 }
 
 // handler returns the handler of a delivery. It reserves in one step and charges in another.
-func (s *stepStory) handler(on *shop, goesWrong bool) func(context.Context, order) (receipt, error) {
+func (s *stepStory) handler(on *shop, goesWrong bool) handler {
 	return func(ctx context.Context, o order) (receipt, error) {
 		if _, err := idempotent.Step(ctx, "reserve",
 			func(context.Context) (string, error) { return "r-1", nil }); err != nil {

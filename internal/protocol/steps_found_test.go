@@ -24,18 +24,15 @@ func TestAHandlerThatFailsBeforeItsFirstStepFreesItsKey(t *testing.T) {
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			return receipt{}, e.fail(ctx, "first", idempotent.NotExecuted(errCard), once())
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		kept := s.mustRecord()
 		require.Empty(t, kept.Steps, "its start mark stood for nothing")
 		require.NotZero(t, kept.StepWrites)
 
-		s.do = func(context.Context, order) (receipt, error) { return receipt{}, errCard }
-		_, err = s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.do = fails(errCard)
+		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
-		_, found := s.record()
-		assert.False(t, found, "it has nothing to keep")
+		s.assertGone("it has nothing to keep")
 	})
 }
 
@@ -53,24 +50,21 @@ func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
 		settle report.Settlement
 	}{
 		"by default":   {nil, report.Unknown},
-		"under Refuse": {[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, report.Unknown},
+		"under Refuse": {[]idempotent.Option{unrepeatable()}, report.Unknown},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, happened := newShop(t, c.opts...), 0
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := idempotent.Step(ctx, "first", func(context.Context) (explosive, error) {
-						happened++
-						return explosive{}, nil
-					})
-					return receipt{}, err
-				}
-				assert.PanicsWithValue(t, "encoding", func() { _, _ = s.handle(5) })
-				assert.Equal(t, c.settle, s.event().Settlement)
-				_, err := s.handle(5)
-				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-				assert.Equal(t, 1, happened)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, happened := newShop(t, c.opts...), 0
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				_, err := idempotent.Step(ctx, "first", func(context.Context) (explosive, error) {
+					happened++
+					return explosive{}, nil
+				})
+				return receipt{}, err
+			}
+			assert.PanicsWithValue(t, "encoding", func() { _, _ = s.handle(5) })
+			assert.Equal(t, c.settle, s.event().Settlement)
+			s.mustFail(5, idempotent.ErrUnknownOutcome)
+			assert.Equal(t, 1, happened)
 		})
 	}
 }
@@ -82,7 +76,7 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 		e, asked := &effects{}, 0
 		resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
 			order,
-		) (idempotent.Resolution[receipt], error) {
+		) (resolution, error) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		})
@@ -92,8 +86,7 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 			require.NoError(t, err)
 			return receipt{}, idempotent.Uncertain(errCard)
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 
 		crash := func() {
@@ -103,14 +96,12 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 			time.Sleep(20 * time.Second)
 		}
 		crash()
-		_, err = s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, 2, asked)
 		assert.Equal(t, store.ReasonUncertain, s.mustRecord().Reason)
 
 		crash()
-		_, err = s.sandbox(nil, idempotent.WithEffects(idempotent.Unrepeatable)).handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "without a resolver nobody knows better")
+		s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome, "without a resolver nobody knows better")
 		assertExecuted(t, s, 1)
 	})
 }
@@ -142,8 +133,7 @@ func TestALateCopyOfAStepLeavesTheExpiryBehindTheLease(t *testing.T) {
 			assert.False(t, r.Expiry.Before(r.Lease), "it expires %v before its lease ends", r.Lease.Sub(r.Expiry))
 			return receipt{1, o.Amount}, nil
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5}) // without a deadline
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 5) // without a deadline
 	})
 }
 
@@ -153,14 +143,11 @@ func TestAStepThatMeetsARenewalWhoseReplyWasLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			mine := s.mustRecord()
-			next := mine
-			next.Lease = mine.Lease.Add(time.Minute)
-			next.Expiry = mine.Expiry.Add(time.Minute)
-			_, renewed, err := s.inner.Swap(ctx, mine, next)
-			require.NoError(t, err)
-			require.True(t, renewed)
-			_, err = new(effects).take(ctx, "first")
+			next := s.change(func(r *store.Record) {
+				r.Lease = r.Lease.Add(time.Minute)
+				r.Expiry = r.Expiry.Add(time.Minute)
+			})
+			_, err := new(effects).take(ctx, "first")
 			require.NoError(t, err)
 			assert.Equal(t, next.Lease, s.mustRecord().Lease)
 			return receipt{1, o.Amount}, nil
@@ -187,8 +174,7 @@ func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
 			return receipt{7, 5}, nil
 		}
 		s.do = do
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard, "its start mark stays")
+		s.mustFail(5, errCard, "its start mark stays")
 		again := s.sandbox(func(c storetest.Call) storetest.Fault {
 			if c.Next.Steps["first"].Kind == store.StepValue {
 				return storetest.Deny
@@ -212,8 +198,7 @@ func TestACompletionNamesTheStepsThatItDrops(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		s.mustHandle(5)
 		calls := s.store.Calls()
 		completion := calls[len(calls)-1]

@@ -16,28 +16,12 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// refuses is the policy under which each step writes a start mark.
-func refuses() idempotent.Option { return idempotent.WithEffects(idempotent.Unrepeatable) }
-
 // stepBy is a step of this kind as that owner has written it.
 func stepBy(owner string, kind store.StepKind, result string) store.Step {
 	if kind == store.StepStarted {
 		return store.Step{Kind: kind, Seal: store.Seal(owner, nil)}
 	}
 	return store.Step{Kind: kind, Seal: store.Seal(owner, []byte(result)), Result: []byte(result)}
-}
-
-// change changes the record behind the back of an execution.
-func (s *shop) change(next func(r *store.Record)) {
-	s.t.Helper()
-	seen, _, err := s.inner.Get(context.Background(), s.recordKey())
-	require.NoError(s.t, err)
-	r := seen
-	r.Steps = nil
-	next(&r)
-	_, swapped, err := s.inner.Swap(context.Background(), seen, r)
-	require.NoError(s.t, err)
-	require.True(s.t, swapped)
 }
 
 // before does something once, right before the first write of a step of this kind.
@@ -83,21 +67,18 @@ func TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing(t *testing.T) {
 			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonCrashed })
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				var s *shop
-				e, skew := &effects{}, time.Duration(0)
-				s = newShopOn(t, memory.New(), before(store.StepStarted, func() { meanwhile(s, &skew) }),
-					idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := e.take(ctx, "first", once())
-					stepError(t, err, idempotent.ErrLeaseLost, "")
-					return receipt{}, err
-				}
-				_, err := s.handle(5)
-				require.Error(t, err)
-				assert.Zero(t, e.count("first"))
-			})
+		bubble(t, name, func(t *testing.T) {
+			var s *shop
+			e, skew := &effects{}, time.Duration(0)
+			s = newShopOn(t, memory.New(), before(store.StepStarted, func() { meanwhile(s, &skew) }),
+				idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				_, err := e.take(ctx, "first", once())
+				stepError(t, err, idempotent.ErrLeaseLost, "")
+				return receipt{}, err
+			}
+			s.mustFail(5, errAny)
+			assert.Zero(t, e.count("first"))
 		})
 	}
 }
@@ -114,8 +95,7 @@ func TestTimeIsKeptToSayThatAStepIsLost(t *testing.T) {
 				"the invocation ends half a second after its handler has to")
 			return receipt{}, err
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStepLost)
+		s.mustFail(5, idempotent.ErrStepLost)
 		assert.Equal(t, store.ReasonResultLost, s.mustRecord().Reason)
 	})
 }
@@ -127,8 +107,7 @@ func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonCrashed })
 			return idempotent.NotExecuted(errCard)
 		})
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
 		r := s.mustRecord()
 		assert.Equal(t, store.ReasonReleased, r.Reason)
@@ -150,8 +129,7 @@ func TestAReleaseThatARepetitionFinds(t *testing.T) {
 			return storetest.Pass
 		}), &effects{}
 		s.do = inTwoSteps(e, func() error { return errCard })
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
 	})
 }
@@ -161,8 +139,7 @@ func TestAnExecutionWithStepsWhoseLeaseHasEndedReleasesNothing(t *testing.T) {
 		e, skew := &effects{}, time.Duration(0)
 		s := newShop(t, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
 		s.do = inTwoSteps(e, func() error { skew = time.Hour; return errCard })
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		assert.Equal(t, report.Elsewhere, s.event().Settlement)
 		assert.Empty(t, s.mustRecord().Reason)
 	})
@@ -177,20 +154,16 @@ func TestAPanicBehindAnEffectThatNobodyRecorded(t *testing.T) {
 		"lost":      {writes(store.StepValue, storetest.Deny), nil},
 		"uncertain": {func(storetest.Call) storetest.Fault { return storetest.Pass }, idempotent.Uncertain(errCard)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), c.rule, refuses())
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := idempotent.Step(ctx, "charge",
-						func(context.Context) (string, error) { return "ch-1", c.err })
-					require.Error(t, err)
-					panic("behind")
-				}
-				assert.PanicsWithValue(t, "behind", func() { _, _ = s.handle(5) })
-				r := s.mustRecord()
-				assert.Equal(t, store.StatusUnknown, r.Status)
-				assert.Equal(t, store.ReasonPanic, r.Reason)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShopOn(t, memory.New(), c.rule, unrepeatable())
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				_, err := idempotent.Step(ctx, "charge",
+					func(context.Context) (string, error) { return "ch-1", c.err })
+				require.Error(t, err)
+				panic("behind")
+			}
+			assert.PanicsWithValue(t, "behind", func() { _, _ = s.handle(5) })
+			s.mustHold(store.StatusUnknown, store.ReasonPanic)
 		})
 	}
 }
@@ -228,8 +201,7 @@ func TestARenewalWritesNoSteps(t *testing.T) {
 			_, err := e.take(ctx, "first")
 			return receipt{1, o.Amount}, err
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5}) // without a deadline
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 5) // without a deadline
 	})
 }
 
@@ -250,8 +222,7 @@ func TestTheUndoOfATakeoverLeavesAnOpenStartMark(t *testing.T) {
 			r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
 			r.Steps = map[string]store.Step{"open": stepBy(r.Owner, store.StepStarted, "")}
 		})
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		s.mustFail(5, idempotent.ErrStoreUnavailable)
 		r := s.mustRecord()
 		assert.Equal(t, store.ReasonReleased, r.Reason, "it was taken back")
 		assert.Equal(t, store.StepStarted, r.Steps["open"].Kind)
@@ -262,32 +233,29 @@ func TestTheUndoOfATakeoverLeavesAnOpenStartMark(t *testing.T) {
 // looked.
 func TestACrashInTheMiddleOfAnEffectIsNotTakenOver(t *testing.T) {
 	for _, late := range []bool{false, true} {
-		t.Run(fmt.Sprint(late), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				var s *shop
-				began := false
-				begin := func(r *store.Record) {
-					r.Steps = map[string]store.Step{"second": stepBy("someone", store.StepStarted, "")}
+		bubble(t, fmt.Sprint(late), func(t *testing.T) {
+			var s *shop
+			began := false
+			begin := func(r *store.Record) {
+				r.Steps = map[string]store.Step{"second": stepBy("someone", store.StepStarted, "")}
+			}
+			s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+				if late && !began && c.Op == storetest.OpSwap && c.Seen.Owner == "someone" {
+					began = true
+					s.change(begin)
 				}
-				s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-					if late && !began && c.Op == storetest.OpSwap && c.Seen.Owner == "someone" {
-						began = true
-						s.change(begin)
-					}
-					return storetest.Pass
-				}, refuses())
-				s.put(func(r *store.Record) {
-					r.Lease, r.Steps = r.CreatedAt,
-						map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
-					if !late {
-						r.Steps["second"] = stepBy(r.Owner, store.StepStarted, "")
-					}
-				})
-				_, err := s.handle(5)
-				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-				assertExecuted(t, s, 0)
-				assert.Equal(t, store.ReasonCrashed, s.mustRecord().Reason)
+				return storetest.Pass
+			}, unrepeatable())
+			s.put(func(r *store.Record) {
+				r.Lease, r.Steps = r.CreatedAt,
+					map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
+				if !late {
+					r.Steps["second"] = stepBy(r.Owner, store.StepStarted, "")
+				}
 			})
+			s.mustFail(5, idempotent.ErrUnknownOutcome)
+			assertExecuted(t, s, 0)
+			assert.Equal(t, store.ReasonCrashed, s.mustRecord().Reason)
 		})
 	}
 }
@@ -297,7 +265,7 @@ func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 		asked := 0
 		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
 			order,
-		) (idempotent.Resolution[receipt], error) {
+		) (resolution, error) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		}))
@@ -317,27 +285,24 @@ func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 // What did not happen is nothing that a crash leaves open.
 func TestACrashBehindAnEffectThatDidNotHappenIsResumed(t *testing.T) {
 	for name, recorded := range map[string]bool{"behind a step that is recorded": true, "and nothing else": false} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s, e, crashes := newShop(t, refuse()), &effects{}, true
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					if recorded {
-						_, err := e.take(ctx, "first")
-						require.NoError(t, err)
-					}
-					if crashes {
-						crashes = false
-						require.ErrorIs(t, e.fail(ctx, "charge", idempotent.NotExecuted(errCard)), errCard)
-						panic("boom")
-					}
-					_, err := e.take(ctx, "charge")
-					return receipt{1, o.Amount}, err
+		bubble(t, name, func(t *testing.T) {
+			s, e, crashes := newShop(t, unrepeatable()), &effects{}, true
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				if recorded {
+					_, err := e.take(ctx, "first")
+					require.NoError(t, err)
 				}
-				assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
-				assert.Equal(t, report.Released, s.event().Settlement)
-				got := s.mustHandle(5)
-				assert.Equal(t, receipt{1, 5}, got)
-			})
+				if crashes {
+					crashes = false
+					require.ErrorIs(t, e.fail(ctx, "charge", idempotent.NotExecuted(errCard)), errCard)
+					panic("boom")
+				}
+				_, err := e.take(ctx, "charge")
+				return receipt{1, o.Amount}, err
+			}
+			s.mustPanic(5, "boom")
+			assert.Equal(t, report.Released, s.event().Settlement)
+			s.mustGet(5, receipt{1, 5})
 		})
 	}
 }
@@ -346,31 +311,28 @@ func TestACrashBehindAnEffectThatDidNotHappenIsResumed(t *testing.T) {
 // recorded whatever has become of the context.
 func TestTheContextOfAStepBoundsItsMarkAndNotItsResult(t *testing.T) {
 	for name, kind := range map[string]store.StepKind{"mark": store.StepStarted, "result": store.StepValue} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				lost := 0
-				s, e := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-					if c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == kind && lost < 1 {
-						lost++
-						return storetest.HangBefore
-					}
-					return storetest.Pass
-				}), &effects{}
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-					defer cancel()
-					started := time.Now()
-					_, err := e.take(short, "charge", once())
-					if kind == store.StepStarted {
-						assert.LessOrEqual(t, time.Since(started), 100*time.Millisecond)
-						return receipt{1, o.Amount}, nil
-					}
-					assert.Greater(t, time.Since(started), 100*time.Millisecond)
-					return receipt{1, o.Amount}, err
+		bubble(t, name, func(t *testing.T) {
+			lost := 0
+			s, e := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+				if c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == kind && lost < 1 {
+					lost++
+					return storetest.HangBefore
 				}
-				got := s.mustHandle(5)
-				assert.Equal(t, receipt{1, 5}, got)
-			})
+				return storetest.Pass
+			}), &effects{}
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				defer cancel()
+				started := time.Now()
+				_, err := e.take(short, "charge", once())
+				if kind == store.StepStarted {
+					assert.LessOrEqual(t, time.Since(started), 100*time.Millisecond)
+					return receipt{1, o.Amount}, nil
+				}
+				assert.Greater(t, time.Since(started), 100*time.Millisecond)
+				return receipt{1, o.Amount}, err
+			}
+			s.mustGet(5, receipt{1, 5})
 		})
 	}
 }

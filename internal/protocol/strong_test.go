@@ -162,27 +162,24 @@ func (e *elsewhere) Swap(ctx context.Context, seen, next store.Record) (store.Re
 func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 	t.Parallel()
 	for n := int64(1); n <= 3; n++ {
-		t.Run(fmt.Sprint("renewal ", n), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				timing := idempotent.WithTiming(idempotent.Timing{
-					Lease:  3 * time.Second,
-					Margin: 500 * time.Millisecond,
-				})
-				s, met := newShop(t), &elsewhere{at: n}
-				s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
-				s.wrap(nil, timing)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					for met.writes.Load() < 5 && ctx.Err() == nil {
-						time.Sleep(50 * time.Millisecond)
-					}
-					return receipt{1, o.Amount}, ctx.Err()
-				}
-				got, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-				require.NoError(t, err)
-				assert.Equal(t, receipt{1, 5}, got)
-				assert.Greater(t, met.writes.Load(), n)
-				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+		bubble(t, fmt.Sprint("renewal ", n), func(t *testing.T) {
+			timing := idempotent.WithTiming(idempotent.Timing{
+				Lease:  3 * time.Second,
+				Margin: 500 * time.Millisecond,
 			})
+			s, met := newShop(t), &elsewhere{at: n}
+			s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
+			s.wrap(nil, timing)
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				for met.writes.Load() < 5 && ctx.Err() == nil {
+					time.Sleep(50 * time.Millisecond)
+				}
+				return receipt{1, o.Amount}, ctx.Err()
+			}
+			got := s.mustHandleFor(forever, 5)
+			assert.Equal(t, receipt{1, 5}, got)
+			assert.Greater(t, met.writes.Load(), n)
+			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 		})
 	}
 }

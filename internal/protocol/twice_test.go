@@ -46,32 +46,28 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 			return context.WithoutCancel(ctx), o
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, tc.opts...)
-				inner := s.sandbox(nil, tc.opts...)
-				var said error
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					if tc.between != nil {
-						ctx, o = tc.between(ctx, o)
-					}
-					began := time.Now()
-					_, said = inner.handler.Handle(ctx, o)
-					assert.Zero(t, time.Since(began))
-					return receipt{}, said
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, tc.opts...)
+			inner := s.sandbox(nil, tc.opts...)
+			var said error
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				if tc.between != nil {
+					ctx, o = tc.between(ctx, o)
 				}
-				_, err := s.handle(1)
-				require.ErrorIs(t, err, idempotent.ErrWrappedTwice)
-				require.NotErrorIs(t, err, idempotent.ErrInProgress)
-				var twice *idempotent.Error
-				require.ErrorAs(t, said, &twice)
-				require.ErrorIs(t, said, idempotent.ErrWrappedTwice)
-				assert.Equal(t, "shop", twice.Operation)
-				assert.Equal(t, report.WrappedTwice, inner.event().Outcome)
-				assertExecuted(t, s, 1)
-				_, found := s.record()
-				assert.False(t, found, "the outer execution has failed and is released")
-			})
+				began := time.Now()
+				_, said = inner.handler.Handle(ctx, o)
+				assert.Zero(t, time.Since(began))
+				return receipt{}, said
+			}
+			err := s.mustFail(1, idempotent.ErrWrappedTwice)
+			require.NotErrorIs(t, err, idempotent.ErrInProgress)
+			var twice *idempotent.Error
+			require.ErrorAs(t, said, &twice)
+			require.ErrorIs(t, said, idempotent.ErrWrappedTwice)
+			assert.Equal(t, "shop", twice.Operation)
+			assert.Equal(t, report.WrappedTwice, inner.event().Outcome)
+			assertExecuted(t, s, 1)
+			s.assertGone("the outer execution has failed and is released")
 		})
 	}
 }
@@ -139,24 +135,22 @@ func TestAClientOfAHandlerThatIsWrappedTwiceGetsAnOwnProblem(t *testing.T) {
 // when it had none.
 func TestARecordWithoutAFingerprintIsNoMistakeOfTheClient(t *testing.T) {
 	for _, status := range []store.Status{store.StatusInProgress, store.StatusCompleted, store.StatusUnknown} {
-		t.Run(string(status), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				s.put(func(r *store.Record) {
-					if status == store.StatusCompleted {
-						completed(r, `{"charge":1}`)
-					}
-					r.Status, r.Fingerprint = status, ""
-				})
-				_, err := s.handle(1)
-				require.NotErrorIs(t, err, idempotent.ErrMismatch)
-				var unreadable *idempotent.Error
-				require.ErrorAs(t, err, &unreadable)
-				require.ErrorIs(t, err, idempotent.ErrUnreadable)
-				assert.Contains(t, unreadable.Reason, "no fingerprint")
-				assert.Equal(t, report.Unreadable, s.event().Outcome)
-				assert.Zero(t, s.executed.Load())
+		bubble(t, string(status), func(t *testing.T) {
+			s := newShop(t)
+			s.put(func(r *store.Record) {
+				if status == store.StatusCompleted {
+					completed(r, `{"charge":1}`)
+				}
+				r.Status, r.Fingerprint = status, ""
 			})
+			_, err := s.handle(1)
+			require.NotErrorIs(t, err, idempotent.ErrMismatch)
+			var unreadable *idempotent.Error
+			require.ErrorAs(t, err, &unreadable)
+			require.ErrorIs(t, err, idempotent.ErrUnreadable)
+			assert.Contains(t, unreadable.Reason, "no fingerprint")
+			assert.Equal(t, report.Unreadable, s.event().Outcome)
+			assert.Zero(t, s.executed.Load())
 		})
 	}
 }

@@ -17,17 +17,11 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-func crashed(r *store.Record) { r.Lease = r.Lease.Add(-time.Minute) }
-
 // A client that retries must not look like an outcome that has become unknown again and again.
 func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
-	uncertain := func(context.Context, order) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) }
-	asks := func(r idempotent.Resolution[receipt], err error) idempotent.Option {
-		return idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order,
-		) (idempotent.Resolution[receipt], error) {
-			return r, err
-		})
+	uncertain := fails(idempotent.Uncertain(errCard))
+	asks := func(r resolution, err error) idempotent.Option {
+		return resolves(r, err)
 	}
 	for name, tc := range map[string]struct {
 		opts []idempotent.Option
@@ -39,7 +33,7 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 			do: uncertain, want: []report.Settlement{report.Unknown, "", ""},
 		},
 		"crash that is refused": {
-			opts: []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}, put: crashed,
+			opts: []idempotent.Option{unrepeatable()}, put: crashed,
 			want: []report.Settlement{report.Unknown, "", ""},
 		},
 		"crash that a resolver knows nothing of": {
@@ -48,12 +42,12 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 		},
 		"resolver that fails": {
 			opts: []idempotent.Option{asks(idempotent.StillUnknown[receipt](), errors.New("provider down"))},
-			put:  func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" },
+			put:  unknown,
 			want: []report.Settlement{report.StillUnknown, report.StillUnknown},
 		},
 		"resolver that knows": {
 			opts: []idempotent.Option{asks(idempotent.Executed(receipt{1, 5}), nil)},
-			put:  func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" },
+			put:  unknown,
 			want: []report.Settlement{report.Completed, ""},
 		},
 		"execution after a resolver, uncertain again": {
@@ -61,19 +55,17 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 			want: []report.Settlement{report.Unknown, report.Unknown},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, tc.opts...)
-				s.do = tc.do
-				if tc.put != nil {
-					s.put(tc.put)
-				}
-				for i, want := range tc.want {
-					_, _ = s.handle(5)
-					assert.Equal(t, want, s.event().Settlement, "delivery %d", i+1)
-					time.Sleep(time.Minute)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, tc.opts...)
+			s.do = tc.do
+			if tc.put != nil {
+				s.put(tc.put)
+			}
+			for i, want := range tc.want {
+				_, _ = s.handle(5)
+				assert.Equal(t, want, s.event().Settlement, "delivery %d", i+1)
+				time.Sleep(time.Minute)
+			}
 		})
 	}
 }
@@ -81,7 +73,7 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 func TestAResolverThatPanicsLeavesTheRecordUnknownAsItWas(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
+			func(context.Context, idempotent.Execution, order) (resolution, error) {
 				panic("boom")
 			}))
 		s.put(crashed)
@@ -95,34 +87,31 @@ func TestAResolverThatPanicsLeavesTheRecordUnknownAsItWas(t *testing.T) {
 // What is recorded of other effects says nothing about the one that the resolver was asked about.
 func TestAResolverThatPanicsReleasesNoRecordWithSteps(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				e := &effects{}
-				s := newShop(t, idempotent.WithResolver(
-					func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-						fails()
-						return idempotent.StillUnknown[receipt](), nil
-					}))
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := e.take(ctx, "first")
-					require.NoError(t, err)
-					return receipt{}, idempotent.Uncertain(errCard)
-				}
-				_, err := s.handle(5)
-				require.ErrorIs(t, err, errCard)
-				for range 2 {
-					ended := make(chan struct{})
-					go func() {
-						defer close(ended)
-						defer func() { _ = recover() }()
-						_, _ = s.handle(5)
-					}()
-					<-ended
-					assert.Equal(t, report.StillUnknown, s.event().Settlement)
-					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-				}
-				assertExecuted(t, s, 1)
-			})
+		bubble(t, name, func(t *testing.T) {
+			e := &effects{}
+			s := newShop(t, idempotent.WithResolver(
+				func(context.Context, idempotent.Execution, order) (resolution, error) {
+					fails()
+					return idempotent.StillUnknown[receipt](), nil
+				}))
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				_, err := e.take(ctx, "first")
+				require.NoError(t, err)
+				return receipt{}, idempotent.Uncertain(errCard)
+			}
+			s.mustFail(5, errCard)
+			for range 2 {
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() { _ = recover() }()
+					_, _ = s.handle(5)
+				}()
+				<-ended
+				assert.Equal(t, report.StillUnknown, s.event().Settlement)
+				assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+			}
+			assertExecuted(t, s, 1)
 		})
 	}
 }
@@ -132,25 +121,21 @@ func TestWhoMadeARecordUnknownKnowsItThoughTheReplyWasLost(t *testing.T) {
 		"the caller repeats":      storetest.LoseReply,
 		"applied, never answered": storetest.HangAfter,
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				lost := false
-				s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-					if c.Op != storetest.OpSwap || lost {
-						return storetest.Pass
-					}
-					lost = true
-					return fault
-				}, idempotent.WithEffects(idempotent.Unrepeatable))
-				s.put(crashed)
-				_, err := s.handle(5)
-				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-				require.True(t, lost)
-				assert.Equal(t, report.Unknown, s.event().Settlement)
-				_, err = s.handle(5)
-				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-				assert.Empty(t, s.event().Settlement, "the next one met it")
-			})
+		bubble(t, name, func(t *testing.T) {
+			lost := false
+			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+				if c.Op != storetest.OpSwap || lost {
+					return storetest.Pass
+				}
+				lost = true
+				return fault
+			}, unrepeatable())
+			s.put(crashed)
+			s.mustFail(5, idempotent.ErrUnknownOutcome)
+			require.True(t, lost)
+			assert.Equal(t, report.Unknown, s.event().Settlement)
+			s.mustFail(5, idempotent.ErrUnknownOutcome)
+			assert.Empty(t, s.event().Settlement, "the next one met it")
 		})
 	}
 }
@@ -160,21 +145,17 @@ func TestARecordWaitsSinceItBecameUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		answer := idempotent.StillUnknown[receipt]()
 		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (idempotent.Resolution[receipt], error) {
-				return answer, nil
-			}))
+			func(context.Context, idempotent.Execution, order) (resolution, error) { return answer, nil }))
 		s.put(crashed)
 		since := time.Now()
 		for range 3 {
-			_, err := s.handle(5)
-			require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+			s.mustFail(5, idempotent.ErrUnknownOutcome)
 			assert.True(t, since.Equal(s.mustRecord().AttentionAt))
 			time.Sleep(time.Hour)
 		}
 		answer = idempotent.Untouched[receipt]()
 		s.do = fails(idempotent.Uncertain(errCard))
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
 		assert.True(t, s.mustRecord().AttentionAt.Equal(time.Now()), "another execution, another uncertainty")
 	})
 }
@@ -243,7 +224,7 @@ func TestTheDerivedKeysOfATakeoverAreThoseOfTheRecord(t *testing.T) {
 // it so.
 func TestTwoDeliveriesThatRefuseOneCrashAreToldApart(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), nil, idempotent.WithEffects(idempotent.Unrepeatable))
+		s := newShopOn(t, memory.New(), nil, unrepeatable())
 		s.put(crashed)
 		other := s.sandbox(func(c storetest.Call) storetest.Fault {
 			if c.Op == storetest.OpSwap { // it has looked, and the first one is faster
@@ -252,9 +233,8 @@ func TestTwoDeliveriesThatRefuseOneCrashAreToldApart(t *testing.T) {
 				assert.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 			}
 			return storetest.Pass
-		}, idempotent.WithEffects(idempotent.Unrepeatable))
-		_, err := other.handle(5)
-		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+		}, unrepeatable())
+		other.mustFail(5, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, report.Unknown, s.event().Settlement)
 		assert.Empty(t, other.event().Settlement)
 	})

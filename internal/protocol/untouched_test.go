@@ -21,12 +21,8 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 	asks := idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[int], error) {
 		return idempotent.Untouched[int](), nil
 	})
-	whole := idempotent.WithResolver(func(context.Context, idempotent.Execution,
-		order,
-	) (idempotent.Resolution[receipt], error) {
-		return idempotent.Untouched[receipt](), nil
-	})
-	refuse := idempotent.WithEffects(idempotent.Unrepeatable)
+	whole := resolves(idempotent.Untouched[receipt](), nil)
+	refuse := unrepeatable()
 	for name, c := range map[string]struct {
 		step      idempotent.StepOption[int]
 		opts      []idempotent.Option
@@ -47,38 +43,36 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 			if c.opts == nil && end == "is uncertain" {
 				continue // UNKNOWN, and nobody asks a step
 			}
-			t.Run(name+", "+end, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					var charged atomic.Int64
-					s := newShop(t, c.opts...)
-					s.do = func(ctx context.Context, o order) (receipt, error) {
-						n, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (int, error) {
-							if s.executed.Load() == 1 {
-								return 0, first(ctx)
-							}
-							charged.Add(1)
-							return 7, nil
-						}, c.step)
-						return receipt{int64(n), o.Amount}, err
-					}
-					_, err := s.handle(5)
-					require.Error(t, err)
-					if c.reconcile {
-						_, _ = s.handle(5) // which may make it UNKNOWN
-						_, err := s.handler.Reconcile(t.Context(), s.recordKey(),
-							func(context.Context, idempotent.Execution) (idempotent.Resolution[receipt], error) {
-								return idempotent.Untouched[receipt](), nil
-							}, idempotent.Reconciling{})
-						require.NoError(t, err)
-					}
-					for range 3 {
-						if _, err = s.handle(5); err == nil {
-							break
+			bubble(t, name+", "+end, func(t *testing.T) {
+				var charged atomic.Int64
+				s := newShop(t, c.opts...)
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					n, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (int, error) {
+						if s.executed.Load() == 1 {
+							return 0, first(ctx)
 						}
+						charged.Add(1)
+						return 7, nil
+					}, c.step)
+					return receipt{int64(n), o.Amount}, err
+				}
+				s.mustFail(5, errAny)
+				if c.reconcile {
+					_, _ = s.handle(5) // which may make it UNKNOWN
+					_, err := s.handler.Reconcile(t.Context(), s.recordKey(),
+						func(context.Context, idempotent.Execution) (resolution, error) {
+							return idempotent.Untouched[receipt](), nil
+						}, idempotent.Reconciling{})
+					require.NoError(t, err)
+				}
+				var err error
+				for range 3 {
+					if _, err = s.handle(5); err == nil {
+						break
 					}
-					require.NoError(t, err, "the request executes")
-					assert.Equal(t, int64(1), charged.Load())
-				})
+				}
+				require.NoError(t, err, "the request executes")
+				assert.Equal(t, int64(1), charged.Load())
 			})
 		}
 	}
@@ -88,11 +82,7 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 // the release.
 func TestAStartMarkThatStandsForNothingGoesWithTheRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order,
-		) (idempotent.Resolution[receipt], error) {
-			return idempotent.Untouched[receipt](), nil
-		}))
+		s := newShop(t, resolves(idempotent.Untouched[receipt](), nil))
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			if s.executed.Load() == 2 {
 				return receipt{}, idempotent.NotExecuted(errCard) // before the step
@@ -105,10 +95,8 @@ func TestAStartMarkThatStandsForNothingGoesWithTheRelease(t *testing.T) {
 			})
 			return receipt{7, o.Amount}, err
 		}
-		_, err := s.handle(5)
-		require.ErrorIs(t, err, errCard)
-		_, err = s.handle(5)
-		require.ErrorIs(t, err, errCard)
+		s.mustFail(5, errCard)
+		s.mustFail(5, errCard)
 		assert.Empty(t, s.mustRecord().Steps)
 		s.mustHandle(5)
 	})
@@ -122,38 +110,36 @@ func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
 			"the context of the handler": func(ctx context.Context) context.Context { return ctx },
 			"one without its end":        context.WithoutCancel,
 		} {
-			t.Run(name+", "+outer, func(t *testing.T) {
-				inBubble(t, func(t *testing.T) {
-					s, l := newTill(t, nil)
-					began := time.Now()
-					// a lease that is renewed for ever would fill the memory
-					forever := time.AfterFunc(time.Hour, func() { panic("the commit waits for ever") })
-					defer forever.Stop()
-					var refused error
-					s.do = func(ctx context.Context, o order) (receipt, error) {
-						_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
-							_, refused = commit(of(ctx), receipt{7, o.Amount}, "row")
-							return 0, refused
-						})
-						return receipt{}, err
-					}
-					ctx := t.Context()
-					if limit > 0 {
-						bounded, cancel := context.WithTimeout(ctx, limit)
-						defer cancel()
-						ctx = bounded
-					}
-					_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
-					require.Error(t, err)
-					require.ErrorIs(t, refused, idempotent.ErrCommitRefused)
-					require.ErrorContains(t, refused, "the steps that run: charge")
-					assert.Empty(t, l.attempts, "nothing is sent")
-					if limit > 0 {
-						assert.Less(t, time.Since(began), limit)
-					} else {
-						assert.Equal(t, 30*time.Second, time.Since(began))
-					}
-				})
+			bubble(t, name+", "+outer, func(t *testing.T) {
+				s, l := newTill(t, nil)
+				began := time.Now()
+				// a lease that is renewed for ever would fill the memory
+				forever := time.AfterFunc(time.Hour, func() { panic("the commit waits for ever") })
+				defer forever.Stop()
+				var refused error
+				s.do = func(ctx context.Context, o order) (receipt, error) {
+					_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
+						_, refused = commit(of(ctx), receipt{7, o.Amount}, "row")
+						return 0, refused
+					})
+					return receipt{}, err
+				}
+				ctx := t.Context()
+				if limit > 0 {
+					bounded, cancel := context.WithTimeout(ctx, limit)
+					defer cancel()
+					ctx = bounded
+				}
+				_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
+				require.Error(t, err)
+				require.ErrorIs(t, refused, idempotent.ErrCommitRefused)
+				require.ErrorContains(t, refused, "the steps that run: charge")
+				assert.Empty(t, l.attempts, "nothing is sent")
+				if limit > 0 {
+					assert.Less(t, time.Since(began), limit)
+				} else {
+					assert.Equal(t, 30*time.Second, time.Since(began))
+				}
 			})
 		}
 	}
@@ -179,8 +165,7 @@ func TestACommitThatWaitsEndsWithItsHandler(t *testing.T) {
 			return receipt{7, o.Amount}, nil
 		}
 		began := time.Now()
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 5)
 		assert.Equal(t, 2*time.Second, time.Since(began))
 		require.ErrorIs(t, <-refused, idempotent.ErrCommitRefused)
 		assert.Empty(t, l.attempts)
@@ -204,8 +189,7 @@ func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
 			time.Sleep(time.Second)
 			return commit(ctx, receipt{7, o.Amount}, "row")
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 5)
 		assert.Equal(t, lines{"row"}, l.written)
 	})
 }
@@ -220,8 +204,7 @@ func TestAHandlerThatWorksOnAfterItsCommitIsNotTold(t *testing.T) {
 			assert.NoError(t, ctx.Err())
 			return out, err
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 5)
 		assert.NoError(t, s.event().StoreErr)
 	})
 }
@@ -230,12 +213,7 @@ func TestAHandlerThatWorksOnAfterItsCommitIsNotTold(t *testing.T) {
 func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		down := false
-		s, _ := newTillOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if down && c.Op == storetest.OpSwap {
-				return storetest.LoseRequest
-			}
-			return storetest.Pass
-		}, manyTurns(losesRequest))
+		s, _ := newTillOn(t, memory.New(), when(storetest.LoseRequest, func(c storetest.Call) bool { return down && c.Op == storetest.OpSwap }), manyTurns(losesRequest))
 		began := time.Now()
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			down = true
@@ -246,7 +224,7 @@ func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 			assert.Less(t, time.Since(began), 30*time.Second)
 			return receipt{}, err
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
+		_, err := s.handleFor(forever, 5)
 		require.Error(t, err)
 		assert.NotErrorIs(t, err, context.Canceled)
 	})
@@ -258,7 +236,7 @@ func TestASettlementWithLittleTimeEndsBeforeTheDeadline(t *testing.T) {
 		50 * time.Millisecond, 200 * time.Millisecond,
 		300 * time.Millisecond, time.Second,
 	} {
-		inBubbleNamed(t, limit.String(), func(t *testing.T) {
+		bubble(t, limit.String(), func(t *testing.T) {
 			s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.HangBefore))
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
@@ -272,9 +250,4 @@ func TestASettlementWithLittleTimeEndsBeforeTheDeadline(t *testing.T) {
 			assert.LessOrEqual(t, time.Since(began), limit)
 		})
 	}
-}
-
-func inBubbleNamed(t *testing.T, name string, f func(t *testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) { inBubble(t, f) })
 }

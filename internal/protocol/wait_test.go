@@ -43,8 +43,7 @@ func TestDeliveryWaitsForTheResultOfTheOneThatRuns(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(5*time.Second))
 		done := s.running(3*time.Second, charged)
 		began := time.Now()
-		got := s.mustHandle(1)
-		assert.Equal(t, receipt{Charge: 77, Amount: 1}, got)
+		s.mustGet(1, receipt{Charge: 77, Amount: 1})
 		assertExecuted(t, s, 1)
 		assert.InDelta(t, 4, time.Since(began).Seconds(), 1.01, "the result is seen within one interval after it came")
 		event := s.event()
@@ -58,8 +57,7 @@ func TestWaitingIsCheapOnTheTable(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(time.Minute))
 		done := s.running(8*time.Second, charged)
-		_, err := s.handleFor(25*time.Second, 1)
-		require.NoError(t, err)
+		s.mustHandleFor(25*time.Second, 1)
 		done()
 		calls := s.store.Calls()
 		assert.Equal(t, storetest.OpClaim, calls[0].Op)
@@ -79,40 +77,35 @@ func TestWaitEndsWithTheOptionOrTheDeadline(t *testing.T) {
 		"deadline": {time.Minute, 5 * time.Second, 4500 * time.Millisecond, 4900 * time.Millisecond},
 		"short":    {time.Minute, 100 * time.Millisecond, 50 * time.Millisecond, 99 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithWait(tc.wait))
-				done := s.running(9*time.Second, charged)
-				began := time.Now()
-				_, err := s.handleFor(tc.timeout, 1)
-				waited := time.Since(began)
-				var inProgress *idempotent.Error
-				require.ErrorAs(t, err, &inProgress)
-				require.ErrorIs(t, err, idempotent.ErrInProgress)
-				assert.Equal(t, 12*time.Second-waited, inProgress.RetryAfter.Round(time.Millisecond),
-					"as of the last look")
-				assert.GreaterOrEqual(t, waited, tc.least)
-				assert.LessOrEqual(t, waited, tc.most)
-				done()
-				assertExecuted(t, s, 1)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, idempotent.WithWait(tc.wait))
+			done := s.running(9*time.Second, charged)
+			began := time.Now()
+			_, err := s.handleFor(tc.timeout, 1)
+			waited := time.Since(began)
+			var inProgress *idempotent.Error
+			require.ErrorAs(t, err, &inProgress)
+			require.ErrorIs(t, err, idempotent.ErrInProgress)
+			assert.Equal(t, 12*time.Second-waited, inProgress.RetryAfter.Round(time.Millisecond),
+				"as of the last look")
+			assert.GreaterOrEqual(t, waited, tc.least)
+			assert.LessOrEqual(t, waited, tc.most)
+			done()
+			assertExecuted(t, s, 1)
 		})
 	}
 }
 
 func TestWithoutTheOptionADeliveryIsAnsweredAtOnce(t *testing.T) {
 	for name, opts := range map[string][]idempotent.Option{"default": nil, "zero": {idempotent.WithWait(0)}} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, opts...)
-				done := s.running(time.Second, charged)
-				began := time.Now()
-				_, err := s.handle(1)
-				require.ErrorIs(t, err, idempotent.ErrInProgress)
-				assert.Zero(t, time.Since(began))
-				assert.Zero(t, s.event().Wait.Took)
-				done()
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, opts...)
+			done := s.running(time.Second, charged)
+			began := time.Now()
+			s.mustFail(1, idempotent.ErrInProgress)
+			assert.Zero(t, time.Since(began))
+			assert.Zero(t, s.event().Wait.Took)
+			done()
 		})
 	}
 }
@@ -124,7 +117,7 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 		want   error
 	}{
 		"unknown": {
-			func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" },
+			unknown,
 			nil, idempotent.ErrUnknownOutcome,
 		},
 		"unreadable": {
@@ -146,31 +139,28 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 		},
 		"crashed, to be refused": {
 			func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) },
-			[]idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)},
+			[]idempotent.Option{unrepeatable()},
 			idempotent.ErrUnknownOutcome,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, append(tc.opts, idempotent.WithWait(5*time.Second))...)
-				if len(tc.opts) > 0 {
-					probe := s.sandbox(nil, tc.opts...)
-					probe.do = func(context.Context, order) (receipt, error) {
-						s.awaitChange(tc.change)
-						time.Sleep(30 * time.Second)
-						return receipt{}, errCard
-					}
-					go func() { _, _ = probe.handle(1) }()
-					time.Sleep(time.Millisecond)
-				} else {
-					s.put(func(*store.Record) {})
-					go s.awaitChange(tc.change)
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, append(tc.opts, idempotent.WithWait(5*time.Second))...)
+			if len(tc.opts) > 0 {
+				probe := s.sandbox(nil, tc.opts...)
+				probe.do = func(context.Context, order) (receipt, error) {
+					s.awaitChange(tc.change)
+					time.Sleep(30 * time.Second)
+					return receipt{}, errCard
 				}
-				_, err := s.handle(1)
-				require.ErrorIs(t, err, tc.want)
-				time.Sleep(time.Minute)
-				assert.Equal(t, int64(min(len(tc.opts), 1)), s.executed.Load(), "only the first one executed")
-			})
+				go func() { _, _ = probe.handle(1) }()
+				time.Sleep(time.Millisecond)
+			} else {
+				s.put(func(*store.Record) {})
+				go s.awaitChange(tc.change)
+			}
+			s.mustFail(1, tc.want)
+			time.Sleep(time.Minute)
+			assert.Equal(t, int64(min(len(tc.opts), 1)), s.executed.Load(), "only the first one executed")
 		})
 	}
 }
@@ -190,7 +180,7 @@ func (s *shop) awaitChange(change func(r *store.Record)) {
 }
 
 func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
-	failed := func(context.Context, order) (receipt, error) { return receipt{}, errCard }
+	failed := fails(errCard)
 	for name, start := range map[string]func(s *shop){
 		"released": func(s *shop) { s.running(time.Second, failed) },
 		"crashed": func(s *shop) {
@@ -201,23 +191,21 @@ func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
 			time.AfterFunc(time.Second, func() { _, _ = s.inner.Delete(context.Background(), r) })
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t, idempotent.WithWait(8*time.Second))
-				start(s)
-				before := s.executed.Load()
-				deadline := time.Now().Add(10 * time.Second)
-				s.do = func(context.Context, order) (receipt, error) {
-					r := s.mustRecord()
-					assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "a lease for the whole rest")
-					return charged(t.Context(), order{})
-				}
-				got := s.mustHandle(1)
-				assert.Equal(t, int64(77), got.Charge)
-				assert.Equal(t, before+1, s.executed.Load())
-				assert.Equal(t, report.Executed, s.event().Outcome)
-				assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, idempotent.WithWait(8*time.Second))
+			start(s)
+			before := s.executed.Load()
+			deadline := time.Now().Add(10 * time.Second)
+			s.do = func(context.Context, order) (receipt, error) {
+				r := s.mustRecord()
+				assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "a lease for the whole rest")
+				return charged(t.Context(), order{})
+			}
+			got := s.mustHandle(1)
+			assert.Equal(t, int64(77), got.Charge)
+			assert.Equal(t, before+1, s.executed.Load())
+			assert.Equal(t, report.Executed, s.event().Outcome)
+			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 		})
 	}
 }
@@ -225,15 +213,14 @@ func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
 func TestWaiterWithoutADeadlineClaimsAWholeLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(time.Hour))
-		s.running(20*time.Second, func(context.Context, order) (receipt, error) { return receipt{}, errCard })
+		s.running(20*time.Second, fails(errCard))
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			left := time.Until(s.mustRecord().Lease)
 			assert.Greater(t, left, idempotent.DefaultLease-100*time.Millisecond)
 			time.Sleep(50 * time.Second) // longer than a lease: it is renewed from when it was claimed
 			return receipt{Charge: 1}, ctx.Err()
 		}
-		_, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 1})
-		require.NoError(t, err)
+		s.mustHandleFor(forever, 1)
 		assertExecuted(t, s, 2)
 	})
 }
@@ -241,22 +228,21 @@ func TestWaiterWithoutADeadlineClaimsAWholeLease(t *testing.T) {
 func TestWaiterDoesNotBeginAtTheLastMoment(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(time.Minute))
-		s.running(9*time.Second, func(context.Context, order) (receipt, error) { return receipt{}, errCard })
+		s.running(9*time.Second, fails(errCard))
 		_, err := s.handle(1) // 10 s
 		var inProgress *idempotent.Error
 		require.ErrorAs(t, err, &inProgress)
 		require.ErrorIs(t, err, idempotent.ErrInProgress)
 		assert.Zero(t, inProgress.RetryAfter, "the key is free: retry at once")
 		assertExecuted(t, s, 1)
-		_, found := s.record()
-		assert.False(t, found)
+		s.assertGone()
 	})
 }
 
 func TestManyWaitersGetTheOneResult(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.running(time.Second, func(context.Context, order) (receipt, error) { return receipt{}, errCard })
+		s.running(time.Second, fails(errCard))
 		results := make(chan receipt)
 		for range 20 {
 			other := s.sandbox(nil, idempotent.WithWait(20*time.Second))
@@ -294,26 +280,24 @@ func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
 		"lasting": {func(int) storetest.Fault { return storetest.Refuse }, idempotent.ErrInProgress},
 		"denied":  {func(int) storetest.Fault { return storetest.Deny }, idempotent.ErrStoreUnavailable},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShop(t)
-				waiter := s.sandbox(func(c storetest.Call) storetest.Fault {
-					if c.Op == storetest.OpGet {
-						return tc.fault(c.N)
-					}
-					return storetest.Pass
-				}, idempotent.WithWait(15*time.Second))
-				done := s.running(3*time.Second, charged)
-				got, err := waiter.handleFor(25*time.Second, 1)
-				require.ErrorIs(t, err, tc.want)
-				if tc.want == nil {
-					assert.Equal(t, int64(77), got.Charge)
-				} else {
-					assert.Error(t, waiter.event().StoreErr)
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			waiter := s.sandbox(func(c storetest.Call) storetest.Fault {
+				if c.Op == storetest.OpGet {
+					return tc.fault(c.N)
 				}
-				done()
-				assertExecuted(t, s, 1)
-			})
+				return storetest.Pass
+			}, idempotent.WithWait(15*time.Second))
+			done := s.running(3*time.Second, charged)
+			got, err := waiter.handleFor(25*time.Second, 1)
+			require.ErrorIs(t, err, tc.want)
+			if tc.want == nil {
+				assert.Equal(t, int64(77), got.Charge)
+			} else {
+				assert.Error(t, waiter.event().StoreErr)
+			}
+			done()
+			assertExecuted(t, s, 1)
 		})
 	}
 }
@@ -325,8 +309,7 @@ func TestWaiterThatIsCancelledStopsAtOnce(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("unused"))
 		time.AfterFunc(1500*time.Millisecond, cancel)
 		began := time.Now()
-		_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 1})
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		s.mustFailWith(ctx, idempotent.ErrInProgress)
 		assert.Equal(t, 1500*time.Millisecond, time.Since(began))
 		done()
 	})
@@ -360,9 +343,8 @@ func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, &echoing{Store: memory.New(), after: time.Second + time.Microsecond}, nil,
 			idempotent.WithWait(5*time.Second))
-		done := s.running(time.Second, func(context.Context, order) (receipt, error) { return receipt{}, errCard })
-		_, err := s.handle(1)
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		done := s.running(time.Second, fails(errCard))
+		s.mustFail(1, idempotent.ErrInProgress)
 		done()
 		assertExecuted(t, s, 1)
 	})
@@ -402,19 +384,16 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 			3010 * time.Millisecond,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := newShopOn(t, memory.New(), nil)
-				done := s.running(9*time.Second, charged)
-				waiter := newShopOn(t, &slowReads{Store: s.inner, takes: tc.takes}, nil,
-					idempotent.WithWait(3*time.Second))
-				began := time.Now()
-				_, err := waiter.handleFor(30*time.Second, 1)
-				require.ErrorIs(t, err, idempotent.ErrInProgress)
-				assert.GreaterOrEqual(t, time.Since(began), tc.least)
-				assert.LessOrEqual(t, time.Since(began), tc.most)
-				done()
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newShopOn(t, memory.New(), nil)
+			done := s.running(9*time.Second, charged)
+			waiter := newShopOn(t, &slowReads{Store: s.inner, takes: tc.takes}, nil,
+				idempotent.WithWait(3*time.Second))
+			began := time.Now()
+			waiter.mustFailFor(30*time.Second, 1, idempotent.ErrInProgress)
+			assert.GreaterOrEqual(t, time.Since(began), tc.least)
+			assert.LessOrEqual(t, time.Since(began), tc.most)
+			done()
 		})
 	}
 }
