@@ -16,12 +16,7 @@ import (
 )
 
 // noCompletion refuses every completion for a reason that does not pass.
-func noCompletion(c storetest.Call) storetest.Fault {
-	if c.Op == storetest.OpSwap && c.Next.Status == store.StatusCompleted {
-		return storetest.Deny
-	}
-	return storetest.Pass
-}
+var noCompletion = when(storetest.Deny, completes)
 
 func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 	for name, rule := range map[string]func(storetest.Call) storetest.Fault{
@@ -96,12 +91,10 @@ func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T)
 }
 
 func TestALaterWordAboutEffectsReplacesAnEarlierOne(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, unrepeatable(), idempotent.WithEffects(idempotent.Repeatable))
-		s.do = fails(errCard)
-		s.mustFail(5, errCard)
-		s.assertGone("released: it may be repeated")
-	})
+	deliveryCase{
+		opts: []idempotent.Option{unrepeatable(), idempotent.WithEffects(idempotent.Repeatable)},
+		do:   fails(errCard), err: errCard, runs: 1,
+	}.deliver(t, "it may be repeated")
 }
 
 func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
@@ -126,73 +119,59 @@ func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
 	newShop(t, idempotent.WithEffects(idempotent.Cautious), resolver)
 }
 
-// busy answers claims by a conflict with a transaction, as often as it is told.
-type busy struct {
-	store.Store
-
-	conflicts int
-	claims    int
-	gets      int
-}
-
-func (b *busy) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	b.claims++
-	if b.conflicts > 0 {
-		b.conflicts--
-		return store.Record{}, false,
-			&store.Error{Op: "claim", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
+// busy is a store that answers claims by a conflict with a transaction, as often as it is told, and
+// counts what is asked of it then.
+func busy(conflicts int) (h *hooked, claims, gets *int) {
+	h, claims, gets = hook(), new(int), new(int)
+	h.claim = func(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+		if r.Owner == "someone" { // who was there before
+			return h.Store.Claim(ctx, r, now)
+		}
+		if *claims++; *claims <= conflicts {
+			return store.Record{}, false, noAnswer(store.FailureConflict)
+		}
+		return h.Store.Claim(ctx, r, now)
 	}
-	return b.Store.Claim(ctx, r, now)
-}
-
-func (b *busy) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	b.gets++
-	return b.Store.Get(ctx, key)
+	h.get = func(ctx context.Context, key string) (store.Record, bool, error) {
+		*gets++
+		return h.Store.Get(ctx, key)
+	}
+	return h, claims, gets
 }
 
 func TestAClaimThatMeetsATransactionReads(t *testing.T) {
-	for name, tc := range map[string]struct {
-		held func(r *store.Record)
-		want error
-	}{
-		"of a running execution": {func(*store.Record) {}, idempotent.ErrInProgress},
-		"of a completed one":     {func(r *store.Record) { completed(r, `{"charge":7,"amount":5}`) }, nil},
+	for name, tc := range map[string]deliveryCase{
+		"of a running execution": {
+			put: func(*store.Record) {}, err: idempotent.ErrInProgress, left: store.StatusInProgress,
+		},
+		"of a completed one": {
+			put:  func(r *store.Record) { completed(r, `{"charge":7,"amount":5}`) },
+			left: store.StatusCompleted, outcome: report.Replayed,
+		},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			inner := &busy{Store: memory.New()}
-			s := newShopOn(t, inner, nil)
-			s.put(tc.held)
-			inner.claims, inner.gets, inner.conflicts = 0, 0, 1000
-			got, err := s.handle(5)
-			if tc.want != nil {
-				require.ErrorIs(t, err, tc.want, "a conflict is no outage")
-			} else {
-				require.NoError(t, err)
-				assert.Equal(t, receipt{7, 5}, got)
-			}
-			assert.Equal(t, 1, inner.claims, "the put is not repeated: it would keep the owner from its commit")
-			assert.Equal(t, 1, inner.gets)
-			assertExecuted(t, s, 0)
-		})
+		on, claims, gets := busy(1000)
+		tc.on, tc.ops = on, []storetest.Op{claim, storetest.OpGet}
+		tc.then = func(t *testing.T, _ *shop, _ error) {
+			t.Helper()
+			assert.Equal(t, 1, *claims, "the put is not repeated: it would keep the owner from its commit")
+			assert.Equal(t, 2, *gets, "one, and one of the test")
+		}
+		tc.deliver(t, name)
 	}
-	bubble(t, "of a record that is gone afterwards", func(t *testing.T) {
-		inner := &busy{Store: memory.New(), conflicts: 3}
-		s := newShopOn(t, inner, nil)
-		s.mustHandle(5)
-		assertExecuted(t, s, 1)
-	})
-	bubble(t, "for longer than a record may change at every look", func(t *testing.T) {
-		inner := &busy{Store: memory.New(), conflicts: 12}
-		s := newShopOn(t, inner, nil, idempotent.WithTiming(idempotent.Timing{ClaimBudget: 10 * time.Second}))
-		s.mustHandleFor(time.Minute, 5)
-		assertExecuted(t, s, 1)
-	})
-	bubble(t, "that does not end", func(t *testing.T) {
-		inner := &busy{Store: memory.New(), conflicts: 1 << 30}
-		s := newShopOn(t, inner, nil)
-		began := time.Now()
-		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		assert.LessOrEqual(t, time.Since(began), idempotent.DefaultClaimBudget)
-		assert.Less(t, inner.claims, 40, "with pauses")
-	})
+	gone, _, _ := busy(3)
+	deliveryCase{on: gone, runs: 1, left: store.StatusCompleted}.
+		deliver(t, "of a record that is gone afterwards")
+	longer, _, _ := busy(12)
+	deliveryCase{
+		on: longer, within: time.Minute, runs: 1, left: store.StatusCompleted,
+		opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{ClaimBudget: 10 * time.Second})},
+	}.deliver(t, "for longer than a record may change at every look")
+	forEver, claims, _ := busy(1 << 30)
+	deliveryCase{
+		on: forEver, err: idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget,
+		then: func(t *testing.T, _ *shop, _ error) {
+			t.Helper()
+			assert.Less(t, *claims, 40, "with pauses")
+		},
+	}.deliver(t, "that does not end")
 }

@@ -37,12 +37,8 @@ func TestInterruptedExecutionIsReleased(t *testing.T) {
 		"Cause": {context.Cause, report.Elsewhere},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			renewals := storetest.OnOp(storetest.OpSwap, storetest.Deny)
-			s := newShopOn(t, memory.New(), renewals)
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				<-ctx.Done()
-				return receipt{}, c.word(ctx)
-			}
+			s := newShopOn(t, memory.New(), storetest.OnOp(swap, storetest.Deny))
+			s.do = untilItEnds(c.word)
 			s.mustFailFor(forever, 0, errAny)
 			assert.Equal(t, c.want, s.event().Settlement)
 		})
@@ -83,19 +79,6 @@ func TestLooksAreNeverFurtherApartThanTwoSeconds(t *testing.T) {
 		s.mustFailFor(90*time.Second, 5, idempotent.ErrInProgress)
 		assert.Greater(t, longest, time.Second)
 		assert.LessOrEqual(t, longest, 2*time.Second)
-	})
-}
-
-func TestWhoeverNeedNotWaitDoesNot(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithWait(5*time.Second))
-		started := time.Now()
-		for range 2 { // an execution and its replay
-			s.mustHandle(5)
-		}
-		assert.Zero(t, time.Since(started))
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
-		assertExecuted(t, s, 1)
 	})
 }
 
@@ -174,43 +157,35 @@ func TestClaimWithoutADeadlineLeavesAHalfOfTheLeaseBeforeItsMargin(t *testing.T)
 }
 
 // fickle is a store whose record is gone whenever one looks again, from some call on.
-type fickle struct {
-	*memory.Store
-
-	applied, calls int
-}
-
-func (f *fickle) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
-	return f.answer()
-}
-
-func (f *fickle) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
-	return f.answer()
-}
-
-func (f *fickle) answer() (store.Record, bool, error) {
-	if f.calls++; f.calls > 100 {
-		return store.Record{}, false, errCard // whoever looks for ever
+func fickle(applied int) (h *hooked, calls *int) {
+	h, calls = hook(), new(int)
+	answer := func() (store.Record, bool, error) {
+		if *calls++; *calls > 100 {
+			return store.Record{}, false, errCard // whoever looks for ever
+		}
+		return store.Record{}, *calls <= applied, nil
 	}
-	return store.Record{}, f.calls <= f.applied, nil
+	h.claim = func(context.Context, store.Record, time.Time) (store.Record, bool, error) { return answer() }
+	h.swap = func(context.Context, store.Record, store.Record) (store.Record, bool, error) { return answer() }
+	return h, calls
 }
 
 func TestClaimFollowsARecordThatChangesTenTimes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		records := &fickle{Store: memory.New()}
+		records, calls := fickle(0)
 		s := newShopOn(t, records, nil)
 		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, 10, records.calls)
+		assert.Equal(t, 10, *calls)
 		assertExecuted(t, s, 0)
 	})
 }
 
 func TestCompletionFollowsARecordThatChangesTenTimesAndSoDoesTheLastWord(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		records := &fickle{Store: memory.New(), applied: 1}
+		records, calls := fickle(1)
 		s := newShopOn(t, records, nil)
 		s.mustGet(5, receipt{Charge: 1, Amount: 5})
-		assert.Equal(t, 1+10+10, records.calls)
+		assert.Equal(t, 1+10+10, *calls)
 		assert.Equal(t, report.NotSettled, s.event().Settlement)
 	})
 }
@@ -219,12 +194,7 @@ func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), nil)
 		for n := range 300 {
-			s.wrap(func(call storetest.Call) storetest.Fault {
-				if call.N == 1 {
-					return storetest.Refuse
-				}
-				return storetest.Pass
-			})
+			s.wrap(storetest.OnCall(1, storetest.Refuse))
 			started := time.Now()
 			_, err := s.handler.Handle(t.Context(), order{ID: strconv.Itoa(n)})
 			require.NoError(t, err)
@@ -256,26 +226,13 @@ func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
 }
 
 func TestOutageIsReportedByItsCauseRatherThanByTheTimeThatRanOut(t *testing.T) {
-	for name, tc := range map[string]struct {
-		first storetest.Fault
-		kind  store.Failure
-	}{
-		"never answered":                 {storetest.HangBefore, store.FailureTimeout},
-		"throttled, then never answered": {storetest.Refuse, store.FailureThrottled},
+	every := func(storetest.Call) bool { return true }
+	for name, tc := range map[string]deliveryCase{
+		"never answered":                 {rule: inTurn(every, storetest.HangBefore), kind: store.FailureTimeout},
+		"throttled, then never answered": {rule: inTurn(every, storetest.Refuse, storetest.HangBefore), kind: store.FailureThrottled},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			calls := 0
-			s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
-				if calls++; calls == 1 {
-					return tc.first
-				}
-				return storetest.HangBefore
-			})
-			_, err := s.handle(5)
-			var cause *store.Error
-			require.ErrorAs(t, err, &cause)
-			assert.Equal(t, tc.kind, cause.Kind)
-		})
+		tc.err = errAny
+		tc.deliver(t, name)
 	}
 }
 
@@ -303,33 +260,21 @@ func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
 	})
 }
 
-// slow is a store that takes five seconds to answer the first renewal, and never answers another
-// one.
-type slow struct {
-	*memory.Store
-
-	renewals int
-}
-
-func (s *slow) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if s.renewals++; s.renewals > 1 {
-		<-ctx.Done()
-		return store.Record{}, false, ctx.Err()
-	}
-	held, swapped, err := s.Store.Swap(ctx, seen, next)
-	time.Sleep(5 * time.Second)
-	return held, swapped, err
-}
-
+// The store takes five seconds to answer the first renewal, and never answers another one.
 func TestRenewedLeaseCountsFromWhenItWasAskedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, &slow{Store: memory.New()}, nil)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			<-ctx.Done()
-			require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-			assert.Equal(t, idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
-			return receipt{}, ctx.Err()
+		slow, renewals := hook(), 0
+		slow.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+			if renewals++; renewals > 1 {
+				<-ctx.Done()
+				return store.Record{}, false, ctx.Err()
+			}
+			held, swapped, err := slow.Store.Swap(ctx, seen, next)
+			time.Sleep(5 * time.Second)
+			return held, swapped, err
 		}
+		s := newShopOn(t, slow, nil)
+		s.do = untilItIsLost(t, s)
 		s.mustFailFor(forever, 0, context.Canceled)
 	})
 }

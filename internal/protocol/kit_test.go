@@ -199,6 +199,34 @@ func fails(err error) handler {
 	return func(context.Context, order) (receipt, error) { return receipt{}, err }
 }
 
+// untilItEnds is a handler that works until its context ends, and says so.
+func untilItEnds(word func(context.Context) error) handler {
+	return func(ctx context.Context, _ order) (receipt, error) {
+		<-ctx.Done()
+		return receipt{}, word(ctx)
+	}
+}
+
+// succeedsAfter is a handler that works for some time, or fails if its context ends before.
+func succeedsAfter(d time.Duration) handler {
+	return func(ctx context.Context, o order) (receipt, error) {
+		time.Sleep(d)
+		return receipt{1, o.Amount}, context.Cause(ctx)
+	}
+}
+
+// untilItIsLost is a handler that works until it learns, a margin before the end of its lease, that
+// this is lost.
+func untilItIsLost(t *testing.T, s *shop) handler {
+	t.Helper()
+	return func(ctx context.Context, _ order) (receipt, error) {
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+		assert.Equal(t, idempotent.DefaultMargin, time.Until(s.mustRecord().Lease), "neither later nor earlier")
+		return receipt{}, ctx.Err()
+	}
+}
+
 var errCard = errors.New("card declined")
 
 // newShop wraps a handler whose receipts are numbered by execution.

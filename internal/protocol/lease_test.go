@@ -84,16 +84,11 @@ func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 
 func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), when(storetest.LoseReply, func(c storetest.Call) bool {
-			return c.Next.Status == store.StatusInProgress && c.Op == storetest.OpSwap && c.N%2 == 0
-		}))
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			time.Sleep(time.Minute)
-			return receipt{1, o.Amount}, ctx.Err()
-		}
+		s := newShopOn(t, memory.New(), when(storetest.LoseReply, func(c storetest.Call) bool { return renews(c) && c.N%2 == 0 }))
+		s.do = succeedsAfter(time.Minute)
 		s.mustHandleFor(forever, 0)
 		assert.Positive(t, s.store.Fired())
-		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+		s.mustHold(store.StatusCompleted, "")
 	})
 }
 
@@ -102,15 +97,8 @@ func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing
 		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				lease := s.mustRecord().Lease
-				<-ctx.Done()
-				require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-				assert.Equal(t, idempotent.DefaultMargin, time.Until(lease),
-					"neither later nor earlier than needed")
-				return receipt{}, ctx.Err()
-			}
+			s := newShopOn(t, memory.New(), storetest.OnOp(swap, fault))
+			s.do = untilItIsLost(t, s)
 			s.mustFailFor(forever, 0, context.Canceled)
 			s.assertGone("it said that it was interrupted, and was released")
 			require.Error(t, s.event().StoreErr)
@@ -121,16 +109,13 @@ func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing
 func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
 	for name, steal := range map[string]func(r *store.Record){
 		"taken over":   func(r *store.Record) { r.Owner = "thief" },
-		"made UNKNOWN": func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
+		"made UNKNOWN": unknown,
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := newShop(t)
 			var stolen store.Record
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				mine := s.mustRecord()
-				stolen = mine
-				steal(&stolen)
-				mustSwap(t, s.inner, mine, stolen)
+				stolen = s.change(steal)
 				select {
 				case <-ctx.Done():
 				case <-time.After(time.Hour):
@@ -169,10 +154,7 @@ func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
 func TestRenewalThatIsNeverAnsweredIsRepeated(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.HangBefore))
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			time.Sleep(time.Minute)
-			return receipt{1, o.Amount}, context.Cause(ctx)
-		}
+		s.do = succeedsAfter(time.Minute)
 		s.mustHandleFor(forever, 0)
 		assert.Equal(t, 1, s.store.Fired())
 	})

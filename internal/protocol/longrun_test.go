@@ -18,37 +18,20 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// late applies chosen swaps later than they were sent, as a slow network may: the caller has long
-// given up, or has been answered otherwise.
-type late struct {
-	store.Store
-
-	delay func(seen, next store.Record) time.Duration
-}
-
-func (l *late) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	d := l.delay(seen, next)
-	if d == 0 {
-		return l.Store.Swap(ctx, seen, next)
-	}
-	go func() {
-		time.Sleep(d)
-		_, _, _ = l.Store.Swap(context.WithoutCancel(ctx), seen, next)
-	}()
-	return store.Record{}, false, &store.Error{Op: "swap", Kind: store.FailureUnavailable, Err: errors.New("no answer")}
-}
-
+// The first renewal is applied by a slow network, after the next one and before the one after it.
 func TestARenewalThatArrivesLateDoesNotMoveTheLeaseBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		inner := memory.New()
-		first := true
-		network := &late{Store: inner, delay: func(_, next store.Record) time.Duration {
-			if first && next.Status == store.StatusInProgress {
-				first = false
-				return 15 * time.Second // after the next renewal, before the one after it
+		network, first := hook(), true
+		network.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+			if !first || next.Status != store.StatusInProgress {
+				return network.Store.Swap(ctx, seen, next)
 			}
-			return 0
-		}}
+			first = false
+			time.AfterFunc(15*time.Second, func() {
+				_, _, _ = network.Store.Swap(context.WithoutCancel(ctx), seen, next)
+			})
+			return store.Record{}, false, noAnswer(store.FailureUnavailable)
+		}
 		s := newShopOn(t, network, nil)
 		s.do = func(context.Context, order) (receipt, error) {
 			var before time.Time
@@ -68,67 +51,66 @@ func TestARenewalThatArrivesLateDoesNotMoveTheLeaseBack(t *testing.T) {
 func TestARenewalThatFindsALaterOneHasSucceeded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			s.change(func(r *store.Record) {
-				r.Lease = r.Lease.Add(time.Minute) // a renewal of ours whose reply never came
-			})
-			time.Sleep(time.Minute)
-			return receipt{}, ctx.Err()
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			// a renewal of ours whose reply never came
+			s.change(func(r *store.Record) { r.Lease = r.Lease.Add(time.Minute) })
+			return succeedsAfter(time.Minute)(ctx, o)
 		}
 		s.mustHandleFor(forever, 1)
 		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 }
 
+// The credentials have expired; the SDK renews them meanwhile.
 func TestADeniedRenewalIsTriedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		denied := 0
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress && denied < 2 {
-				denied++
-				return storetest.Deny // the credentials have expired; the SDK renews them meanwhile
-			}
-			return storetest.Pass
-		})
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			time.Sleep(2 * time.Minute)
-			return receipt{Charge: 1}, context.Cause(ctx)
-		}
+		s := newShopOn(t, memory.New(), inTurn(renews, storetest.Deny, storetest.Deny, storetest.Pass))
+		s.do = succeedsAfter(2 * time.Minute)
 		s.mustHandleFor(forever, 1)
-		assert.Equal(t, 2, denied)
+		assert.Equal(t, 2, s.store.Fired())
 		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 }
 
-// slowCalls lets calls take time and then succeed, whatever their context says.
-type slowCalls struct {
-	store.Store
-
-	get, claim time.Duration
+// slowClaim is a store whose first claim takes some time to be answered, whatever its context says.
+func slowClaim(takes time.Duration) *hooked {
+	h := hook()
+	h.claim = func(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+		held, claimed, err := h.Store.Claim(context.WithoutCancel(ctx), r, now)
+		d := takes
+		takes = 0
+		time.Sleep(d)
+		return held, claimed, err
+	}
+	return h
 }
 
-func (s *slowCalls) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	time.Sleep(s.get)
-	return s.Store.Get(context.WithoutCancel(ctx), key)
-}
-
-func (s *slowCalls) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	held, claimed, err := s.Store.Claim(context.WithoutCancel(ctx), r, now)
-	d := s.claim
-	s.claim = 0
-	time.Sleep(d)
-	return held, claimed, err
+// aheadAt makes the clock of records go on by a minute at such a call, while that of contexts stands
+// still.
+func aheadAt(about func(c storetest.Call) bool) (rule, func() time.Time) {
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	return func(c storetest.Call) storetest.Fault {
+		if about(c) {
+			ahead.Add(int64(time.Minute))
+		}
+		return storetest.Pass
+	}, now
 }
 
 func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 	full := idempotent.DefaultLease - time.Second
 	bubble(t, "after a slow look", func(t *testing.T) {
-		slow := &slowCalls{Store: memory.New()}
+		slow, takes := hook(), time.Duration(0)
+		slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
+			time.Sleep(takes)
+			return slow.Store.Get(context.WithoutCancel(ctx), key)
+		}
 		s := newShopOn(t, slow, nil, idempotent.WithWait(10*time.Minute))
 		blocking := s.put(func(r *store.Record) { r.Lease = time.Now().Add(time.Second) })
-		slow.get = 31 * time.Second
+		takes = 31 * time.Second
 		s.do = func(context.Context, order) (receipt, error) {
-			slow.get = 0
+			takes = 0
 			r := s.mustRecord()
 			assert.NotEqual(t, blocking.Owner, r.Owner)
 			assert.GreaterOrEqual(t, time.Until(r.Lease), full)
@@ -138,8 +120,7 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 		assertExecuted(t, s, 1)
 	})
 	bubble(t, "after a slow claim", func(t *testing.T) {
-		slow := &slowCalls{Store: memory.New(), claim: 25 * time.Second}
-		s := newShopOn(t, slow, noRenewal)
+		s := newShopOn(t, slowClaim(25*time.Second), noRenewal)
 		s.do = func(context.Context, order) (receipt, error) {
 			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Lease), full)
 			return receipt{}, nil
@@ -149,15 +130,8 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 		assert.Equal(t, report.Completed, s.event().Settlement)
 	})
 	bubble(t, "of a machine that was suspended", func(t *testing.T) {
-		// The clock of records goes on while that of contexts stands still.
-		var ahead atomic.Int64
-		now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-		suspended := func(c storetest.Call) storetest.Fault {
-			if c.N == 1 {
-				ahead.Store(int64(time.Minute)) // between the claim and the start of the handler
-			}
-			return storetest.Pass
-		}
+		// Between the claim and the start of the handler.
+		suspended, now := aheadAt(func(c storetest.Call) bool { return c.N == 1 })
 		s := newShopOn(t, memory.New(), suspended, idempotent.WithClock(now))
 		s.do = func(context.Context, order) (receipt, error) {
 			calls := s.store.Calls()
@@ -171,44 +145,24 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 }
 
 func TestClaimsThatAllTakeTooLongAreGivenUp(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		var ahead atomic.Int64
-		now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpClaim {
-				ahead.Add(int64(time.Minute))
-			}
-			return storetest.Pass
-		}, idempotent.WithClock(now))
-		s.mustFail(1, idempotent.ErrStoreUnavailable)
-		claim, undo := storetest.OpClaim, storetest.OpDelete
-		assert.Equal(t, []storetest.Op{claim, undo, claim, undo, claim, undo}, s.store.Ops(), "each one is taken back")
-		assertExecuted(t, s, 0)
-	})
+	late, now := aheadAt(isOp(claim))
+	deliveryCase{
+		rule: late, opts: []idempotent.Option{idempotent.WithClock(now)}, err: idempotent.ErrStoreUnavailable,
+		ops: []storetest.Op{claim, remove, claim, remove, claim, remove}, // each one is taken back
+	}.deliver(t, "on a machine that is suspended each time")
 }
 
 func TestAClaimThatComesAfterItsDeadlineIsTakenBack(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		slow := &slowCalls{Store: memory.New(), claim: 10*time.Second + time.Millisecond}
-		s := newShopOn(t, slow, when(storetest.Slow, func(c storetest.Call) bool { return c.Op == storetest.OpDelete }))
-		s.mustFail(1, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
-		s.assertGone()
-		assertExecuted(t, s, 0)
-	})
+	deliveryCase{
+		on: slowClaim(10*time.Second + time.Millisecond), rule: storetest.OnOp(remove, storetest.Slow),
+		err: idempotent.ErrStoreUnavailable, ops: []storetest.Op{claim, remove},
+	}.deliver(t, "slowly")
 }
 
 func TestAClaimThatIsTakenBackLeavesTimeToAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		var ahead atomic.Int64
-		now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpDelete {
-				return storetest.HangBefore
-			}
-			ahead.Add(int64(time.Minute))
-			return storetest.Pass
-		}, idempotent.WithClock(now))
+		late, now := aheadAt(func(c storetest.Call) bool { return c.Op != remove })
+		s := newShopOn(t, memory.New(), either(storetest.OnOp(remove, storetest.HangBefore), late), idempotent.WithClock(now))
 		started := time.Now()
 		s.mustFailFor(300*time.Millisecond, 1, errAny)
 		assert.Less(t, time.Since(started), 300*time.Millisecond)
@@ -262,28 +216,20 @@ func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
 }
 
 func TestAProcessThatIsKilledAtItsDeadlineRenewsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			<-ctx.Done()
-			return receipt{}, ctx.Err() // half a second before the deadline
-		}
-		s.mustFailFor(5*time.Second, 1, errAny)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
-	})
+	deliveryCase{
+		do: untilItEnds(context.Context.Err), within: 5 * time.Second, err: errAny, runs: 1,
+		ops: []storetest.Op{claim, remove},
+	}.deliver(t, "half a second before the deadline")
 }
 
 func TestAnOverrunWithinHalfOfTheMarginRenewsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(context.Context, order) (receipt, error) {
-			// Lambda kills a process within that time
+	deliveryCase{
+		do: func(context.Context, order) (receipt, error) {
 			time.Sleep(5*time.Second + idempotent.DefaultMargin/2 - time.Nanosecond)
 			return receipt{Charge: 1}, nil
-		}
-		s.mustHandleFor(5*time.Second, 1)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
-	})
+		},
+		within: 5 * time.Second, runs: 1, left: store.StatusCompleted, ops: []storetest.Op{claim, swap},
+	}.deliver(t, "Lambda kills a process within that time")
 }
 
 // The handler returns in the instant in which its overrun would be noticed: either comes first.
@@ -335,8 +281,8 @@ func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 func TestNotExecutedReleasesWhatSomeoneElseMadeUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, unrepeatable())
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
+		s.do = func(context.Context, order) (receipt, error) {
+			s.change(unknown)
 			return receipt{}, idempotent.NotExecuted(errCard)
 		}
 		s.mustFail(1, errCard)
@@ -371,11 +317,8 @@ func TestWhatHasExpiredIsGone(t *testing.T) {
 }
 
 func TestAnExpiredRecordIsProtectedWhileItsLeaseLives(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.put(func(r *store.Record) { r.Lease, r.Expiry = time.Now().Add(time.Minute), time.Now().Add(time.Second) })
-		time.Sleep(2 * time.Second)
-		s.mustFail(1, idempotent.ErrInProgress)
-		assertExecuted(t, s, 0)
-	})
+	deliveryCase{
+		put: func(r *store.Record) { r.Lease, r.Expiry = time.Now().Add(time.Minute), time.Now() },
+		err: idempotent.ErrInProgress, left: store.StatusInProgress,
+	}.deliver(t, "it came to its expiry")
 }

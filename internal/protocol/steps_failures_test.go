@@ -119,7 +119,7 @@ func stepFailures() []stepFailure {
 		{name: "the handler panics behind it", behind: func() error { panic("behind") }},
 		{
 			name: "the lease is lost while it runs, and somebody takes over",
-			charge: func(ctx context.Context, s *shop) (chargeOf, error) {
+			charge: func(_ context.Context, s *shop) (chargeOf, error) {
 				s.change(func(r *store.Record) { r.Owner, r.Steps = "someone", nil })
 				return chargeOf{ID: "ch-1"}, nil
 			},

@@ -20,9 +20,6 @@ import (
 // A client that retries must not look like an outcome that has become unknown again and again.
 func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 	uncertain := fails(idempotent.Uncertain(errCard))
-	asks := func(r resolution, err error) idempotent.Option {
-		return resolves(r, err)
-	}
 	for name, tc := range map[string]struct {
 		opts []idempotent.Option
 		do   func(ctx context.Context, o order) (receipt, error)
@@ -37,21 +34,21 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 			want: []report.Settlement{report.Unknown, "", ""},
 		},
 		"crash that a resolver knows nothing of": {
-			opts: []idempotent.Option{asks(idempotent.StillUnknown[receipt](), nil)}, put: crashed,
+			opts: []idempotent.Option{resolves(idempotent.StillUnknown[receipt](), nil)}, put: crashed,
 			want: []report.Settlement{report.Unknown, report.StillUnknown, report.StillUnknown},
 		},
 		"resolver that fails": {
-			opts: []idempotent.Option{asks(idempotent.StillUnknown[receipt](), errors.New("provider down"))},
+			opts: []idempotent.Option{resolves(idempotent.StillUnknown[receipt](), errors.New("provider down"))},
 			put:  unknown,
 			want: []report.Settlement{report.StillUnknown, report.StillUnknown},
 		},
 		"resolver that knows": {
-			opts: []idempotent.Option{asks(idempotent.Executed(receipt{1, 5}), nil)},
+			opts: []idempotent.Option{resolves(idempotent.Executed(receipt{1, 5}), nil)},
 			put:  unknown,
 			want: []report.Settlement{report.Completed, ""},
 		},
 		"execution after a resolver, uncertain again": {
-			opts: []idempotent.Option{asks(idempotent.Untouched[receipt](), nil)}, do: uncertain,
+			opts: []idempotent.Option{resolves(idempotent.Untouched[receipt](), nil)}, do: uncertain,
 			want: []report.Settlement{report.Unknown, report.Unknown},
 		},
 	} {
