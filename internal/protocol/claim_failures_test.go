@@ -222,7 +222,9 @@ func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 
 // deaf is a store that answers claims late, whatever their context says, and deletes nothing until
 // theirs ends.
-func deaf(takes time.Duration, answer func(context.Context, store.Record, time.Time) (store.Record, bool, error)) *hooked {
+func deaf(takes time.Duration,
+	answer func(context.Context, store.Record, time.Time) (store.Record, bool, error),
+) *hooked {
 	h := hook()
 	h.claim = func(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
 		time.Sleep(takes)

@@ -86,7 +86,8 @@ func TestWhatADeliveryMeets(t *testing.T) {
 			kind: store.FailureAccessDenied, most: time.Nanosecond, ops: []storetest.Op{claim},
 		},
 		"a store that is slow, with little time": {
-			rule: storetest.OnCall(1, storetest.Slow), within: 2 * storetest.SlowFor, runs: 1, left: store.StatusCompleted,
+			rule: storetest.OnCall(1, storetest.Slow), within: 2 * storetest.SlowFor,
+			runs: 1, left: store.StatusCompleted,
 		},
 		"a live lease, which outranks the expiry": {
 			put: func(r *store.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) },

@@ -23,8 +23,7 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, nil)
 		s.do = commitsRow
-		got := s.mustGet(5, receipt{7, 5})
-		assert.Equal(t, lines{"row"}, l.written)
+		got := s.mustCommit(l)
 		e := s.event()
 		assert.Equal(t, report.Executed, e.Outcome)
 		assert.Equal(t, report.Completed, e.Settlement)
@@ -134,8 +133,7 @@ func TestAGoroutineThatEndsAfterItsCommitHasCommitted(t *testing.T) {
 		var gone sync.WaitGroup
 		gone.Go(func() { _, _ = s.handle(5) })
 		gone.Wait()
-		s.mustGet(5, receipt{7, 5})
-		assert.Equal(t, lines{"row"}, l.written)
+		s.mustCommit(l)
 		assertExecuted(t, s, 1)
 	})
 }
@@ -180,8 +178,7 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 				assert.NoError(t, err)
 				return commit(ctx, receipt{7, o.Amount}, "row")
 			}
-			s.mustGet(5, receipt{7, 5})
-			assert.Equal(t, lines{"row"}, l.written)
+			s.mustCommit(l)
 		})
 	}
 }
@@ -502,8 +499,7 @@ func TestAHandlerThatDoesNotWaitForItsCommit(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			return receipt{8, 8}, nil
 		}
-		s.mustGet(5, receipt{7, 5})
-		assert.Equal(t, lines{"row"}, l.written)
+		s.mustCommit(l)
 	})
 }
 
@@ -597,8 +593,7 @@ func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, []turn{conflicts, takes, declines}, idempotent.WithDisabled(true))
 		s.do = commitsRow
-		s.mustGet(5, receipt{7, 5})
-		assert.Equal(t, lines{"row"}, l.written)
+		s.mustCommit(l)
 		require.Len(t, l.attempts, 2)
 		assert.Equal(t, l.attempts[0].token, l.attempts[1].token)
 		assert.Len(t, l.attempts[0].token, 36)

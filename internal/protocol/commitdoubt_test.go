@@ -62,8 +62,7 @@ func TestTheCopyOfADeclinedCommitThatIsFasterThanTheFenceHasLanded(t *testing.T)
 			return storetest.Pass
 		})
 		s.do = commitsRow
-		s.mustGet(5, receipt{7, 5})
-		assert.Equal(t, lines{"row"}, l.written)
+		s.mustCommit(l)
 	})
 }
 
@@ -84,8 +83,7 @@ func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
 				assert.NoError(t, err)
 				return out, err
 			}
-			s.mustGet(5, receipt{7, 5})
-			assert.Equal(t, lines{"row"}, l.written)
+			s.mustCommit(l)
 			assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
 			assert.NoError(t, s.event().StoreErr, "what passed is told by the tries")
 			for _, a := range l.attempts {
@@ -315,7 +313,8 @@ func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
 		for _, effects := range []idempotent.Effects{idempotent.Repeatable, idempotent.Unrepeatable} {
 			bubble(t, name, func(t *testing.T) {
 				down := false
-				s, l := newTillOn(t, memory.New(), while(&down, storetest.LoseRequest), manyTurns(delays), idempotent.WithEffects(effects))
+				s, l := newTillOn(t, memory.New(), while(&down, storetest.LoseRequest), manyTurns(delays),
+					idempotent.WithEffects(effects))
 				s.do = func(ctx context.Context, o order) (receipt, error) {
 					l.before = func(n int) {
 						if n == 3 && landed {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -206,6 +207,14 @@ func commit[Out any](ctx context.Context, out Out, texts ...string) (Out, error)
 // commitsRow is a handler that commits its answer with one line.
 func commitsRow(ctx context.Context, o order) (receipt, error) {
 	return commit(ctx, receipt{7, o.Amount}, "row")
+}
+
+// mustCommit is an order of 5 whose handler commits its answer with one line.
+func (s *shop) mustCommit(l *till, why ...any) receipt {
+	s.t.Helper()
+	got := s.mustGet(5, receipt{7, 5}, why...)
+	assert.Equal(s.t, lines{"row"}, l.written, why...)
+	return got
 }
 
 func manyTurns(t turn) []turn {

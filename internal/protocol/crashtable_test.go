@@ -3,13 +3,11 @@ package protocol_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -94,15 +92,5 @@ var passingNames = []string{"throttled", "request lost", "never answered", "repl
 // compare holds the documentation to what was seen, or writes it there if -update is given.
 func (c *crashTable) compare(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile(crashTableFile)
-	require.NoError(t, err)
-	before, rest, begins := strings.Cut(string(text), crashTableBegin)
-	old, after, ends := strings.Cut(rest, crashTableEnd)
-	require.True(t, begins && ends, "%s has the marks of the table", crashTableFile)
-	if *update {
-		require.NoError(t, os.WriteFile(crashTableFile,
-			[]byte(before+crashTableBegin+c.String()+crashTableEnd+after), 0o600))
-		return
-	}
-	assert.Equal(t, c.String(), old, "%s is out of date: go test -run TestEverySingleFailure -update .", crashTableFile)
+	compareTable(t, crashTableFile, crashTableBegin, crashTableEnd, c.String())
 }

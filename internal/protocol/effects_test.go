@@ -21,7 +21,7 @@ var noCompletion = when(storetest.Deny, completes)
 func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 	for name, rule := range map[string]func(storetest.Call) storetest.Fault{
 		"completion denied": noCompletion,
-		"store gone":        when(storetest.LoseRequest, func(c storetest.Call) bool { return c.Op == storetest.OpSwap }),
+		"store gone":        storetest.OnOp(swap, storetest.LoseRequest),
 	} {
 		bubble(t, name, func(t *testing.T) {
 			repeatable := idempotent.WithEffects(idempotent.Repeatable)

@@ -228,8 +228,10 @@ func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
 func TestOutageIsReportedByItsCauseRatherThanByTheTimeThatRanOut(t *testing.T) {
 	every := func(storetest.Call) bool { return true }
 	for name, tc := range map[string]deliveryCase{
-		"never answered":                 {rule: inTurn(every, storetest.HangBefore), kind: store.FailureTimeout},
-		"throttled, then never answered": {rule: inTurn(every, storetest.Refuse, storetest.HangBefore), kind: store.FailureThrottled},
+		"never answered": {rule: inTurn(every, storetest.HangBefore), kind: store.FailureTimeout},
+		"throttled, then never answered": {
+			rule: inTurn(every, storetest.Refuse, storetest.HangBefore), kind: store.FailureThrottled,
+		},
 	} {
 		tc.err = errAny
 		tc.deliver(t, name)

@@ -14,8 +14,7 @@ package protocol_test
 //     shop.assertGone, what the store holds; assertExecuted, how often the handler ran
 //   - shop.put, which stores a record as another process would have left it, such as crashed,
 //     unknown, completed; shop.change, which changes the record behind an execution
-//   - when, while, inTurn and passingFaults, what happens to the calls of a store; hooked, a store
-//     with functions of a test in the place of its methods
+//   - deliveryCase, a delivery and all that there is to see of it, as a row of a table
 //   - unrepeatable, resolves and amountFingerprint, options
 //   - seenEvents, an observer that remembers
 
@@ -73,117 +72,6 @@ type shop struct {
 	over func(store.Store) store.Store
 }
 
-// passingFaults are those that a repetition within the budget mends.
-var passingFaults = map[string]storetest.Fault{
-	"reply lost": storetest.LoseReply, "request lost": storetest.LoseRequest,
-	"applied, never answered": storetest.HangAfter, "never answered": storetest.HangBefore,
-	"throttled": storetest.Refuse,
-}
-
-// when does something to those calls of a store that it is about.
-func when(fault storetest.Fault, about func(c storetest.Call) bool) rule {
-	return func(c storetest.Call) storetest.Fault {
-		if about(c) {
-			return fault
-		}
-		return storetest.Pass
-	}
-}
-
-// while does something to all calls for as long as it is so.
-func while(so *bool, fault storetest.Fault) rule {
-	return when(fault, func(storetest.Call) bool { return *so })
-}
-
-// inTurn does one thing after the other to the calls that it is about, and the last one to all that
-// follow.
-func inTurn(about func(c storetest.Call) bool, faults ...storetest.Fault) rule {
-	n := 0
-	return func(c storetest.Call) storetest.Fault {
-		if !about(c) {
-			return storetest.Pass
-		}
-		n++
-		return faults[min(n, len(faults))-1]
-	}
-}
-
-// either does what the first rule says that says anything.
-func either(rules ...rule) rule {
-	return func(c storetest.Call) storetest.Fault {
-		for _, rule := range rules {
-			if fault := rule(c); fault != storetest.Pass {
-				return fault
-			}
-		}
-		return storetest.Pass
-	}
-}
-
-// isOp, renews and completes are what rules are about. The owner of a lease renews it, or writes a
-// step.
-func isOp(op storetest.Op) func(storetest.Call) bool {
-	return func(c storetest.Call) bool { return c.Op == op }
-}
-
-func renews(c storetest.Call) bool {
-	return c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress && c.Next.Owner == c.Seen.Owner
-}
-
-func completes(c storetest.Call) bool {
-	return c.Op == storetest.OpSwap && c.Next.Status == store.StatusCompleted
-}
-
-// noRenewal loses every renewal of a lease: the process lives, but cannot keep its claim.
-var noRenewal = when(storetest.LoseRequest, renews)
-
-// hooked is a store with functions in the place of its methods. What is nil is as it was.
-type hooked struct {
-	store.Store
-
-	claim  func(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error)
-	swap   func(ctx context.Context, seen, next store.Record) (store.Record, bool, error)
-	delete func(ctx context.Context, seen store.Record) (bool, error)
-	get    func(ctx context.Context, key string) (store.Record, bool, error)
-}
-
-func (h *hooked) Claim(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
-	if h.claim != nil {
-		return h.claim(ctx, next, now)
-	}
-	return h.Store.Claim(ctx, next, now)
-}
-
-func (h *hooked) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if h.swap != nil {
-		return h.swap(ctx, seen, next)
-	}
-	return h.Store.Swap(ctx, seen, next)
-}
-
-func (h *hooked) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	if h.delete != nil {
-		return h.delete(ctx, seen)
-	}
-	return h.Store.Delete(ctx, seen)
-}
-
-func (h *hooked) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	if h.get != nil {
-		return h.get(ctx, key)
-	}
-	return h.Store.Get(ctx, key)
-}
-
-// hook returns a store in memory for functions of a test.
-func hook() *hooked { return &hooked{Store: memory.New()} }
-
-// noAnswer is an error of a store. It was not applied unless that cannot be known.
-func noAnswer(kind store.Failure) error {
-	known := kind != store.FailureTimeout && kind != store.FailureUnavailable
-	return &store.Error{Op: "call", Kind: kind, NotApplied: known, Err: errCard}
-}
-
 // unrepeatable says of the effects that nobody may repeat them.
 func unrepeatable() idempotent.Option { return idempotent.WithEffects(idempotent.Unrepeatable) }
 
@@ -205,6 +93,12 @@ func untilItEnds(word func(context.Context) error) handler {
 		<-ctx.Done()
 		return receipt{}, word(ctx)
 	}
+}
+
+// untilTheDeadline is a handler that succeeds when its context has ended.
+func untilTheDeadline(ctx context.Context, o order) (receipt, error) {
+	<-ctx.Done()
+	return receipt{1, o.Amount}, nil
 }
 
 // succeedsAfter is a handler that works for some time, or fails if its context ends before.

@@ -84,7 +84,9 @@ func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 
 func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), when(storetest.LoseReply, func(c storetest.Call) bool { return renews(c) && c.N%2 == 0 }))
+		s := newShopOn(t, memory.New(), when(storetest.LoseReply, func(c storetest.Call) bool {
+			return renews(c) && c.N%2 == 0
+		}))
 		s.do = succeedsAfter(time.Minute)
 		s.mustHandleFor(forever, 0)
 		assert.Positive(t, s.store.Fired())

@@ -162,7 +162,8 @@ func TestAClaimThatComesAfterItsDeadlineIsTakenBack(t *testing.T) {
 func TestAClaimThatIsTakenBackLeavesTimeToAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		late, now := aheadAt(func(c storetest.Call) bool { return c.Op != remove })
-		s := newShopOn(t, memory.New(), either(storetest.OnOp(remove, storetest.HangBefore), late), idempotent.WithClock(now))
+		s := newShopOn(t, memory.New(), either(storetest.OnOp(remove, storetest.HangBefore), late),
+			idempotent.WithClock(now))
 		started := time.Now()
 		s.mustFailFor(300*time.Millisecond, 1, errAny)
 		assert.Less(t, time.Since(started), 300*time.Millisecond)

@@ -248,8 +248,7 @@ func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
 			defer idempotent.Mark(ctx, idempotent.Uncertain(errCard))
 			return commit(ctx, receipt{7, 5}, "row")
 		}
-		s.mustGet(5, receipt{7, 5})
-		assert.Equal(t, lines{"row"}, l.written)
+		s.mustCommit(l)
 		otherwise, ok := errors.AsType[*idempotent.Error](s.event().Err)
 		require.True(t, ok)
 		require.ErrorIs(t, otherwise, idempotent.ErrOtherAnswer)

@@ -17,6 +17,19 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
+// charges is a step that counts how often it charges, and the answer of its handler.
+func charges(ctx context.Context, o order, charged *int, opts ...idempotent.StepOption[int]) (receipt, error) {
+	n, err := idempotent.Step(ctx, "charge",
+		func(context.Context) (int, error) { *charged++; return 7, nil }, opts...)
+	return receipt{int64(n), o.Amount}, err
+}
+
+// reserves is a step before it.
+func reserves(ctx context.Context, opts ...idempotent.StepOption[int]) error {
+	_, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }, opts...)
+	return err
+}
+
 // What a version ran that marked no steps is open for the next version, which marks them: its
 // effect may have happened.
 func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
@@ -55,8 +68,7 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 					play := func(old bool) handler {
 						return func(ctx context.Context, o order) (receipt, error) {
 							if first != "none" {
-								if _, err := idempotent.Step(ctx, "reserve",
-									func(context.Context) (int, error) { return 1, nil }, reserve); err != nil {
+								if err := reserves(ctx, reserve); err != nil {
 									return receipt{}, err
 								}
 							}
@@ -117,8 +129,7 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 			dead, plain, charged := false, false, 0
 			play := func(dies bool) handler {
 				return func(ctx context.Context, o order) (receipt, error) {
-					if _, err := idempotent.Step(ctx, "reserve",
-						func(context.Context) (int, error) { return 1, nil }); err != nil {
+					if err := reserves(ctx); err != nil {
 						return receipt{}, err
 					}
 					if dies {
@@ -129,9 +140,7 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 					if !plain {
 						option = idempotent.AtMostOnce[int](nil)
 					}
-					n, err := idempotent.Step(ctx, "charge",
-						func(context.Context) (int, error) { charged++; return 7, nil }, option)
-					return receipt{int64(n), o.Amount}, err
+					return charges(ctx, o, &charged, option)
 				}
 			}
 			first := newShop(t)
@@ -172,21 +181,13 @@ func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 			return idempotent.Untouched[int](), nil
 		})
 		play := func(ctx context.Context, o order) (receipt, error) {
-			if _, err := idempotent.Step(ctx, "reserve",
-				func(context.Context) (int, error) { return 1, nil }); err != nil || dead {
+			if err := reserves(ctx); err != nil || dead {
 				return receipt{}, errors.Join(err, errCard)
 			}
-			n, err := idempotent.Step(ctx, "charge",
-				func(context.Context) (int, error) { charged++; return 7, nil }, asks)
-			return receipt{int64(n), o.Amount}, err
+			return charges(ctx, o, &charged, asks)
 		}
 		first := newShop(t)
-		first.wrap(func(c storetest.Call) storetest.Fault {
-			if c.N > 2 { // the claim and the first step
-				return storetest.DieBefore
-			}
-			return storetest.Pass
-		})
+		first.wrap(storetest.OnCall(3, storetest.DieBefore)) // behind the claim and the first step
 		first.do = play
 		dead = true
 		first.mustFail(5, errAny)
@@ -194,12 +195,10 @@ func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 		time.Sleep(time.Minute)
 
 		marks := true
-		next := first.sandbox(func(c storetest.Call) storetest.Fault {
-			if marks && c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == store.StepStarted {
-				return storetest.Deny
-			}
-			return storetest.Pass
-		})
+		next := first.sandbox(when(storetest.Deny, func(c storetest.Call) bool {
+			return marks && stepWrite(c, "charge", store.StepStarted)
+		}))
+
 		next.do = play
 		next.mustFail(5, idempotent.ErrStepRefused)
 		assert.Zero(t, asked)
@@ -217,9 +216,7 @@ func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
 		dead, charged := false, 0
 		dies := while(&dead, storetest.DieBefore)
 		play := func(ctx context.Context, o order, option idempotent.StepOption[int]) (receipt, error) {
-			n, err := idempotent.Step(ctx, "charge",
-				func(context.Context) (int, error) { charged++; return 7, nil }, option)
-			return receipt{int64(n), o.Amount}, err
+			return charges(ctx, o, &charged, option)
 		}
 		marked := func(ctx context.Context, o order) (receipt, error) {
 			return play(ctx, o, idempotent.AtMostOnce[int](nil))
@@ -297,8 +294,7 @@ func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, fails, charged := newShop(t), true, 0
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			if _, err := idempotent.Step(ctx, "reserve",
-				func(context.Context) (int, error) { return 1, nil }); err != nil {
+			if err := reserves(ctx); err != nil {
 				return receipt{}, err
 			}
 			if _, err := idempotent.Step(ctx, "book", func(context.Context) (int, error) {
@@ -309,9 +305,7 @@ func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 			}); err != nil {
 				return receipt{}, err
 			}
-			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charged++; return 7, nil },
-				idempotent.AtMostOnce[int](nil))
-			return receipt{int64(n), o.Amount}, err
+			return charges(ctx, o, &charged, idempotent.AtMostOnce[int](nil))
 		}
 		s.mustFail(5, errCard)
 		fails = false
@@ -359,10 +353,7 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 				c.between(t, s)
 			}
 			s.do = func(ctx context.Context, o order) (receipt, error) {
-				n, err := idempotent.Step(ctx, "charge",
-					func(context.Context) (int, error) { charged++; return 7, nil },
-					idempotent.AtMostOnce[int](nil))
-				return receipt{int64(n), o.Amount}, err
+				return charges(ctx, o, &charged, idempotent.AtMostOnce[int](nil))
 			}
 			s.mustFail(5, c.fails)
 			assert.Equal(t, c.charged, charged)

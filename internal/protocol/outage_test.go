@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -40,7 +39,7 @@ func TestASettlementEndsWhileItsLeaseLives(t *testing.T) {
 					time.Sleep(lease/3 - time.Millisecond) // just before the first renewal
 				}
 				return strings.Repeat("x", tc.size), nil
-			}, steady{memory.New(), tc.takes}, append(keyed[string]("k"), idempotent.WithTiming(tc.timing))...)
+			}, steady(tc.takes), append(keyed[string]("k"), idempotent.WithTiming(tc.timing))...)
 			first := make(chan error)
 			go func() {
 				_, err := handler.Handle(t.Context(), "")
@@ -60,7 +59,9 @@ func TestAnOutageOfReadsIsAnsweredWithinTheBudget(t *testing.T) {
 		"no deadline": forever, "29 s": 29 * time.Second, "15 min": 15 * time.Minute,
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := newShopInParts(t, func(context.Context) ([]byte, error) { return nil, noAnswer(store.FailureThrottled) })
+			s := newShopInParts(t, func(context.Context) ([]byte, error) {
+				return nil, noAnswer(store.FailureThrottled)
+			})
 			began := time.Now()
 			s.mustFailFor(timeout, 5, idempotent.ErrStoreUnavailable)
 			assert.Less(t, time.Since(began), idempotent.DefaultClaimBudget+time.Second)

@@ -38,9 +38,7 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newStuck(t, uncertain)
-				_, err := s.Handle(t.Context(), "order")
-				require.Error(t, err)
+				s := newUncertain(t)
 				how := idempotent.Reconciling{
 					FirstPause: time.Minute, LongestPause: 3 * time.Minute,
 					MaxTries: 5, OnlyDue: true,
@@ -57,8 +55,7 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 					require.Equal(t, store.AttentionOf(s.key), held.Attention)
 					require.Equal(t, []string{"charge"}, held.Derived)
 					require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome, "it is not due")
-					_, err = s.Handle(t.Context(), "order")
-					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+					s.mustFail(t, idempotent.ErrUnknownOutcome)
 					time.Sleep(time.Until(done.Next))
 				}
 				done := s.reconcile(t, r, how)
@@ -80,9 +77,7 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStuck(t, uncertain)
-		_, err := s.Handle(t.Context(), "order")
-		require.Error(t, err)
+		s := newUncertain(t)
 		asked, handed, fails := 0, 0, true
 		how := idempotent.Reconciling{
 			MaxTries: 2, OnlyDue: true,
@@ -138,34 +133,27 @@ func TestAGivenUpRecordStaysGivenUpWhenAClientCannotSettleIt(t *testing.T) {
 			}
 			return finding{}, nil
 		}))
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
+	s.mustFail(t, errAny)
 	require.Equal(t, report.ReconcileGivenUp,
 		s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
-	_, err = s.Handle(t.Context(), "order")
-	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+	s.mustFail(t, idempotent.ErrUnknownOutcome)
 	held := s.record(t)
 	require.True(t, held.GivenUp())
 	require.Equal(t, 1, held.Tries)
 	knows = true
-	out, err := s.Handle(t.Context(), "order")
-	require.NoError(t, err)
-	require.Equal(t, "ch_1", out)
+	s.mustAnswer(t, "ch_1")
 	require.Zero(t, s.record(t).Tries)
 }
 
 func TestANewExecutionCountsItsTriesAnew(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain)
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
-	require.Equal(t, 1, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{}).Tries)
-	require.Equal(t, 2, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{}).Tries)
-	s.reconcile(t, answers(idempotent.Untouched[string](), nil), idempotent.Reconciling{})
-	_, err = s.Handle(t.Context(), "order")
-	require.Error(t, err)
+	s := newUncertain(t)
+	require.Equal(t, 1, s.ask(t, finding{}).Tries)
+	require.Equal(t, 2, s.ask(t, finding{}).Tries)
+	s.ask(t, idempotent.Untouched[string]())
+	s.mustFail(t, errAny)
 	require.Equal(t, store.StatusUnknown, s.record(t).Status)
-	require.Equal(t, 1, s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{}).Tries)
+	require.Equal(t, 1, s.ask(t, finding{}).Tries)
 }
 
 // The lease of a question ends while the resolver hangs on a machine that is suspended, and a
@@ -173,16 +161,11 @@ func TestANewExecutionCountsItsTriesAnew(t *testing.T) {
 // never be given up.
 func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain)
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
+	s := newUncertain(t)
 	done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
-		held := s.record(t)
-		crashed := held
-		crashed.Status, crashed.AttentionAt = store.StatusUnknown, time.Now().Truncate(time.Millisecond)
-		_, swapped, err := s.store.Swap(t.Context(), held, crashed) // as a client does that finds the lease over
-		require.NoError(t, err)
-		require.True(t, swapped)
+		s.change(t, func(r *store.Record) { // as a client does that finds the lease over
+			r.Status, r.AttentionAt = store.StatusUnknown, time.Now().Truncate(time.Millisecond)
+		})
 		return finding{}, nil
 	}, idempotent.Reconciling{})
 	require.Equal(t, report.ReconcileScheduled, done.Outcome)
@@ -195,19 +178,15 @@ func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 // not have it handed over again.
 func TestAGivenUpRecordStaysGivenUpWhenAQuestionDies(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain)
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
+	s := newUncertain(t)
 	require.Equal(t, report.ReconcileGivenUp,
 		s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
-	givenUp := s.record(t)
-	dead := givenUp
-	dead.Status, dead.Owner, dead.Lease = store.StatusInProgress, "the question",
-		time.Now().Add(-time.Second).Truncate(time.Millisecond)
-	dead.AttentionAt = dead.Lease
-	mustSwap(t, s.store, givenUp, dead)
-	_, err = s.Handle(t.Context(), "order")
-	require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
+	s.change(t, func(r *store.Record) {
+		r.Status, r.Owner = store.StatusInProgress, "the question"
+		r.Lease = time.Now().Add(-time.Second).Truncate(time.Millisecond)
+		r.AttentionAt = r.Lease
+	})
+	s.mustFail(t, idempotent.ErrUnknownOutcome)
 	require.True(t, s.record(t).GivenUp())
 	require.Equal(t, 1, s.ran)
 }

@@ -42,6 +42,45 @@ func newStuck(t *testing.T, ends func(ctx context.Context) (string, error), opts
 	return s
 }
 
+// newUncertain is one whose first execution has been uncertain.
+func newUncertain(t *testing.T, opts ...idempotent.Option) *stuck {
+	t.Helper()
+	s := newStuck(t, uncertain, opts...)
+	s.mustFail(t, errAny)
+	return s
+}
+
+// mustAnswer is what the next request gets.
+func (s *stuck) mustAnswer(t *testing.T, want string) {
+	t.Helper()
+	out, err := s.Handle(t.Context(), "order")
+	require.NoError(t, err)
+	require.Equal(t, want, out)
+}
+
+// mustFail is the error that the next request gets.
+func (s *stuck) mustFail(t *testing.T, want error) {
+	t.Helper()
+	_, err := s.Handle(t.Context(), "order")
+	requireFails(t, err, want)
+}
+
+// ask is reconcile as it comes, with a resolver that answers this.
+func (s *stuck) ask(t *testing.T, found finding) idempotent.Reconciled {
+	t.Helper()
+	return s.reconcile(t, answers(found, nil), idempotent.Reconciling{})
+}
+
+// change changes the record behind the back of everybody.
+func (s *stuck) change(t *testing.T, next func(r *store.Record)) store.Record {
+	t.Helper()
+	held := s.record(t)
+	r := held
+	next(&r)
+	mustSwap(t, s.store, held, r)
+	return r
+}
+
 func (s *stuck) record(t *testing.T) store.Record {
 	t.Helper()
 	r, found, err := s.store.Get(t.Context(), s.key)
@@ -73,9 +112,7 @@ func (s *stuck) reconcile(t *testing.T, r resolver, how idempotent.Reconciling) 
 
 func TestAResolverSettlesWhatNoClientRetries(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain)
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
+	s := newUncertain(t)
 	before := s.record(t)
 	require.Equal(t, store.StatusUnknown, before.Status)
 
@@ -105,36 +142,28 @@ func TestAResolverSettlesWhatNoClientRetries(t *testing.T) {
 	require.Empty(t, after.Derived)
 	require.Equal(t, "reconciliation", after.SettledBy)
 
-	out, err := s.Handle(t.Context(), "order")
-	require.NoError(t, err)
-	require.Equal(t, "ch_1", out)
+	s.mustAnswer(t, "ch_1")
 	require.Equal(t, 1, s.ran)
 }
 
 func TestWhatWasNotExecutedExecutesAtTheNextRequest(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain, unrepeatable())
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
-	done := s.reconcile(t, answers(idempotent.Untouched[string](), nil), idempotent.Reconciling{})
+	s := newUncertain(t, unrepeatable())
+	done := s.ask(t, idempotent.Untouched[string]())
 	require.Equal(t, report.ReconcileReleased, done.Outcome)
 	require.Zero(t, done.Next)
 	after := s.record(t)
 	require.Equal(t, store.ReasonReleased, after.Reason)
 	require.Empty(t, after.Attention)
 	s.ends = func(context.Context) (string, error) { return "done", nil }
-	out, err := s.Handle(t.Context(), "order")
-	require.NoError(t, err)
-	require.Equal(t, "done", out)
+	s.mustAnswer(t, "done")
 }
 
 var errAway = errors.New("the provider is away")
 
 func TestAQuestionNeverShortensTheTimeThatARecordHas(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain)
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
+	s := newUncertain(t)
 	before := s.record(t).Expiry
 	s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
 		require.False(t, s.record(t).Expiry.Before(before), "should the process die, the record stays for as long")
@@ -147,9 +176,7 @@ func TestAQuestionNeverShortensTheTimeThatARecordHas(t *testing.T) {
 func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStuck(t, uncertain)
-		_, err := s.Handle(t.Context(), "order")
-		require.Error(t, err)
+		s := newUncertain(t)
 		before := s.record(t).Expiry
 		ended := make(chan idempotent.Reconciled)
 		go func() {
@@ -169,8 +196,7 @@ func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
 			}, idempotent.Reconciling{})
 			require.Equal(t, report.ReconcileBusy, done.Outcome)
 			require.False(t, done.Until.Before(time.Now()))
-			_, err := s.Handle(t.Context(), "order")
-			require.ErrorIs(t, err, idempotent.ErrInProgress)
+			s.mustFail(t, idempotent.ErrInProgress)
 		}
 		require.Equal(t, report.ReconcileCompleted, (<-ended).Outcome, "what it found late is true all the same")
 		require.Equal(t, 1, s.ran)
@@ -252,8 +278,7 @@ func newStopped(t *testing.T, begun bool) *stuck {
 			}
 		}, idempotent.AtMostOnce[string](nil))
 	}
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
+	s.mustFail(t, errAny)
 	return s
 }
 
@@ -281,9 +306,7 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 		time.Sleep(time.Until(done.Next))
 		require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, untouched, how).Outcome,
 			"nobody finishes it: a person has to know")
-		out, err := s.Handle(t.Context(), "order")
-		require.NoError(t, err)
-		require.Equal(t, "r1, ch_1", out)
+		s.mustAnswer(t, "r1, ch_1")
 		require.Empty(t, s.record(t).Attention)
 	})
 }
@@ -294,16 +317,14 @@ func TestAStepThatMayHaveBegunIsReleasedWithTheOthers(t *testing.T) {
 		s := newStopped(t, true)
 		require.Equal(t, store.StatusUnknown, s.record(t).Status)
 		require.Equal(t, store.StepStarted, s.record(t).Steps["charge"].Kind)
-		done := s.reconcile(t, answers(idempotent.Untouched[string](), nil), idempotent.Reconciling{})
+		done := s.ask(t, idempotent.Untouched[string]())
 		require.Equal(t, report.ReconcileReleased, done.Outcome)
 		require.WithinDuration(t, time.Now().Add(store.ReleasedWait), done.Next, time.Second, "its client may come")
 		held := s.record(t)
 		require.Contains(t, held.Steps, "reserve")
 		require.NotContains(t, held.Steps, "charge")
 		require.Zero(t, held.Tries)
-		out, err := s.Handle(t.Context(), "order")
-		require.NoError(t, err)
-		require.Equal(t, "r1, ch_1", out)
+		s.mustAnswer(t, "r1, ch_1")
 	})
 }
 
@@ -316,15 +337,13 @@ func TestARecordIsKeptForAsLongAsWithoutAQuestion(t *testing.T) {
 		"released with a step": newStopped(t, false),
 	} {
 		if name == "unknown" {
-			_, err := s.Handle(t.Context(), "order")
-			require.Error(t, err)
+			s.mustFail(t, errAny)
 		}
-		r := s.record(t)
-		long := r
-		long.Steps = nil // they stay
-		// as a handler with a longer retention leaves it, or an operator
-		long.Expiry = r.Expiry.Add(90 * 24 * time.Hour)
-		mustSwap(t, s.store, r, long)
+		long := s.change(t, func(r *store.Record) {
+			r.Steps = nil // they stay
+			// as a handler with a longer retention leaves it, or an operator
+			r.Expiry = r.Expiry.Add(90 * 24 * time.Hour)
+		})
 		for _, f := range []finding{{}, idempotent.Untouched[string]()} {
 			s.reconcile(t, answers(f, nil), idempotent.Reconciling{})
 			require.False(t, s.record(t).Expiry.Before(long.Expiry), name)
@@ -334,13 +353,11 @@ func TestARecordIsKeptForAsLongAsWithoutAQuestion(t *testing.T) {
 
 func TestAHandlerThatIsTurnedOffSettlesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain)
-	_, err := s.Handle(t.Context(), "order")
-	require.Error(t, err)
+	s := newUncertain(t)
 	off := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil }, s.store,
 		idempotent.WithOperation("charge"),
 		idempotent.WithKey(func(id string) (string, error) { return id, nil }), idempotent.WithDisabled(true))
-	_, err = off.Reconcile(t.Context(), s.key, answers(idempotent.Executed("ch_1"), nil), idempotent.Reconciling{})
+	_, err := off.Reconcile(t.Context(), s.key, answers(idempotent.Executed("ch_1"), nil), idempotent.Reconciling{})
 	require.ErrorContains(t, err, "WithDisabled: the protection is turned off")
 	require.Equal(t, store.StatusUnknown, s.record(t).Status)
 }
@@ -394,23 +411,16 @@ func TestAQuestionWhoseClaimWasTakenChangesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStuck(t, uncertain)
-			_, err := s.Handle(t.Context(), "order")
-			require.Error(t, err)
+			s := newUncertain(t)
 			var taken store.Record
 			done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
-				held := s.record(t)
-				taken = held
-				taken.Owner = "somebody else"
-				mustSwap(t, s.store, held, taken)
+				taken = s.change(t, func(r *store.Record) { r.Owner = "somebody else" })
 				return found, nil
 			}, idempotent.Reconciling{})
 			require.Equal(t, report.ReconcileElsewhere, done.Outcome)
 			require.Equal(t, taken.Owner, s.record(t).Owner)
 
-			s = newStuck(t, uncertain)
-			_, err = s.Handle(t.Context(), "order")
-			require.Error(t, err)
+			s = newUncertain(t)
 			done = s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
 				_, err := s.store.Delete(t.Context(), s.record(t))
 				require.NoError(t, err)

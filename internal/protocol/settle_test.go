@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -51,53 +52,37 @@ func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T)
 }
 
 func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	deliveryCase{
 		// Completions never pass, a small last write does.
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			switch c.Next.Status {
-			case store.StatusCompleted:
-				return storetest.HangBefore
-			case store.StatusUnknown:
-				return storetest.Slow
-			default:
-				return storetest.Pass
-			}
-		})
-		s.mustGet(5, receipt{Charge: 1, Amount: 5})
-		assert.Equal(t, report.Unknown, s.event().Settlement)
-		assert.Equal(t, "result-lost", s.event().Reason)
-
-		time.Sleep(time.Hour)
-		s.sandbox(nil).mustFail(5, idempotent.ErrUnknownOutcome, "the effect happened, it must not happen again")
-		assertExecuted(t, s, 1)
-	})
+		rule: either(when(storetest.HangBefore, completes), storetest.OnOp(swap, storetest.Slow)),
+		runs: 1, settled: report.Unknown, left: store.StatusUnknown, reason: "result-lost",
+		then: func(t *testing.T, s *shop, _ error) {
+			t.Helper()
+			assert.Equal(t, "result-lost", s.event().Reason)
+			time.Sleep(time.Hour)
+			s.sandbox(nil).mustFail(5, idempotent.ErrUnknownOutcome, "the effect happened, it must not happen again")
+			assertExecuted(t, s, 1)
+		},
+	}.deliver(t, "its small last write passes")
 }
 
 func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	deliveryCase{
 		// The completion lands, but no reply to one ever arrives.
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			switch {
-			case c.N == 2:
-				return storetest.LoseReply
-			case c.Next.Status == store.StatusCompleted:
-				return storetest.LoseRequest
-			default:
-				return storetest.Pass
-			}
-		})
-		s.mustHandle(5)
-		assert.Equal(t, report.Completed, s.event().Settlement)
-		s.sandbox(nil).mustHandle(5)
-		assertExecuted(t, s, 1)
-	})
+		rule: inTurn(completes, storetest.LoseReply, storetest.LoseRequest),
+		runs: 1, settled: report.Completed, left: store.StatusCompleted,
+		then: func(t *testing.T, s *shop, _ error) {
+			t.Helper()
+			s.sandbox(nil).mustHandle(5)
+			assertExecuted(t, s, 1)
+		},
+	}.deliver(t, "no reply ever arrives")
 }
 
 // While the handler runs, something happens to the record. What becomes of the result?
 func TestLostLeaseAtCompletion(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change  func(r *store.Record)
-		gone    bool
+		change  func(r *store.Record) // nil if it is deleted
 		want    receipt
 		wantErr error
 		settled report.Settlement
@@ -105,7 +90,7 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 		ours    bool // the record holds our result afterwards
 	}{
 		"deleted": {
-			gone: true, want: receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
+			want: receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
 		},
 		"made UNKNOWN by someone who saw the lease end": {
 			change: func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
@@ -153,16 +138,13 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			s := newShop(t, amountFingerprint())
 			s.do = func(_ context.Context, o order) (receipt, error) {
-				mine := s.mustRecord()
-				if tc.gone {
-					deleted, err := s.inner.Delete(t.Context(), mine)
-					require.NoError(t, err)
-					require.True(t, deleted)
+				if tc.change != nil {
+					s.change(tc.change)
 					return receipt{1, o.Amount}, nil
 				}
-				next := mine
-				tc.change(&next)
-				mustSwap(t, s.inner, mine, next)
+				deleted, err := s.inner.Delete(t.Context(), s.mustRecord())
+				require.NoError(t, err)
+				require.True(t, deleted)
 				return receipt{1, o.Amount}, nil
 			}
 			got, err := s.handle(5)
@@ -197,41 +179,36 @@ func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
 	})
 }
 
-func TestReleaseThatFailsNeverReplacesTheHandlersError(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpDelete, storetest.HangBefore))
-		s.do = fails(errCard)
-		s.mustReturn(5, errCard)
-		assert.Equal(t, report.NotSettled, s.event().Settlement)
-		require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
-	})
-}
-
-func TestReleaseWhoseReplyIsLostIsStillARelease(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.LoseReply))
-		s.do = fails(errCard)
-		s.mustReturn(5, errCard)
-		assert.Equal(t, report.Released, s.event().Settlement)
-		require.NoError(t, s.event().StoreErr)
-	})
-}
-
 func TestStaleOwnerReleasesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
 		var stolen store.Record
 		s.do = func(context.Context, order) (receipt, error) {
-			mine := s.mustRecord()
-			stolen = mine
-			stolen.Owner = "thief"
-			mustSwap(t, s.inner, mine, stolen)
+			stolen = s.change(func(r *store.Record) { r.Owner = "thief" })
 			return receipt{}, errCard
 		}
 		s.mustReturn(5, errCard)
 		assert.Equal(t, stolen, s.mustRecord())
 		assert.Equal(t, report.Elsewhere, s.event().Settlement)
 	})
+}
+
+func TestReleaseThatMeetsAFaultReturnsTheHandlersErrorAllTheSame(t *testing.T) {
+	for name, tc := range map[string]deliveryCase{
+		"fails": {
+			rule:    storetest.OnOp(remove, storetest.HangBefore),
+			settled: report.NotSettled, left: store.StatusInProgress,
+		},
+		"reply is lost": {rule: storetest.OnCall(2, storetest.LoseReply), settled: report.Released},
+	} {
+		tc.do, tc.err, tc.runs = fails(errCard), errCard, 1
+		tc.then = func(t *testing.T, s *shop, err error) {
+			t.Helper()
+			assert.Same(t, errCard, err)
+			assert.Equal(t, tc.settled == report.NotSettled, errors.Is(s.event().StoreErr, storetest.ErrInjected))
+		}
+		tc.deliver(t, name)
+	}
 }
 
 func TestPanicReleasesAndContinues(t *testing.T) {
@@ -346,25 +323,21 @@ func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
 }
 
 func TestSettlementRespectsTheInvocationsDeadline(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.HangBefore))
-		started := time.Now()
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			<-ctx.Done()
-			return receipt{1, o.Amount}, nil
-		}
-		s.mustHandle(5)
-		assert.LessOrEqual(t, time.Since(started), 10*time.Second)
-	})
+	deliveryCase{
+		rule: storetest.OnOp(swap, storetest.HangBefore), do: untilTheDeadline, runs: 1,
+		most: 10 * time.Second, left: store.StatusInProgress,
+	}.deliver(t, "silent")
 }
 
 func TestUnknownThatCannotBeWrittenIsReported(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
-		s.do = fails(idempotent.Uncertain(errCard))
-		s.mustReturn(5, errCard)
-		assert.Equal(t, report.NotSettled, s.event().Settlement)
-	})
+	deliveryCase{
+		rule: storetest.OnOp(swap, storetest.Deny), do: fails(idempotent.Uncertain(errCard)),
+		err: errCard, runs: 1, settled: report.NotSettled, left: store.StatusInProgress,
+		then: func(t *testing.T, _ *shop, err error) {
+			t.Helper()
+			assert.Same(t, errCard, err)
+		},
+	}.deliver(t, "denied")
 }
 
 func TestErrorGivesWayToTheResultThatAllCallersAgreeOn(t *testing.T) {
@@ -383,20 +356,10 @@ func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second} {
 		bubble(t, timeout.String(), func(t *testing.T) {
 			killed := time.Now().Add(timeout)
-			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-				switch {
-				case !time.Now().Before(killed):
-					return storetest.HangBefore
-				case c.Next.Status == store.StatusCompleted:
-					return storetest.HangBefore
-				default:
-					return storetest.Pass
-				}
-			})
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				<-ctx.Done()
-				return receipt{1, o.Amount}, nil
-			}
+			s := newShopOn(t, memory.New(), when(storetest.HangBefore, func(c storetest.Call) bool {
+				return !time.Now().Before(killed) || c.Next.Status == store.StatusCompleted
+			}))
+			s.do = untilTheDeadline
 			s.mustHandleFor(timeout, 5)
 			assert.Less(t, time.Now(), killed, "there is time to send the answer")
 			assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
@@ -416,12 +379,7 @@ func TestASettlementEndsBeforeItsLease(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			started := time.Now()
-			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-				if c.N == 1 {
-					return storetest.Pass
-				}
-				return storetest.HangBefore
-			})
+			s := newShopOn(t, memory.New(), when(storetest.HangBefore, func(c storetest.Call) bool { return c.N > 1 }))
 			s.do = func(context.Context, order) (receipt, error) {
 				time.Sleep(tc.works)
 				return receipt{}, nil
@@ -459,22 +417,19 @@ func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
 
 // steady is a store whose writes of a result take a time of their own, unless their context ends
 // before.
-type steady struct {
-	store.Store
-	takes time.Duration
-}
-
-func (s steady) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	takes := s.takes
-	if next.Result == nil {
-		takes = 0
+func steady(takes time.Duration) *hooked {
+	h := hook()
+	h.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+		if next.Result != nil {
+			select {
+			case <-ctx.Done():
+				return store.Record{}, false, ctx.Err()
+			case <-time.After(takes):
+			}
+		}
+		return h.Store.Swap(ctx, seen, next)
 	}
-	select {
-	case <-ctx.Done():
-		return store.Record{}, false, ctx.Err()
-	case <-time.After(takes):
-		return s.Store.Swap(ctx, seen, next)
-	}
+	return h
 }
 
 func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
@@ -490,7 +445,7 @@ func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
 				executed++
 				return strings.Repeat("x", 6<<20), nil
 			},
-				steady{memory.New(), tc.takes}, keyed[string]("k")...)
+				steady(tc.takes), keyed[string]("k")...)
 			for range 2 {
 				ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
 				out, err := handler.Handle(ctx, "")
@@ -511,7 +466,7 @@ func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
 		) {
 			return strings.Repeat("x", 6<<20), nil
 		},
-			steady{memory.New(), time.Hour}, append(keyed[string](""),
+			steady(time.Hour), append(keyed[string](""),
 				idempotent.WithKey(func(in string) (string, error) { return in, nil }),
 				idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))...)
 		for name, ends := range map[string]struct{ deadline, within time.Duration }{

@@ -25,6 +25,15 @@ type operator struct {
 	shop *shop
 }
 
+// dies makes another process take over, and die before it completes.
+func (s *shop) dies() {
+	s.t.Helper()
+	dying := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
+	dying.do = func(_ context.Context, o order) (receipt, error) { return receipt{2, o.Amount}, nil }
+	dying.mustHandle(5)
+	time.Sleep(time.Minute)
+}
+
 func operatorOf(s *shop) operator { return operator{operate.New(s.inner), s} }
 
 var because = operate.Act{By: "dana", Why: "ticket 4711"}
@@ -43,8 +52,9 @@ func TestARecordThatWasReleasedIsTakenOverWhateverTheEffectsAreAndIsNoCrash(t *t
 			panic("a release needs no resolver")
 		})
 	for name, opts := range map[string][]idempotent.Option{
-		"execute again": nil, "refuse": {unrepeatable()}, "resolver": {resolver}, "resolver and refuse": {resolver, unrepeatable()},
-		"unrepeatable": {unrepeatable()},
+		"execute again": nil, "refuse": {unrepeatable()}, "resolver": {resolver},
+		"resolver and refuse": {resolver, unrepeatable()},
+		"unrepeatable":        {unrepeatable()},
 	} {
 		for when, lease := range map[string]time.Duration{
 			"its lease has ended":     -time.Second,
@@ -131,10 +141,7 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 			verdict: operate.NotExecuted(), want: answer{err: idempotent.ErrSuperseded}, after: store.StatusInProgress,
 			then: func(t *testing.T, s *shop) {
 				t.Helper()
-				dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
-				dies.do = func(_ context.Context, o order) (receipt, error) { return receipt{2, o.Amount}, nil }
-				dies.mustHandle(5)
-				time.Sleep(time.Minute)
+				s.dies()
 			},
 		},
 		"not executed, and executed again": {
@@ -192,10 +199,7 @@ func TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed(t *test
 		operatorOf(s).settle(operate.NotExecuted())
 		s.do = func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(30 * time.Second)
-			dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
-			dies.do = fails(nil)
-			dies.mustHandle(5)
-			time.Sleep(time.Minute)
+			s.dies()
 			return receipt{1, o.Amount}, nil
 		}
 		s.mustGet(5, receipt{1, 5})
@@ -211,10 +215,7 @@ func TestNobodyBecomesUnknownInPlaceOfSomebodyWhoCrashed(t *testing.T) {
 		var crashed store.Record
 		s.do = func(context.Context, order) (receipt, error) {
 			time.Sleep(40 * time.Second)
-			dies := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
-			dies.do = fails(nil)
-			_, _ = dies.handle(5)
-			time.Sleep(time.Minute)
+			s.dies()
 			crashed = s.mustRecord()
 			return receipt{}, idempotent.Uncertain(errCard)
 		}

@@ -24,14 +24,10 @@ func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) 
 		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			e, writes := &effects{}, 0
-			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-				if !stepWrite(c, "step", store.StepStarted) {
-					return storetest.Pass
-				}
-				writes++
-				return faults[min(writes, len(faults))-1]
-			})
+			e := &effects{}
+			s := newShopOn(t, memory.New(), inTurn(func(c storetest.Call) bool {
+				return stepWrite(c, "step", store.StepStarted)
+			}, faults...))
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
 				_, err := e.take(ctx, "step", once())
 				return receipt{}, err
@@ -79,7 +75,7 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 			s, e := newShop(t), &effects{}
 			s.put(func(r *store.Record) {
 				r.Lease, r.Attempt = r.CreatedAt, 1
-				r.Steps = map[string]store.Step{"step": {Kind: store.StepStarted, Seal: store.Seal(r.Owner, nil)}}
+				r.Steps = map[string]store.Step{"step": stepBy(r.Owner, store.StepStarted, "")}
 				r.StepWrites = 1
 			})
 			var got string
@@ -124,43 +120,34 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 // TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has ended becomes
 // UNKNOWN.
 func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
-	value := func(owner string) store.Step {
-		return store.Step{Kind: store.StepValue, Seal: store.Seal(owner, []byte(`"first"`)), Result: []byte(`"first"`)}
-	}
-	mark := func(owner string) store.Step {
-		return store.Step{Kind: store.StepStarted, Seal: store.Seal(owner, nil)}
-	}
 	for name, c := range map[string]struct {
-		steps   func(owner string) map[string]store.Step
-		reason  string
-		resumes bool
+		first, second store.StepKind // empty for none
+		reason        string
+		resumes       bool
 	}{
-		"no step": {func(string) map[string]store.Step { return nil }, "", false},
-		"a recorded one": {
-			func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} }, "",
-			true,
-		},
-		"an open one": {
-			func(o string) map[string]store.Step { return map[string]store.Step{"first": mark(o)} }, "",
-			false,
-		},
-		"one of each": {func(o string) map[string]store.Step {
-			return map[string]store.Step{"first": value(o), "second": mark(o)}
-		}, "", false},
-		"released, a recorded": {
-			func(o string) map[string]store.Step { return map[string]store.Step{"first": value(o)} },
-			store.ReasonReleased, true,
-		},
-		"released, no step": {func(string) map[string]store.Step { return nil }, store.ReasonReleased, true},
+		"no step":              {"", "", "", false},
+		"a recorded one":       {store.StepValue, "", "", true},
+		"an open one":          {store.StepStarted, "", "", false},
+		"one of each":          {store.StepValue, store.StepStarted, "", false},
+		"released, a recorded": {store.StepValue, "", store.ReasonReleased, true},
+		"released, no step":    {"", "", store.ReasonReleased, true},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s, e := newShop(t, unrepeatable()), &effects{}
 			s.put(func(r *store.Record) {
-				r.Lease, r.Reason, r.Steps = r.CreatedAt, c.reason, c.steps(r.Owner)
-				for _, step := range r.Steps {
-					if r.StepWrites++; step.Kind != store.StepStarted { // each was marked
+				r.Lease, r.Reason = r.CreatedAt, c.reason
+				steps := map[string]store.Step{}
+				for name, kind := range map[string]store.StepKind{"first": c.first, "second": c.second} {
+					switch kind {
+					case store.StepValue: // it was marked before
+						r.StepWrites += 2
+					case store.StepStarted:
 						r.StepWrites++
+					default:
+						continue
 					}
+					r.Steps = steps
+					steps[name] = stepBy(r.Owner, kind, `"first"`)
 				}
 			})
 			put := s.mustRecord()
@@ -350,11 +337,7 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 				}, idempotent.WithEffects(policy))
 				s.put(func(r *store.Record) {
 					r.Lease = r.CreatedAt
-					text := []byte(`"zeroth"`)
-					r.Steps = map[string]store.Step{"zeroth": {
-						Kind: store.StepValue,
-						Seal: store.Seal(r.Owner, text), Result: text,
-					}}
+					r.Steps = map[string]store.Step{"zeroth": stepBy(r.Owner, store.StepValue, `"zeroth"`)}
 					r.StepWrites = 2
 				})
 				s.do = inTwoSteps(e, func() error { return nil })
@@ -378,10 +361,7 @@ func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 				late = true
 				held, _, _ := inner.Get(context.Background(), c.Next.Key)
 				next := held
-				next.Steps = map[string]store.Step{"second": {
-					Kind: store.StepStarted,
-					Seal: store.Seal(held.Owner, nil),
-				}}
+				next.Steps = map[string]store.Step{"second": stepBy(held.Owner, store.StepStarted, "")}
 				_, swapped, err := inner.Swap(context.Background(), held, next)
 				assert.NoError(t, err)
 				assert.True(t, swapped)
@@ -389,12 +369,8 @@ func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
 			return storetest.Pass
 		}, unrepeatable())
 		s.put(func(r *store.Record) {
-			text := []byte(`"first"`)
 			r.Lease = r.CreatedAt
-			r.Steps = map[string]store.Step{"first": {
-				Kind: store.StepValue,
-				Seal: store.Seal(r.Owner, text), Result: text,
-			}}
+			r.Steps = map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
 			r.StepWrites = 1
 		})
 		s.mustFail(5, idempotent.ErrUnknownOutcome)
@@ -457,12 +433,8 @@ func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
 			return storetest.Pass
 		})
 		s.put(func(r *store.Record) {
-			text := []byte(`"first"`)
 			r.Lease = r.CreatedAt
-			r.Steps = map[string]store.Step{"first": {
-				Kind: store.StepValue,
-				Seal: store.Seal(r.Owner, text), Result: text,
-			}}
+			r.Steps = map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
 			r.StepWrites = 1
 		})
 		s.do = inTwoSteps(e, func() error { return nil })

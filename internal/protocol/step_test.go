@@ -499,7 +499,7 @@ func TestAStepWhoseResultIsLost(t *testing.T) {
 
 func TestAHandlerMayAnswerAlthoughAStepIsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), when(storetest.Deny, func(c storetest.Call) bool { return stepWrite(c, "step", store.StepValue) }))
+		s := newShopOn(t, memory.New(), writesOf("step", store.StepValue, storetest.Deny))
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			_, err := (&effects{}).take(ctx, "step")
 			require.ErrorIs(t, err, idempotent.ErrStepLost)

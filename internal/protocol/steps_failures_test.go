@@ -72,13 +72,11 @@ type chargeOf struct {
 }
 
 // writes is a rule for the write of this kind to the step "charge".
-func writes(kind store.StepKind, fault storetest.Fault) func(storetest.Call) storetest.Fault {
-	return func(c storetest.Call) storetest.Fault {
-		if c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == kind {
-			return fault
-		}
-		return storetest.Pass
-	}
+func writes(kind store.StepKind, fault storetest.Fault) rule { return writesOf("charge", kind, fault) }
+
+// writesOf is a rule for the write of this kind to a step.
+func writesOf(step string, kind store.StepKind, fault storetest.Fault) rule {
+	return when(fault, func(c storetest.Call) bool { return stepWrite(c, step, kind) })
 }
 
 // downFrom is a rule for all calls from that write on.

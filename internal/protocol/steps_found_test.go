@@ -101,7 +101,8 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 		assert.Equal(t, store.ReasonUncertain, s.mustRecord().Reason)
 
 		crash()
-		s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome, "without a resolver nobody knows better")
+		s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome,
+			"without a resolver nobody knows better")
 		assertExecuted(t, s, 1)
 	})
 }

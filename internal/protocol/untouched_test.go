@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -213,7 +214,9 @@ func TestAHandlerThatWorksOnAfterItsCommitIsNotTold(t *testing.T) {
 func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		down := false
-		s, _ := newTillOn(t, memory.New(), when(storetest.LoseRequest, func(c storetest.Call) bool { return down && c.Op == storetest.OpSwap }), manyTurns(losesRequest))
+		s, _ := newTillOn(t, memory.New(), when(storetest.LoseRequest, func(c storetest.Call) bool {
+			return down && c.Op == storetest.OpSwap
+		}), manyTurns(losesRequest))
 		began := time.Now()
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			down = true
@@ -236,18 +239,9 @@ func TestASettlementWithLittleTimeEndsBeforeTheDeadline(t *testing.T) {
 		50 * time.Millisecond, 200 * time.Millisecond,
 		300 * time.Millisecond, time.Second,
 	} {
-		bubble(t, limit.String(), func(t *testing.T) {
-			s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.HangBefore))
-			ctx, cancel := context.WithTimeout(t.Context(), limit)
-			defer cancel()
-			began := time.Now()
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				<-ctx.Done()
-				return receipt{7, o.Amount}, nil
-			}
-			_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
-			require.NoError(t, err)
-			assert.LessOrEqual(t, time.Since(began), limit)
-		})
+		deliveryCase{
+			rule: storetest.OnOp(swap, storetest.HangBefore), do: untilTheDeadline, within: limit, runs: 1,
+			most: limit, left: store.StatusInProgress,
+		}.deliver(t, limit.String())
 	}
 }

@@ -264,30 +264,19 @@ func TestManyWaitersGetTheOneResult(t *testing.T) {
 }
 
 func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
+	refuse, pass := storetest.Refuse, storetest.Pass
 	for name, tc := range map[string]struct {
-		fault func(n int) storetest.Fault
-		want  error
+		faults []storetest.Fault // of the looks
+		want   error
 	}{
-		"passing": {func(n int) storetest.Fault {
-			return []storetest.Fault{storetest.LoseReply, storetest.Refuse, storetest.Pass}[n%3]
-		}, nil},
-		"hanging": {func(n int) storetest.Fault {
-			if n == 2 {
-				return storetest.HangBefore
-			}
-			return storetest.Pass
-		}, nil},
-		"lasting": {func(int) storetest.Fault { return storetest.Refuse }, idempotent.ErrInProgress},
-		"denied":  {func(int) storetest.Fault { return storetest.Deny }, idempotent.ErrStoreUnavailable},
+		"passing": {[]storetest.Fault{pass, storetest.LoseReply, refuse, pass, storetest.LoseReply, refuse, pass}, nil},
+		"hanging": {[]storetest.Fault{storetest.HangBefore, pass}, nil},
+		"lasting": {[]storetest.Fault{refuse}, idempotent.ErrInProgress},
+		"denied":  {[]storetest.Fault{storetest.Deny}, idempotent.ErrStoreUnavailable},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := newShop(t)
-			waiter := s.sandbox(func(c storetest.Call) storetest.Fault {
-				if c.Op == storetest.OpGet {
-					return tc.fault(c.N)
-				}
-				return storetest.Pass
-			}, idempotent.WithWait(15*time.Second))
+			waiter := s.sandbox(inTurn(isOp(storetest.OpGet), tc.faults...), idempotent.WithWait(15*time.Second))
 			done := s.running(3*time.Second, charged)
 			got, err := waiter.handleFor(25*time.Second, 1)
 			require.ErrorIs(t, err, tc.want)
@@ -321,50 +310,27 @@ func TestNegativeWaitIsRefusedWhenWrapping(t *testing.T) {
 	})
 }
 
-// echoing is a store that the network hands the first claim that was refused once more, some time
-// after it.
-type echoing struct {
-	store.Store
-	after time.Duration
-	once  sync.Once
-}
-
-func (e *echoing) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	held, claimed, err := e.Store.Claim(ctx, r, now)
-	if !claimed {
-		e.once.Do(func() {
-			time.AfterFunc(e.after, func() { _, _, _ = e.Store.Claim(context.WithoutCancel(ctx), r, now) })
-		})
-	}
-	return held, claimed, err
-}
-
+// The network hands the store the first claim that was refused once more, some time after it.
 func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, &echoing{Store: memory.New(), after: time.Second + time.Microsecond}, nil,
-			idempotent.WithWait(5*time.Second))
+		echoing := hook()
+		var once sync.Once
+		echoing.claim = func(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+			held, claimed, err := echoing.Store.Claim(ctx, r, now)
+			if !claimed {
+				once.Do(func() {
+					time.AfterFunc(time.Second+time.Microsecond,
+						func() { _, _, _ = echoing.Store.Claim(context.WithoutCancel(ctx), r, now) })
+				})
+			}
+			return held, claimed, err
+		}
+		s := newShopOn(t, echoing, nil, idempotent.WithWait(5*time.Second))
 		done := s.running(time.Second, fails(errCard))
 		s.mustFail(1, idempotent.ErrInProgress)
 		done()
 		assertExecuted(t, s, 1)
 	})
-}
-
-// slowReads is a store whose reads take a while.
-type slowReads struct {
-	store.Store
-	takes func(n int) time.Duration
-	n     int
-}
-
-func (s *slowReads) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	s.n++
-	select {
-	case <-time.After(s.takes(s.n)):
-		return s.Store.Get(ctx, key)
-	case <-ctx.Done():
-		return store.Record{}, false, ctx.Err()
-	}
 }
 
 // TestWaitIsOverWhenItEnds: a slow answer to the last look does not come behind the end.
@@ -387,8 +353,17 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			s := newShopOn(t, memory.New(), nil)
 			done := s.running(9*time.Second, charged)
-			waiter := newShopOn(t, &slowReads{Store: s.inner, takes: tc.takes}, nil,
-				idempotent.WithWait(3*time.Second))
+			slow, n := &hooked{Store: s.inner}, 0
+			slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
+				n++
+				select {
+				case <-time.After(tc.takes(n)):
+					return s.inner.Get(ctx, key)
+				case <-ctx.Done():
+					return store.Record{}, false, ctx.Err()
+				}
+			}
+			waiter := newShopOn(t, slow, nil, idempotent.WithWait(3*time.Second))
 			began := time.Now()
 			waiter.mustFailFor(30*time.Second, 1, idempotent.ErrInProgress)
 			assert.GreaterOrEqual(t, time.Since(began), tc.least)
