@@ -38,11 +38,10 @@ func TestRecordThatTheStoreCannotReadIsReportedAndLeftAlone(t *testing.T) {
 	deliveryCase{
 		on: failingClaims(1, &store.UnreadableError{Reason: "attribute odd"}), err: idempotent.ErrUnreadable,
 		ops: []storetest.Op{claim}, // neither repeated nor undone
-		then: func(t *testing.T, _ *shop, err error) {
-			t.Helper()
+		then: func(s *shop, err error) {
 			unreadable := err.(*idempotent.Error)
-			assert.Equal(t, "shop", unreadable.Operation)
-			assert.Equal(t, "attribute odd", unreadable.Reason)
+			assert.Equal(s.t, "shop", unreadable.Operation)
+			assert.Equal(s.t, "attribute odd", unreadable.Reason)
 		},
 	}.deliver(t, "odd")
 }

@@ -92,24 +92,21 @@ func TestWhatADeliveryMeets(t *testing.T) {
 		"a live lease, which outranks the expiry": {
 			put: func(r *store.Record) { r.Expiry = r.Expiry.Add(-48 * time.Hour) },
 			err: idempotent.ErrInProgress, left: store.StatusInProgress,
-			then: func(t *testing.T, _ *shop, err error) {
-				t.Helper()
-				assert.Equal(t, 10*time.Second, err.(*idempotent.Error).RetryAfter)
+			then: func(s *shop, err error) {
+				assert.Equal(s.t, 10*time.Second, err.(*idempotent.Error).RetryAfter)
 			},
 		},
 		"a crash, whose takeover is not answered": {
 			put: crashed, rule: storetest.OnCall(2, storetest.LoseReply), runs: 1, left: store.StatusCompleted,
-			then: func(t *testing.T, s *shop, _ error) {
-				t.Helper()
-				assert.Equal(t, 2, s.event().Attempt)
+			then: func(s *shop, _ error) {
+				assert.Equal(s.t, 2, s.event().Attempt)
 			},
 		},
 		"an unknown outcome": {
 			put: func(r *store.Record) { crashed(r); unknown(r) },
 			err: idempotent.ErrUnknownOutcome, left: store.StatusUnknown, reason: "uncertain",
-			then: func(t *testing.T, _ *shop, err error) {
-				t.Helper()
-				assert.Equal(t, "uncertain", err.(*idempotent.Error).Reason)
+			then: func(s *shop, err error) {
+				assert.Equal(s.t, "uncertain", err.(*idempotent.Error).Reason)
 			},
 		},
 		"a fingerprint of an unknown version": {

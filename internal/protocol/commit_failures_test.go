@@ -80,7 +80,7 @@ func commitFailures() []commitFailure {
 		s.first.late = all
 	}
 	takenOver := func(change func(r *store.Record)) func(s *commitStory) {
-		return func(s *commitStory) { s.shop.takeOver(s.t, change) }
+		return func(s *commitStory) { s.shop.takeOver(change) }
 	}
 	return []commitFailure{
 		{name: "nothing goes wrong"},

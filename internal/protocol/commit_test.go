@@ -268,9 +268,7 @@ func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 			func(context.Context, *effects) (receipt, error) { return receipt{409, 0}, nil }, nil,
 			receipt{409, 0},
 		},
-		"commits again": {func(ctx context.Context, _ *effects) (receipt,
-			error,
-		) {
+		"commits again": {func(ctx context.Context, _ *effects) (receipt, error) {
 			return commit(ctx, receipt{8, 0}, "other")
 		}, lines{"other"}, receipt{8, 0}},
 		"takes a step, and commits again": {func(ctx context.Context, e *effects) (receipt, error) {
@@ -307,25 +305,21 @@ func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 // An execution that has lost its claim writes no rows.
 func TestAStaleOwnerCommitsNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
-		other func(t *testing.T, s *shop)
+		other func(s *shop)
 		err   error
 		want  receipt
 	}{
-		"another one executes": {func(t *testing.T, s *shop) {
-			t.Helper()
-			s.takeOver(t, func(*store.Record) {})
+		"another one executes": {func(s *shop) {
+			s.takeOver(func(*store.Record) {})
 		}, idempotent.ErrSuperseded, receipt{}},
-		"another one has answered": {func(t *testing.T, s *shop) {
-			t.Helper()
-			s.takeOver(t, func(r *store.Record) { completed(r, `{"charge":99,"amount":1}`) })
+		"another one has answered": {func(s *shop) {
+			s.takeOver(func(r *store.Record) { completed(r, `{"charge":99,"amount":1}`) })
 		}, nil, receipt{99, 1}},
-		"the record is gone": {func(t *testing.T, s *shop) {
-			t.Helper()
-			_, err := s.inner.Delete(t.Context(), s.mustRecord())
-			require.NoError(t, err)
+		"the record is gone": {func(s *shop) {
+			_, err := s.inner.Delete(s.t.Context(), s.mustRecord())
+			require.NoError(s.t, err)
 		}, idempotent.ErrLeaseLost, receipt{}},
-		"it became UNKNOWN": {func(t *testing.T, s *shop) {
-			t.Helper()
+		"it became UNKNOWN": {func(s *shop) {
 			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonCrashed })
 		}, idempotent.ErrLeaseLost, receipt{}},
 	} {
@@ -333,7 +327,7 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 			bubble(t, name+how, func(t *testing.T) {
 				s, l := newTill(t, nil)
 				s.do = func(ctx context.Context, o order) (receipt, error) {
-					tc.other(t, s)
+					tc.other(s)
 					_, err := commit(ctx, receipt{7, o.Amount}, "row")
 					assert.ErrorIs(t, err, idempotent.ErrLeaseLost)
 					if answer {
@@ -342,11 +336,7 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 					return receipt{}, err
 				}
 				got, err := s.handle(5)
-				if tc.err == nil {
-					require.NoError(t, err)
-				} else {
-					require.ErrorIs(t, err, tc.err)
-				}
+				require.ErrorIs(t, err, tc.err)
 				assert.Equal(t, tc.want, got)
 				assert.Empty(t, l.written)
 				r, found := s.record()
@@ -393,7 +383,7 @@ func TestAReportTellsHowACommitHasEnded(t *testing.T) {
 			report.Commit{End: report.CommitRefused, Items: 1},
 		},
 		"of a stale owner": {nil, func(ctx context.Context, s *shop) error {
-			s.takeOver(s.t, func(*store.Record) {})
+			s.takeOver(func(*store.Record) {})
 			return commits(ctx, s)
 		}, report.Commit{End: report.CommitLeaseLost, Items: 1, Tries: 1}},
 		"not taken by the store": {
@@ -418,8 +408,8 @@ func TestAReportTellsHowACommitHasEnded(t *testing.T) {
 }
 
 // takeOver makes the record one of somebody else.
-func (s *shop) takeOver(t *testing.T, change func(r *store.Record)) {
-	t.Helper()
+func (s *shop) takeOver(change func(r *store.Record)) {
+	s.t.Helper()
 	s.change(func(r *store.Record) {
 		r.Owner, r.Attempt = "other", r.Attempt+1
 		change(r)

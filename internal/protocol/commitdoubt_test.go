@@ -197,9 +197,7 @@ func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 	for name, turns := range map[string][]turn{"failed": manyTurns(delays), "declined": {delays, declines}} {
 		bubble(t, name, func(t *testing.T) {
 			s, l := newTill(t, turns)
-			s.do = func(ctx context.Context, o order) (receipt,
-				error,
-			) {
+			s.do = func(ctx context.Context, o order) (receipt, error) {
 				return commit(ctx, receipt{7, o.Amount}, "row")
 			}
 			s.mustFail(5, errAny)

@@ -151,10 +151,9 @@ func TestAClaimThatMeetsATransactionReads(t *testing.T) {
 	} {
 		on, claims, gets := busy(1000)
 		tc.on, tc.ops = on, []storetest.Op{claim, storetest.OpGet}
-		tc.then = func(t *testing.T, _ *shop, _ error) {
-			t.Helper()
-			assert.Equal(t, 1, *claims, "the put is not repeated: it would keep the owner from its commit")
-			assert.Equal(t, 2, *gets, "one, and one of the test")
+		tc.then = func(s *shop, _ error) {
+			assert.Equal(s.t, 1, *claims, "the put is not repeated: it would keep the owner from its commit")
+			assert.Equal(s.t, 2, *gets, "one, and one of the test")
 		}
 		tc.deliver(t, name)
 	}
@@ -169,9 +168,8 @@ func TestAClaimThatMeetsATransactionReads(t *testing.T) {
 	forEver, claims, _ := busy(1 << 30)
 	deliveryCase{
 		on: forEver, err: idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget,
-		then: func(t *testing.T, _ *shop, _ error) {
-			t.Helper()
-			assert.Less(t, *claims, 40, "with pauses")
+		then: func(s *shop, _ error) {
+			assert.Less(s.t, *claims, 40, "with pauses")
 		},
 	}.deliver(t, "that does not end")
 }

@@ -392,7 +392,7 @@ type deliveryCase struct {
 	kind    store.Failure // of the store, if it is said
 	most    time.Duration // that it takes, if it is said
 	ops     []storetest.Op
-	then    func(t *testing.T, s *shop, err error)
+	then    func(s *shop, err error)
 }
 
 // deliver runs the case in a bubble of its own.
@@ -433,7 +433,7 @@ func (c deliveryCase) deliver(t *testing.T, name string) {
 			s.mustHold(c.left, c.reason)
 		}
 		if c.then != nil {
-			c.then(t, s, err)
+			c.then(s, err)
 		}
 	})
 }

@@ -56,9 +56,8 @@ func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
 		// Completions never pass, a small last write does.
 		rule: either(when(storetest.HangBefore, completes), storetest.OnOp(swap, storetest.Slow)),
 		runs: 1, settled: report.Unknown, left: store.StatusUnknown, reason: "result-lost",
-		then: func(t *testing.T, s *shop, _ error) {
-			t.Helper()
-			assert.Equal(t, "result-lost", s.event().Reason)
+		then: func(s *shop, _ error) {
+			assert.Equal(s.t, "result-lost", s.event().Reason)
 			time.Sleep(time.Hour)
 			s.sandbox(nil).mustFail(5, idempotent.ErrUnknownOutcome, "the effect happened, it must not happen again")
 			assertExecuted(t, s, 1)
@@ -71,8 +70,7 @@ func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
 		// The completion lands, but no reply to one ever arrives.
 		rule: inTurn(completes, storetest.LoseReply, storetest.LoseRequest),
 		runs: 1, settled: report.Completed, left: store.StatusCompleted,
-		then: func(t *testing.T, s *shop, _ error) {
-			t.Helper()
+		then: func(s *shop, _ error) {
 			s.sandbox(nil).mustHandle(5)
 			assertExecuted(t, s, 1)
 		},
@@ -202,10 +200,9 @@ func TestReleaseThatMeetsAFaultReturnsTheHandlersErrorAllTheSame(t *testing.T) {
 		"reply is lost": {rule: storetest.OnCall(2, storetest.LoseReply), settled: report.Released},
 	} {
 		tc.do, tc.err, tc.runs = fails(errCard), errCard, 1
-		tc.then = func(t *testing.T, s *shop, err error) {
-			t.Helper()
-			assert.Same(t, errCard, err)
-			assert.Equal(t, tc.settled == report.NotSettled, errors.Is(s.event().StoreErr, storetest.ErrInjected))
+		tc.then = func(s *shop, err error) {
+			assert.Same(s.t, errCard, err)
+			assert.Equal(s.t, tc.settled == report.NotSettled, errors.Is(s.event().StoreErr, storetest.ErrInjected))
 		}
 		tc.deliver(t, name)
 	}
@@ -333,9 +330,8 @@ func TestUnknownThatCannotBeWrittenIsReported(t *testing.T) {
 	deliveryCase{
 		rule: storetest.OnOp(swap, storetest.Deny), do: fails(idempotent.Uncertain(errCard)),
 		err: errCard, runs: 1, settled: report.NotSettled, left: store.StatusInProgress,
-		then: func(t *testing.T, _ *shop, err error) {
-			t.Helper()
-			assert.Same(t, errCard, err)
+		then: func(s *shop, err error) {
+			assert.Same(s.t, errCard, err)
 		},
 	}.deliver(t, "denied")
 }
@@ -461,9 +457,7 @@ func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
 func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var event report.Delivery
-		handler := idempotent.Wrap(func(context.Context, string) (string,
-			error,
-		) {
+		handler := idempotent.Wrap(func(context.Context, string) (string, error) {
 			return strings.Repeat("x", 6<<20), nil
 		},
 			steady(time.Hour), append(keyed[string](""),

@@ -127,7 +127,7 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		verdict operate.Verdict
-		then    func(t *testing.T, s *shop)
+		then    func(s *shop)
 		want    answer
 		after   store.Status
 		reason  string
@@ -139,15 +139,11 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 		},
 		"not executed, and taken over by somebody who crashed": {
 			verdict: operate.NotExecuted(), want: answer{err: idempotent.ErrSuperseded}, after: store.StatusInProgress,
-			then: func(t *testing.T, s *shop) {
-				t.Helper()
-				s.dies()
-			},
+			then: (*shop).dies,
 		},
 		"not executed, and executed again": {
 			verdict: operate.NotExecuted(), want: answer{receipt: receipt{2, 5}}, after: store.StatusCompleted,
-			then: func(t *testing.T, s *shop) {
-				t.Helper()
+			then: func(s *shop) {
 				other := s.sandbox(nil)
 				other.do = func(_ context.Context, o order) (receipt, error) { return receipt{2, o.Amount}, nil }
 				other.mustHandle(5)
@@ -169,7 +165,7 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 				time.Sleep(30 * time.Second) // longer than its lease
 				operatorOf(s).settle(c.verdict)
 				if c.then != nil {
-					c.then(t, s)
+					c.then(s)
 				}
 				return receipt{1, o.Amount}, nil
 			}

@@ -127,9 +127,7 @@ func stepFailures() []stepFailure {
 		}},
 		{
 			name: "its result is too large",
-			charge: func(context.Context, *shop) (chargeOf,
-				error,
-			) {
+			charge: func(context.Context, *shop) (chargeOf, error) {
 				return chargeOf{ID: strings.Repeat("x", 100)}, nil
 			},
 		},

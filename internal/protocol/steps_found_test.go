@@ -74,9 +74,7 @@ func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
 func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e, asked := &effects{}, 0
-		resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order,
-		) (resolution, error) {
+		resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (resolution, error) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		})

@@ -261,7 +261,7 @@ func TestACommitWithMultiRegionStrongConsistency(t *testing.T) {
 	s := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region("us-east-1")), table, strongKey("commit"))
 	h := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 		return dynamo.Commit(ctx, receipt{1, o.Amount}, dynamo.Put(table, map[string]string{"id": "row", "sk": o.ID}))
-	}, s, idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"))
+	}, s, idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"), patient())
 	_, err := h.Handle(t.Context(), order{ID: "o-1"})
 	require.Error(t, err)
 	require.NotErrorIs(t, err, idempotent.ErrStoreUnavailable, "the handler ran")

@@ -30,9 +30,7 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 			o.Amount++
 			return ctx, o
 		}, opts: []idempotent.Option{amountFingerprint()}},
-		"no protection": {between: func(ctx context.Context, o order) (context.Context,
-			order,
-		) {
+		"no protection": {between: func(ctx context.Context, o order) (context.Context, order) {
 			return idempotent.Unprotected(ctx), o
 		}},
 		"another handler": {between: through(func(o order) string { return "other-" + o.ID })},
@@ -40,9 +38,7 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 			time.Sleep(13 * time.Second)
 			return context.WithoutCancel(ctx), o
 		}},
-		"another deadline": {between: func(ctx context.Context, o order) (context.Context,
-			order,
-		) {
+		"another deadline": {between: func(ctx context.Context, o order) (context.Context, order) {
 			return context.WithoutCancel(ctx), o
 		}},
 	} {
