@@ -17,15 +17,22 @@ import (
 )
 
 func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		first := s.mustHandle(1999)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
+	for name, opts := range map[string][]idempotent.Option{
+		"refusing at once": nil,
+		"that may wait":    {idempotent.WithWait(5 * time.Second)},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, opts...)
+			started := time.Now()
+			first := s.mustHandle(1999)
+			assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
 
-		s.mustGet(1999, first)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
-		assertExecuted(t, s, 1)
-	})
+			s.mustGet(1999, first)
+			assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
+			assertExecuted(t, s, 1)
+			assert.Zero(t, time.Since(started))
+		})
+	}
 }
 
 // Every fault of the claiming write, after which the same invocation must still execute exactly
