@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -39,18 +37,14 @@ func TestStoreWithTheActionsAlone(t *testing.T) {
 	_, _, table := local(t)
 	var mu sync.Mutex
 	called := map[string]bool{}
-	client := dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
-			return s.Initialize.Add(middleware.InitializeMiddlewareFunc("Calls", func(
-				ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-			) (middleware.InitializeOutput, middleware.Metadata, error) {
-				mu.Lock()
-				called["dynamodb:"+awsmiddleware.GetOperationName(ctx)] = true
-				mu.Unlock()
-				return next.HandleInitialize(ctx, in)
-			}), middleware.After)
-		})
-	})
+	client := dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, between(func(
+		ctx context.Context, _ any, send func() (any, error),
+	) (any, error) {
+		mu.Lock()
+		called["dynamodb:"+awsmiddleware.GetOperationName(ctx)] = true
+		mu.Unlock()
+		return send()
+	}))
 	records := dynamo.New(onlyActions{client}, table)
 	storetest.Run(t, storetest.Features{}, func(tb testing.TB) store.Store {
 		only(tb, "Claim", "Swap", "Delete", "Parts", "Steps")

@@ -84,32 +84,23 @@ func TestFailedLookAfterARefusal(t *testing.T) {
 	requireStoreError(t, err, "swap", store.FailureThrottled, false)
 }
 
-// deaf is a client that ignores the options of a call.
-type deaf struct {
-	dynamo.Client
-	err error
-}
-
-func (d deaf) PutItem(context.Context, *dynamodb.PutItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	return nil, d.err
+// failing is a client that ignores the options of a call.
+func failing(err error) fake {
+	return func(context.Context, any) (any, error) { return nil, err }
 }
 
 func TestClientThatHidesItsAttempts(t *testing.T) {
 	t.Parallel()
-	s := dynamo.New(deaf{err: &types.ThrottlingException{}}, table)
+	s := dynamo.New(failing(&types.ThrottlingException{}), table)
 	_, _, err := s.Claim(t.Context(), record("k"), claimTime)
 	requireStoreError(t, err, "claim", store.FailureThrottled, false)
 
-	s = dynamo.New(deaf{err: &smithy.GenericAPIError{Code: "ValidationException", Message: secret}}, table)
+	s = dynamo.New(failing(&smithy.GenericAPIError{Code: "ValidationException", Message: secret}), table)
 	_, _, err = s.Claim(t.Context(), record("k"), claimTime)
 	requireStoreError(t, err, "claim", store.FailureRejected, false)
 	require.ErrorContains(t, err, "ValidationException: (message withheld)")
 
-	s = dynamo.New(deaf{err: &types.ConditionalCheckFailedException{Item: item{
-		"status": S("COMPLETED"), "expiration": N("1800086400"), "data": S("1"),
-	}}}, table)
+	s = dynamo.New(wall(item{"status": S("COMPLETED"), "expiration": N("1800086400"), "data": S("1")}), table)
 	held, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
 	require.NoError(t, err)
 	require.False(t, claimed)

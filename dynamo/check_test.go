@@ -137,9 +137,9 @@ func TestCheckThatIsNotAllowed(t *testing.T) {
 func TestCheckWithAClientThatCannotDescribe(t *testing.T) {
 	t.Parallel()
 	var ce *store.ConfigError
-	require.ErrorAs(t, dynamo.New(shelf{}, table).Check(t.Context()), &ce)
+	require.ErrorAs(t, dynamo.New(wall(nil), table).Check(t.Context()), &ce)
 	require.Contains(t, ce.Problems[0],
-		`table "idempotency" cannot be checked: client dynamo_test.shelf has no DescribeTable`)
+		`table "idempotency" cannot be checked: client dynamo_test.fake has no DescribeTable`)
 }
 
 // TestTableWithAnotherKeySaysWhatToRun: the answers of DynamoDB name an attribute, but not what is

@@ -12,7 +12,7 @@ import (
 )
 
 // agreeable is a client that accepts every transaction.
-type agreeable struct{ dynamo.Client }
+type agreeable struct{ fake }
 
 func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
 	...func(*dynamodb.Options),

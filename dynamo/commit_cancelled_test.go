@@ -439,11 +439,11 @@ func TestStoresThatCannotCommitSaySo(t *testing.T) {
 	}
 	t.Run("a client without transactions", func(t *testing.T) {
 		t.Parallel()
-		s := dynamo.New(shelf{}, table)
+		s := dynamo.New(wall(nil), table)
 		_, _, err := s.Commit(t.Context(), seen, completion(seen, nil), rows, "token-1")
-		requireNoCommit(t, err, "commit", "the client, a dynamo_test.shelf, has no TransactWriteItems")
+		requireNoCommit(t, err, "commit", "the client, a dynamo_test.fake, has no TransactWriteItems")
 		requireNoCommit(t, s.Apply(t.Context(), rows, "token-1"), "apply",
-			"the client, a dynamo_test.shelf, has no TransactWriteItems")
+			"the client, a dynamo_test.fake, has no TransactWriteItems")
 	})
 	t.Run("the zero value", func(t *testing.T) {
 		t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -52,40 +51,36 @@ var tablesOfThePage = map[string]string{
 
 // apartFromOthers adds a suffix to the tables of the page in every transaction. Other tests and
 // demos on the same DynamoDB Local have tables of these names, too.
-func apartFromOthers(suffix string) func(*middleware.Stack) error {
+func apartFromOthers(suffix string) func(*dynamodb.Options) {
 	rename := func(table *string) {
 		if _, ofThePage := tablesOfThePage[*table]; ofThePage {
 			*table += suffix
 		}
 	}
-	return func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Renamed", func(
-			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			if transaction, ok := in.Parameters.(*dynamodb.TransactWriteItemsInput); ok {
-				for _, write := range transaction.TransactItems {
-					switch {
-					case write.Put != nil:
-						rename(write.Put.TableName)
-					case write.Update != nil:
-						rename(write.Update.TableName)
-					case write.Delete != nil:
-						rename(write.Delete.TableName)
-					case write.ConditionCheck != nil:
-						rename(write.ConditionCheck.TableName)
-					}
+	return between(func(_ context.Context, in any, send func() (any, error)) (any, error) {
+		if transaction, ok := in.(*dynamodb.TransactWriteItemsInput); ok {
+			for _, write := range transaction.TransactItems {
+				switch {
+				case write.Put != nil:
+					rename(write.Put.TableName)
+				case write.Update != nil:
+					rename(write.Update.TableName)
+				case write.Delete != nil:
+					rename(write.Delete.TableName)
+				case write.ConditionCheck != nil:
+					rename(write.ConditionCheck.TableName)
 				}
 			}
-			return next.HandleInitialize(ctx, in)
-		}), middleware.Before)
-	}
+		}
+		return send()
+	})
 }
 
 // TestTheOtherHandlersOfThePageAboutCommits: every kind of item does what it says, and all of it or
 // nothing.
 func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 	apart := "-" + rand.Text()
-	s, client, _ := local(t, func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, apartFromOthers(apart)) })
+	s, client, _ := local(t, apartFromOthers(apart))
 	for table, key := range tablesOfThePage {
 		table += apart
 		makeTable(t, client, &dynamodb.CreateTableInput{

@@ -21,6 +21,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -43,128 +44,124 @@ const (
 // meter is a client that adds up what DynamoDB says that calls consume.
 type meter struct {
 	*dynamodb.Client
-	blank         string // a table for trying out
+	quiet         *dynamodb.Client // what it does is not counted
+	blank         string           // a table for trying out
 	writes, reads float64
 	calls         []string // the names of the calls, those of transactions with the number of their items
 }
 
-func units(c ...types.ConsumedCapacity) (sum float64) {
-	for _, c := range c {
-		sum += aws.ToFloat64(c.CapacityUnits)
-	}
-	return sum
+func newMeter(t *testing.T, blank string) *meter {
+	t.Helper()
+	m := &meter{blank: blank, quiet: dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried)}
+	m.Client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, between(m.count))
+	return m
 }
 
-// PutItem counts a refused write, too. DynamoDB does not say what that consumes; its documentation
+// askForUnits has an answer say what its call consumed.
+func askForUnits(in any, how types.ReturnConsumedCapacity) {
+	switch in := in.(type) {
+	case *dynamodb.PutItemInput:
+		in.ReturnConsumedCapacity = how
+	case *dynamodb.UpdateItemInput:
+		in.ReturnConsumedCapacity = how
+	case *dynamodb.BatchWriteItemInput:
+		in.ReturnConsumedCapacity = how
+	case *dynamodb.BatchGetItemInput:
+		in.ReturnConsumedCapacity = how
+	}
+}
+
+// consumedBy is what an answer says of it.
+func consumedBy(out any) []types.ConsumedCapacity {
+	switch out := out.(type) {
+	case *dynamodb.PutItemOutput:
+		return []types.ConsumedCapacity{*out.ConsumedCapacity}
+	case *dynamodb.UpdateItemOutput:
+		return []types.ConsumedCapacity{*out.ConsumedCapacity}
+	case *dynamodb.BatchWriteItemOutput:
+		return out.ConsumedCapacity
+	case *dynamodb.BatchGetItemOutput:
+		return out.ConsumedCapacity
+	default:
+		return nil
+	}
+}
+
+// count counts a refused PutItem, too. DynamoDB does not say what that consumes; its documentation
 // does: as much as it takes to write the item that refused it, which therefore is written
 // elsewhere. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html.
-func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	m.calls = append(m.calls, "PutItem")
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.Client.PutItem(ctx, in, optFns...)
-	if refused, is := errors.AsType[*types.ConditionalCheckFailedException](err); is {
-		consumed, err := m.writeOf(ctx, m.blank, refused.Item)
-		if err != nil {
+func (m *meter) count(ctx context.Context, in any, send func() (any, error)) (any, error) {
+	askForUnits(in, types.ReturnConsumedCapacityTotal)
+	total := &m.writes
+	switch in := in.(type) {
+	case *dynamodb.PutItemInput:
+		m.calls = append(m.calls, "PutItem")
+	case *dynamodb.UpdateItemInput:
+		m.calls = append(m.calls, "UpdateItem")
+	case *dynamodb.BatchGetItemInput:
+		total = &m.reads
+	case *dynamodb.TransactWriteItemsInput:
+		m.calls = append(m.calls, fmt.Sprint("TransactWriteItems of ", len(in.TransactItems)))
+		if _, err := send(); err != nil {
 			return nil, err
 		}
-		m.writes += consumed
+		return new(dynamodb.TransactWriteItemsOutput), m.transaction(ctx, in.TransactItems)
+	}
+	out, err := send()
+	if refused, is := errors.AsType[*types.ConditionalCheckFailedException](err); is {
+		if err := m.writeOf(ctx, m.blank, refused.Item, 1); err != nil {
+			return nil, err
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	m.writes += units(*out.ConsumedCapacity)
+	for _, c := range consumedBy(out) {
+		*total += aws.ToFloat64(c.CapacityUnits)
+	}
 	return out, nil
 }
 
-// writeOf is what it takes to write an item. It is tried out, in another table or over the same
-// item.
-func (m *meter) writeOf(ctx context.Context, table string, it item) (float64, error) {
-	out, err := m.Client.PutItem(ctx, &dynamodb.PutItemInput{
+// writeOf counts so many times what it takes to write an item. It is tried out, in another table or
+// over the same item.
+func (m *meter) writeOf(ctx context.Context, table string, it item, times float64) error {
+	out, err := m.quiet.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: aws.String(table), Item: it, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return units(*out.ConsumedCapacity), nil
+	m.writes += times * aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+	return nil
 }
 
-// TransactWriteItems counts by the rule of the documentation, twice what it takes to write each
-// item by itself: DynamoDB Local reports too little. See
+// transaction counts by the rule of the documentation, twice what it takes to write each item by
+// itself: DynamoDB Local reports too little. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-capacity-handling.
-func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	m.calls = append(m.calls, fmt.Sprint("TransactWriteItems of ", len(in.TransactItems)))
-	out, err := m.Client.TransactWriteItems(ctx, in, optFns...)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range in.TransactItems {
+func (m *meter) transaction(ctx context.Context, writes []types.TransactWriteItem) error {
+	for _, w := range writes {
 		var table *string
 		var written item
 		switch {
 		case w.Put != nil:
 			table, written = w.Put.TableName, w.Put.Item
 		case w.Update != nil: // an item that grows counts as it then is
-			found, err := m.GetItem(ctx,
-				&dynamodb.GetItemInput{
-					TableName: w.Update.TableName, Key: w.Update.Key,
-					ConsistentRead: aws.Bool(true),
-				})
+			found, err := m.quiet.GetItem(ctx, &dynamodb.GetItemInput{
+				TableName: w.Update.TableName, Key: w.Update.Key, ConsistentRead: aws.Bool(true),
+			})
 			if err != nil {
-				return nil, err
+				return err
 			}
 			table, written = w.Update.TableName, found.Item
 		default:
-			return nil, fmt.Errorf("not counted: %+v", w)
+			return fmt.Errorf("not counted: %+v", w)
 		}
-		consumed, err := m.writeOf(ctx, aws.ToString(table), written)
-		if err != nil {
-			return nil, err
+		if err := m.writeOf(ctx, aws.ToString(table), written, 2); err != nil {
+			return err
 		}
-		m.writes += 2 * consumed
 	}
-	return out, nil
-}
-
-func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	m.calls = append(m.calls, "UpdateItem")
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.Client.UpdateItem(ctx, in, optFns...)
-	if err != nil {
-		return nil, err
-	}
-	m.writes += units(*out.ConsumedCapacity)
-	return out, nil
-}
-
-func (m *meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.BatchWriteItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.Client.BatchWriteItem(ctx, in, optFns...)
-	if err != nil {
-		return nil, err
-	}
-	m.writes += units(out.ConsumedCapacity...)
-	return out, nil
-}
-
-func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.BatchGetItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.Client.BatchGetItem(ctx, in, optFns...)
-	if err != nil {
-		return nil, err
-	}
-	m.reads += units(out.ConsumedCapacity...)
-	return out, nil
+	return nil
 }
 
 // cost is what a delivery consumes.
@@ -182,11 +179,9 @@ func (c cost) String() string {
 func (c cost) perMillion() float64 { return c.writes*writePrice + c.reads*readPrice }
 
 // costOf plays a first delivery and a duplicate with a result of this size.
-func costOf(t *testing.T, client *dynamodb.Client, table, blank string, size int,
-	opts ...dynamo.Config,
-) (first, again cost) {
+func costOf(t *testing.T, table, blank string, size int, opts ...dynamo.Config) (first, again cost) {
 	t.Helper()
-	m := &meter{Client: client, blank: blank}
+	m := newMeter(t, blank)
 	h := idempotent.Wrap(func(context.Context, json.RawMessage) (json.RawMessage, error) {
 		return exactly(size), nil
 	}, dynamo.New(m, table, opts...), idempotent.WithOperation("charge"), idempotent.WithKeyPath("id"),
@@ -209,7 +204,7 @@ func exactly(size int) []byte {
 }
 
 // costTable is the table of one way to keep results.
-func costTable(t *testing.T, client *dynamodb.Client, table, blank string, opts ...dynamo.Config) string {
+func costTable(t *testing.T, table, blank string, opts ...dynamo.Config) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("| result | first execution | duplicate | no duplicates | 10 % | 50 % |\n|---|---|---|---|---|---|\n")
@@ -222,7 +217,7 @@ func costTable(t *testing.T, client *dynamodb.Client, table, blank string, opts 
 		{"100 KB", 100 << 10},
 		{"5 MB", 5 << 20},
 	} {
-		first, again := costOf(t, client, table, blank, row.size, opts...)
+		first, again := costOf(t, table, blank, row.size, opts...)
 		fmt.Fprintf(&b, "| %s | %v | %v |", row.name, first, again)
 		for _, rate := range []float64{0, 0.1, 0.5} {
 			fmt.Fprintf(&b, " %.2f |", (1-rate)*first.perMillion()+rate*again.perMillion())
@@ -236,10 +231,7 @@ func costTable(t *testing.T, client *dynamodb.Client, table, blank string, opts 
 // given.
 func TestCosts(t *testing.T) {
 	t.Parallel()
-	client, table := newTableOf(t)
-	blank := newTable(t)
-	got := "\n" + costTable(t, client, table, blank) + "\n"
-
+	got := "\n" + costTable(t, newTable(t), newTable(t)) + "\n"
 	text := compareCosts(t, "TestCosts", costBegin, costEnd, got)
 	for _, price := range []float64{writePrice, readPrice} {
 		assert.Contains(t, text, strconv.FormatFloat(price, 'g', -1, 64)+" USD")
@@ -298,8 +290,7 @@ func alike(a, b string) bool {
 // TestDynamoDBCountsWhatItsDocumentationSays: the costs above stand on it.
 func TestDynamoDBCountsWhatItsDocumentationSays(t *testing.T) {
 	t.Parallel()
-	client, table := newTableOf(t)
-	m := &meter{Client: client, blank: newTable(t)}
+	table, m := newTable(t), newMeter(t, newTable(t))
 	for size, writes := range map[int]float64{900: 1, 1100: 2, 50_000: 49} {
 		m.writes = 0
 		it := item{"id": S(fmt.Sprint("charge#", size)), "data": S(strings.Repeat("x", size))}
@@ -321,9 +312,8 @@ func TestDynamoDBCountsWhatItsDocumentationSays(t *testing.T) {
 // and a replay costs what it does without steps.
 func TestCostsOfSteps(t *testing.T) {
 	t.Parallel()
-	client, table := newTableOf(t)
-	m := &meter{Client: client, blank: newTable(t)}
-	s := dynamo.New(m, table)
+	m := newMeter(t, newTable(t))
+	s := dynamo.New(m, newTable(t))
 	held := record("charge#key")
 	spent := func(do func()) cost {
 		m.writes, m.reads = 0, 0
@@ -372,9 +362,8 @@ func TestCostsOfSteps(t *testing.T) {
 // before its answer is stored.
 func TestCostsOfCommits(t *testing.T) {
 	t.Parallel()
-	client, table := newTableOf(t)
-	m := &meter{Client: client, blank: newTable(t)}
-	rows := ordersTable(t, client)
+	table, m := newTable(t), newMeter(t, newTable(t))
+	rows := ordersTable(t, m.Client)
 	var b strings.Builder
 	b.WriteString("\n| answer | rows | put one by one | USD | committed | USD |\n|---|---|---|---|---|---|\n")
 	for i, c := range []struct {

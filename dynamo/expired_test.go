@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -144,47 +144,25 @@ func TestAnotherPartitionOfATableStays(t *testing.T) {
 	client, table := newTableOf(t, mine)
 	held(t, dynamo.New(client, table, mine), expiredRecord("charge#1"))
 	held(t, dynamo.New(client, table, other), expiredRecord("charge#1"))
-	deletes := &deleteCounter{Client: client}
-	done, err := dynamo.DeleteExpired(t.Context(), deletes, table, over, mine)
+	deletes := 0
+	done, err := dynamo.DeleteExpired(t.Context(), beforeDeletions(t, func() { deletes++ }), table, over, mine)
 	require.NoError(t, err)
 	assert.Equal(t, dynamo.Deletions{Deleted: 1, Kept: 1}, done)
-	assert.Equal(t, 1, deletes.calls, "and none is tried on a key that both have")
+	assert.Equal(t, 1, deletes, "and none is tried on a key that both have")
 	assert.Len(t, keys(t, dynamo.New(client, table, other)), 1)
 }
 
-// deleteCounter is a client that counts its deletions.
-type deleteCounter struct {
-	*dynamodb.Client
-
-	calls int
-}
-
-func (c *deleteCounter) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.DeleteItemOutput, error) {
-	c.calls++
-	return c.Client.DeleteItem(ctx, in, optFns...)
-}
-
-// meddler is a client with somebody who writes between the page and a deletion, and whose pages
-// have one item.
-type meddler struct {
-	*dynamodb.Client
-	meddle func()
-}
-
-func (m *meddler) Scan(ctx context.Context, in *dynamodb.ScanInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.ScanOutput, error) {
-	in.Limit = aws.Int32(1)
-	return m.Client.Scan(ctx, in, optFns...)
-}
-
-func (m *meddler) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.DeleteItemOutput, error) {
-	m.meddle()
-	return m.Client.DeleteItem(ctx, in, optFns...)
+// beforeDeletions is a client that does something before it deletes an item.
+func beforeDeletions(t *testing.T, do func()) *dynamodb.Client {
+	t.Helper()
+	return dynamolocal.Client(dynamolocal.Endpoint(t), between(func(_ context.Context, in any,
+		send func() (any, error),
+	) (any, error) {
+		if _, is := in.(*dynamodb.DeleteItemInput); is {
+			do()
+		}
+		return send()
+	}))
 }
 
 func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
@@ -238,10 +216,10 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, client, table := local(t)
+			s, _, table := local(t)
 			held(t, s, c.seen)
-			m := &meddler{client, func() { c.meddle(t, s, c.seen) }}
-			done, err := dynamo.DeleteExpired(t.Context(), m, table, over)
+			meddled := beforeDeletions(t, func() { c.meddle(t, s, c.seen) })
+			done, err := dynamo.DeleteExpired(t.Context(), meddled, table, over)
 			require.NoError(t, err)
 			assert.Equal(t, dynamo.Deletions{Kept: 1}, done)
 			assert.Len(t, keys(t, s), 1)
@@ -249,15 +227,15 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 	}
 	t.Run("somebody deletes it", func(t *testing.T) {
 		t.Parallel()
-		s, client, table := local(t)
+		s, _, table := local(t)
 		seen := expiredRecord("charge#1")
 		held(t, s, seen)
-		m := &meddler{client, func() {
+		meddled := beforeDeletions(t, func() {
 			deleted, err := s.Delete(t.Context(), seen)
 			require.NoError(t, err)
 			require.True(t, deleted)
-		}}
-		done, err := dynamo.DeleteExpired(t.Context(), m, table, over)
+		})
+		done, err := dynamo.DeleteExpired(t.Context(), meddled, table, over)
 		require.NoError(t, err)
 		assert.Zero(t, done.Deleted)
 	})

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -203,38 +202,6 @@ func TestGarbageInPartsIsUnreadable(t *testing.T) {
 	require.Equal(t, 1, u.executed)
 }
 
-// wall is a client whose every write is refused by one item, and whose parts are those that are
-// given.
-type wall struct {
-	dynamo.Client
-	item  item
-	parts []item
-}
-
-func (w wall) PutItem(context.Context, *dynamodb.PutItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	return nil, &types.ConditionalCheckFailedException{Item: w.item}
-}
-
-func (w wall) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	return nil, &types.ConditionalCheckFailedException{Item: w.item}
-}
-
-func (w wall) GetItem(context.Context, *dynamodb.GetItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.GetItemOutput, error) {
-	return &dynamodb.GetItemOutput{Item: w.item}, nil
-}
-
-func (w wall) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.BatchGetItemOutput, error) {
-	return &dynamodb.BatchGetItemOutput{Responses: map[string][]item{table: w.parts}}, nil
-}
-
 // FuzzInvokeOverGarbage: whatever item refuses a claim, the handler does not run, and the answer is
 // a clear error or the result that the item holds.
 func FuzzInvokeOverGarbage(f *testing.F) {
@@ -243,7 +210,7 @@ func FuzzInvokeOverGarbage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		it := arbitrary(in)
 		before := maps.Clone(it)
-		records := dynamo.New(wall{item: it}, table)
+		records := dynamo.New(wall(it), table)
 		u := newTill(records, idempotent.WithTiming(idempotent.Timing{ClaimBudget: 200 * time.Millisecond}))
 		out, err := u.Handle(t.Context(), bill{ID: "k", Text: "x"})
 		require.Zero(t, u.executed)
@@ -279,7 +246,7 @@ func FuzzParts(f *testing.F) {
 			whole = string(data) == string(content)
 			parts[n]["data"] = B(string(content))
 		}
-		got, err := dynamo.New(wall{parts: parts}, table).ReadResult(t.Context(), r)
+		got, err := dynamo.New(wall(nil, parts...), table).ReadResult(t.Context(), r)
 		if err != nil {
 			require.ErrorAs(t, err, new(*store.UnreadableError))
 			require.Nil(t, got)

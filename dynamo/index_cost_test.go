@@ -18,37 +18,19 @@ import (
 )
 
 // indexMeter is a client that adds up what DynamoDB says that writes consume in the index.
-type indexMeter struct {
-	*dynamodb.Client
-	writes float64
-}
-
-func (m *indexMeter) add(c *types.ConsumedCapacity) {
-	if index, is := c.GlobalSecondaryIndexes[dynamo.AttentionIndex]; is {
-		m.writes += aws.ToFloat64(index.CapacityUnits)
-	}
-}
-
-func (m *indexMeter) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
-	out, err := m.Client.PutItem(ctx, in, optFns...)
-	if err == nil {
-		m.add(out.ConsumedCapacity)
-	}
-	return out, err
-}
-
-func (m *indexMeter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	optFns ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
-	out, err := m.Client.UpdateItem(ctx, in, optFns...)
-	if err == nil {
-		m.add(out.ConsumedCapacity)
-	}
-	return out, err
+func indexMeter(t *testing.T, writes *float64) *dynamodb.Client {
+	t.Helper()
+	return dynamolocal.Client(dynamolocal.Endpoint(t), between(func(_ context.Context, in any,
+		send func() (any, error),
+	) (any, error) {
+		askForUnits(in, types.ReturnConsumedCapacityIndexes)
+		out, err := send()
+		for _, c := range consumedBy(out) {
+			index := c.GlobalSecondaryIndexes[dynamo.AttentionIndex]
+			*writes += aws.ToFloat64(index.CapacityUnits)
+		}
+		return out, err
+	}))
 }
 
 // TestAnExecutionWritesTheIndexTwice plays three steps and five renewals between a claim and its
@@ -65,8 +47,8 @@ func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := &indexMeter{Client: dynamolocal.Client(dynamolocal.Endpoint(t))}
-			s := dynamo.New(m, newTable(t))
+			var writes float64
+			s := dynamo.New(indexMeter(t, &writes), newTable(t))
 			now := time.Now()
 			p := c.policy
 			p.Retention, p.UnknownRetention = time.Hour, 30*24*time.Hour
@@ -77,29 +59,25 @@ func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 			begin := by.Meets(store.Record{}, now)
 			mustClaim(t, s, begin.Next, now)
 			mine := begin.Next
-			swap := func(seen, next store.Record) {
-				t.Helper()
-				mustSwap(t, s, seen, next)
-			}
 			seen := life.Unleased(mine)
 			for n := range 5 {
 				now = now.Add(10 * time.Second)
 				renewed := p.Renewed(mine, now.Add(30*time.Second), now)
-				swap(life.Unleased(mine), renewed)
+				mustSwap(t, s, life.Unleased(mine), renewed)
 				if n < 3 {
 					step := store.Step{
 						Kind: store.StepValue, Seal: store.Seal("owner", []byte(`1`)),
 						Result: []byte(`1`),
 					}
-					swap(seen, p.Stepped(seen, renewed.Lease, fmt.Sprint("step", n), step, now.Add(time.Hour)))
+					mustSwap(t, s, seen, p.Stepped(seen, renewed.Lease, fmt.Sprint("step", n), step, now.Add(time.Hour)))
 					seen.Steps = map[string]store.Step{fmt.Sprint("step", n): step}
 				}
 			}
-			require.Equal(t, c.writes/2, m.writes, "before the result")
+			require.Equal(t, c.writes/2, writes, "before the result")
 			ended := life.Unleased(mine)
 			ended.Steps = map[string]store.Step{"step0": {}, "step1": {}, "step2": {}}
-			swap(ended, p.Completed(mine, "", []byte(`{"paid":true}`), now))
-			require.Equal(t, c.writes, m.writes)
+			mustSwap(t, s, ended, p.Completed(mine, "", []byte(`{"paid":true}`), now))
+			require.Equal(t, c.writes, writes)
 		})
 	}
 }

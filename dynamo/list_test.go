@@ -366,7 +366,7 @@ func TestListingsThatFail(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrNoIndex)
 	}
 
-	narrow := dynamo.New(shelf{}, table)
+	narrow := dynamo.New(wall(nil), table)
 	_, err = narrow.ListCost(t.Context(), store.Query{})
 	requireStoreError(t, err, "list cost", store.FailureRejected, true)
 	require.ErrorIs(t, err, store.ErrNoListing)

@@ -31,21 +31,21 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 		"nil client":       {nil, table, nil, []string{nilClient}},
 		"typed nil client": {typedNil, table, nil, []string{nilClient}},
 		"no table": {
-			shelf{},
+			wall(nil),
 			"", nil,
 			[]string{`dynamo.New: table "" is not the name or ARN of a DynamoDB table`},
 		},
 		"short name": {
-			shelf{},
+			wall(nil),
 			"ab", nil,
 			[]string{`dynamo.New: table "ab" is not the name or ARN of a DynamoDB table`},
 		},
 		"bad name": {
-			shelf{},
+			wall(nil),
 			"my table\n", nil,
 			[]string{`dynamo.New: table "my table\n" is not the name or ARN of a DynamoDB table`},
 		},
-		"limit too large": {shelf{}, table, []dynamo.Config{{InlineLimit: 393217}}, []string{badLimit}},
+		"limit too large": {wall(nil), table, []dynamo.Config{{InlineLimit: 393217}}, []string{badLimit}},
 		"everything": {nil, "", []dynamo.Config{{InlineLimit: 393217}, {}}, []string{
 			nilClient, `dynamo.New: table "" is not the name or ARN of a DynamoDB table`,
 			"dynamo: there are 2 values of Config, and one counts", badLimit,
@@ -71,7 +71,7 @@ func TestTablesThatAreAccepted(t *testing.T) {
 		"arn:aws:dynamodb:eu-central-1:123456789012:table/idempotency",
 		"arn:aws-us-gov:dynamodb:us-gov-west-1:123456789012:table/idempotency",
 	} {
-		require.NotPanics(t, func() { dynamo.New(shelf{}, name, dynamo.Config{InlineLimit: 393216}) }, name)
+		require.NotPanics(t, func() { dynamo.New(wall(nil), name, dynamo.Config{InlineLimit: 393216}) }, name)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		"xrn:aws:dynamodb:eu-central-1:123456789012:table/idempotency",
 		"arn:aws:dynamodb:eu-central-1:123456789012:table/idempotency:x",
 	} {
-		require.Panics(t, func() { dynamo.New(shelf{}, name) }, name)
+		require.Panics(t, func() { dynamo.New(wall(nil), name) }, name)
 	}
 }
 

@@ -126,7 +126,7 @@ func TestTakeoverOfAFractionalExpiry(t *testing.T) {
 // TestLaterVersionsAreNotMisread: an encoding says nothing about text.
 func TestLaterVersionsAreNotMisread(t *testing.T) {
 	t.Parallel()
-	s := dynamo.New(shelf{item: items(native()).with(item{"encoding": S("zstd")})}, table)
+	s := dynamo.New(wall(items(native()).with(item{"encoding": S("zstd")})), table)
 	r, _, err := s.Get(t.Context(), "k")
 	require.NoError(t, err, "the commit covers the text, whatever else is left over")
 	require.True(t, r.Sealed(r.Result))

@@ -129,11 +129,11 @@ func TestNamesCollide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if c.problem == "" {
-				require.NotPanics(t, func() { dynamo.New(shelf{}, table, c.opts...) })
+				require.NotPanics(t, func() { dynamo.New(wall(nil), table, c.opts...) })
 				return
 			}
 			for what, do := range map[string]func(){
-				"New":                  func() { dynamo.New(shelf{}, table, c.opts...) },
+				"New":                  func() { dynamo.New(wall(nil), table, c.opts...) },
 				"TableDefinition":      func() { dynamo.TableDefinition(table, c.opts...) },
 				"TimeToLiveDefinition": func() { dynamo.TimeToLiveDefinition(table, c.opts...) },
 			} {

@@ -45,62 +45,6 @@ func orders(size int) []byte {
 	return out
 }
 
-// memoryTable is a client that keeps items and knows no conditions.
-type memoryTable struct {
-	dynamo.Client
-	mu    sync.Mutex
-	items map[string]item
-	calls []string
-}
-
-func newMemoryTable() *memoryTable { return &memoryTable{items: map[string]item{}} }
-
-func (m *memoryTable) called(call string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.calls = append(m.calls, call)
-}
-
-func idOf(it item) string { return it["id"].(*types.AttributeValueMemberS).Value }
-
-func (m *memoryTable) PutItem(_ context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	m.called("PutItem")
-	m.items[idOf(in.Item)] = in.Item
-	return &dynamodb.PutItemOutput{}, nil
-}
-
-func (m *memoryTable) GetItem(_ context.Context, in *dynamodb.GetItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.GetItemOutput, error) {
-	m.called("GetItem")
-	return &dynamodb.GetItemOutput{Item: m.items[idOf(in.Key)]}, nil
-}
-
-func (m *memoryTable) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.BatchWriteItemOutput, error) {
-	m.called("BatchWriteItem")
-	for _, w := range in.RequestItems[table] {
-		m.items[idOf(w.PutRequest.Item)] = w.PutRequest.Item
-	}
-	return &dynamodb.BatchWriteItemOutput{}, nil
-}
-
-func (m *memoryTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.BatchGetItemOutput, error) {
-	m.called("BatchGetItem")
-	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]item{}}
-	for _, k := range in.RequestItems[table].Keys {
-		if it, ok := m.items[idOf(k)]; ok {
-			out.Responses[table] = append(out.Responses[table], it)
-		}
-	}
-	return out, nil
-}
-
 // keep stores a completed record and returns its item.
 func (m *memoryTable) keep(t require.TestingT, s *dynamo.Store, result []byte) item {
 	_, claimed, err := s.Claim(context.Background(), completion(record("k"), result), claimTime)
@@ -361,7 +305,7 @@ func TestCompressedDataThatSaysAnotherSize(t *testing.T) {
 	} {
 		r := completion(record("k"), zeros)
 		it := items(native()).with(item{"data": B(string(data)), "encoding": S("gzip"), "commit": S(r.Seal)})
-		s := dynamo.New(shelf{item: it}, table)
+		s := dynamo.New(wall(it), table)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, _, err := s.Get(t.Context(), "k")

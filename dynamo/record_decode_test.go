@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
@@ -18,26 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// shelf is a client that holds one item.
-type shelf struct {
-	dynamo.Client
-	item item
-}
-
-func (s shelf) GetItem(context.Context, *dynamodb.GetItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.GetItemOutput, error) {
-	return &dynamodb.GetItemOutput{Item: s.item}, nil
-}
-
-func (s shelf) PutItem(context.Context, *dynamodb.PutItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	return nil, &types.ConditionalCheckFailedException{Item: s.item}
-}
-
 func read(it item) (store.Record, error) {
-	r, _, err := dynamo.New(shelf{item: it}, table).Get(context.Background(), "k")
+	r, _, err := dynamo.New(wall(it), table).Get(context.Background(), "k")
 	return r, err
 }
 
@@ -194,7 +175,7 @@ func TestWhatCannotBeUnderstood(t *testing.T) {
 			it := items(native()).with(c.changes)
 			_, err := read(it)
 			requireUnreadable(t, err, c.reason)
-			_, claimed, err := dynamo.New(shelf{item: it}, table).Claim(t.Context(), record("k"), claimTime)
+			_, claimed, err := dynamo.New(wall(it), table).Claim(t.Context(), record("k"), claimTime)
 			require.False(t, claimed)
 			requireUnreadable(t, err, c.reason)
 		})
@@ -221,7 +202,7 @@ func TestPartListsThatAreMalformed(t *testing.T) {
 		requireUnreadable(t, err, `attribute "parts" of type S is malformed`)
 		r := completion(record("k"), []byte("x"))
 		r.Result, r.Parts = nil, parts
-		_, err = dynamo.New(shelf{}, table).ReadResult(t.Context(), r)
+		_, err = dynamo.New(wall(nil), table).ReadResult(t.Context(), r)
 		requireUnreadable(t, err, `attribute "parts" of type S is malformed`)
 	}
 }

@@ -190,8 +190,14 @@ func TestResultBeyondWhatPartsHold(t *testing.T) {
 func TestPartsAreWrittenWhileTheResultIsCompressed(t *testing.T) {
 	t.Parallel()
 	r, noise := record("k"), pattern(12*partSize)
-	client := &scarce{perRound: 25, items: map[string]item{}, first: func() { clear(noise[len(noise)/2:]) }}
-	mustSwap(t, dynamo.New(client, table), r, completion(r, noise))
+	client := newMemoryTable()
+	clearing := fake(func(ctx context.Context, in any) (any, error) {
+		if client.rounds == 0 {
+			clear(noise[len(noise)/2:])
+		}
+		return client.answer(ctx, in)
+	})
+	mustSwap(t, dynamo.New(clearing, table), r, completion(r, noise))
 	require.Len(t, client.items, 7, "the half that was cleared takes nearly nothing")
 
 	s, tr := scripted(done, failure(http.StatusBadRequest, "AccessDeniedException", "m"))
@@ -201,65 +207,11 @@ func TestPartsAreWrittenWhileTheResultIsCompressed(t *testing.T) {
 	require.Equal(t, []string{"BatchWriteItem", "BatchWriteItem"}, tr.calls())
 }
 
-// scarce is a client that processes a few items of each batch, and says no more if it has no
-// capacity at all.
-type scarce struct {
-	dynamo.Client
-	perRound int
-	rounds   int
-	items    map[string]item
-	first    func() // is called with the first write
-	most     int    // of a write
-}
-
-func (s *scarce) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	return &dynamodb.UpdateItemOutput{}, nil
-}
-
-func (s *scarce) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.BatchWriteItemOutput, error) {
-	if s.rounds++; s.rounds == 1 && s.first != nil {
-		s.first()
-	}
-	writes := in.RequestItems[table]
-	s.most = max(s.most, len(writes))
-	n := min(s.perRound, len(writes))
-	for _, w := range writes[:n] {
-		it := w.PutRequest.Item
-		s.items[it["id"].(*types.AttributeValueMemberS).Value] = it
-	}
-	out := &dynamodb.BatchWriteItemOutput{}
-	if n < len(writes) {
-		out.UnprocessedItems = map[string][]types.WriteRequest{table: writes[n:]}
-	}
-	return out, nil
-}
-
-func (s *scarce) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.BatchGetItemOutput, error) {
-	s.rounds++
-	keys := in.RequestItems[table].Keys
-	n := min(s.perRound, len(keys))
-	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]item{}}
-	for _, k := range keys[:n] {
-		// The answer is in no particular order.
-		out.Responses[table] = append([]item{s.items[k["id"].(*types.AttributeValueMemberS).Value]},
-			out.Responses[table]...)
-	}
-	if n < len(keys) {
-		out.UnprocessedKeys = map[string]types.KeysAndAttributes{table: {Keys: keys[n:]}}
-	}
-	return out, nil
-}
-
 func TestBatchesAreRepeatedUntilAllIsProcessed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := &scarce{perRound: 1, items: map[string]item{}}
+		client := newMemoryTable()
+		client.perRound = 1
 		s := dynamo.New(client, table, dynamo.Config{NoCompression: true})
 		r := record("k")
 		want := completion(r, pattern(26*partSize))
@@ -281,7 +233,8 @@ func TestBatchesAreRepeatedUntilAllIsProcessed(t *testing.T) {
 func TestBatchesWithoutProgressAreGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := &scarce{items: map[string]item{}}
+		client := newMemoryTable()
+		client.perRound = 0
 		s := dynamo.New(client, table)
 		r := record("k")
 		done := completion(r, pattern(5<<10))
@@ -304,7 +257,9 @@ func TestBatchesEndWithTheContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		r := record("k")
-		_, _, err := dynamo.New(&scarce{items: map[string]item{}}, table).Swap(ctx, r, completion(r, pattern(5<<10)))
+		client := newMemoryTable()
+		client.perRound = 0
+		_, _, err := dynamo.New(client, table).Swap(ctx, r, completion(r, pattern(5<<10)))
 		requireStoreError(t, err, "swap", store.FailureThrottled, true)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})

@@ -70,90 +70,72 @@ func (s *slowNetwork) refused() error {
 	return &types.ConditionalCheckFailedException{Item: s.record}
 }
 
-func (s *slowNetwork) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	err := s.do(ctx, 500, func() (int, error) {
-		if s.record != nil {
-			return 500, s.refused()
-		}
-		s.record = in.Item
-		return 100, nil
-	})
-	return &dynamodb.PutItemOutput{}, err
-}
-
-// UpdateItem knows what a completion writes.
-func (s *slowNetwork) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	err := s.do(ctx, 500, func() (int, error) {
-		seen := in.ExpressionAttributeValues
-		status, held := seen[":seen_status"].(*types.AttributeValueMemberS), s.record["status"]
-		if held.(*types.AttributeValueMemberS).Value != status.Value {
-			return 500, s.refused()
-		}
-		next := maps.Clone(s.record)
-		for ref, v := range in.ExpressionAttributeValues {
-			if name, set := in.ExpressionAttributeNames["#"+ref[1:]]; set {
-				next[name] = v
+// answer knows of an update what a completion writes.
+func (s *slowNetwork) answer(ctx context.Context, in any) (out any, err error) {
+	switch in := in.(type) {
+	case *dynamodb.PutItemInput:
+		err = s.do(ctx, 500, func() (int, error) {
+			if s.record != nil {
+				return 500, s.refused()
 			}
-		}
-		s.record = next
-		return 100, nil
-	})
-	return &dynamodb.UpdateItemOutput{}, err
-}
-
-func (s *slowNetwork) DeleteItem(context.Context, *dynamodb.DeleteItemInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.DeleteItemOutput, error) {
-	panic("nothing is released here")
-}
-
-func (s *slowNetwork) GetItem(ctx context.Context, _ *dynamodb.GetItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.GetItemOutput, error) {
-	out := &dynamodb.GetItemOutput{Item: s.record}
-	return out, s.do(ctx, 100, func() (int, error) { return 500, nil })
-}
-
-func dataOf(it item) []byte { return it["data"].(*types.AttributeValueMemberB).Value }
-
-func (s *slowNetwork) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.BatchWriteItemOutput, error) {
-	size := 0
-	for _, w := range in.RequestItems[table] {
-		size += len(dataOf(w.PutRequest.Item))
+			s.record = in.Item
+			return 100, nil
+		})
+	case *dynamodb.UpdateItemInput:
+		err = s.do(ctx, 500, func() (int, error) { return s.complete(in) })
+	case *dynamodb.GetItemInput:
+		out = &dynamodb.GetItemOutput{Item: s.record}
+		err = s.do(ctx, 100, func() (int, error) { return 500, nil })
+	case *dynamodb.BatchWriteItemInput:
+		err = s.write(ctx, in.RequestItems[table])
+	case *dynamodb.BatchGetItemInput:
+		return s.read(ctx, in.RequestItems[table].Keys)
+	default:
+		panic("nothing is released here")
 	}
-	for _, w := range in.RequestItems[table] {
+	return out, err
+}
+
+func (s *slowNetwork) complete(in *dynamodb.UpdateItemInput) (int, error) {
+	if textOf(s.record["status"]) != textOf(in.ExpressionAttributeValues[":seen_status"]) {
+		return 500, s.refused()
+	}
+	s.record = maps.Clone(s.record)
+	for ref, v := range in.ExpressionAttributeValues {
+		if name, set := in.ExpressionAttributeNames["#"+ref[1:]]; set {
+			s.record[name] = v
+		}
+	}
+	return 100, nil
+}
+
+func (s *slowNetwork) write(ctx context.Context, writes []types.WriteRequest) error {
+	size := 0
+	for _, w := range writes {
+		size += len(dataOf(w.PutRequest.Item))
 		s.wrote[idOf(w.PutRequest.Item)]++
 	}
-	err := s.do(ctx, size, func() (int, error) {
+	return s.do(ctx, size, func() (int, error) {
 		if s.refusal != nil {
 			return 100, s.refusal
 		}
-		for _, w := range in.RequestItems[table] {
+		for _, w := range writes {
 			s.parts[idOf(w.PutRequest.Item)] = w.PutRequest.Item
 		}
 		return 100, nil
 	})
-	return &dynamodb.BatchWriteItemOutput{}, err
 }
 
-func (s *slowNetwork) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
-	_ ...func(*dynamodb.Options),
-) (*dynamodb.BatchGetItemOutput, error) {
-	var found []item
-	for _, key := range in.RequestItems[table].Keys {
+func (s *slowNetwork) read(ctx context.Context, keys []item) (*dynamodb.BatchGetItemOutput, error) {
+	for _, key := range keys {
 		s.asked[idOf(key)]++
 	}
+	var found []item
 	err := s.do(ctx, 500, func() (size int, err error) {
 		if s.refusal != nil {
 			return 100, s.refusal
 		}
-		for _, key := range in.RequestItems[table].Keys {
+		for _, key := range keys {
 			if it, ok := s.parts[idOf(key)]; ok {
 				found = append(found, it)
 				size += len(dataOf(it))
@@ -279,7 +261,7 @@ func reportOn(network *slowNetwork, answer []byte) *replayed {
 		r.executed++
 		return answer, nil
 	},
-		dynamo.New(network, table), idempotent.WithOperation("report"),
+		dynamo.New(fake(network.answer), table), idempotent.WithOperation("report"),
 		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
 		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { r.event = e }))
 	return r
@@ -312,7 +294,7 @@ func requireStoredAndReplayed(t *testing.T, network *slowNetwork, answer []byte,
 		require.True(t, bytes.Equal(answer, got))
 	}
 	require.Equal(t, 1, r.executed)
-	require.Equal(t, string(store.StatusCompleted), network.record["status"].(*types.AttributeValueMemberS).Value)
+	require.Equal(t, string(store.StatusCompleted), textOf(network.record["status"]))
 	requireSentOnce(t, network, network.wrote, 3)
 	requireSentOnce(t, network, network.asked, 4)
 }
