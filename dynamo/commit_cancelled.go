@@ -13,16 +13,12 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// The codes of reasons, see
+// What a write says that did not cancel the transaction, and one whose condition does not hold. The
+// codes of other reasons are those of errors without "Exception". See
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html#API_TransactWriteItems_Errors.
 const (
 	reasonNone      = "None"
 	reasonCondition = "ConditionalCheckFailed"
-	reasonConflict  = "TransactionConflict"
-	reasonCapacity  = "ProvisionedThroughputExceeded"
-	reasonThrottled = "ThrottlingError"
-	reasonInvalid   = "ValidationError"
-	reasonTooLarge  = "ItemCollectionSizeLimitExceeded"
 )
 
 // reason is why one write cancelled the transaction, none if another one did.
@@ -88,8 +84,8 @@ var errUnexplained = errors.New("the transaction was cancelled, and the answer d
 // worst is the error of the reason that counts: what does not pass comes before what may.
 func (t *transaction) worst(reasons []reason, placed bool) error {
 	for _, kind := range []store.Failure{
-		store.FailureTooLarge, store.FailureRejected, store.FailureConflict, store.FailureThrottled,
-		store.FailureUnavailable,
+		store.FailureTooLarge, store.FailureRejected, store.FailureAccessDenied, store.FailureMissingTable,
+		store.FailureConflict, store.FailureThrottled, store.FailureUnavailable,
 	} {
 		for i, r := range reasons {
 			switch {
@@ -140,14 +136,12 @@ func (t *transaction) error(kind store.Failure, err error) error {
 }
 
 func (r reason) Error() string {
+	kind, known := r.kind()
 	switch {
-	case r.message == "":
+	case r.message == "", !known:
 		return r.code
-	case r.is(store.FailureRejected) && !harmless(r.message):
+	case kind == store.FailureRejected && !harmless(r.message):
 		return r.code + ": (message withheld)"
-	case !slices.Contains([]string{reasonConflict, reasonCapacity, reasonThrottled, reasonInvalid, reasonTooLarge},
-		r.code):
-		return r.code
 	default:
 		return r.code + ": " + r.message
 	}
@@ -157,22 +151,17 @@ func (r reason) Error() string {
 func (r reason) failed() bool { return r.code != reasonNone && r.code != "" }
 
 // is reports whether the reason is a failure of this kind.
-func (r reason) is(kind store.Failure) bool { return r.failed() && r.kind() == kind }
+func (r reason) is(kind store.Failure) bool {
+	of, _ := r.kind()
+	return r.failed() && of == kind
+}
 
-func (r reason) kind() store.Failure {
-	switch r.code {
-	case reasonConflict:
-		return store.FailureConflict
-	case reasonCapacity, reasonThrottled:
-		return store.FailureThrottled
-	case reasonTooLarge:
-		return store.FailureTooLarge
-	case reasonInvalid:
-		if tooLarge(r.message) {
-			return store.FailureTooLarge
+// kind is what kind of failure a reason is, and whether its code is known.
+func (r reason) kind() (kind store.Failure, known bool) {
+	for _, code := range []string{r.code, r.code + "Exception"} {
+		if kind, known := kindOfAnswer(code, r.message); known {
+			return kind, true
 		}
-		return store.FailureRejected
-	default:
-		return store.FailureUnavailable
 	}
+	return store.FailureUnavailable, false
 }

@@ -61,10 +61,7 @@ func understood(err error) (store.Failure, error) {
 
 // kindOf tells failures apart by what DynamoDB answered; without an answer by how the call ended.
 func kindOf(err error) store.Failure {
-	if kind, known := kindOfCode(errorCode(err)); known {
-		if tooLarge(errorMessage(err)) {
-			return store.FailureTooLarge
-		}
+	if kind, known := kindOfAnswer(errorCode(err), errorMessage(err)); known {
 		return kind
 	}
 	var timeout net.Error
@@ -89,12 +86,22 @@ func kindOf(err error) store.Failure {
 	}
 }
 
+// kindOfAnswer knows what DynamoDB says of a call, or of one write of a transaction.
+func kindOfAnswer(code, message string) (kind store.Failure, known bool) {
+	kind, known = kindOfCode(code)
+	if known && tooLarge(message) {
+		return store.FailureTooLarge, true
+	}
+	return kind, known
+}
+
 // kindOfCode knows the client errors of DynamoDB and those that all AWS services share. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html and
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html.
 func kindOfCode(code string) (kind store.Failure, known bool) {
 	switch code {
-	case "ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "ThrottledException",
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "ThrottlingError", "Throttling",
+		"ThrottledException",
 		"RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException",
 		"LimitExceededException":
 		return store.FailureThrottled, true
@@ -170,28 +177,25 @@ func begins(message string, texts ...string) bool {
 
 // errorCode returns the code of DynamoDB's answer, "" if there was none.
 func errorCode(err error) string {
-	ae, ok := errors.AsType[smithy.APIError](err)
-	if !ok {
-		return ""
+	if ae, ok := errors.AsType[smithy.APIError](err); ok {
+		return ae.ErrorCode()
 	}
-	return ae.ErrorCode()
+	return ""
 }
 
 func errorMessage(err error) string {
-	ae, ok := errors.AsType[smithy.APIError](err)
-	if !ok {
-		return ""
+	if ae, ok := errors.AsType[smithy.APIError](err); ok {
+		return ae.ErrorMessage()
 	}
-	return ae.ErrorMessage()
+	return ""
 }
 
 // status returns the HTTP status of the answer, 0 if there was none.
 func status(err error) int {
-	re, ok := errors.AsType[*awshttp.ResponseError](err)
-	if !ok {
-		return 0
+	if re, ok := errors.AsType[*awshttp.ResponseError](err); ok {
+		return re.HTTPStatusCode()
 	}
-	return re.HTTPStatusCode()
+	return 0
 }
 
 // speakable returns err if its text is known to hold nothing of what was written or read. The
