@@ -86,7 +86,7 @@ func (c *checker) found(table string, problems ...string) {
 }
 
 // checkRecords looks at the table of records.
-func (c *checker) checkRecords(ctx context.Context, table string, a attributes) {
+func (c *checker) checkRecords(ctx context.Context, table string, a *attributes) {
 	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
 	if err != nil {
 		c.errs = append(c.errs, checkError("DescribeTable", table, err))

@@ -28,7 +28,7 @@ func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (held 
 	if err != nil {
 		return store.Record{}, false, err
 	}
-	it := s.attr.encode(r, c)
+	it := s.attr.encode(&r, c)
 	s.attr.encodeSteps(it, r, steps)
 	e := newExpression()
 	e.claimable(s.attr, now)

@@ -102,7 +102,7 @@ func (p *problems) panic() {
 }
 
 // configOf returns the configuration and the attributes that it makes. What is wrong is noted.
-func configOf(given []Config, p *problems) (c Config, a attributes) {
+func configOf(given []Config, p *problems) (c Config, a *attributes) {
 	if len(given) > 0 {
 		c = given[0]
 	}
@@ -120,7 +120,7 @@ func configOf(given []Config, p *problems) (c Config, a attributes) {
 
 // attributesOf returns the attributes that a configuration makes, for a function that needs nothing
 // else of it.
-func attributesOf(given []Config) attributes {
+func attributesOf(given []Config) *attributes {
 	var p problems
 	_, a := configOf(given, &p)
 	p.panic()
@@ -129,7 +129,7 @@ func attributesOf(given []Config) attributes {
 
 // attributes returns those of the default, under the names that are given, and finds names that
 // DynamoDB does not take, and those that two attributes have.
-func (c Config) attributes(p *problems) attributes {
+func (c Config) attributes(p *problems) *attributes {
 	a := defaultAttributes()
 	for _, r := range []struct {
 		at   *attribute

@@ -82,7 +82,7 @@ type expiring struct {
 	client      ExpiryClient
 	table       string
 	before, now time.Time
-	attr        attributes
+	attr        *attributes
 }
 
 // What a message of an outbox has, see package outbox.

@@ -125,7 +125,7 @@ func (s *Store) reads(q store.Query) []read {
 type listing struct {
 	*expression
 
-	attr    attributes
+	attr    *attributes
 	keys    []string
 	filters []string
 }
@@ -136,16 +136,19 @@ func (l *listing) ofIndex(table string, q store.Query) []read {
 	before := l.attentionBefore(q.AttentionBefore)
 	if q.Operation == "" {
 		l.filters = append(l.filters, before...)
-		whole := l.read(table, q.PageSize, l.listedInIndex(a))
-		whole.index = AttentionIndex
+	} else {
+		l.use(a.attention)
+		l.keys = append(append(l.keys, "#attention = :attention"), before...)
+	}
+	whole := l.read(table, q.PageSize, a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
+	whole.index = AttentionIndex
+	if q.Operation == "" {
 		return []read{whole}
 	}
-	l.use(a.attention)
-	l.keys = append(append(l.keys, "#attention = :attention"), before...)
 	var shards []read
 	for _, attention := range attentions(q) {
-		shard := l.read(table, q.PageSize, l.listedInIndex(a))
-		shard.index, shard.values = AttentionIndex, maps.Clone(l.values)
+		shard := whole
+		shard.values = maps.Clone(l.values)
 		shard.values[":attention"] = textValue(attention)
 		shards = append(shards, shard)
 	}
@@ -200,13 +203,20 @@ func (l *listing) ofTable(table string, q store.Query) read {
 		l.values[":created_before"] = numberValue(q.CreatedBefore.UnixMilli())
 		l.filters = append(l.filters, "(attribute_not_exists(#created_at) OR #created_at <= :created_before)")
 	}
-	return l.read(table, q.PageSize, l.listed(a))
+	return l.read(table, q.PageSize, a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention,
+		a.attentionAt, a.owner, a.lease, a.createdAt, a.completedAt, a.settledBy, a.settledAt)
 }
 
-func (l *listing) read(table string, limit int, projection string) read {
+// read is a read with these conditions. It returns these attributes of each record.
+func (l *listing) read(table string, limit int, returns ...attribute) read {
+	l.use(returns...)
+	refs := make([]string, len(returns))
+	for i, at := range returns {
+		refs[i] = at.ref
+	}
 	r := read{
-		key: strings.Join(l.keys, " AND "), filter: strings.Join(l.filters, " AND "), projection: projection,
-		names: l.names, values: l.values, table: table, limit: limit,
+		key: strings.Join(l.keys, " AND "), filter: strings.Join(l.filters, " AND "),
+		projection: strings.Join(refs, ", "), names: l.names, values: l.values, table: table, limit: limit,
 	}
 	if len(r.values) == 0 {
 		r.values = nil // DynamoDB refuses none
@@ -237,41 +247,14 @@ func (l *listing) attentionBefore(t time.Time) []string {
 	return []string{"#attention_at <= :attention_before"}
 }
 
-// listed are the attributes of a record in a listing, as a projection.
-func (e *expression) listed(a attributes) string {
-	return e.projection(a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention, a.attentionAt,
-		a.owner, a.lease, a.createdAt, a.completedAt, a.settledBy, a.settledAt)
-}
-
-// listedInIndex are those that the index has.
-func (e *expression) listedInIndex(a attributes) string {
-	return e.projection(a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
-}
-
-func (e *expression) projection(ats ...attribute) string {
-	e.use(ats...)
-	refs := make([]string, len(ats))
-	for i, at := range ats {
-		refs[i] = at.ref
-	}
-	return strings.Join(refs, ", ")
-}
-
 // decodeListed reads what a listing has of a record. If that cannot be understood, the record has
 // its key.
 func (s *Store) decodeListed(it item, indexed bool) (store.Record, error) {
-	a := s.attr
 	d := decoder{it: it}
-	key := d.required(a.recordKey())
-	r := store.Record{
-		Key: key, Status: store.Status(d.required(a.status)), Owner: d.notEmpty(a.owner), Reason: d.text(a.reason),
-		Lease: d.millis(a.lease), CreatedAt: d.millis(a.createdAt),
-		Attempt: d.attempt(a), CompletedAt: d.millis(a.completedAt), SettledBy: d.text(a.settledBy),
-		SettledAt: d.millis(a.settledAt),
-		Attention: d.text(a.attention), AttentionAt: d.millis(a.attentionAt),
-	}
+	key := d.required(s.attr.recordKey())
+	r := d.record(s.attr, key)
 	if !indexed { // a step and a renewal raise the expiry, so the index does not have it
-		r.Expiry = d.seconds(a.expiration)
+		r.Expiry = d.seconds(s.attr.expiration)
 	}
 	if d.err != nil {
 		return store.Record{Key: key}, d.err

@@ -54,10 +54,7 @@ func (r read) page(ctx context.Context, client Scanner, start item) (page, error
 	if err != nil {
 		return page{}, err
 	}
-	return page{
-		out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount),
-		out.LastEvaluatedKey,
-	}, nil
+	return pageOf(out.Items, out.ScannedCount, out.ConsumedCapacity, out.LastEvaluatedKey), nil
 }
 
 // scan is a page of a Scan. [DeleteExpired] has a client that can do no Query.
@@ -71,10 +68,17 @@ func (r read) scan(ctx context.Context, client tableScanner, start item) (page, 
 	if err != nil {
 		return page{}, err
 	}
-	return page{
-		out.Items, int(out.ScannedCount), unitsOf(out.ConsumedCapacity, out.ScannedCount),
-		out.LastEvaluatedKey,
-	}, nil
+	return pageOf(out.Items, out.ScannedCount, out.ConsumedCapacity, out.LastEvaluatedKey), nil
+}
+
+// pageOf is a page of so many items that were read. Where the server does not say what that
+// consumed, every record counts as one of up to 4 KB.
+func pageOf(items []item, scanned int32, c *types.ConsumedCapacity, last item) page {
+	p := page{items: items, read: int(scanned), units: halfUnit * float64(scanned), last: last}
+	if c != nil && c.CapacityUnits != nil {
+		p.units = *c.CapacityUnits
+	}
+	return p
 }
 
 // tableScanner is the part of a client that scans.
@@ -92,15 +96,6 @@ func optional[V comparable](v V) *V {
 		return nil
 	}
 	return &v
-}
-
-// unitsOf is what a page consumed. Where the server does not say, every record counts as one of up
-// to 4 KB.
-func unitsOf(c *types.ConsumedCapacity, scanned int32) float64 {
-	if c == nil || c.CapacityUnits == nil {
-		return halfUnit * float64(scanned)
-	}
-	return *c.CapacityUnits
 }
 
 // halfUnit is what it takes to read up to readUnit bytes, eventually consistent.

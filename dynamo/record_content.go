@@ -123,7 +123,7 @@ func inline(result []byte) content {
 // everything else that this module wrote into the item may be left over. It counts only if the
 // commit matches the data; otherwise the record is read as one of Powertools, without commit,
 // reason and the time of its completion.
-func (d *decoder) content(a attributes, r *store.Record) {
+func (d *decoder) content(a *attributes, r *store.Record) {
 	r.Layout = d.layout(a)
 	v, ok := d.it[a.data.name]
 	switch v := v.(type) {
@@ -153,7 +153,7 @@ func (d *decoder) content(a attributes, r *store.Record) {
 	}
 }
 
-func (d *decoder) layout(a attributes) store.Layout {
+func (d *decoder) layout(a *attributes) store.Layout {
 	l := store.Layout(d.text(a.layout))
 	switch l {
 	case store.LayoutNative, store.LayoutText, store.LayoutValue:
@@ -164,7 +164,7 @@ func (d *decoder) layout(a attributes) store.Layout {
 }
 
 // value reads data that is a value of DynamoDB's own types.
-func (d *decoder) value(a attributes, r *store.Record, v types.AttributeValue) {
+func (d *decoder) value(a *attributes, r *store.Record, v types.AttributeValue) {
 	text, err := textOf(v)
 	if err != nil {
 		d.fail(a.data, "of type "+typeName(v)+" has no form in JSON")
@@ -174,7 +174,7 @@ func (d *decoder) value(a attributes, r *store.Record, v types.AttributeValue) {
 
 // binary reads data of type B in an encoding. Only this module writes it: without a matching commit
 // it is not understood.
-func (d *decoder) binary(a attributes, r *store.Record, data []byte) {
+func (d *decoder) binary(a *attributes, r *store.Record, data []byte) {
 	switch d.text(a.encoding) {
 	case encodingIdentity:
 		r.Result = data
@@ -194,7 +194,7 @@ func (d *decoder) binary(a attributes, r *store.Record, data []byte) {
 }
 
 // parts reads where the parts are. Whether they match the commit is seen when they are read.
-func (d *decoder) parts(a attributes, r *store.Record) {
+func (d *decoder) parts(a *attributes, r *store.Record) {
 	parts := d.text(a.parts)
 	if parts == "" {
 		return

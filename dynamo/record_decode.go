@@ -23,19 +23,29 @@ const (
 // decode reads the record of a key from its item, which anyone may have written: what it does not
 // understand is an [*store.UnreadableError]. The status is not judged.
 func (s *Store) decode(key string, it item) (store.Record, error) {
-	a := s.attr
 	d := decoder{it: it, gzip: &s.gzip}
-	r := store.Record{
+	r := d.record(s.attr, key)
+	r.Expiry = d.seconds(s.attr.expiration)
+	d.content(s.attr, &r)
+	d.steps(s.attr, &r)
+	if d.err != nil {
+		return store.Record{}, d.err
+	}
+	return r, nil
+}
+
+// record reads what a record says beside its expiry, its result and its steps.
+func (d *decoder) record(a *attributes, key string) store.Record {
+	return store.Record{
 		Key:         key,
 		Status:      store.Status(d.required(a.status)),
 		Owner:       d.notEmpty(a.owner),
 		Fingerprint: d.text(a.validation),
 		Seal:        d.text(a.commit),
 		Reason:      d.text(a.reason),
-		Expiry:      d.seconds(a.expiration),
 		Lease:       d.millis(a.lease),
 		CreatedAt:   d.millis(a.createdAt),
-		Attempt:     d.attempt(a),
+		Attempt:     int(d.whole(a.attempt, math.MaxInt32)),
 
 		CompletedAt:   d.millis(a.completedAt),
 		SettledBy:     d.text(a.settledBy),
@@ -51,12 +61,6 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 		Trace:         d.text(a.trace),
 		Story:         d.text(a.story),
 	}
-	d.content(a, &r)
-	d.steps(a, &r)
-	if d.err != nil {
-		return store.Record{}, d.err
-	}
-	return r, nil
 }
 
 // decoder reads attributes and keeps the first problem.
@@ -142,8 +146,6 @@ func (d *decoder) millis(at attribute) time.Time {
 	}
 	return time.UnixMilli(d.whole(at, maxMillis)).UTC()
 }
-
-func (d *decoder) attempt(a attributes) int { return int(d.whole(a.attempt, math.MaxInt32)) }
 
 func (d *decoder) whole(at attribute, most int64) int64 {
 	n, fraction := d.number(at, most)

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,7 +24,7 @@ func newExpression() *expression {
 
 // claimable is the condition of a claim, [store.Record.Claimable]. Expiries are whole seconds and
 // leases whole milliseconds, so now rounded down decides like now itself.
-func (e *expression) claimable(a attributes, now time.Time) {
+func (e *expression) claimable(a *attributes, now time.Time) {
 	e.use(a.id, a.status, a.expiration, a.lease)
 	e.values[":in_progress"] = textValue(string(store.StatusInProgress))
 	e.values[":now"] = numberValue(now.Unix())
@@ -36,7 +35,7 @@ func (e *expression) claimable(a attributes, now time.Time) {
 
 // sameAs is the condition that the held record is the one that was seen, as [store.Store] defines
 // it.
-func (e *expression) sameAs(a attributes, seen store.Record) {
+func (e *expression) sameAs(a *attributes, seen store.Record) {
 	e.use(a.status, a.owner)
 	e.values[":seen_status"] = textValue(string(seen.Status))
 	e.condition = "#status = :seen_status AND "
@@ -66,7 +65,7 @@ func (e *expression) sameAs(a attributes, seen store.Record) {
 
 // sameReason is the condition that a record in progress was not released since it was seen, or is
 // still.
-func (e *expression) sameReason(a attributes, seen store.Record) {
+func (e *expression) sameReason(a *attributes, seen store.Record) {
 	switch {
 	case seen.Status != store.StatusInProgress:
 	case seen.Reason == "":
@@ -81,7 +80,7 @@ func (e *expression) sameReason(a attributes, seen store.Record) {
 
 // neverShorter adds to the condition that the lease of an owner does not move back,
 // [store.Record.Shortens].
-func (e *expression) neverShorter(a attributes, seen, next store.Record) {
+func (e *expression) neverShorter(a *attributes, seen, next store.Record) {
 	renews := seen.Owner != "" && seen.Owner == next.Owner && next.Status == store.StatusInProgress
 	if !renews || next.Lease.IsZero() || !seen.Lease.IsZero() && !next.Lease.Before(seen.Lease) {
 		return // no renewal, or the lease that was seen decides
@@ -93,55 +92,25 @@ func (e *expression) neverShorter(a attributes, seen, next store.Record) {
 
 // setFields changes what differs between seen and next, except the result and the reason, which
 // says of what kind it is. A zero lease of next keeps the held one.
-func (e *expression) setFields(a attributes, seen, next store.Record) {
-	e.setText(a.status, string(seen.Status), string(next.Status))
-	e.setText(a.owner, seen.Owner, next.Owner)
-	e.setText(a.validation, seen.Fingerprint, next.Fingerprint)
-	e.setText(a.commit, seen.Seal, next.Seal)
-	if !next.Lease.IsZero() && !next.Lease.Equal(seen.Lease) {
-		e.set(a.lease, numberValue(next.Lease.UnixMilli()))
-	}
-	if !next.Expiry.Equal(seen.Expiry) {
-		e.set(a.expiration, numberValue(next.Expiry.Unix()))
-	}
-	if next.Attempt != seen.Attempt {
-		e.setOrRemove(a.attempt, next.Attempt != 0, numberValue(int64(next.Attempt)))
-	}
-	e.setMillis(a.createdAt, seen.CreatedAt, next.CreatedAt)
-	e.setStory(a, seen, next)
-}
-
-// setStory changes what differs in what a record tells of its end and of its settlement.
-func (e *expression) setStory(a attributes, seen, next store.Record) {
-	e.setMillis(a.completedAt, seen.CompletedAt, next.CompletedAt)
-	e.setText(a.settledBy, seen.SettledBy, next.SettledBy)
-	e.setMillis(a.settledAt, seen.SettledAt, next.SettledAt)
-	e.setText(a.settledReason, seen.SettledReason, next.SettledReason)
-	e.setText(a.attention, seen.Attention, next.Attention)
-	e.setText(a.trace, seen.Trace, next.Trace)
-	e.setText(a.story, seen.Story, next.Story)
-	e.setMillis(a.attentionAt, seen.AttentionAt, next.AttentionAt)
-	if next.Tries != seen.Tries {
-		e.setOrRemove(a.tries, next.Tries != 0, numberValue(int64(next.Tries)))
-	}
-	if next.Questions != seen.Questions {
-		e.setOrRemove(a.questions, next.Questions != 0, numberValue(int64(next.Questions)))
-	}
-	if next.Unmarked != seen.Unmarked {
-		e.setOrRemove(a.unmarked, next.Unmarked, numberValue(1))
-	}
-	if !slices.Equal(seen.StepNames, next.StepNames) {
-		e.setOrRemove(a.stepNames, len(next.StepNames) > 0, setValue(next.StepNames))
-	}
-	if !slices.Equal(seen.Derived, next.Derived) {
-		e.setOrRemove(a.derived, len(next.Derived) > 0, setValue(next.Derived))
+func (e *expression) setFields(a *attributes, seen, next *store.Record) {
+	had, has := a.fields(seen), a.fields(next)
+	for i := range has {
+		f := &has[i]
+		if f.same(&had[i]) || f.at == &a.lease && !f.says {
+			continue
+		}
+		if f.says {
+			e.set(*f.at, f.value())
+		} else {
+			e.remove(*f.at)
+		}
 	}
 }
 
 // setContent replaces the result, wherever the old one was kept, and the reason. What the new one
 // does not need goes even if it was not seen: a leftover that reading hides must not count again
 // under a new commit.
-func (e *expression) setContent(a attributes, c content, reason string) {
+func (e *expression) setContent(a *attributes, c content, reason string) {
 	e.setOrRemove(a.data, c.data != nil, c.data)
 	e.setOrRemove(a.parts, c.parts != "", textValue(c.parts))
 	e.setOrRemove(a.encoding, c.encoding != "", textValue(c.encoding))
@@ -150,7 +119,7 @@ func (e *expression) setContent(a attributes, c content, reason string) {
 
 // setLayout names the layout of a result that is replaced: also one that was seen, because reading
 // infers it from a record that names none.
-func (e *expression) setLayout(a attributes, seen, next store.Layout) {
+func (e *expression) setLayout(a *attributes, seen, next store.Layout) {
 	if next != "" {
 		seen = ""
 	}
@@ -163,17 +132,15 @@ func (e *expression) setText(at attribute, seen, next string) {
 	}
 }
 
-func (e *expression) setMillis(at attribute, seen, next time.Time) {
-	if !next.Equal(seen) {
-		e.setOrRemove(at, !next.IsZero(), numberValue(next.UnixMilli()))
-	}
-}
-
 func (e *expression) setOrRemove(at attribute, set bool, v types.AttributeValue) {
 	if set {
 		e.set(at, v)
 		return
 	}
+	e.remove(at)
+}
+
+func (e *expression) remove(at attribute) {
 	e.use(at)
 	e.removes = listed(e.removes, at.ref)
 }

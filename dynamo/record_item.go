@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -59,8 +58,8 @@ type attributes struct {
 	partition string    // the one partition of all records, if the table has a sort key
 }
 
-func defaultAttributes() attributes {
-	return attributes{
+func defaultAttributes() *attributes {
+	return &attributes{
 		id:         attribute{"id", "#id", ":id"},
 		status:     attribute{"status", "#status", ":status"},
 		expiration: attribute{"expiration", "#expiration", ":expiration"},
@@ -97,7 +96,7 @@ func defaultAttributes() attributes {
 }
 
 // all returns every attribute that a record can have.
-func (a attributes) all() []attribute {
+func (a *attributes) all() []attribute {
 	all := []attribute{
 		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
 		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
@@ -112,10 +111,10 @@ func (a attributes) all() []attribute {
 }
 
 // composite reports whether the table has a sort key.
-func (a attributes) composite() bool { return a.sort.name != "" }
+func (a *attributes) composite() bool { return a.sort.name != "" }
 
 // key returns the primary key of the item of a record or a part.
-func (a attributes) key(k string) item {
+func (a *attributes) key(k string) item {
 	if a.composite() {
 		return item{a.id.name: textValue(a.partition), a.sort.name: textValue(k)}
 	}
@@ -123,7 +122,7 @@ func (a attributes) key(k string) item {
 }
 
 // recordKey is the attribute that holds the record key.
-func (a attributes) recordKey() attribute {
+func (a *attributes) recordKey() attribute {
 	if a.composite() {
 		return a.sort
 	}
@@ -132,71 +131,30 @@ func (a attributes) recordKey() attribute {
 
 // encode returns the item of a record whose result is kept as c says. Attributes that would be
 // empty are left out.
-func (a attributes) encode(r store.Record, c content) item {
+func (a *attributes) encode(r *store.Record, c content) item {
 	it := a.key(r.Key)
-	it[a.status.name] = textValue(string(r.Status))
-	it[a.expiration.name] = numberValue(r.Expiry.Unix())
-	for _, f := range []struct {
-		at   attribute
-		time time.Time
-	}{
-		{a.lease, r.Lease},
-		{a.createdAt, r.CreatedAt},
-		{a.completedAt, r.CompletedAt},
-		{a.settledAt, r.SettledAt},
-		{a.attentionAt, r.AttentionAt},
-	} {
-		if !f.time.IsZero() {
-			it[f.at.name] = numberValue(f.time.UnixMilli())
+	fields := a.fields(r)
+	for i := range fields {
+		if f := &fields[i]; f.says {
+			it[f.at.name] = f.value()
 		}
-	}
-	if len(r.Derived) > 0 {
-		it[a.derived.name] = setValue(r.Derived)
-	}
-	if r.Attempt != 0 {
-		it[a.attempt.name] = numberValue(int64(r.Attempt))
-	}
-	if r.Tries != 0 {
-		it[a.tries.name] = numberValue(int64(r.Tries))
-	}
-	if r.Questions != 0 {
-		it[a.questions.name] = numberValue(int64(r.Questions))
-	}
-	if len(r.StepNames) > 0 {
-		it[a.stepNames.name] = setValue(r.StepNames)
-	}
-	if r.Unmarked {
-		it[a.unmarked.name] = numberValue(1)
 	}
 	if c.data != nil {
 		it[a.data.name] = c.data
 	}
-	for _, f := range []struct {
-		at   attribute
-		text string
-	}{
-		{a.owner, r.Owner},
-		{a.validation, r.Fingerprint},
-		{a.commit, r.Seal},
-		{a.reason, r.Reason},
-		{a.parts, c.parts},
-		{a.encoding, c.encoding},
-		{a.layout, string(r.Layout)},
-		{a.settledBy, r.SettledBy},
-		{a.settledReason, r.SettledReason},
-		{a.attention, r.Attention},
-		{a.trace, r.Trace},
-		{a.story, r.Story},
+	for _, f := range [...]field{
+		text(&a.reason, r.Reason), text(&a.parts, c.parts), text(&a.encoding, c.encoding),
+		text(&a.layout, string(r.Layout)),
 	} {
-		if f.text != "" {
-			it[f.at.name] = textValue(f.text)
+		if f.says {
+			it[f.at.name] = f.value()
 		}
 	}
 	return it
 }
 
 // encodePart returns the item of a part: the bytes and the time to live.
-func (a attributes) encodePart(key string, p []byte, expiration int64) item {
+func (a *attributes) encodePart(key string, p []byte, expiration int64) item {
 	it := a.key(key)
 	it[a.data.name] = binaryValue(p)
 	it[a.expiration.name] = numberValue(expiration)

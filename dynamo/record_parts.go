@@ -107,43 +107,50 @@ func tooLargeResult(op string, size int) error {
 	}
 }
 
-// writeBatch writes items until DynamoDB has processed all of them. See
+// writeBatch writes items. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html.
 func (s *Store) writeBatch(ctx context.Context, op string, writes []types.WriteRequest) error {
+	return inRounds(ctx, op, writes, func(ctx context.Context, writes []types.WriteRequest) (left []types.WriteRequest,
+		_ error,
+	) {
+		var a attempts
+		out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+			RequestItems: map[string][]types.WriteRequest{s.table: writes},
+		}, a.observe)
+		if err != nil {
+			return nil, s.storeError(op, a.explained(err), nothingWritten)
+		}
+		for _, of := range out.UnprocessedItems {
+			left = append(left, of...)
+		}
+		return left, nil
+	})
+}
+
+// inRounds has DynamoDB process parts until none is left. A request returns those for which
+// DynamoDB lacked the capacity.
+func inRounds[P any](ctx context.Context, op string, parts []P,
+	request func(ctx context.Context, parts []P) (left []P, err error),
+) error {
 	var b backoff
 	for {
-		var out *dynamodb.BatchWriteItemOutput
-		var a attempts
-		err := patiently(ctx, len(writes)*partSize, func(ctx context.Context) (err error) {
-			out, err = s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-				RequestItems: map[string][]types.WriteRequest{s.table: writes},
-			}, a.observe)
-			if err != nil {
-				return s.storeError(op, a.explained(err), nothingWritten)
-			}
-			return nil
+		var left []P
+		err := patiently(ctx, len(parts)*partSize, func(ctx context.Context) (err error) {
+			left, err = request(ctx, parts)
+			return err
 		})
 		if err != nil {
 			return err
 		}
-		var left []types.WriteRequest
-		for _, of := range out.UnprocessedItems {
-			left = append(left, of...)
-		}
 		if len(left) == 0 {
 			return nil
 		}
-		if err := b.wait(ctx, len(left) < len(writes)); err != nil {
-			return unprocessed(op, len(left), err)
+		if err := b.wait(ctx, len(left) < len(parts)); err != nil {
+			return &store.Error{
+				Op: op, Kind: store.FailureThrottled, NotApplied: nothingWritten,
+				Err: fmt.Errorf("%d parts were left unprocessed: %w", len(left), err),
+			}
 		}
-		writes = left
-	}
-}
-
-// unprocessed reports parts that DynamoDB lacked the capacity for.
-func unprocessed(op string, left int, err error) error {
-	return &store.Error{
-		Op: op, Kind: store.FailureThrottled, NotApplied: nothingWritten,
-		Err: fmt.Errorf("%d parts were left unprocessed: %w", left, err),
+		parts = left
 	}
 }

@@ -62,46 +62,31 @@ func (s *Store) readParts(ctx context.Context, op string, r store.Record, l part
 	return stored, nil
 }
 
-// readBatch reads items until DynamoDB has processed all keys; those that do not exist are not
-// found. See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html.
+// readBatch reads items; those that do not exist are not found. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html.
 func (s *Store) readBatch(ctx context.Context, op string, keys []item, found map[string][]byte) error {
-	var b backoff
-	for {
-		var out *dynamodb.BatchGetItemOutput
+	return inRounds(ctx, op, keys, func(ctx context.Context, keys []item) (left []item, err error) {
 		var a attempts
-		err := patiently(ctx, len(keys)*partSize, func(ctx context.Context) (err error) {
-			out, err = s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-				RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
-			}, a.observe)
-			if err != nil {
-				return s.storeError(op, a.explained(err), nothingWritten)
-			}
-			return nil
-		})
+		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
+		}, a.observe)
 		if err != nil {
-			return err
+			return nil, s.storeError(op, a.explained(err), nothingWritten)
 		}
 		for _, items := range out.Responses {
 			if err := s.attr.decodeParts(items, found); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		var left []item
 		for _, of := range out.UnprocessedKeys {
 			left = append(left, of.Keys...)
 		}
-		if len(left) == 0 {
-			return nil
-		}
-		if err := b.wait(ctx, len(left) < len(keys)); err != nil {
-			return unprocessed(op, len(left), err)
-		}
-		keys = left
-	}
+		return left, nil
+	})
 }
 
 // decodeParts puts the bytes of parts under their keys.
-func (a attributes) decodeParts(items []item, found map[string][]byte) error {
+func (a *attributes) decodeParts(items []item, found map[string][]byte) error {
 	for _, it := range items {
 		d := decoder{it: it}
 		key := d.required(a.recordKey())

@@ -155,7 +155,7 @@ func stepValue(text []byte) types.AttributeValue {
 }
 
 // encodeSteps adds the steps of a record that is claimed to its item.
-func (a attributes) encodeSteps(it item, r store.Record, changes []stepChange) {
+func (a *attributes) encodeSteps(it item, r store.Record, changes []stepChange) {
 	for _, c := range changes {
 		if c.value != nil {
 			it[stepPrefix+c.name] = c.value
@@ -167,13 +167,13 @@ func (a attributes) encodeSteps(it item, r store.Record, changes []stepChange) {
 }
 
 // step returns the attribute of the n-th step of an expression.
-func (a attributes) step(n int, name string) attribute {
+func (a *attributes) step(n int, name string) attribute {
 	number := strconv.Itoa(n)
 	return attribute{name: stepPrefix + name, ref: "#step" + number, value: ":step" + number}
 }
 
 // setSteps changes steps and counts the write. A completion drops all that were seen.
-func (e *expression) setSteps(a attributes, seen, next store.Record, changes []stepChange) {
+func (e *expression) setSteps(a *attributes, seen, next store.Record, changes []stepChange) {
 	if next.Status == store.StatusCompleted {
 		e.dropSteps(a, seen)
 		return
@@ -191,20 +191,20 @@ func (e *expression) setSteps(a attributes, seen, next store.Record, changes []s
 }
 
 // dropSteps removes the steps that were seen, and their count where there may be one.
-func (e *expression) dropSteps(a attributes, seen store.Record) {
+func (e *expression) dropSteps(a *attributes, seen store.Record) {
 	if seen.Status == store.StatusCompleted {
 		return // it has none, or those of another program, which nobody sees
 	}
 	for n, name := range slices.Sorted(maps.Keys(seen.Steps)) {
-		e.setOrRemove(a.step(n, name), false, nil)
+		e.remove(a.step(n, name))
 	}
 	if seen.StepWrites != 0 {
-		e.setOrRemove(a.steps, false, nil)
+		e.remove(a.steps)
 	}
 }
 
 // sameSteps is the condition that no step was written since the record was seen.
-func (e *expression) sameSteps(a attributes, seen store.Record) {
+func (e *expression) sameSteps(a *attributes, seen store.Record) {
 	switch {
 	case seen.Status == store.StatusCompleted || seen.StepWrites == store.AnyStepWrites:
 	case seen.StepWrites == 0:
@@ -219,7 +219,7 @@ func (e *expression) sameSteps(a attributes, seen store.Record) {
 
 // steps reads the steps of a record. Of a completed one there are none: what an older version, or
 // AWS Powertools, has left of them when it completed the record means nothing any more.
-func (d *decoder) steps(a attributes, r *store.Record) {
+func (d *decoder) steps(a *attributes, r *store.Record) {
 	if r.Status == store.StatusCompleted {
 		return
 	}

@@ -74,7 +74,7 @@ func (s *Store) change(ctx context.Context, op string, seen, next store.Record) 
 	e = newExpression()
 	e.sameAs(s.attr, seen)
 	e.neverShorter(s.attr, seen, next)
-	e.setFields(s.attr, seen, next)
+	e.setFields(s.attr, &seen, &next)
 	steps, parts, err := s.placeSteps(ctx, op, seen, next)
 	if err != nil {
 		return nil, false, err

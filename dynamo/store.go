@@ -36,7 +36,7 @@ type Client interface {
 type Store struct {
 	client      Client
 	table       string
-	attr        attributes
+	attr        *attributes
 	inlineLimit int
 	// plainLimit is the size in bytes up to which a result stays in the record as it is, without
 	// another look.

@@ -36,7 +36,7 @@ func TableDefinition(name string, config ...Config) *dynamodb.CreateTableInput {
 	return attributesOf(config).definition(name)
 }
 
-func (a attributes) definition(name string) *dynamodb.CreateTableInput {
+func (a *attributes) definition(name string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{a.index()},
@@ -61,7 +61,7 @@ func keyPart(at attribute, kind types.KeyType) types.KeySchemaElement {
 }
 
 // index is the index of the records with attention.
-func (a attributes) index() types.GlobalSecondaryIndex {
+func (a *attributes) index() types.GlobalSecondaryIndex {
 	return types.GlobalSecondaryIndex{
 		IndexName: aws.String(AttentionIndex),
 		KeySchema: []types.KeySchemaElement{
