@@ -25,7 +25,7 @@ var unsent = reply{err: &net.OpError{Op: "dial", Err: errors.New("connection ref
 // TestOutcomeIsKnownOnlyIfEveryAttemptIs scripts the three attempts that the SDK makes of one call.
 func TestOutcomeIsKnownOnlyIfEveryAttemptIs(t *testing.T) {
 	t.Parallel()
-	denied := failure(http.StatusBadRequest, "AccessDeniedException", "m")
+	denied := rejection("AccessDeniedException", "m")
 	for name, c := range map[string]struct {
 		replies    []reply
 		attempts   int
@@ -42,7 +42,7 @@ func TestOutcomeIsKnownOnlyIfEveryAttemptIs(t *testing.T) {
 		"first never sent, then denied": {[]reply{unsent, denied}, 2, true},
 		"first lost, then never sent":   {[]reply{lost, unsent}, 3, false},
 		"first unreadable, which is not tried again": {
-			[]reply{{status: http.StatusOK, body: "{"}, throttled},
+			[]reply{ok("{"), throttled},
 			1,
 			false,
 		},

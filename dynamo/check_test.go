@@ -3,7 +3,6 @@ package dynamo_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"net/http"
 	"testing"
 
@@ -31,42 +30,40 @@ func TestCheckOfTheTableThatCreateTableMakes(t *testing.T) {
 func TestCheckNamesEveryProblem(t *testing.T) {
 	t.Parallel()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
-	keys := func(in *dynamodb.CreateTableInput, partition, sort string, kind types.ScalarAttributeType) {
-		in.AttributeDefinitions = []types.AttributeDefinition{{
-			AttributeName: aws.String(partition),
-			AttributeType: kind,
-		}}
-		in.KeySchema = []types.KeySchemaElement{{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash}}
-		in.GlobalSecondaryIndexes = nil
-		if sort == "" {
-			return
-		}
+	define := func(in *dynamodb.CreateTableInput, name string, of types.ScalarAttributeType, part types.KeyType) {
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			types.AttributeDefinition{AttributeName: aws.String(sort), AttributeType: types.ScalarAttributeTypeS})
-		in.KeySchema = append(in.KeySchema,
-			types.KeySchemaElement{AttributeName: aws.String(sort), KeyType: types.KeyTypeRange})
+			types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: of})
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(name), KeyType: part})
 	}
+	keyed := func(partition, sort string, of types.ScalarAttributeType) func(in *dynamodb.CreateTableInput) {
+		return func(in *dynamodb.CreateTableInput) {
+			in.AttributeDefinitions, in.KeySchema, in.GlobalSecondaryIndexes = nil, nil, nil
+			define(in, partition, of, types.KeyTypeHash)
+			if sort != "" {
+				define(in, sort, types.ScalarAttributeTypeS, types.KeyTypeRange)
+			}
+		}
+	}
+	right := func(*dynamodb.CreateTableInput) {}
 	const noTTL = `time to live is DISABLED, expected ENABLED on "expiration"`
 	for name, c := range map[string]struct {
 		change   func(in *dynamodb.CreateTableInput)
 		ttl      string
 		problems []string
 	}{
-		"no time to live": {func(*dynamodb.CreateTableInput) {}, "", []string{noTTL}},
+		"no time to live": {right, "", []string{noTTL}},
 		"time to live on another attribute": {
-			func(*dynamodb.CreateTableInput) {}, "ttl",
-			[]string{`time to live is on "ttl", expected on "expiration"`},
+			right, "ttl", []string{`time to live is on "ttl", expected on "expiration"`},
 		},
 		"another key": {
-			func(in *dynamodb.CreateTableInput) { keys(in, "pk", "", types.ScalarAttributeTypeS) }, "expiration",
-			[]string{`partition key is "pk", expected "id"`},
+			keyed("pk", "", types.ScalarAttributeTypeS), "expiration", []string{`partition key is "pk", expected "id"`},
 		},
 		"another type": {
-			func(in *dynamodb.CreateTableInput) { keys(in, "id", "", types.ScalarAttributeTypeN) }, "expiration",
+			keyed("id", "", types.ScalarAttributeTypeN), "expiration",
 			[]string{`partition key "id" has type N, expected S`},
 		},
 		"everything": {
-			func(in *dynamodb.CreateTableInput) { keys(in, "pk", "sk", types.ScalarAttributeTypeS) }, "",
+			keyed("pk", "sk", types.ScalarAttributeTypeS), "",
 			[]string{`partition key is "pk", expected "id"`, `sort key is "sk", expected none`, noTTL},
 		},
 	} {
@@ -75,16 +72,12 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 			in := dynamo.TableDefinition("dynamo-test-" + rand.Text())
 			c.change(in)
 			makeTable(t, client, in, c.ttl)
-			err := dynamo.New(client, *in.TableName).Check(t.Context())
-			var ce *store.ConfigError
-			require.ErrorAs(t, err, &ce)
 			for i, p := range c.problems {
 				c.problems[i] = `table "` + *in.TableName + `": ` + p
 			}
-			require.Equal(t, c.problems, ce.Problems)
-			if c.ttl != "" {
-				require.ErrorAs(t, dynamo.CreateTable(t.Context(), client, *in.TableName), &ce,
-					"a wrong table is not taken for the right one")
+			require.Equal(t, c.problems, problemsOf(t, dynamo.New(client, *in.TableName).Check(t.Context())))
+			if c.ttl != "" { // a wrong table is not taken for the right one
+				require.NotEmpty(t, problemsOf(t, dynamo.CreateTable(t.Context(), client, *in.TableName)))
 			}
 		})
 	}
@@ -117,7 +110,6 @@ func TestCheckOfAMissingTable(t *testing.T) {
 
 func TestCheckThatIsNotAllowed(t *testing.T) {
 	t.Parallel()
-	denied := failure(http.StatusBadRequest, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized")
 	s, _ := scripted(denied)
 	err := s.Check(t.Context())
 	requireStoreError(t, err, "check", store.FailureAccessDenied, true)
@@ -129,40 +121,14 @@ func TestCheckThatIsNotAllowed(t *testing.T) {
 	err = s.Check(t.Context())
 	requireStoreError(t, err, "check", store.FailureAccessDenied, true)
 	require.ErrorContains(t, err, `DescribeTimeToLive of table "idempotency"`)
-	var ce *store.ConfigError
-	require.ErrorAs(t, err, &ce, "what was seen before is still told")
-	require.Equal(t, []string{`table "idempotency": status is DELETING, not ACTIVE`}, ce.Problems)
+	require.Equal(t, []string{`table "idempotency": status is DELETING, not ACTIVE`}, problemsOf(t, err),
+		"what was seen before is still told")
 }
 
 func TestCheckWithAClientThatCannotDescribe(t *testing.T) {
 	t.Parallel()
-	var ce *store.ConfigError
-	require.ErrorAs(t, dynamo.New(wall(nil), table).Check(t.Context()), &ce)
-	require.Contains(t, ce.Problems[0],
+	require.Contains(t, problemsOf(t, dynamo.New(wall(nil), table).Check(t.Context()))[0],
 		`table "idempotency" cannot be checked: client dynamo_test.fake has no DescribeTable`)
-}
-
-// TestTableWithAnotherKeySaysWhatToRun: the answers of DynamoDB name an attribute, but not what is
-// expected of it.
-func TestTableWithAnotherKeySaysWhatToRun(t *testing.T) {
-	t.Parallel()
-	for _, message := range []string{
-		"The provided key element does not match the schema",
-		"One or more parameter values were invalid: Missing the key pk in the item",
-		"One of the required keys was not given a value",
-		"One or more parameter values were invalid: Type mismatch for key id expected: N actual: S",
-	} {
-		for op, err := range everyWrite(failure(http.StatusBadRequest, "ValidationException", message)) {
-			requireStoreError(t, err, op, store.FailureRejected, true)
-			require.ErrorContains(t, err,
-				`table "idempotency" has another key than this store expects, run Store.Check: `)
-			require.ErrorContains(t, err, message)
-		}
-	}
-	for op, err := range everyWrite(failure(http.StatusBadRequest, "ValidationException", "Something else: "+secret)) {
-		requireStoreError(t, err, op, store.FailureRejected, true)
-		require.NotContains(t, err.Error(), "another key", "nobody knows what it is about")
-	}
 }
 
 func TestCheckOfTheTablesThatAreCommittedInto(t *testing.T) {
@@ -170,51 +136,47 @@ func TestCheckOfTheTablesThatAreCommittedInto(t *testing.T) {
 	s, client, _ := local(t)
 	orders := ordersTable(t, client)
 	require.NoError(t, s.Check(t.Context(), orders))
-	err := s.Check(t.Context(), orders, "dynamo-test-missing", "no table", "dynamo-test-missing-2")
-	var ce *store.ConfigError
-	require.ErrorAs(t, err, &ce)
 	require.Equal(t, []string{
 		`table "dynamo-test-missing": there is none in this account and Region`,
 		`table "no table": that is not the name or ARN of a DynamoDB table`,
 		`table "dynamo-test-missing-2": there is none in this account and Region`,
-	}, ce.Problems)
+	}, problemsOf(t, s.Check(t.Context(), orders, "dynamo-test-missing", "no table", "dynamo-test-missing-2")))
 }
 
 // TestCheckOfTablesWithoutTransactions: DynamoDB Local has none of them.
 func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 	t.Parallel()
 	described := func(account, rest string) reply {
-		return reply{status: http.StatusOK, body: `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
-			"TableArn":"arn:aws:dynamodb:eu-central-1:` + account + `:table/t"` + rest + `}}`}
+		return ok(`{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+			"TableArn":"arn:aws:dynamodb:eu-central-1:` + account + `:table/t"` + rest + `}}`)
 	}
-	ttl := reply{
-		status: http.StatusOK,
-		body:   `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`,
-	}
+	ttl := ok(`{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`)
 	const ours, theirs, strong = "123456789012", "210987654321", `,"MultiRegionConsistency":"STRONG"`
-	denied := failure(http.StatusBadRequest, "AccessDeniedException", "User: x is not authorized")
+	const without = `": it has multi-Region strong consistency, and so no transactions: `
+	const noCommit, noRows = without + "no handler can commit", without + "nothing can be committed into it"
+	const apart = `": it is in another account or Region than the table of records, and no transaction spans two`
 	for name, c := range map[string]struct {
 		replies  []reply
 		problems []string
 		denied   string
 	}{
 		"fine": {[]reply{described(ours, ""), ttl, described(ours, `,"MultiRegionConsistency":"EVENTUAL"`)}, nil, ""},
-		"both are": {[]reply{described(ours, strong), described(ours, strong)}, []string{
-			`table "idempotency": it has multi-Region strong consistency, and so no transactions: no handler can commit`,
-			`table "orders": it has multi-Region strong consistency, and so no transactions: nothing can be committed into it`,
-		}, ""},
-		"another account": {[]reply{described(ours, ""), ttl, described(theirs, "")}, []string{
-			`table "orders": it is in another account or Region than the table of records, and no transaction spans two`,
-		}, ""},
+		"both are": {
+			[]reply{described(ours, strong), described(ours, strong)},
+			[]string{`table "idempotency` + noCommit, `table "orders` + noRows}, "",
+		},
+		"another account": {
+			[]reply{described(ours, ""), ttl, described(theirs, "")}, []string{`table "orders` + apart}, "",
+		},
 		"not ready": {
-			[]reply{described(ours, ""), ttl, {status: http.StatusOK, body: `{"Table":{"TableStatus":"CREATING"}}`}},
-			[]string{`table "orders": status is CREATING, not ACTIVE`},
-			"",
+			[]reply{described(ours, ""), ttl, ok(`{"Table":{"TableStatus":"CREATING"}}`)},
+			[]string{`table "orders": status is CREATING, not ACTIVE`}, "",
 		},
 		"denied": {[]reply{described(ours, ""), ttl, denied}, nil, `DescribeTable of table "orders"`},
-		"the other one, denied": {[]reply{denied, described(ours, strong)}, []string{
-			`table "orders": it has multi-Region strong consistency, and so no transactions: nothing can be committed into it`,
-		}, `DescribeTable of table "idempotency"`},
+		"the other one, denied": {
+			[]reply{denied, described(ours, strong)},
+			[]string{`table "orders` + noRows}, `DescribeTable of table "idempotency"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,11 +186,10 @@ func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			ce, _ := errors.AsType[*store.ConfigError](err)
 			if c.problems != nil {
-				require.Equal(t, c.problems, ce.Problems)
+				require.Equal(t, c.problems, problemsOf(t, err))
 			} else {
-				require.Nil(t, ce)
+				require.NotErrorAs(t, err, new(*store.ConfigError))
 			}
 			if c.denied != "" {
 				requireStoreError(t, err, "check", store.FailureAccessDenied, true)
@@ -243,7 +204,6 @@ func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 // TestCheckOfATableInTheMaking: DynamoDB Local is done at once.
 func TestCheckOfATableInTheMaking(t *testing.T) {
 	t.Parallel()
-	ok := func(body string) reply { return reply{status: http.StatusOK, body: body} }
 	table := ok(`{"Table":{"TableStatus":"UPDATING","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
 		"GlobalSecondaryIndexes":[{"IndexName":"attention-index","IndexStatus":"UPDATING",
 			"KeySchema":[{"AttributeName":"attention","KeyType":"HASH"},{"AttributeName":"attention_at","KeyType":"RANGE"}],
@@ -259,15 +219,11 @@ func TestCheckOfATableInTheMaking(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		ce, _ := errors.AsType[*store.ConfigError](err)
-		require.NotNil(t, ce)
 		problem := `table "idempotency": time to live is ` + wrong + `, expected ENABLED on "expiration"`
-		require.Equal(t, []string{problem}, ce.Problems)
+		require.Equal(t, []string{problem}, problemsOf(t, err))
 	}
 	s, _ := scripted(table)
-	advice, err := s.Advise(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, advice, "the index has everything, and is read while its capacity changes")
+	require.Empty(t, adviceOf(t, s), "the index has everything, and is read while its capacity changes")
 }
 
 // describing is a client that has no transactions.
@@ -281,8 +237,6 @@ func TestCheckWithAClientThatHasNoTransactions(t *testing.T) {
 	_, client, table := local(t)
 	s := dynamo.New(describing{client, client}, table)
 	require.NoError(t, s.Check(t.Context()), "which only a commit needs")
-	var ce *store.ConfigError
-	require.ErrorAs(t, s.Check(t.Context(), table), &ce)
 	require.Equal(t, []string{"client dynamo_test.describing has no TransactWriteItems: there is no commit with it"},
-		ce.Problems)
+		problemsOf(t, s.Check(t.Context(), table)))
 }

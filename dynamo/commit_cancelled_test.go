@@ -76,26 +76,22 @@ var failures = []struct {
 	kind          store.Failure
 	text          string
 }{
+	{"ItemCollectionSizeLimitExceeded", "Collection size.", store.FailureTooLarge, "Collection size."},
 	{
-		"ItemCollectionSizeLimitExceeded", "Collection size exceeded.", store.FailureTooLarge,
-		"Collection size exceeded.",
-	},
-	{
-		"ValidationError", "Item size to update has exceeded the maximum allowed size", store.FailureTooLarge,
-		"Item size to update",
+		"ValidationError", "Item size to update has exceeded the maximum allowed size",
+		store.FailureTooLarge, "Item size to update",
 	},
 	{
 		"ValidationError", "The provided expression refers to an attribute that does not exist in the item",
-		store.FailureRejected,
-		"refers to an attribute that does not exist",
+		store.FailureRejected, "refers to an attribute that does not exist",
 	},
 	{
-		"ValidationError", "The parameter cannot be converted to a numeric value: " + secret, store.FailureRejected,
-		"ValidationError: (message withheld)",
+		"ValidationError", "The parameter cannot be converted to a numeric value: " + secret,
+		store.FailureRejected, "ValidationError: (message withheld)",
 	},
 	{
-		"TransactionConflict", "Transaction is ongoing for the item", store.FailureConflict,
-		"TransactionConflict: Transaction is ongoing",
+		"TransactionConflict", "Transaction is ongoing for the item",
+		store.FailureConflict, "TransactionConflict: Transaction is ongoing",
 	},
 	{"ProvisionedThroughputExceeded", "Throughput exceeds", store.FailureThrottled, "Throughput exceeds"},
 	{"ThrottlingError", "Throughput exceeds", store.FailureThrottled, "ThrottlingError: Throughput exceeds"},
@@ -212,55 +208,38 @@ func TestAnswersThatLackSomething(t *testing.T) {
 		"expiration":             map[string]string{"N": "1800086400"},
 	}})
 	require.NoError(t, err)
-	mine := reply{status: http.StatusOK, body: string(ours)}
-	theirs := reply{status: http.StatusOK, body: `{"Item":` + string(takenOver) + `}`}
-	gone := reply{status: http.StatusOK, body: `{}`}
-	const why = "Transaction cancelled, please refer cancellation reasons for specific reasons "
+	mine, theirs, gone := ok(string(ours)), ok(`{"Item":`+string(takenOver)+`}`), done
+	codes := func(codes string) reply {
+		return cancelledWith("Transaction cancelled, please refer cancellation reasons for specific reasons "+codes, nil)
+	}
+	some := func(reasons ...reason) reply { return cancelledWith("cancelled [ValidationError]", reasons) }
+	ofRecord := cancelled(reason{Code: condition}, reason{Code: none}, reason{Code: none})
+	const tooLarge = "Item size to update has exceeded the maximum allowed size"
 	for name, c := range map[string]struct {
 		answer, look reply
 		owner        string // of the held record, if that is the outcome
 		kind         store.Failure
 	}{
-		"ours, without the record": {cancelled(reason{Code: condition}, reason{Code: none},
-			reason{Code: none}), theirs, "owner-2", ""},
-		"ours, without the record, which is gone": {cancelled(reason{Code: condition}, reason{Code: none},
-			reason{Code: none}), gone, "", ""},
+		"ours, without the record":                {ofRecord, theirs, "owner-2", ""},
+		"ours, without the record, which is gone": {ofRecord, gone, "", ""},
 		"only codes, ours": {
-			cancelledWith(why+"[ConditionalCheckFailed, None, None]", nil),
-			theirs, "owner-2", "",
+			codes("[ConditionalCheckFailed, None, None]"), theirs, "owner-2", "",
 		},
 		"only codes, a row's": {
-			cancelledWith(why+"[None, ConditionalCheckFailed, None]", nil),
-			mine, "", store.FailureRejected,
+			codes("[None, ConditionalCheckFailed, None]"), mine, "", store.FailureRejected,
 		},
 		"only codes, a conflict": {
-			cancelledWith(why+"[None, None, TransactionConflict]", nil), mine,
-			"", store.FailureConflict,
+			codes("[None, None, TransactionConflict]"), mine, "", store.FailureConflict,
 		},
-		"too few reasons": {
-			cancelledWith("cancelled", []reason{{Code: condition}}), theirs,
-			"owner-2", "",
-		},
-		"too many reasons": {
-			cancelledWith(why+"[None]", make([]reason, 4)), mine, "",
-			store.FailureUnavailable,
-		},
+		"too few reasons":  {some(reason{Code: condition}), theirs, "owner-2", ""},
+		"too many reasons": {some(make([]reason, 4)...), mine, "", store.FailureUnavailable},
 		"one of three, as DynamoDB Local sends it": {
-			cancelledWith(why+"[ValidationError]",
-				[]reason{{
-					Code:    "ValidationError",
-					Message: "Item size to update has exceeded the maximum allowed size",
-				}}),
-			mine, "", store.FailureTooLarge,
+			some(reason{Code: "ValidationError", Message: tooLarge}), mine, "", store.FailureTooLarge,
 		},
 		"one of three, and the record is another": {
-			cancelledWith(why+"[ValidationError]", []reason{{Code: "ValidationError", Message: "m"}}),
-			theirs, "owner-2", "",
+			some(reason{Code: "ValidationError", Message: "m"}), theirs, "owner-2", "",
 		},
-		"one of three, a condition": {
-			cancelledWith(why+"[ConditionalCheckFailed]", nil), mine, "",
-			store.FailureUnavailable,
-		},
+		"one of three, a condition":          {codes("[ConditionalCheckFailed]"), mine, "", store.FailureUnavailable},
 		"nothing, and the record is another": {cancelledWith("", nil), theirs, "owner-2", ""},
 		"nothing, and the record is gone":    {cancelledWith("", nil), gone, "", ""},
 		"nothing, and the record is ours":    {cancelledWith("", nil), mine, "", store.FailureUnavailable},
@@ -281,20 +260,24 @@ func TestAnswersThatLackSomething(t *testing.T) {
 	}
 	t.Run("the record cannot be read", func(t *testing.T) {
 		t.Parallel()
-		s, _ := scripted(lost, cancelled(reason{Code: condition}, reason{Code: none}, reason{Code: none}), throttled)
+		s, _ := scripted(lost, ofRecord, throttled)
 		_, done, err := commitOf(t, s)
 		require.False(t, done)
 		requireStoreError(t, err, "commit", store.FailureThrottled, false)
 	})
 	t.Run("a record that is not understood", func(t *testing.T) {
 		t.Parallel()
-		s, _ := scripted(cancelled(reason{Code: condition, Item: json.RawMessage(`{"id":{"S":"order#1"}}`)},
-			reason{Code: none}, reason{Code: none}))
+		s, _ := scripted(notUnderstood())
 		_, done, err := commitOf(t, s)
 		require.False(t, done)
-		var unreadable *store.UnreadableError
-		require.ErrorAs(t, err, &unreadable)
+		requireUnreadable(t, err, "")
 	})
+}
+
+// notUnderstood is a refusal by a record that cannot be understood.
+func notUnderstood() reply {
+	return cancelled(reason{Code: condition, Item: json.RawMessage(`{"id":{"S":"order#1"}}`)},
+		reason{Code: none}, reason{Code: none})
 }
 
 // TestReasonsWithoutAPlaceNameNoItem: fewer reasons than writes, or none, say of no write what it
@@ -344,31 +327,26 @@ func TestACancelledTransactionIsKnownNotToBeApplied(t *testing.T) {
 	t.Parallel()
 	conflict := cancelled(reason{Code: none}, reason{Code: "TransactionConflict"}, reason{Code: none})
 	row := cancelled(reason{Code: none}, reason{Code: condition}, reason{Code: none})
-	progress := failure(http.StatusBadRequest, "TransactionInProgressException", "m")
-	mismatch := failure(http.StatusBadRequest, "IdempotentParameterMismatchException", secret)
+	progress := rejection("TransactionInProgressException", "m")
+	mismatch := rejection("IdempotentParameterMismatchException", secret)
 	for name, c := range map[string]struct {
 		replies    []reply
 		attempts   int
 		kind       store.Failure
 		notApplied bool
 	}{
-		"a conflict":                         {[]reply{conflict}, 1, store.FailureConflict, true},
-		"a conflict behind a throttled one":  {[]reply{throttled, conflict}, 2, store.FailureConflict, true},
-		"a conflict behind a lost one":       {[]reply{lost, conflict}, 2, store.FailureConflict, false},
-		"a condition behind a lost one":      {[]reply{lost, row}, 2, store.FailureRejected, false},
-		"a condition behind a broken one":    {[]reply{broken, row}, 2, store.FailureRejected, false},
-		"a condition behind one in progress": {[]reply{progress, row}, 2, store.FailureRejected, false},
-		"in progress":                        {[]reply{progress}, 3, store.FailureConflict, false},
-		"other parameters":                   {[]reply{mismatch}, 1, store.FailureRejected, false},
-		"other parameters, behind a lost one": {
-			[]reply{lost, mismatch}, 2, store.FailureRejected, false,
-		},
-		"denied": {
-			[]reply{failure(http.StatusBadRequest, "AccessDeniedException", "m")},
-			1, store.FailureAccessDenied, true,
-		},
-		"lost":   {[]reply{lost}, 3, store.FailureUnavailable, false},
-		"unsent": {[]reply{unsent}, 3, store.FailureUnavailable, true},
+		"a conflict":                          {[]reply{conflict}, 1, store.FailureConflict, true},
+		"a conflict behind a throttled one":   {[]reply{throttled, conflict}, 2, store.FailureConflict, true},
+		"a conflict behind a lost one":        {[]reply{lost, conflict}, 2, store.FailureConflict, false},
+		"a condition behind a lost one":       {[]reply{lost, row}, 2, store.FailureRejected, false},
+		"a condition behind a broken one":     {[]reply{broken, row}, 2, store.FailureRejected, false},
+		"a condition behind one in progress":  {[]reply{progress, row}, 2, store.FailureRejected, false},
+		"in progress":                         {[]reply{progress}, 3, store.FailureConflict, false},
+		"other parameters":                    {[]reply{mismatch}, 1, store.FailureRejected, false},
+		"other parameters, behind a lost one": {[]reply{lost, mismatch}, 2, store.FailureRejected, false},
+		"denied":                              {[]reply{denied}, 1, store.FailureAccessDenied, true},
+		"lost":                                {[]reply{lost}, 3, store.FailureUnavailable, false},
+		"unsent":                              {[]reply{unsent}, 3, store.FailureUnavailable, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -403,12 +381,10 @@ func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 // TestWhatIsNotUnderstoodBehindPartsIsAnAnswer: the write is not repeated.
 func TestWhatIsNotUnderstoodBehindPartsIsAnAnswer(t *testing.T) {
 	t.Parallel()
-	s, tr := scripted(done, cancelled(reason{Code: condition, Item: json.RawMessage(`{"id":{"S":"order#1"}}`)},
-		reason{Code: none}, reason{Code: none}))
+	s, tr := scripted(done, notUnderstood())
 	seen := record("order#1")
 	_, _, err := s.Commit(t.Context(), seen, committed(seen, largeAnswer(1<<16)), twoRows(t), "token-1")
-	var unreadable *store.UnreadableError
-	require.ErrorAs(t, err, &unreadable)
+	requireUnreadable(t, err, "")
 	require.Equal(t, []string{"BatchWriteItem", "TransactWriteItems"}, tr.calls())
 }
 
@@ -416,42 +392,22 @@ func TestWhatIsNotUnderstoodBehindPartsIsAnAnswer(t *testing.T) {
 func TestStoresThatCannotCommitSaySo(t *testing.T) {
 	t.Parallel()
 	seen, rows := record("order#1"), twoRows(t)
-	for name, c := range map[string]struct {
-		writes store.Writes
-		text   string
-	}{
-		"writes of another kind": {
-			foreignWrites{},
-			"the writes are a dynamo_test.foreignWrites, which dynamo.Commit has not made",
-		},
-		"no writes": {nil, "the writes are a <nil>, which dynamo.Commit has not made"},
+	for text, writes := range map[string]store.Writes{
+		"the writes are a dynamo_test.foreignWrites, which dynamo.Commit has not made": foreignWrites{},
+		"the writes are a <nil>, which dynamo.Commit has not made":                     nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) { return done.send() }}
-			s := dynamo.New(scriptedClient(tr), table)
-			next := completion(seen, []byte(`"`+strings.Repeat("y", 3_000)+`"`))
-			_, applied, err := s.Commit(t.Context(), seen, next, c.writes, "token-1")
-			require.False(t, applied)
-			requireNoCommit(t, err, "commit", c.text)
-			require.Empty(t, tr.calls())
-		})
+		s, tr := scripted(done)
+		next := completion(seen, []byte(`"`+strings.Repeat("y", 3_000)+`"`))
+		_, applied, err := s.Commit(t.Context(), seen, next, writes, "token-1")
+		require.False(t, applied)
+		requireNoCommit(t, err, "commit", text)
+		require.Empty(t, tr.calls())
 	}
-	t.Run("a client without transactions", func(t *testing.T) {
-		t.Parallel()
-		s := dynamo.New(wall(nil), table)
-		_, _, err := s.Commit(t.Context(), seen, completion(seen, nil), rows, "token-1")
-		requireNoCommit(t, err, "commit", "the client, a dynamo_test.fake, has no TransactWriteItems")
-		requireNoCommit(t, s.Apply(t.Context(), rows, "token-1"), "apply",
-			"the client, a dynamo_test.fake, has no TransactWriteItems")
-	})
-	t.Run("the zero value", func(t *testing.T) {
-		t.Parallel()
-		_, _, err := new(dynamo.Store).Commit(t.Context(), seen, completion(seen, nil), rows, "token-1")
-		requireStoreError(t, err, "commit", store.FailureRejected, true)
-		requireStoreError(t, new(dynamo.Store).Apply(t.Context(), rows, "token-1"), "apply",
-			store.FailureRejected, true)
-	})
+	const text = "the client, a dynamo_test.fake, has no TransactWriteItems"
+	s := dynamo.New(wall(nil), table)
+	_, _, err := s.Commit(t.Context(), seen, completion(seen, nil), rows, "token-1")
+	requireNoCommit(t, err, "commit", text)
+	requireNoCommit(t, s.Apply(t.Context(), rows, "token-1"), "apply", text)
 }
 
 func requireNoCommit(t *testing.T, err error, op, text string) {
@@ -497,7 +453,7 @@ func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := scripted(failure(http.StatusBadRequest, c.code, c.message))
+			s, _ := scripted(rejection(c.code, c.message))
 			_, _, err := commitOf(t, s)
 			requireStoreError(t, err, "commit", c.kind, true)
 			require.ErrorContains(t, err, c.text)
@@ -511,7 +467,7 @@ func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {
 // TestATableIsNamedOnce, however many items are for it.
 func TestATableIsNamedOnce(t *testing.T) {
 	t.Parallel()
-	s, _ := scripted(failure(http.StatusBadRequest, "ResourceNotFoundException", "m"))
+	s, _ := scripted(rejection("ResourceNotFoundException", "m"))
 	w := writesOf(t, dynamo.Put("orders", order{ID: "1"}), dynamo.Put("orders", order{ID: "2"}))
 	err := s.Apply(t.Context(), w, "token-1")
 	require.ErrorContains(t, err, `one of the tables "orders": operation error`)
@@ -545,7 +501,7 @@ func TestWhichRejectionsAreTold(t *testing.T) {
 			`]' at 'transactItems' failed to satisfy constraint: Invalid UpdateExpression: The "SET" section`: false,
 		secret + ` Invalid UpdateExpression: Syntax error; token: x`: false,
 	} {
-		s, _ := scripted(failure(http.StatusBadRequest, "ValidationException", message))
+		s, _ := scripted(rejection("ValidationException", message))
 		_, _, err := commitOf(t, s)
 		requireStoreError(t, err, "commit", store.FailureRejected, true)
 		require.Equal(t, told, strings.Contains(err.Error(), message), message)

@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -40,6 +38,8 @@ func TestTheHandlerThatAnswersARefusedCondition(t *testing.T) {
 		require.Equal(t, 409, out.StatusCode)
 		require.JSONEq(t, `{"order_id":"o-1","sku":"A-1"}`, out.Body)
 		require.Equal(t, outcome, event.Outcome)
+		require.NoError(t, event.Err)
+		require.NoError(t, event.StoreErr)
 	}
 	require.Equal(t, S("A-1"), getOrder(t, client, orders, "o-1")["sku"])
 }
@@ -82,26 +82,10 @@ func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 	apart := "-" + rand.Text()
 	s, client, _ := local(t, apartFromOthers(apart))
 	for table, key := range tablesOfThePage {
-		table += apart
-		makeTable(t, client, &dynamodb.CreateTableInput{
-			TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
-			AttributeDefinitions: []types.AttributeDefinition{{
-				AttributeName: aws.String(key),
-				AttributeType: types.ScalarAttributeTypeS,
-			}},
-			KeySchema: []types.KeySchemaElement{{
-				AttributeName: aws.String(key),
-				KeyType:       types.KeyTypeHash,
-			}},
-		}, "")
+		keyedTable(t, client, table+apart, key)
 	}
 	row := func(table, id string) item {
-		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
-			TableName: aws.String(table + apart), Key: item{tablesOfThePage[table]: S(id)},
-			ConsistentRead: aws.Bool(true),
-		})
-		require.NoError(t, err)
-		return out.Item
+		return getByKey(t, client, table+apart, item{tablesOfThePage[table]: S(id)})
 	}
 	putItem(t, client, "stock"+apart, item{"sku": S("A-1"), "available": N("3")})
 	putItem(t, client, "carts"+apart, item{"customer": S("ada")})

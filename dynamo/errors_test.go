@@ -26,11 +26,10 @@ const secret = "4111111111111111"
 
 func TestFailuresAreToldApart(t *testing.T) {
 	t.Parallel()
-	const clientError, serverError = http.StatusBadRequest, http.StatusInternalServerError
-	refusedDial := &net.OpError{
-		Op: "dial", Net: "tcp",
-		Err: os.NewSyscallError("connect", errors.New("connection refused")),
-	}
+	invalid := func(message string) reply { return rejection("ValidationException", message) }
+	page := func(status int) reply { return reply{status: status, body: "<html>" + secret} }
+	broke := func(op string, err error) reply { return reply{err: &net.OpError{Op: op, Net: "tcp", Err: err}} }
+	const overloaded, gateway = http.StatusServiceUnavailable, http.StatusBadGateway
 	for name, c := range map[string]struct {
 		reply      reply
 		kind       store.Failure
@@ -38,174 +37,122 @@ func TestFailuresAreToldApart(t *testing.T) {
 		text       string // that the error keeps
 	}{
 		"provisioned throughput": {
-			failure(clientError, "ProvisionedThroughputExceededException", "The level of configured"),
+			rejection("ProvisionedThroughputExceededException", "The level of configured"),
 			store.FailureThrottled, true, "The level of configured",
 		},
 		"throttling": {throttled, store.FailureThrottled, true, "Rate exceeded"},
 		"request limit": {
-			failure(clientError, "RequestLimitExceeded", "m"), store.FailureThrottled, true,
-			"RequestLimitExceeded",
+			rejection("RequestLimitExceeded", "m"), store.FailureThrottled, true, "RequestLimitExceeded",
 		},
-		"too many requests": {
-			failure(http.StatusTooManyRequests, "Odd", secret),
-			store.FailureThrottled, false, "Odd",
-		},
-		"transaction conflict": {
-			failure(clientError, "TransactionConflictException", "m"),
-			store.FailureConflict, true, "m",
-		},
+		"too many requests":    {failure(429, "Odd", secret), store.FailureThrottled, false, "Odd"},
+		"transaction conflict": {rejection("TransactionConflictException", "m"), store.FailureConflict, true, "m"},
 		// ours, perhaps
 		"transaction in progress": {
-			failure(clientError, "TransactionInProgressException", "m"),
-			store.FailureConflict, false, "m",
+			rejection("TransactionInProgressException", "m"), store.FailureConflict, false, "m",
 		},
 		"another Region writes": {
-			failure(clientError, "ReplicatedWriteConflictException", "m"),
-			store.FailureConflict, true, "m",
+			rejection("ReplicatedWriteConflictException", "m"), store.FailureConflict, true, "m",
 		},
-		"access denied": {
-			failure(clientError, "AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized"),
-			store.FailureAccessDenied, true, "is not authorized",
-		},
+		"access denied": {denied, store.FailureAccessDenied, true, "is not authorized"},
 		"expired token": {
-			failure(clientError, "ExpiredTokenException", "m"), store.FailureAccessDenied, true,
-			"ExpiredTokenException",
+			rejection("ExpiredTokenException", "m"), store.FailureAccessDenied, true, "ExpiredTokenException",
 		},
 		"unknown key id": {
-			failure(clientError, "UnrecognizedClientException", "m"),
-			store.FailureAccessDenied, true, "m",
+			rejection("UnrecognizedClientException", "m"), store.FailureAccessDenied, true, "m",
 		},
-		"wrong signature": {
-			failure(clientError, "InvalidSignatureException", "m"),
-			store.FailureAccessDenied, true, "m",
-		},
+		"wrong signature": {rejection("InvalidSignatureException", "m"), store.FailureAccessDenied, true, "m"},
 		"missing table": {
-			failure(clientError, "ResourceNotFoundException", "Requested resource not found"),
+			rejection("ResourceNotFoundException", "Requested resource not found"),
 			store.FailureMissingTable, true, `table "` + table + `": `,
 		},
-		"item too large": {failure(clientError, "ValidationException",
-			"Item size has exceeded the maximum allowed size"), store.FailureTooLarge, true, "Item size"},
-		"update too large": {failure(clientError, "ValidationException",
-			"Item size to update has exceeded the maximum allowed size"), store.FailureTooLarge, true, "to update"},
+		"item too large": {
+			invalid("Item size has exceeded the maximum allowed size"), store.FailureTooLarge, true, "Item size",
+		},
+		"update too large": {
+			invalid("Item size to update has exceeded the maximum allowed size"),
+			store.FailureTooLarge, true, "to update",
+		},
 		"value beyond 1 MB": {
-			failure(clientError, "ValidationException",
-				"Invalid UpdateExpression: Expression size has exceeded the maximum allowed size; expression size: 2000000"),
+			invalid("Invalid UpdateExpression: Expression size has exceeded the maximum allowed size; expression size: 2000000"),
 			store.FailureTooLarge, true, "expression size: 2000000",
 		},
-		"values beyond 2 MB": {failure(clientError, "ValidationException",
-			"ExpressionAttributeValues exceeds max size"), store.FailureTooLarge, true, "exceeds max size"},
+		"values beyond 2 MB": {
+			invalid("ExpressionAttributeValues exceeds max size"), store.FailureTooLarge, true, "exceeds max size",
+		},
 		"value beyond an item": {
-			failure(clientError, "ValidationException",
-				"ExpressionAttributeValues contains invalid value: Item size has exceeded the maximum allowed size "+
-					"for key :data"),
+			invalid("ExpressionAttributeValues contains invalid value: " +
+				"Item size has exceeded the maximum allowed size for key :data"),
 			store.FailureTooLarge, true, "for key :data",
 		},
 		"a text with a preface": {
-			failure(clientError, "ValidationException",
-				"1 validation error detected: Invalid ConditionExpression: Expression size has exceeded the maximum "+
-					"allowed size"),
+			invalid("1 validation error detected: " +
+				"Invalid ConditionExpression: Expression size has exceeded the maximum allowed size"),
 			store.FailureTooLarge, true, "ConditionExpression",
 		},
 		"request beyond 16 MB": {
-			failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "m"),
-			store.FailureTooLarge, true, "RequestEntityTooLarge",
+			failure(413, "RequestEntityTooLargeException", "m"), store.FailureTooLarge, true, "RequestEntityTooLarge",
 		},
-		"a value that reads so": {
-			failure(clientError, "ValidationException", secret+" Item size has exceeded"),
-			store.FailureRejected, true, "withheld",
-		},
+		"a value that reads so": {invalid(secret + " Item size has exceeded"), store.FailureRejected, true, "withheld"},
 		"collection limit": {
-			failure(clientError, "ItemCollectionSizeLimitExceededException", "m"),
-			store.FailureTooLarge, true, "m",
+			rejection("ItemCollectionSizeLimitExceededException", "m"), store.FailureTooLarge, true, "m",
 		},
 		"another key": {
-			failure(clientError, "ValidationException",
-				"The provided key element does not match the schema"), store.FailureRejected, true,
-			"does not match the schema",
+			invalid("The provided key element does not match the schema"),
+			store.FailureRejected, true, "does not match the schema",
 		},
 		"a missing key": {
-			failure(clientError, "ValidationException",
-				"One or more parameter values were invalid: Missing the key sk in the item"), store.FailureRejected,
-			true, "the key sk",
+			invalid("One or more parameter values were invalid: Missing the key sk in the item"),
+			store.FailureRejected, true, "the key sk",
 		},
-		"another rejection": {
-			failure(clientError, "ValidationException", "Bad value: "+secret),
-			store.FailureRejected, true, "ValidationException",
-		},
+		"another rejection": {invalid("Bad value: " + secret), store.FailureRejected, true, "ValidationException"},
 		"bad syntax": {
-			failure(clientError, "SerializationException", secret), store.FailureRejected, true,
-			"SerializationException",
+			rejection("SerializationException", secret), store.FailureRejected, true, "SerializationException",
 		},
 		"unknown client error": {
-			failure(clientError, "NovelException", secret),
-			store.FailureRejected, false, `status 400, request id "request-1"`,
+			rejection("NovelException", secret), store.FailureRejected, false, `status 400, request id "request-1"`,
 		},
-		"internal error": {broken, store.FailureUnavailable, false, "InternalServerError"},
-		"known code, server error": {
-			failure(serverError, "ThrottlingException", "m"),
-			store.FailureThrottled, false, "m",
-		},
+		"internal error":           {broken, store.FailureUnavailable, false, "InternalServerError"},
+		"known code, server error": {failure(500, "ThrottlingException", "m"), store.FailureThrottled, false, "m"},
 		"service unavailable": {
-			failure(http.StatusServiceUnavailable, "ServiceUnavailable", secret),
-			store.FailureUnavailable, false, "ServiceUnavailable",
+			failure(overloaded, "ServiceUnavailable", secret), store.FailureUnavailable, false, "ServiceUnavailable",
 		},
-		"a proxy's page": {
-			reply{status: http.StatusBadGateway, body: "<html>" + secret},
-			store.FailureUnavailable, false, "status 502",
-		},
-		"a firewall's page": {
-			reply{status: http.StatusForbidden, body: "<html>" + secret},
-			store.FailureAccessDenied, false, "status 403",
-		},
-		"a proxy's time limit": {
-			reply{status: http.StatusRequestTimeout, body: secret},
-			store.FailureTimeout,
-			false, "status 408",
-		},
-		"a proxy's size limit": {
-			reply{status: http.StatusRequestEntityTooLarge, body: secret},
-			store.FailureTooLarge, false, "status 413",
-		},
+		"a proxy's page":       {page(gateway), store.FailureUnavailable, false, "status 502"},
+		"a firewall's page":    {page(http.StatusForbidden), store.FailureAccessDenied, false, "status 403"},
+		"a proxy's time limit": {page(http.StatusRequestTimeout), store.FailureTimeout, false, "status 408"},
+		"a proxy's size limit": {page(http.StatusRequestEntityTooLarge), store.FailureTooLarge, false, "status 413"},
 		"an unreadable answer": {
-			reply{status: http.StatusOK, body: `{"Item":` + secret + `,"Attributes":7`},
-			store.FailureUnavailable, false, "unreadable answer",
+			ok(`{"Item":` + secret + `,"Attributes":7`), store.FailureUnavailable, false, "unreadable answer",
 		},
 		"an unreadable refusal": {
 			reply{status: http.StatusBadRequest, body: `{"__type":"com.amazon`},
 			store.FailureUnavailable, false, "unreadable answer",
 		},
-		"a lost reply":         {lost, store.FailureUnavailable, false, "unexpected EOF"},
-		"a refused connection": {reply{err: refusedDial}, store.FailureUnavailable, true, "connection refused"},
+		"a lost reply": {lost, store.FailureUnavailable, false, "unexpected EOF"},
+		"a refused connection": {
+			broke("dial", os.NewSyscallError("connect", errors.New("connection refused"))),
+			store.FailureUnavailable, true, "connection refused",
+		},
 		"an unknown host": {
-			reply{err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h"}}},
+			broke("dial", &net.DNSError{Err: "no such host", Name: "h"}),
 			store.FailureUnavailable, true, "no such host",
 		},
 		"a connection that is not made in time": {
-			reply{err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}},
-			store.FailureTimeout, true, "timeout",
+			broke("dial", os.ErrDeadlineExceeded), store.FailureTimeout, true, "timeout",
 		},
 		"a broken connection": {
-			reply{err: &net.OpError{Op: "read", Err: errors.New("connection reset")}},
-			store.FailureUnavailable, false, "reset",
+			broke("read", errors.New("connection reset")), store.FailureUnavailable, false, "reset",
 		},
 		"an answer that does not come": {
-			reply{err: &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}},
-			store.FailureTimeout, false, "timeout",
+			broke("read", os.ErrDeadlineExceeded), store.FailureTimeout, false, "timeout",
 		},
 		"a deadline of the HTTP client": {
-			reply{err: context.DeadlineExceeded},
-			store.FailureTimeout,
-			false, "deadline",
+			reply{err: context.DeadlineExceeded}, store.FailureTimeout, false, "deadline",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for op, err := range everyWrite(c.reply) {
-				var se *store.Error
-				require.ErrorAs(t, err, &se, op)
-				require.Equal(t, op, se.Op)
-				require.Equal(t, c.kind, se.Kind, "%s: %v", op, err)
-				require.Equal(t, c.notApplied, se.NotApplied, "%s: %v", op, err)
+				requireStoreError(t, err, op, c.kind, c.notApplied)
 				require.Contains(t, err.Error(), c.text)
 				requireNoSecret(t, err)
 			}
@@ -236,8 +183,8 @@ func requireNoSecret(t *testing.T, err error) {
 	}
 }
 
-// Only a text about the key of the table accuses the table: whoever reads the error would look in
-// the wrong place.
+// TestUnknownRejectionsDoNotAccuseTheTable: only a text about the key of the table does, and says
+// what to run. Whoever reads the error would look in the wrong place.
 func TestUnknownRejectionsDoNotAccuseTheTable(t *testing.T) {
 	t.Parallel()
 	for message, accused := range map[string]bool{
@@ -252,9 +199,17 @@ func TestUnknownRejectionsDoNotAccuseTheTable(t *testing.T) {
 		"Number overflow. Attempting to store a number with magnitude larger than supported: 1": false,
 		"something that nobody has seen: " + secret:                                             false,
 	} {
-		for op, err := range everyWrite(failure(http.StatusBadRequest, "ValidationException", message)) {
-			require.Equal(t, accused, strings.Contains(err.Error(), "run Store.Check"), "%s: %v", op, err)
-			require.Equal(t, accused, strings.Contains(err.Error(), "table "), "%s: %v", op, err)
+		for op, err := range everyWrite(rejection("ValidationException", message)) {
+			if accused {
+				requireStoreError(t, err, op, store.FailureRejected, true)
+				require.ErrorContains(t, err,
+					`table "idempotency" has another key than this store expects, run Store.Check: `)
+				require.ErrorContains(t, err, message)
+			} else {
+				require.NotContains(t, err.Error(), "run Store.Check", op)
+				require.NotContains(t, err.Error(), "table ", op)
+				require.NotContains(t, err.Error(), "another key", op)
+			}
 			requireNoSecret(t, err)
 		}
 	}
@@ -279,8 +234,7 @@ func TestResultsBeyondAnItemAreTooLarge(t *testing.T) {
 			require.Less(t, len(err.Error()), 400, "which quotes nothing of it")
 		}
 	}
-	got := mustGet(t, s, held.Key)
-	require.Equal(t, held, got, "nothing of it was written")
+	requireHeld(t, s, held)
 }
 
 func TestErrorsKeepWhatCallersLookFor(t *testing.T) {
@@ -290,7 +244,7 @@ func TestErrorsKeepWhatCallersLookFor(t *testing.T) {
 	var exception *types.ThrottlingException
 	require.ErrorAs(t, err, &exception)
 
-	s, _ = scripted(failure(http.StatusBadRequest, "ValidationException", secret))
+	s, _ = scripted(rejection("ValidationException", secret))
 	_, _, err = s.Claim(t.Context(), record("k"), claimTime)
 	var api smithy.APIError
 	require.ErrorAs(t, err, &api)
@@ -357,7 +311,7 @@ func requireStoreError(t *testing.T, err error, op string, kind store.Failure, n
 // TestAWithheldMessageLeavesTheCall, its status and its request id.
 func TestAWithheldMessageLeavesTheCall(t *testing.T) {
 	t.Parallel()
-	s, _ := scripted(failure(http.StatusBadRequest, "NovelException", secret))
+	s, _ := scripted(rejection("NovelException", secret))
 	_, _, err := s.Get(t.Context(), "k")
 	require.ErrorContains(t, err,
 		`GetItem: status 400, request id "request-1": api error NovelException: (message withheld)`)

@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"testing"
 	"time"
@@ -37,46 +36,28 @@ func large(key string) store.Record {
 func held(t *testing.T, s *dynamo.Store, records ...store.Record) {
 	t.Helper()
 	for _, r := range records {
-		_, claimed, err := s.Claim(t.Context(), r, time.Now())
-		require.NoError(t, err)
-		require.True(t, claimed, r.Key)
+		mustClaim(t, s, r, time.Now())
 	}
-}
-
-// keys are those of the records that a store has.
-func keys(t *testing.T, s *dynamo.Store) (all []string) {
-	t.Helper()
-	for r, err := range s.List(t.Context(), store.Query{}) {
-		require.NoError(t, err)
-		all = append(all, r.Key)
-	}
-	return all
 }
 
 // TestWhatHasExpiredIsDeleted, at the instant of its expiry as everywhere, and nothing else.
 func TestWhatHasExpiredIsDeleted(t *testing.T) {
-	t.Parallel()
-	for name, opts := range map[string][]dynamo.Config{"the usual table": nil, "a table of another shape": shaped()} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client, table := newTableOf(t, opts...)
-			s := dynamo.New(client, table, opts...)
-			later := expiredRecord("charge#later")
-			later.Expiry = over.Add(time.Second)
-			unknown := record("charge#unknown")
-			unknown.Status, unknown.Expiry = store.StatusUnknown, over
-			unknown.Attention, unknown.AttentionAt = store.AttentionOf(unknown.Key), over
-			ended, live := record("charge#ended"), record("charge#live")
-			ended.Expiry, ended.Lease = over, over
-			live.Expiry, live.Lease = over, time.Now().Add(time.Hour)
-			held(t, s, expiredRecord("charge#1"), later, unknown, ended, live)
+	inEveryShape(t, func(t *testing.T, s *dynamo.Store, client *dynamodb.Client, table string, opts ...dynamo.Config) {
+		later := expiredRecord("charge#later")
+		later.Expiry = over.Add(time.Second)
+		unknown := record("charge#unknown")
+		unknown.Status, unknown.Expiry = store.StatusUnknown, over
+		unknown.Attention, unknown.AttentionAt = store.AttentionOf(unknown.Key), over
+		ended, live := record("charge#ended"), record("charge#live")
+		ended.Expiry, ended.Lease = over, over
+		live.Expiry, live.Lease = over, time.Now().Add(time.Hour)
+		held(t, s, expiredRecord("charge#1"), later, unknown, ended, live)
 
-			done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
-			require.NoError(t, err)
-			assert.Equal(t, dynamo.Deletions{Deleted: 3, Kept: 2}, done)
-			assert.ElementsMatch(t, []string{"charge#later", "charge#live"}, keys(t, s))
-		})
-	}
+		done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
+		require.NoError(t, err)
+		assert.Equal(t, dynamo.Deletions{Deleted: 3, Kept: 2}, done)
+		assert.ElementsMatch(t, []string{"charge#later", "charge#live"}, listed(t, s, store.Query{}))
+	})
 }
 
 // TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted: a table may hold what is somebody else's, above
@@ -149,7 +130,7 @@ func TestAnotherPartitionOfATableStays(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, dynamo.Deletions{Deleted: 1, Kept: 1}, done)
 	assert.Equal(t, 1, deletes, "and none is tried on a key that both have")
-	assert.Len(t, keys(t, dynamo.New(client, table, other)), 1)
+	assert.Len(t, listed(t, dynamo.New(client, table, other), store.Query{}), 1)
 }
 
 // beforeDeletions is a client that does something before it deletes an item.
@@ -222,7 +203,7 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 			done, err := dynamo.DeleteExpired(t.Context(), meddled, table, over)
 			require.NoError(t, err)
 			assert.Equal(t, dynamo.Deletions{Kept: 1}, done)
-			assert.Len(t, keys(t, s), 1)
+			assert.Len(t, listed(t, s, store.Query{}), 1)
 		})
 	}
 	t.Run("somebody deletes it", func(t *testing.T) {
@@ -230,11 +211,7 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 		s, _, table := local(t)
 		seen := expiredRecord("charge#1")
 		held(t, s, seen)
-		meddled := beforeDeletions(t, func() {
-			deleted, err := s.Delete(t.Context(), seen)
-			require.NoError(t, err)
-			require.True(t, deleted)
-		})
+		meddled := beforeDeletions(t, func() { mustDelete(t, s, seen) })
 		done, err := dynamo.DeleteExpired(t.Context(), meddled, table, over)
 		require.NoError(t, err)
 		assert.Zero(t, done.Deleted)
@@ -243,50 +220,39 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 
 // TestPartsThatARecordNamesStay: they expire at a time that was computed when they were written.
 func TestPartsThatARecordNamesStay(t *testing.T) {
-	t.Parallel()
-	for name, opts := range map[string][]dynamo.Config{"the usual table": nil, "a table of another shape": shaped()} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client, table := newTableOf(t, opts...)
-			s := dynamo.New(client, table, opts...)
-			completed, stepped := large("charge#completed"), record("charge#stepped")
-			stepped.Owner = "an owner with 100%" // is escaped in a step
-			result := pattern(1 << 20)
-			step := store.Step{Kind: store.StepValue, Seal: store.Seal(stepped.Owner, result), Result: result}
-			stepped.Expiry, stepped.Lease = over.Add(-60*24*time.Hour), over
-			stepped.Steps, stepped.StepWrites = map[string]store.Step{"charge": step}, 1
-			held(t, s, completed, stepped)
-			prolonged := func(key string, change func(*store.Record)) store.Record {
-				seen := mustGet(t, s, key)
-				next := seen
-				next.Expiry = over.Add(time.Second)
-				change(&next)
-				mustSwap(t, s, seen, next)
-				return next
-			}
-			named := prolonged(completed.Key, func(*store.Record) {})
-			unknown := prolonged(stepped.Key,
-				func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
-			done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
-			require.NoError(t, err)
-			assert.Equal(t, dynamo.Deletions{Kept: 8}, done)
-			read, err := s.ReadResult(t.Context(), named)
-			require.NoError(t, err)
-			assert.Equal(t, completed.Result, read)
-			read, err = s.ReadResult(t.Context(), unknown.OfStep(unknown.Steps["charge"]))
-			require.NoError(t, err)
-			assert.Equal(t, result, read)
+	inEveryShape(t, func(t *testing.T, s *dynamo.Store, client *dynamodb.Client, table string, opts ...dynamo.Config) {
+		completed, stepped := large("charge#completed"), record("charge#stepped")
+		stepped.Owner = "an owner with 100%" // is escaped in a step
+		result := pattern(1 << 20)
+		stepped.Expiry, stepped.Lease = over.Add(-60*24*time.Hour), over
+		stepped.Steps, stepped.StepWrites = steps{"charge": stepValue(stepped.Owner, string(result))}, 1
+		held(t, s, completed, stepped)
+		prolonged := func(key string, change func(*store.Record)) store.Record {
+			seen := mustGet(t, s, key)
+			next := seen
+			next.Expiry = over.Add(time.Second)
+			change(&next)
+			mustSwap(t, s, seen, next)
+			return next
+		}
+		named := prolonged(completed.Key, func(*store.Record) {})
+		unknown := prolonged(stepped.Key,
+			func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
+		done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
+		require.NoError(t, err)
+		assert.Equal(t, dynamo.Deletions{Kept: 8}, done)
+		assert.Equal(t, completed.Result, resultOf(t, s, named))
+		assert.Equal(t, result, resultOf(t, s, unknown.OfStep(unknown.Steps["charge"])))
 
-			// Once the records have expired, their parts go after them.
-			first, err := dynamo.DeleteExpired(t.Context(), client, table, over.Add(time.Second), opts...)
-			require.NoError(t, err)
-			second, err := dynamo.DeleteExpired(t.Context(), client, table, over.Add(time.Second), opts...)
-			require.NoError(t, err)
-			assert.GreaterOrEqual(t, first.Deleted, 2)
-			assert.Equal(t, 8, first.Deleted+second.Deleted)
-			assert.Zero(t, second.Kept)
-		})
-	}
+		// Once the records have expired, their parts go after them.
+		first, err := dynamo.DeleteExpired(t.Context(), client, table, over.Add(time.Second), opts...)
+		require.NoError(t, err)
+		second, err := dynamo.DeleteExpired(t.Context(), client, table, over.Add(time.Second), opts...)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, first.Deleted, 2)
+		assert.Equal(t, 8, first.Deleted+second.Deleted)
+		assert.Zero(t, second.Kept)
+	})
 }
 
 // TestPartsThatNoRecordNamesAreDeleted: their record is gone, or has another result.
@@ -295,26 +261,23 @@ func TestPartsThatNoRecordNamesAreDeleted(t *testing.T) {
 	s, client, table := local(t)
 	gone, other := large("charge#gone"), large("charge#other")
 	held(t, s, gone, other)
-	deleted, err := s.Delete(t.Context(), gone)
-	require.NoError(t, err)
-	require.True(t, deleted)
+	mustDelete(t, s, gone)
 	again := completion(record(other.Key), []byte("1"))
 	again.Owner, again.Expiry = "owner-2", time.Now().Add(time.Hour)
 	held(t, s, again)
 	done, err := dynamo.DeleteExpired(t.Context(), client, table, over)
 	require.NoError(t, err)
 	assert.Equal(t, dynamo.Deletions{Deleted: 6, Kept: 1}, done)
-	assert.Equal(t, []string{other.Key}, keys(t, s))
+	assert.Equal(t, []string{other.Key}, listed(t, s, store.Query{}))
 }
 
 // TestADeletionThatFails says what was done before it.
 func TestADeletionThatFails(t *testing.T) {
 	t.Parallel()
-	denied := reply{status: http.StatusBadRequest, body: `{"__type":"AccessDeniedException","message":"no"}`}
-	page := reply{status: http.StatusOK, body: `{"Items":[` +
+	page := ok(`{"Items":[` +
 		`{"id":{"S":"a"},"status":{"S":"COMPLETED"},"owner":{"S":"o"},"expiration":{"N":"1"}},` +
 		`{"id":{"S":"b#o.s#1"},"data":{"B":"MQ=="},"expiration":{"N":"1"}},` +
-		`{"id":{"S":"c"},"status":{"S":"COMPLETED"},"owner":{"S":"o"},"expiration":{"N":"1"}}],"LastEvaluatedKey":{"id":{"S":"c"}}}`}
+		`{"id":{"S":"c"},"status":{"S":"COMPLETED"},"owner":{"S":"o"},"expiration":{"N":"1"}}],"LastEvaluatedKey":{"id":{"S":"c"}}}`)
 	for name, c := range map[string]struct {
 		answers []reply
 		done    dynamo.Deletions
@@ -328,12 +291,7 @@ func TestADeletionThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := &transport{answer: func(n int, _ *http.Request, _ request) (*http.Response,
-				error,
-			) {
-				return c.answers[n].send()
-			}}
-			did, err := dynamo.DeleteExpired(t.Context(), scriptedClient(tr), table, over)
+			did, err := dynamo.DeleteExpired(t.Context(), scriptedClient(answering(c.answers...)), table, over)
 			require.ErrorContains(t, err, c.says)
 			require.ErrorContains(t, err, "AccessDeniedException")
 			assert.Equal(t, c.done, did)

@@ -49,31 +49,17 @@ func TestRequests(t *testing.T) {
 		replaced  = leaseless
 
 		stepped  = live
-		step     = live
 		resumed  = live
 		kept     = live
 		finished store.Record
 	)
 	stepped.StepWrites = 3
-	stepped.Steps = map[string]store.Step{
-		"reserve": stepValue("owner-1", `{"id":"r_1"}`),
-		"charge":  {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
-	}
-	step.Steps = map[string]store.Step{"charge": stepValue("owner-1", `{"id":"ch_1"}`)}
+	stepped.Steps = steps{"reserve": stepValue("owner-1", `{"id":"r_1"}`), "charge": startMark("owner-1")}
 	finished = small
 	finished.Steps, finished.StepWrites = stepped.Steps, 3
 	resumed.Owner, resumed.Lease, resumed.Attempt = "owner-2", live.Lease.Add(time.Minute), 2
 	kept.Owner, kept.Lease, kept.Reason = "nobody-1", claimTime, store.ReasonReleased
-	kept.Attention, kept.AttentionAt, kept.Steps = "charge#3", claimTime.Add(time.Hour),
-		map[string]store.Step{"charge": {}}
-	changes := func(seen store.Record, steps map[string]store.Step) func(s *dynamo.Store) (any, bool, error) {
-		return func(s *dynamo.Store) (any, bool, error) {
-			seen.StepWrites = store.AnyStepWrites
-			next := seen
-			next.Steps = steps
-			return s.Swap(t.Context(), seen, next)
-		}
-	}
+	kept.Attention, kept.AttentionAt, kept.Steps = "charge#3", claimTime.Add(time.Hour), steps{"charge": removal()}
 	taken.Owner, taken.Lease, taken.Attempt = "owner-2", live.Lease.Add(time.Minute), 2
 	renewed.Lease, renewed.Expiry = live.Lease.Add(time.Minute), live.Expiry.Add(time.Minute)
 	blind.Lease = time.Time{}
@@ -91,79 +77,76 @@ func TestRequests(t *testing.T) {
 	foreign.Status, foreign.Result = store.StatusCompleted, []byte(`"a"`)
 	replaced.Status, replaced.Result = store.StatusCompleted, []byte(`"b"`)
 
-	for name, do := range map[string]func(s *dynamo.Store) (any, bool, error){
-		"step-start": changes(live,
-			map[string]store.Step{"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}}),
-		"step-result": changes(live, step.Steps),
-		"step-failure": changes(unknown, map[string]store.Step{
-			"charge": {
-				Kind: store.StepFailure, Seal: store.Seal("owner-1", []byte(`{"errorMessage":"no"}`)),
-				Result: []byte(`{"errorMessage":"no"}`),
-			},
-		}),
-		"step-binary": changes(live, map[string]store.Step{"charge": stepValue("owner-1", "\"\xff\"")}),
-		"step-large": changes(live,
-			map[string]store.Step{"charge": stepValue("owner-1", `"`+strings.Repeat("x", 300)+`"`)}),
-		"step-compressed": changes(live, map[string]store.Step{"charge": stepValue("owner-1", string(orders(2000)))}),
-		"steps-changed": changes(live, map[string]store.Step{
-			"charge": stepValue("owner-1", ""), "mail": {},
-			"ship/1": {Kind: store.StepStarted, Seal: store.Seal("owner 1%", nil)},
-		}),
-		"steps-complete": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), stepped, finished) },
-		"steps-complete-uncompared": func(s *dynamo.Store) (any, bool, error) {
-			seen := blind
-			seen.StepWrites = store.AnyStepWrites
-			return s.Swap(t.Context(), seen, small)
-		},
-		"steps-takeover": func(s *dynamo.Store) (any, bool, error) {
-			seen := stepped
-			seen.StepWrites = store.AnyStepWrites
-			return s.Swap(t.Context(), seen, resumed)
-		},
-		"steps-keep":           func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), stepped, kept) },
-		"steps-resume-release": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), kept, resumed) },
-		"steps-delete": func(s *dynamo.Store) (any, bool, error) {
-			deleted, err := s.Delete(t.Context(), stepped)
+	uncompared := func(r store.Record) store.Record { r.StepWrites = store.AnyStepWrites; return r }
+	type call = func(s *dynamo.Store) (any, bool, error)
+	claim := func(r store.Record) call {
+		return func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), r, claimTime) }
+	}
+	swap := func(seen, next store.Record) call {
+		return func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), seen, next) }
+	}
+	deletes := func(seen store.Record) call {
+		return func(s *dynamo.Store) (any, bool, error) {
+			deleted, err := s.Delete(t.Context(), seen)
 			return nil, deleted, err
-		},
-		"claim":           func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), live, claimTime) },
-		"claim-completed": func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), small, claimTime) },
-		"claim-large":     func(s *dynamo.Store) (any, bool, error) { return s.Claim(t.Context(), large, claimTime) },
-		"complete":        func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, small) },
-		"complete-taken-over": func(s *dynamo.Store) (any, bool, error) {
-			next := small
-			next.Owner = "owner-2"
-			return s.Swap(t.Context(), live, next)
-		},
-		"complete-renewed": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), blind, small) },
-		"complete-large":   func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, large) },
-		"complete-binary":  func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, binary) },
-		"takeover":         func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, taken) },
-		"takeover-foreign": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), ownerless, adopted) },
-		"renew":            func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, renewed) },
-		"mark-unknown":     func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), live, unknown) },
-		"settle":           func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), unknown, released) },
-		"claim-unknown": func(s *dynamo.Store) (any, bool,
-			error,
-		) {
-			return s.Claim(t.Context(), unknown, claimTime)
-		},
-		"clear":          func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, ownerless) },
-		"drop-parts":     func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, emptied) },
-		"replace-result": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), foreign, replaced) },
-		"complete-compressed": func(s *dynamo.Store) (any, bool, error) {
-			return s.Swap(t.Context(), live, completion(live, orders(2000)))
-		},
-		"carry-compressed": func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, zipped) },
-		"nothing-changed":  func(s *dynamo.Store) (any, bool, error) { return s.Swap(t.Context(), parted, parted) },
-		"release": func(s *dynamo.Store) (any, bool, error) {
-			deleted, err := s.Delete(t.Context(), live)
-			return nil, deleted, err
-		},
-		"release-foreign": func(s *dynamo.Store) (any, bool, error) {
-			deleted, err := s.Delete(t.Context(), leaseless)
-			return nil, deleted, err
-		},
+		}
+	}
+	changes := func(seen store.Record, name string, step store.Step) call {
+		seen = uncompared(seen)
+		next := seen
+		next.Steps = steps{name: step}
+		return swap(seen, next)
+	}
+	completedByAnother := small
+	completedByAnother.Owner = "owner-2"
+	several := uncompared(live)
+	several.Steps = steps{
+		"charge": stepValue("owner-1", ""), "mail": removal(),
+		"ship/1": {Kind: store.StepStarted, Seal: store.Seal("owner 1%", nil)},
+	}
+	no := stepValue("owner-1", `{"errorMessage":"no"}`)
+	no.Kind = store.StepFailure
+
+	for name, do := range map[string]call{
+		"step-start":      changes(live, "charge", startMark("owner-1")),
+		"step-result":     changes(live, "charge", stepValue("owner-1", `{"id":"ch_1"}`)),
+		"step-failure":    changes(unknown, "charge", no),
+		"step-binary":     changes(live, "charge", stepValue("owner-1", "\"\xff\"")),
+		"step-large":      changes(live, "charge", stepValue("owner-1", `"`+strings.Repeat("x", 300)+`"`)),
+		"step-compressed": changes(live, "charge", stepValue("owner-1", string(orders(2000)))),
+		"steps-changed":   swap(uncompared(live), several),
+
+		"steps-complete":            swap(stepped, finished),
+		"steps-complete-uncompared": swap(uncompared(blind), small),
+		"steps-takeover":            swap(uncompared(stepped), resumed),
+		"steps-keep":                swap(stepped, kept),
+		"steps-resume-release":      swap(kept, resumed),
+		"steps-delete":              deletes(stepped),
+
+		"claim":           claim(live),
+		"claim-completed": claim(small),
+		"claim-large":     claim(large),
+		"claim-unknown":   claim(unknown),
+
+		"complete":            swap(live, small),
+		"complete-taken-over": swap(live, completedByAnother),
+		"complete-renewed":    swap(blind, small),
+		"complete-large":      swap(live, large),
+		"complete-binary":     swap(live, binary),
+		"complete-compressed": swap(live, completion(live, orders(2000))),
+		"takeover":            swap(live, taken),
+		"takeover-foreign":    swap(ownerless, adopted),
+		"renew":               swap(live, renewed),
+		"mark-unknown":        swap(live, unknown),
+		"settle":              swap(unknown, released),
+		"clear":               swap(parted, ownerless),
+		"drop-parts":          swap(parted, emptied),
+		"replace-result":      swap(foreign, replaced),
+		"carry-compressed":    swap(parted, zipped),
+		"nothing-changed":     swap(parted, parted),
+
+		"release":         deletes(live),
+		"release-foreign": deletes(leaseless),
 		"get": func(s *dynamo.Store) (any, bool, error) {
 			_, found, err := s.Get(t.Context(), live.Key)
 			return nil, !found, err
@@ -174,9 +157,7 @@ func TestRequests(t *testing.T) {
 			if strings.HasPrefix(name, "step") {
 				limit = 200
 			}
-			tr := &transport{answer: func(_ int, _ *http.Request, q request) (*http.Response,
-				error,
-			) {
+			tr := &transport{answer: func(_ int, _ *http.Request, q request) (*http.Response, error) {
 				return written(q).send()
 			}}
 			_, ok, err := do(dynamo.New(scriptedClient(tr), table, dynamo.Config{InlineLimit: limit}))

@@ -69,7 +69,8 @@ func TestAnExecutionWritesTheIndexTwice(t *testing.T) {
 						Kind: store.StepValue, Seal: store.Seal("owner", []byte(`1`)),
 						Result: []byte(`1`),
 					}
-					mustSwap(t, s, seen, p.Stepped(seen, renewed.Lease, fmt.Sprint("step", n), step, now.Add(time.Hour)))
+					stepped := p.Stepped(seen, renewed.Lease, fmt.Sprint("step", n), step, now.Add(time.Hour))
+					mustSwap(t, s, seen, stepped)
 					seen.Steps = map[string]store.Step{fmt.Sprint("step", n): step}
 				}
 			}

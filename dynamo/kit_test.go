@@ -85,8 +85,13 @@ func putItem(t *testing.T, client *dynamodb.Client, table string, it item) {
 
 func getItem(t *testing.T, client *dynamodb.Client, table, id string) item {
 	t.Helper()
+	return getByKey(t, client, table, item{"id": S(id)})
+}
+
+func getByKey(t *testing.T, client *dynamodb.Client, table string, key item) item {
+	t.Helper()
 	out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
-		TableName: aws.String(table), Key: item{"id": S(id)}, ConsistentRead: aws.Bool(true),
+		TableName: aws.String(table), Key: key, ConsistentRead: aws.Bool(true),
 	})
 	require.NoError(t, err)
 	return out.Item
@@ -155,6 +160,76 @@ func mustGet(t *testing.T, s store.Store, key string) store.Record {
 	require.NoError(t, err)
 	require.True(t, found)
 	return r
+}
+
+// mustDelete deletes a record that is as it was seen.
+func mustDelete(t *testing.T, s store.Store, seen store.Record) {
+	t.Helper()
+	deleted, err := s.Delete(t.Context(), seen)
+	require.NoError(t, err)
+	require.True(t, deleted)
+}
+
+// requireHeld requires that the store has this record.
+func requireHeld(t *testing.T, s store.Store, want store.Record) {
+	t.Helper()
+	require.Equal(t, want, mustGet(t, s, want.Key))
+}
+
+// claims puts a record into the store.
+func claims(t *testing.T, s store.Store, r store.Record) store.Record {
+	t.Helper()
+	mustClaim(t, s, r, claimTime)
+	return r
+}
+
+// completes is what becomes of a record that is completed with this result.
+func completes(t *testing.T, s store.Store, r store.Record, result []byte) store.Record {
+	t.Helper()
+	mustSwap(t, s, r, completion(r, result))
+	return mustGet(t, s, r.Key)
+}
+
+// resultOf reads the result of a record, or of one of its steps, from its parts.
+func resultOf(t *testing.T, s store.ResultReader, r store.Record) []byte {
+	t.Helper()
+	result, err := s.ReadResult(t.Context(), r)
+	require.NoError(t, err)
+	return result
+}
+
+// listed are the keys of the records that a listing finds.
+func listed(t *testing.T, s *dynamo.Store, q store.Query) (keys []string) {
+	t.Helper()
+	for r, err := range s.List(t.Context(), q) {
+		require.NoError(t, err)
+		keys = append(keys, r.Key)
+	}
+	return keys
+}
+
+// problemsOf are those that a configuration error names.
+func problemsOf(t *testing.T, err error) []string {
+	t.Helper()
+	var ce *store.ConfigError
+	require.ErrorAs(t, err, &ce)
+	return ce.Problems
+}
+
+// inEveryShape runs a test on a table of the usual shape, and on one where every name and the key
+// are others.
+func inEveryShape(t *testing.T, test func(t *testing.T, s *dynamo.Store, client *dynamodb.Client, table string,
+	config ...dynamo.Config),
+) {
+	t.Helper()
+	t.Parallel()
+	for name, config := range map[string][]dynamo.Config{"the usual table": nil, "a table of another shape": shaped()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, table := newTableOf(t, config...)
+			test(t, dynamo.New(client, table, config...), client, table, config...)
+		})
+	}
 }
 
 // unhurried gives the claim and the settlement a minute: what a handler is tested for must not

@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,6 +23,10 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 		badLimit  = "InlineLimit: 393217 is more than 393216 bytes"
 	)
 	var typedNil *dynamodb.Client
+	noTable := func(name string) string {
+		return fmt.Sprintf("dynamo.New: table %q is not the name or ARN of a DynamoDB table", name)
+	}
+	tooLarge := dynamo.Config{InlineLimit: 393217}
 	for name, c := range map[string]struct {
 		client   dynamo.Client
 		table    string
@@ -30,36 +35,17 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 	}{
 		"nil client":       {nil, table, nil, []string{nilClient}},
 		"typed nil client": {typedNil, table, nil, []string{nilClient}},
-		"no table": {
-			wall(nil),
-			"", nil,
-			[]string{`dynamo.New: table "" is not the name or ARN of a DynamoDB table`},
-		},
-		"short name": {
-			wall(nil),
-			"ab", nil,
-			[]string{`dynamo.New: table "ab" is not the name or ARN of a DynamoDB table`},
-		},
-		"bad name": {
-			wall(nil),
-			"my table\n", nil,
-			[]string{`dynamo.New: table "my table\n" is not the name or ARN of a DynamoDB table`},
-		},
-		"limit too large": {wall(nil), table, []dynamo.Config{{InlineLimit: 393217}}, []string{badLimit}},
-		"everything": {nil, "", []dynamo.Config{{InlineLimit: 393217}, {}}, []string{
-			nilClient, `dynamo.New: table "" is not the name or ARN of a DynamoDB table`,
-			"dynamo: there are 2 values of Config, and one counts", badLimit,
+		"no table":         {wall(nil), "", nil, []string{noTable("")}},
+		"short name":       {wall(nil), "ab", nil, []string{noTable("ab")}},
+		"bad name":         {wall(nil), "my table\n", nil, []string{noTable("my table\n")}},
+		"limit too large":  {wall(nil), table, []dynamo.Config{tooLarge}, []string{badLimit}},
+		"everything": {nil, "", []dynamo.Config{tooLarge, {}}, []string{
+			nilClient, noTable(""), "dynamo: there are 2 values of Config, and one counts", badLimit,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			defer func() {
-				ce, ok := recover().(*store.ConfigError)
-				require.True(t, ok)
-				require.Equal(t, c.problems, ce.Problems)
-			}()
-			dynamo.New(c.client, c.table, c.opts...)
-			t.Fatal("New did not panic")
+			require.Equal(t, c.problems, problemsIn(t, func() { dynamo.New(c.client, c.table, c.opts...) }))
 		})
 	}
 }
@@ -101,9 +87,10 @@ func TestZeroStoreSaysSo(t *testing.T) {
 	t.Parallel()
 	var none *dynamo.Store
 	for name, s := range map[string]*dynamo.Store{"zero": {}, "nil": none} {
+		large := completion(record("k"), bytes.Repeat([]byte("x"), 10_000))
 		_, _, claim := s.Claim(t.Context(), record("k"), claimTime)
-		_, _, large := s.Claim(t.Context(), completion(record("k"), bytes.Repeat([]byte("x"), 10_000)), claimTime)
-		_, _, swap := s.Swap(t.Context(), record("k"), completion(record("k"), bytes.Repeat([]byte("x"), 10_000)))
+		_, _, claimLarge := s.Claim(t.Context(), large, claimTime)
+		_, _, swap := s.Swap(t.Context(), record("k"), large)
 		_, del := s.Delete(t.Context(), record("k"))
 		_, _, get := s.Get(t.Context(), "k")
 		_, read := s.ReadResult(t.Context(), completion(record("k"), []byte("x")))
@@ -116,10 +103,9 @@ func TestZeroStoreSaysSo(t *testing.T) {
 			requireStoreError(t, err, op, store.FailureRejected, true)
 			require.ErrorContains(t, err, "dynamo.New has not made this Store", name)
 		}
-		requireStoreError(t, large, "claim", store.FailureRejected, true)
-		var config *store.ConfigError
-		require.ErrorAs(t, s.Check(t.Context()), &config, name)
-		require.Equal(t, []string{"dynamo.New has not made this Store: its zero value is not usable"}, config.Problems)
+		requireStoreError(t, claimLarge, "claim", store.FailureRejected, true)
+		require.Equal(t, []string{"dynamo.New has not made this Store: its zero value is not usable"},
+			problemsOf(t, s.Check(t.Context())))
 	}
 
 	h := idempotent.Wrap(func(context.Context,

@@ -61,8 +61,7 @@ func TestLeftovers(t *testing.T) {
 			for _, result := range [][]byte{got.Result, []byte("\"\xfe\"")} {
 				next := completion(got, result)
 				mustSwap(t, s, got, next)
-				got, _, err := s.Get(t.Context(), held.Key)
-				require.NoError(t, err)
+				got := mustGet(t, s, held.Key)
 				require.Equal(t, next, got, "no leftover counts under the new commit")
 			}
 		})
@@ -150,17 +149,12 @@ func TestStepsOfARecordThatOthersRead(t *testing.T) {
 		held = writeSteps(t, s, held, changes)
 		require.Equal(t, layout, held.Layout)
 		require.Equal(t, changes["charge"], held.Steps["charge"])
-		mail, err := s.ReadResult(t.Context(), held.OfStep(held.Steps["mail"]))
-		require.NoError(t, err)
-		require.Equal(t, orders(60_000), mail)
+		require.Equal(t, orders(60_000), resultOf(t, s, held.OfStep(held.Steps["mail"])))
 
 		mustSwap(t, s, held, completion(held, []byte(`{"a":2,"b":1}`)))
-		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
-			TableName: aws.String(table), Key: item{"id": S("p"), "sk": S(held.Key)}, ConsistentRead: aws.Bool(true),
-		})
-		require.NoError(t, err)
+		it := getByKey(t, client, table, item{"id": S("p"), "sk": S(held.Key)})
 		for _, name := range []string{"steps", "step:charge", "step:mail", "step:ship"} {
-			require.NotContains(t, out.Item, name)
+			require.NotContains(t, it, name)
 		}
 	}
 }

@@ -3,14 +3,11 @@ package dynamo_test
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -55,15 +52,11 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 		"reserve": stepValue("owner-1", ""), "charge": startMark("owner-1"),
 		"mail": stepValue("owner-1", `{"id":"m_1"}`),
 	})
-	mail, err := s.ReadResult(t.Context(), inProgress.OfStep(inProgress.Steps["mail"]))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"id":"m_1"}`, string(mail))
+	require.JSONEq(t, `{"id":"m_1"}`, string(resultOf(t, s, inProgress.OfStep(inProgress.Steps["mail"]))))
 	inProgress = writeSteps(t, s, inProgress, steps{"charge": removal()})
 	require.Equal(t, 2, inProgress.StepWrites)
-	got, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
-	require.NoError(t, err)
 	names := make(map[string]bool)
-	for _, it := range got.Items {
+	for _, it := range scan(t, client, table) {
 		assert.Equal(t, S("tenant-1"), it["key"])
 		assert.Contains(t, it, "range")
 		for name := range it {
@@ -77,82 +70,79 @@ func TestEveryAttributeOfPowertoolsIsRenamed(t *testing.T) {
 		"unmarked", "step_names", "steps", "step:reserve", "step:mail",
 	}, slices.Collect(maps.Keys(names)))
 
-	read := mustGet(t, s, "charge#4")
-	result, err := s.ReadResult(t.Context(), read)
-	require.NoError(t, err)
-	require.Equal(t, large.Result, result)
+	require.Equal(t, large.Result, resultOf(t, s, mustGet(t, s, "charge#4")))
 }
 
 // TestNamesCollide: two attributes of one name would overwrite each other.
 func TestNamesCollide(t *testing.T) {
 	t.Parallel()
+	named := func(a dynamo.Attributes) dynamo.Config { return dynamo.Config{Attributes: a} }
 	for name, c := range map[string]struct {
-		opts    []dynamo.Config
+		config  dynamo.Config
 		problem string
 	}{
 		"two of Powertools": {
-			[]dynamo.Config{{Attributes: dynamo.Attributes{Status: "data"}}},
-			`the attributes status and data have one name, "data"`,
+			named(dynamo.Attributes{Status: "data"}), `the attributes status and data have one name, "data"`,
 		},
 		"with one of this module": {
-			[]dynamo.Config{{Attributes: dynamo.Attributes{Key: "owner"}}},
-			`the attributes id and owner have one name, "owner"`,
+			named(dynamo.Attributes{Key: "owner"}), `the attributes id and owner have one name, "owner"`,
 		},
 		"partition and sort key": {
-			[]dynamo.Config{{SortKey: "id"}}, `the attributes id and sort have one name, "id"`,
+			dynamo.Config{SortKey: "id"}, `the attributes id and sort have one name, "id"`,
 		},
 		"a name that begins with the prefix of steps": {
-			[]dynamo.Config{{Attributes: dynamo.Attributes{Data: "step:data"}}},
+			named(dynamo.Attributes{Data: "step:data"}),
 			`the name "step:data" of the attribute data begins with "step:", as those of steps do`,
 		},
 		"a sort key that begins with the prefix of steps": {
-			[]dynamo.Config{{SortKey: "step:", Partition: "p"}},
+			dynamo.Config{SortKey: "step:", Partition: "p"},
 			`the name "step:" of the attribute sort begins with "step:", as those of steps do`,
 		},
-		"a default that was renamed away is free": {
-			[]dynamo.Config{{Attributes: dynamo.Attributes{Key: "pk", Data: "id"}}}, "",
-		},
-		"no sort key": {[]dynamo.Config{{Partition: "p"}}, "Partition: there is no SortKey"},
+		"a default that was renamed away is free": {named(dynamo.Attributes{Key: "pk", Data: "id"}), ""},
+		"no sort key": {dynamo.Config{Partition: "p"}, "Partition: there is no SortKey"},
 		"long partition": {
-			[]dynamo.Config{{SortKey: "sk", Partition: strings.Repeat("x", 2049)}},
+			dynamo.Config{SortKey: "sk", Partition: strings.Repeat("x", 2049)},
 			"Partition: 2049 bytes are not UTF-8 of at most 2048",
 		},
 		"long name": {
-			[]dynamo.Config{{Attributes: dynamo.Attributes{Data: strings.Repeat("x", 256)}}},
+			named(dynamo.Attributes{Data: strings.Repeat("x", 256)}),
 			`of the attribute data is not UTF-8 of at most 255 bytes`,
 		},
 		"no UTF-8": {
-			[]dynamo.Config{{Attributes: dynamo.Attributes{Data: "\xff"}}},
-			`the name "\xff" of the attribute data is not UTF-8`,
+			named(dynamo.Attributes{Data: "\xff"}), `the name "\xff" of the attribute data is not UTF-8`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.problem == "" {
-				require.NotPanics(t, func() { dynamo.New(wall(nil), table, c.opts...) })
-				return
-			}
 			for what, do := range map[string]func(){
-				"New":                  func() { dynamo.New(wall(nil), table, c.opts...) },
-				"TableDefinition":      func() { dynamo.TableDefinition(table, c.opts...) },
-				"TimeToLiveDefinition": func() { dynamo.TimeToLiveDefinition(table, c.opts...) },
+				"New":                  func() { dynamo.New(wall(nil), table, c.config) },
+				"TableDefinition":      func() { dynamo.TableDefinition(table, c.config) },
+				"TimeToLiveDefinition": func() { dynamo.TimeToLiveDefinition(table, c.config) },
 			} {
-				func() {
-					defer func() {
-						ce, ok := recover().(*store.ConfigError)
-						require.True(t, ok, what)
-						assert.Contains(t, ce.Error(), c.problem, what)
-					}()
-					do()
-				}()
+				if c.problem == "" {
+					require.NotPanics(t, do, what)
+				} else {
+					assert.Contains(t, strings.Join(problemsIn(t, do), "\n"), c.problem, what)
+				}
 			}
 		})
 	}
 }
 
+// problemsIn are those that a call panics with.
+func problemsIn(t *testing.T, call func()) (problems []string) {
+	t.Helper()
+	defer func() {
+		err, _ := recover().(error)
+		problems = problemsOf(t, err)
+	}()
+	call()
+	return nil
+}
+
 func TestDefaultPartitionIsThatOfPowertools(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "pay")
-	tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) { return done.send() }}
+	tr := answering(done)
 	s := dynamo.New(scriptedClient(tr), table, dynamo.Config{SortKey: "sk"})
 	_, _, err := s.Get(t.Context(), "k")
 	require.NoError(t, err)
@@ -164,20 +154,16 @@ func TestDefaultPartitionIsThatOfPowertools(t *testing.T) {
 func TestCheckFollowsTheShape(t *testing.T) {
 	t.Parallel()
 	client, plain := newTableOf(t)
-	err := dynamo.New(client, plain, shaped()...).Check(t.Context())
-	var ce *store.ConfigError
-	require.ErrorAs(t, err, &ce)
 	require.Equal(t, []string{
 		`table "` + plain + `": partition key is "id", expected "key"`,
 		`table "` + plain + `": there is no sort key, expected "range"`,
 		`table "` + plain + `": time to live is on "expiration", expected on "ttl"`,
-	}, ce.Problems)
+	}, problemsOf(t, dynamo.New(client, plain, shaped()...).Check(t.Context())))
 
 	client, composite := newTableOf(t, shaped()...)
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, composite, shaped()...), "again")
-	err = dynamo.New(client, composite).Check(t.Context())
-	require.ErrorAs(t, err, &ce)
-	require.Contains(t, ce.Problems, `table "`+composite+`": sort key is "range", expected none`)
+	require.Contains(t, problemsOf(t, dynamo.New(client, composite).Check(t.Context())),
+		`table "`+composite+`": sort key is "range", expected none`)
 }
 
 // TestTheLongestKeysFitASortKey: 1,024 bytes, for the key of a record and those of its parts.
@@ -189,11 +175,7 @@ func TestTheLongestKeysFitASortKey(t *testing.T) {
 	key := strings.Repeat("o", 255) + "#" + strings.Repeat("h", 43) // the longest name of an operation, and a digest
 	r := completion(record(key), pattern(9<<20))
 	mustClaim(t, s, r, claimTime)
-	held, _, err := s.Get(t.Context(), key)
-	require.NoError(t, err)
-	result, err := s.ReadResult(t.Context(), held)
-	require.NoError(t, err)
-	require.Equal(t, r.Result, result)
+	require.Equal(t, r.Result, resultOf(t, s, mustGet(t, s, key)))
 
 	longest := strings.Repeat("k", 1024)
 	mustClaim(t, s, record(longest), time.Now())

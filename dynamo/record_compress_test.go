@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	mathrand "math/rand/v2"
 	"runtime"
@@ -67,6 +66,12 @@ func whole(t require.TestingT, s *dynamo.Store) ([]byte, error) {
 	return s.ReadResult(context.Background(), r)
 }
 
+func requireKept(t require.TestingT, s *dynamo.Store, result []byte) {
+	got, err := whole(t, s)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(result, got))
+}
+
 func textOf(v types.AttributeValue) string {
 	s, _ := v.(*types.AttributeValueMemberS)
 	if s == nil {
@@ -78,66 +83,51 @@ func textOf(v types.AttributeValue) string {
 // TestWhatIsCompressed: only what saves a write unit, and never what others read.
 func TestWhatIsCompressed(t *testing.T) {
 	t.Parallel()
+	plain, inParts := dynamo.Config{NoCompression: true}, dynamo.Config{InlineLimit: -1}
+	usual, inline := dynamo.Config{}, dynamo.Config{InlineLimit: 384 << 10}
 	for name, c := range map[string]struct {
 		result   []byte
-		opts     []dynamo.Config
+		config   dynamo.Config
 		encoding string
 		parts    bool
 	}{
-		"one unit":                  {orders(660), nil, "", false},
-		"two units":                 {orders(900), nil, "gzip", false},
-		"4 KB":                      {orders(4 << 10), nil, "gzip", false},
-		"beyond the limit":          {orders(12 << 10), nil, "gzip", false},
-		"beyond it, compressed":     {orders(100 << 10), nil, "gzip", true},
-		"not wanted":                {orders(4 << 10), []dynamo.Config{{NoCompression: true}}, "", false},
-		"not wanted, large":         {orders(12 << 10), []dynamo.Config{{NoCompression: true}}, "", true},
-		"small, in parts":           {orders(300), []dynamo.Config{{InlineLimit: -1}}, "", true},
-		"in parts, compressed":      {orders(4 << 10), []dynamo.Config{{InlineLimit: -1}}, "gzip", true},
-		"no smaller":                {pattern(3 << 10), nil, "identity", false},
-		"no smaller, in parts":      {pattern(5 << 10), nil, "", true},
-		"large and all in the item": {orders(100 << 10), []dynamo.Config{{InlineLimit: 384 << 10}}, "gzip", false},
+		"one unit":                  {orders(660), usual, "", false},
+		"two units":                 {orders(900), usual, "gzip", false},
+		"4 KB":                      {orders(4 << 10), usual, "gzip", false},
+		"beyond the limit":          {orders(12 << 10), usual, "gzip", false},
+		"beyond it, compressed":     {orders(100 << 10), usual, "gzip", true},
+		"not wanted":                {orders(4 << 10), plain, "", false},
+		"not wanted, large":         {orders(12 << 10), plain, "", true},
+		"small, in parts":           {orders(300), inParts, "", true},
+		"in parts, compressed":      {orders(4 << 10), inParts, "gzip", true},
+		"no smaller":                {pattern(3 << 10), usual, "identity", false},
+		"no smaller, in parts":      {pattern(5 << 10), usual, "", true},
+		"large and all in the item": {orders(100 << 10), inline, "gzip", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMemoryTable()
-			s := dynamo.New(m, table, c.opts...)
+			s := dynamo.New(m, table, c.config)
 			it := m.keep(t, s, c.result)
 			require.Equal(t, c.encoding, textOf(it["encoding"]))
 			require.Equal(t, c.parts, it["parts"] != nil)
 			require.Equal(t, c.parts, it["data"] == nil)
-			got, err := whole(t, s)
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(c.result, got))
+			requireKept(t, s, c.result)
 		})
 	}
-	for _, layout := range []store.Layout{store.LayoutText, store.LayoutValue} {
+	for name, change := range map[string]func(*store.Record){
+		"text":  func(r *store.Record) { r.Layout = store.LayoutText },
+		"value": func(r *store.Record) { r.Layout = store.LayoutValue },
+		// Nobody could tell whether it is what was written.
+		"not sealed": func(r *store.Record) { r.Seal = "owner-1.of another result" },
+	} {
 		m := newMemoryTable()
 		r := completion(record("k"), []byte(`"`+strings.Repeat("x", 100_000)+`"`))
-		r.Layout = layout
-		_, _, err := dynamo.New(m, table).Claim(t.Context(), r, claimTime)
-		require.NoError(t, err)
-		require.Empty(t, m.items["k"]["encoding"], layout)
-		require.IsType(t, S(""), m.items["k"]["data"], layout)
+		change(&r)
+		mustClaim(t, dynamo.New(m, table), r, claimTime)
+		require.Empty(t, m.items["k"]["encoding"], name)
+		require.Greater(t, len(textOf(m.items["k"]["data"])), 99_999, name)
 	}
-	m := newMemoryTable()
-	r := completion(record("k"), orders(4<<10))
-	r.Seal = "owner-1.of another result"
-	_, _, err := dynamo.New(m, table).Claim(t.Context(), r, claimTime)
-	require.NoError(t, err)
-	require.Equal(t, S(string(r.Result)), m.items["k"]["data"], "nobody could tell whether it is what was written")
-}
-
-// TestCompressedResultsAreGzip: what an operator finds in the console is what it says.
-func TestCompressedResultsAreGzip(t *testing.T) {
-	t.Parallel()
-	m := newMemoryTable()
-	result := orders(4 << 10)
-	it := m.keep(t, dynamo.New(m, table), result)
-	r, err := gzip.NewReader(bytes.NewReader(it["data"].(*types.AttributeValueMemberB).Value))
-	require.NoError(t, err)
-	got, err := io.ReadAll(r)
-	require.NoError(t, err)
-	require.Equal(t, result, got)
 }
 
 // TestEveryWriterIsReadByEveryReader, whatever their options are.
@@ -163,9 +153,7 @@ func TestEveryWriterIsReadByEveryReader(t *testing.T) {
 		}
 		result := kinds[rapid.SampledFrom(slices.Sorted(maps.Keys(kinds))).Draw(t, "kind")](size)
 		m.keep(t, writer, result)
-		got, err := whole(t, reader)
-		require.NoError(t, err)
-		require.True(t, bytes.Equal(result, got))
+		requireKept(t, reader, result)
 	})
 }
 
@@ -181,9 +169,7 @@ func TestAResultThatIsCompressedToMoreThanAnItemIsKeptWhole(t *testing.T) {
 	for _, size := range []int{partSize * 4 / 3, 600 << 10, 900 << 10, 3 << 19, 2 << 20} {
 		result := base64Text(size)
 		m.keep(t, s, result)
-		got, err := whole(t, s)
-		require.NoError(t, err)
-		require.True(t, bytes.Equal(result, got))
+		requireKept(t, s, result)
 	}
 }
 
@@ -236,16 +222,7 @@ func TestCompressedDataThatIsSpoiled(t *testing.T) {
 	result := orders(1500)
 	m := newMemoryTable()
 	it := m.keep(t, dynamo.New(m, table), result)
-	data := it["data"].(*types.AttributeValueMemberB).Value
-	spoilt := func(how string, b []byte, reason string) {
-		t.Helper()
-		_, err := read(items(it).with(item{"data": B(string(b))}))
-		requireUnreadable(t, err, reason)
-		require.Contains(t, err.Error(), `attribute "data"`, how)
-	}
-	for n := range data {
-		spoilt("cut short", data[:n], `attribute "data" of type B is no gzip of a result`)
-	}
+	data := dataOf(it)
 	for n := range len(data) * 8 {
 		b := bytes.Clone(data)
 		b[n/8] ^= 1 << (n % 8)
@@ -257,17 +234,23 @@ func TestCompressedDataThatIsSpoiled(t *testing.T) {
 		}
 		requireUnreadable(t, err, `attribute "data" of type B`)
 	}
-	spoilt("followed by something", append(bytes.Clone(data), 'x'), "no gzip")
-	spoilt("twice", append(bytes.Clone(data), data...), "no gzip")
-	spoilt("of another result", zipped(t, orders(1501)), "does not match the commit")
-	spoilt("not compressed", result, "no gzip")
-
-	_, err := read(items(it).with(item{"commit": nil}))
-	requireUnreadable(t, err, `attribute "data" of type B does not match the commit`)
-	_, err = read(items(it).with(item{"encoding": S("zstd")}))
-	requireUnreadable(t, err, `attribute "encoding" of type S names an encoding`)
-	_, err = read(items(it).with(item{"encoding": S("identity")}))
-	requireUnreadable(t, err, `attribute "data" of type B does not match the commit`)
+	spoilt := func(changes item, reason string) {
+		t.Helper()
+		_, err := read(items(it).with(changes))
+		requireUnreadable(t, err, reason)
+	}
+	const noGzip = `attribute "data" of type B is no gzip of a result`
+	const another = `attribute "data" of type B does not match the commit`
+	for n := range data {
+		spoilt(item{"data": B(string(data[:n]))}, noGzip)
+	}
+	spoilt(item{"data": B(string(data) + "x")}, noGzip)
+	spoilt(item{"data": B(string(data) + string(data))}, noGzip)
+	spoilt(item{"data": B(string(result))}, noGzip)
+	spoilt(item{"data": B(string(zipped(t, orders(1501))))}, another)
+	spoilt(item{"commit": nil}, another)
+	spoilt(item{"encoding": S("identity")}, another)
+	spoilt(item{"encoding": S("zstd")}, `attribute "encoding" of type S names an encoding`)
 }
 
 func zipped(t *testing.T, result []byte) []byte {
@@ -322,31 +305,32 @@ func TestCompressedPartsThatAreSpoiled(t *testing.T) {
 	s := dynamo.New(m, table, dynamo.Config{InlineLimit: 100})
 	r := completion(record("k"), orders(20_000))
 	m.keep(t, s, r.Result)
-	held, _, err := s.Get(t.Context(), "k")
-	require.NoError(t, err)
-	part := "k#" + r.Seal + "#1"
-	data := m.items[part]["data"].(*types.AttributeValueMemberB).Value
+	held := mustGet(t, s, "k")
+	part := m.items["k#"+r.Seal+"#1"]
+	data := dataOf(part)
+	// spoilt reads the record with other data in its part.
+	spoilt := func(held store.Record, other []byte) ([]byte, error) {
+		part["data"] = B(string(other))
+		return s.ReadResult(t.Context(), held)
+	}
 	for n := 0; n < len(data); n += 7 {
 		b := bytes.Clone(data)
 		b[n] ^= 1
-		m.items[part]["data"] = B(string(b))
-		got, err := s.ReadResult(t.Context(), held)
+		got, err := spoilt(held, b)
 		if n > 9 || err != nil {
 			requireUnreadable(t, err, "the 1 parts ")
 			require.Nil(t, got)
 		}
 	}
-	m.items[part]["data"] = B(string(data[:len(data)-1]))
-	_, err = s.ReadResult(t.Context(), held)
+	_, err := spoilt(held, data[:len(data)-1])
 	requireUnreadable(t, err, "the 1 parts are no gzip of a result")
 
 	other := zipped(t, orders(20_001))
-	m.items[part]["data"] = B(string(other))
 	held.Parts = fmt.Sprintf("1:%d gzip", len(other))
-	_, err = s.ReadResult(t.Context(), held)
+	_, err = spoilt(held, other)
 	requireUnreadable(t, err, "the 1 parts do not match the commit")
 
-	m.items[part]["data"] = B(string(data))
+	part["data"] = B(string(data))
 	for _, encoding := range []types.AttributeValue{S("zstd"), S("identity"), N("1")} {
 		m.items["k"]["encoding"] = encoding
 		_, _, err = s.Get(t.Context(), "k")
@@ -362,27 +346,16 @@ func TestCompressedPartsThatAreSpoiled(t *testing.T) {
 func TestPartsAreKeptAsTheyWereSeen(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
-	first := record("charge#key")
-	_, _, err := s.Claim(t.Context(), first, claimTime)
-	require.NoError(t, err)
 	want := orders(100 << 10)
-	_, _, err = s.Swap(t.Context(), first, completion(first, want))
-	require.NoError(t, err)
-	held, _, err := s.Get(t.Context(), first.Key)
-	require.NoError(t, err)
-
+	held := completes(t, s, claims(t, s, record("charge#key")), want)
 	longer := held
 	longer.Expiry = held.Expiry.AddDate(0, 0, 1)
 	mustSwap(t, s, held, longer)
 	forgotten := longer
 	forgotten.Parts, forgotten.Reason = "", "seen by a reader that knew of no parts"
 	mustSwap(t, s, forgotten, longer)
-	require.Equal(t, S("gzip"), getItem(t, client, table, first.Key)["encoding"])
-	held, _, err = s.Get(t.Context(), first.Key)
-	require.NoError(t, err)
-	got, err := s.ReadResult(t.Context(), held)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(want, got))
+	require.Equal(t, S("gzip"), getItem(t, client, table, held.Key)["encoding"])
+	require.True(t, bytes.Equal(want, resultOf(t, s, mustGet(t, s, held.Key))))
 }
 
 // TestCompressionSavesWriteUnits counts them as DynamoDB does.
@@ -418,7 +391,7 @@ func TestLargeResultsWithoutRepetitionsAreCompressed(t *testing.T) {
 		stored := 0
 		for key, it := range m.items {
 			if key != "k" {
-				stored += len(it["data"].(*types.AttributeValueMemberB).Value)
+				stored += len(dataOf(it))
 			}
 		}
 		require.Less(t, stored, len(result)*4/5)
@@ -430,8 +403,6 @@ func TestALargeResultThatIsSmallAsGzipHasNoParts(t *testing.T) {
 	t.Parallel()
 	s, tr := scripted(done)
 	next := completion(record("k"), []byte(`"`+strings.Repeat("x", 4*partSize)+`"`))
-	_, swapped, err := s.Swap(t.Context(), record("k"), next)
-	require.NoError(t, err)
-	require.True(t, swapped)
+	mustSwap(t, s, record("k"), next)
 	require.Equal(t, []string{"UpdateItem"}, tr.calls())
 }

@@ -62,122 +62,81 @@ func TestNativeRecord(t *testing.T) {
 
 func TestWhatCannotBeUnderstood(t *testing.T) {
 	t.Parallel()
-	m := &types.AttributeValueMemberM{Value: item{"secret": S(secret)}}
-	null := &types.AttributeValueMemberNULL{Value: true}
+	const lease = "in_progress_expiration"
+	m, unknown := M(item{"secret": S(secret)}), &types.UnknownUnionMember{}
 	huge := N(strings.Repeat("9", 38))
 	binaryData := item{"data": B(secret), "encoding": S("identity")}
 	for name, c := range map[string]struct {
 		changes item
 		reason  string
 	}{
-		"no status":     {item{"status": nil}, `attribute "status" is missing`},
-		"empty status":  {item{"status": S("")}, `attribute "status" of type S is empty`},
-		"status N":      {item{"status": N("1")}, `attribute "status" has type N, not S`},
-		"status null":   {item{"status": null}, `attribute "status" has type NULL, not S`},
-		"no expiration": {item{"expiration": nil}, `attribute "expiration" is missing`},
-		"expiration S":  {item{"expiration": S(secret)}, `attribute "expiration" has type S, not N`},
-		"expiration not a number": {
-			item{"expiration": N(secret + "x")},
-			`attribute "expiration" of type N is not a number`,
-		},
-		"expiration empty":      {item{"expiration": N("")}, `attribute "expiration" of type N`},
-		"expiration huge":       {item{"expiration": huge}, `attribute "expiration" of type N`},
-		"expiration in ms":      {item{"expiration": N("1800086400000")}, `attribute "expiration" of type N`},
-		"expiration negative":   {item{"expiration": N("-1")}, `attribute "expiration" of type N`},
-		"expiration below zero": {item{"expiration": N("-0.5")}, `attribute "expiration" of type N`},
-		"expiration exponent":   {item{"expiration": N("1E400000000")}, `attribute "expiration" of type N`},
-		"expiration infinite":   {item{"expiration": N("Inf")}, `attribute "expiration" of type N`},
-		"expiration two points": {item{"expiration": N("1.2.3")}, `attribute "expiration" of type N`},
-		"lease M": {
-			item{"in_progress_expiration": m},
-			`attribute "in_progress_expiration" has type M, not N`,
-		},
+		"no status":               {item{"status": nil}, `"status" is missing`},
+		"empty status":            {item{"status": S("")}, `"status" of type S is empty`},
+		"status N":                {item{"status": N("1")}, `"status" has type N, not S`},
+		"status null":             {item{"status": null}, `"status" has type NULL, not S`},
+		"no expiration":           {item{"expiration": nil}, `"expiration" is missing`},
+		"expiration S":            {item{"expiration": S(secret)}, `"expiration" has type S, not N`},
+		"expiration not a number": {item{"expiration": N(secret + "x")}, `"expiration" of type N is not a number`},
+		"expiration empty":        {item{"expiration": N("")}, `"expiration" of type N`},
+		"expiration huge":         {item{"expiration": huge}, `"expiration" of type N`},
+		"expiration in ms":        {item{"expiration": N("1800086400000")}, `"expiration" of type N`},
+		"expiration negative":     {item{"expiration": N("-1")}, `"expiration" of type N`},
+		"expiration below zero":   {item{"expiration": N("-0.5")}, `"expiration" of type N`},
+		"expiration exponent":     {item{"expiration": N("1E400000000")}, `"expiration" of type N`},
+		"expiration infinite":     {item{"expiration": N("Inf")}, `"expiration" of type N`},
+		"expiration two points":   {item{"expiration": N("1.2.3")}, `"expiration" of type N`},
+		"lease M":                 {item{lease: m}, `"in_progress_expiration" has type M, not N`},
 		"lease fraction": {
-			item{"in_progress_expiration": N("1800000030123.5")},
-			`attribute "in_progress_expiration" of type N is not a whole number`,
+			item{lease: N("1800000030123.5")}, `"in_progress_expiration" of type N is not a whole number`,
 		},
-		"lease huge": {
-			item{"in_progress_expiration": huge},
-			`attribute "in_progress_expiration" of type N`,
-		},
-		"created_at L": {
-			item{"created_at": &types.AttributeValueMemberL{}},
-			`attribute "created_at" has type L, not N`,
-		},
-		"attempt negative": {item{"attempt": N("-3")}, `attribute "attempt" of type N`},
-		"attempt huge":     {item{"attempt": N("2147483648")}, `attribute "attempt" of type N`},
-		"attempt NS": {
-			item{"attempt": &types.AttributeValueMemberNS{}},
-			`attribute "attempt" has type NS, not N`,
-		},
-		"owner empty": {item{"owner": S("")}, `attribute "owner" of type S is empty`},
-		"owner B":     {item{"owner": B(secret)}, `attribute "owner" has type B, not S`},
+		"lease huge":       {item{lease: huge}, `"in_progress_expiration" of type N`},
+		"created_at L":     {item{"created_at": L()}, `"created_at" has type L, not N`},
+		"attempt negative": {item{"attempt": N("-3")}, `"attempt" of type N`},
+		"attempt huge":     {item{"attempt": N("2147483648")}, `"attempt" of type N`},
+		"attempt NS":       {item{"attempt": &types.AttributeValueMemberNS{}}, `"attempt" has type NS, not N`},
+		"owner empty":      {item{"owner": S("")}, `"owner" of type S is empty`},
+		"owner B":          {item{"owner": B(secret)}, `"owner" has type B, not S`},
 		"validation SS": {
-			item{"validation": &types.AttributeValueMemberSS{}},
-			`attribute "validation" has type SS, not S`,
+			item{"validation": &types.AttributeValueMemberSS{}}, `"validation" has type SS, not S`,
 		},
-		"commit BS": {
-			item{"commit": &types.AttributeValueMemberBS{}},
-			`attribute "commit" has type BS, not S`,
-		},
-		"reason unknown type": {
-			item{"reason": &types.UnknownUnionMember{}},
-			`attribute "reason" has type unknown, not S`,
-		},
-		"completed_at S": {item{"completed_at": S(secret)}, `attribute "completed_at" has type S, not N`},
-		"settled_by N":   {item{"settled_by": N("1")}, `attribute "settled_by" has type N, not S`},
-		"settled_at fraction": {
-			item{"settled_at": N("0.5")},
-			`attribute "settled_at" of type N is not a whole number`,
-		},
-		"settled_reason B":  {item{"settled_reason": B(secret)}, `attribute "settled_reason" has type B, not S`},
-		"attention N":       {item{"attention": N("1")}, `attribute "attention" has type N, not S`},
-		"attention_at huge": {item{"attention_at": huge}, `attribute "attention_at" of type N`},
-		"derived S":         {item{"derived": S(secret)}, `attribute "derived" has type S, not SS`},
-		"step_names S":      {item{"step_names": S(secret)}, `attribute "step_names" has type S, not SS`},
-		"data of unknown type": {
-			item{"data": &types.UnknownUnionMember{}},
-			`attribute "data" of type unknown has no form in JSON`,
-		},
-		"data M of unknown type": {
-			item{"data": &types.AttributeValueMemberM{Value: item{"a": &types.UnknownUnionMember{}}}},
-			`attribute "data" of type M has no form in JSON`,
-		},
-		"data L of unknown type": {
-			item{"data": &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.UnknownUnionMember{}}}},
-			`attribute "data" of type L has no form in JSON`,
-		},
-		"data N that is none": {item{"data": N(secret + "x")}, `attribute "data" of type N has no form in JSON`},
-		"layout N":            {item{"layout": N("1")}, `attribute "layout" has type N, not S`},
-		"new layout":          {item{"layout": S("zstd")}, `attribute "layout" of type S names a layout`},
+		"commit BS":              {item{"commit": &types.AttributeValueMemberBS{}}, `"commit" has type BS, not S`},
+		"reason unknown type":    {item{"reason": unknown}, `"reason" has type unknown, not S`},
+		"completed_at S":         {item{"completed_at": S(secret)}, `"completed_at" has type S, not N`},
+		"settled_by N":           {item{"settled_by": N("1")}, `"settled_by" has type N, not S`},
+		"settled_at fraction":    {item{"settled_at": N("0.5")}, `"settled_at" of type N is not a whole number`},
+		"settled_reason B":       {item{"settled_reason": B(secret)}, `"settled_reason" has type B, not S`},
+		"attention N":            {item{"attention": N("1")}, `"attention" has type N, not S`},
+		"attention_at huge":      {item{"attention_at": huge}, `"attention_at" of type N`},
+		"derived S":              {item{"derived": S(secret)}, `"derived" has type S, not SS`},
+		"step_names S":           {item{"step_names": S(secret)}, `"step_names" has type S, not SS`},
+		"data of unknown type":   {item{"data": unknown}, `"data" of type unknown has no form in JSON`},
+		"data M of unknown type": {item{"data": M(item{"a": unknown})}, `"data" of type M has no form in JSON`},
+		"data L of unknown type": {item{"data": L(unknown)}, `"data" of type L has no form in JSON`},
+		"data N that is none":    {item{"data": N(secret + "x")}, `"data" of type N has no form in JSON`},
+		"layout N":               {item{"layout": N("1")}, `"layout" has type N, not S`},
+		"new layout":             {item{"layout": S("zstd")}, `"layout" of type S names a layout`},
 		"data B, new encoding": {
-			item{"data": B(secret), "encoding": S("zstd")},
-			`attribute "encoding" of type S names an encoding`,
+			item{"data": B(secret), "encoding": S("zstd")}, `"encoding" of type S names an encoding`,
 		},
-		"data B, encoding N": {
-			item{"data": B(secret), "encoding": N("1")},
-			`attribute "encoding" has type N, not S`,
-		},
-		"data B, altered": {binaryData, `attribute "data" of type B does not match the commit`},
+		"data B, encoding N": {item{"data": B(secret), "encoding": N("1")}, `"encoding" has type N, not S`},
+		"data B, altered":    {binaryData, `"data" of type B does not match the commit`},
 		"data B, no commit": {
-			items(binaryData).with(item{"commit": S("")}),
-			`attribute "data" of type B does not match the commit`,
+			items(binaryData).with(item{"commit": S("")}), `"data" of type B does not match the commit`,
 		},
-		"parts N":         {item{"data": nil, "parts": N("1")}, `attribute "parts" has type N, not S`},
-		"parts malformed": {item{"data": nil, "parts": S("two")}, `attribute "parts" of type S is malformed`},
+		"parts N":         {item{"data": nil, "parts": N("1")}, `"parts" has type N, not S`},
+		"parts malformed": {item{"data": nil, "parts": S("two")}, `"parts" of type S is malformed`},
 		"parts, new encoding": {
-			item{"data": nil, "parts": S("1:13"), "encoding": S("zstd")},
-			`attribute "encoding" of type S names an encoding`,
+			item{"data": nil, "parts": S("1:13"), "encoding": S("zstd")}, `"encoding" of type S names an encoding`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			it := items(native()).with(c.changes)
 			_, err := read(it)
-			requireUnreadable(t, err, c.reason)
+			requireUnreadable(t, err, "attribute "+c.reason)
 			_, claimed, err := dynamo.New(wall(it), table).Claim(t.Context(), record("k"), claimTime)
 			require.False(t, claimed)
-			requireUnreadable(t, err, c.reason)
+			requireUnreadable(t, err, "attribute "+c.reason)
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -52,13 +50,9 @@ func TestResultsComeBack(t *testing.T) {
 		"large, all alike":  {bytes.Repeat([]byte{0xff}, 5<<10), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first := record("charge#" + name)
-			_, _, err := s.Claim(t.Context(), first, claimTime)
-			require.NoError(t, err)
+			first := claims(t, s, record("charge#"+name))
 			want := completion(first, c.result)
-			mustSwap(t, s, first, want)
-
-			held := mustGet(t, s, first.Key)
+			held := completes(t, s, first, c.result)
 			require.Equal(t, want.Seal, held.Seal)
 			if c.parts == 0 {
 				require.True(t, bytes.Equal(c.result, held.Result))
@@ -66,9 +60,7 @@ func TestResultsComeBack(t *testing.T) {
 			}
 			require.Nil(t, held.Result)
 			require.True(t, strings.HasPrefix(held.Parts, fmt.Sprintf("%d:", c.parts)), held.Parts)
-			got, err := s.ReadResult(t.Context(), held)
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(c.result, got))
+			require.True(t, bytes.Equal(c.result, resultOf(t, s, held)))
 
 			last := getItem(t, client, table, fmt.Sprintf("%s#%s#%d", first.Key, want.Seal, c.parts))
 			require.Equal(t, N(fmt.Sprint(want.Expiry.Add(24*time.Hour).Unix())), last["expiration"])
@@ -76,25 +68,12 @@ func TestResultsComeBack(t *testing.T) {
 	}
 }
 
-func TestClaimOfACompletedRecordWithALargeResult(t *testing.T) {
-	t.Parallel()
-	s, _, _ := local(t)
-	want := completion(record("charge#key"), pattern(1<<20))
-	mustClaim(t, s, want, claimTime)
-	held, _, err := s.Get(t.Context(), want.Key)
-	require.NoError(t, err)
-	got, err := s.ReadResult(t.Context(), held)
-	require.NoError(t, err)
-	require.Equal(t, want.Result, got)
-}
-
 func TestInlineLimit(t *testing.T) {
 	t.Parallel()
 	for limit, calls := range map[int][]string{
 		-1: {"BatchWriteItem", "PutItem"}, 9: {"BatchWriteItem", "PutItem"}, 10: {"PutItem"}, 384 << 10: {"PutItem"},
 	} {
-		_, tr := scripted(done)
-		tr.answer = func(int, *http.Request, request) (*http.Response, error) { return done.send() }
+		tr := answering(done)
 		s := dynamo.New(scriptedClient(tr), table, dynamo.Config{InlineLimit: limit})
 		_, _, err := s.Claim(t.Context(), completion(record("k"), pattern(10)), claimTime)
 		require.NoError(t, err)
@@ -108,8 +87,7 @@ func TestResultWithoutACommitStaysInTheRecord(t *testing.T) {
 	s, tr := scripted(done)
 	r := completion(record("k"), pattern(5<<10))
 	r.Seal = "owner-1.of another result"
-	_, _, err := s.Claim(t.Context(), r, claimTime)
-	require.NoError(t, err)
+	mustClaim(t, s, r, claimTime)
 	require.Equal(t, []string{"PutItem"}, tr.calls())
 }
 
@@ -132,7 +110,7 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 			require.NoError(t, err)
 		}, "part 2 of 3 is missing"},
 		"altered": {func(t *testing.T, r store.Record) {
-			data := getItem(t, client, table, part(r, 2))["data"].(*types.AttributeValueMemberB).Value
+			data := dataOf(getItem(t, client, table, part(r, 2)))
 			data[100]++
 			change(t, part(r, 2), item{"data": B(string(data))})
 		}, "the 3 parts do not match the commit"},
@@ -162,11 +140,10 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := completion(record("charge#"+name), pattern(1<<20))
-			_, _, err := s.Claim(t.Context(), r, claimTime)
-			require.NoError(t, err)
+			mustClaim(t, s, r, claimTime)
 			c.spoil(t, r)
 			held := mustGet(t, s, r.Key)
-			_, err = s.ReadResult(t.Context(), held)
+			_, err := s.ReadResult(t.Context(), held)
 			requireUnreadable(t, err, c.reason)
 		})
 	}
@@ -200,7 +177,7 @@ func TestPartsAreWrittenWhileTheResultIsCompressed(t *testing.T) {
 	mustSwap(t, dynamo.New(clearing, table), r, completion(r, noise))
 	require.Len(t, client.items, 7, "the half that was cleared takes nearly nothing")
 
-	s, tr := scripted(done, failure(http.StatusBadRequest, "AccessDeniedException", "m"))
+	s, tr := scripted(done, rejection("AccessDeniedException", "m"))
 	_, swapped, err := s.Swap(t.Context(), r, completion(r, pattern(12*partSize)))
 	require.False(t, swapped)
 	requireStoreError(t, err, "swap", store.FailureAccessDenied, true)
@@ -222,8 +199,7 @@ func TestBatchesAreRepeatedUntilAllIsProcessed(t *testing.T) {
 		client.rounds = 0
 		want.Parts = fmt.Sprintf("26:%d", 26*partSize)
 		begin := time.Now()
-		got, err := s.ReadResult(t.Context(), want)
-		require.NoError(t, err)
+		got := resultOf(t, s, want)
 		require.True(t, bytes.Equal(want.Result, got))
 		require.Equal(t, 26, client.rounds)
 		require.Less(t, time.Since(begin), 19*25*time.Millisecond, "the pauses do not grow while there is progress")
@@ -265,19 +241,24 @@ func TestBatchesEndWithTheContext(t *testing.T) {
 	})
 }
 
-// TestPartsPrecedeTheUpdate: what fails before the update has changed nothing, however it failed.
+// TestPartsPrecedeTheUpdate, those of a result and of a step: what fails before it has changed
+// nothing, however it failed.
 func TestPartsPrecedeTheUpdate(t *testing.T) {
 	inBubble(t, partsPrecedeTheUpdate)
 }
 
 func partsPrecedeTheUpdate(t *testing.T) {
-	for _, r := range []reply{lost, broken, throttled} {
-		s, tr := scripted(r)
-		_, swapped, err := s.Swap(t.Context(), record("k"), completion(record("k"), pattern(5<<10)))
-		require.False(t, swapped)
-		var se *store.Error
-		require.ErrorAs(t, err, &se)
-		require.True(t, se.NotApplied)
-		require.NotContains(t, strings.Join(tr.calls(), " "), "UpdateItem")
+	seen, stepped := record("k"), record("k")
+	stepped.Steps = steps{"a": stepValue("owner-1", string(pattern(9000)))}
+	for _, next := range []store.Record{completion(seen, pattern(5<<10)), stepped} {
+		for _, answer := range []reply{lost, broken, throttled} {
+			s, tr := scripted(answer)
+			_, swapped, err := s.Swap(t.Context(), seen, next)
+			require.False(t, swapped)
+			var se *store.Error
+			require.ErrorAs(t, err, &se)
+			require.True(t, se.NotApplied)
+			require.NotContains(t, tr.calls(), "UpdateItem")
+		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -32,14 +31,7 @@ func writeSteps(t *testing.T, s *dynamo.Store, held store.Record, changes steps)
 	seen, next := held, held
 	seen.StepWrites, next.Steps = store.AnyStepWrites, changes
 	mustSwap(t, s, seen, next)
-	held = mustGet(t, s, held.Key)
-	return held
-}
-
-func claims(t *testing.T, s *dynamo.Store, r store.Record) store.Record {
-	t.Helper()
-	mustClaim(t, s, r, claimTime)
-	return r
+	return mustGet(t, s, held.Key)
 }
 
 // inProgress is an item of a record in progress with these attributes beside.
@@ -58,15 +50,13 @@ func inProgress(beside item) item {
 // one has to read.
 func TestTextOfSteps(t *testing.T) {
 	t.Parallel()
+	const nothing = "owner-1.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+	const result, escaped = "FR5USngZndbQCI_ZJeH0g1BypN5-rNKP5shxYsNruzE", "HGtnxpCZ8tbmCiFHX_duS2ePCsdx4G1MuG8f_Ns2DI4"
 	for text, want := range map[string]store.Step{
-		"started owner-1.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU": startMark(
-			"owner-1"),
-		"value owner-1.FR5USngZndbQCI_ZJeH0g1BypN5-rNKP5shxYsNruzE plain {\"id\":\"ch_1\"}": stepValue("owner-1",
-			`{"id":"ch_1"}`),
-		"value owner-1.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU": stepValue("owner-1",
-			""),
-		"value owner%201%2520.HGtnxpCZ8tbmCiFHX_duS2ePCsdx4G1MuG8f_Ns2DI4 plain plain gzip parts ": stepValue(
-			"owner 1%20", "plain gzip parts "),
+		"started " + nothing: startMark("owner-1"),
+		"value " + nothing:   stepValue("owner-1", ""),
+		"value owner-1." + result + ` plain {"id":"ch_1"}`:             stepValue("owner-1", `{"id":"ch_1"}`),
+		"value owner%201%2520." + escaped + " plain plain gzip parts ": stepValue("owner 1%20", "plain gzip parts "),
 		"failure owner-1.another plain  no JSON": {
 			Kind: store.StepFailure, Seal: "owner-1.another", Result: []byte(" no JSON"),
 		},
@@ -86,77 +76,49 @@ func TestTextOfSteps(t *testing.T) {
 		require.Equal(t, steps{"a/b.c": want}, got.Steps, text)
 		require.Equal(t, 1, got.StepWrites)
 
-		tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) { return done.send() }}
-		seen, next := record("k"), record("k")
+		s, tr := scripted(done)
+		next := record("k")
 		next.Steps = steps{"a/b.c": want}
-		_, swapped, err := dynamo.New(scriptedClient(tr), table).Swap(t.Context(), seen, next)
-		require.NoError(t, err)
-		require.True(t, swapped)
+		mustSwap(t, s, record("k"), next)
 		require.Equal(t, []string{"UpdateItem"}, tr.calls())
 		require.Equal(t, map[string]any{"S": text}, valueIn(t, tr, ":step0"), text)
 	}
 }
 
-func TestStepsThatAreNoTextAreBinary(t *testing.T) {
-	t.Parallel()
-	s, client, table := local(t)
-	held := claims(t, s, record("charge#binary"))
-	held = writeSteps(t, s, held, steps{"odd": stepValue("owner-1", "\"\xff\"")})
-	require.Equal(t, steps{"odd": stepValue("owner-1", "\"\xff\"")}, held.Steps)
-	it := getItem(t, client, table, held.Key)
-	require.Equal(t, B("value "+store.Seal("owner-1", []byte("\"\xff\""))+" plain \"\xff\""), it["step:odd"])
-	require.Equal(t, N("1"), it["steps"])
-}
-
 func TestStepsThatCannotBeUnderstood(t *testing.T) {
 	t.Parallel()
 	seal := store.Seal("owner-1", []byte("x"))
+	const noStep, noPlace = "is no step that this version knows", "is a step whose result is where this version does not look"
+	const noList = "is a step whose list of parts is malformed"
+	step := func(text string) item { return item{"step:a": S(text)} }
 	for name, c := range map[string]struct {
-		beside item
-		reason string
+		beside    item
+		attribute string
+		reason    string
 	}{
-		"empty":   {item{"step:a": S("")}, `attribute "step:a" is no step that this version knows`},
-		"no kind": {item{"step:a": S(secret)}, `attribute "step:a" is no step that this version knows`},
-		"a new kind": {
-			item{"step:a": S("waits " + seal + " plain x")},
-			`attribute "step:a" is no step that this version knows`,
-		},
-		"no seal": {item{"step:a": S("started")}, `attribute "step:a" is a step without a seal`},
-		"a new place": {
-			item{"step:a": S("value " + seal + " zstd " + secret)},
-			`attribute "step:a" is a step whose result is where this version does not look`,
-		},
-		"compressed": {
-			item{"step:a": S("value " + seal + " gzip " + secret)},
-			`attribute "step:a" is a step whose result is where this version does not look`,
-		},
-		"malformed parts": {
-			item{"step:a": S("value " + seal + " parts two")},
-			`attribute "step:a" is a step whose list of parts is malformed`,
-		},
-		"no parts": {
-			item{"step:a": S("value " + seal + " parts")},
-			`attribute "step:a" is a step whose list of parts is malformed`,
-		},
-		"N": {item{"step:a": N("1")}, `attribute "step:a" has type N, not S or B`},
-		"M": {
-			item{"step:a": &types.AttributeValueMemberM{Value: item{"a": S(secret)}}},
-			`attribute "step:a" has type M, not S or B`,
-		},
+		"empty":           {step(""), "step:a", noStep},
+		"no kind":         {step(secret), "step:a", noStep},
+		"a new kind":      {step("waits " + seal + " plain x"), "step:a", noStep},
+		"no seal":         {step("started"), "step:a", "is a step without a seal"},
+		"a new place":     {step("value " + seal + " zstd " + secret), "step:a", noPlace},
+		"compressed":      {step("value " + seal + " gzip " + secret), "step:a", noPlace},
+		"malformed parts": {step("value " + seal + " parts two"), "step:a", noList},
+		"no parts":        {step("value " + seal + " parts"), "step:a", noList},
+		"N":               {item{"step:a": N("1")}, "step:a", "has type N, not S or B"},
+		"M":               {item{"step:a": M(item{"a": S(secret)})}, "step:a", "has type M, not S or B"},
 		"one of two": {
-			item{"step:a": S("started " + seal), "step:b": &types.AttributeValueMemberBOOL{}},
-			`attribute "step:b" has type BOOL, not S or B`,
+			item{"step:a": S("started " + seal), "step:b": BOOL(true)}, "step:b", "has type BOOL, not S or B",
 		},
-		"steps S":               {item{"steps": S(secret)}, `attribute "steps" has type S, not N`},
-		"steps negative":        {item{"steps": N("-1")}, `attribute "steps" of type N`},
-		"steps with a fraction": {item{"steps": N("1.5")}, `attribute "steps" of type N is not a whole number`},
-		"steps huge":            {item{"steps": N(fmt.Sprint(math.MaxInt32 + 1))}, `attribute "steps" of type N`},
+		"steps S":               {item{"steps": S(secret)}, "steps", "has type S, not N"},
+		"steps negative":        {item{"steps": N("-1")}, "steps", "of type N"},
+		"steps with a fraction": {item{"steps": N("1.5")}, "steps", "of type N is not a whole number"},
+		"steps huge":            {item{"steps": N(fmt.Sprint(math.MaxInt32 + 1))}, "steps", "of type N"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, status := range []string{"INPROGRESS", "UNKNOWN"} {
 				_, err := read(items(inProgress(c.beside)).with(item{"status": S(status)}))
-				requireUnreadable(t, err, c.reason)
+				requireUnreadable(t, err, fmt.Sprintf("attribute %q %s", c.attribute, c.reason))
 			}
 			want, err := read(native())
 			require.NoError(t, err)
@@ -206,24 +168,8 @@ func TestStepsThatAreLeftOver(t *testing.T) {
 		_, swapped, err := s.Swap(t.Context(), seen, next)
 		require.NoError(t, err)
 		require.True(t, swapped, "it is compared without steps")
-		deleted, err := s.Delete(t.Context(), seen)
-		require.NoError(t, err)
-		require.True(t, deleted)
+		mustDelete(t, s, seen)
 	}
-}
-
-// TestACompletionLeavesNoAttributesOfSteps, or each replay would pay for them.
-func TestACompletionLeavesNoAttributesOfSteps(t *testing.T) {
-	t.Parallel()
-	s, client, table := local(t)
-	held := claims(t, s, record("charge#key"))
-	want := getItem(t, client, table, held.Key)
-	held = writeSteps(t, s, held,
-		steps{"charge": stepValue("owner-1", string(pattern(9000))), "mail": startMark("owner-1")})
-	done := completion(held, []byte(`"a"`))
-	mustSwap(t, s, held, done)
-	maps.Copy(want, item{"status": S("COMPLETED"), "data": S(`"a"`), "commit": S(done.Seal)})
-	require.Equal(t, want, getItem(t, client, table, held.Key))
 }
 
 // TestStepsStayInTheRecordWhileThereIsRoom: the limit is for all of them together, and what was
@@ -250,24 +196,32 @@ func TestStepsStayInTheRecordWhileThereIsRoom(t *testing.T) {
 		if step.Parts == "" {
 			continue
 		}
-		got, err := s.ReadResult(t.Context(), held.OfStep(step))
-		require.NoError(t, err)
-		require.Equal(t, pattern(1500+n), got)
+		require.Equal(t, pattern(1500+n), resultOf(t, s, held.OfStep(step)))
 	}
 	part := getItem(t, client, table, held.Key+"#"+store.Seal("owner-1", pattern(1502))+"#1")
 	require.Equal(t, N(fmt.Sprint(held.Expiry.Add(60*24*time.Hour).Unix())), part["expiration"],
 		"a record that becomes UNKNOWN needs it longer")
 }
 
-func TestWhoHasSeenOnlyResultsKnowsWhichAreInParts(t *testing.T) {
+// TestStepsThatNeedNoParts: whoever has seen only results knows which of them are in parts, and in
+// parts nobody could verify what its seal does not cover.
+func TestStepsThatNeedNoParts(t *testing.T) {
 	t.Parallel()
-	s, tr := scripted(done)
-	seen := record("k")
-	seen.Steps = steps{"large": stepValue("owner-1", string(pattern(9000)))} // as its owner has recorded it
-	next := seen
-	next.Steps = steps{"small": stepValue("owner-1", `{"id":"ch_1"}`)}
-	mustSwap(t, s, seen, next)
-	require.Equal(t, []string{"UpdateItem"}, tr.calls())
+	large := stepValue("owner-1", string(pattern(9000)))
+	unsealed := large
+	unsealed.Seal = "owner-1.of another result"
+	for name, c := range map[string]struct{ seen, next steps }{
+		"a small one beside a large one": {
+			steps{"large": large}, steps{"small": stepValue("owner-1", `{"id":"ch_1"}`)},
+		},
+		"one that its seal does not cover": {nil, steps{"a": unsealed}},
+	} {
+		s, tr := scripted(done)
+		seen, next := record("k"), record("k")
+		seen.Steps, next.Steps = c.seen, c.next
+		mustSwap(t, s, seen, next)
+		require.Equal(t, []string{"UpdateItem"}, tr.calls(), name)
+	}
 }
 
 // removal is what removes a step.
@@ -305,39 +259,6 @@ func TestStepBeyondWhatPartsHold(t *testing.T) {
 	require.Empty(t, tr.calls(), "not even the parts of the other one are written")
 }
 
-// TestStepThatItsSealDoesNotCoverStaysInTheRecord: in parts nobody could verify it.
-func TestStepThatItsSealDoesNotCoverStaysInTheRecord(t *testing.T) {
-	t.Parallel()
-	s, tr := scripted(done)
-	r := record("k")
-	next := r
-	step := stepValue("owner-1", string(pattern(9000)))
-	step.Seal = "owner-1.of another result"
-	next.Steps = steps{"a": step}
-	mustSwap(t, s, r, next)
-	require.Equal(t, []string{"UpdateItem"}, tr.calls())
-}
-
-// TestPartsOfAStepPrecedeTheUpdate: what fails before the update has changed nothing, however it
-// failed.
-func TestPartsOfAStepPrecedeTheUpdate(t *testing.T) {
-	inBubble(t, partsOfAStepPrecedeTheUpdate)
-}
-
-func partsOfAStepPrecedeTheUpdate(t *testing.T) {
-	for _, answer := range []reply{lost, broken, throttled} {
-		s, tr := scripted(answer)
-		next := record("k")
-		next.Steps = steps{"a": stepValue("owner-1", string(pattern(9000)))}
-		_, swapped, err := s.Swap(t.Context(), record("k"), next)
-		require.False(t, swapped)
-		var se *store.Error
-		require.ErrorAs(t, err, &se)
-		require.True(t, se.NotApplied)
-		require.NotContains(t, strings.Join(tr.calls(), " "), "UpdateItem")
-	}
-}
-
 // TestATakeoverWithoutTheRecordReadsIt: some implementations of DynamoDB's API, and clients that
 // something wraps, do not pass it on.
 func TestATakeoverWithoutTheRecordReadsIt(t *testing.T) {
@@ -346,7 +267,7 @@ func TestATakeoverWithoutTheRecordReadsIt(t *testing.T) {
 	taken.Owner, taken.Attempt = "owner-2", 2
 	held := `{"Item":{"id":{"S":"k"},"status":{"S":"INPROGRESS"},"owner":{"S":"owner-2"},"expiration":{"N":"1800086400"},` +
 		`"step:a":{"S":"started owner-1.x"},"steps":{"N":"1"}}}`
-	s, tr := scripted(done, reply{status: http.StatusOK, body: held})
+	s, tr := scripted(done, ok(held))
 	got, swapped, err := s.Swap(t.Context(), record("k"), taken)
 	require.NoError(t, err)
 	require.True(t, swapped)

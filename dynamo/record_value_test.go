@@ -98,27 +98,8 @@ func TestValuesAreWhatPowertoolsReads(t *testing.T) {
 		if text != `1e-7` { // which has two spellings
 			assert.Equal(t, data, it["data"], text)
 		}
-		got, _, err := s.Get(t.Context(), r.Key)
-		require.NoError(t, err)
+		got := mustGet(t, s, r.Key)
 		assert.Equal(t, next, got)
-	}
-}
-
-// TestLayoutsStayInline: other readers find nothing beside the record.
-func TestLayoutsStayInline(t *testing.T) {
-	t.Parallel()
-	s, client, table := local(t)
-	large := `"` + strings.Repeat("x", 390<<10) + `"`
-	for layout, data := range map[store.Layout]string{
-		store.LayoutText: large, store.LayoutValue: large[1 : len(large)-1],
-	} {
-		r := record("charge#" + string(layout))
-		r.Layout = layout
-		mustClaim(t, s, r, claimTime)
-		mustSwap(t, s, r, completion(r, []byte(large)))
-		it := getItem(t, client, table, r.Key)
-		require.Equal(t, S(data), it["data"])
-		require.NotContains(t, it, "parts")
 	}
 }
 
@@ -159,15 +140,13 @@ func TestALayoutDoesNotOutliveItsResult(t *testing.T) {
 				r.Layout = first
 				mustClaim(t, s, r, claimTime)
 				complete(t, client, table, r.Key, data)
-				seen, _, err := s.Get(t.Context(), r.Key)
-				require.NoError(t, err)
+				seen := mustGet(t, s, r.Key)
 				require.Empty(t, seen.Seal)
 
 				next := completion(seen, []byte(`"b"`))
 				next.Layout = second
 				mustSwap(t, s, seen, next)
-				got, _, err := s.Get(t.Context(), r.Key)
-				require.NoError(t, err)
+				got := mustGet(t, s, r.Key)
 				require.Equal(t, next, got, "%q over %q", second, first)
 			}
 		}

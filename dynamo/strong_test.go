@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"sync"
@@ -26,14 +25,8 @@ import (
 // live.
 func strongTable(t *testing.T, opts ...dynamo.Config) (table string) {
 	t.Helper()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	in := dynamo.TableDefinition("dynamo-test-"+rand.Text(), opts...)
-	_, err := client.CreateTable(t.Context(), in)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: in.TableName})
-		require.NoError(t, err)
-	})
+	makeTable(t, dynamolocal.Client(dynamolocal.Endpoint(t)), in, "")
 	return *in.TableName
 }
 
@@ -141,11 +134,7 @@ func TestLargeResultsWithMultiRegionStrongConsistency(t *testing.T) {
 		s := dynamo.New(region(t, strong, "us-east-1"), strongTable(t))
 		r := completion(record("charge#1"), pattern(3<<20))
 		mustClaim(t, s, r, claimTime)
-		held, _, err := s.Get(t.Context(), r.Key)
-		require.NoError(t, err)
-		read, err := s.ReadResult(t.Context(), held)
-		require.NoError(t, err)
-		assert.Equal(t, r.Result, read)
+		assert.Equal(t, r.Result, resultOf(t, s, mustGet(t, s, r.Key)))
 		assert.Equal(t, 1, strong.Conflicts())
 	}
 }
@@ -170,7 +159,7 @@ func TestDeletionWithMultiRegionStrongConsistency(t *testing.T) {
 		require.Equal(t, 65-deleted, done.Deleted+done.Kept)
 		deleted += done.Deleted
 	}
-	assert.Equal(t, []string{live.Key}, keys(t, quiet))
+	assert.Equal(t, []string{live.Key}, listed(t, quiet, store.Query{}))
 	assert.Positive(t, strong.Conflicts())
 }
 
@@ -183,18 +172,14 @@ func TestCheckWithMultiRegionStrongConsistency(t *testing.T) {
 	client := region(t, strong, "us-east-1")
 	s := dynamo.New(client, table)
 	require.NoError(t, s.Check(t.Context()))
-	advice, err := s.Advise(t.Context())
-	require.NoError(t, err)
 	require.Equal(t, []string{
 		`table "` + table + `": it has multi-Region strong consistency, and so no time to live: what has expired stays until DeleteExpired deletes it`,
-	}, advice)
+	}, adviceOf(t, s))
 
-	var wrong *store.ConfigError
-	require.ErrorAs(t, s.Check(t.Context(), table), &wrong, "of a handler that commits")
-	assert.Len(t, wrong.Problems, 2)
-	require.ErrorAs(t, dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table).Check(t.Context()), &wrong)
-	assert.Contains(t, wrong.Problems[0], "time to live is", "of any other table")
-	_, err = client.UpdateTimeToLive(t.Context(), dynamo.TimeToLiveDefinition(table))
+	assert.Len(t, problemsOf(t, s.Check(t.Context(), table)), 2, "of a handler that commits")
+	other := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
+	assert.Contains(t, problemsOf(t, other.Check(t.Context()))[0], "time to live is", "of any other table")
+	_, err := client.UpdateTimeToLive(t.Context(), dynamo.TimeToLiveDefinition(table))
 	require.Error(t, err)
 	err = dynamo.CreateTable(t.Context(), client, table)
 	require.ErrorContains(t, err, "time to live")

@@ -100,19 +100,31 @@ func failure(status int, code, message string) reply {
 		`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message)}
 }
 
+// rejection is DynamoDB's client error of this code.
+func rejection(code, message string) reply { return failure(http.StatusBadRequest, code, message) }
+
+// ok is an answer with this body.
+func ok(body string) reply { return reply{status: http.StatusOK, body: body} }
+
 var (
-	done      = reply{status: http.StatusOK, body: "{}"}
-	refused   = failure(http.StatusBadRequest, "ConditionalCheckFailedException", "The conditional request failed")
-	throttled = failure(http.StatusBadRequest, "ThrottlingException", "Rate exceeded")
+	done      = ok("{}")
+	refused   = rejection("ConditionalCheckFailedException", "The conditional request failed")
+	denied    = rejection("AccessDeniedException", "User: arn:aws:iam::1:role/x is not authorized")
+	throttled = rejection("ThrottlingException", "Rate exceeded")
 	broken    = failure(http.StatusInternalServerError, "InternalServerError", "Internal server error")
 	lost      = reply{err: io.ErrUnexpectedEOF}
 )
 
-// scripted returns a store whose client gets these answers in turn, and the last one from then on.
-func scripted(replies ...reply) (*dynamo.Store, *transport) {
-	tr := &transport{answer: func(n int, _ *http.Request, _ request) (*http.Response, error) {
+// answering is a transport that gives these answers in turn, and the last one from then on.
+func answering(replies ...reply) *transport {
+	return &transport{answer: func(n int, _ *http.Request, _ request) (*http.Response, error) {
 		return replies[min(n, len(replies)-1)].send()
 	}}
+}
+
+// scripted returns a store whose client gets these answers.
+func scripted(replies ...reply) (*dynamo.Store, *transport) {
+	tr := answering(replies...)
 	return dynamo.New(scriptedClient(tr), table), tr
 }
 

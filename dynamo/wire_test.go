@@ -46,8 +46,7 @@ func TestCallsOfATakeoverAndARelease(t *testing.T) {
 	t.Parallel()
 	s, tr := recorded(t)
 	dead := record("charge#key")
-	_, _, err := s.Claim(t.Context(), dead, claimTime)
-	require.NoError(t, err)
+	mustClaim(t, s, dead, claimTime)
 
 	tr.reset()
 	next := dead
@@ -56,9 +55,7 @@ func TestCallsOfATakeoverAndARelease(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, claimed)
 	mustSwap(t, s, held, next)
-	deleted, err := s.Delete(t.Context(), next)
-	require.NoError(t, err)
-	require.True(t, deleted)
+	mustDelete(t, s, next)
 	require.Equal(t, []string{"PutItem", "UpdateItem", "DeleteItem"}, tr.calls())
 }
 
@@ -66,15 +63,13 @@ func TestCallsOfALargeResultAndItsReplay(t *testing.T) {
 	t.Parallel()
 	s, tr := recorded(t)
 	first := record("charge#key")
-	_, _, err := s.Claim(t.Context(), first, claimTime)
-	require.NoError(t, err)
+	mustClaim(t, s, first, claimTime)
 	result := []byte(`"` + strings.Repeat("x", 6<<20) + `"`)
 	mustSwap(t, s, first, completion(first, result))
 
 	held, _, err := s.Claim(t.Context(), first, claimTime)
 	require.NoError(t, err)
-	got, err := s.ReadResult(t.Context(), held)
-	require.NoError(t, err)
+	got := resultOf(t, s, held)
 	require.Equal(t, result, got)
 	require.Equal(t, []string{"PutItem", "BatchWriteItem", "UpdateItem", "PutItem", "BatchGetItem"}, tr.calls())
 }
