@@ -136,68 +136,62 @@ func TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited(t *testing.T) {
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Hour, nil })
 		})
 	}
-	answering := func(r reply) *dynamodb.Client {
-		return scriptedClient(&transport{answer: func(int, *http.Request, request) (*http.Response,
-			error,
-		) {
-			return r.send()
-		}}, patient)
-	}
+	of := func(r reply) *dynamodb.Client { return scriptedClient(answering(r), patient) }
+	nobody := dynamolocal.Client("http://"+closed.Addr().String(), patient)
 	for name, c := range map[string]struct {
 		client     *dynamodb.Client
 		kind       store.Failure
 		notApplied bool
 		text       string
 	}{
-		"nobody listens": {
-			dynamolocal.Client("http://"+closed.Addr().String(), patient), store.FailureUnavailable,
-			true, "connection refused",
-		},
-		"throttled": {answering(throttled), store.FailureThrottled, true, "Rate exceeded"},
-		"broken":    {answering(broken), store.FailureUnavailable, false, "InternalServerError"},
-		"lost":      {answering(lost), store.FailureUnavailable, false, "unexpected EOF"},
+		"nobody listens": {nobody, store.FailureUnavailable, true, "connection refused"},
+		"throttled":      {of(throttled), store.FailureThrottled, true, "Rate exceeded"},
+		"broken":         {of(broken), store.FailureUnavailable, false, "InternalServerError"},
+		"lost":           {of(lost), store.FailureUnavailable, false, "unexpected EOF"},
 		"a proxy's page": {
-			answering(reply{status: http.StatusBadGateway, body: secret}), store.FailureUnavailable,
-			false, "status 502",
+			of(reply{status: http.StatusBadGateway, body: secret}), store.FailureUnavailable, false, "status 502",
 		},
 	} {
 		test := func(t *testing.T, in func(context.Context) (context.Context, context.CancelFunc), ended error) {
 			inBubble(t, func(t *testing.T) {
-				s := dynamo.New(c.client, table)
 				ctx, cancel := in(t.Context())
 				defer cancel()
-				var errs [5]error
-				var calls sync.WaitGroup
-				calls.Go(func() { _, _, errs[0] = s.Claim(ctx, record("k"), claimTime) })
-				calls.Go(func() { _, _, errs[1] = s.Swap(ctx, record("k"), completion(record("k"), []byte(`"x"`))) })
-				calls.Go(func() { _, errs[2] = s.Delete(ctx, record("k")) })
-				calls.Go(func() { _, _, errs[3] = s.Get(ctx, "k") })
-				calls.Go(func() {
-					r := completion(record("k"), []byte("x"))
-					r.Result, r.Parts = nil, "1:1"
-					_, errs[4] = s.ReadResult(ctx, r)
-				})
-				calls.Wait()
-				for i, op := range []string{"claim", "swap", "delete", "get", "read result"} {
-					require.ErrorIs(t, errs[i], ended)
-					requireNoSecret(t, errs[i])
-					if i == 4 && timedOut(errs[i]) {
+				for op, err := range everyCall(ctx, dynamo.New(c.client, table)) {
+					require.ErrorIs(t, err, ended)
+					requireNoSecret(t, err)
+					if op == "read result" && timedOut(err) {
 						continue // a read of parts is tried again until the end, which may come in the middle of a try
 					}
-					requireStoreError(t, errs[i], op, c.kind, c.notApplied || i >= 3)
-					require.ErrorContains(t, errs[i], c.text)
+					requireStoreError(t, err, op, c.kind, c.notApplied || op == "get" || op == "read result")
+					require.ErrorContains(t, err, c.text)
 				}
 			})
 		}
 		t.Run(name, func(t *testing.T) { test(t, until3s, context.DeadlineExceeded) })
-		t.Run(name+", cancelled", func(t *testing.T) {
-			test(t, func(parent context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancel(parent)
-				time.AfterFunc(3*time.Second, cancel)
-				return ctx, cancel
-			}, context.Canceled)
-		})
+		t.Run(name+", cancelled", func(t *testing.T) { test(t, cancelledIn3s, context.Canceled) })
 	}
+}
+
+// everyCall makes calls of a store at the same time, each of which fails, and returns their errors.
+func everyCall(ctx context.Context, s *dynamo.Store) map[string]error {
+	var claim, swap, del, get, read error
+	done := completion(record("k"), []byte(`"x"`))
+	parted := done
+	parted.Result, parted.Parts = nil, "1:1"
+	var calls sync.WaitGroup
+	calls.Go(func() { _, _, claim = s.Claim(ctx, record("k"), claimTime) })
+	calls.Go(func() { _, _, swap = s.Swap(ctx, record("k"), done) })
+	calls.Go(func() { _, del = s.Delete(ctx, record("k")) })
+	calls.Go(func() { _, _, get = s.Get(ctx, "k") })
+	calls.Go(func() { _, read = s.ReadResult(ctx, parted) })
+	calls.Wait()
+	return map[string]error{"claim": claim, "swap": swap, "delete": del, "get": get, "read result": read}
+}
+
+func cancelledIn3s(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	time.AfterFunc(3*time.Second, cancel)
+	return ctx, cancel
 }
 
 func until3s(ctx context.Context) (context.Context, context.CancelFunc) {

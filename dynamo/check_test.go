@@ -163,19 +163,22 @@ func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 		"fine": {[]reply{described(ours, ""), ttl, described(ours, `,"MultiRegionConsistency":"EVENTUAL"`)}, nil, ""},
 		"both are": {
 			[]reply{described(ours, strong), described(ours, strong)},
-			[]string{`table "idempotency` + noCommit, `table "orders` + noRows}, "",
+			[]string{`table "idempotency` + noCommit, `table "orders` + noRows},
+			"",
 		},
 		"another account": {
 			[]reply{described(ours, ""), ttl, described(theirs, "")}, []string{`table "orders` + apart}, "",
 		},
 		"not ready": {
 			[]reply{described(ours, ""), ttl, ok(`{"Table":{"TableStatus":"CREATING"}}`)},
-			[]string{`table "orders": status is CREATING, not ACTIVE`}, "",
+			[]string{`table "orders": status is CREATING, not ACTIVE`},
+			"",
 		},
 		"denied": {[]reply{described(ours, ""), ttl, denied}, nil, `DescribeTable of table "orders"`},
 		"the other one, denied": {
 			[]reply{denied, described(ours, strong)},
-			[]string{`table "orders` + noRows}, `DescribeTable of table "idempotency"`,
+			[]string{`table "orders` + noRows},
+			`DescribeTable of table "idempotency"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,12 +63,12 @@ func (t *transaction) refused(ctx context.Context, reasons []reason) (held store
 	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
 	switch {
 	case !placed && t.record:
-		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, nil)
+		held, err := t.store.refuser(ctx, t.op, t.seen.Key, &t.attempts, nil)
 		if err != nil || !held.Matches(t.seen) {
 			return held, false, err
 		}
 	case t.record && reasons[0].code == reasonCondition:
-		held, err := t.store.refuser(ctx, t.op, t.key, &t.attempts, reasons[0].old)
+		held, err := t.store.refuser(ctx, t.op, t.seen.Key, &t.attempts, reasons[0].old)
 		return held, false, err
 	}
 	if placed {

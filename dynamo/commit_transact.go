@@ -42,7 +42,7 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 		return store.Record{}, false, err
 	}
 	t := &transaction{
-		store: s, op: op, record: true, key: seen.Key, seen: seen,
+		store: s, op: op, record: true, seen: seen,
 		in: &dynamodb.TransactWriteItemsInput{
 			TransactItems:      slices.Concat([]types.TransactWriteItem{{Update: &completes}}, own),
 			ClientRequestToken: aws.String(token),
@@ -104,9 +104,8 @@ func (e *noCommitError) Unwrap() error { return e.err }
 type transaction struct {
 	store *Store
 	op    string
-	// record: the first write completes the record with this key.
+	// record: the first write completes the record that was seen.
 	record bool
-	key    string
 	seen   store.Record
 
 	in       *dynamodb.TransactWriteItemsInput

@@ -115,7 +115,7 @@ func TestConditionsThatDoNotHoldAreNamed(t *testing.T) {
 		for i, r := range ce.Refused {
 			require.Equal(t, 1+i, r.Index)
 			require.Equal(t, orders, r.Table)
-			require.Equal(t, olds[i], item(r.Old))
+			require.Equal(t, olds[i], r.Old)
 		}
 		require.Empty(t, getOrder(t, client, orders, "o-1"))
 	}

@@ -260,11 +260,7 @@ func readFailures(t *testing.T) {
 	_, found, err := s.Get(t.Context(), "k")
 	require.False(t, found)
 	requireStoreError(t, err, "get", store.FailureThrottled, true)
-
-	r := completion(record("k"), []byte("x"))
-	r.Result, r.Parts = nil, "1:1"
-	_, err = s.ReadResult(t.Context(), r)
-	requireStoreError(t, err, "read result", store.FailureThrottled, true)
+	requireStoreError(t, everyCall(t.Context(), s)["read result"], "read result", store.FailureThrottled, true)
 }
 
 func TestCredentialsThatCannotBeUsed(t *testing.T) {

@@ -88,22 +88,17 @@ func TestZeroStoreSaysSo(t *testing.T) {
 	var none *dynamo.Store
 	for name, s := range map[string]*dynamo.Store{"zero": {}, "nil": none} {
 		large := completion(record("k"), bytes.Repeat([]byte("x"), 10_000))
-		_, _, claim := s.Claim(t.Context(), record("k"), claimTime)
-		_, _, claimLarge := s.Claim(t.Context(), large, claimTime)
-		_, _, swap := s.Swap(t.Context(), record("k"), large)
-		_, del := s.Delete(t.Context(), record("k"))
-		_, _, get := s.Get(t.Context(), "k")
-		_, read := s.ReadResult(t.Context(), completion(record("k"), []byte("x")))
-		_, _, commit := s.Commit(t.Context(), record("k"), completion(record("k"), []byte("x")), nil, "token")
-		apply := s.Apply(t.Context(), nil, "token")
-		for op, err := range map[string]error{
-			"claim": claim, "swap": swap, "delete": del, "get": get,
-			"read result": read, "commit": commit, "apply": apply,
-		} {
+		errs := everyCall(t.Context(), s)
+		_, _, errs["commit"] = s.Commit(t.Context(), record("k"), completion(record("k"), []byte("x")), nil, "token")
+		errs["apply"] = s.Apply(t.Context(), nil, "token")
+		for op, err := range errs {
 			requireStoreError(t, err, op, store.FailureRejected, true)
 			require.ErrorContains(t, err, "dynamo.New has not made this Store", name)
 		}
-		requireStoreError(t, claimLarge, "claim", store.FailureRejected, true)
+		_, _, err := s.Claim(t.Context(), large, claimTime)
+		requireStoreError(t, err, "claim", store.FailureRejected, true)
+		_, _, err = s.Swap(t.Context(), record("k"), large)
+		requireStoreError(t, err, "swap", store.FailureRejected, true)
 		require.Equal(t, []string{"dynamo.New has not made this Store: its zero value is not usable"},
 			problemsOf(t, s.Check(t.Context())))
 	}

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -93,57 +90,36 @@ func TestResultWithoutACommitStaysInTheRecord(t *testing.T) {
 
 func TestPartsThatAreMissingOrAltered(t *testing.T) {
 	t.Parallel()
-	s, client, table := local(t)
-	part := func(r store.Record, n int) string { return fmt.Sprintf("%s#%s#%d", r.Key, r.Seal, n) }
-	change := func(t *testing.T, id string, changes item) {
-		it := getItem(t, client, table, id)
-		maps.Copy(it, changes)
-		putItem(t, client, table, it)
-	}
+	m, r := newMemoryTable(), completion(record("k"), pattern(1<<20))
+	s := dynamo.New(m, table)
+	id := func(n int) string { return fmt.Sprintf("k#%s#%d", r.Seal, n) }
+	part := func(n int) item { return m.items[id(n)] }
 	for name, c := range map[string]struct {
-		spoil  func(t *testing.T, r store.Record)
+		spoil  func(record item)
 		reason string
 	}{
-		"missing": {func(t *testing.T, r store.Record) {
-			_, err := client.DeleteItem(t.Context(),
-				&dynamodb.DeleteItemInput{TableName: aws.String(table), Key: item{"id": S(part(r, 2))}})
-			require.NoError(t, err)
-		}, "part 2 of 3 is missing"},
-		"altered": {func(t *testing.T, r store.Record) {
-			data := dataOf(getItem(t, client, table, part(r, 2)))
-			data[100]++
-			change(t, part(r, 2), item{"data": B(string(data))})
-		}, "the 3 parts do not match the commit"},
-		"swapped": {func(t *testing.T, r store.Record) {
-			one, two := getItem(t, client, table, part(r, 1)), getItem(t, client, table, part(r, 2))
-			change(t, part(r, 1), item{"data": two["data"]})
-			change(t, part(r, 2), item{"data": one["data"]})
-		}, "the 3 parts do not match the commit"},
-		"shortened": {
-			func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": B("x")}) },
-			"do not match the commit",
-		},
-		"of another type": {
-			func(t *testing.T, r store.Record) { change(t, part(r, 3), item{"data": S(secret)}) },
-			`attribute "data" of a part has type S, not B`,
-		},
-		"fewer by the record": {func(t *testing.T, r store.Record) {
-			change(t, r.Key, item{"parts": S(fmt.Sprintf("2:%d", 2*partSize))})
-		}, "the 2 parts do not match the commit"},
-		"of another commit": {func(t *testing.T, r store.Record) {
-			change(t, r.Key, item{"commit": S(store.Seal(r.Owner, []byte("x")))})
-		}, "part 1 of 3 is missing"},
-		"of another owner": {
-			func(t *testing.T, r store.Record) { change(t, r.Key, item{"owner": S("owner-2")}) },
+		"missing":         {func(item) { delete(m.items, id(2)) }, "part 2 of 3 is missing"},
+		"altered":         {func(item) { dataOf(part(2))[100]++ }, "the 3 parts do not match the commit"},
+		"shortened":       {func(item) { part(3)["data"] = B("x") }, "do not match the commit"},
+		"of another type": {func(item) { part(3)["data"] = S(secret) }, `attribute "data" of a part has type S, not B`},
+		"swapped": {
+			func(item) { part(1)["data"], part(2)["data"] = part(2)["data"], part(1)["data"] },
 			"the 3 parts do not match the commit",
+		},
+		"fewer by the record": {
+			func(record item) { record["parts"] = S(fmt.Sprintf("2:%d", 2*partSize)) },
+			"the 2 parts do not match the commit",
+		},
+		"of another commit": {
+			func(record item) { record["commit"] = S(store.Seal(r.Owner, []byte("x"))) }, "part 1 of 3 is missing",
+		},
+		"of another owner": {
+			func(record item) { record["owner"] = S("owner-2") }, "the 3 parts do not match the commit",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := completion(record("charge#"+name), pattern(1<<20))
-			mustClaim(t, s, r, claimTime)
-			c.spoil(t, r)
-			held := mustGet(t, s, r.Key)
-			_, err := s.ReadResult(t.Context(), held)
+			c.spoil(m.keep(t, s, pattern(1<<20)))
+			_, err := s.ReadResult(t.Context(), mustGet(t, s, "k"))
 			requireUnreadable(t, err, c.reason)
 		})
 	}

@@ -25,9 +25,7 @@ func recorded(t *testing.T) (*dynamo.Store, *transport) {
 func TestCallsOfAnExecutionAndItsReplay(t *testing.T) {
 	t.Parallel()
 	s, tr := recorded(t)
-	first := record("charge#key")
-
-	mustClaim(t, s, first, claimTime)
+	first := claims(t, s, record("charge#key"))
 	want := completion(first, []byte(`{"id":"ch_1"}`))
 	mustSwap(t, s, first, want)
 	require.Equal(t, []string{"PutItem", "UpdateItem"}, tr.calls())
@@ -45,12 +43,9 @@ func TestCallsOfAnExecutionAndItsReplay(t *testing.T) {
 func TestCallsOfATakeoverAndARelease(t *testing.T) {
 	t.Parallel()
 	s, tr := recorded(t)
-	dead := record("charge#key")
-	mustClaim(t, s, dead, claimTime)
-
-	tr.reset()
-	next := dead
+	next := claims(t, s, record("charge#key"))
 	next.Owner, next.Attempt = "owner-2", 2
+	tr.reset()
 	held, claimed, err := s.Claim(t.Context(), next, claimTime.Add(time.Hour))
 	require.NoError(t, err)
 	require.False(t, claimed)
@@ -62,15 +57,12 @@ func TestCallsOfATakeoverAndARelease(t *testing.T) {
 func TestCallsOfALargeResultAndItsReplay(t *testing.T) {
 	t.Parallel()
 	s, tr := recorded(t)
-	first := record("charge#key")
-	mustClaim(t, s, first, claimTime)
+	first := claims(t, s, record("charge#key"))
 	result := []byte(`"` + strings.Repeat("x", 6<<20) + `"`)
 	mustSwap(t, s, first, completion(first, result))
-
 	held, _, err := s.Claim(t.Context(), first, claimTime)
 	require.NoError(t, err)
-	got := resultOf(t, s, held)
-	require.Equal(t, result, got)
+	require.Equal(t, result, resultOf(t, s, held))
 	require.Equal(t, []string{"PutItem", "BatchWriteItem", "UpdateItem", "PutItem", "BatchGetItem"}, tr.calls())
 }
 
