@@ -3,12 +3,14 @@ package consumers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -37,13 +39,31 @@ type body struct {
 	Amount int    `json:"amount"`
 }
 
+// function handles the records of one invocation. It returns the identifiers that its answer has.
+type function[R any] = func(ctx context.Context, all []R) (failed []string, err error)
+
 // shape is how records of a source look.
 type shape[R any] struct {
 	event func(s *stage, r Record) R
 	body  func(R) string
 	// function is that of package batch.
-	function func(h *idempotent.Handler[R, string], c batch.Config[R]) func(ctx context.Context,
-		records []R) ([]string, error)
+	function func(h *idempotent.Handler[R, string], c batch.Config[R]) function[R]
+}
+
+// answering is a function of package batch, whose event is made of all records.
+func answering[R, E, A any](f func(context.Context, E) (A, error), event func(all []R) E) function[R] {
+	return func(ctx context.Context, all []R) (failed []string, err error) {
+		answer, err := f(ctx, event(all))
+		text, broken := json.Marshal(answer)
+		var named events.SQSEventResponse // as of every source
+		if broken = errors.Join(broken, json.Unmarshal(text, &named)); broken != nil {
+			panic(broken)
+		}
+		for _, one := range named.BatchItemFailures {
+			failed = append(failed, one.ItemIdentifier)
+		}
+		return failed, err
+	}
 }
 
 var messages = shape[events.SQSMessage]{
@@ -62,15 +82,9 @@ var messages = shape[events.SQSMessage]{
 	body: func(m events.SQSMessage) string { return m.Body },
 	function: func(h *idempotent.Handler[events.SQSMessage, string],
 		c batch.Config[events.SQSMessage],
-	) func(context.Context, []events.SQSMessage) ([]string, error) {
-		f := batch.SQS(h, c)
-		return func(ctx context.Context, all []events.SQSMessage) (failed []string, err error) {
-			answer, err := f(ctx, events.SQSEvent{Records: all})
-			for _, one := range answer.BatchItemFailures {
-				failed = append(failed, one.ItemIdentifier)
-			}
-			return failed, err
-		}
+	) function[events.SQSMessage] {
+		return answering(batch.SQS(h, c),
+			func(all []events.SQSMessage) events.SQSEvent { return events.SQSEvent{Records: all} })
 	},
 }
 
@@ -83,16 +97,10 @@ var kinesisRecords = shape[events.KinesisEventRecord]{
 	},
 	body: func(r events.KinesisEventRecord) string { return string(r.Kinesis.Data) },
 	function: func(h *idempotent.Handler[events.KinesisEventRecord, string],
-		c batch.Config[events.KinesisEventRecord]) func(context.Context,
-		[]events.KinesisEventRecord) ([]string, error) {
-		f := batch.Kinesis(h, c)
-		return func(ctx context.Context, all []events.KinesisEventRecord) (failed []string, err error) {
-			answer, err := f(ctx, events.KinesisEvent{Records: all})
-			for _, one := range answer.BatchItemFailures {
-				failed = append(failed, one.ItemIdentifier)
-			}
-			return failed, err
-		}
+		c batch.Config[events.KinesisEventRecord],
+	) function[events.KinesisEventRecord] {
+		return answering(batch.Kinesis(h, c),
+			func(all []events.KinesisEventRecord) events.KinesisEvent { return events.KinesisEvent{Records: all} })
 	},
 }
 
@@ -109,16 +117,10 @@ var changes = shape[events.DynamoDBEventRecord]{
 	},
 	body: func(r events.DynamoDBEventRecord) string { return r.Change.NewImage["order"].String() },
 	function: func(h *idempotent.Handler[events.DynamoDBEventRecord, string],
-		c batch.Config[events.DynamoDBEventRecord]) func(context.Context,
-		[]events.DynamoDBEventRecord) ([]string, error) {
-		f := batch.DynamoDB(h, c)
-		return func(ctx context.Context, all []events.DynamoDBEventRecord) (failed []string, err error) {
-			answer, err := f(ctx, events.DynamoDBEvent{Records: all})
-			for _, one := range answer.BatchItemFailures {
-				failed = append(failed, one.ItemIdentifier)
-			}
-			return failed, err
-		}
+		c batch.Config[events.DynamoDBEventRecord],
+	) function[events.DynamoDBEventRecord] {
+		return answering(batch.DynamoDB(h, c),
+			func(all []events.DynamoDBEventRecord) events.DynamoDBEvent { return events.DynamoDBEvent{Records: all} })
 	},
 }
 
@@ -185,7 +187,7 @@ func (s *stage) recordOf(id string) Record {
 // equip makes the consumer for records of one shape.
 func equip[R any](st *stage, as shape[R]) {
 	handle := func(ctx context.Context, r R) (string, error) { return invocationOf(ctx).handle(read(as.body(r)).ID) }
-	h := idempotent.Wrap(handle, gate{}, append([]idempotent.Option{
+	h := idempotent.Wrap(handle, calls.Store(atGate), append([]idempotent.Option{
 		idempotent.WithOperation("consumers"),
 		idempotent.WithKey(func(r R) (string, error) { return read(as.body(r)).Key, nil }),
 		idempotent.WithFingerprint(func(r R) (any, error) { return read(as.body(r)).Amount, nil }),
@@ -193,44 +195,32 @@ func equip[R any](st *stage, as shape[R]) {
 			invocationOf(ctx).note(stop{at: atDone, key: e.RecordKey, outcome: e.Outcome})
 		}),
 	}, st.Options...)...)
-	terminal := func(ctx context.Context, r R, err error) error {
-		return invocationOf(ctx).take(atTerminal, read(as.body(r)).ID, err)
+	c := batch.Config[R]{Concurrency: st.Concurrency, Visibility: st.visibility()}
+	// takes is a function of the configuration, for package batch and for a consumer by hand.
+	takes := func(at point) (func(context.Context, R, error) error, func(context.Context, Record, error) error) {
+		take := func(ctx context.Context, id string) error { return invocationOf(ctx).take(at, id) }
+		return func(ctx context.Context, r R, _ error) error { return take(ctx, read(as.body(r)).ID) },
+			func(ctx context.Context, r Record, _ error) error { return take(ctx, r.ID) }
 	}
-	poison := func(ctx context.Context, r R, err error) error {
-		return invocationOf(ctx).take(atPoison, read(as.body(r)).ID, err)
-	}
-	st.parts = Parts{
-		Source: st.Source, Reserve: batch.DefaultReserve,
-		Handle:    func(ctx context.Context, r Record) error { _, err := h.Handle(ctx, as.event(st, r)); return err },
-		RecordKey: func(r Record) string { return st.described[r.ID].RecordKey },
-		Identifier: func(r Record) string {
-			if st.Source.stream() {
-				return st.sequence(r)
-			}
-			return r.ID
-		},
+	st.parts.Source, st.parts.Reserve = st.Source, batch.DefaultReserve
+	st.parts.Handle = func(ctx context.Context, r Record) error { _, err := h.Handle(ctx, as.event(st, r)); return err }
+	st.parts.RecordKey = func(r Record) string { return st.described[r.ID].RecordKey }
+	st.parts.Identifier = func(r Record) string {
+		if st.Source.stream() {
+			return st.sequence(r)
+		}
+		return r.ID
 	}
 	for _, r := range st.Records {
 		if d, err := h.Describe(context.Background(), as.event(st, r)); err == nil {
 			st.described[r.ID] = d
 		}
 	}
-	c := batch.Config[R]{Concurrency: st.Concurrency, Visibility: st.visibility()}
 	if st.Terminal {
-		c.Terminal = terminal
-		st.parts.Terminal = func(ctx context.Context, r Record,
-			err error,
-		) error {
-			return terminal(ctx, as.event(st, r), err)
-		}
+		c.Terminal, st.parts.Terminal = takes(atTerminal)
 	}
 	if st.Poison {
-		c.Poison = poison
-		st.parts.Poison = func(ctx context.Context, r Record,
-			err error,
-		) error {
-			return poison(ctx, as.event(st, r), err)
-		}
+		c.Poison, st.parts.Poison = takes(atPoison)
 	}
 	if st.Consumer != nil {
 		st.consumer = st.Consumer(st.parts)
@@ -252,11 +242,7 @@ func (s *stage) visibility() func(ctx context.Context, all []events.SQSMessage, 
 		return nil
 	}
 	s.parts.Visibility = func(ctx context.Context, all []Record, after time.Duration) error {
-		ids := make([]string, len(all))
-		for n, r := range all {
-			ids[n] = r.ID
-		}
-		return invocationOf(ctx).setVisibility(ids, after)
+		return invocationOf(ctx).setVisibility(idsOf(all), after)
 	}
 	return func(ctx context.Context, all []events.SQSMessage, after time.Duration) error {
 		ids := make([]string, len(all))

@@ -67,8 +67,8 @@ type Scenario struct {
 	Bisects bool
 	// Concurrency is how many groups of a batch run at once, 0 for the default.
 	Concurrency int
-	// Endings are how handlers may end, Faults what may go wrong, at most MaxFaults times in a
-	// schedule.
+	// Endings are how handlers may end; none is Succeeds. Faults are what may go wrong, at most
+	// MaxFaults times in a schedule: once if that is 0.
 	Endings   []Ending
 	Faults    []Fault
 	MaxFaults int
@@ -85,6 +85,12 @@ type Scenario struct {
 
 // Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest.
 func Run(s Scenario) schedules.Report {
+	if s.Endings == nil {
+		s.Endings = []Ending{Succeeds}
+	}
+	if s.MaxFaults == 0 && len(s.Faults) > 0 {
+		s.MaxFaults = 1
+	}
 	st := newStage(&s)
 	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() })
 }

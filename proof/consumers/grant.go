@@ -1,9 +1,11 @@
 package consumers
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -26,10 +28,8 @@ func (w *world) grant(s *stop, f Fault, e Ending) {
 		w.Saw("handler " + e.String())
 		s.of.endings[s.id] = e
 		w.resume(s, grant{ending: e})
-	case atTerminal, atPoison:
+	case atTerminal, atPoison, atVisibility:
 		w.grantFunction(s, f)
-	case atVisibility:
-		w.grantVisibility(s, f)
 	case atAnswer:
 		w.grantAnswer(s, f)
 	case atDone, atEnd:
@@ -37,8 +37,8 @@ func (w *world) grant(s *stop, f Fault, e Ending) {
 }
 
 func (w *world) grantCall(s *stop, f Fault) {
-	w.Sayf("%s:  %s: %s of %s %s", w.clockText(), s.of.name, s.call.op, w.nameOf(s), f)
-	var got reply
+	w.Sayf("%s:  %s: %s of %s %s", w.clockText(), s.of.name, s.call.Op, w.nameOf(s), f)
+	var got calls.Reply
 	if f.applied() {
 		got = w.apply(s)
 	}
@@ -46,8 +46,8 @@ func (w *world) grantCall(s *stop, f Fault) {
 		w.die(s.of)
 		return
 	}
-	if err := f.err(s.call.op); err != nil {
-		got = reply{err: err}
+	if err := f.err(s.call.Op); err != nil {
+		got = calls.Reply{Err: err}
 	}
 	w.resume(s, grant{reply: got})
 }
@@ -63,16 +63,16 @@ func (w *world) nameOf(s *stop) string {
 }
 
 // apply makes a call of the store.
-func (w *world) apply(s *stop) reply {
-	if owner := s.call.next.Owner; owner != "" && w.owners[owner] == "" {
+func (w *world) apply(s *stop) calls.Reply {
+	if owner := s.call.Next.Owner; owner != "" && w.owners[owner] == "" {
 		s.of.tokens[s.key]++
 		w.owners[owner] = fmt.Sprint(s.of.name, s.key, s.of.tokens[s.key])
 	}
-	got := s.call.make(w.store, s.key)
-	if s.call.op != opSwap || !got.done {
+	got := s.call.Make(context.Background(), w.store)
+	if s.call.Op != calls.Swap || !got.Done {
 		return got
 	}
-	switch s.call.next.Status {
+	switch s.call.Next.Status {
 	case store.StatusCompleted:
 		w.stored(s)
 	case store.StatusUnknown:
@@ -84,38 +84,25 @@ func (w *world) apply(s *stop) reply {
 	return got
 }
 
+// grantFunction lets a function of the configuration return.
 func (w *world) grantFunction(s *stop, f Fault) {
-	w.Sayf("  %s: the function for %s gets %s: %s", s.of.name, s.at, s.id, f)
-	var err error
-	switch f {
-	case FailBefore, FailAfter:
-		err = errInjected
-	default:
+	if s.at == atVisibility {
+		w.Sayf("%s:  %s: %v come again after %v: %s", w.clockText(), s.of.name, s.records, s.after, f)
+	} else {
+		w.Sayf("  %s: the function for %s gets %s: %s", s.of.name, s.at, s.id, f)
 	}
-	if f == None || f == DieAfter {
+	var err error
+	if f == FailBefore || f == FailAfter || f == Late {
+		err = errInjected
+	}
+	switch {
+	case f == Late:
+		w.late = append(slices.Clip(w.late), s)
+	case s.at == atVisibility && f.applied():
+		w.changeVisibility(s)
+	case s.at != atVisibility && (f == None || f == DieAfter):
 		w.took[s.id] = true
 		w.Saw(s.at.String() + " taken")
-	}
-	if f.kills() {
-		w.die(s.of)
-		return
-	}
-	w.resume(s, grant{fault: f, err: err})
-}
-
-func (w *world) grantVisibility(s *stop, f Fault) {
-	w.Sayf("%s:  %s: %v come again after %v: %s", w.clockText(), s.of.name, s.records, s.after, f)
-	var err error
-	switch f {
-	case FailBefore, FailAfter, Late:
-		err = errInjected
-	default:
-	}
-	if f.applied() {
-		w.changeVisibility(s)
-	}
-	if f == Late {
-		w.late = append(slices.Clip(w.late), s)
 	}
 	if f.kills() {
 		w.die(s.of)

@@ -3,6 +3,7 @@ package consumers
 import (
 	"errors"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -91,12 +92,12 @@ var (
 )
 
 // err is what a call of the store returns, nil if nothing is wrong.
-func (f Fault) err(op string) error {
+func (f Fault) err(op calls.Op) error {
 	switch f {
 	case LoseRequest, LoseReply:
-		return &store.Error{Op: op, Kind: store.FailureUnavailable, Err: errInjected}
+		return &store.Error{Op: string(op), Kind: store.FailureUnavailable, Err: errInjected}
 	case FailBefore, FailAfter:
-		return &store.Error{Op: op, Kind: store.FailureAccessDenied, Err: errInjected}
+		return &store.Error{Op: string(op), Kind: store.FailureAccessDenied, Err: errInjected}
 	case None, DieBefore, DieAfter, PanicAfter, Late, LoseAnswer:
 	}
 	return nil

@@ -115,24 +115,22 @@ func (i *invocation) handle(id string) (string, error) {
 }
 
 // take is the function of the configuration for final failures, or that for poison.
-func (i *invocation) take(at point, id string, _ error) error {
-	g := i.ask(stop{at: at, id: id})
-	if g.dead {
-		return errDied
-	}
-	if g.fault == PanicAfter {
-		panic(id)
-	}
-	return g.err
+func (i *invocation) take(at point, id string) error {
+	return i.stopIn(stop{at: at, id: id})
 }
 
 func (i *invocation) setVisibility(ids []string, after time.Duration) error {
-	g := i.ask(stop{at: atVisibility, id: ids[0], records: ids, after: after})
+	return i.stopIn(stop{at: atVisibility, id: ids[0], records: ids, after: after})
+}
+
+// stopIn stops in a function of the configuration, and ends it as it is told.
+func (i *invocation) stopIn(s stop) error {
+	g := i.ask(s)
 	if g.dead {
 		return errDied
 	}
 	if g.fault == PanicAfter {
-		panic(ids[0])
+		panic(s.id)
 	}
 	return g.err
 }

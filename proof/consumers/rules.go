@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -27,29 +29,43 @@ const (
 	evCalm                        // nothing goes wrong any more, and everything was handed over again
 )
 
+// on are the parts of a rule, by the kinds of events that they are about.
+type on = map[eventKind]func(w *world, e event) string
+
 // rules are those of I12 in docs/guarantees.md, and those of I1 as far as batches could break it.
-var rules = []struct {
-	name  string
-	holds func(w *world, e event) string
-}{
-	{"I12 an answer names records of the event, and never nothing", answerNamesRecords},
-	{"I12 only what is done is acknowledged", acknowledgedIsDone},
-	{"I12 what is done in a batch is not named", doneIsNotNamed},
-	{"I12 a group keeps its order", groupKeepsItsOrder},
-	{"I12 every record ends once nothing goes wrong", everyRecordEnds},
-	{"I12 nothing is begun without the time for it", nothingIsBegunLate},
-	{"I12 copies run one after the other", copiesTakeTurns},
-	{"I12 a message runs once in a batch", runsOnce},
-	{"I12 a function gets what it is for", functionGetsItsOwn},
-	{"I12 the visibility is that of the lease, of messages that come again", visibilityIsThatOfTheLease},
-	{"I1 one execution is committed", oneExecution},
+var rules = schedules.Rules[eventKind, *world, event]{
+	{"I12 an answer names records of the event, and never nothing", on{evAnswered: answerNamesRecords}},
+	{"I12 only what is done is acknowledged", on{evAnswered: acknowledgedIsDone}},
+	{"I12 what is done in a batch is not named", on{evAnswered: doneIsNotNamed}},
+	{"I12 a group keeps its order", on{evBegan: groupKeepsItsOrder}},
+	{"I12 every record ends once nothing goes wrong", on{evCalm: everyRecordEnds}},
+	{"I12 nothing is begun without the time for it", on{evClaims: nothingIsBegunLate}},
+	{"I12 copies run one after the other", on{evClaims: copiesTakeTurns}},
+	{"I12 a message runs once in a batch", on{evClaims: runsOnce}},
+	{"I12 a function gets what it is for", on{evTakes: functionGetsItsOwn}},
+	{"I12 the visibility is that of the lease, of messages that come again", on{
+		evVisibility: visibilityIsThatOfTheLease,
+	}},
+	{"I1 one execution is committed", on{evStored: oneExecution, evBegan: oneExecution}},
 }
 
 func (w *world) check(e event) {
-	for _, r := range rules {
-		if wrong := r.holds(w, e); wrong != "" && w.broken == nil {
-			w.broken = fmt.Errorf("%s: %s", r.name, wrong) //nolint:err113 // for a reader
-		}
+	if w.broken == nil {
+		w.broken = rules.Broken(w, e, e.subject, e.kind)
+	}
+}
+
+// subject is the event as that of a sentence.
+func (e event) subject() string {
+	switch e.kind {
+	case evCalm:
+		return "in the end"
+	case evBegan:
+		return fmt.Sprintf("the handler of %s in %s", e.stop.id, e.stop.of.name)
+	case evTakes:
+		return fmt.Sprintf("the function for %s in %s", e.stop.at, e.stop.of.name)
+	default:
+		return e.stop.of.name
 	}
 }
 
@@ -65,7 +81,7 @@ func (w *world) arrive(s *stop) {
 	}
 	switch s.at {
 	case atCall:
-		if s.call.op == opClaim {
+		if s.call.Op == calls.Claim {
 			w.check(event{kind: evClaims, stop: s})
 			w.enters(s)
 		}
@@ -125,21 +141,13 @@ func (w *world) stored(s *stop) {
 	w.Saw("result stored")
 }
 
-// poisonous says why no repetition helps a record, empty if one does.
-func (w *world) poisonous(r Record) string {
+// poisonous reports whether no repetition helps a record: it has no key, or that of another record,
+// stored or running, or an unknown outcome.
+func (w *world) poisonous(r Record) bool {
 	key := w.parts.RecordKey(r)
 	stored, is := w.results[key]
-	switch {
-	case r.Key == "":
-		return "no key"
-	case is && w.recordOf(stored.id).Amount != r.Amount:
-		return "the key of another record"
-	case w.unknown[key]:
-		return "an unknown outcome"
-	case !is && w.held(key) != nil && w.owned(r):
-		return "the key of another record that runs"
-	}
-	return ""
+	others := is && w.recordOf(stored.id).Amount != r.Amount || !is && w.held(key) != nil && w.owned(r)
+	return r.Key == "" || w.unknown[key] || others
 }
 
 // owned reports whether the record of a key, which is in progress, is that of an event with another
@@ -188,68 +196,52 @@ func (i *invocation) acknowledges() (all []Record) {
 }
 
 func acknowledgedIsDone(w *world, e event) string {
-	if e.kind != evAnswered {
-		return ""
-	}
 	for _, r := range e.stop.of.acknowledges() {
 		if !w.isDone(r, e.stop.of) {
-			return fmt.Sprintf("%s acknowledges %s, which is not done", e.stop.of.name, r.ID)
+			return "acknowledges " + r.ID + ", which is not done"
 		}
 	}
 	return ""
 }
 
 func answerNamesRecords(w *world, e event) string {
-	if e.kind != evAnswered {
-		return ""
-	}
 	i := e.stop.of
 	if w.Source.stream() && len(i.failed) > 1 {
-		return i.name + " names more than one sequence number"
+		return "names more than one sequence number"
 	}
 	for n, id := range i.failed {
 		known := slices.ContainsFunc(i.records, func(r Record) bool { return w.parts.Identifier(r) == id })
 		if !known || slices.Contains(i.failed[:n], id) {
-			return fmt.Sprintf("%s names %q", i.name, id)
+			return fmt.Sprintf("names %q", id)
 		}
 	}
 	return ""
 }
 
 func doneIsNotNamed(w *world, e event) string {
-	if e.kind != evAnswered {
-		return ""
-	}
 	i := e.stop.of
 	for _, r := range i.records {
 		if slices.Contains(i.failed, w.parts.Identifier(r)) && i.done[r.ID] && w.isDone(r, i) {
-			return fmt.Sprintf("%s names %s, which it has done", i.name, r.ID)
+			return fmt.Sprintf("names %s, which it has done", r.ID)
 		}
 	}
 	return ""
 }
 
 func groupKeepsItsOrder(w *world, e event) string {
-	if e.kind != evBegan || w.Source == Standard {
-		return ""
-	}
 	group := w.recordOf(e.stop.id).Group
 	for _, r := range w.Records {
-		if r.ID == e.stop.id {
+		if r.ID == e.stop.id || w.Source == Standard {
 			break
 		}
 		if r.Group == group && !w.source.ended(r.ID) && !w.isDone(r, e.stop.of) {
-			return fmt.Sprintf("the handler of %s runs in %s, and %s before it in its group is not done", e.stop.id,
-				e.stop.of.name, r.ID)
+			return fmt.Sprintf("runs, and %s before it in its group is not done", r.ID)
 		}
 	}
 	return ""
 }
 
-func everyRecordEnds(w *world, e event) string {
-	if e.kind != evCalm {
-		return ""
-	}
+func everyRecordEnds(w *world, _ event) string {
 	for _, r := range w.Records {
 		if !w.source.ended(r.ID) {
 			return r.ID + " comes again and again"
@@ -259,85 +251,59 @@ func everyRecordEnds(w *world, e event) string {
 }
 
 func nothingIsBegunLate(w *world, e event) string {
-	if e.kind != evClaims || e.stop.of.inside[e.stop.key] {
-		return ""
-	}
-	if left := e.stop.of.deadline.Sub(e.stop.begins); left < w.parts.Reserve {
-		return fmt.Sprintf("%s begins a record with %v left", e.stop.of.name, left)
-	}
-	return ""
+	left := e.stop.of.deadline.Sub(e.stop.begins)
+	return schedules.When(!e.stop.of.inside[e.stop.key] && left < w.parts.Reserve, "begins a record with %v left", left)
 }
 
 func copiesTakeTurns(w *world, e event) string {
-	if e.kind != evClaims {
-		return ""
-	}
-	for _, s := range w.stops {
-		if s.of == e.stop.of && s.key == e.stop.key && (s.at == atCall || s.at == atEnding) {
-			return e.stop.of.name + " runs two copies of a record at once"
-		}
-	}
-	return ""
+	beside := slices.ContainsFunc(w.stops, func(s *stop) bool {
+		return s.of == e.stop.of && s.key == e.stop.key && (s.at == atCall || s.at == atEnding)
+	})
+	return schedules.When(beside, "runs two copies of a record at once")
 }
 
 func runsOnce(w *world, e event) string {
-	if e.kind != evClaims || e.stop.of.inside[e.stop.key] || w.Source.stream() {
-		return ""
-	}
-	if e.stop.of.begun[e.stop.key] >= e.stop.of.copies(e.stop.key) {
-		return e.stop.of.name + " hands a message to the handler twice"
-	}
-	return ""
+	i, key := e.stop.of, e.stop.key
+	return schedules.When(!i.inside[key] && !w.Source.stream() && i.begun[key] >= i.copies(key),
+		"hands a message to the handler twice")
 }
 
 func functionGetsItsOwn(w *world, e event) string {
-	if e.kind != evTakes {
-		return ""
-	}
 	s := e.stop
 	r := w.recordOf(s.id)
 	stored, is := w.results[w.parts.RecordKey(r)]
-	ok := w.poisonous(r) != ""
+	ok := w.poisonous(r)
 	if s.at == atTerminal {
 		ok = is && stored.ending == FailsTerminal || s.of.endings[s.id] == FailsTerminal
 	}
-	if !ok {
-		return fmt.Sprintf("the function for %s gets %s in %s", s.at, s.id, s.of.name)
-	}
-	return ""
+	return schedules.When(!ok, "gets %s", s.id)
 }
 
 func visibilityIsThatOfTheLease(w *world, e event) string {
-	if e.kind != evVisibility {
-		return ""
-	}
 	s := e.stop
 	first := w.recordOf(s.id)
 	if s.after <= 0 {
-		return fmt.Sprintf("%s lets %s come again after %v", s.of.name, s.id, s.after)
+		return fmt.Sprintf("lets %s come again after %v", s.id, s.after)
 	}
 	if held := w.held(w.parts.RecordKey(first)); held != nil && !held.Lease.IsZero() {
 		if left := held.Lease.Sub(s.begins); w.results[held.Key].by == nil && s.after < left-time.Second {
-			return fmt.Sprintf("%s lets %s come again after %v, and the lease has %v", s.of.name, s.id, s.after, left)
+			return fmt.Sprintf("lets %s come again after %v, and the lease has %v", s.id, s.after, left)
 		}
 	}
 	for _, id := range s.records {
 		switch r := w.recordOf(id); {
 		case !s.of.has(id):
-			return fmt.Sprintf("%s changes the visibility of %s, which it does not have", s.of.name, id)
+			return fmt.Sprintf("changes the visibility of %s, which it does not have", id)
 		case id != s.id && (w.Source != FIFO || r.Group != first.Group):
-			return fmt.Sprintf("%s changes the visibility of %s because of %s", s.of.name, id, s.id)
+			return fmt.Sprintf("changes the visibility of %s because of %s", id, s.id)
 		case s.of.done[id]:
-			return fmt.Sprintf("%s changes the visibility of %s, which is done", s.of.name, id)
+			return fmt.Sprintf("changes the visibility of %s, which is done", id)
 		}
-	}
-	if w.Source != FIFO {
-		return ""
 	}
 	behind := false
 	for _, r := range s.of.records {
-		if behind && r.Group == first.Group && !slices.Contains(s.records, r.ID) {
-			return fmt.Sprintf("%s sets %s aside, and not %s behind it", s.of.name, s.id, r.ID)
+		if w.Source == FIFO && behind && r.Group == first.Group && !slices.Contains(s.records, r.ID) {
+			return fmt.Sprintf("sets %s aside, and not %s behind it", s.id, r.ID)
 		}
 		behind = behind || r.ID == s.id
 	}
@@ -345,17 +311,8 @@ func visibilityIsThatOfTheLease(w *world, e event) string {
 }
 
 func oneExecution(w *world, e event) string {
-	switch e.kind {
-	case evStored:
-		if first, is := w.results[e.stop.key]; is {
-			return fmt.Sprintf("%s commits %s, which %s has committed", e.stop.of.name,
-				e.stop.of.executing[e.stop.key], first.by.name)
-		}
-	case evBegan:
-		if first, is := w.results[e.stop.key]; is {
-			return fmt.Sprintf("%s executes %s although %s has committed it", e.stop.of.name, e.stop.id, first.by.name)
-		}
-	default:
+	if first, is := w.results[e.stop.key]; is {
+		return fmt.Sprintf("has a result of %s, and so has %s", e.stop.of.executing[e.stop.key], first.by.name)
 	}
 	return ""
 }

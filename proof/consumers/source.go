@@ -190,12 +190,11 @@ func (q *queue) instants() (all []time.Time) {
 
 func (q *queue) digest(d *schedules.Digest) {
 	for _, m := range q.messages {
-		d.Flags(m.acknowledged, m.givenUp)
+		d.Add(m.acknowledged, m.givenUp)
 		if !m.over() {
-			d.Number(int64(m.receives))
-			d.Number(int64(m.holder))
+			d.Add(m.receives, m.holder)
 			if m.visible.After(q.now) {
-				d.Time(m.visible)
+				d.Add(m.visible)
 			}
 		}
 	}
@@ -292,8 +291,5 @@ func (s *shard) ended(id string) bool {
 func (s *shard) instants() []time.Time { return nil }
 
 func (s *shard) digest(d *schedules.Digest) {
-	d.Number(int64(s.checkpoint))
-	d.Number(int64(s.end))
-	d.Number(int64(s.tries))
-	d.Number(int64(s.handed))
+	d.Add(s.checkpoint, s.end, s.tries, s.handed)
 }

@@ -16,19 +16,14 @@ import (
 // delivery of a record, or a function of the configuration, has ended.
 func (w *world) state() uint64 {
 	d := schedules.NewDigest(w.origin)
-	d.Time(w.now)
-	for _, left := range []int{w.polls, w.doubles, w.faults, w.timeSteps, len(w.late)} {
-		d.Number(int64(left))
-	}
+	d.Add(w.now, w.polls, w.doubles, w.faults, w.timeSteps, len(w.late))
 	for _, s := range w.late {
-		d.Number(int64(s.of.number))
-		d.Text(strings.Join(s.records, " "))
-		d.Number(int64(s.after))
+		d.Add(s.of.number, strings.Join(s.records, " "), s.after)
 	}
 	w.source.digest(d)
 	for _, r := range w.Records {
 		key := w.parts.RecordKey(r)
-		d.Flags(w.took[r.ID], w.unknown[key])
+		d.Add(w.took[r.ID], w.unknown[key])
 		if held := w.held(key); held != nil {
 			w.record(d, *held)
 		}
@@ -37,28 +32,17 @@ func (w *world) state() uint64 {
 		if !i.running() {
 			continue
 		}
-		d.Number(int64(i.number))
-		d.Text(strings.Join(idsOf(i.records), " "))
-		d.Time(i.deadline)
-		d.Number(int64(i.order))
+		d.Add(i.number, strings.Join(idsOf(i.records), " "), i.deadline, i.order)
 		for _, key := range slices.Sorted(maps.Keys(i.told)) {
-			d.Text(key)
-			d.Number(int64(i.told[key]))
-			d.Number(int64(i.begun[key]))
-			d.Flags(i.inside[key])
+			d.Add(key, i.told[key], i.begun[key], i.inside[key])
 		}
 		for _, r := range i.records {
-			d.Number(int64(i.endings[r.ID]))
-			d.Flags(i.done[r.ID])
+			d.Add(i.endings[r.ID], i.done[r.ID])
 		}
 	}
-	d.Text("stops")
+	d.Add("stops")
 	for _, s := range w.stops {
-		d.Number(int64(s.of.number))
-		d.Number(int64(s.at))
-		d.Text(s.key)
-		d.Text(s.id)
-		d.Text(s.call.op)
+		d.Add(s.of.number, s.at, s.key, s.id, s.call.Op)
 	}
 	return d.Sum64()
 }
@@ -69,23 +53,17 @@ func (w *world) learn(s *stop, g grant) {
 	d := schedules.NewDigest(w.origin)
 	if s.at != atCall && s.at != atEnding {
 		i.gets(s)
-		d.Number(int64(i.order))
+		d.Add(i.order)
 	}
 	key := s.key + s.id
 	if s.key != "" {
 		key = s.key
 	}
-	d.Number(int64(i.told[key]))
-	d.Time(w.now)
-	d.Number(int64(s.at))
-	d.Number(int64(g.fault))
-	d.Number(int64(g.ending))
-	d.Text(s.call.op)
-	d.Flags(g.reply.done, g.reply.err != nil, g.err != nil)
-	if failure, ok := errors.AsType[*store.Error](g.reply.err); ok {
-		d.Text(string(failure.Kind))
+	d.Add(i.told[key], w.now, s.at, g.fault, g.ending, s.call.Op, g.reply.Done, g.reply.Err != nil, g.err != nil)
+	if failure, ok := errors.AsType[*store.Error](g.reply.Err); ok {
+		d.Add(failure.Kind)
 	}
-	w.record(d, g.reply.held)
+	w.record(d, g.reply.Held)
 	i.told[key] = d.Sum64()
 }
 
@@ -99,24 +77,11 @@ func (i *invocation) forgets(s *stop) {
 
 // gets notes that the batch itself gets control.
 func (i *invocation) gets(s *stop) {
-	d := schedules.NewDigest(i.world.origin)
-	d.Number(int64(i.order))
-	d.Number(int64(s.at))
-	d.Text(s.key)
-	d.Text(s.id)
-	d.Text(string(s.outcome))
-	d.Time(i.world.now)
-	i.order = d.Sum64()
+	i.order = schedules.Sum(i.world.origin, i.order, s.at, s.key, s.id, s.outcome, i.world.now)
 }
 
 func (w *world) record(d *schedules.Digest, r store.Record) {
-	d.Text(string(r.Status))
-	d.Text(w.ownerOf(r.Owner))
-	d.Time(r.Lease)
-	d.Text(r.Fingerprint)
-	d.Text(string(r.Result))
-	d.Text(r.Reason)
-	d.Number(int64(r.Attempt))
+	d.Add(r.Status, w.ownerOf(r.Owner), r.Lease, r.Fingerprint, string(r.Result), r.Reason, r.Attempt)
 }
 
 // ownerOf is the invocation whose token it is: tokens are random, and the same schedule has others

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -35,7 +36,7 @@ type stop struct {
 	// key is the record key, id the record. A call knows only the first, the others have both where
 	// it can be told.
 	key, id string
-	call    call
+	call    calls.Call
 	// begins is the clock when the goroutine came here.
 	begins time.Time
 	// outcome is how a delivery was answered.
@@ -51,7 +52,7 @@ type grant struct {
 	dead   bool
 	fault  Fault
 	ending Ending
-	reply  reply
+	reply  calls.Reply
 	err    error
 }
 
@@ -130,7 +131,7 @@ func (w *world) resume(s *stop, g grant) {
 	w.learn(s, g)
 	s.resume <- g
 	w.settle()
-	if g.err != nil || g.reply.err != nil {
+	if g.err != nil || g.reply.Err != nil {
 		w.sleep(time.Now().Add(5 * tick)) // until it tries again
 	}
 }

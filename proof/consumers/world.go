@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -37,6 +38,7 @@ type world struct {
 	// owners are the names of tokens.
 	owners map[string]string
 	broken error
+	over   bool // only the aftermath is left
 }
 
 // result is what the store keeps of an execution.
@@ -70,86 +72,67 @@ func newWorld(st *stage, s *schedules.Schedule) *world {
 // returns the rule that did not hold.
 func (w *world) play() error {
 	defer w.unwind()
-	for w.broken == nil {
+	for w.broken == nil && !w.over {
 		actions := w.actions()
 		n, goesOn := w.Choose(len(actions), w.state)
 		if !goesOn {
 			return nil
 		}
-		a := actions[n]
-		if a.kind == actEnd {
-			w.aftermath()
-			break
-		}
-		w.act(a)
+		actions[n]()
 	}
 	return w.broken
 }
 
-type actionKind int
-
-const (
-	actGrant actionKind = iota
-	actLate
-	actHandOver
-	actPass
-	actEnd
-)
-
-// action is a choice.
-type action struct {
-	kind   actionKind
-	stop   *stop
-	fault  Fault
-	ending Ending
-	late   int
-	batch  handover
-}
-
 // actions are the choices that there are.
-func (w *world) actions() (all []action) {
+func (w *world) actions() (all []func()) {
 	for _, s := range w.stops {
 		all = w.actionsOf(s, all)
 	}
 	for n := range w.late {
-		all = append(all, action{kind: actLate, late: n})
+		all = append(all, func() { w.arriveLate(n) })
 	}
 	running := w.running()
 	if w.polls > 0 && running < w.Processes {
 		for _, b := range w.source.batches() {
 			if !b.double || w.doubles > 0 {
-				all = append(all, action{kind: actHandOver, batch: b})
+				all = append(all, func() { w.poll(b) })
 			}
 		}
 	}
-	switch {
-	case len(w.stops) == 0 && running > 0: // all of them sleep
-		all = append(all, action{kind: actPass})
-	case w.timeSteps > 0 && !w.nextInstant().IsZero():
-		all = append(all, action{kind: actPass})
+	asleep := len(w.stops) == 0 && running > 0 // all of them
+	if asleep || w.timeSteps > 0 && !w.nextInstant().IsZero() {
+		all = append(all, func() {
+			if !asleep {
+				w.timeSteps--
+			}
+			w.pass()
+		})
 	}
 	if running == 0 {
-		all = append(all, action{kind: actEnd})
+		all = append(all, func() {
+			w.aftermath()
+			w.over = true
+		})
 	}
 	return all
 }
 
 // actionsOf are the ways in which a goroutine may go on.
-func (w *world) actionsOf(s *stop, all []action) []action {
+func (w *world) actionsOf(s *stop, all []func()) []func() {
+	endings := []Ending{Succeeds}
 	if s.at == atEnding {
-		for _, e := range w.Endings {
-			all = append(all, action{kind: actGrant, stop: s, ending: e})
-		}
-	} else {
-		all = append(all, action{kind: actGrant, stop: s})
+		endings = w.Endings
+	}
+	for _, e := range endings {
+		all = append(all, func() { w.grant(s, None, e) })
 	}
 	if w.faults == 0 {
 		return all
 	}
 	for _, f := range w.Faults {
-		reads := s.at == atCall && s.call.op == opGet
+		reads := s.at == atCall && s.call.Op == calls.Get
 		if f.strikes(s.at) && (!reads || !f.applied()) {
-			all = append(all, action{kind: actGrant, stop: s, fault: f})
+			all = append(all, func() { w.grant(s, f, Succeeds) })
 		}
 	}
 	return all
@@ -164,29 +147,22 @@ func (w *world) running() (n int) {
 	return n
 }
 
-func (w *world) act(a action) {
-	switch a.kind {
-	case actGrant:
-		w.grant(a.stop, a.fault, a.ending)
-	case actLate:
-		s := w.late[a.late]
-		w.late = slices.Delete(slices.Clone(w.late), a.late, a.late+1)
-		w.Saw("late change of the visibility")
-		w.changeVisibility(s)
-	case actHandOver:
-		w.polls--
-		if a.batch.double {
-			w.doubles--
-			w.Saw("handed over twice")
-		}
-		w.handOver(a.batch)
-	case actPass:
-		if len(w.stops) > 0 || w.running() == 0 {
-			w.timeSteps--
-		}
-		w.pass()
-	case actEnd:
+// arriveLate lets a change of the visibility happen long after it was asked for.
+func (w *world) arriveLate(n int) {
+	s := w.late[n]
+	w.late = slices.Delete(slices.Clone(w.late), n, n+1)
+	w.Saw("late change of the visibility")
+	w.changeVisibility(s)
+}
+
+// poll hands a batch over.
+func (w *world) poll(b handover) {
+	w.polls--
+	if b.double {
+		w.doubles--
+		w.Saw("handed over twice")
 	}
+	w.handOver(b)
 }
 
 func (w *world) handOver(b handover) {

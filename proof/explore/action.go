@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"slices"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -65,6 +67,7 @@ func (w *world) maySend(n int, c *client) bool {
 	}
 }
 
+// actionsOf are the choices of a delivery.
 func (w *world) actionsOf(d *delivery, all []action) []action {
 	switch {
 	case d.frozen:
@@ -73,81 +76,70 @@ func (w *world) actionsOf(d *delivery, all []action) []action {
 		return append(all, func() { w.kill(d) })
 	}
 	for _, s := range d.strands() {
-		switch s.at {
-		case atCall:
+		if s.at == atCall {
 			all = w.actionsOfCall(s, all)
-		case atFork, atStep, atStepResolver:
-			all = w.actionsOfStep(s, all)
-		case atEnding, atResolver, atGiveUp, atEnd, away:
+			continue
 		}
-	}
-	switch d.at {
-	case atEnding:
-		if w.EndsEarly && d.branches == nil && d.steps == nil && d.tries == nil {
-			all = append(all, func() { w.endHandler(d, GoesOn) })
+		for _, g := range w.grants(s) {
+			all = append(all, func() { w.goOn(s, g) })
 		}
-		for _, e := range w.Endings {
-			if e != ObeysContext || d.hctx.Err() != nil {
-				all = append(all, func() { w.endHandler(d, e) })
-			}
-		}
-		if w.faults > 0 && w.mayDie() {
+		runs := s.at == atEnding || s.at == atStep || s.at == atGiveUp || s.at == atResolver && d.asks()
+		if runs && w.faults > 0 && slices.ContainsFunc(w.Faults, Fault.kills) {
 			all = append(all, func() { w.kill(d) })
 		}
-	case atGiveUp:
-		all = append(all, func() { w.endGiveUp(d, false) }, func() { w.endGiveUp(d, true) })
-		if w.faults > 0 && w.mayDie() {
-			all = append(all, func() { w.kill(d) })
-		}
-	case atResolver:
-		all = w.actionsOfResolver(&d.strand, all)
-	case atCall, atFork, atStep, atStepResolver, atEnd, away:
 	}
 	return all
 }
 
-// actionsOfStep are the choices where a step waits for the schedule.
-func (w *world) actionsOfStep(s *strand, all []action) []action {
+// grants are the ways in which a strand may go on from where it waits, if that is no call.
+func (w *world) grants(s *strand) (all []grant) {
 	d := s.of
 	switch s.at {
 	case atFork:
-		return append(all, func() { w.fork(s) })
-	case atStepResolver:
-		return w.actionsOfResolver(s, all)
-	case atCall, atEnding, atResolver, atGiveUp, atStep, atEnd, away: // in its function
-	}
-	if len(w.Effects) == 0 {
-		all = append(all, func() { w.takeEffect(s, Happens) })
-	}
-	for _, e := range w.Effects {
-		all = append(all, func() { w.takeEffect(s, e) })
-	}
-	if w.faults > 0 && w.mayDie() {
-		all = append(all, func() { w.kill(d) })
+		all = []grant{{}}
+	case atGiveUp:
+		all = []grant{{}, {fails: true}}
+	case atEnding:
+		if w.EndsEarly && d.branches == nil && d.steps == nil && d.tries == nil {
+			all = append(all, grant{ending: GoesOn})
+		}
+		for _, e := range w.Endings {
+			if e != ObeysContext || d.hctx.Err() != nil {
+				all = append(all, grant{ending: e})
+			}
+		}
+	case atStep:
+		if len(w.Effects) == 0 {
+			all = append(all, grant{effect: Happens})
+		}
+		for _, e := range w.Effects {
+			all = append(all, grant{effect: e})
+		}
+	case atResolver, atStepResolver:
+		for _, v := range w.verdicts(d) {
+			all = append(all, grant{verdict: v})
+		}
+	case atCall, atEnd, away:
 	}
 	return all
 }
 
-// actionsOfResolver are what a resolver may say. One that answers after the lease has ended was
-// suspended: where contexts have no clock of their own, nobody would know that it is late.
-func (w *world) actionsOfResolver(s *strand, all []action) []action {
-	d, verdicts := s.of, w.Verdicts
-	if verdicts == nil {
-		verdicts = []Verdict{StillUnknown, Executed, Untouched}
+// verdicts are what a resolver may say. One that answers after the lease has ended was suspended:
+// where contexts have no clock of their own, nobody would know that it is late.
+func (w *world) verdicts(d *delivery) []Verdict {
+	all := w.Verdicts
+	if all == nil {
+		all = []Verdict{StillUnknown, Executed, Untouched}
 		if d.asks() {
-			verdicts = append(verdicts, CannotTell)
+			all = append(all, CannotTell)
 		}
 	}
-	late := !d.clock().Before(d.lease)
-	for _, v := range verdicts {
-		if !late || w.Timed || v != Untouched && v != Executed || d.asks() && v == Executed {
-			all = append(all, func() { w.resolve(s, v) })
-		}
+	if w.Timed || d.clock().Before(d.lease) {
+		return all
 	}
-	if d.asks() && w.faults > 0 && w.mayDie() {
-		all = append(all, func() { w.kill(d) })
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(all), func(v Verdict) bool {
+		return v == Untouched || v == Executed && !d.asks()
+	})
 }
 
 func (w *world) actionsOfCall(s *strand, all []action) []action {
@@ -161,7 +153,7 @@ func (w *world) actionsOfCall(s *strand, all []action) []action {
 	}
 	for _, f := range w.Faults {
 		switch {
-		case s.called.op == opGet && f.leavesMessage():
+		case s.called.Op == calls.Get && f.leavesMessage():
 		case f == Conflict && !w.underTransaction(s):
 		case f.ofCommits(s.called):
 		case w.Strikes != nil && !w.Strikes(f, d.callName(s.called)):
@@ -176,24 +168,12 @@ func (w *world) actionsOfCall(s *strand, all []action) []action {
 // transaction of the owner, who works.
 func (w *world) underTransaction(s *strand) bool {
 	held := w.held()
-	if s.called.op != opClaim || s.of.began || held == nil || held.Status != store.StatusInProgress {
+	if s.called.Op != calls.Claim || s.of.began || held == nil || held.Status != store.StatusInProgress {
 		return false
 	}
-	for _, x := range w.deliveries {
-		if x != s.of && x.owner == held.Owner && x.handling() && !x.dead {
-			return true
-		}
-	}
-	return false
-}
-
-func (w *world) mayDie() bool {
-	for _, f := range w.Faults {
-		if f.kills() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.deliveries, func(x *delivery) bool {
+		return x != s.of && x.owner == held.Owner && x.handling() && !x.dead
+	})
 }
 
 // steps are those of the clock and of the table, where they change what anybody sees.

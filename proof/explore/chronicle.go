@@ -2,10 +2,10 @@ package explore
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -122,23 +122,23 @@ type change struct {
 // sent notes a call, and what will become of it, before it is granted.
 func (w *world) sent(s *strand, f Fault) {
 	d, c := s.of, s.called
-	if c.op == opClaim || d.callName(c) == Takeover {
-		d.claims(c.next)
+	if c.Op == calls.Claim || d.callName(c) == Takeover {
+		d.claims(c.Next)
 	}
 	w.check(&event{kind: evSent, d: d, change: change{by: d, call: c}})
 	w.sentByCommit(d, c, f)
 	d.refused = f == Conflict
 	if s == &d.beat {
 		d.troubled = d.troubled || f != None
-		if f.err(c.op) != nil {
+		if f.err(c.Op) != nil {
 			d.failedRenewals++
 		}
 	}
 	if d.callName(c) != Undo {
 		return
 	}
-	d.undone = d.undone || c.seen.Owner == d.owner
-	if c.op == opDelete {
+	d.undone = d.undone || c.Seen.Owner == d.owner
+	if c.Op == calls.Delete {
 		w.Saw("undo of a claim")
 	} else {
 		w.Saw("undo of a takeover")
@@ -165,28 +165,32 @@ func (f *facts) uses(token string) bool {
 // replied notes what a delivery learns from a call.
 func (w *world) replied(s *strand, got reply) {
 	d, c := s.of, s.called
-	if s == &d.beat && got.err == nil {
+	if s == &d.beat && got.Err == nil {
 		d.failedRenewals = 0
 	}
 	w.repliedToCommit(d, c, got)
-	if got.err != nil || got.done && c.op != opGet {
+	if got.Err != nil || got.Done && c.Op != calls.Get {
 		return
 	}
-	d.shown, d.shownAt = got.held, s.asked
-	if !d.began && (c.op == opClaim || c.op == opSwap) && got.held.Owner == d.owner &&
-		got.held.Status == store.StatusInProgress {
-		w.Saw("own " + string(c.op) + " recognised")
+	d.shown, d.shownAt = got.Held, s.asked
+	if !d.began && (c.Op == calls.Claim || c.Op == calls.Swap) && got.Held.Owner == d.owner &&
+		got.Held.Status == store.StatusInProgress {
+		w.Saw("own " + string(c.Op) + " recognised")
 	}
 }
 
 // written notes a call that was made.
 func (w *world) written(c change) {
 	w.moment++
-	if c.op == opGet || !c.done && !c.applied || w.recognised(c) {
+	if c.Op == calls.Get || !c.done && !c.applied || w.recognised(c) {
 		return
 	}
 	w.noteLeft(c)
-	w.check(&event{kind: evWritten, change: c})
+	kind := evWritten
+	if c.by == nil {
+		kind = evRemoved
+	}
+	w.check(&event{kind: kind, change: c})
 	w.noteApplied(c)
 	w.noteCommit(c)
 	w.noteLease(c)
@@ -200,12 +204,12 @@ func (w *world) written(c change) {
 	switch {
 	case c.by == nil:
 	case c.undoes():
-		c.by.restored = c.by.restored || c.seen.Owner == c.by.owner
-	case c.after == nil, c.keepsSteps() && c.by.uses(c.seen.Owner):
+		c.by.restored = c.by.restored || c.Seen.Owner == c.by.owner
+	case c.after == nil, c.keepsSteps() && c.by.uses(c.Seen.Owner):
 		c.by.released = c.by.released || c.by.began
 	case c.takes():
 		c.by.claimed = true
-		if c.op == opSwap {
+		if c.Op == calls.Swap {
 			c.by.took = c.taken()
 		}
 		w.Saw(c.how())
@@ -217,7 +221,7 @@ func (w *world) written(c change) {
 // takes reports whether the call made the record that of its sender.
 func (c change) takes() bool {
 	return c.after.Status == store.StatusInProgress && c.after.Owner == c.by.owner &&
-		(c.op == opClaim || c.seen.Owner != c.by.owner || c.by.asks() && c.by.callName(c.call) == Takeover)
+		(c.Op == calls.Claim || c.Seen.Owner != c.by.owner || c.by.asks() && c.by.callName(c.call) == Takeover)
 }
 
 // taken is what the sender saw of the record that the call took over. A token and a lease may have
@@ -231,7 +235,7 @@ func (c change) taken() *store.Record {
 
 // undoes reports whether the call gave back a record that its sender has taken over.
 func (c change) undoes() bool {
-	return c.op == opSwap && c.by.callName(c.call) == Undo
+	return c.Op == calls.Swap && c.by.callName(c.call) == Undo
 }
 
 // how names a claim.
@@ -241,7 +245,7 @@ func (c change) how() string {
 		return "claim"
 	case c.before.Status == store.StatusCompleted:
 		return "claim of an expired record"
-	case c.op == opClaim:
+	case c.Op == calls.Claim:
 		return "claim of an expired record, " + string(c.before.Status)
 	case c.before.Status == store.StatusUnknown:
 		return "takeover of an UNKNOWN record"
@@ -312,7 +316,7 @@ func answerIn(r store.Record) string {
 	if r.Reason == "terminal" {
 		return stored.Message
 	}
-	return fmt.Sprintf("%d by %s", stored.Amount, stored.By)
+	return stored.String()
 }
 
 // began notes that the handler of a delivery runs.

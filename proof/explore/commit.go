@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
@@ -198,16 +200,16 @@ func (w *world) sentByCommit(d *delivery, c call, f Fault) {
 	t.sent++
 	t.hindered = t.hindered || f != None && f != Contends && f != Throttles
 	t.doubled = t.doubled || f == Doubles
-	switch c.op {
-	case opCommit:
+	switch c.Op {
+	case calls.Commit:
 		if t.args == nil {
 			t.args = map[string]call{}
 		}
-		t.args[c.token] = c
-	case opSwap:
+		t.args[c.Token] = c
+	case calls.Swap:
 		w.Saw("fence")
 		w.fences += time.Millisecond
-	case opClaim, opDelete, opGet:
+	case calls.Claim, calls.Delete, calls.Get:
 	}
 }
 
@@ -217,21 +219,22 @@ func (w *world) repliedToCommit(d *delivery, c call, got reply) {
 		return
 	}
 	t := &d.tries[c.try]
-	if c.op == opSwap {
-		t.unread = got.err != nil
+	if c.Op == calls.Swap {
+		t.unread = got.Err != nil
 	}
-	if c.op == opCommit && got.err == nil && !got.done && got.held.Seal != "" && got.held.Seal == c.next.Seal {
+	if c.Op == calls.Commit && got.Err == nil && !got.Done && got.Held.Seal != "" && got.Held.Seal == c.Next.Seal {
 		w.Saw("own commit recognised by its seal")
 	}
-	if c.op == opCommit && got.err == nil && !got.done && got.held.Owner == d.owner &&
-		got.held.Status == store.StatusInProgress {
+	if c.Op == calls.Commit && got.Err == nil && !got.Done && got.Held.Owner == d.owner &&
+		got.Held.Status == store.StatusInProgress {
 		w.Saw("commit meets a late renewal")
 	}
 }
 
 // recognised reports whether a commit changed nothing because the table knows its token.
 func (w *world) recognised(c change) bool {
-	if c.op != opCommit || c.applied || !c.done || c.before == nil || c.after == nil || c.before.Seal != c.after.Seal {
+	if c.Op != calls.Commit || c.applied || !c.done || c.before == nil || c.after == nil ||
+		c.before.Seal != c.after.Seal {
 		return false
 	}
 	w.Saw("own commit recognised by its token")
@@ -253,12 +256,18 @@ func (w *world) noteApplied(c change) {
 // table is what a store with rows is.
 type table interface {
 	store.Committer
+	Box() relay.Box[rows.Row]
 	Applied() []rows.Applied
 	Rows() map[string]rows.Row
 	Messages() map[string]rows.Message
 	Images() []rows.Message
 	Redrive(shown rows.Message, now time.Time) bool
 	Forget()
+}
+
+// table is the store of a scenario with commits.
+func (w *world) table() table {
+	return w.store.(table) //nolint:forcetypeassert // it has rows
 }
 
 // appliedRows is how many transactions the table has applied.
@@ -271,7 +280,7 @@ func (w *world) appliedRows() int {
 
 // changeRows is what somebody else does to the rows.
 func (w *world) changeRows() {
-	err := w.store.(table).Apply(context.Background(), w.Outside[w.outside], "") //nolint:forcetypeassert // it has rows
+	err := w.table().Apply(context.Background(), w.Outside[w.outside], "")
 	w.outside++
 	became := "applied"
 	if err != nil {
@@ -298,7 +307,7 @@ func (f Fault) ofCommits(c call) bool {
 	case Contends, Throttles, Denies, Garbles:
 		return !c.within
 	case Doubles:
-		return c.op != opCommit
+		return c.Op != calls.Commit
 	case Twice:
 		return true
 	default:
@@ -332,32 +341,26 @@ func (w *world) rowDigest(d *schedules.Digest) {
 	if !ok {
 		return
 	}
-	d.Number(int64(w.outside))
-	d.Number(int64(w.fences))
+	d.Add(w.outside, w.fences)
 	all := t.Rows()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		d.Text(key)
+		d.Add(key)
 		for _, name := range slices.Sorted(maps.Keys(all[key])) {
-			d.Text(name)
-			d.Number(all[key][name])
+			d.Add(name, all[key][name])
 		}
 	}
 	for _, a := range w.applications {
-		d.Text(a.by.name)
-		d.Number(int64(a.try))
-		d.Number(int64(a.life))
+		d.Add(a.by.name, a.try, a.life)
 	}
 }
 
 func commitsOf(d *schedules.Digest, x *delivery) {
-	d.Flags(x.committer != nil)
+	d.Add(x.committer != nil)
 	if x.committer != nil {
-		d.Number(int64(time.Since(x.tries[len(x.tries)-1].began)))
+		d.Add(time.Since(x.tries[len(x.tries)-1].began))
 	}
 	for _, t := range x.tries {
-		d.Number(int64(t.applied))
-		d.Flags(t.hindered, t.unread, t.doubled, t.sent > 0)
-		d.Text(string(t.told))
+		d.Add(t.applied, t.hindered, t.unread, t.doubled, t.sent > 0, t.told)
 		sends(d, t.writes)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -15,35 +16,26 @@ import (
 // rowsComeWithTheirAnswer is about what is applied: rows if and only if their answer is stored, by
 // who owns the record, once.
 func rowsComeWithTheirAnswer(w *world, e *event) string {
-	if e.kind != evWritten || e.by == nil {
-		return ""
-	}
-	commits := e.after != nil && e.after.Status == store.StatusCompleted && ofWrites(e.after.Seal) != "" &&
-		(e.before == nil || e.before.Seal != e.after.Seal)
+	b, a := e.before, e.after
+	commits := a != nil && a.Status == store.StatusCompleted && ofWrites(a.Seal) != "" && (b == nil || b.Seal != a.Seal)
 	if !e.applied {
-		if commits {
-			return fmt.Sprintf("the %s of %s stores the answer of a commit without its rows",
-				e.by.callName(e.call), e.by.name)
-		}
-		return ""
+		return when(commits, "stores the answer of a commit without its rows")
 	}
-	who := fmt.Sprintf("the rows of commit %d of %s are written", e.try+1, e.by.name)
-	answer := fmt.Sprintf("%d by %s", e.by.order.Amount, e.by.receiptOf(e.try, e.by.order).By)
-	switch b := e.before; {
+	switch {
 	case !commits:
-		return who + " without its answer"
-	case answerIn(*e.after) != answer:
-		return fmt.Sprintf("%s with the answer %q", who, answerIn(*e.after))
-	case e.after.Seal != store.CommitSeal(e.by.owner, e.after.Result, e.try+1):
-		return who + ", and the seal is not that of its answer, its commit and its owner"
-	case len(e.after.Steps) > 0:
-		return who + ", and steps stay"
-	case b == nil || b.Owner != e.by.owner || b.Status != store.StatusInProgress:
-		return who + ", who does not own the record"
+		return "writes rows without its answer"
+	case answerIn(*a) != e.d.receiptOf(e.try, e.d.order).String():
+		return fmt.Sprintf("writes rows with the answer %q", answerIn(*a))
+	case a.Seal != store.CommitSeal(e.d.owner, a.Result, e.try+1):
+		return "writes rows, and the seal is not that of its answer, its commit and its owner"
+	case len(a.Steps) > 0:
+		return "writes rows, and steps stay"
+	case b == nil || b.Owner != e.d.owner || b.Status != store.StatusInProgress:
+		return "writes rows of somebody who does not own the record"
 	}
 	for _, a := range w.applications {
 		if a.life == w.life {
-			return fmt.Sprintf("%s, and those of commit %d of %s were before", who, a.try+1, a.by.name)
+			return fmt.Sprintf("writes rows, and those of commit %d of %s were before", a.try+1, a.by.name)
 		}
 	}
 	return ""
@@ -52,33 +44,33 @@ func rowsComeWithTheirAnswer(w *world, e *event) string {
 // refusedIsNeverApplied is about what Commit says: after an error nothing of it is ever applied,
 // unless it has failed and nobody could know; and then nothing once the delivery has released the
 // record.
-func refusedIsNeverApplied(w *world, e *event) string {
-	switch {
-	case e.kind == evWritten && e.applied && e.by != nil:
-		switch t := e.by.tries[e.try]; {
-		case t.told != toldNothing && t.told != toldLanded && !t.unclear():
-			return fmt.Sprintf("commit %d of %s was told %q, and its rows are written", e.try+1, e.by.name, t.told)
-		case t.unclear() && e.by.settledWithout():
-			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d are written", e.by.name,
-				e.by.event.Settlement, e.try+1)
-		}
-	case e.kind == evCommitted:
-		t := e.d.tries[e.tried]
-		switch landed := t.told == toldLanded; {
-		case landed && t.applied == 0:
-			return fmt.Sprintf("commit %d of %s has landed, and its rows are not written", e.tried+1, e.d.name)
-		case !landed && !t.unclear() && w.isApplied(e.d, e.tried):
-			return fmt.Sprintf("commit %d of %s was told %q, and its rows were written", e.tried+1, e.d.name, t.told)
-		case t.told == toldRefused && t.sent > 0:
-			return fmt.Sprintf("commit %d of %s is refused, and something was sent", e.tried+1, e.d.name)
-		}
-	case e.kind == evAnswered:
-		if n := w.appliedOf(e.d); n >= 0 && e.d.settledWithout() {
-			return fmt.Sprintf("%s says that its record is %s, and the rows of its commit %d were written", e.d.name,
-				e.d.event.Settlement, n+1)
-		}
+func refusedIsNeverApplied(_ *world, e *event) string {
+	if !e.applied {
+		return ""
 	}
-	return ""
+	t := e.d.tries[e.try]
+	if t.told != toldNothing && t.told != toldLanded && !t.unclear() {
+		return fmt.Sprintf("writes rows, and it was told %q", t.told)
+	}
+	return when(t.unclear() && e.d.settledWithout(), "writes rows after it said that its record is %s",
+		e.d.event.Settlement)
+}
+
+func toldAsItIs(w *world, e *event) string {
+	switch t := e.d.tries[e.tried]; {
+	case t.told == toldLanded:
+		return when(t.applied == 0, "and its rows are not written")
+	case !t.unclear() && w.isApplied(e.d, e.tried):
+		return "and its rows were written"
+	default:
+		return when(t.told == toldRefused && t.sent > 0, "and something was sent")
+	}
+}
+
+func settledAsItIs(w *world, e *event) string {
+	n := w.appliedOf(e.d)
+	return when(n >= 0 && e.d.settledWithout(), "its record is %s, and the rows of its commit %d were written",
+		e.d.event.Settlement, n+1)
 }
 
 // unclear reports whether nobody could know whether a commit that has not landed was applied, or
@@ -92,38 +84,31 @@ func (d *delivery) settledWithout() bool {
 
 // committedAnswerCounts is about what the caller of an execution gets that has tried commits.
 func committedAnswerCounts(w *world, e *event) string {
-	if e.kind != evAnswered || len(e.d.tries) == 0 || !e.d.returned {
+	d := e.d
+	if len(d.tries) == 0 || !d.returned {
 		return ""
 	}
-	d := e.d
 	if n := d.landed(); n >= 0 {
-		want := fmt.Sprintf("%d by %s", d.order.Amount, d.receiptOf(n, d.order).By)
 		differs := d.ending != Succeeds || d.unlike
-		told := errors.Is(d.event.Err, idempotent.ErrOtherAnswer)
 		switch {
-		case d.panicked != nil || d.err != nil || d.answer() != want:
-			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and it is answered %q", n+1, d.name,
-				d.ending, d.answer())
+		case d.panicked != nil || d.err != nil || d.answer() != d.receiptOf(n, d.order).String():
+			return fmt.Sprintf("although its commit %d has landed; its handler %s", n+1, d.ending)
 		case d.event.Outcome != report.Executed || d.event.Settlement != report.Completed:
-			return fmt.Sprintf("commit %d of %s has landed, and the observer is told %s, %s", n+1, d.name,
-				d.event.Outcome, d.event.Settlement)
-		case differs != told:
-			return fmt.Sprintf("commit %d of %s has landed, its handler %s, and the observer is told %v", n+1, d.name,
-				d.ending, d.event.Err)
+			return fmt.Sprintf("after its commit, and the observer is told %s, %s", d.event.Outcome, d.event.Settlement)
 		}
-		return ""
+		return when(differs != errors.Is(d.event.Err, idempotent.ErrOtherAnswer),
+			"after its commit, its handler %s, and the observer is told %v", d.ending, d.event.Err)
 	}
 	n := w.appliedOf(d)
 	own := d.err == nil && d.panicked == nil && d.receipt.By == d.name
 	switch {
 	case own && d.spoiled():
-		return fmt.Sprintf("a commit of %s failed, nothing is stored, and it is answered %q", d.name, d.answer())
+		return "although its commit failed, and nothing is stored"
 	case n >= 0 && d.tries[n].doubled && d.tries[len(d.tries)-1].sent == 0 && d.event.Settlement == report.Elsewhere:
-		// By the clock its lease had ended, and it had no reason to look.
-	case n >= 0 && d.event.Settlement != report.NotSettled && d.receipt != d.receiptOf(n, d.order):
-		return fmt.Sprintf("the commit %d of %s was applied, and it is answered %q", n+1, d.name, d.answer())
+		return "" // By the clock its lease had ended, and it had no reason to look.
 	}
-	return ""
+	return when(n >= 0 && d.event.Settlement != report.NotSettled && d.receipt != d.receiptOf(n, d.order),
+		"although its commit %d was applied", n+1)
 }
 
 // commitCounts reports whether what a delivery answers depends on its commits, and not on what its
@@ -132,60 +117,46 @@ func (w *world) commitCounts(d *delivery) bool {
 	return d.landed() >= 0 || d.spoiled() || w.appliedOf(d) >= 0
 }
 
-// afterACommitNothingFollows is about what an execution sends, and when.
-func afterACommitNothingFollows(w *world, e *event) string {
-	switch e.kind {
-	case evSent:
-		return w.sentBesideACommit(e)
-	case evStepBegan:
-		if d := e.d; d.committer != nil && d.tries[len(d.tries)-1].sent > 0 || d.landed() >= 0 || d.spoiled() {
-			return fmt.Sprintf("%s begins the step %s after its commit was sent", d.name, w.Steps[e.step].Name)
-		}
-	case evWritten:
-		if e.by == nil || !e.by.spoiled() || e.by == w.operator.self || e.op == opCommit || e.after == nil ||
-			e.after.Status != store.StatusCompleted || e.by.mark() == FailsTerminal {
-			return ""
-		}
-		return fmt.Sprintf("a commit of %s failed, and a %s stores %q", e.by.name, e.by.callName(e.call),
-			answerIn(*e.after))
-	case evBegan, evAnswered, evPassed, evDone, evStepped, evCommitted, evAsked, evReconciled, evOver:
-	}
-	return ""
+func noStepAfterACommit(_ *world, e *event) string {
+	under := e.d.committer != nil && e.d.tries[len(e.d.tries)-1].sent > 0
+	return when(under || e.d.landed() >= 0 || e.d.spoiled(), "after its commit was sent")
 }
 
-func (w *world) sentBesideACommit(e *event) string {
-	d, name := e.d, e.by.callName(e.call)
+func nothingElseIsStored(w *world, e *event) string {
+	stores := e.Op != calls.Commit && e.after.Status == store.StatusCompleted && e.d.mark() != FailsTerminal
+	return when(stores && e.d.spoiled() && e.d != w.operator.self, "stores %q after a commit that failed",
+		answerIn(*e.after))
+}
+
+// nothingIsSentBesideACommit is about what an execution sends, and when.
+func nothingIsSentBesideACommit(_ *world, e *event) string {
+	d, name := e.d, e.d.callName(e.call)
 	if len(d.tries) == 0 {
 		return ""
 	}
 	last := d.tries[len(d.tries)-1]
 	switch {
-	case d.landed() >= 0 && e.op != opGet:
-		return fmt.Sprintf("a commit of %s has landed, and a %s follows", d.name, name)
-	case d.spoiled() && e.op == opCommit:
-		return d.name + " commits after a commit of which it does not know that it was not applied"
+	case d.landed() >= 0 && e.Op != calls.Get:
+		return "follows a commit that has landed"
+	case d.spoiled() && e.Op == calls.Commit:
+		return "follows a commit of which it does not know that it was not applied"
 	case name == Renewal && d.committer != nil && last.sent > 0:
-		return d.name + " renews its lease beside its commit"
-	case last.told == toldFailed && last.unread && d.returned && e.op != opGet:
-		return fmt.Sprintf("%s could not read what became of its commit, and a %s follows", d.name, name)
-	case e.op != opCommit:
+		return "goes out beside its commit"
+	case last.told == toldFailed && last.unread && d.returned && e.Op != calls.Get:
+		return "follows a commit of which it could not read what became"
+	case e.Op != calls.Commit:
 		return ""
 	}
-	if before, repeats := last.args[e.token]; repeats && !sameCall(before, e.call) {
-		return d.name + " repeats the token of its commit with another call"
+	if before, repeats := last.args[e.Token]; repeats && !sameCall(before, e.call) {
+		return "repeats the token of another call"
 	}
-	if len(e.token) == 0 || len(e.token) > 36 {
-		return fmt.Sprintf("%s has a token of %d characters", d.name, len(e.token))
+	if len(e.Token) == 0 || len(e.Token) > 36 {
+		return fmt.Sprintf("has a token of %d characters", len(e.Token))
 	}
-	for n, f := range d.steps {
-		if f.began && f.told == "" {
-			return fmt.Sprintf("%s commits while its step %s runs", d.name, w.Steps[n].Name)
-		}
+	if d.stands() {
+		return "goes out while a step runs"
 	}
-	if d.beat.at == atCall {
-		return d.name + " commits while it renews its lease"
-	}
-	return ""
+	return when(d.beat.at == atCall, "goes out while the lease is renewed")
 }
 
 func sameCall(a, b call) bool {
@@ -204,21 +175,15 @@ func (d *delivery) stands() bool {
 // insideIsRefused is about commits inside of a step: with its context they are refused at once.
 // With another one they wait for that step, which ends after them; the wait is bounded.
 func insideIsRefused(_ *world, e *event) string {
-	if e.kind != evCommitted {
-		return ""
-	}
 	t, took := e.d.tries[e.tried], time.Since(e.d.tries[e.tried].began)
+	refused := t.told == toldRefused
 	switch {
-	case t.inside && (t.told != toldRefused || took > 0):
-		return fmt.Sprintf("commit %d of %s begins inside of a step, and is told %q after %v", e.tried+1,
-			e.d.name, t.told, took)
-	case t.told == toldRefused && took > standstill+tick:
-		return fmt.Sprintf("commit %d of %s is refused after %v", e.tried+1, e.d.name, took)
-	case t.told == toldRefused && e.d.returned && time.Since(e.d.returnedAt) > tick:
-		return fmt.Sprintf("commit %d of %s waits for steps %v after its handler has returned", e.tried+1, e.d.name,
-			time.Since(e.d.returnedAt))
+	case t.inside && (!refused || took > 0):
+		return fmt.Sprintf("inside of a step, after %v", took)
+	case refused && took > standstill+tick:
+		return fmt.Sprintf("after %v", took)
 	}
-	return ""
+	return when(refused && e.d.returned && time.Since(e.d.returnedAt) > tick, "long after its handler has returned")
 }
 
 // over reports whether the context of the handler has ended, or is about to.
@@ -229,16 +194,13 @@ func (d *delivery) over() bool {
 
 // commitIsNotGivenUp is about commits that nothing keeps from being applied.
 func commitIsNotGivenUp(w *world, e *event) string {
-	if e.kind != evCommitted {
-		return ""
-	}
 	d, t := e.d, e.d.tries[e.tried]
 	if t.hindered || d.landed() >= 0 && d.landed() != e.tried || d.over() ||
 		!w.now.Before(w.protectedUntil(d).Add(-w.fences)) || w.operator.applied {
 		return ""
 	}
-	for n := range e.tried {
-		if told := d.tries[n].told; told == toldFailed || told == toldLost {
+	for _, before := range d.tries[:e.tried] {
+		if before.told == toldFailed || before.told == toldLost {
 			return ""
 		}
 	}
@@ -251,9 +213,7 @@ func commitIsNotGivenUp(w *world, e *event) string {
 		}
 	case toldLost, toldFailed:
 	}
-	if held := w.held(); held == nil || held.Owner != d.owner || held.Status != store.StatusInProgress {
-		return ""
-	}
-	return fmt.Sprintf("commit %d of %s is told %q, and nothing kept it from being applied: %v", e.tried+1,
-		d.name, t.told, e.err)
+	held := w.held()
+	owns := held != nil && held.Owner == d.owner && held.Status == store.StatusInProgress
+	return when(owns, "and nothing kept it from being applied: %v", e.err)
 }

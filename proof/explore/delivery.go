@@ -26,6 +26,8 @@ type Receipt struct {
 	Amount int64  `json:"amount"`
 }
 
+func (r Receipt) String() string { return fmt.Sprintf("%d by %s", r.Amount, r.By) }
+
 // The invocations have as much time as Lambda would give them, and the default margin.
 const (
 	timeout = 10 * time.Second
@@ -138,7 +140,7 @@ func (d *delivery) die() {
 
 func (d *delivery) call(ctx context.Context, c call) reply {
 	if d.gone.Load() {
-		return reply{err: errNoCall}
+		return reply{Err: errNoCall}
 	}
 	s, ofStep := ctx.Value(strandKey{}).(*strand)
 	if ofStep && s == d.committer {
@@ -155,7 +157,7 @@ func (d *delivery) call(ctx context.Context, c call) reply {
 	}
 	got := s.ask(ctx, c)
 	if d.gone.Load() {
-		return reply{err: errNoCall}
+		return reply{Err: errNoCall}
 	}
 	return got
 }
@@ -281,7 +283,7 @@ func (d *delivery) answer() string {
 	case d.err != nil:
 		return d.err.Error()
 	default:
-		return fmt.Sprintf("%d by %s", d.receipt.Amount, d.receipt.By)
+		return d.receipt.String()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -138,6 +139,6 @@ func sameStep(a, b store.Step) bool {
 
 // keepsSteps reports whether the call is a release that leaves the record.
 func (c call) keepsSteps() bool {
-	return c.op == opSwap && c.next.Reason == store.ReasonReleased && c.next.SettledAt.Equal(c.seen.SettledAt) &&
-		c.next.Owner != c.seen.Owner
+	return c.Op == calls.Swap && c.Next.Reason == store.ReasonReleased && c.Next.SettledAt.Equal(c.Seen.SettledAt) &&
+		c.Next.Owner != c.Seen.Owner
 }

@@ -31,10 +31,10 @@ type Scenario struct {
 	// Clients send one request each, all with the same key. Neighbours that are equal start in
 	// order.
 	Clients []Client
-	// Endings are how handlers may end.
+	// Endings are how handlers may end; none is Succeeds.
 	Endings []Ending
-	// Faults are what may happen to a call of the store, at most MaxFaults times in a schedule.
-	// With a fault that kills the process, a handler may die as well.
+	// Faults are what may happen to a call of the store, at most MaxFaults times in a schedule: once
+	// if that is 0. With a fault that kills the process, a handler may die as well.
 	Faults    []Fault
 	MaxFaults int
 	// Strikes bounds the search: it says whether a fault may happen to a call of the store. Nil is
@@ -132,6 +132,19 @@ const (
 // Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest: a
 // delivery that repeats a failed call waits before.
 func Run(s Scenario) schedules.Report {
+	s.MaxFaults = atMost(s.MaxFaults, s.Faults)
+	s.Relays.MaxFaults = atMost(s.Relays.MaxFaults, s.Relays.Faults)
+	if s.Endings == nil {
+		s.Endings = []Ending{Succeeds}
+	}
 	st := newStage(&s)
 	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() })
+}
+
+// atMost is how often faults may happen.
+func atMost(given int, faults []Fault) int {
+	if given == 0 && len(faults) > 0 {
+		return 1
+	}
+	return given
 }

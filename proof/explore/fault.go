@@ -3,6 +3,7 @@ package explore
 import (
 	"errors"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -103,7 +104,7 @@ func (f Fault) kills() bool { return f == DieBefore || f == DieAfter || f == Die
 var errInjected = errors.New("injected")
 
 // err is what the delivery learns of the call.
-func (f Fault) err(op Op) error {
+func (f Fault) err(op calls.Op) error {
 	kind := store.FailureUnavailable
 	switch f {
 	case None, Repeat, Doubles, Twice, SlowRequest, SlowReply:

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
-	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 )
@@ -16,35 +17,27 @@ func (w *world) mailDigest(d *schedules.Digest) {
 		return
 	}
 	m := &w.mail
-	for _, left := range []int{m.handovers, m.drains, m.redrives, m.faults, m.dueSteps} {
-		d.Number(int64(left))
-	}
-	all := w.messageTable().Messages()
+	d.Add(m.handovers, m.drains, m.redrives, m.faults, m.dueSteps)
+	all := w.table().Messages()
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		w.entry(d, all[id].Entry())
 	}
 	for _, image := range w.handed() {
-		d.Text("image")
+		d.Add("image")
 		w.entry(d, image.Entry())
 	}
 	for _, c := range m.late {
-		d.Text("late")
+		d.Add("late")
 		w.boxCall(d, c)
 	}
 	for _, g := range m.generations {
-		d.Text(g.id)
-		d.Text(w.ownerName(g.owner))
-		d.Number(int64(w.uncounted(g)))
-		d.Number(int64(g.repeated))
-		d.Flags(g.arrived > 0, g.hopeless, g.usedUp, g.replaced)
+		d.Add(g.id, w.ownerName(g.owner), w.uncounted(g), g.repeated, g.arrived > 0, g.hopeless, g.usedUp, g.replaced)
 	}
 	for n := range m.processes {
-		d.Flags(w.hasWorked(n))
+		d.Add(w.hasWorked(n))
 	}
 	for _, r := range m.rounds {
-		d.Number(int64(r.number))
-		d.Number(int64(r.history))
-		d.Flags(r.at.delivers)
+		d.Add(r.number, r.history, r.at.delivers)
 		w.entry(d, r.at.entry)
 		w.boxCall(d, r.at.call)
 	}
@@ -53,34 +46,27 @@ func (w *world) mailDigest(d *schedules.Digest) {
 // uncounted is how many tries there were of a message that are not counted. More than may still
 // come do not matter.
 func (w *world) uncounted(g *generation) int {
-	m := w.messageTable().Messages()[g.id]
+	m := w.table().Messages()[g.id]
 	if m.Owner != g.owner || !m.Pending() {
 		return 0
 	}
 	return min(g.failed+g.taken+g.doubled-m.Tries, w.Relays.Handovers+w.Relays.Drains+w.Relays.MaxFaults)
 }
 
-func (w *world) boxCall(d *schedules.Digest, c boxCall) {
-	d.Text(string(c.name))
-	d.Text(c.id)
-	w.entry(d, c.entry)
-	d.Time(c.at)
+func (w *world) boxCall(d *schedules.Digest, c calls.BoxCall) {
+	d.Add(c.Op, c.ID, c.At)
+	w.entry(d, c.Entry)
 }
 
-func (w *world) entry(d *schedules.Digest, e relay.Entry[rows.Row]) {
-	d.Text(e.ID)
-	d.Text(w.ownerName(e.Owner))
-	d.Time(e.Due)
-	d.Number(int64(e.Tries))
-	d.Flags(e.GivenUp)
+func (w *world) entry(d *schedules.Digest, e calls.Entry) {
+	d.Add(e.ID, w.ownerName(e.Owner), e.Due, e.Tries, e.GivenUp)
 }
 
 // sends takes up the messages in writes.
 func sends(d *schedules.Digest, writes rows.Writes) {
 	for _, one := range writes {
 		if one.Op == rows.Send {
-			d.Text(one.Key)
-			d.Time(one.At)
+			d.Add(one.Key, one.At)
 		}
 	}
 }
@@ -89,26 +75,15 @@ func sends(d *schedules.Digest, writes rows.Writes) {
 func (r *round) learn(g roundGrant) {
 	w := r.world
 	d := schedules.NewDigest(w.origin)
-	d.Number(int64(r.history))
-	d.Time(w.now)
-	d.Number(int64(g.receives))
-	d.Flags(g.reply.done, g.reply.err != nil)
-	d.Number(int64(g.reply.tries))
-	w.entry(d, g.reply.entry)
+	d.Add(r.history, w.now, g.receives, g.reply.Done, g.reply.Err != nil, g.reply.Tries)
+	w.entry(d, g.reply.Entry)
 	r.history = d.Sum64()
 }
 
 // learnList adds what it was handed over, or has read in a list.
 func (r *round) learnList(ids []string) {
 	w := r.world
-	d := schedules.NewDigest(w.origin)
-	d.Number(int64(r.history))
-	d.Time(w.now)
-	d.Flags(r.entries == nil, r.hurried)
-	for _, id := range ids {
-		d.Text(id)
-	}
-	r.history = d.Sum64()
+	r.history = schedules.Sum(w.origin, r.history, w.now, r.entries == nil, r.hurried, strings.Join(ids, " "))
 }
 
 // nameOf is a message in a story.
@@ -121,11 +96,11 @@ func (w *world) nameOf(id, owner string) string {
 	return "a message of " + w.ownerName(owner)
 }
 
-func (w *world) describeBoxCall(c boxCall) string {
-	if c.name == ReadMessage {
-		return string(c.name)
+func (w *world) describeBoxCall(c calls.BoxCall) string {
+	if c.Op == calls.Read {
+		return string(c.Op)
 	}
-	return fmt.Sprintf("%s of %s", c.name, w.nameOf(c.id, c.entry.Owner))
+	return fmt.Sprintf("%s of %s", c.Op, w.nameOf(c.ID, c.Entry.Owner))
 }
 
 func (w *world) describeMessage(m rows.Message) string {

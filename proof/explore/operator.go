@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/schedules"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -69,7 +71,7 @@ func newOperator(w *world) *operator {
 	o.self = &delivery{world: w, client: &client{name: "operator"}, name: "the operator"}
 	o.self.die()
 	o.self.at = atEnd
-	o.Operator = operate.New(errand{o}, operate.Config{Clock: func() time.Time { return w.now }})
+	o.Operator = operate.New(calls.Store(o.send), operate.Config{Clock: func() time.Time { return w.now }})
 	return o
 }
 
@@ -134,40 +136,22 @@ func (w *world) amountOf(r store.Record) int64 {
 	return 0
 }
 
-// errand is the store as the operator sees it.
-type errand struct{ of *operator }
-
-func (e errand) Claim(context.Context, store.Record, time.Time) (store.Record, bool, error) {
-	panic("an operator claims nothing")
-}
-
-func (e errand) Swap(_ context.Context, seen, next store.Record) (store.Record, bool, error) {
-	got := e.send(call{op: opSwap, key: seen.Key, seen: seen, next: next}) //nolint:contextcheck // the world looks on its own
-	return got.held, got.done, got.err
-}
-
-func (e errand) Delete(_ context.Context, seen store.Record) (bool, error) {
-	got := e.send(call{op: opDelete, key: seen.Key, seen: seen}) //nolint:contextcheck // the world looks on its own
-	return got.done, got.err
-}
-
-func (e errand) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	return e.of.world.store.Get(ctx, key)
-}
-
-// send makes the change of the operator, or lets its message be late, or lost, or arrive twice.
-func (e errand) send(c call) reply {
-	w, f := e.of.world, e.of.fault
-	var got reply
+// send makes a call of the operator. Its message may be late, or lost, or arrive twice.
+func (o *operator) send(ctx context.Context, c calls.Call) (got reply) {
+	w, f := o.world, o.fault
+	if c.Op == calls.Get {
+		return c.Make(ctx, w.store)
+	}
+	sent := call{Call: c}
 	if f.applied() {
-		got = w.apply(e.of.self, c)
-		w.Sayf("    %s", w.describeReply(c, got))
+		got = w.apply(o.self, sent) //nolint:contextcheck // the world looks on its own
+		w.Sayf("    %s", w.describeReply(sent, got))
 	}
 	if f.leavesMessage() {
-		w.messages = append(w.messages, message{by: e.of.self, call: c})
+		w.messages = append(w.messages, message{by: o.self, call: sent})
 	}
-	if err := f.err(c.op); err != nil {
-		return reply{err: err}
+	if err := f.err(c.Op); err != nil {
+		return reply{Err: err}
 	}
 	return got
 }
@@ -231,7 +215,7 @@ func (o *operator) deleted() bool { return o.applied && o.deed == Deletes }
 
 // forgetsVerdict notes that the record is gone, or replaced: with it the verdict of the operator.
 func (w *world) forgetsVerdict(c change) {
-	if c.after != nil && c.op != opClaim {
+	if c.after != nil && c.Op != calls.Claim {
 		return
 	}
 	for _, d := range w.deliveries {
@@ -245,49 +229,40 @@ func (w *world) operatorState(d *schedules.Digest) {
 		return
 	}
 	w.record(d, o.shown.Record)
-	d.Flags(o.acted, o.applied, o.denied)
-	d.Number(int64(o.deed))
+	d.Add(o.acted, o.applied, o.denied, o.deed)
 }
 
-// operatorAndOwnerNeverBothWin is I11.
-func operatorAndOwnerNeverBothWin(w *world, e *event) string {
-	o := w.operator
-	switch e.kind {
-	case evWritten:
-		if e.by == o.self {
-			return w.operatorChangesWhatItWasShown(e)
-		}
-		if e.by == nil || !e.by.overruled || e.before == nil || expired(*e.before, e.by.clock()) {
-			return ""
-		}
-		return fmt.Sprintf("the operator %s, and then %s by %s changes the record", o.deed, e.op, e.by.name)
-	case evDone:
-		switch {
-		case o.err == nil && !o.applied:
-			return fmt.Sprintf("the operator is told that it %s, and nothing was changed", o.deed)
-		case o.err != nil && !o.applied && o.fault == None && w.unchangedFor(o):
-			return fmt.Sprintf("the operator %s, which is told %v, and nothing has changed", o.deed, o.err)
-		case o.denied && o.applied:
-			return fmt.Sprintf("the operator is told that nothing was changed, and it %s", o.deed)
-		}
-	case evAnswered:
-		if !e.d.overruled {
-			return ""
-		}
-		if e.d.event.Settlement == "completed" || e.d.event.Settlement == "released" {
-			return fmt.Sprintf("the operator %s, and %s says that its record is %s", o.deed, e.d.name,
-				e.d.event.Settlement)
-		}
-		// Of a record that belongs to another request, or became UNKNOWN after the verdict, the own
-		// result is told.
-		theirs := e.d.shown.Fingerprint == e.d.fingerprint && e.d.shown.Status != store.StatusUnknown
-		stores := (e.d.answers() || e.d.mark() == FailsTerminal) && !e.d.spoiled()
-		if theirs && stores && w.faults == w.MaxFaults && !superseded(e.d.err) && e.d.event.Outcome != "replayed" {
-			return fmt.Sprintf("the operator %s, and %s answers %q", o.deed, e.d.name, e.d.answer())
-		}
-	case evBegan, evSent, evPassed, evStepBegan, evStepped, evCommitted, evAsked, evReconciled, evOver:
+// verdictStays is the part of I11 that is about owners.
+func verdictStays(w *world, e *event) string {
+	return when(e.d.overruled && !expired(*e.before, e.d.clock()),
+		"changes the record after the operator %s", w.operator.deed)
+}
+
+func operatorIsToldTheTruth(w *world, _ *event) string {
+	switch o := w.operator; {
+	case o.err == nil && !o.applied:
+		return "and nothing was changed"
+	case o.err != nil && !o.applied && o.fault == None && w.unchangedFor(o):
+		return fmt.Sprintf("and is told %v, and nothing has changed", o.err)
+	default:
+		return when(o.denied && o.applied, "and is told that nothing was changed")
 	}
-	return ""
+}
+
+func overruledIsTold(w *world, e *event) string {
+	d := e.d
+	if !d.overruled {
+		return ""
+	}
+	if d.event.Settlement == report.Completed || d.event.Settlement == report.Released {
+		return fmt.Sprintf("after the operator %s, and says that its record is %s", w.operator.deed, d.event.Settlement)
+	}
+	// Of a record that belongs to another request, or became UNKNOWN after the verdict, the own
+	// result is told.
+	theirs := d.shown.Fingerprint == d.fingerprint && d.shown.Status != store.StatusUnknown
+	stores := (d.answers() || d.mark() == FailsTerminal) && !d.spoiled()
+	return when(theirs && stores && w.faultless() && !superseded(d.err) && d.event.Outcome != report.Replayed,
+		"after the operator %s", w.operator.deed)
 }
 
 // unchangedFor reports whether the record is as the operator was shown it, and nobody holds it.
@@ -298,28 +273,29 @@ func (w *world) unchangedFor(o *operator) bool {
 }
 
 // operatorChangesWhatItWasShown looks at the change of an operator that was applied.
-func (w *world) operatorChangesWhatItWasShown(e *event) string {
-	o, b := w.operator, e.before
+func operatorChangesWhatItWasShown(w *world, e *event) string {
+	o, b, a := w.operator, e.before, e.after
+	if e.d != o.self {
+		return ""
+	}
 	shown := o.shown.Record
 	switch {
 	case o.denied:
-		return "the operator was told that nothing was changed, and its change comes"
+		return "comes after it was told that nothing was changed"
 	case o.applied:
-		return "the change of the operator is applied twice"
+		return "is applied twice"
 	case b.Status != shown.Status || b.Owner != shown.Owner || b.Reason != shown.Reason || !b.Lease.Equal(shown.Lease):
-		return "the operator changes a record that it was not shown"
+		return "is one of a record that it was not shown"
 	case b.Status == store.StatusInProgress && w.now.Before(b.Lease):
-		return "the operator changes a live claim"
-	case e.after == nil:
+		return "is one of a live claim"
+	case a == nil:
 		return ""
-	case e.after.SettledBy == "" || e.after.SettledReason == "" || e.after.SettledAt.IsZero():
-		return "the operator does not leave who, when and why"
-	case e.after.Owner == b.Owner || w.nameOfToken(e.after.Owner) != "":
-		return "the operator leaves an owner that something may still be on its way from"
-	case len(e.after.Steps) > 0 && e.after.Attention == "":
-		return "the operator leaves an execution that stopped between two steps on no list"
-	case len(e.after.Steps) == 0 && e.after.Attention != "":
-		return "the operator leaves the record on the list of those that somebody has to settle"
+	case a.SettledBy == "" || a.SettledReason == "" || a.SettledAt.IsZero():
+		return "does not leave who, when and why"
+	case a.Owner == b.Owner || w.nameOfToken(a.Owner) != "":
+		return "leaves an owner that something may still be on its way from"
+	case len(a.Steps) > 0 && a.Attention == "":
+		return "leaves an execution that stopped between two steps on no list"
 	}
-	return ""
+	return when(len(a.Steps) == 0 && a.Attention != "", "leaves the record on the list of those to settle")
 }

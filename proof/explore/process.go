@@ -2,9 +2,9 @@ package explore
 
 import (
 	"context"
-	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -32,9 +32,9 @@ func (c *client) process() processKey { return processKey{c.Of, c.Process} }
 func (w *world) processOf(c *client) *process {
 	p := w.processes[c.process()]
 	if p == nil {
-		p = &process{store: gate{}, handler: w.handler(c.Of)}
+		p = &process{store: calls.Store(atGate), handler: w.handler(c.Of)}
 		if w.Before != nil {
-			p.store = w.Before(gate{})
+			p.store = w.Before(p.store)
 		}
 		w.processes[c.process()] = p
 	}
@@ -52,61 +52,28 @@ func (w *world) die(d *delivery) {
 
 // remember takes up what a delivery has learned, or that it has begun.
 func (p *process) remember(x *delivery) {
-	d := schedules.NewDigest(x.world.origin)
-	d.Number(int64(p.history))
-	d.Text(x.name)
-	d.Time(x.world.now)
-	d.Number(int64(x.history))
-	p.history = d.Sum64()
+	p.history = schedules.Sum(x.world.origin, p.history, x.name, x.world.now, x.history)
 }
 
 // memory is a part of the state: what is before the store depends on nothing but the history of its
 // process.
 func (w *world) memory(d *schedules.Digest, p *process) {
-	d.Number(int64(p.learned))
+	d.Add(p.learned)
 	if w.Before != nil {
-		d.Number(int64(p.history))
+		d.Add(p.history)
 	}
 }
 
-// entrance is the store of the handler: that of the process which handles the delivery.
-type entrance struct{}
-
-func (entrance) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+// enter makes a call of the handler: it goes to the store of the process which handles the delivery.
+func enter(ctx context.Context, c calls.Call) reply {
 	d := deliveryOf(ctx)
-	calls := d.calls
-	held, claimed, err := d.process.store.Claim(ctx, r, now)
-	if calls == d.calls && !d.dead {
-		d.claims(r)
-		d.shown, d.shownAt = held, d.clock()
+	before := d.calls
+	got := c.Make(ctx, d.process.store)
+	if c.Op == calls.Claim && before == d.calls && !d.dead {
+		d.claims(c.Next)
+		d.shown, d.shownAt = got.Held, d.clock()
 		d.world.Saw("answered from memory")
-		d.world.Sayf("  %s: %s is answered from memory: %s", d.name, opClaim, d.world.describe(held))
+		d.world.Sayf("  %s: %s is answered from memory: %s", d.name, c.Op, d.world.describe(got.Held))
 	}
-	return held, claimed, err
-}
-
-func (entrance) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	return deliveryOf(ctx).process.store.Swap(ctx, seen, next)
-}
-
-func (entrance) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	return deliveryOf(ctx).process.store.Delete(ctx, seen)
-}
-
-func (entrance) Commit(
-	ctx context.Context, seen, next store.Record, writes store.Writes, token string,
-) (store.Record, bool, error) {
-	commits, err := store.CommitterOf(deliveryOf(ctx).process.store)
-	if err != nil {
-		return store.Record{}, false, err
-	}
-	return commits.Commit(ctx, seen, next, writes, token)
-}
-
-func (entrance) Apply(ctx context.Context, writes store.Writes, token string) error {
-	return gate{}.Apply(ctx, writes, token)
-}
-
-func (entrance) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	return deliveryOf(ctx).process.store.Get(ctx, key)
+	return got
 }

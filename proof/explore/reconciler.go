@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -117,29 +118,16 @@ func (d *delivery) giveUp() error {
 	return nil
 }
 
-// endGiveUp ends the function that is given a record to be given up.
-func (w *world) endGiveUp(d *delivery, fails bool) {
-	if fails {
-		w.Sayf("  nobody takes what %s is to give up", d.name)
-		w.Saw("reconcile: not handed over")
-	} else {
-		w.Sayf("  somebody takes what %s is to give up", d.name)
-		w.Saw("reconcile: handed over")
-		d.asking.handed = true
-	}
-	w.goOn(&d.strand, grant{fails: fails})
-}
-
 // callOfReconciler is the name of a call that a reconciliation makes.
 func (d *delivery) callOfReconciler(c call) Call {
 	switch {
-	case c.op == opGet:
+	case c.Op == calls.Get:
 		return Look
-	case c.next.Attempt > c.seen.Attempt:
+	case c.Next.Attempt > c.Seen.Attempt:
 		return Takeover
-	case c.next.Attempt < c.seen.Attempt:
+	case c.Next.Attempt < c.Seen.Attempt:
 		return Undo
-	case c.next.Status == store.StatusInProgress && c.seen.Owner == c.next.Owner:
+	case c.Next.Status == store.StatusInProgress && c.Seen.Owner == c.Next.Owner:
 		return Renewal
 	default:
 		return Conclusion
@@ -190,14 +178,14 @@ func unsettled(r store.Record) bool {
 
 // noteReconciled notes what a write means for questions.
 func (w *world) noteReconciled(c change) {
-	if c.after == nil || c.op == opClaim || c.after.Status == store.StatusCompleted || c.after.Released() {
+	if c.after == nil || c.Op == calls.Claim || c.after.Status == store.StatusCompleted || c.after.Released() {
 		w.unsettled = w.unsettled && c.by != nil && !c.by.asks() && c.by.resolved && !c.by.untouched &&
 			(c.after == nil || c.after.Released())
 	} else if c.after.Status == store.StatusUnknown {
 		w.unsettled = true
 	}
 	switch {
-	case c.after == nil, c.op == opClaim, c.after.Status == store.StatusCompleted:
+	case c.after == nil, c.Op == calls.Claim, c.after.Status == store.StatusCompleted:
 		w.stopped = false
 	case c.after.Reason == store.ReasonReleased:
 		w.stopped = true
@@ -274,8 +262,7 @@ func askingOf(d *schedules.Digest, x *delivery) {
 		return
 	}
 	a := &x.asking
-	d.Flags(a.taken, a.asked, a.handed, a.concluded)
-	d.Number(int64(a.verdict))
+	d.Add(a.taken, a.asked, a.handed, a.concluded, a.verdict)
 	if a.concluded {
 		x.world.record(d, a.became)
 	}

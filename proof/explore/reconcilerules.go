@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -19,253 +20,203 @@ func (w *world) heldLive(d *delivery) (by string, is bool) {
 	return w.ownerName(held.Owner), w.fastest().Before(held.Lease)
 }
 
+// isAsked reports whether a delivery waits for a resolver, or for who is given the record.
+func (d *delivery) isAsked() bool { return !d.dead && (d.at == atResolver || d.at == atGiveUp) }
+
 func nobodyIsAskedBesideAClaim(w *world, e *event) string {
-	if e.kind != evAsked {
-		return ""
-	}
 	if by, is := w.heldLive(e.d); is {
-		return fmt.Sprintf("%s asks although %s holds a claim that lives", e.d.name, by)
+		return fmt.Sprintf("although %s holds a claim that lives", by)
 	}
 	for _, x := range w.deliveries {
-		if x == e.d || x.dead || !w.now.Before(w.protectedUntil(x)) {
-			continue
-		}
-		if x.at == atResolver || x.at == atGiveUp {
-			return fmt.Sprintf("%s asks beside %s", e.d.name, x.name)
-		}
-		if x.handling() && !x.released {
-			return fmt.Sprintf("%s asks while the handler of %s runs", e.d.name, x.name)
+		switch {
+		case x == e.d || x.dead || !w.protects(x):
+		case x.isAsked():
+			return "beside " + x.name
+		case x.handling() && !x.released:
+			return fmt.Sprintf("while the handler of %s runs", x.name)
 		}
 	}
 	return ""
 }
 
 func nobodyExecutesBesideAQuestion(w *world, e *event) string {
-	if e.kind != evBegan {
-		return ""
-	}
 	for _, x := range w.deliveries {
-		if x != e.d && !x.dead && (x.at == atResolver || x.at == atGiveUp) && w.now.Before(w.protectedUntil(x)) {
-			return fmt.Sprintf("%s executes while %s asks", e.d.name, x.name)
+		if x != e.d && x.isAsked() && w.protects(x) {
+			return fmt.Sprintf("while %s asks", x.name)
 		}
 	}
 	return ""
 }
 
 func unknownIsExecutedAfterAVerdict(w *world, e *event) string {
-	if e.kind == evBegan && w.unsettled && w.now.Before(w.protectedUntil(e.d)) {
-		return e.d.name + " executes although the record was UNKNOWN, and nobody has said that nothing happened"
-	}
-	return ""
-}
-
-// reconciles reports whether a write is one of a reconciliation.
-func (e *event) reconciles() bool {
-	return e.kind == evWritten && e.by != nil && e.by.asks() && e.before != nil
+	return when(w.unsettled && w.protects(e.d),
+		"although the record was UNKNOWN, and nobody has said that nothing happened")
 }
 
 func reconciliationLeavesTheCompleted(_ *world, e *event) string {
 	switch {
-	case e.kind == evWritten && e.by != nil && e.by.asks() && e.before == nil:
-		return e.by.name + " makes a record where there was none"
-	case !e.reconciles():
+	case !e.d.asks():
 		return ""
+	case e.before == nil:
+		return "makes a record where there was none"
 	case e.before.Status == store.StatusCompleted:
-		return e.by.name + " changes a record that is completed"
-	case e.after == nil:
-		return e.by.name + " deletes the record"
+		return "changes a record that is completed"
 	}
-	return ""
+	return when(e.after == nil, "deletes the record")
 }
 
 func answerCountsUnderItsClaim(_ *world, e *event) string {
-	if !e.reconciles() || e.after == nil || e.by.callName(e.call) != Conclusion {
+	d, took := e.d, e.d.took
+	if !d.asks() || d.callName(e.call) != Conclusion {
 		return ""
 	}
-	d, took := e.by, e.by.took
 	if !d.uses(e.before.Owner) || took == nil {
-		return d.name + " settles a record that it does not hold"
+		return "settles a record that it does not hold"
 	}
 	said := d.asking.verdict
 	if !d.resolved {
 		said = StillUnknown
 	}
-	switch {
-	case e.after.Status == store.StatusCompleted:
-		if said != Executed || !strings.HasSuffix(answerIn(*e.after), " by "+foundBy(d)) {
-			return fmt.Sprintf("the resolver of %s says %s, and the record is completed with %q", d.name, said,
-				answerIn(*e.after))
-		}
-	case e.after.Status == store.StatusUnknown:
-		if said == Executed || took.Released() || took.Reason != "" && e.after.Reason != took.Reason {
-			return fmt.Sprintf("the resolver of %s says %s, and the record, which was %s, becomes UNKNOWN because %s",
-				d.name, said, nameOfState(*took), e.after.Reason)
-		}
-	case !e.after.Released():
-		return d.name + " leaves a claim that nobody holds"
-	case said != Untouched && !took.Released():
-		return fmt.Sprintf("the resolver of %s says %s, and the record is released", d.name, said)
+	var fits bool
+	switch a := e.after; {
+	case a.Status == store.StatusCompleted:
+		fits = said == Executed && strings.HasSuffix(answerIn(*a), " by "+foundBy(d))
+	case a.Status == store.StatusUnknown:
+		fits = said != Executed && !took.Released() && (took.Reason == "" || a.Reason == took.Reason)
+	case !a.Released():
+		return "leaves a claim that nobody holds"
+	default:
+		fits = said == Untouched || took.Released()
 	}
-	return ""
+	return when(!fits, "leaves %s of %s, and its resolver says: %s", nameOfState(*e.after), nameOfState(*took), said)
 }
 
 func openStaysOnTheList(_ *world, e *event) string {
-	if !e.reconciles() || e.after == nil || e.after.Status == store.StatusCompleted {
+	d, a := e.d, e.after
+	if !d.asks() || a.Status == store.StatusCompleted {
 		return ""
 	}
-	d, a := e.by, e.after
 	name := d.callName(e.call)
 	if name == Undo {
 		took := d.took
-		if took != nil && (a.Attention != took.Attention || !a.AttentionAt.Equal(took.AttentionAt) ||
-			a.Tries != took.Tries) {
-			return d.name + " undoes its claim and leaves another place on the list"
-		}
-		return ""
+		return when(took != nil && (a.Attention != took.Attention || !a.AttentionAt.Equal(took.AttentionAt) ||
+			a.Tries != took.Tries), "leaves another place on the list")
 	}
 	latest := d.clock().Add(reconcilePause)
-	if a.Released() && d.asking.verdict == Untouched {
+	absolved := a.Released() && d.asking.verdict == Untouched
+	if absolved {
 		latest = d.clock().Add(store.ReleasedWait) // a client may come to do the other half
 	}
 	switch {
-	case a.Released() && d.asking.verdict == Untouched && name == Conclusion && len(a.Steps) == 0:
-		if a.Attention != "" {
-			return d.name + " leaves a record on the list that nobody has to settle"
-		}
-		return ""
+	case absolved && name == Conclusion && len(a.Steps) == 0:
+		return when(a.Attention != "", "leaves a record on the list that nobody has to settle")
 	case a.Attention == "":
-		return fmt.Sprintf("%s leaves %s on no list", d.name, nameOfState(*a))
+		return fmt.Sprintf("leaves %s on no list", nameOfState(*a))
 	case name == Takeover && e.before.Attention != "" && a.Attention != e.before.Attention:
-		return d.name + " asks, and the record changes its list"
+		return "leaves the record on another list"
 	case name == Takeover && !a.AttentionAt.Equal(a.Lease):
-		return d.name + " asks, and the record is not due when its lease ends"
-	case name == Conclusion && !a.GivenUp() && a.AttentionAt.After(latest):
-		return fmt.Sprintf("%s leaves the record due in %v", d.name, a.AttentionAt.Sub(d.clock()))
+		return "leaves the record not due when its lease ends"
 	}
-	return ""
+	return when(name == Conclusion && !a.GivenUp() && a.AttentionAt.After(latest), "leaves the record due in %v",
+		a.AttentionAt.Sub(d.clock()))
 }
 
 // onTheListAsLongAsNeeded: who is not on the list costs nothing, and what is settled leaves it.
 func onTheListAsLongAsNeeded(w *world, e *event) string {
-	if e.kind != evWritten || e.after == nil || e.after.Attention == "" {
-		return ""
-	}
 	switch a := e.after; {
+	case a.Attention == "":
+		return ""
 	case a.Status == store.StatusCompleted:
-		return e.by.name + " completes the record, which stays on the list"
-	case a.Status == store.StatusInProgress && a.Reason == "" && !w.refuses() && !e.by.asks():
-		return e.by.name + " executes again after a crash, and is on the list of what somebody has to settle"
+		return "leaves a completed record on the list"
+	default:
+		again := a.Status == store.StatusInProgress && a.Reason == "" && !w.refuses() && !e.d.asks()
+		return when(again, "executes again after a crash, and is on the list of what somebody has to settle")
 	}
-	return ""
 }
 
 func triesAreWhatWasAsked(w *world, e *event) string {
-	if e.kind != evWritten || e.after == nil || e.by != nil && e.by.callName(e.call) == Undo {
+	name := e.d.callName(e.call)
+	if name == Undo {
 		return ""
 	}
-	was := 0
+	was, is := 0, e.after.Tries
 	if e.before != nil {
 		was = e.before.Tries
 	}
-	a := e.after.Tries
-	asked := e.by != nil && e.by.asks() && e.by.resolved
+	asked := e.d.asks() && e.d.resolved
 	switch {
-	case a > w.questions:
-		return fmt.Sprintf("the record says %d tries, and %d questions were asked", a, w.questions)
-	case a > was+1, a > was && !asked:
-		return fmt.Sprintf("tries go from %d to %d by %s, which has not asked", was, a, e.by.name)
-	case asked && e.by.asking.verdict == Untouched && e.by.took != nil && !e.by.took.Released(): // it is settled
+	case is > w.questions || is > was+1 || is > was && !asked:
+		return fmt.Sprintf("leaves %d tries of %d, and %d questions were asked", is, was, w.questions)
+	case asked && e.d.asking.verdict == Untouched && e.d.took != nil && !e.d.took.Released(): // it is settled
 		return ""
-	case a <= was && asked && e.by.callName(e.call) == Conclusion && e.after.Attention != "":
-		return fmt.Sprintf("%s has asked in vain, and the record says %d tries as before", e.by.name, a)
-	case a < was && e.by != nil && e.by.asks() && e.after.Attention != "":
-		return e.by.name + " forgets tries"
+	case is <= was && asked && name == Conclusion && e.after.Attention != "":
+		return fmt.Sprintf("leaves %d tries as before, and has asked in vain", is)
 	}
-	return ""
+	return when(is < was && e.d.asks() && e.after.Attention != "", "forgets tries")
+}
+
+func askedAsOftenAsItMay(_ *world, e *event) string {
+	a, took := e.d.client.Asks, e.d.took
+	return when(a != nil && e.d.at == atResolver && took != nil && a.Due && a.Tries > 0 && took.Tries >= a.Tries,
+		"although it has asked as often as it may")
 }
 
 func givenUpAfterEnough(_ *world, e *event) string {
-	if e.kind == evAsked && e.d.asks() && e.d.at == atResolver {
-		took, a := e.d.took, e.d.client.Asks
-		if took != nil && a.Due && a.Tries > 0 && took.Tries >= a.Tries {
-			return fmt.Sprintf("%s asks although was asked %d times of %d", e.d.name, took.Tries, a.Tries)
-		}
-	}
-	if !e.reconciles() || e.after == nil || !e.after.GivenUp() || e.before.GivenUp() {
+	d, a := e.d, e.d.client.Asks
+	if a == nil || !e.after.GivenUp() || e.before.GivenUp() {
 		return ""
 	}
-	d, a := e.by, e.by.client.Asks
 	switch {
 	case d.callName(e.call) != Conclusion:
-		return d.name + " gives up a record without having asked"
+		return "gives up the record without having asked"
 	case d.took.GivenUp():
 		return ""
 	case e.after.Tries < a.Tries:
-		return fmt.Sprintf("%s gives up the record after %d tries of %d", d.name, e.after.Tries, a.Tries)
-	case a.GivesUp && !d.asking.handed:
-		return d.name + " gives up the record, and nobody has taken it"
+		return fmt.Sprintf("gives up the record after %d tries of %d", e.after.Tries, a.Tries)
 	}
-	return ""
+	return when(a.GivesUp && !d.asking.handed, "gives up the record, and nobody has taken it")
 }
 
 func resumableStaysSo(w *world, e *event) string {
-	if e.kind != evWritten || e.op == opClaim || e.before == nil || e.after == nil ||
-		e.after.Status != store.StatusUnknown {
+	if e.Op == calls.Claim || e.after.Status != store.StatusUnknown {
 		return ""
 	}
 	b := *e.before
-	if e.by != nil && e.by.asks() && e.by.took != nil && e.by.uses(b.Owner) {
-		b = *e.by.took
+	if e.d.asks() && e.d.took != nil && e.d.uses(b.Owner) {
+		b = *e.d.took
 	}
 	crash := b.Status == store.StatusInProgress && b.Reason == "" && b.Resumable() && !b.Unmarked &&
-		(e.by == nil || !e.by.uses(b.Owner))
-	switch {
-	case w.stopped:
-		return fmt.Sprintf("%s makes %s UNKNOWN", e.by.name, nameOfState(b))
-	case crash && !w.Resolver:
-		return e.by.name + " makes a crash UNKNOWN whose steps tell all"
+		!e.d.uses(b.Owner)
+	if w.stopped {
+		return fmt.Sprintf("makes %s UNKNOWN", nameOfState(b))
 	}
-	return ""
+	return when(crash && !w.Resolver, "makes a crash UNKNOWN whose steps tell all")
 }
 
 func reconciliationTellsTheTruth(w *world, e *event) string {
-	if e.kind != evReconciled {
-		return ""
-	}
-	d := e.d
+	d, a := e.d, &e.d.asking
 	if d.panicked != nil {
-		return fmt.Sprintf("%s panics: %v", d.name, d.panicked)
+		return fmt.Sprintf("and panics: %v", d.panicked)
 	}
-	a := &d.asking
-	became := func(is bool) string {
-		if a.concluded && is {
-			return ""
-		}
-		return fmt.Sprintf("%s says that the record is %s, which it has not made of it", d.name, d.found.Outcome)
-	}
+	var isSo bool
 	switch d.found.Outcome {
 	case report.ReconcileCompleted:
-		return became(a.became.Status == store.StatusCompleted)
+		isSo = a.concluded && a.became.Status == store.StatusCompleted
 	case report.ReconcileReleased:
-		return became(a.became.Released())
+		isSo = a.concluded && a.became.Released()
 	case report.ReconcileScheduled:
-		return became(a.became.Attention != "" && !a.became.GivenUp() && a.became.AttentionAt.Equal(d.found.Next))
+		isSo = a.concluded && a.became.Attention != "" && !a.became.GivenUp() &&
+			a.became.AttentionAt.Equal(d.found.Next)
 	case report.ReconcileGivenUp:
-		return became(a.became.GivenUp())
+		isSo = a.concluded && a.became.GivenUp()
 	case report.ReconcileBusy, report.ReconcileClosed:
-		if a.asked {
-			return fmt.Sprintf("%s says %s, and has asked", d.name, d.found.Outcome)
-		}
+		isSo = !a.asked
 	case report.ReconcileElsewhere:
-		if a.concluded && w.faults == w.MaxFaults {
-			return d.name + " says that somebody else has the record, which it has settled"
-		}
+		isSo = !a.concluded || !w.faultless()
 	default:
-		if w.faults == w.MaxFaults {
-			return fmt.Sprintf("%s fails, and nothing kept it from ending: %v", d.name, d.err)
-		}
+		isSo = !w.faultless() // nothing else keeps it from ending
 	}
-	return ""
+	return when(!isSo, "which is not so")
 }
 
 // isOfOtherVersion reports whether a token is one of a process that knows no list.
@@ -274,12 +225,18 @@ func (w *world) isOfOtherVersion(token string) bool {
 		func(d *delivery) bool { return d.client.Of != Current && d.uses(token) })
 }
 
-func openIsNotLost(w *world, e *event) string {
+func lastQuestionLeavesNothing(w *world, e *event) string {
 	held := w.held()
-	if e.kind == evReconciled && e.d.last && held != nil && held.Attention != "" && !held.GivenUp() {
-		return "the last question about what is due leaves " + nameOfState(*held)
+	if !e.d.last || held == nil {
+		return ""
 	}
-	if e.kind != evOver || held == nil {
+	return when(held.Attention != "" && !held.GivenUp(), "at the last question about what is due, which leaves %s",
+		nameOfState(*held))
+}
+
+func openIsNotLost(w *world, _ *event) string {
+	held := w.held()
+	if held == nil {
 		return ""
 	}
 	crashed := held.Status == store.StatusInProgress && held.Reason == "" && w.refuses() &&
@@ -290,8 +247,7 @@ func openIsNotLost(w *world, e *event) string {
 		return ""
 	case held.Attention == "":
 		return nameOfState(*held) + " is on no list"
-	case !held.GivenUp() && held.AttentionAt.After(w.now.Add(store.ReleasedWait)):
-		return fmt.Sprintf("%s is due in %v", nameOfState(*held), held.AttentionAt.Sub(w.now))
 	}
-	return ""
+	return when(!held.GivenUp() && held.AttentionAt.After(w.now.Add(store.ReleasedWait)), "%s is due in %v",
+		nameOfState(*held), held.AttentionAt.Sub(w.now))
 }

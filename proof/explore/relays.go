@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
@@ -24,12 +25,11 @@ type Relays struct {
 	Batches bool
 	// Receives are how the delivery of a message may end.
 	Receives []Receives
-	// Faults are what may happen to the calls of a relay, at most MaxFaults times in a schedule.
+	// Faults are what may happen to the calls of a relay, at most MaxFaults times in a schedule:
+	// once if that is 0.
 	// With one that kills the process, it may die while it delivers, too.
 	Faults    []Fault
 	MaxFaults int
-	// Strikes bounds the search as that of a Scenario does.
-	Strikes func(Fault, Call) bool
 	// DueSteps is how often the clock may move to where a message is due.
 	DueSteps int
 	// Hurried: a round may have no time left when it begins.
@@ -88,7 +88,7 @@ type mail struct {
 	rounds  []*round
 	counted int
 	// late are writes that are still on their way.
-	late []boxCall
+	late []calls.BoxCall
 	// generations are the messages that commits have put, in their order.
 	generations []*generation
 	// left
@@ -173,13 +173,8 @@ func (w *world) generationOf(id, owner string) *generation {
 
 // handed are the images that the filter of the stream lets through.
 func (w *world) handed() []rows.Message {
-	return slices.DeleteFunc(slices.Clone(w.messageTable().Images()),
+	return slices.DeleteFunc(slices.Clone(w.table().Images()),
 		func(m rows.Message) bool { return !m.Pending() || m.Tries > 0 })
-}
-
-// messageTable is the table where they are.
-func (w *world) messageTable() table {
-	return w.store.(table) //nolint:forcetypeassert // a scenario with relays has rows
 }
 
 // actionsOfRelays are the choices that are about messages.
@@ -252,7 +247,7 @@ func (w *world) actionsOfProcess(n int, all []action) []action {
 // waiting are the messages that are given up, and the next instant at which another one is due.
 func (w *world) waiting() (givenUp []string, due time.Time) {
 	for _, g := range w.mail.generations {
-		m := w.messageTable().Messages()[g.id]
+		m := w.table().Messages()[g.id]
 		switch {
 		case m.Owner != g.owner || !m.Pending():
 		case m.GivenUp():
@@ -280,12 +275,9 @@ func (w *world) actionsOfRound(r *round, all []action) []action {
 		return all
 	}
 	for _, f := range w.Relays.Faults {
-		reads := r.at.call.name == ReadMessage
-		if reads && (f.leavesMessage() || f == Twice) || w.Relays.Strikes != nil &&
-			!w.Relays.Strikes(f, r.at.call.name) {
-			continue
+		if r.at.call.Op != calls.Read || !f.leavesMessage() && f != Twice {
+			all = append(all, func() { w.grantBox(r, f) })
 		}
-		all = append(all, func() { w.grantBox(r, f) })
 	}
 	return all
 }
@@ -304,10 +296,10 @@ func (w *world) writeLate(n int) {
 	w.mail.late = slices.Delete(slices.Clone(w.mail.late), n, n+1)
 	w.Sayf("  late: %s", w.describeBoxCall(c))
 	became := " refused"
-	if w.applyBox(c).done {
+	if w.applyBox(c).Done {
 		became = " applied"
 	}
-	w.Saw("late " + string(c.name) + became)
+	w.Saw("late " + string(c.Op) + became)
 }
 
 // handOver lets a process begin a round with what the stream has, from an image on.
@@ -317,7 +309,7 @@ func (w *world) handOver(process, image int, hurried bool) {
 	if !w.Relays.Batches {
 		images = images[:1]
 	}
-	entries := make([]relay.Entry[rows.Row], len(images))
+	entries := make([]calls.Entry, len(images))
 	for n, m := range images {
 		entries[n] = m.Entry()
 	}
@@ -325,8 +317,8 @@ func (w *world) handOver(process, image int, hurried bool) {
 }
 
 func (w *world) redrive(id string) {
-	m := w.messageTable().Messages()[id]
-	if !w.messageTable().Redrive(m, w.now) {
+	m := w.table().Messages()[id]
+	if !w.table().Redrive(m, w.now) {
 		panic("explore: a message that is given up is not redriven")
 	}
 	g := w.generationOf(m.ID, m.Owner)

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing/synctest"
-	"time"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
@@ -22,7 +22,7 @@ type round struct {
 	// number is that of the process.
 	number int
 	// entries are what the stream has handed over, nil in a drain.
-	entries []relay.Entry[rows.Row]
+	entries []calls.Entry
 	hurried bool
 	// at is where it waits for the schedule, unless it is over.
 	at      roundStop
@@ -41,29 +41,13 @@ type round struct {
 type roundStop struct {
 	// delivers: it delivers entry. Otherwise it makes a call, unless it is over.
 	delivers, over bool
-	entry          relay.Entry[rows.Row]
-	call           boxCall
-}
-
-// boxCall is a call of a box, and the message that carries it.
-type boxCall struct {
-	name  Call
-	id    string
-	entry relay.Entry[rows.Row]
-	// at is the instant that it writes.
-	at time.Time
-}
-
-type boxReply struct {
-	entry relay.Entry[rows.Row]
-	tries int
-	done  bool
-	err   error
+	entry          calls.Entry
+	call           calls.BoxCall
 }
 
 // roundGrant lets a round go on.
 type roundGrant struct {
-	reply    boxReply
+	reply    calls.BoxReply
 	receives Receives
 }
 
@@ -75,13 +59,11 @@ func roundOf(ctx context.Context) *round {
 
 // begin lets a process begin a round: with entries, or a drain. The name of a process that has died
 // goes to a new one.
-func (w *world) begin(number int, entries []relay.Entry[rows.Row], hurried bool) *round {
-	p := w.mail.processes[number]
-	if p == nil {
-		p = &carrier{}
-		p.Relay = relay.New[rows.Row](letterbox{}, deliverInRound, reportOfRound, w.settings())
-		w.mail.processes[number] = p
+func (w *world) begin(number int, entries []calls.Entry, hurried bool) *round {
+	if w.mail.processes[number] == nil {
+		w.mail.processes[number] = w.newCarrier()
 	}
+	p := w.mail.processes[number]
 	p.used = true
 	w.mail.counted++
 	r := &round{
@@ -171,29 +153,32 @@ func (r *round) goOn(g roundGrant) {
 func (r *round) end() {
 	r.dead = true
 	for !r.over {
-		r.goOn(roundGrant{reply: boxReply{err: errDied}, receives: Bounces})
+		r.goOn(roundGrant{reply: calls.BoxReply{Err: errDied}, receives: Bounces})
 	}
 }
 
-// endRound is the death of a process in a round.
+// endRound is the death of a process in a round. Another one takes its place.
 func (w *world) endRound(r *round) {
 	r.end()
-	w.mail.processes[r.number] = &carrier{used: true}
-	p := w.mail.processes[r.number]
-	p.Relay = relay.New[rows.Row](letterbox{}, deliverInRound, reportOfRound, w.settings())
+	w.mail.processes[r.number] = w.newCarrier()
+	w.mail.processes[r.number].used = true
+}
+
+func (w *world) newCarrier() *carrier {
+	return &carrier{Relay: relay.New[rows.Row](calls.Box(atLetterbox), deliverInRound, reportOfRound, w.settings())}
 }
 
 // stop waits for what the schedule makes of a point.
 func (r *round) stop(at roundStop) roundGrant {
 	if r.dead {
-		return roundGrant{reply: boxReply{err: errDied}, receives: Bounces}
+		return roundGrant{reply: calls.BoxReply{Err: errDied}, receives: Bounces}
 	}
 	r.arrived <- at
 	return <-r.resume
 }
 
 // deliverInRound is what delivers messages.
-func deliverInRound(ctx context.Context, e relay.Entry[rows.Row]) error {
+func deliverInRound(ctx context.Context, e calls.Entry) error {
 	return roundOf(ctx).stop(roundStop{delivers: true, entry: e}).receives.err()
 }
 
@@ -214,7 +199,7 @@ func (w *world) receive(r *round, how Receives) {
 }
 
 // reportOfRound takes what became of a message in a round.
-func reportOfRound(ctx context.Context, e relay.Entry[rows.Row], o relay.Outcome, err error) {
+func reportOfRound(ctx context.Context, e calls.Entry, o relay.Outcome, err error) {
 	r := roundOf(ctx)
 	if r.dead {
 		return
@@ -229,74 +214,16 @@ func reportOfRound(ctx context.Context, e relay.Entry[rows.Row], o relay.Outcome
 	w.checkMail(mailEvent{kind: evReported, round: r, of: g, entry: e, outcome: o})
 }
 
-// letterbox is the box as relays see it: each call waits until the schedule grants it. Lists are
-// read at once.
-type letterbox struct{}
-
-func (letterbox) ask(ctx context.Context, c boxCall) boxReply {
-	return roundOf(ctx).stop(roundStop{call: c}).reply
-}
-
-func (b letterbox) Get(ctx context.Context, id string) (relay.Entry[rows.Row], bool, error) {
-	got := b.ask(ctx, boxCall{name: ReadMessage, id: id})
-	return got.entry, got.done, got.err
-}
-
-func (b letterbox) Done(ctx context.Context, e relay.Entry[rows.Row], now time.Time) (bool, error) {
-	got := b.ask(ctx, boxCall{name: MarkDone, id: e.ID, entry: e, at: now})
-	return got.done, got.err
-}
-
-func (b letterbox) Failed(ctx context.Context, e relay.Entry[rows.Row], due time.Time) (tries int,
-	pending bool, err error,
-) {
-	got := b.ask(ctx, boxCall{name: CountFailure, id: e.ID, entry: e, at: due})
-	return got.tries, got.done, got.err
-}
-
-func (b letterbox) Take(ctx context.Context, e relay.Entry[rows.Row], due time.Time) (bool, error) {
-	got := b.ask(ctx, boxCall{name: TakeMessage, id: e.ID, entry: e, at: due})
-	return got.done, got.err
-}
-
-func (b letterbox) GiveUp(ctx context.Context, e relay.Entry[rows.Row], now time.Time) (bool, error) {
-	got := b.ask(ctx, boxCall{name: GiveUpMessage, id: e.ID, entry: e, at: now})
-	return got.done, got.err
-}
-
-func (letterbox) List(ctx context.Context, shard int, cursor string) (page []relay.Listed, next string, err error) {
+// atLetterbox makes a call of the box as relays see it: it waits until the schedule grants it. Lists
+// are read at once.
+func atLetterbox(ctx context.Context, c calls.BoxCall) calls.BoxReply {
 	r := roundOf(ctx)
-	if r.dead {
-		return nil, "", errDied
+	if c.Op != calls.List || r.dead {
+		return r.stop(roundStop{call: c}).reply
 	}
-	page, next, err = r.world.box().List(ctx, shard, cursor)
-	for _, listed := range page {
+	got := c.Make(ctx, r.world.table().Box())
+	for _, listed := range got.Page {
 		r.learnList([]string{listed.ID})
-	}
-	return page, next, err
-}
-
-// box is where the messages really are.
-func (w *world) box() relay.Box[rows.Row] {
-	return w.store.(interface{ Box() relay.Box[rows.Row] }).Box() //nolint:forcetypeassert // a scenario with relays has rows
-}
-
-// make makes the call.
-func (c boxCall) make(b relay.Box[rows.Row]) (got boxReply) {
-	ctx := context.Background()
-	switch c.name {
-	case ReadMessage:
-		got.entry, got.done, got.err = b.Get(ctx, c.id)
-	case MarkDone:
-		got.done, got.err = b.Done(ctx, c.entry, c.at)
-	case CountFailure:
-		got.tries, got.done, got.err = b.Failed(ctx, c.entry, c.at)
-	case TakeMessage:
-		got.done, got.err = b.Take(ctx, c.entry, c.at)
-	case GiveUpMessage:
-		got.done, got.err = b.GiveUp(ctx, c.entry, c.at)
-	default:
-		panic("explore: no call of a box: " + c.name)
 	}
 	return got
 }
@@ -309,7 +236,7 @@ func (w *world) grantBox(r *round, f Fault) {
 		w.Saw("fault of a relay: " + f.String())
 	}
 	w.Sayf("%s:  %s: %s %s", w.clockText(), r.name, w.describeBoxCall(c), f)
-	var got boxReply
+	var got calls.BoxReply
 	if f.applied() {
 		got = w.applyBox(c)
 	}
@@ -328,44 +255,36 @@ func (w *world) grantBox(r *round, f Fault) {
 		w.Saw("relay dies")
 		w.endRound(r)
 		return
-	case f.err(opGet) != nil:
-		got = boxReply{err: errInjected, tries: c.entry.Tries}
-	case c.name != ReadMessage:
-		r.isAnswered(c, got)
+	case f.err(calls.Get) != nil:
+		got = calls.BoxReply{Err: errInjected, Tries: c.Entry.Tries}
+	case c.Op != calls.Read:
+		w.Saw(fmt.Sprintf("%s: %t", c.Op, got.Done))
+		if g := w.generationOf(c.ID, c.Entry.Owner); g != nil {
+			r.answered = append(slices.Clip(r.answered), g)
+		}
 	}
 	r.goOn(roundGrant{reply: got})
 }
 
-// isAnswered notes that a write was answered.
-func (r *round) isAnswered(c boxCall, got boxReply) {
-	w := r.world
-	w.Saw(fmt.Sprintf("%s: %t", c.name, got.done))
-	g := w.generationOf(c.id, c.entry.Owner)
-	if g == nil {
-		return
-	}
-	r.answered = append(slices.Clip(r.answered), g)
-}
-
 // doubled notes that a count is sent twice, of which nobody knows.
-func (w *world) doubled(c boxCall) {
-	if g := w.generationOf(c.id, c.entry.Owner); g != nil {
+func (w *world) doubled(c calls.BoxCall) {
+	if g := w.generationOf(c.ID, c.Entry.Owner); g != nil {
 		g.doubled++
 	}
 }
 
 // applyBox makes a call of a box, for a round or long after it.
-func (w *world) applyBox(c boxCall) boxReply {
-	before := w.messageTable().Messages()[c.id]
-	got := c.make(w.box())
-	after := w.messageTable().Messages()[c.id]
-	w.Sayf("    %t, %s", got.done, w.describeMessage(after))
-	if c.name == ReadMessage || reflect.DeepEqual(before, after) {
+func (w *world) applyBox(c calls.BoxCall) calls.BoxReply {
+	before := w.table().Messages()[c.ID]
+	got := c.Make(context.Background(), w.table().Box())
+	after := w.table().Messages()[c.ID]
+	w.Sayf("    %t, %s", got.Done, w.describeMessage(after))
+	if c.Op == calls.Read || reflect.DeepEqual(before, after) {
 		return got
 	}
 	g := w.generationOf(before.ID, before.Owner)
 	if g != nil {
-		if c.name == TakeMessage {
+		if c.Op == calls.Take {
 			g.taken++
 		}
 		g.usedUp = g.usedUp || after.Tries >= maxTries

@@ -7,8 +7,16 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/calls"
+	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
+
+// when is a text if something is so, and else "".
+var when = schedules.When
+
+// faultless reports whether nothing has gone wrong so far.
+func (w *world) faultless() bool { return w.faults == w.MaxFaults }
 
 // expired reports whether a record counts no more at the instant now. A lease that lives outranks
 // the expiry.
@@ -34,48 +42,28 @@ func (w *world) longestLease() (longest time.Duration) {
 }
 
 func leaseOnlyGrows(_ *world, e *event) string {
-	if e.kind != evWritten || e.before == nil || e.after == nil {
-		return ""
-	}
 	b, a := e.before, e.after
-	if b.Status != store.StatusInProgress || a.Status != b.Status || a.Owner != b.Owner || !a.Lease.Before(b.Lease) {
-		return ""
-	}
-	return fmt.Sprintf("the %s of %s moves the lease of its owner back by %v", e.by.callName(e.call), e.by.name,
-		b.Lease.Sub(a.Lease))
+	same := b.Status == store.StatusInProgress && a.Status == b.Status && a.Owner == b.Owner
+	return when(same && a.Lease.Before(b.Lease), "moves the lease of its owner back")
 }
 
 // resultIsNotDeleted is about records whose handler has returned a result: no release makes room
 // for a second execution. One whose commit has failed has no result.
 func resultIsNotDeleted(w *world, e *event) string {
-	if e.kind != evWritten || e.by == nil || !e.by.returned || !e.by.answers() || e.before == nil ||
-		!e.by.uses(e.before.Owner) ||
-		e.by == w.operator.self || e.by.spoiled() {
-		return ""
-	}
-	if e.after == nil || e.after.Reason == store.ReasonReleased {
-		return fmt.Sprintf("the handler of %s has a result, and its %s releases the record", e.by.name,
-			e.by.callName(e.call))
-	}
-	return ""
+	has := e.d != w.operator.self && e.d.returned && e.d.answers() && !e.d.spoiled() && e.d.uses(e.before.Owner)
+	return when(has && (e.after == nil || e.after.Reason == store.ReasonReleased),
+		"releases the record, and its handler has a result")
 }
 
 func leaseIsNotEndless(_ *world, e *event) string {
-	if e.kind != evWritten || e.by == nil || e.by.client.NoDeadline || e.after == nil ||
-		e.by.callName(e.call) != Renewal {
-		return ""
-	}
-	if e.after.Lease.After(e.by.started.Add(endless)) {
-		return fmt.Sprintf("the lease of %s is renewed %v after its beginning", e.by.name,
-			e.by.clock().Sub(e.by.started))
-	}
-	return ""
+	renews := !e.d.client.NoDeadline && e.d.callName(e.call) == Renewal
+	return when(renews && e.after.Lease.After(e.d.started.Add(endless)), "goes on for ever")
 }
 
 // leaseIsWholeAtTheStart looks at timed worlds only: in the others the lease ends by one clock and
 // the deadline by another.
 func leaseIsWholeAtTheStart(w *world, e *event) string {
-	if e.kind != evBegan || !w.Timed {
+	if !w.Timed {
 		return ""
 	}
 	least := margin // what is left of it at the deadline
@@ -84,112 +72,91 @@ func leaseIsWholeAtTheStart(w *world, e *event) string {
 	}
 	held := w.held()
 	if held == nil || held.Owner != e.d.owner {
-		return e.d.name + " executes under a lease that somebody else has"
+		return "under a lease that somebody else has"
 	}
-	if left := held.Lease.Sub(w.now); left < least {
-		return fmt.Sprintf("%s executes under a lease of which %v is left", e.d.name, left)
-	}
-	return ""
+	left := held.Lease.Sub(w.now)
+	return when(left < least, "under a lease of which %v is left", left)
 }
 
 func mostCautiousMarkCounts(_ *world, e *event) string {
-	if e.kind != evWritten || e.by == nil || !e.by.returned || e.before == nil || !e.by.uses(e.before.Owner) {
+	if !e.d.returned || !e.d.uses(e.before.Owner) {
 		return ""
 	}
 	became := "released"
 	if e.after != nil {
 		became = string(e.after.Status)
 	}
-	if name := e.by.callName(e.call); name == StepRecord || name == StepMark || name == Commit || name == Fence ||
-		name == Renewal {
+	switch e.d.callName(e.call) {
+	case StepRecord, StepMark, Commit, Fence, Renewal:
 		return "" // which was sent before
-	}
-	switch e.by.mark() {
-	case FailsUncertain:
-		if e.after != nil && e.after.Status == store.StatusUnknown {
-			return ""
-		}
-	case FailsTerminal:
-		if e.after != nil {
-			return ""
-		}
-	case FailsNotExecuted:
-		if _, open := e.by.open(e.before); open || e.after == nil || e.after.Owner != e.by.owner {
-			return ""
-		}
 	default:
-		return ""
 	}
-	return fmt.Sprintf("the handler of %s %s and its record becomes %s", e.by.name, e.by.ending, became)
+	fits := true
+	switch e.d.mark() {
+	case FailsUncertain:
+		fits = e.after != nil && e.after.Status == store.StatusUnknown
+	case FailsTerminal:
+		fits = e.after != nil
+	case FailsNotExecuted:
+		_, open := e.d.open(e.before)
+		fits = open || e.after == nil || e.after.Owner != e.d.owner
+	default:
+	}
+	return when(!fits, "leaves a record that is %s, and its handler %s", became, e.d.ending)
+}
+
+func expiredIsNotKept(_ *world, e *event) string {
+	shown := e.d.shown
+	decides := e.Op == calls.Swap && !e.d.began && !e.d.asking.taken && shown.Key != "" && e.Seen.Owner == shown.Owner
+	return when(decides && expired(shown, e.d.shownAt), "keeps a record that has expired")
 }
 
 func expiredDecidesNothing(_ *world, e *event) string {
-	switch e.kind {
-	case evWritten:
-		if e.by != nil && e.op == opSwap && !e.by.began && !e.by.asking.taken && e.by.shown.Key != "" &&
-			e.seen.Owner == e.by.shown.Owner &&
-			expired(e.by.shown, e.by.shownAt) {
-			return fmt.Sprintf("the %s of %s keeps a record that has expired", e.by.callName(e.call), e.by.name)
-		}
-	case evAnswered:
-		d := e.d
-		decided := errors.Is(d.err, idempotent.ErrMismatch) || errors.Is(d.err, idempotent.ErrUnknownOutcome) ||
-			errors.Is(d.err, idempotent.ErrInProgress) && d.event.Wait.Took == 0
-		if decided && !d.began && !d.resolved && d.shown.Key != "" && expired(d.shown, d.shownAt) {
-			return fmt.Sprintf("%s is answered %q because of a record that has expired", d.name, d.answer())
-		}
-	case evBegan, evSent, evPassed, evDone, evStepBegan, evStepped, evCommitted, evAsked, evReconciled, evOver:
-	}
-	return ""
+	d := e.d
+	decided := errors.Is(d.err, idempotent.ErrMismatch) || errors.Is(d.err, idempotent.ErrUnknownOutcome) ||
+		errors.Is(d.err, idempotent.ErrInProgress) && d.event.Wait.Took == 0
+	return when(decided && !d.began && !d.resolved && d.shown.Key != "" && expired(d.shown, d.shownAt),
+		"because of a record that has expired")
 }
 
 func nothingDoneNothingBlocked(w *world, e *event) string {
-	if e.kind != evAnswered || !e.d.returned || e.d.mark() != FailsNotExecuted || w.faults < w.MaxFaults ||
-		e.d.landed() >= 0 {
+	d, held := e.d, w.held()
+	if !d.returned || d.mark() != FailsNotExecuted || !w.faultless() || d.landed() >= 0 {
 		return ""
 	}
-	held := w.held()
-	if _, open := e.d.open(held); open || held != nil && len(held.Steps) > 0 && !e.d.clock().Before(e.d.lease) {
+	if _, open := d.open(held); open || held != nil && len(held.Steps) > 0 && !d.clock().Before(d.lease) {
 		return ""
 	}
-	if held != nil && held.Owner == e.d.owner {
-		return fmt.Sprintf("the handler of %s did nothing, and its record stays %s", e.d.name, held.Status)
-	}
-	return ""
+	return when(held != nil && held.Owner == d.owner, "after it did nothing, and its record stays")
+}
+
+func transactionIsLeftAlone(_ *world, e *event) string {
+	return when(e.Op == calls.Claim && e.d.refused, "follows one that met a transaction, and nothing was read between")
 }
 
 func transactionIsNoOutage(_ *world, e *event) string {
-	switch {
-	case e.kind == evSent && e.op == opClaim && e.d.refused:
-		return e.d.name + " meets a transaction and claims again without having read"
-	case e.kind == evAnswered && e.d.refused && errors.Is(e.d.err, idempotent.ErrStoreUnavailable):
-		return e.d.name + " meets a transaction and takes it for an outage"
-	}
-	return ""
+	return when(e.d.refused && errors.Is(e.d.err, idempotent.ErrStoreUnavailable), "because of a transaction")
 }
 
 func undoLeavesWhatWasSeen(w *world, e *event) string {
-	if e.kind != evWritten || e.by == nil || e.before == nil || !e.by.uses(e.before.Owner) ||
-		e.by.took == nil || !e.undoes() {
+	if !e.d.uses(e.before.Owner) || e.d.took == nil || !e.undoes() {
 		return ""
 	}
-	a, took := e.after, e.by.took
+	a, took := e.after, e.d.took
 	switch {
 	case a == nil:
-		return e.by.name + " undoes a takeover and deletes what it had taken over"
+		return "deletes what it had taken over"
 	case a.Status != took.Status || a.Reason != took.Reason || a.Fingerprint != took.Fingerprint ||
 		a.Attempt != took.Attempt:
-		return e.by.name + " undoes a takeover and leaves something else than it saw"
-	case e.by.uses(a.Owner) || a.Owner == took.Owner:
-		return e.by.name + " undoes a takeover and leaves an owner that something may still be on its way from"
-	case a.Lease.After(e.by.clock()):
-		return e.by.name + " undoes a takeover and leaves a lease that lives"
+		return "leaves something else than it saw"
+	case e.d.uses(a.Owner) || a.Owner == took.Owner:
+		return "leaves an owner that something may still be on its way from"
+	case a.Lease.After(e.d.clock()):
+		return "leaves a lease that lives"
 	case took.Status == store.StatusInProgress && took.Reason != store.ReasonReleased && a.Lease.Before(took.Lease):
-		return e.by.name + " undoes a takeover and leaves a lease that is older than the one it saw"
-	case w.nameOfToken(a.Owner) != "":
-		return e.by.name + " undoes a takeover and leaves the token of " + w.nameOfToken(a.Owner)
+		return "leaves a lease that is older than the one it saw"
 	}
-	return ""
+	return when(w.nameOfToken(a.Owner) != "", "leaves the token of %s", w.nameOfToken(a.Owner))
 }
 
 // nameOfToken is whose token it is, "" if it is nobody's.
@@ -203,18 +170,15 @@ func (w *world) nameOfToken(token string) string {
 }
 
 func executedIsNotDenied(_ *world, e *event) string {
-	if e.kind != evAnswered || !e.d.began {
-		return ""
-	}
+	denied := false
 	for _, denial := range []error{
 		idempotent.ErrInProgress, idempotent.ErrStoreUnavailable, idempotent.ErrMismatch, idempotent.ErrUnreadable,
 		idempotent.ErrUnknownOutcome,
 	} {
-		if errors.Is(e.d.err, denial) && (e.d.own == nil || e.d.err != e.d.own) { //nolint:errorlint // the very value
-			return fmt.Sprintf("%s has executed and is answered %q", e.d.name, e.d.answer())
-		}
+		denied = denied || errors.Is(e.d.err, denial)
 	}
-	return ""
+	own := e.d.own != nil && e.d.err == e.d.own //nolint:errorlint // the very value
+	return when(e.d.began && denied && !own, "although it has executed")
 }
 
 // hopeless is how many renewals in a row have to fail before a lease may be given up.
@@ -223,18 +187,22 @@ const hopeless = 3
 // leaseLost reports whether the context of a handler has ended because its lease was lost.
 func leaseLost(d *delivery) bool { return errors.Is(context.Cause(d.hctx), idempotent.ErrLeaseLost) }
 
-func leaseIsNotGivenUp(w *world, e *event) string {
-	if e.kind != evPassed {
-		return ""
-	}
+func leaseIsNotGivenUp(w *world, _ *event) string {
+	held := w.held()
 	for _, d := range w.deliveries {
 		if d.dead || d.at != atEnding || d.failedRenewals >= hopeless || !leaseLost(d) {
 			continue
 		}
-		if held := w.held(); held != nil && held.Owner == d.owner && held.Status == store.StatusInProgress {
+		if held != nil && held.Owner == d.owner && held.Status == store.StatusInProgress {
 			return fmt.Sprintf("the context of %s says that its lease is lost, which it is not; renewals that "+
 				"failed: %d", d.name, d.failedRenewals)
 		}
 	}
 	return ""
+}
+
+func leaseOutlivedByExpiry(w *world, e *event) string {
+	outlived := e.after.Status == store.StatusInProgress && e.after.Expiry.Before(e.after.Lease)
+	return when(outlived && w.nameOfToken(e.after.Owner) != "", // nobody's lease has ended
+		"leaves a record that expires before its lease ends")
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
+	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -16,22 +18,17 @@ import (
 // depends on what it has learned; what the invariants will say, on the chronicle.
 func (w *world) state() uint64 {
 	d := schedules.NewDigest(w.origin)
-	d.Time(w.now)
-	for _, left := range []int{w.timeSteps, w.faults, w.leaseSteps, w.expirySteps, w.dueSteps, w.freezes} {
-		d.Number(int64(left))
-	}
-	d.Flags(w.expired, w.unknown, w.unsettled, w.stopped)
-	d.Time(w.lastLease())
+	d.Add(w.now, w.timeSteps, w.faults, w.leaseSteps, w.expirySteps, w.dueSteps, w.freezes, w.expired, w.unknown,
+		w.unsettled, w.stopped, w.lastLease(), len(w.messages))
 	if held := w.held(); held != nil {
 		w.record(d, *held)
 	}
-	d.Number(int64(len(w.messages)))
 	for _, m := range w.messages {
-		d.Text(m.by.name)
+		d.Add(m.by.name)
 		w.message(d, m.call)
 	}
 	for _, c := range w.clients {
-		d.Number(int64(len(c.sent)))
+		d.Add(len(c.sent))
 		w.memory(d, w.processOf(c))
 		for _, x := range c.sent {
 			w.delivery(d, x)
@@ -42,10 +39,7 @@ func (w *world) state() uint64 {
 	w.rowDigest(d)
 	w.mailDigest(d)
 	for _, c := range w.commits {
-		d.Text(c.by.name)
-		d.Text(c.answer)
-		d.Time(c.expiry)
-		d.Flags(c.to == 0)
+		d.Add(c.by.name, c.answer, c.expiry, c.to == 0)
 	}
 	return d.Sum64()
 }
@@ -55,45 +49,39 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 	stepsOf(d, x)
 	commitsOf(d, x)
 	askingOf(d, x)
-	d.Time(x.unknownUntil)
-	d.Flags(alive, x.began, x.released, x.returned, x.resolved, x.overruled, x.frozen, x.wasFrozen)
+	d.Add(x.unknownUntil, alive, x.began, x.released, x.returned, x.resolved, x.overruled, x.frozen, x.wasFrozen)
 	writes := alive || slices.ContainsFunc(w.messages, func(m message) bool { return m.by == x })
 	if writes || x.began && !x.released { // else nobody asks any more until when it was protected
-		d.Time(x.lease)
+		d.Add(x.lease)
 	}
 	if writes {
-		d.Flags(x.claimed, x.undone, x.restored, x.conflicts, x.refused)
+		d.Add(x.claimed, x.undone, x.restored, x.conflicts, x.refused)
 		if x.took != nil {
 			w.record(d, *x.took)
 		}
 	}
 	if alive {
 		for _, s := range x.strands() {
-			d.Number(int64(s.at))
-			d.Number(int64(s.about))
-			d.Number(int64(s.slow))
+			d.Add(s.at, s.about, s.slow)
 			if w.Timed && s.at == atCall {
-				d.Time(s.asked)
+				d.Add(s.asked)
 				w.message(d, s.called)
 			}
 		}
-		d.Number(int64(x.failedRenewals))
-		d.Number(int64(x.ending))
-		d.Flags(expired(x.shown, x.shownAt))
+		d.Add(x.failedRenewals, x.ending, expired(x.shown, x.shownAt))
 		if x.hctx != nil {
-			d.Flags(x.hctx.Err() != nil, leaseLost(x))
+			d.Add(x.hctx.Err() != nil, leaseLost(x))
 		}
-		d.Number(int64(x.history))
+		d.Add(x.history)
 		w.record(d, x.shown)
 		w.memory(d, x.process)
 		for _, c := range w.commits {
-			d.Flags(c.to == 0 || c.to > x.from)
+			d.Add(c.to == 0 || c.to > x.from)
 		}
 		return
 	}
 	if !x.dead {
-		d.Text(x.answer())
-		d.Flags(x.err == nil, x.panicked == nil)
+		d.Add(x.answer(), x.err == nil, x.panicked == nil)
 	}
 }
 
@@ -102,60 +90,35 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
 	d := schedules.NewDigest(w.origin)
-	d.Number(int64(x.history))
-	d.Time(w.now)
-	d.Number(int64(g.ending))
-	d.Number(int64(g.verdict))
-	d.Number(int64(g.effect))
-	d.Number(int64(w.branchOf(s)))
-	d.Flags(g.fails, g.reply.done, g.reply.err != nil, errors.Is(g.reply.err, store.ErrWritesRefused))
-	if se, ok := errors.AsType[*store.Error](g.reply.err); ok {
-		d.Text(string(se.Kind))
+	d.Add(x.history, w.now, g.ending, g.verdict, g.effect, w.branchOf(s), g.fails, g.reply.Done, g.reply.Err != nil,
+		errors.Is(g.reply.Err, store.ErrWritesRefused))
+	if se, ok := errors.AsType[*store.Error](g.reply.Err); ok {
+		d.Add(se.Kind)
 	}
-	w.record(d, g.reply.held)
+	w.record(d, g.reply.Held)
 	x.history = d.Sum64()
 	x.process.remember(x)
 }
 
 // learnOf adds to the history of a delivery what it learned from nobody but the clock.
 func (d *delivery) learnOf(now time.Time, what string) {
-	h := schedules.NewDigest(d.world.origin)
-	h.Number(int64(d.history))
-	h.Time(now)
-	h.Text(what)
-	d.history = h.Sum64()
+	d.history = schedules.Sum(d.world.origin, d.history, now, what)
 }
 
 func (w *world) message(d *schedules.Digest, c call) {
-	d.Text(string(c.op))
-	w.record(d, c.seen)
-	w.record(d, c.next)
-	d.Time(c.now)
-	d.Flags(c.within)
-	d.Number(int64(c.try))
-	d.Number(int64(len(c.writes)))
+	writes, _ := c.Writes.(rows.Writes)
+	d.Add(c.Op, c.Now, c.within, c.try, len(writes))
+	w.record(d, c.Seen)
+	w.record(d, c.Next)
 }
 
 func (w *world) record(d *schedules.Digest, r store.Record) {
-	d.Flags(r.Seal == "", r.Sealed(r.Result), r.Unmarked)
-	for _, text := range []string{
-		string(r.Status), w.ownerName(r.Owner), r.Fingerprint, string(r.Result), w.nameOfWrites(r.Seal), r.Reason,
-		strings.Join(r.StepNames, " "), r.SettledBy, r.Attention,
-	} {
-		d.Text(text)
-	}
-	for _, t := range []time.Time{r.Lease, r.Expiry, r.CreatedAt, r.SettledAt, r.AttentionAt} {
-		d.Time(t)
-	}
-	for _, n := range []int{r.Attempt, r.StepWrites, r.Tries} {
-		d.Number(int64(n))
-	}
+	d.Add(r.Seal == "", r.Sealed(r.Result), r.Unmarked, r.Status, w.ownerName(r.Owner), r.Fingerprint,
+		string(r.Result), w.nameOfWrites(r.Seal), r.Reason, strings.Join(r.StepNames, " "), r.SettledBy, r.Attention,
+		r.Lease, r.Expiry, r.CreatedAt, r.SettledAt, r.AttentionAt, r.Attempt, r.StepWrites, r.Tries)
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
-		d.Text(name)
-		d.Text(string(s.Kind))
-		d.Text(w.ownerName(s.Owner()))
-		d.Text(string(s.Result))
+		d.Add(name, s.Kind, w.ownerName(s.Owner()), string(s.Result))
 	}
 }
 
@@ -197,32 +160,32 @@ func (w *world) describeCall(c call) string {
 	if !w.Tells {
 		return ""
 	}
-	switch c.op {
-	case opClaim:
-		return "claim as " + w.describe(c.next)
-	case opSwap:
-		return fmt.Sprintf("swap %s for %s", w.describe(c.seen), w.describe(c.next))
-	case opDelete:
-		return "delete of " + w.describe(c.seen)
-	case opCommit:
-		return fmt.Sprintf("commit of %s for %s", w.describe(c.seen), w.describe(c.next))
-	case opGet:
+	switch c.Op {
+	case calls.Claim:
+		return "claim as " + w.describe(c.Next)
+	case calls.Swap:
+		return fmt.Sprintf("swap %s for %s", w.describe(c.Seen), w.describe(c.Next))
+	case calls.Delete:
+		return "delete of " + w.describe(c.Seen)
+	case calls.Commit:
+		return fmt.Sprintf("commit of %s for %s", w.describe(c.Seen), w.describe(c.Next))
+	case calls.Get:
 	}
-	return string(c.op)
+	return string(c.Op)
 }
 
 func (w *world) describeReply(c call, got reply) string {
 	switch {
 	case !w.Tells:
 		return ""
-	case got.done && c.op != opGet:
+	case got.Done && c.Op != calls.Get:
 		return "done"
-	case got.err != nil:
-		return got.err.Error()
-	case got.held.Key == "":
+	case got.Err != nil:
+		return got.Err.Error()
+	case got.Held.Key == "":
 		return "refused"
 	default:
-		return "refused, held: " + w.describe(got.held)
+		return "refused, held: " + w.describe(got.Held)
 	}
 }
 

@@ -3,119 +3,85 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
-
-func leaseOutlivedByExpiry(w *world, e *event) string {
-	if e.kind != evWritten || e.after == nil || e.after.Status != store.StatusInProgress ||
-		!e.after.Expiry.Before(e.after.Lease) ||
-		w.nameOfToken(e.after.Owner) == "" { // nobody's lease has ended
-		return ""
-	}
-	return fmt.Sprintf("the %s of %s leaves a record that expires %v before its lease ends",
-		e.by.callName(e.call), e.by.name, e.after.Lease.Sub(e.after.Expiry))
-}
 
 // isRecorded reports whether a step has its outcome.
 func isRecorded(s store.Step) bool { return s.Kind == store.StepValue || s.Kind == store.StepFailure }
 
 func recordedIsNeverBegunAgain(w *world, e *event) string {
-	if e.kind != evStepBegan {
-		return ""
-	}
-	name, held := w.Steps[e.step].Name, w.held()
-	live := w.now.Before(w.protectedUntil(e.d))
-	if held != nil && live && e.d.life == w.life && isRecorded(held.Steps[name]) {
-		return fmt.Sprintf("%s begins the step %s, which is recorded", e.d.name, name)
-	}
-	return ""
+	held := w.held()
+	return when(held != nil && w.protects(e.d) && e.d.life == w.life && isRecorded(held.Steps[w.Steps[e.step].Name]),
+		"which is recorded")
 }
 
 func lostLeaseBeginsNothing(w *world, e *event) string {
-	if e.kind != evStepBegan {
-		return ""
-	}
-	name := w.Steps[e.step].Name
 	switch {
 	case e.d.toldLost:
-		return fmt.Sprintf("%s begins the step %s although it was told that its lease is lost", e.d.name, name)
+		return "although it was told that its lease is lost"
 	case !e.d.clock().Before(e.d.lease.Add(w.fences)): // which a fence has moved
-		return fmt.Sprintf("%s begins the step %s under a lease that has ended", e.d.name, name)
-	case e.d.returned:
-		return fmt.Sprintf("%s begins the step %s although its handler has returned", e.d.name, name)
+		return "under a lease that has ended"
 	}
-	return ""
+	return when(e.d.returned, "although its handler has returned")
 }
 
 func onlyTheOwnerRecords(w *world, e *event) string {
-	if e.kind != evWritten || e.by == nil || e.before == nil || e.after == nil || e.op == opClaim ||
-		e.after.Status == store.StatusCompleted {
+	if e.Op == calls.Claim || e.after.Status == store.StatusCompleted {
 		return ""
 	}
-	owns, owner := e.by.owner == e.before.Owner && !e.takes(), e.by.owner
-	if e.by == w.operator.self {
+	owns, owner := e.d.owner == e.before.Owner && !e.takes(), e.d.owner
+	if e.d == w.operator.self {
 		owns, owner = true, e.after.Owner
 	}
 	for name, s := range e.after.Steps {
-		switch b := e.before.Steps[name]; {
-		case sameStep(s, b):
+		switch {
+		case sameStep(s, e.before.Steps[name]):
 		case !owns:
-			return fmt.Sprintf("%s changes the step %s of a record that it does not own", e.by.name, name)
+			return fmt.Sprintf("changes the step %s of a record that it does not own", name)
 		case s.Owner() != owner:
-			return fmt.Sprintf("%s writes the step %s as somebody else", e.by.name, name)
+			return fmt.Sprintf("writes the step %s as somebody else", name)
 		}
 	}
 	return ""
 }
 
 func atMostOnce(w *world, e *event) string {
-	if e.kind != evStepBegan || !w.Steps[e.step].Once && !w.Unrepeatable || e.d.client.Of != Current {
+	if !w.Steps[e.step].Once && !w.Unrepeatable || e.d.client.Of != Current {
 		return ""
 	}
 	for _, x := range w.deliveries {
 		if e.step < len(x.steps) && x.life == e.d.life && x.steps[e.step].open() {
-			return fmt.Sprintf("%s begins the step %s, which %s has begun", e.d.name, w.Steps[e.step].Name, x.name)
+			return "which " + x.name + " has begun"
 		}
 	}
 	return ""
 }
 
-// ends reports whether a change is the release of an execution.
+// releases reports whether a change is the release of an execution.
 func (c change) releases() bool {
-	return c.by != nil && c.by.began && c.before != nil && c.by.uses(c.before.Owner) &&
-		(c.after == nil || c.keepsSteps())
+	return c.by.began && c.before != nil && c.by.uses(c.before.Owner) && (c.after == nil || c.keepsSteps())
 }
 
 func lostIsNotReleased(w *world, e *event) string {
-	if e.kind != evWritten || !e.releases() || e.by == w.operator.self {
-		return ""
-	}
-	if name, open := e.by.open(e.before); open {
-		return fmt.Sprintf("%s is released although nobody recorded its step %s", e.by.name, name)
-	}
-	return ""
+	name, open := e.d.open(e.before)
+	return when(open && e.releases() && e.d != w.operator.self, "releases the record, and nobody recorded its step %s",
+		name)
 }
 
 func recordedStays(w *world, e *event) string {
-	if e.kind != evWritten || e.by == nil || e.before == nil {
+	operates := e.d == w.operator.self
+	switch a := e.after; {
+	case a != nil && a.Status == store.StatusCompleted:
+		return when(len(a.Steps) > 0 || a.StepWrites > 0, "leaves steps in a completed record")
+	case a == nil && operates:
 		return ""
-	}
-	switch {
-	case e.after != nil && e.after.Status == store.StatusCompleted:
-		if len(e.after.Steps) > 0 || e.after.StepWrites > 0 {
-			return "a completed record has steps"
-		}
-		return ""
-	case e.by == w.operator.self && e.after == nil:
-		return ""
-	case e.op == opClaim && expired(*e.before, e.by.clock()):
-		if len(e.after.Steps) > 0 {
-			return "a new record has the steps of one that has expired"
-		}
-		return ""
+	case e.Op == calls.Claim && expired(*e.before, e.d.clock()):
+		return when(len(a.Steps) > 0, "leaves the steps of a record that has expired")
 	}
 	for name, b := range e.before.Steps {
 		var a store.Step
@@ -125,10 +91,9 @@ func recordedStays(w *world, e *event) string {
 		switch {
 		case sameStep(a, b):
 		case isRecorded(b):
-			return fmt.Sprintf("the %s of %s takes the recorded step %s away", e.by.callName(e.call), e.by.name, name)
-		case a.Kind == "" && e.by != w.operator.self && !e.mayUnmark(w, name):
-			return fmt.Sprintf("the %s of %s takes the start mark of %s away, whose function may have begun",
-				e.by.callName(e.call), e.by.name, name)
+			return fmt.Sprintf("takes the recorded step %s away", name)
+		case a.Kind == "" && !operates && !e.mayUnmark(w, name):
+			return fmt.Sprintf("takes the start mark of %s away, whose function may have begun", name)
 		}
 	}
 	return ""
@@ -149,117 +114,85 @@ func (c change) mayUnmark(w *world, name string) bool {
 }
 
 func stepReturnsWhatIsRecorded(w *world, e *event) string {
-	if e.kind != evStepped {
-		return ""
-	}
-	name, f := w.Steps[e.step].Name, e.d.steps[e.step]
-	recorded, known := w.recorded[recordKey{e.d.life, name}]
-	_, final := errors.AsType[*idempotent.ReplayedError](e.err)
+	f := e.d.steps[e.step]
+	recorded, known := w.recorded[recordKey{e.d.life, w.Steps[e.step].Name}]
+	lost := errors.Is(e.err, idempotent.ErrStepLost)
 	switch {
-	case e.err == nil || final:
-		if !known || recorded != f.told {
-			return fmt.Sprintf("the step %s of %s %s, and recorded is %q", name, e.d.name, f.told, recorded)
-		}
+	case e.err == nil || errors.As(e.err, new(*idempotent.ReplayedError)):
+		return when(!known || recorded != f.told, "has recorded %q", recorded)
 	case errors.Is(e.err, idempotent.ErrStepRefused) && f.began:
-		return fmt.Sprintf("the step %s of %s says that it was not begun, and it was", name, e.d.name)
-	case errors.Is(e.err, idempotent.ErrStepLost) && f.began &&
-		(!f.ended || !f.effect.happened() || e.out.By != e.d.name),
-		errors.Is(e.err, idempotent.ErrStepLost) && !f.began && e.out.By != foundBy(e.d):
-		return fmt.Sprintf("the step %s of %s is lost and returns %q, its effect %s", name, e.d.name,
-			e.out.By, f.effect)
-	case f.ended && !f.effect.happened() && e.err != e.own: //nolint:errorlint // the very value
-		return fmt.Sprintf("the step %s of %s returns %v, and its function %v", name, e.d.name, e.err, e.own)
+		return "was begun"
+	case lost && f.began && (!f.ended || !f.effect.happened() || e.out.By != e.d.name),
+		lost && !f.began && e.out.By != foundBy(e.d):
+		return fmt.Sprintf("returns %q, its effect %s", e.out.By, f.effect)
 	}
-	return ""
+	own := e.err == e.own //nolint:errorlint // the very value
+	return when(f.ended && !f.effect.happened() && !own, "has a function that returns %v", e.own)
 }
 
 func crashIsResumedIfStepsTellAll(w *world, e *event) string {
-	if e.kind != evWritten || !w.Unrepeatable || w.Resolver || e.by == nil || e.by == w.operator.self ||
-		e.op != opSwap || e.by.client.Of != Current ||
-		e.before.Status != store.StatusInProgress || e.before.Reason == store.ReasonReleased ||
-		e.by.uses(e.before.Owner) {
+	b := e.before
+	if !w.Unrepeatable || w.Resolver || e.d == w.operator.self || e.d.asks() || e.Op != calls.Swap ||
+		e.d.client.Of != Current || b.Status != store.StatusInProgress || b.Released() || e.d.uses(b.Owner) ||
+		unsettled(*b) { // I13
 		return ""
 	}
-	switch resumable := e.before.Resumable() && !e.before.Unmarked; {
-	case e.by.asks(), unsettled(*e.before), e.before.Released(): // I13
-		return ""
-	case e.takes() && !resumable:
-		return e.by.name + " takes over a crash whose steps do not tell all"
-	case e.after.Status == store.StatusUnknown && resumable:
-		return e.by.name + " makes a crash UNKNOWN whose steps tell all"
+	resumable := b.Resumable() && !b.Unmarked
+	if e.takes() && !resumable {
+		return "takes over a crash whose steps do not tell all"
 	}
-	return ""
+	return when(e.after.Status == store.StatusUnknown && resumable, "makes a crash UNKNOWN whose steps tell all")
 }
 
 // untouchedExecutes is about a delivery whose resolver has said that nothing has happened: then no
 // step is open.
-func untouchedExecutes(w *world, e *event) string {
-	if e.kind == evStepped && e.d.untouched && errors.Is(e.err, idempotent.ErrUnknownOutcome) &&
-		!e.d.steps[e.step].asked {
-		return fmt.Sprintf("the step %s of %s is open, although nobody has touched it", w.Steps[e.step].Name, e.d.name)
-	}
-	return ""
+func untouchedExecutes(_ *world, e *event) string {
+	open := errors.Is(e.err, idempotent.ErrUnknownOutcome) && !e.d.steps[e.step].asked
+	return when(e.d.untouched && open, "is open, although nobody has touched it")
 }
 
 func stepIsRecorded(w *world, e *event) string {
-	if e.kind != evStepped || w.faults < w.MaxFaults || !w.now.Before(w.protectedUntil(e.d)) || w.operator.applied ||
-		w.expired || e.d.returned || len(e.d.tries) > 0 ||
+	if !w.faultless() || !w.protects(e.d) || w.operator.applied || w.expired || e.d.returned || len(e.d.tries) > 0 ||
 		e.d.hctx.Err() != nil {
 		return ""
 	}
 	f := e.d.steps[e.step]
-	_, final := errors.AsType[*idempotent.ReplayedError](e.err)
-	if f.ended && f.effect.leavesResult() && e.err != nil && !final {
-		return fmt.Sprintf("the step %s of %s is not recorded, and nothing kept it from that: %v", w.Steps[e.step].Name,
-			e.d.name, e.err)
-	}
-	if errors.Is(e.err, idempotent.ErrStepRefused) {
-		return fmt.Sprintf("the step %s of %s is refused, and nothing kept it from running: %v", w.Steps[e.step].Name,
-			e.d.name, e.err)
-	}
-	return ""
+	final := errors.As(e.err, new(*idempotent.ReplayedError))
+	lost := f.ended && f.effect.leavesResult() && e.err != nil && !final
+	return when(lost || errors.Is(e.err, idempotent.ErrStepRefused),
+		"has failed, and nothing kept it from its record: %v", e.err)
 }
 
 func lostLeaseWritesNothing(_ *world, e *event) string {
-	if e.kind != evSent || !e.by.returned || e.by.ending != FailsInStep ||
-		!errors.Is(e.by.own, idempotent.ErrLeaseLost) ||
-		e.by.mark() != Fails && e.by.mark() != FailsNotExecuted {
-		return ""
-	}
-	if e.by.mayHaveLost() && e.next.Status == store.StatusUnknown {
-		return "" // one outage may cause both
-	}
-	return fmt.Sprintf("the handler of %s says that its lease is lost, and a %s follows", e.by.name,
-		e.by.callName(e.call))
+	d := e.d
+	says := d.returned && d.ending == FailsInStep && errors.Is(d.own, idempotent.ErrLeaseLost) &&
+		(d.mark() == Fails || d.mark() == FailsNotExecuted)
+	lost := d.mayHaveLost() && e.Next.Status == store.StatusUnknown // one outage may cause both
+	return when(says && !lost, "follows, and its handler says that its lease is lost")
 }
 
 // mayHaveLost reports whether the delivery knows of an effect that may have happened and that it
 // could not record.
 func (d *delivery) mayHaveLost() bool {
-	for _, f := range d.steps {
-		if f.told == "lost" || f.began && (!f.ended || f.effect == MayHappen) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.steps, func(f stepFacts) bool {
+		return f.told == "lost" || f.began && (!f.ended || f.effect == MayHappen)
+	})
 }
 
 func stepsAreReported(w *world, e *event) string {
-	if e.kind != evAnswered || !e.d.began {
+	if !e.d.began {
 		return ""
 	}
 	for _, told := range e.d.event.Steps {
+		_, known := w.recorded[recordKey{e.d.life, told.Name}]
 		for n, f := range e.d.steps {
-			_, known := w.recorded[recordKey{e.d.life, told.Name}]
+			resumed := told.End == report.StepResumed
 			switch {
 			case w.Steps[n].Name != told.Name:
-			case told.End == report.StepResumed && f.began:
-				return fmt.Sprintf("an observer is told that the step %s of %s was resumed, and it ran",
-					told.Name, e.d.name)
-			case !known && (told.End == report.StepResumed || told.End == report.StepRecorded ||
-				told.End == report.StepResolved):
-				return fmt.Sprintf("an observer is told that the step %s of %s is recorded, and it is not",
-					told.Name, e.d.name)
+			case resumed && f.began:
+				return fmt.Sprintf("and an observer is told that its step %s was resumed, which ran", told.Name)
+			case !known && (resumed || told.End == report.StepRecorded || told.End == report.StepResolved):
+				return fmt.Sprintf("and an observer is told that its step %s is recorded, which is not", told.Name)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -259,7 +260,7 @@ func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
 // noteSteps notes what a write means for steps.
 func (w *world) noteSteps(c change) {
 	switch {
-	case c.by == nil, c.op == opClaim && c.before != nil, c.by == w.operator.self && c.after == nil:
+	case c.by == nil, c.Op == calls.Claim && c.before != nil, c.by == w.operator.self && c.after == nil:
 		w.life++ // whatever was recorded is gone, as it is said
 	}
 	if c.after == nil {
@@ -290,10 +291,10 @@ func (w *world) noteSteps(c change) {
 func (w *world) noteTaken(c change) {
 	if c.takes() {
 		c.by.life = w.life
-		if c.op == opSwap && !maps.EqualFunc(c.before.Steps, c.seen.Steps, sameStep) {
+		if c.Op == calls.Swap && !maps.EqualFunc(c.before.Steps, c.Seen.Steps, sameStep) {
 			w.Saw("takeover that finds a step added after the look")
 		}
-		if c.op == opSwap && c.before.Reason != store.ReasonReleased && len(c.before.Steps) > 0 {
+		if c.Op == calls.Swap && c.before.Reason != store.ReasonReleased && len(c.before.Steps) > 0 {
 			w.Saw("takeover of a crash with steps")
 		}
 	}
@@ -325,23 +326,18 @@ func (w *world) absolve(who string, held *store.Record) {
 
 // stepDigest takes up what is known of steps.
 func (w *world) stepDigest(d *schedules.Digest) {
-	d.Number(int64(w.life))
+	d.Add(w.life)
 	keys := slices.SortedFunc(maps.Keys(w.recorded), func(a, b recordKey) int {
 		return cmp.Or(a.life-b.life, cmp.Compare(a.name, b.name))
 	})
 	for _, k := range keys {
-		d.Number(int64(k.life))
-		d.Text(k.name)
-		d.Text(w.recorded[k])
+		d.Add(k.life, k.name, w.recorded[k])
 	}
 }
 
 func stepsOf(d *schedules.Digest, x *delivery) {
-	d.Number(int64(x.life))
-	d.Flags(x.toldLost)
+	d.Add(x.life, x.toldLost)
 	for _, f := range x.steps {
-		d.Flags(f.began, f.ended, f.absolved, f.asked)
-		d.Number(int64(f.effect))
-		d.Text(f.told)
+		d.Add(f.began, f.ended, f.absolved, f.asked, f.effect, f.told)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -53,11 +54,11 @@ func onTick(t time.Time) time.Time {
 
 // takesLease reports whether a Swap asks for a lease that lives.
 func (c call) takesLease(now time.Time) bool {
-	return c.op == opSwap && c.next.Status == store.StatusInProgress && c.next.Lease.After(now)
+	return c.Op == calls.Swap && c.Next.Status == store.StatusInProgress && c.Next.Lease.After(now)
 }
 
 // renews reports whether a call is one of a heartbeat: an owner asks for a longer lease.
-func (c call) renews(now time.Time) bool { return c.takesLease(now) && c.seen.Owner == c.next.Owner }
+func (c call) renews(now time.Time) bool { return c.takesLease(now) && c.Seen.Owner == c.Next.Owner }
 
 // ask makes a call on a strand and waits for what the schedule makes of it. The heartbeat gives up
 // when its context ends. The invocation does not: its machine may have been suspended, and it finds
@@ -81,7 +82,7 @@ func (s *strand) ask(ctx context.Context, c call) reply {
 	case <-ended:
 		d.ice.wait()
 		w.arrived <- arrival{strand: s, at: away, gaveUp: true}
-		return reply{err: &store.Error{Op: string(c.op), Kind: store.FailureTimeout, Err: ctx.Err()}}
+		return reply{Err: &store.Error{Op: string(c.Op), Kind: store.FailureTimeout, Err: ctx.Err()}}
 	}
 }
 
@@ -136,7 +137,7 @@ func (w *world) turn(s *strand, g grant) {
 	w.running = s.of
 	s.resume <- g
 	w.rest(s.of)
-	if s == &s.of.beat && s.at == away && g.reply.err != nil {
+	if s == &s.of.beat && s.at == away && g.reply.Err != nil {
 		w.pass(time.Now().Add(5 * tick)) // until it tries again
 	}
 }

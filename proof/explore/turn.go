@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -15,15 +16,6 @@ func (w *world) passTime() {
 	w.check(&event{kind: evPassed})
 }
 
-// endHandler lets a handler return, or go on.
-func (w *world) endHandler(d *delivery, e Ending) {
-	w.Sayf("  the handler of %s %s", d.name, e)
-	if e != GoesOn {
-		d.ended(e)
-	}
-	w.goOn(&d.strand, grant{ending: e})
-}
-
 // kill is the death of the process of a running handler.
 func (w *world) kill(d *delivery) {
 	w.Sayf("  the process of %s dies %s", d.name, d.where())
@@ -31,34 +23,6 @@ func (w *world) kill(d *delivery) {
 		w.faults--
 	}
 	w.die(d)
-}
-
-// fork lets a step begin beside others, or a commit beside steps.
-func (w *world) fork(s *strand) {
-	what := "commit"
-	if s != &s.of.strand && s.about >= 0 {
-		what = "step " + w.Steps[s.about].Name
-	}
-	w.Sayf("  %s starts its %s", s.of.name, what)
-	w.goOn(s, grant{})
-}
-
-// takeEffect lets the function of a step return.
-func (w *world) takeEffect(s *strand, e Effect) {
-	w.Sayf("    the step %s of %s %s", w.Steps[s.about].Name, s.of.name, e)
-	w.goOn(s, grant{effect: e})
-}
-
-// resolve lets a resolver answer, that of a delivery or of a step.
-func (w *world) resolve(s *strand, v Verdict) {
-	if s.at == atStepResolver {
-		w.Sayf("    the resolver of the step %s of %s says: %s", w.Steps[s.about].Name, s.of.name, v)
-		w.resolvedStep(s.of, s.about, v)
-	} else {
-		w.Sayf("  the resolver of %s says: %s", s.of.name, v)
-		w.resolved(s.of, v)
-	}
-	w.goOn(s, grant{verdict: v})
 }
 
 // grantCall lets a call of the store happen, or its fault.
@@ -94,13 +58,13 @@ func (w *world) grantCall(s *strand, f Fault) {
 		w.die(d)
 		return
 	}
-	if err := f.err(c.op); err != nil {
-		got = reply{err: err}
+	if err := f.err(c.Op); err != nil {
+		got = reply{Err: err}
 	}
-	if refused, ok := errors.AsType[*store.Error](got.err); ok && f == Repeat && s.called.op == opCommit {
+	if refused, ok := errors.AsType[*store.Error](got.Err); ok && f == Repeat && s.called.Op == calls.Commit {
 		unclear := *refused
 		unclear.NotApplied = false // the copy is an attempt inside of the call that was not answered
-		got.err = &unclear
+		got.Err = &unclear
 	}
 	w.replied(s, got)
 	w.goOn(s, grant{reply: got})
@@ -108,7 +72,7 @@ func (w *world) grantCall(s *strand, f Fault) {
 
 // grantSlow answers a call that took long, and succeeds.
 func (w *world) grantSlow(s *strand) {
-	w.Sayf("%s:  %s: the slow %s is answered", w.clockText(), s.of.name, s.called.op)
+	w.Sayf("%s:  %s: the slow %s is answered", w.clockText(), s.of.name, s.called.Op)
 	got := s.got
 	if s.slow == SlowRequest {
 		got = w.apply(s.of, s.called)
@@ -122,10 +86,46 @@ func (w *world) grantSlow(s *strand) {
 func (w *world) goOn(s *strand, g grant) {
 	d := s.of
 	was := d.at
+	w.granted(s, g)
 	w.learn(s, g)
 	w.turn(s, g)
 	if s == &d.strand || was == away && d.at != away {
 		w.arrive(d)
+	}
+}
+
+// granted notes how a strand goes on from where it waits. What a call returns is noted elsewhere.
+func (w *world) granted(s *strand, g grant) {
+	d, step := s.of, ""
+	if s.about >= 0 && len(w.Steps) > 0 {
+		step = w.Steps[s.about].Name
+	}
+	switch s.at {
+	case atEnding:
+		w.Sayf("  the handler of %s %s", d.name, g.ending)
+		if g.ending != GoesOn {
+			d.ended(g.ending)
+		}
+	case atFork:
+		what := "commit"
+		if s != &d.strand && s.about >= 0 {
+			what = "step " + step
+		}
+		w.Sayf("  %s starts its %s", d.name, what)
+	case atStep:
+		w.Sayf("    the step %s of %s %s", step, d.name, g.effect)
+	case atStepResolver:
+		w.Sayf("    the resolver of the step %s of %s says: %s", step, d.name, g.verdict)
+		w.resolvedStep(d, s.about, g.verdict)
+	case atResolver:
+		w.Sayf("  the resolver of %s says: %s", d.name, g.verdict)
+		w.resolved(d, g.verdict)
+	case atGiveUp:
+		became := map[bool]string{true: "not handed over", false: "handed over"}[g.fails]
+		w.Sayf("  what %s is to give up is %s", d.name, became)
+		w.Saw("reconcile: " + became)
+		d.asking.handed = d.asking.handed || !g.fails
+	case atCall, atEnd, away:
 	}
 }
 
@@ -137,10 +137,10 @@ func (w *world) arriveLate(n int) {
 	got := w.apply(m.by, m.call)
 	w.Sayf("    %s", w.describeReply(m.call, got))
 	became := " refused"
-	if got.done {
+	if got.Done {
 		became = " applied"
 	}
-	w.Saw("late " + string(m.op) + became)
+	w.Saw("late " + string(m.Op) + became)
 	if name == OfOperator {
 		w.Saw("late change of an operator" + became)
 	}
@@ -170,5 +170,5 @@ func (w *world) remove() {
 		panic(err)
 	}
 	w.Saw("deleted by the table")
-	w.written(change{before: before, call: call{op: opDelete}, done: true})
+	w.written(change{before: before, call: call{Call: calls.Call{Op: calls.Delete}}, done: true})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/report"
@@ -51,7 +52,7 @@ func (st *stage) handler(of Version) *idempotent.Handler[Order, Receipt] {
 		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
-	return idempotent.Wrap(handle, entrance{}, append(opts, st.Options...)...)
+	return idempotent.Wrap(handle, calls.Store(enter), append(opts, st.Options...)...)
 }
 
 func (s *Scenario) newStore() store.Store {
@@ -195,38 +196,25 @@ func (w *world) deliver(c *client) {
 	w.start(c)
 	d := c.sent[len(c.sent)-1]
 	for d.at != atEnd && w.broken == nil {
-		switch d.at {
-		case atEnding:
-			w.endHandler(d, Succeeds)
-		case atGiveUp:
-			w.endGiveUp(d, false)
-		case atCall, atResolver:
-			w.straight(&d.strand)
-		case atStep, atStepResolver, atFork, atEnd, away:
-			for _, s := range d.strands() {
-				if w.straight(s) {
-					break
-				}
-			}
-		}
+		w.straight(append([]*strand{&d.strand}, d.strands()...))
 	}
 }
 
-// straight lets a strand go on without a detour. It reports whether it has waited for that.
-func (w *world) straight(s *strand) bool {
-	switch s.at {
-	case atCall:
-		w.grantCall(s, None)
-	case atFork:
-		w.fork(s)
-	case atStep:
-		w.takeEffect(s, Happens)
-	case atResolver, atStepResolver:
-		w.resolve(s, Executed)
-	default:
-		return false
+// straight lets the first of strands that waits go on without a detour.
+func (w *world) straight(strands []*strand) {
+	for _, s := range strands {
+		switch s.at {
+		case away, atEnd:
+			continue
+		case atCall:
+			w.grantCall(s, None)
+		case atResolver, atStepResolver:
+			w.goOn(s, grant{verdict: Executed})
+		default: // it succeeds
+			w.goOn(s, grant{})
+		}
+		return
 	}
-	return true
 }
 
 // unwind ends the goroutines of the schedule.
@@ -313,8 +301,8 @@ func (w *world) arrive(d *delivery) {
 // apply does a call to the store, for a delivery or long after it.
 func (w *world) apply(by *delivery, c call) reply {
 	before, rows := w.held(), w.appliedRows()
-	got := c.make(w.store)
-	w.written(change{by: by, call: c, before: before, after: w.held(), done: got.done, applied: w.appliedRows() > rows})
+	got := c.Make(context.Background(), w.store)
+	w.written(change{by: by, call: c, before: before, after: w.held(), done: got.Done, applied: w.appliedRows() > rows})
 	return got
 }
 

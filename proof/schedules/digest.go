@@ -1,7 +1,10 @@
 package schedules
 
 import (
+	"encoding/binary"
 	"hash/maphash"
+	"math"
+	"reflect"
 	"time"
 )
 
@@ -23,38 +26,48 @@ func NewDigest(origin time.Time) *Digest {
 	return d
 }
 
-// Text adds a text.
-func (d *Digest) Text(s string) {
-	d.WriteString(s) // never fails
-	d.WriteByte(0)
+// Sum is the digest of values, see [Digest.Add].
+func Sum(origin time.Time, values ...any) uint64 {
+	d := NewDigest(origin)
+	d.Add(values...)
+	return d.Sum64()
 }
 
-// Number adds a number.
-func (d *Digest) Number(n int64) {
-	var b [8]byte
-	for i := range b {
-		b[i] = byte(n >> (8 * i))
-	}
-	d.Write(b[:])
-}
-
-// Time adds an instant, by how many milliseconds it is from the beginning of the world.
-func (d *Digest) Time(t time.Time) {
-	if t.IsZero() {
-		d.Number(-1)
-		return
-	}
-	d.Number(t.Sub(d.origin).Milliseconds())
-}
-
-// Flags adds what is so and what is not, always in the same order.
-func (d *Digest) Flags(flags ...bool) {
-	var n int64
-	for _, f := range flags {
-		n <<= 1
-		if f {
-			n++
+// Add takes up values in their order: texts, numbers, what is so or not, and instants, these by how
+// many milliseconds they are from the beginning of the world. Values of another kind are a mistake,
+// and panic.
+func (d *Digest) Add(values ...any) {
+	for _, value := range values {
+		if at, is := value.(time.Time); is {
+			d.number(d.since(at))
+			continue
+		}
+		switch v := reflect.ValueOf(value); {
+		case v.Kind() == reflect.String:
+			d.WriteString(v.String()) // never fails
+			d.WriteByte(0)
+		case v.Kind() == reflect.Bool && v.Bool():
+			d.WriteByte(1)
+		case v.Kind() == reflect.Bool:
+			d.WriteByte(0)
+		case v.CanInt():
+			d.number(uint64(v.Int()))
+		default:
+			d.number(v.Uint())
 		}
 	}
-	d.Number(n)
+}
+
+// since is an instant as a number, another one than those of instants if there is none.
+func (d *Digest) since(t time.Time) uint64 {
+	if t.IsZero() {
+		return math.MaxUint64
+	}
+	return uint64(t.Sub(d.origin).Milliseconds())
+}
+
+func (d *Digest) number(n uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], n)
+	d.Write(b[:])
 }
