@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -20,47 +20,42 @@ func attentionScenarios() map[string]explore.Scenario {
 	one := []explore.Client{{Amount: 5, Deliveries: 1}}
 	return map[string]explore.Scenario{
 		"attention: killed in the first execution, refuse": {
-			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Unrepeatable: true,
-			Faults: crash, MaxFaults: 1,
+			Clients: append(one, byIndex), LeaseSteps: 1, Unrepeatable: true, Faults: crash,
 		},
 		"attention: asked twice": {
-			Clients: append(one, twice), Endings: succeeds, LeaseSteps: 1, DueSteps: 1, Unrepeatable: true,
-			Faults: crash, MaxFaults: 1,
+			Clients: append(one, twice), LeaseSteps: 1, DueSteps: 1, Unrepeatable: true, Faults: crash,
 		},
 		"attention: killed in the first execution, a resolver": {
-			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Resolver: true,
-			Faults: crash, MaxFaults: 1,
+			Clients: append(one, byIndex), LeaseSteps: 1, Resolver: true, Faults: crash,
 		},
 		"attention: killed, and a retry": {
-			Clients: append(clients(2, 1), byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Faults: crash,
-			MaxFaults: 1, Verdicts: told,
+			Clients: append(clients(2, 1), byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true,
+			Faults: crash, Verdicts: told,
 		},
 		"attention: a completion is late": {
 			Clients: append(one, byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Faults: late,
-			MaxFaults: 1, Verdicts: told,
+			Verdicts: told,
 		},
 		"attention: an owner comes back": {
-			Clients: append(clients(2, 1), byIndex), Endings: anyEnd, LeaseSteps: 2, Unrepeatable: true, Verdicts: told,
+			Clients: append(clients(2, 1), byIndex), Endings: anyEnd, LeaseSteps: 2, Unrepeatable: true,
+			Verdicts: told,
 		},
 		"attention: steps": {
 			Clients: append(one, byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true,
-			Steps: []explore.Step{{Name: "a"}}, Faults: crash,
-			MaxFaults: 1, Verdicts: told, Effects: []explore.Effect{explore.Happens, explore.MayHappen},
+			Steps: []explore.Step{{Name: "a"}}, Faults: crash, Verdicts: told,
+			Effects: []explore.Effect{explore.Happens, explore.MayHappen},
 		},
 		"attention: an operator": {
-			Clients: append(one, byIndex), Endings: succeeds, LeaseSteps: 1, Unrepeatable: true,
-			Deeds: explore.AllDeeds(), Verdicts: told,
-			Faults: crash, MaxFaults: 1,
+			Clients: append(one, byIndex), LeaseSteps: 1, Unrepeatable: true, Deeds: explore.AllDeeds(),
+			Verdicts: told, Faults: crash,
 		},
 		"attention: the expiry": {
 			Clients: append(clients(1, 2), byIndex), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1,
-			Unrepeatable: true, Faults: crash, MaxFaults: 1,
-			Verdicts: told,
+			Unrepeatable: true, Faults: crash, Verdicts: told,
 		},
 		"attention: timed, beside renewals": {
-			Clients: []explore.Client{renewing, byIndex}, Endings: succeeds, Timed: true, TimeSteps: 6,
-			Unrepeatable: true, Verdicts: told,
-			Faults: []explore.Fault{explore.LoseLate, explore.SlowRequest, explore.DieLate}, MaxFaults: 1,
+			Clients: []explore.Client{renewing, byIndex}, Timed: true, TimeSteps: 6, Unrepeatable: true,
+			Verdicts: told, Faults: []explore.Fault{explore.LoseLate, explore.SlowRequest, explore.DieLate},
 			Strikes: only(explore.Renewal),
 		},
 	}
@@ -74,43 +69,29 @@ var attentionMustBeSeen = []string{
 // TestACrashThatNobodyListsIsMissed takes the attention out of claims, and leaves it in what is
 // settled.
 func TestACrashThatNobodyListsIsMissed(t *testing.T) {
-	claims := func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-		r.Attention, r.AttentionAt = "", time.Time{}
-		return s.Claim(t.Context(), r, now)
-	}
-	for name, c := range map[string]struct {
-		scenario, breaks string
-		store            planted
-	}{
+	unlisted := alters(calls.Claim, func(_ store.Record, c *calls.Call) {
+		c.Next.Attention, c.Next.AttentionAt = "", time.Time{}
+	})
+	requireMissed(t, map[string]missing{
 		"a claim that refuses crashes carries no attention": {
-			"attention: killed in the first execution, refuse", "I13 no open record is lost", planted{claim: claims},
+			"attention: killed in the first execution, refuse", "I13 no open record is lost", unlisted,
 		},
 		"a claim that has a resolver carries none": {
-			"attention: killed in the first execution, a resolver", "I13 no open record is lost",
-			planted{claim: claims},
+			"attention: killed in the first execution, a resolver", "I13 no open record is lost", unlisted,
 		},
 		"a completion keeps it": {
-			"attention: an owner comes back", "I13 nothing is on the list", planted{
-				swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-					if next.Status == store.StatusCompleted {
-						next.Attention, next.AttentionAt = seen.Attention, seen.AttentionAt
-					}
-					return s.Swap(t.Context(), seen, next)
-				},
-			},
+			"attention: an owner comes back", "I13 nothing is on the list",
+			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+				if c.Next.Status == store.StatusCompleted {
+					c.Next.Attention, c.Next.AttentionAt = c.Seen.Attention, c.Seen.AttentionAt
+				}
+			}),
 		},
 		"a claim of a handler that executes again carries it": {
-			"two deliveries, ends of leases and expiry", "I13 nothing is on the list", planted{
-				claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-					r.Attention, r.AttentionAt = store.AttentionOf(r.Key), r.Lease
-					return s.Claim(t.Context(), r, now)
-				},
-			},
+			"two deliveries, ends of leases and expiry", "I13 nothing is on the list",
+			alters(calls.Claim, func(_ store.Record, c *calls.Call) {
+				c.Next.Attention, c.Next.AttentionAt = store.AttentionOf(c.Key), c.Next.Lease
+			}),
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, c.breaks,
-				func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
-		})
-	}
+	})
 }

@@ -38,53 +38,47 @@ func timedScenarios() map[string]explore.Scenario {
 	obeys := []explore.Ending{explore.Succeeds, explore.ObeysContext}
 	return map[string]explore.Scenario{
 		"timed: a fault of a renewal": {
-			Clients: []explore.Client{renewing, dated}, Endings: obeys, Timed: true, TimeSteps: 4, MaxFaults: 1,
+			Clients: []explore.Client{renewing, dated}, Endings: obeys, Timed: true, TimeSteps: 4,
 			Faults: []explore.Fault{
 				explore.LoseRequest, explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailAfter,
-				explore.FailLate,
-				explore.Repeat, explore.SlowRequest, explore.SlowReply,
-			}, Strikes: only(explore.Renewal),
+				explore.FailLate, explore.Repeat, explore.SlowRequest, explore.SlowReply,
+			},
+			Strikes: only(explore.Renewal),
 		},
 		"timed: two faults of renewals": {
-			Clients: []explore.Client{renewing, renewing}, Endings: succeeds, Timed: true, TimeSteps: 4, MaxFaults: 2,
+			Clients: []explore.Client{renewing, renewing}, Timed: true, TimeSteps: 4, MaxFaults: 2,
 			Faults:  []explore.Fault{explore.LoseLate, explore.FailBefore, explore.SlowRequest},
 			Strikes: only(explore.Renewal),
 		},
 		"timed: renewals, the end and a retry": {
-			Clients: []explore.Client{{Amount: 5, Deliveries: 2, NoDeadline: true}}, Endings: mayFail,
-			Timed: true, TimeSteps: 4,
-			Faults: []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest}, MaxFaults: 1,
+			Clients: []explore.Client{{Amount: 5, Deliveries: 2, NoDeadline: true}}, Endings: mayFail, Timed: true,
+			TimeSteps: 4, Faults: []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest},
 			Strikes: only(explore.Renewal),
 		},
 		"timed: a slow call": {
-			Clients: []explore.Client{dated, dated}, Endings: mayFail, Timed: true, TimeSteps: 4,
-			Faults: slow, MaxFaults: 1,
+			Clients: []explore.Client{dated, dated}, Endings: mayFail, Timed: true, TimeSteps: 4, Faults: slow,
 		},
 		"timed: a slow call without a deadline": {
-			Clients: []explore.Client{renewing, renewing}, Endings: mayFail, Timed: true, TimeSteps: 4,
-			Faults: slow, MaxFaults: 1,
+			Clients: []explore.Client{renewing, renewing}, Endings: mayFail, Timed: true, TimeSteps: 4, Faults: slow,
 		},
 		"timed: a slow takeover": {
-			Clients: []explore.Client{dated, dated}, Endings: succeeds, Timed: true, TimeSteps: 4,
-			Faults: slowAndDeath, MaxFaults: 2,
+			Clients: []explore.Client{dated, dated}, Timed: true, TimeSteps: 4, Faults: slowAndDeath, MaxFaults: 2,
 			Strikes: deathThenSlow(explore.Takeover),
 		},
 		"timed: a slow takeover without a deadline": {
-			Clients: []explore.Client{renewing, renewing}, Endings: succeeds, Timed: true, TimeSteps: 4,
-			Faults:    slowAndDeath,
+			Clients: []explore.Client{renewing, renewing}, Timed: true, TimeSteps: 4, Faults: slowAndDeath,
 			MaxFaults: 2, Strikes: deathThenSlow(explore.Takeover),
 		},
 		"timed: a claim that lands late": {
-			Clients: []explore.Client{renewing, dated}, Endings: succeeds, Timed: true, TimeSteps: 3, MaxFaults: 2,
-			Faults:  []explore.Fault{explore.LoseLate, explore.SlowRequest},
-			Strikes: only(explore.Claim),
+			Clients: []explore.Client{renewing, dated}, Timed: true, TimeSteps: 3, MaxFaults: 2,
+			Faults: []explore.Fault{explore.LoseLate, explore.SlowRequest}, Strikes: only(explore.Claim),
 		},
 		"timed: a slow look": {
 			Clients: []explore.Client{dated, renewing}, Endings: mayFail, Timed: true, TimeSteps: 3, Options: waits,
-			Faults: slow, MaxFaults: 1, Strikes: only(explore.Look),
+			Faults: slow, Strikes: only(explore.Look),
 		},
 		"timed: a slow look at a crash": {
-			Clients: []explore.Client{dated, renewing}, Endings: succeeds, Timed: true, TimeSteps: 3, Options: waits,
+			Clients: []explore.Client{dated, renewing}, Timed: true, TimeSteps: 3, Options: waits,
 			Faults: slowAndDeath, MaxFaults: 2, Strikes: deathThenSlow(explore.Look),
 		},
 		"timed: a slow look with a deadline": {
@@ -95,7 +89,7 @@ func timedScenarios() map[string]explore.Scenario {
 			Clients: []explore.Client{dated, dated}, Endings: obeys, Timed: true, TimeSteps: 5,
 		},
 		"timed: a handler that never comes to its end": {
-			Clients: []explore.Client{dated}, Endings: succeeds, Timed: true, TimeSteps: 400,
+			Clients: []explore.Client{dated}, Timed: true, TimeSteps: 400,
 		},
 	}
 }
@@ -110,41 +104,34 @@ func foundScenarios() map[string]explore.Scenario {
 		},
 		"nothing executed, and meanwhile UNKNOWN": {
 			Clients: clients(2, 2), Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted},
-			LeaseSteps:   1,
-			Unrepeatable: true,
+			LeaseSteps: 1, Unrepeatable: true,
 		},
-		"crashed and expired": {
-			Clients: rivals, Endings: succeeds, LeaseSteps: 1, ExpirySteps: 1, Faults: crash, MaxFaults: 1,
-		},
+		"crashed and expired": {Clients: rivals, LeaseSteps: 1, ExpirySteps: 1, Faults: crash},
 		"unknown and expired": {
 			Clients: rivals, Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1,
-			ExpirySteps: 1,
-			Faults:      crash, MaxFaults: 1, Unrepeatable: true,
+			ExpirySteps: 1, Faults: crash, Unrepeatable: true,
 		},
 		"expired before it is resolved": {
-			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain}, LeaseSteps: 1,
-			ExpirySteps: 1,
-			Resolver:    true,
+			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain},
+			LeaseSteps: 1, ExpirySteps: 1, Resolver: true,
 		},
 		"a running transaction": {
-			Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 1,
-			Faults: []explore.Fault{explore.Conflict}, MaxFaults: 2,
+			Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 1, Faults: []explore.Fault{explore.Conflict},
+			MaxFaults: 2,
 		},
 		"an undone takeover": {
-			Clients: clients(2, 2), Endings: succeeds, LeaseSteps: 1, MaxFaults: 2,
+			Clients: clients(2, 2), LeaseSteps: 1, MaxFaults: 2,
 			Faults:  []explore.Fault{explore.LoseLate, explore.FailAfter, explore.FailLate, explore.Repeat},
 			Strikes: only(explore.Takeover, explore.Undo),
 		},
 		"an undone takeover for a resolver": {
-			Clients: clients(1, 3), Endings: []explore.Ending{explore.FailsUncertain}, LeaseSteps: 1,
-			Resolver: true, MaxFaults: 2,
-			Faults:  []explore.Fault{explore.LoseLate, explore.FailAfter},
+			Clients: clients(1, 3), Endings: []explore.Ending{explore.FailsUncertain}, LeaseSteps: 1, Resolver: true,
+			MaxFaults: 2, Faults: []explore.Fault{explore.LoseLate, explore.FailAfter},
 			Strikes: only(explore.Takeover, explore.Undo),
 		},
 		"a late claim in the place of a takeover": {
 			Clients: clients(2, 1), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 2, MaxFaults: 2,
-			Faults:  []explore.Fault{explore.LoseReply, explore.LoseLate},
-			Strikes: only(explore.Claim),
+			Faults: []explore.Fault{explore.LoseReply, explore.LoseLate}, Strikes: only(explore.Claim),
 		},
 	}
 }

@@ -27,90 +27,84 @@ func goingOnScenarios() map[string]explore.Scenario {
 	}
 	return map[string]explore.Scenario{
 		"goes on: timed, after a commit that failed": {
-			Clients: both, Endings: succeeds, Careless: true, Timed: true, TimeSteps: 4, Commits: oneRow,
-			Faults: late, MaxFaults: 1,
+			Clients: both, Careless: true, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: late,
 			Strikes: only(explore.Commit),
 		},
 		"goes on: timed, after a commit that nobody can read": {
-			Clients: both, Endings: succeeds, Careless: true, Timed: true, TimeSteps: 3, Commits: oneRow, MaxFaults: 2,
-			Strikes: ofCommit,
-			Faults:  []explore.Fault{explore.FailBefore, explore.FailLate},
+			Clients: both, Careless: true, Timed: true, TimeSteps: 3, Commits: oneRow, MaxFaults: 2,
+			Strikes: ofCommit, Faults: []explore.Fault{explore.FailBefore, explore.FailLate},
 		},
 		"goes on: steps after a commit": {
 			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens,
-			Steps: oneStep, StepsLast: true,
-			Careless: true, Faults: late, MaxFaults: 1, Strikes: only(explore.Commit),
+			Steps: oneStep, StepsLast: true, Careless: true, Faults: late, Strikes: only(explore.Commit),
 		},
 		"goes on: timed, steps after a commit": {
-			Clients: both, Endings: succeeds, Timed: true, TimeSteps: 2, Commits: gated, Rows: shut, Steps: oneStep,
-			StepsLast: true,
-			Careless:  true, Faults: late, MaxFaults: 1, Strikes: only(explore.Commit),
+			Clients: both, Timed: true, TimeSteps: 2, Commits: gated, Rows: shut, Steps: oneStep, StepsLast: true,
+			Careless: true, Faults: late, Strikes: only(explore.Commit),
 		},
 		"goes on: timed, a commit inside of a step": {
-			Clients: both, Endings: succeeds, Timed: true, TimeSteps: 3, Commits: oneRow, Steps: oneStep,
-			Effects: within, Careless: true,
+			Clients: both, Timed: true, TimeSteps: 3, Commits: oneRow, Steps: oneStep, Effects: within,
+			Careless: true,
 		},
 		"goes on: a commit that nobody waits for": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Commits: oneRow, Unawaited: true,
 		},
 		"goes on: timed, a commit that nobody waits for, beside a step": {
-			Clients: both[:1], Endings: succeeds, Timed: true, TimeSteps: 2, Commits: oneRow, Unawaited: true,
-			Steps: oneStep, Abandons: true,
+			Clients: both[:1], Timed: true, TimeSteps: 2, Commits: oneRow, Unawaited: true, Steps: oneStep,
+			Abandons: true,
 		},
 		"goes on: timed, suspended in steps": {
-			Clients: both, Endings: succeeds, Timed: true, EndsEarly: true, TimeSteps: 1, Steps: oneStep, Freezes: 1,
+			Clients: both, Timed: true, EndsEarly: true, TimeSteps: 1, Steps: oneStep, Freezes: 1,
 		},
 		"goes on: timed, suspended in a commit": {
-			Clients: both, Endings: succeeds, Careless: true, EndsEarly: true, Timed: true, TimeSteps: 1,
-			Commits: oneRow, Freezes: 1,
+			Clients: both, Careless: true, EndsEarly: true, Timed: true, TimeSteps: 1, Commits: oneRow, Freezes: 1,
 		},
 		"goes on: timed, suspended, a deadline": {
-			Clients: []explore.Client{dated, dated}, Endings: succeeds, Timed: true, EndsEarly: true, TimeSteps: 1,
-			Steps: oneStep, Freezes: 1,
+			Clients: []explore.Client{dated, dated}, Timed: true, EndsEarly: true, TimeSteps: 1, Steps: oneStep,
+			Freezes: 1,
 		},
 		"goes on: timed, suspended after a commit that failed": {
-			Clients: both, Endings: succeeds, Careless: true, Timed: true, TimeSteps: 2, Commits: oneRow,
-			Freezes: 1, MaxFaults: 1,
+			Clients: both, Careless: true, Timed: true, TimeSteps: 2, Commits: oneRow, Freezes: 1,
 			Faults: []explore.Fault{explore.FailBefore, explore.FailLate}, Strikes: only(explore.Commit),
 		},
 		"goes on: timed, suspended in a resolver": {
 			Clients: []explore.Client{{Amount: 5, Deliveries: 2, NoDeadline: true}, dated}, Endings: uncertain[1:],
-			Timed: true, TimeSteps: 1,
-			Resolver: true, Verdicts: []explore.Verdict{explore.Executed, explore.Untouched}, Freezes: 1,
+			Timed: true, TimeSteps: 1, Resolver: true,
+			Verdicts: []explore.Verdict{explore.Executed, explore.Untouched}, Freezes: 1,
 		},
 		"goes on: a resolver that fails": {
-			Clients: clients(1, 3), Endings: uncertain, LeaseSteps: 1, Resolver: true, Verdicts: fails, Steps: oneStep,
+			Clients: clients(1, 3), Endings: uncertain, LeaseSteps: 1, Resolver: true, Verdicts: fails,
+			Steps: oneStep,
 		},
 		"goes on: a resolver that a waiting delivery asks": {
-			Clients: clients(2, 1), Endings: uncertain, LeaseSteps: 1, Resolver: true, Verdicts: every, Options: waits,
+			Clients: clients(2, 1), Endings: uncertain, LeaseSteps: 1, Resolver: true, Verdicts: every,
+			Options: waits,
 		},
 		"goes on: a resolver of a step that fails": {
 			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Steps: askedSteps, Verdicts: every,
-			Faults: crash, MaxFaults: 1,
+			Faults: crash,
 		},
 		"deployed: steps at most once": {
 			Clients: after(explore.Before, 1), Endings: mayFail, LeaseSteps: 1,
-			Steps:  []explore.Step{{Name: "b"}, {Name: "a", Once: true}},
-			Faults: crash, MaxFaults: 1,
+			Steps: []explore.Step{{Name: "b"}, {Name: "a", Once: true}}, Faults: crash,
 		},
 		"deployed: unrepeatable": {
 			Clients: after(explore.Before, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Unrepeatable: true,
-			Faults: crash, MaxFaults: 1,
+			Faults: crash,
 		},
 		"deployed: after Powertools, steps at most once": {
-			Clients: after(explore.Powertools, 1), Endings: succeeds, LeaseSteps: 1, Steps: onceSteps,
-			Faults:    []explore.Fault{explore.LoseLate, explore.FailAfter},
-			MaxFaults: 1, Strikes: only(explore.Takeover, explore.Undo),
+			Clients: after(explore.Powertools, 1), LeaseSteps: 1, Steps: onceSteps,
+			Faults:  []explore.Fault{explore.LoseLate, explore.FailAfter},
+			Strikes: only(explore.Takeover, explore.Undo),
 		},
 		"deployed: after Powertools, unrepeatable": {
-			Clients: after(explore.Powertools, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Unrepeatable: true,
-			Deeds: explore.AllDeeds(),
+			Clients: after(explore.Powertools, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep,
+			Unrepeatable: true, Deeds: explore.AllDeeds(),
 		},
 	}
 }
 
 // goingOnMustBeSeen is what these scenarios have to lead to.
 var goingOnMustBeSeen = []string{
-	"suspended", "goes on after its lease", "resolver says nothing, it fails",
-	"resolver says nothing, it panics",
+	"suspended", "goes on after its lease", "resolver says nothing, it fails", "resolver says nothing, it panics",
 }

@@ -5,42 +5,39 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/explore"
+	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// planted is a store with one guard taken out.
-type planted struct {
-	*memory.Store
-	claim  func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error)
-	swap   func(s *memory.Store, seen, next store.Record) (store.Record, bool, error)
-	delete func(s *memory.Store, seen store.Record) (bool, error)
+// fault makes the calls of a store of which one guard was taken out.
+type fault func(s store.Store, c calls.Call) calls.Reply
+
+// instead is a fault of the calls of one method. It knows the record that is held.
+func instead(op calls.Op, do func(s store.Store, h store.Record, c calls.Call) calls.Reply) fault {
+	return func(s store.Store, c calls.Call) calls.Reply {
+		if c.Op != op {
+			return c.Make(context.Background(), s)
+		}
+		return do(s, held(s, c.Key), c)
+	}
 }
 
-func (p planted) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	if p.claim == nil {
-		return p.Store.Claim(ctx, r, now)
-	}
-	return p.claim(p.Store, r, now)
-}
-
-func (p planted) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if p.swap == nil {
-		return p.Store.Swap(ctx, seen, next)
-	}
-	return p.swap(p.Store, seen, next)
-}
-
-func (p planted) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	if p.delete == nil {
-		return p.Store.Delete(ctx, seen)
-	}
-	return p.delete(p.Store, seen)
+// alters makes another call of those of one method.
+func alters(op calls.Op, as func(h store.Record, c *calls.Call)) fault {
+	return instead(op, func(s store.Store, h store.Record, c calls.Call) calls.Reply {
+		as(h, &c)
+		return c.Make(context.Background(), s)
+	})
 }
 
 // held is the record under a key, as seen by a write that does not look.
-func held(s *memory.Store, key string) store.Record {
+func held(s store.Store, key string) store.Record {
 	r, _, err := s.Get(context.Background(), key)
 	if err != nil {
 		panic(err)
@@ -48,96 +45,128 @@ func held(s *memory.Store, key string) store.Record {
 	return r
 }
 
+// plantedTable is a table with a fault. Whatever is no call of a store it does as ever.
+type plantedTable struct {
+	calls.Store
+	under
+}
+
+type under struct{ *rows.Table }
+
+func (p plantedTable) Apply(ctx context.Context, writes store.Writes, token string) error {
+	return p.Table.Apply(ctx, writes, token)
+}
+
+// missing is a guard that was taken out, the scenario in which that shows, and what it breaks.
+type missing struct {
+	scenario, breaks string
+	fault            fault
+}
+
+// requireMissed searches for a schedule that breaks an invariant, one guard after the other.
+func requireMissed(t *testing.T, all map[string]missing) {
+	t.Helper()
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
+			requireBroken(t, c.scenario, c.breaks, func(s explore.Scenario) store.Store {
+				if len(s.Commits) > 0 {
+					table := rows.New(s.Rows)
+					return plantedTable{planted(table, c.fault), under{table}}
+				}
+				return planted(memory.New(), c.fault)
+			})
+		})
+	}
+}
+
+func planted(s store.Store, f fault) calls.Store {
+	return func(_ context.Context, c calls.Call) calls.Reply { return f(s, c) }
+}
+
+// requireBroken searches a scenario with another store, and requires a schedule that breaks a rule.
+func requireBroken(t *testing.T, scenario, rule string, made func(explore.Scenario) store.Store) {
+	t.Helper()
+	s, found := scenarios()[scenario]
+	require.True(t, found, scenario)
+	s.Store = func() store.Store { return made(s) }
+	r := worlds().One(t, s)
+	require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
+	assert.Contains(t, r.Violation.Err.Error(), rule)
+	assert.NotEmpty(t, r.Violation.Story)
+}
+
 // TestEveryGuardOfTheStoreIsMissed takes out one guard after the other and expects the search to
 // find a schedule that breaks an invariant.
 func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
-	ctx := context.Background()
-	for name, c := range map[string]struct {
-		scenario string
-		store    planted
-		breaks   string
-	}{
-		"claims over a record in progress": {"three deliveries", planted{
-			claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-				if h := held(s, r.Key); h.Status == store.StatusInProgress {
-					_, swapped, err := s.Swap(ctx, h, r)
-					return store.Record{}, swapped, err
+	requireMissed(t, map[string]missing{
+		"claims over a record in progress": {
+			"three deliveries", "I5",
+			alters(calls.Claim, func(h store.Record, c *calls.Call) {
+				if h.Status == store.StatusInProgress {
+					c.Op, c.Seen = calls.Swap, h
 				}
-				return s.Claim(ctx, r, now)
-			},
-		}, "I5"},
-		"claims over a completed record that has not expired": {"three deliveries", planted{
-			claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-				return s.Claim(ctx, r, now.Add(48*time.Hour))
-			},
-		}, "I2"},
-		"swaps without looking": {"three deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				return s.Swap(ctx, held(s, seen.Key), next)
-			},
-		}, "I2"},
-		"deletes without looking": {"three deliveries", planted{
-			delete: func(s *memory.Store, seen store.Record) (bool, error) { return s.Delete(ctx, held(s, seen.Key)) },
-		}, "I2"},
-		"does not show what refuses": {"three deliveries", planted{
-			claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-				_, claimed, err := s.Claim(ctx, r, now)
-				return store.Record{}, claimed, err
-			},
-		}, "I4"},
-		"loses a result": {"three deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				next.Result = nil
-				return s.Swap(ctx, seen, next)
-			},
-		}, "I2"},
-		"releases what is to be completed": {"three deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				if next.Status == store.StatusCompleted {
-					deleted, err := s.Delete(ctx, held(s, seen.Key))
-					return store.Record{}, deleted, err
+			}),
+		},
+		"claims over a completed record that has not expired": {
+			"three deliveries", "I2",
+			alters(calls.Claim, func(_ store.Record, c *calls.Call) { c.Now = c.Now.Add(48 * time.Hour) }),
+		},
+		"swaps without looking": {
+			"three deliveries", "I2",
+			alters(calls.Swap, func(h store.Record, c *calls.Call) { c.Seen = h }),
+		},
+		"deletes without looking": {
+			"three deliveries", "I2",
+			alters(calls.Delete, func(h store.Record, c *calls.Call) { c.Seen = h }),
+		},
+		"does not show what refuses": {
+			"three deliveries", "I4",
+			instead(calls.Claim, func(s store.Store, _ store.Record, c calls.Call) calls.Reply {
+				return calls.Reply{Done: c.Make(context.Background(), s).Done}
+			}),
+		},
+		"loses a result": {
+			"three deliveries", "I2",
+			alters(calls.Swap, func(_ store.Record, c *calls.Call) { c.Next.Result = nil }),
+		},
+		"releases what is to be completed": {
+			"three deliveries", "I7 a record whose handler has a result is not released",
+			alters(calls.Swap, func(h store.Record, c *calls.Call) {
+				if c.Next.Status == store.StatusCompleted {
+					c.Op, c.Seen = calls.Delete, h
 				}
-				return s.Swap(ctx, seen, next)
-			},
-		}, "I7 a record whose handler has a result is not released"},
-		"loses the owner": {"three deliveries", planted{
-			claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-				r.Owner = "somebody"
-				return s.Claim(ctx, r, now)
-			},
-		}, "I6"},
-		"lets a delayed renewal shorten a lease": {"timed: a fault of a renewal", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				h := held(s, seen.Key)
-				if h.Status == next.Status && h.Owner == next.Owner && next.Lease.Before(h.Lease) {
+			}),
+		},
+		"loses the owner": {
+			"three deliveries", "I6",
+			alters(calls.Claim, func(_ store.Record, c *calls.Call) { c.Next.Owner = "somebody" }),
+		},
+		"lets a delayed renewal shorten a lease": {
+			"timed: a fault of a renewal", "I1 a lease only grows",
+			instead(calls.Swap, func(s store.Store, h store.Record, c calls.Call) calls.Reply {
+				if next := c.Next; h.Status == next.Status && h.Owner == next.Owner && next.Lease.Before(h.Lease) {
 					nobody := h
 					nobody.Owner = "nobody"
-					if _, swapped, err := s.Swap(ctx, seen, nobody); err != nil || !swapped {
-						return h, false, err
+					if _, swapped, err := s.Swap(context.Background(), c.Seen, nobody); err != nil || !swapped {
+						return calls.Reply{Held: h, Err: err}
 					}
-					seen = nobody
+					c.Seen = nobody
 				}
-				return s.Swap(ctx, seen, next)
-			},
-		}, "I1 a lease only grows"},
-		"does not give an expired UNKNOWN away": {"unknown and expired", planted{
-			claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-				if h := held(s, r.Key); h.Status == store.StatusUnknown {
-					return h, false, nil
+				return c.Make(context.Background(), s)
+			}),
+		},
+		"does not give an expired UNKNOWN away": {
+			"unknown and expired", "I4",
+			instead(calls.Claim, func(s store.Store, h store.Record, c calls.Call) calls.Reply {
+				if h.Status == store.StatusUnknown {
+					return calls.Reply{Held: h}
 				}
-				return s.Claim(ctx, r, now)
-			},
-		}, "I4"},
-		"loses the fingerprint": {"two requests under one key", planted{
-			claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-				r.Fingerprint = "1:x"
-				return s.Claim(ctx, r, now)
-			},
-		}, "I3"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, c.breaks,
-				func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
-		})
-	}
+				return c.Make(context.Background(), s)
+			}),
+		},
+		"loses the fingerprint": {
+			"two requests under one key", "I3",
+			alters(calls.Claim, func(_ store.Record, c *calls.Call) { c.Next.Fingerprint = "1:x" }),
+		},
+	})
 }

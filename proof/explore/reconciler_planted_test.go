@@ -4,191 +4,144 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/proof/explore"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // asks reports whether a Swap takes a record to ask about it.
-func asks(seen, next store.Record) bool {
-	return next.Status == store.StatusInProgress && next.Attempt > seen.Attempt && next.Attention != ""
+func asks(c *calls.Call) bool {
+	return c.Next.Status == store.StatusInProgress && c.Next.Attempt > c.Seen.Attempt && c.Next.Attention != ""
 }
 
 // putsBack reports whether a Swap leaves a record that was asked about in vain.
-func putsBack(seen, next store.Record) bool {
-	return next.Status == store.StatusUnknown && seen.Status == store.StatusInProgress && next.Tries > 0
+func putsBack(c *calls.Call) bool {
+	return c.Next.Status == store.StatusUnknown && c.Seen.Status == store.StatusInProgress && c.Next.Tries > 0
 }
 
 // found reports whether a Swap stores what a question has found.
-func found(next store.Record) bool { return next.SettledBy == "reconciliation" }
+func found(c *calls.Call) bool { return c.Next.SettledBy == "reconciliation" }
 
 // absolves reports whether a Swap releases a record about which somebody has said that nothing
 // happened.
-func absolves(next store.Record) bool {
-	return next.Status == store.StatusInProgress && next.Reason == store.ReasonReleased && next.Attention == ""
+func absolves(c *calls.Call) bool {
+	return c.Next.Status == store.StatusInProgress && c.Next.Reason == store.ReasonReleased && c.Next.Attention == ""
 }
 
 // TestEveryGuardOfAReconciliationIsMissed takes out one guard after the other and expects the
 // search to find a schedule that breaks an invariant.
 func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 	// writes is a store that makes something else of what is written.
-	writes := func(what func(seen, next store.Record) bool, as func(seen, next *store.Record)) planted {
-		return planted{swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-			if what(seen, next) {
-				as(&seen, &next)
+	writes := func(what func(c *calls.Call) bool, as func(next *store.Record)) fault {
+		return alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			if what(c) {
+				as(&c.Next)
 			}
-			return s.Swap(t.Context(), seen, next)
-		}}
+		})
 	}
 	// blind is a store that does not look at what it replaces.
-	blind := func(what func(seen, next store.Record) bool, over func(h store.Record) bool) planted {
-		return planted{swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-			if h := held(s, seen.Key); what(seen, next) && over(h) {
-				seen = h
+	blind := func(what func(c *calls.Call) bool, over func(h store.Record) bool) fault {
+		return alters(calls.Swap, func(h store.Record, c *calls.Call) {
+			if what(c) && over(h) {
+				c.Seen = h
 			}
-			return s.Swap(t.Context(), seen, next)
-		}}
+		})
 	}
 	running := func(h store.Record) bool { return h.Status == store.StatusInProgress }
-	ends := func(seen, next store.Record) bool { return found(next) || putsBack(seen, next) || absolves(next) }
-	of := func(what func(store.Record) bool) func(_, next store.Record) bool {
-		return func(_, next store.Record) bool { return what(next) }
-	}
-	for name, c := range map[string]struct {
-		scenario string
-		store    planted
-		breaks   string
-	}{
-		"a question takes what an execution holds": {
-			"reconcile: with a resolver", blind(asks, running), "I5",
-		},
-		"a question takes what another one holds": {
-			"reconcile: two at once", blind(asks, running), "I5",
-		},
+	ends := func(c *calls.Call) bool { return found(c) || putsBack(c) || absolves(c) }
+	givenUp := func(next *store.Record) { next.Attention = store.GivenUpOf(next.Key) }
+	unlisted := func(next *store.Record) { next.Attention = "" }
+	const again, twoAtOnce, givesUp = "reconcile: execute again", "reconcile: two at once", "reconcile: given up"
+	const resolved, counts = "reconcile: with a resolver", "I13 an answer counts"
+	const onTheList, tries = "I13 an open record stays on the list", "I13 tries are what was asked in vain"
+	requireMissed(t, map[string]missing{
+		"a question takes what an execution holds": {resolved, "I5", blind(asks, running)},
+		"a question takes what another one holds":  {twoAtOnce, "I5", blind(asks, running)},
 		"a question takes what is completed": {
-			"reconcile: with a resolver",
-			blind(asks, func(h store.Record) bool { return h.Status == store.StatusCompleted }), "I2",
+			resolved, "I2", blind(asks, func(h store.Record) bool { return h.Status == store.StatusCompleted }),
 		},
-		"an execution begins beside a question": {
-			"reconcile: execute again", planted{
-				claim: func(s *memory.Store, r store.Record, now time.Time) (store.Record, bool, error) {
-					h, claimed, err := s.Claim(t.Context(), r, now)
-					if h.Status == store.StatusInProgress && h.Attention != "" {
-						h.Reason = store.ReasonReleased
-					}
-					return h, claimed, err
-				},
-				swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-					if seen.Reason == store.ReasonReleased {
-						seen.Reason = held(s, seen.Key).Reason
-					}
-					return s.Swap(t.Context(), seen, next)
-				},
-			}, "I5",
-		},
+		"an execution begins beside a question": {again, "I5", func(s store.Store, c calls.Call) calls.Reply {
+			if c.Op == calls.Swap && c.Seen.Reason == store.ReasonReleased {
+				c.Seen.Reason = held(s, c.Key).Reason
+			}
+			got := c.Make(t.Context(), s)
+			if h := &got.Held; c.Op == calls.Claim && h.Status == store.StatusInProgress && h.Attention != "" {
+				h.Reason = store.ReasonReleased
+			}
+			return got
+		}},
 		"a question that dies leaves what may be executed": {
-			"reconcile: a death, then anybody", writes(asks, func(_, next *store.Record) { next.Reason = "" }),
-			"I1 one execution",
+			"reconcile: a death, then anybody", "I1 one execution",
+			writes(asks, func(next *store.Record) { next.Reason = "" }),
 		},
 		"a question that dies leaves a released record that is UNKNOWN": {
-			"reconcile: released with steps, refuse", writes(asks, func(_, next *store.Record) {
+			"reconcile: released with steps, refuse", "I13 what can be resumed stays so",
+			writes(asks, func(next *store.Record) {
 				if next.Reason == store.ReasonAsked {
 					next.Reason = store.ReasonCrashed
 				}
-			}), "I13 what can be resumed stays so",
+			}),
 		},
-		"a question takes the record off the list": {
-			"reconcile: execute again", writes(asks, func(_, next *store.Record) { next.Attention = "" }),
-			"I13 an open record stays on the list",
-		},
+		"a question takes the record off the list": {again, onTheList, writes(asks, unlisted)},
 		"a question is not due when its lease has ended": {
-			"reconcile: execute again",
-			writes(asks, func(_, next *store.Record) { next.AttentionAt = next.Lease.Add(time.Hour) }),
-			"I13 an open record stays on the list",
+			again, onTheList, writes(asks, func(next *store.Record) { next.AttentionAt = next.Lease.Add(time.Hour) }),
 		},
-		"a record that was asked about in vain is on no list": {
-			"reconcile: execute again", writes(putsBack, func(_, next *store.Record) { next.Attention = "" }),
-			"I13 an open record stays on the list",
-		},
-		"it is due too late": {
-			"reconcile: execute again",
-			writes(putsBack, func(_, next *store.Record) { next.AttentionAt = next.AttentionAt.Add(time.Hour) }),
-			"I13 an open record stays on the list",
-		},
+		"a record that was asked about in vain is on no list": {again, onTheList, writes(putsBack, unlisted)},
+		"it is due too late": {again, onTheList, writes(putsBack, func(next *store.Record) {
+			next.AttentionAt = next.AttentionAt.Add(time.Hour)
+		})},
 		"a question in vain is not counted": {
-			"reconcile: execute again", writes(putsBack, func(seen, next *store.Record) { next.Tries = seen.Tries }),
-			"I13 tries are what was asked in vain",
+			again, tries, alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+				if putsBack(c) {
+					c.Next.Tries = c.Seen.Tries
+				}
+			}),
 		},
-		"it is counted twice": {
-			"reconcile: execute again", writes(putsBack, func(_, next *store.Record) { next.Tries++ }),
-			"I13 tries are what was asked in vain",
-		},
+		"it is counted twice": {again, tries, writes(putsBack, func(next *store.Record) { next.Tries++ })},
 		"a question forgets those before": {
-			"reconcile: given up", writes(asks, func(_, next *store.Record) { next.Tries = 0 }),
-			"I13 tries are what was asked in vain",
+			givesUp, tries, writes(asks, func(next *store.Record) { next.Tries = 0 }),
 		},
 		"a record is given up after the first question": {
-			"reconcile: given up", writes(putsBack,
-				func(_, next *store.Record) { next.Attention = store.GivenUpOf(next.Key) }), "I13 a record is given up",
+			givesUp, "I13 a record is given up", writes(putsBack, givenUp),
 		},
 		"a record is given up before somebody has taken it": {
-			"reconcile: given up by somebody who may fail",
-			writes(putsBack, func(_, next *store.Record) { next.Attention = store.GivenUpOf(next.Key) }),
-			"I13 a record is given up",
+			"reconcile: given up by somebody who may fail", "I13 a record is given up", writes(putsBack, givenUp),
 		},
 		"a record is never given up": {
-			"reconcile: given up", writes(putsBack,
-				func(_, next *store.Record) { next.Attention = store.AttentionOf(next.Key) }),
-			"I13 what a reconciliation tells is true",
+			givesUp, "I13 what a reconciliation tells is true",
+			writes(putsBack, func(next *store.Record) { next.Attention = store.AttentionOf(next.Key) }),
 		},
-		"another result is stored than was found": {
-			"reconcile: execute again", writes(of(found), func(_, next *store.Record) {
-				next.Result = []byte(`{"by":"nobody","amount":5}`)
-				next.Seal = store.Seal(next.Owner, next.Result)
-			}), "I13 an answer counts",
-		},
-		"a question in vain releases the record": {
-			"reconcile: execute again", writes(putsBack, func(_, next *store.Record) {
-				next.Status, next.Reason = store.StatusInProgress, store.ReasonReleased
-			}), "I13 an answer counts",
-		},
+		"another result is stored than was found": {again, counts, writes(found, func(next *store.Record) {
+			next.Result = []byte(`{"by":"nobody","amount":5}`)
+			next.Seal = store.Seal(next.Owner, next.Result)
+		})},
+		"a question in vain releases the record": {again, counts, writes(putsBack, func(next *store.Record) {
+			next.Status, next.Reason = store.StatusInProgress, store.ReasonReleased
+		})},
 		"a question in vain changes why the record is UNKNOWN": {
-			"reconcile: execute again",
-			writes(putsBack, func(_, next *store.Record) { next.Reason = store.ReasonPanic }), "I13 an answer counts",
+			again, counts, writes(putsBack, func(next *store.Record) { next.Reason = store.ReasonPanic }),
 		},
-		"what nobody has done stays UNKNOWN": {
-			"reconcile: execute again", writes(of(absolves), func(_, next *store.Record) {
-				next.Status, next.Reason, next.Attention = store.StatusUnknown, store.ReasonUncertain,
-					store.AttentionOf(next.Key)
-			}), "I13",
-		},
+		"what nobody has done stays UNKNOWN": {again, "I13", writes(absolves, func(next *store.Record) {
+			next.Status, next.Reason, next.Attention = store.StatusUnknown, store.ReasonUncertain,
+				store.AttentionOf(next.Key)
+		})},
 		"what nobody has done is deleted": {
-			"reconcile: execute again",
-			planted{swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				if absolves(next) {
-					deleted, err := s.Delete(t.Context(), seen)
-					return store.Record{}, deleted, err
+			again, "I13 a reconciliation changes nothing that is completed",
+			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+				if absolves(c) {
+					c.Op = calls.Delete
 				}
-				return s.Swap(t.Context(), seen, next)
-			}},
-			"I13 a reconciliation changes nothing that is completed",
+			}),
 		},
 		"what nobody has done stays on the list": {
-			"reconcile: execute again",
-			writes(of(absolves), func(_, next *store.Record) { next.Attention = store.AttentionOf(next.Key) }),
-			"I13 an open record stays on the list",
+			again, onTheList,
+			writes(absolves, func(next *store.Record) { next.Attention = store.AttentionOf(next.Key) }),
 		},
 		"an answer counts although the claim is lost": {
-			"reconcile: two at once, a message is late", blind(ends, running), "I13 an answer counts",
+			"reconcile: two at once, a message is late", counts, blind(ends, running),
 		},
 		"an answer counts although an operator has settled the record": {
-			"reconcile: an operator and a late message",
-			blind(ends, func(h store.Record) bool { return h.SettledBy == "the operator" }), "I1 one execution",
+			"reconcile: an operator and a late message", "I1 one execution",
+			blind(ends, func(h store.Record) bool { return h.SettledBy == "the operator" }),
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, c.breaks,
-				func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
-		})
-	}
+	})
 }

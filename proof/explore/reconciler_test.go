@@ -27,49 +27,39 @@ func reconcileScenarios() map[string]explore.Scenario {
 	ofAsking := only(explore.Takeover, explore.Undo, explore.Conclusion)
 	oneStep := []explore.Step{{Name: "a"}}
 	return map[string]explore.Scenario{
-		"reconcile: execute again": {
-			Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 2,
-		},
-		"reconcile: refuse": {
-			Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 2, Unrepeatable: true,
-		},
+		"reconcile: execute again": {Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 2},
+		"reconcile: refuse":        {Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 2, Unrepeatable: true},
 		"reconcile: every ending, unrepeatable": {
 			Clients: with(1, 2, once), Endings: anyEnd, LeaseSteps: 1, Unrepeatable: true,
 		},
-		"reconcile: with a resolver": {
-			Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 1, Resolver: true,
-		},
+		"reconcile: with a resolver": {Clients: with(2, 1, once), Endings: uncertain, LeaseSteps: 1, Resolver: true},
 		"reconcile: a resolver of a client dies": {
-			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, Resolver: true, Faults: crash, MaxFaults: 1,
+			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, Resolver: true, Faults: crash,
 		},
 		"reconcile: released with steps, and a question dies": {
 			Clients: with(1, 1, asking(2, explore.Asks{})), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1,
-			Steps:  oneStep,
-			Faults: crash, MaxFaults: 1, Verdicts: []explore.Verdict{explore.StillUnknown, explore.Untouched},
+			Steps: oneStep, Faults: crash, Verdicts: []explore.Verdict{explore.StillUnknown, explore.Untouched},
 		},
 		"reconcile: two steps, one of which tells nothing": {
 			Clients: with(1, 1, once), Endings: mayFail, LeaseSteps: 1,
 			Steps:   []explore.Step{{Name: "a"}, {Name: "b", Once: true}},
-			Effects: []explore.Effect{explore.Happens, explore.MayHappen}, Verdicts: both, Faults: crash, MaxFaults: 1,
+			Effects: []explore.Effect{explore.Happens, explore.MayHappen}, Verdicts: both, Faults: crash,
 		},
 		"reconcile: a fault": {
-			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, Unrepeatable: true, Faults: faults, MaxFaults: 1,
+			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, Unrepeatable: true, Faults: faults,
 		},
 		"reconcile: a death, then anybody": {
-			Clients: with(1, 2, asking(2, explore.Asks{})), Endings: leaves, LeaseSteps: 1, Faults: crash, MaxFaults: 1,
-			Verdicts: []explore.Verdict{
-				explore.StillUnknown, explore.Untouched,
-			},
+			Clients: with(1, 2, asking(2, explore.Asks{})), Endings: leaves, LeaseSteps: 1, Faults: crash,
+			Verdicts: []explore.Verdict{explore.StillUnknown, explore.Untouched},
 		},
 		"reconcile: two at once": {
-			Clients: with(1, 1, once, once), Endings: leaves, LeaseSteps: 1, Verdicts: []explore.Verdict{
-				explore.StillUnknown, explore.Executed, explore.BreaksDown,
-			},
+			Clients: with(1, 1, once, once), Endings: leaves, LeaseSteps: 1,
+			Verdicts: []explore.Verdict{explore.StillUnknown, explore.Executed, explore.BreaksDown},
 		},
 		"reconcile: two at once, a message is late": {
 			Clients: with(1, 1, once, once), Endings: leaves, LeaseSteps: 1,
 			Verdicts: []explore.Verdict{explore.StillUnknown, explore.Untouched},
-			Faults:   []explore.Fault{explore.LoseLate, explore.Repeat}, MaxFaults: 1, Strikes: ofAsking,
+			Faults:   []explore.Fault{explore.LoseLate, explore.Repeat}, Strikes: ofAsking,
 		},
 		"reconcile: given up": {
 			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 2})), Endings: leaves, LeaseSteps: 1,
@@ -77,34 +67,31 @@ func reconcileScenarios() map[string]explore.Scenario {
 		},
 		"reconcile: given up by somebody who may fail": {
 			Clients: with(1, 1, asking(3, explore.Asks{Due: true, Tries: 1, GivesUp: true})), Endings: leaves,
-			LeaseSteps: 1, DueSteps: 2,
-			Verdicts: vain, Faults: crash, MaxFaults: 1,
+			LeaseSteps: 1, DueSteps: 2, Verdicts: vain, Faults: crash,
 		},
 		"reconcile: all of what is given up": {
 			Clients: with(1, 1, asking(3, explore.Asks{Tries: 1, GivesUp: true})), Endings: leaves, LeaseSteps: 1,
-			Faults: lost, MaxFaults: 1,
-			Strikes: ofAsking,
+			Faults: lost, Strikes: ofAsking,
 		},
 		"reconcile: released with steps": {
-			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Faults: crash, MaxFaults: 1,
+			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: oneStep, Faults: crash,
 		},
 		"reconcile: released with steps, refuse": {
-			Clients: with(1, 2, once),
-			Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted}, LeaseSteps: 1,
-			Steps: oneStep, Unrepeatable: true, Faults: crash, MaxFaults: 1,
+			Clients: with(1, 2, once), Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted},
+			LeaseSteps: 1, Steps: oneStep, Unrepeatable: true, Faults: crash,
 		},
 		"reconcile: start marks": {
-			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1, Steps: []explore.Step{{Name: "a", Once: true}},
-			Faults: crash, MaxFaults: 1,
+			Clients: with(1, 2, once), Endings: mayFail, LeaseSteps: 1,
+			Steps: []explore.Step{{Name: "a", Once: true}}, Faults: crash,
 			Effects: []explore.Effect{explore.Happens, explore.MayHappen}, Verdicts: both,
 		},
 		"reconcile: an operator": {
-			Clients: with(1, 1, once), Endings: uncertain, LeaseSteps: 2, Deeds: explore.AllDeeds(), Unrepeatable: true,
+			Clients: with(1, 1, once), Endings: uncertain, LeaseSteps: 2, Deeds: explore.AllDeeds(),
+			Unrepeatable: true,
 		},
 		"reconcile: an operator and a late message": {
 			Clients: with(1, 1, once), Endings: leaves, LeaseSteps: 1, Deeds: explore.AllDeeds(), Verdicts: both,
-			Faults: lost, MaxFaults: 1,
-			Strikes: ofAsking,
+			Faults: lost, Strikes: ofAsking,
 		},
 		"reconcile: the expiry": {
 			Clients: with(1, 2, once), Endings: leaves, LeaseSteps: 1, ExpirySteps: 1, Unrepeatable: true,
@@ -114,12 +101,11 @@ func reconcileScenarios() map[string]explore.Scenario {
 		},
 		"reconcile: timed, slow calls": {
 			Clients: []explore.Client{dated, once}, Endings: leaves, Timed: true, TimeSteps: 4,
-			Faults: explore.SlowFaults(), MaxFaults: 1,
-			Strikes: ofAsking,
+			Faults: explore.SlowFaults(), Strikes: ofAsking,
 		},
 		"reconcile: timed, renewals that fail": {
 			Clients: []explore.Client{dated, once}, Endings: leaves, Timed: true, TimeSteps: 4, Verdicts: both,
-			Faults: []explore.Fault{explore.LoseLate, explore.FailBefore, explore.SlowRequest}, MaxFaults: 1,
+			Faults:  []explore.Fault{explore.LoseLate, explore.FailBefore, explore.SlowRequest},
 			Strikes: only(explore.Renewal),
 		},
 	}
@@ -129,12 +115,10 @@ func reconcileScenarios() map[string]explore.Scenario {
 var reconcileMustBeSeen = []string{
 	"reconcile: asked", "reconcile: handed over", "reconcile: not handed over", "reconcile: failed",
 	"reconcile: completed", "reconcile: released", "reconcile: scheduled", "reconcile: given up", "reconcile: busy",
-	"reconcile: closed",
-	"reconcile: elsewhere",
-	"reconcile: takes UNKNOWN", "reconcile: takes a record that is given up",
-	"reconcile: takes a record that was released with steps",
-	"reconcile: takes a released record whose question died", "reconcile: takes an UNKNOWN record whose question died",
-	"reconcile: takes a crash",
+	"reconcile: closed", "reconcile: elsewhere", "reconcile: takes UNKNOWN",
+	"reconcile: takes a record that is given up", "reconcile: takes a record that was released with steps",
+	"reconcile: takes a released record whose question died",
+	"reconcile: takes an UNKNOWN record whose question died", "reconcile: takes a crash",
 	"reconcile: leaves COMPLETED", "reconcile: leaves UNKNOWN", "reconcile: leaves a record that is given up",
 	"reconcile: leaves a record that was released", "reconcile: leaves a record that was released with steps",
 }

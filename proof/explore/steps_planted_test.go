@@ -1,147 +1,141 @@
 package explore_test
 
 import (
+	"context"
 	"maps"
 	"testing"
 
-	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/proof/explore"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // isStep reports whether a Swap is the write of a step by who owns the record.
-func isStep(seen, next store.Record) bool { return len(next.Steps) > 0 && seen.Owner == next.Owner }
+func isStep(c *calls.Call) bool { return len(c.Next.Steps) > 0 && c.Seen.Owner == c.Next.Owner }
 
 // takes reports whether a Swap is a takeover.
-func takes(seen, next store.Record) bool {
-	return next.Status == store.StatusInProgress && next.Reason == "" && seen.Owner != next.Owner
+func takes(c *calls.Call) bool {
+	return c.Next.Status == store.StatusInProgress && c.Next.Reason == "" && c.Seen.Owner != c.Next.Owner
+}
+
+// writes reports whether a Swap writes a step of a kind, and which.
+func writes(c *calls.Call, kind store.StepKind) (name string, step store.Step, is bool) {
+	for name, step := range c.Next.Steps {
+		if step.Kind == kind {
+			return name, step, true
+		}
+	}
+	return "", store.Step{}, false
+}
+
+// rewritten writes a record that is held with these steps, whatever they are.
+func rewritten(s store.Store, h store.Record, steps map[string]store.Step) store.Record {
+	next := h
+	next.Steps = map[string]store.Step{}
+	for name := range h.Steps {
+		next.Steps[name] = store.Step{} // which takes it away
+	}
+	maps.Copy(next.Steps, steps)
+	if _, swapped, err := s.Swap(context.Background(), h, next); err != nil || !swapped {
+		panic("the planted fault did not happen")
+	}
+	return held(s, h.Key)
 }
 
 // TestEveryGuardOfStepsInAStoreIsMissed takes out one guard after the other and expects the search
 // to find a schedule that breaks an invariant.
 func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
-	// rewritten writes the record that is held with these steps, whatever they are.
-	rewritten := func(s *memory.Store, key string, steps map[string]store.Step) {
-		h := held(s, key)
-		next := h
-		next.Steps = maps.Clone(steps)
-		for name := range h.Steps {
-			if _, stays := steps[name]; !stays {
-				if next.Steps == nil {
-					next.Steps = map[string]store.Step{}
-				}
-				next.Steps[name] = store.Step{}
+	const two = "steps: two deliveries"
+	// taken is a fault of what a takeover has left.
+	taken := func(as func(s store.Store, c calls.Call, got *calls.Reply)) fault {
+		return instead(calls.Swap, func(s store.Store, _ store.Record, c calls.Call) calls.Reply {
+			got := c.Make(context.Background(), s)
+			if got.Done && takes(&c) {
+				as(s, c, &got)
 			}
-		}
-		if _, swapped, err := s.Swap(t.Context(), h, next); err != nil || !swapped {
-			panic("the planted fault did not happen")
-		}
-	}
-	for name, c := range map[string]struct {
-		scenario string
-		store    planted
-		breaks   string
-	}{
-		"a takeover shows the record as it was seen": {"steps: two deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				h, swapped, err := s.Swap(t.Context(), seen, next)
-				if swapped && takes(seen, next) {
-					h.Steps = seen.Steps
-				}
-				return h, swapped, err
-			},
-		}, "I8 a recorded step is never begun again"},
-		"a takeover forgets the steps": {"steps: two deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				h, swapped, err := s.Swap(t.Context(), seen, next)
-				if swapped && takes(seen, next) && len(h.Steps) > 0 {
-					rewritten(s, seen.Key, nil)
-					h = held(s, seen.Key)
-				}
-				return h, swapped, err
-			},
-		}, "I8 what is recorded stays"},
-		"a step is written without looking at the owner": {"steps: two deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				if h := held(s, seen.Key); isStep(seen, next) && h.Status == store.StatusInProgress {
-					seen = h
-					next.Owner, next.Lease = h.Owner, h.Lease
-				}
-				return s.Swap(t.Context(), seen, next)
-			},
-		}, "I5 a stale owner changes nothing"},
-		"a step is written into a record that was released": {"steps: two deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				if h := held(s, seen.Key); isStep(seen, next) && h.Reason == store.ReasonReleased {
-					seen = h
-					next.Owner, next.Reason, next.Lease = h.Owner, h.Reason, h.Lease
-				}
-				return s.Swap(t.Context(), seen, next)
-			},
-		}, "I8 who does not own the record records nothing"},
-		"a late start mark wipes a result": {"steps: two faults of steps", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				h := held(s, seen.Key)
-				for name, step := range next.Steps {
-					if step.Kind == store.StepStarted && h.Steps[name].Kind == store.StepValue && h.Matches(seen) {
-						rewritten(s, seen.Key, nil)
-						seen, next = held(s, seen.Key), held(s, seen.Key)
-						next.Steps = map[string]store.Step{name: step}
-						break
-					}
-				}
-				return s.Swap(t.Context(), seen, next)
-			},
-		}, "I8 what is recorded stays"},
-		"a start mark is not kept": {"steps: every effect, at most once", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				for _, step := range next.Steps {
-					if step.Kind == store.StepStarted {
-						next.Steps = nil
-						break
-					}
-				}
-				return s.Swap(t.Context(), seen, next)
-			},
-		}, "I8 an effect of at most once never begins twice"},
-		"a result is not kept": {"steps: two deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				if isStep(seen, next) {
-					next.Steps = nil
-				}
-				return s.Swap(t.Context(), seen, next)
-			},
-		}, "I8 a step returns the same"},
-		"a release deletes the record": {"steps: two deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				if next.Reason == store.ReasonReleased {
-					deleted, err := s.Delete(t.Context(), seen)
-					return store.Record{}, deleted, err
-				}
-				return s.Swap(t.Context(), seen, next)
-			},
-		}, "I8 what is recorded stays"},
-		"a crash is taken over by who saw no start mark": {"steps: two deliveries, refuse", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				if takes(seen, next) {
-					seen.StepWrites = store.AnyStepWrites
-				}
-				return s.Swap(t.Context(), seen, next)
-			},
-		}, "I8 a crash is resumed if and only if"},
-		"a step is denied": {"steps: two deliveries", planted{
-			swap: func(s *memory.Store, seen, next store.Record) (store.Record, bool, error) {
-				if isStep(seen, next) {
-					return store.Record{}, false,
-						&store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true}
-				}
-				return s.Swap(t.Context(), seen, next)
-			},
-		}, "I7 a step is not lost"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			requireMissed(t, c.scenario, c.breaks,
-				func(explore.Scenario) store.Store { c.store.Store = memory.New(); return c.store })
+			return got
 		})
 	}
+	requireMissed(t, map[string]missing{
+		"a takeover shows the record as it was seen": {
+			two, "I8 a recorded step is never begun again",
+			taken(func(_ store.Store, c calls.Call, got *calls.Reply) { got.Held.Steps = c.Seen.Steps }),
+		},
+		"a takeover forgets the steps": {
+			two, "I8 what is recorded stays",
+			taken(func(s store.Store, c calls.Call, got *calls.Reply) {
+				if len(got.Held.Steps) > 0 {
+					got.Held = rewritten(s, held(s, c.Key), nil)
+				}
+			}),
+		},
+		"a step is written without looking at the owner": {
+			two, "I5 a stale owner changes nothing",
+			alters(calls.Swap, func(h store.Record, c *calls.Call) {
+				if isStep(c) && h.Status == store.StatusInProgress {
+					c.Seen, c.Next.Owner, c.Next.Lease = h, h.Owner, h.Lease
+				}
+			}),
+		},
+		"a step is written into a record that was released": {
+			two, "I8 who does not own the record records nothing",
+			alters(calls.Swap, func(h store.Record, c *calls.Call) {
+				if isStep(c) && h.Reason == store.ReasonReleased {
+					c.Seen, c.Next.Owner, c.Next.Reason, c.Next.Lease = h, h.Owner, h.Reason, h.Lease
+				}
+			}),
+		},
+		"a late start mark wipes a result": {
+			"steps: two faults of steps", "I8 what is recorded stays",
+			instead(calls.Swap, func(s store.Store, h store.Record, c calls.Call) calls.Reply {
+				name, mark, is := writes(&c, store.StepStarted)
+				if is && h.Steps[name].Kind == store.StepValue && h.Matches(c.Seen) {
+					c.Seen = rewritten(s, h, nil)
+					c.Next = c.Seen
+					c.Next.Steps = map[string]store.Step{name: mark}
+				}
+				return c.Make(context.Background(), s)
+			}),
+		},
+		"a start mark is not kept": {
+			"steps: every effect, at most once", "I8 an effect of at most once never begins twice",
+			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+				if _, _, is := writes(c, store.StepStarted); is {
+					c.Next.Steps = nil
+				}
+			}),
+		},
+		"a result is not kept": {
+			two, "I8 a step returns the same",
+			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+				if isStep(c) {
+					c.Next.Steps = nil
+				}
+			}),
+		},
+		"a release deletes the record": {
+			two, "I8 what is recorded stays",
+			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+				if c.Next.Reason == store.ReasonReleased {
+					c.Op = calls.Delete
+				}
+			}),
+		},
+		"a crash is taken over by who saw no start mark": {
+			"steps: two deliveries, refuse", "I8 a crash is resumed if and only if",
+			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+				if takes(c) {
+					c.Seen.StepWrites = store.AnyStepWrites
+				}
+			}),
+		},
+		"a step is denied": {
+			two, "I7 a step is not lost",
+			instead(calls.Swap, func(s store.Store, _ store.Record, c calls.Call) calls.Reply {
+				if isStep(&c) {
+					return calls.Reply{Err: &store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true}}
+				}
+				return c.Make(context.Background(), s)
+			}),
+		},
+	})
 }
