@@ -33,8 +33,8 @@ type Scenario struct {
 	Clients []Client
 	// Endings are how handlers may end; none is Succeeds.
 	Endings []Ending
-	// Faults are what may happen to a call of the store, at most MaxFaults times in a schedule: once
-	// if that is 0. With a fault that kills the process, a handler may die as well.
+	// Faults are what may happen to a call of the store, at most MaxFaults times in a schedule, or
+	// once if that is 0. With a fault that kills the process, a handler may die as well.
 	Faults    []Fault
 	MaxFaults int
 	// Strikes bounds the search: it says whether a fault may happen to a call of the store. Nil is

@@ -64,7 +64,7 @@ func (w *world) memory(d *schedules.Digest, p *process) {
 	}
 }
 
-// enter makes a call of the handler: it goes to the store of the process which handles the delivery.
+// enter makes a call of the handler: it goes to the store of the process that handles the delivery.
 func enter(ctx context.Context, c calls.Call) reply {
 	d := deliveryOf(ctx)
 	before := d.calls

@@ -214,8 +214,8 @@ func reportOfRound(ctx context.Context, e calls.Entry, o relay.Outcome, err erro
 	w.checkMail(mailEvent{kind: evReported, round: r, of: g, entry: e, outcome: o})
 }
 
-// atLetterbox makes a call of the box as relays see it: it waits until the schedule grants it. Lists
-// are read at once.
+// atLetterbox makes a call of the box as relays see it: it waits until the schedule grants it.
+// Lists are read at once.
 func atLetterbox(ctx context.Context, c calls.BoxCall) calls.BoxReply {
 	r := roundOf(ctx)
 	if c.Op != calls.List || r.dead {
