@@ -316,3 +316,11 @@ func outcomeOf(err error) report.Outcome {
 	}
 	return cmp.Or(kinds[e.Kind].outcome, report.Refused)
 }
+
+// elemOf returns the type behind a pointer.
+func elemOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}

@@ -269,14 +269,6 @@ func isNil(v any) bool {
 	}
 }
 
-// elemOf returns the type behind a pointer.
-func elemOf(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
-}
-
 // marker is in every program into which [Wrap] is linked, and in no other: only Wrap's
 // configuration refers to it, and the linker drops the text of functions that nothing calls. Tools
 // find out by it whether what was built wraps a handler, see "idempotent doctor --template".
