@@ -151,35 +151,6 @@ func TestAnnouncementIsWhatItSays(t *testing.T) {
 	}
 }
 
-// A handler may pass on the response of another service. What that says about its answer is not
-// true of this one.
-func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
-	t.Parallel()
-	f := restFamily(t, Settings{})
-	out := restResponse{
-		StatusCode: 200,
-		Headers: map[string]string{
-			"idempotent-replayed":     "true",
-			"IDEMPOTENCY-KEY-EXPIRES": "never", "X": "1",
-		},
-		MultiValueHeaders: map[string][]string{
-			"IDEMPOTENT-REPLAYED":     {"true"},
-			"idempotency-key-expires": {"never"}, "Y": {"2"},
-		},
-	}
-	answer, changed := f.Announce(&Request{}, out, Announcement{})
-	assert.True(t, changed)
-	assert.Equal(t, restResponse{
-		StatusCode: 200, Headers: map[string]string{"X": "1"}, MultiValueHeaders: map[string][]string{"Y": {"2"}},
-	}, answer)
-	answer, _ = f.Announce(&Request{}, out, Announcement{Expires: expiry, Replayed: true})
-	assert.Equal(t, map[string]string{
-		"X": "1", "Idempotent-Replayed": "true", httpfield.ExpiresHeader: expiryAs,
-	}, answer.Headers)
-	assert.Equal(t, map[string][]string{"Y": {"2"}}, answer.MultiValueHeaders)
-	assert.Equal(t, "never", out.Headers["IDEMPOTENCY-KEY-EXPIRES"])
-}
-
 // sentByREST is what a REST API sends: both maps merged; a value that is in both counts once.
 func sentByREST(r restResponse) http.Header {
 	sent := http.Header{}
@@ -311,15 +282,4 @@ func TestMadeResponseIsInTheMapInWhichTheGatewayLooks(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, &events.LambdaFunctionURLResponse{StatusCode: 409, Headers: headers, Body: "b"},
 		made.Make(&Request{}, 409, headers, "b"))
-}
-
-// A description is the handler's own as long as its status is.
-func TestDescriptionOfTheHandlerStays(t *testing.T) {
-	t.Parallel()
-	for _, description := range []string{"201 Made", ""} {
-		out := albResponse{StatusCode: 201, StatusDescription: description, Headers: map[string]string{"Date": "now"}}
-		stored, _ := albFamily(t).Storable(out)
-		assert.Equal(t, albResponse{StatusCode: 201, StatusDescription: description, Headers: map[string]string{}},
-			stored)
-	}
 }

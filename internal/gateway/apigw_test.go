@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"testing"
 
@@ -16,22 +15,9 @@ import (
 
 func TestFieldsThatTheTypesDoNotKnowDoNotCount(t *testing.T) {
 	t.Parallel()
-	var fields map[string]any
-	require.NoError(t, json.Unmarshal(golden(t)["v2-jwt"], &fields))
-	fields["newInNextYear"] = map[string]any{"a": []any{1}}
-	fields["requestContext"].(map[string]any)["also"] = "new"
-	payload, err := json.MarshalIndent(fields, "", "   ")
-	require.NoError(t, err)
-
-	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
-		return responseV2{StatusCode: 200},
-			nil
-	}, memory.New())
-	_, err = h.Handle(t.Context(), load[requestV2](t, "v2-jwt"))
-	require.NoError(t, err)
-	result, err := h.Invoke(t.Context(), payload)
-	require.NoError(t, err)
-	assert.Contains(t, string(result), "Idempotent-Replayed")
+	a := familyOf("v2-jwt").open(t)
+	a.gets(load[requestV2](t, "v2-jwt"), "201")
+	a.gets(edited(t, "v2-jwt", `newInNextYear={"a":[1]}`, `requestContext.also="new"`), "201 replayed")
 }
 
 func TestKeyInBothHeaderMapsOfARESTEvent(t *testing.T) {
@@ -65,18 +51,17 @@ func TestKeyInBothHeaderMapsOfARESTEvent(t *testing.T) {
 		"no values": {nil, map[string][]string{name: {}}, 400},
 		"empty":     {map[string]string{name: ""}, map[string][]string{name: {""}}, 400},
 	}
-	want := identifyV1(t, ask{key: "k"}.v1())
+	want := identified(t, ask{key: "k"}.v1())
 	for label, c := range cases {
 		e := ask{}.v1()
 		delete(e.Headers, "content-type")
 		e.Headers, e.MultiValueHeaders = c.single, c.multi
 		for range 20 { // maps are ranged over in random order
-			id, out, err := identify[requestV1, responseV1](t.Context(), e, true)
-			require.NoError(t, err)
+			id, r := identify(t, e)
 			if c.status == 0 {
 				require.Equal(t, want.key, id.key, label)
 			} else {
-				require.Equal(t, c.status, out.StatusCode, label)
+				require.Equal(t, c.status, r.Status, label)
 				require.Empty(t, id.key, label)
 			}
 		}
@@ -87,9 +72,8 @@ func TestKeyInSeveralSpellingsOfAnHTTPAPIEvent(t *testing.T) {
 	t.Parallel()
 	e := ask{key: "k"}.v2()
 	e.Headers["Idempotency-Key"] = "k"
-	_, out, err := identify[requestV2, responseV2](t.Context(), e, true)
-	require.NoError(t, err)
-	assertProblem(t, ofV2(out), 400, "invalid-key")
+	_, r := identify(t, e)
+	assertProblem(t, r, 400, "invalid-key")
 }
 
 func TestTypesOfTwoFamiliesAreNoHTTPHandler(t *testing.T) {
@@ -130,7 +114,6 @@ func TestMessageOfAWebSocketIsNoRequestOfARESTAPI(t *testing.T) {
 	t.Parallel()
 	payload, err := os.ReadFile("testdata/events/other/websocket-message.json")
 	require.NoError(t, err)
-	out, err := run[requestV1, responseV1](t, payload)
-	require.NoError(t, err)
-	assertProblem(t, ofV1(out), 500, "refused")
+	r, _ := families()["v1"].refused(t, payload)
+	assertProblem(t, r, 500, "refused")
 }

@@ -1,10 +1,12 @@
 package gateway_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
+	"reflect"
+	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
@@ -36,10 +38,9 @@ type ask struct {
 
 func (a ask) withDefaults() ask {
 	if !a.formless {
-		a.method = orElse(a.method, "POST")
+		a.method = cmp.Or(a.method, "POST")
 	}
-	a.route = orElse(a.route, "/charges")
-	a.path = orElse(a.path, "/charges")
+	a.route, a.path = cmp.Or(a.route, "/charges"), cmp.Or(a.path, "/charges")
 	header := map[string]string{"content-type": "application/json"}
 	maps.Copy(header, a.header)
 	if a.key != "" {
@@ -49,11 +50,18 @@ func (a ask) withDefaults() ask {
 	return a
 }
 
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
+// single is the query as a map, nil for none.
+func (a ask) single() map[string]string {
+	var values map[string]string
+	for pair := range strings.SplitSeq(a.query, "&") {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			if values == nil {
+				values = map[string]string{}
+			}
+			values[name] = value
+		}
 	}
-	return s
+	return values
 }
 
 func (a ask) v2() requestV2 {
@@ -70,20 +78,8 @@ func (a ask) v2() requestV2 {
 func (a ask) v1() requestV1 {
 	a = a.withDefaults()
 	e := requestV1{
-		Resource: a.route, Path: a.path, HTTPMethod: a.method,
-		Headers: a.header, MultiValueHeaders: map[string][]string{}, Body: a.body, IsBase64Encoded: a.base64,
-	}
-	for name, value := range a.header {
-		e.MultiValueHeaders[name] = []string{value}
-	}
-	for pair := range strings.SplitSeq(a.query, "&") {
-		name, value, ok := strings.Cut(pair, "=")
-		if ok && e.QueryStringParameters == nil {
-			e.QueryStringParameters = map[string]string{}
-		}
-		if ok {
-			e.QueryStringParameters[name] = value
-		}
+		Resource: a.route, Path: a.path, HTTPMethod: a.method, QueryStringParameters: a.single(),
+		Headers: a.header, MultiValueHeaders: severalOf(a.header), Body: a.body, IsBase64Encoded: a.base64,
 	}
 	e.RequestContext.APIID, e.RequestContext.Stage, e.RequestContext.RequestID = "api", "prod", "request-1"
 	return e
@@ -106,15 +102,10 @@ func (a ask) url() requestURL {
 func (a ask) alb() requestALB {
 	a = a.withDefaults()
 	e := requestALB{
-		HTTPMethod: a.method, Path: a.path, QueryStringParameters: map[string]string{},
+		HTTPMethod: a.method, Path: a.path, QueryStringParameters: a.single(),
 		Headers: maps.Clone(a.header), Body: a.body, IsBase64Encoded: a.base64,
 	}
 	e.Headers["x-amzn-trace-id"] = "request-1"
-	for pair := range strings.SplitSeq(a.query, "&") {
-		if name, value, ok := strings.Cut(pair, "="); ok {
-			e.QueryStringParameters[name] = value
-		}
-	}
 	e.RequestContext.ELB.TargetGroupArn = "target-group"
 	return e
 }
@@ -137,7 +128,7 @@ func severalOf(single map[string]string) map[string][]string {
 	return several
 }
 
-// reply is a response as the gateway gets it.
+// reply is a response as the gateway gets it. Its fields are those that [fieldsOf] names.
 type reply struct {
 	Status  int
 	Headers map[string]string
@@ -147,64 +138,63 @@ type reply struct {
 	Base64  bool
 }
 
-func (r reply) v2() responseV2 {
-	return responseV2{
-		StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.Multi, Cookies: r.Cookies, Body: r.Body,
-		IsBase64Encoded: r.Base64,
+// fieldsOf are the fields of a response of package events, in the order of reply. One that the
+// response does not have is not valid.
+func fieldsOf(response reflect.Value) (fields []reflect.Value) {
+	for _, name := range []string{
+		"StatusCode", "Headers", "MultiValueHeaders", "Cookies", "Body", "IsBase64Encoded",
+	} {
+		fields = append(fields, response.FieldByName(name))
 	}
+	return fields
 }
 
-func (r reply) v1() responseV1 {
-	return responseV1{
-		StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.Multi, Body: r.Body,
-		IsBase64Encoded: r.Base64,
+// respond is a reply as a handler returns it, by value or by pointer.
+func respond[Out any](r reply) (out Out) {
+	to := reflect.ValueOf(&out).Elem()
+	if to.Kind() == reflect.Pointer {
+		to.Set(reflect.New(to.Type().Elem()))
+		to = to.Elem()
 	}
-}
-
-func ofV2(r responseV2) reply {
-	return reply{r.StatusCode, r.Headers, r.MultiValueHeaders, r.Cookies, r.Body, r.IsBase64Encoded}
-}
-
-func ofV1(r responseV1) reply {
-	return reply{r.StatusCode, r.Headers, r.MultiValueHeaders, nil, r.Body, r.IsBase64Encoded}
-}
-
-func (r reply) url() responseURL {
-	return responseURL{
-		StatusCode: r.Status, Headers: r.Headers, Cookies: r.Cookies, Body: r.Body,
-		IsBase64Encoded: r.Base64,
-	}
-}
-
-func ofURL(r responseURL) reply {
-	return reply{r.StatusCode, r.Headers, nil, r.Cookies, r.Body, r.IsBase64Encoded}
-}
-
-func (r reply) alb() responseALB {
-	return responseALB{StatusCode: r.Status, Headers: r.Headers, Body: r.Body, IsBase64Encoded: r.Base64}
-}
-
-func ofALB(r responseALB) reply {
-	return reply{r.StatusCode, r.Headers, r.MultiValueHeaders, nil, r.Body, r.IsBase64Encoded}
-}
-
-func (r reply) albMulti() responseALB {
-	return responseALB{
-		StatusCode: r.Status, MultiValueHeaders: severalOf(r.Headers), Body: r.Body,
-		IsBase64Encoded: r.Base64,
-	}
-}
-
-// ofALBMulti is what a load balancer with multi-value headers sends: it ignores the others.
-func ofALBMulti(r responseALB) reply {
-	var headers map[string]string
-	for name, values := range r.MultiValueHeaders {
-		if headers == nil {
-			headers = map[string]string{}
+	for i, field := range fieldsOf(to) {
+		if field.IsValid() {
+			field.Set(reflect.ValueOf(r).Field(i))
 		}
-		headers[name] = strings.Join(values, ",")
 	}
-	return reply{r.StatusCode, headers, nil, nil, r.Body, r.IsBase64Encoded}
+	return out
+}
+
+// read is what a gateway reads of a response, or of a pointer to one. Nil is an empty reply.
+func read(out any) (r reply) {
+	from := reflect.Indirect(reflect.ValueOf(out))
+	if !from.IsValid() {
+		return r
+	}
+	for i, field := range fieldsOf(from) {
+		if field.IsValid() {
+			reflect.ValueOf(&r).Elem().Field(i).Set(field)
+		}
+	}
+	return r
+}
+
+// respondMulti and readMulti are respond and read behind a load balancer with multi-value headers,
+// which ignores the others.
+func respondMulti(r reply) responseALB {
+	r.Headers, r.Multi = nil, severalOf(r.Headers)
+	return respond[responseALB](r)
+}
+
+func readMulti(out responseALB) reply {
+	r := read(out)
+	r.Headers, r.Multi = nil, nil
+	for name, values := range out.MultiValueHeaders {
+		if r.Headers == nil {
+			r.Headers = map[string]string{}
+		}
+		r.Headers[name] = strings.Join(values, ",")
+	}
+	return r
 }
 
 func (r reply) replayed() bool { return r.Headers["Idempotent-Replayed"] == "true" }
@@ -221,9 +211,11 @@ func (r reply) unmarked() reply {
 	return r
 }
 
+// problemPage is where the types of problems lead.
+const problemPage = "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#"
+
 // problem is the document in a reply.
-func (r reply) problem(t *testing.T) map[string]any {
-	t.Helper()
+func (r reply) problem(t require.TestingT) map[string]any {
 	assert.Equal(t, "application/problem+json", r.Headers["Content-Type"])
 	var document map[string]any
 	require.NoError(t, json.Unmarshal([]byte(r.Body), &document), r.Body)
@@ -231,10 +223,24 @@ func (r reply) problem(t *testing.T) map[string]any {
 }
 
 // assertProblem checks that r is the problem document of a kind.
-func assertProblem(t *testing.T, r reply, status int, kind string) {
-	t.Helper()
+func assertProblem(t require.TestingT, r reply, status int, kind string) {
 	assert.Equal(t, status, r.Status)
 	document := r.problem(t)
-	assert.Equal(t, "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#"+kind, document["type"])
+	assert.Equal(t, problemPage+kind, document["type"])
 	assert.InDelta(t, status, document["status"], 0)
+}
+
+// summary is the status of a reply, with the kind of its problem, or with the word "replayed".
+func (r reply) summary() string {
+	text := strconv.Itoa(r.Status)
+	var document struct{ Type string }
+	_ = json.Unmarshal([]byte(r.Body), &document) // of a problem alone
+	kind, ours := strings.CutPrefix(document.Type, problemPage)
+	switch {
+	case r.replayed():
+		text += " replayed"
+	case ours && r.Headers["Content-Type"] == "application/problem+json":
+		text += " " + kind
+	}
+	return text
 }

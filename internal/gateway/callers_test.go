@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -20,219 +19,105 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// callerKeyV2 is the record key of a golden event after a change, empty if the request was refused.
-func callerKeyV2(t *testing.T, golden string,
-	change func(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription),
-) string {
+// callerKey is the record key of a golden event after some edits of its request context, which are
+// separated by spaces. It is empty if the request was refused.
+func callerKey(t *testing.T, golden, edits string, opts ...idempotent.Option) string {
 	t.Helper()
-	e := load[requestV2](t, golden)
-	if change != nil {
-		change(e.RequestContext.Authorizer)
-	}
-	id, _, err := identify[requestV2, responseV2](t.Context(), e, true)
-	require.NoError(t, err)
-	return id.key
+	key, _ := callerKeyOrStatus(t, golden, edits, opts...)
+	return key
 }
 
-func callerKeyV1(t *testing.T, golden string, change func(c *events.APIGatewayProxyRequestContext)) string {
+func callerKeyOrStatus(t *testing.T, golden, edits string, opts ...idempotent.Option) (key string, status int) {
 	t.Helper()
-	e := load[requestV1](t, golden)
-	if change != nil {
-		change(&e.RequestContext)
+	all := strings.Fields(edits)
+	for i, edit := range all {
+		all[i] = "requestContext." + edit
 	}
-	id, _, err := identify[requestV1, responseV1](t.Context(), e, true)
-	require.NoError(t, err)
-	return id.key
+	id, r := familyOf(golden).identify(t.Context(), t, edited(t, golden, all...), opts...)
+	return id.key, r.Status
 }
 
-type authorizerV2 = events.APIGatewayV2HTTPRequestContextAuthorizerDescription
-
-func TestCallersOfAnHTTPAPI(t *testing.T) {
+func TestCallersOfEachGateway(t *testing.T) {
 	t.Parallel()
-	changes := map[string]struct {
-		golden string
-		same   []func(a *authorizerV2) // the same caller
-		others []func(a *authorizerV2)
-	}{
-		"JWT": {
-			golden: "v2-jwt",
-			same: []func(a *authorizerV2){
-				func(a *authorizerV2) { a.JWT.Claims["exp"], a.JWT.Claims["jti"] = "1", "renewed" },
-				func(a *authorizerV2) { a.JWT.Claims["client_id"], a.JWT.Scopes = "other app", nil },
+	for golden, c := range map[string]struct{ same, others []string }{
+		"v2-jwt": {
+			same: []string{
+				`authorizer.jwt.claims.exp="1" authorizer.jwt.claims.jti="renewed"`,
+				`authorizer.jwt.claims.client_id="other" authorizer.jwt.scopes=null`,
 			},
-			others: []func(a *authorizerV2){
-				func(a *authorizerV2) { a.JWT.Claims["sub"] = "ada" },
-				func(a *authorizerV2) { a.JWT.Claims["iss"] = "https://elsewhere.example.com/" },
-				func(a *authorizerV2) { delete(a.JWT.Claims, "iss") },
+			others: []string{
+				`authorizer.jwt.claims.sub="ada"`, `authorizer.jwt.claims.iss="https://elsewhere.example.com/"`,
+				`authorizer.jwt.claims.iss`,
 			},
 		},
-		"Lambda authorizer": {
-			golden: "v2-lambda-principal",
-			same: []func(a *authorizerV2){
-				func(a *authorizerV2) { a.Lambda["plan"], a.Lambda["issued"] = "silver", 12.5 },
+		"v2-lambda-principal": {
+			same:   []string{`authorizer.lambda.plan="silver" authorizer.lambda.issued=12.5`},
+			others: []string{`authorizer.lambda.principalId="customer-18"`},
+		},
+		"v2-iam": {
+			same: []string{
+				`authorizer.iam.userId="AROACKCEVSQ6C2EXAMPLE:i-0abc" authorizer.iam.callerId="AROACKCEVSQ6C2EXAMPLE:i-0abc"`,
+				`authorizer.iam.accessKey="ASIAOTHER"`,
+				`authorizer.iam.userArn="arn:aws:sts::123456789012:assumed-role/orders/i-0abc"`,
 			},
-			others: []func(a *authorizerV2){
-				func(a *authorizerV2) { a.Lambda["principalId"] = "customer-18" },
+			others: []string{
+				`authorizer.iam.userId="AROACKCEVSQ6C3EXAMPLE:orders-7f9c"`,
+				`authorizer.iam.userId="AIDACKCEVSQ6C2EXAMPLE"`, `authorizer.iam.accountId="210987654321"`,
 			},
 		},
-		"IAM role": {
-			golden: "v2-iam",
-			same: []func(a *authorizerV2){
-				func(a *authorizerV2) {
-					a.IAM.UserID, a.IAM.CallerID = "AROACKCEVSQ6C2EXAMPLE:i-0abc", "AROACKCEVSQ6C2EXAMPLE:i-0abc"
-				},
-				func(a *authorizerV2) { a.IAM.AccessKey = "ASIAOTHER" },
-				func(a *authorizerV2) { a.IAM.UserARN = "arn:aws:sts::123456789012:assumed-role/orders/i-0abc" },
-			},
-			others: []func(a *authorizerV2){
-				func(a *authorizerV2) { a.IAM.UserID = "AROACKCEVSQ6C3EXAMPLE:orders-7f9c" },
-				func(a *authorizerV2) { a.IAM.UserID = "AIDACKCEVSQ6C2EXAMPLE" },
-				func(a *authorizerV2) { a.IAM.AccountID = "210987654321" },
+		"v2-iam-cognito": {
+			same:   []string{`authorizer.iam.cognitoIdentity.amr=null`},
+			others: []string{`authorizer.iam.cognitoIdentity.identityId="eu-central-1:other"`},
+		},
+		"v1-cognito": {
+			same: []string{`authorizer.claims.exp="later" authorizer.claims.event_id="e"`},
+			others: []string{
+				`authorizer.claims.sub="bob"`, `authorizer.claims.iss="https://elsewhere.example.com/"`,
 			},
 		},
-		"Cognito identity": {
-			golden: "v2-iam-cognito",
-			same: []func(a *authorizerV2){
-				func(a *authorizerV2) { a.IAM.CognitoIdentity.AMR = nil },
-			},
-			others: []func(a *authorizerV2){
-				func(a *authorizerV2) { a.IAM.CognitoIdentity.IdentityID = "eu-central-1:other" },
-			},
+		"v1-lambda-principal": {
+			same:   []string{`authorizer.integrationLatency=1.0 authorizer.plan=null`},
+			others: []string{`authorizer.principalId="customer-18"`},
 		},
-	}
-	for name, c := range changes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			first := callerKeyV2(t, c.golden, nil)
-			require.NotEmpty(t, first)
-			for i, change := range c.same {
-				assert.Equal(t, first, callerKeyV2(t, c.golden, change), "same %d", i)
-			}
-			for i, change := range c.others {
-				other := callerKeyV2(t, c.golden, change)
-				assert.NotEmpty(t, other)
-				assert.NotEqual(t, first, other, "other %d", i)
-			}
-		})
-	}
-}
-
-func TestCallersOfARESTAPI(t *testing.T) {
-	t.Parallel()
-	type requestContext = events.APIGatewayProxyRequestContext
-	claims := func(c *requestContext) map[string]any { return c.Authorizer["claims"].(map[string]any) }
-	changes := map[string]struct {
-		golden string
-		same   []func(c *requestContext)
-		others []func(c *requestContext)
-	}{
-		"Cognito user pool": {
-			golden: "v1-cognito",
-			same: []func(c *requestContext){func(c *requestContext) {
-				claims(c)["exp"],
-					claims(c)["event_id"] = "later", "e"
-			}},
-			others: []func(c *requestContext){
-				func(c *requestContext) { claims(c)["sub"] = "bob" },
-				func(c *requestContext) { claims(c)["iss"] = "https://elsewhere.example.com/" },
+		"v1-iam-role": {
+			same: []string{
+				`identity.caller="AROACKCEVSQ6C2EXAMPLE:b" identity.user="AROACKCEVSQ6C2EXAMPLE:b"`,
+				`identity.accessKey="ASIAOTHER" identity.userArn="arn:b"`,
+			},
+			others: []string{`identity.caller="AROAOTHER:orders-7f9c"`, `identity.accountId="210987654321"`},
+		},
+		"v1-iam-cognito": {
+			same:   []string{`identity.cognitoAuthenticationProvider="other"`},
+			others: []string{`identity.cognitoIdentityId="eu-central-1:other"`},
+		},
+		"v1-api-key": {
+			same:   []string{`identity.apiKey="rotated-in-place"`},
+			others: []string{`identity.apiKeyId="other"`},
+		},
+		"url-iam": {
+			same: []string{
+				`authorizer.iam.userId="AROACKCEVSQ6C2EXAMPLE:i-0abc" authorizer.iam.accessKey="ASIAOTHER" ` +
+					`authorizer.iam.userArn="arn:aws:sts::123456789012:assumed-role/orders/i-0abc"`,
+			},
+			others: []string{
+				`authorizer.iam.userId="AROACKCEVSQ6C3EXAMPLE:orders-7f9c"`, `authorizer.iam.accountId="210987654321"`,
+				`authorizer=null`, // anonymous
 			},
 		},
-		"Lambda authorizer": {
-			golden: "v1-lambda-principal",
-			same: []func(c *requestContext){func(c *requestContext) {
-				c.Authorizer["integrationLatency"],
-					c.Authorizer["plan"] = 1.0, nil
-			}},
-			others: []func(c *requestContext){func(c *requestContext) { c.Authorizer["principalId"] = "customer-18" }},
-		},
-		"IAM role": {
-			golden: "v1-iam-role",
-			same: []func(c *requestContext){
-				func(c *requestContext) {
-					c.Identity.Caller, c.Identity.User = "AROACKCEVSQ6C2EXAMPLE:b", "AROACKCEVSQ6C2EXAMPLE:b"
-				},
-				func(c *requestContext) { c.Identity.AccessKey, c.Identity.UserArn = "ASIAOTHER", "arn:b" },
-			},
-			others: []func(c *requestContext){
-				func(c *requestContext) { c.Identity.Caller = "AROAOTHER:orders-7f9c" },
-				func(c *requestContext) { c.Identity.AccountID = "210987654321" },
-			},
-		},
-		"Cognito identity": {
-			golden: "v1-iam-cognito",
-			same: []func(c *requestContext){
-				func(c *requestContext) { c.Identity.CognitoAuthenticationProvider = "other" },
-			},
-			others: []func(c *requestContext){
-				func(c *requestContext) { c.Identity.CognitoIdentityID = "eu-central-1:other" },
-			},
-		},
-		"API key": {
-			golden: "v1-api-key",
-			same:   []func(c *requestContext){func(c *requestContext) { c.Identity.APIKey = "rotated in place" }},
-			others: []func(c *requestContext){func(c *requestContext) { c.Identity.APIKeyID = "other" }},
-		},
-	}
-	for name, c := range changes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			first := callerKeyV1(t, c.golden, nil)
-			require.NotEmpty(t, first)
-			for i, change := range c.same {
-				assert.Equal(t, first, callerKeyV1(t, c.golden, change), "same %d", i)
-			}
-			for i, change := range c.others {
-				other := callerKeyV1(t, c.golden, change)
-				assert.NotEmpty(t, other)
-				assert.NotEqual(t, first, other, "other %d", i)
-			}
-		})
-	}
-}
-
-func TestOneTextFromTwoSourcesIsTwoCallers(t *testing.T) {
-	t.Parallel()
-	var keys []string
-	for _, set := range []func(c *events.APIGatewayProxyRequestContext){
-		func(*events.APIGatewayProxyRequestContext) {},
-		func(c *events.APIGatewayProxyRequestContext) { c.Authorizer = map[string]any{"principalId": "x"} },
-		func(c *events.APIGatewayProxyRequestContext) {
-			c.Authorizer = map[string]any{"claims": map[string]any{"sub": "x"}}
-		},
-		func(c *events.APIGatewayProxyRequestContext) { c.Identity.CognitoIdentityID = "x" },
-		func(c *events.APIGatewayProxyRequestContext) { c.Identity.Caller = "x" },
-		func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "x" },
 	} {
-		key := callerKeyV1(t, "v1-rest", set)
-		assert.NotEmpty(t, key)
-		assert.NotContains(t, keys, key)
-		keys = append(keys, key)
-	}
-}
-
-func TestTheStrongerSourceNamesTheCaller(t *testing.T) {
-	t.Parallel()
-	type requestContext = events.APIGatewayProxyRequestContext
-	// From the strongest to the weakest: each one keeps the caller, whatever the later ones say.
-	sources := []func(c *requestContext, v string){
-		func(c *requestContext, v string) { c.Authorizer["claims"] = map[string]any{"sub": v} },
-		func(c *requestContext, v string) { c.Authorizer["principalId"] = v },
-		func(c *requestContext, v string) { c.Identity.CognitoIdentityID = v },
-		func(c *requestContext, v string) { c.Identity.Caller = v },
-		func(c *requestContext, v string) { c.Identity.APIKeyID = v },
-	}
-	for strongest := range sources {
-		of := func(weaker string) string {
-			return callerKeyV1(t, "v1-rest", func(c *requestContext) {
-				c.Authorizer = map[string]any{}
-				for _, set := range sources[strongest+1:] {
-					set(c, weaker)
-				}
-				sources[strongest](c, "strong")
-			})
-		}
-		assert.NotEmpty(t, of("a"))
-		assert.Equal(t, of("a"), of("b"), "source %d", strongest)
+		t.Run(golden, func(t *testing.T) {
+			t.Parallel()
+			first := callerKey(t, golden, "")
+			require.NotEmpty(t, first)
+			for _, edits := range c.same {
+				assert.Equal(t, first, callerKey(t, golden, edits), edits)
+			}
+			for _, edits := range c.others {
+				other := callerKey(t, golden, edits)
+				assert.NotEmpty(t, other, edits)
+				assert.NotEqual(t, first, other, edits)
+			}
+		})
 	}
 }
 
@@ -240,66 +125,45 @@ func TestTheStrongerSourceNamesTheCaller(t *testing.T) {
 // callers, nor that of another one.
 func TestCallerWhomTheAuthorizerDoesNotNameIsRefused(t *testing.T) {
 	t.Parallel()
-	for i, principal := range []any{
-		"", nil, 17.5, 1 << 53, -1 << 53, json.RawMessage("9007199254740993"), 1e300, true,
-		[]any{"a"},
-		map[string]any{"id": "a"},
+	for _, principal := range []string{
+		`""`, "null", "17.5", "9007199254740992", "-9007199254740992", "9007199254740993", "1e300", "true", `["a"]`,
+		`{"id":"a"}`,
 	} {
-		assert.Empty(t, callerKeyV2(t, "v2-lambda-principal",
-			func(a *authorizerV2) { a.Lambda["principalId"] = principal }), i)
-		assert.Empty(t, callerKeyV1(t, "v1-lambda-principal", func(c *events.APIGatewayProxyRequestContext) {
-			c.Authorizer["principalId"] = principal
-		}), i)
+		assert.Empty(t, callerKey(t, "v2-lambda-principal", "authorizer.lambda.principalId="+principal), principal)
+		assert.Empty(t, callerKey(t, "v1-lambda-principal", "authorizer.principalId="+principal), principal)
 	}
 	for _, golden := range namelessGolden {
-		if strings.HasPrefix(golden, "v1") {
-			assert.Empty(t, callerKeyV1(t, golden, nil), golden)
-			continue
+		assert.Empty(t, callerKey(t, golden, ""), golden)
+		if strings.HasPrefix(golden, "v2") {
+			assert.NotEmpty(t, callerKey(t, golden, `authorizer.lambda={"principalId":"ada"}`), golden)
 		}
-		assert.Empty(t, callerKeyV2(t, golden, nil), golden)
-		assert.NotEmpty(t, callerKeyV2(t, golden,
-			func(a *authorizerV2) { a.Lambda = map[string]any{"principalId": "ada"} }), golden)
 	}
-	withAPIKey := func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "k-1" }
-	assert.Empty(t, callerKeyV1(t, "v1-lambda-context", withAPIKey), "many callers have one API key")
-	assert.Empty(t, callerKeyV2(t, "v2-iam", func(a *authorizerV2) { a.IAM.UserID = "" }))
-	assert.Empty(t, callerKeyV1(t, "v1-iam-role",
-		func(c *events.APIGatewayProxyRequestContext) { c.Identity.Caller = "" }))
-	assert.Empty(t, callerKeyV1(t, "v1-cognito", func(c *events.APIGatewayProxyRequestContext) {
-		delete(c.Authorizer["claims"].(map[string]any), "sub")
-	}))
+	for _, c := range [][2]string{
+		{"v1-lambda-context", `identity.apiKeyId="k-1"`}, // many callers have one API key
+		{"v2-iam", `authorizer.iam.userId=""`},
+		{"v1-iam-role", `identity.caller=""`},
+		{"v1-cognito", `authorizer.claims.sub`},
+		{"url-iam", `authorizer.iam=null`},
+		{"url-iam", `authorizer.iam.userId=""`},
+	} {
+		key, status := callerKeyOrStatus(t, c[0], c[1])
+		assert.Empty(t, key, c)
+		assert.Equal(t, 401, status, c)
+	}
 }
 
 func TestCallerWhomTheAuthorizerDoesNotNameIsAnsweredWith401(t *testing.T) {
 	t.Parallel()
-	handler := func(opts ...idempotent.Option) (*idempotent.Handler[requestV2, responseV2], *storetest.Faulty) {
-		records := storetest.NewFaulty(memory.New(), nil)
-		return idempotent.Wrap(func(context.Context, requestV2) (responseV2,
-			error,
-		) {
-			return responseV2{StatusCode: 201}, nil
-		}, records, opts...), records
-	}
-	e := load[requestV2](t, "v2-jwt-without-sub")
-	h, records := handler()
-	out, err := h.Handle(t.Context(), e)
-	require.NoError(t, err)
-	assertProblem(t, ofV2(out), 401, "missing-tenant")
-	assert.Empty(t, records.Calls())
+	const event, subject = "v2-jwt-without-sub", `requestContext.authorizer.jwt.claims.client_id="app"`
+	a := familyOf(event).open(t)
+	assertProblem(t, a.send(golden(t)[event]), 401, "missing-tenant")
+	a.gets(edited(t, event, `requestContext.http.method="GET"`), "201") // what needs no key needs no name
+	a.assertNoIO()
 
-	e.RequestContext.HTTP.Method = "GET"
-	out, err = h.Handle(t.Context(), e)
-	require.NoError(t, err)
-	assert.Equal(t, 201, out.StatusCode, "what needs no key needs no name")
-
-	e.RequestContext.HTTP.Method = "POST"
-	h, _ = handler(idempotent.WithTenant(func(_ context.Context, e requestV2) (string, error) {
+	a = familyOf(event).open(t, idempotent.WithTenant(func(_ context.Context, e requestV2) (string, error) {
 		return e.RequestContext.Authorizer.JWT.Claims["client_id"], nil
 	}))
-	e.RequestContext.Authorizer.JWT.Claims["client_id"] = "app"
-	out, err = h.Handle(t.Context(), e)
-	require.NoError(t, err)
-	assert.Equal(t, 201, out.StatusCode, "the user's function names it")
+	a.gets(edited(t, event, subject), "201")
 }
 
 // Whatever an authorizer says, two callers share a scope only if it said the same.
@@ -361,133 +225,67 @@ func TestTwoPrincipalsNeverShareARecord(t *testing.T) {
 // In IAM Identity Center all people with one permission set share a role.
 func TestPeopleWithOneRoleOfIAMIdentityCenterAreCallersOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	arn := func(role, session string) string {
-		return "arn:aws:sts::123456789012:assumed-role/" + role + "/" + session
-	}
 	const personal = "AWSReservedSSO_Billing_0123456789abcdef"
-	v2 := func(role, session string) string {
-		return callerKeyV2(t, "v2-iam", func(a *authorizerV2) {
-			a.IAM.UserID, a.IAM.UserARN = "AROACKCEVSQ6C2EXAMPLE:"+session, arn(role, session)
-		})
-	}
-	v1 := func(role, session string) string {
-		return callerKeyV1(t, "v1-iam-role", func(c *events.APIGatewayProxyRequestContext) {
-			c.Identity.Caller, c.Identity.UserArn = "AROACKCEVSQ6C2EXAMPLE:"+session, arn(role, session)
-		})
-	}
-	url := func(role, session string) string {
-		e := load[requestURL](t, "url-iam")
-		iam := e.RequestContext.Authorizer.IAM
-		iam.UserID, iam.UserARN = "AROACKCEVSQ6C2EXAMPLE:"+session, arn(role, session)
-		id, _, err := identify[requestURL, responseURL](t.Context(), e, true)
-		require.NoError(t, err)
-		return id.key
-	}
-	for name, of := range map[string]func(role, session string) string{"v2": v2, "v1": v1, "url": url} {
-		ada, bob := of(personal, "ada@example.com"), of(personal, "bob@example.com")
-		assert.NotEmpty(t, ada, name)
-		assert.NotEqual(t, ada, bob, name)
-		assert.Equal(t, ada, of(personal, "ada@example.com"), name)
-		assert.Empty(t, of(personal, ""), "%s: nobody", name)
-		assert.Equal(t, of("orders", "one"), of("orders", "two"), "%s: sessions of any other role", name)
-		assert.Equal(t, of("my-AWSReservedSSO_role", "one"), of("my-AWSReservedSSO_role", "two"),
-			"%s: a name that only looks like it", name)
-	}
-}
-
-// From 2^53 on, two integers may be one number once they are decoded.
-func TestIntegerIsACallerOfItsOwn(t *testing.T) {
-	t.Parallel()
-	of := map[string]func(principal any) string{
-		"v2": func(principal any) string {
-			return callerKeyV2(t, "v2-lambda-principal", func(a *authorizerV2) { a.Lambda["principalId"] = principal })
-		},
-		"v1": func(principal any) string {
-			return callerKeyV1(t, "v1-lambda-principal",
-				func(c *events.APIGatewayProxyRequestContext) { c.Authorizer["principalId"] = principal })
-		},
-	}
-	for name, key := range of {
-		var keys []string
-		for _, principal := range []any{17, 18, -17, 0, 1<<53 - 1, 1<<53 - 2, 1 - 1<<53, "17", "0"} {
-			assert.NotEmpty(t, key(principal), "%s: %v", name, principal)
-			assert.NotContains(t, keys, key(principal), "%s: %v", name, principal)
-			keys = append(keys, key(principal))
+	for golden, members := range map[string][2]string{
+		"v2-iam":      {"authorizer.iam.userId", "authorizer.iam.userArn"},
+		"v1-iam-role": {"identity.caller", "identity.userArn"},
+		"url-iam":     {"authorizer.iam.userId", "authorizer.iam.userArn"},
+	} {
+		of := func(role, session string) string {
+			return callerKey(t, golden, members[0]+`="AROACKCEVSQ6C2EXAMPLE:`+session+`" `+
+				members[1]+`="arn:aws:sts::123456789012:assumed-role/`+role+"/"+session+`"`)
 		}
-		assert.Equal(t, key(17), key(json.RawMessage("17.0")), name)
+		ada, bob := of(personal, "ada@example.com"), of(personal, "bob@example.com")
+		assert.NotEmpty(t, ada, golden)
+		assert.NotEqual(t, ada, bob, golden)
+		assert.NotEqual(t, of(personal, "ada"), of(personal, "bob"), "%s: names that are no addresses", golden)
+		assert.Empty(t, of(personal, ""), "%s: nobody", golden)
+		assert.Equal(t, of("orders", "one"), of("orders", "two"), "%s: sessions of any other role", golden)
+		assert.Equal(t, of("my-AWSReservedSSO_role", "one"), of("my-AWSReservedSSO_role", "two"),
+			"%s: a name that only looks like it", golden)
 	}
 }
 
 func TestUsersOfAnIdentityPoolThatNothingTellsApartAreRefused(t *testing.T) {
 	t.Parallel()
 	const user = "AROACKCEVSQ6C2EXAMPLE:CognitoIdentityCredentials"
-	v2 := func(id, identity string, opts ...idempotent.Option) identityOrStatus {
-		e := load[requestV2](t, "v2-iam")
-		e.RequestContext.Authorizer.IAM.UserID,
-			e.RequestContext.Authorizer.IAM.CognitoIdentity.IdentityID = id, identity
-		found, out, err := identify[requestV2, responseV2](t.Context(), e, true, opts...)
-		require.NoError(t, err)
-		return identityOrStatus{found.key, out.StatusCode}
-	}
-	v1 := func(id, identity string, opts ...idempotent.Option) identityOrStatus {
-		e := load[requestV1](t, "v1-iam-role")
-		e.RequestContext.Identity.Caller, e.RequestContext.Identity.CognitoIdentityID = id, identity
-		found, out, err := identify[requestV1, responseV1](t.Context(), e, true, opts...)
-		require.NoError(t, err)
-		return identityOrStatus{found.key, out.StatusCode}
-	}
-	url := func(id, _ string, opts ...idempotent.Option) identityOrStatus {
-		e := load[requestURL](t, "url-iam")
-		e.RequestContext.Authorizer.IAM.UserID = id
-		found, out, err := identify[requestURL, responseURL](t.Context(), e, true, opts...)
-		require.NoError(t, err)
-		return identityOrStatus{found.key, out.StatusCode}
-	}
-	for name, of := range map[string]func(id, identity string, opts ...idempotent.Option) identityOrStatus{
-		"v2": v2,
-		"v1": v1, "url": url,
+	for golden, members := range map[string][2]string{
+		"v2-iam":      {"authorizer.iam.userId", "authorizer.iam.cognitoIdentity.identityId"},
+		"v1-iam-role": {"identity.caller", "identity.cognitoIdentityId"},
+		"url-iam":     {"authorizer.iam.userId", ""}, // which is not told
 	} {
-		assert.Equal(t, identityOrStatus{status: 401}, of(user, ""), name)
-		role := of("AROACKCEVSQ6C2EXAMPLE:ada", "", requireTenant)
-		assert.NotEmpty(t, role.key, name)
+		of := func(id string) string { return callerKey(t, golden, members[0]+`="`+id+`"`, requireTenant) }
+		key, status := callerKeyOrStatus(t, golden, members[0]+`="`+user+`"`)
+		assert.Empty(t, key, golden)
+		assert.Equal(t, 401, status, golden)
+		role := of("AROACKCEVSQ6C2EXAMPLE:ada")
+		assert.NotEmpty(t, role, golden)
 		for _, id := range []string{
-			"AROACKCEVSQ6C2EXAMPLE", user + "2",
-			"AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials",
+			"AROACKCEVSQ6C2EXAMPLE", user + "2", "AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials",
 		} {
-			assert.Equal(t, role, of(id, "", requireTenant), "%s: %s is a session of the role", name, id)
+			assert.Equal(t, role, of(id), "%s: %s is a session of the role", golden, id)
 		}
+		if members[1] == "" {
+			continue
+		}
+		in := func(pool string) string {
+			return callerKey(t, golden, members[0]+`="`+user+`" `+members[1]+`="`+pool+`"`, requireTenant)
+		}
+		assert.NotEmpty(t, in("eu-central-1:a"), golden)
+		assert.NotEqual(t, in("eu-central-1:a"), in("eu-central-1:b"), golden)
 	}
-	assert.NotEmpty(t, v2(user, "eu-central-1:a", requireTenant).key)
-	assert.NotEqual(t, v2(user, "eu-central-1:a"), v2(user, "eu-central-1:b"))
-	assert.NotEqual(t, v1(user, "eu-central-1:a"), v1(user, "eu-central-1:b"))
-}
-
-// identityOrStatus is where a request is recorded, or how it was refused.
-type identityOrStatus struct {
-	key    string
-	status int
 }
 
 func TestRouteWithoutAnAuthorizerIsAnonymous(t *testing.T) {
 	t.Parallel()
-	assert.NotEmpty(t, callerKeyV2(t, "v2-full", nil))
-	assert.NotEmpty(t, callerKeyV1(t, "v1-rest", nil))
-	anonymous := callerKeyV1(t, "v1-http-api", nil)
+	for _, golden := range []string{"v2-full", "v1-rest"} {
+		assert.NotEmpty(t, callerKey(t, golden, ""), golden)
+	}
+	anonymous := callerKey(t, "v1-http-api", "")
 	assert.NotEmpty(t, anonymous, "nulls are no authorizer")
-	for _, authorizer := range []map[string]any{nil, {}, {"principalId": nil}} {
-		assert.Equal(t, anonymous,
-			callerKeyV1(t, "v1-http-api", func(c *events.APIGatewayProxyRequestContext) { c.Authorizer = authorizer }))
+	for _, authorizer := range []string{"null", "{}", `{"principalId":null}`} {
+		assert.Equal(t, anonymous, callerKey(t, "v1-http-api", "authorizer="+authorizer), authorizer)
 	}
-}
-
-func TestFederatedUsersOfAnAccountAreCallersOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	of := func(id string) string {
-		return callerKeyV1(t, "v1-iam-role", func(c *events.APIGatewayProxyRequestContext) { c.Identity.Caller = id })
-	}
-	assert.NotEqual(t, of("123456789012:ada"), of("123456789012:bob"))
-	assert.NotEqual(t, of("123456789012:ada"), of("123456789012"))
-	assert.Equal(t, of("AROAX:ada"), of("AROAX"))
 }
 
 func TestNoHeaderNamesACaller(t *testing.T) {
@@ -500,16 +298,16 @@ func TestNoHeaderNamesACaller(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		e := ask{key: "k"}.v2()
-		first := identifyV2(t, e)
+		first := identified(t, e)
 		old := ask{key: "k"}.v1()
-		firstV1 := identifyV1(t, old)
+		firstV1 := identified(t, old)
 		for name, value := range rapid.MapOf(rapid.SampledFrom(names),
 			rapid.SampledFrom([]string{"customer-17", "a", "Bearer x.y.z"})).Draw(t, "headers") {
 			e.Headers[name] = value
 			old.Headers[name] = value
 			old.MultiValueHeaders[name] = []string{value, "b"}
 		}
-		assert.Equal(t, first, identifyV2(t, e))
-		assert.Equal(t, firstV1, identifyV1(t, old))
+		assert.Equal(t, first, identified(t, e))
+		assert.Equal(t, firstV1, identified(t, old))
 	})
 }

@@ -50,7 +50,7 @@ func TestADescriptionNamesTheRecordOfADelivery(t *testing.T) {
 		assert.True(t, d.Protected)
 		assert.Empty(t, d.Unprotected)
 		assert.Equal(t, "charge", d.Operation)
-		assert.Equal(t, identity{d.RecordKey, d.Fingerprint}, identifyV2(t, event))
+		assert.Equal(t, identity{d.RecordKey, d.Fingerprint}, identified(t, event))
 	})
 }
 
@@ -58,7 +58,7 @@ func TestADescriptionOfAGoldenEventNamesItsRecord(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"v2-jwt", "v2-iam", "v2-lambda-principal", "v2-default-route", "v2-base64"} {
 		event := load[requestV2](t, name)
-		want := identifyV2(t, event)
+		want := identified(t, event)
 		d, err := described[requestV2, responseV2](t.Context(), t, event)
 		require.NoError(t, err, name)
 		assert.Equal(t, want, identity{d.RecordKey, d.Fingerprint}, name)
@@ -268,10 +268,7 @@ func TestADescriptionFailsAsADeliveryDoes(t *testing.T) {
 		if c.want != nil {
 			require.ErrorIs(t, err, c.want, name)
 		}
-		seen := new(seenEvents)
-		_, _, _ = identify[requestV2, responseV2](t.Context(), c.event, true,
-			append(c.opts, idempotent.WithObserver(seen.see))...)
-		require.Len(t, seen.seen, 1, name)
-		assert.Equal(t, seen.seen[0].Err, err, name)
+		_, event := families()["v2"].refused(t, c.event, c.opts...)
+		assert.Equal(t, event.Err, err, name)
 	}
 }

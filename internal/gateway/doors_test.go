@@ -4,19 +4,19 @@ package gateway_test
 //
 //   - ask, a request as a client sends it: its methods v2, v1, url, alb and albMulti make the event
 //     of each gateway
-//   - reply, a response as the gateway gets it: its methods of the same names make what a handler
-//     returns, and ofV2, ofV1, ofURL, ofALB and ofALBMulti read it
+//   - reply, a response as the gateway gets it: respond makes of it what a handler returns, and read
+//     reads it; reply.summary is its status in words
 //   - door, one way into a handler: the types of one gateway, by value or by pointer, through
 //     Invoke or Handle. everyDoor runs a test through all of them, everyWideDoor through those
-//     whose responses have headers in two maps
+//     whose responses have headers in two maps. families has one door for each gateway
 //   - api, a handler behind a door, made by door.open: it counts its executions, answers what
-//     api.answers says, and its store fails as api.fault says. api.send and api.try deliver a
-//     request, api.plant stores a record for one
+//     api.answers says, and its store fails as api.fault says. api.send and api.try deliver an ask,
+//     an event or the JSON of one, api.gets says what the answers to several deliveries are, and
+//     api.plant stores a record for one
 //   - api.event, what the observer saw last; api.record, what the store holds
-//   - identify and identifyV2, identifyV1, identifyURL and identifyALB: the record key and the
-//     fingerprint of an event, found without a claim
-//   - golden and load, the events of testdata/events; run, which delivers an event to a handler
-//     that must not run
+//   - identify and identified: the record key and the fingerprint of an event, found without a claim
+//   - golden and load, the events of testdata/events; edited, one with other members; familyOf, the
+//     door for one
 //   - responseOf, a reply as the handler returns it, for a commit
 //   - deliver, which sends an event by value or in its wire form
 //   - assertProblem, api.assertExecuted and api.assertNoIO
@@ -37,6 +37,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -49,22 +50,22 @@ type door struct {
 	name string
 	v1   bool
 	wire bool
-	// wrap returns what sends a request to the handler.
+	// wrap returns what sends an ask, an event or the JSON of one to the handler.
 	wrap func(do func(context.Context) (reply, error), records store.Store, opts ...idempotent.Option) send
 }
 
-type send func(context.Context, ask) (reply, error)
+type send func(ctx context.Context, event any) (reply, error)
 
 // doors are those whose responses have headers in two maps.
 func doors() []door {
 	var all []door
 	for _, wire := range []bool{false, true} {
 		all = append(all,
-			newDoor("V2", wire, ask.v2, reply.v2, ofV2),
-			newDoor("*V2", wire, pointer(ask.v2), pointer(reply.v2), pointed(ofV2)),
-			newDoor("V2 with *response", wire, ask.v2, pointer(reply.v2), pointed(ofV2)),
-			newDoor("V1", wire, ask.v1, reply.v1, ofV1),
-			newDoor("*V1", wire, pointer(ask.v1), pointer(reply.v1), pointed(ofV1)),
+			newDoor[requestV2, responseV2]("V2", wire, ask.v2),
+			newDoor[*requestV2, *responseV2]("*V2", wire, pointer(ask.v2)),
+			newDoor[requestV2, *responseV2]("V2 with *response", wire, ask.v2),
+			newDoor[requestV1, responseV1]("V1", wire, ask.v1),
+			newDoor[*requestV1, *responseV1]("*V1", wire, pointer(ask.v1)),
 		)
 	}
 	return all
@@ -75,17 +76,45 @@ func narrowDoors() []door {
 	var all []door
 	for _, wire := range []bool{false, true} {
 		all = append(all,
-			newDoor("URL", wire, ask.url, reply.url, ofURL),
-			newDoor("*URL", wire, pointer(ask.url), pointer(reply.url), pointed(ofURL)),
-			newDoor("ALB", wire, ask.alb, reply.alb, ofALB),
-			newDoor("*ALB", wire, pointer(ask.alb), pointer(reply.alb), pointed(ofALB)),
-			newDoor("ALB multi", wire, ask.albMulti, reply.albMulti, ofALBMulti),
+			newDoor[requestURL, responseURL]("URL", wire, ask.url),
+			newDoor[*requestURL, *responseURL]("*URL", wire, pointer(ask.url)),
+			newDoor[requestALB, responseALB]("ALB", wire, ask.alb),
+			newDoor[*requestALB, *responseALB]("*ALB", wire, pointer(ask.alb)),
+			albMulti(wire),
 		)
 	}
 	return all
 }
 
-func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond func(reply) Out,
+func newDoor[In, Out any](name string, wire bool, event func(ask) In) door {
+	return doorOf(name, wire, event, respond[Out], func(out Out) reply { return read(out) })
+}
+
+func albMulti(wire bool) door {
+	return doorOf("ALB multi", wire, ask.albMulti, respondMulti, readMulti)
+}
+
+// families are a door for each gateway, by the names that golden events begin with.
+func families() map[string]door {
+	return map[string]door{
+		"v2":        newDoor[requestV2, responseV2]("V2", true, ask.v2),
+		"v1":        newDoor[requestV1, responseV1]("V1", true, ask.v1),
+		"url":       newDoor[requestURL, responseURL]("URL", true, ask.url),
+		"alb":       newDoor[requestALB, responseALB]("ALB", true, ask.alb),
+		"alb-multi": albMulti(true),
+	}
+}
+
+// familyOf is the door for a golden event.
+func familyOf(golden string) door {
+	kind, _, _ := strings.Cut(golden, "-")
+	if strings.HasPrefix(golden, "alb-multi") {
+		kind = "alb-multi"
+	}
+	return families()[kind]
+}
+
+func doorOf[In, Out any](name string, wire bool, eventOf func(ask) In, respond func(reply) Out,
 	read func(Out) reply,
 ) door {
 	d := door{name: name + " Handle", v1: strings.HasSuffix(name, "V1"), wire: wire}
@@ -97,12 +126,33 @@ func newDoor[In, Out any](name string, wire bool, event func(ask) In, respond fu
 			r, err := do(context.WithValue(ctx, responseKey{}, func(r reply) any { return respond(r) }))
 			return respond(r), err
 		}, records, opts...)
-		return func(ctx context.Context, a ask) (reply, error) {
-			out, err := deliver(ctx, h, event(a), wire)
+		return func(ctx context.Context, event any) (reply, error) {
+			out, err := sent(ctx, h, event, eventOf, wire)
 			return read(out), err
 		}
 	}
 	return d
+}
+
+// sent sends an ask, an event or the JSON of one.
+func sent[In, Out any](ctx context.Context, h *idempotent.Handler[In, Out], event any, eventOf func(ask) In,
+	wire bool,
+) (out Out, err error) {
+	switch e := event.(type) {
+	case ask:
+		return deliver(ctx, h, eventOf(e), wire)
+	case []byte:
+		if wire {
+			return invoked(ctx, h, e)
+		}
+		var in In
+		if err := json.Unmarshal(e, &in); err != nil {
+			return out, err
+		}
+		return h.Handle(ctx, in)
+	default:
+		return deliver(ctx, h, e.(In), wire)
+	}
 }
 
 type responseKey struct{}
@@ -117,11 +167,15 @@ func deliver[In, Out any](ctx context.Context, h *idempotent.Handler[In, Out], i
 	if !wire {
 		return h.Handle(ctx, in)
 	}
-	var out Out
 	payload, err := json.Marshal(in)
 	if err != nil {
-		return out, err
+		var none Out
+		return none, err
 	}
+	return invoked(ctx, h, payload)
+}
+
+func invoked[In, Out any](ctx context.Context, h *idempotent.Handler[In, Out], payload []byte) (out Out, err error) {
 	result, err := h.Invoke(ctx, payload)
 	if err != nil {
 		return out, err
@@ -131,15 +185,6 @@ func deliver[In, Out any](ctx context.Context, h *idempotent.Handler[In, Out], i
 
 func pointer[A, B any](f func(A) B) func(A) *B {
 	return func(a A) *B { b := f(a); return &b }
-}
-
-func pointed[A any](f func(A) reply) func(*A) reply {
-	return func(a *A) reply {
-		if a == nil {
-			return reply{}
-		}
-		return f(*a)
-	}
 }
 
 // everyDoor runs a test through every door.
@@ -195,21 +240,70 @@ func (d door) openOver(t *testing.T, over func(store.Store) store.Store, opts ..
 	return a
 }
 
-// answers makes the handler return r.
-func (a *api) answers(r reply) { a.do = func(context.Context) (reply, error) { return r, nil } }
+// answers makes the handler return r, and returns an error beside it.
+func (a *api) answers(r reply) { a.returns(r, nil) }
 
-// try delivers a request as Lambda does: with a deadline.
-func (a *api) try(q ask) (reply, error) {
-	ctx, cancel := context.WithTimeout(a.t.Context(), 10*time.Second)
-	defer cancel()
-	return a.through(ctx, q)
+func (a *api) returns(r reply, err error) {
+	a.do = func(context.Context) (reply, error) { return r, err }
 }
 
-func (a *api) send(q ask) reply {
+// committing opens a door to a handler that commits an answer, which fails if it is said so, and
+// goes on with what came of it.
+func (d door) committing(t *testing.T, fails error, answer reply,
+	then func(ctx context.Context, fault error) (reply, error), opts ...idempotent.Option,
+) *api {
+	t.Helper()
+	a := d.openOver(t, func(s store.Store) store.Store { return register{s, fails} }, opts...)
+	a.do = func(ctx context.Context) (reply, error) {
+		return then(ctx, execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, answer), row{}, nil))
+	}
+	return a
+}
+
+// takenOver lets another process take over the record while the handler runs, and makes of it what
+// change says. This one answers r.
+func (a *api) takenOver(r reply, change func(r *store.Record)) {
+	a.do = func(context.Context) (reply, error) {
+		mine, found := a.record()
+		require.True(a.t, found)
+		theirs := mine
+		theirs.Owner, theirs.Lease = secretOwner, time.Now().Add(time.Minute)
+		change(&theirs)
+		_, swapped, err := a.inner.Swap(a.t.Context(), mine, theirs)
+		require.NoError(a.t, err)
+		require.True(a.t, swapped)
+		return r, nil
+	}
+}
+
+// failsToComplete lets the handler answer r, and the store fail from then on.
+func (a *api) failsToComplete(r reply) {
+	a.do = func(context.Context) (reply, error) {
+		a.fault = storetest.Deny
+		return r, nil
+	}
+}
+
+// try delivers a request as Lambda does: with a deadline.
+func (a *api) try(event any) (reply, error) {
+	ctx, cancel := context.WithTimeout(a.t.Context(), 10*time.Second)
+	defer cancel()
+	return a.through(ctx, event)
+}
+
+func (a *api) send(event any) reply {
 	a.t.Helper()
-	r, err := a.try(q)
+	r, err := a.try(event)
 	require.NoError(a.t, err)
 	return r
+}
+
+// gets delivers a request once for each summary of an answer that it gets.
+func (a *api) gets(event any, summaries ...string) {
+	a.t.Helper()
+	for n, want := range summaries {
+		assert.Equal(a.t, want, a.send(event).summary(), "delivery %d of %+v", n+1, event)
+	}
 }
 
 // event is what the observer saw last.
@@ -313,47 +407,44 @@ func (a *api) assertNoIO() {
 // identity is what the store sees of a request: where it is recorded and what for.
 type identity struct{ key, fingerprint string }
 
-// identify finds the identity of an event without letting it claim anything. It is empty if the
-// event never got to the store; the response tells why.
-func identify[In, Out any](ctx context.Context, in In, wire bool, opts ...idempotent.Option) (identity, Out, error) {
-	records := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny))
-	h := idempotent.Wrap(func(context.Context, In) (Out, error) {
-		var none Out
-		return none, nil
-	}, records, append([]idempotent.Option{idempotent.WithOperation("charge")}, opts...)...)
-	out, err := deliver(ctx, h, in, wire)
-	if calls := records.Calls(); len(calls) > 0 {
-		return identity{calls[0].Next.Key, calls[0].Next.Fingerprint}, out, err
+// identify finds the identity of an event of a gateway without letting it claim anything. It is
+// empty if the event never got to the store; the reply tells why.
+func identify(t require.TestingT, event any, opts ...idempotent.Option) (identity, reply) {
+	return identifyIn(context.Background(), t, event, opts...)
+}
+
+func identifyIn(ctx context.Context, t require.TestingT, event any, opts ...idempotent.Option) (identity, reply) {
+	kind := ""
+	switch event.(type) {
+	case requestV2:
+		kind = "v2"
+	case requestV1:
+		kind = "v1"
+	case requestURL:
+		kind = "url"
+	case requestALB:
+		kind = "alb"
 	}
-	return identity{}, out, err
+	return families()[kind].identify(ctx, t, event, opts...)
 }
 
-func identifyV2(t require.TestingT, e requestV2, opts ...idempotent.Option) identity {
-	id, out, err := identify[requestV2, responseV2](context.Background(), e, false, opts...)
-	require.NoError(t, err)
-	require.NotEmpty(t, id.key, "refused: %s", out.Body)
+// identified is the identity of an event that is not refused.
+func identified(t require.TestingT, event any, opts ...idempotent.Option) identity {
+	id, r := identify(t, event, opts...)
+	require.NotEmpty(t, id.key, "refused: %s", r.Body)
 	return id
 }
 
-func identifyURL(t require.TestingT, e requestURL, opts ...idempotent.Option) identity {
-	id, out, err := identify[requestURL, responseURL](context.Background(), e, false, opts...)
+func (d door) identify(ctx context.Context, t require.TestingT, event any, opts ...idempotent.Option) (identity, reply) {
+	records := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny))
+	through := d.wrap(func(context.Context) (reply, error) { return reply{}, nil }, records,
+		append([]idempotent.Option{idempotent.WithOperation("charge")}, opts...)...)
+	r, err := through(ctx, event)
 	require.NoError(t, err)
-	require.NotEmpty(t, id.key, "refused: %s", out.Body)
-	return id
-}
-
-func identifyALB(t require.TestingT, e requestALB, opts ...idempotent.Option) identity {
-	id, out, err := identify[requestALB, responseALB](context.Background(), e, false, opts...)
-	require.NoError(t, err)
-	require.NotEmpty(t, id.key, "refused: %s", out.Body)
-	return id
-}
-
-func identifyV1(t require.TestingT, e requestV1, opts ...idempotent.Option) identity {
-	id, out, err := identify[requestV1, responseV1](context.Background(), e, false, opts...)
-	require.NoError(t, err)
-	require.NotEmpty(t, id.key, "refused: %s", out.Body)
-	return id
+	if calls := records.Calls(); len(calls) > 0 {
+		return identity{calls[0].Next.Key, calls[0].Next.Fingerprint}, r
+	}
+	return identity{}, r
 }
 
 // golden reads testdata/events.
@@ -371,25 +462,37 @@ func golden(t *testing.T) map[string][]byte {
 	return all
 }
 
-func load[E any](t *testing.T, name string) E {
-	t.Helper()
-	var e E
+func load[E any](t require.TestingT, name string) (e E) {
 	payload, err := os.ReadFile(filepath.Join("testdata", "events", name+".json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(payload, &e))
 	return e
 }
 
-// run delivers a payload to a handler that must not be executed.
-func run[In, Out any](t *testing.T, payload []byte) (Out, error) {
-	t.Helper()
-	store := storetest.NewFaulty(memory.New(), nil)
-	h := idempotent.Wrap(mustNotRun[In, Out](t), store)
-	result, err := h.Invoke(t.Context(), payload)
-	assert.Empty(t, store.Calls())
-	var out Out
-	if err == nil {
-		err = json.Unmarshal(result, &out)
+// edited is a golden event after some edits: each is the path of a member, and behind an equals sign
+// its JSON. A member without that goes.
+func edited(t require.TestingT, name string, edits ...string) []byte {
+	event := load[map[string]any](t, name)
+	for _, edit := range edits {
+		path, value, sets := strings.Cut(edit, "=")
+		names := strings.Split(path, ".")
+		last := len(names) - 1
+		in := event
+		for _, name := range names[:last] {
+			inner, is := in[name].(map[string]any)
+			if !is {
+				inner = map[string]any{}
+				in[name] = inner
+			}
+			in = inner
+		}
+		if sets {
+			in[names[last]] = json.RawMessage(value)
+		} else {
+			delete(in, names[last])
+		}
 	}
-	return out, err
+	payload, err := json.Marshal(event)
+	require.NoError(t, err)
+	return payload
 }

@@ -1,9 +1,11 @@
 package gateway_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,12 +20,14 @@ import (
 func sameFingerprint(t *testing.T, a, b ask) bool {
 	t.Helper()
 	a.key, b.key = "k", "k"
-	v2 := identifyV2(t, a.v2()).fingerprint == identifyV2(t, b.v2()).fingerprint
-	v1 := identifyV1(t, a.v1()).fingerprint == identifyV1(t, b.v1()).fingerprint
-	url := identifyURL(t, a.url()).fingerprint == identifyURL(t, b.url()).fingerprint
-	alb := identifyALB(t, a.alb()).fingerprint == identifyALB(t, b.albMulti()).fingerprint
-	assert.Equal(t, []bool{v2, v2, v2}, []bool{v1, url, alb}, "all families")
-	return v2
+	var all []bool
+	for _, events := range [][2]any{
+		{a.v2(), b.v2()}, {a.v1(), b.v1()}, {a.url(), b.url()}, {a.alb(), b.albMulti()},
+	} {
+		all = append(all, identified(t, events[0]).fingerprint == identified(t, events[1]).fingerprint)
+	}
+	assert.Len(t, slices.Compact(all), 1, "all families")
+	return all[0]
 }
 
 func typed(contentType, body string) ask {
@@ -106,31 +110,25 @@ func TestFormsAndMultipartBodiesCountByTheirBytes(t *testing.T) {
 	assert.False(t, sameFingerprint(t, typed("multipart/mixed", `{"a":1}`), typed("multipart/mixed", `{"a": 1}`)))
 }
 
-func TestJSONAndBytesAreToldApart(t *testing.T) {
-	t.Parallel()
-	// The bytes of one are the canonical form of the other.
-	assert.False(t, sameFingerprint(t, typed("application/json", `{"a":1}`), typed("text/plain", `{"a":1}`)))
-}
-
 func TestBodyWithoutAMediaTypeCountsByValueIfItIsJSON(t *testing.T) {
 	t.Parallel()
 	without := func(body string) identity {
 		e := ask{key: "k", body: body}.v2()
 		delete(e.Headers, "content-type")
-		return identifyV2(t, e)
+		return identified(t, e)
 	}
 	assert.Equal(t, without(`{"a":1.0}`), without(`{ "a": 1 }`))
 	assert.NotEqual(t, without(`{a:1}`), without(`{a: 1}`))
-	assert.Equal(t, without(`{"a":1}`), identifyV2(t, ask{key: "k", body: `{"a":1}`}.v2()))
+	assert.Equal(t, without(`{"a":1}`), identified(t, ask{key: "k", body: `{"a":1}`}.v2()))
 }
 
 func TestSeveralMediaTypesAreNeverAMatterOfChance(t *testing.T) {
 	t.Parallel()
 	e := ask{key: "k", body: `{"a": 1}`}.v1()
 	e.MultiValueHeaders["Content-Type"] = []string{"text/plain"} // beside "content-type"
-	first := identifyV1(t, e)
+	first := identified(t, e)
 	for range 50 {
-		assert.Equal(t, first, identifyV1(t, e))
+		assert.Equal(t, first, identified(t, e))
 	}
 }
 
@@ -164,7 +162,7 @@ func TestMethodAndPathCount(t *testing.T) {
 		{method: "PUT"},
 	} {
 		first := ask{route: "/{x}", path: "/charges/1"}
-		other.route, other.path = "/{x}", orElse(other.path, "/charges/1")
+		other.route, other.path = "/{x}", cmp.Or(other.path, "/charges/1")
 		assert.False(t, sameFingerprint(t, first, other), other)
 	}
 	assert.True(t, sameFingerprint(t, ask{method: "post"}, ask{method: "POST"}))
@@ -172,6 +170,7 @@ func TestMethodAndPathCount(t *testing.T) {
 
 func TestQueryCountsByValue(t *testing.T) {
 	t.Parallel()
+	ofQuery := func(query string) string { return identified(t, ask{key: "k", query: query}.v2()).fingerprint }
 	for _, same := range [][2]string{
 		{"a=1&b=2", "b=2&a=1"},
 		{"a=1&a=2&b=3", "a=1&b=3&a=2"},
@@ -182,8 +181,7 @@ func TestQueryCountsByValue(t *testing.T) {
 		{"%C3%BC=1", "ü=1"},
 		{"a=%zz", "a=%zz"},
 	} {
-		a, b := ask{key: "k", query: same[0]}.v2(), ask{key: "k", query: same[1]}.v2()
-		assert.Equal(t, identifyV2(t, a), identifyV2(t, b), same)
+		assert.Equal(t, ofQuery(same[0]), ofQuery(same[1]), same)
 	}
 	for _, other := range [][2]string{
 		{"a=1&a=2", "a=2&a=1"},
@@ -199,30 +197,8 @@ func TestQueryCountsByValue(t *testing.T) {
 		{"a=%zz", "a=%25zz"},
 		{"a=%zz&b=1", "b=1&a=%zz"}, // not decodable: as it was sent
 	} {
-		a, b := ask{key: "k", query: other[0]}.v2(), ask{key: "k", query: other[1]}.v2()
-		assert.NotEqual(t, identifyV2(t, a).fingerprint, identifyV2(t, b).fingerprint, other)
+		assert.NotEqual(t, ofQuery(other[0]), ofQuery(other[1]), other)
 	}
-}
-
-func TestQueryMapsOfRESTEvents(t *testing.T) {
-	t.Parallel()
-	of := func(single map[string]string, multi map[string][]string) identity {
-		e := ask{key: "k"}.v1()
-		e.QueryStringParameters, e.MultiValueQueryStringParameters = single, multi
-		return identifyV1(t, e)
-	}
-	both := of(map[string]string{"a": "2", "b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {"3"}})
-	assert.Equal(t, both, of(nil, map[string][]string{"b": {"3"}, "a": {"1", "2"}}))
-	assert.Equal(t, both, of(map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}}),
-		"each map may lack some")
-	assert.Equal(t, both, of(map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {}}))
-	assert.NotEqual(t, both, of(map[string]string{"a": "2", "b": "3"}, nil))
-	assert.NotEqual(t, both, of(nil, map[string][]string{"a": {"2", "1"}, "b": {"3"}}))
-	assert.NotEqual(t, both, of(nil, map[string][]string{"a": {"1"}, "b": {"3"}}))
-	assert.Equal(t, of(map[string]string{"a": "1", "b": "2"}, nil),
-		of(nil, map[string][]string{"a": {"1"}, "b": {"2"}}))
-	assert.Equal(t, identifyV2(t, ask{key: "k", query: "a=1&b=3&a=2"}.v2()).fingerprint, both.fingerprint,
-		"both families")
 }
 
 // noise changes what differs between two deliveries of one request: headers, ids, times and
@@ -253,16 +229,16 @@ func TestWhatDiffersBetweenDeliveriesDoesNotCount(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		e := ask{key: "k", body: `{"amount":1}`, query: "a=1"}.v2()
-		first := identifyV2(t, e)
+		first := identified(t, e)
 		noise(t, &e)
-		assert.Equal(t, first, identifyV2(t, e))
+		assert.Equal(t, first, identified(t, e))
 	})
 }
 
 func TestWhatDiffersBetweenDeliveriesOfRESTEventsDoesNotCount(t *testing.T) {
 	t.Parallel()
 	e := ask{key: "k", body: `{"amount":1}`, query: "a=1"}.v1()
-	first := identifyV1(t, e)
+	first := identified(t, e)
 	e.MultiValueHeaders["User-Agent"] = []string{"other"}
 	e.Headers["X-Amzn-Trace-Id"] = "Root=2"
 	e.StageVariables = map[string]string{"v": "1"}
@@ -270,24 +246,22 @@ func TestWhatDiffersBetweenDeliveriesOfRESTEventsDoesNotCount(t *testing.T) {
 	c.RequestID, c.ExtendedRequestID, c.RequestTime, c.RequestTimeEpoch = "r", "x", "now", 1
 	c.Identity.SourceIP, c.Identity.UserAgent, c.DomainName, c.ResourceID = "ip", "agent", "domain", "id"
 	c.Path = "/mapped/charges"
-	assert.Equal(t, first, identifyV1(t, e))
+	assert.Equal(t, first, identified(t, e))
 }
 
 func TestHandlerCannotChangeWhatItsRecordStandsFor(t *testing.T) {
 	t.Parallel()
-	a := doors()[1].open(t)
-	event := ask{key: "k", body: `{"a":1}`}.v2()
 	h := idempotent.Wrap(func(_ context.Context, e *requestV2) (*responseV2, error) {
 		e.Body, e.RawPath = "changed", "/changed"
 		e.Headers["idempotency-key"] = "changed"
 		return &responseV2{StatusCode: 200}, nil
-	}, a.store)
-	_, err := h.Handle(t.Context(), &event)
-	assert.NoError(t, err)
-	again := ask{key: "k", body: `{"a":1}`}.v2()
-	r, err := h.Handle(t.Context(), &again)
-	assert.NoError(t, err)
-	assert.True(t, ofV2(*r).replayed())
+	}, memory.New())
+	for _, replayed := range []bool{false, true} {
+		event := ask{key: "k", body: `{"a":1}`}.v2()
+		r, err := h.Handle(t.Context(), &event)
+		assert.NoError(t, err)
+		assert.Equal(t, replayed, read(r).replayed())
+	}
 }
 
 func covering(names ...string) idempotent.Option {
@@ -301,8 +275,8 @@ func TestChosenHeadersCountInTheFingerprint(t *testing.T) {
 		e := ask{key: "k"}.v1()
 		e.Headers = nil
 		maps.Copy(e.MultiValueHeaders, headers)
-		first := identifyV1(t, e, opt)
-		assert.Equal(t, identifyV1(t, ask{key: "k"}.v1()).key, first.key, "the scope does not change")
+		first := identified(t, e, opt)
+		assert.Equal(t, identified(t, ask{key: "k"}.v1()).key, first.key, "the scope does not change")
 		return first.fingerprint
 	}
 	type h = map[string][]string
@@ -335,14 +309,12 @@ func TestChosenHeadersCountInEveryFamily(t *testing.T) {
 	opt := covering("Accept-Language")
 	german := ask{key: "k", header: map[string]string{"accept-language": "de"}}
 	english := ask{key: "k", header: map[string]string{"accept-language": "en"}}
-	want := identifyV2(t, german.v2(), opt).fingerprint
-	for name, of := range map[string]func(a ask) string{
-		"v2":        func(a ask) string { return identifyV2(t, a.v2(), opt).fingerprint },
-		"v1":        func(a ask) string { return identifyV1(t, a.v1(), opt).fingerprint },
-		"url":       func(a ask) string { return identifyURL(t, a.url(), opt).fingerprint },
-		"alb":       func(a ask) string { return identifyALB(t, a.alb(), opt).fingerprint },
-		"alb multi": func(a ask) string { return identifyALB(t, a.albMulti(), opt).fingerprint },
-	} {
+	want := identified(t, german.v2(), opt).fingerprint
+	for name, d := range families() {
+		of := func(a ask) string {
+			id, _ := d.identify(t.Context(), t, a, opt)
+			return id.fingerprint
+		}
 		assert.Equal(t, want, of(german), name)
 		assert.NotEqual(t, want, of(english), name)
 	}
@@ -351,23 +323,15 @@ func TestChosenHeadersCountInEveryFamily(t *testing.T) {
 func TestOrderAndSpellingOfTheChosenHeadersDoNotMatter(t *testing.T) {
 	t.Parallel()
 	e := ask{key: "k", header: map[string]string{"a": "1", "b": "2"}}.v2()
-	assert.Equal(t, identifyV2(t, e, covering("a", "b")), identifyV2(t, e, covering("B", "A")))
+	assert.Equal(t, identified(t, e, covering("a", "b")), identified(t, e, covering("B", "A")))
 	alike := ask{key: "k", header: map[string]string{"a": "1", "b": "1"}}.v2()
-	assert.NotEqual(t, identifyV2(t, alike, covering("a")), identifyV2(t, alike, covering("b")))
+	assert.NotEqual(t, identified(t, alike, covering("a")), identified(t, alike, covering("b")))
 	names := []string{"A"}
-	opt := covering(names...)
-	h := idempotent.WithHTTP(idempotent.HTTP{FingerprintHeaders: names})
-	want := identifyV2(t, e, opt)
-	handler := func(context.Context, requestV2) (responseV2, error) { return responseV2{StatusCode: 200}, nil }
-	wrapped := idempotent.Wrap(handler, memory.New(), h)
+	a := families()["v2"].open(t, covering(names...))
 	names[0] = "b" // the configuration has its own copy
-	_, err := wrapped.Handle(t.Context(), e)
-	assert.NoError(t, err)
+	a.gets(e, "201")
 	e.Headers["b"] = "3"
-	out, err := wrapped.Handle(t.Context(), e)
-	assert.NoError(t, err)
-	assert.True(t, ofV2(out).replayed())
-	assert.Equal(t, want.key, identifyV2(t, e, opt).key)
+	a.gets(e, "201 replayed")
 }
 
 func TestSpellingsOfOneHeaderAreNeverAMatterOfChance(t *testing.T) {
@@ -376,9 +340,9 @@ func TestSpellingsOfOneHeaderAreNeverAMatterOfChance(t *testing.T) {
 	e.MultiValueHeaders["X-A"], e.MultiValueHeaders["x-a"], e.MultiValueHeaders["X-a"] = []string{"1"},
 		[]string{"2"}, []string{"3"}
 	e.Headers = map[string]string{"X-B": "1", "x-b": "2", "idempotency-key": "k"}
-	first := identifyV1(t, e, covering("X-A", "X-B"))
+	first := identified(t, e, covering("X-A", "X-B"))
 	for range 50 {
-		assert.Equal(t, first, identifyV1(t, e, covering("X-A", "X-B")))
+		assert.Equal(t, first, identified(t, e, covering("X-A", "X-B")))
 	}
 }
 
@@ -398,7 +362,7 @@ func TestTextNeverMovesBetweenBodyAndHeaders(t *testing.T) {
 		a, b := draw("a"), draw("b")
 		same := a.body == b.body && maps.Equal(a.header, b.header)
 		opt := covering("x-a", "x-b")
-		assert.Equal(t, same, identifyV2(t, a.v2(), opt) == identifyV2(t, b.v2(), opt))
+		assert.Equal(t, same, identified(t, a.v2(), opt) == identified(t, b.v2(), opt))
 	})
 }
 
@@ -406,5 +370,5 @@ func TestFingerprintOfChosenHeadersNeverChanges(t *testing.T) {
 	t.Parallel()
 	e := ask{key: "k", body: `{"amount":1}`, header: map[string]string{"accept-language": "de"}}.v2()
 	assert.Equal(t, "1:8BkHC80Uc-LAVsh345zYpZyC_XLzCOrN0_07lGVs2m0",
-		identifyV2(t, e, covering("X-Mode", "Accept-Language")).fingerprint)
+		identified(t, e, covering("X-Mode", "Accept-Language")).fingerprint)
 }

@@ -2,11 +2,11 @@ package gateway_test
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -33,18 +33,14 @@ func TestGoldenEventsExecuteOnceThroughInvokeAndHandle(t *testing.T) {
 			t.Parallel()
 			switch kind, _, _ := strings.Cut(name, "-"); kind {
 			case "v2":
-				executeOnce[requestV2](t, name, payload, ofV2, reply.v2)
+				executeOnce[requestV2, responseV2](t, name, payload)
 			case "v1":
-				executeOnce[requestV1](t, name, payload, ofV1, reply.v1)
+				executeOnce[requestV1, responseV1](t, name, payload)
 			case "url":
-				executeOnce[requestURL](t, name, payload, ofURL, reply.url)
-				executeOnce[requestV2](t, name, payload, ofV2, reply.v2)
+				executeOnce[requestURL, responseURL](t, name, payload)
+				executeOnce[requestV2, responseV2](t, name, payload)
 			case "alb":
-				if strings.HasPrefix(name, "alb-multi") {
-					executeOnce[requestALB](t, name, payload, ofALBMulti, reply.albMulti)
-				} else {
-					executeOnce[requestALB](t, name, payload, ofALB, reply.alb)
-				}
+				executeOnce[requestALB, responseALB](t, name, payload)
 			default:
 				t.Fatal("of no family")
 			}
@@ -52,92 +48,88 @@ func TestGoldenEventsExecuteOnceThroughInvokeAndHandle(t *testing.T) {
 	}
 }
 
-func executeOnce[In, Out any](t *testing.T, name string, payload []byte, read func(Out) reply,
-	respond func(reply) Out,
-) {
+func executeOnce[In, Out any](t *testing.T, name string, payload []byte) {
 	t.Helper()
-	executeEventOnce[In](t, name, payload, read, respond)
-	executeEventOnce[*In](t, name, payload, read, respond)
-	executeEventOnce[In](t, name, payload, pointed(read), pointer(respond))
-	executeEventOnce[*In](t, name, payload, pointed(read), pointer(respond))
+	executeEventOnce[In, Out](t, name, payload)
+	executeEventOnce[*In, Out](t, name, payload)
+	executeEventOnce[In, *Out](t, name, payload)
+	executeEventOnce[*In, *Out](t, name, payload)
 }
 
 // executeEventOnce delivers a payload to Invoke and its event to Handle, over one store: the second
 // finds the record of the first.
-func executeEventOnce[In, Out any](t *testing.T, name string, payload []byte, read func(Out) reply,
-	respond func(reply) Out,
-) {
+func executeEventOnce[In, Out any](t *testing.T, name string, payload []byte) {
 	t.Helper()
 	executed := 0
 	store := storetest.NewFaulty(memory.New(), nil)
 	h := idempotent.Wrap(func(context.Context, In) (Out, error) {
 		executed++
-		return respond(reply{Status: 200, Body: "done"}), nil
+		return respond[Out](reply{Status: 200, Body: "done"}), nil
 	}, store)
-
-	result, err := h.Invoke(t.Context(), payload)
-	require.NoError(t, err)
-	var first Out
-	require.NoError(t, json.Unmarshal(result, &first))
-	var event In
-	require.NoError(t, json.Unmarshal(payload, &event))
-	second, err := h.Handle(t.Context(), event)
-	require.NoError(t, err)
+	var answers []reply
+	for _, wire := range []bool{true, false} {
+		out, err := sent(t.Context(), h, payload, nil, wire)
+		require.NoError(t, err)
+		answers = append(answers, read(out))
+	}
+	first, second := answers[0], answers[1]
 
 	if kind, refused := refusedGolden[name]; refused {
-		assert.Contains(t, read(first).Body, "problems.md#"+kind)
-		assert.Equal(t, read(first), read(second))
+		assert.Contains(t, first.Body, "problems.md#"+kind)
+		assert.Equal(t, first, second)
 		assert.Zero(t, executed)
 		assert.Empty(t, store.Calls())
 		return
 	}
-	assert.Equal(t, "done", read(first).Body)
-	assert.Equal(t, read(first).Status, read(second).Status)
+	assert.Equal(t, "done", first.Body)
+	assert.Equal(t, first.Status, second.Status)
 	if name == "alb-health-check" {
 		assert.Equal(t, 2, executed, "a GET")
 		assert.Empty(t, store.Calls())
 		return
 	}
-	assert.True(t, read(second).replayed())
+	assert.True(t, second.replayed() || len(second.Multi["Idempotent-Replayed"]) > 0)
 	assert.Equal(t, 1, executed)
 }
 
 func TestInvokeAndHandleFindTheSameRecord(t *testing.T) {
 	t.Parallel()
-	for name, payload := range golden(t) {
+	for name := range golden(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			switch kind, _, _ := strings.Cut(name, "-"); kind {
 			case "v2":
-				sameRecord[requestV2, responseV2](t, payload, mutateV2)
-				sameRecord[*requestV2, *responseV2](t, payload, func(t *rapid.T, e **requestV2) { mutateV2(t, *e) })
+				sameRecord[requestV2, responseV2](t, name, mutateV2)
 			case "v1":
-				sameRecord[requestV1, responseV1](t, payload, mutateV1)
-				sameRecord[*requestV1, *responseV1](t, payload, func(t *rapid.T, e **requestV1) { mutateV1(t, *e) })
+				sameRecord[requestV1, responseV1](t, name, mutateV1)
 			case "url":
-				sameRecord[requestURL, responseURL](t, payload, mutateURL)
-				sameRecord[*requestURL, *responseURL](t, payload, func(t *rapid.T, e **requestURL) { mutateURL(t, *e) })
+				sameRecord[requestURL, responseURL](t, name, mutateURL)
 			case "alb":
-				sameRecord[requestALB, responseALB](t, payload, mutateALB)
-				sameRecord[*requestALB, *responseALB](t, payload, func(t *rapid.T, e **requestALB) { mutateALB(t, *e) })
+				sameRecord[requestALB, responseALB](t, name, mutateALB)
 			}
 		})
 	}
 }
 
-func sameRecord[In, Out any](t *testing.T, payload []byte, mutate func(*rapid.T, *In)) {
+func sameRecord[In, Out any](t *testing.T, name string, mutate func(*rapid.T, *In)) {
 	t.Helper()
-	rapid.Check(t, func(t *rapid.T) {
-		var e In
-		require.NoError(t, json.Unmarshal(payload, &e))
-		mutate(t, &e)
-		byValue, answerV, err := identify[In, Out](context.Background(), e, false)
-		require.NoError(t, err)
-		byWire, answerW, err := identify[In, Out](context.Background(), e, true)
-		require.NoError(t, err)
-		assert.Equal(t, byValue, byWire)
-		assert.Equal(t, answerV, answerW)
-	})
+	for pointer, doors := range map[bool][2]door{
+		false: {newDoor[In, Out]("", false, nil), newDoor[In, Out]("", true, nil)},
+		true:  {newDoor[*In, *Out]("", false, nil), newDoor[*In, *Out]("", true, nil)},
+	} {
+		rapid.Check(t, func(t *rapid.T) {
+			e := load[In](t, name)
+			mutate(t, &e)
+			var event any = e
+			if pointer {
+				event = &e
+			}
+			byValue, answerV := doors[0].identify(context.Background(), t, event)
+			byWire, answerW := doors[1].identify(context.Background(), t, event)
+			assert.Equal(t, byValue, byWire)
+			assert.Equal(t, answerV, answerW)
+		})
+	}
 }
 
 // anyBody is a body of every kind.
@@ -172,13 +164,17 @@ func mutateV2(t *rapid.T, e *requestV2) {
 		func() { e.RequestContext.Stage = rapid.String().Draw(t, "stage") },
 		func() { e.RequestContext.Authorizer = nil },
 		func() {
-			e.RequestContext.Authorizer = &authorizerV2{Lambda: map[string]any{
+			e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: map[string]any{
 				"principalId": rapid.OneOf(rapid.String().AsAny(),
 					rapid.Float64Range(-1e9, 1e9).AsAny()).Draw(t, "principal"),
 			}}
 		},
 		func() { noise(t, e) },
 	}
+	apply(t, changes)
+}
+
+func apply(t *rapid.T, changes []func()) {
 	for _, change := range rapid.SliceOfN(rapid.SampledFrom(changes), 0, 4).Draw(t, "changes") {
 		change()
 	}
@@ -211,9 +207,7 @@ func mutateV1(t *rapid.T, e *requestV1) {
 		},
 		func() { e.RequestContext.Identity.Caller = rapid.String().Draw(t, "caller") },
 	}
-	for _, change := range rapid.SliceOfN(rapid.SampledFrom(changes), 0, 4).Draw(t, "changes") {
-		change()
-	}
+	apply(t, changes)
 }
 
 func mutateURL(t *rapid.T, e *requestURL) {
@@ -226,9 +220,7 @@ func mutateURL(t *rapid.T, e *requestURL) {
 		func() { e.RequestContext.APIID = rapid.String().Draw(t, "api") },
 		func() { e.RequestContext.DomainPrefix = rapid.String().Draw(t, "domain prefix") },
 	}
-	for _, change := range rapid.SliceOfN(rapid.SampledFrom(changes), 0, 4).Draw(t, "changes") {
-		change()
-	}
+	apply(t, changes)
 }
 
 func mutateALB(t *rapid.T, e *requestALB) {
@@ -246,148 +238,51 @@ func mutateALB(t *rapid.T, e *requestALB) {
 		func() { e.Body, e.IsBase64Encoded = anyBody.Draw(t, "body"), rapid.Bool().Draw(t, "base64") },
 		func() { e.RequestContext.ELB.TargetGroupArn = rapid.String().Draw(t, "target group") },
 	}
-	for _, change := range rapid.SliceOfN(rapid.SampledFrom(changes), 0, 4).Draw(t, "changes") {
-		change()
-	}
+	apply(t, changes)
 }
 
-// Records live in tables, so what a request is recorded under must never change with a version of
-// this module.
-var identities = map[string]identity{
-	"alb-base64": {
-		"charge#rmEUV36siCwTFoBK7rkSB4smzBirGxkDilwBVVUZ-aQ",
-		"1:kSP2dY2uOuVrGJS7ST3j9104YxtPFIJUTtIyJAY3JLY",
-	},
-	"alb-multi": {
-		"charge#rmEUV36siCwTFoBK7rkSB4smzBirGxkDilwBVVUZ-aQ",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"alb-multi-query": {
-		"charge#SoWacFypDpmfPwfeHuLEAZkjmgKZy9zwhoWvNbEIV8o",
-		"1:71yIlpUJQowfg1CmNosKd3Nvxu0xIbDFg7ADsQwm6hQ",
-	},
-	"alb-oidc": {
-		"charge#rmEUV36siCwTFoBK7rkSB4smzBirGxkDilwBVVUZ-aQ",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"alb-query": {
-		"charge#SoWacFypDpmfPwfeHuLEAZkjmgKZy9zwhoWvNbEIV8o",
-		"1:EHnTtYNz86EIIMkdmFc7jpLxKNCCp1b6wrtNmg3lZ2c",
-	},
-	"alb-single": {
-		"charge#rmEUV36siCwTFoBK7rkSB4smzBirGxkDilwBVVUZ-aQ",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"url-base64": {
-		"charge#XlYCaMhdm-7oQsxLeHSG4YnVl7PZ_eXDKXmIrBz3bN0",
-		"1:kSP2dY2uOuVrGJS7ST3j9104YxtPFIJUTtIyJAY3JLY",
-	},
-	"url-iam": {
-		"charge#XfXFJBdl3SGMi46O0tBPqqeEQgM8wt6f-qTOTM7XD9o",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"url-public": {
-		"charge#XlYCaMhdm-7oQsxLeHSG4YnVl7PZ_eXDKXmIrBz3bN0",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"url-query-cookies": {
-		"charge#beKm88qJDUYvmmSFYlUkEznarKTs0Y6eBN7xzkosLaI",
-		"1:wdlE5eMUkHeozGDmGOYYZZKL-ib9xydRet6aMPGnIOQ",
-	},
-	"v1-api-key": {
-		"charge#mXIPPYScbaPp_L6cStYwgxtTmZaU3uYdUBZbwWvyS94",
-		"1:FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
-	},
-	"v1-cognito": {
-		"charge#kQHhMvmNdKLIinSGRY-NyUqqXmbQgH8ATsYWTEUJZcU",
-		"1:FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
-	},
-	"v1-http-api": {
-		"charge#V8xBK7D6099BpiLY7HYCa09-WzYzvrhJjW6LKGcjRH4",
-		"1:3gekcZwpe9UQbuir1rAZyVIEGOxM9mt3vi0ZS9aQ2mg",
-	},
-	"v1-http-api-default": {
-		"charge#6AgOTdaN2ytq3ce6cvbsrOhCaM6QJB64OZLuq273iSg",
-		"1:oeirKuoL3YfFCxfLa2GcecfaKd6nr2cE1RB-ksxhiQk",
-	},
-	"v1-iam-cognito": {
-		"charge#JgV8VdxBBs6ZUtV4M5QZ4UlV1U3CPt7tMA_9GnuBK00",
-		"1:FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
-	},
-	"v1-iam-role": {
-		"charge#mK1VZC4ycF9lCLS6eU5FWRTGZRbosRxn0bR-uHxBJcw",
-		"1:FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
-	},
-	"v1-lambda-principal": {
-		"charge#D3T6qA80-BX1R2fp4F21Gp40DN0wk0ZU0jPvycXNW3o",
-		"1:FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
-	},
-	"v1-proxy": {
-		"charge#6AgOTdaN2ytq3ce6cvbsrOhCaM6QJB64OZLuq273iSg",
-		"1:oeirKuoL3YfFCxfLa2GcecfaKd6nr2cE1RB-ksxhiQk",
-	},
-	"v1-rest": {
-		"charge#V8xBK7D6099BpiLY7HYCa09-WzYzvrhJjW6LKGcjRH4",
-		"1:FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
-	},
-	"v2-base64": {
-		"charge#Ygk8kLqxg257rQJi6vVjzju_yafT_FvvT-7CLfy9Ly4",
-		"1:kSP2dY2uOuVrGJS7ST3j9104YxtPFIJUTtIyJAY3JLY",
-	},
-	"v2-default-route": {
-		"charge#y9wC18ANGeznxg8vwFBiQQIQllHb_h-Q-jdlOn92yTg",
-		"1:mbaKxUIYhf0LERdWd1I6j4-705DxKS2B9xoqDBjxQBw",
-	},
-	"v2-full": {
-		"charge#h74gNHXqoLhME8SlypROL8T-Gc1cMA88Z_Sq7Oaa-B4",
-		"1:3gekcZwpe9UQbuir1rAZyVIEGOxM9mt3vi0ZS9aQ2mg",
-	},
-	"v2-greedy-route": {
-		"charge#TAgA1JStUygWU_bYCN2MeHzsCt0dmNpOAQfxUCSuvNY",
-		"1:edJPACabSFsENi2TtRG4ZOA_U_LZYEyWbhdSXuYWjJs",
-	},
-	"v2-iam": {
-		"charge#ph-Mau56wy61-HNYnPxRCpZdAsaP6Wt8BTxahydkLTg",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"v2-iam-cognito": {
-		"charge#sPvHSN-ThoqkaUdxRG1Q37RyD79ZTadO4D67DMxsTD4",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"v2-jwt": {
-		"charge#S3xne0d3zStPK1o9LyVirSXgG_k2c167LypjyJQOmaY",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"v2-lambda-principal": {
-		"charge#YNQtCbW1EAGDuXI1RIgq0ksq28FNyt9YqGNZui1qcUc",
-		"1:HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
-	},
-	"v2-path-parameter": {
-		"charge#Qc3HHlgeEUPrmOp_h9_UHhXavDGVx3AR-ZXn-iXdB7o",
-		"1:-Ji0v_xBXop2iQ_MLD42-kFLr9gS8XTj1lA8EdUwK9o",
-	},
+// identities are those of the golden events that are protected: the digests in the record key and
+// the fingerprint. Records live in tables, so what a request is recorded under must never change
+// with a version of this module.
+var identities = map[string]string{
+	"alb-base64":          "rmEUV36siCwTFoBK7rkSB4smzBirGxkDilwBVVUZ-aQ kSP2dY2uOuVrGJS7ST3j9104YxtPFIJUTtIyJAY3JLY",
+	"alb-multi":           "rmEUV36siCwTFoBK7rkSB4smzBirGxkDilwBVVUZ-aQ HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"alb-multi-query":     "SoWacFypDpmfPwfeHuLEAZkjmgKZy9zwhoWvNbEIV8o 71yIlpUJQowfg1CmNosKd3Nvxu0xIbDFg7ADsQwm6hQ",
+	"alb-oidc":            "rmEUV36siCwTFoBK7rkSB4smzBirGxkDilwBVVUZ-aQ HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"alb-query":           "SoWacFypDpmfPwfeHuLEAZkjmgKZy9zwhoWvNbEIV8o EHnTtYNz86EIIMkdmFc7jpLxKNCCp1b6wrtNmg3lZ2c",
+	"alb-single":          "rmEUV36siCwTFoBK7rkSB4smzBirGxkDilwBVVUZ-aQ HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"url-base64":          "XlYCaMhdm-7oQsxLeHSG4YnVl7PZ_eXDKXmIrBz3bN0 kSP2dY2uOuVrGJS7ST3j9104YxtPFIJUTtIyJAY3JLY",
+	"url-iam":             "XfXFJBdl3SGMi46O0tBPqqeEQgM8wt6f-qTOTM7XD9o HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"url-public":          "XlYCaMhdm-7oQsxLeHSG4YnVl7PZ_eXDKXmIrBz3bN0 HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"url-query-cookies":   "beKm88qJDUYvmmSFYlUkEznarKTs0Y6eBN7xzkosLaI wdlE5eMUkHeozGDmGOYYZZKL-ib9xydRet6aMPGnIOQ",
+	"v1-api-key":          "mXIPPYScbaPp_L6cStYwgxtTmZaU3uYdUBZbwWvyS94 FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
+	"v1-cognito":          "kQHhMvmNdKLIinSGRY-NyUqqXmbQgH8ATsYWTEUJZcU FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
+	"v1-http-api":         "V8xBK7D6099BpiLY7HYCa09-WzYzvrhJjW6LKGcjRH4 3gekcZwpe9UQbuir1rAZyVIEGOxM9mt3vi0ZS9aQ2mg",
+	"v1-http-api-default": "6AgOTdaN2ytq3ce6cvbsrOhCaM6QJB64OZLuq273iSg oeirKuoL3YfFCxfLa2GcecfaKd6nr2cE1RB-ksxhiQk",
+	"v1-iam-cognito":      "JgV8VdxBBs6ZUtV4M5QZ4UlV1U3CPt7tMA_9GnuBK00 FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
+	"v1-iam-role":         "mK1VZC4ycF9lCLS6eU5FWRTGZRbosRxn0bR-uHxBJcw FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
+	"v1-lambda-principal": "D3T6qA80-BX1R2fp4F21Gp40DN0wk0ZU0jPvycXNW3o FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
+	"v1-proxy":            "6AgOTdaN2ytq3ce6cvbsrOhCaM6QJB64OZLuq273iSg oeirKuoL3YfFCxfLa2GcecfaKd6nr2cE1RB-ksxhiQk",
+	"v1-rest":             "V8xBK7D6099BpiLY7HYCa09-WzYzvrhJjW6LKGcjRH4 FBQCc4nm4AL5ox8NBe8HCa5tlm3Jx50wx9bHIx-VcNM",
+	"v2-base64":           "Ygk8kLqxg257rQJi6vVjzju_yafT_FvvT-7CLfy9Ly4 kSP2dY2uOuVrGJS7ST3j9104YxtPFIJUTtIyJAY3JLY",
+	"v2-default-route":    "y9wC18ANGeznxg8vwFBiQQIQllHb_h-Q-jdlOn92yTg mbaKxUIYhf0LERdWd1I6j4-705DxKS2B9xoqDBjxQBw",
+	"v2-full":             "h74gNHXqoLhME8SlypROL8T-Gc1cMA88Z_Sq7Oaa-B4 3gekcZwpe9UQbuir1rAZyVIEGOxM9mt3vi0ZS9aQ2mg",
+	"v2-greedy-route":     "TAgA1JStUygWU_bYCN2MeHzsCt0dmNpOAQfxUCSuvNY edJPACabSFsENi2TtRG4ZOA_U_LZYEyWbhdSXuYWjJs",
+	"v2-iam":              "ph-Mau56wy61-HNYnPxRCpZdAsaP6Wt8BTxahydkLTg HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"v2-iam-cognito":      "sPvHSN-ThoqkaUdxRG1Q37RyD79ZTadO4D67DMxsTD4 HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"v2-jwt":              "S3xne0d3zStPK1o9LyVirSXgG_k2c167LypjyJQOmaY HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"v2-lambda-principal": "YNQtCbW1EAGDuXI1RIgq0ksq28FNyt9YqGNZui1qcUc HUt8nnMTL2aFcvMZMQHvipuFnivtBJtR-J2PcOnjeMY",
+	"v2-path-parameter":   "Qc3HHlgeEUPrmOp_h9_UHhXavDGVx3AR-ZXn-iXdB7o -Ji0v_xBXop2iQ_MLD42-kFLr9gS8XTj1lA8EdUwK9o",
 }
 
 func TestIdentitiesOfGoldenEventsNeverChange(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	for name := range golden(t) {
-		var id identity
-		var err error
-		switch kind, _, _ := strings.Cut(name, "-"); kind {
-		case "v2":
-			id, _, err = identify[requestV2, responseV2](t.Context(), load[requestV2](t, name), true)
-		case "v1":
-			id, _, err = identify[requestV1, responseV1](t.Context(), load[requestV1](t, name), true)
-		case "url":
-			id, _, err = identify[requestURL, responseURL](t.Context(), load[requestURL](t, name), true)
-		case "alb":
-			id, _, err = identify[requestALB, responseALB](t.Context(), load[requestALB](t, name), true)
-		}
-		require.NoError(t, err)
-		if id.key != "" {
+	for name, payload := range golden(t) {
+		if id, _ := familyOf(name).identify(t.Context(), t, payload); id.key != "" {
 			seen++
-			assert.Equal(t, identities[name], id, name)
+			key, fingerprint, _ := strings.Cut(identities[name], " ")
+			assert.Equal(t, identity{"charge#" + key, "1:" + fingerprint}, id, name)
 		}
 	}
 	assert.Equal(t, len(identities), seen)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -26,39 +25,50 @@ func marking(r reply, errs ...error) func(context.Context) (reply, error) {
 	}
 }
 
-func TestNotedMarkDecidesTheRecordAndTheClientGetsTheResponse(t *testing.T) {
+// says are the two ways in which a handler tells of an error beside its response.
+func says(r reply) map[string]func(err error) func(context.Context) (reply, error) {
+	return map[string]func(err error) func(context.Context) (reply, error){
+		"returned": func(err error) func(context.Context) (reply, error) {
+			return func(context.Context) (reply, error) { return r, err }
+		},
+		"noted": func(err error) func(context.Context) (reply, error) { return marking(r, err) },
+	}
+}
+
+func TestMarkBesideAResponseDecidesTheRecordAndTheClientGetsTheResponse(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, status := range []int{201, 404, 429, 502} {
 			answer := reply{Status: status, Headers: map[string]string{"X": "1"}, Body: "sorry"}
+			for name, says := range says(answer) {
+				a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+				a.do = says(idempotent.NotExecuted(errDownstream))
+				assert.Equal(t, answer, a.send(ask{key: "k"}), name)
+				require.ErrorIs(t, a.event().Err, errDownstream, "the observer gets the error")
+				assert.Equal(t, report.Executed, a.event().Outcome)
+				assert.Equal(t, report.Released, a.event().Settlement, "under either policy")
+				assert.Equal(t, answer, a.send(ask{key: "k"}), name)
+				a.assertExecuted(2)
 
-			a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
-			a.do = marking(answer, idempotent.NotExecuted(errDownstream))
-			assert.Equal(t, answer, a.send(ask{key: "k"}))
-			require.ErrorIs(t, a.event().Err, errDownstream, "the observer gets the error")
-			assert.Equal(t, report.Executed, a.event().Outcome)
-			assert.Equal(t, report.Released, a.event().Settlement, "under either policy")
-			assert.Equal(t, answer, a.send(ask{key: "k"}))
-			a.assertExecuted(2)
+				a = d.open(t)
+				a.do = says(idempotent.Terminal(errDownstream))
+				assert.Equal(t, answer, a.send(ask{key: "k"}).unmarked(), name)
+				require.ErrorIs(t, a.event().Err, errDownstream)
+				assert.Equal(t, report.Completed, a.event().Settlement)
+				r := a.send(ask{key: "k"})
+				assert.True(t, r.replayed(), "whatever its status")
+				assert.Equal(t, answer, r.unmarked(), name)
+				a.assertExecuted(1)
 
-			a = d.open(t)
-			a.do = marking(answer, idempotent.Terminal(errDownstream))
-			assert.Equal(t, answer, a.send(ask{key: "k"}).unmarked())
-			require.ErrorIs(t, a.event().Err, errDownstream)
-			assert.Equal(t, report.Completed, a.event().Settlement)
-			r := a.send(ask{key: "k"})
-			assert.True(t, r.replayed(), "whatever its status")
-			assert.Equal(t, answer, r.unmarked())
-			a.assertExecuted(1)
-
-			a = d.open(t)
-			a.do = marking(answer, idempotent.Uncertain(errDownstream))
-			assert.Equal(t, answer, a.send(ask{key: "k"}))
-			require.ErrorIs(t, a.event().Err, errDownstream)
-			assert.Equal(t, "uncertain", a.event().Reason)
-			record, _ := a.record()
-			assert.Equal(t, store.StatusUnknown, record.Status)
-			assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")
-			a.assertExecuted(1)
+				a = d.open(t)
+				a.do = says(idempotent.Uncertain(errDownstream))
+				assert.Equal(t, answer, a.send(ask{key: "k"}), name)
+				require.ErrorIs(t, a.event().Err, errDownstream)
+				assert.Equal(t, "uncertain", a.event().Reason)
+				record, _ := a.record()
+				assert.Equal(t, store.StatusUnknown, record.Status)
+				a.gets(ask{key: "k"}, "409 unknown-outcome")
+				a.assertExecuted(1)
+			}
 		}
 	})
 }
@@ -81,22 +91,24 @@ func TestNotedErrorWithoutAMarkFailsTheExecutionAndItsResponseIsSent(t *testing.
 			a.do = marking(answer, errDownstream)
 			assert.Equal(t, answer, a.send(ask{key: "k"}))
 			assert.Equal(t, "error", a.event().Reason, "the policy decides")
-			assertProblem(t, a.send(ask{key: "k"}), 409, "unknown-outcome")
+			a.gets(ask{key: "k"}, "409 unknown-outcome")
 			a.assertExecuted(1)
 		}
 	})
 }
 
-func TestNotedErrorWithoutAResponseIsAnError(t *testing.T) {
+func TestErrorWithoutAResponseIsAnError(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, err := range []error{
 			errDownstream, idempotent.NotExecuted(errDownstream), idempotent.Terminal(errDownstream),
 			idempotent.Uncertain(errDownstream),
 		} {
-			a := d.open(t)
-			a.do = marking(reply{}, err)
-			_, err := a.try(ask{key: "k"})
-			assert.Same(t, errDownstream, err, "the mark is stripped")
+			for name, says := range says(reply{}) {
+				a := d.open(t)
+				a.do = says(err)
+				_, err := a.try(ask{key: "k"})
+				assert.Same(t, errDownstream, err, "%s: the mark is stripped", name)
+			}
 		}
 	})
 }
@@ -156,17 +168,12 @@ func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
 			errDownstream, idempotent.NotExecuted(errDownstream), idempotent.Terminal(errDownstream),
 			idempotent.Uncertain(errDownstream),
 		} {
-			a := d.openOver(t, func(s store.Store) store.Store { return register{Store: s} },
-				idempotent.WithEffects(idempotent.Unrepeatable))
 			committed := reply{Status: 201, Headers: map[string]string{"X": "1"}, Body: "charged"}
-			a.do = func(ctx context.Context) (reply, error) {
-				fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, committed), row{}, nil)
-				if fault != nil {
-					return reply{}, fault
-				}
+			a := d.committing(t, nil, committed, func(ctx context.Context, fault error) (reply, error) {
+				require.NoError(t, fault)
 				idempotent.Mark(ctx, err)
 				return committed, nil
-			}
+			}, idempotent.WithEffects(idempotent.Unrepeatable))
 			assert.Equal(t, committed, a.send(ask{key: "k"}).unmarked())
 			e := a.event()
 			assert.Equal(t, report.Executed, e.Outcome)
@@ -184,22 +191,17 @@ func TestErrorThatIsNotedAfterACommitStandsBesideTheAnswer(t *testing.T) {
 // commit has failed.
 func TestAFinalAnswerAfterAFailedCommitIsStored(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		a := d.openOver(t, func(s store.Store) store.Store { return register{s, errRegister} })
-		assertFinal := func(r reply) {
-			assert.Equal(t, 409, r.Status)
-			assert.Equal(t, "sold out", r.Body)
-		}
-		a.do = func(ctx context.Context) (reply, error) {
-			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{}, nil)
+		final := reply{Status: 409, Headers: map[string]string{}, Body: "sold out"}
+		a := d.committing(t, errRegister, reply{Status: 201}, func(ctx context.Context, fault error) (reply, error) {
 			require.Error(t, fault)
 			idempotent.Mark(ctx, idempotent.Terminal(errDownstream))
-			return reply{Status: 409, Body: "sold out"}, nil
-		}
-		assertFinal(a.send(ask{key: "k"}))
+			return final, nil
+		})
+		assert.Equal(t, final, a.send(ask{key: "k"}).unmarked())
 		assert.Equal(t, report.Completed, a.event().Settlement)
 		r := a.send(ask{key: "k"})
 		assert.True(t, r.replayed())
-		assertFinal(r)
+		assert.Equal(t, final, r.unmarked())
 		a.assertExecuted(1)
 	})
 }
@@ -207,28 +209,30 @@ func TestAFinalAnswerAfterAFailedCommitIsStored(t *testing.T) {
 // A handler that notes that its commit has failed answers as it likes; nothing of it is stored.
 func TestNotedFailureOfACommitIsAnsweredByTheHandler(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		over := func(s store.Store) store.Store { return register{s, errRegister} }
-		a := d.openOver(t, over)
-		a.do = func(ctx context.Context) (reply, error) {
-			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{}, nil)
+		own := reply{Status: 500, Body: "later"}
+		a := d.committing(t, errRegister, reply{Status: 201}, func(ctx context.Context, fault error) (reply, error) {
 			require.Error(t, fault)
 			idempotent.Mark(ctx, fault)
-			return reply{Status: 500, Body: "later"}, nil
-		}
-		assert.Equal(t, reply{Status: 500, Body: "later"}, a.send(ask{key: "k"}))
+			return own, nil
+		})
+		assert.Equal(t, own, a.send(ask{key: "k"}))
 		require.ErrorIs(t, a.event().Err, idempotent.ErrCommitFailed)
 		assert.Equal(t, report.Released, a.event().Settlement)
 	})
 }
 
-// A router that is protected itself, around a handler that notes: the response is the answer, and
-// the error counts for both.
-func TestResponseAndNoteOfAnInnerHTTPHandler(t *testing.T) {
+// A router that is protected itself, around a handler that tells of an error: the response is the
+// answer, and the error counts for both.
+func TestResponseAndErrorOfAnInnerHTTPHandler(t *testing.T) {
 	t.Parallel()
-	for _, err := range []error{errDownstream, idempotent.Uncertain(errDownstream)} {
+	for _, says := range []func(context.Context) (reply, error){
+		marking(reply{Status: 502}, errDownstream),
+		marking(reply{Status: 502}, idempotent.Uncertain(errDownstream)),
+		says(reply{Status: 502})["returned"](idempotent.Uncertain(errDownstream)),
+	} {
 		inner := idempotent.Wrap(func(ctx context.Context, _ requestV2) (responseV2, error) {
-			idempotent.Mark(ctx, err)
-			return responseV2{StatusCode: 502}, nil
+			r, err := says(ctx)
+			return respond[responseV2](r), err
 		}, memory.New())
 		out, got := inner.Handle(t.Context(), ask{key: "k-1"}.v2())
 		require.NoError(t, got)
@@ -251,24 +255,4 @@ func TestResponseAndNoteOfAnInnerHTTPHandler(t *testing.T) {
 			require.ErrorIs(t, event.Err, errDownstream)
 		}
 	}
-}
-
-// TestResponseAndMarkOfAnInnerHTTPHandler reach a router that is protected itself.
-func TestResponseAndMarkOfAnInnerHTTPHandler(t *testing.T) {
-	t.Parallel()
-	inner := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
-		return responseV2{StatusCode: 502}, idempotent.Uncertain(errDownstream)
-	}, memory.New())
-	out, err := inner.Handle(t.Context(), ask{key: "k-1"}.v2())
-	require.NoError(t, err, "the response is the answer")
-	assert.Equal(t, 502, out.StatusCode)
-
-	var event report.Delivery
-	router := idempotent.Wrap(inner.Handle, memory.New(),
-		idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))
-	out, err = router.Handle(t.Context(), ask{key: "k-2"}.v2())
-	require.NoError(t, err)
-	assert.Equal(t, 502, out.StatusCode)
-	assert.Equal(t, report.Unknown, event.Settlement)
-	assert.Equal(t, "uncertain", event.Reason)
 }

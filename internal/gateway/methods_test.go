@@ -9,23 +9,19 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestPostAndPatchNeedAKey(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, method := range []string{"POST", "PATCH", "post", "Patch"} {
-			a := d.open(t)
-			assertProblem(t, a.send(ask{method: method}), 400, "missing-key")
-			a.assertExecuted(0)
-			a.assertNoIO()
-			assert.Equal(t, report.MissingKey, a.event().Outcome)
+			r, event := d.refused(t, ask{method: method})
+			assertProblem(t, r, 400, "missing-key")
+			assert.Equal(t, report.MissingKey, event.Outcome)
 		}
 	})
 }
@@ -51,13 +47,10 @@ func TestPutAndDeleteAreProtectedOnlyWithAKey(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, method := range []string{"PUT", "DELETE", "delete"} {
 			a := d.open(t)
-			a.send(ask{method: method})
-			a.send(ask{method: method})
+			a.gets(ask{method: method}, "201", "201")
 			a.assertExecuted(2)
 			a.assertNoIO()
-
-			a.send(ask{method: method, key: "k"})
-			assert.True(t, a.send(ask{method: method, key: "k"}).replayed())
+			a.gets(ask{method: method, key: "k"}, "201", "201 replayed")
 			a.assertExecuted(3)
 		}
 	})
@@ -68,8 +61,8 @@ func TestWhichMethodsNeedAKeyIsConfigurable(t *testing.T) {
 		methods := []string{"PUT"}
 		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{RequireKey: methods}))
 		methods[0] = "POST" // the configuration has its own copy
-		assertProblem(t, a.send(ask{method: "PUT"}), 400, "missing-key")
-		a.send(ask{method: "POST"})
+		a.gets(ask{method: "PUT"}, "400 missing-key")
+		a.gets(ask{method: "POST"}, "201")
 		a.assertExecuted(1)
 
 		none := d.open(t, idempotent.WithHTTP(idempotent.HTTP{RequireKey: []string{}}))
@@ -82,13 +75,11 @@ func TestWhichMethodsNeedAKeyIsConfigurable(t *testing.T) {
 func TestOptionalKeyRunsUnprotectedWithoutOneButRefusesAMalformedOne(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t, idempotent.WithOptionalKey())
-		a.send(ask{})
+		a.gets(ask{}, "201")
+		a.gets(ask{key: "a,b"}, "400 invalid-key")
 		a.assertExecuted(1)
 		a.assertNoIO()
-		assertProblem(t, a.send(ask{key: "a,b"}), 400, "invalid-key")
-		a.assertExecuted(1)
-		a.send(ask{key: "k"})
-		assert.True(t, a.send(ask{key: "k"}).replayed())
+		a.gets(ask{key: "k"}, "201", "201 replayed")
 	})
 }
 
@@ -101,7 +92,7 @@ func TestSameKeyWithAnotherRequestIsRefused(t *testing.T) {
 		assert.NotContains(t, r.Body, first.Body)
 		a.assertExecuted(1)
 		assert.Equal(t, report.Mismatch, a.event().Outcome)
-		assert.True(t, a.send(ask{key: "k", body: `{"amount":1}`}).replayed())
+		a.gets(ask{key: "k", body: `{"amount":1}`}, "201 replayed")
 	})
 }
 
@@ -145,32 +136,18 @@ func TestTwoAtOnceExecuteOnce(t *testing.T) {
 			assert.Equal(t, 200, r.Status)
 		})
 		<-running
-		assertProblem(t, a.send(ask{key: "k"}), 409, "in-progress")
+		a.gets(ask{key: "k"}, "409 in-progress")
 		close(finish)
 		wg.Wait()
-		assert.True(t, a.send(ask{key: "k"}).replayed())
+		a.gets(ask{key: "k"}, "200 replayed")
 		a.assertExecuted(1)
 	})
 }
 
 func TestUnavailableStoreIsAnsweredWithoutRunningTheHandler(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		a.fault = storetest.Deny
-		r := a.send(ask{key: "k"})
-		assertProblem(t, r, 503, "store-unavailable")
+		a, r := trouble["store-unavailable"](t, d, ask{key: "k"}, idempotent.HTTP{})
 		assert.Equal(t, "2", r.Headers["Retry-After"])
-		a.assertExecuted(0)
-	})
-}
-
-func TestUnknownOutcomeIsNotRepeated(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		a.plant(ask{key: "k"}, func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "uncertain" })
-		r := a.send(ask{key: "k"})
-		assertProblem(t, r, 409, "unknown-outcome")
-		assert.NotContains(t, r.Headers, "Retry-After")
 		a.assertExecuted(0)
 	})
 }
@@ -189,8 +166,7 @@ func TestUnreadableRecordIsNeverExecutedOver(t *testing.T) {
 			everyDoor(t, func(t *testing.T, d door) {
 				a := d.open(t)
 				a.plant(ask{key: "k"}, change)
-				r := a.send(ask{key: "k"})
-				assertProblem(t, r, 500, "unreadable-record")
+				a.gets(ask{key: "k"}, "500 unreadable-record")
 				a.assertExecuted(0)
 			})
 		})
@@ -201,7 +177,7 @@ func TestHandlerErrorReleasesTheKeyAndReachesLambda(t *testing.T) {
 	declined := errors.New("card declined")
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
-		a.do = func(context.Context) (reply, error) { return reply{Status: 200, Body: "ignored by Lambda"}, declined }
+		a.returns(reply{Status: 200, Body: "ignored by Lambda"}, declined)
 		for range 2 {
 			_, err := a.try(ask{key: "k"})
 			assert.Same(t, declined, err)
@@ -236,39 +212,27 @@ func TestEventWithoutAMethodIsRefused(t *testing.T) {
 	for name, payload := range payloads {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			records, executed := storetest.NewFaulty(memory.New(), nil), 0
-			h := idempotent.Wrap(func(context.Context, *requestV2) (*responseV2, error) {
-				executed++
-				return &responseV2{StatusCode: 200}, nil
-			}, records)
-			result, err := h.Invoke(t.Context(), []byte(payload))
-			require.NoError(t, err)
-			assert.Contains(t, string(result), "problems.md#refused")
-			assert.Contains(t, string(result), `"statusCode":500`)
-			assert.Zero(t, executed)
-			assert.Empty(t, records.Calls())
+			r, _ := newDoor[*requestV2, *responseV2]("*V2", true, nil).refused(t, []byte(payload))
+			assertProblem(t, r, 500, "refused")
 		})
 	}
 	t.Run("nil pointer", func(t *testing.T) {
 		t.Parallel()
-		_, v2, err := identify[*requestV2, *responseV2](t.Context(), nil, false)
-		require.NoError(t, err)
-		assertProblem(t, ofV2(*v2), 500, "refused")
-		_, v1, err := identify[*requestV1, responseV1](t.Context(), nil, true)
-		require.NoError(t, err)
-		assertProblem(t, ofV1(v1), 500, "refused")
+		v2, _ := newDoor[*requestV2, *responseV2]("*V2", false, nil).refused(t, (*requestV2)(nil))
+		assertProblem(t, v2, 500, "refused")
+		v1, _ := newDoor[*requestV1, responseV1]("*V1", true, nil).refused(t, (*requestV1)(nil))
+		assertProblem(t, v1, 500, "refused")
 	})
 }
 
 func TestPayloadThatIsNoEventIsAnErrorAsInLambda(t *testing.T) {
 	t.Parallel()
-	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
-		return responseV2{}, nil
-	}, memory.New())
+	a := families()["v2"].open(t)
 	for _, payload := range []string{"", "{", `{"headers":"none"}`} {
-		_, err := h.Invoke(t.Context(), []byte(payload))
+		_, err := a.try([]byte(payload))
 		assert.Error(t, err, payload)
 	}
+	a.assertExecuted(0)
 }
 
 func TestKeyFunctionReplacesTheHeader(t *testing.T) {
@@ -280,11 +244,7 @@ func TestKeyFunctionReplacesTheHeader(t *testing.T) {
 		return e.Body, nil
 	})
 	send := func(method, body string, opts ...idempotent.Option) (identity, reply) {
-		id, out, err := identify[requestV2, responseV2](t.Context(),
-			ask{method: method, body: body, key: "h"}.v2(), true,
-			append(opts, fromBody)...)
-		require.NoError(t, err)
-		return id, ofV2(out)
+		return identify(t, ask{method: method, body: body, key: "h"}.v2(), append(opts, fromBody)...)
 	}
 	one, _ := send("POST", "k1")
 	two, _ := send("POST", "k2")
@@ -293,7 +253,7 @@ func TestKeyFunctionReplacesTheHeader(t *testing.T) {
 	assert.Equal(t, one.key, put.key, "a client chooses the method")
 	assert.NotEqual(t, one.fingerprint, put.fingerprint, "but it is another request")
 	assert.NotEqual(t, one.fingerprint, two.fingerprint, "the fingerprint stays")
-	header := identifyV2(t, ask{body: "k1", key: "k1"}.v2())
+	header := identified(t, ask{body: "k1", key: "k1"}.v2())
 	assert.Equal(t, header.fingerprint, one.fingerprint)
 	assert.NotEqual(t, header.key, one.key, "a key of a header counts for one route")
 
@@ -325,20 +285,15 @@ func TestKeyFunctionThatFailsIsNoMissingKey(t *testing.T) {
 	failing := idempotent.WithKey(func(requestV2) (string, error) {
 		return "", &idempotent.Error{Kind: idempotent.ErrMissingKey, Operation: "another handler"}
 	})
-	_, out, err := identify[requestV2, responseV2](t.Context(), ask{method: "PUT"}.v2(), false, failing)
-	require.NoError(t, err)
-	assertProblem(t, ofV2(out), 400, "invalid-key")
+	_, r := identify(t, ask{method: "PUT"}.v2(), failing)
+	assertProblem(t, r, 400, "invalid-key")
 }
 
 func TestKeyPathReplacesTheHeaderAndHalfAKeyIsNone(t *testing.T) {
 	t.Parallel()
 	path := idempotent.WithKeyPath("powertools_json(body).[tenant, id]")
 	send := func(method, body string, opts ...idempotent.Option) (identity, reply) {
-		id, out, err := identify[requestV1, responseV1](t.Context(),
-			ask{method: method, body: body, key: "h"}.v1(), true,
-			append(opts, path)...)
-		require.NoError(t, err)
-		return id, ofV1(out)
+		return identify(t, ask{method: method, body: body, key: "h"}.v1(), append(opts, path)...)
 	}
 	one, _ := send("POST", `{"tenant":"a","id":1}`)
 	two, _ := send("POST", `{"tenant":"a","id":2}`)
@@ -363,12 +318,11 @@ func TestKeyPathReplacesTheHeaderAndHalfAKeyIsNone(t *testing.T) {
 func TestFingerprintPathThatSelectsNothingIsRefused(t *testing.T) {
 	t.Parallel()
 	path := idempotent.WithFingerprintPath("powertools_json(body).amount")
-	one := identifyV2(t, ask{key: "k", body: `{"amount":1,"at":1}`}.v2(), path)
-	assert.Equal(t, one, identifyV2(t, ask{key: "k", body: `{"amount":1.0,"at":2}`}.v2(), path))
-	_, out, err := identify[requestV2, responseV2](t.Context(), ask{key: "k", body: `{}`}.v2(), true, path)
-	require.NoError(t, err)
-	assertProblem(t, ofV2(out), 400, "invalid-key")
-	assert.NotContains(t, out.Body, "printable", "the header is not to blame")
+	one := identified(t, ask{key: "k", body: `{"amount":1,"at":1}`}.v2(), path)
+	assert.Equal(t, one, identified(t, ask{key: "k", body: `{"amount":1.0,"at":2}`}.v2(), path))
+	_, r := identify(t, ask{key: "k", body: `{}`}.v2(), path)
+	assertProblem(t, r, 400, "invalid-key")
+	assert.NotContains(t, r.Body, "printable", "the header is not to blame")
 }
 
 func TestTenantFunctionReplacesTheCallerAndFailsClosed(t *testing.T) {
@@ -377,25 +331,20 @@ func TestTenantFunctionReplacesTheCallerAndFailsClosed(t *testing.T) {
 		return idempotent.WithTenant(func(context.Context, *requestV1) (string, error) { return tenant, err })
 	}
 	event := ask{key: "k"}.v1()
-	identifyFor := func(opt idempotent.Option) (identity, reply) {
-		id, out, err := identify[*requestV1, *responseV1](t.Context(), &event, true, opt)
-		require.NoError(t, err)
-		return id, ofV1(*out)
-	}
-	a, _ := identifyFor(withTenant("a", nil))
-	b, _ := identifyFor(withTenant("b", nil))
+	d := newDoor[*requestV1, *responseV1]("*V1", true, nil)
+	a, _ := d.identify(t.Context(), t, &event, withTenant("a", nil))
+	b, _ := d.identify(t.Context(), t, &event, withTenant("b", nil))
 	assert.NotEqual(t, a.key, b.key)
 	assert.Equal(t, a.fingerprint, b.fingerprint)
-	assert.NotEqual(t, identifyV1(t, event).key, a.key)
+	assert.NotEqual(t, identified(t, event).key, a.key)
 
 	event.RequestContext.Authorizer = map[string]any{"principalId": "a"}
-	replaced, _ := identifyFor(withTenant("a", nil))
+	replaced, _ := d.identify(t.Context(), t, &event, withTenant("a", nil))
 	assert.Equal(t, a, replaced, "the authorizer does not count any more")
-	assert.NotEqual(t, identifyV1(t, event).key, replaced.key, "tenant a is not principal a")
+	assert.NotEqual(t, identified(t, event).key, replaced.key, "tenant a is not principal a")
 
 	for _, opt := range []idempotent.Option{withTenant("", nil), withTenant("a", errors.New("secret reason"))} {
-		id, r := identifyFor(opt)
-		assert.Empty(t, id.key)
+		r, _ := d.refused(t, &event, opt)
 		assertProblem(t, r, 500, "refused")
 		assert.NotContains(t, r.Body, "secret")
 	}
@@ -409,71 +358,60 @@ func TestFingerprintFunctionReplacesTheFingerprint(t *testing.T) {
 		}
 		return e.Body, nil
 	})
-	one := identifyV2(t, ask{key: "k", body: "1", query: "a=1"}.v2(), ofBody)
-	same := identifyV2(t, ask{key: "k", body: "1", query: "a=2"}.v2(), ofBody)
-	other := identifyV2(t, ask{key: "k", body: "2", query: "a=1"}.v2(), ofBody)
+	one := identified(t, ask{key: "k", body: "1", query: "a=1"}.v2(), ofBody)
+	same := identified(t, ask{key: "k", body: "1", query: "a=2"}.v2(), ofBody)
+	other := identified(t, ask{key: "k", body: "2", query: "a=1"}.v2(), ofBody)
 	assert.Equal(t, one, same)
 	assert.NotEqual(t, one.fingerprint, other.fingerprint)
 
-	id, out, err := identify[requestV2, responseV2](t.Context(), ask{key: "k", body: "bad"}.v2(), false, ofBody)
-	require.NoError(t, err)
-	assert.Empty(t, id.key)
-	assertProblem(t, ofV2(out), 500, "refused")
-	assert.NotContains(t, out.Body, "secret")
+	r, _ := families()["v2"].refused(t, ask{key: "k", body: "bad"}, ofBody)
+	assertProblem(t, r, 500, "refused")
+	assert.NotContains(t, r.Body, "secret")
 }
 
 func TestHTTPOptionsAreChecked(t *testing.T) {
 	t.Parallel()
+	const again = ": an old request would be executed again after its record expired"
+	aged := func(header string, age time.Duration) idempotent.HTTP {
+		return idempotent.HTTP{TimestampHeader: header, MaxRequestAge: age}
+	}
+	covering, ofKey := aged("X-Time", time.Minute), aged("X-Key", time.Minute)
+	covering.FingerprintHeaders, ofKey.Header = []string{"Accept", "x-time"}, "x-key"
 	for problem, h := range map[string]idempotent.HTTP{
-		`Header "Idempotency Key" is no header name`:  {Header: "Idempotency Key"},
-		`RequireKey: "post" is no method in capitals`: {RequireKey: []string{"post"}},
-		`RequireKey: "" is no method in capitals`:     {RequireKey: []string{""}},
-		`RequireKey: GET has no effect to protect`:    {RequireKey: []string{"POST", "GET"}},
-		`MismatchStatus 401 is not 400, 409 or 422`:   {MismatchStatus: 401},
-		`MismatchStatus 404 is not 400, 409 or 422`:   {MismatchStatus: 404},
-		`MismatchStatus 500 is not 400, 409 or 422`:   {MismatchStatus: 500},
-		`MaxRequestAge needs a TimestampHeader`:       {MaxRequestAge: time.Minute},
-		`TimestampHeader needs a MaxRequestAge`:       {TimestampHeader: "X-Timestamp"},
-		`TimestampHeader "X Timestamp" is no header name`: {
-			TimestampHeader: "X Timestamp",
-			MaxRequestAge:   time.Minute,
-		},
-		`TimestampHeader "idempotency-key" is the header of the key`: {
-			TimestampHeader: "idempotency-key",
-			MaxRequestAge:   time.Minute,
-		},
-		`TimestampHeader "X-Key" is the header of the key`: {
-			Header: "x-key", TimestampHeader: "X-Key",
-			MaxRequestAge: time.Minute,
-		},
-		`MaxRequestAge: 999ms is less than 1s`: {
-			TimestampHeader: "X-Timestamp",
-			MaxRequestAge:   999 * time.Millisecond,
-		},
-		`MaxRequestAge: -1s is less than 1s`: {
-			TimestampHeader: "X-Timestamp",
-			MaxRequestAge:   -time.Second,
-		},
-		`TimestampHeader "X-Time" is also one of FingerprintHeaders: a retry at another time would be another request`: {
-			TimestampHeader: "X-Time", MaxRequestAge: time.Minute, FingerprintHeaders: []string{"Accept", "x-time"},
-		},
-		`MaxRequestAge 24h0m0s is more than 23h59m0s, the retention less 1m0s of clock skew: an old request would be executed again ` +
-			`after its record expired`: {TimestampHeader: "X-Time", MaxRequestAge: 24 * time.Hour},
+		`Header "Idempotency Key" is no header name`:                 {Header: "Idempotency Key"},
+		`RequireKey: "post" is no method in capitals`:                {RequireKey: []string{"post"}},
+		`RequireKey: "" is no method in capitals`:                    {RequireKey: []string{""}},
+		`RequireKey: GET has no effect to protect`:                   {RequireKey: []string{"POST", "GET"}},
+		`MismatchStatus 401 is not 400, 409 or 422`:                  {MismatchStatus: 401},
+		`MismatchStatus 404 is not 400, 409 or 422`:                  {MismatchStatus: 404},
+		`MismatchStatus 500 is not 400, 409 or 422`:                  {MismatchStatus: 500},
+		`MaxRequestAge needs a TimestampHeader`:                      aged("", time.Minute),
+		`TimestampHeader needs a MaxRequestAge`:                      aged("X-Timestamp", 0),
+		`TimestampHeader "X Timestamp" is no header name`:            aged("X Timestamp", time.Minute),
+		`TimestampHeader "idempotency-key" is the header of the key`: aged("idempotency-key", time.Minute),
+		`TimestampHeader "X-Key" is the header of the key`:           ofKey,
+		`MaxRequestAge: 999ms is less than 1s`:                       aged("X-Timestamp", 999*time.Millisecond),
+		`MaxRequestAge: -1s is less than 1s`:                         aged("X-Timestamp", -time.Second),
+		`TimestampHeader "X-Time" is also one of FingerprintHeaders: a retry at another time would be another request`: covering,
+		`MaxRequestAge 24h0m0s is more than 23h59m0s, the retention less 1m0s of clock skew` + again:                   aged("X-Time", 24*time.Hour),
 	} {
 		assertHTTPRefused(t, h, problem)
 	}
+	hour := idempotent.WithRetention(time.Hour)
+	assertHTTPRefused(t, aged("X-Time", 59*time.Minute+time.Second),
+		"MaxRequestAge 59m1s is more than 59m0s, the retention less 1m0s of clock skew"+again, hour)
+	assert.NotPanics(t, func() { wrapHTTP(aged("X-Time", 59*time.Minute), hour) })
+	assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{}, idempotent.WithRetention(time.Second)) }, "without a limit")
 }
 
 func TestHeaderWithAMeaningCarriesNoKey(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"Accept", "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Type",
-		"Cookie", "Date",
-		"ETag", "Expires", "Forwarded", "Host", "Idempotent-Replayed", "Keep-Alive", "Location", "Origin",
-		"Proxy-Authenticate",
-		"Proxy-Authorization", "Proxy-Connection", "Referer", "Retry-After", "Server", "Set-Cookie", "TE", "Trailer",
-		"Transfer-Encoding",
-		"Upgrade", "User-Agent", "Vary", "Via", "WWW-Authenticate", "X-Amzn-Trace-Id", "X-Api-Key", "X-Forwarded-For",
+		"Cookie", "Date", "ETag", "Expires", "Forwarded", "Host", "Idempotent-Replayed", "Keep-Alive", "Location",
+		"Origin", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Referer", "Retry-After", "Server",
+		"Set-Cookie", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent", "Vary", "Via", "WWW-Authenticate",
+		"X-Amzn-Trace-Id", "X-Api-Key", "X-Forwarded-For",
 	} {
 		assertHTTPRefused(t, idempotent.HTTP{Header: name}, "Header \""+name+"\" has another meaning")
 	}
@@ -482,13 +420,13 @@ func TestHeaderWithAMeaningCarriesNoKey(t *testing.T) {
 	}
 }
 
-func wrapHTTP(h idempotent.HTTP) {
+func wrapHTTP(h idempotent.HTTP, opts ...idempotent.Option) {
 	handler := func(context.Context, requestV2) (responseV2, error) { return responseV2{}, nil }
-	idempotent.Wrap(handler, memory.New(), idempotent.WithHTTP(h))
+	idempotent.Wrap(handler, memory.New(), append(opts, idempotent.WithHTTP(h))...)
 }
 
 // assertHTTPRefused checks that problem is all that is wrong with h.
-func assertHTTPRefused(t *testing.T, h idempotent.HTTP, problem string) {
+func assertHTTPRefused(t *testing.T, h idempotent.HTTP, problem string, opts ...idempotent.Option) {
 	t.Helper()
 	defer func() {
 		t.Helper()
@@ -498,5 +436,5 @@ func assertHTTPRefused(t *testing.T, h idempotent.HTTP, problem string) {
 			assert.Equal(t, []string{"WithHTTP: " + problem}, config.Problems)
 		}
 	}()
-	wrapHTTP(h)
+	wrapHTTP(h, opts...)
 }

@@ -28,16 +28,13 @@ func TestRequestOfNobodyIsRefusedBeforeAnyIO(t *testing.T) {
 				"x-amz-tenant-id": "a",
 			}},
 		} {
-			a := d.open(t, requireTenant)
-			r := a.send(q)
+			r, event := d.refused(t, q, requireTenant)
 			assertProblem(t, r, 401, "missing-tenant")
 			assert.NotContains(t, r.Headers, "Retry-After")
-			a.assertExecuted(0)
-			a.assertNoIO()
-			assert.Equal(t, report.MissingTenant, a.event().Outcome, name)
+			assert.Equal(t, report.MissingTenant, event.Outcome, name)
 			var missing *idempotent.Error
-			require.ErrorAs(t, a.event().Err, &missing)
-			require.ErrorIs(t, a.event().Err, idempotent.ErrMissingTenant)
+			require.ErrorAs(t, event.Err, &missing)
+			require.ErrorIs(t, event.Err, idempotent.ErrMissingTenant)
 			assert.Equal(t, "charge", missing.Operation)
 			assert.Equal(t, "idempotent: charge: the caller is not identified: there is no authorizer", missing.Error())
 		}
@@ -63,52 +60,34 @@ var namelessGolden = []string{"v1-lambda-context", "v2-jwt-without-sub", "v2-lam
 
 // The golden events whose caller the gateway names; of the others nothing does.
 var namedGolden = []string{
-	"v1-api-key", "v1-cognito", "v1-iam-cognito", "v1-iam-role", "v1-lambda-principal", "v2-iam",
-	"v2-iam-cognito", "v2-jwt",
-	"v2-lambda-principal", "url-iam",
+	"v1-api-key", "v1-cognito", "v1-iam-cognito", "v1-iam-role", "v1-lambda-principal", "v2-iam", "v2-iam-cognito",
+	"v2-jwt", "v2-lambda-principal", "url-iam",
 }
 
 func TestWhoIsNamedIsLetIn(t *testing.T) {
 	t.Parallel()
 	var named []string
-	for name := range golden(t) {
-		var with, without identity
-		switch kind, _, _ := strings.Cut(name, "-"); kind {
-		case "v2":
-			with, without = twice[requestV2, responseV2](t, name)
-		case "v1":
-			with, without = twice[requestV1, responseV1](t, name)
-		case "url":
-			with, without = twice[requestURL, responseURL](t, name)
-			sameV2, _ := twice[requestV2, responseV2](t, name)
-			assert.Equal(t, with, sameV2)
-		case "alb":
-			with, without = twice[requestALB, responseALB](t, name)
+	for name, payload := range golden(t) {
+		with, _ := familyOf(name).identify(t.Context(), t, payload, requireTenant)
+		if with.key == "" {
+			continue
 		}
-		if with.key != "" {
-			named = append(named, name)
-			assert.Equal(t, without, with, "%s: the scope is the same", name)
+		named = append(named, name)
+		without, _ := familyOf(name).identify(t.Context(), t, payload)
+		assert.Equal(t, without, with, "%s: the scope is the same", name)
+		if strings.HasPrefix(name, "url") {
+			sameV2, _ := families()["v2"].identify(t.Context(), t, payload, requireTenant)
+			assert.Equal(t, with, sameV2)
 		}
 	}
 	assert.ElementsMatch(t, namedGolden, named)
-}
-
-// twice is the identity of a golden event with and without the demand for a tenant.
-func twice[In, Out any](t *testing.T, name string) (with, without identity) {
-	t.Helper()
-	with, _, err := identify[In, Out](t.Context(), load[In](t, name), true, requireTenant)
-	require.NoError(t, err)
-	without, _, err = identify[In, Out](t.Context(), load[In](t, name), true)
-	require.NoError(t, err)
-	return with, without
 }
 
 func TestTenantOfTheInvocationIsAName(t *testing.T) {
 	t.Parallel()
 	of := func(tenantID string) string {
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenantID})
-		id, _, err := identify[requestV2, responseV2](ctx, ask{key: "k"}.v2(), true, requireTenant)
-		require.NoError(t, err)
+		id, _ := families()["v2"].identify(ctx, t, ask{key: "k"}, requireTenant)
 		return id.key
 	}
 	assert.Empty(t, of(""))
@@ -119,21 +98,15 @@ func TestTenantOfTheInvocationIsAName(t *testing.T) {
 func TestTenantFunctionFailsClosedByItself(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(context.Context, requestALB) (string, error){
-		"fails": func(context.Context, requestALB) (string, error) {
-			return "ada",
-				errors.New("secret reason")
-		},
+		"fails":          func(context.Context, requestALB) (string, error) { return "ada", errors.New("secret reason") },
 		"yields nothing": func(context.Context, requestALB) (string, error) { return "", nil },
 	} {
 		for _, opts := range [][]idempotent.Option{{}, {requireTenant}} {
-			id, out, err := identify[requestALB, responseALB](t.Context(), ask{key: "k"}.alb(), true,
-				append(opts, idempotent.WithTenant(f))...)
-			require.NoError(t, err)
-			assert.Empty(t, id.key, name)
-			assertProblem(t, ofALB(out), 500, "refused")
-			assert.NotContains(t, out.Body, "secret")
+			r, _ := families()["alb"].refused(t, ask{key: "k"}, append(opts, idempotent.WithTenant(f))...)
+			assert.Equal(t, "500 refused", r.summary(), name)
+			assert.NotContains(t, r.Body, "secret")
 		}
 	}
 	ada := idempotent.WithTenant(func(context.Context, requestALB) (string, error) { return "ada", nil })
-	assert.Equal(t, identifyALB(t, ask{key: "k"}.alb(), ada), identifyALB(t, ask{key: "k"}.alb(), ada, requireTenant))
+	assert.Equal(t, identified(t, ask{key: "k"}.alb(), ada), identified(t, ask{key: "k"}.alb(), ada, requireTenant))
 }

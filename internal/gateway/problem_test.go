@@ -17,13 +17,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -39,94 +37,71 @@ const (
 
 // trouble makes each kind of problem at a door.
 var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply){
-	"missing-key": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-		q.key = ""
-		a := d.open(t, idempotent.WithHTTP(h))
-		return a, a.send(q)
-	},
-	"invalid-key": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-		q.key += "," + q.key
-		a := d.open(t, idempotent.WithHTTP(h))
-		return a, a.send(q)
-	},
-	"stale-request": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+	"missing-key": asking(func(q *ask, _ *idempotent.HTTP) { q.key = "" }),
+	"invalid-key": asking(func(q *ask, _ *idempotent.HTTP) { q.key += "," + q.key }),
+	"stale-request": asking(func(q *ask, h *idempotent.HTTP) {
 		h.TimestampHeader, h.MaxRequestAge = "X-Timestamp", time.Minute
-		q.header = maps.Clone(q.header)
-		if q.header == nil {
-			q.header = map[string]string{}
-		}
-		q.header["x-timestamp"] = secretBody
-		a := d.open(t, idempotent.WithHTTP(h))
-		return a, a.send(q)
-	},
-	"missing-tenant": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-		h.RequireTenant = true
-		a := d.open(t, idempotent.WithHTTP(h))
-		return a, a.send(q)
-	},
-	"mismatch": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-		a := d.open(t, idempotent.WithHTTP(h))
+		header := map[string]string{"x-timestamp": secretBody}
+		maps.Copy(header, q.header)
+		q.header = header
+	}),
+	"missing-tenant": asking(func(_ *ask, h *idempotent.HTTP) { h.RequireTenant = true }),
+	"refused":        asking(func(q *ask, _ *idempotent.HTTP) { q.formless = true }),
+	"mismatch": behind(func(a *api, q *ask) {
 		a.answers(reply{Status: 200, Body: secretBody})
-		a.send(q)
+		a.send(*q)
 		q.body += "other"
-		return a, a.send(q)
-	},
-	"superseded": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-		a := d.open(t, idempotent.WithHTTP(h))
-		a.do = func(context.Context) (reply, error) {
-			mine, found := a.record()
-			require.True(t, found)
-			theirs := mine
-			theirs.Owner, theirs.Lease = secretOwner, time.Now().Add(time.Minute)
-			_, swapped, err := a.inner.Swap(t.Context(), mine, theirs)
-			require.NoError(t, err)
-			require.True(t, swapped)
-			return reply{Status: 200, Body: secretBody}, nil
-		}
-		return a, a.send(q)
-	},
+	}),
+	"superseded": behind(func(a *api, _ *ask) {
+		a.takenOver(reply{Status: 200, Body: secretBody}, func(*store.Record) {})
+	}),
 	"in-progress":     planted(func(*store.Record) {}),
 	"unknown-outcome": planted(func(r *store.Record) { r.Status = store.StatusUnknown }),
 	"unreadable-record": planted(func(r *store.Record) {
 		completed(r, `{"statusCode":200,"body":"`+secretBody+`"}`)
 		r.Seal = "damaged"
 	}),
-	"store-unavailable": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-		a := d.open(t, idempotent.WithHTTP(h))
-		a.fault = storetest.Deny
-		return a, a.send(q)
-	},
+	"store-unavailable": behind(func(a *api, _ *ask) { a.fault = storetest.Deny }),
 	"commit-failed": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-		a := d.openOver(t, func(s store.Store) store.Store { return register{s, errRegister} }, idempotent.WithHTTP(h))
-		a.do = func(ctx context.Context) (reply, error) {
-			answer := reply{Status: 200, Body: secretBody}
-			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, answer), row{}, nil)
+		answer := reply{Status: 200, Body: secretBody}
+		a := d.committing(t, errRegister, answer, func(_ context.Context, fault error) (reply, error) {
 			assert.ErrorIs(t, fault, idempotent.ErrCommitFailed)
 			return answer, nil
-		}
+		}, idempotent.WithHTTP(h))
 		return a, a.send(q)
 	},
-	"wrapped-twice": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+	"wrapped-twice": behind(func(a *api, q *ask) {
+		a.do = func(ctx context.Context) (reply, error) { return a.through(ctx, *q) }
+	}),
+}
+
+// asking sends a request that is wrong in itself, or by what the handler asks for.
+func asking(
+	change func(q *ask, h *idempotent.HTTP),
+) func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+	return func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+		change(&q, &h)
 		a := d.open(t, idempotent.WithHTTP(h))
-		a.do = func(ctx context.Context) (reply, error) { return a.through(ctx, q) }
 		return a, a.send(q)
-	},
-	"refused": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+	}
+}
+
+// behind sends a request to a handler that was prepared.
+func behind(prepare func(a *api, q *ask)) func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
+	return func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 		a := d.open(t, idempotent.WithHTTP(h))
-		q.formless = true
+		prepare(a, &q)
 		return a, a.send(q)
-	},
+	}
 }
 
 func planted(change func(r *store.Record)) func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-	return func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
-		a := d.open(t, idempotent.WithHTTP(h))
-		a.plant(q, func(r *store.Record) {
+	return behind(func(a *api, q *ask) {
+		a.plant(*q, func(r *store.Record) {
 			r.Lease = time.Now().Add(time.Minute)
 			change(r)
 		})
-		return a, a.send(q)
-	}
+	})
 }
 
 func everyTrouble(t *testing.T, test func(t *testing.T, kind string, a *api, r reply)) {
@@ -306,11 +281,8 @@ func TestInstanceIsAlwaysARelativeReference(t *testing.T) {
 		e := ask{}.v2()
 		e.RawPath = rapid.OneOf(rapid.String(), rapid.StringMatching(`[/a:%2@?#\\.]{0,8}`)).Draw(t, "path")
 		e.RequestContext.RequestID = rapid.String().Draw(t, "id")
-		_, out, err := identify[requestV2, responseV2](context.Background(), e, true)
-		require.NoError(t, err)
-		var document struct{ Instance string }
-		require.NoError(t, json.Unmarshal([]byte(out.Body), &document))
-		instance := document.Instance
+		_, r := identify(t, e)
+		instance, _ := r.problem(t)["instance"].(string) // none of an empty path without an id
 		u, err := url.Parse(instance)
 		require.NoError(t, err, instance)
 		assert.Empty(t, u.Scheme+u.Host+u.Opaque, instance)
@@ -326,10 +298,9 @@ func TestRetryAfterOfOddLeases(t *testing.T) {
 			change func(r *store.Record)
 			want   string
 		}{
-			"no lease, but an expiry": {func(r *store.Record) {
-				r.Lease, r.Expiry = time.Time{},
-					now.Add(90*time.Second)
-			}, "90"},
+			"no lease, but an expiry": {
+				func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, now.Add(90*time.Second) }, "90",
+			},
 			"in the year 2500": {func(r *store.Record) { r.Lease = now.AddDate(474, 0, 0) }, "9223372037"},
 		} {
 			a := d.open(t, idempotent.WithClock(func() time.Time { return now }))
@@ -347,27 +318,23 @@ func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {
 	longest := strconv.Itoa(int((timeout + idempotent.DefaultMargin) / time.Second))
 	synctest.Test(t, func(t *testing.T) {
 		mayEnd := make(chan struct{})
-		h := idempotent.Wrap(func(context.Context,
-			events.APIGatewayV2HTTPRequest,
-		) (events.APIGatewayV2HTTPResponse, error) {
+		a := doors()[0].open(t)
+		a.do = func(context.Context) (reply, error) {
 			<-mayEnd
-			return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
-		}, memory.New())
-		var e events.APIGatewayV2HTTPRequest
-		e.Headers = map[string]string{"idempotency-key": "k"}
-		e.RequestContext.HTTP.Method = "POST"
+			return reply{Status: 201}, nil
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		ended := make(chan error, 1)
 		go func() {
-			_, err := h.Handle(ctx, e)
+			_, err := a.through(ctx, ask{key: "k"})
 			ended <- err
 		}()
 		synctest.Wait()
-		out, err := h.Handle(ctx, e)
+		r, err := a.through(ctx, ask{key: "k"})
 		require.NoError(t, err)
-		assert.Equal(t, 409, out.StatusCode)
-		assert.Equal(t, longest, out.Headers["Retry-After"])
+		assertProblem(t, r, 409, "in-progress")
+		assert.Equal(t, longest, r.Headers["Retry-After"])
 		close(mayEnd)
 		require.NoError(t, <-ended)
 	})
@@ -380,20 +347,17 @@ func TestErrorInsideAUsersErrorIsNotTheAnswer(t *testing.T) {
 	t.Parallel()
 	inner := &idempotent.Error{Kind: idempotent.ErrStoreUnavailable, Operation: "another handler", Err: errors.New("x")}
 	failing := idempotent.WithTenant(func(context.Context, requestV2) (string, error) { return "", inner })
-	_, out, err := identify[requestV2, responseV2](t.Context(), ask{key: "k"}.v2(), false, failing)
-	require.NoError(t, err)
-	assertProblem(t, ofV2(out), 500, "refused")
-	assert.NotContains(t, out.Headers, "Retry-After")
+	_, r := identify(t, ask{key: "k"}.v2(), failing)
+	assertProblem(t, r, 500, "refused")
+	assert.NotContains(t, r.Headers, "Retry-After")
 }
 
 // A client that may retry is told so: a handler need not translate the error of its commit.
 func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		a := d.openOver(t, func(s store.Store) store.Store { return register{s, errRegister} })
-		a.do = func(ctx context.Context) (reply, error) {
-			fault := execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{}, nil)
+		a := d.committing(t, errRegister, reply{Status: 201}, func(_ context.Context, fault error) (reply, error) {
 			return reply{}, fmt.Errorf("order: %w", fault)
-		}
+		})
 		r := a.send(ask{key: "k"})
 		assertProblem(t, r, 503, "commit-failed")
 		assert.NotEmpty(t, r.Headers["Retry-After"])
@@ -409,11 +373,9 @@ func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
 // One that calls the failure final gives the first client what every other one gets.
 func TestAFailedCommitThatIsCalledFinalIsNoReasonToRetry(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		a := d.openOver(t, func(s store.Store) store.Store { return register{s, errRegister} })
-		a.do = func(ctx context.Context) (reply, error) {
-			return reply{}, idempotent.Terminal(
-				execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, reply{Status: 201}), row{}, nil))
-		}
+		a := d.committing(t, errRegister, reply{Status: 201}, func(_ context.Context, fault error) (reply, error) {
+			return reply{}, idempotent.Terminal(fault)
+		})
 		_, first := a.try(ask{key: "k"})
 		require.ErrorIs(t, first, idempotent.ErrCommitFailed)
 		assert.Equal(t, report.Completed, a.event().Settlement)
@@ -426,9 +388,7 @@ func TestAFailedCommitThatIsCalledFinalIsNoReasonToRetry(t *testing.T) {
 func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	t.Parallel()
 	records := memory.New()
-	handler := idempotent.Wrap(func(ctx context.Context,
-		e *events.APIGatewayV2HTTPRequest,
-	) (*events.APIGatewayV2HTTPResponse, error) {
+	handler := idempotent.Wrap(func(ctx context.Context, e *requestV2) (*responseV2, error) {
 		e.RawPath, e.RequestContext.RequestID = "/private", "private"
 		x, protected := idempotent.FromContext(ctx)
 		require.True(t, protected)
@@ -439,16 +399,13 @@ func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 		_, swapped, err := records.Swap(ctx, seen, next)
 		require.NoError(t, err)
 		require.True(t, swapped)
-		return &events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+		return &responseV2{StatusCode: 201}, nil
 	}, records)
 	e := ask{key: "k"}.v2()
-	e.RawPath, e.RequestContext.RequestID = "/charges", "id-1"
 	out, err := handler.Handle(t.Context(), &e)
 	require.NoError(t, err)
-	assert.Equal(t, 409, out.StatusCode)
-	var problem struct{ Instance string }
-	require.NoError(t, json.Unmarshal([]byte(out.Body), &problem))
-	assert.Equal(t, "/charges#id-1", problem.Instance)
+	assertProblem(t, read(out), 409, "superseded")
+	assert.Equal(t, "/charges#request-1", read(out).problem(t)["instance"])
 }
 
 // TestPageForClientsIsComplete: the tables of the page that owners publish are what handlers

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,31 +18,19 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/storetest"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestReplayEqualsTheFirstAnswerAndIsMarked(t *testing.T) {
 	responses := map[string]reply{
-		"plain": {
-			Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""},
-			Body: `{"id":1}`,
-		},
-		"no headers": {Status: 204},
-		"empty maps": {Status: 200, Headers: map[string]string{}, Multi: map[string][]string{}},
-		"multi only": {
-			Status: 200,
-			Multi:  map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil},
-		},
-		"both": {
-			Status: 200, Headers: map[string]string{"A": "1"},
-			Multi: map[string][]string{"A": {"1", "2"}},
-		},
-		"base64":   {Status: 200, Body: "AAEC/w==", Base64: true},
-		"odd text": {Status: 200, Body: "<a href=\"x\">&amp;\u2028\u2029\u0000\U0001F600</a>\r\n"},
-		"client error": {
-			Status:  422,
-			Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}",
-		},
+		"plain":         {Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""}, Body: `{"id":1}`},
+		"no headers":    {Status: 204},
+		"empty maps":    {Status: 200, Headers: map[string]string{}, Multi: map[string][]string{}},
+		"multi only":    {Status: 200, Multi: map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil}},
+		"both":          {Status: 200, Headers: map[string]string{"A": "1"}, Multi: map[string][]string{"A": {"1", "2"}}},
+		"base64":        {Status: 200, Body: "AAEC/w==", Base64: true},
+		"odd text":      {Status: 200, Body: "<a href=\"x\">&amp;\u2028\u2029\u0000\U0001F600</a>\r\n"},
+		"client error":  {Status: 422, Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}"},
 		"redirect":      {Status: 303, Headers: map[string]string{"location": "https://example.com/?a=b&c=<d>"}},
 		"large numbers": {Status: 200, Body: `{"amount":9007199254740993}`},
 	}
@@ -93,7 +82,7 @@ func TestStatusDecidesWhetherAResponseIsStored(t *testing.T) {
 		for _, status := range statuses(d) {
 			a := d.open(t)
 			a.answers(reply{Status: status, Body: "b"})
-			assert.Equal(t, status, a.send(ask{key: "k"}).Status)
+			a.gets(ask{key: "k"}, strconv.Itoa(status))
 			stored := status >= 200 && status < 500 && !slices.Contains(notStored, status)
 			_, found := a.record()
 			assert.Equal(t, stored, found, "status %d", status)
@@ -118,16 +107,11 @@ func statuses(d door) (some []int) {
 func TestStoreIfReplacesTheRuleForStatuses(t *testing.T) {
 	t.Parallel()
 	for _, wire := range []bool{false, true} {
-		executed := 0
-		h := idempotent.Wrap(func(context.Context, requestV1) (*responseV1, error) {
-			executed++
-			return &responseV1{StatusCode: 500}, nil
-		}, memory.New(), idempotent.WithStoreIf(func(r *responseV1) bool { return r.StatusCode == 500 }))
-		for range 2 {
-			_, err := deliver(t.Context(), h, ask{key: "k"}.v1(), wire)
-			require.NoError(t, err)
-		}
-		assert.Equal(t, 1, executed)
+		a := newDoor[requestV1, *responseV1]("V1", wire, ask.v1).open(t,
+			idempotent.WithStoreIf(func(r *responseV1) bool { return r.StatusCode == 500 }))
+		a.answers(reply{Status: 500})
+		a.gets(ask{key: "k"}, "500", "500 replayed")
+		a.assertExecuted(1)
 	}
 }
 
@@ -182,77 +166,6 @@ func TestCookiesAreStoredOnlyIfAsked(t *testing.T) {
 	})
 }
 
-func TestHeadersOfOneConnectionOrMomentAreNotStored(t *testing.T) {
-	names := []string{
-		"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Date", "Idempotent-Replayed", "Idempotency-Key-Expires",
-	}
-	everyWideDoor(t, func(t *testing.T, d door) {
-		for _, name := range names {
-			for _, spelling := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
-				response := reply{
-					Status:  200,
-					Headers: map[string]string{spelling: "v", "X-" + name: "kept", "ETag": "1"},
-					Multi:   map[string][]string{spelling: {"v"}, "X-" + name: {"kept"}},
-				}
-				a := d.open(t)
-				a.answers(response)
-				first := a.send(ask{key: "k"})
-				if !strings.HasPrefix(name, "Idempot") { // what is ours gives way, see below
-					assert.Equal(t, response, first.unmarked())
-				}
-				r := a.send(ask{key: "k"})
-				assert.True(t, r.replayed())
-				assert.Equal(t, map[string]string{"X-" + name: "kept", "ETag": "1"}, r.unmarked().Headers, spelling)
-				assert.Equal(t, map[string][]string{"X-" + name: {"kept"}}, r.Multi, spelling)
-			}
-		}
-	})
-}
-
-func TestHeadersThatConnectionNamesAreNotStored(t *testing.T) {
-	everyWideDoor(t, func(t *testing.T, d door) {
-		for _, response := range []reply{
-			{Headers: map[string]string{"connectioN": "close, X-Hop ,\tx-other,"}},
-			{
-				Headers: map[string]string{"connection": "X-Hop"},
-				Multi:   map[string][]string{"CONNECTION": {"x-hop", "close,X-OTHER"}},
-			},
-			{Multi: map[string][]string{"Connection": {"X-Hop,X-Other"}}},
-		} {
-			response.Status = 200
-			if response.Headers == nil {
-				response.Headers = map[string]string{}
-			}
-			response.Headers["x-HOP"], response.Headers["X-Hopper"], response.Headers["X"] = "1", "kept", "kept"
-			if response.Multi == nil {
-				response.Multi = map[string][]string{}
-			}
-			response.Multi["X-Other"], response.Multi["Y"] = []string{"2"}, []string{"kept"}
-			a := d.open(t)
-			a.answers(response)
-			assert.Equal(t, response, a.send(ask{key: "k"}).unmarked())
-			r := a.send(ask{key: "k"}).unmarked()
-			assert.Equal(t, map[string]string{"X-Hopper": "kept", "X": "kept"}, r.Headers)
-			assert.Equal(t, map[string][]string{"Y": {"kept"}}, r.Multi)
-		}
-	})
-}
-
-// As for every other header, multiValueHeaders hold all values of Connection if they have any.
-func TestConnectionInHeadersCountsOnlyWithoutOneInMultiValueHeaders(t *testing.T) {
-	everyWideDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		a.answers(reply{
-			Status:  200,
-			Headers: map[string]string{"connection": "X-Kept", "X-Kept": "1", "X-Hop": "2"},
-			Multi:   map[string][]string{"Connection": {"X-Hop"}},
-		})
-		a.send(ask{key: "k"})
-		assert.Equal(t, map[string]string{"X-Kept": "1"}, a.send(ask{key: "k"}).unmarked().Headers)
-	})
-}
-
 func TestFirstAnswerAndReplaysSayUntilWhenTheyAreReplayed(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.FixedZone("", 3600))
@@ -279,12 +192,8 @@ func TestAnswerThatIsNotStoredPromisesNothing(t *testing.T) {
 		assert.NotContains(t, a.send(ask{key: "k"}).Headers, header, "released")
 
 		a = d.open(t)
-		a.do = func(context.Context) (reply, error) {
-			a.fault = storetest.Deny
-			return reply{Status: 201, Body: "done"}, nil
-		}
-		first := a.send(ask{key: "k"})
-		assert.Equal(t, reply{Status: 201, Body: "done"}, first, "the completion failed")
+		a.failsToComplete(reply{Status: 201, Body: "done"})
+		assert.Equal(t, reply{Status: 201, Body: "done"}, a.send(ask{key: "k"}), "the completion failed")
 
 		a = d.open(t)
 		a.send(ask{method: "PUT"})
@@ -330,44 +239,25 @@ func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) 
 			headers := map[string]string{"idempotent-replayed": "true", "Idempotency-Key-Expires": "never", "X": "1"}
 			return reply{Status: status, Headers: headers, Body: "b"}
 		}
-		stripped := func(status int) reply {
-			return reply{
-				Status:  status,
-				Headers: map[string]string{"X": "1"}, Body: "b",
-			}
-		}
-
-		for _, status := range []int{409, 503} {
+		for name, c := range map[string]struct {
+			status  int
+			prepare func(a *api, r reply)
+		}{
+			"released":              {409, (*api).answers},
+			"failed":                {503, (*api).answers},
+			"the completion failed": {201, (*api).failsToComplete},
+			"beside a mark":         {502, func(a *api, r reply) { a.returns(r, idempotent.Uncertain(errDownstream)) }},
+			"someone else stored what cannot be read": {201, func(a *api, r reply) {
+				a.takenOver(r, func(r *store.Record) { completed(r, `["no response"]`) })
+			}},
+		} {
 			a := d.open(t)
-			a.answers(foreign(status))
-			assert.Equal(t, stripped(status), a.send(ask{key: "k"}), "released")
+			c.prepare(a, foreign(c.status))
+			stripped := reply{Status: c.status, Headers: map[string]string{"X": "1"}, Body: "b"}
+			assert.Equal(t, stripped, a.send(ask{key: "k"}), name)
 		}
 
 		a := d.open(t)
-		a.do = func(context.Context) (reply, error) {
-			a.fault = storetest.Deny
-			return foreign(201), nil
-		}
-		assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "the completion failed")
-
-		a = d.open(t)
-		a.do = func(context.Context) (reply, error) { return foreign(502), idempotent.Uncertain(errDownstream) }
-		assert.Equal(t, stripped(502), a.send(ask{key: "k"}), "beside a mark")
-
-		a = d.open(t)
-		a.do = func(context.Context) (reply, error) {
-			mine, _ := a.record()
-			stolen := mine
-			stolen.Owner = "someone else"
-			completed(&stolen, `["no response"]`)
-			_, swapped, err := a.inner.Swap(t.Context(), mine, stolen)
-			require.NoError(t, err)
-			require.True(t, swapped)
-			return foreign(201), nil
-		}
-		assert.Equal(t, stripped(201), a.send(ask{key: "k"}), "someone else stored what cannot be read")
-
-		a = d.open(t)
 		a.answers(foreign(200))
 		a.send(ask{key: "k"})
 		record, _ := a.record()
@@ -424,10 +314,9 @@ func TestResponseOfTheHandlerIsNeverModified(t *testing.T) {
 			Multi:   map[string][]string{"set-cookie": {"b=2"}, "Y": {"2"}},
 			Cookies: []string{"c=3"},
 		}
-		before := reply{
-			200, maps.Clone(shared.Headers), maps.Clone(shared.Multi),
-			slices.Clone(shared.Cookies), "", false,
-		}
+		before := shared
+		before.Headers, before.Multi = maps.Clone(shared.Headers), maps.Clone(shared.Multi)
+		before.Cookies = slices.Clone(shared.Cookies)
 		a := d.open(t)
 		a.answers(shared)
 		for _, key := range []string{"k", "k", "l", "l"} {

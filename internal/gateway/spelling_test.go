@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,13 +31,13 @@ func TestAGiftCardIsNotRedeemedOncePerSpellingOfItsName(t *testing.T) {
 			assertProblem(t, r, 400, "invalid-key")
 			assert.NotContains(t, r.Body, "GIFT")
 		}
-		assertProblem(t, a.send(ask{body: `{"Code":"GIFT-100"}`}), 400, "invalid-key")
+		a.gets(ask{body: `{"Code":"GIFT-100"}`}, "400 invalid-key")
 		a.assertExecuted(0)
 		a.assertNoIO()
 
 		optional := d.open(t, ofCode, idempotent.WithOptionalKey())
-		assertProblem(t, optional.send(ask{body: `{"Code":"GIFT-100"}`}), 400, "invalid-key")
-		assert.Equal(t, 201, optional.send(ask{body: `{"other":1}`}).Status, "no code in any spelling")
+		optional.gets(ask{body: `{"Code":"GIFT-100"}`}, "400 invalid-key")
+		optional.gets(ask{body: `{"other":1}`}, "201") // no code in any spelling
 		optional.assertExecuted(1)
 
 		exact := d.open(t, ofCode, idempotent.WithExactNames())
@@ -50,13 +51,12 @@ func TestTheOrderOfNamesThatDifferOnlyInCaseMakesAnotherRequest(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		const first, second = `{"amount":1,"Amount":9000}`, `{"Amount":9000,"amount":1}`
 		a := d.open(t)
-		assert.Equal(t, 201, a.send(ask{key: "k", body: first}).Status)
-		assert.True(t, a.send(ask{key: "k", body: first}).replayed())
-		assertProblem(t, a.send(ask{key: "k", body: second}), 422, "mismatch")
+		a.gets(ask{key: "k", body: first}, "201", "201 replayed")
+		a.gets(ask{key: "k", body: second}, "422 mismatch")
 
 		exact := d.open(t, idempotent.WithExactNames())
-		assert.Equal(t, 201, exact.send(ask{key: "k", body: first}).Status)
-		assert.True(t, exact.send(ask{key: "k", body: second}).replayed())
+		exact.gets(ask{key: "k", body: first}, "201")
+		exact.gets(ask{key: "k", body: second}, "201 replayed")
 	})
 }
 
@@ -99,8 +99,8 @@ func TestBodiesWithOneFingerprintDecodeAlike(t *testing.T) {
 		if rapid.Bool().Draw(t, "reversed") {
 			two = turned(t, one)
 		}
-		if identifyV2(t, ask{key: "k", body: one}.v2()).fingerprint != identifyV2(t,
-			ask{key: "k", body: two}.v2()).fingerprint {
+		of := func(body string) string { return identified(t, ask{key: "k", body: body}.v2()).fingerprint }
+		if of(one) != of(two) {
 			other++
 			return
 		}
@@ -132,34 +132,28 @@ func turned(t require.TestingT, object string) string {
 }
 
 // The gateway passes on a path as the client spelled it, and a handler on a catch-all route may
-// take all of these for one.
+// take all of these for /redeem.
 var spellingsOfAPath = []string{
-	"/redeem", "/redeem/", "//redeem", "/./redeem", "/%72edeem", "/Redeem", "/redeem%2f", "/a/../redeem", "/redeem;a=1",
+	"/redeem/", "//redeem", "/./redeem", "/%72edeem", "/Redeem", "/redeem%2f", "/a/../redeem", "/redeem;a=1",
 }
 
 func TestOneCodeIsRedeemedOnceHoweverThePathIsSpelled(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for name, of := range map[string]idempotent.Option{"path": ofCode, "function": codeOf(t, d)} {
 			a := d.open(t, of)
-			for i, path := range spellingsOfAPath {
-				r := a.send(ask{route: "/{proxy+}", path: path, body: `{"code":"GIFT-100"}`})
-				if i == 0 {
-					assert.Equal(t, 201, r.Status, name)
-					continue
-				}
-				assertProblem(t, r, 422, "mismatch")
+			at := func(method, path string) ask {
+				return ask{method: method, route: "/{proxy+}", path: path, body: `{"code":"GIFT-100"}`}
+			}
+			a.gets(at("POST", "/redeem"), "201")
+			for _, path := range spellingsOfAPath {
+				a.gets(at("POST", path), "422 mismatch")
 			}
 			for _, method := range []string{"PUT", "DELETE", "PATCH", "GET", "HEAD", "OPTIONS", "REDEEM"} {
-				assertProblem(t, a.send(ask{
-					method: method, route: "/{proxy+}", path: "/redeem",
-					body: `{"code":"GIFT-100"}`,
-				}), 422, "mismatch")
+				a.gets(at(method, "/redeem"), "422 mismatch")
 			}
-			assertProblem(t, a.send(ask{route: "/refund", path: "/refund", body: `{"code":"GIFT-100"}`}),
-				422, "mismatch")
-			assert.True(t, a.send(ask{route: "/{proxy+}", path: "/redeem", body: `{"code":"GIFT-100"}`}).replayed(),
-				name)
-			a.assertExecuted(1)
+			a.gets(ask{route: "/refund", path: "/refund", body: `{"code":"GIFT-100"}`}, "422 mismatch")
+			a.gets(at("POST", "/redeem"), "201 replayed")
+			assert.EqualValues(t, 1, a.executed.Load(), name)
 		}
 	})
 }
@@ -176,44 +170,47 @@ func codeOf(t *testing.T, d door) idempotent.Option {
 	}
 	switch kind, _, _ := strings.Cut(d.name, " "); kind {
 	case "V2":
-		return idempotent.WithKey(func(e requestV2) (string, error) { return code(e.Body) })
+		return keyOf[requestV2](code)
 	case "*V2":
-		return idempotent.WithKey(func(e *requestV2) (string, error) { return code(e.Body) })
+		return keyOf[*requestV2](code)
 	case "V1":
-		return idempotent.WithKey(func(e requestV1) (string, error) { return code(e.Body) })
+		return keyOf[requestV1](code)
 	case "*V1":
-		return idempotent.WithKey(func(e *requestV1) (string, error) { return code(e.Body) })
+		return keyOf[*requestV1](code)
 	case "URL":
-		return idempotent.WithKey(func(e requestURL) (string, error) { return code(e.Body) })
+		return keyOf[requestURL](code)
 	case "*URL":
-		return idempotent.WithKey(func(e *requestURL) (string, error) { return code(e.Body) })
+		return keyOf[*requestURL](code)
 	case "ALB":
-		return idempotent.WithKey(func(e requestALB) (string, error) { return code(e.Body) })
+		return keyOf[requestALB](code)
 	default:
-		return idempotent.WithKey(func(e *requestALB) (string, error) { return code(e.Body) })
+		return keyOf[*requestALB](code)
 	}
+}
+
+func keyOf[In any](of func(body string) (string, error)) idempotent.Option {
+	return idempotent.WithKey(func(e In) (string, error) {
+		return of(reflect.Indirect(reflect.ValueOf(e)).FieldByName("Body").String())
+	})
 }
 
 func TestWhatHasASelectedKeyIsProtectedWhateverItsMethod(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, method := range []string{"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "POST"} {
 			a := d.open(t, ofCode)
-			q := ask{method: method, body: `{"code":"GIFT-100"}`}
-			assert.Equal(t, 201, a.send(q).Status, method)
-			assert.True(t, a.send(q).replayed(), method)
+			a.gets(ask{method: method, body: `{"code":"GIFT-100"}`}, "201", "201 replayed")
 			a.assertExecuted(1)
 		}
 		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
 			a := d.open(t, ofCode)
-			assert.Equal(t, 201, a.send(ask{method: method}).Status, "%s without a body", method)
-			assert.Equal(t, 201, a.send(ask{method: method, body: "{}"}).Status, "%s without a code", method)
+			a.gets(ask{method: method}, "201") // without a body
+			a.gets(ask{method: method, body: "{}"}, "201")
 			a.assertNoIO()
 			// A handler may make sense of what the expression refuses.
 			for _, body := range []string{
-				`{"code":"GIFT-100","code":"GIFT-100"}`, `{"code":"GIFT-100"} x`,
-				`{"Code":"GIFT-100"}`,
+				`{"code":"GIFT-100","code":"GIFT-100"}`, `{"code":"GIFT-100"} x`, `{"Code":"GIFT-100"}`,
 			} {
-				assertProblem(t, a.send(ask{method: method, body: body}), 400, "invalid-key")
+				a.gets(ask{method: method, body: body}, "400 invalid-key")
 			}
 			a.assertExecuted(2)
 		}
@@ -224,62 +221,45 @@ func TestWhatHasASelectedKeyIsProtectedWhateverItsMethod(t *testing.T) {
 // that nothing protects it.
 func TestARequestWithoutABodyIsRefusedIfItsKeyIsUnclear(t *testing.T) {
 	t.Parallel()
-	body := ""
-	send := func(t *testing.T, wire bool, method string, query map[string]string, key idempotent.Option) (status,
-		executed int,
-	) {
-		t.Helper()
-		handler := idempotent.Wrap(func(context.Context, requestV1) (responseV1, error) {
-			executed++
-			return responseV1{StatusCode: 201}, nil
-		}, memory.New(), key)
-		e := ask{method: method, body: body}.v1()
-		e.QueryStringParameters = query
-		for range 2 {
-			out, err := deliver(t.Context(), handler, e, wire)
-			require.NoError(t, err)
-			status = out.StatusCode
-		}
-		return status, executed
-	}
 	refuses := idempotent.WithKey(func(requestV1) (string, error) { return "", errors.New("two codes") })
 	for _, wire := range []bool{true, false} {
 		for _, method := range []string{"GET", "HEAD", "OPTIONS", "get"} {
+			assertRuns := func(runs int64, body string, query map[string]string, key idempotent.Option) {
+				t.Helper()
+				a := newDoor[requestV1, responseV1]("V1", wire, ask.v1).open(t, key)
+				e := ask{method: method, body: body}.v1()
+				e.QueryStringParameters = query
+				if runs == 0 {
+					a.gets(e, "400 invalid-key")
+				} else {
+					a.gets(e, "201", "201")
+				}
+				a.assertExecuted(runs)
+			}
 			for path, query := range map[string]map[string]string{
 				"queryStringParameters.code":                      {"code": "GIFT-100", "Code": "x"},
 				"queryStringParameters.code | @":                  {"Code": "GIFT-100"},
-				"queryStringParameters.[shop, code]":              {"code": "GIFT-100"},
 				"powertools_json(queryStringParameters.q).code":   {"q": `{"code":"GIFT-100","code":"GIFT-100"}`},
 				"powertools_json(queryStringParameters.q).[code]": {"q": `{"code":"GIFT-100","Code":"GIFT-100"}`},
 				"powertools_base64(queryStringParameters.q)":      {"q": "R0lGVA"},
 			} {
-				status, executed := send(t, wire, method, query, idempotent.WithKeyPath(path))
-				assert.Equal(t, 400, status, "%s %s", method, path)
-				assert.Zero(t, executed)
+				assertRuns(0, "", query, idempotent.WithKeyPath(path))
 			}
 			withBody := idempotent.WithKeyPath("powertools_json(queryStringParameters.q).code")
-			status, executed := send(t, wire, method, nil, withBody)
-			assert.Equal(t, 201, status, method)
-			assert.Equal(t, 2, executed)
-			body = "{}"
-			status, executed = send(t, wire, method, nil, withBody)
-			assert.Equal(t, 400, status, "%s with a body", method)
-			assert.Zero(t, executed)
-			body = ""
-
-			status, executed = send(t, wire, method, nil, refuses)
-			assert.Equal(t, 400, status, method)
-			assert.Zero(t, executed)
+			assertRuns(2, "", nil, withBody)
+			assertRuns(0, "{}", nil, withBody)
+			assertRuns(0, "", nil, refuses)
 			for _, path := range []string{
 				"powertools_json(body).code", "powertools_json(powertools_base64(body)).code",
-				"[resource, powertools_json(body).code]",
-				"powertools_base64_gzip(body)", "queryStringParameters.code",
+				"[resource, powertools_json(body).code]", "powertools_base64_gzip(body)", "queryStringParameters.code",
 			} {
-				status, executed = send(t, wire, method, nil, idempotent.WithKeyPath(path))
-				assert.Equal(t, 201, status, "%s %s has no key", method, path)
-				assert.Equal(t, 2, executed)
+				assertRuns(2, "", nil, idempotent.WithKeyPath(path))
 			}
 		}
+		half := newDoor[requestV1, responseV1]("V1", wire, ask.v1)
+		r, _ := half.refused(t, ask{method: "GET", query: "code=GIFT-100"},
+			idempotent.WithKeyPath("queryStringParameters.[shop, code]"))
+		assertProblem(t, r, 400, "missing-key")
 	}
 }
 
@@ -302,40 +282,39 @@ func TestASelectedFingerprintCoversMethodAndPath(t *testing.T) {
 			return ask{route: "/accounts/{id}", path: path, key: "k", body: `{"amount":10,"note":"a"}`}
 		}
 		a := d.open(t, amount)
-		assert.Equal(t, 201, a.send(at("/accounts/1")).Status)
+		a.gets(at("/accounts/1"), "201")
 		retry := at("/accounts/1")
-		retry.body, retry.query = `{"note":"b","amount":10.0}`, "trace=1"
-		assert.True(t, a.send(retry).replayed(), "query and the rest of the body do not count")
+		retry.body, retry.query = `{"note":"b","amount":10.0}`, "trace=1" // which do not count
+		a.gets(retry, "201 replayed")
 		other := at("/accounts/1")
 		other.body = `{"amount":11}`
-		assertProblem(t, a.send(other), 422, "mismatch")
+		a.gets(other, "422 mismatch")
 		// those have no routes: the path makes the scope
 		if !strings.Contains(d.name, "URL") && !strings.Contains(d.name, "ALB") {
-			assertProblem(t, a.send(at("/accounts/2")), 422, "mismatch")
+			a.gets(at("/accounts/2"), "422 mismatch")
 		}
 
 		selected := d.open(t, ofCode, idempotent.WithFingerprintPath("`1`"))
 		q := ask{path: "/accounts/1", body: `{"code":"c"}`}
-		assert.Equal(t, 201, selected.send(q).Status)
+		selected.gets(q, "201")
 		q.path = "/accounts/2"
-		assertProblem(t, selected.send(q), 422, "mismatch")
+		selected.gets(q, "422 mismatch")
 		q.path, q.method = "/accounts/1", "PUT"
-		assertProblem(t, selected.send(q), 422, "mismatch")
+		selected.gets(q, "422 mismatch")
 
-		headers := d.open(t, amount,
-			idempotent.WithHTTP(idempotent.HTTP{FingerprintHeaders: []string{"Accept-Language"}}))
-		assert.Equal(t, 201, headers.send(at("/accounts/1")).Status)
+		headers := d.open(t, amount, covering("Accept-Language"))
+		headers.gets(at("/accounts/1"), "201")
 		german := at("/accounts/1")
 		german.header = map[string]string{"accept-language": "de"}
-		assertProblem(t, headers.send(german), 422, "mismatch")
+		headers.gets(german, "422 mismatch")
 	})
 }
 
 func TestAFingerprintFunctionDoesNotHideThePath(t *testing.T) {
 	t.Parallel()
 	none := idempotent.WithFingerprint(func(requestV2) (any, error) { return nil, nil })
-	one := identifyV2(t, ask{key: "k", route: "/accounts/{id}", path: "/accounts/1"}.v2(), none)
-	two := identifyV2(t, ask{key: "k", route: "/accounts/{id}", path: "/accounts/2"}.v2(), none)
+	one := identified(t, ask{key: "k", route: "/accounts/{id}", path: "/accounts/1"}.v2(), none)
+	two := identified(t, ask{key: "k", route: "/accounts/{id}", path: "/accounts/2"}.v2(), none)
 	assert.Equal(t, one.key, two.key)
 	assert.NotEqual(t, one.fingerprint, two.fingerprint)
 }
@@ -344,7 +323,7 @@ func TestABareKeyIsNotCutAtASemicolon(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)
 		for _, key := range []string{"order;1", "order;2", "order;a=1", "order;"} {
-			assertProblem(t, a.send(ask{key: key}), 400, "invalid-key")
+			a.gets(ask{key: key}, "400 invalid-key")
 		}
 		assert.Equal(t, "charge 1", a.send(ask{key: `"order;1"`}).Body)
 		assert.Equal(t, "charge 2", a.send(ask{key: `"order;2"`}).Body)
@@ -354,36 +333,29 @@ func TestABareKeyIsNotCutAtASemicolon(t *testing.T) {
 
 func TestPowertoolsKeysAreRefusedWhereNamesDifferOnlyInCase(t *testing.T) {
 	t.Parallel()
-	executed := 0
-	h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
-		memory.New(),
-		idempotent.WithPowertools(idempotent.Powertools{
-			Language: idempotent.PowertoolsPython,
-			Function: "app.handler",
-		}))
-	_, err := h.Invoke(t.Context(), []byte(`{"id":1,"amount":1,"Amount":2}`))
-	require.ErrorIs(t, err, idempotent.ErrInvalidKey, "the whole event is the key")
-	h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
-		memory.New(),
-		idempotent.WithPowertools(idempotent.Powertools{
-			Language: idempotent.PowertoolsPython,
-			Function: "app.handler",
-		}),
-		idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("pay"))
-	_, err = h.Invoke(t.Context(), []byte(`{"id":1,"pay":{"amount":1,"Amount":2}}`))
-	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
-	_, err = h.Invoke(t.Context(), []byte(`{"id":1,"Id":2,"pay":{"amount":1}}`))
-	require.ErrorIs(t, err, idempotent.ErrInvalidKey)
-	for _, language := range []idempotent.PowertoolsLanguage{
-		idempotent.PowertoolsPython,
-		idempotent.PowertoolsTypeScript, idempotent.PowertoolsJava17,
+	const pay = `{"id":1,"pay":{"amount":1,"Amount":2}}`
+	for _, c := range []struct {
+		language idempotent.PowertoolsLanguage
+		event    string
+		opts     []idempotent.Option
+	}{
+		{idempotent.PowertoolsPython, `{"id":1,"amount":1,"Amount":2}`, nil}, // the whole event is the key
+		{idempotent.PowertoolsPython, pay, []idempotent.Option{
+			idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("pay"),
+		}},
+		{idempotent.PowertoolsPython, `{"id":1,"Id":2,"pay":{"amount":1}}`, []idempotent.Option{
+			idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("pay"),
+		}},
+		{idempotent.PowertoolsPython, pay, []idempotent.Option{idempotent.WithKeyPath("pay")}},
+		{idempotent.PowertoolsTypeScript, pay, []idempotent.Option{idempotent.WithKeyPath("pay")}},
+		{idempotent.PowertoolsJava17, pay, []idempotent.Option{idempotent.WithKeyPath("pay")}},
 	} {
-		h = idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { executed++; return executed, nil },
-			memory.New(),
-			idempotent.WithPowertools(idempotent.Powertools{Language: language, Function: "app.handler"}),
-			idempotent.WithKeyPath("pay"))
-		_, err = h.Invoke(t.Context(), []byte(`{"id":1,"pay":{"amount":1,"Amount":2}}`))
-		require.ErrorIs(t, err, idempotent.ErrInvalidKey, language)
+		powertools := idempotent.Powertools{Language: c.language, Function: "app.handler"}
+		h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) {
+			assert.Fail(t, "executed", "%v %s", c.language, c.event)
+			return 0, nil
+		}, memory.New(), append(c.opts, idempotent.WithPowertools(powertools))...)
+		_, err := h.Invoke(t.Context(), []byte(c.event))
+		require.ErrorIs(t, err, idempotent.ErrInvalidKey, "%v %s", c.language, c.event)
 	}
-	assert.Zero(t, executed)
 }
