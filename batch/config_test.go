@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -36,52 +35,45 @@ func TestEveryMistakeOfAConfigurationIsNamed(t *testing.T) {
 		"batch.SQS: Observers: function 1 is nil",
 		"batch.SQS: the handler is nil",
 	}, problemsOf(t, func() {
-		batch.SQS[string](nil, batch.Config[events.SQSMessage]{
+		batch.SQS[string](nil, queueConfig{
 			Concurrency: -1, Reserve: -time.Second, Unordered: true,
 			Observers: []func(context.Context, report.Batch){nil},
-		}, batch.Config[events.SQSMessage]{})
+		}, queueConfig{})
 	}))
-	require.Equal(t, []string{"batch.Kinesis: Visibility: a stream has no visibility timeouts"}, problemsOf(t, func() {
-		batch.Kinesis(newEffects().reading(), batch.Config[events.KinesisEventRecord]{Visibility: visible})
-	}))
+	require.Equal(t, []string{"batch.Kinesis: Visibility: a stream has no visibility timeouts"},
+		problemsOf(t, func() { shard(t, streamConfig{Visibility: visible}) }))
 	require.Equal(t, []string{"batch.DynamoDB: Visibility: a stream has no visibility timeouts"}, problemsOf(t, func() {
-		batch.DynamoDB(newEffects().changing(), batch.Config[events.DynamoDBEventRecord]{Visibility: visible})
+		batch.DynamoDB(table(t).handler, batch.Config[events.DynamoDBEventRecord]{Visibility: visible})
 	}))
 }
 
 func TestAReportListsAHundredProblems(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
+	var first report.Batch
+	q := queue(t, queueConfig{Observers: []func(context.Context, report.Batch){
+		func(_ context.Context, r report.Batch) { first = r },
+	}})
 	bodies := make([]string, 150)
 	for i := range bodies {
 		bodies[i] = string(rune('A' + i))
-		e.fail(errDown, bodies[i])
 	}
-	var first, second report.Batch
-	ship := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Observers: into(&first, &second)})
-	require.Len(t, received(t, ship, messages(bodies...)), 150)
-	require.Equal(t, 150, first.Failed)
-	require.Len(t, first.Problems, 100)
-	require.Equal(t, "id-A", first.Problems[0].ID)
-	require.Equal(t, first, second)
+	q.fail(errDown, bodies...)
+	require.Len(t, q.again(messages(bodies...)), 150)
+	require.Equal(t, 150, q.report.Failed)
+	require.Len(t, q.report.Problems, 100)
+	require.Equal(t, "id-A", q.report.Problems[0].ID)
+	require.Equal(t, q.report, first)
 }
 
 func TestABatchNeedsNoKeyOption(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	for name, describe := range map[string]func() (idempotent.Description, error){
-		"a message": func() (idempotent.Description, error) {
-			return e.shipping().Describe(t.Context(), messages("a").Records[0])
-		},
-		"a record": func() (idempotent.Description, error) {
-			return e.reading().Describe(t.Context(), onShard(1, "a").Records[0])
-		},
-		"a change": func() (idempotent.Description, error) {
-			return e.changing().Describe(t.Context(), changes(1, "a").Records[0])
-		},
-	} {
-		d, err := describe()
-		require.NoError(t, err, name)
-		require.True(t, d.Protected, name)
-	}
+	message, err := queue(t, queueConfig{}).handler.Describe(t.Context(), messages("a").Records[0])
+	require.NoError(t, err)
+	require.True(t, message.Protected)
+	record, err := shard(t, streamConfig{}).handler.Describe(t.Context(), onShard(1, "a").Records[0])
+	require.NoError(t, err)
+	require.True(t, record.Protected)
+	change, err := table(t).handler.Describe(t.Context(), changes(1, "a").Records[0])
+	require.NoError(t, err)
+	require.True(t, change.Protected)
 }

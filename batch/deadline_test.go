@@ -2,7 +2,6 @@ package batch_test
 
 import (
 	"context"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,78 +10,52 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/batch"
-	"github.com/go-idempotent/idempotent/report"
 )
-
-func withDeadline(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 func TestNothingIsBegunNearTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		var r report.Batch
-		for i := range 9 {
-			e.on(strconv.Itoa(i), func(context.Context) error { time.Sleep(2 * time.Second); return nil })
-		}
-		e.on("3", func(context.Context) error { time.Sleep(time.Second); return nil })
-		all := messages("0", "1", "2", "3", "4", "5", "6", "7", "8")
+		names := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}
+		q := queue(t, queueConfig{Concurrency: 1})
+		q.takes(2*time.Second, nil, names...)
+		q.takes(time.Second, nil, "3")
 		// 2 s, 4 s, 6 s and 7 s have gone; then 1.5 s are left, less than the slowest one took.
-		answer, err := batch.SQS(e.shipping(),
-			batch.Config[events.SQSMessage]{Concurrency: 1, Observers: into(&r)})(withDeadline(t,
-			8500*time.Millisecond), all)
-		require.NoError(t, err)
-		require.Equal(t, []string{"id-4", "id-5", "id-6", "id-7", "id-8"}, again(t, answer))
-		require.Equal(t, 5, r.NotBegun)
-		require.Equal(t, []string{"0", "1", "2", "3"}, e.list())
-		require.Empty(t, r.Problems)
+		require.Equal(t, names[4:], q.within(8500*time.Millisecond, messages(names...)))
+		require.Equal(t, 5, q.report.NotBegun)
+		require.Equal(t, names[:4], q.list())
+		require.Empty(t, q.report.Problems)
 
-		answer, err = batch.SQS(e.shipping(),
-			batch.Config[events.SQSMessage]{Concurrency: 1, Reserve: 5 * time.Second})(withDeadline(t, 10*time.Second),
-			all)
-		require.NoError(t, err)
-		require.Len(t, again(t, answer), 6, "with the reserve, of 10 s only 6 s are used")
+		q = queue(t, queueConfig{Concurrency: 1, Reserve: 5 * time.Second})
+		q.takes(2*time.Second, nil, names...)
+		require.Len(t, q.within(10*time.Second, messages(names...)), 6, "with the reserve, of 10 s only 6 s are used")
 	})
 }
 
 func TestNothingIsBegunAfterTheInvocationHasEnded(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
+	q := queue(t, queueConfig{Concurrency: 1})
 	ctx, cancel := context.WithCancel(t.Context())
-	e.on("a", func(context.Context) error { cancel(); return nil })
-	var r report.Batch
-	answer, err := batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Concurrency: 1, Observers: into(&r)})(ctx,
-		messages("a", "b", "c"))
-	require.NoError(t, err)
-	require.Equal(t, []string{"id-b", "id-c"}, again(t, answer))
-	require.Equal(t, 2, r.NotBegun)
+	q.on("a", func(context.Context) error { cancel(); return nil })
+	require.Equal(t, []string{"b", "c"}, q.in(ctx, messages("a", "b", "c")))
+	require.Equal(t, 2, q.report.NotBegun)
 }
 
 // A function whose timeout is too short would never begin anything, and nobody would notice.
 func TestAnInvocationWithoutTimeFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		var r report.Batch
-		_, err := batch.SQS(e.shipping(),
-			batch.Config[events.SQSMessage]{Observers: into(&r)})(withDeadline(t, 900*time.Millisecond), messages("a"))
+		const left = 900 * time.Millisecond
+		q := queue(t, queueConfig{})
+		ctx, cancel := context.WithTimeout(t.Context(), left)
+		defer cancel()
+		_, err := q.function(ctx, messages("a"))
 		require.EqualError(t, err,
 			"batch.SQS: less than 1s are left of the invocation, in which no record is begun: raise the timeout of the "+
 				"function, or see Config.Reserve")
-		require.Equal(t, err, r.Err)
-		require.Empty(t, e.list())
-		answer, err := batch.SQS(e.shipping(),
-			batch.Config[events.SQSMessage]{Reserve: 100 * time.Millisecond})(withDeadline(t, 900*time.Millisecond),
-			messages("a"))
-		require.NoError(t, err)
-		require.Empty(t, again(t, answer))
-		_, err = batch.SQS(e.shipping())(withDeadline(t, 900*time.Millisecond), events.SQSEvent{})
-		require.NoError(t, err, "there is nothing to begin")
+		require.Equal(t, err, q.report.Err)
+		require.Empty(t, q.list())
+		require.Empty(t, queue(t, queueConfig{Reserve: 100 * time.Millisecond}).within(left, messages("a")))
+		require.Empty(t, q.within(left, events.SQSEvent{}), "there is nothing to begin")
 	})
 }
 
@@ -90,13 +63,10 @@ func TestAnInvocationWithoutTimeFails(t *testing.T) {
 func TestOnlyHandlersThatRanTellHowSlowARecordIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.shipping(idempotent.WithWait(20 * time.Second))
-		ended := elsewhere(t, h, e, messages("a").Records[0], 40*time.Second)
-		answer, err := batch.SQS(h, batch.Config[events.SQSMessage]{Concurrency: 1})(withDeadline(t, 30*time.Second),
-			messages("a", "b", "c"))
-		require.NoError(t, err)
-		require.Equal(t, []string{"id-a"}, again(t, answer))
-		<-ended
+		q := queue(t, queueConfig{Concurrency: 1}, idempotent.WithWait(20*time.Second))
+		q.takes(40*time.Second, nil, "a")
+		ended := q.elsewhere(messages("a").Records[0])
+		require.Equal(t, []string{"a"}, q.within(30*time.Second, messages("a", "b", "c")))
+		require.NoError(t, <-ended)
 	})
 }

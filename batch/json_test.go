@@ -34,9 +34,7 @@ func TestABodyIsDecodedAndTheMessageIsAtHand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "o-1 of m-1", out)
 
-	read := batch.JSON(func(_ context.Context, o *order, _ events.KinesisEventRecord) (int,
-		error,
-	) {
+	read := batch.JSON(func(_ context.Context, o *order, _ events.KinesisEventRecord) (int, error) {
 		return o.Amount, nil
 	})
 	amount, err := read(t.Context(), events.KinesisEventRecord{Kinesis: events.KinesisRecord{Data: []byte(m.Body)}})
@@ -62,10 +60,11 @@ func TestABodyThatIsNoneOfTheHandlersIsPoisonAndNotQuoted(t *testing.T) {
 			return "", nil
 		}), memory.New(), operation())
 		var r report.Batch
-		answer, err := batch.SQS(h, batch.Config[events.SQSMessage]{Observers: into(&r)})(t.Context(),
-			events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: body}}})
+		answer, err := batch.SQS(h, queueConfig{Observers: []func(context.Context, report.Batch){
+			func(_ context.Context, last report.Batch) { r = last },
+		}})(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m-1", Body: body}}})
 		require.NoError(t, err)
-		require.Equal(t, []string{"m-1"}, again(t, answer))
+		require.Equal(t, []string{"m-1"}, identifiers(t, answer))
 		require.False(t, ran)
 		require.Equal(t, 1, r.Poison)
 		var wrong *batch.BodyError
@@ -94,10 +93,8 @@ func TestJSONOfNoHandlerIsNone(t *testing.T) {
 func TestNothingHasHappenedIfABodyDoesNotDecode(t *testing.T) {
 	t.Parallel()
 	h := idempotent.Wrap(batch.JSON(func(_ context.Context, o order, _ events.SQSMessage) (string, error) {
-		return o.ID,
-			nil
-	}), memory.New(), operation(),
-		idempotent.WithEffects(idempotent.Unrepeatable),
+		return o.ID, nil
+	}), memory.New(), operation(), idempotent.WithEffects(idempotent.Unrepeatable),
 		idempotent.WithFingerprint(func(events.SQSMessage) (any, error) { return nil, nil }))
 	_, err := h.Handle(t.Context(), events.SQSMessage{MessageId: "m-1", Body: "s3cret"})
 	require.Error(t, err)

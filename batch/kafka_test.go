@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,106 +47,63 @@ func fromBroker(t *testing.T, zero, one []string) (event events.KafkaEvent) {
 	return event
 }
 
-func (e *effects) consume(ctx context.Context, r events.KafkaRecord) (string, error) {
-	value, err := base64.StdEncoding.DecodeString(r.Value)
-	if err != nil {
-		return "", err
-	}
-	return e.of(ctx, string(value))
-}
-
-func (e *effects) consuming(opts ...idempotent.Option) *idempotent.Handler[events.KafkaRecord, string] {
-	return idempotent.Wrap(e.consume, memory.New(), append([]idempotent.Option{operation()}, opts...)...)
-}
-
-// failures hands an event to a function, and returns its answer as Lambda gets it.
-func failures(t *testing.T, consume func(context.Context, events.KafkaEvent) (batch.KafkaEventResponse, error),
-	event events.KafkaEvent,
-) string {
-	t.Helper()
-	answer, err := consume(t.Context(), event)
-	require.NoError(t, err)
-	text, err := json.Marshal(answer)
-	require.NoError(t, err)
-	return string(text)
-}
-
-// answerOf is an answer that names records, by partition and offset.
-func answerOf(records ...[2]int) string {
-	text := ""
-	for i, r := range records {
-		if i > 0 {
-			text += ","
-		}
-		text += `{"itemIdentifier":{"partition":"mytopic-` + strconv.Itoa(r[0]) + `","offset":` +
-			strconv.Itoa(r[1]) + `}}`
-	}
-	return `{"batchItemFailures":[` + text + `]}`
-}
-
 // A partition stays in order. The answer has what is behind a failure, too: Lambda is told of each
 // record that comes again.
 func TestThePartitionsOfATopicStayInOrder(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	var r report.Batch
-	consume := batch.Kafka(e.consuming(), batch.Config[events.KafkaRecord]{Observers: into(&r)})
-	e.fail(errDown, "a2", "b1")
+	k := topic(t, topicConfig{})
+	k.fail(errDown, "a2", "b1")
 	all := fromBroker(t, []string{"a1", "a2", "a3"}, []string{"b1", "b2"})
-	require.Equal(t, answerOf([2]int{0, 16}, [2]int{0, 17}, [2]int{1, 7}, [2]int{1, 8}), failures(t, consume, all))
-	require.Equal(t, []string{"a1"}, e.list())
+	require.Equal(t, []string{"mytopic-0:16", "mytopic-0:17", "mytopic-1:7", "mytopic-1:8"}, k.again(all))
+	require.Equal(t, []string{"a1"}, k.list())
 	require.Equal(t, report.Batch{
 		Operation: "ship", Source: "kafka", Records: 5, Succeeded: 1, Failed: 2, NotBegun: 2, Again: 4,
-		Problems: r.Problems, Took: r.Took,
-	}, r)
-	require.Equal(t, "mytopic-0:16", r.Problems[0].ID)
-	e.recover("a2", "b1")
-	require.Equal(t, answerOf(), failures(t, consume, all), "a list without any")
-	require.ElementsMatch(t, []string{"a1", "a2", "a3", "b1", "b2"}, e.list(), "each of them once")
+		Problems: k.report.Problems, Took: k.report.Took,
+	}, k.report)
+	require.Equal(t, "mytopic-0:16", k.report.Problems[0].ID)
+	k.recover("a2", "b1")
+	require.Empty(t, k.again(all))
+	require.ElementsMatch(t, []string{"a1", "a2", "a3", "b1", "b2"}, k.list(), "each of them once")
 }
 
 func TestWithoutOrderEachRecordOfATopicStandsForItself(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	consume := batch.Kafka(e.consuming(), batch.Config[events.KafkaRecord]{Unordered: true})
-	e.fail(errDown, "a2", "b1")
+	k := topic(t, topicConfig{Unordered: true})
+	k.fail(errDown, "a2", "b1")
 	all := fromBroker(t, []string{"a1", "a2", "a3"}, []string{"b1", "b2"})
-	require.Equal(t, answerOf([2]int{0, 16}, [2]int{1, 7}), failures(t, consume, all))
-	require.Equal(t, []string{"a1", "a3", "b2"}, e.sorted())
+	require.Equal(t, []string{"mytopic-0:16", "mytopic-1:7"}, k.again(all))
+	require.Equal(t, []string{"a1", "a3", "b2"}, k.sorted())
 }
 
 // The key of a record is where it stands, or the user's.
 func TestTheKeyOfARecordOfATopic(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	consume := batch.Kafka(e.consuming())
-	require.Equal(t, answerOf(), failures(t, consume, fromBroker(t, []string{"a", "a"}, []string{"a"})))
-	require.Len(t, e.list(), 3, "the same value at three places")
+	all := fromBroker(t, []string{"a", "a"}, []string{"a"})
+	k := topic(t, topicConfig{})
+	require.Empty(t, k.again(all))
+	require.Len(t, k.list(), 3, "the same value at three places")
 
-	e = newEffects()
-	consume = batch.Kafka(e.consuming(idempotent.WithKeyPath("powertools_base64(value)")))
-	require.Equal(t, answerOf(), failures(t, consume, fromBroker(t, []string{"a", "a"}, []string{"a"})))
-	require.Equal(t, []string{"a"}, e.list())
+	byValue := topic(t, topicConfig{}, idempotent.WithKeyPath("powertools_base64(value)"))
+	require.Empty(t, byValue.again(all))
+	require.Equal(t, []string{"a"}, byValue.list())
 
-	record := fromBroker(t, []string{"a"}, nil).Records["mytopic-0"][0]
-	d, err := e.consuming().Describe(t.Context(), record)
+	record := all.Records["mytopic-0"][0]
+	d, err := k.handler.Describe(t.Context(), record)
 	require.NoError(t, err)
-	record.Topic = ""
-	_, err = e.consuming().Describe(t.Context(), record)
-	require.ErrorIs(t, err, idempotent.ErrMissingKey)
 	require.True(t, d.Protected)
+	record.Topic = ""
+	_, err = k.handler.Describe(t.Context(), record)
+	require.ErrorIs(t, err, idempotent.ErrMissingKey)
 }
 
 // What a redelivery has in common is key, value and headers: another value at one place is poison.
 func TestAnotherRecordAtOnePlaceIsPoison(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	var r report.Batch
-	consume := batch.Kafka(e.consuming(), batch.Config[events.KafkaRecord]{Observers: into(&r)})
-	require.Equal(t, answerOf(), failures(t, consume, fromBroker(t, []string{"a"}, nil)))
+	k := topic(t, topicConfig{})
+	require.Empty(t, k.again(fromBroker(t, []string{"a"}, nil)))
 	again := fromBroker(t, []string{"a"}, nil)
 	again.Records["mytopic-0"][0].Timestamp = events.MilliSecondsEpochTime{}
-	require.Equal(t, answerOf(), failures(t, consume, again), "another time")
+	require.Empty(t, k.again(again), "another time")
 	for name, change := range map[string]func(r *events.KafkaRecord){
 		"value":  func(r *events.KafkaRecord) { r.Value = base64.StdEncoding.EncodeToString([]byte("b")) },
 		"key":    func(r *events.KafkaRecord) { r.Key = "" },
@@ -156,48 +111,45 @@ func TestAnotherRecordAtOnePlaceIsPoison(t *testing.T) {
 	} {
 		other := fromBroker(t, []string{"a"}, nil)
 		change(&other.Records["mytopic-0"][0])
-		require.Equal(t, answerOf([2]int{0, 15}), failures(t, consume, other), name)
-		require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrMismatch, name)
+		require.Equal(t, []string{"mytopic-0:15"}, k.again(other), name)
+		require.ErrorIs(t, k.report.Problems[0].Err, idempotent.ErrMismatch, name)
 	}
-	require.Equal(t, []string{"a"}, e.list())
+	require.Equal(t, []string{"a"}, k.list())
 }
 
 func TestTheValueOfARecordOfATopicIsABody(t *testing.T) {
 	t.Parallel()
 	type order struct{ ID string }
 	var got []order
-	consume := batch.Kafka(idempotent.Wrap(
+	answer, err := batch.Kafka(idempotent.Wrap(
 		batch.JSON(func(_ context.Context, o order, r events.KafkaRecord) (string, error) {
 			assert.Equal(t, "mytopic", r.Topic)
 			got = append(got, o)
 			return "", nil
-		}), memory.New(), operation()), batch.Config[events.KafkaRecord]{Concurrency: 1, Unordered: true})
-	require.Equal(t, answerOf([2]int{0, 16}),
-		failures(t, consume, fromBroker(t, []string{`{"ID":"o-1"}`, "", `{"ID":"o-2"}`}, nil)))
+		}), memory.New(), operation()), topicConfig{Concurrency: 1, Unordered: true},
+	)(t.Context(), fromBroker(t, []string{`{"ID":"o-1"}`, "", `{"ID":"o-2"}`}, nil))
+	require.NoError(t, err)
+	require.Equal(t, []string{"mytopic-0:16"}, identifiers(t, answer))
 	require.Equal(t, []order{{"o-1"}, {"o-2"}}, got)
 }
 
 func TestAnEventOfKafkaWithoutAPartitionIsRefused(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	_, err := batch.Kafka(e.consuming())(t.Context(),
+	_, err := topic(t, topicConfig{}).function(t.Context(),
 		events.KafkaEvent{Records: map[string][]events.KafkaRecord{"": {{Topic: "mytopic"}}}})
 	require.ErrorContains(t, err, "no id by which an answer could name it")
-	require.Equal(t, answerOf(), failures(t, batch.Kafka(e.consuming()), events.KafkaEvent{}))
 }
 
 // A topic is a stream: it waits for another execution, so that its retries are not used up.
 func TestARecordOfATopicWaitsForAnotherExecution(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.consuming()
+		k := topic(t, topicConfig{})
+		k.takes(5*time.Second, nil, "a")
 		all := fromBroker(t, []string{"a"}, nil)
-		e.on("a", func(context.Context) error { time.Sleep(5 * time.Second); return nil })
-		go func() { _, _ = h.Handle(context.Background(), all.Records["mytopic-0"][0]) }()
-		synctest.Wait()
-		require.Equal(t, answerOf(), failures(t, batch.Kafka(h), all))
-		require.Equal(t, []string{"a"}, e.list())
+		k.elsewhere(all.Records["mytopic-0"][0])
+		require.Empty(t, k.again(all))
+		require.Equal(t, []string{"a"}, k.list())
 	})
 }
 
@@ -206,22 +158,16 @@ func TestARecordOfATopicWaitsForAnotherExecution(t *testing.T) {
 func TestNothingIsBehindARecordOfAnUnorderedTopic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.consuming(idempotent.WithStoreIf(func(string) bool { return false }))
+		k := topic(t, topicConfig{Unordered: true}, idempotent.WithStoreIf(func(string) bool { return false }))
 		all := fromBroker(t, []string{"a", "b", "c", "d"}, nil)
-		var others sync.WaitGroup
-		for i, value := range []string{"a", "c"} {
-			e.on(value, func(context.Context) error { time.Sleep(5 * time.Second); return nil })
-			others.Go(func() { _, _ = h.Handle(context.Background(), all.Records["mytopic-0"][2*i]) })
-		}
-		synctest.Wait()
-		for _, value := range []string{"a", "c"} {
-			e.on(value, func(context.Context) error { return nil })
-		}
-		consume := batch.Kafka(h, batch.Config[events.KafkaRecord]{Unordered: true})
-		require.Equal(t, answerOf(), failures(t, consume, all))
-		others.Wait()
-		require.Equal(t, []string{"a", "a", "b", "c", "c", "d"}, e.sorted(),
+		k.takes(5*time.Second, nil, "a", "c")
+		first := k.elsewhere(all.Records["mytopic-0"][0])
+		second := k.elsewhere(all.Records["mytopic-0"][2])
+		k.recover("a", "c")
+		require.Empty(t, k.again(all))
+		require.NoError(t, <-first)
+		require.NoError(t, <-second)
+		require.Equal(t, []string{"a", "a", "b", "c", "c", "d"}, k.sorted(),
 			"those in progress executed and released, the others once")
 	})
 }

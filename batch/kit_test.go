@@ -2,20 +2,26 @@ package batch_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 const (
@@ -36,8 +42,6 @@ type effects struct {
 	do   map[string]func(ctx context.Context) error
 }
 
-func newEffects() *effects { return &effects{do: map[string]func(context.Context) error{}} }
-
 // on lets the handler of a record do something. What it returns is what the handler returns.
 func (e *effects) on(name string, do func(ctx context.Context) error) {
 	e.mu.Lock()
@@ -45,9 +49,12 @@ func (e *effects) on(name string, do func(ctx context.Context) error) {
 	e.do[name] = do
 }
 
-func (e *effects) fail(err error, names ...string) {
+func (e *effects) fail(err error, names ...string) { e.takes(0, err, names...) }
+
+// takes lets the handlers of records return an error, or none, after some time.
+func (e *effects) takes(d time.Duration, err error, names ...string) {
 	for _, name := range names {
-		e.on(name, func(context.Context) error { return err })
+		e.on(name, func(context.Context) error { time.Sleep(d); return err })
 	}
 }
 
@@ -78,37 +85,110 @@ func (e *effects) list() []string {
 }
 
 // sorted returns the effects as if their order did not count.
-func (e *effects) sorted() []string {
-	all := e.list()
-	slices.Sort(all)
-	return all
-}
-
-func (e *effects) ship(ctx context.Context, m events.SQSMessage) (string, error) {
-	return e.of(ctx, m.Body)
-}
-
-func (e *effects) read(ctx context.Context, r events.KinesisEventRecord) (string, error) {
-	return e.of(ctx, string(r.Kinesis.Data))
-}
-
-func (e *effects) change(ctx context.Context, r events.DynamoDBEventRecord) (string, error) {
-	return e.of(ctx, r.Change.NewImage["name"].String())
-}
+func (e *effects) sorted() []string { return slices.Sorted(slices.Values(e.list())) }
 
 func operation() idempotent.Option { return idempotent.WithOperation("ship") }
 
-// shipping is a handler of one message on a store of its own.
-func (e *effects) shipping(opts ...idempotent.Option) *idempotent.Handler[events.SQSMessage, string] {
-	return idempotent.Wrap(e.ship, memory.New(), append([]idempotent.Option{operation()}, opts...)...)
+type (
+	queueConfig  = batch.Config[events.SQSMessage]
+	streamConfig = batch.Config[events.KinesisEventRecord]
+	topicConfig  = batch.Config[events.KafkaRecord]
+)
+
+// line is a queue or a stream, of which a handler on a store of its own works through the batches.
+type line[R, Event, Answer any] struct {
+	*effects
+
+	t        *testing.T
+	records  store.Store
+	handler  *idempotent.Handler[R, string]
+	function func(context.Context, Event) (Answer, error)
+	report   report.Batch // of the last batch
 }
 
-func (e *effects) reading() *idempotent.Handler[events.KinesisEventRecord, string] {
-	return idempotent.Wrap(e.read, memory.New(), operation())
+// lineOf makes a line of a function of package batch, and of the name of a record.
+func lineOf[R, Event, Answer any](t *testing.T,
+	batches func(*idempotent.Handler[R, string], ...batch.Config[R]) func(context.Context, Event) (Answer, error),
+	name func(R) string, c batch.Config[R], opts []idempotent.Option,
+) *line[R, Event, Answer] {
+	t.Helper()
+	l := &line[R, Event, Answer]{
+		effects: &effects{do: map[string]func(context.Context) error{}}, t: t, records: memory.New(),
+	}
+	l.handler = idempotent.Wrap(func(ctx context.Context, r R) (string, error) { return l.of(ctx, name(r)) }, l.records,
+		append([]idempotent.Option{operation()}, opts...)...)
+	c.Observers = append(c.Observers, func(_ context.Context, r report.Batch) { l.report = r })
+	l.function = batches(l.handler, c)
+	return l
 }
 
-func (e *effects) changing() *idempotent.Handler[events.DynamoDBEventRecord, string] {
-	return idempotent.Wrap(e.change, memory.New(), operation())
+func queue(
+	t *testing.T, c queueConfig, opts ...idempotent.Option,
+) *line[events.SQSMessage, events.SQSEvent, events.SQSEventResponse] {
+	t.Helper()
+	return lineOf(t, batch.SQS[string], func(m events.SQSMessage) string { return m.Body }, c, opts)
+}
+
+func shard(
+	t *testing.T, c streamConfig, opts ...idempotent.Option,
+) *line[events.KinesisEventRecord, events.KinesisEvent, events.KinesisEventResponse] {
+	t.Helper()
+	return lineOf(t, batch.Kinesis[string], func(r events.KinesisEventRecord) string { return string(r.Kinesis.Data) },
+		c, opts)
+}
+
+func table(
+	t *testing.T,
+) *line[events.DynamoDBEventRecord, events.DynamoDBEvent, events.DynamoDBEventResponse] {
+	t.Helper()
+	name := func(r events.DynamoDBEventRecord) string { return r.Change.NewImage["name"].String() }
+	return lineOf(t, batch.DynamoDB[string], name, batch.Config[events.DynamoDBEventRecord]{}, nil)
+}
+
+func topic(
+	t *testing.T, c topicConfig, opts ...idempotent.Option,
+) *line[events.KafkaRecord, events.KafkaEvent, batch.KafkaEventResponse] {
+	t.Helper()
+	value := func(r events.KafkaRecord) string {
+		text, err := base64.StdEncoding.DecodeString(r.Value)
+		require.NoError(t, err)
+		return string(text)
+	}
+	return lineOf(t, batch.Kafka[string], value, c, opts)
+}
+
+// again hands a batch to the function, and returns the identifiers of those that come again, those
+// of messages without the "id-" in front.
+func (l *line[R, Event, Answer]) again(e Event) []string {
+	l.t.Helper()
+	return l.in(l.t.Context(), e)
+}
+
+// within is again with a deadline.
+func (l *line[R, Event, Answer]) within(d time.Duration, e Event) []string {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), d)
+	defer cancel()
+	return l.in(ctx, e)
+}
+
+func (l *line[R, Event, Answer]) in(ctx context.Context, e Event) []string {
+	l.t.Helper()
+	answer, err := l.function(ctx, e)
+	require.NoError(l.t, err)
+	return identifiers(l.t, answer)
+}
+
+// elsewhere lets another invocation run the handler of a record.
+func (l *line[R, Event, Answer]) elsewhere(r R) (ended chan error) {
+	l.t.Helper()
+	ended = make(chan error, 1)
+	go func() {
+		_, err := l.handler.Handle(context.Background(), r)
+		ended <- err
+	}()
+	synctest.Wait()
+	return ended
 }
 
 // messages are those of a standard queue. The id of a message is its body with "id-" in front.
@@ -169,43 +249,29 @@ func changes(first int, names ...string) events.DynamoDBEvent {
 	return e
 }
 
-// again returns the identifiers of an answer, which the function gives Lambda as JSON, and checks
-// the form of it.
-func again(t *testing.T, answer any) (identifiers []string) {
+// identifiers are those of an answer, which the function gives Lambda as JSON in the form that is
+// checked here. One of Kafka has a colon between the partition and the offset.
+func identifiers(t *testing.T, answer any) (all []string) {
 	t.Helper()
 	text, err := json.Marshal(answer)
 	require.NoError(t, err)
 	var form struct {
-		BatchItemFailures []map[string]string `json:"batchItemFailures"`
+		BatchItemFailures []map[string]any `json:"batchItemFailures"`
 	}
 	require.NoError(t, json.Unmarshal(text, &form))
 	require.NotNil(t, form.BatchItemFailures, "a list: %s", text)
 	for _, failure := range form.BatchItemFailures {
 		require.Len(t, failure, 1)
-		require.NotEmpty(t, failure["itemIdentifier"], "%s", text)
-		identifiers = append(identifiers, failure["itemIdentifier"])
+		switch id := failure["itemIdentifier"].(type) {
+		case string:
+			require.NotEmpty(t, id, "%s", text)
+			all = append(all, strings.TrimPrefix(id, "id-"))
+		case map[string]any:
+			require.Len(t, id, 2, "%s", text)
+			all = append(all, fmt.Sprintf("%v:%v", id["partition"], id["offset"]))
+		default:
+			require.Fail(t, "no identifier", "%s", text)
+		}
 	}
-	return identifiers
-}
-
-// received hands a batch to the function of a queue. It returns the bodies of the messages that
-// come again.
-func received(t *testing.T, function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
-	e events.SQSEvent,
-) (bodies []string) {
-	t.Helper()
-	answer, err := function(t.Context(), e)
-	require.NoError(t, err)
-	for _, id := range again(t, answer) {
-		bodies = append(bodies, strings.TrimPrefix(id, "id-"))
-	}
-	return bodies
-}
-
-// into returns observers that keep the last report.
-func into(all ...*report.Batch) (observers []func(context.Context, report.Batch)) {
-	for _, last := range all {
-		observers = append(observers, func(_ context.Context, r report.Batch) { *last = r })
-	}
-	return observers
+	return all
 }

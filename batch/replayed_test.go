@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -17,26 +16,17 @@ import (
 // else: nobody looks at its result.
 func TestABatchNeedsNoResultOfWhatWasHandled(t *testing.T) {
 	t.Parallel()
-	records := memory.New()
-	event := events.SQSEvent{Records: []events.SQSMessage{{
-		MessageId: "m-1", Body: "{}", EventSource: "aws:sqs",
-		EventSourceARN: standardARN,
-	}}}
-	first := batch.SQS(idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) { return "text", nil },
-		records,
-		idempotent.WithOperation("ship")))
-	out, err := first(t.Context(), event)
-	require.NoError(t, err)
-	require.Empty(t, out.BatchItemFailures)
+	q := queue(t, queueConfig{})
+	require.Empty(t, q.again(messages("a")))
 
 	type parcel struct{ ID int }
 	next := batch.SQS(idempotent.Wrap(func(context.Context, events.SQSMessage) (parcel, error) {
 		t.Error("it was handled")
 		return parcel{}, nil
-	}, unregistered{records}, idempotent.WithOperation("ship")))
-	out, err = next(t.Context(), event)
+	}, unregistered{q.records}, operation()))
+	answer, err := next(t.Context(), messages("a"))
 	require.NoError(t, err)
-	require.Empty(t, out.BatchItemFailures)
+	require.Empty(t, identifiers(t, answer))
 }
 
 // Each answer of a resolver means in a batch what it means elsewhere.
@@ -46,37 +36,31 @@ func TestABatchAsksWhatBecameOfAMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer   func() (resolution, error)
 		executed int
-		failed   bool
+		want     []string
 	}{
-		"executed":      {func() (resolution, error) { return idempotent.Executed("found"), nil }, 1, false},
-		"untouched":     {func() (resolution, error) { return idempotent.Untouched[string](), nil }, 2, false},
-		"still unknown": {func() (resolution, error) { return idempotent.StillUnknown[string](), nil }, 1, true},
-		"nothing":       {func() (resolution, error) { return resolution{}, nil }, 1, true},
-		"an error":      {func() (resolution, error) { return idempotent.Executed("found"), errDown }, 1, true},
-		"a panic":       {func() (resolution, error) { panic("boom") }, 1, true},
+		"executed":      {func() (resolution, error) { return idempotent.Executed("found"), nil }, 1, nil},
+		"untouched":     {func() (resolution, error) { return idempotent.Untouched[string](), nil }, 2, nil},
+		"still unknown": {func() (resolution, error) { return idempotent.StillUnknown[string](), nil }, 1, []string{"a"}},
+		"nothing":       {func() (resolution, error) { return resolution{}, nil }, 1, []string{"a"}},
+		"an error":      {func() (resolution, error) { return idempotent.Executed("found"), errDown }, 1, []string{"a"}},
+		"a panic":       {func() (resolution, error) { panic("boom") }, 1, []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			executed := 0
-			ship := batch.SQS(idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) {
-				if executed++; executed == 1 {
-					return "", idempotent.Uncertain(errDown)
-				}
-				return "shipped", nil
-			}, memory.New(), idempotent.WithOperation("ship"), idempotent.WithResolver(
+			q := queue(t, queueConfig{}, idempotent.WithResolver(
 				func(context.Context, idempotent.Execution, events.SQSMessage) (resolution, error) {
 					return c.answer()
-				})))
-			event := events.SQSEvent{Records: []events.SQSMessage{{
-				MessageId: "m-1", Body: "{}", EventSource: "aws:sqs", EventSourceARN: standardARN,
-			}}}
-			out, err := ship(t.Context(), event)
-			require.NoError(t, err)
-			require.Len(t, out.BatchItemFailures, 1, "nobody was asked yet")
+				}))
+			executed := 0
+			q.on("a", func(context.Context) error {
+				if executed++; executed == 1 {
+					return idempotent.Uncertain(errDown)
+				}
+				return nil
+			})
+			require.Equal(t, []string{"a"}, q.again(messages("a")), "nobody was asked yet")
 			for range 2 {
-				out, err = ship(t.Context(), event)
-				require.NoError(t, err)
-				require.Equal(t, c.failed, len(out.BatchItemFailures) == 1)
+				require.Equal(t, c.want, q.again(messages("a")))
 				require.Equal(t, c.executed, executed)
 			}
 		})

@@ -12,102 +12,63 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// fromStream hands a batch to the function of a Kinesis stream, and returns the sequence numbers of
-// its answer.
-func fromStream(t *testing.T, read func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error),
-	e events.KinesisEvent,
-) []string {
-	t.Helper()
-	answer, err := read(t.Context(), e)
-	require.NoError(t, err)
-	return again(t, answer)
-}
-
 func TestAStreamBeginsAgainAtTheLowestFailure(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	var r report.Batch
-	read := batch.Kinesis(e.reading(), batch.Config[events.KinesisEventRecord]{Observers: into(&r)})
-	e.fail(errDown, "b2", "a3")
+	s := shard(t, streamConfig{})
+	s.fail(errDown, "b2", "a3")
 	// The numbers have more digits the third time, in which their text is in another order.
 	all := onShard(97, "a1", "b2", "a2", "b3", "a3", "a4", "c1")
-	require.Equal(t, []string{"98"}, fromStream(t, read, all))
-	require.Equal(t, []string{"a1", "a2", "c1"}, e.sorted(),
+	require.Equal(t, []string{"98"}, s.again(all))
+	require.Equal(t, []string{"a1", "a2", "c1"}, s.sorted(),
 		"other keys go on, and nothing runs behind a failure of its key")
 	require.Equal(t, report.Batch{
 		Operation: "ship", Source: "kinesis", Records: 7, Succeeded: 3, Failed: 2,
-		NotBegun: 2, Again: 4, Problems: r.Problems, Took: r.Took,
-	}, r)
-	require.Equal(t, "shardId-000000000000:98", r.Problems[0].ID)
-	e.recover("b2")
+		NotBegun: 2, Again: 4, Problems: s.report.Problems, Took: s.report.Took,
+	}, s.report)
+	require.Equal(t, "shardId-000000000000:98", s.report.Problems[0].ID)
+	s.recover("b2")
 	all.Records = all.Records[1:] // Lambda begins at 98
-	require.Equal(t, []string{"101"}, fromStream(t, read, all))
-	e.recover("a3")
+	require.Equal(t, []string{"101"}, s.again(all))
+	s.recover("a3")
 	all.Records = all.Records[3:]
-	require.Empty(t, fromStream(t, read, all))
-	require.Equal(t, []string{"a1", "a2", "a3", "a4", "b2", "b3", "c1"}, e.sorted())
+	require.Empty(t, s.again(all))
+	require.Equal(t, []string{"a1", "a2", "a3", "a4", "b2", "b3", "c1"}, s.sorted())
 }
 
 func TestTheLowestNumberIsTheCheckpointWhateverTheOrderOfTheEvent(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	for name, c := range map[string]struct {
-		numbers []string
-		want    string
-	}{
-		"more digits": {[]string{
-			"10000000000000000000000000001", "9999999999999999999999999999",
-			"10000000000000000000000000002",
-		}, "9999999999999999999999999999"},
-		"zeros": {[]string{"7", "000000000000000000006", "5000000"}, "000000000000000000006"},
+	for want, numbers := range map[string][]string{
+		"9999999999999999999999999999": {
+			"10000000000000000000000000001", "9999999999999999999999999999", "10000000000000000000000000002",
+		},
+		"000000000000000000006": {"7", "000000000000000000006", "5000000"},
 	} {
-		e.fail(errDown, "a", "b", "c")
+		s := shard(t, streamConfig{})
+		s.fail(errDown, "a", "b", "c")
 		all := onShard(99, "a", "b", "c")
-		for i, number := range c.numbers {
+		for i, number := range numbers {
 			all.Records[i].Kinesis.SequenceNumber = number
 		}
-		require.Equal(t, []string{c.want}, fromStream(t, batch.Kinesis(e.reading()), all), name)
+		require.Equal(t, []string{want}, s.again(all))
 	}
 }
 
 func TestTheChangesOfAnItemStayInOrder(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	change := batch.DynamoDB(e.changing())
-	e.fail(errDown, "a2")
+	d := table(t)
+	d.fail(errDown, "a2")
 	all := changes(300, "a1", "a2", "b1", "a3", "b2")
-	answer, err := change(t.Context(), all)
-	require.NoError(t, err)
-	require.Equal(t, []string{"301"}, again(t, answer))
-	require.Equal(t, []string{"a1", "b1", "b2"}, e.sorted())
-	e.recover("a2")
+	require.Equal(t, []string{"301"}, d.again(all))
+	require.Equal(t, []string{"a1", "b1", "b2"}, d.sorted())
+	d.recover("a2")
 	all.Records = all.Records[1:]
-	answer, err = change(t.Context(), all)
-	require.NoError(t, err)
-	require.Empty(t, again(t, answer))
-	require.Equal(t, []string{"a2", "a3"}, e.list()[3:])
-}
-
-// elsewhereRead lets another invocation run the handler of a record.
-func elsewhereRead(t *testing.T, h *idempotent.Handler[events.KinesisEventRecord, string],
-	r events.KinesisEventRecord,
-) (ended chan struct{}) {
-	t.Helper()
-	ended = make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, err := h.Handle(context.Background(), r)
-		assert.NoError(t, err)
-	}()
-	synctest.Wait()
-	return ended
+	require.Empty(t, d.again(all))
+	require.Equal(t, []string{"a2", "a3"}, d.list()[3:])
 }
 
 // A stream repeats at once, and a batch has few retries: those must not be used up while another
@@ -115,39 +76,31 @@ func elsewhereRead(t *testing.T, h *idempotent.Handler[events.KinesisEventRecord
 func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 	t.Parallel()
 	const oneLook = 2 * time.Second
+	again := []string{"1"}
 	for name, c := range map[string]struct {
 		left, takes, waits, most time.Duration
 		want                     []string
 	}{
 		"another invocation ends well": {time.Minute, 5 * time.Second, 5 * time.Second, 5*time.Second + oneLook, nil},
-		"it still runs": {
-			45 * time.Second, 50 * time.Second, 44 * time.Second, 44 * time.Second,
-			[]string{"1"},
-		},
+		"it still runs":                {45 * time.Second, 50 * time.Second, 44 * time.Second, 44 * time.Second, again},
 		"there is too little time": {
-			1500 * time.Millisecond, 50 * time.Second, 500 * time.Millisecond,
-			500 * time.Millisecond,
-			[]string{"1"},
+			1500 * time.Millisecond, 50 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond, again,
 		},
 		"it ends at the last moment": {
-			6 * time.Second, 4999 * time.Millisecond, 5 * time.Second,
-			5 * time.Second, nil,
+			6 * time.Second, 4999 * time.Millisecond, 5 * time.Second, 5 * time.Second, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEffects()
-				h := e.reading()
-				e.on("a", func(context.Context) error { time.Sleep(c.takes); return nil })
+				s := shard(t, streamConfig{})
+				s.takes(c.takes, nil, "a")
 				all := onShard(1, "a", "b")
-				ended := elsewhereRead(t, h, all.Records[0])
+				ended := s.elsewhere(all.Records[0])
 				began := time.Now()
-				answer, err := batch.Kinesis(h)(withDeadline(t, c.left), all)
-				require.NoError(t, err)
-				require.Equal(t, c.want, again(t, answer))
+				require.Equal(t, c.want, s.within(c.left, all))
 				require.GreaterOrEqual(t, time.Since(began), c.waits)
 				require.LessOrEqual(t, time.Since(began), c.most)
-				<-ended
+				require.NoError(t, <-ended)
 			})
 		})
 	}
@@ -156,78 +109,53 @@ func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 func TestWaitingForALeaseEndsWithTheInvocation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.reading()
-		e.on("a", func(context.Context) error { time.Sleep(time.Minute); return nil })
+		s := shard(t, streamConfig{})
+		s.takes(time.Minute, nil, "a")
 		all := onShard(1, "a")
-		ended := elsewhereRead(t, h, all.Records[0])
+		ended := s.elsewhere(all.Records[0])
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		answer, err := batch.Kinesis(h)(ctx, all)
-		require.NoError(t, err)
-		require.Equal(t, []string{"1"}, again(t, answer))
-		<-ended
+		require.Equal(t, []string{"1"}, s.in(ctx, all))
+		require.NoError(t, <-ended)
 	})
 }
 
 func TestTheFunctionsOfAStreamGetItsRecords(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
 	var taken []string
-	read := batch.Kinesis(e.reading(),
-		batch.Config[events.KinesisEventRecord]{Terminal: func(_ context.Context, r events.KinesisEventRecord,
-			err error,
-		) error {
-			taken = append(taken, r.EventID+" "+err.Error())
-			return nil
-		}})
-	e.fail(idempotent.Terminal(errDeclined), "a1")
-	require.Empty(t, fromStream(t, read, onShard(7, "a1", "a2")))
+	s := shard(t, streamConfig{Terminal: func(_ context.Context, r events.KinesisEventRecord, err error) error {
+		taken = append(taken, r.EventID+" "+err.Error())
+		return nil
+	}})
+	s.fail(idempotent.Terminal(errDeclined), "a1")
+	require.Empty(t, s.again(onShard(7, "a1", "a2")))
 	require.Equal(t, []string{"shardId-000000000000:7 " + errDeclined.Error()}, taken)
-	require.Equal(t, []string{"a2"}, e.list())
+	require.Equal(t, []string{"a2"}, s.list())
 }
 
 // A record can be several that were sent together: the function takes them apart in front of the
 // batch, and they have one sequence number.
 func TestRecordsWithOneSequenceNumberAreNoCopies(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	h := idempotent.Wrap(e.read, memory.New(), operation(),
-		idempotent.WithKey(func(r events.KinesisEventRecord) (string, error) {
-			return string(r.Kinesis.Data), nil
-		}))
+	s := shard(t, streamConfig{}, idempotent.WithKey(func(r events.KinesisEventRecord) (string, error) {
+		return string(r.Kinesis.Data), nil
+	}))
 	all := onShard(1, "a1", "b1", "a2")
 	for i := range all.Records {
 		all.Records[i].Kinesis.SequenceNumber, all.Records[i].EventID = "1", "shardId-000000000000:1"
 	}
-	e.fail(errDown, "b1", "a2")
-	require.Equal(t, []string{"1"}, fromStream(t, batch.Kinesis(h), all))
-	require.Equal(t, []string{"a1"}, e.list())
-	e.recover("b1", "a2")
-	require.Empty(t, fromStream(t, batch.Kinesis(h), all))
-	require.Equal(t, []string{"a1", "a2", "b1"}, e.sorted())
+	s.fail(errDown, "b1", "a2")
+	require.Equal(t, []string{"1"}, s.again(all))
+	require.Equal(t, []string{"a1"}, s.list())
+	s.recover("b1", "a2")
+	require.Empty(t, s.again(all))
+	require.Equal(t, []string{"a1", "a2", "b1"}, s.sorted())
 
 	// Without a key of their own they are one record, with contents that differ: nobody takes one
 	// for the other.
-	var r report.Batch
-	require.Equal(t, []string{"1"},
-		fromStream(t, batch.Kinesis(e.reading(), batch.Config[events.KinesisEventRecord]{Observers: into(&r)}), all))
-	require.Equal(t, 1, r.Succeeded)
-}
-
-// dies is a process that begins to execute a record, and dies: its lease ends, and nobody renews
-// it.
-func dies(t *testing.T, records store.Store, e *effects, r events.KinesisEventRecord) {
-	t.Helper()
-	dead := storetest.NewFaulty(records, storetest.OnOp(storetest.OpSwap, storetest.LoseRequest))
-	e.on("dead", func(context.Context) error { time.Sleep(time.Hour); return nil })
-	h := idempotent.Wrap(func(ctx context.Context, _ events.KinesisEventRecord) (string,
-		error,
-	) {
-		return e.of(ctx, "dead")
-	}, dead, operation())
-	go func() { _, _ = h.Handle(context.Background(), r) }()
-	synctest.Wait()
+	s = shard(t, streamConfig{})
+	require.Equal(t, []string{"1"}, s.again(all))
+	require.Equal(t, 1, s.report.Succeeded)
 }
 
 // A record whose process has died runs when its lease has ended, if there is time for one as slow
@@ -243,17 +171,21 @@ func TestARecordOfAProcessThatHasDiedRunsWhenItsLeaseHasEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e, records := newEffects(), memory.New()
-				h := idempotent.Wrap(e.read, records, operation())
+				s := shard(t, streamConfig{})
+				s.takes(10*time.Second, nil, "b")
 				all := onShard(1, "a", "b")
-				e.on("b", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
-				dies(t, records, e, all.Records[0])
+				// Nobody renews the lease of a process that has died.
+				dead := storetest.NewFaulty(s.records, storetest.OnOp(storetest.OpSwap, storetest.LoseRequest))
+				dying := idempotent.Wrap(func(context.Context, events.KinesisEventRecord) (string, error) {
+					time.Sleep(time.Hour)
+					return "", nil
+				}, dead, operation())
+				go func() { _, _ = dying.Handle(context.Background(), all.Records[0]) }()
+				synctest.Wait()
 				began := time.Now()
-				answer, err := batch.Kinesis(h)(withDeadline(t, c.left), all)
-				require.NoError(t, err)
-				require.Equal(t, c.want, again(t, answer))
+				require.Equal(t, c.want, s.within(c.left, all))
 				require.GreaterOrEqual(t, time.Since(began), 30*time.Second)
-				require.Equal(t, c.want == nil, slices.Contains(e.list(), "a"), "b took 10 s")
+				require.Equal(t, c.want == nil, slices.Contains(s.list(), "a"), "b took 10 s")
 				time.Sleep(time.Hour)
 			})
 		})
@@ -264,16 +196,13 @@ func TestARecordOfAProcessThatHasDiedRunsWhenItsLeaseHasEnded(t *testing.T) {
 func TestAStreamWaitsAlsoWhereThereIsNoTimeForATry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.reading()
+		s := shard(t, streamConfig{})
+		s.takes(10*time.Second, nil, "b")
+		s.takes(12*time.Second, nil, "a")
 		all := onShard(1, "a", "b")
-		e.on("b", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
-		e.on("a", func(context.Context) error { time.Sleep(12 * time.Second); return nil })
-		ended := elsewhereRead(t, h, all.Records[0])
-		answer, err := batch.Kinesis(h)(withDeadline(t, 15*time.Second), all)
-		require.NoError(t, err)
-		require.Empty(t, again(t, answer), "b took 10 s, and 5 were left")
-		<-ended
+		ended := s.elsewhere(all.Records[0])
+		require.Empty(t, s.within(15*time.Second, all), "b took 10 s, and 5 were left")
+		require.NoError(t, <-ended)
 	})
 }
 
@@ -282,21 +211,15 @@ func TestAStreamWaitsAlsoWhereThereIsNoTimeForATry(t *testing.T) {
 func TestAStreamBeginsNothingForWhichThereIsNoTimeAfterAWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.reading()
-		all := onShard(1, "a", "b")
+		s := shard(t, streamConfig{})
 		tries := 0
-		e.on("a", func(context.Context) error { tries++; time.Sleep(3 * time.Second); return errDown })
-		e.on("b", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
-		go func() {
-			_, err := h.Handle(context.Background(), all.Records[0])
-			assert.ErrorIs(t, err, errDown)
-		}()
-		synctest.Wait()
-		answer, err := batch.Kinesis(h)(withDeadline(t, 15*time.Second), all)
-		require.NoError(t, err)
-		require.Equal(t, []string{"1"}, again(t, answer))
+		s.on("a", func(context.Context) error { tries++; time.Sleep(3 * time.Second); return errDown })
+		s.takes(10*time.Second, nil, "b")
+		all := onShard(1, "a", "b")
+		ended := s.elsewhere(all.Records[0])
+		require.Equal(t, []string{"1"}, s.within(15*time.Second, all))
 		require.Equal(t, 1, tries, "b took 10 s, and 5 are left")
+		require.ErrorIs(t, <-ended, errDown)
 	})
 }
 
@@ -304,7 +227,6 @@ func TestAStreamBeginsNothingForWhichThereIsNoTimeAfterAWait(t *testing.T) {
 func TestTheWaitOfAStreamReachesHandlersInside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
 		inner := idempotent.Wrap(func(context.Context, string) (string, error) {
 			time.Sleep(5 * time.Second)
 			return "", nil
@@ -312,45 +234,43 @@ func TestTheWaitOfAStreamReachesHandlersInside(t *testing.T) {
 			idempotent.WithOperation("inner"), idempotent.WithKey(func(s string) (string, error) { return s, nil }))
 		go func() { _, _ = inner.Handle(context.Background(), "x") }()
 		synctest.Wait()
-		e.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
-		require.Empty(t, fromStream(t, batch.Kinesis(e.reading()), onShard(1, "a")))
+		s := shard(t, streamConfig{})
+		s.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
+		require.Empty(t, s.again(onShard(1, "a")))
 	})
 }
 
 // Streams send no such keys; tests do.
 func TestAnItemWithoutKeysStaysInOrderWithItsLike(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
+	d := table(t)
 	all := changes(1, "a1", "a2", "b1")
 	for i := range 2 {
 		all.Records[i].Change.Keys = map[string]events.DynamoDBAttributeValue{"id": {}}
 	}
-	e.fail(errDown, "a1")
-	answer, err := batch.DynamoDB(e.changing())(t.Context(), all)
-	require.NoError(t, err)
-	require.Equal(t, []string{"1"}, again(t, answer))
-	require.Equal(t, []string{"b1"}, e.list())
+	d.fail(errDown, "a1")
+	require.Equal(t, []string{"1"}, d.again(all))
+	require.Equal(t, []string{"b1"}, d.list())
 }
 
 // A process that has died leaves as many records in progress as run at once.
 func TestOthersRunWhileARecordWaitsForALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.reading()
+		s := shard(t, streamConfig{Concurrency: 2})
+		s.takes(time.Second, nil, "a", "b")
 		all := onShard(1, "a", "b", "c", "d")
 		for _, r := range all.Records[:2] {
-			e.on(string(r.Kinesis.Data), func(context.Context) error { time.Sleep(time.Second); return nil })
-			elsewhereRead(t, h, r)
+			s.elsewhere(r)
 		}
 		began := time.Now()
 		for _, name := range []string{"c", "d"} {
-			e.on(name, func(context.Context) error {
+			s.on(name, func(context.Context) error {
 				assert.Less(t, time.Since(began), time.Second)
 				return nil
 			})
 		}
-		require.Empty(t, fromStream(t, batch.Kinesis(h, batch.Config[events.KinesisEventRecord]{Concurrency: 2}), all))
+		require.Empty(t, s.again(all))
 		require.Less(t, time.Since(began), 30*time.Second, "it waits for the others, and not for their leases")
 	})
 }
@@ -359,30 +279,24 @@ func TestOthersRunWhileARecordWaitsForALease(t *testing.T) {
 func TestTheTimeOfAWaitIsNotThatOfARecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.reading()
+		s := shard(t, streamConfig{})
+		s.takes(10*time.Second, nil, "a1")
 		all := onShard(1, "a1", "a2")
-		e.on("a1", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
-		elsewhereRead(t, h, all.Records[0])
-		answer, err := batch.Kinesis(h)(withDeadline(t, 15*time.Second), all)
-		require.NoError(t, err)
-		require.Empty(t, again(t, answer))
-		require.Equal(t, []string{"a1", "a2"}, e.list())
+		s.elsewhere(all.Records[0])
+		require.Empty(t, s.within(15*time.Second, all))
+		require.Equal(t, []string{"a1", "a2"}, s.list())
 	})
 }
 
 func TestTheRestOfItsGroupRunsBehindARecordThatHasWaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		h := e.reading()
+		s := shard(t, streamConfig{})
+		s.takes(time.Second, nil, "a1")
 		all := onShard(1, "a1", "b1", "a2", "a3")
-		e.on("a1", func(context.Context) error { time.Sleep(time.Second); return nil })
-		elsewhereRead(t, h, all.Records[0])
-		var r report.Batch
-		require.Empty(t, fromStream(t,
-			batch.Kinesis(h, batch.Config[events.KinesisEventRecord]{Observers: into(&r)}), all))
-		require.Equal(t, []string{"b1", "a1", "a2", "a3"}, e.list())
-		require.Equal(t, 4, r.Succeeded)
+		s.elsewhere(all.Records[0])
+		require.Empty(t, s.again(all))
+		require.Equal(t, []string{"b1", "a1", "a2", "a3"}, s.list())
+		require.Equal(t, 4, s.report.Succeeded)
 	})
 }

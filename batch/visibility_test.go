@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -21,6 +20,8 @@ type visibility struct {
 	err error
 }
 
+func newVisibility() *visibility { return &visibility{set: map[string]time.Duration{}} }
+
 func (v *visibility) change(_ context.Context, all []events.SQSMessage, after time.Duration) error {
 	for _, m := range all {
 		v.set[m.Body] = after
@@ -28,57 +29,39 @@ func (v *visibility) change(_ context.Context, all []events.SQSMessage, after ti
 	return v.err
 }
 
-// elsewhere lets another invocation run the handler of a message for d.
-func elsewhere(t *testing.T, h *idempotent.Handler[events.SQSMessage, string], e *effects, m events.SQSMessage,
-	d time.Duration,
-) (ended chan struct{}) {
-	t.Helper()
-	ended = make(chan struct{})
-	e.on(m.Body, func(context.Context) error { time.Sleep(d); return nil })
-	go func() {
-		defer close(ended)
-		_, err := h.Handle(t.Context(), m)
-		assert.NoError(t, err)
-	}()
-	synctest.Wait()
-	return ended
-}
-
 func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		v := &visibility{set: map[string]time.Duration{}}
-		var r report.Batch
-		h := e.shipping(idempotent.WithTiming(idempotent.Timing{Lease: 40 * time.Second}))
-		ship := batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: v.change, Observers: into(&r)})
-		ended := elsewhere(t, h, e, messages("a").Records[0], 5*time.Second)
+		v := newVisibility()
+		change := v.change
+		q := queue(t, queueConfig{
+			Visibility: func(ctx context.Context, all []events.SQSMessage, after time.Duration) error {
+				return change(ctx, all, after)
+			},
+		}, idempotent.WithTiming(idempotent.Timing{Lease: 40 * time.Second}))
+		q.takes(5*time.Second, nil, "a")
+		ended := q.elsewhere(messages("a").Records[0])
 		time.Sleep(time.Second)
-		require.Equal(t, []string{"a"}, received(t, ship, messages("a", "b")))
+		require.Equal(t, []string{"a"}, q.again(messages("a", "b")))
 		require.Equal(t, map[string]time.Duration{"a": 39 * time.Second}, v.set)
-		require.Equal(t, 1, r.InProgress)
+		require.Equal(t, 1, q.report.InProgress)
 		require.Equal(t, []report.BatchProblem{{
-			ID: "id-a", Outcome: report.RecordInProgress, Receives: 3, Again: true,
-			Err: r.Problems[0].Err,
-		}}, r.Problems)
-		require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrInProgress)
+			ID: "id-a", Outcome: report.RecordInProgress, Receives: 3, Again: true, Err: q.report.Problems[0].Err,
+		}}, q.report.Problems)
+		require.ErrorIs(t, q.report.Problems[0].Err, idempotent.ErrInProgress)
 
 		v.err = errDown
-		require.Equal(t, []string{"a"}, received(t, ship, messages("a")))
-		require.Equal(t, errDown, r.Problems[0].FunctionErr)
-		panics := batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: func(context.Context, []events.SQSMessage,
-			time.Duration,
-		) error {
-			panic("x")
-		}, Observers: into(&r)})
-		require.Equal(t, []string{"a"}, received(t, panics, messages("a")))
-		require.EqualError(t, r.Problems[0].FunctionErr, "it panicked with a value of type string")
-		without := batch.SQS(h, batch.Config[events.SQSMessage]{Observers: into(&r)})
-		require.Equal(t, []string{"a"}, received(t, without, messages("a")),
+		require.Equal(t, []string{"a"}, q.again(messages("a")))
+		require.Equal(t, errDown, q.report.Problems[0].FunctionErr)
+		change = func(context.Context, []events.SQSMessage, time.Duration) error { panic("x") }
+		require.Equal(t, []string{"a"}, q.again(messages("a")))
+		require.EqualError(t, q.report.Problems[0].FunctionErr, "it panicked with a value of type string")
+		answer, err := batch.SQS(q.handler)(t.Context(), messages("a"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"a"}, identifiers(t, answer),
 			"without the function it comes again when the queue says so")
-		require.NoError(t, r.Problems[0].FunctionErr)
-		<-ended
-		require.Empty(t, received(t, ship, messages("a")))
+		require.NoError(t, <-ended)
+		require.Empty(t, q.again(messages("a")))
 	})
 }
 
@@ -86,15 +69,15 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 func TestTheMessagesOfOtherGroupsKeepTheirVisibility(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		v := &visibility{set: map[string]time.Duration{}}
-		h := e.shipping()
+		v := newVisibility()
+		q := queue(t, queueConfig{Concurrency: 1, Visibility: v.change})
+		q.takes(5*time.Second, nil, "a1")
 		for _, all := range []events.SQSEvent{inGroups("a1", "b1", "a2"), messages("a1", "b1", "c1")} {
-			ended := elsewhere(t, h, e, all.Records[0], 5*time.Second)
-			received(t, batch.SQS(h, batch.Config[events.SQSMessage]{Concurrency: 1, Visibility: v.change}), all)
+			ended := q.elsewhere(all.Records[0])
+			q.again(all)
 			require.NotContains(t, v.set, "b1")
 			require.Contains(t, v.set, "a1")
-			<-ended
+			require.NoError(t, <-ended)
 		}
 		require.Contains(t, v.set, "a2")
 		require.NotContains(t, v.set, "c1")
@@ -106,26 +89,24 @@ func TestTheMessagesOfOtherGroupsKeepTheirVisibility(t *testing.T) {
 func TestTheMessagesBehindOneInProgressComeAgainWithIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEffects()
-		v := &visibility{set: map[string]time.Duration{}}
-		h := e.shipping()
+		v := newVisibility()
+		q := queue(t, queueConfig{Visibility: v.change})
+		q.takes(5*time.Second, nil, "a2")
 		all := inGroups("a1", "a2", "b1", "a3")
-		ended := elsewhere(t, h, e, all.Records[1], 5*time.Second)
-		require.Equal(t, []string{"a2", "a3"},
-			received(t, batch.SQS(h, batch.Config[events.SQSMessage]{Visibility: v.change}), all))
+		ended := q.elsewhere(all.Records[1])
+		require.Equal(t, []string{"a2", "a3"}, q.again(all))
 		require.Equal(t, map[string]time.Duration{"a2": 30 * time.Second, "a3": 30 * time.Second}, v.set)
-		<-ended
+		require.NoError(t, <-ended)
 	})
 }
 
 // After a failure SQS decides when a message comes again.
 func TestEveryOtherFailureKeepsItsVisibility(t *testing.T) {
 	t.Parallel()
-	e := newEffects()
-	v := &visibility{set: map[string]time.Duration{}}
-	e.fail(errDown, "a")
-	e.on("b", func(context.Context) error { panic(errDown) })
-	require.Equal(t, []string{"a", "b"},
-		received(t, batch.SQS(e.shipping(), batch.Config[events.SQSMessage]{Visibility: v.change}), messages("a", "b")))
+	v := newVisibility()
+	q := queue(t, queueConfig{Visibility: v.change})
+	q.fail(errDown, "a")
+	q.on("b", func(context.Context) error { panic(errDown) })
+	require.Equal(t, []string{"a", "b"}, q.again(messages("a", "b")))
 	require.Empty(t, v.set)
 }
