@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -29,12 +28,8 @@ var membersOfALB = slices.Concat(membersOfAll, membersOfFormat1, []member{
 // share a scope.
 func requestALB(r *Request) {
 	e := &r.event
-	r.Method = strings.ToUpper(e.text[partMethod])
-	r.Path = e.text[partPath]
-	r.API = e.text[partAPI]
 	r.RequestID = e.trace()
 	r.query = undecodedQueryOf(e.query, e.multiQuery)
-	r.Caller = e.caller()
 	r.answerIn = singleMap
 	if e.hasMulti {
 		r.answerIn = multiMap

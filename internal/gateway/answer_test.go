@@ -8,29 +8,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
-type (
-	restResponse = events.APIGatewayProxyResponse
-	httpResponse = events.APIGatewayV2HTTPResponse
-	albResponse  = events.ALBTargetGroupResponse
-)
-
-func restFamily(t testing.TB, s Settings) typedFamily[events.APIGatewayProxyRequest, restResponse] {
+func restFamily(t testing.TB, s Settings) typedFamily[requestV1, responseV1] {
 	t.Helper()
-	f, ok := familyOf[events.APIGatewayProxyRequest, restResponse](s)
+	f, ok := familyOf[requestV1, responseV1](s)
 	require.True(t, ok)
 	return f
 }
 
-func albFamily(t testing.TB) typedFamily[events.ALBTargetGroupRequest, albResponse] {
+func albFamily(t testing.TB) typedFamily[albRequest, albResponse] {
 	t.Helper()
-	f, ok := familyOf[events.ALBTargetGroupRequest, albResponse](Settings{})
+	f, ok := familyOf[albRequest, albResponse](Settings{})
 	require.True(t, ok)
 	return f
 }
@@ -42,15 +35,15 @@ var (
 
 func TestStatusOfNoResponseIsZero(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, 201, restFamily(t, Settings{}).Status(restResponse{StatusCode: 201}))
-	f, _ := familyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{})
+	assert.Equal(t, 201, restFamily(t, Settings{}).Status(responseV1{StatusCode: 201}))
+	f, _ := familyOf[*requestV2, *responseV2](Settings{})
 	assert.Equal(t, 0, f.Status(nil))
-	assert.Equal(t, 201, f.Status(&httpResponse{StatusCode: 201}))
+	assert.Equal(t, 201, f.Status(&responseV2{StatusCode: 201}))
 }
 
 func TestNilResponseStaysNil(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[*events.APIGatewayV2HTTPRequest, *httpResponse](Settings{})
+	f, _ := familyOf[*requestV2, *responseV2](Settings{})
 	stored, changed := f.Storable(nil)
 	assert.Nil(t, stored)
 	assert.False(t, changed)
@@ -65,14 +58,14 @@ func TestStorableLeavesOutWhatMustNotBeReplayed(t *testing.T) {
 		"Transfer-Encoding", "Upgrade", "Date", "Set-Cookie", "Idempotent-Replayed", "Idempotency-Key-Expires",
 	} {
 		for _, spelling := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
-			out := restResponse{
+			out := responseV1{
 				StatusCode: 200, Body: "b", IsBase64Encoded: true,
 				Headers:           map[string]string{spelling: "v", "X-" + name: "kept", "ETag": "1"},
 				MultiValueHeaders: map[string][]string{spelling: {"v"}, "X-" + name: {"kept"}},
 			}
 			stored, changed := restFamily(t, Settings{}).Storable(out)
 			assert.True(t, changed, spelling)
-			assert.Equal(t, restResponse{
+			assert.Equal(t, responseV1{
 				StatusCode: 200, Body: "b", IsBase64Encoded: true,
 				Headers:           map[string]string{"X-" + name: "kept", "ETag": "1"},
 				MultiValueHeaders: map[string][]string{"X-" + name: {"kept"}},
@@ -81,7 +74,7 @@ func TestStorableLeavesOutWhatMustNotBeReplayed(t *testing.T) {
 			assert.Contains(t, out.MultiValueHeaders, spelling)
 		}
 	}
-	out := restResponse{StatusCode: 200, Headers: map[string]string{"ETag": "1", "X-Until": "kept"}}
+	out := responseV1{StatusCode: 200, Headers: map[string]string{"ETag": "1", "X-Until": "kept"}}
 	stored, changed := restFamily(t, Settings{}).Storable(out)
 	assert.False(t, changed)
 	assert.Equal(t, out, stored)
@@ -90,7 +83,7 @@ func TestStorableLeavesOutWhatMustNotBeReplayed(t *testing.T) {
 func TestStorableLeavesOutWhatConnectionNames(t *testing.T) {
 	t.Parallel()
 	f := restFamily(t, Settings{})
-	for _, out := range []restResponse{
+	for _, out := range []responseV1{
 		{Headers: map[string]string{"connectioN": "close, X-Hop ,\tx-other,"}},
 		{
 			Headers:           map[string]string{"connection": "X-Hop"},
@@ -115,17 +108,17 @@ func TestStorableLeavesOutWhatConnectionNames(t *testing.T) {
 
 func TestStorableLeavesOutCookies(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[events.APIGatewayV2HTTPRequest, httpResponse](Settings{})
-	out := httpResponse{
+	f, _ := familyOf[requestV2, responseV2](Settings{})
+	out := responseV2{
 		StatusCode: 200, Headers: map[string]string{"Set-Cookie": "a=1", "X": "1"},
 		Cookies: []string{"b=2"},
 	}
 	stored, changed := f.Storable(out)
-	assert.Equal(t, httpResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}, stored)
+	assert.Equal(t, responseV2{StatusCode: 200, Headers: map[string]string{"X": "1"}}, stored)
 	assert.True(t, changed)
-	stored, changed = f.Storable(httpResponse{StatusCode: 200, Cookies: []string{"b=2"}})
+	stored, changed = f.Storable(responseV2{StatusCode: 200, Cookies: []string{"b=2"}})
 	assert.True(t, changed, "cookies alone")
-	assert.Equal(t, httpResponse{StatusCode: 200}, stored)
+	assert.Equal(t, responseV2{StatusCode: 200}, stored)
 }
 
 func TestAnnouncementIsWhatItSays(t *testing.T) {
@@ -143,7 +136,7 @@ func TestAnnouncementIsWhatItSays(t *testing.T) {
 			map[string]string{"X": "1", "Idempotent-Replayed": "true", name: expiryAs},
 		},
 	} {
-		out := restResponse{StatusCode: 200, Headers: map[string]string{"X": "1"}}
+		out := responseV1{StatusCode: 200, Headers: map[string]string{"X": "1"}}
 		answer, changed := restFamily(t, Settings{}).Announce(&Request{}, out, c.a)
 		assert.Equal(t, c.want, answer.Headers)
 		assert.Equal(t, len(c.want) > 1, changed)
@@ -152,7 +145,7 @@ func TestAnnouncementIsWhatItSays(t *testing.T) {
 }
 
 // sentByREST is what a REST API sends: both maps merged; a value that is in both counts once.
-func sentByREST(r restResponse) http.Header {
+func sentByREST(r responseV1) http.Header {
 	sent := http.Header{}
 	for name, values := range r.MultiValueHeaders {
 		for _, value := range values {
@@ -170,7 +163,7 @@ func sentByREST(r restResponse) http.Header {
 func TestAddedHeadersReachTheClientOfARESTAPIOnce(t *testing.T) {
 	t.Parallel()
 	f := restFamily(t, Settings{})
-	for name, out := range map[string]restResponse{
+	for name, out := range map[string]responseV1{
 		"headers":     {Headers: map[string]string{"Vary": "Accept"}},
 		"multi-value": {MultiValueHeaders: map[string][]string{"Vary": {"Accept"}}},
 		"both": {
@@ -193,7 +186,7 @@ func TestAddedHeadersReachTheClientOfARESTAPIOnce(t *testing.T) {
 			MultiValueHeaders: map[string][]string{"Idempotent-replayed": {"no"}, "Idempotency-Key-Expires": {"never"}},
 		},
 	} {
-		before := restResponse{Headers: maps.Clone(out.Headers), MultiValueHeaders: maps.Clone(out.MultiValueHeaders)}
+		before := responseV1{Headers: maps.Clone(out.Headers), MultiValueHeaders: maps.Clone(out.MultiValueHeaders)}
 		answer, _ := f.Announce(&Request{}, out, Announcement{Expires: expiry, Replayed: true})
 		sent := sentByREST(answer)
 		assert.Equal(t, []string{"true"}, sent["Idempotent-Replayed"], name)
@@ -278,8 +271,8 @@ func TestMadeResponseIsInTheMapInWhichTheGatewayLooks(t *testing.T) {
 		want.Headers, want.MultiValueHeaders = nil, map[string][]string{"Content-Type": {"application/problem+json"}}
 		assert.Equal(t, want, f.Make(&Request{answerIn: multiMap}, status, headers, "b"))
 	}
-	made, ok := familyOf[events.LambdaFunctionURLRequest, *events.LambdaFunctionURLResponse](Settings{})
+	made, ok := familyOf[requestURL, *responseURL](Settings{})
 	require.True(t, ok)
-	assert.Equal(t, &events.LambdaFunctionURLResponse{StatusCode: 409, Headers: headers, Body: "b"},
+	assert.Equal(t, &responseURL{StatusCode: 409, Headers: headers, Body: "b"},
 		made.Make(&Request{}, 409, headers, "b"))
 }

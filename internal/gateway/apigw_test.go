@@ -68,27 +68,11 @@ func TestKeyInBothHeaderMapsOfARESTEvent(t *testing.T) {
 	}
 }
 
-func TestKeyInSeveralSpellingsOfAnHTTPAPIEvent(t *testing.T) {
-	t.Parallel()
-	e := ask{key: "k"}.v2()
-	e.Headers["Idempotency-Key"] = "k"
-	_, r := identify(t, e)
-	assertProblem(t, r, 400, "invalid-key")
-}
-
 func TestTypesOfTwoFamiliesAreNoHTTPHandler(t *testing.T) {
 	t.Parallel()
-	assert.Panics(t, func() {
-		idempotent.Wrap(func(context.Context, requestV2) (responseV1, error) { return responseV1{}, nil }, memory.New())
-	})
-	assert.Panics(t, func() {
-		idempotent.Wrap(func(context.Context, **requestV2) (responseV2, error) { return responseV2{}, nil },
-			memory.New())
-	})
-	assert.NotPanics(t, func() {
-		idempotent.Wrap(func(context.Context, *requestV1) (responseV1, error) { return responseV1{}, nil },
-			memory.New())
-	})
+	assert.Panics(t, func() { newDoor[requestV2, responseV1]("", true, nil).open(t) })
+	assert.Panics(t, func() { newDoor[**requestV2, responseV2]("", true, nil).open(t) })
+	assert.NotPanics(t, func() { newDoor[*requestV1, responseV1]("", true, nil).open(t) })
 }
 
 func TestMessageOfAWebSocketIsHandledOnceByAKeyPath(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -127,7 +126,7 @@ func TestCallerThatWasNeverReadIsAnonymous(t *testing.T) {
 // From 2^53 on, two integers may be one number once they are decoded.
 func TestPrincipalIsATextOrAnIntegerBelow2To53(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{})
+	read := readOf[requestV1, responseV1](t)
 	for principal, want := range map[string]Caller{
 		`"p"`: CallerOf("lambda", "p"), `"7"`: CallerOf("lambda", "7"),
 		`7`: CallerOf("lambda-number", "7"), `7.0`: CallerOf("lambda-number", "7"),
@@ -138,10 +137,8 @@ func TestPrincipalIsATextOrAnIntegerBelow2To53(t *testing.T) {
 		`1e300`: CallerOf(unusable), `""`: CallerOf(unusable), `null`: CallerOf(anonymous), `true`: CallerOf(unusable),
 		`["a"]`: CallerOf(unusable), `{"a":1}`: CallerOf(unusable),
 	} {
-		var e events.APIGatewayProxyRequest
+		var e requestV1
 		assert.NoError(t, json.Unmarshal([]byte(`{"requestContext":{"authorizer":{"principalId":`+principal+`}}}`), &e))
-		var r Request
-		f.Read(e, &r)
-		assert.Equal(t, want, r.Caller, principal)
+		assert.Equal(t, want, read(e).Caller, principal)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/stretchr/testify/assert"
@@ -54,17 +53,6 @@ func TestADescriptionNamesTheRecordOfADelivery(t *testing.T) {
 	})
 }
 
-func TestADescriptionOfAGoldenEventNamesItsRecord(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"v2-jwt", "v2-iam", "v2-lambda-principal", "v2-default-route", "v2-base64"} {
-		event := load[requestV2](t, name)
-		want := identified(t, event)
-		d, err := described[requestV2, responseV2](t.Context(), t, event)
-		require.NoError(t, err, name)
-		assert.Equal(t, want, identity{d.RecordKey, d.Fingerprint}, name)
-	}
-}
-
 // context is that of an invocation for the tenant of the scope.
 func (s scope) context() context.Context {
 	if s.tenantID == "" {
@@ -74,44 +62,25 @@ func (s scope) context() context.Context {
 }
 
 // Words that leave out what counts, or name what does not, would send an operator to another
-// record.
+// record. Nor must they name what counts for keys in a header where an option selects the key.
 func TestTwoDescriptionsHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.T) {
 	t.Parallel()
-	of := func(t *rapid.T, s scope) (string, []idempotent.ScopePart) {
-		d, err := described[requestV2, responseV2](s.context(), t, s.v2(t))
-		require.NoError(t, err)
-		return d.RecordKey, d.Scope
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		a := scopes().Draw(t, "a")
-		b := a.neighbour(t)
-		b.key, b.operation = a.key, a.operation
-		keyA, scopeA := of(t, a)
-		keyB, scopeB := of(t, b)
-		assert.Equal(t, keyA == keyB, assert.ObjectsAreEqual(scopeA, scopeB), "%+v\n%+v", scopeA, scopeB)
-	})
-}
-
-// Nor would words that name what counts for keys in a header, where an option selects the key.
-func TestTwoDescriptionsOfSelectedKeysHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.T) {
-	t.Parallel()
 	selected := idempotent.WithKey(func(requestV2) (string, error) { return "k", nil })
-	rapid.Check(t, func(t *rapid.T) {
-		a := scopes().Draw(t, "a")
-		b := a.neighbour(t)
-		var described [2]idempotent.Description
-		for i, s := range []scope{a, b} {
-			h := idempotent.Wrap(func(context.Context, requestV2) (none responseV2, err error) { return none, nil },
-				memory.New(),
-				idempotent.WithOperation("charge"), selected)
-			d, err := h.Describe(s.context(), s.v2(t))
+	for name, opts := range map[string][]idempotent.Option{"header": nil, "selected": {selected}} {
+		of := func(t *rapid.T, s scope) (string, []idempotent.ScopePart) {
+			d, err := described[requestV2, responseV2](s.context(), t, s.v2(t), opts...)
 			require.NoError(t, err)
-			described[i] = d
+			return d.RecordKey, d.Scope
 		}
-		assert.Equal(t, described[0].RecordKey == described[1].RecordKey,
-			assert.ObjectsAreEqual(described[0].Scope, described[1].Scope), "%+v\n%+v", described[0].Scope,
-			described[1].Scope)
-	})
+		rapid.Check(t, func(t *rapid.T) {
+			a := scopes().Draw(t, "a")
+			b := a.neighbour(t)
+			b.key, b.operation = a.key, a.operation
+			keyA, scopeA := of(t, a)
+			keyB, scopeB := of(t, b)
+			assert.Equal(t, keyA == keyB, assert.ObjectsAreEqual(scopeA, scopeB), "%s: %+v\n%+v", name, scopeA, scopeB)
+		})
+	}
 }
 
 func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
@@ -119,69 +88,47 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 	type part = idempotent.ScopePart
 	api, stage := part{Name: "API", Value: "api-id"}, part{Name: "stage", Value: "prod"}
 	method, route := part{Name: "method", Value: "POST"}, part{Name: "route", Value: "/charges"}
-	event := func(change func(e *requestV2)) requestV2 {
-		e := ask{key: "k"}.v2()
-		e.RequestContext.APIID, e.RequestContext.Stage, e.RouteKey = "api-id", "prod", "POST /charges"
-		change(&e)
-		return e
-	}
+	anonymous := part{Name: "caller", Value: "anonymous"}
+	blue := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: "blue"})
+	plain := ask{key: "k", body: `{"order":"o-1"}`}.v2()
+	plain.RequestContext.APIID = "api-id"
+	signed, unrouted := plain, plain
+	signed.RequestContext.Authorizer = load[requestV2](t, "v2-jwt").RequestContext.Authorizer
+	claims := signed.RequestContext.Authorizer.JWT.Claims
+	unrouted.RouteKey = "$default"
 	for name, c := range map[string]struct {
 		event requestV2
 		ctx   context.Context
 		opts  []idempotent.Option
 		want  []part
 	}{
-		"anonymous": {
-			event: event(func(*requestV2) {}),
-			want:  []part{{Name: "caller", Value: "anonymous"}, api, stage, method, route},
-		},
-		"JWT": {
-			event: event(func(e *requestV2) {
-				e.RequestContext.Authorizer = load[requestV2](t, "v2-jwt").RequestContext.Authorizer
-			}),
-			want: []part{
-				{Name: "caller", Value: "jwt"},
-				{
-					Name: "issuer", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["iss"],
-					Personal: true,
-				},
-				{
-					Name: "subject", Value: load[requestV2](t, "v2-jwt").RequestContext.Authorizer.JWT.Claims["sub"],
-					Personal: true,
-				},
-				api, stage, method, route,
-			},
-		},
-		"tenant of the invocation, and a path": {
-			event: event(func(e *requestV2) { e.RouteKey = "$default" }),
-			ctx:   lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: "blue"}),
-			want: []part{
-				{Name: "tenant of the invocation", Value: "blue"},
-				{Name: "caller", Value: "anonymous"},
-				api, stage, method,
-				{Name: "path", Value: "/charges"},
-			},
-		},
+		"anonymous": {plain, t.Context(), nil, []part{anonymous, api, stage, method, route}},
+		"JWT": {signed, t.Context(), nil, []part{
+			{Name: "caller", Value: "jwt"},
+			{Name: "issuer", Value: claims["iss"], Personal: true},
+			{Name: "subject", Value: claims["sub"], Personal: true},
+			api, stage, method, route,
+		}},
+		"tenant of the invocation, and a path": {unrouted, blue, nil, []part{
+			{Name: "tenant of the invocation", Value: "blue"},
+			anonymous, api, stage, method,
+			{Name: "path", Value: "/charges"},
+		}},
 		"a key that an option selects, whatever the endpoint": {
-			event: event(func(e *requestV2) { e.Body = `{"order":"o-1"}` }),
-			opts:  []idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")},
-			want:  []part{{Name: "caller", Value: "anonymous"}, api, stage},
+			plain, t.Context(),
+			[]idempotent.Option{idempotent.WithKeyPath("powertools_json(body).order")},
+			[]part{anonymous, api, stage},
 		},
 		"tenant of a function": {
-			event: event(func(*requestV2) {}),
-			opts: []idempotent.Option{
+			plain, t.Context(), []idempotent.Option{
 				idempotent.WithTenant(func(context.Context, requestV2) (string, error) { return "shop-7", nil }),
-			},
-			want: []part{
+			}, []part{
 				{Name: "caller", Value: "tenant"},
 				{Name: "tenant", Value: "shop-7", Personal: true},
 				api, stage, method, route,
 			},
 		},
 	} {
-		if c.ctx == nil {
-			c.ctx = t.Context()
-		}
 		d, err := described[requestV2, responseV2](c.ctx, t, c.event, c.opts...)
 		require.NoError(t, err, name)
 		assert.Equal(t, c.want, d.Scope, name)
@@ -200,30 +147,23 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 
 func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 	t.Parallel()
+	const none = "the event has no key, and needs none"
 	for name, c := range map[string]struct {
-		event requestV2
-		opts  []idempotent.Option
-		want  string
+		q    ask
+		opts []idempotent.Option
+		want string
 	}{
 		"turned off": {
-			ask{key: "k"}.v2(),
-			[]idempotent.Option{idempotent.WithDisabled(true)},
-			"the protection is turned off",
+			ask{key: "k"}, []idempotent.Option{idempotent.WithDisabled(true)}, "the protection is turned off",
 		},
-		"safe method": {ask{method: "GET", key: "k"}.v2(), nil, "the method GET is never protected"},
+		"safe method": {ask{method: "GET", key: "k"}, nil, "the method GET is never protected"},
 		"safe method with a selected key": {
-			ask{method: "GET"}.v2(),
-			[]idempotent.Option{idempotent.WithKeyPath("headers.missing")},
-			"the event has no key, and needs none",
+			ask{method: "GET"}, []idempotent.Option{idempotent.WithKeyPath("headers.missing")}, none,
 		},
-		"no key": {ask{method: "PUT"}.v2(), nil, "the event has no key, and needs none"},
-		"optional key": {
-			ask{}.v2(),
-			[]idempotent.Option{idempotent.WithOptionalKey()},
-			"the event has no key, and needs none",
-		},
+		"no key":       {ask{method: "PUT"}, nil, none},
+		"optional key": {ask{}, []idempotent.Option{idempotent.WithOptionalKey()}, none},
 	} {
-		d, err := described[requestV2, responseV2](t.Context(), t, c.event, c.opts...)
+		d, err := described[requestV2, responseV2](t.Context(), t, c.q.v2(), c.opts...)
 		require.NoError(t, err, name)
 		assert.Equal(t, idempotent.Description{Operation: "charge", Unprotected: c.want}, d, name)
 		assert.Empty(t, d.DerivedKey("charge"), "the keys of %s are random", name)
@@ -231,7 +171,7 @@ func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 	d, err := described[order, receipt](t.Context(), t, order{}, idempotent.WithOptionalKey(),
 		idempotent.WithKeyPath("missing"))
 	require.NoError(t, err)
-	assert.Equal(t, "the event has no key, and needs none", d.Unprotected)
+	assert.Equal(t, none, d.Unprotected)
 }
 
 // What a delivery is refused with before it asks the store, its observer hears.
@@ -239,36 +179,25 @@ func TestADescriptionFailsAsADeliveryDoes(t *testing.T) {
 	t.Parallel()
 	noTenant := errors.New("no such tenant")
 	for name, c := range map[string]struct {
-		event requestV2
-		opts  []idempotent.Option
-		want  error
+		q    ask
+		opts []idempotent.Option
+		want error
 	}{
-		"missing key":   {ask{}.v2(), nil, idempotent.ErrMissingKey},
-		"invalid key":   {ask{key: "a, b"}.v2(), nil, idempotent.ErrInvalidKey},
-		"no HTTP event": {ask{key: "k", formless: true}.v2(), nil, nil},
-		"missing tenant": {
-			ask{key: "k"}.v2(),
-			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true})},
-			nil,
-		},
-		"stale": {
-			ask{key: "k"}.v2(),
-			[]idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{
-				TimestampHeader: "X-Sent-At",
-				MaxRequestAge:   time.Hour,
-			})},
-			nil,
-		},
-		"tenant function": {ask{key: "k"}.v2(), []idempotent.Option{
+		"missing key":    {ask{}, nil, idempotent.ErrMissingKey},
+		"invalid key":    {ask{key: "a, b"}, nil, idempotent.ErrInvalidKey},
+		"no HTTP event":  {ask{key: "k", formless: true}, nil, nil},
+		"missing tenant": {ask{key: "k"}, []idempotent.Option{requireTenant}, idempotent.ErrMissingTenant},
+		"stale":          {ask{key: "k"}, limited(clockAt), idempotent.ErrStaleRequest},
+		"tenant function": {ask{key: "k"}, []idempotent.Option{
 			idempotent.WithTenant(func(context.Context, requestV2) (string, error) { return "", noTenant }),
 		}, noTenant},
 	} {
-		_, err := described[requestV2, responseV2](t.Context(), t, c.event, c.opts...)
+		_, err := described[requestV2, responseV2](t.Context(), t, c.q.v2(), c.opts...)
 		require.Error(t, err, name)
 		if c.want != nil {
 			require.ErrorIs(t, err, c.want, name)
 		}
-		_, event := families()["v2"].refused(t, c.event, c.opts...)
+		_, event := families()["v2"].refused(t, c.q, c.opts...)
 		assert.Equal(t, event.Err, err, name)
 	}
 }

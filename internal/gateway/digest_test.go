@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -133,16 +132,14 @@ func TestEveryPartOfAScopeCounts(t *testing.T) {
 }
 
 // post is a request with a body, read by the family of HTTP APIs.
-func post(t testing.TB, change func(e *events.APIGatewayV2HTTPRequest)) *Request {
+func post(t testing.TB, change func(e *requestV2)) *Request {
 	t.Helper()
-	e := events.APIGatewayV2HTTPRequest{
-		RawPath: "/charges", Body: `{"a":1}`,
-		Headers: map[string]string{"content-type": "application/json"},
+	e := requestV2{
+		RawPath: "/charges", Body: `{"a":1}`, Headers: map[string]string{"content-type": "application/json"},
 	}
 	e.RequestContext.HTTP.Method = "POST"
 	change(&e)
-	f, ok := familyOf[events.APIGatewayV2HTTPRequest,
-		events.APIGatewayV2HTTPResponse](Settings{Headers: []string{"X-Tag"}})
+	f, ok := familyOf[requestV2, responseV2](Settings{Headers: []string{"X-Tag"}})
 	require.True(t, ok)
 	var r Request
 	f.Read(e, &r)
@@ -151,27 +148,26 @@ func post(t testing.TB, change func(e *events.APIGatewayV2HTTPRequest)) *Request
 
 func TestFingerprintsOfDifferentRequestsDiffer(t *testing.T) {
 	t.Parallel()
-	type event = events.APIGatewayV2HTTPRequest
 	seen := map[string]string{}
-	for name, change := range map[string]func(e *event){
-		"nothing":             func(*event) {},
-		"method":              func(e *event) { e.RequestContext.HTTP.Method = "PUT" },
-		"path":                func(e *event) { e.RawPath = "/charges/1" },
-		"query":               func(e *event) { e.RawQueryString = "a=1" },
-		"several values":      func(e *event) { e.RawQueryString = "a=1&a=2" },
-		"values in turn":      func(e *event) { e.RawQueryString = "a=2&a=1" },
-		"undecodable query":   func(e *event) { e.RawQueryString = "a=%zz" },
-		"another undecodable": func(e *event) { e.RawQueryString = "a=%zy" },
-		"escaped percent":     func(e *event) { e.RawQueryString = "a=%25zz" },
-		"body":                func(e *event) { e.Body = `{"a":2}` },
-		"exact number":        func(e *event) { e.Body = `{"a":1.0000000000000000001}` },
-		"no body":             func(e *event) { e.Body = "" },
-		"a text":              func(e *event) { e.Headers["content-type"] = "text/plain" },
-		"another text":        func(e *event) { e.Headers["content-type"], e.Body = "text/plain", `{"a": 1}` },
-		"invalid JSON":        func(e *event) { e.Body = `{"a":1` },
-		"invalid base64":      func(e *event) { e.IsBase64Encoded, e.Body = true, "{}" },
-		"header":              func(e *event) { e.Headers["x-tag"] = "b" },
-		"empty header":        func(e *event) { e.Headers["x-tag"] = "" },
+	for name, change := range map[string]func(e *requestV2){
+		"nothing":             func(*requestV2) {},
+		"method":              func(e *requestV2) { e.RequestContext.HTTP.Method = "PUT" },
+		"path":                func(e *requestV2) { e.RawPath = "/charges/1" },
+		"query":               func(e *requestV2) { e.RawQueryString = "a=1" },
+		"several values":      func(e *requestV2) { e.RawQueryString = "a=1&a=2" },
+		"values in turn":      func(e *requestV2) { e.RawQueryString = "a=2&a=1" },
+		"undecodable query":   func(e *requestV2) { e.RawQueryString = "a=%zz" },
+		"another undecodable": func(e *requestV2) { e.RawQueryString = "a=%zy" },
+		"escaped percent":     func(e *requestV2) { e.RawQueryString = "a=%25zz" },
+		"body":                func(e *requestV2) { e.Body = `{"a":2}` },
+		"exact number":        func(e *requestV2) { e.Body = `{"a":1.0000000000000000001}` },
+		"no body":             func(e *requestV2) { e.Body = "" },
+		"a text":              func(e *requestV2) { e.Headers["content-type"] = "text/plain" },
+		"another text":        func(e *requestV2) { e.Headers["content-type"], e.Body = "text/plain", `{"a": 1}` },
+		"invalid JSON":        func(e *requestV2) { e.Body = `{"a":1` },
+		"invalid base64":      func(e *requestV2) { e.IsBase64Encoded, e.Body = true, "{}" },
+		"header":              func(e *requestV2) { e.Headers["x-tag"] = "b" },
+		"empty header":        func(e *requestV2) { e.Headers["x-tag"] = "" },
 	} {
 		digest := fingerprintOf(post(t, change), "x-tag")
 		assert.NotContains(t, seen, digest, "%s and %s", name, seen[digest])
@@ -181,31 +177,32 @@ func TestFingerprintsOfDifferentRequestsDiffer(t *testing.T) {
 
 func TestFingerprintsOfOneRequestInOtherWordsAreEqual(t *testing.T) {
 	t.Parallel()
-	type event = events.APIGatewayV2HTTPRequest
-	for name, changes := range map[string][2]func(e *event){
+	for name, changes := range map[string][2]func(e *requestV2){
 		"JSON": {
-			func(e *event) { e.Body = `{"a":1,"b":[2]}` },
-			func(e *event) { e.Body = " {\"b\":[2.0], \"\\u0061\":1e0}\n" },
+			func(e *requestV2) { e.Body = `{"a":1,"b":[2]}` },
+			func(e *requestV2) { e.Body = " {\"b\":[2.0], \"\\u0061\":1e0}\n" },
 		},
 		"media type": {
-			func(e *event) { delete(e.Headers, "content-type") },
-			func(e *event) { e.Headers["content-type"], e.Body = "application/vnd.shop+JSON; v=1", `{"a": 1}` },
+			func(e *requestV2) { delete(e.Headers, "content-type") },
+			func(e *requestV2) { e.Headers["content-type"], e.Body = "application/vnd.shop+JSON; v=1", `{"a": 1}` },
 		},
 		"base64": {
-			func(*event) {},
-			func(e *event) { e.IsBase64Encoded, e.Body = true, base64.StdEncoding.EncodeToString([]byte(`{"a":1}`)) },
+			func(*requestV2) {},
+			func(e *requestV2) {
+				e.IsBase64Encoded, e.Body = true, base64.StdEncoding.EncodeToString([]byte(`{"a":1}`))
+			},
 		},
 		"order of the query": {
-			func(e *event) { e.RawQueryString = "a=1&b=3&a=2" },
-			func(e *event) { e.RawQueryString = "&b=3&a=%31&%61=2&" },
+			func(e *requestV2) { e.RawQueryString = "a=1&b=3&a=2" },
+			func(e *requestV2) { e.RawQueryString = "&b=3&a=%31&%61=2&" },
 		},
 		"method": {
-			func(*event) {},
-			func(e *event) { e.RequestContext.HTTP.Method = "post" },
+			func(*requestV2) {},
+			func(e *requestV2) { e.RequestContext.HTTP.Method = "post" },
 		},
 		"what differs between deliveries": {
-			func(*event) {},
-			func(e *event) {
+			func(*requestV2) {},
+			func(e *requestV2) {
 				e.Headers["x-amzn-trace-id"], e.Headers["date"], e.RequestContext.RequestID = "t", "now", "r-2"
 			},
 		},
@@ -216,22 +213,13 @@ func TestFingerprintsOfOneRequestInOtherWordsAreEqual(t *testing.T) {
 
 func TestQueryOfALoadBalancerIsDecoded(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](Settings{})
+	read := readOf[albRequest, albResponse](t)
 	of := func(single map[string]string) string {
-		multi := map[string][]string{}
-		for name, value := range single {
-			multi[name] = []string{value}
-		}
 		var found []string
-		for _, e := range []events.ALBTargetGroupRequest{
-			{HTTPMethod: "POST", QueryStringParameters: single},
-			{HTTPMethod: "POST", MultiValueQueryStringParameters: multi},
-		} {
-			for range 10 { // maps are ranged over in random order
-				var r Request
-				f.Read(e, &r)
-				found = append(found, fingerprintOf(&r))
-			}
+		for range 10 { // maps are ranged over in random order
+			found = append(found,
+				fingerprintOf(read(albRequest{HTTPMethod: "POST", QueryStringParameters: single})),
+				fingerprintOf(read(albRequest{HTTPMethod: "POST", MultiValueQueryStringParameters: multiOf(single)})))
 		}
 		require.Len(t, slices.Compact(found), 1)
 		return found[0]
@@ -269,7 +257,7 @@ func TestQueryOfALoadBalancerIsDecoded(t *testing.T) {
 // An API that sends a query as two maps means the same as one that sends a text.
 func TestQueryInTwoMapsIsThatOfAText(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](Settings{})
+	read := readOf[requestV1, responseV1](t)
 	want := parseQuery("a=1&a=2&b=3")
 	for _, maps := range []struct {
 		single map[string]string
@@ -279,16 +267,11 @@ func TestQueryInTwoMapsIsThatOfAText(t *testing.T) {
 		{map[string]string{"a": "2", "b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {"3"}}},
 		{map[string]string{"b": "3"}, map[string][]string{"a": {"1", "2"}, "b": {}}},
 	} {
-		var r Request
-		f.Read(events.APIGatewayProxyRequest{
-			QueryStringParameters:           maps.single,
-			MultiValueQueryStringParameters: maps.multi,
-		}, &r)
-		assert.Equal(t, want, r.query)
+		e := requestV1{QueryStringParameters: maps.single, MultiValueQueryStringParameters: maps.multi}
+		assert.Equal(t, want, read(e).query)
 	}
-	var r Request
-	f.Read(events.APIGatewayProxyRequest{QueryStringParameters: map[string]string{"a": "%31"}}, &r)
-	assert.Equal(t, query{fields: []field{{"a", "%31"}}}, r.query, "a REST API has decoded it")
+	assert.Equal(t, query{fields: []field{{"a", "%31"}}},
+		read(requestV1{QueryStringParameters: map[string]string{"a": "%31"}}).query, "a REST API has decoded it")
 }
 
 func TestEveryGoldenEventIsPinned(t *testing.T) {

@@ -448,7 +448,7 @@ func (d door) identify(ctx context.Context, t require.TestingT, event any, opts 
 }
 
 // golden reads testdata/events.
-func golden(t *testing.T) map[string][]byte {
+func golden(t testing.TB) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/events/*.json")
 	require.NoError(t, err)

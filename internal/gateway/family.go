@@ -35,7 +35,7 @@ type Family struct {
 	names []string
 	// root is where an event has the parts of a request.
 	root *node
-	// request fills in a request from its event.
+	// request fills in what is peculiar to the family.
 	request func(*Request)
 
 	// parts takes a response apart. A nil response has none.
@@ -65,6 +65,7 @@ func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 		r.Refusal = errUnread
 		return false
 	}
+	r.fill()
 	f.request(r)
 	if r.Refusal == nil && r.Method == "" {
 		r.Refusal = errNoMethod
@@ -76,7 +77,8 @@ func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 type kind[Event, Response any] struct {
 	// members are the places in the JSON of an event where the parts of a request are.
 	members []member
-	// request fills in a request from its event.
+	// request fills in a request, as far as other gateways do not have it in the same part of their
+	// events.
 	request func(*Request)
 	// parts takes a response apart; with replaces all of its parts.
 	parts func(Response) response

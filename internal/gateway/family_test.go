@@ -11,8 +11,12 @@ import (
 type (
 	requestV2   = events.APIGatewayV2HTTPRequest
 	responseV2  = events.APIGatewayV2HTTPResponse
+	requestV1   = events.APIGatewayProxyRequest
+	responseV1  = events.APIGatewayProxyResponse
 	requestURL  = events.LambdaFunctionURLRequest
 	responseURL = events.LambdaFunctionURLResponse
+	albRequest  = events.ALBTargetGroupRequest
+	albResponse = events.ALBTargetGroupResponse
 )
 
 func TestFamilyIsThatOfBothTypes(t *testing.T) {
@@ -21,8 +25,8 @@ func TestFamilyIsThatOfBothTypes(t *testing.T) {
 		"by value":           isFamily[requestV2, responseV2](t),
 		"pointer to event":   isFamily[*requestV2, responseV2](t),
 		"pointer to both":    isFamily[*requestURL, *responseURL](t),
-		"REST API":           isFamily[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](t),
-		"load balancer":      isFamily[events.ALBTargetGroupRequest, *events.ALBTargetGroupResponse](t),
+		"REST API":           isFamily[requestV1, responseV1](t),
+		"load balancer":      isFamily[albRequest, *albResponse](t),
 		"pointer to pointer": !isFamily[**requestV2, responseV2](t),
 		"two families":       !isFamily[requestV2, responseURL](t),
 		"event alone":        !isFamily[requestV2, string](t),
@@ -45,7 +49,7 @@ func TestResponsesOfGatewaysHaveAStatus(t *testing.T) {
 	t.Parallel()
 	for _, out := range []reflect.Type{
 		reflect.TypeFor[responseV2](), reflect.TypeFor[*responseURL](),
-		reflect.TypeFor[events.APIGatewayProxyResponse](),
+		reflect.TypeFor[responseV1](),
 		reflect.TypeFor[events.LambdaFunctionURLStreamingResponse](),
 	} {
 		assert.True(t, HasStatus(out), out)

@@ -27,13 +27,8 @@ const defaultStage = "$default"
 // which the type leaves out route, stage and authorizer.
 func requestFunctionURL(r *Request) {
 	e := &r.event
-	r.Method = strings.ToUpper(e.text[partMethod])
-	r.Path = e.text[partPath]
-	r.API = e.text[partAPI]
 	r.Stage = defaultStage
-	r.RequestID = e.text[partRequestID]
 	r.query = parseQuery(e.text[partRawQuery])
-	r.Caller = e.caller()
 	if e.ofHTTPAPI() {
 		r.Refusal = errHTTPAPI
 	}

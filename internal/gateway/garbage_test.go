@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,37 +18,27 @@ import (
 // FuzzEventV1 and FuzzEventV2: whatever arrives as the event of an HTTP API, nothing panics; a
 // protected handler runs once, and its response comes back; what is refused is refused by an answer
 // that API Gateway takes, and the handler does not run.
-func FuzzEventV1(f *testing.F) {
-	fuzzEvents(f, func(count func(context.Context)) invoker {
-		return idempotent.Wrap(func(ctx context.Context, _ requestV1) (responseV1, error) {
-			count(ctx)
-			return responseV1{StatusCode: 201, Body: "created"}, nil
-		}, memory.New())
-	})
-}
+func FuzzEventV1(f *testing.F) { fuzzEvents[requestV1, responseV1](f) }
 
-func FuzzEventV2(f *testing.F) {
-	fuzzEvents(f, func(count func(context.Context)) invoker {
-		return idempotent.Wrap(func(ctx context.Context, _ requestV2) (responseV2, error) {
-			count(ctx)
-			return responseV2{StatusCode: 201, Body: "created"}, nil
-		}, memory.New())
-	})
-}
+func FuzzEventV2(f *testing.F) { fuzzEvents[requestV2, responseV2](f) }
 
 // invoker is a wrapped handler on the wire.
 type invoker interface {
 	Invoke(ctx context.Context, payload []byte) ([]byte, error)
 }
 
-func fuzzEvents(f *testing.F, wrap func(count func(context.Context)) invoker) {
+// onWire is the answer to an event in its wire form.
+func onWire(t require.TestingT, h invoker, event any) []byte {
+	payload, err := json.Marshal(event)
+	require.NoError(t, err)
+	answer, err := h.Invoke(context.Background(), payload)
+	require.NoError(t, err)
+	return answer
+}
+
+func fuzzEvents[In, Out any](f *testing.F) {
 	f.Helper()
-	files, err := filepath.Glob("testdata/events/*.json")
-	require.NoError(f, err)
-	require.NotEmpty(f, files)
-	for _, file := range files {
-		payload, err := os.ReadFile(file)
-		require.NoError(f, err)
+	for _, payload := range golden(f) {
 		f.Add(payload)
 	}
 	for _, e := range []any{
@@ -63,10 +51,11 @@ func fuzzEvents(f *testing.F, wrap func(count func(context.Context)) invoker) {
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		runs, protected := 0, false
-		h := wrap(func(ctx context.Context) {
+		h := idempotent.Wrap(func(ctx context.Context, _ In) (Out, error) {
 			runs++
 			_, protected = idempotent.FromContext(ctx)
-		})
+			return respond[Out](reply{Status: 201, Body: "created"}), nil
+		}, memory.New())
 		first, firstErr := h.Invoke(t.Context(), payload)
 		ran := runs
 		require.LessOrEqual(t, ran, 1)

@@ -40,17 +40,11 @@ func requestHTTPAPI(r *Request) {
 	e := &r.event
 	// "POST /charges/{id}"; "$default" has no space and becomes empty
 	_, route, _ := strings.Cut(e.text[partRoute], " ")
-	r.Method = strings.ToUpper(e.text[partMethod])
-	r.Path = e.text[partPath]
 	r.Route = template(route)
-	r.API = e.text[partAPI]
-	r.Stage = e.text[partStage]
 	if r.Stage != "" && r.Stage != defaultStage {
 		r.prefix = "/" + r.Stage
 	}
-	r.RequestID = e.text[partRequestID]
 	r.query = parseQuery(e.text[partRawQuery])
-	r.Caller = e.caller()
 }
 
 func partsHTTPAPI(r events.APIGatewayV2HTTPResponse) response {

@@ -173,21 +173,6 @@ func TestUnreadableRecordIsNeverExecutedOver(t *testing.T) {
 	}
 }
 
-func TestHandlerErrorReleasesTheKeyAndReachesLambda(t *testing.T) {
-	declined := errors.New("card declined")
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		a.returns(reply{Status: 200, Body: "ignored by Lambda"}, declined)
-		for range 2 {
-			_, err := a.try(ask{key: "k"})
-			assert.Same(t, declined, err)
-		}
-		a.assertExecuted(2)
-		_, found := a.record()
-		assert.False(t, found)
-	})
-}
-
 func TestPanicReleasesTheKeyAndGoesOn(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		a := d.open(t)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -77,28 +76,18 @@ func TestUnusualSpellingHasEveryReading(t *testing.T) {
 
 func TestOnlyHTTPAPIPutsItsStageIntoPaths(t *testing.T) {
 	t.Parallel()
-	v2 := events.APIGatewayV2HTTPRequest{RawPath: "/prod/x"}
-	v2.RequestContext.Stage, v2.RequestContext.HTTP.Method = "prod", "POST"
-	v1 := events.APIGatewayProxyRequest{Path: "/prod/x", HTTPMethod: "POST"}
+	for _, c := range []struct{ stage, path, want string }{
+		{"prod", "/prod/x", "/x"}, {"$default", "/$default/x", "/$default/x"}, {"", "/x", "/x"},
+	} {
+		e := requestV2{RawPath: c.path}
+		e.RequestContext.Stage = c.stage
+		assert.Equal(t, []string{c.want}, readOf[requestV2, responseV2](t)(e).Paths())
+	}
+	v1 := requestV1{Path: "/prod/x"}
 	v1.RequestContext.Stage, v1.RequestContext.APIID = "prod", "api"
-	url := events.LambdaFunctionURLRequest{RawPath: "/$default/x"}
-	url.RequestContext.HTTP.Method = "POST"
-	assert.Equal(t, []string{"/x"}, readPaths[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](v2))
-	assert.Equal(t, []string{"/prod/x"}, readPaths[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](v1))
+	assert.Equal(t, []string{"/prod/x"}, readOf[requestV1, responseV1](t)(v1).Paths())
 	assert.Equal(t, []string{"/$default/x"},
-		readPaths[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](url))
-	v2.RequestContext.Stage, v2.RawPath = "$default", "/$default/x"
-	assert.Equal(t, []string{"/$default/x"},
-		readPaths[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](v2))
-	v2.RequestContext.Stage, v2.RawPath = "", "/x"
-	assert.Equal(t, []string{"/x"}, readPaths[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](v2))
-}
-
-func readPaths[In, Out any](e In) []string {
-	family, _ := familyOf[In, Out](Settings{})
-	var r Request
-	family.Read(e, &r)
-	return r.Paths()
+		readOf[requestURL, responseURL](t)(requestURL{RawPath: "/$default/x"}).Paths())
 }
 
 // What a router sees is among the readings, by whichever form of the path it matches, cleaned or

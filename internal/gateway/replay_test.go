@@ -33,10 +33,8 @@ func TestOnlyACommittedResponseIsReplayedWithoutDecodingIt(t *testing.T) {
 	)
 	decoded := strings.Replace(spliced, `"later":1,`, "", 1)
 	path := idempotent.WithKeyPath("powertools_json(body).id")
-	python := idempotent.WithPowertools(idempotent.Powertools{
-		Language: idempotent.PowertoolsPython, Prefix: "p",
-		AllCallers: true,
-	})
+	python := idempotent.WithPowertools(
+		idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true})
 	for name, c := range map[string]struct {
 		commit uint8
 		opts   []idempotent.Option
@@ -53,11 +51,7 @@ func TestOnlyACommittedResponseIsReplayedWithoutDecodingIt(t *testing.T) {
 			h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { panic("executes") }, s,
 				c.opts...)
 			event := ask{key: "k", body: `{"id":1}`}.v2()
-			payload, err := json.Marshal(event)
-			require.NoError(t, err)
-			got, err := h.Invoke(t.Context(), payload)
-			require.NoError(t, err)
-			assert.Equal(t, c.want, unexpiringText(got))
+			assert.Equal(t, c.want, unexpiringText(onWire(t, h, event)))
 
 			out, err := h.Handle(t.Context(), event)
 			require.NoError(t, err)
@@ -84,10 +78,7 @@ func TestCommittedResponseOfAnotherKindIsDecoded(t *testing.T) {
 	} {
 		s := engraved{result: []byte(stored), commit: committed}
 		h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) { panic("executes") }, s)
-		payload, err := json.Marshal(ask{key: "k"}.v2())
-		require.NoError(t, err)
-		got, err := h.Invoke(t.Context(), payload)
-		require.NoError(t, err)
+		got := onWire(t, h, ask{key: "k"}.v2())
 		if want != "" {
 			assert.Equal(t, want, unexpiringText(got))
 			continue
@@ -103,12 +94,7 @@ func TestReplayOfTextThatIsNoUTF8IsTheFirstAnswerPlusTheMark(t *testing.T) {
 	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
 		return responseV2{StatusCode: 201, Headers: map[string]string{"X": "\xfe"}, Body: "a\xffb"}, nil
 	}, memory.New(), idempotent.WithClock(func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }))
-	payload, err := json.Marshal(ask{key: "k"}.v2())
-	require.NoError(t, err)
-	first, err := h.Invoke(t.Context(), payload)
-	require.NoError(t, err)
-	replay, err := h.Invoke(t.Context(), payload)
-	require.NoError(t, err)
+	first, replay := onWire(t, h, ask{key: "k"}.v2()), onWire(t, h, ask{key: "k"}.v2())
 	assert.Equal(t, string(first), strings.Replace(string(replay), `"Idempotent-Replayed":"true",`, "", 1))
 }
 
@@ -119,11 +105,8 @@ func TestAnswersShareNoBytesWithTheRecord(t *testing.T) {
 	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
 		return responseV2{StatusCode: 201, Headers: map[string]string{"X": "1"}, Body: "b"}, nil
 	}, &records)
-	payload, err := json.Marshal(ask{key: "k"}.v2())
-	require.NoError(t, err)
 	for range 3 {
-		answer, err := h.Invoke(t.Context(), payload)
-		require.NoError(t, err)
+		answer := onWire(t, h, ask{key: "k"}.v2())
 		assert.Equal(t, 201, responseIn(t, answer).StatusCode)
 		clear(answer)
 		var kept responseV2

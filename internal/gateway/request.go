@@ -72,6 +72,17 @@ func (r *Request) HasBody() bool { return len(r.event.body) > 0 }
 // [Request.Fingerprint] has been called.
 func (r *Request) Forget() { r.event.body = nil }
 
+// fill fills in what the events of all gateways have in the same parts.
+func (r *Request) fill() {
+	text := &r.event.text
+	r.Method = strings.ToUpper(text[partMethod])
+	r.Path = text[partPath]
+	r.API = text[partAPI]
+	r.Stage = text[partStage]
+	r.RequestID = text[partRequestID]
+	r.Caller = r.event.caller()
+}
+
 // template returns the template of a route. It returns nothing for a route that says less than the
 // path: $default, which matches every path, and a route with a greedy variable such as {proxy+}.
 func template(route string) string {

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -33,22 +32,16 @@ func TestEventOfAnotherFamilyIsRefused(t *testing.T) {
 
 func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 	t.Parallel()
-	rest := readOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](t)
-	alb := readOf[events.ALBTargetGroupRequest, *events.ALBTargetGroupResponse](t)
-	url := readOf[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](t)
+	rest := readOf[requestV1, responseV1](t)
+	alb := readOf[albRequest, *albResponse](t)
+	url := readOf[requestURL, responseURL](t)
 	for _, name := range []string{"X-Amzn-Trace-Id", "x-forwarded-for"} {
 		headers := map[string]string{name: "v"}
-		assert.Equal(t, errNoAPI, rest(events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: headers}).Refusal)
-		assert.Equal(t, errNoAPI, rest(events.APIGatewayProxyRequest{Headers: headers}).Refusal,
-			"before the missing method")
-		assert.Equal(t, errNoTargetGroup,
-			alb(events.ALBTargetGroupRequest{HTTPMethod: "POST", Headers: headers}).Refusal)
-		assert.Equal(t, errNoTargetGroup, alb(events.ALBTargetGroupRequest{Headers: headers}).Refusal,
-			"before the missing method")
-		assert.NoError(t, rest(events.APIGatewayProxyRequest{
-			HTTPMethod: "POST", Headers: headers,
-			Resource: "/r",
-		}).Refusal)
+		for _, method := range []string{"POST", ""} { // whose absence is found later
+			assert.Equal(t, errNoAPI, rest(requestV1{HTTPMethod: method, Headers: headers}).Refusal)
+			assert.Equal(t, errNoTargetGroup, alb(albRequest{HTTPMethod: method, Headers: headers}).Refusal)
+		}
+		assert.NoError(t, rest(requestV1{HTTPMethod: "POST", Headers: headers, Resource: "/r"}).Refusal)
 	}
 	for _, c := range []struct {
 		id, prefix, domain string
@@ -62,7 +55,7 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 		{"a", "a", "a.execute-api.eu-central-1.amazonaws.com", true},
 		{"a", "api", "api.example.com", true},
 	} {
-		var e events.LambdaFunctionURLRequest
+		var e requestURL
 		e.RequestContext.APIID, e.RequestContext.DomainPrefix, e.RequestContext.DomainName = c.id, c.prefix, c.domain
 		if c.refused {
 			assert.Equal(t, errHTTPAPI, url(e).Refusal, "before the missing method: %v", c)
@@ -88,27 +81,24 @@ func readOf[In, Out any](t testing.TB) func(In) *Request {
 
 func TestNilEventHasNoMethod(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, errNoMethod,
-		readOf[*events.APIGatewayV2HTTPRequest, *events.APIGatewayV2HTTPResponse](t)(nil).Refusal)
-	assert.Equal(t, errNoMethod,
-		readOf[*events.APIGatewayProxyRequest, *events.APIGatewayProxyResponse](t)(nil).Refusal)
+	assert.Equal(t, errNoMethod, readOf[*requestV2, *responseV2](t)(nil).Refusal)
+	assert.Equal(t, errNoMethod, readOf[*requestV1, *responseV1](t)(nil).Refusal)
 }
 
 func TestRouteThatSaysLessThanThePathIsNone(t *testing.T) {
 	t.Parallel()
-	http := readOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](t)
+	http := readOf[requestV2, responseV2](t)
 	for key, want := range map[string]string{
 		"POST /charges/{id}": "/charges/{id}", "ANY /charges": "/charges", "$default": "", "ANY /{proxy+}": "",
 		"POST /shops/{rest+}": "", "": "",
 	} {
-		assert.Equal(t, want, http(events.APIGatewayV2HTTPRequest{RouteKey: key}).Route, key)
+		assert.Equal(t, want, http(requestV2{RouteKey: key}).Route, key)
 	}
-	rest := readOf[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](t)
+	rest := readOf[requestV1, responseV1](t)
 	for resource, want := range map[string]string{
-		"/charges/{id}": "/charges/{id}", "/{proxy+}": "",
-		"$default": "", "": "",
+		"/charges/{id}": "/charges/{id}", "/{proxy+}": "", "$default": "", "": "",
 	} {
-		assert.Equal(t, want, rest(events.APIGatewayProxyRequest{Resource: resource}).Route, resource)
+		assert.Equal(t, want, rest(requestV1{Resource: resource}).Route, resource)
 	}
 }
 
@@ -133,8 +123,7 @@ func TestRequestOfALoadBalancerAndOfAFunctionURL(t *testing.T) {
 // sent twice.
 func TestHeaderHasAllOfItsValues(t *testing.T) {
 	t.Parallel()
-	f, _ := familyOf[events.APIGatewayProxyRequest,
-		events.APIGatewayProxyResponse](Settings{Headers: []string{"Key", "KEY", "Content-Type"}})
+	f, _ := familyOf[requestV1, responseV1](Settings{Headers: []string{"Key", "KEY", "Content-Type"}})
 	assert.Equal(t, []string{"content-type", "key", "x-amzn-trace-id", "x-forwarded-for"}, f.names)
 	for _, c := range []struct {
 		single map[string]string
@@ -151,7 +140,7 @@ func TestHeaderHasAllOfItsValues(t *testing.T) {
 		{map[string]string{"keys": "a", "ke": "b"}, nil, nil},
 	} {
 		var r Request
-		f.Read(events.APIGatewayProxyRequest{Headers: c.single, MultiValueHeaders: c.multi}, &r)
+		f.Read(requestV1{Headers: c.single, MultiValueHeaders: c.multi}, &r)
 		for _, spelling := range []string{"key", "Key", "KEY"} {
 			assert.Equal(t, c.want, r.Header(spelling), c)
 		}

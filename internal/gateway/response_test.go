@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -64,15 +63,10 @@ func TestReplayOnTheWireIsTheFirstAnswerPlusTheMark(t *testing.T) {
 	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
 		return responseV2{StatusCode: 201, Headers: map[string]string{"X-B": "<&>", "X-A": "1"}, Body: "<&>"}, nil
 	}, memory.New(), idempotent.WithClock(func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }))
-	payload, err := json.Marshal(ask{key: "k"}.v2())
-	require.NoError(t, err)
-	first, err := h.Invoke(t.Context(), payload)
-	require.NoError(t, err)
+	first, replay := onWire(t, h, ask{key: "k"}.v2()), onWire(t, h, ask{key: "k"}.v2())
 	assert.Equal(t,
 		`{"statusCode":201,"headers":{"Idempotency-Key-Expires":"Sat, 03 Jan 2026 03:04:05 GMT","X-A":"1","X-B":"<&>"},`+
 			`"multiValueHeaders":null,"body":"<&>","cookies":null}`, string(first))
-	replay, err := h.Invoke(t.Context(), payload)
-	require.NoError(t, err)
 	assert.Equal(t, strings.Replace(string(first), `"X-A"`, `"Idempotent-Replayed":"true","X-A"`, 1), string(replay))
 }
 
@@ -294,12 +288,8 @@ func TestAnswerThatIsNotStoredIsThatOfTheHandlerOnTheWire(t *testing.T) {
 		Cookies: []string{},
 	}
 	handler := func(context.Context, requestV2) (*responseV2, error) { return response, nil }
-	payload, err := json.Marshal(ask{key: "k"}.v2())
-	require.NoError(t, err)
-	want, err := lambda.NewHandler(handler).Invoke(t.Context(), payload)
-	require.NoError(t, err)
-	got, err := idempotent.Wrap(handler, memory.New()).Invoke(t.Context(), payload)
-	require.NoError(t, err)
+	want := onWire(t, lambda.NewHandler(handler), ask{key: "k"}.v2())
+	got := onWire(t, idempotent.Wrap(handler, memory.New()), ask{key: "k"}.v2())
 	assert.Equal(t, string(want), string(got))
 	out, err := idempotent.Wrap(handler, memory.New()).Handle(t.Context(), ask{key: "k"}.v2())
 	require.NoError(t, err)

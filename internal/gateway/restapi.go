@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -44,14 +43,8 @@ var membersOfFormat1 = []member{
 // resource, so two load balancers would share a scope.
 func requestRESTAPI(r *Request) {
 	e := &r.event
-	r.Method = strings.ToUpper(e.text[partMethod])
-	r.Path = e.text[partPath]
 	r.Route = template(e.text[partRoute])
-	r.API = e.text[partAPI]
-	r.Stage = e.text[partStage]
-	r.RequestID = e.text[partRequestID]
 	r.query = queryOf(e.query, e.multiQuery)
-	r.Caller = e.caller()
 	if r.API == "" && e.text[partRoute] == "" && e.forwarded() {
 		r.Refusal = errNoAPI
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -46,10 +45,10 @@ func readerOf[In, Out any](t testing.TB) eventReader {
 func eventReaders(t testing.TB) map[string]eventReader {
 	t.Helper()
 	return map[string]eventReader{
-		"v2":  readerOf[*events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](t),
-		"v1":  readerOf[events.APIGatewayProxyRequest, *events.APIGatewayProxyResponse](t),
-		"url": readerOf[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](t),
-		"alb": readerOf[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](t),
+		"v2":  readerOf[*requestV2, responseV2](t),
+		"v1":  readerOf[requestV1, *responseV1](t),
+		"url": readerOf[requestURL, responseURL](t),
+		"alb": readerOf[albRequest, albResponse](t),
 	}
 }
 
@@ -104,7 +103,7 @@ func (r eventReader) agrees(t testing.TB, payload []byte) bool {
 // TestWhatIsNoEventIsRefused: also where nobody looks at what Scan reports.
 func TestWhatIsNoEventIsRefused(t *testing.T) {
 	t.Parallel()
-	f, ok := familyOf[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](Settings{})
+	f, ok := familyOf[requestV2, responseV2](Settings{})
 	require.True(t, ok)
 	for _, encoded := range []bool{false, true} {
 		for _, payload := range []string{"[]", `{"requestContext":{"http":{"method":"POST"`, ""} {

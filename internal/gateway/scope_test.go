@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -255,31 +254,6 @@ func TestDefaultAndGreedyRoutesCountAsThePath(t *testing.T) {
 		"the method is that of the request")
 }
 
-func TestNeighboursInOneFamilyNeverShareARecord(t *testing.T) {
-	t.Parallel()
-	for golden, edits := range map[string][]string{
-		"url-public": {
-			`requestContext.apiId="other"`, `requestContext.http.method="PUT"`, `rawPath="/charges/"`,
-		},
-		"alb-single": {
-			`requestContext.elb.targetGroupArn="other"`, `httpMethod="PATCH"`, `path="/charges/1"`,
-		},
-	} {
-		of := func(edits ...string) string {
-			id, _ := familyOf(golden).identify(t.Context(), t, edited(t, golden, edits...))
-			require.NotEmpty(t, id.key)
-			return id.key
-		}
-		for _, edit := range edits {
-			if strings.Contains(edit, "apiId") {
-				assert.NotEqual(t, of(), of(edit, `requestContext.domainPrefix="other"`), edit)
-				continue
-			}
-			assert.NotEqual(t, of(), of(edit), edit)
-		}
-	}
-}
-
 func TestOneAPIAndStageIsOneScopeUnderAnyDomain(t *testing.T) {
 	t.Parallel()
 	first, mapped := ask{key: "k"}.v2(), ask{key: "k", path: "/payments/charges"}.v2()
@@ -300,27 +274,6 @@ func TestOneAPIAndStageIsOneScopeUnderAnyDomain(t *testing.T) {
 
 	alb, host := ask{key: "k"}.alb(), ask{key: "k", header: map[string]string{"host": "two.example.com"}}.alb()
 	assert.Equal(t, identified(t, alb), identified(t, host))
-}
-
-func TestTenantOfTheInvocationCountsBesideTheCaller(t *testing.T) {
-	t.Parallel()
-	of := func(tenantID, principal string) string {
-		e := ask{key: "k"}.v1()
-		if principal != "" {
-			e.RequestContext.Authorizer = map[string]any{"principalId": principal}
-		}
-		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenantID})
-		id, _ := identifyIn(ctx, t, e)
-		require.NotEmpty(t, id.key)
-		return id.key
-	}
-	all := map[string]bool{}
-	for _, tenantID := range []string{"", "a", "b"} {
-		for _, principal := range []string{"", "a", "b"} {
-			all[of(tenantID, principal)] = true
-		}
-	}
-	assert.Len(t, all, 9, "one caller may act for several tenants")
 }
 
 func TestRecordKeyIsTheOperationAndPrintable(t *testing.T) {

@@ -319,18 +319,6 @@ func TestAFingerprintFunctionDoesNotHideThePath(t *testing.T) {
 	assert.NotEqual(t, one.fingerprint, two.fingerprint)
 }
 
-func TestABareKeyIsNotCutAtASemicolon(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		for _, key := range []string{"order;1", "order;2", "order;a=1", "order;"} {
-			a.gets(ask{key: key}, "400 invalid-key")
-		}
-		assert.Equal(t, "charge 1", a.send(ask{key: `"order;1"`}).Body)
-		assert.Equal(t, "charge 2", a.send(ask{key: `"order;2"`}).Body)
-		assert.Equal(t, "charge 1", a.send(ask{key: `"order;1";a=1`}).Body)
-	})
-}
-
 func TestPowertoolsKeysAreRefusedWhereNamesDifferOnlyInCase(t *testing.T) {
 	t.Parallel()
 	const pay = `{"id":1,"pay":{"amount":1,"Amount":2}}`

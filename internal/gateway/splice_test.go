@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -31,30 +30,29 @@ type sample struct {
 	replayed bool
 }
 
-func (s sample) v1() events.APIGatewayProxyResponse {
-	return events.APIGatewayProxyResponse{
+func (s sample) v1() responseV1 {
+	return responseV1{
 		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64,
 	}
 }
 
-func (s sample) v2() events.APIGatewayV2HTTPResponse {
-	return events.APIGatewayV2HTTPResponse{
+func (s sample) v2() responseV2 {
+	return responseV2{
 		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64,
 		Cookies: s.cookies,
 	}
 }
 
-func (s sample) url() events.LambdaFunctionURLResponse {
-	return events.LambdaFunctionURLResponse{
+func (s sample) url() responseURL {
+	return responseURL{
 		StatusCode: s.status, Headers: s.headers, Body: s.body, IsBase64Encoded: s.base64, Cookies: s.cookies,
 	}
 }
 
-func (s sample) alb() events.ALBTargetGroupResponse {
-	return events.ALBTargetGroupResponse{
-		StatusCode: s.status, StatusDescription: s.description, Headers: s.headers,
-		MultiValueHeaders: s.multi, Body: s.body,
-		IsBase64Encoded: s.base64,
+func (s sample) alb() albResponse {
+	return albResponse{
+		StatusCode: s.status, StatusDescription: s.description, Headers: s.headers, MultiValueHeaders: s.multi,
+		Body: s.body, IsBase64Encoded: s.base64,
 	}
 }
 
@@ -73,13 +71,13 @@ type splicer struct {
 }
 
 func splicers() []splicer {
-	pointer := func(s sample) *events.APIGatewayV2HTTPResponse { r := s.v2(); return &r }
+	pointer := func(s sample) *responseV2 { r := s.v2(); return &r }
 	return []splicer{
-		splicerOf[events.APIGatewayProxyRequest]("V1", sample.v1),
-		splicerOf[events.APIGatewayV2HTTPRequest]("V2", sample.v2),
-		splicerOf[events.APIGatewayV2HTTPRequest]("*V2", pointer),
-		splicerOf[events.LambdaFunctionURLRequest]("URL", sample.url),
-		splicerOf[events.ALBTargetGroupRequest]("ALB", sample.alb),
+		splicerOf[requestV1]("V1", sample.v1),
+		splicerOf[requestV2]("V2", sample.v2),
+		splicerOf[requestV2]("*V2", pointer),
+		splicerOf[requestURL]("URL", sample.url),
+		splicerOf[albRequest]("ALB", sample.alb),
 	}
 }
 
@@ -229,13 +227,10 @@ func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 			for _, body := range bodies {
 				for _, cookie := range cookies {
 					for _, description := range descriptions {
-						s := sample{
-							status: status, description: description, body: body, cookies: cookie,
-							replayed: true,
-						}
+						s := sample{status: status, description: description, body: body, cookies: cookie, replayed: true}
 						assertSpliced(t, f, s)
-						s.base64, s.headers, s.multi = true, map[string]string{"A": "1"},
-							map[string][]string{"B": {"2"}}
+						s.base64, s.headers = true, map[string]string{"A": "1"}
+						s.multi = map[string][]string{"B": {"2"}}
 						assertSpliced(t, f, s)
 					}
 				}
@@ -248,10 +243,7 @@ func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
 	t.Parallel()
 	name := rapid.OneOf(
 		rapid.StringMatching(`[A-Za-z-]{0,12}`), rapid.String(),
-		rapid.SampledFrom([]string{
-			"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key",
-			"Idempotent-S",
-		}),
+		rapid.SampledFrom([]string{"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key", "Idempotent-S"}),
 	)
 	single := rapid.OneOf(rapid.Just(map[string]string(nil)), rapid.MapOfN(name, rapid.String(), 0, 6))
 	multi := rapid.OneOf(rapid.Just(map[string][]string(nil)),

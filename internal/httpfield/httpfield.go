@@ -153,24 +153,20 @@ const (
 // connectionHeaders belong to one connection (RFC 9110, section 7.6.1).
 var connectionHeaders = []string{
 	Connection, "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
-	"transfer-encoding",
-	"upgrade",
+	"transfer-encoding", "upgrade",
 }
 
 // otherHeaders are read or set by clients, caches and gateways.
 var otherHeaders = []string{
 	"accept", "authorization", "cache-control", "content-encoding", "content-length", ContentType, "cookie", DateHeader,
-	"etag", "expires",
-	"forwarded", "host", "location", "origin", "referer", "retry-after", "server", SetCookie,
-	"user-agent", "vary", "via",
-	"www-authenticate", "x-api-key", TraceID, ForwardedFor,
+	"etag", "expires", "forwarded", "host", "location", "origin", "referer", "retry-after", "server", SetCookie,
+	"user-agent", "vary", "via", "www-authenticate", "x-api-key", TraceID, ForwardedFor,
 }
 
 // unsteadyHeaders differ between two tries of one request, or are set by a gateway.
 var unsteadyHeaders = []string{
 	"authorization", "cookie", DateHeader, "traceparent", "tracestate", "via", "x-amz-cf-id", "x-amz-date",
-	"x-amz-security-token",
-	TraceID, ForwardedFor, "x-request-id",
+	"x-amz-security-token", TraceID, ForwardedFor, "x-request-id",
 }
 
 // IsToken reports whether s is a token of RFC 9110, section 5.6.2. Header names and methods are
@@ -201,12 +197,7 @@ func Unsteady(name string) bool { return IsOneOf(unsteadyHeaders, name) }
 
 // IsOneOf reports whether names has a name, in any spelling.
 func IsOneOf(names []string, name string) bool {
-	for _, n := range names {
-		if strings.EqualFold(n, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
 // Lowered returns a copy of names in lower case. The copy is sorted, because the order in which
