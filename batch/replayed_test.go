@@ -38,12 +38,20 @@ func TestABatchAsksWhatBecameOfAMessage(t *testing.T) {
 		executed int
 		want     []string
 	}{
-		"executed":      {func() (resolution, error) { return idempotent.Executed("found"), nil }, 1, nil},
-		"untouched":     {func() (resolution, error) { return idempotent.Untouched[string](), nil }, 2, nil},
-		"still unknown": {func() (resolution, error) { return idempotent.StillUnknown[string](), nil }, 1, []string{"a"}},
-		"nothing":       {func() (resolution, error) { return resolution{}, nil }, 1, []string{"a"}},
-		"an error":      {func() (resolution, error) { return idempotent.Executed("found"), errDown }, 1, []string{"a"}},
-		"a panic":       {func() (resolution, error) { panic("boom") }, 1, []string{"a"}},
+		"executed":  {func() (resolution, error) { return idempotent.Executed("found"), nil }, 1, nil},
+		"untouched": {func() (resolution, error) { return idempotent.Untouched[string](), nil }, 2, nil},
+		"still unknown": {
+			func() (resolution, error) { return idempotent.StillUnknown[string](), nil },
+			1,
+			[]string{"a"},
+		},
+		"nothing": {func() (resolution, error) { return resolution{}, nil }, 1, []string{"a"}},
+		"an error": {
+			func() (resolution, error) { return idempotent.Executed("found"), errDown },
+			1,
+			[]string{"a"},
+		},
+		"a panic": {func() (resolution, error) { panic("boom") }, 1, []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

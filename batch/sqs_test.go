@@ -44,7 +44,8 @@ func TestARecordWithoutAnIDIsRefusedBeforeAnythingRuns(t *testing.T) {
 	require.EqualError(t, err,
 		`batch.SQS: record 1 of the event has no id by which an answer could name it; it says that it comes from "aws:kinesis": `+
 			"look at the event source of the function")
-	require.Equal(t, report.Batch{Operation: "ship", Source: "sqs", Records: 2, Took: q.report.Took, Err: err}, q.report)
+	require.Equal(t,
+		report.Batch{Operation: "ship", Source: "sqs", Records: 2, Took: q.report.Took, Err: err}, q.report)
 	require.Empty(t, q.list())
 
 	s, ofStream := shard(t, streamConfig{}), onShard(1, "a", "b")

@@ -210,9 +210,10 @@ func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
 		"--event cannot be read":                              operation + "--event /nowhere/event.json",
 		"WithOperation":                                       without("--operation") + "--operation 'a b'",
 		"--method is missing; --route or --path is missing; --api is missing": operation + "--key order-1 --stage live",
-		`--route "POST /charges" is no template`:                              without("--route") + "--route 'POST /charges'",
-		`--api "https://a1b2c3.example" is no id`:                             without("--api") + "--api https://a1b2c3.example",
-		"this request has no record":                                          without("--method") + "--method GET",
+		`--route "POST /charges" is no template`: without("--route") +
+			"--route 'POST /charges'",
+		`--api "https://a1b2c3.example" is no id`: without("--api") + "--api https://a1b2c3.example",
+		"this request has no record":              without("--method") + "--method GET",
 	} {
 		r := run(t, "key "+args)
 		code := 2

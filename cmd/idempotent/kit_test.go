@@ -118,8 +118,8 @@ func runs(t *testing.T, args string, opts ...option) result {
 const prompt = "$ idempotent "
 
 // session runs the command that a file of testdata/golden begins with, and compares what it prints
-// with the rest. Names are pairs of what differs from run to run and what the file has instead; with
-// them it is a session of now, whose times are replaced, too.
+// with the rest. Names are pairs of what differs from run to run and what the file has instead;
+// with them it is a session of now, whose times are replaced, too.
 func session(t *testing.T, name string, names []string, opts ...option) result {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", name+".txt")

@@ -96,7 +96,8 @@ func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 		args string
 		code int
 		says []string
-		// rows is how many records are listed, calls is how many calls are made; made, unless empty, are those, sorted.
+		// rows is how many records are listed, calls is how many calls are made; made, unless
+		// empty, are those, sorted.
 		rows, calls int
 		made        string
 	}{

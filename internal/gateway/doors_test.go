@@ -4,8 +4,8 @@ package gateway_test
 //
 //   - ask, a request as a client sends it: its methods v2, v1, url, alb and albMulti make the event
 //     of each gateway
-//   - reply, a response as the gateway gets it: respond makes of it what a handler returns, and read
-//     reads it; reply.summary is its status in words
+//   - reply, a response as the gateway gets it: respond makes of it what a handler returns, and
+//     read reads it; reply.summary is its status in words
 //   - door, one way into a handler: the types of one gateway, by value or by pointer, through
 //     Invoke or Handle. everyDoor runs a test through all of them, everyWideDoor through those
 //     whose responses have headers in two maps. families has one door for each gateway
@@ -14,7 +14,8 @@ package gateway_test
 //     an event or the JSON of one, api.gets says what the answers to several deliveries are, and
 //     api.plant stores a record for one
 //   - api.event, what the observer saw last; api.record, what the store holds
-//   - identify and identified: the record key and the fingerprint of an event, found without a claim
+//   - identify and identified: the record key and the fingerprint of an event, found without a
+//     claim
 //   - golden and load, the events of testdata/events; edited, one with other members; familyOf, the
 //     door for one
 //   - responseOf, a reply as the handler returns it, for a commit
@@ -435,7 +436,9 @@ func identified(t require.TestingT, event any, opts ...idempotent.Option) identi
 	return id
 }
 
-func (d door) identify(ctx context.Context, t require.TestingT, event any, opts ...idempotent.Option) (identity, reply) {
+func (d door) identify(ctx context.Context, t require.TestingT, event any,
+	opts ...idempotent.Option,
+) (identity, reply) {
 	records := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny))
 	through := d.wrap(func(context.Context) (reply, error) { return reply{}, nil }, records,
 		append([]idempotent.Option{idempotent.WithOperation("charge")}, opts...)...)
@@ -469,8 +472,8 @@ func load[E any](t require.TestingT, name string) (e E) {
 	return e
 }
 
-// edited is a golden event after some edits: each is the path of a member, and behind an equals sign
-// its JSON. A member without that goes.
+// edited is a golden event after some edits: each is the path of a member, and behind an equals
+// sign its JSON. A member without that goes.
 func edited(t require.TestingT, name string, edits ...string) []byte {
 	event := load[map[string]any](t, name)
 	for _, edit := range edits {

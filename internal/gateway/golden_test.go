@@ -164,10 +164,10 @@ func mutateV2(t *rapid.T, e *requestV2) {
 		func() { e.RequestContext.Stage = rapid.String().Draw(t, "stage") },
 		func() { e.RequestContext.Authorizer = nil },
 		func() {
-			e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: map[string]any{
-				"principalId": rapid.OneOf(rapid.String().AsAny(),
-					rapid.Float64Range(-1e9, 1e9).AsAny()).Draw(t, "principal"),
-			}}
+			principal := rapid.OneOf(rapid.String().AsAny(), rapid.Float64Range(-1e9, 1e9).AsAny()).Draw(t, "principal")
+			e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+				Lambda: map[string]any{"principalId": principal},
+			}
 		},
 		func() { noise(t, e) },
 	}

@@ -386,7 +386,8 @@ func TestHTTPOptionsAreChecked(t *testing.T) {
 	assertHTTPRefused(t, aged("X-Time", 59*time.Minute+time.Second),
 		"MaxRequestAge 59m1s is more than 59m0s, the retention less 1m0s of clock skew"+again, hour)
 	assert.NotPanics(t, func() { wrapHTTP(aged("X-Time", 59*time.Minute), hour) })
-	assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{}, idempotent.WithRetention(time.Second)) }, "without a limit")
+	short := idempotent.WithRetention(time.Second)
+	assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{}, short) }, "without a limit")
 }
 
 func TestHeaderWithAMeaningCarriesNoKey(t *testing.T) {

@@ -98,7 +98,9 @@ func TestTenantOfTheInvocationIsAName(t *testing.T) {
 func TestTenantFunctionFailsClosedByItself(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(context.Context, requestALB) (string, error){
-		"fails":          func(context.Context, requestALB) (string, error) { return "ada", errors.New("secret reason") },
+		"fails": func(context.Context, requestALB) (string, error) {
+			return "ada", errors.New("secret reason")
+		},
 		"yields nothing": func(context.Context, requestALB) (string, error) { return "", nil },
 	} {
 		for _, opts := range [][]idempotent.Option{{}, {requireTenant}} {

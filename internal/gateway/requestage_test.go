@@ -162,7 +162,9 @@ func TestOldRequestIsRefusedBeforeItsRecordExpires(t *testing.T) {
 		now := clockAt
 		a := d.open(t,
 			idempotent.WithClock(func() time.Time { return now }), idempotent.WithRetention(time.Hour),
-			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp", MaxRequestAge: time.Hour - time.Minute}))
+			idempotent.WithHTTP(idempotent.HTTP{
+				TimestampHeader: "X-Timestamp", MaxRequestAge: time.Hour - time.Minute,
+			}))
 		captured := stamped(clockAt.Add(time.Minute).Format(time.RFC3339Nano)) // by a clock that is a minute ahead
 		assert.Equal(t, 201, a.send(captured).Status)
 		for now = clockAt; now.Before(clockAt.Add(3 * time.Hour)); now = now.Add(30 * time.Second) {

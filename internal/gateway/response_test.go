@@ -22,14 +22,22 @@ import (
 
 func TestReplayEqualsTheFirstAnswerAndIsMarked(t *testing.T) {
 	responses := map[string]reply{
-		"plain":         {Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""}, Body: `{"id":1}`},
-		"no headers":    {Status: 204},
-		"empty maps":    {Status: 200, Headers: map[string]string{}, Multi: map[string][]string{}},
-		"multi only":    {Status: 200, Multi: map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil}},
-		"both":          {Status: 200, Headers: map[string]string{"A": "1"}, Multi: map[string][]string{"A": {"1", "2"}}},
-		"base64":        {Status: 200, Body: "AAEC/w==", Base64: true},
-		"odd text":      {Status: 200, Body: "<a href=\"x\">&amp;\u2028\u2029\u0000\U0001F600</a>\r\n"},
-		"client error":  {Status: 422, Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}"},
+		"plain": {
+			Status: 201, Headers: map[string]string{"Location": "/charges/1", "X-Empty": ""}, Body: `{"id":1}`,
+		},
+		"no headers": {Status: 204},
+		"empty maps": {Status: 200, Headers: map[string]string{}, Multi: map[string][]string{}},
+		"multi only": {
+			Status: 200, Multi: map[string][]string{"Vary": {"Accept", "Origin"}, "X-None": {}, "X-Nil": nil},
+		},
+		"both": {
+			Status: 200, Headers: map[string]string{"A": "1"}, Multi: map[string][]string{"A": {"1", "2"}},
+		},
+		"base64":   {Status: 200, Body: "AAEC/w==", Base64: true},
+		"odd text": {Status: 200, Body: "<a href=\"x\">&amp;\u2028\u2029\u0000\U0001F600</a>\r\n"},
+		"client error": {
+			Status: 422, Headers: map[string]string{"Content-Type": "application/problem+json"}, Body: "{}",
+		},
 		"redirect":      {Status: 303, Headers: map[string]string{"location": "https://example.com/?a=b&c=<d>"}},
 		"large numbers": {Status: 200, Body: `{"amount":9007199254740993}`},
 	}

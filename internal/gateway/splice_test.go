@@ -227,7 +227,9 @@ func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 			for _, body := range bodies {
 				for _, cookie := range cookies {
 					for _, description := range descriptions {
-						s := sample{status: status, description: description, body: body, cookies: cookie, replayed: true}
+						s := sample{
+							status: status, description: description, body: body, cookies: cookie, replayed: true,
+						}
 						assertSpliced(t, f, s)
 						s.base64, s.headers = true, map[string]string{"A": "1"}
 						s.multi = map[string][]string{"B": {"2"}}
@@ -243,7 +245,9 @@ func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
 	t.Parallel()
 	name := rapid.OneOf(
 		rapid.StringMatching(`[A-Za-z-]{0,12}`), rapid.String(),
-		rapid.SampledFrom([]string{"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key", "Idempotent-S"}),
+		rapid.SampledFrom([]string{
+			"Idempotent-Replayed", "idempotency-key-expires", "Idempotency-Key", "Idempotent-S",
+		}),
 	)
 	single := rapid.OneOf(rapid.Just(map[string]string(nil)), rapid.MapOfN(name, rapid.String(), 0, 6))
 	multi := rapid.OneOf(rapid.Just(map[string][]string(nil)),

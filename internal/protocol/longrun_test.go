@@ -85,8 +85,8 @@ func slowClaim(takes time.Duration) *hooked {
 	return h
 }
 
-// aheadAt makes the clock of records go on by a minute at such a call, while that of contexts stands
-// still.
+// aheadAt makes the clock of records go on by a minute at such a call, while that of contexts
+// stands still.
 func aheadAt(about func(c storetest.Call) bool) (rule, func() time.Time) {
 	var ahead atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }

@@ -177,8 +177,8 @@ func (s *suite) intact(pattern string) (limit time.Duration, err error) {
 	return passes()
 }
 
-// play runs tests of a suite until one fails, for limit at most unless it is zero, and returns those
-// that have failed.
+// play runs tests of a suite until one fails, for limit at most unless it is zero, and returns
+// those that have failed.
 func (s *suite) play(active string, limit time.Duration, pattern string) (failed []string, err error) {
 	cmd := exec.Command("go", "tool", "test2json", "-t", s.binary, "-test.v=test2json", "-test.short",
 		"-test.paniconexit0", "-test.failfast", "-test.timeout="+limit.String(), "-test.run="+pattern)

@@ -68,7 +68,8 @@ func (r *repository) ring(name string) ([]stage, error) {
 		}
 		return slices.Concat([]stage{target("lint")}, r.tests(), r.race(".", tools), otherToolchains(), concerned), nil
 	case "prove":
-		return slices.Concat([]stage{target("lint")}, r.tests(), r.race("."), r.race(proof, proofs...), otherToolchains(),
+		races := slices.Concat(r.race("."), r.race(proof, proofs...))
+		return slices.Concat([]stage{target("lint")}, r.tests(), races, otherToolchains(),
 			[]stage{
 				model(), interop(), fromEndToEnd(), target("template"),
 				explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1"), controls(),
@@ -202,7 +203,8 @@ func (r *repository) race(module string, without ...string) (stages []stage) {
 		raced("the race detector, "+module, whole)
 	}
 	if len(parts) > 0 {
-		raced("the race detector, tests of "+module, append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, parts...))
+		run := "-run=^(" + strings.Join(tests, "|") + ")$"
+		raced("the race detector, tests of "+module, append([]string{run}, parts...))
 	}
 	return stages
 }

@@ -78,8 +78,8 @@ func (t *tally) read(out io.Writer, events io.Reader, strict bool) error {
 	return lines.Err()
 }
 
-// failedIs notes that a test has failed, or a package. What is within ends first: if a part of it is
-// among the failures, which begin at from, the list names that in its place.
+// failedIs notes that a test has failed, or a package. What is within ends first: if a part of it
+// is among the failures, which begin at from, the list names that in its place.
 func (t *tally) failedIs(out io.Writer, who failure, said transcript, from int) {
 	named := slices.ContainsFunc(t.failures[from:], func(f failure) bool {
 		return f.suite == who.suite && (who.test == "" || strings.HasPrefix(f.test, who.test+"/"))

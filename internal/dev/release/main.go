@@ -5,9 +5,9 @@
 //	go run ./internal/dev/release -tag   # checks, and makes the tags, in the order in which they have to be pushed
 //
 // The version is the first one in CHANGELOG.md. The working tree is committed and tagged in a
-// repository of its own, which stands in for the one that everybody fetches from. In an empty module
-// the program of the README is built and tested with what is tagged there, and the command is
-// installed from it.
+// repository of its own, which stands in for the one that everybody fetches from. In an empty
+// module the program of the README is built and tested with what is tagged there, and the command
+// is installed from it.
 package main
 
 import (
@@ -90,7 +90,8 @@ func (t *tree) tagNames() (names []string) {
 func (t *tree) publish(folder string) error {
 	within := func(args ...string) []string {
 		return append([]string{
-			"--git-dir", folder, "--work-tree", t.root, "-c", "user.name=release", "-c", "user.email=release@example.com",
+			"--git-dir", folder, "--work-tree", t.root,
+			"-c", "user.name=release", "-c", "user.email=release@example.com",
 			"-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false",
 		}, args...)
 	}

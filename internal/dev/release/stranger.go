@@ -49,9 +49,9 @@ func (s stranger) installs(t *tree) error {
 	return s.goes(s.folder, "install", "-trimpath", t.module("cmd/idempotent").path+"@"+t.version)
 }
 
-// goes runs go with a module cache of its own, so that nothing of this tree stays on the machine. It
-// takes the library from its origin. What others have published comes from the cache that is there,
-// or from where it came from.
+// goes runs go with a module cache of its own, so that nothing of this tree stays on the machine.
+// It takes the library from its origin. What others have published comes from the cache that is
+// there, or from where it came from.
 func (s stranger) goes(folder string, args ...string) error {
 	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
@@ -63,7 +63,8 @@ func (s stranger) goes(folder string, args ...string) error {
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off",
 		"GOMODCACHE="+filepath.Join(s.folder, "mod"), "GOBIN="+filepath.Join(s.folder, "bin"),
 		"GOPROXY=file://"+there[0]+"/cache/download,"+there[1], "GONOPROXY="+library,
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+s.origin+".insteadOf", "GIT_CONFIG_VALUE_0=https://"+library)
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+s.origin+".insteadOf",
+		"GIT_CONFIG_VALUE_0=https://"+library)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
 	}

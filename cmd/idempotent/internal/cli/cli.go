@@ -154,8 +154,8 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// noFiles keeps shells from proposing files for the flags of a command and of those below it, but for
-// those that take one, and others that have a completion of their own.
+// noFiles keeps shells from proposing files for the flags of a command and of those below it, but
+// for those that take one, and others that have a completion of their own.
 func noFiles(cmd *cobra.Command) {
 	takeFiles := []string{"event", "executed", "template", "build-dir"}
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {

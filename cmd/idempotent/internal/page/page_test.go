@@ -106,7 +106,9 @@ func TestHostileRecords(t *testing.T) {
 			recorded: {Kind: store.StepValue, Seal: store.Seal(r.Owner, result), Result: result},
 		}
 	})
-	s.put(t, "charge#completed", func(r *store.Record) { r.Result, r.Seal = []byte(bad), store.Seal(r.Owner, []byte(bad)) })
+	s.put(t, "charge#completed", func(r *store.Record) {
+		r.Result, r.Seal = []byte(bad), store.Seal(r.Owner, []byte(bad))
+	})
 	preview := func(verdict string, more map[string]string) answer {
 		fields := map[string]string{"verdict": verdict, "step": url.QueryEscape(begun)}
 		maps.Copy(fields, more)

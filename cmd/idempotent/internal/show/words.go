@@ -88,7 +88,8 @@ func RetryGets(r store.Record, s operate.State) string {
 	switch {
 	case s == operate.StateCrashed && r.Attention != "" && !r.Resumable():
 		return refused + ", unless the handler has a resolver that can tell"
-	case s == operate.StateCrashed && (r.Resumable() || len(r.Steps) > 0), s == operate.StateReleased && len(r.Steps) > 0:
+	case s == operate.StateCrashed && (r.Resumable() || len(r.Steps) > 0),
+		s == operate.StateReleased && len(r.Steps) > 0:
 		return resumes(r)
 	case s == operate.StateCompleted && r.Reason == store.ReasonTerminal:
 		return "the stored error; the handler does not run"
