@@ -2,8 +2,10 @@ package main_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
@@ -124,6 +126,29 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 	r := run(t, "messages list", m.records.env())
 	assert.Equal(t, 2, r.code, "the table of the records is no outbox")
 	assert.Contains(t, r.err, "there is no outbox: set --table or OUTBOX_TABLE")
+}
+
+// The page prints each change, as the command does.
+func TestARedriveOnThePageIsPrinted(t *testing.T) {
+	t.Parallel()
+	m := newOutbox(t)
+	id := m.giveUp(t, "order-placed", "or_1")[0]
+	page := serve(t, "--by dana -o json", m.env())
+	listed := page.get(t, "/messages")
+	form := url.Values{"form": {field(t, listed, "form")}, "id": {field(t, listed, "id")}, "why": {"ticket 4711"}}
+	assert.Contains(t, page.post(t, "/redrive", form), "1 redriven")
+	page.post(t, "/redrive", form) // which finds nothing that is given up
+	lines := strings.Split(strings.TrimSpace(page.stop(t)), "\n")
+	require.Len(t, lines, 1)
+	var printed struct {
+		ID, By, Why string
+		Redriven    bool
+	}
+	require.NoError(t, json.Unmarshal([]byte(lines[0]), &printed))
+	assert.Equal(t, id, printed.ID)
+	assert.Equal(t, "dana", printed.By)
+	assert.Equal(t, "ticket 4711", printed.Why)
+	assert.True(t, printed.Redriven)
 }
 
 func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {

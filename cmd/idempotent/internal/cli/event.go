@@ -93,7 +93,7 @@ func (k *keyQuestion) check() error {
 		return usagef("--path %q does not begin with /", k.path)
 	case strings.ContainsAny(k.api, "/.") && !strings.HasPrefix(k.api, "arn:"):
 		return usagef("--api %q is no id: of https://a1b2c3.execute-api.eu-central-1.amazonaws.com it is a1b2c3", k.api)
-	case strings.ContainsFunc(k.method, func(r rune) bool { return r < 'A' || r > 'z' }):
+	case k.method != "" && !methodName.MatchString(k.method):
 		return usagef("--method %q is no method", k.method)
 	case k.stage != "" && strings.HasPrefix(k.api, "arn:"):
 		return usagef("--stage %q: a load balancer has no stages", k.stage)
@@ -107,7 +107,10 @@ func (k *keyQuestion) check() error {
 
 const defaultStage = "$default"
 
-var stageName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var (
+	stageName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+	methodName = regexp.MustCompile(`^[A-Za-z]+$`)
+)
 
 // usualStages are the stages that neighbours are tried with.
 var usualStages = []string{defaultStage, "prod", "Prod", "live", "dev", "test", "v1"}

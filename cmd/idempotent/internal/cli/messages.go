@@ -318,6 +318,24 @@ func (r *redriving) show(p show.Printer, messages []outbox.GivenUpMessage) error
 		p.Line("\n- Each is delivered again, with the id that it had before, and with its tries counted anew.\n"))
 }
 
+// redriven prints what was done to a message: nothing, if it has changed.
+func (a *app) redriven(m outbox.GivenUpMessage, by, why string, done bool) error {
+	if a.output == outputJSON {
+		return a.json(redriven{m.ID, m.Topic, done, by, why, a.world.Now().UTC()})
+	}
+	said := show.Cell{Text: "redriven", Colour: show.Green}
+	if !done {
+		said = show.Cell{Text: "changed meanwhile", Colour: show.Yellow}
+	}
+	return a.out().Table([][]show.Cell{{said, {Text: m.Topic}, {Text: m.ID}}})
+}
+
+// doubtful is the error of a redrive that may have happened.
+func (a *app) doubtful(m outbox.GivenUpMessage, err error) error {
+	return fmt.Errorf("nobody knows whether message %q was redriven: %s; messages list tells what is left",
+		m.ID, a.tableSentence(err))
+}
+
 // redriven is what was done to a message, for programs.
 type redriven struct {
 	ID    string    `json:"id"`
@@ -334,20 +352,12 @@ func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessag
 	changed := 0
 	for _, m := range messages {
 		err := r.mail.Redrive(ctx, m, by, r.reason)
-		said := show.Cell{Text: "redriven", Colour: show.Green}
 		if errors.Is(err, outbox.ErrNotGivenUp) {
 			changed++
-			said = show.Cell{Text: "changed meanwhile", Colour: show.Yellow}
 		} else if err != nil {
-			return fmt.Errorf("nobody knows whether message %q was redriven: %s; messages list tells what is left",
-				m.ID, r.app.tableSentence(err))
+			return r.app.doubtful(m, err)
 		}
-		if r.app.output == outputJSON {
-			err = r.app.json(redriven{m.ID, m.Topic, err == nil, by, r.reason, r.app.world.Now().UTC()})
-		} else {
-			err = r.app.out().Table([][]show.Cell{{said, {Text: m.Topic}, {Text: m.ID}}})
-		}
-		if err != nil {
+		if err := r.app.redriven(m, by, r.reason, err == nil); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
 // serving is the page, for one person on this machine.
@@ -97,7 +98,7 @@ func (s *serving) run(ctx context.Context) error {
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
 	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && src.conn != nil {
-		config.Messages = &mail{src.conn.Client, table}
+		config.Messages = toldMail{&mail{src.conn.Client, table}, s}
 	}
 	p, err := page.New(config, rand.Reader)
 	if err != nil {
@@ -141,17 +142,43 @@ func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page
 	return nil
 }
 
-// done prints a change: on standard error, if standard output does not take it.
+// done prints a change of a record.
 func (s *serving) done(entry operate.Entry) error {
+	return s.print(func(a *app) error { return printEntry(a, entry) })
+}
+
+// print prints a change: on standard error, if standard output does not take it.
+func (s *serving) print(change func(*app) error) error {
 	s.printing.Lock()
 	defer s.printing.Unlock()
-	err := printEntry(s.app, entry)
+	err := change(s.app)
 	if err == nil {
 		return nil
 	}
 	other := *s.app
 	other.world.Out, other.world.OutTerminal = other.world.Err, other.world.ErrTerminal
-	return errors.Join(fmt.Errorf("standard output does not take it: %w", err), printEntry(&other, entry))
+	return errors.Join(fmt.Errorf("standard output does not take it: %w", err), change(&other))
+}
+
+// toldMail is an outbox whose redrives are printed.
+type toldMail struct {
+	*mail
+
+	serving *serving
+}
+
+// Redrive prints what became of the message. One of which nobody knows is told as what went wrong.
+func (t toldMail) Redrive(ctx context.Context, m outbox.GivenUpMessage, by, why string) error {
+	err := t.mail.Redrive(ctx, m, by, why)
+	if err != nil && !errors.Is(err, outbox.ErrNotGivenUp) {
+		t.serving.wrong(fmt.Errorf("by %s, because of %q: %w", by, why, t.serving.app.doubtful(m, err)))
+		return err
+	}
+	say := func(a *app) error { return a.redriven(m, by, why, err == nil) }
+	if failed := t.serving.print(say); failed != nil {
+		t.serving.wrong(fmt.Errorf("the redrive of message %q by %s: %w", m.ID, by, failed))
+	}
+	return err
 }
 
 // printEntry prints a change, as the commands that change something do.

@@ -180,7 +180,10 @@ func (p *Patient) isFunction(uri string) bool {
 		if !is {
 			rest = function
 		}
-		return strings.FieldsFunc(rest+":", func(r rune) bool { return r == '/' || r == ':' })[0]
+		if end := strings.IndexAny(rest, "/:"); end >= 0 {
+			rest = rest[:end]
+		}
+		return rest
 	}
 	return strings.Contains(uri, ":function:") && name(uri) == name(p.Function)
 }
