@@ -56,10 +56,6 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// A stage has all of its tests.
-	if err := os.Unsetenv("SHARD"); err != nil {
-		return err
-	}
 	if only {
 		return list(os.Stdout, stages)
 	}

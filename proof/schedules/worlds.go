@@ -1,7 +1,6 @@
 package schedules
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -24,11 +23,10 @@ type Worlds[W any] struct {
 	Seen []string
 }
 
-// Which worlds are searched: with SHARD=2/8 the second of eight parts, and with quickVariable set
-// to 1 none that is long. The flag -run of the go command selects worlds by name.
+// Which worlds are searched: with quickVariable set to 1 none that is long. The flag -run of the go
+// command selects worlds by name.
 const (
 	quickVariable = "IDEMPOTENT_EXPLORE_QUICK"
-	shardVariable = "SHARD"
 
 	// longSteps take about a quarter of a second.
 	longSteps = 20_000
@@ -38,17 +36,13 @@ const (
 // rule holds in every schedule.
 func (w Worlds[W]) Search(t *testing.T) {
 	t.Helper()
-	names, err := w.chosen(os.Getenv(shardVariable))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var (
 		mu       sync.Mutex
 		searched int
 		total    = Report{Seen: map[string]int{}}
 	)
 	t.Run("all", func(t *testing.T) {
-		for _, name := range names {
+		for _, name := range w.chosen() {
 			t.Run(name, func(t *testing.T) {
 				r := w.search(t, w.All[name])
 				if r.Violation != nil {
@@ -93,20 +87,11 @@ func (w Worlds[W]) search(t *testing.T, world W) (r Report) {
 // long reports whether a world is among the long ones.
 func (w Worlds[W]) long(name string) bool { return slices.Contains(strings.Split(w.Long, "\n"), name) }
 
-// chosen are the names of the worlds of a part, dealt like cards.
-func (w Worlds[W]) chosen(shard string) (names []string, err error) {
-	part, parts := 1, 1
-	if shard != "" {
-		if _, err := fmt.Sscanf(shard, "%d/%d", &part, &parts); err != nil || part < 1 || part > parts {
-			return nil, fmt.Errorf("%s is %q, and should be as 2/8", shardVariable, shard)
-		}
-	}
-	for n, name := range slices.Sorted(maps.Keys(w.All)) {
-		if n%parts == part-1 && (os.Getenv(quickVariable) != "1" || !w.long(name)) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
+// chosen are the names of the worlds that are searched.
+func (w Worlds[W]) chosen() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.All)), func(name string) bool {
+		return os.Getenv(quickVariable) == "1" && w.long(name)
+	})
 }
 
 // and counts what another search has seen, too.
