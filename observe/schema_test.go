@@ -144,7 +144,7 @@ func TestCheckerFindsWhatTheFormatForbids(t *testing.T) {
 		"namespace of another": {"Idempotent", ":x", `Namespace ":x"`},
 		"no dimensions":        {`"Dimensions":[["Operation"]],`, "", "no Dimensions"},
 		"no dimension set":     {`[["Operation"]]`, "[]", "no Dimensions"},
-		"flat dimensions":      {`[["Operation"]]`, `["Operation"]`, "Dimensions of type []string"},
+		"flat dimensions":      {`[["Operation"]]`, `["Operation"]`, " of type []string"},
 		"too many dimensions": {
 			`["Operation"]`,
 			`[` + many(31, func(i int) string { return fmt.Sprintf(`"D%d"`, i) }) + `]`, "more than 30",

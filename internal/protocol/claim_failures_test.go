@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,12 +64,12 @@ func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
 
 // repeating is a store that answers the first claim late, and that the network hands the undo of
 // that claim once more, after the next claim.
-func repeating(takes time.Duration) (h *hooked, claims *int) {
-	h, claims = hook(), new(int)
+func repeating(takes time.Duration) (h *hooked, claims *atomic.Int32) {
+	h, claims = hook(), new(atomic.Int32)
 	var undo store.Record
 	h.claim = func(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
 		held, claimed, err := h.Store.Claim(ctx, next, now)
-		switch *claims++; *claims {
+		switch claims.Add(1) {
 		case 1:
 			time.Sleep(takes)
 		case 2:
@@ -94,7 +95,7 @@ func TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { s.mustHandleFor(forever, 0) })
 		time.Sleep(14 * time.Second) // the handler runs, and the copy has come
-		assert.Equal(t, 2, *claims, "the first claim took too long")
+		assert.EqualValues(t, 2, claims.Load(), "the first claim took too long")
 		s.sandbox(nil).mustFail(1, idempotent.ErrInProgress)
 		wg.Wait()
 		assertExecuted(t, s, 1)
@@ -112,7 +113,7 @@ func TestAClaimThatTookLongIsBegunAnewOnlyIfARenewalIsOverdue(t *testing.T) {
 			records, claims := repeating(takes)
 			s := newShopOn(t, records, nil)
 			s.mustHandleFor(forever, 0)
-			assert.Equal(t, want, *claims)
+			assert.EqualValues(t, want, claims.Load())
 			time.Sleep(2 * time.Second) // the copy of the undo comes
 			assertExecuted(t, s, 1)
 		})
