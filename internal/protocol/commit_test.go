@@ -577,35 +577,3 @@ func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
 		assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token, "another condition is another request")
 	})
 }
-
-// Without protection the items are written by themselves.
-func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s, l := newTill(t, []turn{conflicts, takes, declines}, idempotent.WithDisabled(true))
-		s.do = commitsRow
-		s.mustCommit(l)
-		require.Len(t, l.attempts, 2)
-		assert.Equal(t, l.attempts[0].token, l.attempts[1].token)
-		assert.Len(t, l.attempts[0].token, 36)
-		s.mustFail(5, store.ErrWritesRefused)
-		assert.NotEqual(t, l.attempts[1].token, l.attempts[2].token)
-		s.assertGone()
-	})
-}
-
-// A process that was frozen until its lease had ended sends no commit, although nobody has taken
-// its claim over yet.
-func TestNoCommitIsSentOnceTheLeaseHasEnded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		skew := time.Duration(0)
-		s, l := newTill(t, nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			skew = time.Hour // while it is frozen
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
-			require.ErrorIs(t, err, idempotent.ErrLeaseLost)
-			return receipt{}, err
-		}
-		s.mustFail(5, idempotent.ErrLeaseLost)
-		assert.Empty(t, l.attempts)
-	})
-}
