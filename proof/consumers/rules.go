@@ -50,7 +50,7 @@ var rules = schedules.Rules[eventKind, *world, event]{
 }
 
 func (w *world) check(e event) {
-	if w.broken == nil {
+	if w.broken == nil && !w.Repeats() {
 		w.broken = rules.Broken(w, e, e.subject, e.kind)
 	}
 }

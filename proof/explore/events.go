@@ -95,7 +95,7 @@ func (w *world) check(e *event) {
 	if e.d == nil {
 		e.d = e.by
 	}
-	if w.broken == nil {
+	if w.broken == nil && !w.Repeats() {
 		w.broken = invariants.Broken(w, e, func() string { return w.subject(e) }, e.kinds()...)
 	}
 }

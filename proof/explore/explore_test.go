@@ -19,7 +19,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// deepVariable plays the larger scenarios too if it is 1. They take some minutes.
+// deepVariable plays the large and the deep scenarios too if it is 1. They take some minutes.
 const deepVariable = "IDEMPOTENT_EXPLORE_DEEP"
 
 // clients are n that send the same request up to so many times.
@@ -86,7 +86,10 @@ func scenarios() map[string]explore.Scenario {
 		"two caches and clocks that differ": {
 			Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1, Before: cached,
 		},
-		"one cache":              {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
+		"one cache": {
+			Clients: []explore.Client{together[0], {Amount: 6, Deliveries: 1}}, Endings: declines, ExpirySteps: 1,
+			Before: cached,
+		},
 		"a fault and two caches": {Clients: apart, LeaseSteps: 1, Faults: late, Before: cached},
 		"a fault and one cache":  {Clients: together, Faults: faults, Before: cached},
 	}
@@ -100,6 +103,19 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, messageScenarios())
 	maps.Copy(all, goingOnScenarios())
 	return all
+}
+
+// large are the scenarios that take longest. Most of them have two faults, or two of the things
+// that others have one by one.
+var large = []string{
+	"attention: the expiry",
+	"commit: a fault and a careless handler",
+	"commit: again after one that nobody knows of",
+	"messages: another commit after the expiry",
+	"operator: two requests, and the expiry",
+	"steps: an operator and a late message",
+	"steps: two faults and a retry",
+	"steps: two faults of steps",
 }
 
 // deepScenarios are those of scenarios and more of everything.
@@ -121,6 +137,7 @@ func deepScenarios() map[string]explore.Scenario {
 		"deep: two faults, two ends": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2,
 		},
+		"deep: one cache": {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
 		"deep: resolver, two faults": {
 			Clients: clients(2, 1), LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true,
 		},
@@ -158,6 +175,8 @@ func worlds() schedules.Worlds[explore.Scenario] {
 	}
 	if os.Getenv(deepVariable) == "1" {
 		w.All, w.Long = deepScenarios(), ""
+	} else {
+		maps.DeleteFunc(w.All, func(name string, _ explore.Scenario) bool { return slices.Contains(large, name) })
 	}
 	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(),
 		[]explore.Fault{explore.Conflict}) {

@@ -97,5 +97,8 @@ func atGate(ctx context.Context, c calls.Call) reply {
 		c.Next = store.Record{Key: c.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
 		c.Next.Fingerprint = r.Fingerprint
 	}
-	return d.call(ctx, call{Call: c})
+	d.process.remember(d, c, reply{})
+	got := d.call(ctx, call{Call: c})
+	d.process.remember(d, c, got)
+	return got
 }

@@ -16,7 +16,7 @@ type process struct {
 	handler *idempotent.Handler[Order, Receipt]
 	// learned is which steps it has seen begin, with marks and without.
 	learned uint64
-	// history is a digest of all that its deliveries have learned, in that order.
+	// history is a digest of the calls of its deliveries and of what came back, in that order.
 	history uint64
 }
 
@@ -50,18 +50,22 @@ func (w *world) die(d *delivery) {
 	}
 }
 
-// remember takes up what a delivery has learned, or that it has begun.
-func (p *process) remember(x *delivery) {
-	p.history = schedules.Sum(x.world.origin, p.history, x.name, x.world.now, x.history)
+// remember takes up that a call goes to the store, or what came back: nothing else passes what is
+// before the store.
+func (p *process) remember(x *delivery, c calls.Call, got reply) {
+	if x.world.Before == nil {
+		return
+	}
+	d := schedules.NewDigest(x.world.origin)
+	d.Add(p.history, x.name, c.Op, got.Done, got.Err != nil)
+	x.world.record(d, got.Held)
+	p.history = d.Sum64()
 }
 
 // memory is a part of the state: what is before the store depends on nothing but the history of its
 // process.
 func (w *world) memory(d *schedules.Digest, p *process) {
-	d.Add(p.learned)
-	if w.Before != nil {
-		d.Add(p.history)
-	}
+	d.Add(p.learned, p.history)
 }
 
 // enter makes a call of the handler: it goes to the store of the process that handles the delivery.

@@ -56,7 +56,7 @@ var mailRules = schedules.Rules[mailEventKind, *world, mailEvent]{
 }
 
 func (w *world) checkMail(e mailEvent) {
-	if w.broken == nil {
+	if w.broken == nil && !w.Repeats() {
 		w.broken = mailRules.Broken(w, e, func() string { return w.subjectOfMail(e) }, e.kind)
 	}
 }

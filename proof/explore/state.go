@@ -97,7 +97,6 @@ func (w *world) learn(s *strand, g grant) {
 	}
 	w.record(d, g.reply.Held)
 	x.history = d.Sum64()
-	x.process.remember(x)
 }
 
 // learnOf adds to the history of a delivery what it learned from nobody but the clock.

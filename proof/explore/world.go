@@ -260,7 +260,6 @@ func (w *world) start(c *client) {
 	}
 	d.strand = strand{of: d, at: away, resume: make(chan grant)}
 	d.beat = strand{of: d, at: away, resume: make(chan grant)}
-	d.process.remember(d)
 	d.from, d.last = w.moment, w.over
 	w.noteIndex(c)
 	if !w.Timed {

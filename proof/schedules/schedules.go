@@ -127,6 +127,10 @@ func (s *Schedule) Choose(of int, state func() uint64) (picked int, goesOn bool)
 	return c.picked, true
 }
 
+// Repeats reports whether all that happens now has happened in the schedule before, and every rule
+// has held.
+func (s *Schedule) Repeats() bool { return s.depth < len(s.taken) }
+
 // Saw counts what happened.
 func (s *Schedule) Saw(what string) { s.report.Seen[what]++ }
 
