@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,8 +27,9 @@ type stage struct {
 	env []string
 	// why says why a stage is left out. It is not run then.
 	why string
-	// waits is true of a stage that waits more than it computes: it runs beside the others.
-	waits bool
+	// beside is true of a stage that runs beside the others: it waits more than it computes, or
+	// they do.
+	beside bool
 }
 
 // args are its command.
@@ -54,20 +54,24 @@ type course struct {
 	table  []string
 }
 
-// follow runs the stages one after another, and beside them, one after another, those that wait.
+// follow runs the stages one after another, and beside them, one after another, those that say so.
 func (c *course) follow(ctx context.Context, stages []stage) {
-	waits := func(s stage) bool { return s.waits }
-	beside := slices.DeleteFunc(slices.Clone(stages), func(s stage) bool { return !waits(s) })
-	ended := make(chan *course, len(beside))
+	ended := make(chan *course, len(stages))
 	go func() {
 		defer close(ended)
-		for _, s := range beside {
+		for _, s := range stages {
+			if !s.beside {
+				continue
+			}
 			one := &course{out: new(bytes.Buffer), root: c.root, strict: c.strict}
 			one.run(ctx, s)
 			ended <- one
 		}
 	}()
-	for _, s := range slices.DeleteFunc(slices.Clone(stages), waits) {
+	for _, s := range stages {
+		if s.beside {
+			continue
+		}
 		c.run(ctx, s)
 		for len(ended) > 0 {
 			c.join(<-ended)

@@ -90,10 +90,10 @@ func TestWhatWaitsRunsBesideTheOthers(t *testing.T) {
 		return []string{"sh", "-c", "touch " + mine + "; until test -e " + other + "; do sleep 0.01; done"}
 	}
 	c.follow(t.Context(), []stage{
-		{name: "waiting", command: meets("a", "b"), waits: true},
+		{name: "waiting", command: meets("a", "b"), beside: true},
 		{name: "computing", command: meets("b", "a")},
-		{name: "waiting in vain", command: []string{"false"}, waits: true},
-		{name: "waiting for nothing", why: "nothing has changed", waits: true},
+		{name: "waiting in vain", command: []string{"false"}, beside: true},
+		{name: "waiting for nothing", why: "nothing has changed", beside: true},
 	})
 	require.ErrorIs(t, c.conclude(), errFailed)
 	assert.Equal(t, []failure{{"waiting in vain", "exit status 1"}}, c.failures)
@@ -153,7 +153,7 @@ func TestWhatAProgramIsBuiltFromConcernsIt(t *testing.T) {
 	}
 	assert.Equal(t, []string{"end to end", "controls", "template"}, left("examples/orders/main.go"))
 	assert.Equal(t, []string{"end to end", "controls"}, left("proof/e2e/kill_test.go"))
-	assert.Equal(t, []string{"explorers, all worlds", "controls"}, left("proof/consumers/world.go"))
+	assert.Equal(t, []string{"explorers, with long worlds", "controls"}, left("proof/consumers/world.go"))
 	assert.Equal(t, []string{"controls"}, left("README.md"))
 }
 

@@ -36,11 +36,15 @@ const (
 	// onOtherTables is the conformance suite on more than one kind of table.
 	onOtherTables = "^TestStore(On|Behind|With)"
 
+	// onDynamoDBAgain is what the conformance suite repeats on DynamoDB: with commits, and on other
+	// tables.
+	onDynamoDBAgain = onOtherTables + "|^TestStore$/^Commit$/^[A-Z]"
+
 	// oneAfterAnother are tests in which nothing happens at once, among those that run with the
 	// race detector: tables of failures, allocations, which it changes, programs of the
 	// documentation, which another process runs, and what the conformance suite does one call after
-	// another.
-	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|.*Alloc.*" +
+	// another. The suite meets planted faults as it meets stores.
+	oneAfterAnother = "^Test(EverySecondFailure|EverySingleFailure|AnotherRegionAtEveryWrite|FaultsAreCaught|.*Alloc.*" +
 		"|The.*Program.*|TheReceiverOf.*)$|" + onOtherTables +
 		"|Store/^(List|Claim|Swap|Delete|Seen|Get|Fields|Result|Layout|Parts|Bytes|Steps|Foreign|Context|Sequence)$" +
 		"|Store/^Commit$/^([^GHR]|Result|Race_of_completions_with_large)"
@@ -63,13 +67,13 @@ func (r *repository) ring(name string) ([]stage, error) {
 		}
 		fmt.Printf("The change begins at %.12s, %s. It touches %d files.\n", c.base, c.why, len(c.files))
 		concerned := r.concerned(c)
-		if concerned[0].why != "" { // all worlds are more than the small ones
+		if concerned[0].why != "" { // they include the small ones
 			concerned = append(concerned, quick)
 		}
-		return slices.Concat([]stage{target("lint")}, r.tests(), r.race(".", tools), otherToolchains(), concerned), nil
+		return slices.Concat([]stage{lint()}, r.tests(), r.race(".", tools), otherToolchains(), concerned), nil
 	case "prove":
 		races := slices.Concat(r.race("."), r.race(proof, proofs...))
-		return slices.Concat([]stage{target("lint")}, r.tests(), races, otherToolchains(),
+		return slices.Concat([]stage{lint()}, r.tests(), races, otherToolchains(),
 			[]stage{
 				model(), interop(), fromEndToEnd(), target("template"),
 				explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1"), controls(),
@@ -92,10 +96,10 @@ func ofTheLibrary(flags ...string) []string {
 }
 
 // tests are the tests of all modules, without the proofs. One kill of the real binary is among
-// them.
+// them. Those of the library leave room for the others beside them: they wait for DynamoDB Local.
 func (r *repository) tests() (stages []stage) {
 	for _, module := range r.packages.Modules {
-		s := stage{name: "tests of " + module, in: module, test: plainly("./...")}
+		s := stage{name: "tests of " + module, in: module, test: plainly("./..."), beside: module != "."}
 		switch module {
 		case ".":
 			s.name, s.test = "tests of the library", ofTheLibrary()
@@ -104,7 +108,8 @@ func (r *repository) tests() (stages []stage) {
 		}
 		stages = append(stages, s)
 	}
-	return append(stages, stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e")})
+	kill := stage{name: "a kill, end to end", in: proof, test: plainly("-run="+oneKill, "./e2e"), beside: true}
+	return append(stages, kill)
 }
 
 // within are the packages of a module as the go command takes them there, without those in some
@@ -126,7 +131,7 @@ func (r *repository) concerned(c change) (stages []stage) {
 
 		of []string
 	}{
-		{explored("all worlds"), []string{explorer, handed}},
+		{explored("with long worlds"), []string{explorer, handed}},
 		{model(), []string{modelled}},
 		{interop(), []string{peers}},
 		{fromEndToEnd(), append([]string{endToEnd}, r.packages.Of(examples)...)},
@@ -146,21 +151,29 @@ func (r *repository) concerned(c change) (stages []stage) {
 // target is a stage that the Makefile has.
 func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
 
+// lint computes while the tests of the library wait.
+func lint() stage {
+	s := target("lint")
+	s.beside = true
+	return s
+}
+
 func controls(args ...string) stage {
 	return stage{name: "controls", in: proof, command: append([]string{"go", "run", "./controls"}, args...)}
 }
 
 // fromEndToEnd runs the tests with the real binaries, which wait for leases.
 func fromEndToEnd() stage {
-	return stage{name: "end to end", in: proof, test: plainly("./e2e"), waits: true}
+	return stage{name: "end to end", in: proof, test: plainly("./e2e"), beside: true}
 }
 
-// explored searches the schedules of the explorers' worlds: all but the long ones, all, or the deep
-// ones, too. A search spends a part of its time on waiting for goroutines: eight at once save it.
+// explored searches the schedules of the explorers' worlds: all but the long ones, with those, or
+// with the large and the deep ones, too. A search spends a part of its time on waiting for
+// goroutines: eight at once save it.
 func explored(worlds string, env ...string) stage {
 	return stage{
 		name: "explorers, " + worlds, in: proof, env: env,
-		// On a busy machine all worlds take longer than other tests may.
+		// On a busy machine the worlds take longer than other tests may.
 		test: plainly("-timeout=40m", "-parallel=8", "./explore", "./consumers"),
 	}
 }
@@ -179,7 +192,7 @@ func model() stage {
 func interop() stage {
 	return stage{
 		name: "AWS Powertools on one table", in: proof, test: plainly("-run=TestMatrix|TestExpression", "./interop"),
-		env: []string{"IDEMPOTENT_INTEROP=1"}, waits: true,
+		env: []string{"IDEMPOTENT_INTEROP=1"}, beside: true,
 	}
 }
 
@@ -263,7 +276,7 @@ func otherToolchains() (stages []stage) {
 	for _, toolchain := range toolchains {
 		if minor.FindString(toolchain) != minor.FindString(runtime.Version()) {
 			stages = append(stages, stage{
-				name: "tests of the library, " + toolchain, test: ofTheLibrary("-skip=" + onOtherTables),
+				name: "tests of the library, " + toolchain, test: ofTheLibrary("-skip=" + onDynamoDBAgain),
 				env: []string{"GOTOOLCHAIN=" + toolchain},
 			})
 		}
