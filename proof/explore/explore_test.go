@@ -112,7 +112,6 @@ var large = []string{
 	"commit: a fault and a careless handler",
 	"commit: again after one that nobody knows of",
 	"messages: another commit after the expiry",
-	"operator: two requests, and the expiry",
 	"steps: an operator and a late message",
 	"steps: two faults and a retry",
 	"steps: two faults of steps",
