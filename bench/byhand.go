@@ -40,8 +40,8 @@ type manual struct {
 	charge func(context.Context, request) (response, error)
 }
 
-func byHand(s *shop, client *dynamodb.Client, table string) lambda.Handler {
-	return lambda.NewHandler((&manual{client: client, table: table, charge: s.charge}).handle)
+func byHand(s *shop, f *fake) lambda.Handler {
+	return lambda.NewHandler((&manual{client: f.client, table: records, charge: s.charge}).handle)
 }
 
 func (m *manual) handle(ctx context.Context, in request) (response, error) {

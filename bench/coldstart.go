@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,20 +40,11 @@ const aboutColdStart = "Processes are started by a server of Lambda's Runtime AP
 	"invocation. " +
 	"client is a handler with a client of DynamoDB, wrapped has this library on that client. CPU, user and system, " +
 	"is that of the whole life of the process, " +
-	"wall the time from its start to the answer."
+	"wall the time from its start to the answer. The event is a GET, which runs unprotected: what is left is the " +
+	"initialization."
 
 // measureColdStart starts functions for an invocation that needs no database.
 func measureColdStart(rounds int) (table, error) {
-	get := bytes.Replace(newEvent().payload, []byte(`"method":"POST"`), []byte(`"method":"GET"`), 1)
-	t, err := coldStarts(rounds, programs, get)
-	t.about = aboutColdStart + " The event is a GET, which runs unprotected: what is left is the initialization."
-	return t, err
-}
-
-// start is what one process took.
-type start struct{ cpu, wall, peak float64 }
-
-func coldStarts(rounds int, programs []program, payload []byte) (table, error) {
 	folder, err := os.MkdirTemp("", "coldstart-")
 	if err != nil {
 		return table{}, err
@@ -64,10 +56,11 @@ func coldStarts(rounds int, programs []program, payload []byte) (table, error) {
 			return table{}, err
 		}
 	}
+	get := bytes.Replace(newEvent().payload, []byte(`"method":"POST"`), []byte(`"method":"GET"`), 1)
 	starts := make([][]start, len(programs))
 	for range max(rounds*startsPerRound, 1) {
 		for i, p := range programs {
-			s, err := p.start(folder, nil, payload)
+			s, err := p.start(folder, nil, get)
 			if err != nil {
 				return table{}, fmt.Errorf("%s: %w", p.name, err)
 			}
@@ -76,6 +69,9 @@ func coldStarts(rounds int, programs []program, payload []byte) (table, error) {
 	}
 	return startTable(programs, sizes, starts), nil
 }
+
+// start is what one process took.
+type start struct{ cpu, wall, peak float64 }
 
 // build makes the binary with the flags of the Makefile, and returns its size.
 func (p program) build(folder string) (size float64, err error) {
@@ -95,14 +91,14 @@ func (p program) build(folder string) (size float64, err error) {
 }
 
 // start runs a process for one invocation.
-func (p program) start(folder string, environment []string, payload []byte) (start, error) {
+func (p program) start(folder string, environment []string, payload []byte) (s start, err error) {
 	sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
 		Bootstrap:   filepath.Join(folder, p.name),
 		Environment: append([]string{"IDEMPOTENCY_TABLE=idempotency"}, environment...),
 	})
 	began := time.Now()
 	answer, err := sandbox.Invoke(context.Background(), payload, timeout)
-	s := start{wall: float64(time.Since(began))}
+	s.wall = float64(time.Since(began))
 	if err == nil && !bytes.HasPrefix(answer, []byte(`{"statusCode":201,`)) {
 		err = fmt.Errorf("the answer is %.200s", answer)
 	}
@@ -119,27 +115,15 @@ func (p program) start(folder string, environment []string, payload []byte) (sta
 
 // startTable compares each program with the one it adds to, start by start.
 func startTable(programs []program, sizes []float64, starts [][]start) table {
-	t := table{header: []string{
+	t := table{about: aboutColdStart, header: []string{
 		"", "CPU", "own CPU", "wall", "own wall", "peak RSS", "own RSS", "binary",
 		"own binary", goalColumn,
 	}}
 	for i, p := range programs {
-		base := i
-		for j, other := range programs {
-			if other.name == p.of {
-				base = j
-			}
-		}
-		both := func(f func(start) float64) (whole, own float64) {
-			wholes, owns := make([]float64, len(starts[i])), make([]float64, len(starts[i]))
-			for round, s := range starts[i] {
-				wholes[round], owns[round] = f(s), f(s)-f(starts[base][round])
-			}
-			return median(wholes), median(owns)
-		}
-		cpu, ownCPU := both(func(s start) float64 { return s.cpu })
-		wall, ownWall := both(func(s start) float64 { return s.wall })
-		peak, ownPeak := both(func(s start) float64 { return s.peak })
+		base := max(0, slices.IndexFunc(programs, func(other program) bool { return other.name == p.of }))
+		cpu, ownCPU := beside(starts[i], starts[base], func(s start) float64 { return s.cpu })
+		wall, ownWall := beside(starts[i], starts[base], func(s start) float64 { return s.wall })
+		peak, ownPeak := beside(starts[i], starts[base], func(s start) float64 { return s.peak })
 		ownSize := sizes[i] - sizes[base]
 		row := []string{
 			p.name, millis(cpu), millis(ownCPU), millis(wall), millis(ownWall), megabytes(peak), megabytes(ownPeak),
@@ -154,17 +138,10 @@ func startTable(programs []program, sizes []float64, starts [][]start) table {
 }
 
 func (p program) judge(ownCPU, ownSize float64) string {
-	if p.size == 0 {
-		return ""
-	}
-	verdict := func(met bool) string {
-		if met {
-			return "met"
-		}
-		return "MISSED"
-	}
-	return fmt.Sprintf("own CPU ≤ %s %s, own binary ≤ %s %s", millis(float64(p.cpu)), verdict(ownCPU <= float64(p.cpu)),
-		megabytes(p.size), verdict(ownSize <= p.size))
+	return judged(
+		verdict{float64(p.cpu), ownCPU, "own CPU ≤ " + millis(float64(p.cpu))},
+		verdict{p.size, ownSize, "own binary ≤ " + megabytes(p.size)},
+	)
 }
 
 // millis writes nanoseconds.

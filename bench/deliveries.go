@@ -11,14 +11,6 @@ type answered struct {
 	first float64
 }
 
-// wrappers are the ways in which the library is measured.
-func (a answered) wrappers() []func(result, connection) *subject {
-	if !a.byHand {
-		return []func(result, connection) *subject{wrapped}
-	}
-	return []func(result, connection) *subject{wrapped, uncompressed}
-}
-
 var results = []answered{
 	{orders("1 KB", 1<<10), true, firstGoal},
 	{orders("20 KB", 20<<10), true, firstGoal},
@@ -72,30 +64,27 @@ var replays = plan{
 // compared is a group for each result: the handler alone, by hand where that can be, and wrapped.
 // rehearse returns what a case measures, goal what is expected of a result beside the same by hand.
 func compared(
-	rehearse func(*subject, connection) (run func(n int) error, err error), goal func(answered) goals,
+	rehearse func(*subject, *fake) (run func(n int) error, err error), goal func(answered) goals,
 ) ([]group, error) {
 	var groups []group
 	for _, r := range results {
-		alone := unwrapped(r.result)
-		g := group{heading: r.name, cases: []measured{{name: alone.name, run: alone.executions}}}
-		add := func(way func(result, connection) *subject, of string, limits goals) error {
-			c := connect()
-			s := way(r.result, c)
-			run, err := rehearse(s, c)
-			g.cases = append(g.cases, measured{name: s.name, run: run, of: of, goals: limits})
-			return err
-		}
-		of, limits := alone.name, goals{}
+		g := group{heading: r.name}
+		g.cases = []measured{{name: unwrapped.name, run: unwrapped.of(r.result, nil).executions}}
+		ways, of, limits := []way{wrapped}, unwrapped.name, goals{}
 		if r.byHand {
-			if err := add(handmade, "", goals{}); err != nil {
-				return nil, err
-			}
-			of, limits = g.cases[1].name, goal(r)
+			ways, of, limits = []way{handmade, wrapped, uncompressed}, handmade.name, goal(r)
 		}
-		for _, wrap := range r.wrappers() {
-			if err := add(wrap, of, limits); err != nil {
+		for _, w := range ways {
+			f := newFake()
+			run, err := rehearse(w.of(r.result, f), f)
+			if err != nil {
 				return nil, err
 			}
+			m := measured{name: w.name, run: run}
+			if w.name != of {
+				m.of, m.goals = of, limits
+			}
+			g.cases = append(g.cases, m)
 		}
 		groups = append(groups, g)
 	}

@@ -6,8 +6,10 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -16,24 +18,44 @@ import (
 )
 
 // fake is DynamoDB below HTTP, without a socket. At first it answers from a table in memory, as
-// DynamoDB would. After a rehearsal it plays the answers of the rehearsal at once, so that what is
-// measured is the client and what stands on it. It is safe for concurrent use, except that nothing
-// else may run during the rehearsal.
+// DynamoDB would. After a rehearsal it plays the answers of the rehearsal at once, again and again,
+// so that what is measured is the client and what stands on it: the n-th call of an operation gets
+// the n-th answer, and after the last one the next delivery begins. It is safe for concurrent use,
+// except that nothing else may run during the rehearsal, and that deliveries which make several
+// calls of one operation must not run at the same time. Make one with [newFake].
 type fake struct {
-	table   dynamofake.Server
+	// client is one of the SDK with its defaults but for the transport, which is the fake.
+	client *dynamodb.Client
+
+	server  dynamofake.Server
 	playing bool
-	tape    *tape[reply]
+
+	mu      sync.Mutex
+	answers map[string][]reply // of the rehearsal, by operation; nil before it
+	played  map[string]int
+}
+
+// records is the table of a fake.
+const records = "idempotency"
+
+func newFake() *fake {
+	f := new(fake)
+	f.client = dynamolocal.Client("http://dynamodb.invalid", func(o *dynamodb.Options) { o.HTTPClient = f })
+	return f
 }
 
 // reply is an answer of DynamoDB.
 type reply struct {
 	status int
 	body   []byte
+	// file has the body, unless it is empty: it takes no memory until it is read.
+	file   string
 	header http.Header
+	length int64
 }
 
 func newReply(status int, body []byte) reply {
-	return reply{status: status, body: body, header: http.Header{
+	return reply{status: status, body: body, length: int64(len(body)), header: http.Header{
 		"Content-Type":     {"application/x-amz-json-1.0"},
 		"Content-Length":   {strconv.Itoa(len(body))},
 		"X-Amzn-Requestid": {"7ULHTJ4J7C3VJ2QWKQ3N7ZP0JVV4KQNSO5AEMVJF66Q9ASUAAJG"},
@@ -41,22 +63,9 @@ func newReply(status int, body []byte) reply {
 	}}
 }
 
-// clientOver is a client of the SDK with its defaults but for the transport.
-func clientOver(transport dynamodb.HTTPClient) *dynamodb.Client {
-	return dynamolocal.Client("http://dynamodb.invalid", func(o *dynamodb.Options) { o.HTTPClient = transport })
-}
-
-func operationOf(r *http.Request) string {
-	return strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
-}
-
-func (f *fake) connect() connection {
-	return connection{client: clientOver(f), table: "idempotency", rehearse: f.rehearse}
-}
-
 // rehearse runs an operation once, and plays from then on what it was answered.
 func (f *fake) rehearse(once func() error) error {
-	f.playing, f.tape = false, newTape[reply]()
+	f.playing, f.answers, f.played = false, map[string][]reply{}, map[string]int{}
 	err := once()
 	f.playing = true
 	return err
@@ -64,7 +73,7 @@ func (f *fake) rehearse(once func() error) error {
 
 // Do implements dynamodb.HTTPClient.
 func (f *fake) Do(r *http.Request) (*http.Response, error) {
-	operation := operationOf(r)
+	operation := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
 	if f.playing {
 		return f.play(operation, r)
 	}
@@ -72,28 +81,34 @@ func (f *fake) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	status, answer := f.table.Answer(operation, body)
-	a := newReply(status, answer)
-	if f.tape != nil {
-		f.tape.record(operation, a)
+	a := newReply(f.server.Answer(operation, body))
+	if f.answers != nil {
+		f.answers[operation] = append(f.answers[operation], a)
 	}
-	return a.response(), nil
+	return a.response()
 }
 
 func (f *fake) play(operation string, r *http.Request) (*http.Response, error) {
-	a, ok := f.tape.play(operation)
-	if !ok {
+	f.mu.Lock()
+	answers, n := f.answers[operation], f.played[operation]
+	f.played[operation]++
+	f.mu.Unlock()
+	if len(answers) == 0 {
 		return nil, fmt.Errorf("%s is not what was rehearsed", operation)
 	}
 	if _, err := io.Copy(io.Discard, r.Body); err != nil { // as it would be sent
 		return nil, err
 	}
-	return a.response(), nil
+	return answers[n%len(answers)].response()
 }
 
-func (a reply) response() *http.Response {
-	return &http.Response{
-		StatusCode: a.status, Header: a.header, ContentLength: int64(len(a.body)),
-		Body: io.NopCloser(bytes.NewReader(a.body)),
+func (a reply) response() (*http.Response, error) {
+	r := &http.Response{StatusCode: a.status, Header: a.header, ContentLength: a.length}
+	if a.file == "" {
+		r.Body = io.NopCloser(bytes.NewReader(a.body))
+		return r, nil
 	}
+	var err error
+	r.Body, err = os.Open(a.file)
+	return r, err
 }

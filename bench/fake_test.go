@@ -24,7 +24,7 @@ func TestTheFakeAnswersAsDynamoDB(t *testing.T) {
 		_, err := local.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
 		require.NoError(t, err)
 	})
-	fake := clientOver(new(fake))
+	fake := newFake().client
 	m := &manual{table: table}
 	claim := func(id string) *dynamodb.PutItemInput { return m.claim(t.Context(), id, "A") }
 	completion := m.completion("a", "A", `{"b":"<&>\u00e4ö"}`)
@@ -150,7 +150,7 @@ func batchGet(table string, ids ...string) apiCall {
 
 func TestTheFakeRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	c := clientOver(new(fake))
+	c := newFake().client
 	m := &manual{table: "idempotency"}
 	put := func(condition string) error {
 		in := m.claim(t.Context(), "a", "A")
@@ -181,8 +181,8 @@ func TestTheFakeRefusesWhatItDoesNotKnow(t *testing.T) {
 
 func TestTheFakePlaysWhatWasRehearsedAndNothingElse(t *testing.T) {
 	t.Parallel()
-	f := new(fake)
-	c := clientOver(f)
+	f := newFake()
+	c := f.client
 	m := &manual{table: "idempotency"}
 	once := func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
 	put := func(id string) error {

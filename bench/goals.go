@@ -16,18 +16,29 @@ type goals struct {
 
 // judge says which goals there are and whether they are met.
 func (g goals) judge(f figures) string {
-	var verdicts []string
-	add := func(limit float64, met bool, text string) {
+	return judged(
+		verdict{g.ratio, f.ratio, fmt.Sprintf("ratio ≤ %g", g.ratio)},
+		verdict{float64(g.own), f.own, "own CPU ≤ " + micros(float64(g.own))},
+		verdict{g.ownAllocs, f.ownAllocs, fmt.Sprintf("own allocs ≤ %g", g.ownAllocs)},
+	)
+}
+
+// verdict is an upper limit, zero for none, and what was measured.
+type verdict struct {
+	limit, measured float64
+	text            string
+}
+
+func judged(all ...verdict) string {
+	var texts []string
+	for _, v := range all {
 		switch {
-		case limit == 0:
-		case met:
-			verdicts = append(verdicts, text+" met")
+		case v.limit == 0:
+		case v.measured <= v.limit:
+			texts = append(texts, v.text+" met")
 		default:
-			verdicts = append(verdicts, text+" MISSED")
+			texts = append(texts, v.text+" MISSED")
 		}
 	}
-	add(g.ratio, f.ratio <= g.ratio, fmt.Sprintf("ratio ≤ %g", g.ratio))
-	add(float64(g.own), f.own <= float64(g.own), "own CPU ≤ "+micros(float64(g.own)))
-	add(g.ownAllocs, f.ownAllocs <= g.ownAllocs, fmt.Sprintf("own allocs ≤ %g", g.ownAllocs))
-	return strings.Join(verdicts, ", ")
+	return strings.Join(texts, ", ")
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"regexp"
 )
@@ -48,7 +49,11 @@ func main() {
 	peak := flag.String(peakFlag, "", "what this process is started with by the section memory-peak")
 	flag.Parse()
 	if *peak != "" {
-		peakProcess(*peak)
+		bytes, err := peakProcess(*peak)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(bytes)
 		return
 	}
 	selected, err := regexp.Compile(*run)

@@ -8,8 +8,43 @@ import (
 	"time"
 )
 
-// comparison is a group of cases that do the same work. The first one is the measure of the others.
-type comparison struct{ cases []measured }
+// plan prepares the groups of a section.
+type plan struct {
+	about  string
+	groups func() ([]group, error)
+}
+
+const aboutFake = " DynamoDB is played at once by a fake below HTTP, so the time is that of this process: SDK, " +
+	"handler and what stands between."
+
+func onFake(p plan) func(rounds int) (table, error) {
+	return func(rounds int) (table, error) {
+		groups, err := p.groups()
+		if err != nil {
+			return table{}, err
+		}
+		return measureGroups(p.about+aboutFake, groups, rounds)
+	}
+}
+
+func measureGroups(about string, groups []group, rounds int) (table, error) {
+	whole := table{about: about}
+	for _, g := range groups {
+		t, err := g.measure(rounds)
+		if err != nil {
+			return table{}, fmt.Errorf("%s: %w", g.heading, err)
+		}
+		whole.add(g.heading, t)
+	}
+	return whole, nil
+}
+
+// group is a part of a table: cases that do the same work. The first one is the measure of the
+// others.
+type group struct {
+	heading string
+	cases   []measured
+}
 
 // measured is one case.
 type measured struct {
@@ -37,14 +72,14 @@ const (
 )
 
 // measure takes turns: every round runs all cases.
-func (c comparison) measure(rounds int) (table, error) {
-	for _, m := range c.cases {
-		if m.of != "" && c.find(m.of) < 0 {
+func (g group) measure(rounds int) (table, error) {
+	for _, m := range g.cases {
+		if m.of != "" && g.find(m.of) < 0 {
 			return table{}, fmt.Errorf("%s: there is no case %q to compare it with", m.name, m.of)
 		}
 	}
-	sizes := make([]int, len(c.cases))
-	for i, m := range c.cases {
+	sizes := make([]int, len(g.cases))
+	for i, m := range g.cases {
 		sizes[i] = 1
 		if rounds == onlyOnce {
 			continue
@@ -54,9 +89,9 @@ func (c comparison) measure(rounds int) (table, error) {
 			return table{}, fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
-	samples := make([][]sample, len(c.cases))
+	samples := make([][]sample, len(g.cases))
 	for range max(rounds, 1) {
-		for i, m := range c.cases {
+		for i, m := range g.cases {
 			s, err := m.sample(sizes[i])
 			if err != nil {
 				return table{}, fmt.Errorf("%s: %w", m.name, err)
@@ -64,7 +99,7 @@ func (c comparison) measure(rounds int) (table, error) {
 			samples[i] = append(samples[i], s)
 		}
 	}
-	return c.table(samples), nil
+	return g.table(samples), nil
 }
 
 // calibrate finds how many operations take about the time of a round. It also warms everything up.
@@ -112,10 +147,10 @@ var columns = []string{"", "ratio", "±", "own CPU", "CPU", "own allocs", "alloc
 
 // table compares. A ratio is the median of the ratios of the rounds, and what is a case's own the
 // median of the differences, so that what both cases of a round suffered from does not count.
-func (c comparison) table(samples [][]sample) table {
+func (g group) table(samples [][]sample) table {
 	t := table{header: columns}
-	for i, m := range c.cases {
-		base := max(0, c.find(m.of))
+	for i, m := range g.cases {
+		base := max(0, g.find(m.of))
 		f := compare(samples[i], samples[base])
 		row := []string{
 			m.name,
@@ -131,8 +166,8 @@ func (c comparison) table(samples [][]sample) table {
 }
 
 // find returns the index of a case, -1 if there is none of that name.
-func (c comparison) find(name string) int {
-	return slices.IndexFunc(c.cases, func(m measured) bool { return m.name == name })
+func (g group) find(name string) int {
+	return slices.IndexFunc(g.cases, func(m measured) bool { return m.name == name })
 }
 
 // figures are what a row says, in nanoseconds, counts and bytes.
@@ -143,25 +178,30 @@ type figures struct {
 	bytes             float64
 }
 
-func compare(samples, of []sample) figures {
-	each := func(f func(s, of sample) float64) []float64 {
-		values := make([]float64, len(samples))
-		for round, s := range samples {
-			values[round] = f(s, of[round])
-		}
-		return values
-	}
-	ratios := each(func(s, of sample) float64 { return s.nanoseconds / of.nanoseconds })
-	f := figures{
-		ratio:     median(ratios),
-		own:       median(each(func(s, of sample) float64 { return s.nanoseconds - of.nanoseconds })),
-		whole:     median(each(func(s, _ sample) float64 { return s.nanoseconds })),
-		ownAllocs: median(each(func(s, of sample) float64 { return s.allocs - of.allocs })),
-		allocs:    median(each(func(s, _ sample) float64 { return s.allocs })),
-		bytes:     median(each(func(s, _ sample) float64 { return s.bytes })),
-	}
+func compare(samples, of []sample) (f figures) {
+	ratios := paired(samples, of, func(s, of sample) float64 { return s.nanoseconds / of.nanoseconds })
+	f.ratio = median(ratios)
 	f.spread = (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 2 / f.ratio
+	f.whole, f.own = beside(samples, of, func(s sample) float64 { return s.nanoseconds })
+	f.allocs, f.ownAllocs = beside(samples, of, func(s sample) float64 { return s.allocs })
+	f.bytes, _ = beside(samples, of, func(s sample) float64 { return s.bytes })
 	return f
+}
+
+// beside returns the median of a figure, and of what it is more than in another case, round by
+// round.
+func beside[S any](samples, of []S, figure func(S) float64) (whole, own float64) {
+	return median(paired(samples, of, func(s, _ S) float64 { return figure(s) })),
+		median(paired(samples, of, func(s, of S) float64 { return figure(s) - figure(of) }))
+}
+
+// paired is what each round of two cases gives.
+func paired[S any](samples, of []S, figure func(s, of S) float64) []float64 {
+	values := make([]float64, len(samples))
+	for round, s := range samples {
+		values[round] = figure(s, of[round])
+	}
+	return values
 }
 
 func median(values []float64) float64 { return quantile(values, 0.5) }

@@ -105,7 +105,7 @@ func TestTheCasesTakeTurns(t *testing.T) {
 			return nil
 		}}
 	}
-	_, err := comparison{cases: []measured{c("a"), c("b")}}.measure(3)
+	_, err := group{cases: []measured{c("a"), c("b")}}.measure(3)
 	require.NoError(t, err)
 	assert.Equal(t, "ab"+"ababab", order.String()) // to calibrate, and three rounds
 }
@@ -139,7 +139,7 @@ func TestQuantilesLieBetweenNeighbours(t *testing.T) {
 func TestACaseThatFailsFailsTheComparison(t *testing.T) {
 	broken := errors.New("broken")
 	for _, rounds := range []int{onlyOnce, 1} {
-		_, err := comparison{cases: []measured{{name: "case", run: func(int) error { return broken }}}}.measure(rounds)
+		_, err := group{cases: []measured{{name: "case", run: func(int) error { return broken }}}}.measure(rounds)
 		assert.ErrorIs(t, err, broken)
 		assert.ErrorContains(t, err, "case: ")
 	}
@@ -147,7 +147,7 @@ func TestACaseThatFailsFailsTheComparison(t *testing.T) {
 
 func TestACaseIsComparedWithOneThatIsThere(t *testing.T) {
 	nothing := func(int) error { return nil }
-	_, err := comparison{cases: []measured{
+	_, err := group{cases: []measured{
 		{name: "a", run: nothing},
 		{name: "b", of: "c", run: nothing},
 	}}.measure(onlyOnce)
@@ -172,7 +172,7 @@ func TestGoalsAreJudgedByTheirOwnFigure(t *testing.T) {
 }
 
 func TestATableBeginsWithTheRatio(t *testing.T) {
-	c := comparison{cases: []measured{{name: "by hand"}, {name: "wrapped", goals: goals{ratio: 1.2}}}}
+	c := group{cases: []measured{{name: "by hand"}, {name: "wrapped", goals: goals{ratio: 1.2}}}}
 	whole := table{about: "About."}
 	whole.add("1 KB", c.table([][]sample{
 		{{nanoseconds: 10_000, allocs: 5, bytes: 100}},

@@ -3,24 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 )
 
-// storeKeys are the keys of one store; when all are used, another store begins.
+// storeKeys are the keys of one store, of a form that all libraries accept; when all are used,
+// another store begins.
 var storeKeys = func() []string {
 	keys := make([]string, 1<<16)
 	for i := range keys {
-		keys[i] = uuidOf(uint64(i))
+		keys[i] = fmt.Sprintf("5f0c7d7e-3f1c-4d52-8a6e-%d", 100_000_000_000+i)
 	}
 	return keys
 }()
-
-// uuidOf is a key of the length that all libraries accept.
-func uuidOf(n uint64) string {
-	digits := strconv.AppendUint([]byte("5f0c7d7e-3f1c-4d52-8a6e-"), 1e11+n, 10)
-	return string(digits)
-}
 
 const smallResult = `{"charge":"ch_3PqX7c2eZvKYlo2C","amount":1999}`
 
@@ -64,15 +58,9 @@ func measureLibraries(about string, rounds int, run func(library) func(int) erro
 // library is one of those that are compared.
 type library struct {
 	name string
-	// open makes a handler on an empty store.
-	open func(t *till) opened
-}
-
-type opened struct {
-	// client returns what delivers under a key and reports the status of the answer, of which it
-	// has looked at the body. Its result belongs to one goroutine.
-	client func() func(key string) (status int, err error)
-	close  func() error
+	// open makes a handler on an empty store. deliver delivers under a key and reports the status
+	// of the answer, of which it has looked at the body. It belongs to one goroutine.
+	open func(t *till) (deliver delivery, end func() error)
 }
 
 // till is the handler: it counts.
@@ -82,36 +70,26 @@ func (t *till) charge() { t.executed.Add(1) }
 
 const statusCreated = 201
 
+// firsts delivers under n keys, each of which has to execute.
 func (l library) firsts(n int) error {
-	var t till
-	o := l.open(&t)
-	deliver := o.client()
-	for _, key := range storeKeys[:n] {
-		if status, err := deliver(key); err != nil || status != statusCreated {
-			return unexpected(status, err)
-		}
-	}
-	if executed := t.executed.Load(); executed != int64(n) {
-		return fmt.Errorf("%d keys executed %d times", n, executed)
-	}
-	return o.close()
+	return l.deliver(n, int64(n), fmt.Sprintf("%d keys", n), func(i int) string { return storeKeys[i] })
 }
 
+// replays delivers under one key, which executes once, and n times again.
 func (l library) replays(n int) error {
-	var t till
-	o := l.open(&t)
-	deliver := o.client()
-	for range n + 1 {
-		if status, err := deliver(storeKeys[0]); err != nil || status != statusCreated {
-			return unexpected(status, err)
-		}
-	}
-	if executed := t.executed.Load(); executed != 1 {
-		return fmt.Errorf("one key executed %d times", executed)
-	}
-	return o.close()
+	return l.deliver(n+1, 1, "one key", func(int) string { return storeKeys[0] })
 }
 
-func unexpected(status int, err error) error {
-	return errors.Join(fmt.Errorf("the answer has status %d", status), err)
+func (l library) deliver(times int, executions int64, what string, key func(i int) string) error {
+	var t till
+	deliver, end := l.open(&t)
+	for i := range times {
+		if status, err := deliver(key(i)); err != nil || status != statusCreated {
+			return errors.Join(fmt.Errorf("the answer has status %d", status), err)
+		}
+	}
+	if executed := t.executed.Load(); executed != executions {
+		return fmt.Errorf("%s executed %d times", what, executed)
+	}
+	return end()
 }

@@ -8,20 +8,16 @@ import (
 )
 
 // forgetful executes every delivery.
-func forgetful(t *till) opened {
-	return opened{close: nothingToClose, client: func() func(string) (int, error) {
-		return func(string) (int, error) {
-			t.charge()
-			return statusCreated, nil
-		}
-	}}
+func forgetful(t *till) (delivery, func() error) {
+	return func(string) (int, error) {
+		t.charge()
+		return statusCreated, nil
+	}, nothingToClose
 }
 
 // idle executes nothing.
-func idle(*till) opened {
-	return opened{close: nothingToClose, client: func() func(string) (int, error) {
-		return func(string) (int, error) { return statusCreated, nil }
-	}}
+func idle(*till) (delivery, func() error) {
+	return func(string) (int, error) { return statusCreated, nil }, nothingToClose
 }
 
 func TestALibraryThatDoesNotItsWorkIsFound(t *testing.T) {
@@ -30,10 +26,8 @@ func TestALibraryThatDoesNotItsWorkIsFound(t *testing.T) {
 	assert.ErrorContains(t, library{"forgetful", forgetful}.replays(3), "one key executed 4 times")
 
 	broken := errors.New("broken")
-	fails := library{"fails", func(*till) opened {
-		return opened{client: func() func(string) (int, error) {
-			return func(string) (int, error) { return 0, broken }
-		}}
+	fails := library{"fails", func(*till) (delivery, func() error) {
+		return func(string) (int, error) { return 0, broken }, nothingToClose
 	}}
 	assert.ErrorIs(t, fails.firsts(1), broken)
 	assert.ErrorIs(t, fails.replays(1), broken)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,17 +21,20 @@ const (
 	peakDeliveries = 5
 	// peakRounds is the most processes of a case: they agree well.
 	peakRounds = 7
-	// firstPeakGoal and replayPeakGoal are how much more memory than the handler alone an execution
-	// and a replay may need, in sizes of the result.
-	firstPeakGoal  = 3
-	replayPeakGoal = 1.5
 )
 
-const (
-	peakAlone  = "alone"
-	peakFirst  = "first"
-	peakReplay = "replay"
-)
+// peakModes are what a process can do: goal is how much more memory than the handler alone it may
+// need, in sizes of the result, and executions is how often the handler runs.
+var peakModes = []struct {
+	mode, name string
+	way        way
+	executions int
+	goal       float64
+}{
+	{"alone", unwrapped.name, unwrapped, peakDeliveries, 0},
+	{"first", "wrapped, first execution", wrapped, peakDeliveries, 3},
+	{"replay", "wrapped, replay", wrapped, 0, 1.5},
+}
 
 // measurePeak starts a process for each measurement.
 func measurePeak(rounds int) (table, error) {
@@ -68,32 +69,28 @@ func peakRows(r result, rounds int) (rows [][]string, err error) {
 	if err := writePeakFolder(r, folder); err != nil {
 		return nil, err
 	}
-	modes := []string{peakAlone, peakFirst, peakReplay}
-	peaks := make(map[string][]float64)
+	peaks := make([][]float64, len(peakModes))
 	for range rounds {
-		for _, mode := range modes {
-			peak, err := runPeak(mode, folder)
+		for i, m := range peakModes {
+			peak, err := runPeak(m.mode + ":" + folder)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", mode, err)
+				return nil, fmt.Errorf("%s: %w", m.mode, err)
 			}
-			peaks[mode] = append(peaks[mode], peak)
+			peaks[i] = append(peaks[i], peak)
 		}
 	}
-	alone := median(peaks[peakAlone])
-	spread := func(mode string) (least, most string) {
-		return bytesOf(slices.Min(peaks[mode])), bytesOf(slices.Max(peaks[mode]))
-	}
-	least, most := spread(peakAlone)
-	rows = append(rows, []string{"lambda.NewHandler alone", "", "", bytesOf(alone), least, most, ""})
-	for i, name := range []string{"wrapped, first execution", "wrapped, replay"} {
-		peak := median(peaks[modes[i+1]])
-		ratio := (peak - alone) / float64(r.size)
-		limit := goals{ratio: []float64{firstPeakGoal, replayPeakGoal}[i]}
-		least, most := spread(modes[i+1])
-		rows = append(rows, []string{
-			name, fmt.Sprintf("%.1f", ratio), bytesOf(peak - alone), bytesOf(peak), least, most,
-			limit.judge(figures{ratio: ratio}),
-		})
+	for i, m := range peakModes {
+		peak := median(peaks[i])
+		own := peak - median(peaks[0])
+		ratio := own / float64(r.size)
+		row := []string{
+			m.name, fmt.Sprintf("%.1f", ratio), bytesOf(own), bytesOf(peak), bytesOf(slices.Min(peaks[i])),
+			bytesOf(slices.Max(peaks[i])), goals{ratio: m.goal}.judge(figures{ratio: ratio}),
+		}
+		if i == 0 {
+			row[1], row[2] = "", ""
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
@@ -101,9 +98,9 @@ func peakRows(r result, rounds int) (rows [][]string, err error) {
 // writePeakFolder leaves in the folder what the processes need: the body of the response, and what
 // DynamoDB answers to a first execution and to a replay of the key 0.
 func writePeakFolder(r result, folder string) error {
-	f := new(fake)
-	s := wrapped(r, f.connect())
-	for _, mode := range []string{peakFirst, peakReplay} {
+	f := newFake()
+	s := wrapped.of(r, f)
+	for _, m := range peakModes[1:] {
 		err := f.rehearse(func() error {
 			answer, err := s.deliver(0)
 			return errors.Join(err, s.shop.check(answer))
@@ -111,9 +108,9 @@ func writePeakFolder(r result, folder string) error {
 		if err != nil {
 			return err
 		}
-		for operation, answers := range f.tape.answers {
+		for operation, answers := range f.answers {
 			for n, a := range answers {
-				name := fmt.Sprintf("%s-%s-%d-%02d", mode, operation, a.status, n)
+				name := fmt.Sprintf("%s-%s-%d-%02d", m.mode, operation, a.status, n)
 				if err := os.WriteFile(filepath.Join(folder, name), a.body, 0o600); err != nil {
 					return err
 				}
@@ -123,81 +120,85 @@ func writePeakFolder(r result, folder string) error {
 	if s.shop.executed.Load() != 1 {
 		return errors.New("the replay executed")
 	}
-	media := "json"
-	if r.response.IsBase64Encoded {
-		media = "base64"
-	}
-	return os.WriteFile(filepath.Join(folder, "body-"+media), []byte(r.response.Body), 0o600)
+	name := fmt.Sprintf("body-%t", r.response.IsBase64Encoded)
+	return os.WriteFile(filepath.Join(folder, name), []byte(r.response.Body), 0o600)
 }
 
-func runPeak(mode, folder string) (peak float64, err error) {
-	out, err := runProcess(peakFlag, mode+":"+folder)
+// runPeak starts this program with the flag, and returns what it prints.
+func runPeak(argument string) (peak float64, err error) {
+	self, err := os.Executable()
 	if err != nil {
 		return 0, err
 	}
-	return strconv.ParseFloat(out, 64)
-}
-
-// runProcess starts this program with a flag, and returns what it prints.
-func runProcess(flag, argument string) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	var out, stderr bytes.Buffer
-	cmd := exec.Command(self, "-"+flag, argument)
-	cmd.Stdout, cmd.Stderr = &out, &stderr
+	var stderr bytes.Buffer
+	cmd := exec.Command(self, "-"+peakFlag, argument)
+	cmd.Stderr = &stderr
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "GOGC=") || strings.HasPrefix(v, "GOMEMLIMIT=")
 	})
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, stderr.Bytes())
-	}
-	return strings.TrimSpace(out.String()), nil
-}
-
-// peakProcess is the other process. It prints its peak in bytes.
-func peakProcess(argument string) {
-	mode, folder, _ := strings.Cut(argument, ":")
-	peak, err := peakOf(mode, folder)
+	out, err := cmd.Output()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 0, fmt.Errorf("%w: %s", err, stderr.Bytes())
 	}
-	fmt.Println(peak)
+	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 }
 
-func peakOf(mode, folder string) (peak float64, err error) {
+// peakProcess is the other process. It returns its peak in bytes.
+func peakProcess(argument string) (peak float64, err error) {
+	mode, folder, _ := strings.Cut(argument, ":")
 	bodies, err := filepath.Glob(filepath.Join(folder, "body-*"))
 	if err != nil || len(bodies) != 1 {
 		return 0, fmt.Errorf("%s: no body: %w", folder, err)
 	}
-	r := result{response: created(mediaType)}
-	r.response.IsBase64Encoded = strings.HasSuffix(bodies[0], "base64")
-	if r.response.Body, err = readText(bodies[0]); err != nil {
-		return 0, err
-	}
-	f, err := newFileFake(mode, folder)
+	body, err := os.ReadFile(bodies[0])
 	if err != nil {
 		return 0, err
 	}
-	c := connection{client: clientOver(f), table: "idempotency"}
-	s := unwrapped(r)
-	executions := peakDeliveries
-	switch mode {
-	case peakFirst:
-		s = wrapped(r, c)
-	case peakReplay:
-		s, executions = wrapped(r, c), 0
-	}
-	s.shop.fresh = true
-	if err := peakFromHere(); err != nil {
+	r := result{response: created(mediaType)}
+	r.response.Body, r.response.IsBase64Encoded = string(body), strings.HasSuffix(bodies[0], "true")
+	f := newFake()
+	if err := f.load(mode, folder); err != nil {
 		return 0, err
 	}
-	if err := s.repeat(peakDeliveries, executions, func() uint64 { return 0 }); err != nil {
-		return 0, err
+	for _, m := range peakModes {
+		if m.mode != mode {
+			continue
+		}
+		s := m.way.of(r, f)
+		s.shop.fresh = true
+		if err := peakFromHere(); err != nil {
+			return 0, err
+		}
+		if err := s.repeat(peakDeliveries, m.executions, func() uint64 { return 0 }); err != nil {
+			return 0, err
+		}
 	}
 	return highWater("self")
+}
+
+// load plays the answers that a folder has for a mode, from its files.
+func (f *fake) load(mode, folder string) error {
+	paths, err := filepath.Glob(filepath.Join(folder, mode+"-*")) // in the order of their names
+	if err != nil {
+		return err
+	}
+	return f.rehearse(func() error {
+		for _, path := range paths {
+			body, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			name := strings.Split(filepath.Base(path), "-")
+			status, err := strconv.Atoi(name[2])
+			if err != nil {
+				return err
+			}
+			a := newReply(status, body)
+			a.body, a.file = nil, path
+			f.answers[name[1]] = append(f.answers[name[1]], a)
+		}
+		return nil
+	})
 }
 
 // peakFromHere forgets what this process has used so far.
@@ -213,64 +214,10 @@ func highWater(process string) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errNotHere, err)
 	}
-	_, rest, found := strings.Cut(string(status), "VmHWM:")
-	fields := strings.Fields(rest)
-	if !found || len(fields) == 0 {
-		return 0, fmt.Errorf("%w: /proc/%s/status has no VmHWM", errNotHere, process)
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kilobytes float64
+	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
+		return 0, fmt.Errorf("%w: /proc/%s/status has no VmHWM: %w", errNotHere, process, err)
 	}
-	kilobytes, err := strconv.ParseFloat(fields[0], 64)
-	return kilobytes * (1 << 10), err
-}
-
-func readText(path string) (string, error) {
-	content, err := os.ReadFile(path)
-	return string(content), err
-}
-
-// fileFake plays answers from files, so that they take no memory until they are read.
-type fileFake struct{ *tape[fileReply] }
-
-type fileReply struct {
-	path string
-	reply
-}
-
-func newFileFake(mode, folder string) (f fileFake, err error) {
-	paths, err := filepath.Glob(filepath.Join(folder, mode+"-*")) // in the order of their names
-	if err != nil {
-		return f, err
-	}
-	f.tape = newTape[fileReply]()
-	for _, path := range paths {
-		name := strings.Split(filepath.Base(path), "-")
-		status, err := strconv.Atoi(name[2])
-		if err != nil {
-			return f, err
-		}
-		body, err := os.ReadFile(path)
-		if err != nil {
-			return f, err
-		}
-		a := newReply(status, body)
-		a.body = nil
-		f.record(name[1], fileReply{path, a})
-	}
-	return f, nil
-}
-
-// Do implements dynamodb.HTTPClient.
-func (f fileFake) Do(r *http.Request) (*http.Response, error) {
-	a, ok := f.play(operationOf(r))
-	if !ok {
-		return nil, fmt.Errorf("%s is not what was rehearsed", operationOf(r))
-	}
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return nil, err
-	}
-	file, err := os.Open(a.path)
-	if err != nil {
-		return nil, err
-	}
-	length, err := strconv.ParseInt(a.header.Get("Content-Length"), 10, 64)
-	return &http.Response{StatusCode: a.status, Header: a.header, ContentLength: length, Body: file}, err
+	return kilobytes * (1 << 10), nil
 }

@@ -34,57 +34,51 @@ var stepwise = plan{
 		"the goal is 10 µs a step. " +
 		"Beside three bare calls, own is that and what the SDK takes longer for conditions and seals.",
 	groups: func() ([]group, error) {
-		bare, err := executing("wrapped, three bare UpdateItems", wrappedWithUpdates)
+		without, err := executing("without the SDK",
+			way{"no step", willingly(nil)}, way{"three steps", willingly(effects[:])})
 		if err != nil {
 			return nil, err
 		}
-		three, err := executing("wrapped, three steps", wrappedWithSteps)
-		if err != nil {
-			return nil, err
-		}
-		none, err := executing("no step", willingly(nil))
-		if err != nil {
-			return nil, err
-		}
-		alone, err := executing("three steps", willingly(effects[:]))
-		if err != nil {
-			return nil, err
-		}
-		alone.goals = goals{own: 3 * stepGoal}
-		return []group{
-			{"without the SDK", []measured{none, alone}},
-			{"three steps beside three UpdateItems", []measured{bare, three}},
-		}, nil
+		without.cases[1].goals = goals{own: 3 * stepGoal}
+		with, err := executing("three steps beside three UpdateItems",
+			way{"wrapped, three bare UpdateItems", wrappedWithUpdates}, way{"wrapped, three steps", wrappedWithSteps})
+		return []group{without, with}, err
 	},
 }
 
-// executing is a case of first executions.
-func executing(name string, of func(s *shop, c connection) lambda.Handler) (measured, error) {
-	c := connect()
-	s := &shop{response: orders("1 KB", 1<<10).response}
-	subject := newSubject(name, s, of(s, c))
-	run, err := subject.rehearsedExecution(c)
-	return measured{name: name, run: run}, err
+// executing is a group of first executions.
+func executing(heading string, ways ...way) (g group, err error) {
+	g.heading = heading
+	for _, w := range ways {
+		f := newFake()
+		run, err := w.of(orders("1 KB", 1<<10), f).rehearsedExecution(f)
+		if err != nil {
+			return g, err
+		}
+		g.cases = append(g.cases, measured{name: w.name, run: run})
+	}
+	return g, nil
 }
 
 // wrappedWithSteps has each effect as a step.
-func wrappedWithSteps(s *shop, c connection) lambda.Handler {
-	return withSteps(s, c.client, c.table, effects[:])
-}
+func wrappedWithSteps(s *shop, f *fake) lambda.Handler { return withSteps(s, f.client, effects[:]) }
 
-func withSteps(s *shop, client dynamo.Client, table string, names []string) lambda.Handler {
+func withSteps(s *shop, client dynamo.Client, names []string) lambda.Handler {
 	return idempotent.Wrap(func(ctx context.Context, in request) (response, error) {
-		if err := takeSteps(ctx, names); err != nil {
-			return response{}, err
+		for _, name := range names {
+			b, err := idempotent.Step(ctx, name, book)
+			if err != nil || b.ID == "" {
+				return response{}, fmt.Errorf("%s: %q: %w", name, b.ID, err)
+			}
 		}
 		return s.charge(ctx, in)
-	}, dynamo.New(client, table))
+	}, dynamo.New(client, records))
 }
 
 // willingly is a handler over a client that lets every write of an execution happen, without the
 // SDK.
-func willingly(names []string) func(s *shop, c connection) lambda.Handler {
-	return func(s *shop, c connection) lambda.Handler { return withSteps(s, willing{}, c.table, names) }
+func willingly(names []string) func(s *shop, f *fake) lambda.Handler {
+	return func(s *shop, _ *fake) lambda.Handler { return withSteps(s, willing{}, names) }
 }
 
 type willing struct{ dynamo.Client }
@@ -101,19 +95,9 @@ func (willing) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
-func takeSteps(ctx context.Context, names []string) error {
-	for _, name := range names {
-		b, err := idempotent.Step(ctx, name, book)
-		if err != nil || b.ID == "" {
-			return fmt.Errorf("%s: %q: %w", name, b.ID, err)
-		}
-	}
-	return nil
-}
-
 // wrappedWithUpdates has a bare UpdateItem beside each effect.
-func wrappedWithUpdates(s *shop, c connection) lambda.Handler {
-	m := &manual{client: c.client, table: c.table}
+func wrappedWithUpdates(s *shop, f *fake) lambda.Handler {
+	m := &manual{client: f.client, table: records}
 	return idempotent.Wrap(func(ctx context.Context, in request) (response, error) {
 		x, _ := idempotent.FromContext(ctx)
 		for _, name := range effects {
@@ -124,12 +108,12 @@ func wrappedWithUpdates(s *shop, c connection) lambda.Handler {
 			update := m.effect(x.RecordKey, "", name, b)
 			// it does not know its owner
 			update.ConditionExpression = aws.String("#owner > :owner AND #status = :in_progress")
-			if _, err := c.client.UpdateItem(ctx, update); err != nil {
+			if _, err := f.client.UpdateItem(ctx, update); err != nil {
 				return response{}, err
 			}
 		}
 		return s.charge(ctx, in)
-	}, dynamo.New(c.client, c.table))
+	}, dynamo.New(f.client, records))
 }
 
 // effect records what an effect returned.

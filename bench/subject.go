@@ -20,32 +20,30 @@ type subject struct {
 	event   *event
 }
 
-func newSubject(name string, s *shop, h lambda.Handler) *subject {
-	return &subject{name: name, shop: s, handler: h, event: newEvent()}
+// way is how a handler is made idempotent, if it is.
+type way struct {
+	name string
+	wrap func(s *shop, f *fake) lambda.Handler
 }
 
-// The three ways.
+var (
+	unwrapped = way{"lambda.NewHandler alone", func(s *shop, _ *fake) lambda.Handler {
+		return lambda.NewHandler(s.charge)
+	}}
+	handmade = way{"by hand", byHand}
+	wrapped  = way{"wrapped", func(s *shop, f *fake) lambda.Handler {
+		return idempotent.Wrap(s.charge, dynamo.New(f.client, records))
+	}}
+	// uncompressed trades write units for time.
+	uncompressed = way{"wrapped, uncompressed", func(s *shop, f *fake) lambda.Handler {
+		return idempotent.Wrap(s.charge, dynamo.New(f.client, records, dynamo.Config{NoCompression: true}))
+	}}
+)
 
-func unwrapped(r result) *subject {
+// of returns a handler with this result.
+func (w way) of(r result, f *fake) *subject {
 	s := &shop{response: r.response}
-	return newSubject("lambda.NewHandler alone", s, lambda.NewHandler(s.charge))
-}
-
-func handmade(r result, c connection) *subject {
-	s := &shop{response: r.response}
-	return newSubject("by hand", s, byHand(s, c.client, c.table))
-}
-
-func wrapped(r result, c connection) *subject {
-	s := &shop{response: r.response}
-	return newSubject("wrapped", s, idempotent.Wrap(s.charge, dynamo.New(c.client, c.table)))
-}
-
-// uncompressed trades write units for time.
-func uncompressed(r result, c connection) *subject {
-	s := &shop{response: r.response}
-	return newSubject("wrapped, uncompressed", s,
-		idempotent.Wrap(s.charge, dynamo.New(c.client, c.table, dynamo.Config{NoCompression: true})))
+	return &subject{name: w.name, shop: s, handler: w.wrap(s, f), event: newEvent()}
 }
 
 // deliver sends the event under a key, and looks at the answer only as far as it costs nothing.
@@ -87,16 +85,16 @@ func (s *subject) repeat(n, executions int, key func() uint64) error {
 var errNotReplayed = errors.New("the handler ran again")
 
 // rehearsedExecution rehearses a first execution, and returns those that are measured.
-func (s *subject) rehearsedExecution(c connection) (run func(n int) error, err error) {
-	return s.executions, s.rehearsed(c, freshKey)
+func (s *subject) rehearsedExecution(f *fake) (run func(n int) error, err error) {
+	return s.executions, s.rehearsed(f, freshKey)
 }
 
 // rehearsedReplay executes once, rehearses a replay, and returns those that are measured.
-func (s *subject) rehearsedReplay(c connection) (run func(n int) error, err error) {
+func (s *subject) rehearsedReplay(f *fake) (run func(n int) error, err error) {
 	key := freshKey()
 	first, err := s.deliver(key)
 	if err == nil {
-		err = errors.Join(s.shop.check(first), s.rehearsed(c, func() uint64 { return key }))
+		err = errors.Join(s.shop.check(first), s.rehearsed(f, func() uint64 { return key }))
 	}
 	if err == nil && s.shop.executed.Load() != 1 {
 		err = errNotReplayed
@@ -108,12 +106,12 @@ func (s *subject) rehearsedReplay(c connection) (run func(n int) error, err erro
 }
 
 // rehearsed delivers once for the tape and once from it, and looks at both answers.
-func (s *subject) rehearsed(c connection, key func() uint64) error {
+func (s *subject) rehearsed(f *fake, key func() uint64) error {
 	once := func() error {
 		answer, err := s.deliver(key())
 		return errors.Join(err, s.shop.check(answer))
 	}
-	if err := errors.Join(c.rehearse(once), once()); err != nil {
+	if err := errors.Join(f.rehearse(once), once()); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	return nil

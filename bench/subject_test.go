@@ -24,15 +24,15 @@ func TestAllWaysGiveTheSameAnswerAndAReplayDoesNotExecute(t *testing.T) {
 	for _, r := range results {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			alone := unwrapped(r.result)
+			alone := unwrapped.of(r.result, nil)
 			answer, err := alone.deliver(1)
 			require.NoError(t, err)
 			require.NoError(t, alone.shop.check(answer))
 			expected := responseOf(t, answer)
 
-			ways := []*subject{wrapped(r.result, new(fake).connect())}
+			ways := []*subject{wrapped.of(r.result, newFake())}
 			if r.byHand {
-				ways = append(ways, handmade(r.result, new(fake).connect()))
+				ways = append(ways, handmade.of(r.result, newFake()))
 			}
 			for _, s := range ways {
 				for delivery := range 3 {
@@ -56,15 +56,15 @@ func TestTheAnswersThatArePlayedAreThoseOfTheTable(t *testing.T) {
 	for _, r := range results {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			c := new(fake).connect()
-			first := wrapped(r.result, c)
+			c := newFake()
+			first := wrapped.of(r.result, c)
 			run, err := first.rehearsedExecution(c)
 			require.NoError(t, err)
 			require.NoError(t, run(3))
 			assert.EqualValues(t, 2+3, first.shop.executed.Load())
 
-			c = new(fake).connect()
-			again := wrapped(r.result, c)
+			c = newFake()
+			again := wrapped.of(r.result, c)
 			run, err = again.rehearsedReplay(c)
 			require.NoError(t, err)
 			require.NoError(t, run(3))
@@ -76,7 +76,7 @@ func TestTheAnswersThatArePlayedAreThoseOfTheTable(t *testing.T) {
 func TestResultsHaveTheirSize(t *testing.T) {
 	t.Parallel()
 	for _, r := range results {
-		s := unwrapped(r.result)
+		s := unwrapped.of(r.result, nil)
 		answer, err := s.deliver(1)
 		require.NoError(t, err)
 		assert.Len(t, answer, r.size, r.name)
@@ -93,25 +93,25 @@ func TestResultsHaveTheirSize(t *testing.T) {
 func TestTheMeasuredWorkIsChecked(t *testing.T) {
 	t.Parallel()
 	r := results[0].result
-	assert.ErrorContains(t, unwrapped(r).replays(1)(2), "2 deliveries executed 2 times, not 0")
+	assert.ErrorContains(t, unwrapped.of(r, nil).replays(1)(2), "2 deliveries executed 2 times, not 0")
 
-	c := new(fake).connect()
-	s := wrapped(r, c)
+	c := newFake()
+	s := wrapped.of(r, c)
 	_, err := s.rehearsedReplay(c)
 	require.NoError(t, err)
 	assert.ErrorContains(t, s.executions(2), "2 deliveries executed 0 times, not 2")
 
-	_, err = unwrapped(r).rehearsedReplay(connection{rehearse: func(once func() error) error { return once() }})
+	_, err = unwrapped.of(r, nil).rehearsedReplay(newFake())
 	assert.ErrorIs(t, err, errNotReplayed)
 
-	other := unwrapped(results[1].result)
+	other := unwrapped.of(results[1].result, nil)
 	answer, err := other.deliver(1)
 	require.NoError(t, err)
 	assert.ErrorContains(t, s.shop.check(answer), "not what the handler returned")
 
-	refuses := newSubject("refuses", s.shop, lambda.NewHandler(func() (response, error) {
-		return response{StatusCode: 409}, nil
-	}))
+	refuses := way{"refuses", func(*shop, *fake) lambda.Handler {
+		return lambda.NewHandler(func() (response, error) { return response{StatusCode: 409}, nil })
+	}}.of(r, nil)
 	assert.ErrorContains(t, refuses.executions(1), `{"statusCode":409`)
 }
 
@@ -133,9 +133,9 @@ func TestEveryKeyIsAnotherEvent(t *testing.T) {
 
 func TestByHandARunningExecutionIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	c := new(fake).connect()
-	s := handmade(results[0].result, c)
-	m := &manual{client: c.client, table: c.table}
+	c := newFake()
+	s := handmade.of(results[0].result, c)
+	m := &manual{client: c.client, table: records}
 	_, err := c.client.PutItem(t.Context(), m.claim(t.Context(), "charge#order-0000000000000005", "another"))
 	require.NoError(t, err)
 	_, err = s.deliver(5)

@@ -1,10 +1,14 @@
-// Package charge is the handler of the functions whose start is measured.
+// Package charge is what the functions have in common whose start is measured: a handler, and a
+// client of DynamoDB that is made without the config module.
 package charge
 
 import (
 	"context"
+	"os"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // Request is the event of an HTTP API.
@@ -20,4 +24,19 @@ func Handle(context.Context, Request) (Response, error) {
 		Headers:    map[string]string{"Content-Type": "application/json"},
 		Body:       `{"id":"ch_3PqX7c2eZvKYlo2C","status":"succeeded"}`,
 	}, nil
+}
+
+// Client returns a client with the Region and the credentials that Lambda puts into the
+// environment.
+func Client() *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: os.Getenv("AWS_REGION"),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{
+				AccessKeyID:     os.Getenv("AWS_ACCESS_KEY_ID"),
+				SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
+				SessionToken:    os.Getenv("AWS_SESSION_TOKEN"),
+			}, nil
+		}),
+	})
 }

@@ -16,50 +16,39 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/bench/coldstart/charge"
-	"github.com/go-idempotent/idempotent/bench/coldstart/literal"
 )
 
 func main() {
-	f := function{literal.Client(), os.Getenv("IDEMPOTENCY_TABLE")}
-	lambda.Start(f.handle)
-}
-
-type function struct {
-	client *dynamodb.Client
-	table  string
-}
-
-func (f function) handle(ctx context.Context, r charge.Request) (charge.Response, error) {
-	if r.RequestContext.HTTP.Method != http.MethodPost {
-		return charge.Handle(ctx, r)
-	}
-	id := text(r.Headers["idempotency-key"])
-	_, err := f.client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: aws.String(f.table),
-		Item: map[string]types.AttributeValue{
-			"id": id, "status": text("INPROGRESS"), "expiration": number(time.Now().Add(24 * time.Hour).Unix()),
-		},
-		ConditionExpression:                 aws.String("attribute_not_exists(id)"),
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	client, table := charge.Client(), aws.String(os.Getenv("IDEMPOTENCY_TABLE"))
+	lambda.Start(func(ctx context.Context, r charge.Request) (charge.Response, error) {
+		if r.RequestContext.HTTP.Method != http.MethodPost {
+			return charge.Handle(ctx, r)
+		}
+		id := text(r.Headers["idempotency-key"])
+		_, err := client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: table,
+			Item: map[string]types.AttributeValue{
+				"id": id, "status": text("INPROGRESS"), "expiration": number(time.Now().Add(24 * time.Hour).Unix()),
+			},
+			ConditionExpression:                 aws.String("attribute_not_exists(id)"),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		})
+		if err != nil {
+			return charge.Response{}, err
+		}
+		response, err := charge.Handle(ctx, r)
+		if err != nil {
+			return charge.Response{}, err
+		}
+		_, err = client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 table,
+			Key:                       map[string]types.AttributeValue{"id": id},
+			UpdateExpression:          aws.String("SET #status = :status, #data = :data"),
+			ExpressionAttributeNames:  map[string]string{"#status": "status", "#data": "data"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":status": text("COMPLETED"), ":data": text(response.Body)},
+		})
+		return response, err
 	})
-	if err != nil {
-		return charge.Response{}, err
-	}
-	response, err := charge.Handle(ctx, r)
-	if err != nil {
-		return charge.Response{}, err
-	}
-	_, err = f.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName:                aws.String(f.table),
-		Key:                      map[string]types.AttributeValue{"id": id},
-		UpdateExpression:         aws.String("SET #status = :status, #data = :data"),
-		ExpressionAttributeNames: map[string]string{"#status": "status", "#data": "data"},
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":status": text("COMPLETED"),
-			":data":   text(response.Body),
-		},
-	})
-	return response, err
 }
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

@@ -8,11 +8,10 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/bench/coldstart/charge"
-	"github.com/go-idempotent/idempotent/bench/coldstart/literal"
 	"github.com/go-idempotent/idempotent/dynamo"
 )
 
 func main() {
-	store := dynamo.New(literal.Client(), os.Getenv("IDEMPOTENCY_TABLE"))
+	store := dynamo.New(charge.Client(), os.Getenv("IDEMPOTENCY_TABLE"))
 	lambda.Start(idempotent.Wrap(charge.Handle, store))
 }
