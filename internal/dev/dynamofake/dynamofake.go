@@ -29,7 +29,7 @@ type Server struct {
 	Streamed string
 
 	mu      sync.Mutex
-	tables  map[string]map[string]Item
+	items   map[place]Item
 	changes []change
 }
 
@@ -60,23 +60,22 @@ func (s *Server) Answer(operation string, body []byte) (status int, answer []byt
 	if err == nil {
 		return http.StatusOK, encoded(out)
 	}
-	refusal := map[string]any{"__type": errorType("ValidationException"), "message": err.Error()}
-	if refused, is := errors.AsType[*refusedError](err); is {
-		refusal["__type"] = errorType(refused.name)
-		maps.Copy(refusal, refused.more)
+	refused, is := errors.AsType[*refusedError](err)
+	if !is {
+		refused = &refusedError{name: "ValidationException", message: err.Error()}
 	}
+	refusal := object{"__type": "com.amazonaws.dynamodb.v20120810#" + refused.name, "message": refused.message}
+	maps.Copy(refusal, refused.more)
 	return http.StatusBadRequest, encoded(refusal)
 }
 
 // refusedError is a condition that does not hold.
 type refusedError struct {
 	name, message string
-	more          map[string]any
+	more          object
 }
 
 func (e *refusedError) Error() string { return e.message }
-
-func errorType(name string) string { return "com.amazonaws.dynamodb.v20120810#" + name }
 
 func encoded(v any) []byte {
 	text, err := json.Marshal(v)

@@ -3,6 +3,7 @@ package dynamofake
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -62,22 +63,17 @@ func (e *expression) predicate() bool {
 	right := e.value()
 	if !known {
 		e.failf("the operator is none of those known here")
-		return false
 	}
 	order, alike := left.compare(right)
 	if !alike {
 		return operator == "<>" // what is not there, or of another type, is another value
 	}
-	return holds(order)
+	return slices.Contains(holds, order)
 }
 
-var operators = map[string]func(order int) bool{
-	"=":  func(order int) bool { return order == 0 },
-	"<":  func(order int) bool { return order < 0 },
-	"<=": func(order int) bool { return order <= 0 },
-	">":  func(order int) bool { return order > 0 },
-	">=": func(order int) bool { return order >= 0 },
-	"<>": func(order int) bool { return order != 0 },
+// operators are those for which a comparison may have these results.
+var operators = map[string][]int{
+	"=": {0}, "<": {-1}, "<=": {-1, 0}, ">": {1}, ">=": {0, 1}, "<>": {-1, 1},
 }
 
 func (e *expression) exists() bool {
@@ -101,7 +97,10 @@ func (w write) update(it Item) error {
 		case "ADD":
 			e.each(func() {
 				name := e.name()
-				it[name] = e.sum(it[name], e.value())
+				var err error
+				if it[name], err = it[name].sum(e.value()); err != nil {
+					e.failf("%w", err)
+				}
 			})
 		case "REMOVE":
 			e.each(func() { delete(it, e.name()) })
@@ -126,14 +125,6 @@ func (e *expression) set() Value {
 		return held
 	}
 	return other
-}
-
-func (e *expression) sum(held, added Value) Value {
-	sum, err := held.sum(added)
-	if err != nil {
-		e.failf("%w", err)
-	}
-	return sum
 }
 
 func (e *expression) each(one func()) {

@@ -2,67 +2,38 @@ package dynamofake
 
 import (
 	"cmp"
-	"encoding/json"
+	"encoding/base64"
 	"errors"
-	"fmt"
 	"math/big"
 )
 
 // Item is an item by the names of its attributes.
 type Item map[string]Value
 
-// Value is a value of one of DynamoDB's types. Text, numbers and bytes have their text, the last in
-// base64. Others are kept as they are.
-type Value struct {
-	kind string // "S", "N", "B", or that of another type
-	text string
-	json json.RawMessage
-}
+// Value is a value of one of DynamoDB's types, as JSON has it: {"S": "text"}.
+type Value map[string]any
 
-// Text is a value of type S.
-func Text(text string) Value { return Value{kind: "S", text: text} }
-
-// String is the text of a value of type S, N or B.
-func (v Value) String() string { return v.text }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (v *Value) UnmarshalJSON(text []byte) error {
-	var typed map[string]json.RawMessage
-	if err := json.Unmarshal(text, &typed); err != nil {
-		return err
+// typed is the type of a value, and its text if it is a text, a number or bytes, which are in
+// base64. What is not there has no type.
+func (v Value) typed() (kind, text string) {
+	for kind, inner := range v {
+		text, _ = inner.(string)
+		return kind, text
 	}
-	if len(typed) != 1 {
-		return fmt.Errorf("%d types of one value", len(typed))
-	}
-	for kind, inner := range typed {
-		*v = Value{kind: kind}
-		switch kind {
-		case "S", "N", "B":
-			return json.Unmarshal(inner, &v.text)
-		default:
-			v.json = inner
-		}
-	}
-	return nil
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (v Value) MarshalJSON() ([]byte, error) {
-	if v.json != nil {
-		return json.Marshal(map[string]json.RawMessage{v.kind: v.json})
-	}
-	return json.Marshal(map[string]string{v.kind: v.text})
+	return "", ""
 }
 
 // compare orders two values of one type.
 func (v Value) compare(other Value) (order int, ok bool) {
+	kind, text := v.typed()
+	otherKind, otherText := other.typed()
 	switch {
-	case v.kind != other.kind:
-	case v.kind == "S":
-		return cmp.Compare(v.text, other.text), true
-	case v.kind == "N":
-		a, aOK := new(big.Rat).SetString(v.text)
-		b, bOK := new(big.Rat).SetString(other.text)
+	case kind != otherKind:
+	case kind == "S":
+		return cmp.Compare(text, otherText), true
+	case kind == "N":
+		a, aOK := new(big.Rat).SetString(text)
+		b, bOK := new(big.Rat).SetString(otherText)
 		if aOK && bOK {
 			return a.Cmp(b), true
 		}
@@ -72,15 +43,17 @@ func (v Value) compare(other Value) (order int, ok bool) {
 
 // sum adds a number to one that may be absent.
 func (v Value) sum(added Value) (Value, error) {
-	if v.kind == "" {
-		v = Value{kind: "N", text: "0"}
+	if v == nil {
+		v = Value{"N": "0"}
 	}
-	a, first := new(big.Int).SetString(v.text, 10)
-	b, second := new(big.Int).SetString(added.text, 10)
-	if v.kind != "N" || added.kind != "N" || !first || !second {
-		return Value{}, errors.New("only integers are added here")
+	kind, text := v.typed()
+	addedKind, addedText := added.typed()
+	a, first := new(big.Int).SetString(text, 10)
+	b, second := new(big.Int).SetString(addedText, 10)
+	if kind != "N" || addedKind != "N" || !first || !second {
+		return nil, errors.New("only integers are added here")
 	}
-	return Value{kind: "N", text: a.Add(a, b).String()}, nil
+	return Value{"N": a.Add(a, b).String()}, nil
 }
 
 // maxItem is the size of the largest item, in bytes of names and values.
@@ -88,9 +61,14 @@ const maxItem = 400 << 10
 
 func (it Item) size() (size int) {
 	for name, v := range it {
-		size += len(name) + len(v.json) + len(v.text)
-		if v.kind == "B" {
-			size -= len(v.text) / 4
+		size += len(name)
+		switch kind, text := v.typed(); kind {
+		case "S", "N":
+			size += len(text)
+		case "B":
+			size += base64.StdEncoding.DecodedLen(len(text))
+		default:
+			size += len(encoded(v[kind]))
 		}
 	}
 	return size

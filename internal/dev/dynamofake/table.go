@@ -44,17 +44,17 @@ func (s *Server) operate(operation string, in input) (out any, err error) {
 	case "PutItem", "UpdateItem", "DeleteItem":
 		return s.writeOne(operation[:len(operation)-len("Item")], in)
 	case "GetItem":
-		if found := s.tables[in.TableName][s.id(in.TableName, in.Key)]; found != nil {
-			return map[string]any{"Item": found}, nil
+		if found := s.items[s.place(in.write)]; found != nil {
+			return object{"Item": found}, nil
 		}
-		return struct{}{}, nil
+		return object{}, nil
 	case "BatchWriteItem":
-		return map[string]any{"UnprocessedItems": struct{}{}}, s.writeBatch(in)
+		return object{"UnprocessedItems": object{}}, s.writeBatch(in)
 	case "BatchGetItem":
 		found, err := s.readBatch(in)
-		return map[string]any{"Responses": found, "UnprocessedKeys": struct{}{}}, err
+		return object{"Responses": found, "UnprocessedKeys": object{}}, err
 	case "TransactWriteItems":
-		return struct{}{}, s.transact(in.TransactItems)
+		return object{}, s.transact(in.TransactItems)
 	case "Query":
 		return s.list(in, in.KeyConditionExpression)
 	case "Scan":
@@ -66,39 +66,43 @@ func (s *Server) operate(operation string, in input) (out any, err error) {
 	}
 }
 
-// id is the partition key of an item, empty if there is none.
-func (s *Server) id(table string, it Item) string { return it[cmp.Or(s.Keys[table], "id")].text }
+// place is where an item is: in a table, under its partition key, which is empty if it has none.
+type place struct{ table, id string }
+
+func (s *Server) place(w write) place {
+	name := cmp.Or(s.Keys[w.TableName], "id")
+	_, key := w.Key[name].typed()
+	_, id := w.Item[name].typed()
+	return place{w.TableName, cmp.Or(key, id)}
+}
 
 func (s *Server) writeOne(kind string, in input) (any, error) {
 	next, err := s.next(kind, in.write)
 	if err != nil {
 		return nil, err
 	}
-	s.put(in.TableName, cmp.Or(s.id(in.TableName, in.Key), s.id(in.TableName, in.Item)), next)
+	s.put(s.place(in.write), next)
 	switch in.ReturnValues {
 	case "ALL_NEW", "UPDATED_NEW": // what was not changed does no harm
-		return map[string]any{"Attributes": next}, nil
+		return object{"Attributes": next}, nil
 	default:
-		return struct{}{}, nil
+		return object{}, nil
 	}
 }
 
 // next is the item after a write, nil if it is deleted, or the refusal of its condition.
 func (s *Server) next(kind string, w write) (Item, error) {
-	key := w.Key
-	if kind == "Put" {
-		key = w.Item
-	}
-	if s.id(w.TableName, key) == "" {
+	at := s.place(w)
+	if at.id == "" {
 		return nil, errors.New("the item has no key")
 	}
-	held := s.tables[w.TableName][s.id(w.TableName, key)]
+	held := s.items[at]
 	holds, err := w.holds(w.ConditionExpression, held)
 	if err != nil {
 		return nil, err
 	}
 	if !holds {
-		refused := &refusedError{"ConditionalCheckFailedException", "The conditional request failed", map[string]any{}}
+		refused := &refusedError{"ConditionalCheckFailedException", "The conditional request failed", object{}}
 		if held != nil && w.ReturnValuesOnConditionCheckFailure == "ALL_OLD" {
 			refused.more["Item"] = held
 		}
@@ -122,54 +126,46 @@ func (s *Server) next(kind string, w write) (Item, error) {
 }
 
 // put writes an item, or deletes one.
-func (s *Server) put(table, id string, next Item) {
-	if s.tables == nil {
-		s.tables = make(map[string]map[string]Item)
+func (s *Server) put(at place, next Item) {
+	if s.items == nil {
+		s.items = make(map[place]Item)
 	}
-	if s.tables[table] == nil {
-		s.tables[table] = make(map[string]Item)
+	if at.table == s.Streamed {
+		s.changes = append(s.changes, change{s.items[at], next})
 	}
-	old := s.tables[table][id]
-	if s.tables[table][id] = next; next == nil {
-		delete(s.tables[table], id)
-	}
-	if table == s.Streamed {
-		s.changes = append(s.changes, change{old, next})
+	if s.items[at] = next; next == nil {
+		delete(s.items, at)
 	}
 }
 
 // transact writes all items, or none and says why.
 func (s *Server) transact(items []map[string]write) error {
-	type done struct {
-		table, id string
-		next      Item
-	}
-	var all []done
+	var puts []func()
 	refused := false
-	reasons := make([]map[string]any, len(items))
+	reasons := make([]object, len(items))
 	for i, item := range items {
-		reasons[i] = map[string]any{"Code": "None"}
+		reasons[i] = object{"Code": "None"}
 		for kind, w := range item {
 			next, err := s.next(kind, w)
 			if condition, is := errors.AsType[*refusedError](err); is {
 				refused = true
-				reasons[i] = map[string]any{"Code": "ConditionalCheckFailed", "Message": condition.message}
+				reasons[i] = object{"Code": "ConditionalCheckFailed", "Message": condition.message}
 				maps.Copy(reasons[i], condition.more)
 			} else if err != nil {
 				return err
 			}
-			all = append(all, done{w.TableName, cmp.Or(s.id(w.TableName, w.Key), s.id(w.TableName, w.Item)), next})
+			puts = append(puts, func() { s.put(s.place(w), next) })
 		}
 	}
 	if refused {
 		return &refusedError{
 			"TransactionCanceledException",
 			"Transaction cancelled, please refer cancellation reasons for specific reasons",
-			map[string]any{"CancellationReasons": reasons},
+			object{"CancellationReasons": reasons},
 		}
 	}
-	for _, d := range all {
-		s.put(d.table, d.id, d.next)
+	for _, put := range puts {
+		put()
 	}
 	return nil
 }
@@ -187,8 +183,8 @@ func (s *Server) writeBatch(in input) error {
 			return errors.New("Too many items requested for the BatchWriteItem call") //nolint:staticcheck // as above
 		}
 		for _, w := range writes {
-			id := cmp.Or(s.id(table, w.PutRequest.Item), s.id(table, w.DeleteRequest.Key))
-			s.put(table, id, w.PutRequest.Item)
+			at := s.place(write{TableName: table, Item: w.PutRequest.Item, Key: w.DeleteRequest.Key})
+			s.put(at, w.PutRequest.Item)
 		}
 	}
 	return nil
@@ -205,7 +201,7 @@ func (s *Server) readBatch(in input) (map[string][]Item, error) {
 			return nil, errors.New("Too many items requested for the BatchGetItem call") //nolint:staticcheck // as above
 		}
 		for _, key := range keys.Keys {
-			if it := s.tables[table][s.id(table, key)]; it != nil {
+			if it := s.items[s.place(write{TableName: table, Key: key})]; it != nil {
 				found[table] = append(found[table], it)
 			}
 		}
@@ -220,7 +216,10 @@ func (s *Server) list(in input, key string) (any, error) {
 	if key != "" && sorted == "" {
 		return nil, fmt.Errorf("there is no index %q", in.IndexName)
 	}
-	for _, it := range s.tables[in.TableName] {
+	for at, it := range s.items {
+		if at.table != in.TableName {
+			continue
+		}
 		matches, err := in.holds(key, it)
 		if err != nil {
 			return nil, err
@@ -235,7 +234,8 @@ func (s *Server) list(in input, key string) (any, error) {
 	}
 	slices.SortFunc(found, func(a, b Item) int {
 		order, _ := a[sorted].compare(b[sorted])
-		return cmp.Or(order, cmp.Compare(s.id(in.TableName, a), s.id(in.TableName, b)))
+		return cmp.Or(order, cmp.Compare(s.place(write{TableName: in.TableName, Item: a}).id,
+			s.place(write{TableName: in.TableName, Item: b}).id))
 	})
-	return map[string]any{"Items": found, "Count": len(found), "ScannedCount": len(found)}, nil
+	return object{"Items": found, "Count": len(found), "ScannedCount": len(found)}, nil
 }

@@ -84,8 +84,7 @@ func (s *shard) read(ctx context.Context) error {
 		return s.call(ctx, streamCalls+"GetRecords", map[string]any{"ShardIterator": s.iterator}, &out)
 	}
 	err := get()
-	if failed, is := errors.AsType[*callError](err); is &&
-		strings.HasSuffix(failed.kind, "#TrimmedDataAccessException") {
+	if errors.Is(err, errTrimmed) {
 		if err := s.seek(ctx, false); err != nil {
 			return err
 		}
@@ -101,7 +100,11 @@ func (s *shard) read(ctx context.Context) error {
 			return err
 		}
 		r["eventSourceARN"] = encoded(s.arn)
-		if text := encoded(r); s.filter.takes(text) {
+		text, decoded := encoded(r), map[string]any(nil)
+		if err := json.Unmarshal(text, &decoded); err != nil {
+			return err
+		}
+		if taken, _ := s.filter.takes(decoded); taken { // its rules are known
 			s.waiting = append(s.waiting, record{change.SequenceNumber, text})
 		}
 	}
@@ -165,19 +168,10 @@ func cut(records []record, batchSize int) (n int) {
 	return n
 }
 
-// listing are the shards of a stream.
-type listing []struct {
+// listed is a shard of a stream, and its parent.
+type listed struct {
 	ShardID       string `json:"ShardId"`
 	ParentShardID string `json:"ParentShardId"`
-}
-
-func (l listing) has(id string) bool {
-	for _, s := range l {
-		if s.ShardID == id {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *Pump) findStream(ctx context.Context) error {
@@ -193,12 +187,12 @@ func (p *Pump) findStream(ctx context.Context) error {
 	return nil
 }
 
-func (p *Pump) list(ctx context.Context) (all listing, err error) {
+func (p *Pump) list(ctx context.Context) (all []listed, err error) {
 	in := map[string]any{"StreamArn": p.arn}
 	for {
 		var out struct {
 			StreamDescription struct {
-				Shards               listing
+				Shards               []listed
 				LastEvaluatedShardID string `json:"LastEvaluatedShardId"`
 			}
 		}
@@ -217,12 +211,8 @@ func (p *Pump) list(ctx context.Context) (all listing, err error) {
 // streamCalls is before the names of the calls.
 const streamCalls = "DynamoDBStreams_20120810."
 
-// callError is a call that was refused.
-type callError struct{ call, kind, message string }
-
-func (e *callError) Error() string {
-	return fmt.Sprintf("streams: %s: %s: %s", e.call, e.kind, e.message)
-}
+// errTrimmed is wrapped by the error of a call whose records are gone.
+var errTrimmed = errors.New("TrimmedDataAccessException")
 
 // call sends a call with a signature that means nothing: DynamoDB Local wants one, and does not
 // look.
@@ -252,7 +242,11 @@ func (p *Pump) call(ctx context.Context, target string, in, out any) error {
 		if json.Unmarshal(body, &e) != nil {
 			e.Message = resp.Status
 		}
-		return &callError{target, e.Type, e.Message}
+		err := fmt.Errorf("streams: %s: %s: %s", target, e.Type, e.Message)
+		if strings.HasSuffix(e.Type, "#"+errTrimmed.Error()) {
+			err = errors.Join(err, errTrimmed)
+		}
+		return err
 	}
 	return json.Unmarshal(body, out)
 }

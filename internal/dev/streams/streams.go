@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -107,12 +108,13 @@ func (p *Pump) run(ctx context.Context) (err error) {
 // in order; a parent that is not listed any more has been trimmed. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html#Streams.Processing.
 func (p *Pump) pass(ctx context.Context, latest bool) (left, failed bool, err error) {
-	listed, err := p.list(ctx)
+	all, err := p.list(ctx)
 	if err != nil {
 		return false, false, err
 	}
-	for _, l := range listed {
-		if listed.has(l.ParentShardID) && !p.shards[l.ParentShardID].over() {
+	for _, l := range all {
+		isParent := func(other listed) bool { return other.ShardID == l.ParentShardID }
+		if slices.ContainsFunc(all, isParent) && !p.shards[l.ParentShardID].over() {
 			left = true
 			continue
 		}
