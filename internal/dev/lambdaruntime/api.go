@@ -17,10 +17,8 @@ type invocation struct {
 	id      string
 	payload []byte
 	timeout time.Duration
-	// delivered gets the deadline when a process takes the event: the time it needs to start does
-	// not count. answered gets what the process answers.
-	delivered chan time.Time
-	answered  chan result
+	// answered gets what the process answers.
+	answered chan result
 }
 
 // result is a response, or the error that the caller gets instead.
@@ -30,10 +28,7 @@ type result struct {
 }
 
 func newInvocation(payload []byte, timeout time.Duration) *invocation {
-	return &invocation{
-		id: requestID(), payload: payload, timeout: timeout, delivered: make(chan time.Time, 1),
-		answered: make(chan result, 1),
-	}
+	return &invocation{id: requestID(), payload: payload, timeout: timeout, answered: make(chan result, 1)}
 }
 
 // answerOr returns the answer of a process that is gone, or else what the service says in its
@@ -86,14 +81,13 @@ func (a *api) handleNext(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		a.current = i
 		a.mu.Unlock()
-		deadline := time.Now().Add(i.timeout)
-		i.delivered <- deadline
+		now := time.Now()
 		h := w.Header()
 		h.Set("Content-Type", "application/json")
 		h.Set("Lambda-Runtime-Aws-Request-Id", i.id)
-		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(deadline.UnixMilli(), 10))
+		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(now.Add(i.timeout).UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", a.function.arn())
-		h.Set("Lambda-Runtime-Trace-Id", traceID(time.Now()))
+		h.Set("Lambda-Runtime-Trace-Id", traceID(now)+";Parent="+traceID(now)[24:]+";Sampled=0")
 		_, _ = w.Write(i.payload) // fails if the process was killed, and then its end is the answer
 	case <-r.Context().Done(): // the process ended, or dropped the connection to ask again
 	}
@@ -133,8 +127,7 @@ func write(w http.ResponseWriter, status int, body string) {
 	_, _ = io.WriteString(w, body) // fails if the client is gone, or the process was killed
 }
 
-// traceID is a header of X-Ray for an invocation that is not sampled.
+// traceID is a new one of X-Ray.
 func traceID(now time.Time) string {
-	random := strings.ReplaceAll(requestID(), "-", "")
-	return fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), random[:24], random[16:])
+	return fmt.Sprintf("Root=1-%08x-%s", now.Unix(), strings.ReplaceAll(requestID(), "-", "")[:24])
 }

@@ -2,8 +2,6 @@ package lambdaruntime
 
 import (
 	"encoding/base64"
-	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -31,7 +29,7 @@ func event(req *http.Request, body []byte, route, requestID string, now time.Tim
 		RawQueryString:        req.URL.RawQuery,
 		Cookies:               cookies(req.Header),
 		Headers:               headers(req, sourceIP, port, now),
-		QueryStringParameters: query(req),
+		QueryStringParameters: joined(req.URL.Query()),
 		RequestContext: events.APIGatewayV2HTTPRequestContext{
 			RouteKey:     route,
 			AccountID:    accountID,
@@ -66,46 +64,34 @@ func hostPort(address, defaultPort string) (host, port string) {
 	return host, port
 }
 
-// headers are those of the request by lower-cased name, the values of one name joined by commas,
-// and those that the gateway adds. Cookies have a field of their own.
+// headers are those of the request by lower-cased name, and those that the gateway adds. Cookies
+// have a field of their own.
 func headers(req *http.Request, sourceIP, port string, now time.Time) map[string]string {
 	all := map[string]string{}
-	for name, values := range req.Header {
+	for name, value := range joined(req.Header) {
 		if name != "Cookie" {
-			all[strings.ToLower(name)] = strings.Join(values, ",")
+			all[strings.ToLower(name)] = value
 		}
 	}
 	all["host"] = req.Host
-	all["x-amzn-trace-id"] = fmt.Sprintf("Root=1-%08x-%s", now.Unix(), strings.ReplaceAll(requestID(), "-", "")[:24])
+	all["x-amzn-trace-id"] = traceID(now)
 	all["x-forwarded-for"] = strings.TrimPrefix(all["x-forwarded-for"]+", "+sourceIP, ", ")
 	all["x-forwarded-port"] = port
 	all["x-forwarded-proto"] = "http"
 	return all
 }
 
-func cookies(h http.Header) []string {
-	var all []string
-	for _, line := range h["Cookie"] {
-		for cookie := range strings.SplitSeq(line, ";") {
-			if cookie = strings.TrimSpace(cookie); cookie != "" {
-				all = append(all, cookie)
-			}
-		}
+// joined has the values of one name joined by commas.
+func joined(values map[string][]string) map[string]string {
+	all := map[string]string{}
+	for name, each := range values {
+		all[name] = strings.Join(each, ",")
 	}
 	return all
 }
 
-// query holds the decoded parameters, the values of one name joined by commas; nil if there are
-// none.
-func query(req *http.Request) map[string]string {
-	var all map[string]string
-	for name, values := range maps.All(req.URL.Query()) {
-		if all == nil {
-			all = map[string]string{}
-		}
-		all[name] = strings.Join(values, ",")
-	}
-	return all
+func cookies(h http.Header) []string {
+	return strings.FieldsFunc(strings.Join(h["Cookie"], ";"), func(r rune) bool { return r == ';' || r == ' ' })
 }
 
 // textTypes are the media types besides text/* whose bodies API Gateway passes on as they are. All

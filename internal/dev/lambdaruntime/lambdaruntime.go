@@ -83,9 +83,10 @@ var ErrClosed = errors.New("lambdaruntime: the sandbox is closed")
 // because the function could not.
 type FunctionError struct {
 	// Type and Message are those of the payload, empty if it holds none.
-	Type, Message string
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
 	// Payload is the document that the caller gets.
-	Payload []byte
+	Payload []byte `json:"-"`
 }
 
 func (e *FunctionError) Error() string {
@@ -106,11 +107,12 @@ func timedOut(requestID string, after time.Duration) *FunctionError {
 // reported is an error that the function sent. Any payload is passed on; one in another form has no
 // type.
 func reported(payload []byte) *FunctionError {
-	var d struct{ ErrorType, ErrorMessage string }
-	if json.Unmarshal(payload, &d) != nil {
-		return &FunctionError{Payload: payload}
+	var e FunctionError
+	if json.Unmarshal(payload, &e) != nil {
+		e = FunctionError{}
 	}
-	return &FunctionError{Type: d.ErrorType, Message: d.ErrorMessage, Payload: payload}
+	e.Payload = payload
+	return &e
 }
 
 // requestID is a random UUID (RFC 9562, version 4).

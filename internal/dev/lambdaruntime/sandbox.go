@@ -16,8 +16,7 @@ import (
 type Sandbox struct {
 	function Function
 	// turn is full while somebody invokes.
-	turn        chan struct{}
-	invocations sync.WaitGroup
+	turn chan struct{}
 
 	mu      sync.Mutex
 	process *process
@@ -48,20 +47,10 @@ func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Durat
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		<-s.turn
-		return nil, ErrClosed
-	}
-	s.invocations.Add(1)
-	s.mu.Unlock()
 	ended := make(chan result, 1)
 	go func() { // the invocation goes on when its caller hangs up
-		defer s.invocations.Done()
-		r := s.run(newInvocation(payload, timeout))
+		ended <- s.run(newInvocation(payload, timeout))
 		<-s.turn
-		ended <- r
 	}()
 	select {
 	case r := <-ended:
@@ -77,7 +66,7 @@ func (s *Sandbox) run(i *invocation) result {
 	if err != nil {
 		return result{err: err}
 	}
-	deadline := time.NewTimer(time.Until(<-i.delivered))
+	deadline := time.NewTimer(i.timeout)
 	defer deadline.Stop()
 	select {
 	case r := <-i.answered:
@@ -159,15 +148,16 @@ func (s *Sandbox) Kill() error {
 	return nil
 }
 
-// Close kills the process and waits for everything that the sandbox has started. Calling it again
-// has no effect.
+// Close kills the process and waits for the invocation that has begun. Calling it again has no
+// effect.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
-	s.closed = true
+	s.closed = true // no process is started any more
 	s.mu.Unlock()
 	err := s.Kill()
-	s.invocations.Wait()
-	return errors.Join(err, s.Kill()) // an invocation may have been about to start another process
+	s.turn <- struct{}{}
+	<-s.turn
+	return err
 }
 
 // Starts is the number of processes that were started, the current one included.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -20,58 +20,57 @@ const (
 )
 
 // reply is what a client got.
-type reply struct {
-	status     int
-	replayed   bool
-	retryAfter string
-	body       string
-}
+type reply struct{ *httptest.ResponseRecorder }
 
 // post sends a JSON body with an idempotency key to a front, once.
 func post(ctx context.Context, front http.Handler, path, key, body string) reply {
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
-	rec := httptest.NewRecorder()
-	front.ServeHTTP(rec, req)
-	resp := rec.Result()
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body) // it is in memory
-	return reply{
-		status: resp.StatusCode, replayed: resp.Header.Get("Idempotent-Replayed") == "true",
-		retryAfter: resp.Header.Get("Retry-After"), body: string(text),
-	}
+	got := reply{httptest.NewRecorder()}
+	front.ServeHTTP(got, req)
+	return got
+}
+
+func (a reply) body() string       { return a.Body.String() }
+func (a reply) replayed() bool     { return a.Header().Get("Idempotent-Replayed") == "true" }
+func (a reply) retryAfter() string { return a.Header().Get("Retry-After") }
+
+// passOn gives what was answered to another client.
+func (a reply) passOn(w http.ResponseWriter) {
+	maps.Copy(w.Header(), a.Header())
+	w.WriteHeader(a.Code)
+	_, _ = a.Body.WriteTo(w)
 }
 
 func (a reply) String() string {
-	text := fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))
-	if a.replayed {
+	text := fmt.Sprintf("%d %s", a.Code, http.StatusText(a.Code))
+	if a.replayed() {
 		text += ", replayed"
 	}
-	if a.retryAfter != "" {
-		text += ", Retry-After: " + a.retryAfter
+	if a.retryAfter() != "" {
+		text += ", Retry-After: " + a.retryAfter()
 	}
 	return text
 }
 
 // is checks the status.
 func (a reply) is(status int) error {
-	if a.status != status {
-		return fmt.Errorf("status %d, want %d; the body is %s", a.status, status, a.body)
+	if a.Code != status {
+		return fmt.Errorf("status %d, want %d; the body is %s", a.Code, status, a.body())
 	}
 	return nil
 }
 
-// replays checks that the answer is the first one again.
-func (a reply) replays(first reply) error {
-	if err := a.is(first.status); err != nil {
-		return err
-	}
+// replays checks that the answer is the first one again, which had this status and this body.
+func (a reply) replays(status int, body string) error {
 	switch {
-	case !a.replayed:
+	case a.Code != status:
+		return a.is(status)
+	case !a.replayed():
 		return errors.New("the answer is not marked as a replay")
-	case a.body != first.body:
-		return fmt.Errorf("the replayed body is %s, the first one was %s", a.body, first.body)
+	case a.body() != body:
+		return fmt.Errorf("the replayed body is %s, the first one was %s", a.body(), body)
 	default:
 		return nil
 	}
@@ -82,12 +81,12 @@ func (a reply) wait() (time.Duration, error) {
 	if err := a.is(http.StatusConflict); err != nil {
 		return 0, err
 	}
-	seconds, err := strconv.Atoi(a.retryAfter)
+	seconds, err := strconv.Atoi(a.retryAfter())
 	most := longest + time.Second // rounded up
 	if d := time.Duration(seconds) * time.Second; err == nil && d > 0 && d <= most {
 		return d, nil
 	}
-	return 0, fmt.Errorf("Retry-After is %q, want 1 to %d seconds", a.retryAfter, most/time.Second)
+	return 0, fmt.Errorf("Retry-After is %q, want 1 to %d seconds", a.retryAfter(), most/time.Second)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

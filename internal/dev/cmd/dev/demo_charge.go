@@ -53,7 +53,7 @@ func (s *chargeStory) tell(ctx context.Context) error {
 	}
 	again := s.send(ctx, 1, 1999)
 	s.print("the client sends it again", 1, 1999, again.beside(first))
-	if err := s.check(again.replays(first), 1); err != nil {
+	if err := s.check(again.replays(201, first.body()), 1); err != nil {
 		return err
 	}
 	other := s.send(ctx, 1, 2000)
@@ -111,7 +111,7 @@ func (s *chargeStory) killed(ctx context.Context) error {
 	}
 	a = s.send(ctx, 3, 4200)
 	s.print("sent once more", 3, 4200, a.beside(recovered))
-	return s.check(a.replays(recovered), 3)
+	return s.check(a.replays(201, recovered.body()), 3)
 }
 
 func (s *chargeStory) post(ctx context.Context, order, amount int) reply {
@@ -143,12 +143,12 @@ func (s *chargeStory) check(err error, want int) error {
 func (a reply) charges(amount int) error {
 	about := fmt.Sprintf(`"amount":%d,"currency":"usd","status":"succeeded","metadata":%s}`, amount, metadata)
 	switch {
-	case a.status != 201:
+	case a.Code != 201:
 		return a.is(201)
-	case a.replayed:
+	case a.replayed():
 		return errors.New("the answer is a replay, want a new one")
-	case !strings.HasSuffix(a.body, about):
-		return fmt.Errorf("the body is %s, want one that ends with %s", a.body, about)
+	case !strings.HasSuffix(a.body(), about):
+		return fmt.Errorf("the body is %s, want one that ends with %s", a.body(), about)
 	default:
 		return nil
 	}
@@ -156,7 +156,7 @@ func (a reply) charges(amount int) error {
 
 // beside is String, and says whether the body is that of an earlier answer.
 func (a reply) beside(first reply) string {
-	if a.body != first.body {
+	if a.body() != first.body() {
 		return a.String() + ", other bytes"
 	}
 	return a.String() + ", same bytes"

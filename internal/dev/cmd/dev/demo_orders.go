@@ -145,7 +145,7 @@ func (s *orderStory) first(ctx context.Context, o *purchase) error {
 	a = s.send(ctx, o)
 	if o.answered() {
 		// Nobody knows the first answer.
-		return errors.Join(a.replays(reply{status: o.status(), body: a.body}), s.settled(ctx, o))
+		return errors.Join(a.replays(o.status(), a.body()), s.settled(ctx, o))
 	}
 	var err error
 	o.wait, err = a.wait()
@@ -161,7 +161,7 @@ func (s *orderStory) again(ctx context.Context, o *purchase) error {
 	if err := errors.Join(a.is(o.status()), s.settled(ctx, o), s.row(ctx, o, what, a.String())); err != nil {
 		return err
 	}
-	return errors.Join(s.send(ctx, o).replays(a), s.settled(ctx, o))
+	return errors.Join(s.send(ctx, o).replays(o.status(), a.body()), s.settled(ctx, o))
 }
 
 // drain delivers what the stream has lost. A drain leaves a message to the stream for a minute, so

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"time"
 
@@ -75,10 +76,11 @@ func (w *world) try(x example, url, key, source string) {
 // far.
 func (w *world) told(front http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		told := &recorder{ResponseWriter: rw}
+		told := reply{httptest.NewRecorder()}
 		front.ServeHTTP(told, r)
-		fmt.Fprintf(w.out, "%s %s: %d %s", r.Method, r.URL.Path, told.status, http.StatusText(told.status))
-		if rw.Header().Get("Idempotent-Replayed") == "true" {
+		told.passOn(rw)
+		fmt.Fprintf(w.out, "%s %s: %d %s", r.Method, r.URL.Path, told.Code, http.StatusText(told.Code))
+		if told.replayed() {
 			fmt.Fprint(w.out, ", replayed")
 		}
 		for _, kind := range services.Kinds() {
@@ -88,19 +90,6 @@ func (w *world) told(front http.Handler) http.Handler {
 		}
 		fmt.Fprintln(w.out)
 	})
-}
-
-// recorder knows the status of an answer.
-type recorder struct {
-	http.ResponseWriter
-
-	status int
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (r *recorder) WriteHeader(status int) {
-	r.status = status
-	r.ResponseWriter.WriteHeader(status)
 }
 
 // drainEachMinute delivers what the relay has put off, as a schedule does.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -33,26 +32,24 @@ func (x *watch) arm(at moment, then func() (goesOn bool)) {
 func (x *watch) pass(kind string, to http.Handler, w http.ResponseWriter, r *http.Request) {
 	x.mu.Lock()
 	at, then := x.at, x.then
-	if kind == at.kind {
-		x.then = nil
-	} else {
+	if kind != at.kind {
 		then = nil
+	} else {
+		x.then = nil
 	}
 	x.mu.Unlock()
 	if then == nil {
 		to.ServeHTTP(w, r)
 		return
 	}
-	served := httptest.NewRecorder()
+	served := reply{httptest.NewRecorder()}
 	if at.after {
 		to.ServeHTTP(served, r)
 	}
 	switch {
 	case !then():
 	case at.after:
-		maps.Copy(w.Header(), served.Header())
-		w.WriteHeader(served.Code)
-		_, _ = served.Body.WriteTo(w)
+		served.passOn(w)
 	default:
 		to.ServeHTTP(w, r)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"log"
 	"net"
@@ -16,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,8 +36,6 @@ type world struct {
 
 	services *services.Services
 	watch    watch
-	// memory answers the calls of DynamoDB, unless that is nil.
-	memory *dynamofake.Server
 	// where says where the records are, client reaches them.
 	where    string
 	endpoint string
@@ -91,20 +87,19 @@ func (w *world) open(ctx context.Context) error {
 	for _, variable := range []string{"PAYMENTS_URL", "STOCK_URL", "MAIL_URL"} {
 		w.variables = append(w.variables, variable+"="+cmp.Or(os.Getenv(variable), asked))
 	}
-	return w.createTables(ctx)
+	return nil
 }
 
-// openStore returns what answers the calls of DynamoDB.
+// openStore returns what answers the calls of DynamoDB, with the tables.
 func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 	switch where := os.Getenv("STORE"); where {
 	case "", "memory":
 		w.where = "in the memory of this process, which answers the calls of DynamoDB"
-		w.memory = &dynamofake.Server{
+		return &dynamofake.Server{
 			Keys:     map[string]string{table(rows): "order_id"},
 			Indexes:  map[string]string{outbox.Index: "outbox_due", dynamo.AttentionIndex: "attention_at"},
 			Streamed: table(messages),
-		}
-		return w.memory, nil
+		}, nil
 	case "dynamodb":
 		w.endpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 		if w.endpoint == "" {
@@ -115,28 +110,19 @@ func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 			w.endpoint, w.closers = server.Endpoint, append(w.closers, server.Stop)
 		}
 		w.where = fmt.Sprintf("in table %s at %s", table(records), w.endpoint)
-		return forward(w.endpoint)
+		target, err := url.Parse(w.endpoint)
+		if err != nil {
+			return nil, err
+		}
+		proxy := httputil.NewSingleHostReverseProxy(target)
+		proxy.ErrorLog = log.New(io.Discard, "", 0) // those who were killed hung up
+		client := dynamolocal.Client(w.endpoint)
+		return proxy, errors.Join(dynamo.CreateTable(ctx, client, table(records)),
+			outbox.CreateTable(ctx, client, table(messages)),
+			dynamolocal.CreateTable(ctx, client, table(rows), "order_id"))
 	default:
 		return nil, fmt.Errorf("STORE=%q is neither memory nor dynamodb", where)
 	}
-}
-
-// forward passes calls on. It adds the checksum that DynamoDB Local leaves out: the SDK warns of
-// every answer without one, see https://github.com/aws/aws-sdk-go-v2/issues/3545.
-func forward(endpoint string) (http.Handler, error) {
-	target, err := url.Parse(endpoint)
-	if err != nil {
-		return nil, err
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // those who were killed hung up
-	proxy.ModifyResponse = func(r *http.Response) error {
-		body, err := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		r.Header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
-		return err
-	}
-	return proxy, nil
 }
 
 // The moments in DynamoDB that a story waits for: the commit of an order, and the mark of a message
@@ -164,15 +150,6 @@ func (w *world) watched(database http.Handler) http.Handler {
 		}
 		w.watch.pass(kind, database, rw, r)
 	})
-}
-
-func (w *world) createTables(ctx context.Context) error {
-	if w.memory != nil {
-		return nil
-	}
-	return errors.Join(dynamo.CreateTable(ctx, w.client, table(records)),
-		outbox.CreateTable(ctx, w.client, table(messages)),
-		dynamolocal.CreateTable(ctx, w.client, table(rows), "order_id"))
 }
 
 // function is one of the folder. It is invoked in as many processes as it has invocations at once.
