@@ -80,7 +80,8 @@ func startOnFreePort(ctx context.Context, l launcher) (*Server, error) {
 	}
 	s := &Server{Endpoint: "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), process: p, cleanup: cleanup}
 	if err := s.waitUntilReady(ctx); err != nil {
-		return nil, errors.Join(err, s.Stop())
+		stopped := s.Stop()
+		return nil, errors.Join(fmt.Errorf("%w: %s", err, p.output), stopped)
 	}
 	return s, nil
 }
@@ -96,9 +97,9 @@ func (s *Server) waitUntilReady(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-s.process.exited:
-			return fmt.Errorf("%w: %s", errExited, s.process.output.tail())
+			return errExited
 		case <-ctx.Done():
-			return fmt.Errorf("DynamoDB Local does not answer: %w: %s", ctx.Err(), s.process.output.tail())
+			return fmt.Errorf("DynamoDB Local does not answer: %w", ctx.Err())
 		}
 	}
 }
@@ -118,9 +119,5 @@ func freePort(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(port)
+	return l.Addr().(*net.TCPAddr).Port, nil
 }

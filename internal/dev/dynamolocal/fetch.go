@@ -69,8 +69,10 @@ func fetch(ctx context.Context, mvn, dir string) (err error) {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, mvn, "-q", "-B", "-f", pomFile, copyGoal, "-DoutputDirectory="+jars)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("fetch DynamoDB Local with Maven: %w: %s", err, lastBytes(out, outputKept))
+	var out tail
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("fetch DynamoDB Local with Maven: %w: %s", err, out)
 	}
 	if !complete(jars) {
 		return fmt.Errorf("fetch DynamoDB Local with Maven: %s is missing", mainJar)

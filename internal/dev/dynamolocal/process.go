@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
 	"time"
 )
 
@@ -41,12 +40,10 @@ wait "$child"
 // process is a child that does not outlive this process, except on Windows, which has no shell to
 // guard it.
 type process struct {
-	end    func() error // asks the child to end
-	output *tailBuffer
+	end    func() error  // asks the child to end
 	exited chan struct{} // closed when the child is gone
-
-	stopOnce sync.Once
-	stopErr  error
+	// output is the end of what the child has written. It may be read when the child is gone.
+	output tail
 }
 
 func startProcess(args []string) (*process, error) {
@@ -55,8 +52,8 @@ func startProcess(args []string) (*process, error) {
 		args = append([]string{"sh", "-c", guard, "sh"}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // it lives until stop
-	p := &process{output: &tailBuffer{}, exited: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = p.output, p.output, outputDelay
+	p := &process{exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &p.output, &p.output, outputDelay
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -76,39 +73,21 @@ func startProcess(args []string) (*process, error) {
 	return p, nil
 }
 
+// stop ends the child and waits until it is gone. Calling it again has no effect.
 func (p *process) stop() error {
-	p.stopOnce.Do(func() {
-		err := p.end()
-		<-p.exited
-		if err != nil && !errors.Is(err, os.ErrClosed) && !errors.Is(err, os.ErrProcessDone) {
-			p.stopErr = err
-		}
-	})
-	return p.stopErr
-}
-
-// tailBuffer keeps the last bytes written to it.
-type tailBuffer struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-func (b *tailBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.kept = lastBytes(append(b.kept, p...), outputKept)
-	return len(p), nil
-}
-
-func (b *tailBuffer) tail() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return string(b.kept)
-}
-
-func lastBytes(p []byte, n int) []byte {
-	if len(p) <= n {
-		return p
+	err := p.end()
+	<-p.exited
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) {
+		return nil
 	}
-	return p[len(p)-n:]
+	return err
+}
+
+// tail keeps the last bytes written to it.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	*t = append(*t, p...)
+	*t = (*t)[max(0, len(*t)-outputKept):]
+	return len(p), nil
 }

@@ -3,10 +3,9 @@
 package dynamolocal
 
 import (
-	"bufio"
-	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,27 +15,39 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// child is a program that says its process id and stays.
-var child = []string{"sh", "-c", "echo pid $$; exec sleep 300"}
+// childOf returns a program that writes its process id into the folder and stays, after a line.
+func childOf(folder, line string) []string {
+	return []string{"sh", "-c", line + " echo $$ >" + folder + "/new && mv " + folder + "/new " + folder + "/pid; " +
+		"while :; do sleep 1; done"}
+}
+
+// started waits until the child has told its process id.
+func started(t *testing.T, folder string) (pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(filepath.Join(folder, "pid"))
+		if err == nil {
+			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		return err == nil
+	}, time.Minute, time.Millisecond)
+	require.True(t, alive(pid))
+	return pid
+}
 
 // TestChildDiesWithItsParent kills a parent in the way that leaves it no time for anything.
 func TestChildDiesWithItsParent(t *testing.T) {
-	if os.Getenv("DYNAMOLOCAL_ROLE") == "parent" {
-		p, err := startProcess(child)
+	if folder := os.Getenv("DYNAMOLOCAL_PARENT"); folder != "" {
+		_, err := startProcess(childOf(folder, ""))
 		require.NoError(t, err)
-		fmt.Println(said(t, p))
 		select {}
 	}
 	t.Parallel()
+	folder := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChildDiesWithItsParent$")
-	cmd.Env = append(os.Environ(), "DYNAMOLOCAL_ROLE=parent")
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	cmd.Env = append(os.Environ(), "DYNAMOLOCAL_PARENT="+folder)
 	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	pid := pidIn(t, line)
-	require.True(t, alive(pid))
+	pid := started(t, folder)
 
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
@@ -45,15 +56,13 @@ func TestChildDiesWithItsParent(t *testing.T) {
 
 func TestChildIsStopped(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string][]string{
-		"politely":               child,
-		"although it ignores it": {"sh", "-c", "trap '' TERM; echo pid $$; while :; do sleep 1; done"},
-	} {
+	for name, line := range map[string]string{"politely": "", "although it ignores it": "trap '' TERM;"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, err := startProcess(args)
+			folder := t.TempDir()
+			p, err := startProcess(childOf(folder, line))
 			require.NoError(t, err)
-			pid := pidIn(t, said(t, p))
+			pid := started(t, folder)
 			require.NoError(t, p.stop())
 			require.False(t, alive(pid))
 			require.NoError(t, p.stop())
@@ -70,34 +79,19 @@ func TestChildThatEndsByItself(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("its end was not seen")
 	}
-	require.Equal(t, "done\n", p.output.tail())
+	require.Equal(t, "done\n", string(p.output))
 	require.NoError(t, p.stop())
 }
 
 func TestOutputThatIsKeptIsBounded(t *testing.T) {
 	t.Parallel()
-	var b tailBuffer
+	var b tail
 	for range 10 {
 		_, err := b.Write([]byte(strings.Repeat("x", outputKept-1) + "."))
 		require.NoError(t, err)
 	}
-	require.Len(t, b.tail(), outputKept)
-	require.True(t, strings.HasSuffix(b.tail(), "x."))
-}
-
-// said waits until the child has said its process id.
-func said(t *testing.T, p *process) string {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.HasSuffix(p.output.tail(), "\n") }, time.Minute,
-		time.Millisecond)
-	return p.output.tail()
-}
-
-func pidIn(t *testing.T, line string) int {
-	t.Helper()
-	pid, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(line), "pid "))
-	require.NoError(t, err)
-	return pid
+	require.Len(t, b, outputKept)
+	require.True(t, strings.HasSuffix(string(b), "x."))
 }
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

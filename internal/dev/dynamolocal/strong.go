@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,7 +42,7 @@ type Strong struct {
 	mu        sync.Mutex
 	writes    []string
 	conflicts int
-	writing   map[string]string // the Region that writes an item
+	writing   map[string]string // by item, the Region that writes it
 }
 
 // Region returns an option of a client in a Region.
@@ -59,7 +61,7 @@ func (s *Strong) Region(name string) func(*dynamodb.Options) {
 func (s *Strong) Writes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string(nil), s.writes...)
+	return slices.Clone(s.writes)
 }
 
 // Conflicts is how many writes were refused.
@@ -117,21 +119,18 @@ func (s *strongRegion) Do(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	switch call {
 	case "UpdateTimeToLive", "TransactWriteItems", "TransactGetItems", "ExecuteTransaction":
-		return refusal(r, "ValidationException",
+		return refusal("ValidationException",
 			call+" is not supported on a table with multi-Region strong consistency"), nil
 	case "CreateTable":
 		if bytes.Contains(body, []byte(`"LocalSecondaryIndexes"`)) {
-			return refusal(r, "ValidationException", "no local secondary indexes with multi-Region strong consistency"),
-				nil
+			return refusal("ValidationException", "no local secondary indexes with multi-Region strong consistency"), nil
 		}
-		return s.network.Do(r)
 	case "DescribeTable":
 		return s.described(r)
 	case "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem":
 		return s.write(r, call, body)
-	default:
-		return s.network.Do(r)
 	}
+	return s.network.Do(r)
 }
 
 // write writes items that no other Region writes.
@@ -141,13 +140,11 @@ func (s *strongRegion) write(r *http.Request, call string, body []byte) (*http.R
 		return nil, err
 	}
 	if !s.begin(s.name, call, items) {
-		return refusal(r, "ReplicatedWriteConflictException",
+		return refusal("ReplicatedWriteConflictException",
 			"One or more items in this request are being modified by a request in another Region."), nil
 	}
 	defer s.end(items)
-	if s.Latency > 0 {
-		time.Sleep(s.Latency)
-	}
+	time.Sleep(s.Latency)
 	return s.network.Do(r)
 }
 
@@ -201,25 +198,18 @@ func (s *strongRegion) described(r *http.Request) (*http.Response, error) {
 	out.Table["Replicas"] = json.RawMessage(
 		`[{"RegionName":"us-east-2","ReplicaStatus":"ACTIVE"},{"RegionName":"us-west-2","ReplicaStatus":"ACTIVE"}]`)
 	body, err := json.Marshal(out)
-	if err != nil {
-		return nil, err
-	}
-	return answer(r, http.StatusOK, body), nil
+	return answer(http.StatusOK, body), err
 }
 
-func refusal(r *http.Request, code, message string) *http.Response {
-	return answer(r, http.StatusBadRequest,
+func refusal(code, message string) *http.Response {
+	return answer(http.StatusBadRequest,
 		fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message))
 }
 
-func answer(r *http.Request, status int, body []byte) *http.Response {
-	return &http.Response{
-		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		ContentLength: int64(len(body)),
-		Header: http.Header{
-			"Content-Type":     []string{"application/x-amz-json-1.0"},
-			"X-Amzn-Requestid": []string{"strong"},
-		},
-		Body: io.NopCloser(bytes.NewReader(body)),
-	}
+func answer(status int, body []byte) *http.Response {
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // to a buffer
+	return w.Result()
 }

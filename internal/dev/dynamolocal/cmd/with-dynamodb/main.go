@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -70,13 +71,7 @@ func environment() []string {
 	if endpoint == "" {
 		return own
 	}
-	for name, value := range map[string]string{
-		"AWS_REGION": dynamolocal.Region, "AWS_ACCESS_KEY_ID": dynamolocal.AccessKey,
-		"AWS_SECRET_ACCESS_KEY": dynamolocal.AccessKey,
-	} {
-		if os.Getenv(name) == "" {
-			own = append(own, name+"="+value)
-		}
-	}
-	return append(own, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint)
+	or := func(name, value string) string { return name + "=" + cmp.Or(os.Getenv(name), value) }
+	return append(own, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint, or("AWS_REGION", dynamolocal.Region),
+		or("AWS_ACCESS_KEY_ID", dynamolocal.AccessKey), or("AWS_SECRET_ACCESS_KEY", dynamolocal.AccessKey))
 }
