@@ -35,7 +35,7 @@ func TestAFunctionThatDoesNotAnswerIsNotMeasured(t *testing.T) {
 
 func TestStartsAreComparedOneByOne(t *testing.T) {
 	t.Parallel()
-	programs := []program{{name: "a"}, {name: "b", of: "a", cpu: 2e6, size: 1000}}
+	programs := []program{{name: "a"}, {name: "b", cpu: 2e6, size: 1000}}
 	starts := [][]start{
 		{{cpu: 1e6, wall: 2e6, peak: 5e6}, {cpu: 8e6, wall: 9e6, peak: 5e6}, {cpu: 2e6, wall: 3e6, peak: 5e6}},
 		{{cpu: 2e6, wall: 3e6, peak: 6e6}, {cpu: 9e6, wall: 9e6, peak: 6e6}, {cpu: 5e6, wall: 5e6, peak: 6e6}},

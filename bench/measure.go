@@ -51,8 +51,8 @@ type measured struct {
 	name string
 	// run does the work n times.
 	run func(n int) error
-	// of is the case that this one is compared with, by name. Default is the first case.
-	of    string
+	// of is the case of the group that this one is compared with, the first one by default.
+	of    int
 	goals goals
 }
 
@@ -73,11 +73,6 @@ const (
 
 // measure takes turns: every round runs all cases.
 func (g group) measure(rounds int) (table, error) {
-	for _, m := range g.cases {
-		if m.of != "" && g.find(m.of) < 0 {
-			return table{}, fmt.Errorf("%s: there is no case %q to compare it with", m.name, m.of)
-		}
-	}
 	sizes := make([]int, len(g.cases))
 	for i, m := range g.cases {
 		sizes[i] = 1
@@ -150,24 +145,18 @@ var columns = []string{"", "ratio", "±", "own CPU", "CPU", "own allocs", "alloc
 func (g group) table(samples [][]sample) table {
 	t := table{header: columns}
 	for i, m := range g.cases {
-		base := max(0, g.find(m.of))
-		f := compare(samples[i], samples[base])
+		f := compare(samples[i], samples[m.of])
 		row := []string{
 			m.name,
 			fmt.Sprintf("%.2f", f.ratio), fmt.Sprintf("%.0f%%", 100*f.spread), micros(f.own), micros(f.whole),
 			count(f.ownAllocs), count(f.allocs), bytesOf(f.bytes),
 		}
-		if i == base { // it has nothing of its own
+		if i == m.of { // it has nothing of its own
 			row[2], row[3], row[5] = "", "", ""
 		}
 		t.rows = append(t.rows, append(row, m.goals.judge(f)))
 	}
 	return t
-}
-
-// find returns the index of a case, -1 if there is none of that name.
-func (g group) find(name string) int {
-	return slices.IndexFunc(g.cases, func(m measured) bool { return m.name == name })
 }
 
 // figures are what a row says, in nanoseconds, counts and bytes.

@@ -145,15 +145,6 @@ func TestACaseThatFailsFailsTheComparison(t *testing.T) {
 	}
 }
 
-func TestACaseIsComparedWithOneThatIsThere(t *testing.T) {
-	nothing := func(int) error { return nil }
-	_, err := group{cases: []measured{
-		{name: "a", run: nothing},
-		{name: "b", of: "c", run: nothing},
-	}}.measure(onlyOnce)
-	assert.ErrorContains(t, err, `b: there is no case "c"`)
-}
-
 func TestGoalsAreJudgedByTheirOwnFigure(t *testing.T) {
 	f := figures{ratio: 2, own: 20_000, whole: 40_000, ownAllocs: 10, allocs: 30}
 	for _, c := range []struct {

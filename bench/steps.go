@@ -35,13 +35,13 @@ var stepwise = plan{
 		"Beside three bare calls, own is that and what the SDK takes longer for conditions and seals.",
 	groups: func() ([]group, error) {
 		without, err := executing("without the SDK",
-			way{"no step", willingly(nil)}, way{"three steps", willingly(effects[:])})
+			way{"no step", withSteps(nil, true)}, way{"three steps", withSteps(effects[:], true)})
 		if err != nil {
 			return nil, err
 		}
 		without.cases[1].goals = goals{own: 3 * stepGoal}
 		with, err := executing("three steps beside three UpdateItems",
-			way{"wrapped, three bare UpdateItems", wrappedWithUpdates}, way{"wrapped, three steps", wrappedWithSteps})
+			way{"wrapped, three bare UpdateItems", wrappedWithUpdates}, way{"wrapped, three steps", withSteps(effects[:], false)})
 		return []group{without, with}, err
 	},
 }
@@ -60,27 +60,26 @@ func executing(heading string, ways ...way) (g group, err error) {
 	return g, nil
 }
 
-// wrappedWithSteps has each effect as a step.
-func wrappedWithSteps(s *shop, f *fake) lambda.Handler { return withSteps(s, f.client, effects[:]) }
-
-func withSteps(s *shop, client dynamo.Client, names []string) lambda.Handler {
-	return idempotent.Wrap(func(ctx context.Context, in request) (response, error) {
-		for _, name := range names {
-			b, err := idempotent.Step(ctx, name, book)
-			if err != nil || b.ID == "" {
-				return response{}, fmt.Errorf("%s: %q: %w", name, b.ID, err)
-			}
+// withSteps has effects as steps: over the SDK, or over a client that is willing.
+func withSteps(names []string, willingly bool) func(s *shop, f *fake) lambda.Handler {
+	return func(s *shop, f *fake) lambda.Handler {
+		client := dynamo.Client(f.client)
+		if willingly {
+			client = willing{}
 		}
-		return s.charge(ctx, in)
-	}, dynamo.New(client, records))
+		return idempotent.Wrap(func(ctx context.Context, in request) (response, error) {
+			for _, name := range names {
+				b, err := idempotent.Step(ctx, name, book)
+				if err != nil || b.ID == "" {
+					return response{}, fmt.Errorf("%s: %q: %w", name, b.ID, err)
+				}
+			}
+			return s.charge(ctx, in)
+		}, dynamo.New(client, records))
+	}
 }
 
-// willingly is a handler over a client that lets every write of an execution happen, without the
-// SDK.
-func willingly(names []string) func(s *shop, f *fake) lambda.Handler {
-	return func(s *shop, _ *fake) lambda.Handler { return withSteps(s, willing{}, names) }
-}
-
+// willing lets every write of an execution happen, without the SDK.
 type willing struct{ dynamo.Client }
 
 func (willing) PutItem(context.Context, *dynamodb.PutItemInput,

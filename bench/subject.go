@@ -62,13 +62,7 @@ func (s *subject) executions(n int) error {
 	return s.repeat(n, n, freshKey)
 }
 
-// replays delivers under one key n times, which must not execute.
-func (s *subject) replays(key uint64) func(n int) error {
-	return func(n int) error {
-		return s.repeat(n, 0, func() uint64 { return key })
-	}
-}
-
+// repeat delivers n times, and checks how often the handler ran.
 func (s *subject) repeat(n, executions int, key func() uint64) error {
 	before := s.shop.executed.Load()
 	for range n {
@@ -92,9 +86,10 @@ func (s *subject) rehearsedExecution(f *fake) (run func(n int) error, err error)
 // rehearsedReplay executes once, rehearses a replay, and returns those that are measured.
 func (s *subject) rehearsedReplay(f *fake) (run func(n int) error, err error) {
 	key := freshKey()
+	same := func() uint64 { return key }
 	first, err := s.deliver(key)
 	if err == nil {
-		err = errors.Join(s.shop.check(first), s.rehearsed(f, func() uint64 { return key }))
+		err = errors.Join(s.shop.check(first), s.rehearsed(f, same))
 	}
 	if err == nil && s.shop.executed.Load() != 1 {
 		err = errNotReplayed
@@ -102,7 +97,7 @@ func (s *subject) rehearsedReplay(f *fake) (run func(n int) error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
-	return s.replays(key), nil
+	return func(n int) error { return s.repeat(n, 0, same) }, nil
 }
 
 // rehearsed delivers once for the tape and once from it, and looks at both answers.

@@ -93,7 +93,7 @@ func TestResultsHaveTheirSize(t *testing.T) {
 func TestTheMeasuredWorkIsChecked(t *testing.T) {
 	t.Parallel()
 	r := results[0].result
-	assert.ErrorContains(t, unwrapped.of(r, nil).replays(1)(2), "2 deliveries executed 2 times, not 0")
+	assert.ErrorContains(t, unwrapped.of(r, nil).repeat(2, 0, freshKey), "2 deliveries executed 2 times, not 0")
 
 	c := newFake()
 	s := wrapped.of(r, c)

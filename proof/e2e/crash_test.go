@@ -134,13 +134,13 @@ func TestAClaimThatIsRepeatedAfterItsReleaseBlocksNoLongerThanItsLease(t *testin
 	o := newOrder(t)
 	gate := wire.NewGate()
 	s.proxy.SetRule(wire.On("PutItem", 1, wire.Repeat(gate.Wait)))
-	s.provider.answerWith(http.StatusServiceUnavailable)
+	s.provider.fail(true)
 	require.Equal(t, http.StatusBadGateway, s.post(o).status)
 	require.Empty(t, s.records(), "released")
 
 	gate.Open()
 	s.await(func(x wire.Exchange) bool { return x.Forwarded == 2 })
 	require.Equal(t, "INPROGRESS", s.record().Status, "nobody runs, but the record cannot know")
-	s.provider.answerWith(0)
+	s.provider.fail(false)
 	s.assertRecovered(o)
 }

@@ -150,7 +150,7 @@ func TestAMessageThatKillsItsProcessIsGivenUp(t *testing.T) {
 func TestAnOrderThatNobodyAsksForIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	p := newPost(newWarehouse(t, 1))
-	p.services.failOnceAt(charge)
+	p.services.failOnce(charge)
 	c := newCart(t)
 	require.Equal(t, http.StatusBadGateway, p.post(c).status)
 	p.set("attention_at = :past", "attribute_exists(attention_at)")

@@ -90,18 +90,18 @@ func build() error {
 }
 
 // platform is what all scenarios share.
-var platform services
+var platform shared
 
-// services are DynamoDB Local, which runs as long as this process, and the goroutines that came
+// shared is DynamoDB Local, which runs as long as this process, and the goroutines that came
 // with it.
-type services struct {
+type shared struct {
 	mu      sync.Mutex
 	own     goleak.Option
 	started bool
 }
 
 // endpoint is that of DynamoDB Local.
-func (s *services) endpoint(t *testing.T) string {
+func (s *shared) endpoint(t *testing.T) string {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *services) endpoint(t *testing.T) string {
 }
 
 // leaks finds goroutines that outlive the tests.
-func (s *services) leaks() error {
+func (s *shared) leaks() error {
 	if !s.started {
 		return goleak.Find()
 	}

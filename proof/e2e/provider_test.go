@@ -1,124 +1,84 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
+	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// provider is a payments provider and a stock: POST /v1/charges and the other routes with an
-// Idempotency-Key. A key that comes back with the same request gets the first answer, with another
-// one a 400, while its first request runs a 409. It finishes an effect whose client hangs up. It
-// counts what it does: see charges, about and keys.
+// provider is a payments provider and a stock, which are those of [services.Services], and answer
+// 409 while the first request of a key runs. It finishes an effect whose client hangs up. A failure
+// of its own is no answer that stays. It counts what it does: see charges, about and keys.
 type provider struct {
 	*httptest.Server
 
+	services *services.Services
+
 	mu       sync.Mutex
-	known    map[string]*asked // by key
+	finished map[string]bool // by key, false while its first request runs
 	requests []arrival
-	effects  []effect
 	// arrives is told of each request, before runs before the effect, after between the effect and
 	// the answer; nil for nothing.
 	arrives       func(route string)
 	before, after func()
-	// status is answered instead of acting, unless it is 0; once if that is set, and at one route
-	// if that is.
-	status int
-	once   bool
-	at     string
+	// fails lets it answer 503 instead of acting: once if that is set, and at one route if that is.
+	fails, once bool
+	at          string
 }
 
-// The routes of the provider, and the beginning of the ids of what it makes there.
+// The routes of the provider.
 const (
 	reserve = "POST /v1/reservations"
 	charge  = "POST /v1/charges"
 	cancel  = "DELETE /v1/reservations"
 )
 
-var prefixes = map[string]string{reserve: "rs_", charge: "ch_", cancel: "cn_"}
-
-// declinedSource is the source that is always declined.
-const declinedSource = "tok_chargeDeclined"
+var routes = map[services.Kind]string{
+	services.Reservation: reserve, services.Charge: charge, services.Cancellation: cancel,
+}
 
 // arrival is a request.
 type arrival struct{ route, key string }
 
-// asked is what the provider knows of a key.
-type asked struct {
-	request  string
-	finished bool
-	status   int
-	answer   string
-}
-
-// effect is money that moved, or something else that happened.
-type effect struct {
-	Route, ID, Key string
-	Amount         int64
-}
-
 func newProvider(t *testing.T) *provider {
 	t.Helper()
-	p := &provider{known: make(map[string]*asked)}
-	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
+	p := &provider{finished: make(map[string]bool)}
+	p.services = services.New(p.pass)
+	p.Server = httptest.NewServer(p.services)
 	t.Cleanup(p.Close)
 	return p
 }
 
-func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
+// pass hands a request to the service.
+func (p *provider) pass(kind services.Kind, serve http.Handler, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	key := r.Header.Get("Idempotency-Key")
-	route := routeOf(r)
+	if err != nil {
+		return // the client hung up before it had asked
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	route, key := routes[kind], r.Header.Get("Idempotency-Key")
+	finished, known := p.register(route, key)
 	switch {
-	case err != nil: // the client hung up before it had asked
-	case prefixes[route] == "":
-		http.NotFound(w, r)
-	case key == "":
-		refuse(w, http.StatusBadRequest, "no key")
+	case !known:
+		p.serveFirst(route, key, serve, w, r)
+	case finished:
+		serve.ServeHTTP(w, r)
 	default:
-		p.serveKey(w, route, key, r.URL.Path+" "+string(body), body)
+		w.WriteHeader(http.StatusConflict)
 	}
 }
 
-// routeOf is the method and the path without the id of what is cancelled.
-func routeOf(r *http.Request) string {
-	path := r.URL.Path
-	if r.Method == http.MethodDelete {
-		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
-	}
-	return r.Method + " " + path
-}
-
-func (p *provider) serveKey(w http.ResponseWriter, route, key, request string, body []byte) {
-	known, first := p.register(route, key, request)
-	switch {
-	case first:
-		p.pause(&p.before)
-		status, text := p.act(route, key, body)
-		p.finish(key, status, text)
-		p.pause(&p.after)
-		reply(w, status, text)
-	case known.request != request:
-		refuse(w, http.StatusBadRequest, "the key was used for another request")
-	case !known.finished:
-		refuse(w, http.StatusConflict, "a request with this key is in progress")
-	default:
-		w.Header().Set("Idempotent-Replayed", "true")
-		reply(w, known.status, known.answer)
-	}
-}
-
-// register takes note of a request and returns what is known of its key.
-func (p *provider) register(route, key, request string) (known asked, first bool) {
+// register takes note of a request and tells what is known of its key.
+func (p *provider) register(route, key string) (finished, known bool) {
 	p.mu.Lock()
 	arrives := p.arrives
 	p.mu.Unlock()
@@ -128,49 +88,32 @@ func (p *provider) register(route, key, request string) (known asked, first bool
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests = append(p.requests, arrival{route, key})
-	if found, ok := p.known[key]; ok {
-		return *found, false
-	}
-	p.known[key] = &asked{request: request}
-	return asked{}, true
+	finished, known = p.finished[key]
+	p.finished[key] = finished
+	return finished, known
 }
 
-// act moves the money, or does what else the route is for.
-func (p *provider) act(route, key string, body []byte) (status int, text string) {
+func (p *provider) serveFirst(route, key string, serve http.Handler, w http.ResponseWriter, r *http.Request) {
+	p.pause(&p.before)
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if status := p.status; status != 0 && (p.at == "" || p.at == route) {
-		if p.once {
-			p.status = 0
-		}
-		return status, fmt.Sprintf(`{"error":"status %d"}`, status)
+	fails := p.fails && (p.at == "" || p.at == route)
+	p.fails = p.fails && !(fails && p.once)
+	p.mu.Unlock()
+	done := httptest.NewRecorder()
+	if fails {
+		done.WriteHeader(http.StatusServiceUnavailable)
+	} else {
+		serve.ServeHTTP(done, r)
 	}
-	var sent struct {
-		Amount int64
-		Source string
-	}
-	if err := json.Unmarshal(body, &sent); err != nil && route != cancel {
-		return http.StatusBadRequest, `{"error":"no JSON"}`
-	}
-	if sent.Source == declinedSource {
-		return http.StatusPaymentRequired, `{"error":"declined"}`
-	}
-	e := effect{Route: route, ID: fmt.Sprintf("%s%d", prefixes[route], len(p.effects)+1), Key: key, Amount: sent.Amount}
-	p.effects = append(p.effects, e)
-	return http.StatusOK, fmt.Sprintf(`{"id":%q,"amount":%d,"currency":"eur","status":"succeeded"}`, e.ID, e.Amount)
-}
-
-// finish keeps the answer for the next request with the key. A failure of the provider itself is
-// not kept.
-func (p *provider) finish(key string, status int, text string) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if status >= http.StatusInternalServerError {
-		delete(p.known, key)
-		return
+	if p.finished[key] = true; fails {
+		delete(p.finished, key)
 	}
-	known := p.known[key]
-	known.finished, known.status, known.answer = true, status, text
+	p.mu.Unlock()
+	p.pause(&p.after)
+	maps.Copy(w.Header(), done.Header())
+	w.WriteHeader(done.Code)
+	_, _ = done.Body.WriteTo(w) // fails if the client is gone
 }
 
 func (p *provider) pause(hook *func()) {
@@ -178,16 +121,6 @@ func (p *provider) pause(hook *func()) {
 	f := *hook
 	p.mu.Unlock()
 	call(f)
-}
-
-func refuse(w http.ResponseWriter, status int, why string) {
-	reply(w, status, fmt.Sprintf(`{"error":%q}`, why))
-}
-
-func reply(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // fails if the client is gone
 }
 
 // holdBefore holds first requests before their effect.
@@ -212,38 +145,30 @@ func (p *provider) hold(t *testing.T, hook *func()) *wire.Gate {
 	return gate
 }
 
-// answerWith makes the provider refuse or fail; 0 ends that.
-func (p *provider) answerWith(status int) {
+// fail makes the provider fail, or ends that.
+func (p *provider) fail(fails bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status, p.once, p.at = status, false, ""
+	p.fails, p.once, p.at = fails, false, ""
 }
 
-// failOnce makes the provider fail at the next charge.
-func (p *provider) failOnce() {
+// failOnce makes it fail at the next request of a route, of any if it is empty.
+func (p *provider) failOnce(route string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status, p.once, p.at = http.StatusServiceUnavailable, true, ""
-}
-
-// failOnceAt makes it fail at the next request of a route.
-func (p *provider) failOnceAt(route string) {
-	p.failOnce()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.at = route
+	p.fails, p.once, p.at = true, true, route
 }
 
 // charges are the effects so far; those of one amount unless that is 0.
-func (p *provider) charges(amount int64) []effect {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(p.effects), func(e effect) bool { return amount != 0 && e.Amount != amount })
+func (p *provider) charges(amount int64) []services.Effect {
+	return slices.DeleteFunc(p.services.Effects(""), func(e services.Effect) bool {
+		return !e.Done || amount != 0 && e.Amount != amount
+	})
 }
 
 // about are the effects so far of a route.
-func (p *provider) about(route string) []effect {
-	return slices.DeleteFunc(p.charges(0), func(e effect) bool { return e.Route != route })
+func (p *provider) about(route string) []services.Effect {
+	return slices.DeleteFunc(p.charges(0), func(e services.Effect) bool { return routes[e.Kind] != route })
 }
 
 // keys are those of all requests so far, repetitions included.

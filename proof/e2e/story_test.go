@@ -44,7 +44,7 @@ var stories = []story{
 	},
 	{
 		name:    "release",
-		prepare: func(s *shop, _ order) { s.provider.failOnce() },
+		prepare: func(s *shop, _ order) { s.provider.failOnce("") },
 		calls:   []string{"PutItem", "DeleteItem"}, claim: 1, faulty: 2,
 		status: http.StatusBadGateway,
 	},

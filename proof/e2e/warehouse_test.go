@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
@@ -81,7 +82,7 @@ func newCart(t *testing.T) cart {
 func (c cart) request() events.APIGatewayV2HTTPRequest {
 	source := "tok_visa"
 	if c.declined {
-		source = declinedSource
+		source = services.DeclinedSource
 	}
 	body := fmt.Sprintf(`{"sku":"A-1","quantity":2,"amount":%d,"currency":"usd","source":%q,"email":"a@example.com"}`,
 		c.amount, source)
@@ -210,7 +211,7 @@ func TestWithoutFaultsTheSagasTakeTheirCalls(t *testing.T) {
 			assert.Equal(t, y.calls, w.proxy.Operations(), "one write for each step, and one for answer and row")
 			routes := []string{}
 			for _, operation := range w.network.Operations() {
-				if i := strings.Index(operation, "/rs_"); i > 0 {
+				if i := strings.Index(operation, "/re_"); i > 0 {
 					operation = operation[:i]
 				}
 				routes = append(routes, operation)

@@ -21,14 +21,14 @@ import (
 )
 
 // Kind is what a service does.
-type Kind string
+type Kind = string
 
 // The kinds of effects.
 const (
-	Charge       Kind = "charge"
-	Reservation  Kind = "reservation"
-	Cancellation Kind = "cancellation"
-	Message      Kind = "message"
+	Charge       = "charge"
+	Reservation  = "reservation"
+	Cancellation = "cancellation"
+	Message      = "message"
 )
 
 // Kinds are all, in the order in which an order has them.
@@ -62,32 +62,22 @@ type Effect struct {
 
 // Services is an [http.Handler] that counts. Make one with [New].
 type Services struct {
-	mux *http.ServeMux
+	http.ServeMux
 
 	mu      sync.Mutex
 	effects []*Effect
 	owner   string
 }
 
-// New returns services that have done nothing yet. Each request passes through around, which may be
-// nil.
+// New returns services that have done nothing yet. Each request passes through around.
 func New(around func(kind Kind, serve http.Handler, w http.ResponseWriter, r *http.Request)) *Services {
-	s := &Services{mux: http.NewServeMux()}
+	s := new(Services)
 	for pattern, kind := range routes {
 		serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(kind, w, r) })
-		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if around == nil {
-				serve(w, r)
-				return
-			}
-			around(kind, serve, w, r)
-		})
+		s.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { around(kind, serve, w, r) })
 	}
 	return s
 }
-
-// ServeHTTP implements [http.Handler].
-func (s *Services) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // For says for whom the effects are from now on.
 func (s *Services) For(owner string) {
@@ -159,7 +149,7 @@ func newEffect(kind Kind, key, request string, body []byte) *Effect {
 		Amount int64  `json:"amount"`
 		Source string `json:"source"`
 	}
-	e := &Effect{Kind: kind, Key: key, request: request, ID: string(kind[:2]) + "_" + rand.Text()}
+	e := &Effect{Kind: kind, Key: key, request: request, ID: kind[:2] + "_" + rand.Text()}
 	if kind == Charge && json.Unmarshal(body, &sent) == nil && sent.Source == DeclinedSource {
 		e.answer = `{"error":"the source was declined"}`
 		return e

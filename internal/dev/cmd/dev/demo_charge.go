@@ -67,7 +67,7 @@ func (s *chargeStory) tell(ctx context.Context) error {
 // twoAtOnce holds back the provider's answer until one of two concurrent requests has its own.
 func (s *chargeStory) twoAtOnce(ctx context.Context) error {
 	answered := make(chan struct{})
-	s.watch.arm(moment{string(services.Charge), true}, func() bool {
+	s.watch.arm(moment{services.Charge, true}, func() bool {
 		<-answered
 		return true
 	})
@@ -89,7 +89,7 @@ func (s *chargeStory) twoAtOnce(ctx context.Context) error {
 // asking.
 func (s *chargeStory) killed(ctx context.Context) error {
 	var killed error
-	s.watch.arm(moment{string(services.Charge), true}, func() bool {
+	s.watch.arm(moment{services.Charge, true}, func() bool {
 		killed = s.function.Kill()
 		return false
 	})

@@ -22,29 +22,22 @@ const (
 	relay    = "relay"
 )
 
-var (
-	reservation  = string(services.Reservation)
-	charge       = string(services.Charge)
-	cancellation = string(services.Cancellation)
-	message      = string(services.Message)
-)
-
 // plots are the orders.
 var plots = []plot{
 	{what: "nobody"},
-	{what: "before the reservation", kills: ordering, at: moment{reservation, false}},
-	{what: "after the reservation, before its answer", kills: ordering, at: moment{reservation, true}},
-	{what: "between reservation and charge", kills: ordering, at: moment{charge, false}},
-	{what: "after the charge, before its answer", kills: ordering, at: moment{charge, true}},
-	{what: "between refusal and cancellation", kills: ordering, at: moment{cancellation, false}, declined: true},
+	{what: "before the reservation", kills: ordering, at: moment{services.Reservation, false}},
+	{what: "after the reservation, before its answer", kills: ordering, at: moment{services.Reservation, true}},
+	{what: "between reservation and charge", kills: ordering, at: moment{services.Charge, false}},
+	{what: "after the charge, before its answer", kills: ordering, at: moment{services.Charge, true}},
+	{what: "between refusal and cancellation", kills: ordering, at: moment{services.Cancellation, false}, declined: true},
 	{
-		what: "after the cancellation, before its answer", kills: ordering, at: moment{cancellation, true},
+		what: "after the cancellation, before its answer", kills: ordering, at: moment{services.Cancellation, true},
 		declined: true,
 	},
 	{what: "before the commit", kills: ordering, at: moment{commit, false}},
 	{what: "after the commit, before its reply", kills: ordering, at: moment{commit, true}},
-	{what: "the relay, before the message", kills: relay, at: moment{message, false}},
-	{what: "the relay, after it, before its answer", kills: relay, at: moment{message, true}},
+	{what: "the relay, before the message", kills: relay, at: moment{services.Message, false}},
+	{what: "the relay, after it, before its answer", kills: relay, at: moment{services.Message, true}},
 	{what: "the relay, between delivery and mark", kills: relay, at: moment{mark, false}},
 	{what: "the relay, after the mark", kills: relay, at: moment{mark, true}},
 	{what: "nobody, but the stream loses the message", lost: true},
@@ -56,7 +49,7 @@ func (p plot) answered() bool { return p.kills != ordering || p.at == moment{com
 // calls is how often a service is asked for an effect: twice if nobody got the first answer, or
 // nobody noted it.
 func (p plot) calls(kind services.Kind) int {
-	if p.at == (moment{string(kind), true}) || kind == services.Message && p.at.kind == mark {
+	if p.at == (moment{kind, true}) || kind == services.Message && p.at.kind == mark {
 		return 2
 	}
 	return 1

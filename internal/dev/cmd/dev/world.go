@@ -59,9 +59,7 @@ func table(variable string) string { return cmp.Or(os.Getenv(variable), defaults
 
 // open starts everything but the functions.
 func (w *world) open(ctx context.Context) error {
-	w.services = services.New(func(k services.Kind, serve http.Handler, rw http.ResponseWriter, r *http.Request) {
-		w.watch.pass(string(k), serve, rw, r)
-	})
+	w.services = services.New(w.watch.pass)
 	asked, err := w.listen(ctx, "127.0.0.1:0", w.services)
 	if err != nil {
 		return err
