@@ -16,12 +16,9 @@ import (
 // crash sends an order and kills the function when it has claimed its key.
 func (s *deployment) crash(o purchase) {
 	s.t.Helper()
-	gate := s.holdReply("PutItem")
-	first := s.begin(o)
-	arrived(s.t, gate)
-	s.kill()
+	gate := s.gate("PutItem", wire.DelayReply)
+	s.killDuring(s.reach(gate, o))
 	gate.Open()
-	require.NotNil(s.t, (<-first).failure)
 	s.proxy.SetRule(nil)
 	s.proxy.Forget()
 }
@@ -47,18 +44,33 @@ func (s *deployment) set(change, condition string) {
 	require.NoError(s.t, err)
 }
 
-// holdReply holds the reply to the first request of an operation at a gate.
-func (s *deployment) holdReply(operation string) *wire.Gate {
+// gate gives the first request of an operation a fault that waits at a gate, until the test ends at
+// the latest.
+func (s *deployment) gate(operation string, fault func(wire.Until) wire.Fault) *wire.Gate {
 	gate := wire.NewGate()
-	s.proxy.SetRule(wire.On(operation, 1, wire.DelayReply(gate.Wait)))
+	s.t.Cleanup(gate.Open)
+	s.proxy.SetRule(wire.On(operation, 1, fault(gate.Wait)))
 	return gate
 }
 
-// hold holds the first request of an operation at a gate, where it is lost.
-func (s *deployment) hold(operation string) *wire.Gate {
-	gate := wire.NewGate()
-	s.proxy.SetRule(wire.On(operation, 1, wire.Hold(gate.Wait, wire.LoseRequest())))
-	return gate
+// lost is a request that is lost at a gate.
+func lost(until wire.Until) wire.Fault { return wire.Hold(until, wire.LoseRequest()) }
+
+// reach sends an order, and waits until somebody is at the gate.
+func (s *deployment) reach(gate *wire.Gate, o purchase) (first <-chan answer) {
+	s.t.Helper()
+	first = s.begin(o)
+	arrived(s.t, gate)
+	return first
+}
+
+// killDuring kills the function while a client waits for its answer, and returns what that gets.
+func (s *deployment) killDuring(first <-chan answer) answer {
+	s.t.Helper()
+	s.kill()
+	a := <-first
+	require.NotNil(s.t, a.failure, a)
+	return a
 }
 
 // arrived waits until somebody is at the gate, and gives up where nobody comes: the delivery may

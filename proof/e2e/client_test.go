@@ -132,9 +132,7 @@ func (s *deployment) send(r events.APIGatewayV2HTTPRequest) answer {
 	s.t.Helper()
 	event, err := json.Marshal(r)
 	require.NoError(s.t, err)
-	sandbox := <-s.free
-	defer func() { s.free <- sandbox }()
-	payload, err := sandbox.Invoke(context.Background(), event, s.timeout)
+	payload, err := s.invoke(context.Background(), event)
 	a := answer{payload: payload}
 	if errors.As(err, &a.failure) {
 		a.status, a.body = http.StatusInternalServerError, `{"message":"Internal Server Error"}`

@@ -23,16 +23,10 @@ const commit = "TransactWriteItems"
 // happened.
 func held(t *testing.T, sandboxes int) (w *warehouse, c cart, first <-chan answer, gate *wire.Gate) {
 	t.Helper()
-	w, c, gate = newWarehouse(t, sandboxes), newCart(t), wire.NewGate()
-	t.Cleanup(gate.Open)
-	w.proxy.SetRule(wire.On(commit, 1, delayed(gate)))
-	first = w.begin(c)
-	arrived(t, gate)
-	return w, c, first, gate
+	w, c = newWarehouse(t, sandboxes), newCart(t)
+	gate = w.gate(commit, wire.DelayRequest)
+	return w, c, w.reach(gate, c), gate
 }
-
-// delayed forwards a commit when the gate opens, whoever waits for it then.
-func delayed(gate *wire.Gate) wire.Fault { return wire.DelayRequest(gate.Wait) }
 
 // once is how often the services are asked for an order to which nothing happens.
 var once = map[string]int{reserve: 1, charge: 1}
@@ -99,8 +93,7 @@ func assertNotWritten(t *testing.T, a answer) {
 func TestARepeatedCommitChangesNothing(t *testing.T) {
 	t.Parallel()
 	w, c := newWarehouse(t, 1), newCart(t)
-	gate := wire.NewGate()
-	w.proxy.SetRule(wire.On(commit, 1, wire.Repeat(gate.Wait)))
+	gate := w.gate(commit, wire.Repeat)
 	first := w.post(c)
 	require.Equal(t, http.StatusCreated, first.status, first)
 	items := w.items()
@@ -153,8 +146,7 @@ func TestACommitOfUnknownOutcomeIsDecidedByTheRecord(t *testing.T) {
 func TestACommitThatArrivesAfterTheKillIsReplayed(t *testing.T) {
 	t.Parallel()
 	w, c, first, gate := held(t, 1)
-	w.kill()
-	require.NotNil(t, (<-first).failure)
+	w.killDuring(first)
 	blocked := w.post(c)
 	require.Equal(t, http.StatusConflict, blocked.status, blocked)
 	assert.Empty(t, w.rows())

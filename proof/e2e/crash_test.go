@@ -23,10 +23,10 @@ func TestAKilledExecutionIsRecoveredAfterItsLease(t *testing.T) {
 		// charged tells whether the money has moved by then.
 		charged int
 	}{
-		{"before the provider is asked", func(_ *testing.T, s *shop) *wire.Gate { return s.holdReply("PutItem") }, 0},
+		{"before the provider is asked", func(_ *testing.T, s *shop) *wire.Gate { return s.gate("PutItem", wire.DelayReply) }, 0},
 		{"before the charge", func(t *testing.T, s *shop) *wire.Gate { return s.provider.holdBefore(t) }, 0},
 		{"after the charge", func(t *testing.T, s *shop) *wire.Gate { return s.provider.holdAfter(t) }, 1},
-		{"before the answer is stored", func(_ *testing.T, s *shop) *wire.Gate { return s.hold("UpdateItem") }, 1},
+		{"before the answer is stored", func(_ *testing.T, s *shop) *wire.Gate { return s.gate("UpdateItem", lost) }, 1},
 	} {
 		t.Run(tc.killed, func(t *testing.T) {
 			t.Parallel()
@@ -34,14 +34,10 @@ func TestAKilledExecutionIsRecoveredAfterItsLease(t *testing.T) {
 			s.timeout = 2 * time.Second
 			o := newOrder(t)
 			gate := tc.hold(t, s)
-			first := s.begin(o)
-			arrived(t, gate)
+			first := s.reach(gate, o)
 			require.Len(t, s.provider.charges(0), tc.charged)
-			s.kill()
+			assert.Equal(t, lambdaruntime.TypeExited, s.killDuring(first).failure.Type)
 			gate.Open()
-			lost := <-first
-			require.NotNil(t, lost.failure, lost)
-			assert.Equal(t, lambdaruntime.TypeExited, lost.failure.Type)
 			s.assertRecovered(o)
 		})
 	}
@@ -72,12 +68,9 @@ func TestAnAnswerThatWasStoredBeforeTheKillIsReplayedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, 1)
 	o := newOrder(t)
-	gate := s.holdReply("UpdateItem")
-	first := s.begin(o)
-	arrived(t, gate)
-	s.kill()
+	gate := s.gate("UpdateItem", wire.DelayReply)
+	s.killDuring(s.reach(gate, o))
 	gate.Open()
-	require.NotNil(t, (<-first).failure)
 
 	again := s.post(o)
 	assert.True(t, again.replayed())
@@ -89,12 +82,8 @@ func TestACompletionThatArrivesAfterATakeoverChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, 1)
 	o := newOrder(t)
-	gate := wire.NewGate()
-	s.proxy.SetRule(wire.On("UpdateItem", 1, wire.DelayRequest(gate.Wait)))
-	first := s.begin(o)
-	arrived(t, gate)
-	s.kill()
-	require.NotNil(t, (<-first).failure)
+	gate := s.gate("UpdateItem", wire.DelayRequest)
+	s.killDuring(s.reach(gate, o))
 	s.endLease()
 
 	second := s.post(o)
@@ -111,12 +100,8 @@ func TestACompletionThatArrivesAfterTheKillIsReplayed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, 1)
 	o := newOrder(t)
-	gate := wire.NewGate()
-	s.proxy.SetRule(wire.On("UpdateItem", 1, wire.DelayRequest(gate.Wait)))
-	first := s.begin(o)
-	arrived(t, gate)
-	s.kill()
-	require.NotNil(t, (<-first).failure)
+	gate := s.gate("UpdateItem", wire.DelayRequest)
+	s.killDuring(s.reach(gate, o))
 	blocked := s.post(o)
 	require.Equal(t, http.StatusConflict, blocked.status, blocked)
 
@@ -132,8 +117,7 @@ func TestAClaimThatIsRepeatedAfterItsReleaseBlocksNoLongerThanItsLease(t *testin
 	s := newShop(t, 1)
 	s.timeout = 2 * time.Second
 	o := newOrder(t)
-	gate := wire.NewGate()
-	s.proxy.SetRule(wire.On("PutItem", 1, wire.Repeat(gate.Wait)))
+	gate := s.gate("PutItem", wire.Repeat)
 	s.provider.fail(true)
 	require.Equal(t, http.StatusBadGateway, s.post(o).status)
 	require.Empty(t, s.records(), "released")

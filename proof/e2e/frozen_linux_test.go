@@ -24,8 +24,7 @@ func TestAFunctionKilledAtItsDeadlineIsRecoveredAfterItsLease(t *testing.T) {
 	s.timeout = 2 * time.Second
 	o := newOrder(t)
 	gate := s.provider.holdAfter(t)
-	first := s.begin(o)
-	arrived(t, gate)
+	first := s.reach(gate, o)
 	require.NoError(t, freeze(s.sandboxes[0].PID()), "so that it cannot end by itself")
 	lost := <-first
 	require.NotNil(t, lost.failure, lost)

@@ -67,15 +67,7 @@ func newOutbox(t *testing.T) string {
 // messages are those of the warehouse.
 func (w *warehouse) messages() (all []message) {
 	w.t.Helper()
-	for pages := dynamodb.NewScanPaginator(w.dynamo, &dynamodb.ScanInput{
-		TableName: aws.String(w.outbox), ConsistentRead: aws.Bool(true),
-	}); pages.HasMorePages(); {
-		page, err := pages.NextPage(context.Background())
-		require.NoError(w.t, err)
-		var messages []message
-		require.NoError(w.t, attributevalue.UnmarshalListOfMaps(page.Items, &messages))
-		all = append(all, messages...)
-	}
+	require.NoError(w.t, attributevalue.UnmarshalListOfMaps(w.scan(w.outbox), &all))
 	return all
 }
 

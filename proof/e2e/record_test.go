@@ -75,10 +75,16 @@ func expanded(t *testing.T, data string) string {
 // part is the id of the nth part of the result.
 func (r record) part(n int) string { return fmt.Sprintf("%s#%s#%d", r.ID, r.Commit, n) }
 
-func (s *deployment) items() (all []map[string]types.AttributeValue) {
+func (s *deployment) items() []map[string]types.AttributeValue {
+	s.t.Helper()
+	return s.scan(s.table)
+}
+
+// scan returns all items of a table, read past the library.
+func (s *deployment) scan(table string) (all []map[string]types.AttributeValue) {
 	s.t.Helper()
 	for pages := dynamodb.NewScanPaginator(s.dynamo, &dynamodb.ScanInput{
-		TableName: aws.String(s.table), ConsistentRead: aws.Bool(true),
+		TableName: aws.String(table), ConsistentRead: aws.Bool(true),
 	}); pages.HasMorePages(); {
 		page, err := pages.NextPage(context.Background())
 		require.NoError(s.t, err)

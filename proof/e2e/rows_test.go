@@ -1,15 +1,12 @@
 package e2e_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -35,15 +32,7 @@ type (
 // rows are all orders in the table, read past the library.
 func (w *warehouse) rows() (all []orderRow) {
 	w.t.Helper()
-	for pages := dynamodb.NewScanPaginator(w.dynamo, &dynamodb.ScanInput{
-		TableName: aws.String(w.orders), ConsistentRead: aws.Bool(true),
-	}); pages.HasMorePages(); {
-		page, err := pages.NextPage(context.Background())
-		require.NoError(w.t, err)
-		var rows []orderRow
-		require.NoError(w.t, attributevalue.UnmarshalListOfMaps(page.Items, &rows))
-		all = append(all, rows...)
-	}
+	require.NoError(w.t, attributevalue.UnmarshalListOfMaps(w.scan(w.orders), &all))
 	return all
 }
 

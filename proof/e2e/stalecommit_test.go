@@ -15,8 +15,7 @@ import (
 func staleCommit(t *testing.T) (w *warehouse, c cart, gate *wire.Gate) {
 	t.Helper()
 	w, c, first, gate := held(t, 1)
-	w.kill()
-	require.NotNil(t, (<-first).failure)
+	w.killDuring(first)
 	w.endLease()
 	return w, c, gate
 }
@@ -47,12 +46,11 @@ func TestACommitOfAStaleOwnerIsNeverApplied(t *testing.T) {
 		t.Cleanup(running.Open)
 		w.proxy.SetRule(func(r wire.Request) wire.Fault { // also what its client sends again
 			if r.Operation == commit {
-				return delayed(running)
+				return wire.DelayRequest(running.Wait)
 			}
 			return wire.Pass()
 		})
-		second := w.begin(c)
-		arrived(t, running)
+		second := w.reach(running, c)
 		w.assertLateCommitIsRefused(gate)
 		assert.Empty(t, w.rows())
 		running.Open()
@@ -80,11 +78,8 @@ func TestAStaleOwnerThatCommitsLearnsThatItIsStale(t *testing.T) {
 		t.Parallel()
 		w, c, first, gate := held(t, 2)
 		w.endLease()
-		running := wire.NewGate()
-		t.Cleanup(running.Open)
-		w.proxy.SetRule(wire.On(commit, 1, delayed(running)))
-		second := w.begin(c)
-		arrived(t, running)
+		running := w.gate(commit, wire.DelayRequest)
+		second := w.reach(running, c)
 		gate.Open()
 		a := <-first
 		assertProblem(t, a, http.StatusConflict, "superseded")

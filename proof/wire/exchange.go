@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 )
 
@@ -14,8 +13,6 @@ type Request struct {
 	// Operation is the name of the API call, for example "PutItem"; of a server that is not
 	// DynamoDB the method and the path, for example "POST /v1/charges".
 	Operation string
-	// Attempt is how often the SDK has sent this call, from 1; 0 if the client does not tell.
-	Attempt int
 	// Body is the request as it was sent, JSON.
 	Body []byte
 }
@@ -84,19 +81,5 @@ func readRequest(r *http.Request, body []byte) Request {
 	if !called {
 		operation = r.Method + " " + r.URL.Path
 	}
-	return Request{Operation: operation, Attempt: attempt(r.Header.Get("Amz-Sdk-Request")), Body: body}
-}
-
-// attempt reads a header like "attempt=2; max=3".
-func attempt(header string) int {
-	for field := range strings.SplitSeq(header, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(field), "=")
-		if name != "attempt" {
-			continue
-		}
-		if n, err := strconv.Atoi(value); err == nil {
-			return n
-		}
-	}
-	return 0
+	return Request{Operation: operation, Body: body}
 }

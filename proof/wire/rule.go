@@ -45,20 +45,8 @@ type Until func(ctx context.Context)
 // For waits for a time.
 func For(d time.Duration) Until {
 	return func(ctx context.Context) {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// Closed waits until a channel is closed.
-func Closed(ch <-chan struct{}) Until {
-	return func(ctx context.Context) {
-		select {
-		case <-ch:
+		case <-time.After(d):
 		case <-ctx.Done():
 		}
 	}
@@ -78,7 +66,10 @@ func NewGate() *Gate {
 // Wait is an [Until]: it waits for Open.
 func (g *Gate) Wait(ctx context.Context) {
 	g.once.Do(func() { close(g.arrived) })
-	Closed(g.open)(ctx)
+	select {
+	case <-g.open:
+	case <-ctx.Done():
+	}
 }
 
 // Arrived is closed when the first one waits.

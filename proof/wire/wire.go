@@ -37,7 +37,7 @@ type Proxy struct {
 	active sync.WaitGroup
 
 	mu        sync.Mutex
-	address   string
+	address   string       // empty before it is known
 	server    *http.Server // nil while connections are refused
 	closed    bool
 	rule      Rule
@@ -53,11 +53,10 @@ func Start(endpoint string, rule Rule) (*Proxy, error) {
 		return nil, fmt.Errorf("wire: endpoint: %w", err)
 	}
 	p := &Proxy{
-		target:  target,
-		client:  &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}},
-		address: "127.0.0.1:0",
-		rule:    rule,
-		ofKind:  make(map[string]int),
+		target: target,
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}},
+		rule:   rule,
+		ofKind: make(map[string]int),
 	}
 	p.lifetime, p.end = context.WithCancel(context.Background())
 	return p, p.Accept()
@@ -201,7 +200,7 @@ func (p *Proxy) Faults() []string {
 // have been given it meanwhile.
 func (p *Proxy) listen() (net.Listener, error) {
 	var lc net.ListenConfig
-	if p.port() != "0" {
+	if p.address != "" {
 		return lc.Listen(p.lifetime, "tcp", p.address)
 	}
 	var err error
@@ -214,12 +213,4 @@ func (p *Proxy) listen() (net.Listener, error) {
 		}
 	}
 	return nil, err
-}
-
-func (p *Proxy) port() string {
-	_, port, err := net.SplitHostPort(p.address)
-	if err != nil {
-		return "0"
-	}
-	return port
 }

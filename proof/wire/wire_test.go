@@ -119,7 +119,6 @@ func TestEveryRequestIsForwardedAndRecorded(t *testing.T) {
 	assert.Equal(t, 2, x.Number)
 	assert.Equal(t, 2, x.Nth)
 	assert.Equal(t, "PutItem", x.Operation)
-	assert.Equal(t, 1, x.Attempt)
 	assert.Equal(t, "k", x.Key("id"))
 	assert.Empty(t, x.Key("other"))
 	assert.Equal(t, "pass", x.Fault)

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -121,12 +120,10 @@ func (p *Pool) Ended() string {
 }
 
 // Logs is what all processes have written so far.
-func (p *Pool) Logs() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var all strings.Builder
-	for _, s := range p.all {
-		all.WriteString(s.Logs())
-	}
-	return all.String()
+func (p *Pool) Logs() (all string) {
+	_ = p.each(func(s *Sandbox) error { // none fails
+		all += s.Logs()
+		return nil
+	})
+	return all
 }

@@ -51,7 +51,7 @@ func run(tag bool) error {
 		return err
 	}
 	fmt.Println("The program of the README builds in an empty module, and its test passes.")
-	if err := s.installs(t); err != nil {
+	if err := s.goes(folder, "install", "-trimpath", library+"/cmd/idempotent@"+t.version); err != nil {
 		return err
 	}
 	fmt.Println("The command can be installed.")

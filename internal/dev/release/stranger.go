@@ -44,11 +44,6 @@ func (s stranger) buildsTheProgram(t *tree) error {
 	return nil
 }
 
-// installs takes the command as somebody without a clone does.
-func (s stranger) installs(t *tree) error {
-	return s.goes(s.folder, "install", "-trimpath", t.module("cmd/idempotent").path+"@"+t.version)
-}
-
 // goes runs go with a module cache of its own, so that nothing of this tree stays on the machine.
 // It takes the library from its origin. What others have published comes from the cache that is
 // there, or from where it came from.

@@ -26,9 +26,9 @@ type tree struct {
 }
 
 type module struct {
-	folder, path string
-	requires     map[string]string // those of this repository, with their versions
-	replaces     int
+	folder   string
+	requires map[string]string // those of this repository, with their versions
+	replaces int
 }
 
 func open(root string) (*tree, error) {
@@ -62,14 +62,13 @@ func (t *tree) read(folder string) (module, error) {
 		return module{}, fmt.Errorf("%s: %w", folder, err)
 	}
 	var file struct {
-		Module  struct{ Path string }
 		Require []struct{ Path, Version string }
 		Replace []any
 	}
 	if err := json.Unmarshal(out, &file); err != nil {
 		return module{}, err
 	}
-	m := module{folder: folder, path: file.Module.Path, requires: map[string]string{}, replaces: len(file.Replace)}
+	m := module{folder: folder, requires: map[string]string{}, replaces: len(file.Replace)}
 	for _, r := range file.Require {
 		if r.Path == library || strings.HasPrefix(r.Path, library+"/") {
 			m.requires[r.Path] = r.Version
@@ -109,9 +108,4 @@ func (t *tree) published() []module {
 		func(m module) bool { return slices.Contains(unpublished, m.folder) })
 	slices.SortStableFunc(all, func(a, b module) int { return cmp.Compare(len(a.requires), len(b.requires)) })
 	return all
-}
-
-// module returns the one in a folder.
-func (t *tree) module(folder string) module {
-	return t.modules[slices.IndexFunc(t.modules, func(m module) bool { return m.folder == folder })]
 }

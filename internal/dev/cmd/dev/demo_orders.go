@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
 
 // orderStory sends orders as a client does, kills the functions meanwhile, prints what comes back
@@ -23,10 +24,11 @@ import (
 type orderStory struct {
 	*world
 
-	function *lambdaruntime.Pool
-	front    *lambdaruntime.Front
-	relay    *relaying
-	drained  bool
+	front *lambdaruntime.Front
+	// victims are the functions that can be killed.
+	victims map[string]*lambdaruntime.Pool
+	mapping *streams.Pump
+	drained bool
 }
 
 // purchase is what a client wants: one request, however often it is sent.
@@ -41,8 +43,7 @@ type purchase struct {
 const orderLine = "%5s  %-42s %-38s %9v %8v %9v %5v %8v\n"
 
 func demoOrders(ctx context.Context, w *world) error {
-	s := &orderStory{world: w, function: w.function(ordering, invocationTimeout), relay: w.relaying()}
-	s.front = orders.front(s.function)
+	function := w.function(ordering, invocationTimeout)
 	run := rand.Text()[:8] // the records of an earlier run may still be there
 	var all []*purchase
 	for i, p := range plots {
@@ -50,10 +51,13 @@ func demoOrders(ctx context.Context, w *world) error {
 	}
 	lost := all[len(all)-1]
 	loses := func(event []byte) bool { return bytes.Contains(event, []byte(lost.email())) }
-	if err := s.relay.begin(ctx, w, loses); err != nil {
+	relays, mapping, err := w.relaying(ctx, loses)
+	if err != nil {
 		return err
 	}
-	return errors.Join(s.tell(ctx, all), s.relay.end())
+	s := &orderStory{world: w, front: orders.front(function), mapping: mapping}
+	s.victims = map[string]*lambdaruntime.Pool{ordering: function, relay: relays}
+	return s.tell(ctx, all)
 }
 
 func (s *orderStory) introduce() {
@@ -116,11 +120,7 @@ func (s *orderStory) first(ctx context.Context, o *purchase) error {
 	died := make(chan error, 1)
 	if o.kills != "" {
 		s.watch.arm(o.at, func() bool {
-			kill := s.function.Kill
-			if o.kills == relay {
-				kill = s.relay.Kill
-			}
-			died <- kill()
+			died <- s.victims[o.kills].Kill()
 			return false
 		})
 	} else {
@@ -138,7 +138,7 @@ func (s *orderStory) first(ctx context.Context, o *purchase) error {
 	if o.kills != ordering {
 		return errors.Join(a.is(o.status()), s.settled(ctx, o), s.row(ctx, o, o.what, a.String()))
 	}
-	how := a.String() + " (" + s.function.Ended() + ")"
+	how := a.String() + " (" + s.victims[ordering].Ended() + ")"
 	if err := errors.Join(a.is(500), s.row(ctx, o, o.what, how)); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (s *orderStory) settled(ctx context.Context, o *purchase) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		if err := s.relay.mapping.Idle(ctx); err != nil {
+		if err := s.mapping.Idle(ctx); err != nil {
 			return fmt.Errorf("its message is not delivered: %w", err)
 		}
 		pending, err := s.pending(ctx, o)
@@ -208,7 +208,7 @@ func (s *orderStory) settled(ctx context.Context, o *purchase) error {
 			break
 		}
 	}
-	if err := s.relay.mapping.Idle(ctx); err != nil { // what is repeated is not pending
+	if err := s.mapping.Idle(ctx); err != nil { // what is repeated is not pending
 		return err
 	}
 	want := 1

@@ -46,11 +46,9 @@ func (x example) front(p *lambdaruntime.Pool) *lambdaruntime.Front {
 func run(ctx context.Context, w *world, x example) error {
 	function := w.function(x.function, timeout)
 	if x.function == orders.function {
-		r := w.relaying()
-		if err := r.begin(ctx, w, nil); err != nil {
+		if _, _, err := w.relaying(ctx, func([]byte) bool { return false }); err != nil {
 			return err
 		}
-		w.closers = append(w.closers, r.end)
 		go w.drainEachMinute(ctx)
 	}
 	address := net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "3000"))
