@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
@@ -82,40 +83,21 @@ func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItem
 	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 
-// recorder notes the ids of what is written.
+// recorder is a client of a server in memory.
 type recorder struct {
 	*dynamodb.Client
 
 	wire *wire
-	ids  []string
-}
-
-func (r *recorder) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	opts ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	r.ids = append(r.ids, idOf(in.Item))
-	return r.Client.PutItem(ctx, in, opts...)
-}
-
-func (r *recorder) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
-	opts ...func(*dynamodb.Options),
-) (*dynamodb.BatchWriteItemOutput, error) {
-	for _, write := range in.RequestItems[table] {
-		r.ids = append(r.ids, idOf(write.PutRequest.Item))
-	}
-	return r.Client.BatchWriteItem(ctx, in, opts...)
 }
 
 // items are what was written as it is now.
 func (r *recorder) items(t *testing.T) agreeable {
 	t.Helper()
+	out, err := r.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
+	require.NoError(t, err)
 	all := agreeable{}
-	for _, id := range r.ids {
-		name := table
-		out, err := r.GetItem(t.Context(),
-			&dynamodb.GetItemInput{TableName: &name, Key: item{"id": &types.AttributeValueMemberS{Value: id}}})
-		require.NoError(t, err)
-		all[id] = out.Item
+	for _, it := range out.Items {
+		all[idOf(it)] = it
 	}
 	return all
 }

@@ -220,15 +220,16 @@ func (s *Server) list(in input, key string) (any, error) {
 		if at.table != in.TableName {
 			continue
 		}
-		matches, err := in.holds(key, it)
-		if err != nil {
-			return nil, err
+		_, indexed := it[sorted]
+		takes := indexed || sorted == ""
+		for _, condition := range []string{key, in.FilterExpression} {
+			holds, err := in.holds(condition, it)
+			if err != nil {
+				return nil, err
+			}
+			takes = takes && holds
 		}
-		passes, err := in.holds(in.FilterExpression, it)
-		if err != nil {
-			return nil, err
-		}
-		if _, indexed := it[sorted]; matches && passes && (indexed || sorted == "") {
+		if takes {
 			found = append(found, it)
 		}
 	}

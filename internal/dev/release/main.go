@@ -11,12 +11,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -78,9 +80,14 @@ func (t *tree) tags(wanted bool) error {
 	return nil
 }
 
+// tagNames are those of the modules that have one, each behind those that it requires.
 func (t *tree) tagNames() (names []string) {
-	for _, m := range t.published() {
-		names = append(names, strings.TrimPrefix(m.folder+"/"+t.version, "./"))
+	all := slices.SortedStableFunc(slices.Values(t.modules),
+		func(a, b module) int { return cmp.Compare(len(a.requires), len(b.requires)) })
+	for _, m := range all {
+		if !slices.Contains(unpublished, m.folder) {
+			names = append(names, strings.TrimPrefix(m.folder+"/"+t.version, "./"))
+		}
 	}
 	return names
 }

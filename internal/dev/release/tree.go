@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -99,13 +97,5 @@ func (t *tree) problems() (all []string) {
 			all = append(all, file+" does not have "+want)
 		}
 	}
-	return all
-}
-
-// published are the modules with tags: the library first, and each behind those that it requires.
-func (t *tree) published() []module {
-	all := slices.DeleteFunc(slices.Clone(t.modules),
-		func(m module) bool { return slices.Contains(unpublished, m.folder) })
-	slices.SortStableFunc(all, func(a, b module) int { return cmp.Compare(len(a.requires), len(b.requires)) })
 	return all
 }

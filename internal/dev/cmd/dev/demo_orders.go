@@ -29,6 +29,7 @@ type orderStory struct {
 	victims map[string]*lambdaruntime.Pool
 	mapping *streams.Pump
 	drained bool
+	wait    time.Duration // what clients were told at most
 }
 
 // purchase is what a client wants: one request, however often it is sent.
@@ -37,7 +38,6 @@ type purchase struct {
 
 	number int
 	key    string
-	wait   time.Duration
 }
 
 const orderLine = "%5s  %-42s %-38s %9v %8v %9v %5v %8v\n"
@@ -84,13 +84,9 @@ func (s *orderStory) tell(ctx context.Context, all []*purchase) error {
 	if err := s.each(ctx, all, s.first); err != nil {
 		return err
 	}
-	wait := time.Duration(0)
-	for _, o := range all {
-		wait = max(wait, o.wait)
-	}
 	fmt.Fprintf(s.out, "\nSent again at once, each client is told to wait: 409 Conflict, Retry-After: %d at most."+
-		" After these %v:\n", wait/time.Second, wait)
-	if err := sleep(ctx, wait); err != nil {
+		" After these %v:\n", s.wait/time.Second, s.wait)
+	if err := sleep(ctx, s.wait); err != nil {
 		return err
 	}
 	s.header("sent again, to another process")
@@ -147,8 +143,8 @@ func (s *orderStory) first(ctx context.Context, o *purchase) error {
 		// Nobody knows the first answer.
 		return errors.Join(a.replays(o.status(), a.body()), s.settled(ctx, o))
 	}
-	var err error
-	o.wait, err = a.wait()
+	wait, err := a.wait()
+	s.wait = max(s.wait, wait)
 	return err
 }
 
