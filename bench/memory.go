@@ -25,32 +25,20 @@ const aboutMemory = " Each library has its own store in memory. By value, an ord
 	"request, with a body of 500 bytes, the key is a header. Requests are built once and only their key changes."
 
 func measureMemoryFirst(rounds int) (table, error) {
-	return measureLibraries("First executions of a handler that does nothing."+aboutMemory, rounds,
-		func(l library) func(int) error {
-			return func(n int) error {
-				for done := 0; done < n; done += len(storeKeys) {
-					if err := l.firsts(min(n-done, len(storeKeys))); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
-		})
+	return measureLibraries("First executions of a handler that does nothing."+aboutMemory, rounds, library.firsts)
 }
 
 func measureMemoryReplay(rounds int) (table, error) {
-	return measureLibraries("Deliveries of a key that was completed."+aboutMemory, rounds,
-		func(l library) func(int) error { return l.replays })
+	return measureLibraries("Deliveries of a key that was completed."+aboutMemory, rounds, library.replays)
 }
 
-func measureLibraries(about string, rounds int, run func(library) func(int) error) (table, error) {
-	groups := make([]group, 0, 2)
-	for i, heading := range []string{"by value", "HTTP request"} {
-		g := group{heading: heading}
+func measureLibraries(about string, rounds int, run func(l library, n int) error) (table, error) {
+	groups := []group{{heading: "by value"}, {heading: "HTTP request"}}
+	for i := range groups {
 		for _, l := range libraries[i] {
-			g.cases = append(g.cases, measured{name: l.name, run: run(l)})
+			m := measured{name: l.name, run: func(n int) error { return run(l, n) }}
+			groups[i].cases = append(groups[i].cases, m)
 		}
-		groups = append(groups, g)
 	}
 	return measureGroups(about, groups, rounds)
 }
@@ -72,7 +60,14 @@ const statusCreated = 201
 
 // firsts delivers under n keys, each of which has to execute.
 func (l library) firsts(n int) error {
-	return l.deliver(n, int64(n), fmt.Sprintf("%d keys", n), func(i int) string { return storeKeys[i] })
+	for done := 0; done < n; done += len(storeKeys) {
+		some := min(n-done, len(storeKeys))
+		what := fmt.Sprintf("%d keys", some)
+		if err := l.deliver(some, int64(some), what, func(i int) string { return storeKeys[i] }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replays delivers under one key, which executes once, and n times again.

@@ -41,7 +41,8 @@ var stepwise = plan{
 		}
 		without.cases[1].goals = goals{own: 3 * stepGoal}
 		with, err := executing("three steps beside three UpdateItems",
-			way{"wrapped, three bare UpdateItems", wrappedWithUpdates}, way{"wrapped, three steps", withSteps(effects[:], false)})
+			way{"wrapped, three bare UpdateItems", wrappedWithUpdates},
+			way{"wrapped, three steps", withSteps(effects[:], false)})
 		return []group{without, with}, err
 	},
 }

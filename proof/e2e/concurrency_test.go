@@ -14,7 +14,7 @@ func TestASecondSandboxIsToldToWaitWhileTheFirstOneRuns(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, 2)
 	o := newOrder(t)
-	gate := s.provider.holdBefore(t)
+	gate := s.provider.hold(&s.provider.before)
 	began := time.Now()
 	first := s.reach(gate, o)
 	lease := time.UnixMilli(s.record().Lease)

@@ -19,21 +19,21 @@ func TestAKilledExecutionIsRecoveredAfterItsLease(t *testing.T) {
 	for _, tc := range []struct {
 		killed string
 		// hold stops the execution at the moment of the kill.
-		hold func(t *testing.T, s *shop) *wire.Gate
+		hold func(s *shop) *wire.Gate
 		// charged tells whether the money has moved by then.
 		charged int
 	}{
-		{"before the provider is asked", func(_ *testing.T, s *shop) *wire.Gate { return s.gate("PutItem", wire.DelayReply) }, 0},
-		{"before the charge", func(t *testing.T, s *shop) *wire.Gate { return s.provider.holdBefore(t) }, 0},
-		{"after the charge", func(t *testing.T, s *shop) *wire.Gate { return s.provider.holdAfter(t) }, 1},
-		{"before the answer is stored", func(_ *testing.T, s *shop) *wire.Gate { return s.gate("UpdateItem", lost) }, 1},
+		{"before the provider is asked", func(s *shop) *wire.Gate { return s.gate("PutItem", wire.DelayReply) }, 0},
+		{"before the charge", func(s *shop) *wire.Gate { return s.provider.hold(&s.provider.before) }, 0},
+		{"after the charge", func(s *shop) *wire.Gate { return s.provider.hold(&s.provider.after) }, 1},
+		{"before the answer is stored", func(s *shop) *wire.Gate { return s.gate("UpdateItem", lost) }, 1},
 	} {
 		t.Run(tc.killed, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, 1)
 			s.timeout = 2 * time.Second
 			o := newOrder(t)
-			gate := tc.hold(t, s)
+			gate := tc.hold(s)
 			first := s.reach(gate, o)
 			require.Len(t, s.provider.charges(0), tc.charged)
 			assert.Equal(t, lambdaruntime.TypeExited, s.killDuring(first).failure.Type)

@@ -27,6 +27,9 @@ var faults = []wire.Fault{
 	late(),
 }
 
+// outages are what nothing gets through.
+var outages = []wire.Fault{wire.LoseReply(), wire.SwallowRequest(), wire.Throttle()}
+
 // late forwards a request when the client has given it up and sent it again.
 func late() wire.Fault { return wire.DelayRequest(wire.For(1500 * time.Millisecond)) }
 
@@ -58,36 +61,31 @@ func TestAFaultOfOneCallIsAbsorbed(t *testing.T) {
 func TestAnOutageFromOneCallOnIsSurvived(t *testing.T) {
 	t.Parallel()
 	for _, y := range stories[:1] {
-		for n := range y.calls {
-			for _, fault := range []wire.Fault{wire.LoseReply(), wire.SwallowRequest(), wire.Throttle()} {
-				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, fault.Name), func(t *testing.T) {
-					t.Parallel()
-					s, o := y.begin(t)
-					s.timeout = 5 * time.Second
-					s.proxy.SetRule(wire.From(n+1, fault))
-					first := s.post(o)
-					require.NotEmpty(t, s.proxy.Faults(), "the outage has happened")
-					if n >= y.claim {
-						assert.Equal(t, y.status, first.status,
-							"the handler has run, and nothing hides its answer: %v", first)
-					} else {
-						assertProblem(t, first, http.StatusServiceUnavailable, "store-unavailable")
-					}
-
-					s.proxy.SetRule(nil)
-					answers := append(s.insist(o), first)
-					assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
-					if n >= y.claim && s.record().Status == "UNKNOWN" {
-						// The last word on the result was on its way when the outage ended. The
-						// client has the answer.
-						assert.Equal(t, "result-lost", s.record().Reason)
-						assert.Len(t, s.provider.charges(o.amount), 1)
-						return
-					}
-					s.assertCharged(o, s.record(), answers)
-				})
+		scenarios(t, y.name, len(y.calls), outages, func(t *testing.T, n int, fault wire.Fault) {
+			s, o := y.begin(t)
+			s.timeout = 5 * time.Second
+			s.proxy.SetRule(wire.From(n+1, fault))
+			first := s.post(o)
+			require.NotEmpty(t, s.proxy.Faults(), "the outage has happened")
+			if n >= y.claim {
+				assert.Equal(t, y.status, first.status,
+					"the handler has run, and nothing hides its answer: %v", first)
+			} else {
+				assertProblem(t, first, http.StatusServiceUnavailable, "store-unavailable")
 			}
-		}
+
+			s.proxy.SetRule(nil)
+			answers := append(s.insist(o), first)
+			assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
+			if n >= y.claim && s.record().Status == "UNKNOWN" {
+				// The last word on the result was on its way when the outage ended. The
+				// client has the answer.
+				assert.Equal(t, "result-lost", s.record().Reason)
+				assert.Len(t, s.provider.charges(o.amount), 1)
+				return
+			}
+			s.assertCharged(o, s.record(), answers)
+		})
 	}
 }
 
@@ -102,19 +100,14 @@ func TestAKillAtAnyCallIsRecovered(t *testing.T) {
 		if y.replayed {
 			continue // nothing runs
 		}
-		for n := range y.calls {
-			for _, moment := range moments {
-				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, moment), func(t *testing.T) {
-					t.Parallel()
-					s, o := y.begin(t)
-					s.timeout = 2500 * time.Millisecond
-					s.killAt(n+1, moment, o)
-					answers := s.insist(o)
-					assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
-					s.assertCharged(o, s.record(), answers)
-				})
-			}
-		}
+		scenarios(t, y.name, len(y.calls), moments, func(t *testing.T, n int, moment string) {
+			s, o := y.begin(t)
+			s.timeout = 2500 * time.Millisecond
+			s.killAt(n+1, moment, o)
+			answers := s.insist(o)
+			assert.Len(t, s.provider.distinctKeys(), 1, "one key downstream")
+			s.assertCharged(o, s.record(), answers)
+		})
 	}
 }
 

@@ -23,7 +23,7 @@ func TestAFunctionKilledAtItsDeadlineIsRecoveredAfterItsLease(t *testing.T) {
 	s := newShop(t, 1)
 	s.timeout = 2 * time.Second
 	o := newOrder(t)
-	gate := s.provider.holdAfter(t)
+	gate := s.provider.hold(&s.provider.after)
 	first := s.reach(gate, o)
 	require.NoError(t, freeze(s.sandboxes[0].PID()), "so that it cannot end by itself")
 	lost := <-first

@@ -22,6 +22,7 @@ type provider struct {
 	*httptest.Server
 
 	services *services.Services
+	t        *testing.T
 
 	mu       sync.Mutex
 	finished map[string]bool // by key, false while its first request runs
@@ -51,7 +52,7 @@ type arrival struct{ route, key string }
 
 func newProvider(t *testing.T) *provider {
 	t.Helper()
-	p := &provider{finished: make(map[string]bool)}
+	p := &provider{t: t, finished: make(map[string]bool)}
 	p.services = services.New(p.pass)
 	p.Server = httptest.NewServer(p.services)
 	t.Cleanup(p.Close)
@@ -123,22 +124,10 @@ func (p *provider) pause(hook *func()) {
 	call(f)
 }
 
-// holdBefore holds first requests before their effect.
-func (p *provider) holdBefore(t *testing.T) *wire.Gate {
-	t.Helper()
-	return p.hold(t, &p.before)
-}
-
-// holdAfter holds the answers to first requests.
-func (p *provider) holdAfter(t *testing.T) *wire.Gate {
-	t.Helper()
-	return p.hold(t, &p.after)
-}
-
-func (p *provider) hold(t *testing.T, hook *func()) *wire.Gate {
-	t.Helper()
+// hold holds first requests before their effect, or their answers: hook is before or after.
+func (p *provider) hold(hook *func()) *wire.Gate {
 	gate := wire.NewGate()
-	t.Cleanup(gate.Open) // before the server is closed, which waits for its requests
+	p.t.Cleanup(gate.Open) // before the server is closed, which waits for its requests
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	*hook = func() { gate.Wait(context.Background()) }

@@ -19,23 +19,18 @@ import (
 func TestAKillAtAnyCallOfTheStoreResumesTheOrder(t *testing.T) {
 	t.Parallel()
 	for _, y := range sagas {
-		for n := range y.calls {
-			for _, moment := range moments {
-				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, moment), func(t *testing.T) {
-					t.Parallel()
-					w, c := y.begin(t)
-					w.timeout = 2500 * time.Millisecond
-					w.killAt(n+1, moment, c)
-					w.assertWhole()
-					w.assertOrdered(c, w.insist(c))
-					asked := y.asked
-					if route := y.records[n+1]; moment == "before" && route != "" {
-						asked = plus(asked, route, 1) // it has happened, and nobody had recorded it
-					}
-					assert.Equal(t, asked, w.askedFor())
-				})
+		scenarios(t, y.name, len(y.calls), moments, func(t *testing.T, n int, moment string) {
+			w, c := y.begin(t)
+			w.timeout = 2500 * time.Millisecond
+			w.killAt(n+1, moment, c)
+			w.assertWhole()
+			w.assertOrdered(c, w.insist(c))
+			asked := y.asked
+			if route := y.records[n+1]; moment == "before" && route != "" {
+				asked = plus(asked, route, 1) // it has happened, and nobody had recorded it
 			}
-		}
+			assert.Equal(t, asked, w.askedFor())
+		})
 	}
 }
 
@@ -43,35 +38,32 @@ func TestAKillAtAnyCallOfTheStoreResumesTheOrder(t *testing.T) {
 // way, when the effect has happened, and when the answer is out.
 func TestAKillAtAnyRequestToAServiceResumesTheOrder(t *testing.T) {
 	t.Parallel()
+	kills := slices.Concat(moments, []string{"answered"})
 	for _, y := range sagas {
-		for n, route := range y.requests {
-			for _, moment := range []string{"before", "on its way", "after", "answered"} {
-				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, moment), func(t *testing.T) {
-					t.Parallel()
-					w, c := y.begin(t)
-					w.timeout = 2500 * time.Millisecond
-					fault := w.killed(moment)
-					if moment == "answered" {
-						fault = wire.Follow(func(context.Context) { w.kill() })
-					}
-					w.network.SetRule(wire.At(n+1, fault))
-					first := w.post(c)
-					require.Equal(t, []string{fault.Name}, w.network.Faults())
-					w.assertWhole()
-
-					answers := w.insist(c)
-					if moment != "answered" { // then the function may have been faster than the kill
-						require.NotNil(t, first.failure, first)
-						more := 1
-						if moment == "before" {
-							more = 0 // the service has seen one request only
-						}
-						assert.Equal(t, plus(y.asked, route, more), w.askedFor())
-					}
-					w.assertOrdered(c, append(answers, first))
-				})
+		scenarios(t, y.name, len(y.requests), kills, func(t *testing.T, n int, moment string) {
+			route := y.requests[n]
+			w, c := y.begin(t)
+			w.timeout = 2500 * time.Millisecond
+			fault := w.killed(moment)
+			if moment == "answered" {
+				fault = wire.Follow(func(context.Context) { w.kill() })
 			}
-		}
+			w.network.SetRule(wire.At(n+1, fault))
+			first := w.post(c)
+			require.Equal(t, []string{fault.Name}, w.network.Faults())
+			w.assertWhole()
+
+			answers := w.insist(c)
+			if moment != "answered" { // then the function may have been faster than the kill
+				require.NotNil(t, first.failure, first)
+				more := 1
+				if moment == "before" {
+					more = 0 // the service has seen one request only
+				}
+				assert.Equal(t, plus(y.asked, route, more), w.askedFor())
+			}
+			w.assertOrdered(c, append(answers, first))
+		})
 	}
 }
 
@@ -102,31 +94,26 @@ func TestAFaultOfOneCallOfTheStoreIsAbsorbedByTheSteps(t *testing.T) {
 // recorded is not asked for again.
 func TestAFaultOfAServiceIsABadGatewayAndTheRetryGoesOn(t *testing.T) {
 	t.Parallel()
+	lossy := []wire.Fault{wire.LoseRequest(), wire.LoseReply(), wire.SwallowReply(), wire.InternalError()}
 	for _, y := range sagas[1:] {
-		for n, route := range y.requests {
-			for _, fault := range []wire.Fault{
-				wire.LoseRequest(), wire.LoseReply(), wire.SwallowReply(), wire.InternalError(),
-			} {
-				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, fault.Name), func(t *testing.T) {
-					t.Parallel()
-					w, c := y.begin(t)
-					w.timeout = 3 * time.Second
-					w.network.SetRule(wire.At(n+1, fault))
-					first := w.post(c)
-					require.Equal(t, []string{fault.Name}, w.network.Faults())
-					// net/http repeats by itself what it has sent on a connection that turns out to
-					// be closed
-					if first.status != y.status {
-						assert.Equal(t, http.StatusBadGateway, first.status, first)
-					}
-					w.assertOrdered(c, append(w.insist(c), first))
-					for other, count := range w.askedFor() {
-						assert.LessOrEqual(t, count, 2)
-						assert.True(t, count == 1 || other == route, "%s was recorded", other)
-					}
-				})
+		scenarios(t, y.name, len(y.requests), lossy, func(t *testing.T, n int, fault wire.Fault) {
+			route := y.requests[n]
+			w, c := y.begin(t)
+			w.timeout = 3 * time.Second
+			w.network.SetRule(wire.At(n+1, fault))
+			first := w.post(c)
+			require.Equal(t, []string{fault.Name}, w.network.Faults())
+			// net/http repeats by itself what it has sent on a connection that turns out to
+			// be closed
+			if first.status != y.status {
+				assert.Equal(t, http.StatusBadGateway, first.status, first)
 			}
-		}
+			w.assertOrdered(c, append(w.insist(c), first))
+			for other, count := range w.askedFor() {
+				assert.LessOrEqual(t, count, 2)
+				assert.True(t, count == 1 || other == route, "%s was recorded", other)
+			}
+		})
 	}
 }
 
@@ -134,21 +121,16 @@ func TestAFaultOfAServiceIsABadGatewayAndTheRetryGoesOn(t *testing.T) {
 func TestAnOutageOfTheStoreFromOneCallOnIsSurvivedByTheSteps(t *testing.T) {
 	t.Parallel()
 	for _, y := range sagas[:1] {
-		for n := range y.calls {
-			for _, fault := range []wire.Fault{wire.LoseReply(), wire.SwallowRequest(), wire.Throttle()} {
-				t.Run(fmt.Sprintf("%s/%d/%s", y.name, n+1, fault.Name), func(t *testing.T) {
-					t.Parallel()
-					w, c := y.begin(t)
-					w.timeout = 5 * time.Second
-					w.proxy.SetRule(wire.From(n+1, fault))
-					first := w.post(c)
-					require.NotEmpty(t, w.proxy.Faults(), "the outage has happened")
-					w.assertWhole()
-					w.proxy.SetRule(nil)
-					w.assertOrdered(c, append(w.insist(c), first))
-				})
-			}
-		}
+		scenarios(t, y.name, len(y.calls), outages, func(t *testing.T, n int, fault wire.Fault) {
+			w, c := y.begin(t)
+			w.timeout = 5 * time.Second
+			w.proxy.SetRule(wire.From(n+1, fault))
+			first := w.post(c)
+			require.NotEmpty(t, w.proxy.Faults(), "the outage has happened")
+			w.assertWhole()
+			w.proxy.SetRule(nil)
+			w.assertOrdered(c, append(w.insist(c), first))
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -68,6 +69,19 @@ var stories = []story{
 		calls: []string{"PutItem", "BatchGetItem"}, claim: 2, faulty: 2,
 		status: http.StatusCreated, replayed: true,
 	},
+}
+
+// scenarios runs one for each call of a way and each variant.
+func scenarios[V any](t *testing.T, way string, calls int, variants []V, run func(t *testing.T, n int, v V)) {
+	t.Helper()
+	for n := range calls {
+		for _, v := range variants {
+			t.Run(fmt.Sprintf("%s/%d/%v", way, n+1, v), func(t *testing.T) {
+				t.Parallel()
+				run(t, n, v)
+			})
+		}
+	}
 }
 
 // begin starts a story in a shop of its own.

@@ -12,6 +12,9 @@ type Fault struct {
 	run  func(*trip)
 }
 
+// String is the name.
+func (f Fault) String() string { return f.Name }
+
 // Pass forwards the request and the reply.
 func Pass() Fault {
 	return Fault{"pass", func(t *trip) { t.answer(t.forward()) }}

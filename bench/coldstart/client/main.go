@@ -41,11 +41,13 @@ func main() {
 			return charge.Response{}, err
 		}
 		_, err = client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 table,
-			Key:                       map[string]types.AttributeValue{"id": id},
-			UpdateExpression:          aws.String("SET #status = :status, #data = :data"),
-			ExpressionAttributeNames:  map[string]string{"#status": "status", "#data": "data"},
-			ExpressionAttributeValues: map[string]types.AttributeValue{":status": text("COMPLETED"), ":data": text(response.Body)},
+			TableName:                table,
+			Key:                      map[string]types.AttributeValue{"id": id},
+			UpdateExpression:         aws.String("SET #status = :completed, #data = :data"),
+			ExpressionAttributeNames: map[string]string{"#status": "status", "#data": "data"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":completed": text("COMPLETED"), ":data": text(response.Body),
+			},
 		})
 		return response, err
 	})

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -119,5 +120,6 @@ func freePort(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	address, err := netip.ParseAddrPort(l.Addr().String())
+	return int(address.Port()), err
 }

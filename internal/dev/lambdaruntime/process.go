@@ -49,8 +49,11 @@ func (p *process) live(started chan<- error) {
 	p.api.close()
 }
 
-// kill sends SIGKILL and waits until the process is gone.
+// kill sends SIGKILL and waits until the process is gone, if there is one.
 func (p *process) kill() error {
+	if p == nil {
+		return nil
+	}
 	err := p.cmd.Process.Kill()
 	<-p.exited
 	if errors.Is(err, os.ErrProcessDone) {

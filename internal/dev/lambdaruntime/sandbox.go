@@ -141,12 +141,7 @@ func (s *Sandbox) latest() *process {
 // Kill sends SIGKILL to the process, whatever it is doing, and waits until it is gone. A running
 // invocation fails with [TypeExited]. The next invocation starts a new process. Without a process
 // nothing happens.
-func (s *Sandbox) Kill() error {
-	if p := s.latest(); p != nil {
-		return p.kill()
-	}
-	return nil
-}
+func (s *Sandbox) Kill() error { return s.latest().kill() }
 
 // Close kills the process and waits for the invocation that has begun. Calling it again has no
 // effect.

@@ -29,7 +29,10 @@ var plots = []plot{
 	{what: "after the reservation, before its answer", kills: ordering, at: moment{services.Reservation, true}},
 	{what: "between reservation and charge", kills: ordering, at: moment{services.Charge, false}},
 	{what: "after the charge, before its answer", kills: ordering, at: moment{services.Charge, true}},
-	{what: "between refusal and cancellation", kills: ordering, at: moment{services.Cancellation, false}, declined: true},
+	{
+		what: "between refusal and cancellation", kills: ordering, at: moment{services.Cancellation, false},
+		declined: true,
+	},
 	{
 		what: "after the cancellation, before its answer", kills: ordering, at: moment{services.Cancellation, true},
 		declined: true,
