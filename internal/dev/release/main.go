@@ -16,7 +16,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,12 +67,12 @@ func (t *tree) tags(wanted bool) error {
 		fmt.Println("The tags would be, in this order:", strings.Join(names, ", "))
 		return nil
 	}
-	if out, err := exec.Command("git", "-C", t.root, "status", "--porcelain").Output(); err != nil || len(out) > 0 {
+	if out, err := output(t.root, nil, "git", "status", "--porcelain"); err != nil || len(out) > 0 {
 		return fmt.Errorf("the working tree has changes, so nothing was tagged: %s %w", out, err)
 	}
 	for _, name := range names {
-		if out, err := exec.Command("git", "-C", t.root, "tag", "-a", name, "-m", name).CombinedOutput(); err != nil {
-			return fmt.Errorf("tag %s: %s: %w", name, out, err)
+		if _, err := output(t.root, nil, "git", "tag", "-a", name, "-m", name); err != nil {
+			return err
 		}
 	}
 	fmt.Println("Push them one by one, in this order: git push origin", strings.Join(names, " && git push origin "))
@@ -97,13 +96,13 @@ func (t *tree) tagNames() (names []string) {
 func (t *tree) publish(folder string) error {
 	within := func(args ...string) []string {
 		return append([]string{
-			"--git-dir", folder, "--work-tree", t.root,
+			"git", "--git-dir", folder, "--work-tree", t.root,
 			"-c", "user.name=release", "-c", "user.email=release@example.com",
 			"-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false",
 		}, args...)
 	}
 	commands := [][]string{
-		{"init", "--quiet", "--bare", folder},
+		{"git", "init", "--quiet", "--bare", folder},
 		within("add", "--all"),
 		within("commit", "--quiet", "--message", t.version),
 	}
@@ -111,8 +110,8 @@ func (t *tree) publish(folder string) error {
 		commands = append(commands, within("tag", name))
 	}
 	for _, command := range commands {
-		if out, err := exec.Command("git", command...).CombinedOutput(); err != nil {
-			return fmt.Errorf("git %s: %w: %s", strings.Join(command, " "), err, out)
+		if _, err := output("", nil, command...); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -48,20 +46,17 @@ func (s stranger) buildsTheProgram(t *tree) error {
 // It takes the library from its origin. What others have published comes from the cache that is
 // there, or from where it came from.
 func (s stranger) goes(folder string, args ...string) error {
-	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	out, err := output("", nil, "go", "env", "GOMODCACHE", "GOPROXY")
 	if err != nil {
 		return err
 	}
-	there := strings.Fields(string(out))
-	cmd := exec.Command("go", args...)
-	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off",
-		"GOMODCACHE="+filepath.Join(s.folder, "mod"), "GOBIN="+filepath.Join(s.folder, "bin"),
-		"GOPROXY=file://"+there[0]+"/cache/download,"+there[1], "GONOPROXY="+library,
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+s.origin+".insteadOf",
-		"GIT_CONFIG_VALUE_0=https://"+library)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
+	there := strings.Fields(out)
+	_, err = output(folder, []string{
+		"GOWORK=off", "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off",
+		"GOMODCACHE=" + filepath.Join(s.folder, "mod"), "GOBIN=" + filepath.Join(s.folder, "bin"),
+		"GOPROXY=file://" + there[0] + "/cache/download," + there[1], "GONOPROXY=" + library,
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://" + s.origin + ".insteadOf",
+		"GIT_CONFIG_VALUE_0=https://" + library,
+	}, append([]string{"go"}, args...)...)
+	return err
 }

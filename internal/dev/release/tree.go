@@ -40,11 +40,11 @@ func open(root string) (*tree, error) {
 		return nil, errors.New("CHANGELOG.md names no version")
 	}
 	t.version = "v" + string(found[1])
-	files, err := exec.Command("git", "-C", root, "ls-files", "go.mod", "*/go.mod").Output()
+	files, err := output(root, nil, "git", "ls-files", "go.mod", "*/go.mod")
 	if err != nil {
 		return nil, err
 	}
-	for file := range strings.FieldsSeq(string(files)) {
+	for file := range strings.FieldsSeq(files) {
 		m, err := t.read(filepath.Dir(file))
 		if err != nil {
 			return nil, err
@@ -55,15 +55,15 @@ func open(root string) (*tree, error) {
 }
 
 func (t *tree) read(folder string) (module, error) {
-	out, err := exec.Command("go", "mod", "edit", "-json", filepath.Join(t.root, folder, "go.mod")).Output()
+	out, err := output(t.root, nil, "go", "mod", "edit", "-json", filepath.Join(folder, "go.mod"))
 	if err != nil {
-		return module{}, fmt.Errorf("%s: %w", folder, err)
+		return module{}, err
 	}
 	var file struct {
 		Require []struct{ Path, Version string }
 		Replace []any
 	}
-	if err := json.Unmarshal(out, &file); err != nil {
+	if err := json.Unmarshal([]byte(out), &file); err != nil {
 		return module{}, err
 	}
 	m := module{folder: folder, requires: map[string]string{}, replaces: len(file.Replace)}
@@ -98,4 +98,16 @@ func (t *tree) problems() (all []string) {
 		}
 	}
 	return all
+}
+
+// output runs a command in a folder, with these variables besides, and returns what it prints.
+func output(folder string, environment []string, command ...string) (string, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	var stderr strings.Builder
+	cmd.Dir, cmd.Env, cmd.Stderr = folder, append(os.Environ(), environment...), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s%s", strings.Join(command, " "), err, out, stderr.String())
+	}
+	return string(out), err
 }
