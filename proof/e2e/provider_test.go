@@ -98,7 +98,9 @@ func (p *provider) serveFirst(route, key string, serve http.Handler, w http.Resp
 	p.pause(&p.before)
 	p.mu.Lock()
 	fails := p.fails && (p.at == "" || p.at == route)
-	p.fails = p.fails && !(fails && p.once)
+	if fails && p.once {
+		p.fails = false
+	}
 	p.mu.Unlock()
 	done := httptest.NewRecorder()
 	if fails {

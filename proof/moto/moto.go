@@ -13,9 +13,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -23,6 +26,9 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
+
+// startLimit bounds the installation of the packages.
+const startLimit = 5 * time.Minute
 
 //go:embed server.py
 var program string
@@ -73,7 +79,7 @@ var server = sync.OnceValues(func() (p process, err error) {
 	if err != nil {
 		return p, err
 	}
-	cmd := exec.CommandContext(context.Background(), python, "-c", program)
+	cmd := exec.Command(python, "-c", program)  //nolint:noctx // it lives as long as this process
 	problems, err := os.CreateTemp("", "moto-") // a buffer would need a goroutine, which would outlive the tests
 	if err != nil {
 		return p, err
@@ -99,3 +105,22 @@ var server = sync.OnceValues(func() (p process, err error) {
 	p.endpoint = "http://127.0.0.1:" + strings.TrimSpace(port)
 	return p, nil
 })
+
+// environment returns the interpreter of an environment with the packages. One that was made from
+// the same file stays.
+func environment() (python string, err error) {
+	_, here, _, ok := runtime.Caller(0)
+	if !ok {
+		return "", errors.New("the folder of the package is not known")
+	}
+	root := filepath.Join(filepath.Dir(here), "..", "..")
+	folder := filepath.Join(root, ".tools", "moto")
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	venv := exec.CommandContext(ctx, filepath.Join(root, ".ci", "venv"), folder,
+		filepath.Join(filepath.Dir(here), "requirements.txt"))
+	if out, err := venv.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return filepath.Join(folder, "bin", "python"), nil
+}
