@@ -30,6 +30,8 @@ import (
 // startLimit bounds the installation of the packages.
 const startLimit = 5 * time.Minute
 
+// program prints the port that it listens on.
+//
 //go:embed server.py
 var program string
 
@@ -53,6 +55,7 @@ func NewQueue(t *testing.T, client *sqs.Client, name string, attributes map[stri
 	return *out.QueueUrl
 }
 
+// endpoint is the URL of the server.
 func endpoint(t *testing.T) string {
 	t.Helper()
 	moto, err := server()

@@ -11,6 +11,7 @@ import (
 	"strings"
 )
 
+// library is the path of the module at the root.
 const library = "github.com/go-idempotent/idempotent"
 
 // unpublished are modules that nobody imports or installs: they have no tags.

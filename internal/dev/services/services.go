@@ -37,6 +37,7 @@ func Kinds() []Kind { return []Kind{Reservation, Charge, Cancellation, Message} 
 // DeclinedSource is the source that is always declined.
 const DeclinedSource = "tok_chargeDeclined"
 
+// routes tell what is asked for.
 var routes = map[string]Kind{
 	"POST /v1/charges": Charge, "POST /v1/reservations": Reservation, "DELETE /v1/reservations/{id}": Cancellation,
 	"POST /v1/messages": Message,
