@@ -174,7 +174,7 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 				assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
 				assert.ErrorContains(t, err, tc.told)
 				assert.Empty(t, l.attempts)
-				_, err = (&effects{}).take(ctx, "after")
+				_, err = take(ctx, "after")
 				assert.NoError(t, err)
 				return commit(ctx, receipt{7, o.Amount}, "row")
 			}
@@ -260,33 +260,32 @@ func TestAResolverCommitsNothing(t *testing.T) {
 // A condition of the user's own is an ordinary branch: the claim stands, and everything goes on.
 func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 	for name, tc := range map[string]struct {
-		then    func(ctx context.Context, e *effects) (receipt, error)
+		then    handler
 		written lines
 		want    receipt
 	}{
 		"answers": {
-			func(context.Context, *effects) (receipt, error) { return receipt{409, 0}, nil }, nil,
+			func(context.Context, order) (receipt, error) { return receipt{409, 0}, nil }, nil,
 			receipt{409, 0},
 		},
-		"commits again": {func(ctx context.Context, _ *effects) (receipt, error) {
+		"commits again": {func(ctx context.Context, _ order) (receipt, error) {
 			return commit(ctx, receipt{8, 0}, "other")
 		}, lines{"other"}, receipt{8, 0}},
-		"takes a step, and commits again": {func(ctx context.Context, e *effects) (receipt, error) {
-			_, err := e.take(ctx, "second")
+		"takes a step, and commits again": {func(ctx context.Context, _ order) (receipt, error) {
+			_, err := take(ctx, "second")
 			require.NoError(t, err)
 			return commit(ctx, receipt{8, 0}, "row")
 		}, lines{"row"}, receipt{8, 0}},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s, l := newTill(t, []turn{declines})
-			e := &effects{}
 			s.do = func(ctx context.Context, o order) (receipt, error) {
-				_, err := e.take(ctx, "first")
+				_, err := take(ctx, "first")
 				require.NoError(t, err)
 				_, err = commit(ctx, receipt{7, o.Amount}, "row")
 				assert.ErrorIs(t, err, store.ErrWritesRefused)
 				assert.Empty(t, l.written)
-				return tc.then(ctx, e)
+				return tc.then(ctx, o)
 			}
 			for range 2 {
 				s.mustGet(5, tc.want)
@@ -352,16 +351,15 @@ func TestNoStepBeginsBehindACommitThatHasFailed(t *testing.T) {
 	for name, turns := range map[string][]turn{"not taken by the store": {rejects}, "no answer": down()} {
 		bubble(t, name, func(t *testing.T) {
 			s, _ := newTill(t, turns)
-			e := &effects{}
 			s.do = func(ctx context.Context, o order) (receipt, error) {
 				_, failed := commit(ctx, receipt{7, o.Amount}, "row")
 				require.Error(t, failed)
-				_, err := e.take(ctx, "after")
+				_, err := take(ctx, "after")
 				assert.ErrorIs(t, err, idempotent.ErrStepRefused)
 				return receipt{}, failed
 			}
 			s.mustFail(5, errAny)
-			assert.Empty(t, e.done)
+			assert.Empty(t, s.effects.done)
 		})
 	}
 }

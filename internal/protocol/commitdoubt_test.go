@@ -232,7 +232,7 @@ func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
 				s, l := newTill(t, []turn{declines})
 				s.do = func(ctx context.Context, o order) (receipt, error) {
 					if withStep {
-						_, err := (&effects{}).take(ctx, "first")
+						_, err := take(ctx, "first")
 						require.NoError(t, err)
 					}
 					_, err := commit(ctx, receipt{7, o.Amount}, "row")

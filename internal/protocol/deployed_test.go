@@ -72,20 +72,20 @@ func TestStepsOfAVersionThatMarkedNoneAreNoProof(t *testing.T) {
 // nothing.
 func TestAnExecutionOfPowertoolsThatCrashedMarkedNoSteps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		s.put(func(r *store.Record) {
 			crashed(r)
 			r.Owner, r.Attempt = "", 0
 		})
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := e.take(ctx, "plain")
+			_, err := take(ctx, "plain")
 			require.NoError(t, err)
-			_, err = e.take(ctx, "charge", once())
+			_, err = take(ctx, "charge", once())
 			return receipt{1, o.Amount}, err
 		}
 		s.mustFail(5, idempotent.ErrUnknownOutcome)
-		assert.Equal(t, 1, e.count("plain"))
-		assert.Zero(t, e.count("charge"))
+		assert.Equal(t, 1, s.count("plain"))
+		assert.Zero(t, s.count("charge"))
 		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 	})
 }

@@ -67,6 +67,8 @@ type shop struct {
 	handler  *idempotent.Handler[order, receipt]
 	executed *atomic.Int64
 	events   *seenEvents
+	effects  *effects // of its steps
+	till     *till    // if it has one
 	do       handler
 	// over, unless nil, is what stands before the store.
 	over func(store.Store) store.Store
@@ -85,6 +87,48 @@ func resolves(r resolution, err error) idempotent.Option {
 // fails is a handler that returns err.
 func fails(err error) handler {
 	return func(context.Context, order) (receipt, error) { return receipt{}, err }
+}
+
+// panics is a handler that does so.
+func panics(with any) handler {
+	return func(context.Context, order) (receipt, error) { panic(with) }
+}
+
+// returns is a handler that returns r.
+func returns(r receipt) handler {
+	return func(context.Context, order) (receipt, error) { return r, nil }
+}
+
+// after is a handler that does something else first, such as to wait.
+func after(what func(s *shop), then handler) handler {
+	return func(ctx context.Context, o order) (receipt, error) {
+		what(shopIn(ctx))
+		return then(ctx, o)
+	}
+}
+
+// pause waits for so long.
+func pause(d time.Duration) func(*shop) { return func(*shop) { time.Sleep(d) } }
+
+// changed changes the record as another process would.
+func changed(next func(r *store.Record)) func(*shop) { return func(s *shop) { s.change(next) } }
+
+// marking notes an error.
+func marking(err error, then handler) handler {
+	return func(ctx context.Context, o order) (receipt, error) {
+		idempotent.Mark(ctx, err)
+		return then(ctx, o)
+	}
+}
+
+// firstly is a handler whose first execution differs.
+func firstly(first, later handler) handler {
+	return func(ctx context.Context, o order) (receipt, error) {
+		if shopIn(ctx).executed.Load() == 1 {
+			return first(ctx, o)
+		}
+		return later(ctx, o)
+	}
 }
 
 // untilItEnds is a handler that works until its context ends, and says so.
@@ -131,7 +175,7 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 
 func newShopOn(t *testing.T, inner store.Store, rule rule, opts ...idempotent.Option) *shop {
 	t.Helper()
-	s := &shop{t: t, inner: inner, executed: new(atomic.Int64)}
+	s := &shop{t: t, inner: inner, executed: new(atomic.Int64), effects: new(effects)}
 	s.wrap(rule, opts...)
 	return s
 }
@@ -152,22 +196,35 @@ func (s *shop) wrap(rule rule, opts ...idempotent.Option) {
 	s.handler = idempotent.Wrap(s.charge, on, append(defaults, opts...)...)
 }
 
-// sandbox is another process of the same function: the same store and counter, faults and handler
+// sandbox is another process of the same function: the same store and counters, faults and handler
 // of its own.
 func (s *shop) sandbox(rule rule, opts ...idempotent.Option) *shop {
 	s.t.Helper()
-	other := &shop{t: s.t, inner: s.inner, executed: s.executed}
+	other := &shop{t: s.t, inner: s.inner, executed: s.executed, effects: s.effects}
 	other.wrap(rule, opts...)
+	return other
+}
+
+// another is a sandbox with the same handler.
+func (s *shop) another(rule rule, opts ...idempotent.Option) *shop {
+	s.t.Helper()
+	other := s.sandbox(rule, opts...)
+	other.do = s.do
 	return other
 }
 
 func (s *shop) charge(ctx context.Context, o order) (receipt, error) {
 	n := s.executed.Add(1)
 	if s.do != nil {
-		return s.do(ctx, o)
+		return s.do(context.WithValue(ctx, inShop{}, s), o)
 	}
 	return receipt{Charge: n, Amount: o.Amount}, nil
 }
+
+// shopIn is the shop whose handler has this context.
+func shopIn(ctx context.Context) *shop { return ctx.Value(inShop{}).(*shop) }
+
+type inShop struct{}
 
 // handle delivers an order of ID "o-1" as Lambda does: with a deadline of 10 s.
 func (s *shop) handle(amount int64) (receipt, error) {
@@ -378,39 +435,61 @@ func completed(r *store.Record, result string) {
 type deliveryCase struct {
 	opts   []idempotent.Option
 	on     store.Store // nil for one in memory
+	turns  []turn      // of a till, nil for none
 	rule   rule
 	put    func(r *store.Record) // what is found, nil for nothing
+	set    func(s *shop)         // what else happens before, nil for nothing
 	do     handler
 	within time.Duration // of the invocation; 10 s unless it is said
 
+	panics  any   // what it panics with, if it does
 	err     error // nil for a receipt
+	got     receipt
 	runs    int64
-	outcome report.Outcome // these two only if they are said
+	outcome report.Outcome // these three only if they are said, and the receipt
 	settled report.Settlement
-	left    store.Status // of the record, empty if there is none
+	done    map[string]int // what steps did
+	left    store.Status   // of the record, empty if there is none
 	reason  string
 	kind    store.Failure // of the store, if it is said
 	most    time.Duration // that it takes, if it is said
 	ops     []storetest.Op
+	rows    lines
 	then    func(s *shop, err error)
+}
+
+func (c deliveryCase) shop(t *testing.T) *shop {
+	t.Helper()
+	on := c.on
+	if on == nil {
+		on = memory.New()
+	}
+	s := new(shop)
+	if c.turns != nil {
+		s, _ = newTillOn(t, on, c.rule, c.turns, c.opts...)
+	} else {
+		s = newShopOn(t, on, c.rule, c.opts...)
+	}
+	s.do = c.do
+	if c.put != nil {
+		s.put(c.put)
+	}
+	if c.set != nil {
+		c.set(s)
+	}
+	return s
 }
 
 // deliver runs the case in a bubble of its own.
 func (c deliveryCase) deliver(t *testing.T, name string) {
 	t.Helper()
 	bubble(t, name, func(t *testing.T) {
-		on := c.on
-		if on == nil {
-			on = memory.New()
-		}
-		s := newShopOn(t, on, c.rule, c.opts...)
-		s.do = c.do
-		if c.put != nil {
-			s.put(c.put)
-		}
+		s := c.shop(t)
 		began := time.Now()
-		_, err := s.handleFor(cmp.Or(c.within, 10*time.Second), 5)
-		requireFails(t, err, c.err)
+		got, err := c.answer(s)
+		if took := time.Since(began); c.most > 0 {
+			assert.LessOrEqual(t, took, c.most)
+		}
 		if err != nil && s.event().Outcome != report.Executed {
 			require.ErrorAs(t, err, new(*idempotent.Error))
 		}
@@ -418,14 +497,18 @@ func (c deliveryCase) deliver(t *testing.T, name string) {
 			require.True(t, ok)
 			assert.Equal(t, c.kind, failed.Kind)
 		}
-		if took := time.Since(began); c.most > 0 {
-			assert.LessOrEqual(t, took, c.most)
-		}
 		assertExecuted(t, s, c.runs)
+		assert.Equal(t, cmp.Or(c.got, got), got)
 		assert.Equal(t, cmp.Or(c.outcome, s.event().Outcome), s.event().Outcome)
 		assert.Equal(t, cmp.Or(c.settled, s.event().Settlement), s.event().Settlement)
 		if c.ops != nil {
 			assert.Equal(t, c.ops, s.store.Ops())
+		}
+		if c.done != nil {
+			assert.Equal(t, c.done, s.effects.done)
+		}
+		if c.turns != nil {
+			assert.Equal(t, c.rows, s.till.written)
 		}
 		if c.left == "" {
 			s.assertGone()
@@ -436,6 +519,19 @@ func (c deliveryCase) deliver(t *testing.T, name string) {
 			c.then(s, err)
 		}
 	})
+}
+
+// answer is what the caller gets.
+func (c deliveryCase) answer(s *shop) (got receipt, err error) {
+	s.t.Helper()
+	within := cmp.Or(c.within, 10*time.Second)
+	if c.panics != nil {
+		assert.PanicsWithValue(s.t, c.panics, func() { _, _ = s.handleFor(within, 5) })
+		return receipt{}, nil
+	}
+	got, err = s.handleFor(within, 5)
+	requireFails(s.t, err, c.err)
+	return got, err
 }
 
 // Calls of a store, as cases say which ones there were.

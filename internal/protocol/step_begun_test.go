@@ -24,23 +24,22 @@ func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) 
 		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			e := &effects{}
 			s := newShopOn(t, memory.New(), inTurn(func(c storetest.Call) bool {
 				return stepWrite(c, "step", store.StepStarted)
 			}, faults...))
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := e.take(ctx, "step", once())
+				_, err := take(ctx, "step", once())
 				return receipt{}, err
 			}
 			_, err := s.handle(5)
 			stepError(t, err, idempotent.ErrStepRefused, "its start mark")
-			assert.Empty(t, e.done)
+			assert.Empty(t, s.effects.done)
 			assert.Empty(t, s.mustRecord().Steps)
 
 			other := s.sandbox(nil)
 			other.do = s.do
 			other.mustHandle(5)
-			assert.Equal(t, 1, e.count("step"))
+			assert.Equal(t, 1, s.count("step"))
 		})
 	}
 }
@@ -72,7 +71,7 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 		"executed, then fails": {executed, 0, false},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s, e := newShop(t), &effects{}
+			s := newShop(t)
 			s.put(func(r *store.Record) {
 				r.Lease, r.Attempt = r.CreatedAt, 1
 				r.Steps = map[string]store.Step{"step": stepBy(r.Owner, store.StepStarted, "")}
@@ -83,7 +82,7 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
 				key = idempotent.DerivedKey(ctx, "step")
 				var err error
-				got, err = e.take(ctx, "step", idempotent.AtMostOnce(c.resolver))
+				got, err = take(ctx, "step", idempotent.AtMostOnce(c.resolver))
 				if c.unknown {
 					stepError(t, err, idempotent.ErrUnknownOutcome, "")
 					assert.NotContains(t, err.Error(), "secret")
@@ -96,7 +95,7 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 				return receipt{}, nil
 			}
 			_, err := s.handle(5)
-			assert.Equal(t, c.times, e.count("step"))
+			assert.Equal(t, c.times, s.count("step"))
 			if c.unknown {
 				require.Error(t, err)
 				assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
@@ -112,7 +111,7 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 			if c.times == 0 {
 				assert.Equal(t, "found by "+key, got)
 			}
-			assert.Equal(t, c.times, e.count("step"))
+			assert.Equal(t, c.times, s.count("step"))
 		})
 	}
 }
@@ -133,7 +132,7 @@ func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 		"released, no step":    {"", "", store.ReasonReleased, true},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s, e := newShop(t, unrepeatable()), &effects{}
+			s := newShop(t, unrepeatable())
 			s.put(func(r *store.Record) {
 				r.Lease, r.Reason = r.CreatedAt, c.reason
 				steps := map[string]store.Step{}
@@ -151,7 +150,7 @@ func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 				}
 			})
 			put := s.mustRecord()
-			s.do = inTwoSteps(e, func() error { return nil })
+			s.do = inTwoSteps(nil)
 			_, err := s.handle(5)
 			if !c.resumes {
 				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
@@ -159,11 +158,11 @@ func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 				assert.Equal(t, store.StatusUnknown, r.Status)
 				assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
 				assert.Equal(t, put.StepWrites, r.StepWrites)
-				assert.Empty(t, e.done)
+				assert.Empty(t, s.effects.done)
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, 1, e.count("second"))
+			assert.Equal(t, 1, s.count("second"))
 		})
 	}
 }
@@ -179,13 +178,13 @@ func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 	} {
 		for _, within := range []bool{false, true} {
 			bubble(t, fmt.Sprint(name, " within ", within), func(t *testing.T) {
-				s, e := newShop(t, unrepeatable()), &effects{}
+				s := newShop(t, unrepeatable())
 				first := true
 				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					_, err := e.take(ctx, "first")
+					_, err := take(ctx, "first")
 					require.NoError(t, err)
 					if !first {
-						_, err = e.take(ctx, "second")
+						_, err = take(ctx, "second")
 						return receipt{}, err
 					}
 					first = false
@@ -203,7 +202,7 @@ func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 				}
 				assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
 				s.mustHandle(5)
-				assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
+				assert.Equal(t, map[string]int{"first": 1, "second": 1}, s.effects.done)
 			})
 		}
 	}
@@ -226,7 +225,7 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s, e := newShop(t), &effects{}
+			s := newShop(t)
 			skew := time.Duration(0)
 			stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
 			stale.do = func(ctx context.Context, _ order) (receipt, error) {
@@ -247,14 +246,14 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 				} else {
 					require.NoError(t, err, "nobody has taken it over: what happened is recorded")
 				}
-				_, err = e.take(ctx, "second")
+				_, err = take(ctx, "second")
 				stepError(t, err, idempotent.ErrLeaseLost, "")
 				return receipt{}, fmt.Errorf("order: %w", err)
 			}
 			got, err := stale.handle(5)
 			assert.Equal(t, report.Elsewhere, stale.event().Settlement)
 			assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
-			assert.Zero(t, e.count("second"))
+			assert.Zero(t, s.count("second"))
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
 				return
@@ -278,13 +277,13 @@ func TestALostStepOutweighsALostLease(t *testing.T) {
 		"nothing executed, lease is over": {idempotent.NotExecuted, ""},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s, e := newShopOn(t, memory.New(), noRenewal), &effects{}
+			s := newShopOn(t, memory.New(), noRenewal)
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
 				if c.mark == nil {
-					_, err := e.take(ctx, "charge")
+					_, err := take(ctx, "charge")
 					require.ErrorIs(t, err, idempotent.ErrStepLost)
 				} else {
-					_ = e.fail(ctx, "charge", c.mark(errCard))
+					_ = failIn(ctx, "charge", c.mark(errCard))
 				}
 				<-ctx.Done()
 				return receipt{}, context.Cause(ctx)
@@ -314,7 +313,7 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for _, fault := range []storetest.Fault{storetest.Pass, storetest.LoseReply} {
 			bubble(t, fmt.Sprint(policy, fault), func(t *testing.T) {
-				e, inner := &effects{}, memory.New()
+				inner := memory.New()
 				var s *shop
 				late := false
 				s = newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
@@ -340,11 +339,11 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 					r.Steps = map[string]store.Step{"zeroth": stepBy(r.Owner, store.StepValue, `"zeroth"`)}
 					r.StepWrites = 2
 				})
-				s.do = inTwoSteps(e, func() error { return nil })
+				s.do = inTwoSteps(nil)
 				s.mustHandle(5)
 				assert.True(t, late)
-				assert.Zero(t, e.count("first"), "it is recorded")
-				assert.Equal(t, 1, e.count("second"))
+				assert.Zero(t, s.count("first"), "it is recorded")
+				assert.Equal(t, 1, s.count("second"))
 				assert.Equal(t, []string{"zeroth"}, s.event().OrphanSteps)
 			})
 		}
@@ -390,7 +389,7 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 		"no failure":    func(step *store.Step) { step.Kind = store.StepFailure },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s, e := newShop(t), &effects{}
+			s := newShop(t)
 			s.put(func(r *store.Record) {
 				r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
 				step := store.Step{
@@ -400,13 +399,13 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 				alter(&step)
 				r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
 			})
-			s.do = inTwoSteps(e, func() error { return nil })
+			s.do = inTwoSteps(nil)
 			for range 2 {
 				_, err := s.handle(5)
 				stepError(t, err, idempotent.ErrUnreadable, "its recorded result")
 				assert.NotContains(t, err.Error(), "secret")
 			}
-			assert.Empty(t, e.done)
+			assert.Empty(t, s.effects.done)
 			assert.NotEmpty(t, s.mustRecord().Steps, "nothing is lost")
 		})
 	}
@@ -414,8 +413,8 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 
 func TestAnotherRequestUnderAKeyWithStepsIsAMismatch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t, amountFingerprint()), &effects{}
-		s.do = inTwoSteps(e, func() error { return errCard })
+		s := newShop(t, amountFingerprint())
+		s.do = inTwoSteps(func() error { return errCard })
 		s.mustFail(5, errAny)
 		s.mustFail(6, idempotent.ErrMismatch)
 	})
@@ -424,7 +423,7 @@ func TestAnotherRequestUnderAKeyWithStepsIsAMismatch(t *testing.T) {
 // TestTheUndoOfATakeoverLeavesTheSteps: the next delivery resumes with them.
 func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e, late := &effects{}, true
+		late := true
 		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 			if late && c.Op == storetest.OpSwap {
 				late = false
@@ -437,13 +436,13 @@ func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
 			r.Steps = map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
 			r.StepWrites = 1
 		})
-		s.do = inTwoSteps(e, func() error { return nil })
+		s.do = inTwoSteps(nil)
 		_, err := s.handle(5)
 		if err != nil {
 			_, err = s.handle(5)
 		}
 		require.NoError(t, err)
-		assert.Zero(t, e.count("first"))
+		assert.Zero(t, s.count("first"))
 	})
 }
 
@@ -482,7 +481,7 @@ func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
 				return "done", nil
 			})
 			require.NoError(t, err)
-			_, err = (&effects{}).take(ctx, "next")
+			_, err = take(ctx, "next")
 			stepError(t, err, idempotent.ErrStepRefused, "its context has ended")
 			return receipt{}, err
 		}
@@ -495,11 +494,11 @@ func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
 
 func TestARecordingRaisesTheExpiry(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t, idempotent.WithRetention(time.Hour)), &effects{}
+		s := newShop(t, idempotent.WithRetention(time.Hour))
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			before := s.mustRecord().Expiry
 			time.Sleep(5 * time.Second)
-			_, err := e.take(ctx, "step")
+			_, err := take(ctx, "step")
 			assert.Equal(t, 5*time.Second, s.mustRecord().Expiry.Sub(before))
 			return receipt{}, err
 		}
@@ -510,10 +509,9 @@ func TestARecordingRaisesTheExpiry(t *testing.T) {
 // TestNestedHandlersHaveStepsOfTheirOwn: also inside of a step of the outer one.
 func TestNestedHandlersHaveStepsOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e := &effects{}
 		inner := newShop(t)
 		inner.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := e.take(ctx, "step")
+			_, err := take(ctx, "step")
 			return receipt{1, o.Amount}, err
 		}
 		outer := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
@@ -524,6 +522,6 @@ func TestNestedHandlersHaveStepsOfTheirOwn(t *testing.T) {
 		got, err := outer.Handle(t.Context(), order{ID: "o", Amount: 5})
 		require.NoError(t, err)
 		assert.Equal(t, receipt{1, 5}, got)
-		assert.Equal(t, 1, e.count("step"))
+		assert.Equal(t, 1, inner.count("step"))
 	})
 }

@@ -36,24 +36,25 @@ func (e *effects) happen(ctx context.Context, name string) {
 	e.keys[name] = append(e.keys[name], idempotent.DerivedKey(ctx, ""))
 }
 
-func (e *effects) count(name string) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.done[name]
+// count is how often a step had its effect.
+func (s *shop) count(name string) int {
+	s.effects.mu.Lock()
+	defer s.effects.mu.Unlock()
+	return s.effects.done[name]
 }
 
 // take is a step that has an effect and returns its name.
-func (e *effects) take(ctx context.Context, name string, opts ...idempotent.StepOption[string]) (string, error) {
+func take(ctx context.Context, name string, opts ...idempotent.StepOption[string]) (string, error) {
 	return idempotent.Step(ctx, name, func(ctx context.Context) (string, error) {
-		e.happen(ctx, name)
+		shopIn(ctx).effects.happen(ctx, name)
 		return name, nil
 	}, opts...)
 }
 
-// fail is a step that has an effect and fails.
-func (e *effects) fail(ctx context.Context, name string, err error, opts ...idempotent.StepOption[string]) error {
+// failIn is a step that has an effect and fails.
+func failIn(ctx context.Context, name string, err error, opts ...idempotent.StepOption[string]) error {
 	_, err = idempotent.Step(ctx, name, func(ctx context.Context) (string, error) {
-		e.happen(ctx, name)
+		shopIn(ctx).effects.happen(ctx, name)
 		return "", err
 	}, opts...)
 	return err
@@ -61,24 +62,26 @@ func (e *effects) fail(ctx context.Context, name string, err error, opts ...idem
 
 func once() idempotent.StepOption[string] { return idempotent.AtMostOnce[string](nil) }
 
-// inTwoSteps is a handler that fails once between its steps.
-func inTwoSteps(e *effects, between func() error) handler {
+// inTwoSteps is a handler that does something between its steps, or nothing, and may fail there.
+func inTwoSteps(between func() error) handler {
 	return func(ctx context.Context, o order) (receipt, error) {
-		if _, err := e.take(ctx, "first"); err != nil {
+		if _, err := take(ctx, "first"); err != nil {
 			return receipt{}, err
 		}
-		if err := between(); err != nil {
-			return receipt{}, err
+		if between != nil {
+			if err := between(); err != nil {
+				return receipt{}, err
+			}
 		}
-		_, err := e.take(ctx, "second")
+		_, err := take(ctx, "second")
 		return receipt{1, o.Amount}, err
 	}
 }
 
 func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e, failures := newShop(t), &effects{}, 1
-		s.do = inTwoSteps(e, func() error {
+		s, failures := newShop(t), 1
+		s.do = inTwoSteps(func() error {
 			if failures--; failures >= 0 {
 				return errCard
 			}
@@ -101,8 +104,8 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 		assert.Equal(t, []string{"first"}, kept.Derived)
 
 		s.mustGet(5, receipt{1, 5})
-		assert.Equal(t, 1, e.count("first"))
-		assert.Equal(t, 1, e.count("second"))
+		assert.Equal(t, 1, s.count("first"))
+		assert.Equal(t, 1, s.count("second"))
 		event := s.event()
 		assert.Equal(t, 2, event.Attempt)
 		assert.False(t, event.Recovered, "a release is no crash")
@@ -124,7 +127,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for _, fault := range []storetest.Fault{storetest.DieBefore, storetest.DieAfter} {
 			bubble(t, fmt.Sprint(policy, fault), func(t *testing.T) {
-				e, opts := &effects{}, idempotent.WithEffects(policy)
+				opts := idempotent.WithEffects(policy)
 				calls := 2 // claim, record
 				if policy == idempotent.Unrepeatable {
 					calls = 4 // claim, mark, record, mark
@@ -133,14 +136,14 @@ func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
 					calls++
 				}
 				s := newShopOn(t, memory.New(), storetest.OnCall(calls, fault), opts)
-				s.do = inTwoSteps(e, func() error { return nil })
+				s.do = inTwoSteps(nil)
 				_, _ = s.handle(5)
 				time.Sleep(20 * time.Second)
 				after := s.sandbox(nil, opts)
 				after.do = s.do
 				_, err := after.handle(5)
 				open := policy == idempotent.Unrepeatable && fault == storetest.DieAfter
-				assert.Equal(t, 1, e.count("first"), "recorded")
+				assert.Equal(t, 1, s.count("first"), "recorded")
 				if open {
 					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome, "the second step has begun")
 					return
@@ -160,7 +163,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
 // same.
 func TestTheSameKeysAndResults(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e, fails := newShop(t), &effects{}, true
+		s, fails := newShop(t), true
 		type charge struct {
 			ID  string `json:"id"`
 			at  time.Time
@@ -178,7 +181,7 @@ func TestTheSameKeysAndResults(t *testing.T) {
 			require.NoError(t, err)
 			seen = append(seen, c)
 			assert.Equal(t, idempotent.DerivedKey(ctx, "charge"), c.ID)
-			err = e.fail(ctx, "fails", errCard)
+			err = failIn(ctx, "fails", errCard)
 			if fails {
 				fails = false
 				return receipt{}, err
@@ -193,7 +196,7 @@ func TestTheSameKeysAndResults(t *testing.T) {
 		assert.Equal(t, 1.0, seen[0].Any)
 		assert.Equal(t, created[0], created[1])
 		assert.False(t, created[0].IsZero())
-		assert.Equal(t, e.keys["fails"][0], e.keys["fails"][1])
+		assert.Equal(t, s.effects.keys["fails"][0], s.effects.keys["fails"][1])
 	})
 }
 
@@ -237,13 +240,13 @@ func TestMarksInSteps(t *testing.T) {
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s, e := newShop(t), &effects{}
+			s := newShop(t)
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
 				var opts []idempotent.StepOption[string]
 				if c.startMarks {
 					opts = append(opts, once())
 				}
-				err := e.fail(ctx, "step", c.mark(errCard), opts...)
+				err := failIn(ctx, "step", c.mark(errCard), opts...)
 				if strings.HasPrefix(name, "Terminal") {
 					var replayed *idempotent.ReplayedError
 					require.ErrorAs(t, err, &replayed, "also the first time")
@@ -271,10 +274,10 @@ func TestMarksInSteps(t *testing.T) {
 
 func TestAFinalFailureOfAStepIsNotRepeated(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		var first, second error
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			err := e.fail(ctx, "charge", idempotent.Terminal(errCard))
+			err := failIn(ctx, "charge", idempotent.Terminal(errCard))
 			if first == nil {
 				first = err
 				return receipt{}, errors.New("the compensation failed")
@@ -285,15 +288,15 @@ func TestAFinalFailureOfAStepIsNotRepeated(t *testing.T) {
 		s.mustFail(5, errAny)
 		s.mustGet(5, receipt{Charge: 402})
 		assert.Equal(t, first, second)
-		assert.Equal(t, 1, e.count("charge"))
+		assert.Equal(t, 1, s.count("charge"))
 	})
 }
 
 func TestTheHandlersOwnAnswerOutweighsAnUncertainStep(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			_ = e.fail(ctx, "mail", idempotent.Uncertain(errCard))
+			_ = failIn(ctx, "mail", idempotent.Uncertain(errCard))
 			return receipt{1, 5}, nil
 		}
 		s.mustHandle(5)
@@ -312,25 +315,25 @@ func stepError(t *testing.T, err, is error, reason string) {
 
 func TestStepsThatAreRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		var leaked context.Context
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			leaked = ctx //nolint:fatcontext // to see what a context that outlives its handler does
 			for _, name := range []string{"", strings.Repeat("n", 65), "a b", "ä", "a:b", "a\n"} {
-				_, err := e.take(ctx, name)
+				_, err := take(ctx, name)
 				stepError(t, err, idempotent.ErrStepRefused, "1 to 64 characters")
 			}
-			_, err := e.take(ctx, strings.Repeat("n", 64))
+			_, err := take(ctx, strings.Repeat("n", 64))
 			require.NoError(t, err)
-			_, err = e.take(ctx, "AZaz09._/-")
+			_, err = take(ctx, "AZaz09._/-")
 			require.NoError(t, err)
-			_, err = e.take(ctx, "AZaz09._/-")
+			_, err = take(ctx, "AZaz09._/-")
 			stepError(t, err, idempotent.ErrStepRefused, "used before")
 			_, err = idempotent.Step(ctx, "outer",
-				func(ctx context.Context) (string, error) { return e.take(ctx, "inner") })
+				func(ctx context.Context) (string, error) { return take(ctx, "inner") })
 			stepError(t, err, idempotent.ErrStepRefused, "inside of another")
 			_, err = idempotent.Step(ctx, "channel", func(context.Context) (chan int, error) {
-				e.happen(ctx, "channel")
+				s.effects.happen(ctx, "channel")
 				return nil, nil
 			})
 			stepError(t, err, idempotent.ErrStepRefused, "no JSON form")
@@ -338,30 +341,30 @@ func TestStepsThatAreRefused(t *testing.T) {
 			stepError(t, err, idempotent.ErrStepRefused, "nil")
 			ended, cancel := context.WithCancel(ctx)
 			cancel()
-			_, err = e.take(ended, "ended")
+			_, err = take(ended, "ended")
 			stepError(t, err, idempotent.ErrStepRefused, "its context has ended")
 			require.ErrorIs(t, err, context.Canceled)
 			return receipt{}, nil
 		}
 		s.mustHandle(5)
-		assert.Equal(t, map[string]int{strings.Repeat("n", 64): 1, "AZaz09._/-": 1}, e.done)
-		_, err := e.take(leaked, "late")
+		assert.Equal(t, map[string]int{strings.Repeat("n", 64): 1, "AZaz09._/-": 1}, s.effects.done)
+		_, err := take(leaked, "late")
 		stepError(t, err, idempotent.ErrStepRefused, "the handler has returned")
-		_, err = e.take(t.Context(), "outside")
+		_, err = take(t.Context(), "outside")
 		stepError(t, err, idempotent.ErrStepRefused, "belongs to no delivery")
 	})
 }
 
 func TestAHundredStepsAndNoMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		attempts := 0
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			for n := range 100 {
-				_, err := e.take(ctx, fmt.Sprint("item/", n))
+				_, err := take(ctx, fmt.Sprint("item/", n))
 				require.NoError(t, err)
 			}
-			_, err := e.take(ctx, "one-too-many")
+			_, err := take(ctx, "one-too-many")
 			stepError(t, err, idempotent.ErrStepRefused, "100 steps")
 			if attempts++; attempts == 1 {
 				return receipt{}, err
@@ -370,19 +373,19 @@ func TestAHundredStepsAndNoMore(t *testing.T) {
 		}
 		s.mustFail(5, errAny)
 		s.mustHandle(5)
-		assert.Len(t, e.done, 100)
-		assert.Equal(t, 1, e.count("item/99"))
+		assert.Len(t, s.effects.done, 100)
+		assert.Equal(t, 1, s.count("item/99"))
 	})
 }
 
 func TestParallelSteps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e, fails := newShop(t), &effects{}, true
+		s, fails := newShop(t), true
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			var group sync.WaitGroup
 			for n := range 20 {
 				group.Go(func() {
-					_, err := e.take(ctx, fmt.Sprint("part-", n))
+					_, err := take(ctx, fmt.Sprint("part-", n))
 					assert.NoError(t, err)
 				})
 			}
@@ -397,7 +400,7 @@ func TestParallelSteps(t *testing.T) {
 		assert.Len(t, s.mustRecord().Steps, 20)
 		s.mustHandle(5)
 		for n := range 20 {
-			assert.Equal(t, 1, e.count(fmt.Sprint("part-", n)))
+			assert.Equal(t, 1, s.count(fmt.Sprint("part-", n)))
 		}
 	})
 }
@@ -405,12 +408,12 @@ func TestParallelSteps(t *testing.T) {
 // TestAStepThatStillRunsWhenTheHandlerReturns is lost, so its key is not released.
 func TestAStepThatStillRunsWhenTheHandlerReturns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		var group sync.WaitGroup
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			group.Go(func() {
 				_, _ = idempotent.Step(ctx, "slow", func(ctx context.Context) (string, error) {
-					e.happen(ctx, "slow")
+					s.effects.happen(ctx, "slow")
 					time.Sleep(time.Second)
 					return "", nil
 				})
@@ -501,7 +504,7 @@ func TestAHandlerMayAnswerAlthoughAStepIsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), writesOf("step", store.StepValue, storetest.Deny))
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			_, err := (&effects{}).take(ctx, "step")
+			_, err := take(ctx, "step")
 			require.ErrorIs(t, err, idempotent.ErrStepLost)
 			return receipt{1, 5}, nil
 		}
@@ -515,11 +518,10 @@ func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
 		for name, fault := range passingFaults {
 			for n := 2; n <= 3; n++ {
 				bubble(t, fmt.Sprint(policy, name, n), func(t *testing.T) {
-					s, e := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy)),
-						&effects{}
-					s.do = inTwoSteps(e, func() error { return nil })
+					s := newShopOn(t, memory.New(), storetest.OnCall(n, fault), idempotent.WithEffects(policy))
+					s.do = inTwoSteps(nil)
 					s.mustHandle(5)
-					assert.Equal(t, map[string]int{"first": 1, "second": 1}, e.done)
+					assert.Equal(t, map[string]int{"first": 1, "second": 1}, s.effects.done)
 					assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 					assert.Positive(t, s.store.Fired())
 				})

@@ -20,9 +20,9 @@ import (
 
 func TestAHandlerThatFailsBeforeItsFirstStepFreesItsKey(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			return receipt{}, e.fail(ctx, "first", idempotent.NotExecuted(errCard), once())
+			return receipt{}, failIn(ctx, "first", idempotent.NotExecuted(errCard), once())
 		}
 		s.mustFail(5, errCard)
 		kept := s.mustRecord()
@@ -73,14 +73,14 @@ func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
 // steps are recorded.
 func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e, asked := &effects{}, 0
+		asked := 0
 		resolver := idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (resolution, error) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		})
 		s := newShop(t, resolver)
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			_, err := e.take(ctx, "first")
+			_, err := take(ctx, "first")
 			require.NoError(t, err)
 			return receipt{}, idempotent.Uncertain(errCard)
 		}
@@ -117,16 +117,15 @@ func TestALateCopyOfAStepLeavesTheExpiryBehindTheLease(t *testing.T) {
 			}
 			return storetest.Pass
 		}, idempotent.WithRetention(time.Second))
-		e := &effects{}
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := e.take(ctx, "first")
+			_, err := take(ctx, "first")
 			require.NoError(t, err)
 			time.Sleep(idempotent.DefaultLease / 2) // it is renewed
 			_, _, err = inner.Swap(context.WithoutCancel(ctx), copied.Seen, copied.Next)
 			require.NoError(t, err)
 			r := s.mustRecord()
 			assert.False(t, r.Expiry.Before(r.Lease), "it expires %v before its lease ends", r.Lease.Sub(r.Expiry))
-			_, err = e.take(ctx, "second")
+			_, err = take(ctx, "second")
 			require.NoError(t, err)
 			r = s.mustRecord()
 			assert.False(t, r.Expiry.Before(r.Lease), "it expires %v before its lease ends", r.Lease.Sub(r.Expiry))
@@ -146,7 +145,7 @@ func TestAStepThatMeetsARenewalWhoseReplyWasLost(t *testing.T) {
 				r.Lease = r.Lease.Add(time.Minute)
 				r.Expiry = r.Expiry.Add(time.Minute)
 			})
-			_, err := new(effects).take(ctx, "first")
+			_, err := take(ctx, "first")
 			require.NoError(t, err)
 			assert.Equal(t, next.Lease, s.mustRecord().Lease)
 			return receipt{1, o.Amount}, nil
@@ -190,8 +189,8 @@ func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
 // cannot look for them.
 func TestACompletionNamesTheStepsThatItDrops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e, failures := newShop(t), &effects{}, 1
-		s.do = inTwoSteps(e, func() error {
+		s, failures := newShop(t), 1
+		s.do = inTwoSteps(func() error {
 			if failures--; failures >= 0 {
 				return errCard
 			}

@@ -40,16 +40,16 @@ func before(kind store.StepKind, do func()) func(storetest.Call) storetest.Fault
 
 func TestAnAlteredResultOfAStepIsNotResumedWith(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		s.put(func(r *store.Record) {
 			altered := stepBy(r.Owner, store.StepValue, `"first"`)
 			altered.Result = []byte(`"other"`)
 			r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"first": altered}
 		})
-		s.do = inTwoSteps(e, func() error { return nil })
+		s.do = inTwoSteps(nil)
 		_, err := s.handle(5)
 		stepError(t, err, idempotent.ErrUnreadable, "")
-		assert.Zero(t, e.count("first"))
+		assert.Zero(t, s.count("first"))
 	})
 }
 
@@ -69,16 +69,16 @@ func TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			var s *shop
-			e, skew := &effects{}, time.Duration(0)
+			skew := time.Duration(0)
 			s = newShopOn(t, memory.New(), before(store.StepStarted, func() { meanwhile(s, &skew) }),
 				idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := e.take(ctx, "first", once())
+				_, err := take(ctx, "first", once())
 				stepError(t, err, idempotent.ErrLeaseLost, "")
 				return receipt{}, err
 			}
 			s.mustFail(5, errAny)
-			assert.Zero(t, e.count("first"))
+			assert.Zero(t, s.count("first"))
 		})
 	}
 }
@@ -102,8 +102,8 @@ func TestTimeIsKeptToSayThatAStepIsLost(t *testing.T) {
 
 func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
-		s.do = inTwoSteps(e, func() error {
+		s := newShop(t)
+		s.do = inTwoSteps(func() error {
 			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonCrashed })
 			return idempotent.NotExecuted(errCard)
 		})
@@ -120,15 +120,15 @@ func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 func TestAReleaseThatARepetitionFinds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		inner := memory.New()
-		s, e := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
 			if c.Next.Reason == store.ReasonReleased {
 				_, swapped, err := inner.Swap(context.Background(), c.Seen, c.Next)
 				assert.NoError(t, err)
 				assert.True(t, swapped)
 			}
 			return storetest.Pass
-		}), &effects{}
-		s.do = inTwoSteps(e, func() error { return errCard })
+		})
+		s.do = inTwoSteps(func() error { return errCard })
 		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
 	})
@@ -136,9 +136,9 @@ func TestAReleaseThatARepetitionFinds(t *testing.T) {
 
 func TestAnExecutionWithStepsWhoseLeaseHasEndedReleasesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e, skew := &effects{}, time.Duration(0)
+		skew := time.Duration(0)
 		s := newShop(t, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
-		s.do = inTwoSteps(e, func() error { skew = time.Hour; return errCard })
+		s.do = inTwoSteps(func() error { skew = time.Hour; return errCard })
 		s.mustFail(5, errCard)
 		assert.Equal(t, report.Elsewhere, s.event().Settlement)
 		assert.Empty(t, s.mustRecord().Reason)
@@ -191,14 +191,14 @@ func TestATakeoverDoesNotWaitForAStaleOwner(t *testing.T) {
 
 func TestARenewalWritesNoSteps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, e := newShop(t), &effects{}
+		s := newShop(t)
 		s.put(func(r *store.Record) {
 			r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"open": stepBy(r.Owner, store.StepStarted, "")}
 		})
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			time.Sleep(2 * idempotent.DefaultLease)
 			require.NoError(t, ctx.Err(), "its lease is held")
-			_, err := e.take(ctx, "first")
+			_, err := take(ctx, "first")
 			return receipt{1, o.Amount}, err
 		}
 		s.mustHandleFor(forever, 5) // without a deadline
@@ -273,12 +273,11 @@ func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 			r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
 			r.StepWrites = 2 // its mark, and its result
 		})
-		e := &effects{}
-		s.do = inTwoSteps(e, func() error { return nil })
+		s.do = inTwoSteps(nil)
 		s.mustHandle(5)
 		assert.Zero(t, asked)
-		assert.Zero(t, e.count("first"))
-		assert.Equal(t, 1, e.count("second"))
+		assert.Zero(t, s.count("first"))
+		assert.Equal(t, 1, s.count("second"))
 	})
 }
 
@@ -286,18 +285,18 @@ func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
 func TestACrashBehindAnEffectThatDidNotHappenIsResumed(t *testing.T) {
 	for name, recorded := range map[string]bool{"behind a step that is recorded": true, "and nothing else": false} {
 		bubble(t, name, func(t *testing.T) {
-			s, e, crashes := newShop(t, unrepeatable()), &effects{}, true
+			s, crashes := newShop(t, unrepeatable()), true
 			s.do = func(ctx context.Context, o order) (receipt, error) {
 				if recorded {
-					_, err := e.take(ctx, "first")
+					_, err := take(ctx, "first")
 					require.NoError(t, err)
 				}
 				if crashes {
 					crashes = false
-					require.ErrorIs(t, e.fail(ctx, "charge", idempotent.NotExecuted(errCard)), errCard)
+					require.ErrorIs(t, failIn(ctx, "charge", idempotent.NotExecuted(errCard)), errCard)
 					panic("boom")
 				}
-				_, err := e.take(ctx, "charge")
+				_, err := take(ctx, "charge")
 				return receipt{1, o.Amount}, err
 			}
 			s.mustPanic(5, "boom")
@@ -313,18 +312,18 @@ func TestTheContextOfAStepBoundsItsMarkAndNotItsResult(t *testing.T) {
 	for name, kind := range map[string]store.StepKind{"mark": store.StepStarted, "result": store.StepValue} {
 		bubble(t, name, func(t *testing.T) {
 			lost := 0
-			s, e := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
 				if c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == kind && lost < 1 {
 					lost++
 					return storetest.HangBefore
 				}
 				return storetest.Pass
-			}), &effects{}
+			})
 			s.do = func(ctx context.Context, o order) (receipt, error) {
 				short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 				defer cancel()
 				started := time.Now()
-				_, err := e.take(short, "charge", once())
+				_, err := take(short, "charge", once())
 				if kind == store.StepStarted {
 					assert.LessOrEqual(t, time.Since(started), 100*time.Millisecond)
 					return receipt{1, o.Amount}, nil

@@ -85,14 +85,13 @@ func TestAResolverThatPanicsLeavesTheRecordUnknownAsItWas(t *testing.T) {
 func TestAResolverThatPanicsReleasesNoRecordWithSteps(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
 		bubble(t, name, func(t *testing.T) {
-			e := &effects{}
 			s := newShop(t, idempotent.WithResolver(
 				func(context.Context, idempotent.Execution, order) (resolution, error) {
 					fails()
 					return idempotent.StillUnknown[receipt](), nil
 				}))
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := e.take(ctx, "first")
+				_, err := take(ctx, "first")
 				require.NoError(t, err)
 				return receipt{}, idempotent.Uncertain(errCard)
 			}
