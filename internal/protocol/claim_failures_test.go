@@ -31,34 +31,18 @@ func failingClaims(times int, err error) *hooked {
 	return h
 }
 
-func TestStoreErrorOfNoKnownKindIsRetriedAsOneOfUnknownOutcome(t *testing.T) {
-	deliveryCase{on: failingClaims(2, errors.New("odd")), runs: 1, left: store.StatusCompleted}.deliver(t, "odd")
-}
-
-func TestRecordThatTheStoreCannotReadIsReportedAndLeftAlone(t *testing.T) {
-	deliveryCase{
-		on: failingClaims(1, &store.UnreadableError{Reason: "attribute odd"}), err: idempotent.ErrUnreadable,
-		ops: []storetest.Op{claim}, // neither repeated nor undone
-		then: func(s *shop, err error) {
-			unreadable := err.(*idempotent.Error)
-			assert.Equal(s.t, "shop", unreadable.Operation)
-			assert.Equal(s.t, "attribute odd", unreadable.Reason)
-		},
-	}.deliver(t, "odd")
-}
-
 func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
-	for name, refused := range map[string]int{"first": 1, "behind a call without an answer": 2} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-				if c.N == refused {
-					return storetest.Refuse
-				}
-				return storetest.HangBefore
-			})
-			_, err := s.handle(1)
-			require.ErrorContains(t, err, "throttled")
-		})
+	every := func(storetest.Call) bool { return true }
+	hang, refuse := storetest.HangBefore, storetest.Refuse
+	for name, tc := range map[string]struct {
+		faults []storetest.Fault
+		kind   store.Failure
+	}{
+		"never answered":                  {[]storetest.Fault{hang}, store.FailureTimeout},
+		"throttled, then never answered":  {[]storetest.Fault{refuse, hang}, store.FailureThrottled},
+		"behind a call without an answer": {[]storetest.Fault{hang, refuse, hang}, store.FailureThrottled},
+	} {
+		deliveryCase{rule: inTurn(every, tc.faults...), kind: tc.kind, err: errAny}.deliver(t, name)
 	}
 }
 
@@ -87,11 +71,10 @@ func repeating(takes time.Duration) (h *hooked, claims *atomic.Int32) {
 func TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		records, claims := repeating(12 * time.Second) // a machine that was suspended
-		s := newShopOn(t, records, nil)
-		s.do = func(context.Context, order) (receipt, error) {
+		s := newShopOn(t, records, nil).doing(func(context.Context, order) (receipt, error) {
 			time.Sleep(3 * time.Second)
 			return receipt{Charge: 1}, nil
-		}
+		})
 		var wg sync.WaitGroup
 		wg.Go(func() { s.mustHandleFor(forever, 0) })
 		time.Sleep(14 * time.Second) // the handler runs, and the copy has come
@@ -122,11 +105,10 @@ func TestAClaimThatTookLongIsBegunAnewOnlyIfARenewalIsOverdue(t *testing.T) {
 
 func TestManyDeliveriesAtOnceExecuteOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(_ context.Context, o order) (receipt, error) {
+		s := newShop(t).doing(func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(time.Second)
 			return receipt{Charge: 1, Amount: o.Amount}, nil
-		}
+		})
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
@@ -244,16 +226,11 @@ func TestAnUndoHasItsBudgetHoweverFarTheDeadlineIs(t *testing.T) {
 			within: timeout, err: errAny, most: time.Minute - 1,
 		}.deliver(t, timeout.String())
 	}
-}
-
-func TestAnUndoForWhichNoTimeIsLeftIsCutShort(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, deaf(2*idempotent.DefaultClaimBudget,
+	deliveryCase{
+		on: deaf(2*idempotent.DefaultClaimBudget,
 			func(context.Context, store.Record, time.Time) (store.Record, bool, error) {
 				return store.Record{}, false, errors.New("no answer")
-			}), nil)
-		started := time.Now()
-		s.mustFail(1, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, 2*idempotent.DefaultClaimBudget, time.Since(started))
-	})
+			}),
+		err: idempotent.ErrStoreUnavailable, most: 2 * idempotent.DefaultClaimBudget,
+	}.deliver(t, "no time is left")
 }

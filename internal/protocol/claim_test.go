@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -18,76 +19,54 @@ import (
 
 func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 	for name, opts := range map[string][]idempotent.Option{
-		"refusing at once": nil,
-		"that may wait":    {idempotent.WithWait(5 * time.Second)},
+		"refusing at once": nil, "that may wait": {idempotent.WithWait(5 * time.Second)},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, opts...)
-			started := time.Now()
-			first := s.mustHandle(1999)
-			assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap}, s.store.Ops())
-
-			s.mustGet(1999, first)
-			assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim}, s.store.Ops())
-			assertExecuted(t, s, 1)
-			assert.Zero(t, time.Since(started))
-		})
+		deliveryCase{
+			opts: opts, got: receipt{1, 5}, runs: 1, left: store.StatusCompleted, ops: []storetest.Op{claim, swap},
+			then: func(s *shop, _ error) {
+				s.mustGet(1999, receipt{1, 5})
+				assert.Equal(s.t, []storetest.Op{claim, swap, claim}, s.store.Ops())
+				assertExecuted(s.t, s, 1)
+				assert.True(s.t, s.mustRecord().CreatedAt.Equal(time.Now()), "all of it in no time")
+			},
+		}.deliver(t, name)
 	}
 }
 
 // Every fault of the claiming write, after which the same invocation must still execute exactly
-// once and answer.
+// once and answer. It is one claim, however often it was sent.
 func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 	for name, fault := range passingFaults {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), storetest.OnCall(1, fault))
-			s.mustGet(1999, receipt{Charge: 1, Amount: 1999})
-			assertExecuted(t, s, 1)
-			assert.Equal(t, 1, s.store.Fired())
-			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-			assert.Equal(t, 1, s.event().Attempt, "it is one claim, however often it was sent")
-		})
+		deliveryCase{
+			rule: storetest.OnCall(1, fault), got: receipt{1, 5}, runs: 1, left: store.StatusCompleted, fired: 1, attempt: 1,
+		}.deliver(t, name)
 	}
 }
 
 func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		// The first claim is applied, but no reply to a claim ever arrives; the undo does.
-		s := newShopOn(t, memory.New(), either(inTurn(isOp(claim), storetest.HangAfter, storetest.LoseRequest),
-			storetest.OnOp(remove, storetest.Slow)))
-		started := time.Now()
-		s.mustFail(1999, idempotent.ErrStoreUnavailable)
-		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
-		assertExecuted(t, s, 0)
-		s.assertGone("the claim was undone")
-
-		s.sandbox(nil).mustHandle(1999, "the key is not blocked by the claim that was undone")
-		assertExecuted(t, s, 1)
-	})
-}
-
-func TestUndoWhoseReplyIsLostStillNeverExecutes(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpClaim {
-				return storetest.LoseReply // applied the first time, ours ever after, and no reply says so
-			}
-			return storetest.HangBefore
-		})
-		started := time.Now()
-		s.mustFail(1999, idempotent.ErrStoreUnavailable)
-		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
-		assertExecuted(t, s, 0)
-		require.Error(t, s.event().StoreErr, "the observer learns that the undo failed")
-
-		s.sandbox(nil).mustFail(1999, idempotent.ErrInProgress)
-		time.Sleep(12 * time.Second)
-		s.sandbox(nil).mustHandle(1999, "the lease bounds what a failed undo costs")
-	})
+	deliveryCase{
+		rule: either(inTurn(isOp(claim), storetest.HangAfter, storetest.LoseRequest),
+			storetest.OnOp(remove, storetest.Slow)),
+		err: idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget,
+		then: func(s *shop, _ error) {
+			s.sandbox(nil).mustHandle(5, "the key is not blocked by the claim that was undone")
+			assertExecuted(s.t, s, 1)
+		},
+	}.deliver(t, "it is applied, and its undo passes")
 }
 
 func TestWhatADeliveryMeets(t *testing.T) {
 	for name, tc := range map[string]deliveryCase{
+		"no answer to a claim, which is ours ever after, nor to its undo": {
+			rule: either(storetest.OnOp(claim, storetest.LoseReply), inTurn(isOp(remove), storetest.HangBefore)),
+			err:  idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget, left: store.StatusInProgress,
+			then: func(s *shop, _ error) {
+				require.Error(s.t, s.event().StoreErr, "the observer learns that the undo failed")
+				s.sandbox(nil).mustFail(5, idempotent.ErrInProgress)
+				time.Sleep(12 * time.Second)
+				s.sandbox(nil).mustHandle(5, "the lease bounds what a failed undo costs")
+			},
+		},
 		"a store that denies access, which leaves nothing to undo": {
 			rule: storetest.OnCall(1, storetest.Deny), err: idempotent.ErrStoreUnavailable,
 			kind: store.FailureAccessDenied, most: time.Nanosecond, ops: []storetest.Op{claim},
@@ -104,10 +83,7 @@ func TestWhatADeliveryMeets(t *testing.T) {
 			},
 		},
 		"a crash, whose takeover is not answered": {
-			put: crashed, rule: storetest.OnCall(2, storetest.LoseReply), runs: 1, left: store.StatusCompleted,
-			then: func(s *shop, _ error) {
-				assert.Equal(s.t, 2, s.event().Attempt)
-			},
+			put: crashed, rule: storetest.OnCall(2, storetest.LoseReply), runs: 1, left: store.StatusCompleted, attempt: 2,
 		},
 		"an unknown outcome": {
 			put: func(r *store.Record) { crashed(r); unknown(r) },
@@ -125,6 +101,25 @@ func TestWhatADeliveryMeets(t *testing.T) {
 			opts: []idempotent.Option{amountFingerprint()},
 			put:  func(r *store.Record) { completed(r, `{"charge":7}`) },
 			err:  idempotent.ErrMismatch, left: store.StatusCompleted,
+		},
+		"an error of no known kind, which is retried as one of unknown outcome": {
+			on: failingClaims(2, errors.New("odd")), runs: 1, left: store.StatusCompleted,
+		},
+		"a record that the store cannot read, which is neither claimed again nor undone": {
+			on:  failingClaims(1, &store.UnreadableError{Reason: "attribute odd"}),
+			err: idempotent.ErrUnreadable, ops: []storetest.Op{claim},
+			then: func(s *shop, err error) {
+				unreadable := err.(*idempotent.Error)
+				assert.Equal(s.t, "shop", unreadable.Operation)
+				assert.Equal(s.t, "attribute odd", unreadable.Reason)
+			},
+		},
+		"a record that is gone when it is looked at": {
+			on: failingClaims(3, nil), runs: 1, left: store.StatusCompleted,
+		},
+		"a record that is gone whenever it is looked at": {
+			on: failingClaims(1<<30, nil), within: forever, err: idempotent.ErrStoreUnavailable,
+			then: func(s *shop, _ error) { assert.LessOrEqual(s.t, len(s.store.Ops()), 20) },
 		},
 	} {
 		tc.deliver(t, name)
@@ -155,43 +150,34 @@ func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
 }
 
 func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
-	for name, change := range map[string]func(r *store.Record){
+	each(t, map[string]func(r *store.Record){
 		"in progress": func(*store.Record) {},
 		"ended":       crashed,
 		"completed":   func(r *store.Record) { completed(r, `{"charge":7,"amount":1}`) },
 		"unknown":     func(r *store.Record) { r.Status = store.StatusUnknown },
 		"strange":     func(r *store.Record) { r.Status = "STRANGE" },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, amountFingerprint())
-			other := s.sandbox(nil, amountFingerprint())
-			other.mustHandle(1)
-			fingerprint := other.mustRecord().Fingerprint
-			require.NotEmpty(t, fingerprint)
-
-			fresh := newShop(t, amountFingerprint())
-			before := fresh.put(func(r *store.Record) {
-				r.Fingerprint = fingerprint
-				change(r)
-			})
-			fresh.mustRefuse(2, idempotent.ErrMismatch)
-			assert.Equal(t, before, fresh.mustRecord(), "the record is left alone")
-			assertExecuted(t, fresh, 0)
+	}, func(t *testing.T, change func(r *store.Record)) {
+		s := newShop(t, amountFingerprint())
+		fingerprint := s.fingerprintOf(1)
+		require.NotEmpty(t, fingerprint)
+		before := s.put(func(r *store.Record) {
+			r.Fingerprint = fingerprint
+			change(r)
 		})
-	}
+		s.mustRefuse(2, idempotent.ErrMismatch)
+		assert.Equal(t, before, s.mustRecord(), "the record is left alone")
+		assertExecuted(t, s, 0)
+	})
 }
 
 func TestCompletedRecordExecutesAgainFromItsExpiryOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithRetention(time.Hour))
 		s.mustHandle(1)
-		expiry := s.mustRecord().Expiry
-		time.Sleep(time.Until(expiry) - time.Nanosecond)
-		again := s.mustHandle(1)
-		assert.Equal(t, int64(1), again.Charge, "just before the expiry it is a replay")
+		time.Sleep(time.Until(s.mustRecord().Expiry) - time.Nanosecond)
+		s.mustGet(1, receipt{1, 1}, "just before the expiry it is a replay")
 		time.Sleep(time.Nanosecond)
-		again = s.mustHandle(1)
-		assert.Equal(t, int64(2), again.Charge, "at the expiry it is a new request")
+		s.mustGet(1, receipt{2, 1}, "at the expiry it is a new request")
 		assert.Equal(t, 1, s.mustRecord().Attempt)
 	})
 }
@@ -226,32 +212,31 @@ func TestCrashedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 }
 
 func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		change  func(r *store.Record)
 		attempt int // 0 for one that does not execute
-	}{
+	}
+	each(t, map[string]row{
 		"lease live":                {func(*store.Record) {}, 0},
 		"lease ended":               {func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }, 2},
 		"no lease, expiry to come":  {func(r *store.Record) { r.Lease = time.Time{} }, 0},
 		"no lease, expiry has come": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, time.Now() }, 1},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.put(func(r *store.Record) {
-				r.Owner, r.Attempt, r.CreatedAt = "", 0, time.Time{}
-				tc.change(r)
-			})
-			_, err := s.handle(1)
-			if tc.attempt == 0 {
-				require.ErrorIs(t, err, idempotent.ErrInProgress)
-				assertExecuted(t, s, 0)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, tc.attempt, s.mustRecord().Attempt,
-				"a taker counts the execution before it, of an expired record nothing is left")
+	}, func(t *testing.T, tc row) {
+		s := newShop(t)
+		s.put(func(r *store.Record) {
+			r.Owner, r.Attempt, r.CreatedAt = "", 0, time.Time{}
+			tc.change(r)
 		})
-	}
+		_, err := s.handle(1)
+		if tc.attempt == 0 {
+			require.ErrorIs(t, err, idempotent.ErrInProgress)
+			assertExecuted(t, s, 0)
+			return
+		}
+		require.NoError(t, err)
+		assert.Equal(t, tc.attempt, s.mustRecord().Attempt,
+			"a taker counts the execution before it, of an expired record nothing is left")
+	})
 }
 
 func TestOneOfManyTakesOver(t *testing.T) {
@@ -276,28 +261,26 @@ func TestOneOfManyTakesOver(t *testing.T) {
 }
 
 func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
-	for name, change := range map[string]func(r *store.Record){
+	each(t, map[string]func(r *store.Record){
 		"ended":                    crashed,
 		"unknown":                  func(r *store.Record) { crashed(r); unknown(r) },
 		"unknown, without a lease": func(r *store.Record) { unknown(r); r.Lease = time.Time{} },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			// No resolver is asked: it would make the record UNKNOWN.
-			s := newShopOn(t, memory.New(), lostTakeover(), resolves(idempotent.Executed(receipt{}), nil))
-			seen := s.put(change)
-			s.mustFail(1, idempotent.ErrStoreUnavailable)
-			r := s.mustHold(seen.Status, seen.Reason)
-			assert.Equal(t, seen.Attempt, r.Attempt)
-			assert.True(t, r.Expiry.Equal(seen.Expiry))
-			assert.False(t, r.Lease.After(time.Now()), "nobody has to wait for a lease that never ran")
-			for _, c := range s.store.Calls() {
-				if c.Op != storetest.OpGet {
-					assert.NotEqual(t, c.Seen.Owner, r.Owner, "a write still on its way must not match")
-				}
+	}, func(t *testing.T, change func(r *store.Record)) {
+		// No resolver is asked: it would make the record UNKNOWN.
+		s := newShopOn(t, memory.New(), lostTakeover(), resolves(idempotent.Executed(receipt{}), nil))
+		seen := s.put(change)
+		s.mustFail(1, idempotent.ErrStoreUnavailable)
+		r := s.mustHold(seen.Status, seen.Reason)
+		assert.Equal(t, seen.Attempt, r.Attempt)
+		assert.True(t, r.Expiry.Equal(seen.Expiry))
+		assert.False(t, r.Lease.After(time.Now()), "nobody has to wait for a lease that never ran")
+		for _, c := range s.store.Calls() {
+			if c.Op != storetest.OpGet {
+				assert.NotEqual(t, c.Seen.Owner, r.Owner, "a write still on its way must not match")
 			}
-			assertExecuted(t, s, 0)
-		})
-	}
+		}
+		assertExecuted(t, s, 0)
+	})
 }
 
 // lostTakeover applies the takeover of a record that shop.put has stored, and answers none. What
@@ -335,19 +318,6 @@ func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
 			assertExecuted(t, s, 0)
 		})
 	}
-}
-
-func TestRecordThatIsGoneWhenLookedAtIsClaimedAgainButNotForEver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, failingClaims(3, nil), nil)
-		s.mustHandle(1)
-		assertExecuted(t, s, 1)
-
-		s = newShopOn(t, failingClaims(1<<30, nil), nil)
-		s.mustFailFor(forever, 1, idempotent.ErrStoreUnavailable)
-		assertExecuted(t, s, 0)
-		assert.LessOrEqual(t, len(s.store.Ops()), 20)
-	})
 }
 
 func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {

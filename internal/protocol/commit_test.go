@@ -141,10 +141,11 @@ func TestAGoroutineThatEndsAfterItsCommitHasCommitted(t *testing.T) {
 // What is wrong about a call is found before anything is sent, and the handler may go on.
 func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 	many := idempotent.WithStoreIf(func(r receipt) bool { return r.Charge != 13 })
-	for name, tc := range map[string]struct {
+	type row struct {
 		try  func(ctx context.Context) error
 		told string
-	}{
+	}
+	each(t, map[string]row{
 		"another type": {
 			func(ctx context.Context) error { _, err := commit(ctx, "text", "row"); return err },
 			"the answer is a string, and the handler returns a protocol_test.receipt",
@@ -166,21 +167,19 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 			_, err := commit(ctx, receipt{}, "row")
 			return err
 		}, "its context has ended"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, l := newTill(t, nil, many)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				err := tc.try(ctx)
-				assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
-				assert.ErrorContains(t, err, tc.told)
-				assert.Empty(t, l.attempts)
-				_, err = take(ctx, "after")
-				assert.NoError(t, err)
-				return commit(ctx, receipt{7, o.Amount}, "row")
-			}
-			s.mustCommit(l)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s, l := newTill(t, nil, many)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			err := tc.try(ctx)
+			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+			assert.ErrorContains(t, err, tc.told)
+			assert.Empty(t, l.attempts)
+			_, err = take(ctx, "after")
+			assert.NoError(t, err)
+			return commit(ctx, receipt{7, o.Amount}, "row")
+		}
+		s.mustCommit(l)
+	})
 }
 
 func TestAnExecutionCommitsOnce(t *testing.T) {
@@ -259,11 +258,12 @@ func TestAResolverCommitsNothing(t *testing.T) {
 
 // A condition of the user's own is an ordinary branch: the claim stands, and everything goes on.
 func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		then    handler
 		written lines
 		want    receipt
-	}{
+	}
+	each(t, map[string]row{
 		"answers": {
 			func(context.Context, order) (receipt, error) { return receipt{409, 0}, nil }, nil,
 			receipt{409, 0},
@@ -276,29 +276,27 @@ func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
 			require.NoError(t, err)
 			return commit(ctx, receipt{8, 0}, "row")
 		}, lines{"row"}, receipt{8, 0}},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, l := newTill(t, []turn{declines})
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				_, err := take(ctx, "first")
-				require.NoError(t, err)
-				_, err = commit(ctx, receipt{7, o.Amount}, "row")
-				assert.ErrorIs(t, err, store.ErrWritesRefused)
-				assert.Empty(t, l.written)
-				return tc.then(ctx, o)
-			}
-			for range 2 {
-				s.mustGet(5, tc.want)
-			}
-			assert.Equal(t, tc.written, l.written)
-			assert.Equal(t, report.CommitDeclined, s.events.seen[0].Commits[0].End)
-			assert.Empty(t, s.mustRecord().Steps)
-			assertExecuted(t, s, 1)
-			if len(l.attempts) == 2 {
-				assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token)
-			}
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s, l := newTill(t, []turn{declines})
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := take(ctx, "first")
+			require.NoError(t, err)
+			_, err = commit(ctx, receipt{7, o.Amount}, "row")
+			assert.ErrorIs(t, err, store.ErrWritesRefused)
+			assert.Empty(t, l.written)
+			return tc.then(ctx, o)
+		}
+		for range 2 {
+			s.mustGet(5, tc.want)
+		}
+		assert.Equal(t, tc.written, l.written)
+		assert.Equal(t, report.CommitDeclined, s.events.seen[0].Commits[0].End)
+		assert.Empty(t, s.mustRecord().Steps)
+		assertExecuted(t, s, 1)
+		if len(l.attempts) == 2 {
+			assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token)
+		}
+	})
 }
 
 // An execution that has lost its claim writes no rows.
@@ -366,11 +364,12 @@ func TestNoStepBeginsBehindACommitThatHasFailed(t *testing.T) {
 
 func TestAReportTellsHowACommitHasEnded(t *testing.T) {
 	commits := func(ctx context.Context, _ *shop) error { _, err := commit(ctx, receipt{}, "row"); return err }
-	for name, tc := range map[string]struct {
+	type row struct {
 		turns []turn
 		try   func(ctx context.Context, s *shop) error
 		want  report.Commit
-	}{
+	}
+	each(t, map[string]row{
 		"declined": {
 			[]turn{declines},
 			commits,
@@ -389,20 +388,18 @@ func TestAReportTellsHowACommitHasEnded(t *testing.T) {
 			commits,
 			report.Commit{End: report.CommitNotDone, Items: 1, Tries: 1, ErrorType: "rejected"},
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, _ := newTill(t, tc.turns)
-			var told error
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				told = tc.try(ctx, s)
-				return receipt{}, told
-			}
-			s.mustFail(5, errAny)
-			require.Len(t, s.event().Commits, 1)
-			tc.want.Err, tc.want.Start = told, time.Now()
-			assert.Equal(t, tc.want, s.event().Commits[0])
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s, _ := newTill(t, tc.turns)
+		var told error
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			told = tc.try(ctx, s)
+			return receipt{}, told
+		}
+		s.mustFail(5, errAny)
+		require.Len(t, s.event().Commits, 1)
+		tc.want.Err, tc.want.Start = told, time.Now()
+		assert.Equal(t, tc.want, s.event().Commits[0])
+	})
 }
 
 // takeOver makes the record one of somebody else.
@@ -450,32 +447,31 @@ func TestACommitWaitsForTheStepsThatRun(t *testing.T) {
 
 // A step that hangs is waited for until a deadline that is near, and not for hours.
 func TestACommitDoesNotWaitForAStepForHours(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		timeout time.Duration
 		err     error
-	}{
+	}
+	each(t, map[string]row{
 		"near deadline": {2 * time.Minute, nil},
 		"far deadline":  {5 * time.Hour, idempotent.ErrCommitRefused},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, _ := newTill(t, nil)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				var group sync.WaitGroup
-				group.Go(func() {
-					_, err := idempotent.Step(ctx, "slow", func(context.Context) (string, error) {
-						time.Sleep(time.Minute)
-						return "", nil
-					})
-					assert.NoError(t, err)
+	}, func(t *testing.T, tc row) {
+		s, _ := newTill(t, nil)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			var group sync.WaitGroup
+			group.Go(func() {
+				_, err := idempotent.Step(ctx, "slow", func(context.Context) (string, error) {
+					time.Sleep(time.Minute)
+					return "", nil
 				})
-				time.Sleep(time.Second)
-				out, err := commit(ctx, receipt{7, o.Amount}, "row")
-				group.Wait()
-				return out, err
-			}
-			s.mustFailFor(tc.timeout, 5, tc.err)
-		})
-	}
+				assert.NoError(t, err)
+			})
+			time.Sleep(time.Second)
+			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+			group.Wait()
+			return out, err
+		}
+		s.mustFailFor(tc.timeout, 5, tc.err)
+	})
 }
 
 // A handler that returns while a commit is under way elsewhere ends as that commit does.

@@ -69,28 +69,26 @@ func TestTheCopyOfADeclinedCommitThatIsFasterThanTheFenceHasLanded(t *testing.T)
 // The same is sent again, with the same token, and the record tells whether the first one has
 // landed.
 func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
-	for name, turns := range map[string][]turn{
+	each(t, map[string][]turn{
 		"request lost":      {losesRequest},
 		"reply lost":        {losesReply},
 		"reply lost twice":  {losesReply, losesReply},
 		"conflicts":         {conflicts, conflicts, conflicts, conflicts, conflicts, conflicts},
 		"conflict and loss": {conflicts, losesReply, conflicts},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, l := newTill(t, turns)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				out, err := commit(ctx, receipt{7, o.Amount}, "row")
-				assert.NoError(t, err)
-				return out, err
-			}
-			s.mustCommit(l)
-			assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
-			assert.NoError(t, s.event().StoreErr, "what passed is told by the tries")
-			for _, a := range l.attempts {
-				assert.Equal(t, l.attempts[0], a)
-			}
-		})
-	}
+	}, func(t *testing.T, turns []turn) {
+		s, l := newTill(t, turns)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+			assert.NoError(t, err)
+			return out, err
+		}
+		s.mustCommit(l)
+		assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
+		assert.NoError(t, s.event().StoreErr, "what passed is told by the tries")
+		for _, a := range l.attempts {
+			assert.Equal(t, l.attempts[0], a)
+		}
+	})
 }
 
 // Conflicts are repeated as long as there is time: until the handler's context ends.
@@ -114,13 +112,14 @@ func TestACommitInConflictUsesAllTheTimeThatThereIs(t *testing.T) {
 
 // A commit that has failed: no answer is stored any more, and no other commit begins.
 func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		then       func() (receipt, error)
 		opts       []idempotent.Option
 		err        error
 		outcome    report.Outcome
 		settlement report.Settlement
-	}{
+	}
+	each(t, map[string]row{
 		"answers all the same": {
 			func() (receipt, error) { return receipt{7, 5}, nil }, nil,
 			idempotent.ErrCommitFailed, report.CommitFailed, report.Released,
@@ -138,57 +137,53 @@ func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 			func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) }, nil,
 			errCard, report.Executed, report.Completed,
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, l := newTill(t, []turn{rejects}, tc.opts...)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				_, err := commit(ctx, receipt{7, o.Amount}, "row")
-				assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
-				assert.ErrorIs(t, err, errTill)
-				_, err = commit(ctx, receipt{7, o.Amount}, "row")
-				assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
-				assert.ErrorContains(t, err, "an earlier commit of the execution has failed")
-				return tc.then()
-			}
-			got, err := s.handle(5)
-			require.ErrorIs(t, err, tc.err)
-			assert.Zero(t, got)
-			assert.Equal(t, tc.outcome, s.event().Outcome)
-			assert.Equal(t, tc.settlement, s.event().Settlement)
-			assert.Empty(t, l.written)
-			assert.Len(t, l.attempts, 1)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s, l := newTill(t, []turn{rejects}, tc.opts...)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
+			assert.ErrorIs(t, err, errTill)
+			_, err = commit(ctx, receipt{7, o.Amount}, "row")
+			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+			assert.ErrorContains(t, err, "an earlier commit of the execution has failed")
+			return tc.then()
+		}
+		got, err := s.handle(5)
+		require.ErrorIs(t, err, tc.err)
+		assert.Zero(t, got)
+		assert.Equal(t, tc.outcome, s.event().Outcome)
+		assert.Equal(t, tc.settlement, s.event().Settlement)
+		assert.Empty(t, l.written)
+		assert.Len(t, l.attempts, 1)
+	})
 }
 
 // A commit that was not answered has failed, and never lands: the record was moved out of its way.
 func TestACommitThatHasFailedNeverLands(t *testing.T) {
-	for name, end := range map[string]func(err error) (receipt, error){
+	each(t, map[string]func(err error) (receipt, error){
 		"returns the error": func(err error) (receipt, error) { return receipt{}, err },
 		"answers":           func(error) (receipt, error) { return receipt{9, 9}, nil },
 		"panics":            func(error) (receipt, error) { panic("boom") },
 		"fails for ever":    func(error) (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
 		"is uncertain":      func(error) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, l := newTill(t, manyTurns(delays))
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				_, err := commit(ctx, receipt{7, o.Amount}, "row")
-				assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
-				late := l.late
-				assert.Zero(t, l.arrive(t), "before the settlement")
-				l.late = late
-				return end(err)
-			}
-			func() {
-				defer func() { _ = recover() }()
-				_, err := s.handle(5)
-				assert.Error(t, err)
-			}()
-			assert.Zero(t, l.arrive(t), "after the settlement")
-			assert.Empty(t, l.written)
-		})
-	}
+	}, func(t *testing.T, end func(err error) (receipt, error)) {
+		s, l := newTill(t, manyTurns(delays))
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
+			late := l.late
+			assert.Zero(t, l.arrive(t), "before the settlement")
+			l.late = late
+			return end(err)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_, err := s.handle(5)
+			assert.Error(t, err)
+		}()
+		assert.Zero(t, l.arrive(t), "after the settlement")
+		assert.Empty(t, l.written)
+	})
 }
 
 // The record stays after a commit that was not answered. If it were deleted, a late copy of the

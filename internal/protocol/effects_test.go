@@ -19,38 +19,34 @@ import (
 var noCompletion = when(storetest.Deny, completes)
 
 func TestRepeatableEffectsHealByThemselves(t *testing.T) {
-	for name, rule := range map[string]func(storetest.Call) storetest.Fault{
+	each(t, map[string]func(storetest.Call) storetest.Fault{
 		"completion denied": noCompletion,
 		"store gone":        storetest.OnOp(swap, storetest.LoseRequest),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			repeatable := idempotent.WithEffects(idempotent.Repeatable)
-			s := newShopOn(t, memory.New(), rule, repeatable)
-			got := s.mustHandle(5, "the handler's result is not hidden")
-			assert.Equal(t, receipt{1, 5}, got)
-			assert.Equal(t, report.NotSettled, s.event().Settlement)
-			assert.Error(t, s.event().StoreErr)
-			assert.Equal(t, store.StatusInProgress, s.mustRecord().Status)
+	}, func(t *testing.T, rule func(storetest.Call) storetest.Fault) {
+		repeatable := idempotent.WithEffects(idempotent.Repeatable)
+		s := newShopOn(t, memory.New(), rule, repeatable)
+		got := s.mustHandle(5, "the handler's result is not hidden")
+		assert.Equal(t, receipt{1, 5}, got)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
+		assert.Error(t, s.event().StoreErr)
+		assert.Equal(t, store.StatusInProgress, s.mustRecord().Status)
 
-			s.sandbox(nil, repeatable).mustFail(5, idempotent.ErrInProgress, "not while the lease lives")
-			time.Sleep(13 * time.Second)
-			got = s.sandbox(nil, repeatable).mustHandle(5)
-			assert.Equal(t, receipt{2, 5}, got, "executed again")
-		})
-	}
+		s.sandbox(nil, repeatable).mustFail(5, idempotent.ErrInProgress, "not while the lease lives")
+		time.Sleep(13 * time.Second)
+		got = s.sandbox(nil, repeatable).mustHandle(5)
+		assert.Equal(t, receipt{2, 5}, got, "executed again")
+	})
 }
 
 func TestWithoutAWordAboutEffectsAResultThatCannotBeStoredIsUnknown(t *testing.T) {
-	for name, opts := range map[string][]idempotent.Option{
+	each(t, map[string][]idempotent.Option{
 		"nothing said": nil, "cautious": {idempotent.WithEffects(idempotent.Cautious)},
 		"unrepeatable": {unrepeatable()},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), noCompletion, opts...)
-			s.mustHandle(5)
-			assert.Equal(t, "result-lost", s.mustRecord().Reason)
-		})
-	}
+	}, func(t *testing.T, opts []idempotent.Option) {
+		s := newShopOn(t, memory.New(), noCompletion, opts...)
+		s.mustHandle(5)
+		assert.Equal(t, "result-lost", s.mustRecord().Reason)
+	})
 }
 
 // smallStore refuses results of more than so many bytes.

@@ -89,8 +89,7 @@ func TestDerivedKeysOfNamesKeysAndOperationsDiffer(t *testing.T) {
 func TestDerivedKeyNeverChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var keys []string
-		s := newShop(t, amountFingerprint())
-		s.do = recording(&keys, func() error { return nil })
+		s := newShop(t, amountFingerprint()).doing(recording(&keys, func() error { return nil }))
 		s.mustHandle(1999)
 		r := s.mustRecord()
 		assert.Equal(t, "shop#uo6_8HE2fRwxZW9tG31ilWIK_ojvMNb_cYFxEqLEF78", r.Key)
@@ -123,10 +122,9 @@ func TestAClaimTellsTheKeysThatExecutionsBeforeItHandedOut(t *testing.T) {
 func TestAKeyIsNeverDerivedInAContextThatWasLost(t *testing.T) {
 	t.Parallel()
 	// An adapter that makes a request of its own, and does not pass on the context.
-	s := newShop(t)
-	s.do = func(context.Context, order) (receipt, error) {
+	s := newShop(t).doing(func(context.Context, order) (receipt, error) {
 		return receipt{}, fmt.Errorf("%s", idempotent.DerivedKey(context.Background(), "charge"))
-	}
+	})
 	defer func() {
 		lost, ok := recover().(*idempotent.LostContextError)
 		require.True(t, ok, "it panics with a type of its own")
@@ -146,23 +144,20 @@ func TestOutsideAProtectedExecutionKeysAreRandom(t *testing.T) {
 	_, ok := idempotent.FromContext(job)
 	assert.False(t, ok)
 
-	s := newShop(t, idempotent.WithDisabled(true))
-	s.do = func(ctx context.Context, _ order) (receipt, error) {
+	s := newShop(t, idempotent.WithDisabled(true)).doing(func(ctx context.Context, _ order) (receipt, error) {
 		_, ok := idempotent.FromContext(ctx)
 		assert.False(t, ok)
 		assert.NotEmpty(t, idempotent.DerivedKey(ctx, "charge"))
 		return receipt{}, nil
-	}
+	})
 	s.mustHandle(5)
 }
 
 func TestUnprotectedHandlerInsideAProtectedOneHasKeysOfItsOwn(t *testing.T) {
 	t.Parallel()
 	var keys []string
-	inner := newShop(t, idempotent.WithOptionalKey())
-	inner.do = recording(&keys, func() error { return nil })
-	outer := newShop(t)
-	outer.do = func(ctx context.Context, _ order) (receipt, error) {
+	inner := newShop(t, idempotent.WithOptionalKey()).doing(recording(&keys, func() error { return nil }))
+	outer := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 		for range 2 { // two effects, which the downstream must not take for one
 			if _, err := inner.handler.Handle(ctx, order{}); err != nil {
 				return receipt{}, err
@@ -170,7 +165,7 @@ func TestUnprotectedHandlerInsideAProtectedOneHasKeysOfItsOwn(t *testing.T) {
 		}
 		keys = append(keys, idempotent.DerivedKey(ctx, "charge"))
 		return receipt{}, nil
-	}
+	})
 	outer.mustHandle(5)
 	require.Len(t, keys, 3)
 	assert.NotEqual(t, keys[0], keys[1])

@@ -29,20 +29,18 @@ func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
 // TestInterruptedExecutionIsReleased: but not one that says itself that its lease was lost, which
 // is a crash.
 func TestInterruptedExecutionIsReleased(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		word func(context.Context) error
 		want report.Settlement
-	}{
+	}
+	each(t, map[string]row{
 		"Err":   {context.Context.Err, report.Released},
 		"Cause": {context.Cause, report.Elsewhere},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), storetest.OnOp(swap, storetest.Deny))
-			s.do = untilItEnds(c.word)
-			s.mustFailFor(forever, 0, errAny)
-			assert.Equal(t, c.want, s.event().Settlement)
-		})
-	}
+	}, func(t *testing.T, c row) {
+		s := newShopOn(t, memory.New(), storetest.OnOp(swap, storetest.Deny)).doing(untilItEnds(c.word))
+		s.mustFailFor(forever, 0, errAny)
+		assert.Equal(t, c.want, s.event().Settlement)
+	})
 }
 
 func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
@@ -119,30 +117,29 @@ func (p *partsAt) ReadResult(ctx context.Context, r store.Record) ([]byte, error
 func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
 	throttled := &store.Error{Op: "read result", Kind: store.FailureThrottled, NotApplied: true, Err: errCard}
 	denied := &store.Error{Op: "read result", Kind: store.FailureAccessDenied, NotApplied: true, Err: errCard}
-	for name, tc := range map[string]struct {
+	type row struct {
 		failures []error
 		reads    int
 		err      error
-	}{
+	}
+	each(t, map[string]row{
 		"throttled": {[]error{throttled, throttled, throttled}, 4, nil},
 		"denied":    {[]error{denied}, 1, idempotent.ErrStoreUnavailable},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			parts := &partsAt{Store: memory.New(), failures: tc.failures}
-			executed := 0
-			handler := idempotent.Wrap(func(context.Context, order) (int, error) {
-				executed++
-				return executed, nil
-			}, parts, idempotent.WithOperation("test"),
-				idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
-			_, err := handler.Handle(t.Context(), order{ID: "o-1"})
-			require.NoError(t, err)
-			_, err = handler.Handle(t.Context(), order{ID: "o-1"})
-			require.ErrorIs(t, err, tc.err)
-			assert.Equal(t, tc.reads, parts.reads)
-			assert.Equal(t, 1, executed)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		parts := &partsAt{Store: memory.New(), failures: tc.failures}
+		executed := 0
+		handler := idempotent.Wrap(func(context.Context, order) (int, error) {
+			executed++
+			return executed, nil
+		}, parts, idempotent.WithOperation("test"),
+			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		_, err := handler.Handle(t.Context(), order{ID: "o-1"})
+		require.NoError(t, err)
+		_, err = handler.Handle(t.Context(), order{ID: "o-1"})
+		require.ErrorIs(t, err, tc.err)
+		assert.Equal(t, tc.reads, parts.reads)
+		assert.Equal(t, 1, executed)
+	})
 }
 
 func TestClaimWithoutADeadlineLeavesAHalfOfTheLeaseBeforeItsMargin(t *testing.T) {
@@ -223,19 +220,6 @@ func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
 	s = newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
 	s.mustHandle(5)
 	assert.Zero(t, s.event().ResultBytes, "nothing was stored")
-}
-
-func TestOutageIsReportedByItsCauseRatherThanByTheTimeThatRanOut(t *testing.T) {
-	every := func(storetest.Call) bool { return true }
-	for name, tc := range map[string]deliveryCase{
-		"never answered": {rule: inTurn(every, storetest.HangBefore), kind: store.FailureTimeout},
-		"throttled, then never answered": {
-			rule: inTurn(every, storetest.Refuse, storetest.HangBefore), kind: store.FailureThrottled,
-		},
-	} {
-		tc.err = errAny
-		tc.deliver(t, name)
-	}
 }
 
 func TestRefusalOfUnknownOutcomeStands(t *testing.T) {

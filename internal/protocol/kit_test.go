@@ -180,6 +180,12 @@ func newShopOn(t *testing.T, inner store.Store, rule rule, opts ...idempotent.Op
 	return s
 }
 
+// doing has the shop do something else with orders.
+func (s *shop) doing(do handler) *shop {
+	s.do = do
+	return s
+}
+
 func (s *shop) wrap(rule rule, opts ...idempotent.Option) {
 	s.store = storetest.NewFaulty(s.inner, rule)
 	s.events = new(seenEvents)
@@ -296,11 +302,11 @@ func (s *shop) survive(amount int64) {
 }
 
 // forever is the time of an invocation without a deadline.
-const forever time.Duration = 0
+const forever time.Duration = -1
 
 func (s *shop) handleFor(timeout time.Duration, amount int64) (receipt, error) {
 	ctx, cancel := s.t.Context(), context.CancelFunc(func() {})
-	if timeout != forever {
+	if timeout > 0 {
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
@@ -453,6 +459,8 @@ type deliveryCase struct {
 	reason  string
 	kind    store.Failure // of the store, if it is said
 	most    time.Duration // that it takes, if it is said
+	fired   int           // faults, and the number of the execution, if they are said
+	attempt int
 	ops     []storetest.Op
 	rows    lines
 	then    func(s *shop, err error)
@@ -501,6 +509,8 @@ func (c deliveryCase) deliver(t *testing.T, name string) {
 		assert.Equal(t, cmp.Or(c.got, got), got)
 		assert.Equal(t, cmp.Or(c.outcome, s.event().Outcome), s.event().Outcome)
 		assert.Equal(t, cmp.Or(c.settled, s.event().Settlement), s.event().Settlement)
+		assert.Equal(t, cmp.Or(c.fired, s.store.Fired()), s.store.Fired())
+		assert.Equal(t, cmp.Or(c.attempt, s.event().Attempt), s.event().Attempt)
 		if c.ops != nil {
 			assert.Equal(t, c.ops, s.store.Ops())
 		}
@@ -554,6 +564,14 @@ func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, f)
+}
+
+// each runs a subtest with fake time for each case.
+func each[C any](t *testing.T, cases map[string]C, play func(t *testing.T, c C)) {
+	t.Helper()
+	for name, c := range cases {
+		bubble(t, name, func(t *testing.T) { play(t, c) })
+	}
 }
 
 // bubble runs a subtest with fake time.

@@ -15,26 +15,25 @@ import (
 )
 
 func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
-	for name, tc := range map[string]struct{ timeout, reserve time.Duration }{
+	type row struct{ timeout, reserve time.Duration }
+	each(t, map[string]row{
 		"reserve":               {10 * time.Second, 500 * time.Millisecond},
 		"tenth of what is left": {2 * time.Second, 200 * time.Millisecond},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			deadline := time.Now().Add(tc.timeout)
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				own, ok := ctx.Deadline()
-				assert.True(t, ok)
-				assert.Equal(t, deadline.Add(-tc.reserve), own)
-				r := s.mustRecord()
-				assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "lease %v", r.Lease)
-				assert.False(t, r.Expiry.Before(r.Lease))
-				return receipt{}, nil
-			}
-			s.mustHandleFor(tc.timeout, 1)
-			assertExecuted(t, s, 1)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s := newShop(t)
+		deadline := time.Now().Add(tc.timeout)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			own, ok := ctx.Deadline()
+			assert.True(t, ok)
+			assert.Equal(t, deadline.Add(-tc.reserve), own)
+			r := s.mustRecord()
+			assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "lease %v", r.Lease)
+			assert.False(t, r.Expiry.Before(r.Lease))
+			return receipt{}, nil
+		}
+		s.mustHandleFor(tc.timeout, 1)
+		assertExecuted(t, s, 1)
+	})
 }
 
 func TestExpiryNeverComesBeforeTheEndOfTheLease(t *testing.T) {
@@ -95,42 +94,38 @@ func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
 }
 
 func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing.T) {
-	for name, fault := range map[string]storetest.Fault{
+	each(t, map[string]storetest.Fault{
 		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), storetest.OnOp(swap, fault))
-			s.do = untilItIsLost(t, s)
-			s.mustFailFor(forever, 0, context.Canceled)
-			s.assertGone("it said that it was interrupted, and was released")
-			require.Error(t, s.event().StoreErr)
-		})
-	}
+	}, func(t *testing.T, fault storetest.Fault) {
+		s := newShopOn(t, memory.New(), storetest.OnOp(swap, fault))
+		s.do = untilItIsLost(t, s)
+		s.mustFailFor(forever, 0, context.Canceled)
+		s.assertGone("it said that it was interrupted, and was released")
+		require.Error(t, s.event().StoreErr)
+	})
 }
 
 func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
-	for name, steal := range map[string]func(r *store.Record){
+	each(t, map[string]func(r *store.Record){
 		"taken over":   func(r *store.Record) { r.Owner = "thief" },
 		"made UNKNOWN": unknown,
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			var stolen store.Record
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				stolen = s.change(steal)
-				select {
-				case <-ctx.Done():
-				case <-time.After(time.Hour):
-				}
-				require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-				return receipt{}, idempotent.Uncertain(ctx.Err())
+	}, func(t *testing.T, steal func(r *store.Record)) {
+		s := newShop(t)
+		var stolen store.Record
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			stolen = s.change(steal)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Hour):
 			}
-			started := time.Now()
-			s.mustFailFor(forever, 0, context.Canceled)
-			assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
-			assert.Equal(t, stolen.Owner, s.mustRecord().Owner)
-		})
-	}
+			require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+			return receipt{}, idempotent.Uncertain(ctx.Err())
+		}
+		started := time.Now()
+		s.mustFailFor(forever, 0, context.Canceled)
+		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
+		assert.Equal(t, stolen.Owner, s.mustRecord().Owner)
+	})
 }
 
 // TestNoStepBeginsInALongerContextOnceTheLeaseIsLost: a handler that goes on with a context which
@@ -155,8 +150,7 @@ func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
 
 func TestRenewalThatIsNeverAnsweredIsRepeated(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.HangBefore))
-		s.do = succeedsAfter(time.Minute)
+		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.HangBefore)).doing(succeedsAfter(time.Minute))
 		s.mustHandleFor(forever, 0)
 		assert.Equal(t, 1, s.store.Fired())
 	})
@@ -237,25 +231,23 @@ func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {
 }
 
 func TestFarDeadlineCountsAsNone(t *testing.T) {
-	for name, deadline := range map[string]func() time.Time{
+	each(t, map[string]func() time.Time{
 		"in hours":     func() time.Time { return time.Now().Add(5 * time.Hour) },
 		"in centuries": func() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease,
-					"a crash does not block for ever")
-				time.Sleep(2 * idempotent.DefaultLease)
-				assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
-				return receipt{1, o.Amount}, ctx.Err()
-			}
-			ctx, cancel := context.WithDeadline(t.Context(), deadline())
-			defer cancel()
-			_, err := s.handler.Handle(ctx, order{ID: "o-1"})
-			require.NoError(t, err)
-			assertExecuted(t, s, 1)
-			assertOver(t, s)
-		})
-	}
+	}, func(t *testing.T, deadline func() time.Time) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease,
+				"a crash does not block for ever")
+			time.Sleep(2 * idempotent.DefaultLease)
+			assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
+			return receipt{1, o.Amount}, ctx.Err()
+		}
+		ctx, cancel := context.WithDeadline(t.Context(), deadline())
+		defer cancel()
+		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+		require.NoError(t, err)
+		assertExecuted(t, s, 1)
+		assertOver(t, s)
+	})
 }

@@ -196,24 +196,22 @@ func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 }
 
 func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
-	for name, timeout := range map[string]time.Duration{
+	each(t, map[string]time.Duration{
 		"of a near deadline": 5 * time.Second,
 		"of a far one":       5 * time.Hour,
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				<-ctx.Done()
-				time.Sleep(14 * time.Minute)
-				assert.True(t, s.mustRecord().Lease.After(time.Now()))
-				time.Sleep(2*time.Minute + idempotent.DefaultLease)
-				assert.False(t, s.mustRecord().Lease.After(time.Now()),
-					"a handler that hangs does not block its key for ever")
-				return receipt{}, nil
-			}
-			s.mustHandleFor(timeout, 1)
-		})
-	}
+	}, func(t *testing.T, timeout time.Duration) {
+		s := newShop(t)
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			<-ctx.Done()
+			time.Sleep(14 * time.Minute)
+			assert.True(t, s.mustRecord().Lease.After(time.Now()))
+			time.Sleep(2*time.Minute + idempotent.DefaultLease)
+			assert.False(t, s.mustRecord().Lease.After(time.Now()),
+				"a handler that hangs does not block its key for ever")
+			return receipt{}, nil
+		}
+		s.mustHandleFor(timeout, 1)
+	})
 }
 
 func TestAProcessThatIsKilledAtItsDeadlineRenewsNothing(t *testing.T) {
@@ -237,11 +235,10 @@ func TestAnOverrunWithinHalfOfTheMarginRenewsNothing(t *testing.T) {
 func TestARenewalDoesNotBeginAfterTheHandlerHasEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		for range 100 {
-			s := newShop(t)
-			s.do = func(context.Context, order) (receipt, error) {
+			s := newShop(t).doing(func(context.Context, order) (receipt, error) {
 				time.Sleep(5*time.Second + idempotent.DefaultMargin/2)
 				return receipt{Charge: 1}, nil
-			}
+			})
 			s.mustHandleFor(5*time.Second, 1)
 			settled := len(s.store.Ops())
 			time.Sleep(time.Hour)
@@ -253,10 +250,11 @@ func TestARenewalDoesNotBeginAfterTheHandlerHasEnded(t *testing.T) {
 
 func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 	none, terminal, uncertain := idempotent.NotExecuted, idempotent.Terminal, idempotent.Uncertain
-	for name, tc := range map[string]struct {
+	type row struct {
 		err    error
 		status store.Status
-	}{
+	}
+	each(t, map[string]row{
 		"not executed, uncertain":       {errors.Join(none(errCard), uncertain(errCard)), store.StatusUnknown},
 		"uncertain, not executed":       {errors.Join(uncertain(errCard), none(errCard)), store.StatusUnknown},
 		"terminal, uncertain":           {errors.Join(terminal(errCard), uncertain(errCard)), store.StatusUnknown},
@@ -268,15 +266,12 @@ func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 			store.StatusUnknown,
 		},
 		"all say that nothing happened": {errors.Join(none(errCard), none(errCard)), ""},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.do = fails(tc.err)
-			s.mustFail(1, errAny)
-			r, _ := s.record()
-			assert.Equal(t, tc.status, r.Status)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s := newShop(t).doing(fails(tc.err))
+		s.mustFail(1, errAny)
+		r, _ := s.record()
+		assert.Equal(t, tc.status, r.Status)
+	})
 }
 
 func TestNotExecutedReleasesWhatSomeoneElseMadeUnknown(t *testing.T) {
@@ -294,7 +289,7 @@ func TestNotExecutedReleasesWhatSomeoneElseMadeUnknown(t *testing.T) {
 }
 
 func TestWhatHasExpiredIsGone(t *testing.T) {
-	for name, change := range map[string]func(r *store.Record){
+	each(t, map[string]func(r *store.Record){
 		"crashed":                     func(*store.Record) {},
 		"crashed, of another request": func(r *store.Record) { r.Fingerprint = "1:other" },
 		"unknown":                     func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
@@ -305,16 +300,14 @@ func TestWhatHasExpiredIsGone(t *testing.T) {
 			r.Status, r.Reason, r.Lease = store.StatusUnknown, "crashed", time.Now().Add(48*time.Hour)
 		},
 		"of no status we know": func(r *store.Record) { r.Status = "SETTLING" },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, unrepeatable(), amountFingerprint())
-			s.put(change)
-			time.Sleep(25 * time.Hour)
-			got := s.mustHandle(1)
-			assert.Equal(t, int64(1), got.Charge)
-			assert.Equal(t, 1, s.mustRecord().Attempt, "a first execution: nothing of the old record survives")
-		})
-	}
+	}, func(t *testing.T, change func(r *store.Record)) {
+		s := newShop(t, unrepeatable(), amountFingerprint())
+		s.put(change)
+		time.Sleep(25 * time.Hour)
+		got := s.mustHandle(1)
+		assert.Equal(t, int64(1), got.Charge)
+		assert.Equal(t, 1, s.mustRecord().Attempt, "a first execution: nothing of the old record survives")
+	})
 }
 
 func TestAnExpiredRecordIsProtectedWhileItsLeaseLives(t *testing.T) {

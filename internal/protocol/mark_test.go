@@ -31,15 +31,14 @@ func TestMostCautiousOfAllMarksCounts(t *testing.T) {
 	for i, one := range inOrder {
 		for j, other := range inOrder {
 			for _, returned := range []bool{false, true} {
-				s := newShop(t)
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
+				s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 					idempotent.Mark(ctx, one)
 					if returned {
 						return receipt{}, other
 					}
 					idempotent.Mark(ctx, fmt.Errorf("wrapped: %w", other))
 					return receipt{}, nil
-				}
+				})
 				_, err := s.handle(5)
 				e := s.event()
 				assert.Equal(t, settled[max(i, j)], e.Settlement, "%v and %v", one, other)
@@ -78,8 +77,7 @@ func TestOfManyNotedErrorsTheMostCautiousIsKept(t *testing.T) {
 
 func TestErrorsAreNotedAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.do = func(ctx context.Context, _ order) (receipt, error) {
+	s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 		var group sync.WaitGroup
 		for n := range 100 {
 			group.Go(func() {
@@ -92,7 +90,7 @@ func TestErrorsAreNotedAtTheSameTime(t *testing.T) {
 		}
 		group.Wait()
 		return receipt{}, nil
-	}
+	})
 	err := s.mustFail(5, errCard)
 	assert.Equal(t, report.Completed, s.event().Settlement)
 	_, again := s.handle(5)
@@ -151,11 +149,10 @@ func TestErrorThatIsNotedTooLateTakesNoOnesPlace(t *testing.T) {
 
 func TestErrorIsNeverNotedInAContextThatWasLost(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.do = func(context.Context, order) (receipt, error) {
+	s := newShop(t).doing(func(context.Context, order) (receipt, error) {
 		idempotent.Mark(context.Background(), idempotent.Uncertain(errCard))
 		return receipt{}, nil
-	}
+	})
 	defer func() {
 		lost, ok := recover().(*idempotent.LostContextError)
 		require.True(t, ok, "it panics with a type of its own")
@@ -170,30 +167,29 @@ func TestErrorIsNeverNotedInAContextThatWasLost(t *testing.T) {
 
 // An effect that may have happened is not forgotten because the handler panics afterwards.
 func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		err     error
 		effects idempotent.Effects
 		want    report.Settlement
 		reason  string
-	}{
+	}
+	each(t, map[string]row{
 		"unmarked":           {errCard, idempotent.Cautious, report.Released, ""},
 		"not executed":       {idempotent.NotExecuted(errCard), idempotent.Unrepeatable, report.Unknown, "panic"},
 		"terminal":           {idempotent.Terminal(errCard), idempotent.Cautious, report.Released, ""},
 		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Cautious, report.Unknown, "uncertain"},
 		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Unrepeatable, report.Unknown, "uncertain"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, idempotent.WithEffects(tc.effects))
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				idempotent.Mark(ctx, tc.err)
-				panic("boom")
-			}
-			s.mustPanic(5, "boom")
-			assert.Equal(t, tc.want, s.event().Settlement)
-			assert.Equal(t, tc.reason, s.event().Reason)
-			assert.Equal(t, report.Panicked, s.event().Outcome)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s := newShop(t, idempotent.WithEffects(tc.effects))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			idempotent.Mark(ctx, tc.err)
+			panic("boom")
+		}
+		s.mustPanic(5, "boom")
+		assert.Equal(t, tc.want, s.event().Settlement)
+		assert.Equal(t, tc.reason, s.event().Reason)
+		assert.Equal(t, report.Panicked, s.event().Outcome)
+	})
 }
 
 // What a resolver notes says nothing about the execution that follows it.
@@ -216,15 +212,14 @@ func TestResolverNotesNothing(t *testing.T) {
 
 func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 			_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
 				idempotent.Mark(ctx, errCard)
 				return "ch-1", nil
 			})
 			require.NoError(t, err)
 			return receipt{Charge: 1}, nil
-		}
+		})
 		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
 		r := s.mustRecord()
@@ -259,47 +254,43 @@ func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
 
 // An inner handler notes for its own execution; the error reaches the outer one if that returns it.
 func TestInnerHandlerNotesForItsOwnExecution(t *testing.T) {
-	for name, err := range map[string]error{
+	each(t, map[string]error{
 		"unmarked": errCard, "not executed": idempotent.NotExecuted(errCard), "terminal": idempotent.Terminal(errCard),
 		"uncertain": idempotent.Uncertain(errCard),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			outer, inner := nested(t, nil, nil)
-			inner.do = func(ctx context.Context, _ order) (receipt, error) {
-				idempotent.Mark(ctx, err)
-				return receipt{}, nil
-			}
-			_, got := outer.handle(5)
-			assert.Same(t, errCard, got)
-			assert.Equal(t, inner.event().Settlement, outer.event().Settlement)
-			require.ErrorIs(t, outer.event().Err, errCard)
+	}, func(t *testing.T, err error) {
+		outer, inner := nested(t, nil, nil)
+		inner.do = func(ctx context.Context, _ order) (receipt, error) {
+			idempotent.Mark(ctx, err)
+			return receipt{}, nil
+		}
+		_, got := outer.handle(5)
+		assert.Same(t, errCard, got)
+		assert.Equal(t, inner.event().Settlement, outer.event().Settlement)
+		require.ErrorIs(t, outer.event().Err, errCard)
 
-			outer, inner = nested(t, nil, nil)
-			inner.do = func(ctx context.Context, _ order) (receipt, error) {
-				idempotent.Mark(ctx, err)
-				return receipt{}, nil
-			}
-			outer.do = func(ctx context.Context, o order) (receipt, error) {
-				_, err := inner.handler.Handle(ctx, o)
-				assert.ErrorIs(t, err, errCard)
-				return receipt{Charge: 1}, nil
-			}
-			_, got = outer.handle(5)
-			require.NoError(t, got)
-			assert.Equal(t, report.Completed, outer.event().Settlement, "the outer handler has another way")
-		})
-	}
+		outer, inner = nested(t, nil, nil)
+		inner.do = func(ctx context.Context, _ order) (receipt, error) {
+			idempotent.Mark(ctx, err)
+			return receipt{}, nil
+		}
+		outer.do = func(ctx context.Context, o order) (receipt, error) {
+			_, err := inner.handler.Handle(ctx, o)
+			assert.ErrorIs(t, err, errCard)
+			return receipt{Charge: 1}, nil
+		}
+		_, got = outer.handle(5)
+		require.NoError(t, got)
+		assert.Equal(t, report.Completed, outer.event().Settlement, "the outer handler has another way")
+	})
 }
 
 func TestUnprotectedHandlerInsideAProtectedOneNotesNothingForIt(t *testing.T) {
 	t.Parallel()
-	inner := newShop(t, idempotent.WithDisabled(true))
-	inner.do = func(ctx context.Context, _ order) (receipt, error) {
+	inner := newShop(t, idempotent.WithDisabled(true)).doing(func(ctx context.Context, _ order) (receipt, error) {
 		idempotent.Mark(ctx, idempotent.Uncertain(errCard))
 		return receipt{}, nil
-	}
-	outer := newShop(t)
-	outer.do = inner.handler.Handle
+	})
+	outer := newShop(t).doing(inner.handler.Handle)
 	outer.mustHandle(5)
 	assert.Equal(t, report.Completed, outer.event().Settlement)
 }

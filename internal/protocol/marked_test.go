@@ -114,61 +114,60 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 // A process that has seen which steps are marked says so when it claims: then a crash before the
 // mark of one is no open step. The first execution of a process cannot say it.
 func TestACrashBeforeAStartMark(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		executedBefore, plainBefore bool
 		fails                       error
-	}{
+	}
+	each(t, map[string]row{
 		"in a process that has executed":   {executedBefore: true},
 		"in a process that has just begun": {fails: idempotent.ErrUnknownOutcome},
 		"of a step that was plain one time": {
 			executedBefore: true, plainBefore: true,
 			fails: idempotent.ErrUnknownOutcome,
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			dead, plain, charged := false, false, 0
-			play := func(dies bool) handler {
-				return func(ctx context.Context, o order) (receipt, error) {
-					if err := reserves(ctx); err != nil {
-						return receipt{}, err
-					}
-					if dies {
-						dead = true
-						return receipt{}, errCard
-					}
-					var option idempotent.StepOption[int]
-					if !plain {
-						option = idempotent.AtMostOnce[int](nil)
-					}
-					return charges(ctx, o, &charged, option)
+	}, func(t *testing.T, c row) {
+		dead, plain, charged := false, false, 0
+		play := func(dies bool) handler {
+			return func(ctx context.Context, o order) (receipt, error) {
+				if err := reserves(ctx); err != nil {
+					return receipt{}, err
 				}
+				if dies {
+					dead = true
+					return receipt{}, errCard
+				}
+				var option idempotent.StepOption[int]
+				if !plain {
+					option = idempotent.AtMostOnce[int](nil)
+				}
+				return charges(ctx, o, &charged, option)
 			}
-			first := newShop(t)
-			first.wrap(while(&dead, storetest.DieBefore))
-			if c.executedBefore {
-				first.do = play(false)
-				_, err := first.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
-				require.NoError(t, err)
-			}
-			if plain = c.plainBefore; plain {
-				_, err := first.handler.Handle(t.Context(), order{ID: "o-00", Amount: 5})
-				require.NoError(t, err)
-			}
-			before := charged
-			first.do = play(true)
-			first.mustFail(5, errAny)
-			time.Sleep(time.Minute)
-			plain = false
-			next := first.sandbox(nil)
-			next.do = play(false)
-			next.mustFail(5, c.fails)
-			if c.fails == nil {
-				assert.Equal(t, before+1, charged)
-			} else {
-				assert.Equal(t, before, charged)
-			}
-		})
-	}
+		}
+		first := newShop(t)
+		first.wrap(while(&dead, storetest.DieBefore))
+		if c.executedBefore {
+			first.do = play(false)
+			_, err := first.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
+			require.NoError(t, err)
+		}
+		if plain = c.plainBefore; plain {
+			_, err := first.handler.Handle(t.Context(), order{ID: "o-00", Amount: 5})
+			require.NoError(t, err)
+		}
+		before := charged
+		first.do = play(true)
+		first.mustFail(5, errAny)
+		time.Sleep(time.Minute)
+		plain = false
+		next := first.sandbox(nil)
+		next.do = play(false)
+		next.mustFail(5, c.fails)
+		if c.fails == nil {
+			assert.Equal(t, before+1, charged)
+		} else {
+			assert.Equal(t, before, charged)
+		}
+	})
 }
 
 // Of an effect that may have begun unseen the mark is written before anybody is asked: a resolver
@@ -246,8 +245,7 @@ func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
 
 func TestAClaimNamesTwentyMarkedSteps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
+		s := newShop(t).doing(func(ctx context.Context, o order) (receipt, error) {
 			for i := range 21 {
 				_, err := idempotent.Step(ctx, fmt.Sprint("step-", i),
 					func(context.Context) (int, error) { return 7, nil }, idempotent.AtMostOnce[int](nil))
@@ -256,7 +254,7 @@ func TestAClaimNamesTwentyMarkedSteps(t *testing.T) {
 				}
 			}
 			return receipt{1, o.Amount}, nil
-		}
+		})
 		for i, want := range []int{0, 20} {
 			before := len(s.store.Calls())
 			_, err := s.handler.Handle(t.Context(), order{ID: fmt.Sprint("o-", i), Amount: 5})
@@ -319,11 +317,12 @@ func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 // AWS Powertools marks no step. What died there may have begun one, whoever had the record in
 // between.
 func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		between func(t *testing.T, s *shop)
 		charged int
 		fails   error
-	}{
+	}
+	each(t, map[string]row{
 		"taken over": {fails: idempotent.ErrUnknownOutcome},
 		"taken over and given back before": {between: func(t *testing.T, s *shop) {
 			_, err := s.sandbox(func(c storetest.Call) storetest.Fault {
@@ -343,20 +342,18 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 				operate.Act{By: "ann", Why: "asked the provider"})
 			require.NoError(t, err)
 		}, charged: 1},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, charged := newShop(t), 0
-			s.put(func(r *store.Record) {
-				r.Owner, r.Attempt, r.CreatedAt, r.Lease = "", 0, time.Time{}, time.Now().Add(-time.Minute)
-			})
-			if c.between != nil {
-				c.between(t, s)
-			}
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				return charges(ctx, o, &charged, idempotent.AtMostOnce[int](nil))
-			}
-			s.mustFail(5, c.fails)
-			assert.Equal(t, c.charged, charged)
+	}, func(t *testing.T, c row) {
+		s, charged := newShop(t), 0
+		s.put(func(r *store.Record) {
+			r.Owner, r.Attempt, r.CreatedAt, r.Lease = "", 0, time.Time{}, time.Now().Add(-time.Minute)
 		})
-	}
+		if c.between != nil {
+			c.between(t, s)
+		}
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			return charges(ctx, o, &charged, idempotent.AtMostOnce[int](nil))
+		}
+		s.mustFail(5, c.fails)
+		assert.Equal(t, c.charged, charged)
+	})
 }

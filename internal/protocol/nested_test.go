@@ -29,12 +29,13 @@ func nested(t *testing.T, outerOpts, innerOpts []idempotent.Option) (outer, inne
 func TestMarksReachAnOuterExecution(t *testing.T) {
 	const free = store.Status("free")
 	unrepeatable := []idempotent.Option{unrepeatable()}
-	for name, tc := range map[string]struct {
+	type row struct {
 		err          error
 		inner, outer []idempotent.Option
 		want         store.Status
 		reason       string
-	}{
+	}
+	each(t, map[string]row{
 		"nothing":             {err: errCard, want: free},
 		"nothing, for a wary": {err: errCard, outer: unrepeatable, want: store.StatusUnknown, reason: "error"},
 		"not executed":        {err: idempotent.NotExecuted(errCard), outer: unrepeatable, want: free},
@@ -54,23 +55,21 @@ func TestMarksReachAnOuterExecution(t *testing.T) {
 			err: idempotent.Terminal(errCard), inner: unrepeatable, want: store.StatusCompleted,
 			reason: "terminal",
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			outer, inner := nested(t, tc.outer, tc.inner)
-			inner.do = fails(tc.err)
-			err := outer.mustFail(5, errCard)
-			assert.Equal(t, execution.Stripped(err), err, "outside of an execution nobody gets a mark")
+	}, func(t *testing.T, tc row) {
+		outer, inner := nested(t, tc.outer, tc.inner)
+		inner.do = fails(tc.err)
+		err := outer.mustFail(5, errCard)
+		assert.Equal(t, execution.Stripped(err), err, "outside of an execution nobody gets a mark")
 
-			r, found := outer.record()
-			if tc.want == free {
-				assert.False(t, found, "released")
-				return
-			}
-			require.True(t, found)
-			assert.Equal(t, tc.want, r.Status)
-			assert.Equal(t, tc.reason, r.Reason)
-		})
-	}
+		r, found := outer.record()
+		if tc.want == free {
+			assert.False(t, found, "released")
+			return
+		}
+		require.True(t, found)
+		assert.Equal(t, tc.want, r.Status)
+		assert.Equal(t, tc.reason, r.Reason)
+	})
 }
 
 func TestMarksReachAnOuterExecutionThroughOneThatIsNotProtected(t *testing.T) {

@@ -16,11 +16,12 @@ import (
 )
 
 func TestASettlementEndsWhileItsLeaseLives(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		timing idempotent.Timing
 		size   int
 		takes  time.Duration
-	}{
+	}
+	each(t, map[string]row{
 		"the budget is longer than the lease": {
 			idempotent.Timing{Lease: 3 * time.Second, Margin: time.Second},
 			10,
@@ -28,45 +29,41 @@ func TestASettlementEndsWhileItsLeaseLives(t *testing.T) {
 		},
 		"6 MB in 10 s":  {idempotent.Timing{Lease: 10 * time.Second}, 6 << 20, 10 * time.Second},
 		"12 MB in 22 s": {idempotent.Timing{}, 12 << 20, 22 * time.Second},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			executed, lease := 0, idempotent.DefaultLease
-			if tc.timing.Lease > 0 {
-				lease = tc.timing.Lease
+	}, func(t *testing.T, tc row) {
+		executed, lease := 0, idempotent.DefaultLease
+		if tc.timing.Lease > 0 {
+			lease = tc.timing.Lease
+		}
+		handler := idempotent.Wrap(func(context.Context, string) (string, error) {
+			if executed++; executed == 1 {
+				time.Sleep(lease/3 - time.Millisecond) // just before the first renewal
 			}
-			handler := idempotent.Wrap(func(context.Context, string) (string, error) {
-				if executed++; executed == 1 {
-					time.Sleep(lease/3 - time.Millisecond) // just before the first renewal
-				}
-				return strings.Repeat("x", tc.size), nil
-			}, steady(tc.takes), append(keyed[string]("k"), idempotent.WithTiming(tc.timing))...)
-			first := make(chan error)
-			go func() {
-				_, err := handler.Handle(t.Context(), "")
-				first <- err
-			}()
-			time.Sleep(lease + 10*time.Millisecond)
+			return strings.Repeat("x", tc.size), nil
+		}, steady(tc.takes), append(keyed[string]("k"), idempotent.WithTiming(tc.timing))...)
+		first := make(chan error)
+		go func() {
 			_, err := handler.Handle(t.Context(), "")
-			require.Error(t, err)
-			require.NoError(t, <-first)
-			assert.Equal(t, 1, executed, "the first one lived all the time")
-		})
-	}
+			first <- err
+		}()
+		time.Sleep(lease + 10*time.Millisecond)
+		_, err := handler.Handle(t.Context(), "")
+		require.Error(t, err)
+		require.NoError(t, <-first)
+		assert.Equal(t, 1, executed, "the first one lived all the time")
+	})
 }
 
 func TestAnOutageOfReadsIsAnsweredWithinTheBudget(t *testing.T) {
-	for name, timeout := range map[string]time.Duration{
+	each(t, map[string]time.Duration{
 		"no deadline": forever, "29 s": 29 * time.Second, "15 min": 15 * time.Minute,
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopInParts(t, func(context.Context) ([]byte, error) {
-				return nil, noAnswer(store.FailureThrottled)
-			})
-			began := time.Now()
-			s.mustFailFor(timeout, 5, idempotent.ErrStoreUnavailable)
-			assert.Less(t, time.Since(began), idempotent.DefaultClaimBudget+time.Second)
+	}, func(t *testing.T, timeout time.Duration) {
+		s := newShopInParts(t, func(context.Context) ([]byte, error) {
+			return nil, noAnswer(store.FailureThrottled)
 		})
-	}
+		began := time.Now()
+		s.mustFailFor(timeout, 5, idempotent.ErrStoreUnavailable)
+		assert.Less(t, time.Since(began), idempotent.DefaultClaimBudget+time.Second)
+	})
 }
 
 // The first claim is never answered, and then a transaction is under way.

@@ -44,12 +44,13 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 	unrepeatableSkip := append([]idempotent.Option{skip}, unrepeatable...)
 	resolves := []idempotent.Option{resolves(idempotent.StillUnknown[receipt](), nil)}
 
-	for name, tc := range map[string]struct {
+	type row struct {
 		do     func(context.Context, order) (receipt, error)
 		opts   []idempotent.Option
 		status store.Status
 		reason string
-	}{
+	}
+	each(t, map[string]row{
 		"error":               {fails(errCard), nil, free, ""},
 		"error, unrepeatable": {fails(errCard), unrepeatable, store.StatusUnknown, "error"},
 		"error, resolver":     {fails(errCard), resolves, free, ""},
@@ -87,28 +88,25 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 		"not stored":               {succeeds, []idempotent.Option{skip}, free, ""},
 		"not stored, unrepeatable": {succeeds, unrepeatableSkip, store.StatusUnknown, "not-stored"},
 		"stored":                   {succeeds, unrepeatable, store.StatusCompleted, ""},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, tc.opts...)
-			s.do = tc.do
-			s.survive(5)
-			r, found := s.record()
-			if tc.status == free {
-				assert.False(t, found, "released")
-				return
-			}
-			require.True(t, found)
-			assert.Equal(t, tc.status, r.Status)
-			assert.Equal(t, tc.reason, r.Reason)
-			if r.Status == store.StatusUnknown {
-				assert.GreaterOrEqual(t, time.Until(r.Expiry), idempotent.DefaultUnknownRetention-time.Second)
-				assert.Equal(t, tc.reason, s.event().Reason)
-				time.Sleep(48 * time.Hour)
-				s.sandbox(nil, tc.opts...).mustFail(5, idempotent.ErrUnknownOutcome, "it outlives the usual retention")
-				assertExecuted(t, s, 1)
-			}
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s := newShop(t, tc.opts...).doing(tc.do)
+		s.survive(5)
+		r, found := s.record()
+		if tc.status == free {
+			assert.False(t, found, "released")
+			return
+		}
+		require.True(t, found)
+		assert.Equal(t, tc.status, r.Status)
+		assert.Equal(t, tc.reason, r.Reason)
+		if r.Status == store.StatusUnknown {
+			assert.GreaterOrEqual(t, time.Until(r.Expiry), idempotent.DefaultUnknownRetention-time.Second)
+			assert.Equal(t, tc.reason, s.event().Reason)
+			time.Sleep(48 * time.Hour)
+			s.sandbox(nil, tc.opts...).mustFail(5, idempotent.ErrUnknownOutcome, "it outlives the usual retention")
+			assertExecuted(t, s, 1)
+		}
+	})
 }
 
 // codedError is an error type that retry rules know by name.
@@ -117,24 +115,21 @@ type codedError struct{ code string }
 func (e codedError) Error() string { return "failed with " + e.code }
 
 func TestMarksNeverReachTheCaller(t *testing.T) {
-	for name, tc := range map[string]struct{ returned, want error }{
+	type row struct{ returned, want error }
+	each(t, map[string]row{
 		"NotExecuted": {idempotent.NotExecuted(errCard), errCard},
 		"Terminal":    {idempotent.Terminal(errCard), errCard},
 		"Uncertain":   {idempotent.Uncertain(errCard), errCard},
 		"two marks":   {idempotent.Terminal(idempotent.NotExecuted(errCard)), errCard},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.do = fails(tc.returned)
-			_, err := s.handle(5)
-			assert.Same(t, tc.want, err)
-			assert.Equal(t, tc.returned, s.event().Err, "the observer sees the mark")
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s := newShop(t).doing(fails(tc.returned))
+		_, err := s.handle(5)
+		assert.Same(t, tc.want, err)
+		assert.Equal(t, tc.returned, s.event().Err, "the observer sees the mark")
+	})
 	wrapped := fmt.Errorf("charge: %w", idempotent.Terminal(errCard))
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = fails(wrapped)
+		s := newShop(t).doing(fails(wrapped))
 		_, err := s.handle(5)
 		assert.Same(t, wrapped, err, "the handler's own wrapping is its own")
 	})
@@ -149,8 +144,7 @@ func TestMarkOfNilIsNil(t *testing.T) {
 
 func TestTerminalErrorIsReplayedWithTypeAndMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = fails(idempotent.Terminal(codedError{"E42"}))
+		s := newShop(t).doing(fails(idempotent.Terminal(codedError{"E42"})))
 		_, err := s.handle(5)
 		assert.Equal(t, codedError{"E42"}, err)
 		_, err = s.handle(5)
@@ -296,23 +290,21 @@ func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
 }
 
 func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
-	for name, returned := range map[string]func(context.Context) error{
+	each(t, map[string]func(context.Context) error{
 		"cause": context.Cause,
 		"error": context.Context.Err,
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, unrepeatable())
-			ctx, cancel := context.WithCancelCause(t.Context())
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				cancel(errCard)
-				<-ctx.Done()
-				return receipt{}, returned(ctx)
-			}
-			_, err := s.handler.Handle(ctx, order{ID: "o-1"})
-			require.Error(t, err)
-			assert.Equal(t, "interrupted", s.mustRecord().Reason)
-		})
-	}
+	}, func(t *testing.T, returned func(context.Context) error) {
+		s := newShop(t, unrepeatable())
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			cancel(errCard)
+			<-ctx.Done()
+			return receipt{}, returned(ctx)
+		}
+		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
+		require.Error(t, err)
+		assert.Equal(t, "interrupted", s.mustRecord().Reason)
+	})
 }
 
 func TestResolverThatComesBackAfterItsLeaseWasLostExecutesNothing(t *testing.T) {

@@ -35,20 +35,18 @@ func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
 }
 
 func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T) {
-	for name, fault := range map[string]storetest.Fault{
+	each(t, map[string]storetest.Fault{
 		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
-			started := time.Now()
-			s.mustGet(5, receipt{Charge: 1, Amount: 5})
-			assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
-			assert.Equal(t, report.NotSettled, s.event().Settlement)
-			require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
-			assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "a record is never deleted after an effect")
-			assertExecuted(t, s, 1)
-		})
-	}
+	}, func(t *testing.T, fault storetest.Fault) {
+		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
+		started := time.Now()
+		s.mustGet(5, receipt{Charge: 1, Amount: 5})
+		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
+		assert.Equal(t, report.NotSettled, s.event().Settlement)
+		require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
+		assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "a record is never deleted after an effect")
+		assertExecuted(t, s, 1)
+	})
 }
 
 func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
@@ -165,8 +163,7 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 
 func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = fails(errCard)
+		s := newShop(t).doing(fails(errCard))
 		s.mustReturn(5, errCard)
 		s.assertGone()
 		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
@@ -210,8 +207,7 @@ func TestReleaseThatMeetsAFaultReturnsTheHandlersErrorAllTheSame(t *testing.T) {
 
 func TestPanicReleasesAndContinues(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(context.Context, order) (receipt, error) { panic("boom") }
+		s := newShop(t).doing(func(context.Context, order) (receipt, error) { panic("boom") })
 		s.mustPanic(5, "boom")
 		s.assertGone()
 		assert.Equal(t, report.Released, s.event().Settlement)
@@ -221,11 +217,10 @@ func TestPanicReleasesAndContinues(t *testing.T) {
 
 func TestGoexitReleasesAndContinues(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(context.Context, order) (receipt, error) {
+		s := newShop(t).doing(func(context.Context, order) (receipt, error) {
 			runtime.Goexit()
 			return receipt{}, nil
-		}
+		})
 		came, done := false, make(chan struct{})
 		go func() {
 			defer close(done)
@@ -274,11 +269,10 @@ func TestCleanupDoesNotDependOnTheCallersContext(t *testing.T) {
 
 func TestHandlerThatOverrunsItsDeadlineStillCompletes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(_ context.Context, o order) (receipt, error) {
+		s := newShop(t).doing(func(_ context.Context, o order) (receipt, error) {
 			time.Sleep(11 * time.Second)
 			return receipt{1, o.Amount}, nil
-		}
+		})
 		s.mustHandle(5)
 		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 	})
@@ -365,26 +359,25 @@ func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 
 // Behind the end of its lease somebody else may execute.
 func TestASettlementEndsBeforeItsLease(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		timeout, works, lease time.Duration
-	}{
+	}
+	each(t, map[string]row{
 		"renewed, with a far deadline": {5 * time.Hour, 29 * time.Second, idempotent.DefaultLease},
 		"behind its deadline": {
 			5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin,
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			started := time.Now()
-			s := newShopOn(t, memory.New(), when(storetest.HangBefore, func(c storetest.Call) bool { return c.N > 1 }))
-			s.do = func(context.Context, order) (receipt, error) {
-				time.Sleep(tc.works)
-				return receipt{}, nil
-			}
-			s.mustHandleFor(tc.timeout, 5)
-			assert.Equal(t, started.Add(tc.lease), s.mustRecord().Lease)
-			assert.Less(t, time.Since(started), tc.lease)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		started := time.Now()
+		s := newShopOn(t, memory.New(), when(storetest.HangBefore, func(c storetest.Call) bool { return c.N > 1 }))
+		s.do = func(context.Context, order) (receipt, error) {
+			time.Sleep(tc.works)
+			return receipt{}, nil
+		}
+		s.mustHandleFor(tc.timeout, 5)
+		assert.Equal(t, started.Add(tc.lease), s.mustRecord().Lease)
+		assert.Less(t, time.Since(started), tc.lease)
+	})
 }
 
 func TestPanicOfATracerAfterTheHandlerReturnedDoesNotRelease(t *testing.T) {
@@ -429,29 +422,28 @@ func steady(takes time.Duration) *hooked {
 }
 
 func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
-	for name, tc := range map[string]struct{ takes, timeout time.Duration }{
+	type row struct{ takes, timeout time.Duration }
+	each(t, map[string]row{
 		"without a deadline": {2 * time.Second, time.Hour},
 		// longer than a settlement may take otherwise
 		"on a slow network":                  {10 * time.Second, time.Hour},
 		"for more than half of what is left": {2 * time.Second, 3300 * time.Millisecond},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			executed := 0
-			handler := idempotent.Wrap(func(context.Context, string) (string, error) {
-				executed++
-				return strings.Repeat("x", 6<<20), nil
-			},
-				steady(tc.takes), keyed[string]("k")...)
-			for range 2 {
-				ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
-				out, err := handler.Handle(ctx, "")
-				cancel()
-				require.NoError(t, err, "stored the first time, replayed the second")
-				assert.Len(t, out, 6<<20)
-			}
-			assert.Equal(t, 1, executed)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		executed := 0
+		handler := idempotent.Wrap(func(context.Context, string) (string, error) {
+			executed++
+			return strings.Repeat("x", 6<<20), nil
+		},
+			steady(tc.takes), keyed[string]("k")...)
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
+			out, err := handler.Handle(ctx, "")
+			cancel()
+			require.NoError(t, err, "stored the first time, replayed the second")
+			assert.Len(t, out, 6<<20)
+		}
+		assert.Equal(t, 1, executed)
+	})
 }
 
 func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {

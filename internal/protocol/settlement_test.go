@@ -125,14 +125,15 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 		receipt receipt
 		err     error
 	}
-	for name, c := range map[string]struct {
+	type row struct {
 		verdict operate.Verdict
 		then    func(s *shop)
 		want    answer
 		after   store.Status
 		reason  string
 		seals   string
-	}{
+	}
+	each(t, map[string]row{
 		"not executed": {
 			verdict: operate.NotExecuted(), want: answer{err: idempotent.ErrSuperseded},
 			after: store.StatusInProgress, reason: store.ReasonReleased,
@@ -158,32 +159,30 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 			reason: store.ReasonTerminal,
 			want:   answer{err: &idempotent.ReplayedError{Type: "CardDeclined", Message: "no money"}},
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), noRenewal)
-			s.do = func(_ context.Context, o order) (receipt, error) {
-				time.Sleep(30 * time.Second) // longer than its lease
-				operatorOf(s).settle(c.verdict)
-				if c.then != nil {
-					c.then(s)
-				}
-				return receipt{1, o.Amount}, nil
+	}, func(t *testing.T, c row) {
+		s := newShopOn(t, memory.New(), noRenewal)
+		s.do = func(_ context.Context, o order) (receipt, error) {
+			time.Sleep(30 * time.Second) // longer than its lease
+			operatorOf(s).settle(c.verdict)
+			if c.then != nil {
+				c.then(s)
 			}
-			got, err := s.handle(5)
-			if replayed, ok := c.want.err.(*idempotent.ReplayedError); ok {
-				require.Equal(t, replayed, err)
-			} else {
-				require.ErrorIs(t, err, c.want.err)
-			}
-			assert.Equal(t, c.want.receipt, got)
-			assert.Equal(t, report.Elsewhere, s.event().Settlement)
-			r := s.mustHold(c.after, c.reason)
-			assert.Equal(t, "dana", r.SettledBy)
-			if c.seals != "" {
-				assert.True(t, r.Sealed([]byte(c.seals)))
-			}
-		})
-	}
+			return receipt{1, o.Amount}, nil
+		}
+		got, err := s.handle(5)
+		if replayed, ok := c.want.err.(*idempotent.ReplayedError); ok {
+			require.Equal(t, replayed, err)
+		} else {
+			require.ErrorIs(t, err, c.want.err)
+		}
+		assert.Equal(t, c.want.receipt, got)
+		assert.Equal(t, report.Elsewhere, s.event().Settlement)
+		r := s.mustHold(c.after, c.reason)
+		assert.Equal(t, "dana", r.SettledBy)
+		if c.seals != "" {
+			assert.True(t, r.Sealed([]byte(c.seals)))
+		}
+	})
 }
 
 // TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed: the verdict was about an
@@ -347,8 +346,7 @@ func TestATakeoverOfAnUnknownRecordThatIsUndoneLeavesItsAttention(t *testing.T) 
 // TestWhatARecordKeepsOfDerivedKeysIsBounded, and may be told by many goroutines.
 func TestWhatARecordKeepsOfDerivedKeysIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 			idempotent.DerivedKey(ctx, "")
 			idempotent.DerivedKey(ctx, strings.Repeat("x", 65))
 			idempotent.DerivedKey(ctx, "\xff")
@@ -359,7 +357,7 @@ func TestWhatARecordKeepsOfDerivedKeysIsBounded(t *testing.T) {
 			}
 			wg.Wait()
 			return receipt{}, idempotent.Uncertain(errCard)
-		}
+		})
 		s.mustFail(5, errCard)
 		derived := s.mustRecord().Derived
 		assert.Len(t, derived, 20)

@@ -19,29 +19,27 @@ import (
 )
 
 func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) {
-	for name, faults := range map[string][]storetest.Fault{
+	each(t, map[string][]storetest.Fault{
 		"denied": {storetest.Deny}, "request lost": {storetest.LoseRequest},
 		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), inTurn(func(c storetest.Call) bool {
-				return stepWrite(c, "step", store.StepStarted)
-			}, faults...))
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := take(ctx, "step", once())
-				return receipt{}, err
-			}
-			_, err := s.handle(5)
-			stepError(t, err, idempotent.ErrStepRefused, "its start mark")
-			assert.Empty(t, s.effects.done)
-			assert.Empty(t, s.mustRecord().Steps)
+	}, func(t *testing.T, faults []storetest.Fault) {
+		s := newShopOn(t, memory.New(), inTurn(func(c storetest.Call) bool {
+			return stepWrite(c, "step", store.StepStarted)
+		}, faults...))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := take(ctx, "step", once())
+			return receipt{}, err
+		}
+		_, err := s.handle(5)
+		stepError(t, err, idempotent.ErrStepRefused, "its start mark")
+		assert.Empty(t, s.effects.done)
+		assert.Empty(t, s.mustRecord().Steps)
 
-			other := s.sandbox(nil)
-			other.do = s.do
-			other.mustHandle(5)
-			assert.Equal(t, 1, s.count("step"))
-		})
-	}
+		other := s.sandbox(nil)
+		other.do = s.do
+		other.mustHandle(5)
+		assert.Equal(t, 1, s.count("step"))
+	})
 }
 
 // TestAnEffectThatMayHaveBegun has a start mark that nobody has ended.
@@ -211,11 +209,12 @@ func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 // TestAStaleOwnerRecordsNothing: its lease has ended, and somebody else may have the record. If it
 // says so, it is answered with what the other one has.
 func TestAStaleOwnerRecordsNothing(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		taken bool
 		next  func(r *store.Record)
 		want  error
-	}{
+	}
+	each(t, map[string]row{
 		"ended":      {want: idempotent.ErrLeaseLost},
 		"taken over": {taken: true, next: func(*store.Record) {}, want: idempotent.ErrSuperseded},
 		"completed":  {taken: true, next: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }},
@@ -223,77 +222,73 @@ func TestAStaleOwnerRecordsNothing(t *testing.T) {
 			taken: true, next: func(r *store.Record) { r.Fingerprint = "1:other" },
 			want: idempotent.ErrLeaseLost,
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			skew := time.Duration(0)
-			stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
-			stale.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) {
-					if !c.taken { // while it is frozen
-						skew = time.Hour
-						return "first", nil
-					}
-					s.change(func(r *store.Record) {
-						r.Owner, r.Attempt = "other", 2
-						c.next(r)
-					})
+	}, func(t *testing.T, c row) {
+		s := newShop(t)
+		skew := time.Duration(0)
+		stale := s.sandbox(nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
+		stale.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) {
+				if !c.taken { // while it is frozen
+					skew = time.Hour
 					return "first", nil
-				})
-				if c.taken {
-					stepError(t, err, idempotent.ErrLeaseLost, "")
-					assert.Empty(t, s.mustRecord().Steps)
-				} else {
-					require.NoError(t, err, "nobody has taken it over: what happened is recorded")
 				}
-				_, err = take(ctx, "second")
+				s.change(func(r *store.Record) {
+					r.Owner, r.Attempt = "other", 2
+					c.next(r)
+				})
+				return "first", nil
+			})
+			if c.taken {
 				stepError(t, err, idempotent.ErrLeaseLost, "")
-				return receipt{}, fmt.Errorf("order: %w", err)
+				assert.Empty(t, s.mustRecord().Steps)
+			} else {
+				require.NoError(t, err, "nobody has taken it over: what happened is recorded")
 			}
-			got, err := stale.handle(5)
-			assert.Equal(t, report.Elsewhere, stale.event().Settlement)
-			assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
-			assert.Zero(t, s.count("second"))
-			if c.want != nil {
-				require.ErrorIs(t, err, c.want)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, receipt{9, 5}, got)
-		})
-	}
+			_, err = take(ctx, "second")
+			stepError(t, err, idempotent.ErrLeaseLost, "")
+			return receipt{}, fmt.Errorf("order: %w", err)
+		}
+		got, err := stale.handle(5)
+		assert.Equal(t, report.Elsewhere, stale.event().Settlement)
+		assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason, "a crash is no release")
+		assert.Zero(t, s.count("second"))
+		if c.want != nil {
+			require.ErrorIs(t, err, c.want)
+			return
+		}
+		require.NoError(t, err)
+		assert.Equal(t, receipt{9, 5}, got)
+	})
 }
 
 // TestALostStepOutweighsALostLease: one outage causes both, and the record may still be ours.
 func TestALostStepOutweighsALostLease(t *testing.T) {
 	unmarked := func(err error) error { return err }
-	for name, c := range map[string]struct {
+	type row struct {
 		mark   func(error) error // nil for a result
 		reason string
-	}{
+	}
+	each(t, map[string]row{
 		"not recorded":                    {nil, store.ReasonResultLost},
 		"uncertain":                       {idempotent.Uncertain, store.ReasonUncertain},
 		"failed, and nothing is known":    {unmarked, ""},
 		"nothing executed, lease is over": {idempotent.NotExecuted, ""},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), noRenewal)
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				if c.mark == nil {
-					_, err := take(ctx, "charge")
-					require.ErrorIs(t, err, idempotent.ErrStepLost)
-				} else {
-					_ = failIn(ctx, "charge", c.mark(errCard))
-				}
-				<-ctx.Done()
-				return receipt{}, context.Cause(ctx)
+	}, func(t *testing.T, c row) {
+		s := newShopOn(t, memory.New(), noRenewal).doing(func(ctx context.Context, _ order) (receipt, error) {
+			if c.mark == nil {
+				_, err := take(ctx, "charge")
+				require.ErrorIs(t, err, idempotent.ErrStepLost)
+			} else {
+				_ = failIn(ctx, "charge", c.mark(errCard))
 			}
-			s.mustFailFor(forever, 0, idempotent.ErrLeaseLost)
-			r := s.mustRecord()
-			assert.Equal(t, c.reason, r.Reason)
-			assert.Equal(t, c.reason != "", r.Status == store.StatusUnknown)
+			<-ctx.Done()
+			return receipt{}, context.Cause(ctx)
 		})
-	}
+		s.mustFailFor(forever, 0, idempotent.ErrLeaseLost)
+		r := s.mustRecord()
+		assert.Equal(t, c.reason, r.Reason)
+		assert.Equal(t, c.reason != "", r.Status == store.StatusUnknown)
+	})
 }
 
 func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
@@ -413,8 +408,7 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 
 func TestAnotherRequestUnderAKeyWithStepsIsAMismatch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, amountFingerprint())
-		s.do = inTwoSteps(func() error { return errCard })
+		s := newShop(t, amountFingerprint()).doing(inTwoSteps(func() error { return errCard }))
 		s.mustFail(5, errAny)
 		s.mustFail(6, idempotent.ErrMismatch)
 	})
@@ -474,8 +468,7 @@ func TestALargeResultExtendsTheLease(t *testing.T) {
 
 func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 			_, err := idempotent.Step(ctx, "slow", func(ctx context.Context) (string, error) {
 				<-ctx.Done() // and does not listen
 				return "done", nil
@@ -484,7 +477,7 @@ func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
 			_, err = take(ctx, "next")
 			stepError(t, err, idempotent.ErrStepRefused, "its context has ended")
 			return receipt{}, err
-		}
+		})
 		s.mustFail(5, context.DeadlineExceeded)
 		r := s.mustRecord()
 		assert.Equal(t, store.ReasonReleased, r.Reason)
@@ -509,11 +502,10 @@ func TestARecordingRaisesTheExpiry(t *testing.T) {
 // TestNestedHandlersHaveStepsOfTheirOwn: also inside of a step of the outer one.
 func TestNestedHandlersHaveStepsOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		inner := newShop(t)
-		inner.do = func(ctx context.Context, o order) (receipt, error) {
+		inner := newShop(t).doing(func(ctx context.Context, o order) (receipt, error) {
 			_, err := take(ctx, "step")
 			return receipt{1, o.Amount}, err
-		}
+		})
 		outer := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 			return idempotent.Step(ctx, "step",
 				func(ctx context.Context) (receipt, error) { return inner.handler.Handle(ctx, o) })

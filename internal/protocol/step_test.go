@@ -135,8 +135,7 @@ func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
 				if fault == storetest.DieBefore {
 					calls++
 				}
-				s := newShopOn(t, memory.New(), storetest.OnCall(calls, fault), opts)
-				s.do = inTwoSteps(nil)
+				s := newShopOn(t, memory.New(), storetest.OnCall(calls, fault), opts).doing(inTwoSteps(nil))
 				_, _ = s.handle(5)
 				time.Sleep(20 * time.Second)
 				after := s.sandbox(nil, opts)
@@ -240,8 +239,7 @@ func TestMarksInSteps(t *testing.T) {
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
+			s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 				var opts []idempotent.StepOption[string]
 				if c.startMarks {
 					opts = append(opts, once())
@@ -258,7 +256,7 @@ func TestMarksInSteps(t *testing.T) {
 					return receipt{}, errors.New("something else")
 				}
 				return receipt{}, err
-			}
+			})
 			s.mustFail(5, errAny)
 			r, found := s.record()
 			require.Equal(t, c.status != "", found)
@@ -294,11 +292,10 @@ func TestAFinalFailureOfAStepIsNotRepeated(t *testing.T) {
 
 func TestTheHandlersOwnAnswerOutweighsAnUncertainStep(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 			_ = failIn(ctx, "mail", idempotent.Uncertain(errCard))
 			return receipt{1, 5}, nil
-		}
+		})
 		s.mustHandle(5)
 		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
 	})

@@ -120,8 +120,7 @@ func (l *rememberingStore) Swap(ctx context.Context, seen, next store.Record) (s
 func TestStepsThatAStoreWasGivenStayAsTheyWere(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := &rememberingStore{Store: memory.New()}
-		s := newShopOn(t, l, nil)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+		s := newShopOn(t, l, nil).doing(func(ctx context.Context, _ order) (receipt, error) {
 			for _, name := range []string{"reserve", "charge", "mail"} {
 				if _, err := idempotent.Step(ctx, name,
 					func(context.Context) (string, error) { return name, nil }); err != nil {
@@ -129,7 +128,7 @@ func TestStepsThatAStoreWasGivenStayAsTheyWere(t *testing.T) {
 				}
 			}
 			return receipt{}, nil
-		}
+		})
 		s.mustHandle(5)
 		require.Len(t, l.seen, 4)
 		for i, seen := range l.seen {

@@ -20,10 +20,9 @@ import (
 
 func TestAHandlerThatFailsBeforeItsFirstStepFreesItsKey(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
 			return receipt{}, failIn(ctx, "first", idempotent.NotExecuted(errCard), once())
-		}
+		})
 		s.mustFail(5, errCard)
 		kept := s.mustRecord()
 		require.Empty(t, kept.Steps, "its start mark stood for nothing")
@@ -45,28 +44,27 @@ func (*explosive) UnmarshalJSON([]byte) error  { return nil }
 var _ json.Marshaler = explosive{}
 
 func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		opts   []idempotent.Option
 		settle report.Settlement
-	}{
+	}
+	each(t, map[string]row{
 		"by default":   {nil, report.Unknown},
 		"under Refuse": {[]idempotent.Option{unrepeatable()}, report.Unknown},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, happened := newShop(t, c.opts...), 0
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := idempotent.Step(ctx, "first", func(context.Context) (explosive, error) {
-					happened++
-					return explosive{}, nil
-				})
-				return receipt{}, err
-			}
-			assert.PanicsWithValue(t, "encoding", func() { _, _ = s.handle(5) })
-			assert.Equal(t, c.settle, s.event().Settlement)
-			s.mustFail(5, idempotent.ErrUnknownOutcome)
-			assert.Equal(t, 1, happened)
-		})
-	}
+	}, func(t *testing.T, c row) {
+		s, happened := newShop(t, c.opts...), 0
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "first", func(context.Context) (explosive, error) {
+				happened++
+				return explosive{}, nil
+			})
+			return receipt{}, err
+		}
+		assert.PanicsWithValue(t, "encoding", func() { _, _ = s.handle(5) })
+		assert.Equal(t, c.settle, s.event().Settlement)
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
+		assert.Equal(t, 1, happened)
+	})
 }
 
 // TestADeliveryThatAskedTheResolverAndCrashed: the record is as unknown as it was, although its
@@ -78,12 +76,11 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 			asked++
 			return idempotent.StillUnknown[receipt](), nil
 		})
-		s := newShop(t, resolver)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+		s := newShop(t, resolver).doing(func(ctx context.Context, _ order) (receipt, error) {
 			_, err := take(ctx, "first")
 			require.NoError(t, err)
 			return receipt{}, idempotent.Uncertain(errCard)
-		}
+		})
 		s.mustFail(5, errCard)
 		require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 

@@ -56,7 +56,7 @@ func TestAnAlteredResultOfAStepIsNotResumedWith(t *testing.T) {
 // TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing: the mark is written too late, is
 // somebody else's, or comes under UNKNOWN.
 func TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing(t *testing.T) {
-	for name, meanwhile := range map[string]func(s *shop, skew *time.Duration){
+	each(t, map[string]func(s *shop, skew *time.Duration){
 		"the lease has ended": func(_ *shop, skew *time.Duration) { *skew = time.Hour },
 		"somebody else has it, and began": func(s *shop, _ *time.Duration) {
 			s.change(func(r *store.Record) {
@@ -66,21 +66,19 @@ func TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing(t *testing.T) {
 		"somebody made it UNKNOWN": func(s *shop, _ *time.Duration) {
 			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonCrashed })
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			var s *shop
-			skew := time.Duration(0)
-			s = newShopOn(t, memory.New(), before(store.StepStarted, func() { meanwhile(s, &skew) }),
-				idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := take(ctx, "first", once())
-				stepError(t, err, idempotent.ErrLeaseLost, "")
-				return receipt{}, err
-			}
-			s.mustFail(5, errAny)
-			assert.Zero(t, s.count("first"))
-		})
-	}
+	}, func(t *testing.T, meanwhile func(s *shop, skew *time.Duration)) {
+		var s *shop
+		skew := time.Duration(0)
+		s = newShopOn(t, memory.New(), before(store.StepStarted, func() { meanwhile(s, &skew) }),
+			idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := take(ctx, "first", once())
+			stepError(t, err, idempotent.ErrLeaseLost, "")
+			return receipt{}, err
+		}
+		s.mustFail(5, errAny)
+		assert.Zero(t, s.count("first"))
+	})
 }
 
 func TestTimeIsKeptToSayThatAStepIsLost(t *testing.T) {
@@ -147,25 +145,24 @@ func TestAnExecutionWithStepsWhoseLeaseHasEndedReleasesNothing(t *testing.T) {
 
 // TestAPanicBehindAnEffectThatNobodyRecorded: the record says why it is UNKNOWN.
 func TestAPanicBehindAnEffectThatNobodyRecorded(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		rule func(storetest.Call) storetest.Fault
 		err  error
-	}{
+	}
+	each(t, map[string]row{
 		"lost":      {writes(store.StepValue, storetest.Deny), nil},
 		"uncertain": {func(storetest.Call) storetest.Fault { return storetest.Pass }, idempotent.Uncertain(errCard)},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), c.rule, unrepeatable())
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := idempotent.Step(ctx, "charge",
-					func(context.Context) (string, error) { return "ch-1", c.err })
-				require.Error(t, err)
-				panic("behind")
-			}
-			assert.PanicsWithValue(t, "behind", func() { _, _ = s.handle(5) })
-			s.mustHold(store.StatusUnknown, store.ReasonPanic)
-		})
-	}
+	}, func(t *testing.T, c row) {
+		s := newShopOn(t, memory.New(), c.rule, unrepeatable())
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := idempotent.Step(ctx, "charge",
+				func(context.Context) (string, error) { return "ch-1", c.err })
+			require.Error(t, err)
+			panic("behind")
+		}
+		assert.PanicsWithValue(t, "behind", func() { _, _ = s.handle(5) })
+		s.mustHold(store.StatusUnknown, store.ReasonPanic)
+	})
 }
 
 // TestATakeoverDoesNotWaitForAStaleOwner: it records a step whenever somebody is about to take

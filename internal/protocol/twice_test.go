@@ -20,10 +20,11 @@ import (
 // TestAHandlerThatIsWrappedTwiceIsToldSo: at the first delivery, at once, and whatever lies
 // between.
 func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		opts    []idempotent.Option
 		between func(ctx context.Context, o order) (context.Context, order)
-	}{
+	}
+	each(t, map[string]row{
 		"a middleware":  {},
 		"it would wait": {opts: []idempotent.Option{idempotent.WithWait(5 * time.Second)}},
 		"another content": {between: func(ctx context.Context, o order) (context.Context, order) {
@@ -41,31 +42,29 @@ func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
 		"another deadline": {between: func(ctx context.Context, o order) (context.Context, order) {
 			return context.WithoutCancel(ctx), o
 		}},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, tc.opts...)
-			inner := s.sandbox(nil, tc.opts...)
-			var said error
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				if tc.between != nil {
-					ctx, o = tc.between(ctx, o)
-				}
-				began := time.Now()
-				_, said = inner.handler.Handle(ctx, o)
-				assert.Zero(t, time.Since(began))
-				return receipt{}, said
+	}, func(t *testing.T, tc row) {
+		s := newShop(t, tc.opts...)
+		inner := s.sandbox(nil, tc.opts...)
+		var said error
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			if tc.between != nil {
+				ctx, o = tc.between(ctx, o)
 			}
-			err := s.mustFail(1, idempotent.ErrWrappedTwice)
-			require.NotErrorIs(t, err, idempotent.ErrInProgress)
-			var twice *idempotent.Error
-			require.ErrorAs(t, said, &twice)
-			require.ErrorIs(t, said, idempotent.ErrWrappedTwice)
-			assert.Equal(t, "shop", twice.Operation)
-			assert.Equal(t, report.WrappedTwice, inner.event().Outcome)
-			assertExecuted(t, s, 1)
-			s.assertGone("the outer execution has failed and is released")
-		})
-	}
+			began := time.Now()
+			_, said = inner.handler.Handle(ctx, o)
+			assert.Zero(t, time.Since(began))
+			return receipt{}, said
+		}
+		err := s.mustFail(1, idempotent.ErrWrappedTwice)
+		require.NotErrorIs(t, err, idempotent.ErrInProgress)
+		var twice *idempotent.Error
+		require.ErrorAs(t, said, &twice)
+		require.ErrorIs(t, said, idempotent.ErrWrappedTwice)
+		assert.Equal(t, "shop", twice.Operation)
+		assert.Equal(t, report.WrappedTwice, inner.event().Outcome)
+		assertExecuted(t, s, 1)
+		s.assertGone("the outer execution has failed and is released")
+	})
 }
 
 // through makes a handler with a key of its own lie between.

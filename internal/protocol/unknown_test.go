@@ -20,12 +20,13 @@ import (
 // A client that retries must not look like an outcome that has become unknown again and again.
 func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 	uncertain := fails(idempotent.Uncertain(errCard))
-	for name, tc := range map[string]struct {
+	type row struct {
 		opts []idempotent.Option
 		do   func(ctx context.Context, o order) (receipt, error)
 		put  func(r *store.Record) // what another process left, nil for nothing
 		want []report.Settlement
-	}{
+	}
+	each(t, map[string]row{
 		"uncertain execution": {
 			do: uncertain, want: []report.Settlement{report.Unknown, "", ""},
 		},
@@ -51,20 +52,17 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 			opts: []idempotent.Option{resolves(idempotent.Untouched[receipt](), nil)}, do: uncertain,
 			want: []report.Settlement{report.Unknown, report.Unknown},
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, tc.opts...)
-			s.do = tc.do
-			if tc.put != nil {
-				s.put(tc.put)
-			}
-			for i, want := range tc.want {
-				_, _ = s.handle(5)
-				assert.Equal(t, want, s.event().Settlement, "delivery %d", i+1)
-				time.Sleep(time.Minute)
-			}
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s := newShop(t, tc.opts...).doing(tc.do)
+		if tc.put != nil {
+			s.put(tc.put)
+		}
+		for i, want := range tc.want {
+			_, _ = s.handle(5)
+			assert.Equal(t, want, s.event().Settlement, "delivery %d", i+1)
+			time.Sleep(time.Minute)
+		}
+	})
 }
 
 func TestAResolverThatPanicsLeavesTheRecordUnknownAsItWas(t *testing.T) {
@@ -113,27 +111,25 @@ func TestAResolverThatPanicsReleasesNoRecordWithSteps(t *testing.T) {
 }
 
 func TestWhoMadeARecordUnknownKnowsItThoughTheReplyWasLost(t *testing.T) {
-	for name, fault := range map[string]storetest.Fault{
+	each(t, map[string]storetest.Fault{
 		"the caller repeats":      storetest.LoseReply,
 		"applied, never answered": storetest.HangAfter,
-	} {
-		bubble(t, name, func(t *testing.T) {
-			lost := false
-			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-				if c.Op != storetest.OpSwap || lost {
-					return storetest.Pass
-				}
-				lost = true
-				return fault
-			}, unrepeatable())
-			s.put(crashed)
-			s.mustFail(5, idempotent.ErrUnknownOutcome)
-			require.True(t, lost)
-			assert.Equal(t, report.Unknown, s.event().Settlement)
-			s.mustFail(5, idempotent.ErrUnknownOutcome)
-			assert.Empty(t, s.event().Settlement, "the next one met it")
-		})
-	}
+	}, func(t *testing.T, fault storetest.Fault) {
+		lost := false
+		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+			if c.Op != storetest.OpSwap || lost {
+				return storetest.Pass
+			}
+			lost = true
+			return fault
+		}, unrepeatable())
+		s.put(crashed)
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
+		require.True(t, lost)
+		assert.Equal(t, report.Unknown, s.event().Settlement)
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
+		assert.Empty(t, s.event().Settlement, "the next one met it")
+	})
 }
 
 // How long a record waits for somebody must not begin anew each time that a client retries.

@@ -70,30 +70,29 @@ func TestWaitingIsCheapOnTheTable(t *testing.T) {
 }
 
 func TestWaitEndsWithTheOptionOrTheDeadline(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		wait, timeout, least, most time.Duration
-	}{
+	}
+	each(t, map[string]row{
 		"option":   {3 * time.Second, 30 * time.Second, 3 * time.Second, 3 * time.Second},
 		"deadline": {time.Minute, 5 * time.Second, 4500 * time.Millisecond, 4900 * time.Millisecond},
 		"short":    {time.Minute, 100 * time.Millisecond, 50 * time.Millisecond, 99 * time.Millisecond},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, idempotent.WithWait(tc.wait))
-			done := s.running(9*time.Second, charged)
-			began := time.Now()
-			_, err := s.handleFor(tc.timeout, 1)
-			waited := time.Since(began)
-			var inProgress *idempotent.Error
-			require.ErrorAs(t, err, &inProgress)
-			require.ErrorIs(t, err, idempotent.ErrInProgress)
-			assert.Equal(t, 12*time.Second-waited, inProgress.RetryAfter.Round(time.Millisecond),
-				"as of the last look")
-			assert.GreaterOrEqual(t, waited, tc.least)
-			assert.LessOrEqual(t, waited, tc.most)
-			done()
-			assertExecuted(t, s, 1)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s := newShop(t, idempotent.WithWait(tc.wait))
+		done := s.running(9*time.Second, charged)
+		began := time.Now()
+		_, err := s.handleFor(tc.timeout, 1)
+		waited := time.Since(began)
+		var inProgress *idempotent.Error
+		require.ErrorAs(t, err, &inProgress)
+		require.ErrorIs(t, err, idempotent.ErrInProgress)
+		assert.Equal(t, 12*time.Second-waited, inProgress.RetryAfter.Round(time.Millisecond),
+			"as of the last look")
+		assert.GreaterOrEqual(t, waited, tc.least)
+		assert.LessOrEqual(t, waited, tc.most)
+		done()
+		assertExecuted(t, s, 1)
+	})
 }
 
 func TestWithoutTheOptionADeliveryIsAnsweredAtOnce(t *testing.T) {
@@ -111,11 +110,12 @@ func TestWithoutTheOptionADeliveryIsAnsweredAtOnce(t *testing.T) {
 }
 
 func TestEveryLookRunsTheWholeList(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		change func(r *store.Record)
 		opts   []idempotent.Option
 		want   error
-	}{
+	}
+	each(t, map[string]row{
 		"unknown": {
 			unknown,
 			nil, idempotent.ErrUnknownOutcome,
@@ -142,27 +142,25 @@ func TestEveryLookRunsTheWholeList(t *testing.T) {
 			[]idempotent.Option{unrepeatable()},
 			idempotent.ErrUnknownOutcome,
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, append(tc.opts, idempotent.WithWait(5*time.Second))...)
-			if len(tc.opts) > 0 {
-				probe := s.sandbox(nil, tc.opts...)
-				probe.do = func(context.Context, order) (receipt, error) {
-					s.awaitChange(tc.change)
-					time.Sleep(30 * time.Second)
-					return receipt{}, errCard
-				}
-				go func() { _, _ = probe.handle(1) }()
-				time.Sleep(time.Millisecond)
-			} else {
-				s.put(func(*store.Record) {})
-				go s.awaitChange(tc.change)
+	}, func(t *testing.T, tc row) {
+		s := newShop(t, append(tc.opts, idempotent.WithWait(5*time.Second))...)
+		if len(tc.opts) > 0 {
+			probe := s.sandbox(nil, tc.opts...)
+			probe.do = func(context.Context, order) (receipt, error) {
+				s.awaitChange(tc.change)
+				time.Sleep(30 * time.Second)
+				return receipt{}, errCard
 			}
-			s.mustFail(1, tc.want)
-			time.Sleep(time.Minute)
-			assert.Equal(t, int64(min(len(tc.opts), 1)), s.executed.Load(), "only the first one executed")
-		})
-	}
+			go func() { _, _ = probe.handle(1) }()
+			time.Sleep(time.Millisecond)
+		} else {
+			s.put(func(*store.Record) {})
+			go s.awaitChange(tc.change)
+		}
+		s.mustFail(1, tc.want)
+		time.Sleep(time.Minute)
+		assert.Equal(t, int64(min(len(tc.opts), 1)), s.executed.Load(), "only the first one executed")
+	})
 }
 
 // awaitChange changes the record of order "o-1" a second from now.
@@ -181,7 +179,7 @@ func (s *shop) awaitChange(change func(r *store.Record)) {
 
 func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
 	failed := fails(errCard)
-	for name, start := range map[string]func(s *shop){
+	each(t, map[string]func(s *shop){
 		"released": func(s *shop) { s.running(time.Second, failed) },
 		"crashed": func(s *shop) {
 			s.put(func(r *store.Record) { r.Lease = time.Now().Add(2 * time.Second).Truncate(time.Second) })
@@ -190,24 +188,22 @@ func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
 			r := s.put(func(*store.Record) {})
 			time.AfterFunc(time.Second, func() { _, _ = s.inner.Delete(context.Background(), r) })
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, idempotent.WithWait(8*time.Second))
-			start(s)
-			before := s.executed.Load()
-			deadline := time.Now().Add(10 * time.Second)
-			s.do = func(context.Context, order) (receipt, error) {
-				r := s.mustRecord()
-				assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "a lease for the whole rest")
-				return charged(t.Context(), order{})
-			}
-			got := s.mustHandle(1)
-			assert.Equal(t, int64(77), got.Charge)
-			assert.Equal(t, before+1, s.executed.Load())
-			assert.Equal(t, report.Executed, s.event().Outcome)
-			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-		})
-	}
+	}, func(t *testing.T, start func(s *shop)) {
+		s := newShop(t, idempotent.WithWait(8*time.Second))
+		start(s)
+		before := s.executed.Load()
+		deadline := time.Now().Add(10 * time.Second)
+		s.do = func(context.Context, order) (receipt, error) {
+			r := s.mustRecord()
+			assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "a lease for the whole rest")
+			return charged(t.Context(), order{})
+		}
+		got := s.mustHandle(1)
+		assert.Equal(t, int64(77), got.Charge)
+		assert.Equal(t, before+1, s.executed.Load())
+		assert.Equal(t, report.Executed, s.event().Outcome)
+		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+	})
 }
 
 func TestWaiterWithoutADeadlineClaimsAWholeLease(t *testing.T) {
@@ -265,30 +261,29 @@ func TestManyWaitersGetTheOneResult(t *testing.T) {
 
 func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
 	refuse, pass := storetest.Refuse, storetest.Pass
-	for name, tc := range map[string]struct {
+	type row struct {
 		faults []storetest.Fault // of the looks
 		want   error
-	}{
+	}
+	each(t, map[string]row{
 		"passing": {[]storetest.Fault{pass, storetest.LoseReply, refuse, pass, storetest.LoseReply, refuse, pass}, nil},
 		"hanging": {[]storetest.Fault{storetest.HangBefore, pass}, nil},
 		"lasting": {[]storetest.Fault{refuse}, idempotent.ErrInProgress},
 		"denied":  {[]storetest.Fault{storetest.Deny}, idempotent.ErrStoreUnavailable},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			waiter := s.sandbox(inTurn(isOp(storetest.OpGet), tc.faults...), idempotent.WithWait(15*time.Second))
-			done := s.running(3*time.Second, charged)
-			got, err := waiter.handleFor(25*time.Second, 1)
-			require.ErrorIs(t, err, tc.want)
-			if tc.want == nil {
-				assert.Equal(t, int64(77), got.Charge)
-			} else {
-				assert.Error(t, waiter.event().StoreErr)
-			}
-			done()
-			assertExecuted(t, s, 1)
-		})
-	}
+	}, func(t *testing.T, tc row) {
+		s := newShop(t)
+		waiter := s.sandbox(inTurn(isOp(storetest.OpGet), tc.faults...), idempotent.WithWait(15*time.Second))
+		done := s.running(3*time.Second, charged)
+		got, err := waiter.handleFor(25*time.Second, 1)
+		require.ErrorIs(t, err, tc.want)
+		if tc.want == nil {
+			assert.Equal(t, int64(77), got.Charge)
+		} else {
+			assert.Error(t, waiter.event().StoreErr)
+		}
+		done()
+		assertExecuted(t, s, 1)
+	})
 }
 
 func TestWaiterThatIsCancelledStopsAtOnce(t *testing.T) {
@@ -338,10 +333,11 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 	steady := func(int) time.Duration { return 400 * time.Millisecond }
 	slower := func(n int) time.Duration { return time.Duration(n) * 200 * time.Millisecond }
 	hangs := func(n int) time.Duration { return time.Duration(n-1) * time.Hour }
-	for name, tc := range map[string]struct {
+	type row struct {
 		takes       func(int) time.Duration
 		least, most time.Duration
-	}{
+	}
+	each(t, map[string]row{
 		"steady":          {steady, 2500 * time.Millisecond, 3 * time.Second},
 		"ever slower":     {slower, 2 * time.Second, 3010 * time.Millisecond},
 		"hangs after one": {hangs, 2 * time.Second, 3010 * time.Millisecond},
@@ -349,26 +345,24 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 			func(int) time.Duration { return time.Hour }, 2 * time.Second,
 			3010 * time.Millisecond,
 		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), nil)
-			done := s.running(9*time.Second, charged)
-			slow, n := &hooked{Store: s.inner}, 0
-			slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
-				n++
-				select {
-				case <-time.After(tc.takes(n)):
-					return s.inner.Get(ctx, key)
-				case <-ctx.Done():
-					return store.Record{}, false, ctx.Err()
-				}
+	}, func(t *testing.T, tc row) {
+		s := newShopOn(t, memory.New(), nil)
+		done := s.running(9*time.Second, charged)
+		slow, n := &hooked{Store: s.inner}, 0
+		slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
+			n++
+			select {
+			case <-time.After(tc.takes(n)):
+				return s.inner.Get(ctx, key)
+			case <-ctx.Done():
+				return store.Record{}, false, ctx.Err()
 			}
-			waiter := newShopOn(t, slow, nil, idempotent.WithWait(3*time.Second))
-			began := time.Now()
-			waiter.mustFailFor(30*time.Second, 1, idempotent.ErrInProgress)
-			assert.GreaterOrEqual(t, time.Since(began), tc.least)
-			assert.LessOrEqual(t, time.Since(began), tc.most)
-			done()
-		})
-	}
+		}
+		waiter := newShopOn(t, slow, nil, idempotent.WithWait(3*time.Second))
+		began := time.Now()
+		waiter.mustFailFor(30*time.Second, 1, idempotent.ErrInProgress)
+		assert.GreaterOrEqual(t, time.Since(began), tc.least)
+		assert.LessOrEqual(t, time.Since(began), tc.most)
+		done()
+	})
 }
