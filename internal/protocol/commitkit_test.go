@@ -186,7 +186,7 @@ func newTillOn(t *testing.T, inner store.Store, rule func(storetest.Call) storet
 ) (*shop, *till) {
 	t.Helper()
 	l := &till{turns: turns}
-	s := &shop{t: t, inner: inner, executed: new(atomic.Int64), effects: new(effects), till: l}
+	s := &shop{t: t, inner: inner, executed: new(atomic.Int64), effects: newEffects(), till: l}
 	s.over = func(on store.Store) store.Store {
 		l.Store = on
 		return l

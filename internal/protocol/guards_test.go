@@ -29,18 +29,13 @@ func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
 // TestInterruptedExecutionIsReleased: but not one that says itself that its lease was lost, which
 // is a crash.
 func TestInterruptedExecutionIsReleased(t *testing.T) {
-	type row struct {
-		word func(context.Context) error
-		want report.Settlement
+	for name, tc := range map[string]deliveryCase{
+		"Err":   {do: untilItEnds(context.Context.Err), settled: report.Released},
+		"Cause": {do: untilItEnds(context.Cause), settled: report.Elsewhere, left: store.StatusInProgress},
+	} {
+		tc.rule, tc.within, tc.err, tc.runs = storetest.OnOp(swap, storetest.Deny), forever, errAny, 1
+		tc.deliver(t, name)
 	}
-	each(t, map[string]row{
-		"Err":   {context.Context.Err, report.Released},
-		"Cause": {context.Cause, report.Elsewhere},
-	}, func(t *testing.T, c row) {
-		s := newShopOn(t, memory.New(), storetest.OnOp(swap, storetest.Deny)).doing(untilItEnds(c.word))
-		s.mustFailFor(forever, 0, errAny)
-		assert.Equal(t, c.want, s.event().Settlement)
-	})
 }
 
 func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
@@ -142,17 +137,6 @@ func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
 	})
 }
 
-func TestClaimWithoutADeadlineLeavesAHalfOfTheLeaseBeforeItsMargin(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return storetest.HangBefore },
-			idempotent.WithTiming(idempotent.Timing{Lease: 4 * time.Second, Margin: time.Second}))
-		started := time.Now()
-		s.mustFailFor(forever, 0, idempotent.ErrStoreUnavailable)
-		assert.Greater(t, time.Since(started), 1400*time.Millisecond)
-		assert.LessOrEqual(t, time.Since(started), 1500*time.Millisecond)
-	})
-}
-
 // fickle is a store whose record is gone whenever one looks again, from some call on.
 func fickle(applied int) (h *hooked, calls *int) {
 	h, calls = hook(), new(int)
@@ -168,23 +152,19 @@ func fickle(applied int) (h *hooked, calls *int) {
 }
 
 func TestClaimFollowsARecordThatChangesTenTimes(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		records, calls := fickle(0)
-		s := newShopOn(t, records, nil)
-		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, 10, *calls)
-		assertExecuted(t, s, 0)
-	})
+	records, calls := fickle(0)
+	deliveryCase{
+		on: records, err: idempotent.ErrStoreUnavailable,
+		then: func(s *shop, _ error) { assert.Equal(s.t, 10, *calls) },
+	}.deliver(t, "it is gone each time")
 }
 
 func TestCompletionFollowsARecordThatChangesTenTimesAndSoDoesTheLastWord(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		records, calls := fickle(1)
-		s := newShopOn(t, records, nil)
-		s.mustGet(5, receipt{Charge: 1, Amount: 5})
-		assert.Equal(t, 1+10+10, *calls)
-		assert.Equal(t, report.NotSettled, s.event().Settlement)
-	})
+	records, calls := fickle(1)
+	deliveryCase{
+		on: records, got: receipt{1, 5}, runs: 1, settled: report.NotSettled,
+		then: func(s *shop, _ error) { assert.Equal(s.t, 1+10+10, *calls) },
+	}.deliver(t, "it is gone each time")
 }
 
 func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
@@ -202,13 +182,14 @@ func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
 }
 
 func TestThrottlingIsNotAnsweredWithAFlood(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault { return storetest.Refuse })
-		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		assert.Greater(t, len(s.store.Ops()), 5)
-		assert.Less(t, len(s.store.Ops()), 60, "in 2.5 s")
-		assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "there is nothing to undo")
-	})
+	deliveryCase{
+		rule: func(storetest.Call) storetest.Fault { return storetest.Refuse }, err: idempotent.ErrStoreUnavailable,
+		then: func(s *shop, _ error) {
+			assert.Greater(s.t, len(s.store.Ops()), 5)
+			assert.Less(s.t, len(s.store.Ops()), 60, "in 2.5 s")
+			assert.NotContains(s.t, s.store.Ops(), remove, "there is nothing to undo")
+		},
+	}.deliver(t, "throttled")
 }
 
 func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
@@ -248,19 +229,15 @@ func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
 
 // The store takes five seconds to answer the first renewal, and never answers another one.
 func TestRenewedLeaseCountsFromWhenItWasAskedFor(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		slow, renewals := hook(), 0
-		slow.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-			if renewals++; renewals > 1 {
-				<-ctx.Done()
-				return store.Record{}, false, ctx.Err()
-			}
-			held, swapped, err := slow.Store.Swap(ctx, seen, next)
-			time.Sleep(5 * time.Second)
-			return held, swapped, err
+	slow, renewals := hook(), 0
+	slow.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+		if renewals++; renewals > 1 {
+			<-ctx.Done()
+			return store.Record{}, false, ctx.Err()
 		}
-		s := newShopOn(t, slow, nil)
-		s.do = untilItIsLost(t, s)
-		s.mustFailFor(forever, 0, context.Canceled)
-	})
+		held, swapped, err := slow.Store.Swap(ctx, seen, next)
+		time.Sleep(5 * time.Second)
+		return held, swapped, err
+	}
+	deliveryCase{on: slow, do: untilItIsLost, within: forever, err: context.Canceled, runs: 1}.deliver(t, "slow")
 }

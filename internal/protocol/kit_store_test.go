@@ -24,6 +24,11 @@ var passingFaults = map[string]storetest.Fault{
 	"throttled": storetest.Refuse,
 }
 
+// outages are those that no repetition mends.
+var outages = map[string]storetest.Fault{
+	"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
+}
+
 // when does something to those calls of a store that it is about.
 func when(fault storetest.Fault, about func(c storetest.Call) bool) rule {
 	return func(c storetest.Call) storetest.Fault {

@@ -155,14 +155,12 @@ func succeedsAfter(d time.Duration) handler {
 
 // untilItIsLost is a handler that works until it learns, a margin before the end of its lease, that
 // this is lost.
-func untilItIsLost(t *testing.T, s *shop) handler {
-	t.Helper()
-	return func(ctx context.Context, _ order) (receipt, error) {
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-		assert.Equal(t, idempotent.DefaultMargin, time.Until(s.mustRecord().Lease), "neither later nor earlier")
-		return receipt{}, ctx.Err()
-	}
+func untilItIsLost(ctx context.Context, _ order) (receipt, error) {
+	s := shopIn(ctx)
+	<-ctx.Done()
+	require.ErrorIs(s.t, context.Cause(ctx), idempotent.ErrLeaseLost)
+	assert.Equal(s.t, idempotent.DefaultMargin, time.Until(s.mustRecord().Lease), "neither later nor earlier")
+	return receipt{}, ctx.Err()
 }
 
 var errCard = errors.New("card declined")
@@ -175,7 +173,7 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 
 func newShopOn(t *testing.T, inner store.Store, rule rule, opts ...idempotent.Option) *shop {
 	t.Helper()
-	s := &shop{t: t, inner: inner, executed: new(atomic.Int64), effects: new(effects)}
+	s := &shop{t: t, inner: inner, executed: new(atomic.Int64), effects: newEffects()}
 	s.wrap(rule, opts...)
 	return s
 }
@@ -400,6 +398,8 @@ func (s *shop) change(next func(r *store.Record)) store.Record {
 // recordKey learns the record key of order "o-1" from a delivery that never reaches the store.
 func (s *shop) recordKey() string { return s.claim().Key }
 
+
+
 // claim is the record with which a delivery of order "o-1" would claim.
 func (s *shop) claim() store.Record {
 	s.t.Helper()
@@ -444,7 +444,7 @@ type deliveryCase struct {
 	turns  []turn      // of a till, nil for none
 	rule   rule
 	put    func(r *store.Record) // what is found, nil for nothing
-	set    func(s *shop)         // what else happens before, nil for nothing
+	set    func(s *shop)         // what else happens before
 	do     handler
 	within time.Duration // of the invocation; 10 s unless it is said
 
@@ -458,7 +458,8 @@ type deliveryCase struct {
 	left    store.Status   // of the record, empty if there is none
 	reason  string
 	kind    store.Failure // of the store, if it is said
-	most    time.Duration // that it takes, if it is said
+	most    time.Duration // that it takes, if it is said; and at least
+	least   time.Duration
 	fired   int           // faults, and the number of the execution, if they are said
 	attempt int
 	ops     []storetest.Op
@@ -495,9 +496,9 @@ func (c deliveryCase) deliver(t *testing.T, name string) {
 		s := c.shop(t)
 		began := time.Now()
 		got, err := c.answer(s)
-		if took := time.Since(began); c.most > 0 {
-			assert.LessOrEqual(t, took, c.most)
-		}
+		took := time.Since(began)
+		assert.LessOrEqual(t, took, cmp.Or(c.most, took))
+		assert.GreaterOrEqual(t, took, c.least)
 		if err != nil && s.event().Outcome != report.Executed {
 			require.ErrorAs(t, err, new(*idempotent.Error))
 		}
@@ -543,6 +544,9 @@ func (c deliveryCase) answer(s *shop) (got receipt, err error) {
 	requireFails(s.t, err, c.err)
 	return got, err
 }
+
+// nothing is what no step has done.
+var nothing = map[string]int{}
 
 // Calls of a store, as cases say which ones there were.
 const (

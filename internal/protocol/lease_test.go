@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -37,27 +38,24 @@ func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
 }
 
 func TestExpiryNeverComesBeforeTheEndOfTheLease(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithRetention(time.Second))
-		s.do = func(context.Context, order) (receipt, error) {
+	deliveryCase{
+		opts: []idempotent.Option{idempotent.WithRetention(time.Second)}, within: time.Minute, runs: 1,
+		do: after(func(s *shop) {
 			r := s.mustRecord()
-			assert.False(t, r.Expiry.Before(r.Lease), "TTL must not delete what protects an execution")
-			return receipt{}, nil
-		}
-		s.mustHandleFor(time.Minute, 1)
-		assertExecuted(t, s, 1)
-	})
+			assert.False(s.t, r.Expiry.Before(r.Lease), "TTL must not delete what protects an execution")
+		}, returns(receipt{})),
+		left: store.StatusCompleted,
+	}.deliver(t, "a retention of a second")
 }
 
 func TestCrashedRecordIsKeptForItsSettlement(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, unrepeatable())
-		s.do = func(context.Context, order) (receipt, error) {
-			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultUnknownRetention)
-			return receipt{}, nil
-		}
+		left := func(s *shop) time.Duration { return time.Until(s.mustRecord().Expiry) }
+		s := newShop(t, unrepeatable()).doing(after(func(s *shop) {
+			assert.GreaterOrEqual(t, left(s), idempotent.DefaultUnknownRetention)
+		}, returns(receipt{})))
 		s.mustHandle(1)
-		assert.LessOrEqual(t, time.Until(s.mustRecord().Expiry), idempotent.DefaultRetention+time.Second,
+		assert.LessOrEqual(t, left(s), idempotent.DefaultRetention+time.Second,
 			"once it is completed, the usual retention counts")
 	})
 }
@@ -81,28 +79,36 @@ func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 	})
 }
 
-func TestRenewalWhoseReplyIsLostLosesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), when(storetest.LoseReply, func(c storetest.Call) bool {
-			return renews(c) && c.N%2 == 0
-		}))
-		s.do = succeedsAfter(time.Minute)
-		s.mustHandleFor(forever, 0)
-		assert.Positive(t, s.store.Fired())
-		s.mustHold(store.StatusCompleted, "")
-	})
+func TestARenewalThatMeetsAFaultLosesNothing(t *testing.T) {
+	for name, tc := range map[string]deliveryCase{
+		"the reply to every second one is lost": {
+			rule: when(storetest.LoseReply, func(c storetest.Call) bool { return renews(c) && c.N%2 == 0 }),
+			then: func(s *shop, _ error) { assert.Positive(s.t, s.store.Fired()) },
+		},
+		"one is never answered": {rule: storetest.OnCall(2, storetest.HangBefore), fired: 1},
+		"it finds a later one of ours, whose reply never came": {
+			do: after(changed(func(r *store.Record) { r.Lease = r.Lease.Add(time.Minute) }), succeedsAfter(time.Minute)),
+		},
+		"the credentials have expired, and the SDK renews them meanwhile": {
+			rule: inTurn(renews, storetest.Deny, storetest.Deny, storetest.Pass),
+			do:   succeedsAfter(2 * time.Minute), fired: 2,
+		},
+	} {
+		if tc.do == nil {
+			tc.do = succeedsAfter(time.Minute)
+		}
+		tc.within, tc.runs, tc.settled, tc.left = forever, 1, report.Completed, store.StatusCompleted
+		tc.deliver(t, name)
+	}
 }
 
 func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing.T) {
-	each(t, map[string]storetest.Fault{
-		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
-	}, func(t *testing.T, fault storetest.Fault) {
-		s := newShopOn(t, memory.New(), storetest.OnOp(swap, fault))
-		s.do = untilItIsLost(t, s)
-		s.mustFailFor(forever, 0, context.Canceled)
-		s.assertGone("it said that it was interrupted, and was released")
-		require.Error(t, s.event().StoreErr)
-	})
+	for name, fault := range outages {
+		deliveryCase{
+			rule: storetest.OnOp(swap, fault), do: untilItIsLost, within: forever, err: context.Canceled, runs: 1,
+			then: func(s *shop, _ error) { require.Error(s.t, s.event().StoreErr) },
+		}.deliver(t, name+": it said that it was interrupted, and was released")
+	}
 }
 
 func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
@@ -131,42 +137,29 @@ func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
 // TestNoStepBeginsInALongerContextOnceTheLeaseIsLost: a handler that goes on with a context which
 // does not end with its own learns that the lease is lost from the step.
 func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			s.change(func(r *store.Record) { r.Owner, r.Lease = "thief", time.Now().Add(time.Hour) })
+	deliveryCase{
+		do: func(ctx context.Context, _ order) (receipt, error) {
+			shopIn(ctx).change(func(r *store.Record) { r.Owner, r.Lease = "thief", time.Now().Add(time.Hour) })
 			<-ctx.Done()
-			_, err := idempotent.Step(context.WithoutCancel(ctx), "charge", func(context.Context) (int, error) {
-				t.Error("the step has begun")
-				return 0, nil
-			})
-			require.ErrorIs(t, err, idempotent.ErrLeaseLost)
+			_, err := take(context.WithoutCancel(ctx), "charge")
 			return receipt{}, err
-		}
-		s.mustFailFor(forever, 0, idempotent.ErrLeaseLost)
-		assert.Equal(t, "thief", s.mustRecord().Owner)
-	})
-}
-
-func TestRenewalThatIsNeverAnsweredIsRepeated(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.HangBefore)).doing(succeedsAfter(time.Minute))
-		s.mustHandleFor(forever, 0)
-		assert.Equal(t, 1, s.store.Fired())
-	})
+		},
+		within: forever, err: idempotent.ErrLeaseLost, runs: 1, done: nothing, left: store.StatusInProgress,
+		then: func(s *shop, _ error) { assert.Equal(s.t, "thief", s.mustRecord().Owner) },
+	}.deliver(t, "somebody else has the record")
 }
 
 func TestClockOfRecordsIsIndependentOfTheClockOfContexts(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		ahead := 1000 * time.Hour
-		s := newShop(t, idempotent.WithClock(func() time.Time { return time.Now().Add(ahead) }))
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			assert.True(t, s.mustRecord().Lease.Equal(time.Now().Add(ahead+12*time.Second)))
+	const ahead = 1000 * time.Hour
+	deliveryCase{
+		opts: []idempotent.Option{idempotent.WithClock(func() time.Time { return time.Now().Add(ahead) })},
+		do: func(ctx context.Context, _ order) (receipt, error) {
+			s := shopIn(ctx)
+			assert.True(s.t, s.mustRecord().Lease.Equal(time.Now().Add(ahead+12*time.Second)))
 			return receipt{}, ctx.Err()
-		}
-		s.mustHandle(1)
-		assertExecuted(t, s, 1)
-	})
+		},
+		runs: 1, left: store.StatusCompleted,
+	}.deliver(t, "it is ahead")
 }
 
 func TestTimesOfRecordsAreRoundedUpToWhatStoresKeep(t *testing.T) {
@@ -188,27 +181,45 @@ func TestTimesOfRecordsAreRoundedUpToWhatStoresKeep(t *testing.T) {
 	})
 }
 
+// A renewal is on its way when the handler returns.
 func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.Slow))
-		started := time.Now()
-		s.do = func(_ context.Context, o order) (receipt, error) {
-			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
-			return receipt{1, o.Amount}, nil
+	for name, tc := range map[string]deliveryCase{
+		"a result": {do: returns(receipt{1, 5}), left: store.StatusCompleted, ops: []storetest.Op{claim, swap, swap}},
+		"a panic":  {do: panics("boom"), panics: "boom", ops: []storetest.Op{claim, swap, remove}},
+	} {
+		var began time.Time
+		tc.set = func(*shop) { began = time.Now() }
+		tc.do = after(pause(idempotent.DefaultLease/3+time.Millisecond), tc.do)
+		tc.rule, tc.within, tc.runs = storetest.OnCall(2, storetest.Slow), forever, 1
+		tc.then = func(s *shop, _ error) {
+			assert.GreaterOrEqual(s.t, time.Since(began), idempotent.DefaultLease/3+storetest.SlowFor)
 		}
-		s.mustHandleFor(forever, 0)
-		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+storetest.SlowFor)
-	})
+		tc.deliver(t, name)
+	}
 }
 
+// Such a claim leaves a half of the lease before its margin.
 func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		timing := idempotent.WithTiming(idempotent.Timing{Lease: time.Second, Margin: 100 * time.Millisecond})
-		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Refuse), timing)
-		started := time.Now()
-		s.mustFailFor(forever, 0, idempotent.ErrStoreUnavailable)
-		assert.LessOrEqual(t, time.Since(started), 450*time.Millisecond)
-	})
+	for name, tc := range map[string]struct {
+		timing      idempotent.Timing
+		rule        rule
+		least, most time.Duration
+	}{
+		"refused": {
+			idempotent.Timing{Lease: time.Second, Margin: 100 * time.Millisecond},
+			storetest.OnOp(claim, storetest.Refuse), 0, 450 * time.Millisecond,
+		},
+		"never answered": {
+			idempotent.Timing{Lease: 4 * time.Second, Margin: time.Second},
+			func(storetest.Call) storetest.Fault { return storetest.HangBefore },
+			1400*time.Millisecond + 1, 1500 * time.Millisecond,
+		},
+	} {
+		deliveryCase{
+			opts: []idempotent.Option{idempotent.WithTiming(tc.timing)}, rule: tc.rule, within: forever,
+			err: idempotent.ErrStoreUnavailable, least: tc.least, most: tc.most,
+		}.deliver(t, name)
+	}
 }
 
 func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {

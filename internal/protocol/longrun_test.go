@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -48,30 +47,6 @@ func TestARenewalThatArrivesLateDoesNotMoveTheLeaseBack(t *testing.T) {
 	})
 }
 
-func TestARenewalThatFindsALaterOneHasSucceeded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			// a renewal of ours whose reply never came
-			s.change(func(r *store.Record) { r.Lease = r.Lease.Add(time.Minute) })
-			return succeedsAfter(time.Minute)(ctx, o)
-		}
-		s.mustHandleFor(forever, 1)
-		assert.Equal(t, report.Completed, s.event().Settlement)
-	})
-}
-
-// The credentials have expired; the SDK renews them meanwhile.
-func TestADeniedRenewalIsTriedAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), inTurn(renews, storetest.Deny, storetest.Deny, storetest.Pass))
-		s.do = succeedsAfter(2 * time.Minute)
-		s.mustHandleFor(forever, 1)
-		assert.Equal(t, 2, s.store.Fired())
-		assert.Equal(t, report.Completed, s.event().Settlement)
-	})
-}
-
 // slowClaim is a store whose first claim takes some time to be answered, whatever its context says.
 func slowClaim(takes time.Duration) *hooked {
 	h := hook()
@@ -99,49 +74,41 @@ func aheadAt(about func(c storetest.Call) bool) (rule, func() time.Time) {
 }
 
 func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
-	full := idempotent.DefaultLease - time.Second
-	bubble(t, "after a slow look", func(t *testing.T) {
-		slow, takes := hook(), time.Duration(0)
-		slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
-			time.Sleep(takes)
-			return slow.Store.Get(context.WithoutCancel(ctx), key)
-		}
-		s := newShopOn(t, slow, nil, idempotent.WithWait(10*time.Minute))
-		blocking := s.put(func(r *store.Record) { r.Lease = time.Now().Add(time.Second) })
-		takes = 31 * time.Second
-		s.do = func(context.Context, order) (receipt, error) {
-			takes = 0
-			r := s.mustRecord()
-			assert.NotEqual(t, blocking.Owner, r.Owner)
-			assert.GreaterOrEqual(t, time.Until(r.Lease), full)
-			return receipt{}, nil
-		}
-		s.mustHandleFor(forever, 1)
-		assertExecuted(t, s, 1)
-	})
-	bubble(t, "after a slow claim", func(t *testing.T) {
-		s := newShopOn(t, slowClaim(25*time.Second), noRenewal)
-		s.do = func(context.Context, order) (receipt, error) {
-			assert.GreaterOrEqual(t, time.Until(s.mustRecord().Lease), full)
-			return receipt{}, nil
-		}
-		s.mustHandleFor(forever, 1)
-		assertExecuted(t, s, 1)
-		assert.Equal(t, report.Completed, s.event().Settlement)
-	})
-	bubble(t, "of a machine that was suspended", func(t *testing.T) {
+	underAFullOne := after(func(s *shop) {
+		assert.GreaterOrEqual(s.t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease-time.Second)
+	}, returns(receipt{}))
+	slow, takes := hook(), time.Duration(0)
+	slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
+		time.Sleep(takes)
+		return slow.Store.Get(context.WithoutCancel(ctx), key)
+	}
+	suspended, now := aheadAt(func(c storetest.Call) bool { return c.N == 1 })
+	for name, tc := range map[string]deliveryCase{
+		"after a slow look": {
+			on: slow, opts: []idempotent.Option{idempotent.WithWait(10 * time.Minute)}, within: forever,
+			put: func(r *store.Record) { r.Lease = time.Now().Add(time.Second) },
+			set: func(*shop) { takes = 31 * time.Second },
+			do: after(func(s *shop) {
+				takes = 0
+				assert.NotEqual(s.t, "someone", s.mustRecord().Owner)
+			}, underAFullOne),
+		},
+		"after a slow claim": {
+			on: slowClaim(25 * time.Second), rule: noRenewal, do: underAFullOne, within: forever, settled: report.Completed,
+		},
 		// Between the claim and the start of the handler.
-		suspended, now := aheadAt(func(c storetest.Call) bool { return c.N == 1 })
-		s := newShopOn(t, memory.New(), suspended, idempotent.WithClock(now))
-		s.do = func(context.Context, order) (receipt, error) {
-			calls := s.store.Calls()
-			lease := calls[len(calls)-1].Next.Lease
-			assert.True(t, lease.After(now()), "the lease until %v lives at %v", lease, now())
-			return receipt{}, nil
-		}
-		s.mustHandle(1)
-		assertExecuted(t, s, 1)
-	})
+		"of a machine that was suspended": {
+			rule: suspended, opts: []idempotent.Option{idempotent.WithClock(now)},
+			do: after(func(s *shop) {
+				calls := s.store.Calls()
+				lease := calls[len(calls)-1].Next.Lease
+				assert.True(s.t, lease.After(now()), "the lease until %v lives at %v", lease, now())
+			}, returns(receipt{})),
+		},
+	} {
+		tc.runs, tc.left = 1, store.StatusCompleted
+		tc.deliver(t, name)
+	}
 }
 
 func TestClaimsThatAllTakeTooLongAreGivenUp(t *testing.T) {
@@ -160,38 +127,30 @@ func TestAClaimThatComesAfterItsDeadlineIsTakenBack(t *testing.T) {
 }
 
 func TestAClaimThatIsTakenBackLeavesTimeToAnswer(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		late, now := aheadAt(func(c storetest.Call) bool { return c.Op != remove })
-		s := newShopOn(t, memory.New(), either(storetest.OnOp(remove, storetest.HangBefore), late),
-			idempotent.WithClock(now))
-		started := time.Now()
-		s.mustFailFor(300*time.Millisecond, 1, errAny)
-		assert.Less(t, time.Since(started), 300*time.Millisecond)
-		assertExecuted(t, s, 0)
-	})
+	late, now := aheadAt(func(c storetest.Call) bool { return c.Op != remove })
+	deliveryCase{
+		rule: either(storetest.OnOp(remove, storetest.HangBefore), late), within: 300 * time.Millisecond,
+		opts: []idempotent.Option{idempotent.WithClock(now)}, err: errAny, most: 300*time.Millisecond - 1,
+		left: store.StatusInProgress,
+	}.deliver(t, "the undo is not answered")
 }
 
 func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 	for name, overrun := range map[string]time.Duration{"a little": 3 * time.Second, "for minutes": 10 * time.Minute} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
+		deliveryCase{
+			do: func(ctx context.Context, _ order) (receipt, error) {
+				s := shopIn(ctx)
 				<-ctx.Done()
-				assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
-				end := time.Now().Add(overrun)
-				for time.Now().Before(end) {
+				assert.ErrorIs(s.t, context.Cause(ctx), context.DeadlineExceeded)
+				for end := time.Now().Add(overrun); time.Now().Before(end); {
 					time.Sleep(500 * time.Millisecond)
-					require.True(t, s.mustRecord().Lease.After(time.Now()),
-						"a taker would run beside this execution")
+					require.True(s.t, s.mustRecord().Lease.After(time.Now()), "a taker would run beside this execution")
 				}
 				return receipt{Charge: 7}, nil
-			}
-			got := s.mustHandleFor(5*time.Second, 1)
-			assert.Equal(t, int64(7), got.Charge)
-			assert.Equal(t, report.Completed, s.event().Settlement)
-			assertExecuted(t, s, 1)
-			assertOver(t, s)
-		})
+			},
+			within: 5 * time.Second, got: receipt{Charge: 7}, runs: 1, settled: report.Completed, left: store.StatusCompleted,
+			then: func(s *shop, _ error) { assertOver(s.t, s) },
+		}.deliver(t, name)
 	}
 }
 
@@ -250,11 +209,10 @@ func TestARenewalDoesNotBeginAfterTheHandlerHasEnded(t *testing.T) {
 
 func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 	none, terminal, uncertain := idempotent.NotExecuted, idempotent.Terminal, idempotent.Uncertain
-	type row struct {
+	for name, tc := range map[string]struct {
 		err    error
 		status store.Status
-	}
-	each(t, map[string]row{
+	}{
 		"not executed, uncertain":       {errors.Join(none(errCard), uncertain(errCard)), store.StatusUnknown},
 		"uncertain, not executed":       {errors.Join(uncertain(errCard), none(errCard)), store.StatusUnknown},
 		"terminal, uncertain":           {errors.Join(terminal(errCard), uncertain(errCard)), store.StatusUnknown},
@@ -266,48 +224,39 @@ func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 			store.StatusUnknown,
 		},
 		"all say that nothing happened": {errors.Join(none(errCard), none(errCard)), ""},
-	}, func(t *testing.T, tc row) {
-		s := newShop(t).doing(fails(tc.err))
-		s.mustFail(1, errAny)
-		r, _ := s.record()
-		assert.Equal(t, tc.status, r.Status)
-	})
+	} {
+		reason := map[store.Status]string{store.StatusUnknown: "uncertain", store.StatusCompleted: "terminal"}[tc.status]
+		deliveryCase{do: fails(tc.err), err: errAny, runs: 1, left: tc.status, reason: reason}.deliver(t, name)
+	}
 }
 
 func TestNotExecutedReleasesWhatSomeoneElseMadeUnknown(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, unrepeatable())
-		s.do = func(context.Context, order) (receipt, error) {
-			s.change(unknown)
-			return receipt{}, idempotent.NotExecuted(errCard)
-		}
-		s.mustFail(1, errCard)
-		s.assertGone("the key is free")
-		assert.Equal(t, report.Released, s.event().Settlement)
-		assert.NoError(t, s.event().StoreErr)
-	})
+	deliveryCase{
+		opts: []idempotent.Option{unrepeatable()}, do: after(changed(unknown), fails(idempotent.NotExecuted(errCard))),
+		err: errCard, runs: 1, settled: report.Released,
+		then: func(s *shop, _ error) { assert.NoError(s.t, s.event().StoreErr) },
+	}.deliver(t, "the key is free")
 }
 
 func TestWhatHasExpiredIsGone(t *testing.T) {
-	each(t, map[string]func(r *store.Record){
+	crashedAndRefused := func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" }
+	for name, change := range map[string]func(r *store.Record){
 		"crashed":                     func(*store.Record) {},
 		"crashed, of another request": func(r *store.Record) { r.Fingerprint = "1:other" },
-		"unknown":                     func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
-		"unknown, of another request": func(r *store.Record) {
-			r.Status, r.Reason, r.Fingerprint = store.StatusUnknown, "crashed", "1:other"
-		},
+		"unknown":                     crashedAndRefused,
+		"unknown, of another request": func(r *store.Record) { crashedAndRefused(r); r.Fingerprint = "1:other" },
 		"unknown, of a long lease": func(r *store.Record) {
-			r.Status, r.Reason, r.Lease = store.StatusUnknown, "crashed", time.Now().Add(48*time.Hour)
+			crashedAndRefused(r)
+			r.Lease = time.Now().Add(48 * time.Hour)
 		},
 		"of no status we know": func(r *store.Record) { r.Status = "SETTLING" },
-	}, func(t *testing.T, change func(r *store.Record)) {
-		s := newShop(t, unrepeatable(), amountFingerprint())
-		s.put(change)
-		time.Sleep(25 * time.Hour)
-		got := s.mustHandle(1)
-		assert.Equal(t, int64(1), got.Charge)
-		assert.Equal(t, 1, s.mustRecord().Attempt, "a first execution: nothing of the old record survives")
-	})
+	} {
+		deliveryCase{ // a first execution: nothing of the old record survives
+			opts: []idempotent.Option{unrepeatable(), amountFingerprint()}, put: change,
+			set: pause(25 * time.Hour), got: receipt{1, 5}, runs: 1, attempt: 1, left: store.StatusCompleted,
+			then: func(s *shop, _ error) { assert.Equal(s.t, 1, s.mustRecord().Attempt) },
+		}.deliver(t, name)
+	}
 }
 
 func TestAnExpiredRecordIsProtectedWhileItsLeaseLives(t *testing.T) {

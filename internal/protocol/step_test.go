@@ -26,12 +26,11 @@ type effects struct {
 	keys map[string][]string
 }
 
+func newEffects() *effects { return &effects{done: map[string]int{}, keys: map[string][]string{}} }
+
 func (e *effects) happen(ctx context.Context, name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.done == nil {
-		e.done, e.keys = map[string]int{}, map[string][]string{}
-	}
 	e.done[name]++
 	e.keys[name] = append(e.keys[name], idempotent.DerivedKey(ctx, ""))
 }
