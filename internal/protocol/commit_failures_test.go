@@ -19,13 +19,6 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// Where the table is.
-const (
-	commitTableFile  = "../../proof/failures/commits.md"
-	commitTableBegin = "<!-- failures of commits: begin -->\n"
-	commitTableEnd   = "<!-- failures of commits: end -->\n"
-)
-
 // commitKind is a column of the table: what the handler says of its effects.
 type commitKind struct {
 	name string
@@ -338,13 +331,12 @@ func (s *commitStory) commitErrInWords() string {
 // TestTheTableOfWhatHappensToCommits: what becomes of rows and answer in each failure is what the
 // page says.
 func TestTheTableOfWhatHappensToCommits(t *testing.T) {
-	kinds := commitKinds()
-	var b strings.Builder
-	b.WriteString("\n| what happens | `Commit` returns | the client gets | the rows |")
+	table, kinds := failureTable{file: "commits.md", mark: "failures of commits"}, commitKinds()
+	head := []string{"what happens", "`Commit` returns", "the client gets", "the rows"}
 	for _, k := range kinds {
-		b.WriteString(" " + k.name + " |")
+		head = append(head, k.name)
 	}
-	b.WriteString("\n|---|---|---|---|" + strings.Repeat("---|", len(kinds)) + "\n")
+	table.head(head...)
 	for i, f := range commitFailures() {
 		common, cells := "", make([]string, len(kinds))
 		for j, k := range kinds {
@@ -364,10 +356,7 @@ func TestTheTableOfWhatHappensToCommits(t *testing.T) {
 				})
 			})
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", f.name, common, strings.Join(cells, " | "))
+		table.row(append([]string{f.name, common}, cells...)...)
 	}
-	b.WriteString("\n")
-	if !t.Failed() {
-		compareTable(t, commitTableFile, commitTableBegin, commitTableEnd, b.String())
-	}
+	table.compare(t)
 }

@@ -3,23 +3,18 @@ package protocol_test
 import (
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documentation")
-
-// Where the table is.
-const (
-	crashTableFile  = "../../proof/failures/calls.md"
-	crashTableBegin = "<!-- crash points: begin -->\n"
-	crashTableEnd   = "<!-- crash points: end -->\n"
-)
 
 // crashTable is what came of every schedule with one failure.
 type crashTable struct{ rows []*crashRow }
@@ -53,21 +48,21 @@ func (c *crashTable) add(scenario string, n int, op storetest.Op, fault string, 
 	c.rows[at].faults = append(c.rows[at].faults, fault)
 }
 
-func (c *crashTable) String() string {
-	var b strings.Builder
+// compare compares the table with that of the page.
+func (c *crashTable) compare(t *testing.T) {
+	t.Helper()
+	table := failureTable{file: "calls.md", mark: "crash points"}
 	scenario := ""
 	for _, r := range c.rows {
 		if r.scenario != scenario {
 			scenario = r.scenario
-			fmt.Fprintf(&b, "\n**%s**\n\n", scenario)
-			b.WriteString("| call | what happens to it | first delivery | again at once | or again after the lease " +
-				"| handler runs |\n")
-			b.WriteString("|---|---|---|---|---|---|\n")
+			fmt.Fprintf(&table, "\n**%s**\n", scenario)
+			table.head("call", "what happens to it", "first delivery", "again at once", "or again after the lease",
+				"handler runs")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.call, faultsInWords(r.faults), r.first, r.soon,
-			r.later, r.runs)
+		table.row(r.call, faultsInWords(r.faults), r.first, r.soon, r.later, r.runs)
 	}
-	return b.String() + "\n"
+	table.compare(t)
 }
 
 // faultsInWords are the faults of a row, those that pass together as one.
@@ -89,8 +84,37 @@ func faultsInWords(faults []string) string {
 // passingNames are the faults that a repetition within the budget mends.
 var passingNames = []string{"throttled", "request lost", "never answered", "reply lost", "applied, never answered"}
 
-// compare holds the documentation to what was seen, or writes it there if -update is given.
-func (c *crashTable) compare(t *testing.T) {
+// failureTable is a table of a page in proof/failures, between two marks.
+type failureTable struct {
+	strings.Builder
+
+	file, mark string
+}
+
+func (f *failureTable) row(cells ...string) { f.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+
+func (f *failureTable) head(cells ...string) {
+	f.WriteString("\n")
+	f.row(cells...)
+	f.WriteString("|" + strings.Repeat("---|", len(cells)) + "\n")
+}
+
+// compare compares it with what the page says, or puts it there if -update is given.
+func (f *failureTable) compare(t *testing.T) {
 	t.Helper()
-	compareTable(t, crashTableFile, crashTableBegin, crashTableEnd, c.String())
+	if t.Failed() {
+		return
+	}
+	file, table := "../../proof/failures/"+f.file, f.String()+"\n"
+	begin, end := "<!-- "+f.mark+": begin -->\n", "<!-- "+f.mark+": end -->\n"
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	before, rest, begins := strings.Cut(string(text), begin)
+	old, after, ends := strings.Cut(rest, end)
+	require.True(t, begins && ends, "%s has the marks of the table", file)
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(before+begin+table+end+after), 0o600))
+		return
+	}
+	assert.Equal(t, table, old, "%s is out of date: go test -run %s -update .", file, t.Name())
 }

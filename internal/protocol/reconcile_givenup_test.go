@@ -17,18 +17,17 @@ import (
 // vain are the ways in which nobody can tell.
 func vain() map[string]resolver {
 	return map[string]resolver{
-		"an error":     answers(idempotent.Executed("lie"), errAway),
+		"an error":     answers(charged7, errAway),
 		"a zero value": answers(finding{}, nil),
 		"a panic":      func(context.Context, idempotent.Execution) (finding, error) { panic("secret") },
 		"an exit": func(context.Context, idempotent.Execution) (finding, error) {
 			runtime.Goexit()
-			return idempotent.Executed("lie"), nil
+			return charged7, nil
 		},
 		"too late": func(ctx context.Context, _ idempotent.Execution) (finding, error) {
 			<-ctx.Done()
-			return idempotent.Untouched[string](), nil
+			return untouched, nil
 		},
-		"no JSON": answers(idempotent.Resolution[string]{}, nil),
 	}
 }
 
@@ -44,31 +43,31 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 					MaxTries: 5, OnlyDue: true,
 				}
 				for n, pause := range []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 3 * time.Minute} {
-					done := s.reconcile(t, r, how)
+					done := s.reconcile(r, how)
 					require.Equal(t, report.ReconcileScheduled, done.Outcome)
 					require.Equal(t, n+1, done.Tries)
 					require.WithinDuration(t, time.Now().Add(pause), done.Next, time.Second)
-					held := s.record(t)
+					held := s.mustRecord()
 					require.Equal(t, store.StatusUnknown, held.Status)
 					require.Equal(t, store.ReasonUncertain, held.Reason)
 					require.Equal(t, done.Next, held.AttentionAt)
-					require.Equal(t, store.AttentionOf(s.key), held.Attention)
+					require.Equal(t, store.AttentionOf(s.recordKey()), held.Attention)
 					require.Equal(t, []string{"charge"}, held.Derived)
-					require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome, "it is not due")
-					s.mustFail(t, idempotent.ErrUnknownOutcome)
+					require.Equal(t, report.ReconcileClosed, s.reconcile(r, how).Outcome, "it is not due")
+					s.mustFail(5, idempotent.ErrUnknownOutcome)
 					time.Sleep(time.Until(done.Next))
 				}
-				done := s.reconcile(t, r, how)
+				done := s.reconcile(r, how)
 				require.Equal(t, report.ReconcileGivenUp, done.Outcome)
-				require.True(t, s.record(t).GivenUp())
+				require.True(t, s.mustRecord().GivenUp())
 				time.Sleep(24 * time.Hour)
-				require.Equal(t, report.ReconcileClosed, s.reconcile(t, r, how).Outcome)
+				require.Equal(t, report.ReconcileClosed, s.reconcile(r, how).Outcome)
 				how.OnlyDue = false
-				require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, r, how).Outcome,
+				require.Equal(t, report.ReconcileGivenUp, s.reconcile(r, how).Outcome,
 					"it is asked about, and stays given up")
 				require.Equal(t, report.ReconcileCompleted,
-					s.reconcile(t, answers(idempotent.Executed("ch_1"), nil), how).Outcome)
-				require.Equal(t, 1, s.ran)
+					s.reconcile(answers(charged7, nil), how).Outcome)
+				assertExecuted(t, s, 1)
 			})
 		})
 	}
@@ -84,8 +83,8 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 			GiveUp: func(_ context.Context, x idempotent.Execution, tries int) error {
 				handed++
 				require.Equal(t, 2, tries)
-				require.Equal(t, s.key, x.RecordKey)
-				require.Equal(t, store.StatusInProgress, s.record(t).Status)
+				require.Equal(t, s.recordKey(), x.RecordKey)
+				require.Equal(t, store.StatusInProgress, s.mustRecord().Status)
 				if fails {
 					panic("no queue")
 				}
@@ -93,7 +92,7 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 			},
 		}
 		ask := func() idempotent.Reconciled {
-			return s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
+			return s.reconcile(func(context.Context, idempotent.Execution) (finding, error) {
 				asked++
 				return finding{}, nil
 			}, how)
@@ -108,11 +107,11 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 		require.ErrorContains(t, done.Err, "it panicked with a string")
 		require.True(t, done.Next.After(time.Now()))
 		require.Equal(t, 2, done.Tries)
-		require.False(t, s.record(t).GivenUp())
+		require.False(t, s.mustRecord().GivenUp())
 		time.Sleep(time.Until(done.Next))
 		fails = false
 		require.Equal(t, report.ReconcileGivenUp, ask().Outcome)
-		require.True(t, s.record(t).GivenUp())
+		require.True(t, s.mustRecord().GivenUp())
 		require.Equal(t, 2, asked)
 		require.Equal(t, 2, handed)
 		time.Sleep(24 * time.Hour)
@@ -126,34 +125,32 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 func TestAGivenUpRecordStaysGivenUpWhenAClientCannotSettleIt(t *testing.T) {
 	t.Parallel()
 	knows := false
-	s := newStuck(t, uncertain,
-		idempotent.WithResolver(func(context.Context, idempotent.Execution, string) (finding, error) {
-			if knows {
-				return idempotent.Executed("ch_1"), nil
-			}
-			return finding{}, nil
-		}))
-	s.mustFail(t, errAny)
+	s := newUncertain(t, idempotent.WithResolver(func(context.Context, idempotent.Execution, order) (finding, error) {
+		if knows {
+			return charged7, nil
+		}
+		return finding{}, nil
+	}))
 	require.Equal(t, report.ReconcileGivenUp,
-		s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
-	s.mustFail(t, idempotent.ErrUnknownOutcome)
-	held := s.record(t)
+		s.reconcile(answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
+	s.mustFail(5, idempotent.ErrUnknownOutcome)
+	held := s.mustRecord()
 	require.True(t, held.GivenUp())
 	require.Equal(t, 1, held.Tries)
 	knows = true
-	s.mustAnswer(t, "ch_1")
-	require.Zero(t, s.record(t).Tries)
+	s.mustGet(5, receipt{7, 5})
+	require.Zero(t, s.mustRecord().Tries)
 }
 
 func TestANewExecutionCountsItsTriesAnew(t *testing.T) {
 	t.Parallel()
 	s := newUncertain(t)
-	require.Equal(t, 1, s.ask(t, finding{}).Tries)
-	require.Equal(t, 2, s.ask(t, finding{}).Tries)
-	s.ask(t, idempotent.Untouched[string]())
-	s.mustFail(t, errAny)
-	require.Equal(t, store.StatusUnknown, s.record(t).Status)
-	require.Equal(t, 1, s.ask(t, finding{}).Tries)
+	require.Equal(t, 1, s.ask(finding{}).Tries)
+	require.Equal(t, 2, s.ask(finding{}).Tries)
+	s.ask(untouched)
+	s.mustFail(5, errAny)
+	require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+	require.Equal(t, 1, s.ask(finding{}).Tries)
 }
 
 // The lease of a question ends while the resolver hangs on a machine that is suspended, and a
@@ -162,14 +159,14 @@ func TestANewExecutionCountsItsTriesAnew(t *testing.T) {
 func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 	t.Parallel()
 	s := newUncertain(t)
-	done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
-		s.change(t, func(r *store.Record) { // as a client does that finds the lease over
+	done := s.reconcile(func(context.Context, idempotent.Execution) (finding, error) {
+		s.change(func(r *store.Record) { // as a client does that finds the lease over
 			r.Status, r.AttentionAt = store.StatusUnknown, time.Now().Truncate(time.Millisecond)
 		})
 		return finding{}, nil
 	}, idempotent.Reconciling{})
 	require.Equal(t, report.ReconcileScheduled, done.Outcome)
-	held := s.record(t)
+	held := s.mustRecord()
 	require.Equal(t, 1, held.Tries)
 	require.Equal(t, done.Next, held.AttentionAt)
 }
@@ -180,13 +177,13 @@ func TestAGivenUpRecordStaysGivenUpWhenAQuestionDies(t *testing.T) {
 	t.Parallel()
 	s := newUncertain(t)
 	require.Equal(t, report.ReconcileGivenUp,
-		s.reconcile(t, answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
-	s.change(t, func(r *store.Record) {
+		s.reconcile(answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
+	s.change(func(r *store.Record) {
 		r.Status, r.Owner = store.StatusInProgress, "the question"
 		r.Lease = time.Now().Add(-time.Second).Truncate(time.Millisecond)
 		r.AttentionAt = r.Lease
 	})
-	s.mustFail(t, idempotent.ErrUnknownOutcome)
-	require.True(t, s.record(t).GivenUp())
-	require.Equal(t, 1, s.ran)
+	s.mustFail(5, idempotent.ErrUnknownOutcome)
+	require.True(t, s.mustRecord().GivenUp())
+	assertExecuted(t, s, 1)
 }

@@ -17,146 +17,90 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// stuck is a handler whose first execution ends as it is told, and its store.
-type stuck struct {
-	*idempotent.Handler[string, string]
-
-	store *memory.Store
-	ran   int
-	ends  func(ctx context.Context) (string, error)
-	key   string
-}
-
-func newStuck(t *testing.T, ends func(ctx context.Context) (string, error), opts ...idempotent.Option) *stuck {
+// newUncertain is a shop whose first execution has been uncertain.
+func newUncertain(t *testing.T, opts ...idempotent.Option) *shop {
 	t.Helper()
-	s := &stuck{store: memory.New(), ends: ends}
-	s.Handler = idempotent.Wrap(func(ctx context.Context, _ string) (string, error) {
-		s.ran++
-		return s.ends(ctx)
-	}, s.store, append([]idempotent.Option{
-		idempotent.WithOperation("charge"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
-	}, opts...)...)
-	d, err := s.Describe(t.Context(), "order")
-	require.NoError(t, err)
-	s.key = d.RecordKey
+	s := newShop(t, opts...).doing(uncertain)
+	s.mustFail(5, errAny)
 	return s
-}
-
-// newUncertain is one whose first execution has been uncertain.
-func newUncertain(t *testing.T, opts ...idempotent.Option) *stuck {
-	t.Helper()
-	s := newStuck(t, uncertain, opts...)
-	s.mustFail(t, errAny)
-	return s
-}
-
-// mustAnswer is what the next request gets.
-func (s *stuck) mustAnswer(t *testing.T, want string) {
-	t.Helper()
-	out, err := s.Handle(t.Context(), "order")
-	require.NoError(t, err)
-	require.Equal(t, want, out)
-}
-
-// mustFail is the error that the next request gets.
-func (s *stuck) mustFail(t *testing.T, want error) {
-	t.Helper()
-	_, err := s.Handle(t.Context(), "order")
-	requireFails(t, err, want)
 }
 
 // ask is reconcile as it comes, with a resolver that answers this.
-func (s *stuck) ask(t *testing.T, found finding) idempotent.Reconciled {
-	t.Helper()
-	return s.reconcile(t, answers(found, nil), idempotent.Reconciling{})
+func (s *shop) ask(found finding) idempotent.Reconciled {
+	s.t.Helper()
+	return s.reconcile(answers(found, nil), idempotent.Reconciling{})
 }
 
-// change changes the record behind the back of everybody.
-func (s *stuck) change(t *testing.T, next func(r *store.Record)) store.Record {
-	t.Helper()
-	held := s.record(t)
-	r := held
-	next(&r)
-	mustSwap(t, s.store, held, r)
-	return r
-}
-
-func (s *stuck) record(t *testing.T) store.Record {
-	t.Helper()
-	r, found, err := s.store.Get(t.Context(), s.key)
-	require.NoError(t, err)
-	require.True(t, found)
-	return r
-}
-
-func uncertain(ctx context.Context) (string, error) {
+func uncertain(ctx context.Context, _ order) (receipt, error) {
 	idempotent.DerivedKey(ctx, "charge")
-	return "", idempotent.Uncertain(errors.New("no answer"))
+	return receipt{}, idempotent.Uncertain(errors.New("no answer"))
 }
 
 type (
-	finding  = idempotent.Resolution[string]
+	finding  = resolution
 	resolver = func(context.Context, idempotent.Execution) (finding, error)
 )
+
+// What a resolver may have found.
+var charged7, untouched = idempotent.Executed(receipt{7, 5}), idempotent.Untouched[receipt]()
 
 func answers(f finding, err error) resolver {
 	return func(context.Context, idempotent.Execution) (finding, error) { return f, err }
 }
 
-func (s *stuck) reconcile(t *testing.T, r resolver, how idempotent.Reconciling) idempotent.Reconciled {
-	t.Helper()
-	done, err := s.Reconcile(t.Context(), s.key, r, how)
-	require.NoError(t, err)
+func (s *shop) reconcile(r resolver, how idempotent.Reconciling) idempotent.Reconciled {
+	s.t.Helper()
+	done, err := s.handler.Reconcile(s.t.Context(), s.recordKey(), r, how)
+	require.NoError(s.t, err)
 	return done
 }
 
 func TestAResolverSettlesWhatNoClientRetries(t *testing.T) {
 	t.Parallel()
 	s := newUncertain(t)
-	before := s.record(t)
+	before := s.mustRecord()
 	require.Equal(t, store.StatusUnknown, before.Status)
 
 	var asked idempotent.Execution
-	done := s.reconcile(t, func(ctx context.Context, x idempotent.Execution) (finding, error) {
+	done := s.reconcile(func(ctx context.Context, x idempotent.Execution) (finding, error) {
 		asked = x
 		require.Equal(t, x.DerivedKey("charge"), idempotent.DerivedKey(ctx, "charge"))
-		held := s.record(t)
+		held := s.mustRecord()
 		require.Equal(t, store.StatusInProgress, held.Status, "it is asked under a claim")
 		require.NotEqual(t, before.Owner, held.Owner)
 		require.Equal(t, before.Attention, held.Attention, "the index finds it should the process die")
 		require.Equal(t, held.Lease, held.AttentionAt)
 		require.Equal(t, []string{"charge"}, held.Derived)
-		_, err := s.Handle(t.Context(), "order")
-		require.ErrorIs(t, err, idempotent.ErrInProgress, "a client waits")
-		return idempotent.Executed("ch_1"), nil
+		s.mustFail(5, idempotent.ErrInProgress, "a client waits")
+		return charged7, nil
 	}, idempotent.Reconciling{})
 	require.Equal(t, report.ReconcileCompleted, done.Outcome)
-	require.Equal(t, "charge", asked.Operation)
-	require.Equal(t, s.key, asked.RecordKey)
+	require.Equal(t, "shop", asked.Operation)
+	require.Equal(t, s.recordKey(), asked.RecordKey)
 	require.True(t, asked.Recovered)
 	require.Equal(t, before.CreatedAt, asked.CreatedAt)
 	require.Equal(t, []report.NamedKey{{Name: "charge", Key: asked.DerivedKey("charge")}}, done.DerivedKeys)
-	after := s.record(t)
+	after := s.mustRecord()
 	require.Empty(t, after.Attention)
 	require.Zero(t, after.AttentionAt)
 	require.Empty(t, after.Derived)
 	require.Equal(t, "reconciliation", after.SettledBy)
 
-	s.mustAnswer(t, "ch_1")
-	require.Equal(t, 1, s.ran)
+	s.mustGet(5, receipt{7, 5})
+	assertExecuted(t, s, 1)
 }
 
 func TestWhatWasNotExecutedExecutesAtTheNextRequest(t *testing.T) {
 	t.Parallel()
 	s := newUncertain(t, unrepeatable())
-	done := s.ask(t, idempotent.Untouched[string]())
+	done := s.ask(untouched)
 	require.Equal(t, report.ReconcileReleased, done.Outcome)
 	require.Zero(t, done.Next)
-	after := s.record(t)
+	after := s.mustRecord()
 	require.Equal(t, store.ReasonReleased, after.Reason)
 	require.Empty(t, after.Attention)
-	s.ends = func(context.Context) (string, error) { return "done", nil }
-	s.mustAnswer(t, "done")
+	s.do = returns(receipt{8, 5})
+	s.mustGet(5, receipt{8, 5})
 }
 
 var errAway = errors.New("the provider is away")
@@ -164,12 +108,12 @@ var errAway = errors.New("the provider is away")
 func TestAQuestionNeverShortensTheTimeThatARecordHas(t *testing.T) {
 	t.Parallel()
 	s := newUncertain(t)
-	before := s.record(t).Expiry
-	s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
-		require.False(t, s.record(t).Expiry.Before(before), "should the process die, the record stays for as long")
+	before := s.mustRecord().Expiry
+	s.reconcile(func(context.Context, idempotent.Execution) (finding, error) {
+		require.False(t, s.mustRecord().Expiry.Before(before), "should the process die, the record stays for as long")
 		return finding{}, nil
 	}, idempotent.Reconciling{})
-	require.False(t, s.record(t).Expiry.Before(before))
+	require.False(t, s.mustRecord().Expiry.Before(before))
 }
 
 // A resolver that does not listen to its context keeps its claim for as long as it runs.
@@ -177,35 +121,35 @@ func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newUncertain(t)
-		before := s.record(t).Expiry
+		before := s.mustRecord().Expiry
 		ended := make(chan idempotent.Reconciled)
 		go func() {
-			done, err := s.Reconcile(t.Context(), s.key, func(context.Context, idempotent.Execution) (finding, error) {
+			done, err := s.handler.Reconcile(t.Context(), s.recordKey(), func(context.Context, idempotent.Execution) (finding, error) {
 				time.Sleep(5 * time.Minute)
-				return idempotent.Executed("ch_1"), nil
+				return charged7, nil
 			}, idempotent.Reconciling{})
 			assert.NoError(t, err)
 			ended <- done
 		}()
 		for range 29 {
 			time.Sleep(10 * time.Second)
-			require.False(t, s.record(t).Expiry.Before(before), "a renewal shortens nothing either")
-			done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
+			require.False(t, s.mustRecord().Expiry.Before(before), "a renewal shortens nothing either")
+			done := s.reconcile(func(context.Context, idempotent.Execution) (finding, error) {
 				t.Error("it is asked twice at a time")
 				return finding{}, nil
 			}, idempotent.Reconciling{})
 			require.Equal(t, report.ReconcileBusy, done.Outcome)
 			require.False(t, done.Until.Before(time.Now()))
-			s.mustFail(t, idempotent.ErrInProgress)
+			s.mustFail(5, idempotent.ErrInProgress)
 		}
 		require.Equal(t, report.ReconcileCompleted, (<-ended).Outcome, "what it found late is true all the same")
-		require.Equal(t, 1, s.ran)
+		assertExecuted(t, s, 1)
 	})
 }
 
 func TestBadQuestionsAreRefusedBeforeAnythingIsRead(t *testing.T) {
 	t.Parallel()
-	s := newStuck(t, uncertain)
+	s := newShop(t).doing(uncertain)
 	for want, q := range map[string]struct {
 		key string
 		r   resolver
@@ -213,26 +157,26 @@ func TestBadQuestionsAreRefusedBeforeAnythingIsRead(t *testing.T) {
 	}{
 		`of operation "refund"`: {"refund#x", answers(finding{}, nil), idempotent.Reconciling{}},
 		`of operation ""`:       {"", answers(finding{}, nil), idempotent.Reconciling{}},
-		"the resolver is nil":   {s.key, nil, idempotent.Reconciling{}},
+		"the resolver is nil":   {s.recordKey(), nil, idempotent.Reconciling{}},
 		"Timeout: 1ms is not from 1s to 14m0s": {
-			s.key, answers(finding{}, nil),
+			s.recordKey(), answers(finding{}, nil),
 			idempotent.Reconciling{Timeout: time.Millisecond},
 		},
 		"Timeout: 15m0s is not": {
-			s.key, answers(finding{}, nil),
+			s.recordKey(), answers(finding{}, nil),
 			idempotent.Reconciling{Timeout: 15 * time.Minute},
 		},
 		"FirstPause: 1ms is less": {
-			s.key, answers(finding{}, nil),
+			s.recordKey(), answers(finding{}, nil),
 			idempotent.Reconciling{FirstPause: time.Millisecond},
 		},
 		"LongestPause: 1s is less": {
-			s.key, answers(finding{}, nil),
+			s.recordKey(), answers(finding{}, nil),
 			idempotent.Reconciling{FirstPause: time.Minute, LongestPause: time.Second},
 		},
-		"MaxTries: -1 is negative": {s.key, answers(finding{}, nil), idempotent.Reconciling{MaxTries: -1}},
+		"MaxTries: -1 is negative": {s.recordKey(), answers(finding{}, nil), idempotent.Reconciling{MaxTries: -1}},
 	} {
-		_, err := s.Reconcile(t.Context(), q.key, q.r, q.how)
+		_, err := s.handler.Reconcile(t.Context(), q.key, q.r, q.how)
 		require.ErrorContains(t, err, want)
 		require.ErrorAs(t, err, new(*idempotent.ConfigError))
 	}
@@ -244,41 +188,37 @@ func TestARecordThatNeedsNobodyIsLeftAlone(t *testing.T) {
 		t.Error("there is nothing to ask")
 		return finding{}, nil
 	}
-	s := newStuck(t, func(context.Context) (string, error) { return "done", nil })
-	require.Equal(t, report.ReconcileClosed, s.reconcile(t, never, idempotent.Reconciling{}).Outcome,
+	s := newShop(t)
+	require.Equal(t, report.ReconcileClosed, s.reconcile(never, idempotent.Reconciling{}).Outcome,
 		"there is no record")
-	_, found, err := s.store.Get(t.Context(), s.key)
-	require.NoError(t, err)
-	require.False(t, found, "and none is made")
-	_, err = s.Handle(t.Context(), "order")
-	require.NoError(t, err)
-	before := s.record(t)
-	require.Equal(t, report.ReconcileClosed, s.reconcile(t, never, idempotent.Reconciling{}).Outcome)
-	require.Equal(t, before, s.record(t))
+	s.assertGone("and none is made")
+	s.mustHandle(5)
+	before := s.mustRecord()
+	require.Equal(t, report.ReconcileClosed, s.reconcile(never, idempotent.Reconciling{}).Outcome)
+	require.Equal(t, before, s.mustRecord())
 }
 
-// stopped is a handler that has recorded one step of two, and has failed; with begun, the second
-// one may have begun.
-func newStopped(t *testing.T, begun bool) *stuck {
+// newStopped is a shop whose handler has recorded one step of two, and has failed; with begun, the
+// second one may have begun.
+func newStopped(t *testing.T, begun bool) *shop {
 	t.Helper()
-	s := newStuck(t, nil)
-	s.ends = func(ctx context.Context) (string, error) {
-		reserved, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return "r1", nil })
+	s := newShop(t).doing(func(ctx context.Context, o order) (receipt, error) {
+		reserved, err := take(ctx, "reserve")
 		if err != nil {
-			return "", err
+			return receipt{}, err
 		}
-		return idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
-			switch {
-			case s.ran > 1:
-				return reserved + ", ch_1", nil
-			case begun:
-				return "", idempotent.Uncertain(errors.New("no answer"))
-			default:
-				return "", errors.New("declined for now")
-			}
-		}, idempotent.AtMostOnce[string](nil))
-	}
-	s.mustFail(t, errAny)
+		assert.Equal(t, "reserve", reserved)
+		first, err := shopIn(ctx).executed.Load() == 1, errors.New("declined for now")
+		if begun {
+			err = idempotent.Uncertain(err)
+		}
+		if first {
+			return receipt{}, failIn(ctx, "charge", err, once())
+		}
+		_, err = take(ctx, "charge", once())
+		return receipt{7, o.Amount}, err
+	})
+	s.mustFail(5, errAny)
 	return s
 }
 
@@ -287,16 +227,14 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStopped(t, false)
 		how := idempotent.Reconciling{OnlyDue: true, MaxTries: 2}
-		untouched := answers(idempotent.Untouched[string](), nil)
-		require.Equal(t, report.ReconcileClosed, s.reconcile(t, untouched, how).Outcome, "its client may still come")
+		untouched := answers(untouched, nil)
+		require.Equal(t, report.ReconcileClosed, s.reconcile(untouched, how).Outcome, "its client may still come")
 		time.Sleep(store.ReleasedWait)
-		done := s.reconcile(t, func(ctx context.Context, x idempotent.Execution) (finding, error) {
-			held := s.record(t)
+		done := s.reconcile(func(ctx context.Context, x idempotent.Execution) (finding, error) {
+			held := s.mustRecord()
 			require.Equal(t, store.ReasonAsked, held.Reason)
-			_, err := s.Handle(t.Context(), "order")
-			require.ErrorIs(t, err, idempotent.ErrInProgress,
-				"the resolver may undo what was done: nobody goes on meanwhile")
-			_, err = idempotent.Step(ctx, "undo", func(context.Context) (string, error) { return "", nil })
+			s.mustFail(5, idempotent.ErrInProgress, "the resolver may undo what was done: nobody goes on meanwhile")
+			_, err := idempotent.Step(ctx, "undo", func(context.Context) (string, error) { return "", nil })
 			require.ErrorIs(t, err, idempotent.ErrStepRefused)
 			return untouched(ctx, x)
 		}, how)
@@ -304,10 +242,10 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 		require.Equal(t, 1, done.Tries)
 		require.True(t, done.Next.After(time.Now()))
 		time.Sleep(time.Until(done.Next))
-		require.Equal(t, report.ReconcileGivenUp, s.reconcile(t, untouched, how).Outcome,
+		require.Equal(t, report.ReconcileGivenUp, s.reconcile(untouched, how).Outcome,
 			"nobody finishes it: a person has to know")
-		s.mustAnswer(t, "r1, ch_1")
-		require.Empty(t, s.record(t).Attention)
+		s.mustGet(5, receipt{7, 5})
+		require.Empty(t, s.mustRecord().Attention)
 	})
 }
 
@@ -315,16 +253,16 @@ func TestAStepThatMayHaveBegunIsReleasedWithTheOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStopped(t, true)
-		require.Equal(t, store.StatusUnknown, s.record(t).Status)
-		require.Equal(t, store.StepStarted, s.record(t).Steps["charge"].Kind)
-		done := s.ask(t, idempotent.Untouched[string]())
+		require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+		require.Equal(t, store.StepStarted, s.mustRecord().Steps["charge"].Kind)
+		done := s.ask(untouched)
 		require.Equal(t, report.ReconcileReleased, done.Outcome)
 		require.WithinDuration(t, time.Now().Add(store.ReleasedWait), done.Next, time.Second, "its client may come")
-		held := s.record(t)
+		held := s.mustRecord()
 		require.Contains(t, held.Steps, "reserve")
 		require.NotContains(t, held.Steps, "charge")
 		require.Zero(t, held.Tries)
-		s.mustAnswer(t, "r1, ch_1")
+		s.mustGet(5, receipt{7, 5})
 	})
 }
 
@@ -332,21 +270,21 @@ func TestAStepThatMayHaveBegunIsReleasedWithTheOthers(t *testing.T) {
 // question: an effect whose record has gone is repeated.
 func TestARecordIsKeptForAsLongAsWithoutAQuestion(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]*stuck{
-		"unknown":              newStuck(t, uncertain),
+	for name, s := range map[string]*shop{
+		"unknown":              newShop(t).doing(uncertain),
 		"released with a step": newStopped(t, false),
 	} {
 		if name == "unknown" {
-			s.mustFail(t, errAny)
+			s.mustFail(5, errAny)
 		}
-		long := s.change(t, func(r *store.Record) {
+		long := s.change(func(r *store.Record) {
 			r.Steps = nil // they stay
 			// as a handler with a longer retention leaves it, or an operator
 			r.Expiry = r.Expiry.Add(90 * 24 * time.Hour)
 		})
-		for _, f := range []finding{{}, idempotent.Untouched[string]()} {
-			s.reconcile(t, answers(f, nil), idempotent.Reconciling{})
-			require.False(t, s.record(t).Expiry.Before(long.Expiry), name)
+		for _, f := range []finding{{}, untouched} {
+			s.reconcile(answers(f, nil), idempotent.Reconciling{})
+			require.False(t, s.mustRecord().Expiry.Before(long.Expiry), name)
 		}
 	}
 }
@@ -354,12 +292,10 @@ func TestARecordIsKeptForAsLongAsWithoutAQuestion(t *testing.T) {
 func TestAHandlerThatIsTurnedOffSettlesNothing(t *testing.T) {
 	t.Parallel()
 	s := newUncertain(t)
-	off := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil }, s.store,
-		idempotent.WithOperation("charge"),
-		idempotent.WithKey(func(id string) (string, error) { return id, nil }), idempotent.WithDisabled(true))
-	_, err := off.Reconcile(t.Context(), s.key, answers(idempotent.Executed("ch_1"), nil), idempotent.Reconciling{})
+	_, err := s.sandbox(nil, idempotent.WithDisabled(true)).handler.Reconcile(t.Context(), s.recordKey(),
+		answers(charged7, nil), idempotent.Reconciling{})
 	require.ErrorContains(t, err, "WithDisabled: the protection is turned off")
-	require.Equal(t, store.StatusUnknown, s.record(t).Status)
+	require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 }
 
 // A zero response is a typical mistake, and would be replayed for a day.
@@ -407,29 +343,27 @@ func TestAResponseThatIsNotStoredIsNoResult(t *testing.T) {
 func TestAQuestionWhoseClaimWasTakenChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, found := range map[string]finding{
-		"nobody knows": {}, "executed": idempotent.Executed("ch_1"), "untouched": idempotent.Untouched[string](),
+		"nobody knows": {}, "executed": charged7, "untouched": untouched,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newUncertain(t)
 			var taken store.Record
-			done := s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
-				taken = s.change(t, func(r *store.Record) { r.Owner = "somebody else" })
+			done := s.reconcile(func(context.Context, idempotent.Execution) (finding, error) {
+				taken = s.change(func(r *store.Record) { r.Owner = "somebody else" })
 				return found, nil
 			}, idempotent.Reconciling{})
 			require.Equal(t, report.ReconcileElsewhere, done.Outcome)
-			require.Equal(t, taken.Owner, s.record(t).Owner)
+			require.Equal(t, taken.Owner, s.mustRecord().Owner)
 
 			s = newUncertain(t)
-			done = s.reconcile(t, func(context.Context, idempotent.Execution) (finding, error) {
-				_, err := s.store.Delete(t.Context(), s.record(t))
+			done = s.reconcile(func(context.Context, idempotent.Execution) (finding, error) {
+				_, err := s.inner.Delete(t.Context(), s.mustRecord())
 				require.NoError(t, err)
 				return found, nil
 			}, idempotent.Reconciling{})
 			require.Equal(t, report.ReconcileElsewhere, done.Outcome)
-			_, there, err := s.store.Get(t.Context(), s.key)
-			require.NoError(t, err)
-			require.False(t, there, "what is deleted stays deleted")
+			s.assertGone("what is deleted stays deleted")
 		})
 	}
 }

@@ -3,9 +3,7 @@ package protocol_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,19 +11,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
-)
-
-// Where the table is.
-const (
-	stepTableFile  = "../../proof/failures/steps.md"
-	stepTableBegin = "<!-- failures of steps: begin -->\n"
-	stepTableEnd   = "<!-- failures of steps: end -->\n"
 )
 
 // stepKind is a column of the table: what a step is, and what its handler says.
@@ -315,13 +305,12 @@ func (s *stepStory) stepErrInWords() string {
 
 // TestTheTableOfWhatHappensToSteps: each failure, for each kind of step, is what the page says.
 func TestTheTableOfWhatHappensToSteps(t *testing.T) {
-	kinds := stepKinds()
-	var b strings.Builder
-	b.WriteString("\n| what happens | `Step` returns |")
+	table, kinds := failureTable{file: "steps.md", mark: "failures of steps"}, stepKinds()
+	head := []string{"what happens", "`Step` returns"}
 	for _, k := range kinds {
-		b.WriteString(" " + k.name + " |")
+		head = append(head, k.name)
 	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(kinds)) + "\n")
+	table.head(head...)
 	for i, f := range stepFailures() {
 		cells, returns := make([]string, len(kinds)), make([]string, 0, 1)
 		for j, k := range kinds {
@@ -339,25 +328,7 @@ func TestTheTableOfWhatHappensToSteps(t *testing.T) {
 				})
 			})
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", f.name, strings.Join(returns, " or "), strings.Join(cells, " | "))
+		table.row(append([]string{f.name, strings.Join(returns, " or ")}, cells...)...)
 	}
-	b.WriteString("\n")
-	if !t.Failed() {
-		compareTable(t, stepTableFile, stepTableBegin, stepTableEnd, b.String())
-	}
-}
-
-// compareTable compares a table with the one between two marks of a page, or puts it there.
-func compareTable(t *testing.T, file, begin, end, table string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	before, rest, begins := strings.Cut(string(text), begin)
-	old, after, ends := strings.Cut(rest, end)
-	require.True(t, begins && ends, "%s has the marks of the table", file)
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(before+begin+table+end+after), 0o600))
-		return
-	}
-	assert.Equal(t, table, old, "%s is out of date: go test -run %s -update .", file, t.Name())
+	table.compare(t)
 }
