@@ -240,13 +240,12 @@ type noTransactions struct{ store.Store }
 func TestAResolverCommitsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		asked := false
-		s, l := newTill(t, nil, idempotent.WithResolver(
-			func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
-				asked = true
-				_, err := commit(ctx, receipt{}, "row")
-				assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
-				return idempotent.Untouched[receipt](), nil
-			}))
+		s, l := newTill(t, nil, asking(func(ctx context.Context) resolution {
+			asked = true
+			_, err := commit(ctx, receipt{}, "row")
+			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
+			return idempotent.Untouched[receipt]()
+		}))
 		s.put(func(r *store.Record) { r.Lease = time.Now() })
 		s.do = commitsRow
 		s.mustHandle(5)

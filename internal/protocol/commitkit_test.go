@@ -224,3 +224,6 @@ func manyTurns(t turn) []turn {
 	}
 	return turns
 }
+
+// oneRow is what a handler has written that has committed once.
+var oneRow = lines{"row"}

@@ -91,7 +91,9 @@ type failureTable struct {
 	file, mark string
 }
 
-func (f *failureTable) row(cells ...string) { f.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+func (f *failureTable) row(cells ...string) {
+	f.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
 
 func (f *failureTable) head(cells ...string) {
 	f.WriteString("\n")

@@ -84,6 +84,13 @@ func resolves(r resolution, err error) idempotent.Option {
 	})
 }
 
+// asking is a resolver that says what it finds.
+func asking(find func(ctx context.Context) resolution) idempotent.Option {
+	return idempotent.WithResolver(func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
+		return find(ctx), nil
+	})
+}
+
 // fails is a handler that returns err.
 func fails(err error) handler {
 	return func(context.Context, order) (receipt, error) { return receipt{}, err }
@@ -376,6 +383,16 @@ func (s *shop) mustHold(status store.Status, reason string) store.Record {
 	return r
 }
 
+// mustLeave is such a record, or none if there is no status.
+func (s *shop) mustLeave(status store.Status, reason string) (r store.Record) {
+	s.t.Helper()
+	if status == "" {
+		s.assertGone()
+		return r
+	}
+	return s.mustHold(status, reason)
+}
+
 // assertGone: there is no record.
 func (s *shop) assertGone(why ...any) {
 	s.t.Helper()
@@ -397,8 +414,6 @@ func (s *shop) change(next func(r *store.Record)) store.Record {
 
 // recordKey learns the record key of order "o-1" from a delivery that never reaches the store.
 func (s *shop) recordKey() string { return s.claim().Key }
-
-
 
 // claim is the record with which a delivery of order "o-1" would claim.
 func (s *shop) claim() store.Record {
@@ -460,7 +475,7 @@ type deliveryCase struct {
 	kind    store.Failure // of the store, if it is said
 	most    time.Duration // that it takes, if it is said; and at least
 	least   time.Duration
-	fired   int           // faults, and the number of the execution, if they are said
+	fired   int // faults, and the number of the execution, if they are said
 	attempt int
 	ops     []storetest.Op
 	rows    lines
@@ -521,11 +536,7 @@ func (c deliveryCase) deliver(t *testing.T, name string) {
 		if c.turns != nil {
 			assert.Equal(t, c.rows, s.till.written)
 		}
-		if c.left == "" {
-			s.assertGone()
-		} else {
-			s.mustHold(c.left, c.reason)
-		}
+		s.mustLeave(c.left, c.reason)
 		if c.then != nil {
 			c.then(s, err)
 		}

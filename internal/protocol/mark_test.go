@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -167,89 +168,71 @@ func TestErrorIsNeverNotedInAContextThatWasLost(t *testing.T) {
 
 // An effect that may have happened is not forgotten because the handler panics afterwards.
 func TestPanicAfterANotedErrorIsAPanicUnlessTheEffectIsUncertain(t *testing.T) {
-	type row struct {
+	for name, tc := range map[string]struct {
 		err     error
 		effects idempotent.Effects
 		want    report.Settlement
 		reason  string
-	}
-	each(t, map[string]row{
+	}{
 		"unmarked":           {errCard, idempotent.Cautious, report.Released, ""},
 		"not executed":       {idempotent.NotExecuted(errCard), idempotent.Unrepeatable, report.Unknown, "panic"},
 		"terminal":           {idempotent.Terminal(errCard), idempotent.Cautious, report.Released, ""},
 		"uncertain":          {idempotent.Uncertain(errCard), idempotent.Cautious, report.Unknown, "uncertain"},
 		"uncertain, refused": {idempotent.Uncertain(errCard), idempotent.Unrepeatable, report.Unknown, "uncertain"},
-	}, func(t *testing.T, tc row) {
-		s := newShop(t, idempotent.WithEffects(tc.effects))
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			idempotent.Mark(ctx, tc.err)
-			panic("boom")
-		}
-		s.mustPanic(5, "boom")
-		assert.Equal(t, tc.want, s.event().Settlement)
-		assert.Equal(t, tc.reason, s.event().Reason)
-		assert.Equal(t, report.Panicked, s.event().Outcome)
-	})
+	} {
+		deliveryCase{
+			opts: []idempotent.Option{idempotent.WithEffects(tc.effects)}, do: marking(tc.err, panics("boom")),
+			panics: "boom", runs: 1, settled: tc.want, outcome: report.Panicked,
+			left: map[bool]store.Status{true: store.StatusUnknown}[tc.want == report.Unknown], reason: tc.reason,
+			then: func(s *shop, _ error) { assert.Equal(s.t, tc.reason, s.event().Reason) },
+		}.deliver(t, name)
+	}
 }
 
 // What a resolver notes says nothing about the execution that follows it.
 func TestResolverNotesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, resolves(idempotent.Untouched[receipt](), nil))
-		s.put(crashed)
-		s.mustHandle(5)
-		s = newShop(t, idempotent.WithResolver(
-			func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
-				idempotent.Mark(ctx, idempotent.Uncertain(errCard))
-				return idempotent.Untouched[receipt](), nil
-			}))
-		s.put(crashed)
-		s.mustHandle(5)
-		assert.Equal(t, report.Completed, s.event().Settlement)
-		assertExecuted(t, s, 1)
-	})
+	for name, err := range map[string]error{"nothing": nil, "uncertainty": idempotent.Uncertain(errCard)} {
+		deliveryCase{
+			opts: []idempotent.Option{asking(func(ctx context.Context) resolution {
+				idempotent.Mark(ctx, err)
+				return idempotent.Untouched[receipt]()
+			})},
+			put: crashed, runs: 1, settled: report.Completed, left: store.StatusCompleted,
+		}.deliver(t, name)
+	}
 }
 
 func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
+	noted := false
+	deliveryCase{ // the record keeps the step
+		do: func(ctx context.Context, _ order) (receipt, error) {
 			_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
+				require.False(t, noted, "the step runs again")
+				noted = true
 				idempotent.Mark(ctx, errCard)
 				return "ch-1", nil
 			})
-			require.NoError(t, err)
-			return receipt{Charge: 1}, nil
-		})
-		s.mustFail(5, errCard)
-		assert.Equal(t, report.Released, s.event().Settlement)
-		r := s.mustRecord()
-		assert.Equal(t, "released", r.Reason, "the record keeps the step")
-
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
-				assert.Fail(t, "the step runs again")
-				return "", nil
-			})
 			return receipt{Charge: 1}, err
-		}
-		s.mustGet(5, receipt{Charge: 1})
-	})
+		},
+		err: errCard, runs: 1, settled: report.Released, left: store.StatusInProgress, reason: "released",
+		then: func(s *shop, _ error) { s.mustGet(5, receipt{Charge: 1}) },
+	}.deliver(t, "charge")
 }
 
 func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s, l := newTill(t, nil)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+	deliveryCase{
+		do: func(ctx context.Context, o order) (receipt, error) {
 			defer idempotent.Mark(ctx, idempotent.Uncertain(errCard))
-			return commit(ctx, receipt{7, 5}, "row")
-		}
-		s.mustCommit(l)
-		otherwise, ok := errors.AsType[*idempotent.Error](s.event().Err)
-		require.True(t, ok)
-		require.ErrorIs(t, otherwise, idempotent.ErrOtherAnswer)
-		require.ErrorIs(t, otherwise, errCard)
-		assert.Equal(t, report.Completed, s.event().Settlement)
-	})
+			return commitsRow(ctx, o)
+		},
+		turns: []turn{}, rows: oneRow, got: receipt{7, 5}, runs: 1, settled: report.Completed, left: store.StatusCompleted,
+		then: func(s *shop, _ error) {
+			otherwise, ok := errors.AsType[*idempotent.Error](s.event().Err)
+			require.True(s.t, ok)
+			require.ErrorIs(s.t, otherwise, idempotent.ErrOtherAnswer)
+			require.ErrorIs(s.t, otherwise, errCard)
+		},
+	}.deliver(t, "uncertain")
 }
 
 // An inner handler notes for its own execution; the error reaches the outer one if that returns it.
@@ -259,37 +242,27 @@ func TestInnerHandlerNotesForItsOwnExecution(t *testing.T) {
 		"uncertain": idempotent.Uncertain(errCard),
 	}, func(t *testing.T, err error) {
 		outer, inner := nested(t, nil, nil)
-		inner.do = func(ctx context.Context, _ order) (receipt, error) {
-			idempotent.Mark(ctx, err)
-			return receipt{}, nil
-		}
-		_, got := outer.handle(5)
-		assert.Same(t, errCard, got)
+		inner.do = marking(err, returns(receipt{}))
+		outer.mustReturn(5, errCard)
 		assert.Equal(t, inner.event().Settlement, outer.event().Settlement)
 		require.ErrorIs(t, outer.event().Err, errCard)
 
 		outer, inner = nested(t, nil, nil)
-		inner.do = func(ctx context.Context, _ order) (receipt, error) {
-			idempotent.Mark(ctx, err)
-			return receipt{}, nil
-		}
+		inner.do = marking(err, returns(receipt{}))
 		outer.do = func(ctx context.Context, o order) (receipt, error) {
 			_, err := inner.handler.Handle(ctx, o)
 			assert.ErrorIs(t, err, errCard)
 			return receipt{Charge: 1}, nil
 		}
-		_, got = outer.handle(5)
-		require.NoError(t, got)
+		outer.mustHandle(5)
 		assert.Equal(t, report.Completed, outer.event().Settlement, "the outer handler has another way")
 	})
 }
 
 func TestUnprotectedHandlerInsideAProtectedOneNotesNothingForIt(t *testing.T) {
 	t.Parallel()
-	inner := newShop(t, idempotent.WithDisabled(true)).doing(func(ctx context.Context, _ order) (receipt, error) {
-		idempotent.Mark(ctx, idempotent.Uncertain(errCard))
-		return receipt{}, nil
-	})
+	inner := newShop(t, idempotent.WithDisabled(true))
+	inner.do = marking(idempotent.Uncertain(errCard), returns(receipt{}))
 	outer := newShop(t).doing(inner.handler.Handle)
 	outer.mustHandle(5)
 	assert.Equal(t, report.Completed, outer.event().Settlement)
@@ -297,15 +270,13 @@ func TestUnprotectedHandlerInsideAProtectedOneNotesNothingForIt(t *testing.T) {
 
 // An Uncertain that was noted holds whatever the store does: nobody executes while the lease lasts.
 func TestNotedUncertaintyThatCannotBeWrittenKeepsTheLease(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			idempotent.Mark(ctx, idempotent.Uncertain(errCard))
-			return receipt{}, nil
-		}
-		s.mustReturn(5, errCard)
-		assert.Equal(t, report.NotSettled, s.event().Settlement)
-		s.mustFailFor(time.Second, 5, idempotent.ErrInProgress)
-		assertExecuted(t, s, 1)
-	})
+	deliveryCase{
+		rule: storetest.OnOp(swap, storetest.Deny), do: marking(idempotent.Uncertain(errCard), returns(receipt{})),
+		err: errCard, runs: 1, settled: report.NotSettled, left: store.StatusInProgress,
+		then: func(s *shop, err error) {
+			assert.Same(s.t, errCard, err)
+			s.mustFailFor(time.Second, 5, idempotent.ErrInProgress)
+			assertExecuted(s.t, s, 1)
+		},
+	}.deliver(t, "denied")
 }

@@ -11,51 +11,38 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// How an execution ends, for every way to end and all effects. "free" is a record that is gone.
+// How an execution ends, for every way to end and all effects.
 func TestEndingsByMarkAndEffects(t *testing.T) {
-	const free = store.Status("free")
-	overrun := func(ctx context.Context, _ order) (receipt, error) {
-		<-ctx.Done()
-		return receipt{}, fmt.Errorf("calling downstream: %w", ctx.Err())
-	}
+	overrun := untilItEnds(func(ctx context.Context) error { return fmt.Errorf("calling downstream: %w", ctx.Err()) })
 	lost := func(ctx context.Context, _ order) (receipt, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		cancel(idempotent.ErrLeaseLost)
 		return receipt{}, context.Cause(ctx)
 	}
 	foreign := fails(fmt.Errorf("calling downstream: %w", context.DeadlineExceeded))
-	late := func(ctx context.Context, _ order) (receipt, error) {
-		<-ctx.Done()
-		return receipt{}, errors.New("rpc error: code = DeadlineExceeded")
-	}
-	lateResult := func(ctx context.Context, _ order) (receipt, error) {
-		<-ctx.Done()
-		return receipt{}, nil
-	}
-	panics := func(context.Context, order) (receipt, error) { panic("boom") }
+	late := untilItEnds(func(context.Context) error { return errors.New("rpc error: code = DeadlineExceeded") })
+	lateResult := untilItEnds(func(context.Context) error { return nil })
 	skip := idempotent.WithStoreIf(func(receipt) bool { return false })
-	succeeds := fails(nil)
 	unrepeatable := []idempotent.Option{unrepeatable()}
 	unrepeatableSkip := append([]idempotent.Option{skip}, unrepeatable...)
 	resolves := []idempotent.Option{resolves(idempotent.StillUnknown[receipt](), nil)}
+	const released = store.Status("")
 
-	type row struct {
-		do     func(context.Context, order) (receipt, error)
+	for name, tc := range map[string]struct {
+		do     handler
 		opts   []idempotent.Option
 		status store.Status
 		reason string
-	}
-	each(t, map[string]row{
-		"error":               {fails(errCard), nil, free, ""},
+	}{
+		"error":               {fails(errCard), nil, released, ""},
 		"error, unrepeatable": {fails(errCard), unrepeatable, store.StatusUnknown, "error"},
-		"error, resolver":     {fails(errCard), resolves, free, ""},
+		"error, resolver":     {fails(errCard), resolves, released, ""},
 
-		"NotExecuted, unrepeatable": {fails(idempotent.NotExecuted(errCard)), unrepeatable, free, ""},
+		"NotExecuted, unrepeatable": {fails(idempotent.NotExecuted(errCard)), unrepeatable, released, ""},
 		"Terminal":                  {fails(idempotent.Terminal(errCard)), nil, store.StatusCompleted, "terminal"},
 		"Uncertain":                 {fails(idempotent.Uncertain(errCard)), nil, store.StatusUnknown, "uncertain"},
 		"Uncertain, wrapped": {
@@ -65,48 +52,40 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 			fails(idempotent.NotExecuted(idempotent.Uncertain(errCard))), nil, store.StatusUnknown, "uncertain",
 		},
 
-		"own deadline":                     {overrun, nil, free, ""},
+		"own deadline":                     {overrun, nil, released, ""},
 		"own deadline, unrepeatable":       {overrun, unrepeatable, store.StatusUnknown, "interrupted"},
 		"own deadline, resolver":           {overrun, resolves, store.StatusUnknown, "interrupted"},
 		"lost, of another context":         {lost, nil, store.StatusInProgress, ""},
 		"lost, unrepeatable":               {lost, unrepeatable, store.StatusInProgress, ""},
-		"another's deadline, resolver":     {foreign, resolves, free, ""},
+		"another's deadline, resolver":     {foreign, resolves, released, ""},
 		"another's deadline, unrepeatable": {foreign, unrepeatable, store.StatusUnknown, "error"},
 
-		"own deadline, in other words":               {late, nil, free, ""},
+		"own deadline, in other words":               {late, nil, released, ""},
 		"own deadline, in other words, resolver":     {late, resolves, store.StatusUnknown, "interrupted"},
 		"own deadline, in other words, unrepeatable": {late, unrepeatable, store.StatusUnknown, "interrupted"},
-		"own deadline, not stored, unrepeatable": {
-			lateResult, unrepeatableSkip, store.StatusUnknown,
-			"interrupted",
-		},
-		"own deadline, stored, unrepeatable": {lateResult, unrepeatable, store.StatusCompleted, ""},
+		"own deadline, not stored, unrepeatable":     {lateResult, unrepeatableSkip, store.StatusUnknown, "interrupted"},
+		"own deadline, stored, unrepeatable":         {lateResult, unrepeatable, store.StatusCompleted, ""},
 
-		"panic":                    {panics, nil, free, ""},
-		"panic, unrepeatable":      {panics, unrepeatable, store.StatusUnknown, "panic"},
-		"panic, resolver":          {panics, resolves, store.StatusUnknown, "panic"},
-		"not stored":               {succeeds, []idempotent.Option{skip}, free, ""},
-		"not stored, unrepeatable": {succeeds, unrepeatableSkip, store.StatusUnknown, "not-stored"},
-		"stored":                   {succeeds, unrepeatable, store.StatusCompleted, ""},
-	}, func(t *testing.T, tc row) {
-		s := newShop(t, tc.opts...).doing(tc.do)
-		s.survive(5)
-		r, found := s.record()
-		if tc.status == free {
-			assert.False(t, found, "released")
-			return
-		}
-		require.True(t, found)
-		assert.Equal(t, tc.status, r.Status)
-		assert.Equal(t, tc.reason, r.Reason)
-		if r.Status == store.StatusUnknown {
-			assert.GreaterOrEqual(t, time.Until(r.Expiry), idempotent.DefaultUnknownRetention-time.Second)
-			assert.Equal(t, tc.reason, s.event().Reason)
-			time.Sleep(48 * time.Hour)
-			s.sandbox(nil, tc.opts...).mustFail(5, idempotent.ErrUnknownOutcome, "it outlives the usual retention")
-			assertExecuted(t, s, 1)
-		}
-	})
+		"panic":                    {panics("boom"), nil, released, ""},
+		"panic, unrepeatable":      {panics("boom"), unrepeatable, store.StatusUnknown, "panic"},
+		"panic, resolver":          {panics("boom"), resolves, store.StatusUnknown, "panic"},
+		"not stored":               {fails(nil), []idempotent.Option{skip}, released, ""},
+		"not stored, unrepeatable": {fails(nil), unrepeatableSkip, store.StatusUnknown, "not-stored"},
+		"stored":                   {fails(nil), unrepeatable, store.StatusCompleted, ""},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, tc.opts...).doing(tc.do)
+			s.survive(5)
+			r := s.mustLeave(tc.status, tc.reason)
+			if r.Status == store.StatusUnknown {
+				assert.GreaterOrEqual(t, time.Until(r.Expiry), idempotent.DefaultUnknownRetention-time.Second)
+				assert.Equal(t, tc.reason, s.event().Reason)
+				time.Sleep(48 * time.Hour)
+				s.sandbox(nil, tc.opts...).mustFail(5, idempotent.ErrUnknownOutcome, "it outlives the usual retention")
+				assertExecuted(t, s, 1)
+			}
+		})
+	}
 }
 
 // codedError is an error type that retry rules know by name.
@@ -115,23 +94,17 @@ type codedError struct{ code string }
 func (e codedError) Error() string { return "failed with " + e.code }
 
 func TestMarksNeverReachTheCaller(t *testing.T) {
-	type row struct{ returned, want error }
-	each(t, map[string]row{
-		"NotExecuted": {idempotent.NotExecuted(errCard), errCard},
-		"Terminal":    {idempotent.Terminal(errCard), errCard},
-		"Uncertain":   {idempotent.Uncertain(errCard), errCard},
-		"two marks":   {idempotent.Terminal(idempotent.NotExecuted(errCard)), errCard},
-	}, func(t *testing.T, tc row) {
-		s := newShop(t).doing(fails(tc.returned))
-		_, err := s.handle(5)
-		assert.Same(t, tc.want, err)
-		assert.Equal(t, tc.returned, s.event().Err, "the observer sees the mark")
-	})
 	wrapped := fmt.Errorf("charge: %w", idempotent.Terminal(errCard))
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(fails(wrapped))
-		_, err := s.handle(5)
-		assert.Same(t, wrapped, err, "the handler's own wrapping is its own")
+	each(t, map[string]struct{ returned, want error }{
+		"NotExecuted":                {idempotent.NotExecuted(errCard), errCard},
+		"Terminal":                   {idempotent.Terminal(errCard), errCard},
+		"Uncertain":                  {idempotent.Uncertain(errCard), errCard},
+		"two marks":                  {idempotent.Terminal(idempotent.NotExecuted(errCard)), errCard},
+		"the handler's own wrapping": {wrapped, wrapped},
+	}, func(t *testing.T, tc struct{ returned, want error }) {
+		s := newShop(t).doing(fails(tc.returned))
+		s.mustReturn(5, tc.want)
+		assert.Equal(t, tc.returned, s.event().Err, "the observer sees the mark")
 	})
 }
 
@@ -145,28 +118,22 @@ func TestMarkOfNilIsNil(t *testing.T) {
 func TestTerminalErrorIsReplayedWithTypeAndMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t).doing(fails(idempotent.Terminal(codedError{"E42"})))
-		_, err := s.handle(5)
-		assert.Equal(t, codedError{"E42"}, err)
-		_, err = s.handle(5)
-		var replayed *idempotent.ReplayedError
-		require.ErrorAs(t, err, &replayed)
-		assert.Equal(t, &idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}, replayed)
+		assert.Equal(t, codedError{"E42"}, s.mustFail(5, errAny))
+		assert.Equal(t, &idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}, s.mustFail(5, errAny))
 		assert.Equal(t, report.Replayed, s.event().Outcome)
 		assertExecuted(t, s, 1)
 	})
 }
 
 func TestCrashOfAnUnrepeatableEffectBecomesUnknownWhenItIsMet(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, unrepeatable())
-		before := s.put(crashed)
-		unknown := s.mustRefuse(5, idempotent.ErrUnknownOutcome)
-		assert.Equal(t, "crashed", unknown.Reason)
-		r := s.mustRecord()
-		assert.Equal(t, store.StatusUnknown, r.Status)
-		assert.Equal(t, before.Owner, r.Owner, "its owner may still bring the result")
-		assertExecuted(t, s, 0)
-	})
+	deliveryCase{
+		opts: []idempotent.Option{unrepeatable()}, put: crashed, err: idempotent.ErrUnknownOutcome,
+		left: store.StatusUnknown, reason: "crashed",
+		then: func(s *shop, err error) {
+			assert.Equal(s.t, "crashed", err.(*idempotent.Error).Reason)
+			assert.Equal(s.t, "someone", s.mustRecord().Owner, "its owner may still bring the result")
+		},
+	}.deliver(t, "crashed")
 }
 
 func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
@@ -252,41 +219,44 @@ func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 }
 
 func TestResolverIsNotAskedAboutAFirstExecution(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (resolution, error) {
-				t.Error("asked")
-				return resolution{}, nil
-			}))
-		s.mustHandle(5)
-	})
+	deliveryCase{
+		opts: []idempotent.Option{asking(func(context.Context) resolution { panic("asked") })},
+		runs: 1, left: store.StatusCompleted,
+	}.deliver(t, "there is nothing to ask")
 }
 
 func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, resolves(idempotent.Executed(receipt{77, 5}), nil))
-		s.do = func(context.Context, order) (receipt, error) { panic("boom") }
-		assert.Panics(t, func() { _, _ = s.handle(5) })
-		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-		s.mustGet(5, receipt{77, 5})
-		assertExecuted(t, s, 1)
-	})
+	deliveryCase{
+		opts: []idempotent.Option{resolves(idempotent.Executed(receipt{77, 5}), nil)}, do: panics("boom"), panics: "boom",
+		runs: 1, left: store.StatusUnknown, reason: "panic",
+		then: func(s *shop, _ error) {
+			s.mustGet(5, receipt{77, 5})
+			assertExecuted(s.t, s, 1)
+		},
+	}.deliver(t, "it panics")
 }
 
+// The lease ends while the handler runs on, someone refuses in its place, and then the result
+// comes, and takes the attention away.
 func TestCompletedResultAtTheVeryEndOfItsUnknownStateStillCounts(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		// The lease ends while the handler runs on, someone refuses in its place, and then the
-		// result comes.
-		s := newShopOn(t, memory.New(), noRenewal, unrepeatable())
-		s.do = func(_ context.Context, o order) (receipt, error) {
-			time.Sleep(15 * time.Second)
-			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
-			return receipt{1, o.Amount}, nil
-		}
-		s.mustHandle(5)
-		s.mustGet(5, receipt{1, 5})
-		assertExecuted(t, s, 1)
-	})
+	for _, works := range []time.Duration{15 * time.Second, 30 * time.Second} {
+		deliveryCase{
+			opts: []idempotent.Option{unrepeatable()}, rule: noRenewal,
+			do: after(func(s *shop) {
+				time.Sleep(works)
+				s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
+				require.NotEmpty(s.t, s.mustRecord().Attention)
+			}, returns(receipt{1, 5})),
+			runs: 1, left: store.StatusCompleted,
+			then: func(s *shop, _ error) {
+				r := s.mustRecord()
+				assert.Empty(s.t, r.Attention)
+				assert.True(s.t, r.AttentionAt.IsZero())
+				s.mustGet(5, receipt{1, 5})
+				assertExecuted(s.t, s, 1)
+			},
+		}.deliver(t, works.String())
+	}
 }
 
 func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
@@ -294,46 +264,36 @@ func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
 		"cause": context.Cause,
 		"error": context.Context.Err,
 	}, func(t *testing.T, returned func(context.Context) error) {
-		s := newShop(t, unrepeatable())
 		ctx, cancel := context.WithCancelCause(t.Context())
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			cancel(errCard)
-			<-ctx.Done()
-			return receipt{}, returned(ctx)
-		}
-		_, err := s.handler.Handle(ctx, order{ID: "o-1"})
-		require.Error(t, err)
+		s := newShop(t, unrepeatable()).doing(after(func(*shop) { cancel(errCard) }, untilItEnds(returned)))
+		s.mustFailWith(ctx, errAny)
 		assert.Equal(t, "interrupted", s.mustRecord().Reason)
 	})
 }
 
+// Without a deadline, the lease of the resolver is renewed, until somebody else has it.
 func TestResolverThatComesBackAfterItsLeaseWasLostExecutesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var s *shop
-		s = newShop(t, idempotent.WithResolver(
-			func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
-				s.change(func(r *store.Record) { r.Owner, r.Lease = "someone else", time.Now().Add(time.Hour) })
-				<-ctx.Done()
-				assert.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-				return idempotent.Untouched[receipt](), nil
-			}))
-		s.put(func(r *store.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
-		s.mustFailFor(forever, 1, idempotent.ErrUnknownOutcome) // without a deadline: the lease is renewed
+		s = newShop(t, asking(func(ctx context.Context) resolution {
+			s.change(func(r *store.Record) { r.Owner, r.Lease = "someone else", time.Now().Add(time.Hour) })
+			<-ctx.Done()
+			assert.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
+			return idempotent.Untouched[receipt]()
+		}))
+		s.put(crashed)
+		s.mustFailFor(forever, 1, idempotent.ErrUnknownOutcome)
 		assertExecuted(t, s, 0)
 		assert.Equal(t, "someone else", s.mustRecord().Owner)
 	})
 }
 
 func TestResolverThatComesBackAtTheDeadlineExecutesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithResolver(
-			func(ctx context.Context, _ idempotent.Execution, _ order) (resolution, error) {
-				<-ctx.Done()
-				return idempotent.Untouched[receipt](), nil
-			}))
-		s.put(func(r *store.Record) { r.Lease = time.Now().Add(-time.Second).Truncate(time.Second) })
-		s.mustFail(1, idempotent.ErrUnknownOutcome)
-		assertExecuted(t, s, 0)
-		assert.Equal(t, store.StatusUnknown, s.mustRecord().Status, "the next delivery asks again")
-	})
+	deliveryCase{ // the next delivery asks again
+		opts: []idempotent.Option{asking(func(ctx context.Context) resolution {
+			<-ctx.Done()
+			return idempotent.Untouched[receipt]()
+		})},
+		put: crashed, err: idempotent.ErrUnknownOutcome, left: store.StatusUnknown, reason: "crashed",
+	}.deliver(t, "it found nothing")
 }

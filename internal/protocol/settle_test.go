@@ -35,18 +35,16 @@ func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
 }
 
 func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T) {
-	each(t, map[string]storetest.Fault{
-		"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
-	}, func(t *testing.T, fault storetest.Fault) {
-		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, fault))
-		started := time.Now()
-		s.mustGet(5, receipt{Charge: 1, Amount: 5})
-		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultClaimBudget)
-		assert.Equal(t, report.NotSettled, s.event().Settlement)
-		require.ErrorIs(t, s.event().StoreErr, storetest.ErrInjected)
-		assert.NotContains(t, s.store.Ops(), storetest.OpDelete, "a record is never deleted after an effect")
-		assertExecuted(t, s, 1)
-	})
+	for name, fault := range outages {
+		deliveryCase{
+			rule: storetest.OnOp(swap, fault), got: receipt{1, 5}, runs: 1, most: idempotent.DefaultClaimBudget,
+			settled: report.NotSettled, left: store.StatusInProgress,
+			then: func(s *shop, _ error) {
+				require.ErrorIs(s.t, s.event().StoreErr, storetest.ErrInjected)
+				assert.NotContains(s.t, s.store.Ops(), remove, "a record is never deleted after an effect")
+			},
+		}.deliver(t, name)
+	}
 }
 
 func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
@@ -162,26 +160,23 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 }
 
 func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(fails(errCard))
-		s.mustReturn(5, errCard)
-		s.assertGone()
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete}, s.store.Ops())
-		assert.Equal(t, report.Released, s.event().Settlement)
-		require.ErrorIs(t, s.event().Err, errCard)
-		s.mustFail(5, errCard)
-		assertExecuted(t, s, 2)
-	})
+	deliveryCase{
+		do: fails(errCard), err: errCard, runs: 1, settled: report.Released, ops: []storetest.Op{claim, remove},
+		then: func(s *shop, err error) {
+			assert.Same(s.t, errCard, err)
+			require.ErrorIs(s.t, s.event().Err, errCard)
+			s.mustFail(5, errCard)
+			assertExecuted(s.t, s, 2)
+		},
+	}.deliver(t, "released")
 }
 
 func TestStaleOwnerReleasesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
 		var stolen store.Record
-		s.do = func(context.Context, order) (receipt, error) {
+		s := newShop(t).doing(after(func(s *shop) {
 			stolen = s.change(func(r *store.Record) { r.Owner = "thief" })
-			return receipt{}, errCard
-		}
+		}, fails(errCard)))
 		s.mustReturn(5, errCard)
 		assert.Equal(t, stolen, s.mustRecord())
 		assert.Equal(t, report.Elsewhere, s.event().Settlement)
@@ -206,21 +201,14 @@ func TestReleaseThatMeetsAFaultReturnsTheHandlersErrorAllTheSame(t *testing.T) {
 }
 
 func TestPanicReleasesAndContinues(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(func(context.Context, order) (receipt, error) { panic("boom") })
-		s.mustPanic(5, "boom")
-		s.assertGone()
-		assert.Equal(t, report.Released, s.event().Settlement)
-		assert.Equal(t, report.Panicked, s.event().Outcome)
-	})
+	deliveryCase{
+		do: panics("boom"), panics: "boom", runs: 1, settled: report.Released, outcome: report.Panicked,
+	}.deliver(t, "boom")
 }
 
 func TestGoexitReleasesAndContinues(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(func(context.Context, order) (receipt, error) {
-			runtime.Goexit()
-			return receipt{}, nil
-		})
+		s := newShop(t).doing(after(func(*shop) { runtime.Goexit() }, returns(receipt{})))
 		came, done := false, make(chan struct{})
 		go func() {
 			defer close(done)
@@ -233,59 +221,28 @@ func TestGoexitReleasesAndContinues(t *testing.T) {
 	})
 }
 
-func TestPanicInTheHeartbeatTimeIsSettledAfterTheHeartbeatWasJoined(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(2, storetest.Slow))
-		s.do = func(context.Context, order) (receipt, error) {
-			time.Sleep(idempotent.DefaultLease/3 + time.Millisecond) // a renewal is on its way
-			panic("boom")
-		}
-		started := time.Now()
-		assert.PanicsWithValue(t, "boom", func() { _, _ = s.handleFor(forever, 0) })
-		s.assertGone()
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpDelete}, s.store.Ops())
-		assert.GreaterOrEqual(t, time.Since(started), idempotent.DefaultLease/3+storetest.SlowFor)
-	})
-}
-
 func TestCleanupDoesNotDependOnTheCallersContext(t *testing.T) {
-	for name, result := range map[string]error{"complete": nil, "release": errCard} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			ctx, cancel := context.WithCancel(t.Context())
-			s.do = func(context.Context, order) (receipt, error) {
-				cancel()
-				return receipt{1, 5}, result
-			}
-			s.mustFailWith(ctx, result)
-			r, found := s.record()
-			assert.Equal(t, result == nil, found)
-			if found {
-				assert.Equal(t, store.StatusCompleted, r.Status)
-			}
-		})
-	}
+	each(t, map[string]error{"complete": nil, "release": errCard}, func(t *testing.T, result error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newShop(t).doing(after(func(*shop) { cancel() }, fails(result)))
+		s.mustFailWith(ctx, result)
+		s.mustLeave(map[error]store.Status{nil: store.StatusCompleted}[result], "")
+	})
 }
 
 func TestHandlerThatOverrunsItsDeadlineStillCompletes(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(func(_ context.Context, o order) (receipt, error) {
-			time.Sleep(11 * time.Second)
-			return receipt{1, o.Amount}, nil
-		})
-		s.mustHandle(5)
-		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-	})
+	deliveryCase{
+		do: after(pause(11*time.Second), returns(receipt{1, 5})), runs: 1, left: store.StatusCompleted,
+	}.deliver(t, "by a second")
 }
 
 // What goes wrong after the handler has returned must not release the key.
 func TestPanicAfterTheHandlerReturnedMakesTheRecordUnknown(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithStoreIf(func(receipt) bool { panic("odd") }))
-		assert.PanicsWithValue(t, "odd", func() { _, _ = s.handle(5) })
-		s.mustHold(store.StatusUnknown, "result-lost")
-		s.sandbox(nil).mustFail(5, idempotent.ErrUnknownOutcome)
-	})
+	deliveryCase{
+		opts:   []idempotent.Option{idempotent.WithStoreIf(func(receipt) bool { panic("odd") })},
+		panics: "odd", runs: 1, left: store.StatusUnknown, reason: "result-lost",
+		then: func(s *shop, _ error) { s.sandbox(nil).mustFail(5, idempotent.ErrUnknownOutcome) },
+	}.deliver(t, "odd")
 }
 
 func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
@@ -331,53 +288,42 @@ func TestUnknownThatCannotBeWrittenIsReported(t *testing.T) {
 }
 
 func TestErrorGivesWayToTheResultThatAllCallersAgreeOn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(context.Context, order) (receipt, error) {
-			s.change(func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`) })
-			return receipt{}, idempotent.Terminal(errCard)
-		}
-		s.mustGet(5, receipt{Charge: 9})
-		require.NoError(t, s.event().Err)
-	})
+	deliveryCase{
+		do: after(changed(func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`) }),
+			fails(idempotent.Terminal(errCard))),
+		got: receipt{Charge: 9}, runs: 1, left: store.StatusCompleted,
+		then: func(s *shop, _ error) { require.NoError(s.t, s.event().Err) },
+	}.deliver(t, "somebody else has completed")
 }
 
 func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second} {
-		bubble(t, timeout.String(), func(t *testing.T) {
-			killed := time.Now().Add(timeout)
-			s := newShopOn(t, memory.New(), when(storetest.HangBefore, func(c storetest.Call) bool {
+		var killed time.Time
+		deliveryCase{
+			set: func(*shop) { killed = time.Now().Add(timeout) },
+			rule: when(storetest.HangBefore, func(c storetest.Call) bool {
 				return !time.Now().Before(killed) || c.Next.Status == store.StatusCompleted
-			}))
-			s.do = untilTheDeadline
-			s.mustHandleFor(timeout, 5)
-			assert.Less(t, time.Now(), killed, "there is time to send the answer")
-			assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-		})
+			}),
+			do: untilTheDeadline, within: timeout, most: timeout - 1, // there is time to send the answer
+			runs: 1, left: store.StatusUnknown, reason: "result-lost",
+		}.deliver(t, timeout.String())
 	}
 }
 
 // Behind the end of its lease somebody else may execute.
 func TestASettlementEndsBeforeItsLease(t *testing.T) {
-	type row struct {
-		timeout, works, lease time.Duration
-	}
-	each(t, map[string]row{
+	for name, tc := range map[string]struct{ timeout, works, lease time.Duration }{
 		"renewed, with a far deadline": {5 * time.Hour, 29 * time.Second, idempotent.DefaultLease},
-		"behind its deadline": {
-			5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin,
-		},
-	}, func(t *testing.T, tc row) {
-		started := time.Now()
-		s := newShopOn(t, memory.New(), when(storetest.HangBefore, func(c storetest.Call) bool { return c.N > 1 }))
-		s.do = func(context.Context, order) (receipt, error) {
-			time.Sleep(tc.works)
-			return receipt{}, nil
-		}
-		s.mustHandleFor(tc.timeout, 5)
-		assert.Equal(t, started.Add(tc.lease), s.mustRecord().Lease)
-		assert.Less(t, time.Since(started), tc.lease)
-	})
+		"behind its deadline":          {5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin},
+	} {
+		var began time.Time
+		deliveryCase{
+			set: func(*shop) { began = time.Now() }, within: tc.timeout, do: after(pause(tc.works), returns(receipt{})),
+			rule: when(storetest.HangBefore, func(c storetest.Call) bool { return c.N > 1 }), most: tc.lease - 1,
+			runs: 1, left: store.StatusInProgress,
+			then: func(s *shop, _ error) { assert.Equal(s.t, began.Add(tc.lease), s.mustRecord().Lease) },
+		}.deliver(t, name)
+	}
 }
 
 func TestPanicOfATracerAfterTheHandlerReturnedDoesNotRelease(t *testing.T) {
@@ -392,16 +338,12 @@ func TestPanicOfATracerAfterTheHandlerReturnedDoesNotRelease(t *testing.T) {
 }
 
 func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(_ context.Context, o order) (receipt, error) {
-			s.change(func(r *store.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) })
-			return receipt{1, o.Amount}, nil
-		}
-		s.mustGet(5, receipt{1, 5})
-		assert.Equal(t, report.Executed, s.event().Outcome)
-		require.ErrorIs(t, s.event().StoreErr, idempotent.ErrUnreadable)
-	})
+	deliveryCase{
+		do: after(changed(func(r *store.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) }),
+			returns(receipt{1, 5})),
+		got: receipt{1, 5}, runs: 1, outcome: report.Executed, left: store.StatusCompleted,
+		then: func(s *shop, _ error) { require.ErrorIs(s.t, s.event().StoreErr, idempotent.ErrUnreadable) },
+	}.deliver(t, "of a later version")
 }
 
 // steady is a store whose writes of a result take a time of their own, unless their context ends

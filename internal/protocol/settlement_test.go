@@ -97,26 +97,28 @@ func (s *shop) fingerprintOf(amount int64) string {
 }
 
 func TestACrashAfterAReleaseIsACrash(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnCall(3, storetest.DieBefore), unrepeatable())
-		s.put(func(r *store.Record) { r.Reason = store.ReasonReleased })
-		s.mustHandle(5, "the process dies before it completes")
-		time.Sleep(time.Minute)
-		s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
-		assert.Equal(t, store.ReasonCrashed, s.mustRecord().Reason)
-		assertExecuted(t, s, 1)
-	})
+	deliveryCase{ // the process dies before it completes
+		opts: []idempotent.Option{unrepeatable()}, rule: storetest.OnCall(3, storetest.DieBefore),
+		put: func(r *store.Record) { r.Reason = store.ReasonReleased }, runs: 1, left: store.StatusInProgress,
+		then: func(s *shop, _ error) {
+			time.Sleep(time.Minute)
+			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
+			assert.Equal(s.t, store.ReasonCrashed, s.mustRecord().Reason)
+			assertExecuted(s.t, s, 1)
+		},
+	}.deliver(t, "it dies")
 }
 
 func TestATakeoverOfAReleasedRecordThatIsUndoneLeavesItReleased(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), lostTakeover(), unrepeatable())
-		s.put(func(r *store.Record) { r.Reason, r.SettledBy = store.ReasonReleased, "dana" })
-		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
-		s.sandbox(nil, unrepeatable()).mustHandle(5)
-		assertExecuted(t, s, 1)
-	})
+	deliveryCase{
+		opts: []idempotent.Option{unrepeatable()}, rule: lostTakeover(),
+		put: func(r *store.Record) { r.Reason, r.SettledBy = store.ReasonReleased, "dana" },
+		err: idempotent.ErrStoreUnavailable, left: store.StatusInProgress, reason: store.ReasonReleased,
+		then: func(s *shop, _ error) {
+			s.sandbox(nil, unrepeatable()).mustHandle(5)
+			assertExecuted(s.t, s, 1)
+		},
+	}.deliver(t, "undone")
 }
 
 // TestAnOwnerThatComesBackAfterASettlement: the verdict of the operator is final.
@@ -188,18 +190,11 @@ func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 // TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed: the verdict was about an
 // execution before.
 func TestWhoClaimsAfterASettlementMayCompleteInPlaceOfSomebodyWhoCrashed(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), noRenewal)
-		s.put(unknown)
-		operatorOf(s).settle(operate.NotExecuted())
-		s.do = func(_ context.Context, o order) (receipt, error) {
-			time.Sleep(30 * time.Second)
-			s.dies()
-			return receipt{1, o.Amount}, nil
-		}
-		s.mustGet(5, receipt{1, 5})
-		assert.Equal(t, report.Completed, s.event().Settlement)
-	})
+	deliveryCase{
+		rule: noRenewal, put: unknown, set: func(s *shop) { operatorOf(s).settle(operate.NotExecuted()) },
+		do:  after(pause(30*time.Second), after((*shop).dies, returns(receipt{1, 5}))),
+		got: receipt{1, 5}, runs: 2, settled: report.Completed, left: store.StatusCompleted,
+	}.deliver(t, "crashed")
 }
 
 // A result may be stored in the place of somebody who crashed. That nobody knows what an execution
@@ -222,16 +217,13 @@ func TestNobodyBecomesUnknownInPlaceOfSomebodyWhoCrashed(t *testing.T) {
 }
 
 func TestAnOwnerThatFailsAfterASettlementDeletesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), noRenewal)
-		s.do = func(context.Context, order) (receipt, error) {
-			time.Sleep(30 * time.Second)
+	deliveryCase{
+		rule: noRenewal, err: errCard, runs: 1, left: store.StatusCompleted,
+		do: after(pause(30*time.Second), after(func(s *shop) {
 			operatorOf(s).settle(operate.Executed([]byte(`{"charge":9,"amount":5}`)))
-			return receipt{}, errCard
-		}
-		s.mustFail(5, errCard)
-		s.sandbox(nil).mustGet(5, receipt{9, 5})
-	})
+		}, fails(errCard))),
+		then: func(s *shop, _ error) { s.sandbox(nil).mustGet(5, receipt{9, 5}) },
+	}.deliver(t, "executed")
 }
 
 func TestARecordTellsItsStory(t *testing.T) {
@@ -274,32 +266,16 @@ func TestARecordTellsItsStory(t *testing.T) {
 // TestWhoeverMakesARecordUnknownMarksIt: also who only finds that it crashed, and does not know
 // what it handed out.
 func TestWhoeverMakesARecordUnknownMarksIt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, unrepeatable())
-		s.put(crashed)
-		s.mustFail(5, idempotent.ErrUnknownOutcome)
-		r := s.mustRecord()
-		assert.Equal(t, store.AttentionOf(r.Key), r.Attention)
-		assert.Equal(t, time.Now().Truncate(time.Millisecond), r.AttentionAt)
-		assert.Empty(t, r.Derived)
-	})
-}
-
-func TestAnOwnerThatBringsItsResultTakesTheAttentionAway(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), noRenewal, unrepeatable())
-		s.do = func(_ context.Context, o order) (receipt, error) {
-			time.Sleep(30 * time.Second)
-			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
-			require.NotEmpty(t, s.mustRecord().Attention)
-			return receipt{1, o.Amount}, nil
-		}
-		s.mustHandle(5)
-		r := s.mustRecord()
-		assert.Equal(t, store.StatusCompleted, r.Status)
-		assert.Empty(t, r.Attention)
-		assert.True(t, r.AttentionAt.IsZero())
-	})
+	deliveryCase{
+		opts: []idempotent.Option{unrepeatable()}, put: crashed, err: idempotent.ErrUnknownOutcome,
+		left: store.StatusUnknown, reason: "crashed",
+		then: func(s *shop, _ error) {
+			r := s.mustRecord()
+			assert.Equal(s.t, store.AttentionOf(r.Key), r.Attention)
+			assert.Equal(s.t, time.Now().Truncate(time.Millisecond), r.AttentionAt)
+			assert.Empty(s.t, r.Derived)
+		},
+	}.deliver(t, "crashed")
 }
 
 // TestAResolverThatCannotTellLosesNoName: the names that the first execution handed out stay with
