@@ -19,68 +19,51 @@ import (
 )
 
 func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) {
-	each(t, map[string][]storetest.Fault{
+	for name, faults := range map[string][]storetest.Fault{
 		"denied": {storetest.Deny}, "request lost": {storetest.LoseRequest},
 		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
-	}, func(t *testing.T, faults []storetest.Fault) {
-		s := newShopOn(t, memory.New(), inTurn(func(c storetest.Call) bool {
-			return stepWrite(c, "step", store.StepStarted)
-		}, faults...))
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			_, err := take(ctx, "step", once())
-			return receipt{}, err
-		}
-		_, err := s.handle(5)
-		stepError(t, err, idempotent.ErrStepRefused, "its start mark")
-		assert.Empty(t, s.effects.done)
-		assert.Empty(t, s.mustRecord().Steps)
-
-		other := s.sandbox(nil)
-		other.do = s.do
-		other.mustHandle(5)
-		assert.Equal(t, 1, s.count("step"))
-	})
+	} {
+		deliveryCase{
+			rule: inTurn(func(c storetest.Call) bool { return stepWrite(c, "step", store.StepStarted) }, faults...),
+			do:   inOneStep("step", once()), err: idempotent.ErrStepRefused, runs: 1, done: nothing,
+			left: store.StatusInProgress, reason: store.ReasonReleased,
+			then: func(s *shop, err error) {
+				stepError(s.t, err, idempotent.ErrStepRefused, "its start mark")
+				assert.Empty(s.t, s.mustRecord().Steps)
+				s.another(nil).mustHandle(5)
+				assert.Equal(s.t, 1, s.count("step"))
+			},
+		}.deliver(t, name)
+	}
 }
 
 // TestAnEffectThatMayHaveBegun has a start mark that nobody has ended.
 func TestAnEffectThatMayHaveBegun(t *testing.T) {
-	executed := func(_ context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
+	still := idempotent.StillUnknown[string]()
+	executed := idempotent.AtMostOnce(func(_ context.Context, x idempotent.Execution) (idempotent.Resolution[string],
+		error,
+	) {
 		return idempotent.Executed("found by " + x.DerivedKey("")), nil
-	}
-	untouched := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
-		return idempotent.Untouched[string](), nil
-	}
-	still := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
-		return idempotent.StillUnknown[string](), nil
-	}
-	fails := func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
-		return idempotent.Untouched[string](), errors.New("secret")
-	}
+	})
 	for name, c := range map[string]struct {
-		resolver func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error)
-		times    int
-		unknown  bool
+		step    idempotent.StepOption[string]
+		times   int
+		unknown bool
 	}{
-		"no resolver":          {nil, 0, true},
+		"no resolver":          {once(), 0, true},
 		"executed":             {executed, 0, false},
-		"untouched":            {untouched, 1, false},
-		"still unknown":        {still, 0, true},
-		"the resolver failed":  {fails, 0, true},
+		"untouched":            {onceAsking(idempotent.Untouched[string](), nil), 1, false},
+		"still unknown":        {onceAsking(still, nil), 0, true},
+		"the resolver failed":  {onceAsking(idempotent.Untouched[string](), errors.New("secret")), 0, true},
 		"executed, then fails": {executed, 0, false},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.put(func(r *store.Record) {
-				r.Lease, r.Attempt = r.CreatedAt, 1
-				r.Steps = map[string]store.Step{"step": stepBy(r.Owner, store.StepStarted, "")}
-				r.StepWrites = 1
-			})
-			var got string
-			key := ""
+			s, got, key := newShop(t), "", ""
+			s.put(crashedWith(1, "step"))
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
 				key = idempotent.DerivedKey(ctx, "step")
 				var err error
-				got, err = take(ctx, "step", idempotent.AtMostOnce(c.resolver))
+				got, err = take(ctx, "step", c.step)
 				if c.unknown {
 					stepError(t, err, idempotent.ErrUnknownOutcome, "")
 					assert.NotContains(t, err.Error(), "secret")
@@ -117,75 +100,49 @@ func TestAnEffectThatMayHaveBegun(t *testing.T) {
 // TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has ended becomes
 // UNKNOWN.
 func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
-	for name, c := range map[string]struct {
-		first, second store.StepKind // empty for none
-		reason        string
-		resumes       bool
-	}{
-		"no step":              {"", "", "", false},
-		"a recorded one":       {store.StepValue, "", "", true},
-		"an open one":          {store.StepStarted, "", "", false},
-		"one of each":          {store.StepValue, store.StepStarted, "", false},
-		"released, a recorded": {store.StepValue, "", store.ReasonReleased, true},
-		"released, no step":    {"", "", store.ReasonReleased, true},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, unrepeatable())
-			s.put(func(r *store.Record) {
-				r.Lease, r.Reason = r.CreatedAt, c.reason
-				steps := map[string]store.Step{}
-				for name, kind := range map[string]store.StepKind{"first": c.first, "second": c.second} {
-					switch kind {
-					case store.StepValue: // it was marked before
-						r.StepWrites += 2
-					case store.StepStarted:
-						r.StepWrites++
-					default:
-						continue
-					}
-					r.Steps = steps
-					steps[name] = stepBy(r.Owner, kind, `"first"`)
-				}
-			})
-			put := s.mustRecord()
-			s.do = inTwoSteps(nil)
-			_, err := s.handle(5)
-			if !c.resumes {
-				require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-				r := s.mustRecord()
-				assert.Equal(t, store.StatusUnknown, r.Status)
-				assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
-				assert.Equal(t, put.StepWrites, r.StepWrites)
-				assert.Empty(t, s.effects.done)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, 1, s.count("second"))
-		})
+	type row struct {
+		put     func(r *store.Record)
+		reason  string
+		resumes bool
 	}
+	one := crashedWith(2, "", "first") // it was marked before
+	each(t, map[string]row{
+		"no step":              {crashedWith(0, ""), "", false},
+		"a recorded one":       {one, "", true},
+		"an open one":          {crashedWith(1, "first"), "", false},
+		"one of each":          {crashedWith(3, "second", "first"), "", false},
+		"released, a recorded": {one, store.ReasonReleased, true},
+		"released, no step":    {crashedWith(0, ""), store.ReasonReleased, true},
+	}, func(t *testing.T, c row) {
+		s := newShop(t, unrepeatable()).doing(inTwoSteps(nil))
+		s.put(func(r *store.Record) { c.put(r); r.Reason = c.reason })
+		put := s.mustRecord()
+		if c.resumes {
+			s.mustHandle(5)
+			assert.Equal(t, 1, s.count("second"))
+			return
+		}
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
+		r := s.mustRecord()
+		assert.Equal(t, store.StatusUnknown, r.Status)
+		assert.Equal(t, put.Steps, r.Steps, "UNKNOWN keeps its steps")
+		assert.Equal(t, put.StepWrites, r.StepWrites)
+		assert.Empty(t, s.effects.done)
+	})
 }
 
-// TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased: panics and ended contexts between two steps.
+// TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased: panics and ended contexts between two steps,
+// but not inside of one.
 func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 	for name, between := range map[string]func(ctx context.Context) error{
-		"panic": func(context.Context) error { panic("between") },
-		"interrupted": func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		},
+		"panic":       func(context.Context) error { panic("between") },
+		"interrupted": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 	} {
 		for _, within := range []bool{false, true} {
 			bubble(t, fmt.Sprint(name, " within ", within), func(t *testing.T) {
-				s := newShop(t, unrepeatable())
-				first := true
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
+				dies := func(ctx context.Context, _ order) (receipt, error) {
 					_, err := take(ctx, "first")
 					require.NoError(t, err)
-					if !first {
-						_, err = take(ctx, "second")
-						return receipt{}, err
-					}
-					first = false
 					if !within {
 						return receipt{}, between(ctx)
 					}
@@ -193,6 +150,7 @@ func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
 						func(ctx context.Context) (int, error) { return 0, between(ctx) })
 					return receipt{}, err
 				}
+				s := newShop(t, unrepeatable()).doing(firstly(dies, inTwoSteps(nil)))
 				s.survive(5)
 				if within {
 					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
@@ -308,33 +266,20 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for _, fault := range []storetest.Fault{storetest.Pass, storetest.LoseReply} {
 			bubble(t, fmt.Sprint(policy, fault), func(t *testing.T) {
-				inner := memory.New()
-				var s *shop
-				late := false
-				s = newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+				s, late := newShop(t).doing(inTwoSteps(nil)), false
+				s.wrap(func(c storetest.Call) storetest.Fault {
 					if c.Op != storetest.OpSwap || c.Next.Owner == c.Seen.Owner || late {
 						return storetest.Pass
 					}
 					late = true
-					for _, step := range []store.Step{
-						stepBy(c.Seen.Owner, store.StepStarted, ""),
-						stepBy(c.Seen.Owner, store.StepValue, `"first"`),
-					} {
-						held, _, _ := inner.Get(context.Background(), c.Next.Key)
-						next := held
-						next.Steps = map[string]store.Step{"first": step}
-						_, swapped, err := inner.Swap(context.Background(), held, next)
-						assert.NoError(t, err)
-						assert.True(t, swapped)
+					for _, kind := range []store.StepKind{store.StepStarted, store.StepValue} {
+						s.change(func(r *store.Record) {
+							r.Steps = map[string]store.Step{"first": stepBy(c.Seen.Owner, kind, `"first"`)}
+						})
 					}
 					return fault
 				}, idempotent.WithEffects(policy))
-				s.put(func(r *store.Record) {
-					r.Lease = r.CreatedAt
-					r.Steps = map[string]store.Step{"zeroth": stepBy(r.Owner, store.StepValue, `"zeroth"`)}
-					r.StepWrites = 2
-				})
-				s.do = inTwoSteps(nil)
+				s.put(crashedWith(2, "", "zeroth"))
 				s.mustHandle(5)
 				assert.True(t, late)
 				assert.Zero(t, s.count("first"), "it is recorded")
@@ -343,34 +288,6 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestAnUnrepeatableStepThatBeganMeanwhileIsSeen: a stale owner marks it between the look and the
-// takeover.
-func TestAnUnrepeatableStepThatBeganMeanwhileIsSeen(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		inner, late := memory.New(), false
-		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSwap && !late {
-				late = true
-				held, _, _ := inner.Get(context.Background(), c.Next.Key)
-				next := held
-				next.Steps = map[string]store.Step{"second": stepBy(held.Owner, store.StepStarted, "")}
-				_, swapped, err := inner.Swap(context.Background(), held, next)
-				assert.NoError(t, err)
-				assert.True(t, swapped)
-			}
-			return storetest.Pass
-		}, unrepeatable())
-		s.put(func(r *store.Record) {
-			r.Lease = r.CreatedAt
-			r.Steps = map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
-			r.StepWrites = 1
-		})
-		s.mustFail(5, idempotent.ErrUnknownOutcome)
-		assertExecuted(t, s, 0)
-		assert.Len(t, s.mustRecord().Steps, 2)
-	})
 }
 
 // TestAStepThatDoesNotDecodeAnyMore is never executed over.
@@ -383,26 +300,24 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 		"missing parts": func(step *store.Step) { step.Result, step.Parts = nil, "1:5" },
 		"no failure":    func(step *store.Step) { step.Kind = store.StepFailure },
 	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t)
-			s.put(func(r *store.Record) {
-				r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
-				step := store.Step{
-					Kind: store.StepValue, Seal: store.Seal(r.Owner, []byte(`["secret"]`)),
-					Result: []byte(`["secret"]`),
+		for _, reason := range []string{store.ReasonReleased, ""} {
+			bubble(t, fmt.Sprint(name, " ", reason), func(t *testing.T) {
+				s := newShop(t).doing(inTwoSteps(nil))
+				s.put(func(r *store.Record) {
+					step := stepBy(r.Owner, store.StepValue, `["secret"]`)
+					alter(&step)
+					r.Lease, r.Reason = r.CreatedAt, reason
+					r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
+				})
+				for range 2 {
+					err := s.mustFail(5, idempotent.ErrUnreadable)
+					stepError(t, err, idempotent.ErrUnreadable, "its recorded result")
+					assert.NotContains(t, err.Error(), "secret")
 				}
-				alter(&step)
-				r.Steps, r.StepWrites = map[string]store.Step{"first": step}, 1
+				assert.Empty(t, s.effects.done)
+				assert.NotEmpty(t, s.mustRecord().Steps, "nothing is lost")
 			})
-			s.do = inTwoSteps(nil)
-			for range 2 {
-				_, err := s.handle(5)
-				stepError(t, err, idempotent.ErrUnreadable, "its recorded result")
-				assert.NotContains(t, err.Error(), "secret")
-			}
-			assert.Empty(t, s.effects.done)
-			assert.NotEmpty(t, s.mustRecord().Steps, "nothing is lost")
-		})
+		}
 	}
 }
 
@@ -417,20 +332,8 @@ func TestAnotherRequestUnderAKeyWithStepsIsAMismatch(t *testing.T) {
 // TestTheUndoOfATakeoverLeavesTheSteps: the next delivery resumes with them.
 func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		late := true
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if late && c.Op == storetest.OpSwap {
-				late = false
-				return storetest.Slow
-			}
-			return storetest.Pass
-		})
-		s.put(func(r *store.Record) {
-			r.Lease = r.CreatedAt
-			r.Steps = map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
-			r.StepWrites = 1
-		})
-		s.do = inTwoSteps(nil)
+		s := newShopOn(t, memory.New(), inTurn(isOp(swap), storetest.Slow, storetest.Pass)).doing(inTwoSteps(nil))
+		s.put(crashedWith(1, "", "first"))
 		_, err := s.handle(5)
 		if err != nil {
 			_, err = s.handle(5)
@@ -486,17 +389,17 @@ func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
 }
 
 func TestARecordingRaisesTheExpiry(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithRetention(time.Hour))
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+	deliveryCase{
+		opts: []idempotent.Option{idempotent.WithRetention(time.Hour)}, runs: 1, left: store.StatusCompleted,
+		do: func(ctx context.Context, _ order) (receipt, error) {
+			s := shopIn(ctx)
 			before := s.mustRecord().Expiry
 			time.Sleep(5 * time.Second)
 			_, err := take(ctx, "step")
-			assert.Equal(t, 5*time.Second, s.mustRecord().Expiry.Sub(before))
+			assert.Equal(s.t, 5*time.Second, s.mustRecord().Expiry.Sub(before))
 			return receipt{}, err
-		}
-		s.mustHandle(5)
-	})
+		},
+	}.deliver(t, "5 s later")
 }
 
 // TestNestedHandlersHaveStepsOfTheirOwn: also inside of a step of the outer one.

@@ -61,6 +61,21 @@ func failIn(ctx context.Context, name string, err error, opts ...idempotent.Step
 
 func once() idempotent.StepOption[string] { return idempotent.AtMostOnce[string](nil) }
 
+// onceAsking is a step at most once with a resolver that says this.
+func onceAsking[T any](found idempotent.Resolution[T], err error) idempotent.StepOption[T] {
+	return idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[T], error) {
+		return found, err
+	})
+}
+
+// inOneStep is a handler with one step.
+func inOneStep(name string, opts ...idempotent.StepOption[string]) handler {
+	return func(ctx context.Context, o order) (receipt, error) {
+		_, err := take(ctx, name, opts...)
+		return receipt{1, o.Amount}, err
+	}
+}
+
 // inTwoSteps is a handler that does something between its steps, or nothing, and may fail there.
 func inTwoSteps(between func() error) handler {
 	return func(ctx context.Context, o order) (receipt, error) {

@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -24,6 +25,24 @@ func stepBy(owner string, kind store.StepKind, result string) store.Step {
 	return store.Step{Kind: kind, Seal: store.Seal(owner, []byte(result)), Result: []byte(result)}
 }
 
+// crashedWith is a record whose lease has ended behind these steps, after so many writes of them;
+// that of the first name has begun, unless it is empty.
+func crashedWith(writes int, begun string, recorded ...string) func(r *store.Record) {
+	return func(r *store.Record) {
+		r.Lease, r.StepWrites = r.CreatedAt, writes
+		steps := map[string]store.Step{}
+		for _, name := range recorded {
+			steps[name] = stepBy(r.Owner, store.StepValue, strconv.Quote(name))
+		}
+		if begun != "" {
+			steps[begun] = stepBy(r.Owner, store.StepStarted, "")
+		}
+		if len(steps) > 0 {
+			r.Steps = steps
+		}
+	}
+}
+
 // before does something once, right before the first write of a step of this kind.
 func before(kind store.StepKind, do func()) func(storetest.Call) storetest.Fault {
 	done := false
@@ -36,21 +55,6 @@ func before(kind store.StepKind, do func()) func(storetest.Call) storetest.Fault
 		}
 		return storetest.Pass
 	}
-}
-
-func TestAnAlteredResultOfAStepIsNotResumedWith(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.put(func(r *store.Record) {
-			altered := stepBy(r.Owner, store.StepValue, `"first"`)
-			altered.Result = []byte(`"other"`)
-			r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"first": altered}
-		})
-		s.do = inTwoSteps(nil)
-		_, err := s.handle(5)
-		stepError(t, err, idempotent.ErrUnreadable, "")
-		assert.Zero(t, s.count("first"))
-	})
 }
 
 // TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing: the mark is written too late, is
@@ -101,15 +105,10 @@ func TestTimeIsKeptToSayThatAStepIsLost(t *testing.T) {
 func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.do = inTwoSteps(func() error {
-			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonCrashed })
-			return idempotent.NotExecuted(errCard)
-		})
+		s.do = inTwoSteps(func() error { s.change(unknown); return idempotent.NotExecuted(errCard) })
 		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
-		r := s.mustRecord()
-		assert.Equal(t, store.ReasonReleased, r.Reason)
-		assert.Contains(t, r.Steps, "first")
+		assert.Contains(t, s.mustHold(store.StatusInProgress, store.ReasonReleased).Steps, "first")
 	})
 }
 
@@ -145,24 +144,22 @@ func TestAnExecutionWithStepsWhoseLeaseHasEndedReleasesNothing(t *testing.T) {
 
 // TestAPanicBehindAnEffectThatNobodyRecorded: the record says why it is UNKNOWN.
 func TestAPanicBehindAnEffectThatNobodyRecorded(t *testing.T) {
-	type row struct {
-		rule func(storetest.Call) storetest.Fault
+	for name, c := range map[string]struct {
+		rule rule
 		err  error
-	}
-	each(t, map[string]row{
+	}{
 		"lost":      {writes(store.StepValue, storetest.Deny), nil},
-		"uncertain": {func(storetest.Call) storetest.Fault { return storetest.Pass }, idempotent.Uncertain(errCard)},
-	}, func(t *testing.T, c row) {
-		s := newShopOn(t, memory.New(), c.rule, unrepeatable())
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			_, err := idempotent.Step(ctx, "charge",
-				func(context.Context) (string, error) { return "ch-1", c.err })
-			require.Error(t, err)
-			panic("behind")
-		}
-		assert.PanicsWithValue(t, "behind", func() { _, _ = s.handle(5) })
-		s.mustHold(store.StatusUnknown, store.ReasonPanic)
-	})
+		"uncertain": {nil, idempotent.Uncertain(errCard)},
+	} {
+		deliveryCase{
+			opts: []idempotent.Option{unrepeatable()}, rule: c.rule,
+			do: func(ctx context.Context, _ order) (receipt, error) {
+				require.Error(shopIn(ctx).t, failIn(ctx, "charge", c.err))
+				panic("behind")
+			},
+			panics: "behind", runs: 1, left: store.StatusUnknown, reason: store.ReasonPanic,
+		}.deliver(t, name)
+	}
 }
 
 // TestATakeoverDoesNotWaitForAStaleOwner: it records a step whenever somebody is about to take
@@ -187,148 +184,98 @@ func TestATakeoverDoesNotWaitForAStaleOwner(t *testing.T) {
 }
 
 func TestARenewalWritesNoSteps(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.put(func(r *store.Record) {
-			r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"open": stepBy(r.Owner, store.StepStarted, "")}
-		})
-		s.do = func(ctx context.Context, o order) (receipt, error) {
+	deliveryCase{ // its lease is held
+		put: crashedWith(0, "open"), within: forever, runs: 1, left: store.StatusCompleted,
+		do: func(ctx context.Context, o order) (receipt, error) {
 			time.Sleep(2 * idempotent.DefaultLease)
-			require.NoError(t, ctx.Err(), "its lease is held")
-			_, err := take(ctx, "first")
-			return receipt{1, o.Amount}, err
-		}
-		s.mustHandleFor(forever, 5) // without a deadline
-	})
+			require.NoError(shopIn(ctx).t, ctx.Err())
+			return inOneStep("first")(ctx, o)
+		},
+	}.deliver(t, "twice")
 }
 
 func TestTheUndoOfATakeoverLeavesAnOpenStartMark(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		takeovers := 0
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSwap && c.Seen.Owner == "someone" {
-				takeovers++
-				if takeovers > 1 {
-					return storetest.Deny
-				}
-				return storetest.LoseReply
-			}
-			return storetest.Pass
-		})
-		s.put(func(r *store.Record) {
-			r.Lease, r.Reason = r.CreatedAt, store.ReasonReleased
-			r.Steps = map[string]store.Step{"open": stepBy(r.Owner, store.StepStarted, "")}
-		})
-		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		r := s.mustRecord()
-		assert.Equal(t, store.ReasonReleased, r.Reason, "it was taken back")
-		assert.Equal(t, store.StepStarted, r.Steps["open"].Kind)
-	})
+	deliveryCase{
+		rule: inTurn(func(c storetest.Call) bool { return c.Op == swap && c.Seen.Owner == "someone" },
+			storetest.LoseReply, storetest.Deny),
+		put: func(r *store.Record) { crashedWith(0, "open")(r); r.Reason = store.ReasonReleased },
+		err: idempotent.ErrStoreUnavailable, left: store.StatusInProgress, reason: store.ReasonReleased,
+		then: func(s *shop, _ error) { assert.Equal(s.t, store.StepStarted, s.mustRecord().Steps["open"].Kind) },
+	}.deliver(t, "it was taken back")
 }
 
 // TestACrashInTheMiddleOfAnEffectIsNotTakenOver: also if the effect began after somebody has
 // looked.
 func TestACrashInTheMiddleOfAnEffectIsNotTakenOver(t *testing.T) {
-	for _, late := range []bool{false, true} {
-		bubble(t, fmt.Sprint(late), func(t *testing.T) {
-			var s *shop
-			began := false
-			begin := func(r *store.Record) {
-				r.Steps = map[string]store.Step{"second": stepBy("someone", store.StepStarted, "")}
+	each(t, map[string]bool{"before": false, "late": true}, func(t *testing.T, late bool) {
+		s, began := newShop(t), !late
+		s.wrap(func(c storetest.Call) storetest.Fault {
+			if !began && c.Op == storetest.OpSwap && c.Seen.Owner == "someone" {
+				began = true
+				s.change(func(r *store.Record) {
+					r.Steps = map[string]store.Step{"second": stepBy("someone", store.StepStarted, "")}
+				})
 			}
-			s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-				if late && !began && c.Op == storetest.OpSwap && c.Seen.Owner == "someone" {
-					began = true
-					s.change(begin)
-				}
-				return storetest.Pass
-			}, unrepeatable())
-			s.put(func(r *store.Record) {
-				r.Lease, r.Steps = r.CreatedAt,
-					map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
-				if !late {
-					r.Steps["second"] = stepBy(r.Owner, store.StepStarted, "")
-				}
-			})
-			s.mustFail(5, idempotent.ErrUnknownOutcome)
-			assertExecuted(t, s, 0)
-			assert.Equal(t, store.ReasonCrashed, s.mustRecord().Reason)
-		})
-	}
+			return storetest.Pass
+		}, unrepeatable())
+		s.put(crashedWith(1, map[bool]string{false: "second"}[late], "first"))
+		s.mustFail(5, idempotent.ErrUnknownOutcome)
+		assertExecuted(t, s, 0)
+		assert.Equal(t, store.ReasonCrashed, s.mustRecord().Reason)
+		assert.Len(t, s.mustRecord().Steps, 2)
+	})
 }
 
 func TestACrashWhoseStepsTellAllIsNoQuestionForTheResolver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		asked := 0
-		s := newShop(t, idempotent.WithResolver(func(context.Context, idempotent.Execution,
-			order,
-		) (resolution, error) {
-			asked++
-			return idempotent.StillUnknown[receipt](), nil
-		}))
-		s.put(func(r *store.Record) {
-			r.Lease, r.Steps = r.CreatedAt, map[string]store.Step{"first": stepBy(r.Owner, store.StepValue, `"first"`)}
-			r.StepWrites = 2 // its mark, and its result
-		})
-		s.do = inTwoSteps(nil)
-		s.mustHandle(5)
-		assert.Zero(t, asked)
-		assert.Zero(t, s.count("first"))
-		assert.Equal(t, 1, s.count("second"))
-	})
+	deliveryCase{
+		opts: []idempotent.Option{asking(func(context.Context) resolution { panic("asked") })},
+		put:  crashedWith(2, "", "first"), // its mark, and its result
+		do:   inTwoSteps(nil), runs: 1, done: map[string]int{"second": 1}, left: store.StatusCompleted,
+	}.deliver(t, "behind the first one")
 }
 
 // What did not happen is nothing that a crash leaves open.
 func TestACrashBehindAnEffectThatDidNotHappenIsResumed(t *testing.T) {
-	for name, recorded := range map[string]bool{"behind a step that is recorded": true, "and nothing else": false} {
-		bubble(t, name, func(t *testing.T) {
-			s, crashes := newShop(t, unrepeatable()), true
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				if recorded {
-					_, err := take(ctx, "first")
-					require.NoError(t, err)
-				}
-				if crashes {
-					crashes = false
-					require.ErrorIs(t, failIn(ctx, "charge", idempotent.NotExecuted(errCard)), errCard)
-					panic("boom")
-				}
-				_, err := take(ctx, "charge")
-				return receipt{1, o.Amount}, err
+	each(t, map[string]bool{"behind a step that is recorded": true, "and nothing else": false}, func(t *testing.T,
+		recorded bool,
+	) {
+		s := newShop(t, unrepeatable()).doing(func(ctx context.Context, o order) (receipt, error) {
+			if recorded {
+				_, err := take(ctx, "first")
+				require.NoError(t, err)
 			}
-			s.mustPanic(5, "boom")
-			assert.Equal(t, report.Released, s.event().Settlement)
-			s.mustGet(5, receipt{1, 5})
+			if shopIn(ctx).executed.Load() == 1 {
+				require.ErrorIs(t, failIn(ctx, "charge", idempotent.NotExecuted(errCard)), errCard)
+				panic("boom")
+			}
+			return inOneStep("charge")(ctx, o)
 		})
-	}
+		s.mustPanic(5, "boom")
+		assert.Equal(t, report.Released, s.event().Settlement)
+		s.mustGet(5, receipt{1, 5})
+	})
 }
 
 // A start mark is for something that has not happened yet, so its context bounds it. A result is
 // recorded whatever has become of the context.
 func TestTheContextOfAStepBoundsItsMarkAndNotItsResult(t *testing.T) {
 	for name, kind := range map[string]store.StepKind{"mark": store.StepStarted, "result": store.StepValue} {
-		bubble(t, name, func(t *testing.T) {
-			lost := 0
-			s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-				if c.Op == storetest.OpSwap && c.Next.Steps["charge"].Kind == kind && lost < 1 {
-					lost++
-					return storetest.HangBefore
-				}
-				return storetest.Pass
-			})
-			s.do = func(ctx context.Context, o order) (receipt, error) {
+		deliveryCase{
+			rule: inTurn(func(c storetest.Call) bool { return stepWrite(c, "charge", kind) },
+				storetest.HangBefore, storetest.Pass),
+			do: func(ctx context.Context, o order) (receipt, error) {
 				short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 				defer cancel()
 				started := time.Now()
 				_, err := take(short, "charge", once())
 				if kind == store.StepStarted {
-					assert.LessOrEqual(t, time.Since(started), 100*time.Millisecond)
+					assert.LessOrEqual(shopIn(ctx).t, time.Since(started), 100*time.Millisecond)
 					return receipt{1, o.Amount}, nil
 				}
-				assert.Greater(t, time.Since(started), 100*time.Millisecond)
+				assert.Greater(shopIn(ctx).t, time.Since(started), 100*time.Millisecond)
 				return receipt{1, o.Amount}, err
-			}
-			s.mustGet(5, receipt{1, 5})
-		})
+			},
+			got: receipt{1, 5}, runs: 1, left: store.StatusCompleted,
+		}.deliver(t, name)
 	}
 }
