@@ -20,15 +20,14 @@ import (
 
 func TestAHandlerThatFailsBeforeItsFirstStepFreesItsKey(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
+		s := newShop(t).doing(firstly(func(ctx context.Context, _ order) (receipt, error) {
 			return receipt{}, failIn(ctx, "first", idempotent.NotExecuted(errCard), once())
-		})
+		}, fails(errCard)))
 		s.mustFail(5, errCard)
 		kept := s.mustRecord()
 		require.Empty(t, kept.Steps, "its start mark stood for nothing")
 		require.NotZero(t, kept.StepWrites)
 
-		s.do = fails(errCard)
 		s.mustFail(5, errCard)
 		assert.Equal(t, report.Released, s.event().Settlement)
 		s.assertGone("it has nothing to keep")
@@ -44,27 +43,21 @@ func (*explosive) UnmarshalJSON([]byte) error  { return nil }
 var _ json.Marshaler = explosive{}
 
 func TestAnEffectWhoseEncodingPanicsIsNotRepeated(t *testing.T) {
-	type row struct {
-		opts   []idempotent.Option
-		settle report.Settlement
+	for name, opts := range map[string][]idempotent.Option{"by default": nil, "under Refuse": {unrepeatable()}} {
+		happened, why := 0, map[bool]string{false: store.ReasonResultLost, true: store.ReasonPanic}[opts != nil]
+		deliveryCase{
+			opts: opts, panics: "encoding", runs: 1, settled: report.Unknown, left: store.StatusUnknown, reason: why,
+			do: func(ctx context.Context, _ order) (receipt, error) {
+				_, err := idempotent.Step(ctx, "first",
+					func(context.Context) (explosive, error) { happened++; return explosive{}, nil })
+				return receipt{}, err
+			},
+			then: func(s *shop, _ error) {
+				s.mustFail(5, idempotent.ErrUnknownOutcome)
+				assert.Equal(s.t, 1, happened)
+			},
+		}.deliver(t, name)
 	}
-	each(t, map[string]row{
-		"by default":   {nil, report.Unknown},
-		"under Refuse": {[]idempotent.Option{unrepeatable()}, report.Unknown},
-	}, func(t *testing.T, c row) {
-		s, happened := newShop(t, c.opts...), 0
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			_, err := idempotent.Step(ctx, "first", func(context.Context) (explosive, error) {
-				happened++
-				return explosive{}, nil
-			})
-			return receipt{}, err
-		}
-		assert.PanicsWithValue(t, "encoding", func() { _, _ = s.handle(5) })
-		assert.Equal(t, c.settle, s.event().Settlement)
-		s.mustFail(5, idempotent.ErrUnknownOutcome)
-		assert.Equal(t, 1, happened)
-	})
 }
 
 // TestADeliveryThatAskedTheResolverAndCrashed: the record is as unknown as it was, although its
@@ -153,32 +146,17 @@ func TestAStepThatMeetsARenewalWhoseReplyWasLost(t *testing.T) {
 
 func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		do := func(ctx context.Context, _ order) (receipt, error) {
-			got, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) { return "", errCard },
-				idempotent.AtMostOnce(func(context.Context,
-					idempotent.Execution,
-				) (idempotent.Resolution[string], error) {
-					return idempotent.Executed("found"), nil
-				}))
-			if err == nil || got == "" {
-				return receipt{}, err
-			}
+		asks := onceAsking(idempotent.Executed("found"), nil)
+		s := newShop(t).doing(firstly(func(ctx context.Context, _ order) (receipt, error) {
+			return receipt{}, failIn(ctx, "first", errCard, asks)
+		}, func(ctx context.Context, _ order) (receipt, error) {
+			got, err := take(ctx, "first", asks)
 			require.ErrorIs(t, err, idempotent.ErrStepLost)
 			assert.Equal(t, "found", got)
 			return receipt{7, 5}, nil
-		}
-		s.do = do
+		}))
 		s.mustFail(5, errCard, "its start mark stays")
-		again := s.sandbox(func(c storetest.Call) storetest.Fault {
-			if c.Next.Steps["first"].Kind == store.StepValue {
-				return storetest.Deny
-			}
-			return storetest.Pass
-		})
-		again.do = do
-		out := again.mustHandle(5)
-		assert.Equal(t, receipt{7, 5}, out)
+		s.another(writesOf("first", store.StepValue, storetest.Deny)).mustGet(5, receipt{7, 5})
 	})
 }
 
@@ -186,13 +164,8 @@ func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
 // cannot look for them.
 func TestACompletionNamesTheStepsThatItDrops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, failures := newShop(t), 1
-		s.do = inTwoSteps(func() error {
-			if failures--; failures >= 0 {
-				return errCard
-			}
-			return nil
-		})
+		s, failures := newShop(t), errCard
+		s.do = inTwoSteps(func() (err error) { err, failures = failures, nil; return err })
 		s.mustFail(5, errCard)
 		s.mustHandle(5)
 		calls := s.store.Calls()

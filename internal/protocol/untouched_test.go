@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,21 +17,17 @@ import (
 // A resolver that has found that nothing happened is believed on every path that can ask: the
 // request executes, and the start mark that was there is gone.
 func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
-	once := idempotent.AtMostOnce[int](nil)
-	asks := idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[int], error) {
-		return idempotent.Untouched[int](), nil
-	})
-	whole := resolves(idempotent.Untouched[receipt](), nil)
-	refuse := unrepeatable()
+	asks := onceAsking(idempotent.Untouched[string](), nil)
+	whole, refuse := resolves(untouched, nil), unrepeatable()
 	for name, c := range map[string]struct {
-		step      idempotent.StepOption[int]
+		step      idempotent.StepOption[string]
 		opts      []idempotent.Option
 		reconcile bool
 	}{
-		"a delivery":                   {once, []idempotent.Option{whole}, false},
+		"a delivery":                   {once(), []idempotent.Option{whole}, false},
 		"a delivery, all steps marked": {nil, []idempotent.Option{whole}, false},
-		"Reconcile":                    {once, []idempotent.Option{whole}, true},
-		"Reconcile without a resolver": {once, []idempotent.Option{refuse}, true},
+		"Reconcile":                    {once(), []idempotent.Option{whole}, true},
+		"Reconcile without a resolver": {once(), []idempotent.Option{refuse}, true},
 		"the resolver of the step":     {asks, nil, false},
 		"both":                         {asks, []idempotent.Option{whole}, false},
 	} {
@@ -45,26 +40,15 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 				continue // UNKNOWN, and nobody asks a step
 			}
 			bubble(t, name+", "+end, func(t *testing.T) {
-				var charged atomic.Int64
-				s := newShop(t, c.opts...)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					n, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (int, error) {
-						if s.executed.Load() == 1 {
-							return 0, first(ctx)
-						}
-						charged.Add(1)
-						return 7, nil
-					}, c.step)
-					return receipt{int64(n), o.Amount}, err
-				}
+				s := newShop(t, c.opts...).doing(firstly(func(ctx context.Context, _ order) (receipt, error) {
+					_, err := idempotent.Step(ctx, "charge",
+						func(ctx context.Context) (string, error) { return "", first(ctx) }, c.step)
+					return receipt{}, err
+				}, inOneStep("charge", c.step)))
 				s.mustFail(5, errAny)
 				if c.reconcile {
 					_, _ = s.handle(5) // which may make it UNKNOWN
-					_, err := s.handler.Reconcile(t.Context(), s.recordKey(),
-						func(context.Context, idempotent.Execution) (resolution, error) {
-							return idempotent.Untouched[receipt](), nil
-						}, idempotent.Reconciling{})
-					require.NoError(t, err)
+					s.ask(untouched)
 				}
 				var err error
 				for range 3 {
@@ -73,7 +57,7 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 					}
 				}
 				require.NoError(t, err, "the request executes")
-				assert.Equal(t, int64(1), charged.Load())
+				assert.Equal(t, 1, s.count("charge"))
 			})
 		}
 	}
@@ -83,22 +67,13 @@ func TestUntouchedMeansProgressOnEveryPath(t *testing.T) {
 // the release.
 func TestAStartMarkThatStandsForNothingGoesWithTheRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShop(t, resolves(idempotent.Untouched[receipt](), nil))
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			if s.executed.Load() == 2 {
-				return receipt{}, idempotent.NotExecuted(errCard) // before the step
-			}
-			_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
-				if s.executed.Load() == 1 {
-					return 0, idempotent.Uncertain(errCard)
-				}
-				return 7, nil
-			})
-			return receipt{7, o.Amount}, err
-		}
+		s := newShop(t, resolves(untouched, nil)).doing(firstly(func(ctx context.Context, _ order) (receipt, error) {
+			return receipt{}, failIn(ctx, "charge", idempotent.Uncertain(errCard))
+		}, fails(idempotent.NotExecuted(errCard)))) // before the step
 		s.mustFail(5, errCard)
 		s.mustFail(5, errCard)
 		assert.Empty(t, s.mustRecord().Steps)
+		s.do = inOneStep("charge")
 		s.mustHandle(5)
 	})
 }
@@ -197,17 +172,16 @@ func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
 
 // A commit that has happened needs no lease any more: nobody tells its handler that one is lost.
 func TestAHandlerThatWorksOnAfterItsCommitIsNotTold(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s, _ := newTill(t, nil)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+	deliveryCase{
+		turns: []turn{}, rows: oneRow, within: forever, runs: 1, left: store.StatusCompleted,
+		do: func(ctx context.Context, o order) (receipt, error) {
+			out, err := commitsRow(ctx, o)
 			time.Sleep(time.Minute)
-			assert.NoError(t, ctx.Err())
+			assert.NoError(shopIn(ctx).t, ctx.Err())
 			return out, err
-		}
-		s.mustHandleFor(forever, 5)
-		assert.NoError(t, s.event().StoreErr)
-	})
+		},
+		then: func(s *shop, _ error) { assert.NoError(s.t, s.event().StoreErr) },
+	}.deliver(t, "a minute")
 }
 
 // If not even the record can be read after a commit, the handler is told before its lease ends.
