@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -53,70 +52,51 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 // What the handler does after its commit changes nothing of the answer, and is reported.
 func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 	for name, tc := range map[string]struct {
-		end   func() (receipt, error)
+		end   handler
 		told  string
 		check func(t *testing.T, e *idempotent.Error)
 	}{
-		"another answer": {func() (receipt, error) { return receipt{8, 8}, nil }, "returned another one", nil},
-		"an error": {
-			func() (receipt, error) { return receipt{}, errCard }, "returned an error",
-			func(t *testing.T, e *idempotent.Error) {
-				t.Helper()
-				assert.ErrorIs(t, e, errCard)
-			},
-		},
-		"a final failure": {
-			func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
-			"returned an error", nil,
-		},
-		"an uncertain one": {
-			func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
-			"returned an error", nil,
-		},
-		"nothing happened": {
-			func() (receipt, error) { return receipt{}, idempotent.NotExecuted(errCard) },
-			"returned an error", nil,
-		},
-		"a lost lease": {
-			func() (receipt, error) { return receipt{}, idempotent.ErrLeaseLost },
-			"returned an error", nil,
-		},
-		"a panic": {
-			func() (receipt, error) { panic("boom") }, "panicked: boom",
-			func(t *testing.T, e *idempotent.Error) {
-				t.Helper()
-				panicked, is := errors.AsType[*idempotent.PanicError](e.Err)
-				require.True(t, is)
-				assert.Equal(t, "boom", panicked.Value)
-				assert.Contains(t, string(panicked.Stack), "TestAfterACommitTheCommittedAnswerCounts")
-			},
-		},
+		"another answer": {returns(receipt{8, 8}), "returned another one", nil},
+		"an error": {fails(errCard), "returned an error", func(t *testing.T, e *idempotent.Error) {
+			t.Helper()
+			assert.ErrorIs(t, e, errCard)
+		}},
+		"a final failure":  {fails(idempotent.Terminal(errCard)), "returned an error", nil},
+		"an uncertain one": {fails(idempotent.Uncertain(errCard)), "returned an error", nil},
+		"nothing happened": {fails(idempotent.NotExecuted(errCard)), "returned an error", nil},
+		"a lost lease":     {fails(idempotent.ErrLeaseLost), "returned an error", nil},
+		"a panic": {panics("boom"), "panicked: boom", func(t *testing.T, e *idempotent.Error) {
+			t.Helper()
+			panicked, is := errors.AsType[*idempotent.PanicError](e.Err)
+			require.True(t, is)
+			assert.Equal(t, "boom", panicked.Value)
+			assert.Contains(t, string(panicked.Stack), "TestAfterACommitTheCommittedAnswerCounts")
+		}},
 	} {
 		for _, crash := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
-			bubble(t, name, func(t *testing.T) {
-				s, l := newTill(t, nil, idempotent.WithEffects(crash))
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					_, err := commit(ctx, receipt{7, o.Amount}, "row")
-					assert.NoError(t, err)
-					return tc.end()
-				}
-				for range 2 {
+			deliveryCase{
+				opts: []idempotent.Option{idempotent.WithEffects(crash)}, turns: []turn{}, rows: oneRow,
+				do: func(ctx context.Context, o order) (receipt, error) {
+					_, err := commitsRow(ctx, o)
+					assert.NoError(shopIn(ctx).t, err)
+					return tc.end(ctx, o)
+				},
+				got: receipt{7, 5}, runs: 1, outcome: report.Executed, settled: report.Completed, left: store.StatusCompleted,
+				then: func(s *shop, _ error) {
+					e := s.event()
+					assert.Equal(s.t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
+					var told *idempotent.Error
+					require.ErrorAs(s.t, e.Err, &told)
+					require.ErrorIs(s.t, e.Err, idempotent.ErrOtherAnswer)
+					assert.ErrorContains(s.t, told, tc.told)
+					if tc.check != nil {
+						tc.check(s.t, told)
+					}
 					s.mustGet(5, receipt{7, 5})
-				}
-				e := s.events.seen[0]
-				assert.Equal(t, report.Executed, e.Outcome)
-				assert.Equal(t, report.Completed, e.Settlement)
-				assert.Equal(t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
-				var told *idempotent.Error
-				require.ErrorAs(t, e.Err, &told)
-				require.ErrorIs(t, e.Err, idempotent.ErrOtherAnswer)
-				assert.ErrorContains(t, told, tc.told)
-				if tc.check != nil {
-					tc.check(t, told)
-				}
-				assert.Equal(t, lines{"row"}, l.written)
-				assertExecuted(t, s, 1)
-			})
+					assert.Equal(s.t, oneRow, s.till.written)
+					assertExecuted(s.t, s, 1)
+				},
+			}.deliver(t, name)
 		}
 	}
 }
@@ -125,7 +105,7 @@ func TestAGoroutineThatEndsAfterItsCommitHasCommitted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, nil)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			_, err := commitsRow(ctx, o)
 			assert.NoError(t, err)
 			runtime.Goexit()
 			return receipt{}, nil
@@ -140,12 +120,10 @@ func TestAGoroutineThatEndsAfterItsCommitHasCommitted(t *testing.T) {
 
 // What is wrong about a call is found before anything is sent, and the handler may go on.
 func TestACommitThatIsWrongSendsNothing(t *testing.T) {
-	many := idempotent.WithStoreIf(func(r receipt) bool { return r.Charge != 13 })
-	type row struct {
+	for name, tc := range map[string]struct {
 		try  func(ctx context.Context) error
 		told string
-	}
-	each(t, map[string]row{
+	}{
 		"another type": {
 			func(ctx context.Context) error { _, err := commit(ctx, "text", "row"); return err },
 			"the answer is a string, and the handler returns a protocol_test.receipt",
@@ -155,10 +133,8 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 			return err
 		}, "not one that is stored"},
 		"in a step": {func(ctx context.Context) error {
-			_, err := idempotent.Step(ctx, "step", func(ctx context.Context) (string, error) {
-				_, err := commit(ctx, receipt{}, "row")
-				return "", err
-			})
+			_, err := idempotent.Step(ctx, "step",
+				func(ctx context.Context) (receipt, error) { return commit(ctx, receipt{}, "row") })
 			return err
 		}, "inside of a step"},
 		"its context has ended": {func(ctx context.Context) error {
@@ -167,38 +143,39 @@ func TestACommitThatIsWrongSendsNothing(t *testing.T) {
 			_, err := commit(ctx, receipt{}, "row")
 			return err
 		}, "its context has ended"},
-	}, func(t *testing.T, tc row) {
-		s, l := newTill(t, nil, many)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			err := tc.try(ctx)
-			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
-			assert.ErrorContains(t, err, tc.told)
-			assert.Empty(t, l.attempts)
-			_, err = take(ctx, "after")
-			assert.NoError(t, err)
-			return commit(ctx, receipt{7, o.Amount}, "row")
-		}
-		s.mustCommit(l)
-	})
+	} {
+		deliveryCase{
+			opts:  []idempotent.Option{idempotent.WithStoreIf(func(r receipt) bool { return r.Charge != 13 })},
+			turns: []turn{}, rows: oneRow, got: receipt{7, 5}, runs: 1, left: store.StatusCompleted,
+			do: func(ctx context.Context, o order) (receipt, error) {
+				s, err := shopIn(ctx), tc.try(ctx)
+				assert.ErrorIs(s.t, err, idempotent.ErrCommitRefused)
+				assert.ErrorContains(s.t, err, tc.told)
+				assert.Empty(s.t, s.till.attempts)
+				_, err = take(ctx, "after")
+				assert.NoError(s.t, err)
+				return commitsRow(ctx, o)
+			},
+		}.deliver(t, name)
+	}
 }
 
 func TestAnExecutionCommitsOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s, l := newTill(t, nil)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+	deliveryCase{
+		turns: []turn{}, rows: oneRow, runs: 1, done: nothing, left: store.StatusCompleted,
+		do: func(ctx context.Context, o order) (receipt, error) {
+			t := shopIn(ctx).t
+			out, err := commitsRow(ctx, o)
 			require.NoError(t, err)
-			_, err = commit(ctx, receipt{7, o.Amount}, "row")
+			_, err = commitsRow(ctx, o)
 			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
 			assert.ErrorContains(t, err, "has committed its answer before")
-			_, err = idempotent.Step(ctx, "late", func(context.Context) (int, error) { panic("runs") })
+			_, err = take(ctx, "late")
 			assert.ErrorIs(t, err, idempotent.ErrStepRefused)
 			return out, nil
-		}
-		s.mustHandle(5)
-		assert.Equal(t, lines{"row"}, l.written)
-		assert.NoError(t, s.event().Err)
-	})
+		},
+		then: func(s *shop, _ error) { assert.NoError(s.t, s.event().Err) },
+	}.deliver(t, "twice")
 }
 
 func TestACommitNeedsADeliveryThatLasts(t *testing.T) {
@@ -221,11 +198,11 @@ func TestACommitNeedsADeliveryThatLasts(t *testing.T) {
 
 func TestAStoreWithoutTransactionsRefusesACommit(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, noTransactions{memory.New()}, nil)
-		s.over = func(store.Store) store.Store { return noTransactions{memory.New()} }
+		s := newShop(t)
+		s.over = func(on store.Store) store.Store { return noTransactions{on} }
 		s.wrap(nil)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := commit(ctx, receipt{}, "row")
+			_, err := commitsRow(ctx, o)
 			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
 			assert.ErrorIs(t, err, store.ErrNoCommit)
 			return receipt{1, o.Amount}, nil
@@ -238,64 +215,61 @@ func TestAStoreWithoutTransactionsRefusesACommit(t *testing.T) {
 type noTransactions struct{ store.Store }
 
 func TestAResolverCommitsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		asked := false
-		s, l := newTill(t, nil, asking(func(ctx context.Context) resolution {
+	asked := false
+	deliveryCase{
+		opts: []idempotent.Option{asking(func(ctx context.Context) resolution {
 			asked = true
 			_, err := commit(ctx, receipt{}, "row")
 			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
-			return idempotent.Untouched[receipt]()
-		}))
-		s.put(func(r *store.Record) { r.Lease = time.Now() })
-		s.do = commitsRow
-		s.mustHandle(5)
-		assert.True(t, asked)
-		assert.Len(t, l.attempts, 1)
-		assert.Equal(t, lines{"row"}, l.written)
-	})
+			return untouched
+		})},
+		put: crashed, do: commitsRow, turns: []turn{}, rows: oneRow, runs: 1, left: store.StatusCompleted,
+		then: func(s *shop, _ error) {
+			assert.True(s.t, asked)
+			assert.Len(s.t, s.till.attempts, 1)
+		},
+	}.deliver(t, "crashed")
 }
 
 // A condition of the user's own is an ordinary branch: the claim stands, and everything goes on.
 func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
-	type row struct {
+	again := func(ctx context.Context, _ order) (receipt, error) { return commit(ctx, receipt{8, 0}, "other") }
+	for name, tc := range map[string]struct {
 		then    handler
 		written lines
 		want    receipt
-	}
-	each(t, map[string]row{
-		"answers": {
-			func(context.Context, order) (receipt, error) { return receipt{409, 0}, nil }, nil,
-			receipt{409, 0},
-		},
-		"commits again": {func(ctx context.Context, _ order) (receipt, error) {
-			return commit(ctx, receipt{8, 0}, "other")
-		}, lines{"other"}, receipt{8, 0}},
-		"takes a step, and commits again": {func(ctx context.Context, _ order) (receipt, error) {
+	}{
+		"answers":       {returns(receipt{409, 0}), nil, receipt{409, 0}},
+		"commits again": {again, lines{"other"}, receipt{8, 0}},
+		"takes a step, and commits again": {func(ctx context.Context, o order) (receipt, error) {
 			_, err := take(ctx, "second")
 			require.NoError(t, err)
-			return commit(ctx, receipt{8, 0}, "row")
-		}, lines{"row"}, receipt{8, 0}},
-	}, func(t *testing.T, tc row) {
-		s, l := newTill(t, []turn{declines})
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := take(ctx, "first")
-			require.NoError(t, err)
-			_, err = commit(ctx, receipt{7, o.Amount}, "row")
-			assert.ErrorIs(t, err, store.ErrWritesRefused)
-			assert.Empty(t, l.written)
-			return tc.then(ctx, o)
-		}
-		for range 2 {
-			s.mustGet(5, tc.want)
-		}
-		assert.Equal(t, tc.written, l.written)
-		assert.Equal(t, report.CommitDeclined, s.events.seen[0].Commits[0].End)
-		assert.Empty(t, s.mustRecord().Steps)
-		assertExecuted(t, s, 1)
-		if len(l.attempts) == 2 {
-			assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token)
-		}
-	})
+			return commitsRow(ctx, o)
+		}, oneRow, receipt{7, 5}},
+	} {
+		deliveryCase{
+			turns: []turn{declines}, rows: tc.written, got: tc.want, runs: 1, left: store.StatusCompleted,
+			do: func(ctx context.Context, o order) (receipt, error) {
+				s := shopIn(ctx)
+				_, err := take(ctx, "first")
+				require.NoError(s.t, err)
+				_, err = commitsRow(ctx, o)
+				assert.ErrorIs(s.t, err, store.ErrWritesRefused)
+				assert.Empty(s.t, s.till.written)
+				return tc.then(ctx, o)
+			},
+			then: func(s *shop, _ error) {
+				assert.Equal(s.t, report.CommitDeclined, s.event().Commits[0].End)
+				assert.Empty(s.t, s.mustRecord().Steps)
+				if sent := s.till.attempts; len(sent) == 2 {
+					assert.NotEqual(s.t, sent[0].token, sent[1].token)
+				}
+				s.mustGet(5, tc.want)
+				assert.Equal(s.t, tc.written, s.till.written)
+				assertExecuted(s.t, s, 1)
+			},
+		}.deliver(t, name)
+	}
 }
 
 // An execution that has lost its claim writes no rows.
@@ -324,7 +298,7 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 				s, l := newTill(t, nil)
 				s.do = func(ctx context.Context, o order) (receipt, error) {
 					tc.other(s)
-					_, err := commit(ctx, receipt{7, o.Amount}, "row")
+					_, err := commitsRow(ctx, o)
 					assert.ErrorIs(t, err, idempotent.ErrLeaseLost)
 					if answer {
 						return receipt{7, o.Amount}, nil
@@ -345,20 +319,18 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 
 // What a commit that has failed has written is not known, or somebody else's business.
 func TestNoStepBeginsBehindACommitThatHasFailed(t *testing.T) {
-	for name, turns := range map[string][]turn{"not taken by the store": {rejects}, "no answer": down()} {
-		bubble(t, name, func(t *testing.T) {
-			s, _ := newTill(t, turns)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				_, failed := commit(ctx, receipt{7, o.Amount}, "row")
-				require.Error(t, failed)
-				_, err := take(ctx, "after")
-				assert.ErrorIs(t, err, idempotent.ErrStepRefused)
-				return receipt{}, failed
-			}
-			s.mustFail(5, errAny)
-			assert.Empty(t, s.effects.done)
-		})
-	}
+	each(t, map[string][]turn{"not taken by the store": {rejects}, "no answer": down()}, func(t *testing.T, turns []turn) {
+		s, _ := newTill(t, turns)
+		s.do = func(ctx context.Context, o order) (receipt, error) {
+			_, failed := commitsRow(ctx, o)
+			require.Error(t, failed)
+			_, err := take(ctx, "after")
+			assert.ErrorIs(t, err, idempotent.ErrStepRefused)
+			return receipt{}, failed
+		}
+		s.mustFail(5, errAny)
+		assert.Empty(t, s.effects.done)
+	})
 }
 
 func TestAReportTellsHowACommitHasEnded(t *testing.T) {
@@ -432,7 +404,7 @@ func TestACommitWaitsForTheStepsThatRun(t *testing.T) {
 				assert.ErrorIs(t, err, idempotent.ErrStepRefused)
 			})
 			time.Sleep(time.Second / 4)
-			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+			out, err := commitsRow(ctx, o)
 			group.Wait()
 			return out, err
 		}
@@ -465,7 +437,7 @@ func TestACommitDoesNotWaitForAStepForHours(t *testing.T) {
 				assert.NoError(t, err)
 			})
 			time.Sleep(time.Second)
-			out, err := commit(ctx, receipt{7, o.Amount}, "row")
+			out, err := commitsRow(ctx, o)
 			group.Wait()
 			return out, err
 		}
@@ -478,7 +450,7 @@ func TestAHandlerThatDoesNotWaitForItsCommit(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, []turn{conflicts, conflicts, conflicts})
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			go func() { _, _ = commit(ctx, receipt{7, o.Amount}, "row") }()
+			go func() { _, _ = commitsRow(ctx, o) }()
 			time.Sleep(10 * time.Millisecond)
 			return receipt{8, 8}, nil
 		}
@@ -506,7 +478,7 @@ func TestTheHeartbeatRestsWhileACommitIsUnderWay(t *testing.T) {
 				time.Sleep(300 * time.Millisecond)
 				assert.Zero(t, renewals())
 			}
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			_, err := commitsRow(ctx, o)
 			assert.ErrorIs(t, err, store.ErrWritesRefused)
 			time.Sleep(20 * time.Second)
 			assert.Greater(t, renewals(), 4)
@@ -558,15 +530,13 @@ func TestACommitThatDoesNotBeginLeavesOneHeartbeat(t *testing.T) {
 
 // A renewal that was not answered has landed all the same: the commit learns of the lease.
 func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s, l := newTill(t, nil)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			s.change(func(r *store.Record) { r.Lease = r.Lease.Add(time.Second) })
-			return commit(ctx, receipt{7, o.Amount}, "row")
-		}
-		s.mustHandle(5)
-		assert.Equal(t, lines{"row"}, l.written)
-		require.Len(t, l.attempts, 2)
-		assert.NotEqual(t, l.attempts[0].token, l.attempts[1].token, "another condition is another request")
-	})
+	deliveryCase{
+		turns: []turn{}, rows: oneRow, runs: 1, left: store.StatusCompleted,
+		do: after(changed(func(r *store.Record) { r.Lease = r.Lease.Add(time.Second) }), commitsRow),
+		then: func(s *shop, _ error) {
+			sent := s.till.attempts
+			require.Len(s.t, sent, 2)
+			assert.NotEqual(s.t, sent[0].token, sent[1].token, "another condition is another request")
+		},
+	}.deliver(t, "a second")
 }

@@ -19,22 +19,23 @@ import (
 // A copy of a declined commit that is still on its way is never applied: not before the handler
 // goes on, and not after.
 func TestADeclinedCommitIsNeverAppliedLater(t *testing.T) {
-	for name, then := range map[string]func(ctx context.Context) (receipt, error){
-		"answers":       func(context.Context) (receipt, error) { return receipt{409, 0}, nil },
-		"fails":         func(context.Context) (receipt, error) { return receipt{}, errCard },
-		"commits again": func(ctx context.Context) (receipt, error) { return commit(ctx, receipt{8, 0}, "other") },
+	for name, then := range map[string]handler{
+		"answers": returns(receipt{409, 0}),
+		"fails":   fails(errCard),
+		"commits again": func(ctx context.Context, _ order) (receipt, error) {
+			return commit(ctx, receipt{8, 0}, "other")
+		},
 	} {
 		for how, turns := range map[string][]turn{
-			"":                         {delays, declines},
-			", repeated by the client": {declinesSecond},
+			"": {delays, declines}, ", repeated by the client": {declinesSecond},
 		} {
 			bubble(t, name+how, func(t *testing.T) {
 				s, l := newTill(t, turns)
 				s.do = func(ctx context.Context, o order) (receipt, error) {
-					_, err := commit(ctx, receipt{7, o.Amount}, "row")
+					_, err := commitsRow(ctx, o)
 					assert.ErrorIs(t, err, store.ErrWritesRefused)
 					assert.Zero(t, l.arrive(t), "the claim stands, and its condition would hold now")
-					return then(ctx)
+					return then(ctx, o)
 				}
 				_, _ = s.handle(5)
 				assert.NotContains(t, l.written, "row")
@@ -69,117 +70,93 @@ func TestTheCopyOfADeclinedCommitThatIsFasterThanTheFenceHasLanded(t *testing.T)
 // The same is sent again, with the same token, and the record tells whether the first one has
 // landed.
 func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
-	each(t, map[string][]turn{
+	for name, turns := range map[string][]turn{
 		"request lost":      {losesRequest},
 		"reply lost":        {losesReply},
 		"reply lost twice":  {losesReply, losesReply},
 		"conflicts":         {conflicts, conflicts, conflicts, conflicts, conflicts, conflicts},
 		"conflict and loss": {conflicts, losesReply, conflicts},
-	}, func(t *testing.T, turns []turn) {
-		s, l := newTill(t, turns)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			out, err := commit(ctx, receipt{7, o.Amount}, "row")
-			assert.NoError(t, err)
-			return out, err
-		}
-		s.mustCommit(l)
-		assert.Equal(t, len(l.attempts), s.event().Commits[0].Tries)
-		assert.NoError(t, s.event().StoreErr, "what passed is told by the tries")
-		for _, a := range l.attempts {
-			assert.Equal(t, l.attempts[0], a)
-		}
-	})
+	} {
+		deliveryCase{ // what passed is told by the tries
+			turns: turns, do: commitsRow, got: receipt{7, 5}, rows: oneRow, runs: 1, left: store.StatusCompleted,
+			then: func(s *shop, _ error) {
+				assert.Equal(s.t, len(s.till.attempts), s.event().Commits[0].Tries)
+				assert.NoError(s.t, s.event().StoreErr)
+				for _, a := range s.till.attempts {
+					assert.Equal(s.t, s.till.attempts[0], a)
+				}
+			},
+		}.deliver(t, name)
+	}
 }
 
 // Conflicts are repeated as long as there is time: until the handler's context ends.
 func TestACommitInConflictUsesAllTheTimeThatThereIs(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s, l := newTill(t, manyTurns(conflicts))
-		began := time.Now()
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
-			assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
-			assert.Greater(t, time.Since(began), 8*time.Second)
-			assert.Less(t, time.Since(began), 9500*time.Millisecond)
-			return receipt{}, err
-		}
-		s.mustFail(5, idempotent.ErrCommitFailed)
-		assert.Equal(t, report.Released, s.event().Settlement)
-		assert.Greater(t, len(l.attempts), 20)
-		s.assertGone("the next delivery executes")
-	})
+	deliveryCase{ // the next delivery executes
+		turns: manyTurns(conflicts), do: commitsRow, err: idempotent.ErrCommitFailed, runs: 1, settled: report.Released,
+		least: 8 * time.Second, most: 9500*time.Millisecond - 1,
+		then: func(s *shop, _ error) { assert.Greater(s.t, len(s.till.attempts), 20) },
+	}.deliver(t, "until the end")
 }
 
 // A commit that has failed: no answer is stored any more, and no other commit begins.
 func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
-	type row struct {
-		then       func() (receipt, error)
-		opts       []idempotent.Option
-		err        error
-		outcome    report.Outcome
-		settlement report.Settlement
-	}
-	each(t, map[string]row{
-		"answers all the same": {
-			func() (receipt, error) { return receipt{7, 5}, nil }, nil,
-			idempotent.ErrCommitFailed, report.CommitFailed, report.Released,
-		},
-		"answers, and must not be repeated": {
-			func() (receipt, error) { return receipt{7, 5}, nil },
-			[]idempotent.Option{unrepeatable()},
-			idempotent.ErrCommitFailed, report.CommitFailed, report.Unknown,
-		},
-		"fails": {
-			func() (receipt, error) { return receipt{}, errCard }, nil, errCard, report.Executed,
-			report.Released,
-		},
-		"fails for ever": {
-			func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) }, nil,
-			errCard, report.Executed, report.Completed,
-		},
-	}, func(t *testing.T, tc row) {
-		s, l := newTill(t, []turn{rejects}, tc.opts...)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+	for name, tc := range map[string]struct {
+		then handler
+		of   deliveryCase
+	}{
+		"answers all the same": {returns(receipt{7, 5}), deliveryCase{
+			err: idempotent.ErrCommitFailed, outcome: report.CommitFailed, settled: report.Released,
+		}},
+		"answers, and must not be repeated": {returns(receipt{7, 5}), deliveryCase{
+			opts: []idempotent.Option{unrepeatable()}, err: idempotent.ErrCommitFailed, outcome: report.CommitFailed,
+			settled: report.Unknown, left: store.StatusUnknown, reason: "error",
+		}},
+		"fails": {fails(errCard), deliveryCase{err: errCard, outcome: report.Executed, settled: report.Released}},
+		"fails for ever": {fails(idempotent.Terminal(errCard)), deliveryCase{
+			err: errCard, outcome: report.Executed, settled: report.Completed, left: store.StatusCompleted, reason: "terminal",
+		}},
+	} {
+		tc.of.turns, tc.of.runs = []turn{rejects}, 1
+		tc.of.do = func(ctx context.Context, o order) (receipt, error) {
+			t := shopIn(ctx).t
+			_, err := commitsRow(ctx, o)
 			assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
 			assert.ErrorIs(t, err, errTill)
-			_, err = commit(ctx, receipt{7, o.Amount}, "row")
+			_, err = commitsRow(ctx, o)
 			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
 			assert.ErrorContains(t, err, "an earlier commit of the execution has failed")
-			return tc.then()
+			return tc.then(ctx, o)
 		}
-		got, err := s.handle(5)
-		require.ErrorIs(t, err, tc.err)
-		assert.Zero(t, got)
-		assert.Equal(t, tc.outcome, s.event().Outcome)
-		assert.Equal(t, tc.settlement, s.event().Settlement)
-		assert.Empty(t, l.written)
-		assert.Len(t, l.attempts, 1)
-	})
+		tc.of.then = func(s *shop, _ error) { assert.Len(s.t, s.till.attempts, 1) }
+		tc.of.deliver(t, name)
+	}
 }
 
 // A commit that was not answered has failed, and never lands: the record was moved out of its way.
 func TestACommitThatHasFailedNeverLands(t *testing.T) {
-	each(t, map[string]func(err error) (receipt, error){
-		"returns the error": func(err error) (receipt, error) { return receipt{}, err },
-		"answers":           func(error) (receipt, error) { return receipt{9, 9}, nil },
-		"panics":            func(error) (receipt, error) { panic("boom") },
-		"fails for ever":    func(error) (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
-		"is uncertain":      func(error) (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
-	}, func(t *testing.T, end func(err error) (receipt, error)) {
+	each(t, map[string]handler{
+		"returns the error": nil,
+		"answers":           returns(receipt{9, 9}),
+		"panics":            panics("boom"),
+		"fails for ever":    fails(idempotent.Terminal(errCard)),
+		"is uncertain":      fails(idempotent.Uncertain(errCard)),
+	}, func(t *testing.T, end handler) {
 		s, l := newTill(t, manyTurns(delays))
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			_, err := commitsRow(ctx, o)
 			assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
 			late := l.late
 			assert.Zero(t, l.arrive(t), "before the settlement")
 			l.late = late
-			return end(err)
+			if end == nil {
+				return receipt{}, err
+			}
+			return end(ctx, o)
 		}
 		func() {
 			defer func() { _ = recover() }()
-			_, err := s.handle(5)
-			assert.Error(t, err)
+			s.mustFail(5, errAny)
 		}()
 		assert.Zero(t, l.arrive(t), "after the settlement")
 		assert.Empty(t, l.written)
@@ -190,23 +167,20 @@ func TestACommitThatHasFailedNeverLands(t *testing.T) {
 // claim could put it back, for a late copy of the commit.
 func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 	for name, turns := range map[string][]turn{"failed": manyTurns(delays), "declined": {delays, declines}} {
-		bubble(t, name, func(t *testing.T) {
-			s, l := newTill(t, turns)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				return commit(ctx, receipt{7, o.Amount}, "row")
-			}
-			s.mustFail(5, errAny)
-			assert.Equal(t, report.Released, s.event().Settlement)
-			assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
-			_, claimed, err := s.inner.Claim(t.Context(), s.store.Calls()[0].Next, time.Now())
-			require.NoError(t, err)
-			assert.False(t, claimed)
-			assert.Zero(t, l.arrive(t))
+		deliveryCase{
+			turns: turns, do: commitsRow, err: errAny, runs: 1, settled: report.Released,
+			left: store.StatusInProgress, reason: store.ReasonReleased,
+			then: func(s *shop, _ error) {
+				_, claimed, err := s.inner.Claim(s.t.Context(), s.store.Calls()[0].Next, time.Now())
+				require.NoError(s.t, err)
+				assert.False(s.t, claimed)
+				assert.Zero(s.t, s.till.arrive(s.t))
 
-			l.turns = nil
-			s.mustGet(6, receipt{7, 6}, "the next delivery executes")
-			assert.Equal(t, lines{"row"}, l.written)
-		})
+				s.till.turns = nil
+				s.mustGet(6, receipt{7, 6}, "the next delivery executes")
+				assert.Equal(s.t, oneRow, s.till.written)
+			},
+		}.deliver(t, name)
 	}
 }
 
@@ -214,43 +188,49 @@ func TestTheRecordOfACommitInDoubtIsNotDeleted(t *testing.T) {
 // although the first one was declined: then the caller gets the answer that was committed, whatever
 // the handler did.
 func TestACommitThatWasSentTwiceAndLandsLateIsTheAnswer(t *testing.T) {
-	for name, end := range map[string]func() (receipt, error){
-		"answers":        func() (receipt, error) { return receipt{409, 0}, nil },
-		"fails":          func() (receipt, error) { return receipt{}, errCard },
-		"panics":         func() (receipt, error) { panic("boom") },
-		"fails for ever": func() (receipt, error) { return receipt{}, idempotent.Terminal(errCard) },
-		"is uncertain":   func() (receipt, error) { return receipt{}, idempotent.Uncertain(errCard) },
-		"commits again":  nil,
+	for name, end := range map[string]handler{
+		"answers":        returns(receipt{409, 0}),
+		"fails":          fails(errCard),
+		"panics":         panics("boom"),
+		"fails for ever": fails(idempotent.Terminal(errCard)),
+		"is uncertain":   fails(idempotent.Uncertain(errCard)),
+		"commits again": func(ctx context.Context, o order) (receipt, error) {
+			return commit(ctx, receipt{8, o.Amount}, "other")
+		},
 	} {
 		for steps, withStep := range map[string]bool{"": false, ", after a step": true} {
-			bubble(t, name+steps, func(t *testing.T) {
-				s, l := newTill(t, []turn{declines})
-				s.do = func(ctx context.Context, o order) (receipt, error) {
+			deliveryCase{
+				turns: []turn{declines}, rows: oneRow, got: receipt{7, 5}, runs: 1, settled: report.Completed,
+				left: store.StatusCompleted,
+				do: func(ctx context.Context, o order) (receipt, error) {
 					if withStep {
 						_, err := take(ctx, "first")
-						require.NoError(t, err)
+						require.NoError(shopIn(ctx).t, err)
 					}
-					_, err := commit(ctx, receipt{7, o.Amount}, "row")
-					assert.ErrorIs(t, err, store.ErrWritesRefused)
-					l.late = l.attempts
-					assert.Equal(t, 1, l.arrive(t))
-					if end == nil {
-						return commit(ctx, receipt{8, o.Amount}, "other")
-					}
-					return end()
-				}
-				got := s.mustGet(5, receipt{7, 5}, "the committed answer")
-				var told *idempotent.Error
-				require.ErrorAs(t, s.event().Err, &told)
-				require.ErrorIs(t, s.event().Err, idempotent.ErrOtherAnswer)
-				assert.Equal(t, report.Completed, s.event().Settlement)
-				assert.NoError(t, s.event().StoreErr)
-				s.mustGet(5, got)
-				assert.Equal(t, lines{"row"}, l.written)
-				assertExecuted(t, s, 1)
-			})
+					_, err := landsLate(ctx, o)
+					require.ErrorIs(shopIn(ctx).t, err, store.ErrWritesRefused)
+					return end(ctx, o)
+				},
+				then: func(s *shop, _ error) {
+					var told *idempotent.Error
+					require.ErrorAs(s.t, s.event().Err, &told)
+					require.ErrorIs(s.t, s.event().Err, idempotent.ErrOtherAnswer)
+					assert.NoError(s.t, s.event().StoreErr)
+					s.mustCommit(s.till)
+					assertExecuted(s.t, s, 1)
+				},
+			}.deliver(t, name+steps)
 		}
 	}
+}
+
+// landsLate is a commit that is declined, and then lands all the same.
+func landsLate(ctx context.Context, o order) (receipt, error) {
+	s := shopIn(ctx)
+	out, err := commitsRow(ctx, o)
+	s.till.late = s.till.attempts
+	assert.Equal(s.t, 1, s.till.arrive(s.t))
+	return out, err
 }
 
 // So it is for a batch, also where the answer is kept in parts: nobody looks at a result that is
@@ -267,13 +247,7 @@ func TestACommitThatLandsLateInABatchIsTheAnswer(t *testing.T) {
 			}{l, inParts}
 		}
 		s.wrap(nil)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
-			assert.ErrorIs(t, err, store.ErrWritesRefused)
-			l.late = l.attempts
-			assert.Equal(t, 1, l.arrive(t))
-			return receipt{}, errCard
-		}
+		s.do = landsLate
 		got, err := s.handler.Handle(execution.Unwanting(t.Context()), order{ID: "o-1", Amount: 5})
 		require.NoError(t, err)
 		assert.Equal(t, receipt{7, 5}, got)
@@ -291,7 +265,7 @@ func TestTheRecordTellsThatACommitHasLanded(t *testing.T) {
 					assert.Equal(t, 1, l.arrive(t))
 				}
 			}
-			return commit(ctx, receipt{7, o.Amount}, "row")
+			return commitsRow(ctx, o)
 		}
 		s.mustGet(5, receipt{7, 5})
 		assert.NoError(t, s.event().Err)
@@ -315,7 +289,7 @@ func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
 						}
 						down = n >= 3
 					}
-					out, err := commit(ctx, receipt{7, o.Amount}, "row")
+					out, err := commitsRow(ctx, o)
 					assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
 					assert.ErrorContains(t, err, "could not be reached")
 					down = false // the store is back, and nothing is written all the same
@@ -336,15 +310,11 @@ func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
 // The client may have sent the attempt twice that met the other lease, so the record stays if
 // nothing is committed in the end.
 func TestTheRecordOfACommitThatMetALateRenewalIsNotDeleted(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s, _ := newTill(t, []turn{takes, declines})
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			s.change(func(r *store.Record) { r.Lease = r.Lease.Add(time.Second) })
-			return commit(ctx, receipt{7, o.Amount}, "row")
-		}
-		s.mustFail(5, store.ErrWritesRefused)
-		assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
-	})
+	deliveryCase{
+		turns: []turn{takes, declines}, err: store.ErrWritesRefused, runs: 1,
+		do:   after(changed(func(r *store.Record) { r.Lease = r.Lease.Add(time.Second) }), commitsRow),
+		left: store.StatusInProgress, reason: store.ReasonReleased,
+	}.deliver(t, "declined")
 }
 
 // Without protection the items are written by themselves.
@@ -365,16 +335,11 @@ func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
 // A process that was frozen until its lease had ended sends no commit, although nobody has taken
 // its claim over yet.
 func TestNoCommitIsSentOnceTheLeaseHasEnded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		skew := time.Duration(0)
-		s, l := newTill(t, nil, idempotent.WithClock(func() time.Time { return time.Now().Add(skew) }))
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			skew = time.Hour // while it is frozen
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
-			require.ErrorIs(t, err, idempotent.ErrLeaseLost)
-			return receipt{}, err
-		}
-		s.mustFail(5, idempotent.ErrLeaseLost)
-		assert.Empty(t, l.attempts)
-	})
+	skew := time.Duration(0)
+	deliveryCase{
+		opts: []idempotent.Option{idempotent.WithClock(func() time.Time { return time.Now().Add(skew) })},
+		do:   after(func(*shop) { skew = time.Hour }, commitsRow), turns: []turn{},
+		err: idempotent.ErrLeaseLost, runs: 1, left: store.StatusInProgress,
+		then: func(s *shop, _ error) { assert.Empty(s.t, s.till.attempts) },
+	}.deliver(t, "frozen")
 }

@@ -163,7 +163,7 @@ func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
 				}()
 			}
 			time.Sleep(time.Second)
-			return commit(ctx, receipt{7, o.Amount}, "row")
+			return commitsRow(ctx, o)
 		}
 		s.mustHandleFor(forever, 5)
 		assert.Equal(t, lines{"row"}, l.written)
@@ -194,7 +194,7 @@ func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 		began := time.Now()
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			down = true
-			_, err := commit(ctx, receipt{7, o.Amount}, "row")
+			_, err := commitsRow(ctx, o)
 			require.ErrorIs(t, err, idempotent.ErrCommitFailed)
 			<-ctx.Done()
 			require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
