@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,46 +140,23 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 	t.Log(len(positions), "schedules")
 }
 
-// elsewhere is a store whose write with this number meets another Region, as dynamo.Store says it.
-// It counts renewals, too.
-type elsewhere struct {
-	store.Store
-
-	writes atomic.Int64
-	at     int64
-}
-
-func (e *elsewhere) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if e.writes.Add(1) == e.at {
-		return store.Record{}, false,
-			&store.Error{Op: "swap", Kind: store.FailureConflict, NotApplied: true, Err: errCard}
-	}
-	return e.Store.Swap(ctx, seen, next)
-}
-
 // TestARenewalThatMeetsAnotherRegion loses no lease.
 func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
 	t.Parallel()
-	for n := int64(1); n <= 3; n++ {
-		bubble(t, fmt.Sprint("renewal ", n), func(t *testing.T) {
-			timing := idempotent.WithTiming(idempotent.Timing{
-				Lease:  3 * time.Second,
-				Margin: 500 * time.Millisecond,
-			})
-			s, met := newShop(t), &elsewhere{at: n}
-			s.over = func(inner store.Store) store.Store { met.Store = inner; return met }
-			s.wrap(nil, timing)
-			s.do = func(ctx context.Context, o order) (receipt, error) {
-				for met.writes.Load() < 5 && ctx.Err() == nil {
-					time.Sleep(50 * time.Millisecond)
-				}
-				return receipt{1, o.Amount}, ctx.Err()
+	timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: 500 * time.Millisecond})
+	for n := 1; n <= 3; n++ {
+		elsewhere, writes := hook(), 0
+		elsewhere.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+			if writes++; writes == n {
+				return store.Record{}, false, noAnswer(store.FailureConflict)
 			}
-			got := s.mustHandleFor(forever, 5)
-			assert.Equal(t, receipt{1, 5}, got)
-			assert.Greater(t, met.writes.Load(), n)
-			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-		})
+			return elsewhere.Store.Swap(ctx, seen, next)
+		}
+		deliveryCase{
+			on: elsewhere, opts: []idempotent.Option{timing}, do: succeedsAfter(6 * time.Second), within: forever,
+			got: receipt{1, 5}, runs: 1, left: store.StatusCompleted,
+			then: func(s *shop, _ error) { assert.Greater(s.t, writes, 5) },
+		}.deliver(t, fmt.Sprint("renewal ", n))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,125 +20,91 @@ import (
 
 // A client that retries must not look like an outcome that has become unknown again and again.
 func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
-	uncertain := fails(idempotent.Uncertain(errCard))
+	still, unsure := idempotent.StillUnknown[receipt](), fails(idempotent.Uncertain(errCard))
+	asked := func(r resolution, err error) []idempotent.Option { return []idempotent.Option{resolves(r, err)} }
 	type row struct {
-		opts []idempotent.Option
-		do   func(ctx context.Context, o order) (receipt, error)
-		put  func(r *store.Record) // what another process left, nil for nothing
+		deliveryCase
 		want []report.Settlement
 	}
 	each(t, map[string]row{
-		"uncertain execution": {
-			do: uncertain, want: []report.Settlement{report.Unknown, "", ""},
-		},
+		"uncertain execution": {deliveryCase{do: unsure}, []report.Settlement{report.Unknown, "", ""}},
 		"crash that is refused": {
-			opts: []idempotent.Option{unrepeatable()}, put: crashed,
-			want: []report.Settlement{report.Unknown, "", ""},
+			deliveryCase{opts: []idempotent.Option{unrepeatable()}, put: crashed},
+			[]report.Settlement{report.Unknown, "", ""},
 		},
 		"crash that a resolver knows nothing of": {
-			opts: []idempotent.Option{resolves(idempotent.StillUnknown[receipt](), nil)}, put: crashed,
-			want: []report.Settlement{report.Unknown, report.StillUnknown, report.StillUnknown},
+			deliveryCase{opts: asked(still, nil), put: crashed},
+			[]report.Settlement{report.Unknown, report.StillUnknown, report.StillUnknown},
 		},
 		"resolver that fails": {
-			opts: []idempotent.Option{resolves(idempotent.StillUnknown[receipt](), errors.New("provider down"))},
-			put:  unknown,
-			want: []report.Settlement{report.StillUnknown, report.StillUnknown},
+			deliveryCase{opts: asked(still, errors.New("provider down")), put: unknown},
+			[]report.Settlement{report.StillUnknown, report.StillUnknown},
+		},
+		"resolver that panics": {
+			deliveryCase{opts: []idempotent.Option{asking(func(context.Context) resolution { panic("boom") })}, put: crashed},
+			[]report.Settlement{report.Unknown, report.StillUnknown},
 		},
 		"resolver that knows": {
-			opts: []idempotent.Option{resolves(idempotent.Executed(receipt{1, 5}), nil)},
-			put:  unknown,
-			want: []report.Settlement{report.Completed, ""},
+			deliveryCase{opts: asked(idempotent.Executed(receipt{1, 5}), nil), put: unknown},
+			[]report.Settlement{report.Completed, ""},
 		},
 		"execution after a resolver, uncertain again": {
-			opts: []idempotent.Option{resolves(idempotent.Untouched[receipt](), nil)}, do: uncertain,
-			want: []report.Settlement{report.Unknown, report.Unknown},
+			deliveryCase{opts: asked(untouched, nil), do: unsure}, []report.Settlement{report.Unknown, report.Unknown},
 		},
 	}, func(t *testing.T, tc row) {
-		s := newShop(t, tc.opts...).doing(tc.do)
-		if tc.put != nil {
-			s.put(tc.put)
-		}
+		s := tc.shop(t)
 		for i, want := range tc.want {
-			_, _ = s.handle(5)
+			s.survive(5)
 			assert.Equal(t, want, s.event().Settlement, "delivery %d", i+1)
 			time.Sleep(time.Minute)
 		}
 	})
 }
 
-func TestAResolverThatPanicsLeavesTheRecordUnknownAsItWas(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (resolution, error) {
-				panic("boom")
-			}))
-		s.put(crashed)
-		for _, want := range []report.Settlement{report.Unknown, report.StillUnknown} {
-			assert.Panics(t, func() { _, _ = s.handle(5) })
-			assert.Equal(t, want, s.event().Settlement)
-		}
-	})
-}
-
 // What is recorded of other effects says nothing about the one that the resolver was asked about.
 func TestAResolverThatPanicsReleasesNoRecordWithSteps(t *testing.T) {
-	for name, fails := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, idempotent.WithResolver(
-				func(context.Context, idempotent.Execution, order) (resolution, error) {
-					fails()
-					return idempotent.StillUnknown[receipt](), nil
-				}))
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				_, err := take(ctx, "first")
-				require.NoError(t, err)
-				return receipt{}, idempotent.Uncertain(errCard)
-			}
-			s.mustFail(5, errCard)
-			for range 2 {
-				ended := make(chan struct{})
-				go func() {
-					defer close(ended)
-					defer func() { _ = recover() }()
-					_, _ = s.handle(5)
-				}()
-				<-ended
-				assert.Equal(t, report.StillUnknown, s.event().Settlement)
-				assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-			}
-			assertExecuted(t, s, 1)
-		})
-	}
+	each(t, map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit}, func(t *testing.T,
+		fails func(),
+	) {
+		s := newShop(t, asking(func(context.Context) resolution { fails(); return resolution{} }))
+		s.do = func(ctx context.Context, _ order) (receipt, error) {
+			_, err := take(ctx, "first")
+			require.NoError(t, err)
+			return receipt{}, idempotent.Uncertain(errCard)
+		}
+		s.mustFail(5, errCard)
+		for range 2 {
+			var group sync.WaitGroup
+			group.Go(func() { s.survive(5) })
+			group.Wait()
+			assert.Equal(t, report.StillUnknown, s.event().Settlement)
+			assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+		}
+		assertExecuted(t, s, 1)
+	})
 }
 
 func TestWhoMadeARecordUnknownKnowsItThoughTheReplyWasLost(t *testing.T) {
-	each(t, map[string]storetest.Fault{
-		"the caller repeats":      storetest.LoseReply,
-		"applied, never answered": storetest.HangAfter,
-	}, func(t *testing.T, fault storetest.Fault) {
-		lost := false
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Op != storetest.OpSwap || lost {
-				return storetest.Pass
-			}
-			lost = true
-			return fault
-		}, unrepeatable())
-		s.put(crashed)
-		s.mustFail(5, idempotent.ErrUnknownOutcome)
-		require.True(t, lost)
-		assert.Equal(t, report.Unknown, s.event().Settlement)
-		s.mustFail(5, idempotent.ErrUnknownOutcome)
-		assert.Empty(t, s.event().Settlement, "the next one met it")
-	})
+	for name, fault := range map[string]storetest.Fault{
+		"the caller repeats": storetest.LoseReply, "applied, never answered": storetest.HangAfter,
+	} {
+		deliveryCase{
+			opts: []idempotent.Option{unrepeatable()}, rule: inTurn(isOp(swap), fault, storetest.Pass), fired: 1,
+			put: crashed, err: idempotent.ErrUnknownOutcome, settled: report.Unknown,
+			left: store.StatusUnknown, reason: "crashed",
+			then: func(s *shop, _ error) {
+				s.mustFail(5, idempotent.ErrUnknownOutcome)
+				assert.Empty(s.t, s.event().Settlement, "the next one met it")
+			},
+		}.deliver(t, name)
+	}
 }
 
 // How long a record waits for somebody must not begin anew each time that a client retries.
 func TestARecordWaitsSinceItBecameUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		answer := idempotent.StillUnknown[receipt]()
-		s := newShop(t, idempotent.WithResolver(
-			func(context.Context, idempotent.Execution, order) (resolution, error) { return answer, nil }))
+		s := newShop(t, asking(func(context.Context) resolution { return answer }))
 		s.put(crashed)
 		since := time.Now()
 		for range 3 {
@@ -145,8 +112,7 @@ func TestARecordWaitsSinceItBecameUnknown(t *testing.T) {
 			assert.True(t, since.Equal(s.mustRecord().AttentionAt))
 			time.Sleep(time.Hour)
 		}
-		answer = idempotent.Untouched[receipt]()
-		s.do = fails(idempotent.Uncertain(errCard))
+		answer, s.do = untouched, fails(idempotent.Uncertain(errCard))
 		s.mustFail(5, errCard)
 		assert.True(t, s.mustRecord().AttentionAt.Equal(time.Now()), "another execution, another uncertainty")
 	})

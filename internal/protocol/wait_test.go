@@ -18,149 +18,120 @@ import (
 )
 
 // running starts a delivery of order "o-1" in another sandbox, whose handler takes d and then ends
-// as do says. The returned function waits for it.
-func (s *shop) running(d time.Duration, do func(ctx context.Context, o order) (receipt, error)) (done func()) {
-	s.t.Helper()
-	first := s.sandbox(nil)
-	started, ended := make(chan struct{}), make(chan struct{})
-	first.do = func(ctx context.Context, o order) (receipt, error) {
-		close(started)
-		time.Sleep(d)
-		return do(ctx, o)
+// as do says. The test does not end before it.
+func running(d time.Duration, do handler) func(*shop) {
+	return func(s *shop) {
+		first := s.sandbox(nil)
+		started, ended := make(chan struct{}), make(chan struct{})
+		first.do = after(func(*shop) { close(started); time.Sleep(d) }, do)
+		go func() {
+			defer close(ended)
+			_, _ = first.handle(1) // what it returns is that handler's business
+		}()
+		<-started
+		s.t.Cleanup(func() { <-ended })
 	}
-	go func() {
-		defer close(ended)
-		_, _ = first.handle(1) // what it returns is that handler's business
-	}()
-	<-started
-	return func() { <-ended }
 }
+
+func waits(d time.Duration) []idempotent.Option { return []idempotent.Option{idempotent.WithWait(d)} }
 
 func charged(context.Context, order) (receipt, error) { return receipt{Charge: 77, Amount: 1}, nil }
 
 func TestDeliveryWaitsForTheResultOfTheOneThatRuns(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithWait(5*time.Second))
-		done := s.running(3*time.Second, charged)
-		began := time.Now()
-		s.mustGet(1, receipt{Charge: 77, Amount: 1})
-		assertExecuted(t, s, 1)
-		assert.InDelta(t, 4, time.Since(began).Seconds(), 1.01, "the result is seen within one interval after it came")
-		event := s.event()
-		assert.Equal(t, report.Replayed, event.Outcome)
-		assert.Equal(t, time.Since(began), event.Claim.Took+event.Wait.Took)
-		done()
-	})
+	deliveryCase{ // the result is seen within one interval after it came
+		opts: waits(5 * time.Second), set: running(3*time.Second, charged), got: receipt{77, 1}, runs: 1,
+		least: 3 * time.Second, most: 5 * time.Second, outcome: report.Replayed, left: store.StatusCompleted,
+		then: func(s *shop, _ error) {
+			e := s.event()
+			assert.Equal(s.t, time.Since(s.mustRecord().CreatedAt), e.Claim.Took+e.Wait.Took)
+		},
+	}.deliver(t, "3 s")
 }
 
 func TestWaitingIsCheapOnTheTable(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithWait(time.Minute))
-		done := s.running(8*time.Second, charged)
-		s.mustHandleFor(25*time.Second, 1)
-		done()
-		calls := s.store.Calls()
-		assert.Equal(t, storetest.OpClaim, calls[0].Op)
-		for _, c := range calls[1:] {
-			assert.Equal(t, storetest.OpGet, c.Op, "the looks are reads")
-		}
-		assert.Greater(t, len(calls), 5, "it looks early")
-		assert.Less(t, len(calls), 16, "and then ever less often")
-	})
+	deliveryCase{
+		opts: waits(time.Minute), set: running(8*time.Second, charged), within: 25 * time.Second,
+		runs: 1, left: store.StatusCompleted,
+		then: func(s *shop, _ error) {
+			ops := s.store.Ops()
+			assert.Equal(s.t, claim, ops[0])
+			for _, op := range ops[1:] {
+				assert.Equal(s.t, storetest.OpGet, op, "the looks are reads")
+			}
+			assert.Greater(s.t, len(ops), 5, "it looks early")
+			assert.Less(s.t, len(ops), 16, "and then ever less often")
+		},
+	}.deliver(t, "8 s")
 }
 
 func TestWaitEndsWithTheOptionOrTheDeadline(t *testing.T) {
-	type row struct {
+	for name, tc := range map[string]struct {
 		wait, timeout, least, most time.Duration
-	}
-	each(t, map[string]row{
+	}{
 		"option":   {3 * time.Second, 30 * time.Second, 3 * time.Second, 3 * time.Second},
 		"deadline": {time.Minute, 5 * time.Second, 4500 * time.Millisecond, 4900 * time.Millisecond},
 		"short":    {time.Minute, 100 * time.Millisecond, 50 * time.Millisecond, 99 * time.Millisecond},
-	}, func(t *testing.T, tc row) {
-		s := newShop(t, idempotent.WithWait(tc.wait))
-		done := s.running(9*time.Second, charged)
-		began := time.Now()
-		_, err := s.handleFor(tc.timeout, 1)
-		waited := time.Since(began)
-		var inProgress *idempotent.Error
-		require.ErrorAs(t, err, &inProgress)
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
-		assert.Equal(t, 12*time.Second-waited, inProgress.RetryAfter.Round(time.Millisecond),
-			"as of the last look")
-		assert.GreaterOrEqual(t, waited, tc.least)
-		assert.LessOrEqual(t, waited, tc.most)
-		done()
-		assertExecuted(t, s, 1)
-	})
+	} {
+		deliveryCase{
+			opts: waits(tc.wait), set: running(9*time.Second, charged), within: tc.timeout, err: idempotent.ErrInProgress,
+			least: tc.least, most: tc.most, runs: 1, left: store.StatusInProgress,
+			then: func(s *shop, err error) {
+				assert.Equal(s.t, time.Until(s.mustRecord().Lease), err.(*idempotent.Error).RetryAfter.Round(time.Millisecond),
+					"as of the last look")
+			},
+		}.deliver(t, name)
+	}
 }
 
 func TestWithoutTheOptionADeliveryIsAnsweredAtOnce(t *testing.T) {
-	for name, opts := range map[string][]idempotent.Option{"default": nil, "zero": {idempotent.WithWait(0)}} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, opts...)
-			done := s.running(time.Second, charged)
-			began := time.Now()
-			s.mustFail(1, idempotent.ErrInProgress)
-			assert.Zero(t, time.Since(began))
-			assert.Zero(t, s.event().Wait.Took)
-			done()
-		})
+	for name, opts := range map[string][]idempotent.Option{"default": nil, "zero": waits(0)} {
+		deliveryCase{
+			opts: opts, set: running(time.Second, charged), err: idempotent.ErrInProgress, most: time.Nanosecond,
+			runs: 1, left: store.StatusInProgress,
+			then: func(s *shop, _ error) { assert.Zero(s.t, s.event().Wait.Took) },
+		}.deliver(t, name)
 	}
 }
 
 func TestEveryLookRunsTheWholeList(t *testing.T) {
-	type row struct {
+	for name, tc := range map[string]struct {
 		change func(r *store.Record)
 		opts   []idempotent.Option
 		want   error
-	}
-	each(t, map[string]row{
-		"unknown": {
-			unknown,
-			nil, idempotent.ErrUnknownOutcome,
-		},
-		"unreadable": {
-			func(r *store.Record) { r.Status = "PAUSED" },
-			nil, idempotent.ErrUnreadable,
-		},
-		"altered result": {
-			func(r *store.Record) { completed(r, `{"charge":1}`); r.Result = []byte(`{"charge":2}`) },
-			nil, idempotent.ErrUnreadable,
-		},
-		"another request": {
-			func(r *store.Record) {
-				f := []byte(r.Fingerprint)
-				f[len(f)-2], f[len(f)-3] = f[len(f)-3], f[len(f)-2]
-				r.Fingerprint = string(f)
-			},
-			[]idempotent.Option{amountFingerprint()},
-			idempotent.ErrMismatch,
-		},
+	}{
+		"unknown":    {unknown, nil, idempotent.ErrUnknownOutcome},
+		"unreadable": {func(r *store.Record) { r.Status = "PAUSED" }, nil, idempotent.ErrUnreadable},
+		"altered result": {func(r *store.Record) {
+			completed(r, `{"charge":1}`)
+			r.Result = []byte(`{"charge":2}`)
+		}, nil, idempotent.ErrUnreadable},
+		"another request": {func(r *store.Record) {
+			f := []byte(r.Fingerprint)
+			f[len(f)-2], f[len(f)-3] = f[len(f)-3], f[len(f)-2]
+			r.Fingerprint = string(f)
+		}, []idempotent.Option{amountFingerprint()}, idempotent.ErrMismatch},
 		"crashed, to be refused": {
 			func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) },
 			[]idempotent.Option{unrepeatable()},
 			idempotent.ErrUnknownOutcome,
 		},
-	}, func(t *testing.T, tc row) {
-		s := newShop(t, append(tc.opts, idempotent.WithWait(5*time.Second))...)
-		if len(tc.opts) > 0 {
-			probe := s.sandbox(nil, tc.opts...)
-			probe.do = func(context.Context, order) (receipt, error) {
-				s.awaitChange(tc.change)
-				time.Sleep(30 * time.Second)
-				return receipt{}, errCard
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t, append(tc.opts, waits(5*time.Second)...)...)
+			if len(tc.opts) > 0 {
+				probe := s.sandbox(nil, tc.opts...)
+				probe.do = after(func(*shop) { s.awaitChange(tc.change); time.Sleep(30 * time.Second) }, fails(errCard))
+				go func() { _, _ = probe.handle(1) }()
+				time.Sleep(time.Millisecond)
+			} else {
+				s.put(func(*store.Record) {})
+				go s.awaitChange(tc.change)
 			}
-			go func() { _, _ = probe.handle(1) }()
-			time.Sleep(time.Millisecond)
-		} else {
-			s.put(func(*store.Record) {})
-			go s.awaitChange(tc.change)
-		}
-		s.mustFail(1, tc.want)
-		time.Sleep(time.Minute)
-		assert.Equal(t, int64(min(len(tc.opts), 1)), s.executed.Load(), "only the first one executed")
-	})
+			s.mustFail(1, tc.want)
+			time.Sleep(time.Minute)
+			assert.Equal(t, int64(min(len(tc.opts), 1)), s.executed.Load(), "only the first one executed")
+		})
+	}
 }
 
 // awaitChange changes the record of order "o-1" a second from now.
@@ -178,67 +149,55 @@ func (s *shop) awaitChange(change func(r *store.Record)) {
 }
 
 func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
-	failed := fails(errCard)
-	each(t, map[string]func(s *shop){
-		"released": func(s *shop) { s.running(time.Second, failed) },
-		"crashed": func(s *shop) {
+	type row struct {
+		start func(s *shop)
+		runs  int64
+	}
+	for name, tc := range map[string]row{
+		"released": {running(time.Second, fails(errCard)), 2},
+		"crashed": {func(s *shop) {
 			s.put(func(r *store.Record) { r.Lease = time.Now().Add(2 * time.Second).Truncate(time.Second) })
-		},
-		"deleted by an operator": func(s *shop) {
+		}, 1},
+		"deleted by an operator": {func(s *shop) {
 			r := s.put(func(*store.Record) {})
 			time.AfterFunc(time.Second, func() { _, _ = s.inner.Delete(context.Background(), r) })
-		},
-	}, func(t *testing.T, start func(s *shop)) {
-		s := newShop(t, idempotent.WithWait(8*time.Second))
-		start(s)
-		before := s.executed.Load()
-		deadline := time.Now().Add(10 * time.Second)
-		s.do = func(context.Context, order) (receipt, error) {
-			r := s.mustRecord()
-			assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "a lease for the whole rest")
-			return charged(t.Context(), order{})
-		}
-		got := s.mustHandle(1)
-		assert.Equal(t, int64(77), got.Charge)
-		assert.Equal(t, before+1, s.executed.Load())
-		assert.Equal(t, report.Executed, s.event().Outcome)
-		assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
-	})
+		}, 1},
+	} {
+		var deadline time.Time
+		deliveryCase{
+			opts: waits(8 * time.Second), got: receipt{77, 1}, runs: tc.runs, outcome: report.Executed,
+			set: func(s *shop) { tc.start(s); deadline = time.Now().Add(10 * time.Second) },
+			do: after(func(s *shop) {
+				assert.True(s.t, s.mustRecord().Lease.Equal(deadline.Add(idempotent.DefaultMargin)),
+					"a lease for the whole rest")
+			}, charged),
+			left: store.StatusCompleted,
+		}.deliver(t, name)
+	}
 }
 
 func TestWaiterWithoutADeadlineClaimsAWholeLease(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithWait(time.Hour))
-		s.running(20*time.Second, fails(errCard))
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+	deliveryCase{ // which is longer than a lease: it is renewed from when it was claimed
+		opts: waits(time.Hour), set: running(20*time.Second, fails(errCard)), within: forever,
+		do: after(func(s *shop) {
 			left := time.Until(s.mustRecord().Lease)
-			assert.Greater(t, left, idempotent.DefaultLease-100*time.Millisecond)
-			time.Sleep(50 * time.Second) // longer than a lease: it is renewed from when it was claimed
-			return receipt{Charge: 1}, ctx.Err()
-		}
-		s.mustHandleFor(forever, 1)
-		assertExecuted(t, s, 2)
-	})
+			assert.Greater(s.t, left, idempotent.DefaultLease-100*time.Millisecond)
+		}, succeedsAfter(50*time.Second)),
+		runs: 2, left: store.StatusCompleted,
+	}.deliver(t, "released")
 }
 
 func TestWaiterDoesNotBeginAtTheLastMoment(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithWait(time.Minute))
-		s.running(9*time.Second, fails(errCard))
-		_, err := s.handle(1) // 10 s
-		var inProgress *idempotent.Error
-		require.ErrorAs(t, err, &inProgress)
-		require.ErrorIs(t, err, idempotent.ErrInProgress)
-		assert.Zero(t, inProgress.RetryAfter, "the key is free: retry at once")
-		assertExecuted(t, s, 1)
-		s.assertGone()
-	})
+	deliveryCase{ // of its 10 s; the key is free: retry at once
+		opts: waits(time.Minute), set: running(9*time.Second, fails(errCard)), err: idempotent.ErrInProgress, runs: 1,
+		then: func(s *shop, err error) { assert.Zero(s.t, err.(*idempotent.Error).RetryAfter) },
+	}.deliver(t, "released")
 }
 
 func TestManyWaitersGetTheOneResult(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.running(time.Second, fails(errCard))
+		running(time.Second, fails(errCard))(s)
 		results := make(chan receipt)
 		for range 20 {
 			other := s.sandbox(nil, idempotent.WithWait(20*time.Second))
@@ -273,7 +232,7 @@ func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
 	}, func(t *testing.T, tc row) {
 		s := newShop(t)
 		waiter := s.sandbox(inTurn(isOp(storetest.OpGet), tc.faults...), idempotent.WithWait(15*time.Second))
-		done := s.running(3*time.Second, charged)
+		running(3*time.Second, charged)(s)
 		got, err := waiter.handleFor(25*time.Second, 1)
 		require.ErrorIs(t, err, tc.want)
 		if tc.want == nil {
@@ -281,7 +240,6 @@ func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
 		} else {
 			assert.Error(t, waiter.event().StoreErr)
 		}
-		done()
 		assertExecuted(t, s, 1)
 	})
 }
@@ -289,13 +247,12 @@ func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
 func TestWaiterThatIsCancelledStopsAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, idempotent.WithWait(time.Minute))
-		done := s.running(9*time.Second, charged)
+		running(9*time.Second, charged)(s)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("unused"))
 		time.AfterFunc(1500*time.Millisecond, cancel)
 		began := time.Now()
 		s.mustFailWith(ctx, idempotent.ErrInProgress)
 		assert.Equal(t, 1500*time.Millisecond, time.Since(began))
-		done()
 	})
 }
 
@@ -321,9 +278,8 @@ func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 			return held, claimed, err
 		}
 		s := newShopOn(t, echoing, nil, idempotent.WithWait(5*time.Second))
-		done := s.running(time.Second, fails(errCard))
+		running(time.Second, fails(errCard))(s)
 		s.mustFail(1, idempotent.ErrInProgress)
-		done()
 		assertExecuted(t, s, 1)
 	})
 }
@@ -347,7 +303,7 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 		},
 	}, func(t *testing.T, tc row) {
 		s := newShopOn(t, memory.New(), nil)
-		done := s.running(9*time.Second, charged)
+		running(9*time.Second, charged)(s)
 		slow, n := &hooked{Store: s.inner}, 0
 		slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
 			n++
@@ -363,6 +319,5 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 		waiter.mustFailFor(30*time.Second, 1, idempotent.ErrInProgress)
 		assert.GreaterOrEqual(t, time.Since(began), tc.least)
 		assert.LessOrEqual(t, time.Since(began), tc.most)
-		done()
 	})
 }
