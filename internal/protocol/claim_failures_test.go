@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -71,10 +70,7 @@ func repeating(takes time.Duration) (h *hooked, claims *atomic.Int32) {
 func TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		records, claims := repeating(12 * time.Second) // a machine that was suspended
-		s := newShopOn(t, records, nil).doing(func(context.Context, order) (receipt, error) {
-			time.Sleep(3 * time.Second)
-			return receipt{Charge: 1}, nil
-		})
+		s := newShopOn(t, records, nil).doing(after(pause(3*time.Second), returns(receipt{Charge: 1})))
 		var wg sync.WaitGroup
 		wg.Go(func() { s.mustHandleFor(forever, 0) })
 		time.Sleep(14 * time.Second) // the handler runs, and the copy has come
@@ -101,34 +97,6 @@ func TestAClaimThatTookLongIsBegunAnewOnlyIfARenewalIsOverdue(t *testing.T) {
 			assertExecuted(t, s, 1)
 		})
 	}
-}
-
-func TestManyDeliveriesAtOnceExecuteOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(func(_ context.Context, o order) (receipt, error) {
-			time.Sleep(time.Second)
-			return receipt{Charge: 1, Amount: o.Amount}, nil
-		})
-		var wg sync.WaitGroup
-		for range 100 {
-			wg.Go(func() {
-				for {
-					got, err := s.handle(5)
-					if err == nil {
-						assert.Equal(t, receipt{Charge: 1, Amount: 5}, got)
-						return
-					}
-					if !assert.ErrorIs(t, err, idempotent.ErrInProgress) {
-						return
-					}
-					time.Sleep(100 * time.Millisecond)
-				}
-			})
-		}
-		wg.Wait()
-		synctest.Wait()
-		assertExecuted(t, s, 1)
-	})
 }
 
 // inParts is a store that keeps results beside their records, and reads them as it is told.
@@ -168,38 +136,35 @@ func TestReadOfAResultThatIsNeverAnsweredIsRepeated(t *testing.T) {
 // What could be stored can be replayed: reading it has the time that is left, and not only that of
 // a claim.
 func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		takes, timeout, most time.Duration
 		err                  error
-	}{
-		"with a deadline":    {5 * time.Second, 10 * time.Second, 5 * time.Second, nil},
-		"without a deadline": {20 * time.Second, 0, 20 * time.Second, nil},
-		"that is over": {
-			time.Hour, 10 * time.Second, 9900 * time.Millisecond,
-			idempotent.ErrStoreUnavailable,
-		},
-		"that is over, no deadline":   {time.Hour, 0, 30 * time.Second, idempotent.ErrStoreUnavailable},
-		"that is over, far deadline":  {time.Hour, 10 * time.Minute, 30 * time.Second, idempotent.ErrStoreUnavailable},
-		"that is over, near deadline": {time.Hour, time.Second, 900 * time.Millisecond, idempotent.ErrStoreUnavailable},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopInParts(t, func(ctx context.Context) ([]byte, error) {
-				select {
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				case <-time.After(tc.takes):
-					return []byte(`{"charge":7}`), nil
-				}
-			})
-			started := time.Now()
-			got, err := s.handleFor(tc.timeout, 0)
-			require.ErrorIs(t, err, tc.err)
-			assert.LessOrEqual(t, time.Since(started), tc.most)
-			if tc.err == nil {
-				assert.Equal(t, receipt{Charge: 7}, got)
+	}
+	away, endless := idempotent.ErrStoreUnavailable, time.Hour
+	each(t, map[string]row{
+		"with a deadline":             {5 * time.Second, 10 * time.Second, 5 * time.Second, nil},
+		"without a deadline":          {20 * time.Second, forever, 20 * time.Second, nil},
+		"that is over":                {endless, 10 * time.Second, 9900 * time.Millisecond, away},
+		"that is over, no deadline":   {endless, forever, 30 * time.Second, away},
+		"that is over, far deadline":  {endless, 10 * time.Minute, 30 * time.Second, away},
+		"that is over, near deadline": {endless, time.Second, 900 * time.Millisecond, away},
+	}, func(t *testing.T, tc row) {
+		s := newShopInParts(t, func(ctx context.Context) ([]byte, error) {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(tc.takes):
+				return []byte(`{"charge":7}`), nil
 			}
 		})
-	}
+		started := time.Now()
+		got, err := s.handleFor(tc.timeout, 0)
+		require.ErrorIs(t, err, tc.err)
+		assert.LessOrEqual(t, time.Since(started), tc.most)
+		if tc.err == nil {
+			assert.Equal(t, receipt{Charge: 7}, got)
+		}
+	})
 }
 
 // deaf is a store that answers claims late, whatever their context says, and deletes nothing until

@@ -211,48 +211,45 @@ func TestCrashedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 	})
 }
 
+// A taker counts the execution before it; of an expired record nothing is left.
 func TestRecordOfPowertoolsIsProtectedByItsLeaseOrElseItsExpiry(t *testing.T) {
-	type row struct {
+	for name, tc := range map[string]struct {
 		change  func(r *store.Record)
 		attempt int // 0 for one that does not execute
-	}
-	each(t, map[string]row{
+	}{
 		"lease live":                {func(*store.Record) {}, 0},
 		"lease ended":               {func(r *store.Record) { r.Lease = r.Lease.Add(-time.Hour) }, 2},
 		"no lease, expiry to come":  {func(r *store.Record) { r.Lease = time.Time{} }, 0},
 		"no lease, expiry has come": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, time.Now() }, 1},
-	}, func(t *testing.T, tc row) {
-		s := newShop(t)
-		s.put(func(r *store.Record) {
+	} {
+		of := deliveryCase{err: idempotent.ErrInProgress, left: store.StatusInProgress}
+		if tc.attempt > 0 {
+			of = deliveryCase{runs: 1, left: store.StatusCompleted, then: func(s *shop, _ error) {
+				assert.Equal(s.t, tc.attempt, s.mustRecord().Attempt)
+			}}
+		}
+		of.put = func(r *store.Record) {
 			r.Owner, r.Attempt, r.CreatedAt = "", 0, time.Time{}
 			tc.change(r)
-		})
-		_, err := s.handle(1)
-		if tc.attempt == 0 {
-			require.ErrorIs(t, err, idempotent.ErrInProgress)
-			assertExecuted(t, s, 0)
-			return
 		}
-		require.NoError(t, err)
-		assert.Equal(t, tc.attempt, s.mustRecord().Attempt,
-			"a taker counts the execution before it, of an expired record nothing is left")
-	})
+		of.deliver(t, name)
+	}
 }
 
 func TestOneOfManyTakesOver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.put(crashed)
-		s.do = func(_ context.Context, o order) (receipt, error) {
-			time.Sleep(time.Second)
-			return receipt{Amount: o.Amount}, nil
-		}
+	each(t, map[string]func(r *store.Record){"a crash": crashed, "nothing": nil}, func(t *testing.T,
+		put func(r *store.Record),
+	) {
+		s := deliveryCase{put: put, do: after(pause(time.Second), returns(receipt{1, 5}))}.shop(t)
 		var wg sync.WaitGroup
-		for range 20 {
+		for range 100 {
 			wg.Go(func() {
-				if _, err := s.handle(1); err != nil {
-					assert.ErrorIs(t, err, idempotent.ErrInProgress)
+				got, err := s.handle(5)
+				for ; errors.Is(err, idempotent.ErrInProgress); got, err = s.handle(5) {
+					time.Sleep(100 * time.Millisecond)
 				}
+				assert.NoError(t, err)
+				assert.Equal(t, receipt{1, 5}, got)
 			})
 		}
 		wg.Wait()
@@ -322,8 +319,8 @@ func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
 
 func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		var s *shop
-		s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+		s := newShop(t)
+		s.wrap(func(c storetest.Call) storetest.Fault {
 			if c.N == 1 {
 				return storetest.LoseReply
 			}
@@ -337,8 +334,8 @@ func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
 
 func TestRecordThatCompletedAndExpiredBeforeTheTakeoverIsClaimed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		var s *shop
-		s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
+		s := newShop(t)
+		s.wrap(func(c storetest.Call) storetest.Fault {
 			if c.N == 2 {
 				s.change(func(r *store.Record) {
 					completed(r, `{}`)
@@ -350,7 +347,6 @@ func TestRecordThatCompletedAndExpiredBeforeTheTakeoverIsClaimed(t *testing.T) {
 		s.put(crashed)
 		s.mustHandle(1)
 		assertExecuted(t, s, 1)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpSwap, storetest.OpClaim, storetest.OpSwap},
-			s.store.Ops())
+		assert.Equal(t, []storetest.Op{claim, swap, claim, swap}, s.store.Ops())
 	})
 }

@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,34 +20,33 @@ import (
 var noCompletion = when(storetest.Deny, completes)
 
 func TestRepeatableEffectsHealByThemselves(t *testing.T) {
-	each(t, map[string]func(storetest.Call) storetest.Fault{
+	repeatable := idempotent.WithEffects(idempotent.Repeatable)
+	for name, rule := range map[string]rule{
 		"completion denied": noCompletion,
 		"store gone":        storetest.OnOp(swap, storetest.LoseRequest),
-	}, func(t *testing.T, rule func(storetest.Call) storetest.Fault) {
-		repeatable := idempotent.WithEffects(idempotent.Repeatable)
-		s := newShopOn(t, memory.New(), rule, repeatable)
-		got := s.mustHandle(5, "the handler's result is not hidden")
-		assert.Equal(t, receipt{1, 5}, got)
-		assert.Equal(t, report.NotSettled, s.event().Settlement)
-		assert.Error(t, s.event().StoreErr)
-		assert.Equal(t, store.StatusInProgress, s.mustRecord().Status)
-
-		s.sandbox(nil, repeatable).mustFail(5, idempotent.ErrInProgress, "not while the lease lives")
-		time.Sleep(13 * time.Second)
-		got = s.sandbox(nil, repeatable).mustHandle(5)
-		assert.Equal(t, receipt{2, 5}, got, "executed again")
-	})
+	} {
+		deliveryCase{ // the handler's result is not hidden
+			opts: []idempotent.Option{repeatable}, rule: rule, got: receipt{1, 5}, runs: 1,
+			settled: report.NotSettled, left: store.StatusInProgress,
+			then: func(s *shop, _ error) {
+				assert.Error(s.t, s.event().StoreErr)
+				s.sandbox(nil, repeatable).mustFail(5, idempotent.ErrInProgress, "not while the lease lives")
+				time.Sleep(13 * time.Second)
+				s.sandbox(nil, repeatable).mustGet(5, receipt{2, 5}, "executed again")
+			},
+		}.deliver(t, name)
+	}
 }
 
 func TestWithoutAWordAboutEffectsAResultThatCannotBeStoredIsUnknown(t *testing.T) {
-	each(t, map[string][]idempotent.Option{
+	for name, opts := range map[string][]idempotent.Option{
 		"nothing said": nil, "cautious": {idempotent.WithEffects(idempotent.Cautious)},
 		"unrepeatable": {unrepeatable()},
-	}, func(t *testing.T, opts []idempotent.Option) {
-		s := newShopOn(t, memory.New(), noCompletion, opts...)
-		s.mustHandle(5)
-		assert.Equal(t, "result-lost", s.mustRecord().Reason)
-	})
+	} {
+		deliveryCase{
+			opts: opts, rule: noCompletion, runs: 1, left: store.StatusUnknown, reason: "result-lost",
+		}.deliver(t, name)
+	}
 }
 
 // smallStore refuses results of more than so many bytes.
@@ -69,21 +69,17 @@ func (s smallStore) Swap(ctx context.Context, seen, next store.Record) (store.Re
 }
 
 func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		for _, effects := range []idempotent.Effects{
-			idempotent.Cautious, idempotent.Repeatable,
-			idempotent.Unrepeatable,
-		} {
-			s := newShopOn(t, smallStore{Store: memory.New()}, nil, idempotent.WithEffects(effects))
-			s.mustGet(5, receipt{1, 5}, "it is sent all the same")
-			r := s.mustRecord()
-			assert.Equal(t, store.StatusUnknown, r.Status, effects)
-			assert.Equal(t, "result-lost", r.Reason)
-			assert.Empty(t, r.Result)
-			s.mustFail(5, idempotent.ErrUnknownOutcome)
-			assertExecuted(t, s, 1)
-		}
-	})
+	for _, effects := range []idempotent.Effects{idempotent.Cautious, idempotent.Repeatable, idempotent.Unrepeatable} {
+		deliveryCase{ // it is sent all the same
+			on: smallStore{Store: memory.New()}, opts: []idempotent.Option{idempotent.WithEffects(effects)},
+			got: receipt{1, 5}, runs: 1, left: store.StatusUnknown, reason: "result-lost",
+			then: func(s *shop, _ error) {
+				assert.Empty(s.t, s.mustRecord().Result)
+				s.mustFail(5, idempotent.ErrUnknownOutcome)
+				assertExecuted(s.t, s, 1)
+			},
+		}.deliver(t, fmt.Sprint(effects))
+	}
 }
 
 func TestALaterWordAboutEffectsReplacesAnEarlierOne(t *testing.T) {

@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 var uuidText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -29,25 +27,16 @@ func recording(keys *[]string, end func() error) handler {
 func TestDerivedKeyIsTheSameForEveryAttemptOfARequest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var keys []string
-		s := newShop(t, amountFingerprint(), idempotent.WithRetention(time.Hour))
-		s.do = recording(&keys, func() error { return errCard })
-		_, err := s.handle(5) // released
-		require.ErrorIs(t, err, errCard)
 		fingerprint := ""
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			keys = append(keys, idempotent.DerivedKey(ctx, "charge"))
-			fingerprint = s.mustRecord().Fingerprint
-			return receipt{}, errCard
-		}
-		_, err = s.handle(5) // executed again
-		require.ErrorIs(t, err, errCard)
+		s := newShop(t, amountFingerprint(), idempotent.WithRetention(time.Hour))
+		s.do = recording(&keys, func() error { fingerprint = s.mustRecord().Fingerprint; return errCard })
+		s.mustFail(5, errCard) // released
+		s.mustFail(5, errCard) // executed again
 		s.put(func(r *store.Record) { r.Lease, r.Fingerprint = r.Lease.Add(-time.Hour), fingerprint })
 		s.do = recording(&keys, func() error { return nil })
-		_, err = s.handle(5) // taken over
-		require.NoError(t, err)
+		s.mustHandle(5) // taken over
 		time.Sleep(2 * time.Hour)
-		_, err = s.handle(5) // after the retention
-		require.NoError(t, err)
+		s.mustHandle(5) // after the retention
 
 		require.Len(t, keys, 4)
 		for _, key := range keys {
@@ -103,17 +92,16 @@ func TestDerivedKeyNeverChanges(t *testing.T) {
 func TestAClaimTellsTheKeysThatExecutionsBeforeItHandedOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var told [][]string
-		s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpClaim {
-				told = append(told, c.Next.Derived)
-			}
-			return storetest.Pass
-		}, unrepeatable())
 		var keys []string
-		s.do = recording(&keys, func() error { return nil })
+		s := newShop(t, unrepeatable()).doing(recording(&keys, func() error { return nil }))
 		for _, id := range []string{"o-1", "o-2"} {
 			_, err := s.handler.Handle(t.Context(), order{ID: id})
 			require.NoError(t, err)
+		}
+		for _, c := range s.store.Calls() {
+			if c.Op == claim {
+				told = append(told, c.Next.Derived)
+			}
 		}
 		assert.Equal(t, [][]string{nil, {"charge"}}, told)
 	})
@@ -173,21 +161,20 @@ func TestUnprotectedHandlerInsideAProtectedOneHasKeysOfItsOwn(t *testing.T) {
 }
 
 func TestHandlerCanSeeItsExecution(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
+	deliveryCase{
+		do: func(ctx context.Context, _ order) (receipt, error) {
+			s := shopIn(ctx)
 			x, ok := idempotent.FromContext(ctx)
-			assert.True(t, ok)
-			assert.Equal(t, "shop", x.Operation)
-			assert.Equal(t, s.mustRecord().Key, x.RecordKey)
-			assert.Equal(t, 1, x.Attempt)
-			assert.False(t, x.Recovered)
-			assert.Equal(t, idempotent.DerivedKey(ctx, "n"), x.DerivedKey("n"))
+			assert.True(s.t, ok)
+			assert.Equal(s.t, "shop", x.Operation)
+			assert.Equal(s.t, s.mustRecord().Key, x.RecordKey)
+			assert.Equal(s.t, 1, x.Attempt)
+			assert.False(s.t, x.Recovered)
+			assert.Equal(s.t, idempotent.DerivedKey(ctx, "n"), x.DerivedKey("n"))
 			return receipt{}, nil
-		}
-		s.mustHandle(5)
-		assertExecuted(t, s, 1)
-	})
+		},
+		runs: 1, left: store.StatusCompleted,
+	}.deliver(t, "the first one")
 }
 
 func TestTheDerivedKeyOfADescriptionIsThatOfTheExecution(t *testing.T) {

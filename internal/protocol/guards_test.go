@@ -39,25 +39,23 @@ func TestInterruptedExecutionIsReleased(t *testing.T) {
 }
 
 func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		s.do = func(context.Context, order) (receipt, error) {
-			assert.Equal(t, 15*time.Minute+idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
-			return receipt{}, nil
-		}
-		s.mustHandleFor(15*time.Minute, 5)
-		s.mustHandleFor(15*time.Minute, 5)
-		assertExecuted(t, s, 1)
-	})
+	deliveryCase{
+		within: 15 * time.Minute, runs: 1, left: store.StatusCompleted,
+		do: after(func(s *shop) {
+			assert.Equal(s.t, 15*time.Minute+idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
+		}, returns(receipt{})),
+		then: func(s *shop, _ error) {
+			s.mustHandleFor(15*time.Minute, 5)
+			assertExecuted(s.t, s, 1)
+		},
+	}.deliver(t, "15 min")
 }
 
 func TestWaiterBeginsWithExactlyAQuarterOfItsTimeLeft(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithWait(30*time.Second))
-		s.put(func(r *store.Record) { r.Lease = r.CreatedAt.Add(30 * time.Second) })
-		s.mustHandleFor(40*time.Second, 5) // the last look comes when the wait ends, and so does the lease
-		assertExecuted(t, s, 1)
-	})
+	deliveryCase{ // the last look comes when the wait ends, and so does the lease
+		opts: waits(30 * time.Second), put: func(r *store.Record) { r.Lease = r.CreatedAt.Add(30 * time.Second) },
+		within: 40 * time.Second, runs: 1, left: store.StatusCompleted,
+	}.deliver(t, "of 40 s")
 }
 
 func TestLooksAreNeverFurtherApartThanTwoSeconds(t *testing.T) {
@@ -75,22 +73,8 @@ func TestLooksAreNeverFurtherApartThanTwoSeconds(t *testing.T) {
 	})
 }
 
-// partsAt keeps the results of completed records beside them, and answers the first reads of them
-// with failures.
-type partsAt struct {
-	*memory.Store
-
-	failures []error
-	reads    int
-}
-
-func (p *partsAt) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	held, claimed, err := p.Store.Claim(ctx, r, now)
-	if held.Status == store.StatusCompleted {
-		held.Parts, held.Result = "all", nil
-	}
-	return held, claimed, err
-}
+// partsAt keeps the results of completed records beside them.
+type partsAt struct{ *memory.Store }
 
 func (p *partsAt) Get(ctx context.Context, key string) (store.Record, bool, error) {
 	held, found, err := p.Store.Get(ctx, key)
@@ -101,17 +85,12 @@ func (p *partsAt) Get(ctx context.Context, key string) (store.Record, bool, erro
 }
 
 func (p *partsAt) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
-	p.reads++
-	if p.reads <= len(p.failures) {
-		return nil, p.failures[p.reads-1]
-	}
 	held, _, err := p.Store.Get(ctx, r.Key)
 	return held.Result, err
 }
 
 func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
-	throttled := &store.Error{Op: "read result", Kind: store.FailureThrottled, NotApplied: true, Err: errCard}
-	denied := &store.Error{Op: "read result", Kind: store.FailureAccessDenied, NotApplied: true, Err: errCard}
+	throttled, denied := noAnswer(store.FailureThrottled), noAnswer(store.FailureAccessDenied)
 	type row struct {
 		failures []error
 		reads    int
@@ -121,19 +100,16 @@ func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
 		"throttled": {[]error{throttled, throttled, throttled}, 4, nil},
 		"denied":    {[]error{denied}, 1, idempotent.ErrStoreUnavailable},
 	}, func(t *testing.T, tc row) {
-		parts := &partsAt{Store: memory.New(), failures: tc.failures}
-		executed := 0
-		handler := idempotent.Wrap(func(context.Context, order) (int, error) {
-			executed++
-			return executed, nil
-		}, parts, idempotent.WithOperation("test"),
-			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
-		_, err := handler.Handle(t.Context(), order{ID: "o-1"})
-		require.NoError(t, err)
-		_, err = handler.Handle(t.Context(), order{ID: "o-1"})
-		require.ErrorIs(t, err, tc.err)
-		assert.Equal(t, tc.reads, parts.reads)
-		assert.Equal(t, 1, executed)
+		reads := 0
+		s := newShopInParts(t, func(context.Context) ([]byte, error) {
+			if reads++; reads <= len(tc.failures) {
+				return nil, tc.failures[reads-1]
+			}
+			return []byte(`{"charge":7}`), nil
+		})
+		s.mustFail(5, tc.err)
+		assert.Equal(t, tc.reads, reads)
+		assertExecuted(t, s, 0)
 	})
 }
 
@@ -204,27 +180,27 @@ func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
 }
 
 func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		started, n := time.Now(), 0
-		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
+	n, began := 0, time.Time{}
+	deliveryCase{
+		opts: []idempotent.Option{unrepeatable()}, put: crashed, set: func(*shop) { began = time.Now() },
+		rule: func(storetest.Call) storetest.Fault {
 			n++
 			switch {
 			case n == 2:
 				return storetest.LoseReply
-			case n > 2 && time.Since(started) < 2500*time.Millisecond: // until there is time for nothing but an undo
+			case n > 2 && time.Since(began) < 2500*time.Millisecond: // until there is time for nothing but an undo
 				return storetest.Refuse
 			default:
 				return storetest.Pass
 			}
-		}, unrepeatable())
-		s.put(func(r *store.Record) { r.Lease = r.CreatedAt })
-		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		time.Sleep(time.Second)
-		r := s.mustRecord()
-		assert.Equal(t, store.StatusUnknown, r.Status)
-		assert.Equal(t, "someone", r.Owner)
-		assertExecuted(t, s, 0)
-	})
+		},
+		err: idempotent.ErrStoreUnavailable, left: store.StatusUnknown, reason: "crashed",
+		then: func(s *shop, _ error) {
+			time.Sleep(time.Second)
+			r := s.mustHold(store.StatusUnknown, "crashed")
+			assert.Equal(s.t, "someone", r.Owner)
+		},
+	}.deliver(t, "and then the store is away")
 }
 
 // The store takes five seconds to answer the first renewal, and never answers another one.

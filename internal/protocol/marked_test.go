@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -100,6 +101,7 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 							require.ErrorIs(t, err, next.fails)
 							_, err := s.handle(5)
 							require.ErrorIs(t, err, next.fails, "and stays so")
+							s.mustHold(store.StatusUnknown, s.mustRecord().Reason)
 						} else {
 							require.NoError(t, err)
 						}
@@ -247,11 +249,8 @@ func TestAClaimNamesTwentyMarkedSteps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t).doing(func(ctx context.Context, o order) (receipt, error) {
 			for i := range 21 {
-				_, err := idempotent.Step(ctx, fmt.Sprint("step-", i),
-					func(context.Context) (int, error) { return 7, nil }, idempotent.AtMostOnce[int](nil))
-				if err != nil {
-					return receipt{}, err
-				}
+				_, err := take(ctx, fmt.Sprint("step-", i), once())
+				require.NoError(t, err)
 			}
 			return receipt{1, o.Amount}, nil
 		})
@@ -269,15 +268,9 @@ func TestAClaimNamesTwentyMarkedSteps(t *testing.T) {
 func TestAStepThatTheClaimSaysIsMarkedIsMarked(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		var option idempotent.StepOption[int]
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { return 7, nil }, option)
-			return receipt{int64(n), o.Amount}, err
-		}
-		once := idempotent.AtMostOnce[int](nil)
-		for i, next := range []idempotent.StepOption[int]{once, nil, nil, once, nil} {
+		for i, next := range []idempotent.StepOption[string]{once(), nil, nil, once(), nil} {
 			want := []int{4, 4, 3, 4, 3}[i] // the claim, a mark, the result, the completion
-			option = next
+			s.do = inOneStep("charge", next)
 			before := len(s.store.Calls())
 			_, err := s.handler.Handle(t.Context(), order{ID: string(rune('a' + before)), Amount: 5})
 			require.NoError(t, err)
@@ -290,26 +283,21 @@ func TestAStepThatTheClaimSaysIsMarkedIsMarked(t *testing.T) {
 // just begun.
 func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s, fails, charged := newShop(t), true, 0
+		s, charged := newShop(t), 0
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			if err := reserves(ctx); err != nil {
 				return receipt{}, err
 			}
-			if _, err := idempotent.Step(ctx, "book", func(context.Context) (int, error) {
-				if fails {
-					return 0, errCard
-				}
-				return 1, nil
-			}); err != nil {
+			if s.executed.Load() == 1 {
+				return receipt{}, failIn(ctx, "book", errCard)
+			}
+			if _, err := take(ctx, "book"); err != nil {
 				return receipt{}, err
 			}
 			return charges(ctx, o, &charged, idempotent.AtMostOnce[int](nil))
 		}
 		s.mustFail(5, errCard)
-		fails = false
-		again := s.sandbox(nil)
-		again.do = s.do
-		again.mustHandle(5)
+		s.another(nil).mustHandle(5)
 		assert.Equal(t, 1, charged)
 	})
 }
@@ -318,42 +306,50 @@ func TestAnErrorBeforeAStartMarkLeavesNothingOpen(t *testing.T) {
 // between.
 func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 	type row struct {
-		between func(t *testing.T, s *shop)
+		between func(s *shop)
 		charged int
 		fails   error
 	}
 	each(t, map[string]row{
 		"taken over": {fails: idempotent.ErrUnknownOutcome},
-		"taken over and given back before": {between: func(t *testing.T, s *shop) {
-			_, err := s.sandbox(func(c storetest.Call) storetest.Fault {
-				if c.Op == storetest.OpSwap && c.Next.Attempt == 2 {
-					return storetest.LoseReply
-				}
-				return storetest.Pass
-			}).handle(5)
-			require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
+		"taken over and given back before": {between: func(s *shop) {
+			s.sandbox(when(storetest.LoseReply, func(c storetest.Call) bool { return c.Op == swap && c.Next.Attempt == 2 })).
+				mustFail(5, idempotent.ErrStoreUnavailable)
 		}, fails: idempotent.ErrUnknownOutcome},
-		"made UNKNOWN, and settled as not executed": {between: func(t *testing.T, s *shop) {
+		"made UNKNOWN, and settled as not executed": {between: func(s *shop) {
 			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)
-			o := operate.New(s.inner)
-			shown, err := o.Inspect(t.Context(), s.recordKey())
-			require.NoError(t, err)
-			_, err = o.Settle(t.Context(), shown, operate.NotExecuted(),
-				operate.Act{By: "ann", Why: "asked the provider"})
-			require.NoError(t, err)
+			operatorOf(s).settle(operate.NotExecuted())
 		}, charged: 1},
 	}, func(t *testing.T, c row) {
-		s, charged := newShop(t), 0
+		s := newShop(t)
 		s.put(func(r *store.Record) {
-			r.Owner, r.Attempt, r.CreatedAt, r.Lease = "", 0, time.Time{}, time.Now().Add(-time.Minute)
+			crashed(r)
+			r.Owner, r.Attempt, r.CreatedAt = "", 0, time.Time{}
 		})
 		if c.between != nil {
-			c.between(t, s)
+			c.between(s)
 		}
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			return charges(ctx, o, &charged, idempotent.AtMostOnce[int](nil))
+			_, err := take(ctx, "plain")
+			require.NoError(t, err)
+			return inOneStep("charge", once())(ctx, o)
 		}
 		s.mustFail(5, c.fails)
-		assert.Equal(t, c.charged, charged)
+		assert.Equal(t, c.charged, s.count("charge"))
+		assert.Equal(t, 1, s.count("plain"))
+		assert.Equal(t, c.fails != nil, s.mustRecord().Status == store.StatusUnknown)
+	})
+}
+
+// A version that marks its steps dies between two of them: they tell all.
+func TestADeathBetweenMarkedStepsIsNoOpenQuestion(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		dead := false
+		s := newShopOn(t, memory.New(), while(&dead, storetest.DieBefore), unrepeatable())
+		s.do = inTwoSteps(func() error { dead = true; return errCard })
+		s.mustFail(5, errCard)
+		time.Sleep(time.Minute)
+		s.sandbox(nil, unrepeatable()).doing(inTwoSteps(nil)).mustHandle(5)
+		assert.Equal(t, map[string]int{"first": 1, "second": 1}, s.effects.done)
 	})
 }

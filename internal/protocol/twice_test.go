@@ -20,28 +20,28 @@ import (
 // TestAHandlerThatIsWrappedTwiceIsToldSo: at the first delivery, at once, and whatever lies
 // between.
 func TestAHandlerThatIsWrappedTwiceIsToldSo(t *testing.T) {
+	type between = func(ctx context.Context, o order) (context.Context, order)
+	anotherContext := func(as func(context.Context) context.Context) between {
+		return func(ctx context.Context, o order) (context.Context, order) { return as(ctx), o }
+	}
 	type row struct {
 		opts    []idempotent.Option
-		between func(ctx context.Context, o order) (context.Context, order)
+		between between
 	}
 	each(t, map[string]row{
 		"a middleware":  {},
-		"it would wait": {opts: []idempotent.Option{idempotent.WithWait(5 * time.Second)}},
+		"it would wait": {opts: waits(5 * time.Second)},
 		"another content": {between: func(ctx context.Context, o order) (context.Context, order) {
 			o.Amount++
 			return ctx, o
 		}, opts: []idempotent.Option{amountFingerprint()}},
-		"no protection": {between: func(ctx context.Context, o order) (context.Context, order) {
-			return idempotent.Unprotected(ctx), o
-		}},
+		"no protection":   {between: anotherContext(idempotent.Unprotected)},
 		"another handler": {between: through(func(o order) string { return "other-" + o.ID })},
-		"a lease that has ended": {between: func(ctx context.Context, o order) (context.Context, order) {
+		"a lease that has ended": {between: anotherContext(func(ctx context.Context) context.Context {
 			time.Sleep(13 * time.Second)
-			return context.WithoutCancel(ctx), o
-		}},
-		"another deadline": {between: func(ctx context.Context, o order) (context.Context, order) {
-			return context.WithoutCancel(ctx), o
-		}},
+			return context.WithoutCancel(ctx)
+		})},
+		"another deadline": {between: anotherContext(context.WithoutCancel)},
 	}, func(t *testing.T, tc row) {
 		s := newShop(t, tc.opts...)
 		inner := s.sandbox(nil, tc.opts...)
@@ -130,22 +130,18 @@ func TestAClientOfAHandlerThatIsWrappedTwiceGetsAnOwnProblem(t *testing.T) {
 // when it had none.
 func TestARecordWithoutAFingerprintIsNoMistakeOfTheClient(t *testing.T) {
 	for _, status := range []store.Status{store.StatusInProgress, store.StatusCompleted, store.StatusUnknown} {
-		bubble(t, string(status), func(t *testing.T) {
-			s := newShop(t)
-			s.put(func(r *store.Record) {
+		deliveryCase{
+			put: func(r *store.Record) {
 				if status == store.StatusCompleted {
 					completed(r, `{"charge":1}`)
 				}
 				r.Status, r.Fingerprint = status, ""
-			})
-			_, err := s.handle(1)
-			require.NotErrorIs(t, err, idempotent.ErrMismatch)
-			var unreadable *idempotent.Error
-			require.ErrorAs(t, err, &unreadable)
-			require.ErrorIs(t, err, idempotent.ErrUnreadable)
-			assert.Contains(t, unreadable.Reason, "no fingerprint")
-			assert.Equal(t, report.Unreadable, s.event().Outcome)
-			assert.Zero(t, s.executed.Load())
-		})
+			},
+			err: idempotent.ErrUnreadable, outcome: report.Unreadable, left: status,
+			then: func(s *shop, err error) {
+				require.NotErrorIs(s.t, err, idempotent.ErrMismatch)
+				assert.Contains(s.t, err.(*idempotent.Error).Reason, "no fingerprint")
+			},
+		}.deliver(t, string(status))
 	}
 }

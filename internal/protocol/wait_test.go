@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -220,28 +218,28 @@ func TestManyWaitersGetTheOneResult(t *testing.T) {
 
 func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
 	refuse, pass := storetest.Refuse, storetest.Pass
-	type row struct {
+	for name, tc := range map[string]struct {
 		faults []storetest.Fault // of the looks
-		want   error
-	}
-	each(t, map[string]row{
+		err    error
+	}{
 		"passing": {[]storetest.Fault{pass, storetest.LoseReply, refuse, pass, storetest.LoseReply, refuse, pass}, nil},
 		"hanging": {[]storetest.Fault{storetest.HangBefore, pass}, nil},
 		"lasting": {[]storetest.Fault{refuse}, idempotent.ErrInProgress},
 		"denied":  {[]storetest.Fault{storetest.Deny}, idempotent.ErrStoreUnavailable},
-	}, func(t *testing.T, tc row) {
-		s := newShop(t)
-		waiter := s.sandbox(inTurn(isOp(storetest.OpGet), tc.faults...), idempotent.WithWait(15*time.Second))
-		running(3*time.Second, charged)(s)
-		got, err := waiter.handleFor(25*time.Second, 1)
-		require.ErrorIs(t, err, tc.want)
-		if tc.want == nil {
-			assert.Equal(t, int64(77), got.Charge)
-		} else {
-			assert.Error(t, waiter.event().StoreErr)
-		}
-		assertExecuted(t, s, 1)
-	})
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := newShop(t)
+			waiter := s.sandbox(inTurn(isOp(storetest.OpGet), tc.faults...), waits(15*time.Second)...)
+			running(3*time.Second, charged)(s)
+			if tc.err == nil {
+				assert.Equal(t, receipt{77, 1}, waiter.mustHandleFor(25*time.Second, 1))
+			} else {
+				waiter.mustFailFor(25*time.Second, 1, tc.err)
+				assert.Error(t, waiter.event().StoreErr)
+			}
+			assertExecuted(t, s, 1)
+		})
+	}
 }
 
 func TestWaiterThatIsCancelledStopsAtOnce(t *testing.T) {
@@ -286,38 +284,32 @@ func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 
 // TestWaitIsOverWhenItEnds: a slow answer to the last look does not come behind the end.
 func TestWaitIsOverWhenItEnds(t *testing.T) {
-	steady := func(int) time.Duration { return 400 * time.Millisecond }
-	slower := func(n int) time.Duration { return time.Duration(n) * 200 * time.Millisecond }
-	hangs := func(n int) time.Duration { return time.Duration(n-1) * time.Hour }
-	type row struct {
-		takes       func(int) time.Duration
+	const ms = time.Millisecond
+	for name, tc := range map[string]struct {
+		takes       func(n int) time.Duration
 		least, most time.Duration
-	}
-	each(t, map[string]row{
-		"steady":          {steady, 2500 * time.Millisecond, 3 * time.Second},
-		"ever slower":     {slower, 2 * time.Second, 3010 * time.Millisecond},
-		"hangs after one": {hangs, 2 * time.Second, 3010 * time.Millisecond},
-		"hangs from the first": {
-			func(int) time.Duration { return time.Hour }, 2 * time.Second,
-			3010 * time.Millisecond,
-		},
-	}, func(t *testing.T, tc row) {
-		s := newShopOn(t, memory.New(), nil)
-		running(9*time.Second, charged)(s)
-		slow, n := &hooked{Store: s.inner}, 0
+	}{
+		"steady":               {func(int) time.Duration { return 400 * ms }, 2500 * ms, 3000 * ms},
+		"ever slower":          {func(n int) time.Duration { return time.Duration(n) * 200 * ms }, 2000 * ms, 3010 * ms},
+		"hangs after one":      {func(n int) time.Duration { return time.Duration(n-1) * time.Hour }, 2000 * ms, 3010 * ms},
+		"hangs from the first": {func(int) time.Duration { return time.Hour }, 2000 * ms, 3010 * ms},
+	} {
+		slow, n := hook(), 0
 		slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
+			if _, ours := ctx.Deadline(); !ours { // it is the test that looks
+				return slow.Store.Get(ctx, key)
+			}
 			n++
 			select {
 			case <-time.After(tc.takes(n)):
-				return s.inner.Get(ctx, key)
+				return slow.Store.Get(ctx, key)
 			case <-ctx.Done():
 				return store.Record{}, false, ctx.Err()
 			}
 		}
-		waiter := newShopOn(t, slow, nil, idempotent.WithWait(3*time.Second))
-		began := time.Now()
-		waiter.mustFailFor(30*time.Second, 1, idempotent.ErrInProgress)
-		assert.GreaterOrEqual(t, time.Since(began), tc.least)
-		assert.LessOrEqual(t, time.Since(began), tc.most)
-	})
+		deliveryCase{
+			on: slow, opts: waits(3 * time.Second), set: running(9*time.Second, charged), within: 30 * time.Second,
+			err: idempotent.ErrInProgress, least: tc.least, most: tc.most, runs: 1, left: store.StatusInProgress,
+		}.deliver(t, name)
+	}
 }
