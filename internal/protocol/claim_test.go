@@ -38,7 +38,8 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
 	for name, fault := range passingFaults {
 		deliveryCase{
-			rule: storetest.OnCall(1, fault), got: receipt{1, 5}, runs: 1, left: store.StatusCompleted, fired: 1, attempt: 1,
+			rule: storetest.OnCall(1, fault), got: receipt{1, 5}, runs: 1,
+			left: store.StatusCompleted, fired: 1, attempt: 1,
 		}.deliver(t, name)
 	}
 }
@@ -83,7 +84,8 @@ func TestWhatADeliveryMeets(t *testing.T) {
 			},
 		},
 		"a crash, whose takeover is not answered": {
-			put: crashed, rule: storetest.OnCall(2, storetest.LoseReply), runs: 1, left: store.StatusCompleted, attempt: 2,
+			put: crashed, rule: storetest.OnCall(2, storetest.LoseReply), runs: 1,
+			left: store.StatusCompleted, attempt: 2,
 		},
 		"an unknown outcome": {
 			put: func(r *store.Record) { crashed(r); unknown(r) },

@@ -81,7 +81,8 @@ func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 					assert.NoError(shopIn(ctx).t, err)
 					return tc.end(ctx, o)
 				},
-				got: receipt{7, 5}, runs: 1, outcome: report.Executed, settled: report.Completed, left: store.StatusCompleted,
+				got: receipt{7, 5}, runs: 1, outcome: report.Executed, settled: report.Completed,
+				left: store.StatusCompleted,
 				then: func(s *shop, _ error) {
 					e := s.event()
 					assert.Equal(s.t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
@@ -319,7 +320,9 @@ func TestAStaleOwnerCommitsNothing(t *testing.T) {
 
 // What a commit that has failed has written is not known, or somebody else's business.
 func TestNoStepBeginsBehindACommitThatHasFailed(t *testing.T) {
-	each(t, map[string][]turn{"not taken by the store": {rejects}, "no answer": down()}, func(t *testing.T, turns []turn) {
+	each(t, map[string][]turn{
+		"not taken by the store": {rejects}, "no answer": down(),
+	}, func(t *testing.T, turns []turn) {
 		s, _ := newTill(t, turns)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			_, failed := commitsRow(ctx, o)

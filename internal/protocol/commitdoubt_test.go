@@ -114,7 +114,8 @@ func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 		}},
 		"fails": {fails(errCard), deliveryCase{err: errCard, outcome: report.Executed, settled: report.Released}},
 		"fails for ever": {fails(idempotent.Terminal(errCard)), deliveryCase{
-			err: errCard, outcome: report.Executed, settled: report.Completed, left: store.StatusCompleted, reason: "terminal",
+			err: errCard, outcome: report.Executed, settled: report.Completed,
+			left: store.StatusCompleted, reason: "terminal",
 		}},
 	} {
 		tc.of.turns, tc.of.runs = []turn{rejects}, 1

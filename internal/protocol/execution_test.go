@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"testing"
 	"time"
@@ -107,20 +106,26 @@ func TestAClaimTellsTheKeysThatExecutionsBeforeItHandedOut(t *testing.T) {
 	})
 }
 
+// An adapter that makes a request of its own, and does not pass on the context.
 func TestAKeyIsNeverDerivedInAContextThatWasLost(t *testing.T) {
 	t.Parallel()
-	// An adapter that makes a request of its own, and does not pass on the context.
-	s := newShop(t).doing(func(context.Context, order) (receipt, error) {
-		return receipt{}, fmt.Errorf("%s", idempotent.DerivedKey(context.Background(), "charge"))
-	})
-	defer func() {
-		lost, ok := recover().(*idempotent.LostContextError)
-		require.True(t, ok, "it panics with a type of its own")
-		assert.Equal(t, "charge", lost.Name)
-		assert.ErrorContains(t, lost, "Unprotected")
-		s.assertGone("nothing has happened yet: the key is free")
+	lost := lostContext(t, func() { _ = idempotent.DerivedKey(context.Background(), "charge") })
+	assert.Equal(t, "charge", lost.Name)
+}
+
+// lostContext is what a handler panics with that does this in a context which is not its own.
+// Nothing has happened yet: the key is free.
+func lostContext(t *testing.T, do func()) (lost *idempotent.LostContextError) {
+	t.Helper()
+	s := newShop(t).doing(after(func(*shop) { do() }, returns(receipt{})))
+	func() {
+		defer func() { lost, _ = recover().(*idempotent.LostContextError) }()
+		_, _ = s.handle(1)
 	}()
-	_, _ = s.handle(1)
+	require.NotNil(t, lost, "it panics with a type of its own")
+	require.ErrorContains(t, lost, "Unprotected")
+	s.assertGone()
+	return lost
 }
 
 func TestOutsideAProtectedExecutionKeysAreRandom(t *testing.T) {

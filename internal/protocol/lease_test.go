@@ -87,7 +87,8 @@ func TestARenewalThatMeetsAFaultLosesNothing(t *testing.T) {
 		},
 		"one is never answered": {rule: storetest.OnCall(2, storetest.HangBefore), fired: 1},
 		"it finds a later one of ours, whose reply never came": {
-			do: after(changed(func(r *store.Record) { r.Lease = r.Lease.Add(time.Minute) }), succeedsAfter(time.Minute)),
+			do: after(changed(func(r *store.Record) { r.Lease = r.Lease.Add(time.Minute) }),
+				succeedsAfter(time.Minute)),
 		},
 		"the credentials have expired, and the SDK renews them meanwhile": {
 			rule: inTurn(renews, storetest.Deny, storetest.Deny, storetest.Pass),

@@ -94,7 +94,8 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 			}, underAFullOne),
 		},
 		"after a slow claim": {
-			on: slowClaim(25 * time.Second), rule: noRenewal, do: underAFullOne, within: forever, settled: report.Completed,
+			on: slowClaim(25 * time.Second), rule: noRenewal, do: underAFullOne, within: forever,
+			settled: report.Completed,
 		},
 		// Between the claim and the start of the handler.
 		"of a machine that was suspended": {
@@ -148,7 +149,8 @@ func TestALiveProcessKeepsItsClaimPastItsDeadline(t *testing.T) {
 				}
 				return receipt{Charge: 7}, nil
 			},
-			within: 5 * time.Second, got: receipt{Charge: 7}, runs: 1, settled: report.Completed, left: store.StatusCompleted,
+			within: 5 * time.Second, got: receipt{Charge: 7}, runs: 1,
+			settled: report.Completed, left: store.StatusCompleted,
 			then: func(s *shop, _ error) { assertOver(s.t, s) },
 		}.deliver(t, name)
 	}
@@ -225,8 +227,8 @@ func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 		},
 		"all say that nothing happened": {errors.Join(none(errCard), none(errCard)), ""},
 	} {
-		reason := map[store.Status]string{store.StatusUnknown: "uncertain", store.StatusCompleted: "terminal"}[tc.status]
-		deliveryCase{do: fails(tc.err), err: errAny, runs: 1, left: tc.status, reason: reason}.deliver(t, name)
+		reasons := map[store.Status]string{store.StatusUnknown: "uncertain", store.StatusCompleted: "terminal"}
+		deliveryCase{do: fails(tc.err), err: errAny, runs: 1, left: tc.status, reason: reasons[tc.status]}.deliver(t, name)
 	}
 }
 

@@ -150,20 +150,11 @@ func TestErrorThatIsNotedTooLateTakesNoOnesPlace(t *testing.T) {
 
 func TestErrorIsNeverNotedInAContextThatWasLost(t *testing.T) {
 	t.Parallel()
-	s := newShop(t).doing(func(context.Context, order) (receipt, error) {
-		idempotent.Mark(context.Background(), idempotent.Uncertain(errCard))
-		return receipt{}, nil
-	})
-	defer func() {
-		lost, ok := recover().(*idempotent.LostContextError)
-		require.True(t, ok, "it panics with a type of its own")
-		assert.Equal(t, "Mark", lost.Function)
-		require.ErrorIs(t, lost, errCard)
-		require.ErrorContains(t, lost, "idempotent: Mark: the context belongs to no delivery")
-		require.ErrorContains(t, lost, "Unprotected")
-		assert.NotContains(t, lost.Error(), errCard.Error(), "it may quote the request")
-	}()
-	_, _ = s.handle(1)
+	lost := lostContext(t, func() { idempotent.Mark(context.Background(), idempotent.Uncertain(errCard)) })
+	assert.Equal(t, "Mark", lost.Function)
+	require.ErrorIs(t, lost, errCard)
+	require.ErrorContains(t, lost, "idempotent: Mark: the context belongs to no delivery")
+	assert.NotContains(t, lost.Error(), errCard.Error(), "it may quote the request")
 }
 
 // An effect that may have happened is not forgotten because the handler panics afterwards.
@@ -225,7 +216,8 @@ func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
 			defer idempotent.Mark(ctx, idempotent.Uncertain(errCard))
 			return commitsRow(ctx, o)
 		},
-		turns: []turn{}, rows: oneRow, got: receipt{7, 5}, runs: 1, settled: report.Completed, left: store.StatusCompleted,
+		turns: []turn{}, rows: oneRow, got: receipt{7, 5}, runs: 1,
+		settled: report.Completed, left: store.StatusCompleted,
 		then: func(s *shop, _ error) {
 			otherwise, ok := errors.AsType[*idempotent.Error](s.event().Err)
 			require.True(s.t, ok)

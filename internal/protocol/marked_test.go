@@ -313,8 +313,8 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 	each(t, map[string]row{
 		"taken over": {fails: idempotent.ErrUnknownOutcome},
 		"taken over and given back before": {between: func(s *shop) {
-			s.sandbox(when(storetest.LoseReply, func(c storetest.Call) bool { return c.Op == swap && c.Next.Attempt == 2 })).
-				mustFail(5, idempotent.ErrStoreUnavailable)
+			takesOver := func(c storetest.Call) bool { return c.Op == swap && c.Next.Attempt == 2 }
+			s.sandbox(when(storetest.LoseReply, takesOver)).mustFail(5, idempotent.ErrStoreUnavailable)
 		}, fails: idempotent.ErrUnknownOutcome},
 		"made UNKNOWN, and settled as not executed": {between: func(s *shop) {
 			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)

@@ -63,8 +63,10 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 		"own deadline, in other words":               {late, nil, released, ""},
 		"own deadline, in other words, resolver":     {late, resolves, store.StatusUnknown, "interrupted"},
 		"own deadline, in other words, unrepeatable": {late, unrepeatable, store.StatusUnknown, "interrupted"},
-		"own deadline, not stored, unrepeatable":     {lateResult, unrepeatableSkip, store.StatusUnknown, "interrupted"},
-		"own deadline, stored, unrepeatable":         {lateResult, unrepeatable, store.StatusCompleted, ""},
+		"own deadline, not stored, unrepeatable": {
+			lateResult, unrepeatableSkip, store.StatusUnknown, "interrupted",
+		},
+		"own deadline, stored, unrepeatable": {lateResult, unrepeatable, store.StatusCompleted, ""},
 
 		"panic":                    {panics("boom"), nil, released, ""},
 		"panic, unrepeatable":      {panics("boom"), unrepeatable, store.StatusUnknown, "panic"},
@@ -119,7 +121,8 @@ func TestTerminalErrorIsReplayedWithTypeAndMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t).doing(fails(idempotent.Terminal(codedError{"E42"})))
 		assert.Equal(t, codedError{"E42"}, s.mustFail(5, errAny))
-		assert.Equal(t, &idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}, s.mustFail(5, errAny))
+		replayed := &idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}
+		assert.Equal(t, replayed, s.mustFail(5, errAny))
 		assert.Equal(t, report.Replayed, s.event().Outcome)
 		assertExecuted(t, s, 1)
 	})
@@ -227,7 +230,8 @@ func TestResolverIsNotAskedAboutAFirstExecution(t *testing.T) {
 
 func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
 	deliveryCase{
-		opts: []idempotent.Option{resolves(idempotent.Executed(receipt{77, 5}), nil)}, do: panics("boom"), panics: "boom",
+		opts: []idempotent.Option{resolves(idempotent.Executed(receipt{77, 5}), nil)},
+		do:   panics("boom"), panics: "boom",
 		runs: 1, left: store.StatusUnknown, reason: "panic",
 		then: func(s *shop, _ error) {
 			s.mustGet(5, receipt{77, 5})

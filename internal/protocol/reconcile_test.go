@@ -124,10 +124,11 @@ func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
 		before := s.mustRecord().Expiry
 		ended := make(chan idempotent.Reconciled)
 		go func() {
-			done, err := s.handler.Reconcile(t.Context(), s.recordKey(), func(context.Context, idempotent.Execution) (finding, error) {
-				time.Sleep(5 * time.Minute)
-				return charged7, nil
-			}, idempotent.Reconciling{})
+			done, err := s.handler.Reconcile(t.Context(), s.recordKey(),
+				func(context.Context, idempotent.Execution) (finding, error) {
+					time.Sleep(5 * time.Minute)
+					return charged7, nil
+				}, idempotent.Reconciling{})
 			assert.NoError(t, err)
 			ended <- done
 		}()

@@ -75,87 +75,65 @@ func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
 
 // While the handler runs, something happens to the record. What becomes of the result?
 func TestLostLeaseAtCompletion(t *testing.T) {
+	thief := func(r *store.Record) { r.Owner = "thief" }
+	another := func(r *store.Record) { r.Owner, r.Fingerprint = "thief", "1:x" }
+	crash := func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) }
+	theirs := func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }
+	all := func(changes ...func(r *store.Record)) func(s *shop) {
+		return func(s *shop) {
+			s.change(func(r *store.Record) {
+				for _, change := range changes {
+					change(r)
+				}
+			})
+		}
+	}
+	deleted := func(s *shop) {
+		gone, err := s.inner.Delete(s.t.Context(), s.mustRecord())
+		require.NoError(s.t, err)
+		require.True(s.t, gone)
+	}
+	ours, running, answered := receipt{1, 5}, store.StatusInProgress, store.StatusCompleted
 	for name, tc := range map[string]struct {
-		change  func(r *store.Record) // nil if it is deleted
-		want    receipt
-		wantErr error
-		settled report.Settlement
-		after   store.Status
-		ours    bool // the record holds our result afterwards
+		happens func(s *shop)
+		got     receipt // none if it is superseded
+		left    store.Status
+		stored  bool // the record holds our result afterwards
 	}{
-		"deleted": {
-			want: receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
-		},
+		"deleted": {deleted, ours, answered, true},
 		"made UNKNOWN by someone who saw the lease end": {
-			change: func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" },
-			want:   receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
+			all(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" }), ours, answered, true,
 		},
-		"completed by another owner": {
-			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9,"amount":5}`) },
-			want:   receipt{9, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
-		},
+		"completed by another owner": {all(thief, theirs), receipt{9, 5}, answered, false},
 		"completed by a Powertools writer over our owner": {
-			change: func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`); r.Seal = "" },
-			want:   receipt{9, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
+			all(theirs, func(r *store.Record) { r.Seal = "" }), receipt{9, 5}, answered, false,
 		},
-		"completed by another owner for another request": {
-			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{"charge":9}`); r.Fingerprint = "1:x" },
-			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
-		},
+		"completed by another owner for another request": {all(another, theirs), ours, answered, false},
 		"completed by another owner, unreadable": {
-			change: func(r *store.Record) { r.Owner = "thief"; completed(r, `{`); r.Seal = "" },
-			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusCompleted,
+			all(thief, func(r *store.Record) { completed(r, `{`); r.Seal = "" }), ours, answered, false,
 		},
-		"taken over by someone who runs": {
-			change:  func(r *store.Record) { r.Owner = "thief" },
-			wantErr: idempotent.ErrSuperseded, settled: report.Elsewhere, after: store.StatusInProgress,
-		},
-		"taken over by someone who runs for another request": {
-			change: func(r *store.Record) { r.Owner, r.Fingerprint = "thief", "1:x" },
-			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusInProgress,
-		},
-		"taken over by someone who crashed": {
-			change: func(r *store.Record) { r.Owner, r.Lease = "thief", time.Now().Add(-time.Second) },
-			want:   receipt{1, 5}, settled: report.Completed, after: store.StatusCompleted, ours: true,
-		},
-		"taken over by someone who crashed, for another request": {
-			change: func(r *store.Record) {
-				r.Owner, r.Fingerprint, r.Lease = "thief", "1:x", time.Now().Add(-time.Second)
-			},
-			want: receipt{1, 5}, settled: report.Elsewhere, after: store.StatusInProgress,
-		},
+		"taken over by someone who runs":                         {all(thief), receipt{}, running, false},
+		"taken over by someone who runs for another request":     {all(another), ours, running, false},
+		"taken over by someone who crashed":                      {all(thief, crash), ours, answered, true},
+		"taken over by someone who crashed, for another request": {all(another, crash), ours, running, false},
 		"taken over and UNKNOWN": {
-			change: func(r *store.Record) { r.Owner, r.Status = "thief", store.StatusUnknown },
-			want:   receipt{1, 5}, settled: report.Elsewhere, after: store.StatusUnknown,
+			all(thief, func(r *store.Record) { r.Status = store.StatusUnknown }), ours, store.StatusUnknown, false,
 		},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, amountFingerprint())
-			s.do = func(_ context.Context, o order) (receipt, error) {
-				if tc.change != nil {
-					s.change(tc.change)
-					return receipt{1, o.Amount}, nil
-				}
-				deleted, err := s.inner.Delete(t.Context(), s.mustRecord())
-				require.NoError(t, err)
-				require.True(t, deleted)
-				return receipt{1, o.Amount}, nil
-			}
-			got, err := s.handle(5)
-			if tc.wantErr != nil {
-				require.ErrorIs(t, err, tc.wantErr)
-			} else {
-				require.NoError(t, err)
-				assert.Equal(t, tc.want, got)
-			}
-			assert.Equal(t, tc.settled, s.event().Settlement)
-			if tc.settled == report.Elsewhere {
-				require.Error(t, s.event().StoreErr, "the observer learns of it")
-			}
-			r := s.mustRecord()
-			assert.Equal(t, tc.after, r.Status)
-			assert.Equal(t, tc.ours, r.Sealed([]byte(`{"charge":1,"amount":5}`)))
-		})
+		of := deliveryCase{got: tc.got, settled: report.Elsewhere}
+		if tc.stored {
+			of.settled = report.Completed
+		}
+		if tc.got == (receipt{}) {
+			of.err = idempotent.ErrSuperseded
+		}
+		of.opts, of.do = []idempotent.Option{amountFingerprint()}, after(tc.happens, returns(ours))
+		of.runs, of.left = 1, tc.left
+		of.then = func(s *shop, _ error) {
+			assert.Equal(s.t, !tc.stored, s.event().StoreErr != nil, "the observer learns of it")
+			assert.Equal(s.t, tc.stored, s.mustRecord().Sealed([]byte(`{"charge":1,"amount":5}`)))
+		}
+		of.deliver(t, name)
 	}
 }
 
@@ -247,14 +225,12 @@ func TestPanicAfterTheHandlerReturnedMakesTheRecordUnknown(t *testing.T) {
 
 func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		inner := memory.New()
-		executions := 0
-		seen := new(seenEvents)
+		executions, seen := 0, new(seenEvents)
 		handler := idempotent.Wrap(func(context.Context, order) (any, error) {
 			executions++
 			return func() {}, nil
-		}, inner, idempotent.WithOperation("odd"), idempotent.WithObserver(seen.see),
-			idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
+		}, memory.New(), idempotent.WithOperation("odd"), idempotent.WithObserver(seen.see),
+			idempotent.WithKeyPath("id"))
 		got, err := handler.Handle(t.Context(), order{ID: "o-1"})
 		require.NoError(t, err)
 		assert.NotNil(t, got, "by value the result is there")
@@ -314,7 +290,9 @@ func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 func TestASettlementEndsBeforeItsLease(t *testing.T) {
 	for name, tc := range map[string]struct{ timeout, works, lease time.Duration }{
 		"renewed, with a far deadline": {5 * time.Hour, 29 * time.Second, idempotent.DefaultLease},
-		"behind its deadline":          {5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin},
+		"behind its deadline": {
+			5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin,
+		},
 	} {
 		var began time.Time
 		deliveryCase{

@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // TestWhateverHappensIsWhatTheReferenceSays plays random stories of one key: requests and retries
@@ -90,7 +91,6 @@ type story struct {
 // sandbox is a process and the one delivery it handles.
 type sandbox struct {
 	party
-	*memory.Store
 	story *story
 
 	ends     chan finale
@@ -102,31 +102,16 @@ type sandbox struct {
 
 var finales = []finale{itSucceeds, itFails, itFailsUntouched, itFailsForEver, itFailsUnsure, itPanics}
 
-// Claim, Swap and Delete do nothing for a process that has died.
-
-func (p *sandbox) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	p.story.key = r.Key
-	if p.dead {
-		return store.Record{}, false, errDead
+// happens says what becomes of a call of its store: nothing once it has died.
+func (p *sandbox) happens(c storetest.Call) storetest.Fault {
+	if c.Op == claim {
+		p.story.key = c.Next.Key
 	}
-	return p.Store.Claim(ctx, r, now)
-}
-
-func (p *sandbox) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	if p.dead {
-		return store.Record{}, false, errDead
+		return storetest.Deny
 	}
-	return p.Store.Swap(ctx, seen, next)
+	return storetest.Pass
 }
-
-func (p *sandbox) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	if p.dead {
-		return false, errDead
-	}
-	return p.Store.Delete(ctx, seen)
-}
-
-var errDead = &store.Error{Op: "any", Kind: store.FailureAccessDenied, NotApplied: true, Err: errors.New("dead")}
 
 // handle is the handler: it works until the story lets it end.
 func (p *sandbox) handle(_ context.Context, o order) (receipt, error) {
@@ -151,7 +136,7 @@ func (p *sandbox) handle(_ context.Context, o order) (receipt, error) {
 
 // send starts a delivery and lets it run until its handler works or it is answered.
 func (s *story) send(rt *rapid.T) *sandbox {
-	p := &sandbox{Store: s.store, story: s, ends: make(chan finale)}
+	p := &sandbox{story: s, ends: make(chan finale)}
 	s.sent = append(s.sent, p)
 	p.id = len(s.sent)
 	p.amount = rapid.SampledFrom([]int64{5, 5, 5, 6}).Draw(rt, "amount")
@@ -165,7 +150,7 @@ func (s *story) send(rt *rapid.T) *sandbox {
 	if s.unrepeatable {
 		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
-	h := idempotent.Wrap(p.handle, p, opts...)
+	h := idempotent.Wrap(p.handle, storetest.NewFaulty(s.store, p.happens), opts...)
 	go func() {
 		defer func() {
 			if v := recover(); v != nil {

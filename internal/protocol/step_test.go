@@ -469,8 +469,10 @@ func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
 		for name, fault := range passingFaults {
 			for n := 2; n <= 3; n++ {
 				deliveryCase{
-					opts: []idempotent.Option{idempotent.WithEffects(policy)}, rule: storetest.OnCall(n, fault), fired: 1,
-					do: inTwoSteps(nil), runs: 1, done: map[string]int{"first": 1, "second": 1}, left: store.StatusCompleted,
+					opts: []idempotent.Option{idempotent.WithEffects(policy)}, rule: storetest.OnCall(n, fault),
+					fired: 1,
+					do:    inTwoSteps(nil), runs: 1, done: map[string]int{"first": 1, "second": 1},
+					left: store.StatusCompleted,
 				}.deliver(t, fmt.Sprint(policy, name, n))
 			}
 		}

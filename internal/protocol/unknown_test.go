@@ -41,7 +41,9 @@ func TestAnObserverTellsWhoMadeARecordUnknownFromWhoMetIt(t *testing.T) {
 			[]report.Settlement{report.StillUnknown, report.StillUnknown},
 		},
 		"resolver that panics": {
-			deliveryCase{opts: []idempotent.Option{asking(func(context.Context) resolution { panic("boom") })}, put: crashed},
+			deliveryCase{
+				opts: []idempotent.Option{asking(func(context.Context) resolution { panic("boom") })}, put: crashed,
+			},
 			[]report.Settlement{report.Unknown, report.StillUnknown},
 		},
 		"resolver that knows": {

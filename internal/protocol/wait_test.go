@@ -71,10 +71,12 @@ func TestWaitEndsWithTheOptionOrTheDeadline(t *testing.T) {
 		"short":    {time.Minute, 100 * time.Millisecond, 50 * time.Millisecond, 99 * time.Millisecond},
 	} {
 		deliveryCase{
-			opts: waits(tc.wait), set: running(9*time.Second, charged), within: tc.timeout, err: idempotent.ErrInProgress,
+			opts: waits(tc.wait), set: running(9*time.Second, charged), within: tc.timeout,
+			err:   idempotent.ErrInProgress,
 			least: tc.least, most: tc.most, runs: 1, left: store.StatusInProgress,
 			then: func(s *shop, err error) {
-				assert.Equal(s.t, time.Until(s.mustRecord().Lease), err.(*idempotent.Error).RetryAfter.Round(time.Millisecond),
+				assert.Equal(s.t, time.Until(s.mustRecord().Lease),
+					err.(*idempotent.Error).RetryAfter.Round(time.Millisecond),
 					"as of the last look")
 			},
 		}.deliver(t, name)
