@@ -228,7 +228,9 @@ func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
 		"all say that nothing happened": {errors.Join(none(errCard), none(errCard)), ""},
 	} {
 		reasons := map[store.Status]string{store.StatusUnknown: "uncertain", store.StatusCompleted: "terminal"}
-		deliveryCase{do: fails(tc.err), err: errAny, runs: 1, left: tc.status, reason: reasons[tc.status]}.deliver(t, name)
+		deliveryCase{
+			do: fails(tc.err), err: errAny, runs: 1, left: tc.status, reason: reasons[tc.status],
+		}.deliver(t, name)
 	}
 }
 

@@ -287,13 +287,15 @@ func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 // TestWaitIsOverWhenItEnds: a slow answer to the last look does not come behind the end.
 func TestWaitIsOverWhenItEnds(t *testing.T) {
 	const ms = time.Millisecond
+	slower := func(n int) time.Duration { return time.Duration(n) * 200 * ms }
+	hangs := func(n int) time.Duration { return time.Duration(n-1) * time.Hour }
 	for name, tc := range map[string]struct {
 		takes       func(n int) time.Duration
 		least, most time.Duration
 	}{
 		"steady":               {func(int) time.Duration { return 400 * ms }, 2500 * ms, 3000 * ms},
-		"ever slower":          {func(n int) time.Duration { return time.Duration(n) * 200 * ms }, 2000 * ms, 3010 * ms},
-		"hangs after one":      {func(n int) time.Duration { return time.Duration(n-1) * time.Hour }, 2000 * ms, 3010 * ms},
+		"ever slower":          {slower, 2000 * ms, 3010 * ms},
+		"hangs after one":      {hangs, 2000 * ms, 3010 * ms},
 		"hangs from the first": {func(int) time.Duration { return time.Hour }, 2000 * ms, 3010 * ms},
 	} {
 		slow, n := hook(), 0
