@@ -264,6 +264,10 @@ func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 		"ended":                    crashed,
 		"unknown":                  func(r *store.Record) { crashed(r); unknown(r) },
 		"unknown, without a lease": func(r *store.Record) { unknown(r); r.Lease = time.Time{} },
+		"unknown, for somebody to settle": func(r *store.Record) {
+			r.Status, r.Attention, r.Derived = store.StatusUnknown, store.AttentionOf(r.Key), []string{"charge"}
+			r.AttentionAt = time.Now().Truncate(time.Millisecond)
+		},
 	}, func(t *testing.T, change func(r *store.Record)) {
 		// No resolver is asked: it would make the record UNKNOWN.
 		s := newShopOn(t, memory.New(), lostTakeover(), resolves(idempotent.Executed(receipt{}), nil))
@@ -272,6 +276,9 @@ func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 		r := s.mustHold(seen.Status, seen.Reason)
 		assert.Equal(t, seen.Attempt, r.Attempt)
 		assert.True(t, r.Expiry.Equal(seen.Expiry))
+		assert.Equal(t, seen.Attention, r.Attention)
+		assert.Equal(t, seen.AttentionAt, r.AttentionAt)
+		assert.Equal(t, seen.Derived, r.Derived)
 		assert.False(t, r.Lease.After(time.Now()), "nobody has to wait for a lease that never ran")
 		for _, c := range s.store.Calls() {
 			if c.Op != storetest.OpGet {

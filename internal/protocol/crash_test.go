@@ -155,13 +155,7 @@ func scenarios() []scenario {
 		}
 		return nil
 	}
-	reserved := func(s *shop) {
-		s.put(func(r *store.Record) {
-			r.Lease = r.Lease.Add(-time.Hour)
-			r.Steps = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}
-			r.StepWrites = 2 // its mark, and its result
-		})
-	}
+	reserved := func(s *shop) { s.put(crashedWith(2, "", "reserve")) } // its mark, and its result
 	return []scenario{
 		{name: "first execution", set: none, do: charge},
 		{name: "takeover", set: crashed, do: charge},

@@ -95,20 +95,17 @@ func TestTerminalErrorThatIsReplayedIsTerminalForAnOuterExecution(t *testing.T) 
 	inBubble(t, func(t *testing.T) {
 		outer, inner := nested(t, nil, nil)
 		inner.do = fails(idempotent.Terminal(codedError{"E42"}))
-		_, err := inner.handle(5)
-		require.Equal(t, codedError{"E42"}, err)
+		require.Equal(t, codedError{"E42"}, inner.mustFail(5, errAny))
 
 		want := messages.InvokeResponse_Error{Type: "codedError", Message: "failed with E42"}
 		for range 2 {
-			_, err = outer.handler.Invoke(t.Context(), []byte(`{"id":"o-1","amount":5}`))
+			_, err := outer.handler.Invoke(t.Context(), []byte(`{"id":"o-1","amount":5}`))
 			assert.Equal(t, want, err, "as Lambda reported it the first time")
 		}
 		outer.mustHold(store.StatusCompleted, "terminal")
 		assertExecuted(t, outer, 1)
-		_, err = outer.handle(5)
-		var replayed *idempotent.ReplayedError
-		require.ErrorAs(t, err, &replayed)
-		assert.Equal(t, idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}, *replayed)
+		replayed := &idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}
+		assert.Equal(t, replayed, outer.mustFail(5, errAny))
 	})
 }
 

@@ -68,35 +68,33 @@ func TestAnOutageOfReadsIsAnsweredWithinTheBudget(t *testing.T) {
 
 // The first claim is never answered, and then a transaction is under way.
 func TestAClaimThatThenMeetsATransactionIsUndone(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		silent, claims := hook(), 0
-		silent.claim = func(ctx context.Context, _ store.Record, _ time.Time) (store.Record, bool, error) {
-			if claims++; claims > 1 {
-				return store.Record{}, false, noAnswer(store.FailureConflict)
-			}
-			<-ctx.Done()
-			return store.Record{}, false, noAnswer(store.FailureTimeout)
+	silent, claims := hook(), 0
+	silent.claim = func(ctx context.Context, _ store.Record, _ time.Time) (store.Record, bool, error) {
+		if claims++; claims > 1 {
+			return store.Record{}, false, noAnswer(store.FailureConflict)
 		}
-		s := newShopOn(t, silent, nil)
-		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		assert.Contains(t, s.store.Ops(), remove, "the first claim may still land")
-		assertExecuted(t, s, 0)
-	})
+		<-ctx.Done()
+		return store.Record{}, false, noAnswer(store.FailureTimeout)
+	}
+	deliveryCase{
+		on: silent, err: idempotent.ErrStoreUnavailable,
+		then: func(s *shop, _ error) { assert.Contains(s.t, s.store.Ops(), remove, "the first claim may still land") },
+	}.deliver(t, "never answered")
 }
 
+// Or it would be executed again for ever.
 func TestAResultThatIsRefusedAsInvalidIsUnknownAlsoIfItMayBeRepeated(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		invalid := hook()
-		invalid.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-			if next.Result != nil {
-				return store.Record{}, false, noAnswer(store.FailureRejected)
-			}
-			return invalid.Store.Swap(ctx, seen, next)
+	invalid := hook()
+	invalid.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+		if next.Result != nil {
+			return store.Record{}, false, noAnswer(store.FailureRejected)
 		}
-		s := newShopOn(t, invalid, nil, idempotent.WithEffects(idempotent.Repeatable))
-		s.mustHandle(5)
-		assert.Equal(t, "result-lost", s.mustRecord().Reason, "or it would be executed again for ever")
-	})
+		return invalid.Store.Swap(ctx, seen, next)
+	}
+	deliveryCase{
+		on: invalid, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)},
+		runs: 1, left: store.StatusUnknown, reason: "result-lost",
+	}.deliver(t, "rejected")
 }
 
 func TestAReleaseWhoseReplyWasLostIsARelease(t *testing.T) {

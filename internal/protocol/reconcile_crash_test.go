@@ -33,7 +33,6 @@ func openStates() []openState {
 		r.Attention, r.AttentionAt = store.AttentionOf(r.Key), time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 		r.Derived = []string{"charge"}
 	}
-	crashed := crashed
 	return []openState{
 		{name: "UNKNOWN", found: true, put: func(r *store.Record) {
 			attended(r)
@@ -46,18 +45,15 @@ func openStates() []openState {
 		}},
 		{name: "released with a step", free: true, found: true, put: func(r *store.Record) {
 			attended(r)
-			crashed(r)
+			crashedWith(1, "", "reserve")(r)
 			r.Reason = store.ReasonReleased
-			r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)}, 1
 		}},
 		{
 			name: "released with a step, asked about by a process that died", free: true, found: true,
 			put: func(r *store.Record) {
 				attended(r)
-				crashed(r)
+				crashedWith(1, "", "reserve")(r)
 				r.Reason = store.ReasonAsked
-				r.Steps, r.StepWrites = map[string]store.Step{"reserve": stepBy(r.Owner, store.StepValue, `"reserve"`)},
-					1
 			},
 		},
 		{name: "crashed", put: crashed, opts: []idempotent.Option{unrepeatable()}},

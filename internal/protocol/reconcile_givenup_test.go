@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -35,8 +34,7 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, r := range vain() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				s := newUncertain(t)
 				how := idempotent.Reconciling{
 					FirstPause: time.Minute, LongestPause: 3 * time.Minute,
@@ -74,8 +72,7 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 }
 
 func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s := newUncertain(t)
 		asked, handed, fails := 0, 0, true
 		how := idempotent.Reconciling{

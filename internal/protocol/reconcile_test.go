@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -118,8 +117,7 @@ func TestAQuestionNeverShortensTheTimeThatARecordHas(t *testing.T) {
 
 // A resolver that does not listen to its context keeps its claim for as long as it runs.
 func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s := newUncertain(t)
 		before := s.mustRecord().Expiry
 		ended := make(chan idempotent.Reconciled)
@@ -224,8 +222,7 @@ func newStopped(t *testing.T, begun bool) *shop {
 }
 
 func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s := newStopped(t, false)
 		how := idempotent.Reconciling{OnlyDue: true, MaxTries: 2}
 		untouched := answers(untouched, nil)
@@ -251,8 +248,7 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 }
 
 func TestAStepThatMayHaveBegunIsReleasedWithTheOthers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s := newStopped(t, true)
 		require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 		require.Equal(t, store.StepStarted, s.mustRecord().Steps["charge"].Kind)

@@ -304,21 +304,6 @@ func TestAResolverThatCannotTellLosesNoName(t *testing.T) {
 	})
 }
 
-func TestATakeoverOfAnUnknownRecordThatIsUndoneLeavesItsAttention(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), lostTakeover(), resolves(idempotent.StillUnknown[receipt](), nil))
-		seen := s.put(func(r *store.Record) {
-			r.Status, r.Attention, r.Derived = store.StatusUnknown, store.AttentionOf(r.Key), []string{"charge"}
-			r.AttentionAt = time.Now().Truncate(time.Millisecond)
-		})
-		s.mustFail(5, idempotent.ErrStoreUnavailable)
-		r := s.mustRecord()
-		assert.Equal(t, seen.Attention, r.Attention)
-		assert.Equal(t, seen.AttentionAt, r.AttentionAt)
-		assert.Equal(t, seen.Derived, r.Derived)
-	})
-}
-
 // TestWhatARecordKeepsOfDerivedKeysIsBounded, and may be told by many goroutines.
 func TestWhatARecordKeepsOfDerivedKeysIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

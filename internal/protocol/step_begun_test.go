@@ -345,33 +345,32 @@ func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
 
 // TestALargeResultExtendsTheLease: what takes its time to be recorded is protected meanwhile.
 func TestALargeResultExtendsTheLease(t *testing.T) {
-	for name, c := range map[string]struct {
-		size    int
-		extends bool
-	}{"small": {1 << 10, false}, "large": {6 << 20, true}} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, idempotent.WithTiming(idempotent.Timing{Lease: 10 * time.Second}))
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
+	for name, size := range map[string]int{"small": 1 << 10, "large": 6 << 20} {
+		deliveryCase{
+			opts:   []idempotent.Option{idempotent.WithTiming(idempotent.Timing{Lease: 10 * time.Second})},
+			within: forever, runs: 1, left: store.StatusCompleted,
+			do: func(ctx context.Context, _ order) (receipt, error) {
 				_, err := idempotent.Step(ctx, "step",
-					func(context.Context) (string, error) { return strings.Repeat("x", c.size), nil })
+					func(context.Context) (string, error) { return strings.Repeat("x", size), nil })
 				return receipt{}, err
-			}
-			s.mustHandleFor(forever, 0)
-			assertExecuted(t, s, 1)
-			longest := time.Duration(0)
-			for _, call := range s.store.Calls() {
-				if call.Op == storetest.OpSwap && call.Next.Status == store.StatusInProgress {
-					longest = max(longest, time.Until(call.Next.Lease))
+			},
+			then: func(s *shop, _ error) {
+				longest := time.Duration(0)
+				for _, call := range s.store.Calls() {
+					if call.Op == swap && call.Next.Status == store.StatusInProgress {
+						longest = max(longest, time.Until(call.Next.Lease))
+					}
 				}
-			}
-			assert.Equal(t, c.extends, longest > 12*time.Second, "lease %v", longest)
-		})
+				assert.Equal(s.t, name == "large", longest > 12*time.Second, "lease %v", longest)
+			},
+		}.deliver(t, name)
 	}
 }
 
 func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
+	deliveryCase{
+		do: func(ctx context.Context, _ order) (receipt, error) {
+			t := shopIn(ctx).t
 			_, err := idempotent.Step(ctx, "slow", func(ctx context.Context) (string, error) {
 				<-ctx.Done() // and does not listen
 				return "done", nil
@@ -380,12 +379,11 @@ func TestAStepIsRecordedAfterTheHandlersContextHasEnded(t *testing.T) {
 			_, err = take(ctx, "next")
 			stepError(t, err, idempotent.ErrStepRefused, "its context has ended")
 			return receipt{}, err
-		})
-		s.mustFail(5, context.DeadlineExceeded)
-		r := s.mustRecord()
-		assert.Equal(t, store.ReasonReleased, r.Reason)
-		assert.Equal(t, store.StepValue, r.Steps["slow"].Kind)
-	})
+		},
+		err: context.DeadlineExceeded, runs: 1, done: nothing,
+		left: store.StatusInProgress, reason: store.ReasonReleased,
+		then: func(s *shop, _ error) { assert.Equal(s.t, store.StepValue, s.mustRecord().Steps["slow"].Kind) },
+	}.deliver(t, "slow")
 }
 
 func TestARecordingRaisesTheExpiry(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -81,7 +80,7 @@ func TestAStartMarkThatStandsForNothingGoesWithTheRelease(t *testing.T) {
 // A commit inside of a step, with the context of the handler, cannot be told from one beside the
 // step. It does not wait for ever.
 func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
-	for name, limit := range map[string]time.Duration{"with a deadline": 10 * time.Second, "without one": 0} {
+	for name, limit := range map[string]time.Duration{"with a deadline": 10 * time.Second, "without one": forever} {
 		for outer, of := range map[string]func(context.Context) context.Context{
 			"the context of the handler": func(ctx context.Context) context.Context { return ctx },
 			"one without its end":        context.WithoutCancel,
@@ -100,14 +99,7 @@ func TestACommitThatWaitsForItsOwnStepIsRefused(t *testing.T) {
 					})
 					return receipt{}, err
 				}
-				ctx := t.Context()
-				if limit > 0 {
-					bounded, cancel := context.WithTimeout(ctx, limit)
-					defer cancel()
-					ctx = bounded
-				}
-				_, err := s.handler.Handle(ctx, order{ID: "o-1", Amount: 5})
-				require.Error(t, err)
+				s.mustFailFor(limit, 5, errAny)
 				require.ErrorIs(t, refused, idempotent.ErrCommitRefused)
 				require.ErrorContains(t, refused, "the steps that run: charge")
 				assert.Empty(t, l.attempts, "nothing is sent")
@@ -151,9 +143,9 @@ func TestACommitThatWaitsEndsWithItsHandler(t *testing.T) {
 
 // As long as steps end, a commit without a deadline waits for the others.
 func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s, l := newTill(t, nil)
-		s.do = func(ctx context.Context, o order) (receipt, error) {
+	deliveryCase{
+		turns: []turn{}, rows: oneRow, within: forever, runs: 1, left: store.StatusCompleted,
+		do: func(ctx context.Context, o order) (receipt, error) {
 			for i := range 3 {
 				go func() {
 					_, _ = idempotent.Step(ctx, string(rune('a'+i)), func(context.Context) (int, error) {
@@ -164,10 +156,8 @@ func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			return commitsRow(ctx, o)
-		}
-		s.mustHandleFor(forever, 5)
-		assert.Equal(t, lines{"row"}, l.written)
-	})
+		},
+	}.deliver(t, "75 s")
 }
 
 // A commit that has happened needs no lease any more: nobody tells its handler that one is lost.
@@ -186,25 +176,22 @@ func TestAHandlerThatWorksOnAfterItsCommitIsNotTold(t *testing.T) {
 
 // If not even the record can be read after a commit, the handler is told before its lease ends.
 func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		down := false
-		s, _ := newTillOn(t, memory.New(), when(storetest.LoseRequest, func(c storetest.Call) bool {
-			return down && c.Op == storetest.OpSwap
-		}), manyTurns(losesRequest))
-		began := time.Now()
-		s.do = func(ctx context.Context, o order) (receipt, error) {
+	down := false
+	deliveryCase{
+		turns: manyTurns(losesRequest), within: forever, err: idempotent.ErrCommitFailed, runs: 1,
+		most: 30*time.Second - 1, left: store.StatusInProgress,
+		rule: when(storetest.LoseRequest, func(c storetest.Call) bool { return down && c.Op == swap }),
+		do: func(ctx context.Context, o order) (receipt, error) {
+			t := shopIn(ctx).t
 			down = true
 			_, err := commitsRow(ctx, o)
 			require.ErrorIs(t, err, idempotent.ErrCommitFailed)
 			<-ctx.Done()
 			require.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-			assert.Less(t, time.Since(began), 30*time.Second)
 			return receipt{}, err
-		}
-		_, err := s.handleFor(forever, 5)
-		require.Error(t, err)
-		assert.NotErrorIs(t, err, context.Canceled)
-	})
+		},
+		then: func(s *shop, err error) { assert.NotErrorIs(s.t, err, context.Canceled) },
+	}.deliver(t, "down")
 }
 
 // With little time left, an execution is settled before the deadline, and not after it.
