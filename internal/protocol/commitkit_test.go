@@ -5,11 +5,12 @@ package protocol_test
 //   - till, a store whose commits write lines of text, and lines, such writes
 //   - newTill and newTillOn, a shop on a till
 //   - turn, what the till does with one attempt of a commit: lost, conflicting, declined
-//   - commit, which commits as dynamo.Commit does
+//   - commit, which commits as dynamo.Commit does, and commitsRow, a handler that commits oneRow
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -217,13 +218,7 @@ func (s *shop) mustCommit(l *till, why ...any) receipt {
 	return got
 }
 
-func manyTurns(t turn) []turn {
-	turns := make([]turn, 1000)
-	for i := range turns {
-		turns[i] = t
-	}
-	return turns
-}
+func manyTurns(t turn) []turn { return slices.Repeat([]turn{t}, 1000) }
 
 // oneRow is what a handler has written that has committed once.
 var oneRow = lines{"row"}

@@ -3,7 +3,7 @@ package protocol_test
 // The kit for stores that fail. It offers
 //
 //   - when, while, inTurn and either, rules that say what happens to the calls of a store, and
-//     passingFaults, those that a repetition mends
+//     passingFaults, those that a repetition mends, and outages, those that it does not
 //   - isOp, renews and completes, what rules are about
 //   - hooked, a store with functions of a test in the place of its methods, and noAnswer, an error
 //     of it
