@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,60 +25,58 @@ type route struct {
 // routes are the routes that may change something: those of all methods but the ones that HTTP
 // calls safe. See https://www.rfc-editor.org/rfc/rfc9110#name-safe-methods.
 func (t *template) routes() (all int, changing []route) {
-	routes := slices.Concat(t.events(), t.urls(), t.written(), t.methods())
-	for _, r := range routes {
-		r.method = strings.ToUpper(r.method)
-		if r.method == "" || r.method == "*" {
-			r.method = "ANY"
+	add := func(target, method, path, gateway string) {
+		if method = strings.ToUpper(method); method == "" || method == "*" {
+			method = "ANY"
 		}
-		r.function = t.functionOf(r.target)
-		if !slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE"}, r.method) && !slices.Contains(changing, r) {
+		all++
+		r := route{method, path, t.functionOf(target), target, gateway}
+		if !slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE"}, method) && !slices.Contains(changing, r) {
 			changing = append(changing, r)
 		}
 	}
-	return len(routes), changing
+	t.events(add)
+	t.urls(add)
+	t.written(add)
+	t.methods(add)
+	return all, changing
 }
 
+// adding adds a route to what has this target.
+type adding func(target, method, path, gateway string)
+
 // events are the routes that functions of SAM name as events.
-func (t *template) events() (routes []route) {
+func (t *template) events(add adding) {
 	for _, f := range t.of(kindServerless) {
 		events, _ := f.properties["Events"].(map[string]any)
 		for _, name := range sorted(events) {
 			p := at(events[name], "Properties")
-			r := route{method: text(at(p, "Method")), path: text(at(p, "Path")), target: "${" + f.id + "}"}
+			method, path := text(at(p, "Method")), text(at(p, "Path"))
 			switch text(at(events[name], "Type")) {
 			case "HttpApi":
-				if r.path == "" {
-					r.path = "$default"
-				}
-				r.gateway = "HTTP API " + named(at(p, "ApiId"), "ServerlessHttpApi")
+				add(f.ref(), method, cmp.Or(path, "$default"), "HTTP API "+named(at(p, "ApiId"), "ServerlessHttpApi"))
 			case "Api":
-				r.gateway = "REST API " + named(at(p, "RestApiId"), "ServerlessRestApi")
-			default:
-				continue
+				add(f.ref(), method, path, "REST API "+named(at(p, "RestApiId"), "ServerlessRestApi"))
 			}
-			routes = append(routes, r)
 		}
 	}
-	return routes
 }
 
 // urls are function URLs. One takes requests of all methods on all paths.
-func (t *template) urls() (routes []route) {
+func (t *template) urls(add adding) {
 	for _, f := range t.of(kindServerless) {
 		if f.properties["FunctionUrlConfig"] != nil {
-			routes = append(routes, route{path: "/", target: "${" + f.id + "}", gateway: "function URL"})
+			add(f.ref(), "", "/", "function URL")
 		}
 	}
 	for _, u := range t.of("AWS::Lambda::Url") {
-		routes = append(routes, route{path: "/", target: u.text("TargetFunctionArn"), gateway: "function URL"})
+		add(u.text("TargetFunctionArn"), "", "/", "function URL")
 	}
-	return routes
 }
 
 // written are the routes of HTTP APIs that are written out. The routes of a WebSocket API have no
 // method.
-func (t *template) written() (routes []route) {
+func (t *template) written(add adding) {
 	for _, r := range t.of("AWS::ApiGatewayV2::Route") {
 		api := named(r.properties["ApiId"], "")
 		if t.resources[api].text("ProtocolType") == "WEBSOCKET" {
@@ -88,28 +87,19 @@ func (t *template) written() (routes []route) {
 		if !both {
 			method, path = "", "$default"
 		}
-		routes = append(routes, route{
-			method: method, path: path, target: integration.text("IntegrationUri"),
-			gateway: "HTTP API " + api,
-		})
+		add(integration.text("IntegrationUri"), method, path, "HTTP API "+api)
 	}
-	return routes
 }
 
 // methods are the methods of REST APIs that are written out. One that is mocked is answered by the
 // gateway itself.
-func (t *template) methods() (routes []route) {
+func (t *template) methods(add adding) {
 	for _, m := range t.of("AWS::ApiGateway::Method") {
-		if m.text("Integration", "Type") == "MOCK" {
-			continue
+		if m.text("Integration", "Type") != "MOCK" {
+			add(m.text("Integration", "Uri"), m.text("HttpMethod"), t.path(m.properties["ResourceId"], 0),
+				"REST API "+named(m.properties["RestApiId"], ""))
 		}
-		routes = append(routes, route{
-			method: m.text("HttpMethod"), path: t.path(m.properties["ResourceId"], 0),
-			target:  m.text("Integration", "Uri"),
-			gateway: "REST API " + named(m.properties["RestApiId"], ""),
-		})
 	}
-	return routes
 }
 
 // deepest bounds how far resources refer to each other, because a template may contradict itself.

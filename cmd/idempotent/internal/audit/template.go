@@ -151,9 +151,8 @@ func (t *template) resolve(value any) any {
 			}
 		}
 		return out
-	default:
-		return value
 	}
+	return value
 }
 
 // call computes one function. One that only a deployment can compute becomes ${Fn::Name}.
@@ -195,6 +194,8 @@ func at(value any, path ...string) any {
 
 func (r resource) text(path ...string) string { return text(at(r.properties, path...)) }
 
+func (r resource) ref() string { return "${" + r.id + "}" }
+
 func text(value any) string {
 	if value == nil {
 		return ""
@@ -211,9 +212,8 @@ func list(value any) []any {
 }
 
 func joined(value any, by string) string {
-	items := list(value)
-	texts := make([]string, 0, len(items))
-	for _, e := range items {
+	texts := make([]string, 0, len(list(value)))
+	for _, e := range list(value) {
 		texts = append(texts, text(e))
 	}
 	return strings.Join(texts, by)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,15 +15,58 @@ import (
 	"github.com/go-idempotent/idempotent/operate"
 )
 
-// act is a change of one record: what settle and delete have in common.
-type act struct {
-	verdict.Verdict
-
-	app          *app
-	reason, seen string
-	dryRun       bool
+// change is what the commands that change something have in common.
+type change struct {
+	app    *app
+	reason string
+	dryRun bool
 	// stdin is true if standard input is used up by something else than an answer.
 	stdin bool
+}
+
+// check finds what can be wrong before anything, of which there is a word, is read.
+func (c *change) check(what string) error {
+	switch unasked := !c.app.yes && !c.dryRun; {
+	case strings.TrimSpace(c.reason) == "":
+		return usagef("--reason is missing: say why, for whoever looks at the %s later", what)
+	case unasked && c.stdin:
+		return usagef("standard input is the result, so it cannot answer: add --yes, or --dry-run to see what would happen")
+	case unasked && !c.app.world.InTerminal:
+		return usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what would " +
+			"happen")
+	default:
+		return nil
+	}
+}
+
+// confirm shows what would happen, and asks. It is false where that was all that was wanted; then a
+// program gets a line.
+func (c *change) confirm(ctx context.Context, question, by string, preview func(show.Printer) error,
+	line func() error,
+) (bool, error) {
+	a := c.app
+	switch {
+	case c.dryRun && a.output == outputJSON:
+		return false, line()
+	case c.dryRun:
+		return false, errors.Join(preview(a.out()), a.out().Line("Nothing was changed: --dry-run."))
+	case !a.yes || a.output != outputJSON: // a program that has answered is shown nothing
+		if err := preview(a.err()); err != nil {
+			return false, err
+		}
+	}
+	if a.yes {
+		return true, nil
+	}
+	return true, a.ask(ctx, question, by)
+}
+
+// act is a change of one record: what settle and delete have in common.
+type act struct {
+	change
+	verdict.Verdict
+
+	seen string
 }
 
 // flagMayRepeat names the danger of a change after which the next request executes.
@@ -40,8 +84,11 @@ func (c *act) flags(cmd *cobra.Command) {
 // run shows the record and what the change does to it, asks, and changes it, on the condition that
 // it is as shown.
 func (c *act) run(ctx context.Context, key string) error {
-	if err := c.check(); err != nil {
+	if err := c.check("record"); err != nil {
 		return err
+	}
+	if c.seen != "" && !show.IsSeen(c.seen) {
+		return usagef("--seen is not what inspect prints as Seen")
 	}
 	s, err := c.app.open(ctx)
 	if err != nil {
@@ -52,7 +99,7 @@ func (c *act) run(ctx context.Context, key string) error {
 		return err
 	}
 	if c.seen != "" && show.Seen(shown.Record) != c.seen {
-		return c.refuse(&changedError{now: shown, at: s.now()})
+		return c.failed(s, &operate.ChangedError{Shown: shown})
 	}
 	by, err := c.app.who()
 	if err != nil {
@@ -71,22 +118,14 @@ func (c *act) run(ctx context.Context, key string) error {
 				flagMayRepeat + " if you know that it had no effect, or accept a second one")
 		}
 	}
-	switch {
-	case c.dryRun && c.app.output == outputJSON:
-		preview.Preview = append(preview.Preview, notes...)
-		return c.app.json(audited{preview, c.app.place})
-	case c.dryRun:
-		return errors.Join(c.preview(c.app.out(), shown, preview, notes),
-			c.app.out().Line("\nNothing was changed: --dry-run."))
-	case !c.app.yes || c.app.output != outputJSON: // a program that has answered is shown nothing
-		if err := errors.Join(c.preview(c.app.err(), shown, preview, notes), c.app.err().Line("")); err != nil {
-			return err
-		}
-	}
-	if !c.app.yes {
-		if err := c.app.ask(ctx, c.Name()+"?", preview.By); err != nil {
-			return err
-		}
+	agreed, err := c.confirm(ctx, c.Name()+"?", preview.By,
+		func(p show.Printer) error { return c.preview(p, shown, preview, notes) },
+		func() error {
+			preview.Preview = append(preview.Preview, notes...)
+			return c.app.json(audited{preview, c.app.place})
+		})
+	if err != nil || !agreed {
+		return err
 	}
 	a.DryRun = false
 	entry, err := c.Do(ctx, s.operator, shown, a)
@@ -96,60 +135,36 @@ func (c *act) run(ctx context.Context, key string) error {
 	return c.app.done(entry, c.Then())
 }
 
-// check finds what can be wrong before anything is read.
-func (c *act) check() error {
-	switch {
-	case strings.TrimSpace(c.reason) == "":
-		return usagef("--reason is missing: say why, for whoever looks at the record later")
-	case !c.app.yes && !c.dryRun && c.stdin:
-		return usagef("standard input is the result, so it cannot answer: add --yes, or --dry-run to see what would happen")
-	case c.app.nobody(c.dryRun):
-		return errNobody
-	case c.seen != "" && !show.IsSeen(c.seen):
-		return usagef("--seen is not what inspect prints as Seen")
-	default:
-		return nil
-	}
-}
-
-// nobody reports whether a change is to be done that nobody can confirm.
-func (a *app) nobody(dryRun bool) bool { return !a.yes && !dryRun && !a.world.InTerminal }
-
-var errNobody = usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what " +
-	"would happen")
-
-// failed adds to a refusal what is there now.
+// failed adds to a refusal what is there now, and shows it before the error is reported. A program
+// gets it with the error, see [app.report].
 func (c *act) failed(s *source, err error) error {
-	if changed, ok := errors.AsType[*operate.ChangedError](err); ok {
-		return c.refuse(&changedError{now: changed.Shown, gone: changed.Gone, at: s.now()})
+	changed, ok := errors.AsType[*operate.ChangedError](err)
+	switch {
+	case !ok:
+		return err
+	case changed.Gone:
+		return &saidError{text: "refused: the record is gone; nothing was changed", is: operate.ErrChanged}
 	}
-	return err
-}
-
-// refuse shows what is there, before the error is reported. A program gets that with the error, see
-// [app.report].
-func (c *act) refuse(e *changedError) error {
-	if c.app.output == outputJSON || e.gone {
-		return e
+	now := show.Inspect(changed.Shown)
+	said := &saidError{fmt.Sprintf("refused: the record has changed since it was seen, it is %s now; nothing was "+
+		"changed", now.State), operate.ErrChanged, &now}
+	if c.app.output == outputJSON {
+		return said
 	}
-	i := show.Inspect(e.now)
-	return errors.Join(tell(c.app.err(), &i, e.at), e)
+	return errors.Join(tell(c.app.err(), &now, s.now()), said)
 }
 
 // preview shows a record and what would become of it.
 func (c *act) preview(p show.Printer, shown operate.Shown, preview operate.Entry, notes []string) error {
 	i := show.Inspect(shown)
-	if err := p.Table(factsOf(&i)); err != nil {
-		return err
-	}
-	lines := []string{""}
+	var lines strings.Builder
 	for _, line := range preview.Preview {
-		lines = append(lines, "- "+show.Printable(line))
+		lines.WriteString("\n- " + show.Printable(line))
 	}
 	for _, note := range notes {
-		lines = append(lines, "! "+show.Document(note))
+		lines.WriteString("\n! " + show.Document(note))
 	}
-	return p.Line(strings.Join(lines, "\n"))
+	return errors.Join(p.Table(factsOf(&i)), p.Line(lines.String()+"\n"))
 }
 
 // audited is an entry of an audit log, with where the record is.
@@ -187,7 +202,7 @@ func (a *app) done(entry operate.Entry, then string) error {
 }
 
 func (a *app) delete() *cobra.Command {
-	c := &act{app: a, Verdict: verdict.Verdict{Kind: verdict.Deleted}}
+	c := &act{change: change{app: a}, Verdict: verdict.Verdict{Kind: verdict.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete KEY --reason TEXT",
 		Short: "Forgets a record: the next retry executes as if the key were new",

@@ -41,8 +41,7 @@ surprise somebody later, is a warning.`,
 			case template != "" && function+messages != "":
 				return usagef("--template looks at a file, and --function and --outbox at AWS: leave out one or the other")
 			case template != "":
-				findings, err := audit.Examine(template, build)
-				return a.diagnosis(findings, err)
+				return a.diagnosis(audit.Examine(template, build))
 			case build != "":
 				return usagef("--build-dir is about a template: add --template")
 			default:
@@ -71,22 +70,20 @@ func (a *app) examine(ctx context.Context, function, messages string) error {
 		inMemory := doctor.Finding{
 			Check: "table", Result: doctor.NotChecked, Detail: "the demo keeps its records in memory",
 		}
-		return a.diagnosis([]doctor.Finding{inMemory}, nil)
+		return a.diagnosis(doctor.Findings{inMemory}, nil)
 	}
 	p := &doctor.Patient{
-		Store: s.conn.Store, Operator: s.operator, DynamoDB: s.conn.Client, Table: s.conn.Table,
-		Config: s.conn.Config, Function: function, Outbox: messages,
+		Connection: *s.conn, Operator: s.operator, Function: function, Outbox: messages,
 	}
 	if a.target.Endpoint != "" { // one that was given is that of all services, as with an emulator of AWS
 		p.Config.BaseEndpoint = aws.String(a.target.Endpoint)
 	}
-	findings, err := p.Examine(ctx)
-	where := doctor.Finding{Check: "where", Result: doctor.OK, Detail: a.place.String()}
-	return a.diagnosis(append([]doctor.Finding{where}, findings...), err)
+	p.Found("where", doctor.OK, "%s", a.place)
+	return a.diagnosis(p.Examine(ctx))
 }
 
 // diagnosis prints findings. It fails if one of them is a problem.
-func (a *app) diagnosis(findings []doctor.Finding, err error) error {
+func (a *app) diagnosis(findings doctor.Findings, err error) error {
 	if err != nil {
 		return err
 	}
@@ -99,7 +96,7 @@ func (a *app) diagnosis(findings []doctor.Finding, err error) error {
 	if err != nil {
 		return err
 	}
-	if doctor.Failed(findings) {
+	if findings.Failed() {
 		return errUnhealthy
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/aws/smithy-go"
 
@@ -22,43 +21,18 @@ func usagef(format string, args ...any) error {
 	return &connect.UsageError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// saidError is an error in the words of a command, which is one of package operate.
+// saidError is an error in the words of a command, which is one of package operate. Of a record that
+// has changed it has the one that is there now.
 type saidError struct {
 	text string
 	is   error
+	now  *show.Inspection
 }
 
 func (e *saidError) Error() string { return e.text }
 
 // Is reports whether target is the error of package operate.
 func (e *saidError) Is(target error) bool { return target == e.is }
-
-// changedError is a record that is not the one that was seen, with the one that is there.
-type changedError struct {
-	now  operate.Shown
-	gone bool
-	at   time.Time
-}
-
-func (e *changedError) Error() string {
-	if e.gone {
-		return "refused: the record is gone; nothing was changed"
-	}
-	return fmt.Sprintf("refused: the record has changed since it was seen, it is %s now; nothing was changed",
-		e.now.State)
-}
-
-// Is reports whether target is [operate.ErrChanged].
-func (e *changedError) Is(target error) bool { return target == operate.ErrChanged }
-
-// line is what is there, for programs.
-func (e *changedError) line() *show.Inspection {
-	if e.gone {
-		return nil
-	}
-	is := show.Inspect(e.now)
-	return &is
-}
 
 // exitCode returns the code that says to a script what became of a command.
 func exitCode(err error) int {
@@ -94,8 +68,8 @@ func (a *app) report(err error) {
 	text := a.sentence(err)
 	if a.output == outputJSON {
 		line := failure{Error: text, Exit: exitCode(err), Where: a.place}
-		if changed, ok := errors.AsType[*changedError](err); ok {
-			line.Now = changed.line()
+		if said, ok := errors.AsType[*saidError](err); ok {
+			line.Now = said.now
 		}
 		_ = show.JSON(a.world.Err, line) // there is nowhere else to say it
 		return

@@ -105,7 +105,7 @@ func notFound(key string) error {
 		text = "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it " +
 			"from what a client sent"
 	}
-	return &saidError{text, operate.ErrNotFound}
+	return &saidError{text: text, is: operate.ErrNotFound}
 }
 
 // show prints an inspection.

@@ -190,11 +190,11 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 
 // collect lists the records. It reads all of them, to give the oldest.
 func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error {
-	for listed, err := range s.operator.List(ctx, q) {
-		r, err := show.Listed(listed, err)
-		if err != nil {
-			return err
-		}
+	lines, err := show.List(ctx, s.operator, q)
+	if err != nil {
+		return err
+	}
+	for _, r := range lines {
 		asked := len(l.states) == 0 || slices.Contains(l.states, string(r.State))
 		if !l.scan && !r.Due {
 			l.notDue++
@@ -213,7 +213,6 @@ func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error
 
 // print prints the rows, the oldest first, up to the limit.
 func (l *listing) print(s *source) error {
-	slices.SortFunc(l.rows, show.Older)
 	rows := l.rows
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
@@ -281,11 +280,9 @@ func (l *listing) instead(ctx context.Context, s *source) error {
 // operations counts by operation what somebody has to settle.
 func (s *source) operations(ctx context.Context) (map[string]int, error) {
 	counts := make(map[string]int)
-	for listed, err := range s.operator.List(ctx, operate.Query{}) {
-		if _, unreadable := errors.AsType[*store.UnreadableError](err); err != nil && !unreadable {
-			return nil, err
-		}
-		counts[listed.Record.Operation()]++
+	lines, err := show.List(ctx, s.operator, operate.Query{})
+	for _, l := range lines {
+		counts[l.Operation]++
 	}
-	return counts, nil
+	return counts, err
 }

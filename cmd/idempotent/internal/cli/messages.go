@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -193,15 +192,16 @@ gets, and may be personal.`,
 
 // redriving lets messages that were given up be delivered again.
 type redriving struct {
-	app           *app
-	mail          *mail
-	ids           []string
-	all, dryRun   bool
-	topic, reason string
+	change
+
+	mail  *mail
+	ids   []string
+	all   bool
+	topic string
 }
 
 func (a *app) redrive() *cobra.Command {
-	r := &redriving{app: a}
+	r := &redriving{change: change{app: a}}
 	cmd := &cobra.Command{
 		Use:   "redrive (--id ID … | --all) --reason TEXT",
 		Short: "Lets messages that were given up be delivered again",
@@ -242,12 +242,8 @@ func (r *redriving) check() error {
 		return usagef("--id is empty")
 	case r.topic != "" && !r.all:
 		return usagef("--topic is for --all")
-	case strings.TrimSpace(r.reason) == "":
-		return usagef("--reason is missing: say why, for whoever looks at the message later")
-	case r.app.nobody(r.dryRun):
-		return errNobody
 	default:
-		return nil
+		return r.change.check("message")
 	}
 }
 
@@ -265,24 +261,17 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	messages, err := r.find(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(messages) == 0:
-		return a.err().Line("No message was given up.")
-	case r.dryRun && a.output == outputJSON:
-		return a.listMessages(messages, false)
-	case r.dryRun:
-		return errors.Join(r.show(a.out(), messages), a.out().Line("Nothing was changed: --dry-run."))
-	case !a.yes || a.output != outputJSON:
-		if err := r.show(a.err(), messages); err != nil {
-			return err
-		}
 	}
-	if !a.yes {
-		if err := a.ask(ctx, "Redrive "+show.Count(int64(len(messages)), "message")+"?", by); err != nil {
-			return err
-		}
+	if len(messages) == 0 {
+		return a.err().Line("No message was given up.")
+	}
+	agreed, err := r.confirm(ctx, "Redrive "+show.Count(int64(len(messages)), "message")+"?", by,
+		func(p show.Printer) error { return r.show(p, messages) },
+		func() error { return a.listMessages(messages, false) })
+	if err != nil || !agreed {
+		return err
 	}
 	return r.redrive(ctx, messages, by)
 }
@@ -296,9 +285,8 @@ func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, er
 	for _, id := range slices.Compact(r.ids) {
 		m, err := outbox.FindGivenUp(ctx, r.mail.client, r.mail.table, id)
 		if errors.Is(err, outbox.ErrNotGivenUp) {
-			return nil, &saidError{fmt.Sprintf(
-				"no message %q was given up: it was redriven or delivered, or there never "+
-					"was one; nothing was changed", id), operate.ErrNotFound}
+			return nil, &saidError{is: operate.ErrNotFound, text: fmt.Sprintf("no message %q was given up: it was "+
+				"redriven or delivered, or there never was one; nothing was changed", id)}
 		}
 		if err != nil {
 			return nil, err
@@ -362,8 +350,9 @@ func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessag
 		}
 	}
 	if changed > 0 {
-		return &saidError{fmt.Sprintf("refused: of %s, %d changed since: somebody else has redriven or delivered it; "+
-			"nothing was changed of that", show.Count(int64(len(messages)), "message"), changed), operate.ErrChanged}
+		return &saidError{is: operate.ErrChanged, text: fmt.Sprintf("refused: of %s, %d changed since: somebody else "+
+			"has redriven or delivered it; nothing was changed of that", show.Count(int64(len(messages)), "message"),
+			changed)}
 	}
 	return nil
 }

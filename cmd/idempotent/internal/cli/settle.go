@@ -15,7 +15,7 @@ import (
 const flagResult = "result"
 
 func (a *app) settle() *cobra.Command {
-	c := &act{app: a}
+	c := &act{change: change{app: a}}
 	var executed, failed string
 	var notExecuted, released bool
 	cmd := &cobra.Command{

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
-	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/operate"
 )
 
@@ -39,49 +38,49 @@ type Finding struct {
 
 // Patient is what is looked at. Function and Outbox may be empty; everything else is needed.
 type Patient struct {
-	Store    *dynamo.Store
+	connect.Connection
+
 	Operator *operate.Operator
-	DynamoDB *dynamodb.Client
-	Table    string
-	// Config is for the clients of other services.
-	Config aws.Config
 	// Function is the name of a function that uses the table, or its ARN, and Outbox the table of
 	// an outbox.
 	Function, Outbox string
+
+	Findings
 }
 
 // Examine makes all checks. An error ends it only if nothing can be looked at: the endpoint does
 // not answer, there is no such table, or ctx has ended.
-func (p *Patient) Examine(ctx context.Context) ([]Finding, error) {
-	findings, err := p.shape(ctx)
-	if err != nil {
+func (p *Patient) Examine(ctx context.Context) (Findings, error) {
+	if err := p.shape(ctx); err != nil {
 		return nil, err
 	}
-	findings = append(findings, p.replicas(ctx)...)
-	findings = append(findings, p.retention(ctx), p.open(ctx))
+	p.replicas(ctx)
+	p.retention(ctx)
+	p.open(ctx)
 	if p.Outbox != "" {
-		findings = append(findings, p.outboxTable(ctx)...)
+		p.outboxTable(ctx)
 	}
 	if p.Function != "" {
-		findings = append(findings, p.function(ctx)...)
+		p.function(ctx)
 	}
-	return findings, ctx.Err()
+	return p.Findings, ctx.Err()
 }
+
+// Findings are what came of checks, in their order.
+type Findings []Finding
 
 // Failed reports whether one of the findings is a problem.
-func Failed(findings []Finding) bool {
-	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Result == Problem })
+func (f *Findings) Failed() bool {
+	return slices.ContainsFunc(*f, func(f Finding) bool { return f.Result == Problem })
 }
 
-// found is what came of a check. Its detail is a format.
-func found(check string, r Result, detail string, args ...any) Finding {
-	return Finding{check, r, fmt.Sprintf(detail, args...)}
+// Found adds what came of a check. Its detail is a format.
+func (f *Findings) Found(check string, r Result, detail string, args ...any) {
+	*f = append(*f, Finding{check, r, fmt.Sprintf(detail, args...)})
 }
 
-// unseen is a check that could not be made.
-func unseen(check string, err error) Finding {
-	return Finding{check, NotChecked, reason(err)}
-}
+// unseen adds a check that could not be made.
+func (f *Findings) unseen(check string, err error) { f.Found(check, NotChecked, "%s", reason(err)) }
 
 // reason says why a call failed, without the layers of the SDK.
 func reason(err error) string {
@@ -125,3 +124,5 @@ func denied(err error) bool {
 func seconds(d time.Duration) string { return fmt.Sprintf("%d s", d/time.Second) }
 
 func ofSeconds(n *int32) time.Duration { return time.Duration(aws.ToInt32(n)) * time.Second }
+
+func ofMillis(n int32) time.Duration { return time.Duration(n) * time.Millisecond }

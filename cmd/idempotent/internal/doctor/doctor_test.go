@@ -347,10 +347,6 @@ func TestWithoutATableThereIsNothingToExamine(t *testing.T) {
 
 func TestFailedIsAProblemAndNothingLess(t *testing.T) {
 	t.Parallel()
-	assert.False(t, doctor.Failed([]doctor.Finding{
-		{Result: doctor.OK},
-		{Result: doctor.Warning},
-		{Result: doctor.NotChecked},
-	}))
-	assert.True(t, doctor.Failed([]doctor.Finding{{Result: doctor.OK}, {Result: doctor.Problem}}))
+	assert.False(t, (&doctor.Findings{{Result: doctor.OK}, {Result: doctor.Warning}, {Result: doctor.NotChecked}}).Failed())
+	assert.True(t, (&doctor.Findings{{Result: doctor.OK}, {Result: doctor.Problem}}).Failed())
 }

@@ -19,31 +19,33 @@ const (
 	checkCallers  = "callers"
 )
 
-func (p *Patient) function(ctx context.Context) []Finding {
+func (p *Patient) function(ctx context.Context) {
 	client := lambda.NewFromConfig(p.Config)
 	f, err := client.GetFunctionConfiguration(ctx,
 		&lambda.GetFunctionConfigurationInput{FunctionName: aws.String(p.Function)})
 	if err != nil {
-		return []Finding{unseen(checkFunction, err)}
+		p.unseen(checkFunction, err)
+		return
 	}
 	timeout := ofSeconds(f.Timeout)
-	findings := []Finding{{checkFunction, OK, "timeout " + seconds(timeout)}}
+	p.Found(checkFunction, OK, "timeout %s", seconds(timeout))
 	var variables map[string]string
 	if f.Environment != nil {
 		variables = f.Environment.Variables
 	}
-	findings = append(findings, p.variable(variables))
-	findings = append(findings, p.gateways(ctx, client, timeout)...)
-	return append(findings, p.sources(ctx, client, timeout)...)
+	p.variable(variables)
+	p.gateways(ctx, client, timeout)
+	p.sources(ctx, client, timeout)
 }
 
 // variable looks for the table in the environment of the function, by name or by ARN.
-func (p *Patient) variable(variables map[string]string) Finding {
+func (p *Patient) variable(variables map[string]string) {
 	name := func(table string) string { return table[strings.LastIndex(table, "/")+1:] }
 	for _, variable := range slices.Sorted(maps.Keys(variables)) {
 		if variables[variable] != "" && name(variables[variable]) == name(p.Table) {
-			return Finding{checkVariable, OK, variable}
+			p.Found(checkVariable, OK, "%s", variable)
+			return
 		}
 	}
-	return found(checkVariable, Warning, "no variable of its environment is %q", p.Table)
+	p.Found(checkVariable, Warning, "no variable of its environment is %q", p.Table)
 }

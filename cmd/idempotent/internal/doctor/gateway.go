@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -31,56 +32,71 @@ var apiOf = regexp.MustCompile(`:execute-api:[^:"]*:[^:"]*:([a-z0-9]+)`)
 
 // gateways compares the timeout of the function with what its gateways wait, and looks whom they
 // know their callers by. Who may call it, its policy tells.
-func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout time.Duration) []Finding {
+func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout time.Duration) {
 	out, err := client.GetPolicy(ctx, &lambda.GetPolicyInput{FunctionName: aws.String(p.Function)})
 	if _, none := errors.AsType[*lambdatypes.ResourceNotFoundException](err); none {
-		return []Finding{found(checkGateway, NotChecked,
-			"its policy lets no gateway call it; one that uses a role cannot be seen from here")}
+		p.Found(checkGateway, NotChecked,
+			"its policy lets no gateway call it; one that uses a role cannot be seen from here")
+		return
 	}
 	if err != nil {
-		return []Finding{unseen(checkGateway, err)}
+		p.unseen(checkGateway, err)
+		return
 	}
-	policy := aws.ToString(out.Policy)
-	var findings []Finding
+	before, policy := len(p.Findings), aws.ToString(out.Policy)
+	byURL := strings.Contains(policy, "InvokeFunctionUrl")
 	var apis []string
 	for _, match := range apiOf.FindAllStringSubmatch(policy, -1) {
 		if !slices.Contains(apis, match[1]) {
 			apis = append(apis, match[1])
-			findings = append(findings, p.api(ctx, match[1], timeout)...)
+			p.api(ctx, match[1], timeout)
 		}
 	}
-	if strings.Contains(policy, "InvokeFunctionUrl") && strings.Contains(policy, `"AWS_IAM"`) {
-		findings = append(findings, sharedRoles("its URL"))
+	if byURL && strings.Contains(policy, `"AWS_IAM"`) {
+		p.sharedRoles("its URL")
 	}
 	if strings.Contains(policy, "elasticloadbalancing") {
-		findings = append(findings, found(checkGateway, NotChecked,
-			"a load balancer calls it: its idle timeout has to be more than %s", seconds(timeout)))
+		p.Found(checkGateway, NotChecked, "a load balancer calls it: its idle timeout has to be more than %s",
+			seconds(timeout))
 	}
-	// a URL waits as long as the function runs
-	if len(findings) == 0 && !strings.Contains(policy, "InvokeFunctionUrl") {
-		return []Finding{{checkGateway, NotChecked, "its policy names no gateway"}}
+	if len(p.Findings) == before && !byURL { // a URL waits as long as the function runs
+		p.Found(checkGateway, NotChecked, "its policy names no gateway")
 	}
-	return findings
 }
 
 // sharedRoles is about people whom IAM knows by a role alone.
-func sharedRoles(what string) Finding {
-	return Finding{checkCallers, Warning, what + " authorizes by IAM: people who share a federated role (SAML, OIDC) " +
-		"count as one caller, unless their sessions are named by e-mail addresses; WithTenant tells them apart"}
+func (p *Patient) sharedRoles(what string) {
+	p.Found(checkCallers, Warning, "%s authorizes by IAM: people who share a federated role (SAML, OIDC) count as one "+
+		"caller, unless their sessions are named by e-mail addresses; WithTenant tells them apart", what)
 }
 
-// api looks at one API, whose kind its id does not tell.
-func (p *Patient) api(ctx context.Context, api string, timeout time.Duration) (findings []Finding) {
-	i, err := p.httpAPI(ctx, api)
-	kind := "HTTP API "
+// api looks at one API, whose kind its id does not tell: it compares the timeout with the time limits
+// of its integrations.
+func (p *Patient) api(ctx context.Context, id string, timeout time.Duration) {
+	i, err := p.httpAPI(ctx, id)
+	api := "HTTP API " + id
 	if _, missing := errors.AsType[*v2types.NotFoundException](err); missing {
-		i, err = p.restAPI(ctx, api)
-		kind = "REST API "
+		i, err = p.restAPI(ctx, id)
+		api = "REST API " + id
 	}
 	if i.byIAM {
-		findings = append(findings, sharedRoles(kind+api))
+		p.sharedRoles(api)
 	}
-	return append(findings, waiting(kind+api, i, err, timeout))
+	switch {
+	case err != nil:
+		p.unseen(checkGateway, err)
+	case len(i.waits) == 0:
+		p.Found(checkGateway, NotChecked, "%s has no integration with it that can be seen", api)
+	case i.streams:
+		p.Found(checkGateway, Problem, "%s streams the responses of the function (ResponseTransferMode is STREAM), and "+
+			"a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED", api)
+	case timeout >= slices.Min(i.waits):
+		p.Found(checkGateway, Problem, "%s waits %s, and the function may run for %s: clients get an error while it "+
+			"goes on, and their retries meet a running execution", api, seconds(slices.Min(i.waits)), seconds(timeout))
+	default:
+		p.Found(checkGateway, OK, "%s waits %s, the function stops after %s", api, seconds(slices.Min(i.waits)),
+			seconds(timeout))
+	}
 }
 
 // integrations are those of an API with the function.
@@ -88,26 +104,6 @@ type integrations struct {
 	waits []time.Duration
 	// streams: one streams the responses of the function. byIAM: IAM authorizes the callers of one.
 	streams, byIAM bool
-}
-
-// waiting compares the timeout with the time limits of the integrations of an API.
-func waiting(api string, i integrations, err error, timeout time.Duration) Finding {
-	switch {
-	case err != nil:
-		return unseen(checkGateway, err)
-	case len(i.waits) == 0:
-		return found(checkGateway, NotChecked, "%s has no integration with it that can be seen", api)
-	case i.streams:
-		return found(checkGateway, Problem, "%s streams the responses of the function (ResponseTransferMode is "+
-			"STREAM), and a wrapped handler answers with a whole one, which the API does not understand: set it to "+
-			"BUFFERED", api)
-	}
-	wait := slices.Min(i.waits)
-	if timeout >= wait {
-		return found(checkGateway, Problem, "%s waits %s, and the function may run for %s: clients get an error while "+
-			"it goes on, and their retries meet a running execution", api, seconds(wait), seconds(timeout))
-	}
-	return found(checkGateway, OK, "%s waits %s, the function stops after %s", api, seconds(wait), seconds(timeout))
 }
 
 func (p *Patient) httpAPI(ctx context.Context, api string) (of integrations, err error) {
@@ -121,7 +117,7 @@ func (p *Patient) httpAPI(ctx context.Context, api string) (of integrations, err
 		}
 		for _, i := range out.Items {
 			if p.isFunction(aws.ToString(i.IntegrationUri)) {
-				of.waits = append(of.waits, waitOf(aws.ToInt32(i.TimeoutInMillis), waitOfHTTPAPI))
+				of.waits = append(of.waits, cmp.Or(ofMillis(aws.ToInt32(i.TimeoutInMillis)), waitOfHTTPAPI))
 				targets["integrations/"+aws.ToString(i.IntegrationId)] = true
 			}
 		}
@@ -154,7 +150,7 @@ func (p *Patient) restAPI(ctx context.Context, api string) (of integrations, err
 		for _, resource := range page.Items {
 			for _, method := range resource.ResourceMethods {
 				if i := method.MethodIntegration; i != nil && p.isFunction(aws.ToString(i.Uri)) {
-					of.waits = append(of.waits, waitOf(i.TimeoutInMillis, waitOfRESTAPI))
+					of.waits = append(of.waits, cmp.Or(ofMillis(i.TimeoutInMillis), waitOfRESTAPI))
 					of.streams = of.streams || i.ResponseTransferMode == apitypes.ResponseTransferModeStream
 					of.byIAM = of.byIAM || aws.ToString(method.AuthorizationType) == "AWS_IAM"
 				}
@@ -164,26 +160,12 @@ func (p *Patient) restAPI(ctx context.Context, api string) (of integrations, err
 	return of, nil
 }
 
-func waitOf(milliseconds int32, usual time.Duration) time.Duration {
-	if milliseconds == 0 {
-		return usual
-	}
-	return time.Duration(milliseconds) * time.Millisecond
-}
-
 // isFunction reports whether the URI of an integration is that of the function, in any version and
 // with any alias.
 func (p *Patient) isFunction(uri string) bool {
-	// The Lambda API takes a name, an ARN, or a part of one.
-	name := func(function string) string {
-		_, rest, is := strings.Cut(function, "function:")
-		if !is {
-			rest = function
-		}
-		if end := strings.IndexAny(rest, "/:"); end >= 0 {
-			rest = rest[:end]
-		}
-		return rest
-	}
+	name := func(function string) string { return functionName.FindStringSubmatch(function)[1] }
 	return strings.Contains(uri, ":function:") && name(uri) == name(p.Function)
 }
+
+// functionName finds the name of a function: the Lambda API takes a name, an ARN, or a part of one.
+var functionName = regexp.MustCompile(`^(?:.*?function:)?([^/:]*)`)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/doctor"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/operate"
@@ -115,8 +116,8 @@ func (a *account) patient(change ...func(*doctor.Patient)) *doctor.Patient {
 	client := dynamodb.NewFromConfig(cfg)
 	records := dynamo.New(client, table)
 	p := &doctor.Patient{
-		Store: records, Operator: operate.New(records), DynamoDB: client, Table: table, Config: cfg,
-		Function: function,
+		Connection: connect.Connection{Store: records, Client: client, Table: table, Config: cfg},
+		Operator:   operate.New(records), Function: function,
 	}
 	for _, c := range change {
 		c(p)

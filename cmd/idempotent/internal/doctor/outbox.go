@@ -12,39 +12,42 @@ import (
 
 // outboxTable compares the table with what an outbox needs, and looks for messages that nobody
 // delivers.
-func (p *Patient) outboxTable(ctx context.Context) []Finding {
+func (p *Patient) outboxTable(ctx context.Context) {
 	const check = "outbox"
 	short := func(text string) string { return strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Outbox)) }
-	advice, err := outbox.Check(ctx, p.DynamoDB, p.Outbox)
+	advice, err := outbox.Check(ctx, p.Client, p.Outbox)
 	wrong, isWrong := errors.AsType[*store.ConfigError](err)
-	var findings []Finding
 	switch {
 	case isWrong:
 		for _, text := range wrong.Problems {
-			findings = append(findings, Finding{check, Problem, short(text)})
+			p.Found(check, Problem, "%s", short(text))
 		}
-		return findings
+		return
 	case err != nil && (denied(err) || ctx.Err() != nil):
-		return []Finding{unseen(check, err)}
+		p.unseen(check, err)
+		return
 	case err != nil:
-		return []Finding{{check, Problem, reason(err)}}
+		p.Found(check, Problem, "%s", reason(err))
+		return
 	case len(advice) == 0:
-		findings = []Finding{{Check: check, Result: OK}}
+		p.Found(check, OK, "")
 	}
 	for _, text := range advice {
-		findings = append(findings, Finding{check, Warning, short(text)})
+		p.Found(check, Warning, "%s", short(text))
 	}
-	return append(findings, p.givenUp(ctx))
+	p.givenUp(ctx)
 }
 
 // givenUp looks for one message that nobody delivers any more.
-func (p *Patient) givenUp(ctx context.Context) Finding {
+func (p *Patient) givenUp(ctx context.Context) {
 	const check = "outbox: messages that were given up"
-	for _, err := range outbox.GivenUp(ctx, p.DynamoDB, p.Outbox) {
+	for _, err := range outbox.GivenUp(ctx, p.Client, p.Outbox) {
 		if err != nil {
-			return unseen(check, err)
+			p.unseen(check, err)
+		} else {
+			p.Found(check, Warning, "there are some: idempotent messages list --table %s tells them", p.Outbox)
 		}
-		return found(check, Warning, "there are some: idempotent messages list --table %s tells them", p.Outbox)
+		return
 	}
-	return Finding{check, OK, "none"}
+	p.Found(check, OK, "none")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -24,88 +26,75 @@ const (
 )
 
 // shape compares the table with what the store needs.
-func (p *Patient) shape(ctx context.Context) ([]Finding, error) {
-	var wrong *store.ConfigError
-	var failed *store.Error
+func (p *Patient) shape(ctx context.Context) error {
+	checks := []string{checkKey, checkTTL, checkIndex}
 	err := p.Store.Check(ctx)
-	errors.As(err, &wrong)
+	failed, _ := errors.AsType[*store.Error](err)
+	wrong, isWrong := errors.AsType[*store.ConfigError](err)
 	switch {
-	case errors.As(err, &failed) && failed.Kind != store.FailureAccessDenied:
-		return nil, err
-	case failed != nil && wrong == nil && strings.Contains(failed.Error(), "DescribeTable "):
-		why := "not allowed: dynamodb:DescribeTable"
-		return []Finding{{checkKey, NotChecked, why}, {checkTTL, NotChecked, why}, {checkIndex, NotChecked, why}}, nil
-	}
-	problems := make(map[string][]string)
-	if wrong != nil {
-		for _, text := range wrong.Problems {
-			text = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
-			problems[about(text)] = append(problems[about(text)], text)
+	case failed != nil && failed.Kind != store.FailureAccessDenied:
+		return err
+	case failed != nil && !isWrong && strings.Contains(failed.Error(), "DescribeTable "):
+		for _, check := range checks {
+			p.Found(check, NotChecked, "not allowed: dynamodb:DescribeTable")
 		}
+		return nil
+	case !isWrong:
+		wrong = &store.ConfigError{}
 	}
 	advice, unadvised := p.Store.Advise(ctx)
-	findings := make([]Finding, 0, 3)
-	for _, check := range []string{checkKey, checkTTL, checkIndex} {
-		f := Finding{Check: check, Result: OK}
+	for _, check := range checks {
+		problem, advised := p.about(check, wrong.Problems, checkKey), p.about(check, advice, checkIndex)
 		switch {
-		case problems[check] != nil:
-			f.Result, f.Detail = Problem, strings.Join(problems[check], "; ")
-			// what stays costs, and nothing is lost
-			if check == checkTTL && strings.HasPrefix(f.Detail, "time to live is DISABLED") {
-				f.Result = Warning
-			}
+		case strings.HasPrefix(problem, "time to live is DISABLED"): // what stays costs, and nothing is lost
+			p.Found(check, Warning, "%s", problem)
+		case problem != "":
+			p.Found(check, Problem, "%s", problem)
 		case check == checkTTL && failed != nil:
-			f.Result, f.Detail = NotChecked, "not allowed: dynamodb:DescribeTimeToLive"
-		case check != checkKey:
-			f = p.advised(check, advice, unadvised)
+			p.Found(check, NotChecked, "not allowed: dynamodb:DescribeTimeToLive")
+		case check != checkKey && unadvised != nil:
+			p.unseen(check, unadvised)
+		case advised != "":
+			p.Found(check, Warning, "%s", advised)
+		default:
+			p.Found(check, OK, "")
 		}
-		findings = append(findings, f)
 	}
-	return findings, nil
+	return nil
 }
 
-// about is the check that a problem belongs to.
-func about(problem string) string {
-	switch {
-	case strings.HasPrefix(problem, "time to live"):
-		return checkTTL
-	case strings.HasPrefix(problem, "attribute "):
-		return checkIndex
-	default:
-		return checkKey
-	}
-}
-
-// advised says what the table lacks of a check that no request needs.
-func (p *Patient) advised(check string, advice []string, err error) Finding {
-	if err != nil {
-		return unseen(check, err)
-	}
-	f := Finding{Check: check, Result: OK}
-	for _, text := range advice {
+// about are those of some texts about the table that belong to a check. Most belong to usual.
+func (p *Patient) about(check string, texts []string, usual string) string {
+	var found []string
+	for _, text := range texts {
 		text = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
-		if strings.Contains(text, "time to live") == (check == checkTTL) {
-			f.Result, f.Detail = Warning, strings.TrimPrefix(f.Detail+"; "+text, "; ")
+		of := usual
+		switch {
+		case strings.Contains(text, "time to live"):
+			of = checkTTL
+		case strings.HasPrefix(text, "attribute "):
+			of = checkIndex
+		}
+		if of == check {
+			found = append(found, text)
 		}
 	}
-	return f
+	return strings.Join(found, "; ")
 }
 
 // replicas warns of a table that other Regions write to, too. It finds nothing where there is none.
-func (p *Patient) replicas(ctx context.Context) []Finding {
+func (p *Patient) replicas(ctx context.Context) {
 	const check = "replicas"
-	out, err := p.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(p.Table)})
+	out, err := p.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(p.Table)})
 	switch {
 	case err != nil:
-		return []Finding{unseen(check, err)}
+		p.unseen(check, err)
 	case len(out.Table.Replicas) == 0:
-		return nil
 	case out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
-		return []Finding{found(check, Warning,
-			"multi-Region strong consistency: there are no transactions, so no handler can commit")}
+		p.Found(check, Warning, "multi-Region strong consistency: there are no transactions, so no handler can commit")
 	default:
-		return []Finding{found(check, Warning,
-			"two Regions can both accept a claim of one key: send all deliveries of a key to one Region")}
+		p.Found(check, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one "+
+			"Region")
 	}
 }
 
@@ -117,7 +106,7 @@ const (
 )
 
 // retention looks at the first records of the table for one that is replayed for less than an hour.
-func (p *Patient) retention(ctx context.Context) Finding {
+func (p *Patient) retention(ctx context.Context) {
 	seen, completed := 0, 0
 	var shortest time.Duration
 	var operation string
@@ -125,7 +114,8 @@ func (p *Patient) retention(ctx context.Context) Finding {
 	for listed, err := range p.Operator.List(ctx, q) {
 		_, unreadable := errors.AsType[*store.UnreadableError](err)
 		if err != nil && !unreadable {
-			return unseen(checkRetention, err)
+			p.unseen(checkRetention, err)
+			return
 		}
 		if seen++; seen > sampleSize {
 			break
@@ -141,31 +131,27 @@ func (p *Patient) retention(ctx context.Context) Finding {
 	}
 	switch {
 	case completed == 0:
-		return found(checkRetention, NotChecked, "no completed record that tells, among the first %d", seen)
+		p.Found(checkRetention, NotChecked, "no completed record that tells, among the first %d", seen)
 	case shortest < shortestUsual:
-		return found(checkRetention, Warning, "a result of operation %q is replayed for %s: whoever retries later "+
+		p.Found(checkRetention, Warning, "a result of operation %q is replayed for %s: whoever retries later "+
 			"executes again", operation, shortest.Round(time.Second))
 	default:
-		return found(checkRetention, OK, "%s at least, of %d completed records", shortest.Round(time.Second), completed)
+		p.Found(checkRetention, OK, "%s at least, of %d completed records", shortest.Round(time.Second), completed)
 	}
 }
 
 // open counts the records that somebody has to settle.
-func (p *Patient) open(ctx context.Context) Finding {
+func (p *Patient) open(ctx context.Context) {
 	const check = "open records"
-	n, oldest := 0, time.Time{}
-	for listed, err := range p.Operator.List(ctx, operate.Query{}) {
-		if _, unreadable := errors.AsType[*store.UnreadableError](err); err != nil && !unreadable {
-			return unseen(check, err)
-		}
-		n++
-		if at := listed.Since; oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
-			oldest = at
-		}
+	lines, err := show.List(ctx, p.Operator, operate.Query{})
+	known := slices.IndexFunc(lines, func(l show.Line) bool { return !l.Since.IsZero() })
+	switch {
+	case err != nil:
+		p.unseen(check, err)
+	case len(lines) == 0:
+		p.Found(check, OK, "none")
+	default:
+		p.Found(check, Warning, "%d wait for somebody, the oldest since %s: idempotent list tells them", len(lines),
+			lines[max(known, 0)].Since.Format(time.RFC3339))
 	}
-	if n == 0 {
-		return Finding{check, OK, "none"}
-	}
-	return found(check, Warning, "%d wait for somebody, the oldest since %s: idempotent list tells them", n,
-		oldest.UTC().Format(time.RFC3339))
 }

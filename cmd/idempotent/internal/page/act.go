@@ -26,18 +26,15 @@ type asked struct {
 }
 
 // actForm asks what became of an execution.
-func (p *Page) actForm(w http.ResponseWriter, r *http.Request) {
-	key := r.URL.Query().Get("key")
-	shown, err := p.Operator.Inspect(r.Context(), key)
+func (p *Page) actForm(r *http.Request) *answer {
+	shown, refused := p.inspect(r.Context(), r.URL.Query().Get("key"))
 	switch {
-	case err != nil:
-		p.failedOf(w, key, err)
+	case refused != nil:
+		return refused
 	case !deletable(shown):
-		v := storyOf(shown)
-		v.Alert = fmt.Sprintf("There is nothing to settle or delete: the record is %s.", shown.State)
-		p.showRecord(w, http.StatusConflict, v)
+		return alert(shown, "There is nothing to settle or delete: the record is %s.")
 	default:
-		p.ask(w, http.StatusOK, shown, &asked{By: p.By}, "")
+		return p.ask(http.StatusOK, shown, &asked{By: p.By}, "")
 	}
 }
 
@@ -52,22 +49,16 @@ type question struct {
 	Open []string
 	// Free says that the next request executes already.
 	Free bool
-	// Settles says that something can be said of the execution; a record of another state can only
-	// be deleted.
-	Settles bool
-	Seen    string
+	Seen string
 	// Danger is what the record itself says of an effect.
 	Danger string
 }
 
-func (p *Page) ask(w http.ResponseWriter, status int, shown operate.Shown, a *asked, problem string) {
-	f := p.frame("Settle or release", &question{
+func (p *Page) ask(status int, shown operate.Shown, a *asked, problem string) *answer {
+	return answered(status, "act.html", "Settle or release", shown.Record.Key, &question{
 		story: storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown),
-		Settles: settleable(shown),
-		Seen:    p.seen(shown.Record), Danger: verdict.Danger(shown),
+		Seen: p.seen(shown.Record), Danger: verdict.Danger(shown),
 	})
-	f.Query = shown.Record.Key
-	p.render(w, status, "act.html", f)
 }
 
 // askedOf reads the form. Of the fields that belong to a verdict it takes those of the one that was
@@ -89,11 +80,11 @@ func askedOf(form url.Values) *asked {
 func typed(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
 // preview shows what a change would do, and asks once more.
-func (p *Page) preview(w http.ResponseWriter, r *http.Request) {
+func (p *Page) preview(r *http.Request) *answer {
 	a := askedOf(r.PostForm)
-	shown, ok := p.inspect(r.Context(), w, a.Key, a.Seen)
-	if !ok {
-		return
+	shown, refused := p.again(r.Context(), a)
+	if refused != nil {
+		return refused
 	}
 	problem := a.Problem()
 	if danger := a.Danger(shown); problem == "" && danger != "" {
@@ -103,93 +94,89 @@ func (p *Page) preview(w http.ResponseWriter, r *http.Request) {
 		problem = "say who you are, and why"
 	}
 	if problem != "" {
-		p.ask(w, http.StatusUnprocessableEntity, shown, a, sentence(problem))
-		return
+		return p.ask(http.StatusUnprocessableEntity, shown, a, sentence(problem))
 	}
 	entry, err := a.Do(r.Context(), p.Operator, shown, operate.Act{By: a.By, Why: a.Why, DryRun: true})
 	if err != nil {
-		p.refused(w, shown, a, err)
-		return
+		return p.refused(shown, a, err)
 	}
 	text, err := json.Marshal(a)
 	if err != nil {
 		panic(err) // texts
 	}
 	asked := base64.RawURLEncoding.EncodeToString(text)
-	f := p.frame(a.Name()+"?", &previewed{
-		Asked: a, Lines: entry.Preview, Notes: a.Notes(), By: entry.By, Why: entry.Why, State: shown.State, Sent: asked,
-		Seal: p.door.seal("asked", asked),
+	return answered(http.StatusOK, "preview.html", a.Name()+"?", a.Key, &previewed{
+		Entry: entry, Asked: a, Notes: a.Notes(), State: shown.State, Sent: asked, Seal: p.door.seal("asked", asked),
 	})
-	f.Query = a.Key
-	p.render(w, http.StatusOK, "preview.html", f)
 }
 
 // previewed is what a change would do.
 type previewed struct {
-	Asked        *asked
-	Lines, Notes []string
-	By, Why      string
-	State        operate.State
+	operate.Entry
+
+	Asked *asked
+	Notes []string
+	State operate.State
 	// Sent is the change, and Seal what shows that it was previewed.
 	Sent, Seal string
 }
 
 // refused shows why a change is refused: beside the form, if it can be mended there.
-func (p *Page) refused(w http.ResponseWriter, shown operate.Shown, a *asked, err error) {
-	if changed, ok := errors.AsType[*operate.ChangedError](err); ok {
-		if changed.Gone {
-			p.gone(w, a.Key)
-			return
-		}
-		p.changed(w, changed.Shown)
-		return
+func (p *Page) refused(shown operate.Shown, a *asked, err error) *answer {
+	if now, ok := errors.AsType[*operate.ChangedError](err); ok {
+		return changed(a.Key, now)
 	}
-	refusal := p.refusalOf(err)
-	switch refusal.status {
+	refused := p.failed(err)
+	switch refused.status {
 	case http.StatusUnprocessableEntity, http.StatusConflict:
-		p.ask(w, refusal.status, shown, a, refusal.text)
+		return p.ask(refused.status, shown, a, refused.Text)
 	default:
-		p.failedOf(w, a.Key, err)
+		return p.failedOf(a.Key, err)
 	}
 }
 
 // changeLimit bounds a change, which goes on when its request has ended.
 const changeLimit = 10 * time.Second
 
+// unhurried begins a change, which lasts until end is called.
+func (p *Page) unhurried(ctx context.Context) (_ context.Context, end func()) {
+	p.changing.RLock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), changeLimit)
+	return ctx, func() {
+		cancel()
+		p.changing.RUnlock()
+	}
+}
+
 // confirm does what was previewed.
-func (p *Page) confirm(w http.ResponseWriter, r *http.Request) {
+func (p *Page) confirm(r *http.Request) *answer {
 	sent := r.PostForm.Get("asked")
 	var a asked
 	text, err := base64.RawURLEncoding.DecodeString(sent)
 	if !same(r.PostForm.Get("seal"), p.door.seal("asked", sent)) || err != nil || json.Unmarshal(text, &a) != nil {
-		p.refuse(w, http.StatusForbidden, "Not what was shown",
+		return refuse(http.StatusForbidden, "Not what was shown",
 			"What was confirmed is not what the page has shown, so nothing was done. Open the record again.")
-		return
 	}
-	shown, ok := p.inspect(r.Context(), w, a.Key, a.Seen)
-	if !ok {
-		return
+	shown, refused := p.again(r.Context(), &a)
+	if refused != nil {
+		return refused
 	}
 	entry, err := p.change(r.Context(), &a, shown)
 	if err != nil {
-		p.refused(w, shown, &a, err)
-		return
+		return p.refused(shown, &a, err)
 	}
 	if entry.After == nil {
-		p.refuse(w, http.StatusOK, "The record is deleted",
+		return refuse(http.StatusOK, "The record is deleted",
 			"The next request with its key executes, as if the key were new. Its audit entry was printed.")
-		return
 	}
-	http.Redirect(w, r, p.frame("", nil).Record(a.Key, "done", settledAt(entry.After.SettledAt)), http.StatusSeeOther)
+	return &answer{to: p.door.base.Record(a.Key, "done", settledAt(entry.After.SettledAt))}
 }
 
 // change does it and tells of it, also if nobody waits for the answer any more: whoever closes the
 // tab, or clicks twice, must not leave a record that is settled without an audit entry.
 func (p *Page) change(ctx context.Context, a *asked, shown operate.Shown) (operate.Entry, error) {
-	p.changing.RLock()
-	defer p.changing.RUnlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), changeLimit)
-	defer cancel()
+	ctx, end := p.unhurried(ctx)
+	defer end()
 	entry, err := a.Do(ctx, p.Operator, shown, operate.Act{By: a.By, Why: a.Why})
 	switch {
 	case errors.Is(err, operate.ErrOutcomeUnknown):

@@ -22,7 +22,7 @@ type door struct {
 	// base is the path under which everything is, but the entrance. Cookies do not tell ports
 	// apart, so a server on another port of this machine would get a cookie of path "/"; it never
 	// learns this one.
-	base string
+	base base
 	// cookie is the value of the cookie, form that of the field of forms.
 	cookie, form string
 	// secret is the key of seals.
@@ -57,24 +57,16 @@ func newDoor(port int, random io.Reader) (*door, error) {
 	return &door{
 		hosts: []string{"127.0.0.1" + at, "localhost" + at},
 		token: text(next(entropy)), cookie: text(next(entropy)), form: text(next(entropy)), secret: next(entropy),
-		base: "/" + text(next(baseEntropy)),
+		base: base("/" + text(next(baseEntropy))),
 	}, nil
-}
-
-// refusal is why a request is not served.
-type refusal struct {
-	status      int
-	title, text string
 }
 
 // outside looks at what needs no secret: a name that somebody else has made to mean 127.0.0.1, and
 // another site, also one on another port of this machine.
-func (d *door) outside(r *http.Request) *refusal {
+func (d *door) outside(r *http.Request) *answer {
 	if r.Host != d.hosts[0] && r.Host != d.hosts[1] {
-		return &refusal{
-			http.StatusMisdirectedRequest, "Not under this name",
-			"The page answers to the address that the command has printed, and to no other name.",
-		}
+		return refuse(http.StatusMisdirectedRequest, "Not under this name",
+			"The page answers to the address that the command has printed, and to no other name.")
 	}
 	// Browsers send it, and no script can forge it; "none" is a person: the address bar, a
 	// bookmark, a link outside of the browser.
@@ -82,38 +74,35 @@ func (d *door) outside(r *http.Request) *refusal {
 	case "", "none", sameOrigin:
 		return nil
 	default:
-		return &refusal{
-			http.StatusForbidden, "Not from another site",
-			"Another site has sent you here. Paste the address that the command has printed into the address bar.",
-		}
+		return refuse(http.StatusForbidden, "Not from another site",
+			"Another site has sent you here. Paste the address that the command has printed into the address bar.")
 	}
 }
 
-// enter looks at the token. The cookie is for the first who has it; for the next one it is nil, and
-// what counts is whether they have that cookie.
-func (d *door) enter(r *http.Request) (*http.Cookie, *refusal) {
+// enter lets in who has the token, and takes it out of the address. The cookie is for the first who
+// has it; of the next one counts whether they have that cookie.
+func (d *door) enter(w http.ResponseWriter, r *http.Request) *answer {
 	given := r.URL.Query()[tokenField]
 	if r.Method != http.MethodGet || len(given) != 1 || !same(given[0], d.token) {
-		return nil, notIn
+		return notIn
 	}
-	if d.used.Swap(true) {
-		return nil, nil
+	if !d.used.Swap(true) {
+		http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure: no certificate is for 127.0.0.1, and what goes there stays on this machine
+			Name: cookieName, Value: d.cookie, Path: d.base.Link("/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		})
 	}
-	return &http.Cookie{ //nolint:gosec // not Secure: no certificate is for 127.0.0.1, and what goes there stays on this machine
-		Name: cookieName, Value: d.cookie, Path: d.base + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	}, nil
+	http.Redirect(w, r, d.base.Link("/"), http.StatusSeeOther)
+	return nil
 }
 
 // notIn is all that a stranger learns.
-var notIn = &refusal{
-	http.StatusForbidden, "You are not let in",
-	"Open the address that the command has printed: paste it into the address bar. It lets in one browser, once. " +
-		"For another one, stop the command and start it again.",
-}
+var notIn = refuse(http.StatusForbidden, "You are not let in",
+	"Open the address that the command has printed: paste it into the address bar. It lets in one browser, once. "+
+		"For another one, stop the command and start it again.")
 
 // inside looks at the cookie. Whoever does not have it does not learn which pages there are.
-func (d *door) inside(r *http.Request) (path string, refused *refusal) {
-	path, under := strings.CutPrefix(r.URL.Path, d.base)
+func (d *door) inside(r *http.Request) (path string, refused *answer) {
+	path, under := strings.CutPrefix(r.URL.Path, string(d.base))
 	if !under || !strings.HasPrefix(path, "/") {
 		return "", notIn
 	}
@@ -127,38 +116,28 @@ func (d *door) inside(r *http.Request) (path string, refused *refusal) {
 
 // posted looks at what a form sends: nothing of its body is read before it is known where it comes
 // from.
-func (d *door) posted(w http.ResponseWriter, r *http.Request) *refusal {
+func (d *door) posted(w http.ResponseWriter, r *http.Request) *answer {
 	if new(http.CrossOriginProtection).Check(r) != nil {
-		return &refusal{
-			http.StatusForbidden, "Not from this page",
-			"The browser says that another site has sent this form, so nothing was done.",
-		}
+		return refuse(http.StatusForbidden, "Not from this page",
+			"The browser says that another site has sent this form, so nothing was done.")
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
 		kind != "application/x-www-form-urlencoded" {
-		return &refusal{http.StatusUnsupportedMediaType, "Not a form", "Use the forms of the page."}
+		return refuse(http.StatusUnsupportedMediaType, "Not a form", "Use the forms of the page.")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
 	if err := r.ParseForm(); err != nil {
 		if _, long := err.(*http.MaxBytesError); long { //nolint:errorlint // ParseForm returns it as it is
-			return tooLong
+			return refuse(http.StatusRequestEntityTooLarge, "Too long", "The form is longer than the page takes, so "+
+				"nothing was done. The command \"idempotent settle\" takes a result from a file.")
 		}
-		return &refusal{http.StatusBadRequest, "Not a form", "The form cannot be read, so nothing was done."}
+		return refuse(http.StatusBadRequest, "Not a form", "The form cannot be read, so nothing was done.")
 	}
 	if !same(r.PostForm.Get(formField), d.form) {
-		return &refusal{
-			http.StatusForbidden, "Not from this page",
-			"The form is none of this page, or of an earlier run of the command, so nothing was done. Open the " +
-				"record again.",
-		}
+		return refuse(http.StatusForbidden, "Not from this page", "The form is none of this page, or of an earlier run "+
+			"of the command, so nothing was done. Open the record again.")
 	}
 	return nil
-}
-
-var tooLong = &refusal{
-	http.StatusRequestEntityTooLarge, "Too long",
-	"The form is longer than the page takes, so nothing was done. The command \"idempotent settle\" takes a result " +
-		"from a file.",
 }
 
 // seal returns a text that only this page can make of another one, for a purpose.

@@ -25,41 +25,37 @@ type given struct {
 	Changed  int
 }
 
-func (p *Page) messages(w http.ResponseWriter, r *http.Request) { p.showMessages(w, r, &given{}) }
+func (p *Page) messages(r *http.Request) *answer {
+	return p.showMessages(r, &given{})
+}
 
-func (p *Page) showMessages(w http.ResponseWriter, r *http.Request, g *given) {
+func (p *Page) showMessages(r *http.Request, g *given) *answer {
 	if p.Messages == nil {
-		p.refuse(w, http.StatusNotFound, "There is no outbox",
+		return refuse(http.StatusNotFound, "There is no outbox",
 			"Start the page with OUTBOX_TABLE to see messages that were given up.")
-		return
 	}
 	all, err := p.Messages.List(r.Context())
 	if err != nil {
-		p.failed(w, err)
-		return
+		return p.failed(err)
 	}
 	g.Rows, g.Total = all[:min(len(all), mostListed)], len(all)
-	p.render(w, http.StatusOK, "messages.html", p.frame("Messages that were given up", g))
+	return answered(http.StatusOK, "messages.html", "Messages that were given up", "", g)
 }
 
 // redrive lets the messages that were chosen be delivered again. One that has changed is left as it
 // is.
-func (p *Page) redrive(w http.ResponseWriter, r *http.Request) {
+func (p *Page) redrive(r *http.Request) *answer {
 	why := strings.TrimSpace(r.PostForm.Get("why"))
 	if p.Messages == nil || why == "" || len(r.PostForm["id"]) == 0 {
-		p.refuse(w, http.StatusUnprocessableEntity, "This cannot be right",
+		return refuse(http.StatusUnprocessableEntity, "This cannot be right",
 			"Choose messages, and say why, so nothing was done.")
-		return
 	}
 	all, err := p.Messages.List(r.Context())
 	if err != nil {
-		p.failed(w, err)
-		return
+		return p.failed(err)
 	}
-	p.changing.RLock()
-	defer p.changing.RUnlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), changeLimit)
-	defer cancel()
+	ctx, end := p.unhurried(r.Context())
+	defer end()
 	g := &given{}
 	for _, id := range r.PostForm["id"] {
 		i := slices.IndexFunc(all, func(m outbox.GivenUpMessage) bool { return m.ID == unfield(id) })
@@ -73,9 +69,8 @@ func (p *Page) redrive(w http.ResponseWriter, r *http.Request) {
 		case errors.Is(err, outbox.ErrNotGivenUp):
 			g.Changed++
 		default:
-			p.failed(w, err)
-			return
+			return p.failed(err)
 		}
 	}
-	p.showMessages(w, r, g)
+	return p.showMessages(r, g)
 }

@@ -13,14 +13,12 @@ import (
 const mostListed = 200
 
 // overview shows what is stuck.
-func (p *Page) overview(w http.ResponseWriter, r *http.Request) {
-	operation := r.URL.Query().Get("operation")
-	stuck, err := p.list(r.Context(), operation)
+func (p *Page) overview(r *http.Request) *answer {
+	stuck, err := p.list(r.Context(), r.URL.Query().Get("operation"))
 	if err != nil {
-		p.failed(w, err)
-		return
+		return p.failed(err)
 	}
-	p.render(w, http.StatusOK, "overview.html", p.frame("What is stuck", stuck))
+	return answered(http.StatusOK, "overview.html", "What is stuck", "", stuck)
 }
 
 // overview is what is stuck, by what is to be done.
@@ -40,15 +38,10 @@ type section struct {
 
 // list reads what is stuck, the oldest first.
 func (p *Page) list(ctx context.Context, operation string) (*overview, error) {
-	var all []show.Line
-	for found, err := range p.Operator.List(ctx, operate.Query{Operation: operation, NotDue: true}) {
-		line, err := show.Listed(found, err)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, line)
+	all, err := show.List(ctx, p.Operator, operate.Query{Operation: operation, NotDue: true})
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(all, show.Older)
 	open, givenUp := section{Name: "Somebody has to settle"}, section{Name: "Given up: asked about, without an answer"}
 	notDue := section{Name: "Stopped between two steps, not due"}
 	for i, r := range all {

@@ -53,7 +53,7 @@ type Page struct {
 
 // route is what is served under a path.
 type route struct {
-	get, post http.HandlerFunc
+	get, post func(*http.Request) *answer
 	// changes is true if the page does not have it in read-only mode.
 	changes bool
 }
@@ -67,7 +67,7 @@ func New(c Config, random io.Reader) (*Page, error) {
 	p := &Page{Config: c, door: d}
 	p.routes = map[string]route{
 		"/":          {get: p.overview},
-		"/style.css": {get: serveStyle},
+		"/style.css": {get: func(*http.Request) *answer { return &answer{file: styleFile} }},
 		"/record":    {get: p.record},
 		"/result":    {post: p.result},
 		"/search":    {get: p.search},
@@ -89,24 +89,24 @@ func (p *Page) URL() string {
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
 	defer p.recovered(w)
-	if refused := p.door.outside(r); refused != nil {
-		p.shut(w, refused)
-		return
+	var path string
+	refused := p.door.outside(r)
+	switch {
+	case refused != nil:
+	case r.URL.Path == "/":
+		refused = p.door.enter(w, r)
+	default:
+		path, refused = p.door.inside(r)
 	}
-	if r.URL.Path == "/" {
-		p.enter(w, r)
-		return
-	}
-	path, refused := p.door.inside(r)
 	if refused != nil {
-		p.shut(w, refused)
-		return
+		shut(w, refused)
+	} else if path != "" {
+		p.render(w, r, p.serve(w, r, path))
 	}
-	p.serve(w, r, path)
 }
 
 // serve serves a request of the session.
-func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) {
+func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) *answer {
 	if key, is := recordPath(path); is {
 		path, r = "/record", r.Clone(r.Context())
 		q := r.URL.Query()
@@ -116,36 +116,19 @@ func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) {
 	route, found := p.routes[path]
 	switch {
 	case !found:
-		p.refuse(w, http.StatusNotFound, "There is no such page",
-			"Nothing is under this address.")
+		return refuse(http.StatusNotFound, "There is no such page", "Nothing is under this address.")
 	case route.changes && p.ReadOnly:
-		p.refuse(w, http.StatusForbidden, "Nothing can be changed here",
-			"The page was started with --read-only.")
+		return refuse(http.StatusForbidden, "Nothing can be changed here", "The page was started with --read-only.")
 	case r.Method == http.MethodPost && route.post != nil:
 		if refused := p.door.posted(w, r); refused != nil {
-			p.fail(w, refused)
-			return
+			return refused
 		}
-		route.post(w, r)
+		return route.post(r)
 	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && route.get != nil:
-		route.get(w, r)
+		return route.get(r)
 	default:
-		p.refuse(w, http.StatusMethodNotAllowed, "This is not done so",
-			"Use the forms and links of the page.")
+		return refuse(http.StatusMethodNotAllowed, "This is not done so", "Use the forms and links of the page.")
 	}
-}
-
-// enter lets in who has the token, and takes it out of the address.
-func (p *Page) enter(w http.ResponseWriter, r *http.Request) {
-	cookie, refused := p.door.enter(r)
-	if refused != nil {
-		p.shut(w, refused)
-		return
-	}
-	if cookie != nil {
-		http.SetCookie(w, cookie)
-	}
-	http.Redirect(w, r, p.door.base+"/", http.StatusSeeOther)
 }
 
 // recovered answers a request whose handling has panicked, and tells of it.
@@ -156,9 +139,7 @@ func (p *Page) recovered(w http.ResponseWriter) {
 		panic(v)
 	default:
 		p.Wrong(fmt.Errorf("page: panic: %v", v))
-		p.shut(w, &refusal{
-			http.StatusInternalServerError, "Something went wrong",
-			"It is a mistake of this program. The terminal in which it runs says which.",
-		})
+		shut(w, refuse(http.StatusInternalServerError, "Something went wrong",
+			"It is a mistake of this program. The terminal in which it runs says which."))
 	}
 }

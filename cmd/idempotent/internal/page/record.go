@@ -16,39 +16,42 @@ import (
 )
 
 // record shows one record.
-func (p *Page) record(w http.ResponseWriter, r *http.Request) {
-	shown, err := p.Operator.Inspect(r.Context(), r.URL.Query().Get("key"))
-	if err != nil {
-		p.failedOf(w, r.URL.Query().Get("key"), err)
-		return
+func (p *Page) record(r *http.Request) *answer {
+	shown, refused := p.inspect(r.Context(), r.URL.Query().Get("key"))
+	if refused != nil {
+		return refused
 	}
 	v := storyOf(shown)
 	if at := r.URL.Query().Get("done"); at != "" && at == settledAt(shown.Record.SettledAt) {
 		v.Done = true // the record itself says so
 	}
 	v.Name = r.URL.Query().Get("derived")
-	p.showRecord(w, http.StatusOK, v)
+	return showRecord(http.StatusOK, v)
 }
 
-func (p *Page) showRecord(w http.ResponseWriter, status int, v *story) {
-	f := p.frame(v.RecordKey, v)
-	f.Query = v.RecordKey
-	p.render(w, status, "record.html", f)
+func showRecord(status int, v *story) *answer {
+	return answered(status, "record.html", v.RecordKey, v.RecordKey, v)
 }
 
-// failedOf shows an error about the record with a key.
-func (p *Page) failedOf(w http.ResponseWriter, key string, err error) {
-	refused := p.refusalOf(err)
+// failedOf is an error about the record with a key.
+func (p *Page) failedOf(key string, err error) *answer {
+	refused := p.failed(err)
 	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
-		refused = &refusal{
-			http.StatusConflict, "The record cannot be understood",
-			"The record is there, but " + unreadable.Reason +
-				". Requests with its key get \"unreadable record\". See unreadable-record in docs/problems.md.",
-		}
+		refused = refuse(http.StatusConflict, "The record cannot be understood", "The record is there, but "+
+			unreadable.Reason+". Requests with its key get \"unreadable record\". See unreadable-record in "+
+			"docs/problems.md.")
 	}
-	f := p.frame(refused.title, refused.text)
-	f.Query, f.Look = key, refused.status != http.StatusNotFound
-	p.render(w, refused.status, "error.html", f)
+	refused.Query, refused.Look = key, refused.status != http.StatusNotFound
+	return refused
+}
+
+// inspect reads a record.
+func (p *Page) inspect(ctx context.Context, key string) (operate.Shown, *answer) {
+	shown, err := p.Operator.Inspect(ctx, key)
+	if err != nil {
+		return shown, p.failedOf(key, err)
+	}
+	return shown, nil
 }
 
 // settledAt names the instant of a settlement.
@@ -98,22 +101,19 @@ func free(s operate.Shown) bool {
 	return s.State == operate.StateReleased && len(show.OpenSteps(s.Steps())) == 0
 }
 
-// inspect reads the record that a form is about. It is false if the record is not the one that the
-// form has shown; then, and on an error, the answer is given.
-func (p *Page) inspect(ctx context.Context, w http.ResponseWriter, key, seen string) (operate.Shown, bool) {
-	shown, err := p.Operator.Inspect(ctx, key)
+// again reads the record that a form is about. It is an error if the record is not the one that the
+// form has shown.
+func (p *Page) again(ctx context.Context, a *asked) (operate.Shown, *answer) {
+	shown, err := p.Operator.Inspect(ctx, a.Key)
 	switch {
 	case errors.Is(err, operate.ErrNotFound):
-		p.gone(w, key)
-		return shown, false
+		return shown, changed(a.Key, &operate.ChangedError{Gone: true})
 	case err != nil:
-		p.failedOf(w, key, err)
-		return shown, false
-	case !same(seen, p.seen(shown.Record)):
-		p.changed(w, shown)
-		return shown, false
+		return shown, p.failedOf(a.Key, err)
+	case !same(a.Seen, p.seen(shown.Record)):
+		return shown, changed(a.Key, &operate.ChangedError{Shown: shown})
 	default:
-		return shown, true
+		return shown, nil
 	}
 }
 
@@ -121,17 +121,22 @@ func (p *Page) inspect(ctx context.Context, w http.ResponseWriter, key, seen str
 func (p *Page) seen(r store.Record) string { return p.door.seal("seen", r.Key+"\x00"+show.Seen(r)) }
 
 // changed shows a record that is not the one that was shown before.
-func (p *Page) changed(w http.ResponseWriter, now operate.Shown) {
-	v := storyOf(now)
-	v.Alert = fmt.Sprintf("The record has changed since you looked at it: it is %s now. Nothing was changed. This "+
-		"is the record as it is now.", now.State)
-	p.showRecord(w, http.StatusConflict, v)
+func changed(key string, now *operate.ChangedError) *answer {
+	if now.Gone {
+		refused := refuse(http.StatusConflict, "The record is gone",
+			"It was there when you looked at it, and is not any more. Nothing was changed.")
+		refused.Query = key
+		return refused
+	}
+	return alert(now.Shown, "The record has changed since you looked at it: it is %s now. Nothing was changed. This "+
+		"is the record as it is now.")
 }
 
-func (p *Page) gone(w http.ResponseWriter, key string) {
-	f := p.frame("The record is gone", "It was there when you looked at it, and is not any more. Nothing was changed.")
-	f.Query = key
-	p.render(w, http.StatusConflict, "error.html", f)
+// alert shows a record, and why nothing was done: a format with its state.
+func alert(now operate.Shown, format string) *answer {
+	v := storyOf(now)
+	v.Alert = fmt.Sprintf(format, now.State)
+	return showRecord(http.StatusConflict, v)
 }
 
 // mostShown is how much of a result is shown, in bytes.
@@ -139,7 +144,7 @@ const mostShown = 256 << 10
 
 // result shows the result of a record, or of one of its steps: what a client got, perhaps personal,
 // so only if somebody asks for it.
-func (p *Page) result(w http.ResponseWriter, r *http.Request) {
+func (p *Page) result(r *http.Request) *answer {
 	key, step := unfield(r.PostForm.Get("key")), unfield(r.PostForm.Get("step"))
 	shown, err := p.Operator.Inspect(r.Context(), key)
 	var result []byte
@@ -151,43 +156,38 @@ func (p *Page) result(w http.ResponseWriter, r *http.Request) {
 		result, err = p.Operator.Result(r.Context(), shown)
 	}
 	if err != nil {
-		p.failedOf(w, key, err)
-		return
+		return p.failedOf(key, err)
 	}
 	v := storyOf(shown)
 	end := min(len(result), mostShown)
 	for end < len(result) && end > mostShown-utf8.UTFMax && !utf8.RuneStart(result[end]) {
 		end-- // to the end of a character
 	}
-	text := strings.ToValidUTF8(string(result[:end]), "\uFFFD")
-	v.ShownOf, v.Cut, v.Shown = step, max(0, len(result)-mostShown), text
-	p.showRecord(w, http.StatusOK, v)
+	v.Shown = strings.ToValidUTF8(string(result[:end]), "\uFFFD")
+	v.ShownOf, v.Cut = step, max(0, len(result)-mostShown)
+	return showRecord(http.StatusOK, v)
 }
 
 // search finds a record by its key, or by a derived key that it has handed out.
-func (p *Page) search(w http.ResponseWriter, r *http.Request) {
-	q, to := strings.TrimSpace(r.URL.Query().Get("q")), p.frame("", nil)
-	switch {
-	case q == "":
-		http.Redirect(w, r, to.Link("/"), http.StatusSeeOther)
-		return
-	case strings.Contains(q, "#"):
-		http.Redirect(w, r, to.Record(q), http.StatusSeeOther) //nolint:gosec // below the page, whatever the key is
-		return
+func (p *Page) search(r *http.Request) *answer {
+	q, to := strings.TrimSpace(r.URL.Query().Get("q")), p.door.base.Link("/")
+	if strings.Contains(q, "#") {
+		to = p.door.base.Record(q)
+	} else if q != "" {
+		shown, name, err := p.Operator.FindDerived(r.Context(), "", q)
+		switch {
+		case errors.Is(err, operate.ErrNotFound):
+			return refuse(http.StatusNotFound, "No record has handed out this key",
+				"No record that somebody has to settle has. Records that are settled, and those in other states, keep "+
+					"no names of derived keys.")
+		case errors.Is(err, operate.ErrInput):
+			return refuse(http.StatusUnprocessableEntity, "This is no key",
+				"A record key is <operation>#<digest>, a derived key a UUID in lower case. “idempotent key” goes from "+
+					"what a client sent to its record key.")
+		case err != nil:
+			return p.failed(err)
+		}
+		to = p.door.base.Record(shown.Record.Key, "derived", name)
 	}
-	shown, name, err := p.Operator.FindDerived(r.Context(), "", q)
-	switch {
-	case err == nil:
-		http.Redirect(w, r, to.Record(shown.Record.Key, "derived", name), http.StatusSeeOther) //nolint:gosec // likewise
-	case errors.Is(err, operate.ErrNotFound):
-		p.refuse(w, http.StatusNotFound, "No record has handed out this key",
-			"No record that somebody has to settle has. Records that are settled, and those in other states, keep "+
-				"no names of derived keys.")
-	case errors.Is(err, operate.ErrInput):
-		p.refuse(w, http.StatusUnprocessableEntity, "This is no key",
-			"A record key is <operation>#<digest>, a derived key a UUID in lower case. “idempotent key” goes from what a "+
-				"client sent to its record key.")
-	default:
-		p.failed(w, err)
-	}
+	return &answer{to: to}
 }

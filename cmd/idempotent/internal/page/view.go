@@ -19,8 +19,14 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-//go:embed templates
+//go:embed templates/*.html
 var files embed.FS
+
+//go:embed templates/style.css
+var style []byte
+
+// styleFile stands for the style, which is no template.
+const styleFile = "style.css"
 
 // templates are all of the page. A text that somebody else may have written goes through t, or
 // long, which escape what is no printable character: what somebody wrote into a table of records
@@ -51,43 +57,48 @@ func unfield(value string) string {
 	return text
 }
 
-// frame is what every page has around it.
-type frame struct {
-	Title string
-	// Base is the path under which the links are, Form what forms send back.
-	Base, Form string
-	Store, By  string
-	ReadOnly   bool
-	Demo       bool
-	// Messages is true if there is a page of messages.
-	Messages bool
-	// Query is in the field of the search. Look is true if there is a record under it that an error
-	// page leads to.
-	Query string
-	Look  bool
-	now   time.Time
+// answer is what a request gets: a page, or another address.
+type answer struct {
+	status int
+	// file is the template, to the other address.
+	file, to string
+	// Text is all that an error page says. Query is in the field of the search; Look is true if
+	// there is a record under it that an error page leads to.
+	Title, Text, Query string
+	Look               bool
 	// Body is what the page itself shows.
 	Body any
 }
 
-func (p *Page) frame(title string, body any) *frame {
-	return &frame{
-		Title: title, Base: p.door.base, Form: p.door.form, Store: p.Store, By: p.By, ReadOnly: p.ReadOnly,
-		Demo: p.Demo, Messages: p.Messages != nil,
-		now: p.Now(), Body: body,
-	}
+func answered(status int, file, title, query string, body any) *answer {
+	return &answer{status: status, file: file, Title: title, Query: query, Body: body}
 }
 
+// refuse says why a request was not done.
+func refuse(status int, title, text string) *answer {
+	return &answer{status: status, file: "error.html", Title: title, Text: text}
+}
+
+// frame is what every page has around it. Form is what forms send back.
+type frame struct {
+	Config
+	base
+	answer
+
+	Form string
+	now  time.Time
+}
+
+// base is the path under which the pages are.
+type base string
+
 // Link is an address of the page: a path, then names and values.
-func (f *frame) Link(path string, values ...string) string {
+func (b base) Link(path string, values ...string) string {
 	query := make(url.Values)
 	for i := 0; i+1 < len(values); i += 2 {
 		query.Set(values[i], values[i+1])
 	}
-	if len(query) == 0 {
-		return f.Base + path
-	}
-	return f.Base + path + "?" + query.Encode()
+	return strings.TrimSuffix(string(b)+path+"?"+query.Encode(), "?")
 }
 
 // plainKey is a record key whose parts can stand in a path as they are.
@@ -95,11 +106,11 @@ var plainKey = regexp.MustCompile(`^[A-Za-z0-9._-]+#[A-Za-z0-9_-]+$`)
 
 // Record is the address of a record: without a character that has to be escaped, so that it can be
 // copied into a ticket, where the key allows that.
-func (f *frame) Record(key string, values ...string) string {
+func (b base) Record(key string, values ...string) string {
 	if plainKey.MatchString(key) {
-		return f.Link("/record/"+strings.Replace(key, "#", "/", 1), values...)
+		return b.Link("/record/"+strings.Replace(key, "#", "/", 1), values...)
 	}
-	return f.Link("/record", append([]string{"key", key}, values...)...)
+	return b.Link("/record", append([]string{"key", key}, values...)...)
 }
 
 // recordPath is the key in such an address.
@@ -118,68 +129,56 @@ func (f *frame) Ago(t time.Time) string { return show.Relative(t, f.now) }
 func (f *frame) Ahead(t time.Time) bool { return !store.Reached(t, f.now) }
 
 // render makes the whole page before anything is sent, so that an error can still be told.
-func (p *Page) render(w http.ResponseWriter, status int, name string, f *frame) {
+func (p *Page) render(w http.ResponseWriter, r *http.Request, a *answer) {
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name, f); err != nil {
-		panic(err) // a mistake in a template
+	switch {
+	case a.to != "":
+		http.Redirect(w, r, a.to, http.StatusSeeOther) //nolint:gosec // below the page, whatever the key is
+	case a.file == styleFile:
+		send(w, http.StatusOK, "text/css", style)
+	default:
+		f := &frame{p.Config, p.door.base, *a, p.door.form, p.Now()}
+		if err := templates.ExecuteTemplate(&b, a.file, f); err != nil {
+			panic(err) // a mistake in a template
+		}
+		send(w, a.status, "text/html", b.Bytes())
 	}
-	send(w, status, "text/html; charset=utf-8", b.Bytes())
 }
 
 // send answers. Whether anybody gets it is of no matter: it changes nothing.
 func send(w http.ResponseWriter, status int, kind string, body []byte) {
-	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 
 // shut answers who has not been let in, or nothing else can be shown to: without a link, a style or
 // a name.
-func (p *Page) shut(w http.ResponseWriter, refused *refusal) {
-	send(w, refused.status, "text/plain; charset=utf-8", []byte(refused.title+"\n\n"+refused.text+"\n"))
+func shut(w http.ResponseWriter, refused *answer) {
+	send(w, refused.status, "text/plain", []byte(refused.Title+"\n\n"+refused.Text+"\n"))
 }
 
-// fail shows why a request was not done.
-func (p *Page) fail(w http.ResponseWriter, refused *refusal) {
-	p.render(w, refused.status, "error.html", p.frame(refused.title, refused.text))
-}
-
-func (p *Page) refuse(w http.ResponseWriter, status int, title, text string) {
-	p.fail(w, &refusal{status, title, text})
-}
-
-// failed shows an error.
-func (p *Page) failed(w http.ResponseWriter, err error) {
-	p.fail(w, p.refusalOf(err))
-}
-
-// refusalOf says what went wrong to somebody who does not know the code.
-func (p *Page) refusalOf(err error) *refusal {
+// failed says what went wrong to somebody who does not know the code.
+func (p *Page) failed(err error) *answer {
 	switch {
 	case errors.Is(err, operate.ErrNotFound):
-		return &refusal{
-			http.StatusNotFound, "There is no such record",
-			"There is no record under this key: it was never written, or has expired and was deleted. A record key " +
-				"is <operation>#<digest>, as it is in logs and metrics.",
-		}
+		return refuse(http.StatusNotFound, "There is no such record",
+			"There is no record under this key: it was never written, or has expired and was deleted. A record key "+
+				"is <operation>#<digest>, as it is in logs and metrics.")
 	case errors.Is(err, operate.ErrNeedsScan):
-		return &refusal{
-			http.StatusOK, "There is no index",
-			"What is stuck can be found here by reading all of the table only, which “idempotent list --scan” does. " +
-				"docs/deploy.md says how to add the index.",
-		}
+		return refuse(http.StatusOK, "There is no index",
+			"What is stuck can be found here by reading all of the table only, which “idempotent list --scan” does. "+
+				"docs/deploy.md says how to add the index.")
 	case errors.Is(err, operate.ErrOutcomeUnknown):
-		return &refusal{http.StatusBadGateway, "Nobody knows whether it was done", sentence(p.Sentence(err))}
+		return refuse(http.StatusBadGateway, "Nobody knows whether it was done", sentence(p.Sentence(err)))
 	case errors.Is(err, operate.ErrInput):
-		return &refusal{
-			http.StatusUnprocessableEntity, "This cannot be right",
-			sentence(strings.TrimPrefix(err.Error(), "operate: ")),
-		}
+		return refuse(http.StatusUnprocessableEntity, "This cannot be right",
+			sentence(strings.TrimPrefix(err.Error(), "operate: ")))
 	case errors.Is(err, operate.ErrLive), errors.Is(err, operate.ErrState), errors.Is(err, operate.ErrStep),
 		errors.Is(err, operate.ErrForeign):
-		return &refusal{http.StatusConflict, "Refused", sentence(strings.TrimPrefix(err.Error(), "operate: "))}
+		return refuse(http.StatusConflict, "Refused", sentence(strings.TrimPrefix(err.Error(), "operate: ")))
 	default:
-		return &refusal{http.StatusBadGateway, "The table did not answer as expected", sentence(p.Sentence(err))}
+		return refuse(http.StatusBadGateway, "The table did not answer as expected", sentence(p.Sentence(err)))
 	}
 }
 
@@ -198,11 +197,3 @@ func capital(text string) string {
 // classes are those of states and moments: as on a terminal red needs somebody, yellow may, green
 // is well.
 var classes = map[show.Colour]string{show.Red: "needs", show.Yellow: "may", show.Green: "well", show.Faint: "quiet"}
-
-func serveStyle(w http.ResponseWriter, _ *http.Request) {
-	style, err := files.ReadFile("templates/style.css")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	send(w, http.StatusOK, "text/css; charset=utf-8", style)
-}

@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,22 +63,27 @@ func LineOf(s operate.Shown, names ...string) Line {
 	}
 }
 
-// Listed makes a line of what a listing yields, also of a record that cannot be understood. Any
-// other error is that of the listing.
-func Listed(l operate.Listed, err error) (Line, error) {
-	r := l.Record
-	if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
-		return Line{RecordKey: r.Key, Operation: r.Operation(), Error: unreadable.Reason, Due: true}, nil
+// List makes lines of a listing, also of records that cannot be understood. What has waited longest
+// comes first.
+func List(ctx context.Context, o *operate.Operator, q operate.Query) (lines []Line, _ error) {
+	for l, err := range o.List(ctx, q) {
+		r := l.Record
+		if unreadable, ok := errors.AsType[*store.UnreadableError](err); ok {
+			lines = append(lines, Line{RecordKey: r.Key, Operation: r.Operation(), Error: unreadable.Reason, Due: true})
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		line := LineOf(operate.Shown{Record: r, State: l.State})
+		line.DerivedKeys, line.Due = l.DerivedKeys, l.Due
+		line.WithSteps = l.State == operate.StateReleased && r.Attention != ""
+		lines = append(lines, line)
 	}
-	line := LineOf(operate.Shown{Record: r, State: l.State})
-	line.DerivedKeys, line.Due = l.DerivedKeys, l.Due
-	line.WithSteps = l.State == operate.StateReleased && r.Attention != ""
-	return line, err
-}
-
-// Older compares two lines: what has waited longer comes first.
-func Older(a, b Line) int {
-	return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.RecordKey, b.RecordKey))
+	slices.SortFunc(lines, func(a, b Line) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.RecordKey, b.RecordKey))
+	})
+	return lines, nil
 }
 
 // Because is why the record is as it is, in a few words.
