@@ -125,6 +125,7 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetFlagErrorFunc(nearestFlag)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	f := root.PersistentFlags()
@@ -144,31 +145,13 @@ func (a *app) root() *cobra.Command {
 	f.Lookup("attribute").DefValue = "" // not "[]"
 	must(root.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
-	noFiles(root)
-	for _, cmd := range []*cobra.Command{
-		a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve(),
-	} {
-		noFiles(cmd)
-		root.AddCommand(cmd)
-	}
+	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
 	return root
 }
 
-// noFiles keeps shells from proposing files for the flags of a command and of those below it, but
-// for those that take one, and others that have a completion of their own.
-func noFiles(cmd *cobra.Command) {
-	takeFiles := []string{"event", "executed", "template", "build-dir"}
-	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
-		flags.VisitAll(func(f *pflag.Flag) {
-			_, completed := cmd.GetFlagCompletionFunc(f.Name)
-			if f.Value.Type() != "bool" && !completed && !slices.Contains(takeFiles, f.Name) {
-				must(cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions))
-			}
-		})
-	}
-	for _, below := range cmd.Commands() {
-		noFiles(below)
-	}
+// takesFile lets shells propose files for a flag, as they do for no other.
+func takesFile(cmd *cobra.Command, flag string) {
+	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)))
 }
 
 // must panics on what only a mistake in this package can cause.

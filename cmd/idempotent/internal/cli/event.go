@@ -65,24 +65,19 @@ func (k *keyQuestion) request() ([]byte, error) {
 // check names all flags that are missing at once, and refuses what no request has.
 func (k *keyQuestion) check() error {
 	var missing []string
-	for _, f := range []struct {
-		is   bool
-		says string
-	}{
-		{k.operation == "", operationMissing},
-		{k.key == "", "--key is missing: what the client sent in the header"},
-		{k.method == "", "--method is missing"},
-		{k.route == "" && k.path == "", "--route or --path is missing"},
-		{k.api == "", "--api is missing: the id of the API or of the function URL, or the ARN of the target group"},
-		{
-			k.stage == "" && !strings.HasPrefix(k.api, "arn:"),
-			"--stage is missing: of an HTTP API without another one, and of a function URL, it is $default",
-		},
-	} {
-		if f.is {
-			missing = append(missing, f.says)
+	needs := func(is bool, says string) {
+		if !is {
+			missing = append(missing, says)
 		}
 	}
+	balanced := strings.HasPrefix(k.api, "arn:") // a load balancer is named by the ARN of the target group
+	needs(k.operation != "", operationMissing)
+	needs(k.key != "", "--key is missing: what the client sent in the header")
+	needs(k.method != "", "--method is missing")
+	needs(k.route != "" || k.path != "", "--route or --path is missing")
+	needs(k.api != "", "--api is missing: the id of the API or of the function URL, or the ARN of the target group")
+	needs(k.stage != "" || balanced,
+		"--stage is missing: of an HTTP API without another one, and of a function URL, it is $default")
 	switch {
 	case missing != nil:
 		return usagef("%s", strings.Join(missing, "; "))
@@ -91,11 +86,11 @@ func (k *keyQuestion) check() error {
 			"give --path", k.route)
 	case k.path != "" && !strings.HasPrefix(k.path, "/"):
 		return usagef("--path %q does not begin with /", k.path)
-	case strings.ContainsAny(k.api, "/.") && !strings.HasPrefix(k.api, "arn:"):
+	case strings.ContainsAny(k.api, "/.") && !balanced:
 		return usagef("--api %q is no id: of https://a1b2c3.execute-api.eu-central-1.amazonaws.com it is a1b2c3", k.api)
 	case k.method != "" && !methodName.MatchString(k.method):
 		return usagef("--method %q is no method", k.method)
-	case k.stage != "" && strings.HasPrefix(k.api, "arn:"):
+	case k.stage != "" && balanced:
 		return usagef("--stage %q: a load balancer has no stages", k.stage)
 	case k.stage != "" && k.stage != defaultStage && !stageName.MatchString(k.stage):
 		return usagef("--stage %q is no name of a stage: of …/live/charges it is live, of an HTTP API without one "+
@@ -189,29 +184,31 @@ func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
 
 // Kinds of callers.
 const (
-	callerJWT     = "jwt"
-	callerIAM     = "iam"
-	callerLambda  = "lambda"
-	callerNumber  = "lambda-number"
-	callerCognito = "cognito-identity"
-	callerAPIKey  = "api-key"
-	callerTenant  = "tenant"
+	callerJWT    = "jwt"
+	callerLambda = "lambda"
+	callerNumber = "lambda-number"
+	callerTenant = "tenant"
 )
 
 // callers are the kinds of callers with the form of their names, as the access log of a gateway has
-// them, and with what a scope calls the parts of a name.
+// them, and with what a scope calls the parts of a name. The event of a REST API has the parts as
+// members of something.
 var callers = map[string]struct {
-	form  string
-	parts []string
+	form           string
+	parts, members []string
+	of             string
 }{
-	"anonymous":   {},
-	callerTenant:  {"NAME", []string{callerTenant}},
-	callerJWT:     {"ISSUER,SUBJECT", []string{"issuer", "subject"}},
-	callerIAM:     {"ACCOUNT,USER_ID[,USER_ARN]", []string{"account", "user or role"}},
-	callerLambda:  {"PRINCIPAL", []string{"principal"}},
-	callerNumber:  {"INTEGER", []string{"principal"}},
-	callerCognito: {"ID", []string{"identity"}},
-	callerAPIKey:  {"ID", []string{"API key id"}},
+	"anonymous":        {},
+	callerTenant:       {form: "NAME", parts: []string{callerTenant}}, // the handler names the tenant
+	callerJWT:          {"ISSUER,SUBJECT", []string{"issuer", "subject"}, []string{"iss", "sub"}, "claims"},
+	callerLambda:       {"PRINCIPAL", []string{"principal"}, []string{"principalId"}, "authorizer"},
+	callerNumber:       {"INTEGER", []string{"principal"}, []string{"principalId"}, "authorizer"},
+	"cognito-identity": {"ID", []string{"identity"}, []string{"cognitoIdentityId"}, "identity"},
+	"api-key":          {"ID", []string{"API key id"}, []string{"apiKeyId"}, "identity"},
+	"iam": {
+		"ACCOUNT,USER_ID[,USER_ARN]", []string{"account", "user or role"},
+		[]string{"accountId", "caller", "userArn"}, "identity",
+	},
 }
 
 // callerOf puts a caller where the event of a REST API has it. An authorizer that is there and
@@ -219,9 +216,7 @@ var callers = map[string]struct {
 func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 	kind, name, _ := strings.Cut(caller, ":")
 	as, known := callers[kind]
-	form := as.form
-	first, second, _ := strings.Cut(name, ",")
-	user, arn, _ := strings.Cut(second, ",")
+	values := append(strings.SplitN(name, ",", max(1, len(as.members))), "", "")
 	number, notANumber := strconv.ParseInt(name, 10, 64)
 	switch {
 	case caller == "":
@@ -230,24 +225,23 @@ func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 		return nil, nil, usagef(
 			"--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous",
 			kind)
-	case form != "" && name == "", strings.Contains(form, ",") && second == "", kind == callerIAM && user == "",
-		kind == callerNumber && notANumber != nil:
-		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, form)
+	case as.form != "" && name == "", len(as.parts) > 1 && values[1] == "", kind == callerNumber && notANumber != nil:
+		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, as.form)
 	}
-	switch kind {
-	case callerJWT:
-		return nil, map[string]any{"claims": map[string]any{"iss": first, "sub": second}}, nil
-	case callerIAM:
-		return map[string]any{"accountId": first, "caller": user, "userArn": arn}, nil, nil
-	case callerLambda:
-		return nil, map[string]any{"principalId": name}, nil
-	case callerNumber:
-		return nil, map[string]any{"principalId": number}, nil
-	case callerCognito:
-		return map[string]any{"cognitoIdentityId": name}, nil, nil
-	case callerAPIKey:
-		return map[string]any{"apiKeyId": name}, nil, nil
-	default: // the handler names the tenant
+	members := make(map[string]any)
+	for i, member := range as.members {
+		if members[member] = values[i]; kind == callerNumber {
+			members[member] = number
+		}
+	}
+	switch as.of {
+	case "identity":
+		return members, nil, nil
+	case "claims":
+		return nil, map[string]any{as.of: members}, nil
+	case "authorizer":
+		return nil, members, nil
+	default:
 		return nil, nil, nil
 	}
 }

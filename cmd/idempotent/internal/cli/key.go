@@ -155,15 +155,7 @@ var (
 func describeAs[In, Out any](ctx context.Context, k *keyQuestion,
 	payload []byte,
 ) (d idempotent.Description, err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case *idempotent.ConfigError:
-			err = usagef("%s", strings.Join(p.Problems, "; "))
-		default:
-			panic(p)
-		}
-	}()
+	defer connect.Refused(&err)
 	opts := []idempotent.Option{idempotent.WithDisabled(false), idempotent.WithOperation(k.operation)}
 	kind, tenant, _ := strings.Cut(k.caller, ":")
 	switch {

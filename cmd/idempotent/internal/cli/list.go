@@ -38,10 +38,10 @@ type listing struct {
 	rate      float64
 
 	rows []show.Line
-	// pages, read and units are what was read so far; found, of it, what is asked for; notDue what
-	// is not due yet, and unreadable what cannot be understood.
-	pages, read, found, notDue, unreadable int
-	units                                  float64
+	// pages, read and units are what was read so far; notDue is what is not due yet, and unreadable
+	// what cannot be understood.
+	pages, read, notDue, unreadable int
+	units                           float64
 }
 
 func (a *app) list() *cobra.Command {
@@ -114,7 +114,7 @@ func (l *listing) run(ctx context.Context) error {
 	if err := l.collect(ctx, s, q); err != nil {
 		return err
 	}
-	if err := l.app.err().Line(l.sum()); err != nil || l.found > 0 {
+	if err := l.app.err().Line(l.sum()); err != nil || len(l.rows) > 0 {
 		return err
 	}
 	return l.instead(ctx, s)
@@ -202,7 +202,6 @@ func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error
 		if !l.scan && (!asked || !r.Due && len(l.states) == 0) {
 			continue
 		}
-		l.found++
 		if r.Error != "" {
 			l.unreadable++
 		}
@@ -239,11 +238,11 @@ func number(n int) string {
 
 // sum says what was found, what was left out, and what was read.
 func (l *listing) sum() string {
-	text := show.Count(int64(l.found), "record")
+	text := show.Count(len(l.rows), "record")
 	switch {
-	case l.limit > 0 && l.found > l.limit:
-		text += fmt.Sprintf(", of which --limit left out %d, the youngest", l.found-l.limit)
-	case l.found == 0:
+	case l.limit > 0 && len(l.rows) > l.limit:
+		text += fmt.Sprintf(", of which --limit left out %d, the youngest", len(l.rows)-l.limit)
+	case len(l.rows) == 0:
 		text = "No records"
 	}
 	if l.notDue > 0 && l.states == nil {
@@ -253,8 +252,7 @@ func (l *listing) sum() string {
 		text += fmt.Sprintf(", %d of them cannot be understood", l.unreadable)
 	}
 	if l.units > 0 {
-		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(int64(l.read), "record"),
-			show.Count(int64(l.pages), "page"),
+		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(l.read, "record"), show.Count(l.pages, "page"),
 			strconv.FormatFloat(l.units, 'f', -1, 64))
 	}
 	return text + "."

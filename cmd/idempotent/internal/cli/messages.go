@@ -173,7 +173,7 @@ gets, and may be personal.`,
 			if err := a.listMessages(messages, body); err != nil {
 				return err
 			}
-			text := show.Count(int64(found), "message")
+			text := show.Count(found, "message")
 			switch {
 			case found > len(messages):
 				text += fmt.Sprintf(", of which --limit left out %d", found-len(messages))
@@ -267,7 +267,7 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 	if len(messages) == 0 {
 		return a.err().Line("No message was given up.")
 	}
-	agreed, err := r.confirm(ctx, "Redrive "+show.Count(int64(len(messages)), "message")+"?", by,
+	agreed, err := r.confirm(ctx, "Redrive "+show.Count(len(messages), "message")+"?", by,
 		func(p show.Printer) error { return r.show(p, messages) },
 		func() error { return a.listMessages(messages, false) })
 	if err != nil || !agreed {
@@ -351,7 +351,7 @@ func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessag
 	}
 	if changed > 0 {
 		return &saidError{is: operate.ErrChanged, text: fmt.Sprintf("refused: of %s, %d changed since: somebody else "+
-			"has redriven or delivered it; nothing was changed of that", show.Count(int64(len(messages)), "message"),
+			"has redriven or delivered it; nothing was changed of that", show.Count(len(messages), "message"),
 			changed)}
 	}
 	return nil

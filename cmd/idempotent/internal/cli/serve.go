@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log"
@@ -52,9 +51,8 @@ In a tunnel such as ssh -L 8000:127.0.0.1:8000 take the same --port on both
 sides: the page answers to its own port only.`,
 		Example: `  idempotent serve --demo
   idempotent serve --table idempotency --profile production --read-only`,
-		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&s.port, "port", 0, "the `port`; by default one that is free")
@@ -90,20 +88,15 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return usagef("--port %d cannot be listened on: %s", s.port, cause(err))
 	}
-	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 	config := page.Config{
-		Operator: src.operator, Now: src.now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly,
-		Demo:     s.app.demo,
-		Port:     port,
+		Operator: src.operator, Now: src.now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
+		Port:     listener.Addr().(*net.TCPAddr).Port, //nolint:forcetypeassert // of a TCP listener
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
 	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && src.conn != nil {
 		config.Messages = toldMail{&mail{src.conn.Client, table}, s}
 	}
-	p, err := page.New(config, rand.Reader)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
+	p := page.New(config)
 	// the only place where the token is
 	if s.app.output == outputJSON {
 		err = s.app.json(map[string]string{"url": p.URL()})
@@ -121,8 +114,7 @@ func (s *serving) run(ctx context.Context) error {
 func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page) error {
 	server := &http.Server{
 		Handler: p, ReadHeaderTimeout: headerLimit, ReadTimeout: bodyLimit, WriteTimeout: bodyLimit,
-		IdleTimeout:    idleLimit,
-		MaxHeaderBytes: headerBytes, ErrorLog: log.New(s, "", 0),
+		IdleTimeout: idleLimit, MaxHeaderBytes: headerBytes, ErrorLog: log.New(s, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	ended := make(chan error, 1)
@@ -142,9 +134,14 @@ func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page
 	return nil
 }
 
-// done prints a change of a record.
+// done prints a change of a record, as the commands that change something do.
 func (s *serving) done(entry operate.Entry) error {
-	return s.print(func(a *app) error { return printEntry(a, entry) })
+	return s.print(func(a *app) error {
+		if err := a.done(entry, ""); err != nil || a.output == outputJSON {
+			return err
+		}
+		return a.out().Line("")
+	})
 }
 
 // print prints a change: on standard error, if standard output does not take it.
@@ -179,14 +176,6 @@ func (t toldMail) Redrive(ctx context.Context, m outbox.GivenUpMessage, by, why 
 		t.serving.wrong(fmt.Errorf("the redrive of message %q by %s: %w", m.ID, by, failed))
 	}
 	return err
-}
-
-// printEntry prints a change, as the commands that change something do.
-func printEntry(a *app, entry operate.Entry) error {
-	if err := a.done(entry, ""); err != nil || a.output == outputJSON {
-		return err
-	}
-	return a.out().Line("")
 }
 
 // wrong prints what went wrong in the page itself.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +71,8 @@ const (
 
 // Open makes the store of a target. It sends nothing to it, but may ask for credentials. What is
 // wrong with the target is a [*UsageError].
-func Open(ctx context.Context, t Target) (*Connection, error) {
+func Open(ctx context.Context, t Target) (c *Connection, err error) {
+	defer Refused(&err)
 	shape, err := t.shape()
 	if err != nil {
 		return nil, err
@@ -79,7 +81,7 @@ func Open(ctx context.Context, t Target) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connection{Config: cfg, Table: t.Table, Endpoint: t.Endpoint}
+	c = &Connection{Config: cfg, Table: t.Table, Endpoint: t.Endpoint}
 	if c.Endpoint == "" {
 		// The SDK knows which of the variables and files names one.
 		c.Endpoint = aws.ToString(dynamodb.NewFromConfig(cfg).Options().BaseEndpoint)
@@ -92,8 +94,8 @@ func Open(ctx context.Context, t Target) (*Connection, error) {
 			o.BaseEndpoint = aws.String(c.Endpoint)
 		}
 	})
-	c.Store, err = newStore(c.Client, t.Table, shape)
-	return c, err
+	c.Store = dynamo.New(c.Client, t.Table, shape)
+	return c, nil
 }
 
 // load reads the configuration as the AWS CLI does.
@@ -101,12 +103,7 @@ func (t Target) load(ctx context.Context) (aws.Config, error) {
 	load := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(attemptLimit)),
 		config.WithLogger(logging.Nop{}), // what it warns of is in the errors
-	}
-	if t.Profile != "" {
-		load = append(load, config.WithSharedConfigProfile(t.Profile))
-	}
-	if t.Region != "" {
-		load = append(load, config.WithRegion(t.Region))
+		config.WithSharedConfigProfile(t.Profile), config.WithRegion(t.Region),
 	}
 	if local(t.Endpoint) {
 		load = append(load, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
@@ -147,18 +144,15 @@ func (c *Connection) authenticate(ctx context.Context) error {
 	}
 }
 
-// newStore turns the panic about a wrong configuration into an error.
-func newStore(client *dynamodb.Client, table string, shape dynamo.Config) (s *dynamo.Store, err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case *store.ConfigError:
-			err = &UsageError{strings.Join(p.Problems, "; ")}
-		default:
-			panic(p)
-		}
-	}()
-	return dynamo.New(client, table, shape), nil
+// Refused turns a panic about a wrong configuration into a [*UsageError]. It is to be deferred.
+func Refused(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case *store.ConfigError:
+		*err = &UsageError{strings.Join(p.Problems, "; ")}
+	default:
+		panic(p)
+	}
 }
 
 func (t Target) shape() (c dynamo.Config, err error) {
@@ -206,14 +200,10 @@ func (t Target) attributes() (dynamo.Attributes, error) {
 // OfAWS reports whether the endpoint is one of AWS, which knows permissions and backups. Emulators
 // do not, or only pretend to.
 func (c *Connection) OfAWS() bool {
-	if c.Endpoint == "" {
-		return true
-	}
-	host := hostOf(c.Endpoint)
-	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".api.aws"}, func(domain string) bool {
-		return strings.HasSuffix(host, domain)
-	})
+	return c.Endpoint == "" || hostOfAWS.MatchString(hostOf(c.Endpoint))
 }
+
+var hostOfAWS = regexp.MustCompile(`\.(amazonaws\.com|amazonaws\.com\.cn|api\.aws)$`)
 
 // Place is where a command acts, and as whom.
 type Place struct {

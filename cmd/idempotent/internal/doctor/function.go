@@ -1,14 +1,175 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	apitypes "github.com/aws/aws-sdk-go-v2/service/apigateway/types"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewayv2"
+	v2types "github.com/aws/aws-sdk-go-v2/service/apigatewayv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
+
+// What gateways wait for a function if nothing else is set. A Regional REST API may wait longer.
+// See https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html and
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-execution-service-limits-table.html.
+const (
+	waitOfHTTPAPI = 30 * time.Second
+	waitOfRESTAPI = 29 * time.Second
+)
+
+// apiOf finds the id of an API in the ARNs of a policy:
+// arn:aws:execute-api:REGION:ACCOUNT:API/STAGE/METHOD/PATH.
+var apiOf = regexp.MustCompile(`:execute-api:[^:"]*:[^:"]*:([a-z0-9]+)`)
+
+// gateways compares the timeout of the function with what its gateways wait, and looks whom they
+// know their callers by. Who may call it, its policy tells.
+func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout time.Duration) {
+	out, err := client.GetPolicy(ctx, &lambda.GetPolicyInput{FunctionName: aws.String(p.Function)})
+	if _, none := errors.AsType[*lambdatypes.ResourceNotFoundException](err); none {
+		p.Found(checkGateway, NotChecked,
+			"its policy lets no gateway call it; one that uses a role cannot be seen from here")
+		return
+	}
+	if err != nil {
+		p.unseen(checkGateway, err)
+		return
+	}
+	before, policy := len(p.Findings), aws.ToString(out.Policy)
+	byURL := strings.Contains(policy, "InvokeFunctionUrl")
+	var apis []string
+	for _, match := range apiOf.FindAllStringSubmatch(policy, -1) {
+		if !slices.Contains(apis, match[1]) {
+			apis = append(apis, match[1])
+			p.api(ctx, match[1], timeout)
+		}
+	}
+	if byURL && strings.Contains(policy, `"AWS_IAM"`) {
+		p.sharedRoles("its URL")
+	}
+	if strings.Contains(policy, "elasticloadbalancing") {
+		p.Found(checkGateway, NotChecked, "a load balancer calls it: its idle timeout has to be more than %s",
+			seconds(timeout))
+	}
+	if len(p.Findings) == before && !byURL { // a URL waits as long as the function runs
+		p.Found(checkGateway, NotChecked, "its policy names no gateway")
+	}
+}
+
+// sharedRoles is about people whom IAM knows by a role alone.
+func (p *Patient) sharedRoles(what string) {
+	p.Found(checkCallers, Warning, "%s authorizes by IAM: people who share a federated role (SAML, OIDC) count as one "+
+		"caller, unless their sessions are named by e-mail addresses; WithTenant tells them apart", what)
+}
+
+// api looks at one API, whose kind its id does not tell: it compares the timeout with the time limits
+// of its integrations.
+func (p *Patient) api(ctx context.Context, id string, timeout time.Duration) {
+	i, err := p.httpAPI(ctx, id)
+	api := "HTTP API " + id
+	if _, missing := errors.AsType[*v2types.NotFoundException](err); missing {
+		i, err = p.restAPI(ctx, id)
+		api = "REST API " + id
+	}
+	if i.byIAM {
+		p.sharedRoles(api)
+	}
+	switch {
+	case err != nil:
+		p.unseen(checkGateway, err)
+	case len(i.waits) == 0:
+		p.Found(checkGateway, NotChecked, "%s has no integration with it that can be seen", api)
+	case i.streams:
+		p.Found(checkGateway, Problem, "%s streams the responses of the function (ResponseTransferMode is STREAM), and "+
+			"a wrapped handler answers with a whole one, which the API does not understand: set it to BUFFERED", api)
+	case timeout >= slices.Min(i.waits):
+		p.Found(checkGateway, Problem, "%s waits %s, and the function may run for %s: clients get an error while it "+
+			"goes on, and their retries meet a running execution", api, seconds(slices.Min(i.waits)), seconds(timeout))
+	default:
+		p.Found(checkGateway, OK, "%s waits %s, the function stops after %s", api, seconds(slices.Min(i.waits)),
+			seconds(timeout))
+	}
+}
+
+// integrations are those of an API with the function.
+type integrations struct {
+	waits []time.Duration
+	// streams: one streams the responses of the function. byIAM: IAM authorizes the callers of one.
+	streams, byIAM bool
+}
+
+func (p *Patient) httpAPI(ctx context.Context, api string) (of integrations, err error) {
+	client := apigatewayv2.NewFromConfig(p.Config)
+	in := &apigatewayv2.GetIntegrationsInput{ApiId: aws.String(api)}
+	targets := make(map[string]bool)
+	for more := true; more; more = aws.ToString(in.NextToken) != "" {
+		out, err := client.GetIntegrations(ctx, in)
+		if err != nil {
+			return of, err
+		}
+		for _, i := range out.Items {
+			if p.isFunction(aws.ToString(i.IntegrationUri)) {
+				of.waits = append(of.waits, cmp.Or(ofMillis(aws.ToInt32(i.TimeoutInMillis)), waitOfHTTPAPI))
+				targets["integrations/"+aws.ToString(i.IntegrationId)] = true
+			}
+		}
+		in.NextToken = out.NextToken
+	}
+	routes := &apigatewayv2.GetRoutesInput{ApiId: aws.String(api)}
+	for more := true; more; more = aws.ToString(routes.NextToken) != "" {
+		out, err := client.GetRoutes(ctx, routes)
+		if err != nil {
+			return of, err
+		}
+		for _, r := range out.Items {
+			byIAM := r.AuthorizationType == v2types.AuthorizationTypeAwsIam
+			of.byIAM = of.byIAM || byIAM && targets[aws.ToString(r.Target)]
+		}
+		routes.NextToken = out.NextToken
+	}
+	return of, nil
+}
+
+func (p *Patient) restAPI(ctx context.Context, api string) (of integrations, err error) {
+	pages := apigateway.NewGetResourcesPaginator(apigateway.NewFromConfig(p.Config), &apigateway.GetResourcesInput{
+		RestApiId: aws.String(api), Embed: []string{"methods"}, Limit: aws.Int32(500),
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return of, err
+		}
+		for _, resource := range page.Items {
+			for _, method := range resource.ResourceMethods {
+				if i := method.MethodIntegration; i != nil && p.isFunction(aws.ToString(i.Uri)) {
+					of.waits = append(of.waits, cmp.Or(ofMillis(i.TimeoutInMillis), waitOfRESTAPI))
+					of.streams = of.streams || i.ResponseTransferMode == apitypes.ResponseTransferModeStream
+					of.byIAM = of.byIAM || aws.ToString(method.AuthorizationType) == "AWS_IAM"
+				}
+			}
+		}
+	}
+	return of, nil
+}
+
+// isFunction reports whether the URI of an integration is that of the function, in any version and
+// with any alias.
+func (p *Patient) isFunction(uri string) bool {
+	name := func(function string) string { return functionName.FindStringSubmatch(function)[1] }
+	return strings.Contains(uri, ":function:") && name(uri) == name(p.Function)
+}
+
+// functionName finds the name of a function: the Lambda API takes a name, an ARN, or a part of one.
+var functionName = regexp.MustCompile(`^(?:.*?function:)?([^/:]*)`)
 
 // The checks of a function.
 const (

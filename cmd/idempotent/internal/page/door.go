@@ -2,10 +2,10 @@ package page
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -23,42 +23,34 @@ type door struct {
 	// apart, so a server on another port of this machine would get a cookie of path "/"; it never
 	// learns this one.
 	base base
-	// cookie is the value of the cookie, form that of the field of forms.
-	cookie, form string
-	// secret is the key of seals.
-	secret []byte
+	// cookie is the value of the cookie, form that of the field of forms, secret the key of seals.
+	cookie, form, secret string
 }
 
 // The names of what a request carries.
 const (
-	tokenField  = "token"
-	cookieName  = "idempotent"
-	formField   = "form"
-	sameOrigin  = "same-origin"
-	entropy     = 32
-	baseEntropy = 16
+	tokenField = "token"
+	cookieName = "idempotent"
+	formField  = "form"
+	sameOrigin = "same-origin"
 )
 
 // mostBody bounds the body of a request: nobody types in more.
 const mostBody = 3 << 20
 
-func newDoor(port int, random io.Reader) (*door, error) {
-	secrets := make([]byte, 4*entropy+baseEntropy)
-	if _, err := io.ReadFull(random, secrets); err != nil {
-		return nil, err
-	}
-	next := func(n int) []byte {
-		s := secrets[:n]
-		secrets = secrets[n:]
-		return s
-	}
-	text := base64.RawURLEncoding.EncodeToString
+func newDoor(port int) *door {
 	at := ":" + strconv.Itoa(port)
 	return &door{
 		hosts: []string{"127.0.0.1" + at, "localhost" + at},
-		token: text(next(entropy)), cookie: text(next(entropy)), form: text(next(entropy)), secret: next(entropy),
-		base: base("/" + text(next(baseEntropy))),
-	}, nil
+		token: random(32), cookie: random(32), form: random(32), secret: random(32), base: base("/" + random(16)),
+	}
+}
+
+// random is a text of so many random bytes.
+func random(bytes int) string {
+	b := make([]byte, bytes)
+	_, _ = rand.Read(b) // it ends the program rather than fail
+	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 // outside looks at what needs no secret: a name that somebody else has made to mean 127.0.0.1, and
@@ -142,7 +134,7 @@ func (d *door) posted(w http.ResponseWriter, r *http.Request) *answer {
 
 // seal returns a text that only this page can make of another one, for a purpose.
 func (d *door) seal(purpose, text string) string {
-	h := hmac.New(sha256.New, d.secret)
+	h := hmac.New(sha256.New, []byte(d.secret))
 	h.Write([]byte(purpose + "\x00" + text))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

@@ -2,7 +2,6 @@ package page_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -18,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
-	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
 )
 
 // The names under which 127.0.0.1 may be reached by a site that has rebound its own.
@@ -302,11 +300,4 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		assert.NotContains(t, a.body, "style=", name)
 		assert.NotContains(t, a.body, "http:", name)
 	}
-}
-
-// A page without random bytes would let everybody in.
-func TestNoRandomBytes(t *testing.T) {
-	t.Parallel()
-	_, err := page.New(page.Config{}, bytes.NewReader(make([]byte, 20)))
-	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }

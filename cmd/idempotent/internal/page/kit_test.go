@@ -2,7 +2,6 @@ package page_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"html"
 	"io"
@@ -92,8 +91,7 @@ func closed(t *testing.T, over store.Store, change ...func(*page.Config)) *site 
 	for _, f := range change {
 		f(&c)
 	}
-	s.Page, err = page.New(c, rand.Reader)
-	require.NoError(t, err)
+	s.Page = page.New(c)
 	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Page}}
 	server.Start()
 	t.Cleanup(server.Close)

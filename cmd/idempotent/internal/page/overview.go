@@ -2,11 +2,14 @@ package page
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
 // mostListed is how many records a list shows. They are the oldest.
@@ -58,4 +61,69 @@ func (p *Page) list(ctx context.Context, operation string) (*overview, error) {
 	}
 	some := slices.DeleteFunc([]section{open, givenUp, notDue}, func(s section) bool { return s.N == 0 })
 	return &overview{operation, len(all), some}, nil
+}
+
+// Messages are those of an outbox that were given up.
+type Messages interface {
+	List(ctx context.Context) ([]outbox.GivenUpMessage, error)
+	// Redrive lets one be delivered again, if it is still as it was listed.
+	Redrive(ctx context.Context, m outbox.GivenUpMessage, by, why string) error
+}
+
+// given are messages, and what came of a redrive.
+type given struct {
+	Rows     []outbox.GivenUpMessage
+	Total    int
+	Redriven int
+	Changed  int
+}
+
+func (p *Page) messages(r *http.Request) *answer {
+	return p.showMessages(r, &given{})
+}
+
+func (p *Page) showMessages(r *http.Request, g *given) *answer {
+	if p.Messages == nil {
+		return refuse(http.StatusNotFound, "There is no outbox",
+			"Start the page with OUTBOX_TABLE to see messages that were given up.")
+	}
+	all, err := p.Messages.List(r.Context())
+	if err != nil {
+		return p.failed(err)
+	}
+	g.Rows, g.Total = all[:min(len(all), mostListed)], len(all)
+	return answered(http.StatusOK, "messages.html", "Messages that were given up", "", g)
+}
+
+// redrive lets the messages that were chosen be delivered again. One that has changed is left as it
+// is.
+func (p *Page) redrive(r *http.Request) *answer {
+	why := strings.TrimSpace(r.PostForm.Get("why"))
+	if p.Messages == nil || why == "" || len(r.PostForm["id"]) == 0 {
+		return refuse(http.StatusUnprocessableEntity, "This cannot be right",
+			"Choose messages, and say why, so nothing was done.")
+	}
+	all, err := p.Messages.List(r.Context())
+	if err != nil {
+		return p.failed(err)
+	}
+	ctx, end := p.unhurried(r.Context())
+	defer end()
+	g := &given{}
+	for _, id := range r.PostForm["id"] {
+		i := slices.IndexFunc(all, func(m outbox.GivenUpMessage) bool { return m.ID == unfield(id) })
+		err := outbox.ErrNotGivenUp
+		if i >= 0 {
+			err = p.Messages.Redrive(ctx, all[i], p.By, why)
+		}
+		switch {
+		case err == nil:
+			g.Redriven++
+		case errors.Is(err, outbox.ErrNotGivenUp):
+			g.Changed++
+		default:
+			return p.failed(err)
+		}
+	}
+	return p.showMessages(r, g)
 }

@@ -12,7 +12,6 @@ package page
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -58,13 +57,9 @@ type route struct {
 	changes bool
 }
 
-// New returns a page, whose secrets it reads from a source of random bytes.
-func New(c Config, random io.Reader) (*Page, error) {
-	d, err := newDoor(c.Port, random)
-	if err != nil {
-		return nil, fmt.Errorf("page: no random bytes: %w", err)
-	}
-	p := &Page{Config: c, door: d}
+// New returns a page with secrets of its own.
+func New(c Config) *Page {
+	p := &Page{Config: c, door: newDoor(c.Port)}
 	p.routes = map[string]route{
 		"/":          {get: p.overview},
 		"/style.css": {get: func(*http.Request) *answer { return &answer{file: styleFile} }},
@@ -77,7 +72,7 @@ func New(c Config, random io.Reader) (*Page, error) {
 		"/messages":  {get: p.messages},
 		"/redrive":   {post: p.redrive, changes: true},
 	}
-	return p, nil
+	return p
 }
 
 // URL is the address that lets somebody in, once.

@@ -268,7 +268,7 @@ func toldOf(t operate.Transition, tries int) (string, Colour) {
 	case operate.BecameUnknown:
 		return with("became unknown, "+because(reason), kind), Red
 	case operate.WasAsked:
-		return with(fmt.Sprintf("asked %s, without an answer", Count(int64(max(tries, 1)), "time")), t.Detail), Yellow
+		return with(fmt.Sprintf("asked %s, without an answer", Count(max(tries, 1), "time")), t.Detail), Yellow
 	case operate.WasGivenUp:
 		return "given up: a person has to settle it", Red
 	case operate.WasSettled:

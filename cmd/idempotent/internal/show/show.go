@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -62,26 +63,15 @@ func (p Printer) Table(rows [][]Cell) error {
 	}
 	var b strings.Builder
 	for _, row := range rows {
+		var line strings.Builder
 		for i, c := range row {
 			text := Printable(c.Text)
-			b.WriteString(p.paint(text, c.Colour))
-			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+2))
-			}
+			line.WriteString(p.paint(text, c.Colour) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+2))
 		}
-		b.WriteByte('\n')
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	_, err := io.WriteString(p.Out, trimLines(b.String()))
+	_, err := io.WriteString(p.Out, b.String())
 	return err
-}
-
-// trimLines removes the spaces behind cells that are empty.
-func trimLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	return strings.Join(lines, "\n")
 }
 
 // Line writes a text and ends the line.
@@ -119,14 +109,12 @@ func JSON(w io.Writer, v any) error {
 		return err
 	}
 	for _, r := range b.String() {
-		switch {
-		case r == '\n' || unicode.IsPrint(r):
+		if r == '\n' || unicode.IsPrint(r) {
 			escaped.WriteRune(r)
-		case r > '\uffff':
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&escaped, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&escaped, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&escaped, `\u%04x`, unit)
 		}
 	}
 	_, err := w.Write(escaped.Bytes())
@@ -135,17 +123,9 @@ func JSON(w io.Writer, v any) error {
 
 // Document returns a text of several lines with everything escaped that is no printable character,
 // tab or end of a line.
-func Document(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		fields := strings.Split(line, "\t")
-		for j, f := range fields {
-			fields[j] = Printable(f)
-		}
-		lines[i] = strings.Join(fields, "\t")
-	}
-	return strings.Join(lines, "\n")
-}
+func Document(text string) string { return field.ReplaceAllStringFunc(text, Printable) }
+
+var field = regexp.MustCompile(`[^\n\t]+`)
 
 // Instant writes a time in the form of RFC 3339, in UTC, and nothing for none.
 func Instant(t time.Time) string {

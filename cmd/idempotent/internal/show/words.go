@@ -158,11 +158,11 @@ func moreDerivedKeys(s operate.Shown) string {
 func ByPowertools(r store.Record) bool { return r.Owner == "" && r.Status != store.StatusUnknown }
 
 // Count is a number of things.
-func Count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
+func Count[N int | int64](n N, what string) string {
+	if n != 1 {
+		what += "s"
 	}
-	return strconv.FormatInt(n, 10) + " " + what + "s"
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // Cost says what a listing reads at a rate of read units a second, 0 for no limit.

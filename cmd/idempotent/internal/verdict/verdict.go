@@ -155,10 +155,10 @@ func (v *Verdict) Notes() (notes []string) {
 			"\"executed\" with a response can say what failed.")
 	case v.Kind == Executed:
 		notes = append(notes, "Retries get: "+show.Response([]byte(v.Result), v.Value))
-	}
-	if v.Kind == Executed && v.Value && v.Step == "" {
-		notes = append(notes, "If the handler answers HTTP requests after all, every retry gets an error, until the "+
-			"record is deleted.")
+		if v.Value {
+			notes = append(notes, "If the handler answers HTTP requests after all, every retry gets an error, until the "+
+				"record is deleted.")
+		}
 	}
 	return notes
 }
