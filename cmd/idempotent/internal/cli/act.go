@@ -92,25 +92,24 @@ func (c *act) run(ctx context.Context, key string) error {
 	if c.seen != "" && !show.IsSeen(c.seen) {
 		return usagef("--seen is not what inspect prints as Seen")
 	}
-	s, err := c.app.open(ctx)
-	if err != nil {
+	if err := c.app.open(ctx); err != nil {
 		return err
 	}
-	shown, err := s.inspect(ctx, key)
+	shown, err := c.app.read(ctx, key)
 	if err != nil {
 		return err
 	}
 	if c.seen != "" && show.Seen(shown.Record) != c.seen {
-		return c.failed(s, &operate.ChangedError{Shown: shown})
+		return c.failed(&operate.ChangedError{Shown: shown})
 	}
 	by, err := c.app.who()
 	if err != nil {
 		return err
 	}
 	a := operate.Act{By: by, Why: c.reason, DryRun: true}
-	preview, err := c.Do(ctx, s.operator, shown, a)
+	preview, err := c.Do(ctx, c.app.operator, shown, a)
 	if err != nil {
-		return c.failed(s, err)
+		return c.failed(err)
 	}
 	notes := c.Notes()
 	if danger := c.Danger(shown); danger != "" {
@@ -130,16 +129,16 @@ func (c *act) run(ctx context.Context, key string) error {
 		return err
 	}
 	a.DryRun = false
-	entry, err := c.Do(ctx, s.operator, shown, a)
+	entry, err := c.Do(ctx, c.app.operator, shown, a)
 	if err != nil {
-		return c.failed(s, err)
+		return c.failed(err)
 	}
 	return c.app.done(entry, c.Then())
 }
 
 // failed adds to a refusal what is there now, and shows it before the error is reported. A program
 // gets it with the error, see [app.report].
-func (c *act) failed(s *source, err error) error {
+func (c *act) failed(err error) error {
 	changed, ok := errors.AsType[*operate.ChangedError](err)
 	switch {
 	case !ok:
@@ -153,7 +152,7 @@ func (c *act) failed(s *source, err error) error {
 	if c.app.output == outputJSON {
 		return said
 	}
-	return errors.Join(tell(c.app.err(), &now, s.now()), said)
+	return errors.Join(tell(c.app.err(), &now, c.app.world.Now()), said)
 }
 
 // preview shows a record and what would become of it.
@@ -288,7 +287,7 @@ If the verdict was wrong, the effect is repeated.`,
 				kind, message, _ := strings.Cut(failed, ":")
 				c.Type, c.Message = strings.TrimSpace(kind), strings.TrimSpace(message)
 			case c.Kind == verdict.Executed:
-				if err := c.read(executed); err != nil {
+				if err := c.readResult(executed); err != nil {
 					return err
 				}
 			}
@@ -312,8 +311,8 @@ If the verdict was wrong, the effect is repeated.`,
 	return cmd
 }
 
-// read reads the result from a file, or from standard input.
-func (c *act) read(file string) error {
+// readResult reads the result from a file, or from standard input.
+func (c *act) readResult(file string) error {
 	c.stdin = file == "-"
 	if c.stdin && c.app.world.InTerminal {
 		return usagef("--executed - reads standard input, which is a terminal: name a file")

@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
 )
@@ -54,14 +56,17 @@ func Main(ctx context.Context, args []string, w World) int {
 
 // app is one run of the program.
 type app struct {
-	world   World
-	target  connect.Target
-	demo    bool
-	output  string
-	by      string
-	yes     bool
-	place   connect.Place
-	unnamed error // why AWS does not say who acts
+	world  World
+	target connect.Target
+	demo   bool
+	output string
+	by     string
+	yes    bool
+	// operator acts on the records at a place. conn is nil in the demo.
+	operator *operate.Operator
+	conn     *connect.Connection
+	place    connect.Place
+	unnamed  error // why AWS does not say who acts
 	// lists is true of a command that prints a line for each thing that it finds.
 	lists bool
 	// began is true once the command line has been understood.
@@ -221,17 +226,16 @@ func nearly(a, b string) bool {
 // completeOperations completes the names of operations that somebody has to settle a record of, and
 // completeKeys their keys. A shell gets nothing where the table does not answer.
 func (a *app) completeOperations(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if s, err := a.quietly(cmd.Context()); err == nil {
-		if counts, err := s.operations(cmd.Context()); err == nil {
-			return slices.Sorted(maps.Keys(counts)), cobra.ShellCompDirectiveNoFileComp
-		}
+	counts := make(map[string]int)
+	if a.quietly(cmd.Context()) == nil {
+		counts, _ = a.operations(cmd.Context())
 	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
+	return slices.Sorted(maps.Keys(counts)), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) completeKeys(cmd *cobra.Command, given []string, _ string) (keys []string, _ cobra.ShellCompDirective) {
-	if s, err := a.quietly(cmd.Context()); err == nil && len(given) == 0 {
-		for listed, err := range s.operator.List(cmd.Context(), operate.Query{NotDue: true}) {
+	if len(given) == 0 && a.quietly(cmd.Context()) == nil {
+		for listed, err := range a.operator.List(cmd.Context(), operate.Query{NotDue: true}) {
 			if err == nil && len(keys) < mostCompleted {
 				keys = append(keys, listed.Record.Key)
 			}
@@ -244,7 +248,7 @@ func (a *app) completeKeys(cmd *cobra.Command, given []string, _ string) (keys [
 const mostCompleted = 100
 
 // quietly opens the table without a word on it.
-func (a *app) quietly(ctx context.Context) (*source, error) {
+func (a *app) quietly(ctx context.Context) error {
 	a.world.Err = io.Discard
 	return a.open(ctx)
 }
@@ -284,4 +288,86 @@ func printAll[T any](a *app, all []T, line func(T) any, head []show.Cell, row fu
 		return nil
 	}
 	return a.out().Table(table)
+}
+
+// open connects to the table, or makes the demo, and says where that is.
+func (a *app) open(ctx context.Context) error {
+	if a.demo {
+		s, err := demo.Store(ctx, demo.Now())
+		if err != nil {
+			return err
+		}
+		a.target, a.world.Now = connect.Target{}, demo.Now
+		a.operator = operate.New(s, operate.Config{Clock: demo.Now})
+		return a.sayWhere()
+	}
+	if err := a.connect(ctx); err != nil {
+		return err
+	}
+	a.operator = operate.New(a.conn.Store, operate.Config{Clock: a.world.Now})
+	return nil
+}
+
+func (a *app) connect(ctx context.Context) (err error) {
+	if a.conn, err = connect.Open(ctx, a.target); err != nil {
+		return err
+	}
+	a.place, a.unnamed = a.conn.Where(ctx)
+	return a.sayWhere()
+}
+
+// sayWhere says on standard error where the command acts. A program finds it in what it reads, but
+// for one that reads a list, which may be empty.
+func (a *app) sayWhere() error {
+	if a.output == outputJSON && !a.lists {
+		return nil
+	}
+	text := "On " + a.place.String()
+	if a.unnamed != nil {
+		text += "; AWS does not say whose credentials these are (" + cause(a.unnamed) + ")"
+	}
+	return a.err().Line(show.Printable(text) + ".")
+}
+
+// who says who acts: what was given, or whom the credentials belong to, or the user of this machine
+// where AWS is not asked.
+func (a *app) who() (string, error) {
+	switch {
+	case a.by != "":
+		return a.by, nil
+	case a.unnamed != nil:
+		return "", usagef("nobody says who acts: set --by (%s)", cause(a.unnamed))
+	case a.place.As != "":
+		return a.place.As, nil
+	case a.world.User == "":
+		return "", usagef("nobody says who acts: set --by")
+	default:
+		return a.world.User, nil
+	}
+}
+
+// ask asks on the terminal, and repeats where the command acts. Any other answer than yes is an
+// error.
+func (a *app) ask(ctx context.Context, question, by string) error {
+	question += " (on " + a.place.String()
+	if by != "" && by != a.place.As {
+		question += ", by " + by
+	}
+	if _, err := fmt.Fprint(a.world.Err, show.Printable(question+") [y/N] ")); err != nil {
+		return err
+	}
+	answered := make(chan string, 1)
+	go func() { // ends with the process if nobody answers
+		line, _ := bufio.NewReader(a.world.In).ReadString('\n') // the end of the input is an answer, too: not yes
+		answered <- line
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case line := <-answered:
+		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+			return errors.New("not confirmed; nothing was done")
+		}
+		return nil
+	}
 }

@@ -64,19 +64,16 @@ surprise somebody later, is a warning.`,
 var errUnhealthy = errors.New("there are problems")
 
 func (a *app) examine(ctx context.Context, function, messages string) error {
-	s, err := a.open(ctx)
-	if err != nil {
+	if err := a.open(ctx); err != nil {
 		return err
 	}
-	if s.conn == nil {
+	if a.conn == nil {
 		inMemory := doctor.Finding{
 			Check: "table", Result: doctor.NotChecked, Detail: "the demo keeps its records in memory",
 		}
 		return a.diagnosis(doctor.Findings{inMemory}, nil)
 	}
-	p := &doctor.Patient{
-		Connection: *s.conn, Operator: s.operator, Function: function, Outbox: messages,
-	}
+	p := &doctor.Patient{Connection: *a.conn, Operator: a.operator, Function: function, Outbox: messages}
 	if a.target.Endpoint != "" { // one that was given is that of all services, as with an emulator of AWS
 		p.Config.BaseEndpoint = aws.String(a.target.Endpoint)
 	}

@@ -192,22 +192,21 @@ const (
 
 // callers are the kinds of callers with the form of their names, as the access log of a gateway has
 // them, and with what a scope calls the parts of a name. The event of a REST API has the parts as
-// members of something.
+// members of its identity, of its authorizer, or of the claims of that.
 var callers = map[string]struct {
-	form           string
-	parts, members []string
-	of             string
+	form                                string
+	parts, identity, authorizer, claims []string
 }{
 	"anonymous":        {},
 	callerTenant:       {form: "NAME", parts: []string{callerTenant}}, // the handler names the tenant
-	callerJWT:          {"ISSUER,SUBJECT", []string{"issuer", "subject"}, []string{"iss", "sub"}, "claims"},
-	callerLambda:       {"PRINCIPAL", []string{"principal"}, []string{"principalId"}, "authorizer"},
-	callerNumber:       {"INTEGER", []string{"principal"}, []string{"principalId"}, "authorizer"},
-	"cognito-identity": {"ID", []string{"identity"}, []string{"cognitoIdentityId"}, "identity"},
-	"api-key":          {"ID", []string{"API key id"}, []string{"apiKeyId"}, "identity"},
+	callerJWT:          {form: "ISSUER,SUBJECT", parts: []string{"issuer", "subject"}, claims: []string{"iss", "sub"}},
+	callerLambda:       {form: "PRINCIPAL", parts: []string{"principal"}, authorizer: []string{"principalId"}},
+	callerNumber:       {form: "INTEGER", parts: []string{"principal"}, authorizer: []string{"principalId"}},
+	"cognito-identity": {form: "ID", parts: []string{"identity"}, identity: []string{"cognitoIdentityId"}},
+	"api-key":          {form: "ID", parts: []string{"API key id"}, identity: []string{"apiKeyId"}},
 	"iam": {
-		"ACCOUNT,USER_ID[,USER_ARN]", []string{"account", "user or role"},
-		[]string{"accountId", "caller", "userArn"}, "identity",
+		form: "ACCOUNT,USER_ID[,USER_ARN]", parts: []string{"account", "user or role"},
+		identity: []string{"accountId", "caller", "userArn"},
 	},
 }
 
@@ -216,7 +215,8 @@ var callers = map[string]struct {
 func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 	kind, name, _ := strings.Cut(caller, ":")
 	as, known := callers[kind]
-	values := append(strings.SplitN(name, ",", max(1, len(as.members))), "", "")
+	members := slices.Concat(as.identity, as.authorizer, as.claims)
+	values := append(strings.SplitN(name, ",", max(1, len(members))), "", "")
 	number, notANumber := strconv.ParseInt(name, 10, 64)
 	switch {
 	case caller == "":
@@ -228,19 +228,19 @@ func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 	case as.form != "" && name == "", len(as.parts) > 1 && values[1] == "", kind == callerNumber && notANumber != nil:
 		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, as.form)
 	}
-	members := make(map[string]any)
-	for i, member := range as.members {
-		if members[member] = values[i]; kind == callerNumber {
-			members[member] = number
+	named := make(map[string]any)
+	for i, member := range members {
+		if named[member] = values[i]; kind == callerNumber {
+			named[member] = number
 		}
 	}
-	switch as.of {
-	case "identity":
-		return members, nil, nil
-	case "claims":
-		return nil, map[string]any{as.of: members}, nil
-	case "authorizer":
-		return nil, members, nil
+	switch {
+	case as.identity != nil:
+		return named, nil, nil
+	case as.authorizer != nil:
+		return nil, named, nil
+	case as.claims != nil:
+		return nil, map[string]any{"claims": named}, nil
 	default:
 		return nil, nil, nil
 	}

@@ -47,11 +47,10 @@ record has changed since.`,
 			case ofStep && step == "":
 				return usagef("--step is empty")
 			}
-			s, err := a.open(cmd.Context())
-			if err != nil {
+			if err := a.open(cmd.Context()); err != nil {
 				return err
 			}
-			shown, err := s.inspect(cmd.Context(), args[0], derived...)
+			shown, err := a.read(cmd.Context(), args[0], derived...)
 			if err != nil {
 				return err
 			}
@@ -60,9 +59,9 @@ record has changed since.`,
 			var stored []byte
 			switch {
 			case result:
-				stored, err = s.operator.Result(cmd.Context(), shown)
+				stored, err = a.operator.Result(cmd.Context(), shown)
 			case ofStep:
-				stored, err = s.operator.StepResult(cmd.Context(), shown, step)
+				stored, err = a.operator.StepResult(cmd.Context(), shown, step)
 			}
 			if err != nil {
 				return err
@@ -70,7 +69,7 @@ record has changed since.`,
 			if result || ofStep {
 				i.WithResult(stored)
 			}
-			return a.show(s, &i)
+			return a.show(&i)
 		},
 		ValidArgsFunction: a.completeKeys,
 	}
@@ -80,12 +79,12 @@ record has changed since.`,
 	return cmd
 }
 
-// inspect reads a record.
-func (s *source) inspect(ctx context.Context, key string, names ...string) (shown operate.Shown, err error) {
+// read reads a record.
+func (a *app) read(ctx context.Context, key string, names ...string) (shown operate.Shown, err error) {
 	if operate.IsDerivedKey(key) {
-		shown, _, err = s.operator.FindDerived(ctx, "", key, names...)
+		shown, _, err = a.operator.FindDerived(ctx, "", key, names...)
 	} else {
-		shown, err = s.operator.Inspect(ctx, key)
+		shown, err = a.operator.Inspect(ctx, key)
 	}
 	if errors.Is(err, operate.ErrNotFound) {
 		return shown, notFound(key)
@@ -109,11 +108,11 @@ func notFound(key string) error {
 }
 
 // show prints an inspection.
-func (a *app) show(s *source, i *show.Inspection) error {
+func (a *app) show(i *show.Inspection) error {
 	if a.output == outputJSON {
 		return a.json(i)
 	}
-	if err := tell(a.out(), i, s.now()); err != nil {
+	if err := tell(a.out(), i, a.world.Now()); err != nil {
 		return err
 	}
 	switch {

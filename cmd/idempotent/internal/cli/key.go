@@ -204,11 +204,10 @@ func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Descript
 		rows = append(rows, show.Cells(map[bool]string{true: "Scope"}[i == 0], p.Name+" "+p.Value))
 	}
 	if a.target.Table != "" || a.demo {
-		s, err := a.open(ctx)
-		if err != nil {
+		if err := a.open(ctx); err != nil {
 			return err
 		}
-		if err := k.find(ctx, s, &line); err != nil {
+		if err := k.find(ctx, a.operator, &line); err != nil {
 			return err
 		}
 		line.Where = a.place
@@ -239,40 +238,35 @@ func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Descript
 
 // find looks for the record of a key, and then for those of its neighbours. The first one that is
 // there ends it.
-func (k *keyQuestion) find(ctx context.Context, s *source, line *keyLine) error {
-	found := new(bool)
-	line.Found = found
-	look := func(key string) error {
-		shown, err := s.operator.Inspect(ctx, key)
-		if errors.Is(err, operate.ErrNotFound) {
-			return nil
+func (k *keyQuestion) find(ctx context.Context, o *operate.Operator, line *keyLine) error {
+	line.Found = new(bool)
+	for _, n := range append([]keyQuestion{{}}, k.neighbours(line.Scope)...) {
+		key, other := line.RecordKey, n.differs != ""
+		if other {
+			payload, err := n.request()
+			if err != nil {
+				continue // there is no such request
+			}
+			d, err := describeREST(ctx, &n, payload)
+			if err != nil || d.RecordKey == key {
+				continue
+			}
+			key, line.Tried = d.RecordKey, append(line.Tried, n.differs)
 		}
+		shown, err := o.Inspect(ctx, key)
 		_, unreadable := errors.AsType[*store.UnreadableError](err)
-		if *found = err == nil || unreadable; !*found {
+		switch {
+		case errors.Is(err, operate.ErrNotFound):
+			continue
+		case unreadable:
+			shown.State = operate.StateOther
+		case err != nil:
 			return err
 		}
-		if line.State = shown.State; unreadable {
-			line.State = operate.StateOther
+		if *line.Found, line.State = true, shown.State; other {
+			line.Instead = key
 		}
 		return nil
-	}
-	if err := look(line.RecordKey); err != nil || *found {
-		return err
-	}
-	for _, n := range k.neighbours(line.Scope) {
-		payload, err := n.request()
-		if err != nil {
-			continue // there is no such request
-		}
-		d, err := describeREST(ctx, &n, payload)
-		if err != nil || d.RecordKey == line.RecordKey {
-			continue
-		}
-		line.Tried = append(line.Tried, n.differs)
-		if err := look(d.RecordKey); err != nil || *found {
-			line.Instead = d.RecordKey
-			return err
-		}
 	}
 	return nil
 }

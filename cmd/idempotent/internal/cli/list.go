@@ -97,8 +97,7 @@ func (l *listing) run(ctx context.Context) error {
 		return err
 	}
 	l.app.lists = true
-	s, err := l.app.open(ctx)
-	if err != nil {
+	if err := l.app.open(ctx); err != nil {
 		return err
 	}
 	q := operate.Query{
@@ -108,16 +107,16 @@ func (l *listing) run(ctx context.Context) error {
 	if !l.scan { // what is not due is counted, and listed if somebody wants released ones
 		q.States, q.NotDue = nil, true
 	}
-	if err := l.agree(ctx, s, q); err != nil {
+	if err := l.agree(ctx, q); err != nil {
 		return err
 	}
-	if err := l.collect(ctx, s, q); err != nil {
+	if err := l.collect(ctx, q); err != nil {
 		return err
 	}
 	if err := l.app.err().Line(l.sum()); err != nil || len(l.rows) > 0 {
 		return err
 	}
-	return l.instead(ctx, s)
+	return l.instead(ctx)
 }
 
 // indexed are the states of which the index has records.
@@ -159,8 +158,8 @@ func (l *listing) wanted() []operate.State {
 }
 
 // agree tells what the listing reads, and asks if it is much.
-func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
-	cost, err := s.operator.Cost(ctx, q)
+func (l *listing) agree(ctx context.Context, q operate.Query) error {
+	cost, err := l.app.operator.Cost(ctx, q)
 	if failed, is := errors.AsType[*store.Error](err); is && failed.Kind == store.FailureAccessDenied {
 		if l.scan && !l.app.yes {
 			return usagef("how much this reads cannot be told, because dynamodb:DescribeTable is not allowed: add " +
@@ -189,8 +188,8 @@ func (l *listing) agree(ctx context.Context, s *source, q operate.Query) error {
 }
 
 // collect lists the records. It reads all of them, to give the oldest.
-func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error {
-	lines, err := show.List(ctx, s.operator, q)
+func (l *listing) collect(ctx context.Context, q operate.Query) error {
+	lines, err := show.List(ctx, l.app.operator, q)
 	if err != nil {
 		return err
 	}
@@ -207,11 +206,11 @@ func (l *listing) collect(ctx context.Context, s *source, q operate.Query) error
 		}
 		l.rows = append(l.rows, r)
 	}
-	return l.print(s)
+	return l.print()
 }
 
 // print prints the rows, the oldest first, up to the limit.
-func (l *listing) print(s *source) error {
+func (l *listing) print() error {
 	rows := l.rows
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
@@ -223,7 +222,7 @@ func (l *listing) print(s *source) error {
 		if r.Error != "" {
 			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.Error
 		}
-		return append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since), show.Relative(r.Since, s.now()),
+		return append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since), show.Relative(r.Since, l.app.world.Now()),
 			number(r.Attempt), number(r.Tries), r.RecordKey)...)
 	})
 }
@@ -259,11 +258,11 @@ func (l *listing) sum() string {
 }
 
 // instead says what there is, where a filter has matched nothing.
-func (l *listing) instead(ctx context.Context, s *source) error {
+func (l *listing) instead(ctx context.Context) error {
 	if l.operation == "" && l.olderThan == 0 && l.states == nil {
 		return nil
 	}
-	counts, err := s.operations(ctx)
+	counts, err := l.app.operations(ctx)
 	if err != nil || len(counts) == 0 {
 		return l.app.err().Line("Nothing else waits for somebody, either.")
 	}
@@ -276,9 +275,9 @@ func (l *listing) instead(ctx context.Context, s *source) error {
 }
 
 // operations counts by operation what somebody has to settle.
-func (s *source) operations(ctx context.Context) (map[string]int, error) {
+func (a *app) operations(ctx context.Context) (map[string]int, error) {
 	counts := make(map[string]int)
-	lines, err := show.List(ctx, s.operator, operate.Query{})
+	lines, err := show.List(ctx, a.operator, operate.Query{})
 	for _, l := range lines {
 		counts[l.Operation]++
 	}

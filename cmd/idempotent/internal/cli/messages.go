@@ -73,11 +73,10 @@ func (a *app) outbox(cmd *cobra.Command) (*mail, error) {
 	if a.target.Table == "" {
 		return nil, usagef("there is no outbox: set --table or OUTBOX_TABLE")
 	}
-	conn, err := a.connect(cmd.Context())
-	if err != nil {
+	if err := a.connect(cmd.Context()); err != nil {
 		return nil, err
 	}
-	return &mail{conn.Client, a.target.Table}, nil
+	return &mail{a.conn.Client, a.target.Table}, nil
 }
 
 // messageLine is a message that was given up, for programs.

@@ -76,8 +76,7 @@ func (s *serving) run(ctx context.Context) error {
 	// Otherwise a reader of standard output that goes away would end the program in the middle of a
 	// change.
 	signal.Ignore(syscall.SIGPIPE)
-	src, err := s.app.open(ctx)
-	if err != nil {
+	if err := s.app.open(ctx); err != nil {
 		return err
 	}
 	by, err := s.app.who()
@@ -88,13 +87,13 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return usagef("--port %d cannot be listened on: %s", s.port, cause(err))
 	}
-	config := page.Config{
-		Operator: src.operator, Now: src.now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
-		Port:     listener.Addr().(*net.TCPAddr).Port, //nolint:forcetypeassert // of a TCP listener
+	config := page.Config{ //nolint:forcetypeassert // a TCP listener has an address of TCP
+		Operator: s.app.operator, Now: s.app.world.Now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
+		Port:     listener.Addr().(*net.TCPAddr).Port,
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
-	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && src.conn != nil {
-		config.Messages = toldMail{&mail{src.conn.Client, table}, s}
+	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && s.app.conn != nil {
+		config.Messages = toldMail{&mail{s.app.conn.Client, table}, s}
 	}
 	p := page.New(config)
 	// the only place where the token is
