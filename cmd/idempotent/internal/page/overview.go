@@ -15,15 +15,6 @@ import (
 // mostListed is how many records a list shows. They are the oldest.
 const mostListed = 200
 
-// overview shows what is stuck.
-func (p *Page) overview(r *http.Request) *answer {
-	stuck, err := p.list(r.Context(), r.URL.Query().Get("operation"))
-	if err != nil {
-		return p.failed(err)
-	}
-	return answered(http.StatusOK, "overview.html", "What is stuck", "", stuck)
-}
-
 // overview is what is stuck, by what is to be done.
 type overview struct {
 	Operation string
@@ -39,11 +30,12 @@ type section struct {
 	N    int
 }
 
-// list reads what is stuck, the oldest first.
-func (p *Page) list(ctx context.Context, operation string) (*overview, error) {
-	all, err := show.List(ctx, p.Operator, operate.Query{Operation: operation, NotDue: true})
+// overview shows what is stuck, the oldest first.
+func (p *Page) overview(r *http.Request) *answer {
+	operation := r.URL.Query().Get("operation")
+	all, err := show.List(r.Context(), p.Operator, operate.Query{Operation: operation, NotDue: true})
 	if err != nil {
-		return nil, err
+		return p.failed(err)
 	}
 	open, givenUp := section{Name: "Somebody has to settle"}, section{Name: "Given up: asked about, without an answer"}
 	notDue := section{Name: "Stopped between two steps, not due"}
@@ -60,7 +52,7 @@ func (p *Page) list(ctx context.Context, operation string) (*overview, error) {
 		}
 	}
 	some := slices.DeleteFunc([]section{open, givenUp, notDue}, func(s section) bool { return s.N == 0 })
-	return &overview{operation, len(all), some}, nil
+	return answered(http.StatusOK, "overview.html", "What is stuck", "", &overview{operation, len(all), some})
 }
 
 // Messages are those of an outbox that were given up.
@@ -78,11 +70,7 @@ type given struct {
 	Changed  int
 }
 
-func (p *Page) messages(r *http.Request) *answer {
-	return p.showMessages(r, &given{})
-}
-
-func (p *Page) showMessages(r *http.Request, g *given) *answer {
+func (p *Page) messages(r *http.Request, g *given) *answer {
 	if p.Messages == nil {
 		return refuse(http.StatusNotFound, "There is no outbox",
 			"Start the page with OUTBOX_TABLE to see messages that were given up.")
@@ -125,5 +113,5 @@ func (p *Page) redrive(r *http.Request) *answer {
 			return p.failed(err)
 		}
 	}
-	return p.showMessages(r, g)
+	return p.messages(r, g)
 }

@@ -69,7 +69,7 @@ func New(c Config) *Page {
 		"/act":       {get: p.actForm, changes: true},
 		"/preview":   {post: p.preview, changes: true},
 		"/confirm":   {post: p.confirm, changes: true},
-		"/messages":  {get: p.messages},
+		"/messages":  {get: func(r *http.Request) *answer { return p.messages(r, &given{}) }},
 		"/redrive":   {post: p.redrive, changes: true},
 	}
 	return p

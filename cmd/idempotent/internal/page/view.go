@@ -86,7 +86,7 @@ type frame struct {
 	answer
 
 	Form string
-	now  time.Time
+	Made time.Time
 }
 
 // base is the path under which the pages are.
@@ -120,13 +120,10 @@ func recordPath(path string) (key string, is bool) {
 	return key, is && plainKey.MatchString(key)
 }
 
-// Now is when the page was made.
-func (f *frame) Now() time.Time { return f.now }
-
 // Ago says how far a time is, and Ahead whether it is still to come.
-func (f *frame) Ago(t time.Time) string { return show.Relative(t, f.now) }
+func (f *frame) Ago(t time.Time) string { return show.Relative(t, f.Made) }
 
-func (f *frame) Ahead(t time.Time) bool { return !store.Reached(t, f.now) }
+func (f *frame) Ahead(t time.Time) bool { return !store.Reached(t, f.Made) }
 
 // render makes the whole page before anything is sent, so that an error can still be told.
 func (p *Page) render(w http.ResponseWriter, r *http.Request, a *answer) {
