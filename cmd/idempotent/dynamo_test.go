@@ -39,7 +39,7 @@ func TestWhatTheCommandsPrintOfATable(t *testing.T) {
 		"list", "inspect", "settle", "settled", "settle-again", "release", "live", "delete", "deleted", "list-not-due",
 		"stopped", "begun", "begun-again", "begun-then", "doctor",
 	} {
-		session(t, "table/"+name, []string{tb.endpoint, "<endpoint>", tb.name, "<table>"}, tb.env())
+		session(t, "table/"+name, []string{tb.endpoint, "<endpoint>", tb.name, "<table>"}, tb.env)
 	}
 }
 
@@ -148,16 +148,14 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	// Settle as not executed, and release: the next retry executes.
 	for _, verdict := range []string{"--not-executed", "--released"} {
 		stuck.Owner = "OWNEROWNEROWNEROWNEROWNER" + verdict[2:3]
-		deleteItem(t, tb, key)
-		tb.put(t, stuck)
+		tb.replace(t, stuck)
 		assert.Equal(t, 409, answerOf(t, handler, event).StatusCode)
 		tb.runs(t, "settle "+key+" --may-repeat-effect "+verdict+why)
 		assert.Equal(t, 202, answerOf(t, handler, event).StatusCode)
 	}
 
 	// And what failed for good is an error from then on.
-	deleteItem(t, tb, key)
-	tb.put(t, stuck)
+	tb.replace(t, stuck)
 	tb.runs(t, "settle "+key+" --failed 'Declined: the card was declined'"+why)
 	_, err := handler.Invoke(t.Context(), []byte(event))
 	require.ErrorContains(t, err, "the card was declined")
@@ -183,15 +181,6 @@ func putAll(t *testing.T, tb table, records []store.Record) {
 		})
 	}
 	wait.Wait()
-}
-
-func deleteItem(t *testing.T, tb table, key string) {
-	t.Helper()
-	_, err := tb.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
-		TableName: aws.String(tb.name),
-		Key:       item{"id": text(key)},
-	})
-	require.NoError(t, err)
 }
 
 func write(t *testing.T, name, text string) string {

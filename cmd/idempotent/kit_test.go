@@ -168,6 +168,8 @@ type table struct {
 	name, endpoint string
 	client         *dynamodb.Client
 	store          *dynamo.Store
+	// env is the environment of an operator of the table.
+	env option
 }
 
 // newTable creates a table of records that lives as long as the test.
@@ -190,7 +192,9 @@ func created(t *testing.T, create func(client *dynamodb.Client, name string) err
 		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
 		assert.NoError(t, err)
 	})
-	return table{name: name, endpoint: endpoint, client: client}
+	return table{name: name, endpoint: endpoint, client: client, env: env(
+		"IDEMPOTENCY_TABLE="+name, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint, "AWS_REGION="+dynamolocal.Region,
+		"AWS_ACCESS_KEY_ID="+dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY="+dynamolocal.AccessKey)}
 }
 
 // item is what the table has under a key, and putItem puts what no record is.
@@ -219,6 +223,15 @@ func (tb table) put(t *testing.T, records ...store.Record) {
 	}
 }
 
+// replace puts a record instead of the one that is there.
+func (tb table) replace(t *testing.T, r store.Record) {
+	t.Helper()
+	deleted, err := tb.store.Delete(t.Context(), tb.get(t, r.Key))
+	require.NoError(t, err)
+	require.True(t, deleted)
+	tb.put(t, r)
+}
+
 func (tb table) get(t *testing.T, key string) store.Record {
 	t.Helper()
 	r, found, err := tb.store.Get(t.Context(), key)
@@ -230,18 +243,12 @@ func (tb table) get(t *testing.T, key string) store.Record {
 // run runs the program on the table, and runs what has to succeed there.
 func (tb table) run(t *testing.T, args string, opts ...option) result {
 	t.Helper()
-	return run(t, args, append([]option{tb.env()}, opts...)...)
+	return run(t, args, append([]option{tb.env}, opts...)...)
 }
 
 func (tb table) runs(t *testing.T, args string, opts ...option) result {
 	t.Helper()
-	return runs(t, args, append([]option{tb.env()}, opts...)...)
-}
-
-// env is the environment of an operator of this table.
-func (tb table) env() option {
-	return env("IDEMPOTENCY_TABLE="+tb.name, "AWS_ENDPOINT_URL_DYNAMODB="+tb.endpoint, "AWS_REGION="+dynamolocal.Region,
-		"AWS_ACCESS_KEY_ID="+dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY="+dynamolocal.AccessKey)
+	return runs(t, args, append([]option{tb.env}, opts...)...)
 }
 
 // demoRecords are the records of the demo as they would be now, with leases that are live for long

@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -34,25 +33,8 @@ func newOutbox(t *testing.T) messages {
 	m.table = created(t, func(client *dynamodb.Client, name string) error {
 		return outbox.CreateTable(t.Context(), client, name)
 	})
+	m.env = func(c *exec.Cmd) { m.records.env(c); env("OUTBOX_TABLE=" + m.name)(c) }
 	return m
-}
-
-// env is the environment of an operator of both tables.
-func (m messages) env() option {
-	return func(c *exec.Cmd) {
-		m.records.env()(c)
-		env("OUTBOX_TABLE=" + m.name)(c)
-	}
-}
-
-func (m messages) run(t *testing.T, args string) result {
-	t.Helper()
-	return run(t, args, m.env())
-}
-
-func (m messages) runs(t *testing.T, args string) result {
-	t.Helper()
-	return runs(t, args, m.env())
 }
 
 // giveUp commits messages of a topic, one for each order, and has a drain give them up. It returns
@@ -109,7 +91,7 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	names := []string{m.endpoint, "<endpoint>", m.name, "<outbox>", m.records.name, "<table>"}
-	session(t, "outbox/given-up-nothing", names, m.env())
+	session(t, "outbox/given-up-nothing", names, m.env)
 	names = append(names, m.giveUp(t, "order-placed", "or_1")[0], "<id>")
 	for _, name := range []string{
 		"given-up", "given-up-json", "given-up-body", "given-up-body-json", "given-up-topic", "given-up-help",
@@ -118,14 +100,20 @@ func TestWhatTheCommandsPrintOfMessages(t *testing.T) {
 		"redrive-nobody-asks", "given-up-limit", "given-up-demo", "given-up-sort-key", "given-up-no-table",
 		"given-up-records", "doctor-no-outbox", "doctor-records",
 	} {
-		r := session(t, "outbox/"+name, names, m.env())
+		r := session(t, "outbox/"+name, names, m.env)
 		if !strings.HasPrefix(name, "given-up-body") {
 			assert.NotContains(t, r.out+r.err, "a@example.com", "%s: bodies are shown only if somebody asks", name)
 		}
 	}
-	r := run(t, "messages list", m.records.env())
+	r := run(t, "messages list", m.records.env)
 	assert.Equal(t, 2, r.code, "the table of the records is no outbox")
 	assert.Contains(t, r.err, "there is no outbox: set --table or OUTBOX_TABLE")
+}
+
+// redriven is what is printed of a redrive.
+type redriven struct {
+	ID, By, Why string
+	Redriven    bool
 }
 
 // The page prints each change, as the command does.
@@ -133,22 +121,14 @@ func TestARedriveOnThePageIsPrinted(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	id := m.giveUp(t, "order-placed", "or_1")[0]
-	page := serve(t, "--by dana -o json", m.env())
+	page := serve(t, "--by dana -o json", m.env)
 	listed := page.get(t, "/messages")
 	form := url.Values{"form": {field(t, listed, "form")}, "id": {field(t, listed, "id")}, "why": {"ticket 4711"}}
 	assert.Contains(t, page.post(t, "/redrive", form), "1 redriven")
 	page.post(t, "/redrive", form) // which finds nothing that is given up
-	lines := strings.Split(strings.TrimSpace(page.stop(t)), "\n")
-	require.Len(t, lines, 1)
-	var printed struct {
-		ID, By, Why string
-		Redriven    bool
-	}
-	require.NoError(t, json.Unmarshal([]byte(lines[0]), &printed))
-	assert.Equal(t, id, printed.ID)
-	assert.Equal(t, "dana", printed.By)
-	assert.Equal(t, "ticket 4711", printed.Why)
-	assert.True(t, printed.Redriven)
+	printed := lines[redriven](t, page.stop(t))
+	require.Len(t, printed, 1)
+	assert.Equal(t, redriven{id, "dana", "ticket 4711", true}, printed[0])
 }
 
 func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
@@ -164,12 +144,8 @@ func TestARedrivenMessageIsDeliveredAgainAndKeepsWhoDidIt(t *testing.T) {
 	require.Equal(t, []string{"dana", "ticket 4711"}, texts(t, m.item(t, ids[1]), "redriven_by", "redriven_reason"))
 
 	r := m.runs(t, "messages redrive --all --topic order-placed --reason 'ticket 4712' --by eve --yes -o json")
-	type line struct {
-		ID, By, Why string
-		Redriven    bool
-	}
-	assert.ElementsMatch(t, []line{{ids[0], "eve", "ticket 4712", true}, {ids[2], "eve", "ticket 4712", true}},
-		lines[line](t, r.out))
+	assert.ElementsMatch(t, []redriven{{ids[0], "eve", "ticket 4712", true}, {ids[2], "eve", "ticket 4712", true}},
+		lines[redriven](t, r.out))
 	require.True(t, m.isGivenUp(t, other[0]), "it has another topic")
 
 	delivered := 0

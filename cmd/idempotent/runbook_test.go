@@ -150,7 +150,7 @@ func (b block) runOnTable(t *testing.T) {
 		"id": text("charge#garbage"), "status": text("COMPLETED"), "expiration": text("tomorrow"),
 	})
 	key := b.settings["KEY"]
-	out, code := b.run(t, tb.env(), env("KEY="+key))
+	out, code := b.run(t, tb.env, env("KEY="+key))
 	assert.Equal(t, b.exit(t), code, out)
 	if key == "" || key == "charge#garbage" {
 		return
@@ -172,7 +172,7 @@ func (b block) runOnOutbox(t *testing.T) {
 	t.Helper()
 	m := newOutbox(t)
 	ids := m.giveUp(t, "order-placed", "or_1", "or_2")
-	out, code := b.run(t, m.env(), env("ID="+ids[0]))
+	out, code := b.run(t, m.env, env("ID="+ids[0]))
 	assert.Equal(t, b.exit(t), code, out)
 	after := b.settings["after"]
 	assert.Contains(t, []string{"", "redriven", "all"}, after)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"html"
 	"io"
 	"net"
@@ -59,17 +58,15 @@ func serve(t *testing.T, args string, opts ...option) *serving {
 	require.NoError(t, err, "%s", s.err)
 	s.address = strings.TrimSpace(line)
 	if strings.HasPrefix(s.address, "{") {
-		var announced struct {
-			URL string `json:"url"`
-		}
-		require.NoError(t, json.Unmarshal([]byte(s.address), &announced))
-		s.address = announced.URL
+		s.address = lines[map[string]string](t, s.address)[0]["url"]
 	}
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	s.Client = &http.Client{Jar: jar}
-	_, s.home = s.send(t, request(t, s.address, nil))
-	s.home = strings.TrimSuffix(s.home, "/")
+	res, err := s.Get(s.address)
+	require.NoError(t, err)
+	read(t, res)
+	s.home = strings.TrimSuffix(res.Request.URL.String(), "/")
 	return s
 }
 
@@ -94,43 +91,27 @@ func (s *serving) leave(t *testing.T) {
 	s.out = bufio.NewReader(strings.NewReader(""))
 }
 
-// get follows a link of the page.
+// get follows a link of the page, and post sends a form.
 func (s *serving) get(t *testing.T, path string) string {
 	t.Helper()
-	body, _ := s.send(t, request(t, s.home+path, nil))
-	return body
+	res, err := s.Get(s.home + path)
+	require.NoError(t, err)
+	return read(t, res)
 }
 
 func (s *serving) post(t *testing.T, path string, form url.Values) string {
 	t.Helper()
-	body, _ := s.send(t, request(t, s.home+path, form))
-	return body
+	res, err := s.PostForm(s.home+path, form)
+	require.NoError(t, err)
+	return read(t, res)
 }
 
-// request sends a form as the page does, or follows a link if there is none.
-func request(t *testing.T, address string, form url.Values) *http.Request {
+func read(t *testing.T, res *http.Response) string {
 	t.Helper()
-	method := http.MethodGet
-	if form != nil {
-		method = http.MethodPost
-	}
-	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
-	require.NoError(t, err)
-	if form != nil {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Sec-Fetch-Site", "same-origin")
-	}
-	return r
-}
-
-func (s *serving) send(t *testing.T, r *http.Request) (body, at string) {
-	t.Helper()
-	res, err := s.Do(r)
-	require.NoError(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	return string(text), res.Request.URL.String()
+	return string(text)
 }
 
 // field is the value of a hidden field.
@@ -166,7 +147,7 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
 	tb.put(t, recordOf(t, "charge#uncertain"), recordOf(t, "charge#completed"))
-	s := serve(t, "-o json --by dana", tb.env())
+	s := serve(t, "-o json --by dana", tb.env)
 	body := s.get(t, "/")
 	assert.Contains(t, body, ">charge#uncertain<")
 	assert.NotContains(t, body, "charge#completed")
@@ -175,8 +156,7 @@ func TestServe(t *testing.T) {
 	r := tb.get(t, "charge#uncertain")
 	assert.Equal(t, "dana", r.SettledBy)
 	assert.Equal(t, "ticket 4711", r.SettledReason)
-	var entry operate.Entry
-	require.NoError(t, json.Unmarshal([]byte(s.stop(t)), &entry))
+	entry := lines[operate.Entry](t, s.stop(t))[0]
 	assert.Equal(t, operate.ActionNotExecuted, entry.Action)
 	assert.Equal(t, "charge#uncertain", entry.RecordKey)
 	assert.Empty(t, s.err.String())
@@ -189,10 +169,10 @@ func TestServeTheDemo(t *testing.T) {
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/\?token=[A-Za-z0-9_-]{43}$`, s.address)
 	assert.NotContains(t, s.home, "token")
 	assert.Contains(t, s.settle(t, "charge#uncertain"), "It is done")
-	resp, err := http.Get(s.address) //nolint:noctx // a stranger
+	stranger, err := http.Get(s.address)
 	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	assert.Equal(t, http.StatusForbidden, resp.StatusCode)
+	read(t, stranger)
+	assert.Equal(t, http.StatusForbidden, stranger.StatusCode)
 	printed := s.stop(t)
 	assert.Contains(t, printed, "settle as not executed")
 	assert.Contains(t, printed, "ticket 4711")
@@ -219,10 +199,8 @@ func TestServeSurvivesTheReaderOfItsAudit(t *testing.T) {
 			assert.Contains(t, s.err.String(), says)
 		}
 		if output == "json" {
-			var entry operate.Entry
 			line, _, _ := strings.Cut(s.err.String(), "\n")
-			require.NoError(t, json.Unmarshal([]byte(line), &entry))
-			assert.Equal(t, "charge#uncertain", entry.RecordKey)
+			assert.Equal(t, "charge#uncertain", lines[operate.Entry](t, line)[0].RecordKey)
 		}
 	}
 }
@@ -244,18 +222,17 @@ func TestServeEndsBehindAChange(t *testing.T) {
 		table.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	s := serve(t, "-o json --by dana", tb.env(), env("AWS_ENDPOINT_URL_DYNAMODB="+server.URL))
-	confirm := request(t, s.home+"/confirm", s.previewed(t, "charge#uncertain"))
+	s := serve(t, "-o json --by dana", tb.env, env("AWS_ENDPOINT_URL_DYNAMODB="+server.URL))
+	confirm := s.previewed(t, "charge#uncertain")
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		if res, err := s.Do(confirm); err == nil { // the page may have hung up before it was done
+		if res, err := s.PostForm(s.home+"/confirm", confirm); err == nil { // the page may have hung up before it was done
 			assert.NoError(t, res.Body.Close())
 		}
 	}()
 	<-writes
-	var entry operate.Entry
-	require.NoError(t, json.Unmarshal([]byte(s.stop(t)), &entry))
+	entry := lines[operate.Entry](t, s.stop(t))[0]
 	assert.Equal(t, "charge#uncertain", entry.RecordKey)
 	<-answered
 	assert.Equal(t, "dana", tb.get(t, "charge#uncertain").SettledBy)

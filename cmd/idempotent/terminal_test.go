@@ -172,7 +172,7 @@ func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 			t.Parallel()
 			tb.put(t, recordOf(t, c.key))
 			s := onTerminal(t, program("settle "+c.key+
-				" --not-executed --may-repeat-effect --reason 'ticket 4711' --by dana"), tb.env())
+				" --not-executed --may-repeat-effect --reason 'ticket 4711' --by dana"), tb.env)
 			s.until("[y/N] ")
 			c.change(t, tb.get(t, c.key))
 			before, _, err := tb.store.Get(t.Context(), c.key)
@@ -195,7 +195,7 @@ func TestAMessageThatIsNotGivenUpAnyMoreIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	ids := m.giveUp(t, "order-placed", "or_1", "or_2")
-	s := onTerminal(t, program("messages redrive --all --reason 'ticket 4711' --by dana"), m.env(), env("NO_COLOR=1"))
+	s := onTerminal(t, program("messages redrive --all --reason 'ticket 4711' --by dana"), m.env, env("NO_COLOR=1"))
 	s.until("Redrive 2 messages? (on table ")
 	for _, id := range ids {
 		assert.Contains(t, s.seen.String(), id, "the messages are shown")
@@ -215,7 +215,7 @@ func TestARedriveThatNobodyConfirmsChangesNothing(t *testing.T) {
 	t.Parallel()
 	m := newOutbox(t)
 	id := m.giveUp(t, "order-placed", "or_1")[0]
-	s := onTerminal(t, program("messages redrive --reason 'ticket 4711' --by dana --id "+id), m.env())
+	s := onTerminal(t, program("messages redrive --reason 'ticket 4711' --by dana --id "+id), m.env)
 	s.until("[y/N] ")
 	s.answer("n\n")
 	out, code := s.end()
