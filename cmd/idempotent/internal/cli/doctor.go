@@ -67,13 +67,12 @@ func (a *app) examine(ctx context.Context, function, messages string) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
+	p := &doctor.Patient{Operator: a.operator, Function: function, Outbox: messages}
 	if a.conn == nil {
-		inMemory := doctor.Finding{
-			Check: "table", Result: doctor.NotChecked, Detail: "the demo keeps its records in memory",
-		}
-		return a.diagnosis(doctor.Findings{inMemory}, nil)
+		p.Found("table", doctor.NotChecked, "the demo keeps its records in memory")
+		return a.diagnosis(p.Findings, nil)
 	}
-	p := &doctor.Patient{Connection: *a.conn, Operator: a.operator, Function: function, Outbox: messages}
+	p.Connection = *a.conn
 	if a.target.Endpoint != "" { // one that was given is that of all services, as with an emulator of AWS
 		p.Config.BaseEndpoint = aws.String(a.target.Endpoint)
 	}
@@ -92,11 +91,8 @@ func (a *app) diagnosis(findings doctor.Findings, err error) error {
 	err = printAll(a, findings, func(f doctor.Finding) any { return f }, nil, func(f doctor.Finding) []show.Cell {
 		return []show.Cell{{Text: string(f.Result), Colour: colours[f.Result]}, {Text: f.Check}, {Text: f.Detail}}
 	})
-	if err != nil {
-		return err
-	}
-	if findings.Failed() {
+	if err == nil && findings.Failed() {
 		return errUnhealthy
 	}
-	return nil
+	return err
 }

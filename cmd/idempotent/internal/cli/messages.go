@@ -34,22 +34,19 @@ type mail struct {
 	table  string
 }
 
-// List reads the messages that were given up, those first that have waited longest.
-func (m *mail) List(ctx context.Context) (found []outbox.GivenUpMessage, err error) {
+// List reads the messages of a topic, or of all, that were given up: those first that have waited
+// longest.
+func (m *mail) List(ctx context.Context, topic string) (found []outbox.GivenUpMessage, err error) {
 	for message, err := range outbox.GivenUp(ctx, m.client, m.table) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, message)
+		if topic == "" || message.Topic == topic {
+			found = append(found, message)
+		}
 	}
 	slices.SortStableFunc(found, func(a, b outbox.GivenUpMessage) int { return a.GivenUpAt.Compare(b.GivenUpAt) })
 	return found, nil
-}
-
-// of are the messages of a topic, or all.
-func (m *mail) of(ctx context.Context, topic string) ([]outbox.GivenUpMessage, error) {
-	found, err := m.List(ctx)
-	return slices.DeleteFunc(found, func(g outbox.GivenUpMessage) bool { return topic != "" && g.Topic != topic }), err
 }
 
 // Redrive lets a message be delivered again, if it is still as it was listed.
@@ -161,7 +158,7 @@ gets, and may be personal.`,
 			if err != nil {
 				return err
 			}
-			messages, err := m.of(cmd.Context(), topic)
+			messages, err := m.List(cmd.Context(), topic)
 			if err != nil {
 				return err
 			}
@@ -278,7 +275,7 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 // find reads the messages. Their bodies are nobody's business here.
 func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, err error) {
 	if r.all {
-		return r.mail.of(ctx, r.topic)
+		return r.mail.List(ctx, r.topic)
 	}
 	slices.Sort(r.ids)
 	for _, id := range slices.Compact(r.ids) {

@@ -11,10 +11,15 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Result is what came of a check.
@@ -126,3 +131,184 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%d s", d/time.Second)
 func ofSeconds(n *int32) time.Duration { return time.Duration(aws.ToInt32(n)) * time.Second }
 
 func ofMillis(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// The checks of a table.
+const (
+	checkKey       = "key"
+	checkTTL       = "time to live"
+	checkIndex     = "attention index"
+	checkRetention = "retention"
+)
+
+// shape compares the table with what the store needs.
+func (p *Patient) shape(ctx context.Context) error {
+	checks := []string{checkKey, checkTTL, checkIndex}
+	err := p.Store.Check(ctx)
+	failed, _ := errors.AsType[*store.Error](err)
+	wrong, isWrong := errors.AsType[*store.ConfigError](err)
+	switch {
+	case failed != nil && failed.Kind != store.FailureAccessDenied:
+		return err
+	case failed != nil && !isWrong && strings.Contains(failed.Error(), "DescribeTable "):
+		for _, check := range checks {
+			p.Found(check, NotChecked, "not allowed: dynamodb:DescribeTable")
+		}
+		return nil
+	case !isWrong:
+		wrong = &store.ConfigError{}
+	}
+	advice, unadvised := p.Store.Advise(ctx)
+	for _, check := range checks {
+		problem, advised := p.about(check, wrong.Problems, checkKey), p.about(check, advice, checkIndex)
+		switch {
+		case strings.HasPrefix(problem, "time to live is DISABLED"): // what stays costs, and nothing is lost
+			p.Found(check, Warning, "%s", problem)
+		case problem != "":
+			p.Found(check, Problem, "%s", problem)
+		case check == checkTTL && failed != nil:
+			p.Found(check, NotChecked, "not allowed: dynamodb:DescribeTimeToLive")
+		case check != checkKey && unadvised != nil:
+			p.unseen(check, unadvised)
+		case advised != "":
+			p.Found(check, Warning, "%s", advised)
+		default:
+			p.Found(check, OK, "")
+		}
+	}
+	return nil
+}
+
+// about are those of some texts about the table that belong to a check. Most belong to usual.
+func (p *Patient) about(check string, texts []string, usual string) string {
+	var found []string
+	for _, text := range texts {
+		text = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
+		of := usual
+		switch {
+		case strings.Contains(text, "time to live"):
+			of = checkTTL
+		case strings.HasPrefix(text, "attribute "):
+			of = checkIndex
+		}
+		if of == check {
+			found = append(found, text)
+		}
+	}
+	return strings.Join(found, "; ")
+}
+
+// replicas warns of a table that other Regions write to, too. It finds nothing where there is none.
+func (p *Patient) replicas(ctx context.Context) {
+	const check = "replicas"
+	out, err := p.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(p.Table)})
+	switch {
+	case err != nil:
+		p.unseen(check, err)
+	case len(out.Table.Replicas) == 0:
+	case out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
+		p.Found(check, Warning, "multi-Region strong consistency: there are no transactions, so no handler can commit")
+	default:
+		p.Found(check, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one "+
+			"Region")
+	}
+}
+
+// The sample of records that retention is looked at with, and the shortest that is not suspicious:
+// clients, queues and people retry for longer.
+const (
+	sampleSize    = 100
+	shortestUsual = time.Hour
+)
+
+// retention looks at the first records of the table for one that is replayed for less than an hour.
+func (p *Patient) retention(ctx context.Context) {
+	seen, completed := 0, 0
+	var shortest time.Duration
+	var operation string
+	q := operate.Query{Scan: true, States: operate.States(), PageSize: sampleSize}
+	for listed, err := range p.Operator.List(ctx, q) {
+		_, unreadable := errors.AsType[*store.UnreadableError](err)
+		if err != nil && !unreadable {
+			p.unseen(checkRetention, err)
+			return
+		}
+		if seen++; seen > sampleSize {
+			break
+		}
+		r := listed.Record
+		if r.Status != store.StatusCompleted || r.CompletedAt.IsZero() {
+			continue
+		}
+		if kept := r.Expiry.Sub(r.CompletedAt); completed == 0 || kept < shortest {
+			shortest, operation = kept, r.Operation()
+		}
+		completed++
+	}
+	switch {
+	case completed == 0:
+		p.Found(checkRetention, NotChecked, "no completed record that tells, among the first %d", seen)
+	case shortest < shortestUsual:
+		p.Found(checkRetention, Warning, "a result of operation %q is replayed for %s: whoever retries later "+
+			"executes again", operation, shortest.Round(time.Second))
+	default:
+		p.Found(checkRetention, OK, "%s at least, of %d completed records", shortest.Round(time.Second), completed)
+	}
+}
+
+// open counts the records that somebody has to settle.
+func (p *Patient) open(ctx context.Context) {
+	const check = "open records"
+	lines, err := show.List(ctx, p.Operator, operate.Query{})
+	known := slices.IndexFunc(lines, func(l show.Line) bool { return !l.Since.IsZero() })
+	switch {
+	case err != nil:
+		p.unseen(check, err)
+	case len(lines) == 0:
+		p.Found(check, OK, "none")
+	default:
+		p.Found(check, Warning, "%d wait for somebody, the oldest since %s: idempotent list tells them", len(lines),
+			lines[max(known, 0)].Since.Format(time.RFC3339))
+	}
+}
+
+// outboxTable compares the table with what an outbox needs, and looks for messages that nobody
+// delivers.
+func (p *Patient) outboxTable(ctx context.Context) {
+	const check = "outbox"
+	short := func(text string) string { return strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Outbox)) }
+	advice, err := outbox.Check(ctx, p.Client, p.Outbox)
+	wrong, isWrong := errors.AsType[*store.ConfigError](err)
+	switch {
+	case isWrong:
+		for _, text := range wrong.Problems {
+			p.Found(check, Problem, "%s", short(text))
+		}
+		return
+	case err != nil && (denied(err) || ctx.Err() != nil):
+		p.unseen(check, err)
+		return
+	case err != nil:
+		p.Found(check, Problem, "%s", reason(err))
+		return
+	case len(advice) == 0:
+		p.Found(check, OK, "")
+	}
+	for _, text := range advice {
+		p.Found(check, Warning, "%s", short(text))
+	}
+	p.givenUp(ctx)
+}
+
+// givenUp looks for one message that nobody delivers any more.
+func (p *Patient) givenUp(ctx context.Context) {
+	const check = "outbox: messages that were given up"
+	for _, err := range outbox.GivenUp(ctx, p.Client, p.Outbox) {
+		if err != nil {
+			p.unseen(check, err)
+		} else {
+			p.Found(check, Warning, "there are some: idempotent messages list --table %s tells them", p.Outbox)
+		}
+		return
+	}
+	p.Found(check, OK, "none")
+}

@@ -57,7 +57,8 @@ func (p *Page) overview(r *http.Request) *answer {
 
 // Messages are those of an outbox that were given up.
 type Messages interface {
-	List(ctx context.Context) ([]outbox.GivenUpMessage, error)
+	// List reads those of a topic, or of all.
+	List(ctx context.Context, topic string) ([]outbox.GivenUpMessage, error)
 	// Redrive lets one be delivered again, if it is still as it was listed.
 	Redrive(ctx context.Context, m outbox.GivenUpMessage, by, why string) error
 }
@@ -75,7 +76,7 @@ func (p *Page) messages(r *http.Request, g *given) *answer {
 		return refuse(http.StatusNotFound, "There is no outbox",
 			"Start the page with OUTBOX_TABLE to see messages that were given up.")
 	}
-	all, err := p.Messages.List(r.Context())
+	all, err := p.Messages.List(r.Context(), "")
 	if err != nil {
 		return p.failed(err)
 	}
@@ -91,7 +92,7 @@ func (p *Page) redrive(r *http.Request) *answer {
 		return refuse(http.StatusUnprocessableEntity, "This cannot be right",
 			"Choose messages, and say why, so nothing was done.")
 	}
-	all, err := p.Messages.List(r.Context())
+	all, err := p.Messages.List(r.Context(), "")
 	if err != nil {
 		return p.failed(err)
 	}

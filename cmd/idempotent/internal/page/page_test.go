@@ -325,7 +325,7 @@ type outboxOf struct {
 	more     int
 }
 
-func (o *outboxOf) List(context.Context) ([]outbox.GivenUpMessage, error) {
+func (o *outboxOf) List(context.Context, string) ([]outbox.GivenUpMessage, error) {
 	var all []outbox.GivenUpMessage
 	for i := range 3 + o.more {
 		all = append(all, outbox.GivenUpMessage{Message: outbox.Message{
