@@ -307,7 +307,6 @@ If the verdict was wrong, the effect is repeated.`,
 	f.BoolVar(&released, verdict.Released, false, "nobody knows: free the key")
 	f.StringVar(&c.Step, "step", "", "the verdict is on the step with this `name`")
 	c.flags(cmd)
-	takesFile(cmd, verdict.Executed)
 	return cmd
 }
 

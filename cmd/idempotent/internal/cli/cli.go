@@ -130,7 +130,6 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetFlagErrorFunc(nearestFlag)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	f := root.PersistentFlags()
@@ -151,12 +150,25 @@ func (a *app) root() *cobra.Command {
 	must(root.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
 	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
+	noFiles(root)
 	return root
 }
 
-// takesFile lets shells propose files for a flag, as they do for no other.
-func takesFile(cmd *cobra.Command, flag string) {
-	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)))
+// noFiles keeps shells from proposing files for the flags of a command and of those below it, but
+// for those that take one, and others that have a completion of their own.
+func noFiles(cmd *cobra.Command) {
+	takeFiles := []string{"event", "executed", "template", "build-dir"}
+	noFile := func(f *pflag.Flag) {
+		_, completed := cmd.GetFlagCompletionFunc(f.Name)
+		if f.Value.Type() != "bool" && !completed && !slices.Contains(takeFiles, f.Name) {
+			must(cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions))
+		}
+	}
+	cmd.Flags().VisitAll(noFile)
+	cmd.PersistentFlags().VisitAll(noFile)
+	for _, below := range cmd.Commands() {
+		noFiles(below)
+	}
 }
 
 // must panics on what only a mistake in this package can cause.

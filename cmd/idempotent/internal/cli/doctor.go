@@ -55,8 +55,6 @@ surprise somebody later, is a warning.`,
 	f.StringVar(&template, "template", "", "look at the template in this `file` instead, without AWS")
 	f.StringVar(&build, "build-dir", "",
 		"the `folder` with the programs; by default .aws-sam/build beside the template")
-	takesFile(cmd, "template")
-	takesFile(cmd, "build-dir")
 	return cmd
 }
 
