@@ -180,25 +180,21 @@ func (a *app) done(entry operate.Entry, then string) error {
 	if a.output == outputJSON {
 		return a.json(audited{entry, a.place})
 	}
-	done := strings.TrimSuffix(string(entry.Action)+": "+then, ": ")
-	rows := [][]show.Cell{
-		show.Cells("Action", done),
-		show.Cells("Record", entry.RecordKey),
-		{{Text: "Was"}, {Text: string(entry.Before.State), Colour: show.StateColour(entry.Before.State)}},
-	}
-	if entry.Step != "" {
-		rows = slices.Insert(rows, 2, show.Cells("Step", entry.Step))
-	}
+	var rows show.Rows
+	rows.Add("Action", strings.TrimSuffix(string(entry.Action)+": "+then, ": "))
+	rows.Add("Record", entry.RecordKey)
+	rows.Add("Step", entry.Step)
+	rows.AddIn(show.StateColour(entry.Before.State), "Was", string(entry.Before.State))
 	if after := entry.After; after != nil {
-		rows = append(rows,
-			[]show.Cell{{Text: "Is"}, {Text: string(after.State), Colour: show.StateColour(after.State)}},
-			show.Cells("Expires", show.Both(after.Expiry, entry.Time)))
+		rows.AddIn(show.StateColour(after.State), "Is", string(after.State))
+		rows.Add("Expires", show.Both(after.Expiry, entry.Time))
 	}
 	if entry.ResultDigest != "" {
-		rows = append(rows, show.Cells("Result", "SHA-256 "+entry.ResultDigest))
+		rows.Add("Result", "SHA-256 "+entry.ResultDigest)
 	}
-	rows = append(rows, show.Cells("By", entry.By), show.Cells("Why", entry.Why),
-		show.Cells("When", show.Instant(entry.Time)))
+	rows.Add("By", entry.By)
+	rows.Add("Why", entry.Why)
+	rows.Add("When", show.Instant(entry.Time))
 	return a.out().Table(rows)
 }
 

@@ -140,27 +140,23 @@ func tell(p show.Printer, i *show.Inspection, now time.Time) error {
 }
 
 // factsOf are a record as it is, for people.
-func factsOf(i *show.Inspection) [][]show.Cell {
-	rows := [][]show.Cell{
-		show.Cells("Record", i.RecordKey),
-		{{Text: "State"}, {Text: string(i.State) + ": " + i.Meaning(), Colour: show.StateColour(i.State)}},
-	}
-	for _, f := range i.Facts() {
-		rows = append(rows, show.Cells(f.Name, f.Value))
-	}
+func factsOf(i *show.Inspection) (rows show.Rows) {
+	rows.Add("Record", i.RecordKey)
+	rows.AddIn(show.StateColour(i.State), "State", string(i.State)+": "+i.Meaning())
+	rows = append(rows, i.Facts()...)
 	for _, s := range i.Steps {
 		means := s.Name + ": " + show.StepMeaning(s)
 		if show.HasResult(s) {
 			means += "; --step " + s.Name + " shows it"
 		}
-		rows = append(rows, show.Cells("Step", means))
+		rows.Add("Step", means)
 	}
 	if result := i.HasResult(); result != "" {
-		rows = append(rows, show.Cells("Result", result+"; --result shows it"))
+		rows.Add("Result", result+"; --result shows it")
 	}
-	rows = append(rows, show.Cells("Seen", i.Seen))
+	rows.Add("Seen", i.Seen)
 	if i.Due {
-		rows = append(rows, show.Cells("To settle it", "idempotent settle --help"))
+		rows.Add("To settle it", "idempotent settle --help")
 	}
 	return rows
 }

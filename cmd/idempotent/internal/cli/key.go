@@ -198,10 +198,11 @@ type keyPart struct {
 // lookUp prints a description, and what there is under its key where there is a table.
 func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Description) error {
 	line := keyLine{RecordKey: d.RecordKey, Operation: d.Operation}
-	rows := [][]show.Cell{show.Cells("Record key", d.RecordKey)}
+	var rows show.Rows
+	rows.Add("Record key", d.RecordKey)
 	for i, p := range d.Scope {
 		line.Scope = append(line.Scope, keyPart{p.Name, p.Value})
-		rows = append(rows, show.Cells(map[bool]string{true: "Scope"}[i == 0], p.Name+" "+p.Value))
+		rows.Add(map[bool]string{true: "Scope"}[i == 0], p.Name+" "+p.Value)
 	}
 	if a.target.Table != "" || a.demo {
 		if err := a.open(ctx); err != nil {
@@ -213,25 +214,23 @@ func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Descript
 		line.Where = a.place
 		switch {
 		case line.Instead != "":
-			rows = append(rows, show.Cells("Record", "none under this key, but one that is "+string(line.State)+" "+
-				line.Tried[len(line.Tried)-1]+
-				": "+line.Instead))
+			rows.Add("Record", "none under this key, but one that is "+string(line.State)+" "+
+				line.Tried[len(line.Tried)-1]+": "+line.Instead)
 			d.RecordKey = line.Instead
 		case *line.Found:
-			rows = append(rows, show.Cells("Record", "there is one: "+string(line.State)))
+			rows.Add("Record", "there is one: "+string(line.State))
 		default:
-			rows = append(rows, show.Cells("Record",
-				"none: it was never written, or was released, or has expired and was deleted"))
+			rows.Add("Record", "none: it was never written, or was released, or has expired and was deleted")
 		}
-		if !*line.Found && len(line.Tried) > 0 {
-			rows = append(rows, show.Cells("Tried too", strings.Join(line.Tried, "; ")))
+		if !*line.Found {
+			rows.Add("Tried too", strings.Join(line.Tried, "; "))
 		}
 	}
 	if a.output == outputJSON {
 		return a.json(line)
 	}
 	if line.Found == nil || *line.Found {
-		rows = append(rows, show.Cells("Next", fmt.Sprintf("idempotent inspect '%s'", d.RecordKey)))
+		rows.Add("Next", fmt.Sprintf("idempotent inspect '%s'", d.RecordKey))
 	}
 	return a.out().Table(rows)
 }

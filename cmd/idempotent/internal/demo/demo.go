@@ -46,16 +46,14 @@ func Put(ctx context.Context, s store.Store, r store.Record) error {
 	if len(r.Steps) == 0 {
 		return nil
 	}
-	stepped := first
-	stepped.Steps = r.Steps
-	if _, swapped, err := s.Swap(ctx, first, stepped); err != nil || !swapped {
-		return refused(r.Key, err)
-	}
-	stepped.StepWrites = r.StepWrites
-	last := r
-	last.Steps = nil
-	if _, swapped, err := s.Swap(ctx, stepped, last); err != nil || !swapped {
-		return refused(r.Key, err)
+	seen, stepped, last := first, first, r
+	stepped.Steps, last.Steps = r.Steps, nil
+	for _, next := range []store.Record{stepped, last} {
+		if _, swapped, err := s.Swap(ctx, seen, next); err != nil || !swapped {
+			return refused(r.Key, err)
+		}
+		seen = next
+		seen.StepWrites = r.StepWrites
 	}
 	return nil
 }

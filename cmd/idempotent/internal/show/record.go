@@ -89,21 +89,16 @@ func List(ctx context.Context, o *operate.Operator, q operate.Query) (lines []Li
 // Because is why the record is as it is, in a few words.
 func (l Line) Because() string {
 	var words []string
-	if l.Reason != "" && l.Reason != string(l.State) {
-		words = append(words, l.Reason)
+	add := func(is bool, word string) {
+		if is && word != "" {
+			words = append(words, word)
+		}
 	}
-	if l.ErrorType != "" {
-		words = append(words, l.ErrorType)
-	}
-	if l.WithSteps {
-		words = append(words, "with steps")
-	}
-	if l.WithSteps && !l.Due {
-		words = append(words, "not due")
-	}
-	if l.GivenUp {
-		words = append(words, "given up")
-	}
+	add(l.Reason != string(l.State), l.Reason)
+	add(true, l.ErrorType)
+	add(l.WithSteps, "with steps")
+	add(l.WithSteps && !l.Due, "not due")
+	add(l.GivenUp, "given up")
 	return strings.Join(words, ", ")
 }
 
@@ -164,29 +159,21 @@ func (i *Inspection) Meaning() string {
 	return "nobody holds the key; it has stopped between two steps"
 }
 
-// Fact is a line about a record.
-type Fact struct{ Name, Value string }
-
 // Facts are what people are told beside the state and the timeline.
-func (i *Inspection) Facts() (facts []Fact) {
-	add := func(name, value string) {
-		if value != "" {
-			facts = append(facts, Fact{name, value})
-		}
-	}
-	add("Reason", because(i.Reason))
-	add("Error", i.ErrorType)
+func (i *Inspection) Facts() (facts Rows) {
+	facts.Add("Reason", because(i.Reason))
+	facts.Add("Error", i.ErrorType)
 	if i.Powertools {
-		add("Written by", "AWS Powertools")
+		facts.Add("Written by", "AWS Powertools")
 	}
 	if i.Attempt > 0 {
-		add("Executions", strconv.Itoa(i.Attempt))
+		facts.Add("Executions", strconv.Itoa(i.Attempt))
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.DerivedKeys)) {
-		add("Derived key", name+": "+i.DerivedKeys[name])
+		facts.Add("Derived key", name+": "+i.DerivedKeys[name])
 	}
-	add("Derived keys", i.DerivedKeysUnknown)
-	add("A retry gets", i.RetryGets)
+	facts.Add("Derived keys", i.DerivedKeysUnknown)
+	facts.Add("A retry gets", i.RetryGets)
 	return facts
 }
 

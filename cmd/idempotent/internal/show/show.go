@@ -43,6 +43,19 @@ func Cells(texts ...string) []Cell {
 	return cells
 }
 
+// Rows are a table of names and values.
+type Rows [][]Cell
+
+// Add adds a value, unless it is empty.
+func (r *Rows) Add(name, value string) { r.AddIn(Plain, name, value) }
+
+// AddIn does it in a colour.
+func (r *Rows) AddIn(c Colour, name, value string) {
+	if value != "" {
+		*r = append(*r, []Cell{{Text: name}, {Text: value, Colour: c}})
+	}
+}
+
 // Printer writes to one stream. Its zero value writes nowhere; Out is needed. It is not safe for
 // concurrent use.
 type Printer struct {
