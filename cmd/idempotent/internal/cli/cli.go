@@ -149,8 +149,13 @@ func (a *app) root() *cobra.Command {
 	f.Lookup("attribute").DefValue = "" // not "[]"
 	must(root.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
-	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
 	noFiles(root)
+	for _, cmd := range []*cobra.Command{
+		a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve(),
+	} {
+		noFiles(cmd)
+		root.AddCommand(cmd)
+	}
 	return root
 }
 

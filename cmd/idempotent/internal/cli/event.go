@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -148,22 +147,21 @@ func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
 	if names != nil {
 		this.caller = part["caller"] + ":" + strings.Join(names, ",")
 	}
-	others := map[string]string{"": "if nobody was named"}
-	switch part["caller"] {
-	case callerJWT:
-		others[callerLambda+":"+part["subject"]] = "if a Lambda authorizer named " + part["subject"]
-	case callerLambda, callerNumber:
-		other := map[string]string{callerLambda: callerNumber, callerNumber: callerLambda}[part["caller"]]
-		others[other+":"+part["principal"]] = "if the principal was sent as another type"
-	}
 	add := func(differs string, change func(*keyQuestion)) {
 		other := this
 		change(&other)
 		other.differs = differs
 		all = append(all, other)
 	}
-	for _, caller := range slices.Sorted(maps.Keys(others)) {
-		add(others[caller], func(q *keyQuestion) { q.caller = caller })
+	add("if nobody was named", func(q *keyQuestion) { q.caller = "" })
+	switch part["caller"] {
+	case callerJWT:
+		add("if a Lambda authorizer named "+part["subject"],
+			func(q *keyQuestion) { q.caller = callerLambda + ":" + part["subject"] })
+	case callerLambda, callerNumber:
+		other := map[string]string{callerLambda: callerNumber, callerNumber: callerLambda}[part["caller"]]
+		add("if the principal was sent as another type",
+			func(q *keyQuestion) { q.caller = other + ":" + part["principal"] })
 	}
 	if this.route != "" {
 		add("with the path instead of the route", func(q *keyQuestion) { q.path, q.route = q.route, "" })
