@@ -227,7 +227,8 @@ func TestServeEndsBehindAChange(t *testing.T) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		if res, err := s.PostForm(s.home+"/confirm", confirm); err == nil { // the page may have hung up before it was done
+		// The page may have hung up before it was done.
+		if res, err := s.PostForm(s.home+"/confirm", confirm); err == nil {
 			assert.NoError(t, res.Body.Close())
 		}
 	}()

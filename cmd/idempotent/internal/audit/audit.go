@@ -297,7 +297,8 @@ func (a *audit) statements(f *function, table string) (statements []any, elsewhe
 			}
 			crud := at(d, "DynamoDBCrudPolicy", "TableName") // a policy template of SAM
 			if named(crud, "") == table {
-				d = map[string]any{"Statement": map[string]any{"Effect": "Allow", "Action": "dynamodb:*", "Resource": crud}}
+				allowed := map[string]any{"Effect": "Allow", "Action": "dynamodb:*", "Resource": crud}
+				d = map[string]any{"Statement": allowed}
 			}
 			statements = append(statements, list(at(d, "Statement"))...)
 			elsewhere = elsewhere || at(d, "Statement") == nil && crud == nil &&

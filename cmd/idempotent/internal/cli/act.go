@@ -269,8 +269,8 @@ If the verdict was wrong, the effect is repeated.`,
     --reason 'ticket 4711' --dry-run`,
 		Args: oneKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given := slices.DeleteFunc([]string{verdict.Executed, verdict.NotExecuted, verdict.Failed, verdict.Released},
-				func(kind string) bool { return !cmd.Flags().Changed(kind) })
+			verdicts := []string{verdict.Executed, verdict.NotExecuted, verdict.Failed, verdict.Released}
+			given := slices.DeleteFunc(verdicts, func(kind string) bool { return !cmd.Flags().Changed(kind) })
 			if len(given) != 1 {
 				return usagef("settle needs one verdict: --executed FILE, --not-executed, --failed TYPE:MESSAGE or --released")
 			}

@@ -21,8 +21,8 @@ func usagef(format string, args ...any) error {
 	return &connect.UsageError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// saidError is an error in the words of a command, which is one of package operate. Of a record that
-// has changed it has the one that is there now.
+// saidError is an error in the words of a command, which is one of package operate. Of a record
+// that has changed it has the one that is there now.
 type saidError struct {
 	text string
 	is   error

@@ -222,8 +222,8 @@ func (l *listing) print() error {
 		if r.Error != "" {
 			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.Error
 		}
-		return append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since), show.Relative(r.Since, l.app.world.Now()),
-			number(r.Attempt), number(r.Tries), r.RecordKey)...)
+		return append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since),
+			show.Relative(r.Since, l.app.world.Now()), number(r.Attempt), number(r.Tries), r.RecordKey)...)
 	})
 }
 
@@ -251,8 +251,8 @@ func (l *listing) sum() string {
 		text += fmt.Sprintf(", %d of them cannot be understood", l.unreadable)
 	}
 	if l.units > 0 {
-		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(l.read, "record"), show.Count(l.pages, "page"),
-			strconv.FormatFloat(l.units, 'f', -1, 64))
+		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(l.read, "record"),
+			show.Count(l.pages, "page"), strconv.FormatFloat(l.units, 'f', -1, 64))
 	}
 	return text + "."
 }

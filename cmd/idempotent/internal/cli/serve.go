@@ -89,8 +89,8 @@ func (s *serving) run(ctx context.Context) error {
 		return usagef("--port %d cannot be listened on: %s", s.port, cause(err))
 	}
 	config := page.Config{ //nolint:forcetypeassert // a TCP listener has an address of TCP
-		Operator: s.app.operator, Now: s.app.world.Now, Store: s.app.place.String(), By: by, ReadOnly: s.readOnly, Demo: s.app.demo,
-		Port:     listener.Addr().(*net.TCPAddr).Port,
+		Operator: s.app.operator, Now: s.app.world.Now, Store: s.app.place.String(), By: by,
+		ReadOnly: s.readOnly, Demo: s.app.demo, Port: listener.Addr().(*net.TCPAddr).Port,
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
 	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && s.app.conn != nil {

@@ -76,8 +76,8 @@ func (p *Patient) sharedRoles(what string) {
 		"caller, unless their sessions are named by e-mail addresses; WithTenant tells them apart", what)
 }
 
-// api looks at one API, whose kind its id does not tell: it compares the timeout with the time limits
-// of its integrations.
+// api looks at one API, whose kind its id does not tell: it compares the timeout with the time
+// limits of its integrations.
 func (p *Patient) api(ctx context.Context, id string, timeout time.Duration) {
 	i, err := p.httpAPI(ctx, id)
 	api := "HTTP API " + id

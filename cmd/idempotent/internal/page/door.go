@@ -80,7 +80,8 @@ func (d *door) enter(w http.ResponseWriter, r *http.Request) *answer {
 	}
 	if !d.used.Swap(true) {
 		http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure: no certificate is for 127.0.0.1, and what goes there stays on this machine
-			Name: cookieName, Value: d.cookie, Path: d.base.Link("/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
+			Name: cookieName, Value: d.cookie, Path: d.base.Link("/"), HttpOnly: true,
+			SameSite: http.SameSiteStrictMode,
 		})
 	}
 	http.Redirect(w, r, d.base.Link("/"), http.StatusSeeOther)
