@@ -13,6 +13,7 @@ import (
 // It names no caller. A listener rule that authenticates adds the header x-amzn-oidc-identity, but
 // where no rule does, the load balancer passes on that header as any client sends it.
 var loadBalancer = kind[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
+	of:      "a load balancer",
 	members: membersOfALB, request: requestALB, parts: partsALB, with: withALB,
 }
 

@@ -13,63 +13,56 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 )
 
-// balanced is a handler behind a load balancer.
-type balanced struct {
-	t        *testing.T
-	executed int
-	handler  *idempotent.Handler[requestALB, responseALB]
-}
-
-func balance(t *testing.T, out responseALB, opts ...idempotent.Option) *balanced {
-	b := &balanced{t: t}
-	b.handler = idempotent.Wrap(func(context.Context, requestALB) (responseALB, error) {
-		b.executed++
+// balance is a handler behind a load balancer that answers out, and the number of its executions.
+func balance(t *testing.T, out responseALB) (send func(requestALB) responseALB, executed *int) {
+	t.Helper()
+	executed = new(int)
+	handler := idempotent.Wrap(func(context.Context, requestALB) (responseALB, error) {
+		*executed++
 		return out, nil
-	}, memory.New(), opts...)
-	return b
-}
-
-func (b *balanced) send(e requestALB) responseALB {
-	b.t.Helper()
-	out, err := deliver(b.t.Context(), b.handler, e, true)
-	require.NoError(b.t, err)
-	return out
+	}, memory.New())
+	return func(e requestALB) responseALB {
+		t.Helper()
+		out, err := deliver(t.Context(), handler, e, true)
+		require.NoError(t, err)
+		return out
+	}, executed
 }
 
 func TestProblemIsInTheFormThatTheLoadBalancerReads(t *testing.T) {
 	t.Parallel()
-	b := balance(t, responseALB{})
-	single := b.send(ask{}.alb())
+	send, executed := balance(t, responseALB{})
+	single := send(ask{}.alb())
 	assert.Equal(t, 400, single.StatusCode)
 	assert.Equal(t, "400 Bad Request", single.StatusDescription)
 	assert.Equal(t, "application/problem+json", single.Headers["Content-Type"])
 	assert.Empty(t, single.MultiValueHeaders)
 
-	multi := b.send(ask{}.albMulti())
+	multi := send(ask{}.albMulti())
 	assert.Equal(t, severalOf(single.Headers), multi.MultiValueHeaders)
 	assert.Empty(t, multi.Headers)
 	assert.Equal(t, single.Body, multi.Body)
 	assert.Equal(t, single.StatusDescription, multi.StatusDescription)
-	assert.Zero(t, b.executed)
+	assert.Zero(t, *executed)
 }
 
 func TestSwitchingMultiValueHeadersFindsTheSameRecord(t *testing.T) {
 	t.Parallel()
-	b := balance(t, responseALB{StatusCode: 200, Headers: map[string]string{"X": "1"}})
-	b.send(ask{key: "k", query: "a=1"}.alb())
-	replay := b.send(ask{key: "k", query: "a=1"}.albMulti())
+	send, executed := balance(t, responseALB{StatusCode: 200, Headers: map[string]string{"X": "1"}})
+	send(ask{key: "k", query: "a=1"}.alb())
+	replay := send(ask{key: "k", query: "a=1"}.albMulti())
 	assert.Equal(t, []string{"true"}, replay.MultiValueHeaders["Idempotent-Replayed"])
 	assert.Equal(t, []string{"1"}, replay.MultiValueHeaders["X"])
-	assert.Equal(t, 1, b.executed)
+	assert.Equal(t, 1, *executed)
 }
 
 func TestStatusDescriptionIsThatOfTheHandler(t *testing.T) {
 	t.Parallel()
 	for _, description := range []string{"201 Made", ""} {
 		own := map[string]string{"Date": "now"} // which is not stored
-		b := balance(t, responseALB{StatusCode: 201, StatusDescription: description, Headers: own})
-		assert.Equal(t, description, b.send(ask{key: "k"}.alb()).StatusDescription)
-		replay := b.send(ask{key: "k"}.alb())
+		send, _ := balance(t, responseALB{StatusCode: 201, StatusDescription: description, Headers: own})
+		assert.Equal(t, description, send(ask{key: "k"}.alb()).StatusDescription)
+		replay := send(ask{key: "k"}.alb())
 		assert.Equal(t, description, replay.StatusDescription)
 		assert.Equal(t, "true", replay.Headers["Idempotent-Replayed"])
 	}
@@ -96,19 +89,19 @@ func TestInstanceOfALoadBalancersProblemHasTheTraceID(t *testing.T) {
 	t.Parallel()
 	e := load[requestALB](t, "alb-single")
 	delete(e.Headers, "idempotency-key")
-	b := balance(t, responseALB{})
+	send, _ := balance(t, responseALB{})
 	var document struct{ Instance string }
-	require.NoError(t, json.Unmarshal([]byte(b.send(e).Body), &document))
+	require.NoError(t, json.Unmarshal([]byte(send(e).Body), &document))
 	assert.Equal(t, "/charges#Self=1-65f1c0df-00112233445566778899aabb;Root=1-65f1c0de-3a7b1c2d4e5f60718293a4b5",
 		document.Instance)
 }
 
 func TestHealthCheckRunsUnprotected(t *testing.T) {
 	t.Parallel()
-	b := balance(t, responseALB{StatusCode: 200})
+	send, executed := balance(t, responseALB{StatusCode: 200})
 	for n := range 3 {
-		assert.Equal(t, responseALB{StatusCode: 200}, b.send(load[requestALB](t, "alb-health-check")))
-		assert.Equal(t, n+1, b.executed)
+		assert.Equal(t, responseALB{StatusCode: 200}, send(load[requestALB](t, "alb-health-check")))
+		assert.Equal(t, n+1, *executed)
 	}
 }
 

@@ -33,24 +33,6 @@ var (
 	expiryAs = "Fri, 02 Jan 2026 02:04:05 GMT"
 )
 
-func TestStatusOfNoResponseIsZero(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, 201, restFamily(t, Settings{}).Status(responseV1{StatusCode: 201}))
-	f, _ := familyOf[*requestV2, *responseV2](Settings{})
-	assert.Equal(t, 0, f.Status(nil))
-	assert.Equal(t, 201, f.Status(&responseV2{StatusCode: 201}))
-}
-
-func TestNilResponseStaysNil(t *testing.T) {
-	t.Parallel()
-	f, _ := familyOf[*requestV2, *responseV2](Settings{})
-	stored, changed := f.Storable(nil)
-	assert.Nil(t, stored)
-	assert.False(t, changed)
-	answer, _ := f.Announce(&Request{}, nil, Announcement{Expires: expiry, Replayed: true})
-	assert.Nil(t, answer)
-}
-
 func TestStorableLeavesOutWhatMustNotBeReplayed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

@@ -74,17 +74,6 @@ func TestCallersAreToldApart(t *testing.T) {
 	}
 }
 
-func TestSessionsOfARoleAreOneCaller(t *testing.T) {
-	t.Parallel()
-	of := func(id string) Caller { return callerIn(texts{partAccount: "1", partUser: id}) }
-	for _, id := range []string{
-		"AROAX:ada", "AROAX:bob", "AROAX:", "AROAX:cognitoidentitycredentials",
-		"AROAX:CognitoIdentityCredentials2",
-	} {
-		assert.Equal(t, of("AROAX"), of(id), id)
-	}
-}
-
 // Providers of SAML and OIDC call the person by an e-mail address.
 func TestASessionThatIsAnAddressIsAPerson(t *testing.T) {
 	t.Parallel()
@@ -103,15 +92,6 @@ func TestANameThatCouldNotBeDecodedIsNoName(t *testing.T) {
 	t.Parallel()
 	assert.True(t, callerIn(texts{partIssuer: "iss", partSubject: "a\uFFFD"}).Unusable())
 	assert.True(t, callerIn(texts{partPrincipal: "\uFFFD"}).Unusable())
-}
-
-// All of them have the same role and the same name of a session.
-func TestUsersOfAnIdentityPoolAreNotToldApartWithoutTheirIdentity(t *testing.T) {
-	t.Parallel()
-	const user = "AROAX:CognitoIdentityCredentials"
-	assert.True(t, callerIn(texts{partAccount: "1", partUser: user}).Unusable())
-	assert.Equal(t, CallerOf("cognito-identity", "i"),
-		callerIn(texts{partAccount: "1", partUser: user, partIdentity: "i"}))
 }
 
 func TestCallerThatWasNeverReadIsAnonymous(t *testing.T) {

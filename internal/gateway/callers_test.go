@@ -261,7 +261,7 @@ func TestUsersOfAnIdentityPoolThatNothingTellsApartAreRefused(t *testing.T) {
 		role := of("AROACKCEVSQ6C2EXAMPLE:ada")
 		assert.NotEmpty(t, role, golden)
 		for _, id := range []string{
-			"AROACKCEVSQ6C2EXAMPLE", user + "2", "AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials",
+			"AROACKCEVSQ6C2EXAMPLE", "AROACKCEVSQ6C2EXAMPLE:", user + "2", "AROACKCEVSQ6C2EXAMPLE:cognitoidentitycredentials",
 		} {
 			assert.Equal(t, role, of(id), "%s: %s is a session of the role", golden, id)
 		}

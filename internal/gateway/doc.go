@@ -26,12 +26,12 @@
 //  1. Write a file such as alb.go, named after the gateway. It declares one value of type kind:
 //     where an event has the parts of a request, what they say, and how a response is taken apart
 //     and put together.
-//  2. Add that value to the list in [FamilyOf], and the types to pairs and to [Supported].
+//  2. Add that value to the list in pairs, and the types to [Supported].
 //  3. Add events to testdata/events at the root of the module, with a prefix of their own, and the
 //     prefix to eventReaders in scan_test.go. The tests then check that an event reads as it does
 //     when it was decoded, also after changes in every place.
 //  4. Add the response to splicers in splice_test.go. The tests then check that spliced answers
 //     decode into announced ones.
-//  5. Add the digests of its events to pinned in digest_test.go. Digests must never change once
+//  5. Add the digests of its events to identities in golden_test.go. Digests must never change once
 //     they are stored.
 package gateway

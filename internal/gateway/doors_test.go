@@ -27,6 +27,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -51,6 +53,8 @@ type door struct {
 	name string
 	v1   bool
 	wire bool
+	// keyed is the option of a function that finds the key in a body.
+	keyed func(of func(body string) (string, error)) idempotent.Option
 	// wrap returns what sends an ask, an event or the JSON of one to the handler.
 	wrap func(do func(context.Context) (reply, error), records store.Store, opts ...idempotent.Option) send
 }
@@ -121,6 +125,11 @@ func doorOf[In, Out any](name string, wire bool, eventOf func(ask) In, respond f
 	d := door{name: name + " Handle", v1: strings.HasSuffix(name, "V1"), wire: wire}
 	if wire {
 		d.name = name + " Invoke"
+	}
+	d.keyed = func(of func(body string) (string, error)) idempotent.Option {
+		return idempotent.WithKey(func(e In) (string, error) {
+			return of(reflect.Indirect(reflect.ValueOf(e)).FieldByName("Body").String())
+		})
 	}
 	d.wrap = func(do func(context.Context) (reply, error), records store.Store, opts ...idempotent.Option) send {
 		h := idempotent.Wrap(func(ctx context.Context, _ In) (Out, error) {
@@ -415,17 +424,10 @@ func identify(t require.TestingT, event any, opts ...idempotent.Option) (identit
 }
 
 func identifyIn(ctx context.Context, t require.TestingT, event any, opts ...idempotent.Option) (identity, reply) {
-	kind := ""
-	switch event.(type) {
-	case requestV2:
-		kind = "v2"
-	case requestV1:
-		kind = "v1"
-	case requestURL:
-		kind = "url"
-	case requestALB:
-		kind = "alb"
-	}
+	kind := map[reflect.Type]string{
+		reflect.TypeFor[requestV2](): "v2", reflect.TypeFor[requestV1](): "v1", reflect.TypeFor[requestURL](): "url",
+		reflect.TypeFor[requestALB](): "alb",
+	}[reflect.TypeOf(event)]
 	return families()[kind].identify(ctx, t, event, opts...)
 }
 
@@ -453,16 +455,7 @@ func (d door) identify(ctx context.Context, t require.TestingT, event any,
 // golden reads testdata/events.
 func golden(t testing.TB) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob("testdata/events/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	all := map[string][]byte{}
-	for _, file := range files {
-		payload, err := os.ReadFile(file)
-		require.NoError(t, err)
-		all[strings.TrimSuffix(filepath.Base(file), ".json")] = payload
-	}
-	return all
+	return gateway.Events(t, "testdata/events/*.json")
 }
 
 func load[E any](t require.TestingT, name string) (e E) {

@@ -75,6 +75,8 @@ func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
 
 // kind is one kind of gateway. Event and Response are the types that package events has for it.
 type kind[Event, Response any] struct {
+	// of names the gateway in words that follow "of".
+	of string
 	// members are the places in the JSON of an event where the parts of a request are.
 	members []member
 	// request fills in a request, as far as other gateways do not have it in the same part of their
@@ -94,10 +96,8 @@ const Supported = "an HTTP handler takes an events.APIGatewayV2HTTPRequest and r
 
 // FamilyOf returns the family of a handler's types. It reports false if they belong to none.
 func FamilyOf(in, out reflect.Type, s Settings) (*Family, bool) {
-	for _, build := range []func(in, out reflect.Type, s Settings) *Family{
-		httpAPI.family, restAPI.family, functionURL.family, loadBalancer.family,
-	} {
-		if f := build(in, out, s); f != nil {
+	for _, p := range pairs() {
+		if f := p.family(in, out, s); f != nil {
 			return f, true
 		}
 	}
@@ -148,31 +148,19 @@ func as[T any](v any) (t T, ok bool) {
 	return t, false
 }
 
-// pairs are the types of each family, and whose they are.
-func pairs() []pair {
-	return []pair{
-		{
-			reflect.TypeFor[events.APIGatewayV2HTTPRequest](), reflect.TypeFor[events.APIGatewayV2HTTPResponse](),
-			"an HTTP API with payload format 2.0",
-		},
-		{
-			reflect.TypeFor[events.APIGatewayProxyRequest](), reflect.TypeFor[events.APIGatewayProxyResponse](),
-			"a REST API, or of an HTTP API with payload format 1.0,",
-		},
-		{
-			reflect.TypeFor[events.LambdaFunctionURLRequest](), reflect.TypeFor[events.LambdaFunctionURLResponse](),
-			"a function URL",
-		},
-		{
-			reflect.TypeFor[events.ALBTargetGroupRequest](), reflect.TypeFor[events.ALBTargetGroupResponse](),
-			"a load balancer",
-		},
-	}
-}
-
+// pair is what [FamilyOf] and [OfTwo] know of a kind: its types, and whose they are.
 type pair struct {
 	request, response reflect.Type
 	of                string
+	family            func(in, out reflect.Type, s Settings) *Family
+}
+
+func (k kind[Event, Response]) pair() pair {
+	return pair{reflect.TypeFor[Event](), reflect.TypeFor[Response](), k.of, k.family}
+}
+
+func pairs() []pair {
+	return []pair{httpAPI.pair(), restAPI.pair(), functionURL.pair(), loadBalancer.pair()}
 }
 
 // OfTwo says that a handler takes the request of one family and returns the response of another. It
@@ -188,7 +176,7 @@ func OfTwo(in, out reflect.Type) string {
 			returns = p
 		}
 	}
-	if takes.of == "" || returns.of == "" || takes == returns {
+	if takes.of == "" || returns.of == "" || takes.of == returns.of {
 		return ""
 	}
 	return fmt.Sprintf("%v is a request of %s and %v a response of %s: return a %v",

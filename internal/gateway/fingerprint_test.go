@@ -58,6 +58,9 @@ func TestJSONBodiesCountByValue(t *testing.T) {
 		for _, other := range [][2]string{
 			{`{"a":9007199254740993}`, `{"a":9007199254740992}`},
 			{`{"a":0.1}`, `{"a":0.10000000000000001}`},
+			{`{"a":1}`, `{"a":1.0000000000000000001}`},
+			{`{"a":1}`, `{"a":1`},
+			{`{"a":1}`, ``},
 			{`{"a":1}`, `{"a":"1"}`},
 			{`{"a":null}`, `{}`},
 			{`[1,2]`, `[2,1]`},
@@ -79,6 +82,7 @@ func TestOtherBodiesCountByTheirBytes(t *testing.T) {
 		"multipart/mixed", "multipart/form-data; boundary=json",
 	} {
 		assert.False(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed(contentType, `{"a": 1}`)), contentType)
+		assert.False(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed("", `{"a":1}`)), contentType)
 		assert.True(t, sameFingerprint(t, typed(contentType, `{"a":1}`), typed(contentType, `{"a":1}`)), contentType)
 	}
 }
@@ -179,6 +183,7 @@ func TestQueryCountsByValue(t *testing.T) {
 		{"a==1", "a=1"},
 		{"a=1+1", "a=1%2B1"},
 		{"a=%zz", "a=%25zz"},
+		{"a=%zz", "a=%zy"},
 		{"a=%zz&b=1", "b=1&a=%zz"}, // not decodable: as it was sent
 	} {
 		assert.NotEqual(t, ofQuery(other[0]), ofQuery(other[1]), other)
@@ -355,4 +360,6 @@ func TestFingerprintOfChosenHeadersNeverChanges(t *testing.T) {
 	e := ask{key: "k", body: `{"amount":1}`, header: map[string]string{"accept-language": "de"}}.v2()
 	assert.Equal(t, "1:8BkHC80Uc-LAVsh345zYpZyC_XLzCOrN0_07lGVs2m0",
 		identified(t, e, covering("X-Mode", "Accept-Language")).fingerprint)
+	several := load[requestV1](t, "v1-proxy") // a header with two values
+	assert.Equal(t, "1:FnIDo60_kZzsuQQgi-kljKCDHXVFdLTjRUijOXobcOQ", identified(t, several, covering("Accept", "X-Client-Tags")).fingerprint)
 }

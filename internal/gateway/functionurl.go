@@ -9,6 +9,7 @@ import (
 
 // functionURL is a function URL. Its events have payload format 2.0 without routes.
 var functionURL = kind[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]{
+	of:      "a function URL",
 	members: membersOfFunctionURL, request: requestFunctionURL, parts: partsFunctionURL, with: withFunctionURL,
 	ends: [2]string{`,"cookies":null}`, `]}`},
 }

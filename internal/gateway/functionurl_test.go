@@ -37,17 +37,6 @@ func TestEventOfAnHTTPAPIIsNoneOfAFunctionURL(t *testing.T) {
 	}
 }
 
-func TestFunctionURLOfAnEmulatorIsTaken(t *testing.T) {
-	t.Parallel()
-	e := ask{key: "k"}.url()
-	for _, domain := range []string{"", "localhost:9000", "url.lambda-url.us-east-1.localhost.localstack.cloud:4566"} {
-		e.RequestContext.DomainName = domain
-		assert.NotEmpty(t, identified(t, e).key, domain)
-	}
-	e.RequestContext.DomainPrefix = ""
-	assert.NotEmpty(t, identified(t, e).key)
-}
-
 func TestCookiesOfAFunctionURLAreNotStored(t *testing.T) {
 	t.Parallel()
 	a := families()["url"].open(t)

@@ -10,6 +10,7 @@ import (
 // httpAPI is an HTTP API with payload format 2.0. It sends header names in lower case, and joins
 // the values of a repeated header with commas.
 var httpAPI = kind[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
+	of:      "an HTTP API with payload format 2.0",
 	members: membersOfHTTPAPI, request: requestHTTPAPI, parts: partsHTTPAPI, with: withHTTPAPI,
 	ends: [2]string{`,"cookies":null}`, `]}`},
 }

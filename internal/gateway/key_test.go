@@ -195,20 +195,3 @@ func TestKeysThatLookAlikeAreDifferent(t *testing.T) {
 		}
 	})
 }
-
-func TestKeyPathReplacesTheHeaderOfAnHTTPHandler(t *testing.T) {
-	t.Parallel()
-	a := doors()[0].open(t, idempotent.WithKeyPath("powertools_json(body).order"),
-		idempotent.WithFingerprintPath("powertools_json(body).amount"))
-	for _, c := range [][2]string{
-		{`{"order":1,"amount":5}`, "201"},
-		{`{"order":1,"amount":5.0,"note":"again"}`, "201 replayed"},
-		{`{"order":1,"amount":6}`, "422 mismatch"},
-		{`{"amount":6}`, "400 missing-key"},
-		{`{"order":1}`, "400 invalid-key"},
-		{`no JSON`, "400 invalid-key"},
-	} {
-		a.gets(ask{key: "ignored-" + c[0], body: c[0]}, c[1])
-	}
-	a.assertExecuted(1)
-}

@@ -283,25 +283,6 @@ func TestInstanceIsAlwaysARelativeReference(t *testing.T) {
 	})
 }
 
-func TestRetryAfterOfOddLeases(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	everyDoor(t, func(t *testing.T, d door) {
-		for name, c := range map[string]struct {
-			change func(r *store.Record)
-			want   string
-		}{
-			"no lease, but an expiry": {
-				func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, now.Add(90*time.Second) }, "90",
-			},
-			"in the year 2500": {func(r *store.Record) { r.Lease = now.AddDate(474, 0, 0) }, "9223372037"},
-		} {
-			a := d.open(t, idempotent.WithClock(func() time.Time { return now }))
-			a.plant(ask{key: "k"}, c.change)
-			assert.Equal(t, c.want, a.send(ask{key: "k"}).Headers["Retry-After"], name)
-		}
-	})
-}
-
 // TestRetryAfterIsTheTimeoutAndTheMarginAtMost asks while an execution has only begun, and what the
 // pages say of it.
 func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {

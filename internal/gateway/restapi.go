@@ -8,6 +8,7 @@ import (
 
 // restAPI is a REST API, or an HTTP API with payload format 1.0.
 var restAPI = kind[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]{
+	of:      "a REST API, or of an HTTP API with payload format 1.0,",
 	members: membersOfRESTAPI, request: requestRESTAPI, parts: partsRESTAPI, with: withRESTAPI,
 	ends: [2]string{`"}`, `,"isBase64Encoded":true}`},
 }

@@ -114,25 +114,29 @@ func TestWhatIsNoEventIsRefused(t *testing.T) {
 	}
 }
 
-// goldenEvents are the events in testdata and those of the example, minified, by name.
+// Events are the events in the files of a pattern, minified, by the names of the files.
+func Events(t testing.TB, pattern string) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := map[string][]byte{}
+	for _, file := range files {
+		payload, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var short bytes.Buffer
+		require.NoError(t, json.Compact(&short, payload))
+		all[strings.TrimSuffix(filepath.Base(file), ".json")] = short.Bytes()
+	}
+	return all
+}
+
+// goldenEvents are the events in testdata and those of the example.
 func goldenEvents(t testing.TB) map[string][]byte {
 	t.Helper()
-	all := map[string][]byte{}
-	for _, pattern := range []string{"testdata/events/*.json", "../../examples/*/events/*.json"} {
-		files, err := filepath.Glob(pattern)
-		require.NoError(t, err)
-		require.NotEmpty(t, files)
-		for _, file := range files {
-			payload, err := os.ReadFile(file)
-			require.NoError(t, err)
-			var short bytes.Buffer
-			require.NoError(t, json.Compact(&short, payload))
-			name := filepath.Base(file)
-			if strings.Contains(pattern, "examples") {
-				name = "v2-example-" + name
-			}
-			all[name] = short.Bytes()
-		}
+	all := Events(t, "testdata/events/*.json")
+	for name, payload := range Events(t, "../../examples/*/events/*.json") {
+		all["v2-example-"+name] = payload
 	}
 	return all
 }
@@ -171,13 +175,12 @@ func TestScannedEventMayHaveItsMembersInAnyOrder(t *testing.T) {
 	readers := eventReaders(t)
 	for name, payload := range goldenEvents(t) {
 		kind, _, _ := strings.Cut(name, "-")
-		assert.True(t, readers[kind].agrees(t, reversed(t, payload)), name)
+		assert.True(t, readers[kind].agrees(t, Reversed(t, payload)), name)
 	}
 }
 
-// reversed is a JSON text with the members of all objects the other way round.
-func reversed(t testing.TB, value []byte) []byte {
-	t.Helper()
+// Reversed is a JSON text with the members of all objects the other way round.
+func Reversed(t require.TestingT, value []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(value))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return value
@@ -188,7 +191,7 @@ func reversed(t testing.TB, value []byte) []byte {
 		require.NoError(t, err)
 		var member json.RawMessage
 		require.NoError(t, d.Decode(&member))
-		members = append(members, strconv.Quote(name.(string))+":"+string(reversed(t, member)))
+		members = append(members, strconv.Quote(name.(string))+":"+string(Reversed(t, member)))
 	}
 	slices.Reverse(members)
 	return []byte("{" + strings.Join(members, ",") + "}")
@@ -199,10 +202,10 @@ func TestScannedMutantOfAnEventIsTheDecodedOne(t *testing.T) {
 	readers := eventReaders(t)
 	goldens := goldenEvents(t)
 	for kind, names := range map[string][]string{
-		"v2":  {"v2-full.json", "v2-jwt.json", "v2-lambda-principal.json", "v2-iam-cognito.json"},
-		"v1":  {"v1-proxy.json", "v1-cognito.json", "v1-api-key.json"},
-		"url": {"url-iam.json"},
-		"alb": {"alb-single.json", "alb-multi-query.json"},
+		"v2":  {"v2-full", "v2-jwt", "v2-lambda-principal", "v2-iam-cognito"},
+		"v1":  {"v1-proxy", "v1-cognito", "v1-api-key"},
+		"url": {"url-iam"},
+		"alb": {"alb-single", "alb-multi-query"},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

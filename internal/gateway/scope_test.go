@@ -1,11 +1,10 @@
 package gateway_test
 
 import (
-	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -60,6 +59,34 @@ func (s scope) path(t *rapid.T) (path, route string) {
 	return s.route, rapid.SampledFrom([]string{"", "/{proxy+}", "/x/{rest+}"}).Draw(t, "greedy")
 }
 
+// format1 and format2 are the contexts of requests whose caller has a source and the parts $1 and
+// $2, by payload format. $3 is what does not count.
+var (
+	format1 = map[string]string{
+		"anonymous":        `{}`,
+		"jwt":              `{"authorizer":{"claims":{"iss":"$1","sub":"$2","exp":1.5,"jti":$3}}}`,
+		"lambda":           `{"authorizer":{"principalId":"$1","token":$3}}`,
+		"cognito-identity": `{"identity":{"cognitoIdentityId":"$1","caller":"AROAX:CognitoIdentityCredentials"}}`,
+		"iam":              `{"identity":{"accountId":"$1","caller":"$2","accessKey":$3}}`,
+	}
+	format2 = map[string]string{
+		"anonymous": `{}`,
+		"jwt":       `{"authorizer":{"jwt":{"claims":{"iss":"$1","sub":"$2","exp":$3}}}}`,
+		"lambda":    `{"authorizer":{"lambda":{"principalId":"$1","token":$3}}}`,
+		"cognito-identity": `{"authorizer":{"iam":{"userId":"AROAX:CognitoIdentityCredentials",` +
+			`"cognitoIdentity":{"identityId":"$1"}}}}`,
+		"iam": `{"authorizer":{"iam":{"accountId":"$1","userId":"$2","accessKey":$3}}}`,
+	}
+)
+
+// name lets the context of a request name the caller.
+func (s scope) name(t *rapid.T, format map[string]string, requestContext any) {
+	more, err := json.Marshal(rapid.String().Draw(t, "more of the caller"))
+	require.NoError(t, err)
+	text := strings.NewReplacer("$1", s.first, "$2", s.second, "$3", string(more)).Replace(format[s.source])
+	require.NoError(t, json.Unmarshal([]byte(text), requestContext))
+}
+
 // v2 is an event of an HTTP API with the scope s, and nothing else in common with other events of
 // that scope.
 func (s scope) v2(t *rapid.T) requestV2 {
@@ -70,27 +97,7 @@ func (s scope) v2(t *rapid.T) requestV2 {
 	if route == "" {
 		e.RouteKey = "$default"
 	}
-	a := &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{}
-	switch s.source {
-	case "anonymous":
-		return e
-	case "jwt":
-		a.JWT = &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{
-			Claims: map[string]string{"iss": s.first, "sub": s.second, "exp": rapid.String().Draw(t, "exp")},
-		}
-	case "lambda":
-		a.Lambda = map[string]any{"principalId": s.first, "token": rapid.String().Draw(t, "token")}
-	case "cognito-identity":
-		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{
-			UserID: "AROAX:CognitoIdentityCredentials",
-		}
-		a.IAM.CognitoIdentity.IdentityID = s.first
-	case "iam":
-		a.IAM = &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{
-			AccountID: s.first, UserID: s.second, AccessKey: rapid.String().Draw(t, "access key"),
-		}
-	}
-	e.RequestContext.Authorizer = a
+	s.name(t, format2, &e.RequestContext)
 	return e
 }
 
@@ -102,18 +109,7 @@ func (s scope) v1(t *rapid.T) requestV1 {
 	}
 	e := ask{method: s.method, key: s.key, path: path, body: rapid.String().Draw(t, "body")}.v1()
 	e.Resource, e.RequestContext.APIID, e.RequestContext.Stage = route, s.api, s.stage
-	c := &e.RequestContext
-	switch s.source {
-	case "jwt":
-		c.Authorizer = map[string]any{"claims": map[string]any{"iss": s.first, "sub": s.second, "exp": 1.5}}
-	case "lambda":
-		c.Authorizer = map[string]any{"principalId": s.first, "token": rapid.String().Draw(t, "token")}
-	case "cognito-identity":
-		c.Identity.CognitoIdentityID, c.Identity.Caller = s.first, "AROAX:CognitoIdentityCredentials"
-	case "iam":
-		c.Identity.AccountID, c.Identity.Caller = s.first, s.second
-		c.Identity.AccessKey = rapid.String().Draw(t, "access key")
-	}
+	s.name(t, format1, &e.RequestContext)
 	return e
 }
 
@@ -121,13 +117,7 @@ func (s scope) v1(t *rapid.T) requestV1 {
 func (s scope) url(t *rapid.T) requestURL {
 	e := ask{method: s.method, key: s.key, path: s.route, body: rapid.String().Draw(t, "body")}.url()
 	e.RequestContext.APIID, e.RequestContext.DomainPrefix = s.api, s.api
-	if s.source == "iam" {
-		e.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{
-			IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{
-				AccountID: s.first, UserID: s.second, AccessKey: rapid.String().Draw(t, "access key"),
-			},
-		}
-	}
+	s.name(t, format2, &e.RequestContext)
 	return e
 }
 
@@ -152,10 +142,6 @@ func (s scope) inALB() bool {
 
 // recordKey is that of any event with the scope s, of any family.
 func (s scope) recordKey(t *rapid.T) string {
-	ctx := context.Background()
-	if s.tenantID != "" {
-		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: s.tenantID})
-	}
 	events := []any{s.v2(t), s.v1(t)}
 	if s.inURL() {
 		events = append(events, s.url(t))
@@ -164,7 +150,7 @@ func (s scope) recordKey(t *rapid.T) string {
 		events = append(events, s.alb(t))
 	}
 	event := rapid.SampledFrom(events).Draw(t, "family")
-	id, r := identifyIn(ctx, t, event, idempotent.WithOperation(s.operation))
+	id, r := identifyIn(s.context(), t, event, idempotent.WithOperation(s.operation))
 	require.NotEmpty(t, id.key, "refused: %s", r.Body)
 	return id.key
 }

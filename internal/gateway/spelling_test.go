@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/memory"
 )
 
@@ -97,7 +97,7 @@ func TestBodiesWithOneFingerprintDecodeAlike(t *testing.T) {
 		one := body.Draw(t, "one")
 		two := body.Draw(t, "two")
 		if rapid.Bool().Draw(t, "reversed") {
-			two = turned(t, one)
+			two = string(gateway.Reversed(t, []byte(one)))
 		}
 		of := func(body string) string { return identified(t, ask{key: "k", body: body}.v2()).fingerprint }
 		if of(one) != of(two) {
@@ -113,24 +113,6 @@ func TestBodiesWithOneFingerprintDecodeAlike(t *testing.T) {
 	require.Positive(t, other)
 }
 
-// turned is a JSON object with its members the other way round.
-func turned(t require.TestingT, object string) string {
-	decoder := json.NewDecoder(strings.NewReader(object))
-	_, err := decoder.Token()
-	require.NoError(t, err)
-	var members []string
-	for decoder.More() {
-		name, err := decoder.Token()
-		require.NoError(t, err)
-		var value json.RawMessage
-		require.NoError(t, decoder.Decode(&value))
-		quoted, err := json.Marshal(name)
-		require.NoError(t, err)
-		members = append([]string{string(quoted) + ":" + string(value)}, members...)
-	}
-	return "{" + strings.Join(members, ",") + "}"
-}
-
 // The gateway passes on a path as the client spelled it, and a handler on a catch-all route may
 // take all of these for /redeem.
 var spellingsOfAPath = []string{
@@ -139,7 +121,7 @@ var spellingsOfAPath = []string{
 
 func TestOneCodeIsRedeemedOnceHoweverThePathIsSpelled(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		for name, of := range map[string]idempotent.Option{"path": ofCode, "function": codeOf(t, d)} {
+		for name, of := range map[string]idempotent.Option{"path": ofCode, "function": d.keyed(codeIn)} {
 			a := d.open(t, of)
 			at := func(method, path string) ask {
 				return ask{method: method, route: "/{proxy+}", path: path, body: `{"code":"GIFT-100"}`}
@@ -158,40 +140,13 @@ func TestOneCodeIsRedeemedOnceHoweverThePathIsSpelled(t *testing.T) {
 	})
 }
 
-// codeOf is the function of WithKey for the events of a door.
-func codeOf(t *testing.T, d door) idempotent.Option {
-	t.Helper()
-	code := func(body string) (string, error) {
-		var in struct {
-			Code string `json:"code"`
-		}
-		err := json.Unmarshal([]byte(body), &in)
-		return in.Code, err
+// codeIn is the key in a body.
+func codeIn(body string) (string, error) {
+	var in struct {
+		Code string `json:"code"`
 	}
-	switch kind, _, _ := strings.Cut(d.name, " "); kind {
-	case "V2":
-		return keyOf[requestV2](code)
-	case "*V2":
-		return keyOf[*requestV2](code)
-	case "V1":
-		return keyOf[requestV1](code)
-	case "*V1":
-		return keyOf[*requestV1](code)
-	case "URL":
-		return keyOf[requestURL](code)
-	case "*URL":
-		return keyOf[*requestURL](code)
-	case "ALB":
-		return keyOf[requestALB](code)
-	default:
-		return keyOf[*requestALB](code)
-	}
-}
-
-func keyOf[In any](of func(body string) (string, error)) idempotent.Option {
-	return idempotent.WithKey(func(e In) (string, error) {
-		return of(reflect.Indirect(reflect.ValueOf(e)).FieldByName("Body").String())
-	})
+	err := json.Unmarshal([]byte(body), &in)
+	return in.Code, err
 }
 
 func TestWhatHasASelectedKeyIsProtectedWhateverItsMethod(t *testing.T) {

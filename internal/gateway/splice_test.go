@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,43 +18,30 @@ import (
 
 // sample is a response of any family, and how it is to be answered.
 type sample struct {
-	status      int
-	description string
-	headers     map[string]string
-	multi       map[string][]string
-	body        string
-	base64      bool
-	cookies     []string
+	StatusCode        int
+	StatusDescription string
+	Headers           map[string]string
+	MultiValueHeaders map[string][]string
+	Body              string
+	IsBase64Encoded   bool
+	Cookies           []string
 
 	in       headerMap
 	expires  time.Time
 	replayed bool
 }
 
-func (s sample) v1() responseV1 {
-	return responseV1{
-		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64,
+// answerOf is a sample as a handler returns it, by value or by pointer.
+func answerOf[Out any](s sample) (out Out) {
+	to := reflect.ValueOf(&out).Elem()
+	if to.Kind() == reflect.Pointer {
+		to.Set(reflect.New(to.Type().Elem()))
+		to = to.Elem()
 	}
-}
-
-func (s sample) v2() responseV2 {
-	return responseV2{
-		StatusCode: s.status, Headers: s.headers, MultiValueHeaders: s.multi, Body: s.body, IsBase64Encoded: s.base64,
-		Cookies: s.cookies,
+	for i := range to.NumField() {
+		to.Field(i).Set(reflect.ValueOf(s).FieldByName(to.Type().Field(i).Name))
 	}
-}
-
-func (s sample) url() responseURL {
-	return responseURL{
-		StatusCode: s.status, Headers: s.headers, Body: s.body, IsBase64Encoded: s.base64, Cookies: s.cookies,
-	}
-}
-
-func (s sample) alb() albResponse {
-	return albResponse{
-		StatusCode: s.status, StatusDescription: s.description, Headers: s.headers, MultiValueHeaders: s.multi,
-		Body: s.body, IsBase64Encoded: s.base64,
-	}
+	return out
 }
 
 // splicer is a family.
@@ -71,17 +59,16 @@ type splicer struct {
 }
 
 func splicers() []splicer {
-	pointer := func(s sample) *responseV2 { r := s.v2(); return &r }
 	return []splicer{
-		splicerOf[requestV1]("V1", sample.v1),
-		splicerOf[requestV2]("V2", sample.v2),
-		splicerOf[requestV2]("*V2", pointer),
-		splicerOf[requestURL]("URL", sample.url),
-		splicerOf[albRequest]("ALB", sample.alb),
+		splicerOf[requestV1, responseV1]("V1"),
+		splicerOf[requestV2, responseV2]("V2"),
+		splicerOf[requestV2, *responseV2]("*V2"),
+		splicerOf[requestURL, responseURL]("URL"),
+		splicerOf[albRequest, albResponse]("ALB"),
 	}
 }
 
-func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
+func splicerOf[In, Out any](name string) splicer {
 	family, _ := familyOf[In, Out](Settings{})
 	again := func(text []byte, change func(Out) Out) []byte {
 		var out Out
@@ -92,7 +79,7 @@ func splicerOf[In, Out any](name string, respond func(sample) Out) splicer {
 	}
 	return splicer{
 		name:   name,
-		encode: func(s sample) []byte { return encoded(respond(s)) },
+		encode: func(s sample) []byte { return encoded(answerOf[Out](s)) },
 		splice: func(s sample, text []byte) ([]byte, bool) {
 			return family.Splice(text, Announcement{Expires: s.expires, Replayed: s.replayed})
 		},
@@ -125,12 +112,12 @@ func encoded(out any) []byte {
 // spliceable reports whether the answer of a response can be spliced.
 func (s sample) spliceable(f splicer) bool {
 	added := s.replayed || !s.expires.IsZero()
-	return f.name != "ALB" && added && len(strconv.Itoa(s.status)) == 3
+	return f.name != "ALB" && added && len(strconv.Itoa(s.StatusCode)) == 3
 }
 
 // vouched reports whether the caller of Splice vouches for the text of a response.
 func (s sample) vouched() bool {
-	names := slices.AppendSeq(slices.Collect(maps.Keys(s.headers)), maps.Keys(s.multi))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(s.Headers)), maps.Keys(s.MultiValueHeaders))
 	return !slices.ContainsFunc(names, owns)
 }
 
@@ -207,7 +194,10 @@ func TestSplicedHeadersAreThoseOfADecodedResponse(t *testing.T) {
 	for _, f := range splicers() {
 		for _, single := range headers {
 			for _, several := range multi {
-				s := sample{status: 201, description: "201 Created", headers: single, multi: several, body: `{"id":1}`}
+				s := sample{
+					StatusCode: 201, StatusDescription: "201 Created", Headers: single, MultiValueHeaders: several,
+					Body: `{"id":1}`,
+				}
 				s.answered(f.name, func(s sample) { assertSpliced(t, f, s) })
 			}
 		}
@@ -228,11 +218,11 @@ func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 				for _, cookie := range cookies {
 					for _, description := range descriptions {
 						s := sample{
-							status: status, description: description, body: body, cookies: cookie, replayed: true,
+							StatusCode: status, StatusDescription: description, Body: body, Cookies: cookie, replayed: true,
 						}
 						assertSpliced(t, f, s)
-						s.base64, s.headers = true, map[string]string{"A": "1"}
-						s.multi = map[string][]string{"B": {"2"}}
+						s.IsBase64Encoded, s.Headers = true, map[string]string{"A": "1"}
+						s.MultiValueHeaders = map[string][]string{"B": {"2"}}
 						assertSpliced(t, f, s)
 					}
 				}
@@ -256,14 +246,14 @@ func TestSplicedResponseIsThatOfADecodedOneWhateverIsInIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.SampledFrom(all).Draw(t, "family")
 		s := sample{
-			status:      rapid.OneOf(rapid.IntRange(200, 599), rapid.Int()).Draw(t, "status"),
-			description: rapid.String().Draw(t, "description"),
-			headers:     single.Draw(t, "headers"),
-			multi:       multi.Draw(t, "multi"),
-			body:        rapid.String().Draw(t, "body"),
-			base64:      rapid.Bool().Draw(t, "base64"),
-			cookies:     rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "cookies"),
-			replayed:    rapid.Bool().Draw(t, "replayed"),
+			StatusCode:        rapid.OneOf(rapid.IntRange(200, 599), rapid.Int()).Draw(t, "status"),
+			StatusDescription: rapid.String().Draw(t, "description"),
+			Headers:           single.Draw(t, "headers"),
+			MultiValueHeaders: multi.Draw(t, "multi"),
+			Body:              rapid.String().Draw(t, "body"),
+			IsBase64Encoded:   rapid.Bool().Draw(t, "base64"),
+			Cookies:           rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "cookies"),
+			replayed:          rapid.Bool().Draw(t, "replayed"),
 		}
 		if f.name == "ALB" {
 			s.in = rapid.SampledFrom([]headerMap{singleMap, multiMap}).Draw(t, "map")
@@ -282,7 +272,7 @@ func TestSplicedTextThatIsNoUTF8StaysAsItWasEncoded(t *testing.T) {
 	body, err := json.Marshal("a\xffb") // releases of Go spell it differently
 	require.NoError(t, err)
 	for _, f := range splicers()[:4] {
-		s := sample{status: 200, headers: map[string]string{"X": "\xff", "Y": "2"}, body: "a\xffb", replayed: true}
+		s := sample{StatusCode: 200, Headers: map[string]string{"X": "\xff", "Y": "2"}, Body: "a\xffb", replayed: true}
 		text := f.encode(s)
 		got, ok := f.splice(s, text)
 		require.True(t, ok)
@@ -296,7 +286,7 @@ func TestALargeTextBecomesTheAnswerWhereThereIsRoom(t *testing.T) {
 	t.Parallel()
 	for _, f := range splicers()[:4] {
 		for _, headers := range []map[string]string{nil, {}, {"X": "1"}} {
-			s := sample{status: 200, headers: headers, body: strings.Repeat("b", large), replayed: true}
+			s := sample{StatusCode: 200, Headers: headers, Body: strings.Repeat("b", large), replayed: true}
 			s.expires = time.Unix(1, 0)
 			text := f.encode(s)
 			want := f.announce(s, text)
@@ -341,14 +331,14 @@ func FuzzSplice(f *testing.F) {
 	all := splicers()
 	for i, family := range all {
 		for _, s := range []sample{
-			{status: 201},
+			{StatusCode: 201},
 			{
-				status: 200, headers: map[string]string{"A": "1", "Z": "\\\""},
-				multi: map[string][]string{"B": {"2", "3"}, "C": nil}, body: `{"a":1}`,
+				StatusCode: 200, Headers: map[string]string{"A": "1", "Z": "\\\""},
+				MultiValueHeaders: map[string][]string{"B": {"2", "3"}, "C": nil}, Body: `{"a":1}`,
 			},
 			{
-				status: 200, headers: map[string]string{}, multi: map[string][]string{}, cookies: []string{"a=1"},
-				base64: true, description: "OK",
+				StatusCode: 200, Headers: map[string]string{}, MultiValueHeaders: map[string][]string{},
+				Cookies: []string{"a=1"}, IsBase64Encoded: true, StatusDescription: "OK",
 			},
 		} {
 			for options := range uint8(4) {
