@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -313,7 +315,7 @@ func TestWhatTheStoreFailsAtFails(t *testing.T) {
 		"claim": claims,
 		"swap":  func() (bool, error) { _, swapped, err := s.Swap(t.Context(), r, r); return swapped, err },
 		"commit": func() (bool, error) {
-			_, committed, err := s.Commit(t.Context(), r, r, rows{}, "token")
+			_, committed, err := s.Commit(t.Context(), r, r, partstore.Writes{}, "token")
 			return committed, err
 		},
 		"delete":      func() (bool, error) { return s.Delete(t.Context(), r) },
@@ -395,4 +397,69 @@ func TestTheSmallestCacheHoldsARecord(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memory.New(), 1024)
 	f.remembers(f.executes("charge#1", `{"id":"ch_1","amount":1999}`))
+}
+
+// TestACommitIsAChange: the refusal of a claim that comes while one is under way is not remembered.
+func TestACommitIsAChange(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 1<<20)
+	old := completed(running("order#1", "A"), `{"id":"o-1"}`)
+	f.elsewhere().claims(old, start)
+	again := running(old.Key, "B")
+	f.spy.meanwhile(func() {
+		f.elsewhere().swaps(old, again)
+		_, committed, err := f.cache.Commit(t.Context(), again, completed(again, `{"id":"o-2"}`), partstore.Writes{}, "token")
+		require.NoError(t, err)
+		require.True(t, committed)
+	})
+	f.duplicate(old.Key, start)
+	held, _ := f.duplicate(old.Key, start)
+	require.JSONEq(t, `{"id":"o-2"}`, string(held.Result))
+}
+
+func TestACacheCommitsOnlyWhatItsStoreCan(t *testing.T) {
+	t.Parallel()
+	inner := memory.New()
+	s := cache.New(inner, 1<<20)
+	first := running("order#1", "A")
+	_, _, err := s.Claim(t.Context(), first, start)
+	require.NoError(t, err)
+	_, want := store.CommitterOf(inner)
+
+	_, committed, err := s.Commit(t.Context(), first, completed(first, `{}`), partstore.Writes{}, "token")
+	require.Equal(t, want, err)
+	assert.False(t, committed)
+	require.Equal(t, want, s.Apply(t.Context(), partstore.Writes{}, "token"))
+	var failed *store.Error
+	require.True(t, errors.As(err, &failed) && failed.NotApplied)
+	held, _, err := s.Get(t.Context(), first.Key)
+	require.NoError(t, err)
+	require.Equal(t, first, held)
+}
+
+// before is a cache that knows the store behind it.
+type before struct {
+	*cache.Store
+
+	inner store.Store
+}
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	inParts := partstore.Features(func(s store.Store) *partstore.Store { return s.(before).inner.(*partstore.Store) })
+	for name, c := range map[string]struct {
+		maxBytes int
+		inner    func() store.Store
+		features storetest.Features
+	}{
+		"everything fits":      {1 << 30, func() store.Store { return memory.New() }, storetest.Features{}},
+		"results in parts":     {1 << 30, func() store.Store { return newParted() }, inParts},
+		"hardly anything fits": {2000, func() store.Store { return newParted() }, inParts},
+	} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, c.features, func(testing.TB) store.Store {
+				inner := c.inner()
+				return before{cache.New(inner, c.maxBytes), inner}
+			})
+		})
+	}
 }

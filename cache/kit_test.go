@@ -1,9 +1,7 @@
 package cache_test
 
 import (
-	"bytes"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/cache"
-	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -21,123 +19,7 @@ import (
 // inline is the size in bytes of the largest result that a parted store keeps inside the record.
 const inline = 1000
 
-// parted is a store that keeps large results beside their records, and commits.
-type parted struct {
-	*memory.Store
-
-	mu    sync.Mutex
-	parts map[string][]byte
-	rows  map[string]int
-}
-
-func newParted() *parted {
-	return &parted{Store: memory.New(), parts: make(map[string][]byte), rows: make(map[string]int)}
-}
-
-func (p *parted) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.Store.Claim(ctx, p.split(r), now)
-}
-
-func (p *parted) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.Store.Delete(ctx, seen)
-}
-
-func (p *parted) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	next.Steps = maps.Clone(next.Steps)
-	for name, step := range next.Steps {
-		r := p.split(next.OfStep(step))
-		step.Result, step.Parts = r.Result, r.Parts
-		next.Steps[name] = step
-	}
-	return p.Store.Swap(ctx, seen, p.split(next))
-}
-
-// rows are writes of a parted store.
-type rows []storetest.Row
-
-func (r rows) Len() int { return len(r) }
-
-func (p *parted) Commit(
-	ctx context.Context, seen, next store.Record, writes store.Writes, _ string,
-) (store.Record, bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, ok := writes.(rows); !ok {
-		return store.Record{}, false, failed("commit", store.FailureRejected, store.ErrNoCommit)
-	}
-	held, found, err := p.Get(ctx, seen.Key)
-	if err != nil || !found || !held.Matches(seen) {
-		return held, false, err
-	}
-	if err := p.apply(ctx, writes); err != nil {
-		return store.Record{}, false, err
-	}
-	return p.Store.Swap(ctx, seen, p.split(next))
-}
-
-func (p *parted) Apply(ctx context.Context, writes store.Writes, _ string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.apply(ctx, writes)
-}
-
-// apply adds to all rows or to none.
-func (p *parted) apply(ctx context.Context, writes store.Writes) error {
-	taken := func(r storetest.Row) bool { return r.New && p.rows[r.Name] > 0 }
-	all, ok := writes.(rows)
-	switch {
-	case !ok:
-		return failed("apply", store.FailureRejected, store.ErrNoCommit)
-	case ctx.Err() != nil:
-		return failed("apply", store.FailureTimeout, ctx.Err())
-	case slices.ContainsFunc(all, taken):
-		return failed("apply", store.FailureRejected, store.ErrWritesRefused)
-	}
-	for _, r := range all {
-		p.rows[r.Name]++
-	}
-	return nil
-}
-
-func failed(op string, kind store.Failure, err error) error {
-	return &store.Error{Op: op, Kind: kind, NotApplied: true, Err: err}
-}
-
-// count is how often a row was written.
-func (p *parted) count(name string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.rows[name]
-}
-
-// split writes a large result beside the record, before the record itself.
-func (p *parted) split(r store.Record) store.Record {
-	if len(r.Result) > inline && r.Sealed(r.Result) {
-		r.Parts = r.Key + "#" + r.Seal
-		p.parts[r.Parts] = bytes.Clone(r.Result)
-		r.Result = nil
-	}
-	return r
-}
-
-func (p *parted) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, failed("read result", store.FailureTimeout, err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	part, found := p.parts[r.Parts]
-	if !found {
-		return nil, &store.UnreadableError{Reason: "the part is missing"}
-	}
-	return bytes.Clone(part), nil
-}
+func newParted() *partstore.Store { return partstore.New(inline) }
 
 // The calls of a store.
 const (

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -40,7 +41,7 @@ type pair struct {
 	*rapid.T
 
 	now   time.Time
-	plain *parted
+	plain *partstore.Store
 	cache *cache.Store
 	// seen is the last record that was written or shown under a key.
 	seen map[string]store.Record
@@ -88,7 +89,7 @@ func (p *pair) change(op string, seen store.Record, n int) {
 		seen.Lease = time.Time{}
 	}
 	next, isNew := p.next(seen, n), rapid.Bool().Draw(p.T, "new")
-	writes, token := rows{{Name: fmt.Sprint("row ", n)}, {Name: "shared", New: isNew}}, fmt.Sprint("token ", n)
+	writes, token := partstore.Writes{{Name: fmt.Sprint("row ", n)}, {Name: "shared", New: isNew}}, fmt.Sprint("token ", n)
 	p.both(next, func(s full, next store.Record) (held store.Record, done bool, err error) {
 		switch {
 		case op == "delete":

@@ -62,7 +62,7 @@ func refusedCommitFaults() faults {
 			{"Commit refuses with what was seen", commits.refusing(func(c call) record { return c.seen })},
 			{"Commit refuses with next", commits.refusing(func(c call) record { return c.next })},
 			{"Commit looks at its writes before the record", commits.instead(func(c call) answer {
-				if c.wouldRefuse(c.rows) {
+				if c.Refuses(c.rows) {
 					return answer{err: rejected(c.op, store.ErrWritesRefused)}
 				}
 				return c.pass()
@@ -120,7 +120,7 @@ func declinedFaults() faults {
 		"Commit/whose write refuses does nothing, wherever that stands": {
 			{"Commit completes although a write refuses", declines(func(c call, _ *answer) { c.as(storetest.OpSwap) })},
 			{"Commit ignores a write that refuses", declines(func(c call, a *answer) {
-				c.rows = slices.DeleteFunc(c.rows, func(r storetest.Row) bool { return c.wouldRefuse(partedWrites{r}) })
+				c.rows = slices.DeleteFunc(c.rows, func(r storetest.Row) bool { return c.Refuses(partedWrites{r}) })
 				*a = c.pass()
 			})},
 			{"Commit applies the writes before the one that refuses", declines(func(c call, _ *answer) { c.oneByOne() })},
@@ -273,9 +273,7 @@ func commitRecordFaults() faults {
 		"Commit/Parts written by a refused Swap do not change the held result": {
 			// The parts are written before it is known whether the record refuses.
 			{"Commit names parts by their key", all(partsNamed(byKey), commits.before(func(c *call) {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				c.next = c.split(c.next)
+				c.next = c.Split(c.next)
 			}))},
 		},
 	}

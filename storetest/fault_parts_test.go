@@ -8,7 +8,7 @@ import (
 
 // partsNamed names the parts of results.
 func partsNamed(name func(key, owner string, result []byte) string) inject {
-	return func(f *faulty) { f.name = name }
+	return func(f *faulty) { f.Name = name }
 }
 
 func byKey(key, _ string, _ []byte) string { return key }
@@ -20,7 +20,7 @@ func partsFaults() faults {
 	forgets := func(of methods, where ...condition) inject {
 		return of.after(func(c call, a *answer) {
 			if a.done && c.meets(where) {
-				c.forget(c.key)
+				c.SetForeign(c.key, false)
 			}
 		})
 	}
@@ -74,9 +74,9 @@ func partsFaults() faults {
 		},
 		"Foreign/attributes are replaced by a Claim": {
 			{"Claim keeps attributes that it does not know", claims.instead(func(c call) answer {
-				had := c.foreign[c.key]
+				had := c.HasForeign(c.key)
 				a := c.as(storetest.OpClaim)
-				c.foreign[c.key] = had
+				c.SetForeign(c.key, had)
 				return a
 			})},
 		},
@@ -86,9 +86,51 @@ func partsFaults() faults {
 	}
 }
 
-// forget drops the attribute of a record that the store does not know.
-func (p *parted) forget(key string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.foreign, key)
+// bytesFaults are stores that share bytes with their callers, without ever losing any themselves.
+func bytesFaults() faults {
+	cloned := gets.after(func(c call, a *answer) {
+		c.share(&a.held)
+		a.held.Result = bytes.Clone(a.held.Result)
+	})
+	keepsBytes := func(m methods) inject {
+		return all(cloned, m.before(func(c *call) { c.shared[c.key+c.next.Seal] = c.next.Result }))
+	}
+	handsOut := func(m methods) inject {
+		return all(cloned, m.after(func(c call, a *answer) { c.share(&a.held) }))
+	}
+	return faults{
+		"Bytes/of a small result may change after Claim": {
+			{"Claim keeps the caller's bytes", keepsBytes(claims)},
+			{"a refused Claim hands out its own bytes", handsOut(claims)},
+		},
+		"Bytes/of a small result may change after Swap": {
+			{"Swap keeps the caller's bytes", keepsBytes(swaps)},
+			{"a refused Swap hands out its own bytes", handsOut(swaps)},
+			{"Get hands out its own bytes", gets.after(func(c call, a *answer) { c.share(&a.held) })},
+		},
+		"Bytes/of a large result may change after Swap": {
+			{"ReadResult hands out its own bytes", reads.after(func(c call, a *answer) {
+				c.seen.Result = a.held.Result
+				c.share(&c.seen)
+				a.held.Result = c.seen.Result
+			})},
+		},
+		"Commit/Bytes of a small result may change after Swap": {
+			{"Commit keeps the caller's bytes", keepsBytes(commits)},
+			{"a refused Commit hands out its own bytes", handsOut(commits)},
+		},
+	}
+}
+
+// share gives a record the bytes that the store has in common with its callers, which are its own
+// if there are none yet.
+func (f *faulty) share(r *record) {
+	if r.Result == nil {
+		return
+	}
+	of := r.Key + r.Seal
+	if _, found := f.shared[of]; !found {
+		f.shared[of] = r.Result
+	}
+	r.Result = f.shared[of]
 }

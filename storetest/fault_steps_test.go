@@ -273,10 +273,8 @@ func stepPartFaults() faults {
 			if !a.done || !where(c) {
 				return
 			}
-			c.mu.Lock()
-			defer c.mu.Unlock()
 			for _, step := range c.held.Steps {
-				delete(c.parts, step.Parts)
+				c.Forget(step.Parts)
 			}
 		})
 	}

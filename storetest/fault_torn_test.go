@@ -140,7 +140,7 @@ func tornDelete() inject {
 func tornCommit() inject {
 	return torn(pausing(swaps), pausing(deletes), commits.instead(func(c call) answer {
 		whole, ok := c.swapped()
-		if !ok || c.strange != nil || c.wouldRefuse(c.rows) {
+		if !ok || c.strange != nil || c.Refuses(c.rows) {
 			return c.pass()
 		}
 		pause()
@@ -165,13 +165,6 @@ func rowsFirst() inject {
 		c.rows = nil
 		return c.pass()
 	}))
-}
-
-// wouldRefuse reports whether the condition of a write does not hold.
-func (p *parted) wouldRefuse(rows partedWrites) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.refuse(rows)
 }
 
 // overwrite writes r over whatever is held.

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestFaultyStoreWithoutARuleIsTheStoreInside(t *testing.T) {
-	storetest.Run(t, storetest.Features{Writes: rowsOfParted()}, func(testing.TB) store.Store {
+	storetest.Run(t, partstore.Features(partedOf), func(testing.TB) store.Store {
 		p := newParted()
 		return inside{storetest.NewFaulty(p, nil), p}
 	})
@@ -190,14 +191,14 @@ func TestFaultsOfACommit(t *testing.T) {
 				got, _, err := inner.Get(t.Context(), "k")
 				require.NoError(t, err)
 				assert.Equal(t, c.applied, got.Status == store.StatusCompleted)
-				assert.Equal(t, c.applied || c.refuses, inner.rows["row"] == 1)
+				assert.Equal(t, c.applied || c.refuses, inner.Count("row") == 1)
 
 				apply := storetest.NewFaulty(inner, storetest.OnOp(storetest.OpApply, c.fault))
 				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				err = apply.Apply(ctx, partedWrites{{Name: "row", New: c.refuses}}, "other")
 				require.ErrorIs(t, err, c.want)
-				assert.Equal(t, c.applied, inner.rows["row"] == 2)
+				assert.Equal(t, c.applied, inner.Count("row") == 2)
 			})
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -33,7 +34,7 @@ func TestPartedStorePasses(t *testing.T) {
 	if name := os.Getenv(faultVariable); name != "" {
 		fault = faultNamed(t, name)
 	}
-	storetest.Run(t, partedFeatures(), func(testing.TB) store.Store { return fault.into(newParted()) })
+	storetest.Run(t, partstore.Features(partedOf), func(testing.TB) store.Store { return fault.into(newParted()) })
 }
 
 // TestFaultsAreCaught runs the suite against stores with one fault each, in a process of its own

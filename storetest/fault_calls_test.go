@@ -1,10 +1,129 @@
 package storetest_test
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
 )
+
+func deleteFaults() faults {
+	return faults{
+		"Delete/lets the next claim start afresh": {
+			{"Delete removes any record", deletes.before(func(c *call) { c.seen = c.held })},
+		},
+		"Delete/removes a record that was swapped, as it is now": {
+			{"Delete only says that it did", deletes.instead(func(c call) answer {
+				return answer{done: c.held.Owner == c.seen.Owner && c.held.Lease.Equal(c.seen.Lease)}
+			})},
+		},
+		"Delete/of a key without a record is false": {
+			{"Delete of nothing is true", deletes.after(func(c call, a *answer) {
+				a.done = a.done || c.held.Key == ""
+			})},
+		},
+		"Claim/writes the record if the held one was deleted": {
+			{"Delete leaves a mark", all(
+				deletes.before(func(c *call) { c.notes[c.key] = c.seen }),
+				claims.instead(func(c call) answer {
+					if mark, found := c.notes[c.key]; found {
+						return answer{held: mark}
+					}
+					return c.pass()
+				}),
+			)},
+		},
+	}
+}
+
+func getFaults() faults {
+	// keysAs holds records under other keys than their own.
+	keysAs := func(change func(string) string) inject {
+		return all(
+			slices.Concat(claims, swaps, deletes).before(func(c *call) {
+				c.seen.Key, c.next.Key = change(c.key), change(c.key)
+			}),
+			gets.instead(func(c call) answer {
+				key := c.key
+				c.key = change(key)
+				a := c.pass()
+				if a.done {
+					a.held.Key = key
+				}
+				return a
+			}),
+		)
+	}
+	return faults{
+		"Get/finds nothing under a key that was never claimed": {
+			{"Get finds a record under any key", gets.after(func(_ call, a *answer) { a.done = true })},
+			{"Get returns the key of a record that is not there", gets.after(func(c call, a *answer) { a.held.Key = c.key })},
+		},
+		"Get/changes nothing": {
+			{"Get removes what it reads", gets.after(func(c call, _ *answer) { c.drop() })},
+		},
+		"Get/keeps keys apart that resemble each other": {
+			{"ignores the case of keys", keysAs(strings.ToLower)},
+			{"cuts keys at the second #", keysAs(func(key string) string {
+				return strings.Join(strings.SplitN(key, "#", 3)[:2], "#")
+			})},
+			{"names parts by the first half of the key", partsNamed(func(key, _ string, _ []byte) string { return key[:20] })},
+		},
+		"Get/keeps long keys apart that differ at their end": {
+			{"cuts long keys", keysAs(func(key string) string { return key[:min(len(key), 128)] })},
+		},
+	}
+}
+
+// contextFaults are stores that ignore their context, and some that then deny what they did.
+func contextFaults() faults {
+	never := func(m methods) inject {
+		return m.before(func(c *call) { c.ctx = context.WithoutCancel(c.ctx) })
+	}
+	denies := func(m methods) inject {
+		return m.instead(func(c call) answer {
+			ctx := c.ctx
+			c.ctx = context.WithoutCancel(ctx)
+			a := c.pass()
+			if ended := ctx.Err(); ended != nil {
+				a = answer{err: &store.Error{Op: "write", Kind: store.FailureTimeout, NotApplied: true, Err: ended}}
+			}
+			return a
+		})
+	}
+	cancelled := func(call string) string { return "that was cancelled fails a " + call }
+	late := func(call string) string { return "that is past its deadline fails a " + call }
+	return faults{
+		"Context/" + cancelled("Claim"): {
+			{"Claim ignores a cancelled context", never(claims)},
+			{"Claim denies what it did", denies(claims)},
+		},
+		"Context/" + late("Claim"):       {{"Claim ignores a deadline", never(claims)}},
+		"Context/" + cancelled("Swap"):   {{"Swap ignores its context", never(swaps)}},
+		"Context/" + late("Swap"):        {{"Swap denies what it did", denies(swaps)}},
+		"Context/" + cancelled("Delete"): {{"Delete ignores its context", never(deletes)}},
+		"Context/" + late("Delete"):      {{"Delete denies what it did", denies(deletes)}},
+		"Context/" + cancelled("Get"):    {{"Get ignores its context", never(gets)}},
+		"Context/" + cancelled("ReadResult"): {
+			{"ReadResult ignores its context", never(reads)},
+			{"ReadResult takes a cancelled context for a missing part", reads.after(func(_ call, a *answer) {
+				if a.err != nil {
+					a.err = &store.UnreadableError{Reason: "the part is missing", Err: a.err}
+				}
+			})},
+		},
+		"Commit/Context " + cancelled("completion"): {
+			{"Commit ignores its context", never(commits)},
+			{"Apply ignores its context", never(applies)},
+		},
+		"Commit/Context " + late("completion"): {
+			{"Commit denies what it did", denies(commits)},
+			{"Apply denies what it did", denies(applies)},
+		},
+	}
+}
 
 func claimFaults() faults {
 	// over removes the held record where it is so, and then claims.
