@@ -3,13 +3,22 @@ package batch_test
 import (
 	"context"
 	"errors"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 func TestOnlyWhatFailedComesAgainAndEachEffectHappensOnce(t *testing.T) {
@@ -79,3 +88,225 @@ func TestProtectionThatIsTurnedOffRunsEachRecord(t *testing.T) {
 	require.Empty(t, q.again(messages("a", "a", "b")), "marks count all the same")
 	require.Equal(t, []string{"a"}, q.list())
 }
+
+// Every invocation of a new process loads what its function links. So a batch links no client of
+// AWS, except for the one of SQS in the package that is for that, and no metrics if it has none.
+func TestABatchLinksWhatItUses(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, map[string][]string{
+		"batch":          nil,
+		"batch/batchsqs": {"aws-sdk-go-v2/aws", "service/sqs"},
+	}, heavyLinks(t))
+}
+
+// heavyLinks are the packages of the folder, each with those that it links itself or by others and
+// that not everybody wants to link.
+func heavyLinks(t *testing.T) map[string][]string {
+	t.Helper()
+	const module = "github.com/go-idempotent/"
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...")
+	var stderr strings.Builder
+	list.Stderr = &stderr
+	out, err := list.Output()
+	require.NoError(t, err, "%s", &stderr)
+	linked := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		packages := strings.Fields(line)
+		var heavy []string
+		for _, path := range packages[1:] {
+			_, service, isService := strings.Cut(path, "/aws-sdk-go-v2/service/")
+			switch {
+			case isService && !strings.HasPrefix(service, "internal/"):
+				service, _, _ = strings.Cut(service, "/")
+				heavy = append(heavy, "service/"+service)
+			case strings.HasSuffix(path, "/aws-sdk-go-v2/aws"):
+				heavy = append(heavy, "aws-sdk-go-v2/aws")
+			case slices.Contains([]string{"idempotent/observe", "idempotent/dynamo", "idempotent/outbox"},
+				strings.TrimPrefix(path, module)):
+				heavy = append(heavy, strings.TrimPrefix(path, module))
+			}
+		}
+		slices.Sort(heavy)
+		linked[strings.TrimPrefix(packages[0], module+"idempotent/")] = slices.Compact(heavy)
+	}
+	return linked
+}
+
+func TestNothingIsBegunNearTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		names := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}
+		q := queue(t, queueConfig{Concurrency: 1})
+		q.takes(2*time.Second, nil, names...)
+		q.takes(time.Second, nil, "3")
+		// 2 s, 4 s, 6 s and 7 s have gone; then 1.5 s are left, less than the slowest one took.
+		require.Equal(t, names[4:], q.within(8500*time.Millisecond, messages(names...)))
+		require.Equal(t, 5, q.report.NotBegun)
+		require.Equal(t, names[:4], q.list())
+		require.Empty(t, q.report.Problems)
+
+		q = queue(t, queueConfig{Concurrency: 1, Reserve: 5 * time.Second})
+		q.takes(2*time.Second, nil, names...)
+		require.Len(t, q.within(10*time.Second, messages(names...)), 6, "with the reserve, of 10 s only 6 s are used")
+	})
+}
+
+func TestNothingIsBegunAfterTheInvocationHasEnded(t *testing.T) {
+	t.Parallel()
+	q := queue(t, queueConfig{Concurrency: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	q.on("a", func(context.Context) error { cancel(); return nil })
+	require.Equal(t, []string{"b", "c"}, q.in(ctx, messages("a", "b", "c")))
+	require.Equal(t, 2, q.report.NotBegun)
+}
+
+// A function whose timeout is too short would never begin anything, and nobody would notice.
+func TestAnInvocationWithoutTimeFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const left = 900 * time.Millisecond
+		q := queue(t, queueConfig{})
+		ctx, cancel := context.WithTimeout(t.Context(), left)
+		defer cancel()
+		_, err := q.function(ctx, messages("a"))
+		require.EqualError(t, err,
+			"batch.SQS: less than 1s are left of the invocation, in which no record is begun: raise the timeout of the "+
+				"function, or see Config.Reserve")
+		require.Equal(t, err, q.report.Err)
+		require.Empty(t, q.list())
+		require.Empty(t, queue(t, queueConfig{Reserve: 100 * time.Millisecond}).within(left, messages("a")))
+		require.Empty(t, q.within(left, events.SQSEvent{}), "there is nothing to begin")
+	})
+}
+
+// The time that passed in waiting for another execution says nothing about the records behind.
+func TestOnlyHandlersThatRanTellHowSlowARecordIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := queue(t, queueConfig{Concurrency: 1}, idempotent.WithWait(20*time.Second))
+		q.takes(40*time.Second, nil, "a")
+		ended := q.elsewhere(messages("a").Records[0])
+		require.Equal(t, []string{"a"}, q.within(30*time.Second, messages("a", "b", "c")))
+		require.NoError(t, <-ended)
+	})
+}
+
+func TestEveryMistakeOfAConfigurationIsNamed(t *testing.T) {
+	t.Parallel()
+	visible := func(context.Context, []events.SQSMessage, time.Duration) error { return nil }
+	require.Equal(t, []string{
+		"batch.SQS: there are 2 values of Config, and one counts",
+		"batch.SQS: Concurrency: -1 is negative",
+		"batch.SQS: Reserve: -1s is negative",
+		"batch.SQS: Unordered: it is for Kafka",
+		"batch.SQS: Observers: function 1 is nil",
+		"batch.SQS: the handler is nil",
+	}, configtest.ProblemsOf(t, func() {
+		batch.SQS[string](nil, queueConfig{
+			Concurrency: -1, Reserve: -time.Second, Unordered: true,
+			Observers: []func(context.Context, report.Batch){nil},
+		}, queueConfig{})
+	}))
+	require.Equal(t, []string{"batch.Kinesis: Visibility: a stream has no visibility timeouts"},
+		configtest.ProblemsOf(t, func() { shard(t, streamConfig{Visibility: visible}) }))
+	require.Equal(t, []string{"batch.DynamoDB: Visibility: a stream has no visibility timeouts"}, configtest.ProblemsOf(t, func() {
+		batch.DynamoDB(table(t).handler, batch.Config[events.DynamoDBEventRecord]{Visibility: visible})
+	}))
+}
+
+func TestAReportListsAHundredProblems(t *testing.T) {
+	t.Parallel()
+	var first report.Batch
+	q := queue(t, queueConfig{Observers: []func(context.Context, report.Batch){
+		func(_ context.Context, r report.Batch) { first = r },
+	}})
+	bodies := make([]string, 150)
+	for i := range bodies {
+		bodies[i] = string(rune('A' + i))
+	}
+	q.fail(errDown, bodies...)
+	require.Len(t, q.again(messages(bodies...)), 150)
+	require.Equal(t, 150, q.report.Failed)
+	require.Len(t, q.report.Problems, 100)
+	require.Equal(t, "id-A", q.report.Problems[0].ID)
+	require.Equal(t, q.report, first)
+}
+
+func TestABatchNeedsNoKeyOption(t *testing.T) {
+	t.Parallel()
+	message, err := queue(t, queueConfig{}).handler.Describe(t.Context(), messages("a").Records[0])
+	require.NoError(t, err)
+	require.True(t, message.Protected)
+	record, err := shard(t, streamConfig{}).handler.Describe(t.Context(), onShard(1, "a").Records[0])
+	require.NoError(t, err)
+	require.True(t, record.Protected)
+	change, err := table(t).handler.Describe(t.Context(), changes(1, "a").Records[0])
+	require.NoError(t, err)
+	require.True(t, change.Protected)
+}
+
+// A message that was handled is acknowledged, also by a version whose handler returns something
+// else: nobody looks at its result.
+func TestABatchNeedsNoResultOfWhatWasHandled(t *testing.T) {
+	t.Parallel()
+	q := queue(t, queueConfig{})
+	require.Empty(t, q.again(messages("a")))
+
+	type parcel struct{ ID int }
+	next := batch.SQS(idempotent.Wrap(func(context.Context, events.SQSMessage) (parcel, error) {
+		t.Error("it was handled")
+		return parcel{}, nil
+	}, unregistered{q.records}, operation()))
+	answer, err := next(t.Context(), messages("a"))
+	require.NoError(t, err)
+	require.Empty(t, identifiers(t, answer))
+}
+
+// Each answer of a resolver means in a batch what it means elsewhere.
+func TestABatchAsksWhatBecameOfAMessage(t *testing.T) {
+	t.Parallel()
+	type resolution = idempotent.Resolution[string]
+	for name, c := range map[string]struct {
+		answer   func() (resolution, error)
+		executed int
+		want     []string
+	}{
+		"executed":  {func() (resolution, error) { return idempotent.Executed("found"), nil }, 1, nil},
+		"untouched": {func() (resolution, error) { return idempotent.Untouched[string](), nil }, 2, nil},
+		"still unknown": {
+			func() (resolution, error) { return idempotent.StillUnknown[string](), nil },
+			1,
+			[]string{"a"},
+		},
+		"nothing": {func() (resolution, error) { return resolution{}, nil }, 1, []string{"a"}},
+		"an error": {
+			func() (resolution, error) { return idempotent.Executed("found"), errDown },
+			1,
+			[]string{"a"},
+		},
+		"a panic": {func() (resolution, error) { panic("boom") }, 1, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := queue(t, queueConfig{}, idempotent.WithResolver(
+				func(context.Context, idempotent.Execution, events.SQSMessage) (resolution, error) {
+					return c.answer()
+				}))
+			executed := 0
+			q.on("a", func(context.Context) error {
+				if executed++; executed == 1 {
+					return idempotent.Uncertain(errDown)
+				}
+				return nil
+			})
+			require.Equal(t, []string{"a"}, q.again(messages("a")), "nobody was asked yet")
+			for range 2 {
+				require.Equal(t, c.want, q.again(messages("a")))
+				require.Equal(t, c.executed, executed)
+			}
+		})
+	}
+}
+
+// unregistered is the store of another process.
+type unregistered struct{ store.Store }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
@@ -383,12 +384,7 @@ func TestConfiguration(t *testing.T) {
 		"both":            {nil, -1, []string{noStore, fmt.Sprintf(tooFew, -1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				problem, ok := recover().(*store.ConfigError)
-				require.True(t, ok, "a panic with a ConfigError")
-				require.Equal(t, c.want, problem.Problems)
-			}()
-			cache.New(c.inner, c.maxBytes)
+			require.Equal(t, c.want, configtest.ProblemsOf(t, func() { cache.New(c.inner, c.maxBytes) }))
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -52,7 +53,7 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.problems, problemsIn(t, func() { dynamo.New(c.client, c.table, c.opts...) }))
+			require.Equal(t, c.problems, configtest.ProblemsOf(t, func() { dynamo.New(c.client, c.table, c.opts...) }))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -122,22 +123,11 @@ func TestNamesCollide(t *testing.T) {
 				if c.problem == "" {
 					require.NotPanics(t, do, what)
 				} else {
-					assert.Contains(t, strings.Join(problemsIn(t, do), "\n"), c.problem, what)
+					assert.Contains(t, strings.Join(configtest.ProblemsOf(t, do), "\n"), c.problem, what)
 				}
 			}
 		})
 	}
-}
-
-// problemsIn are those that a call panics with.
-func problemsIn(t *testing.T, call func()) (problems []string) {
-	t.Helper()
-	defer func() {
-		err, _ := recover().(error)
-		problems = problemsOf(t, err)
-	}()
-	call()
-	return nil
 }
 
 func TestDefaultPartitionIsThatOfPowertools(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -251,22 +253,22 @@ func TestWrongConfigsAreNamedAllAtOnce(t *testing.T) {
 		"blank value":        {named("Stage", os.Getenv("IDEMPOTENT_NOT_SET")), `Stage: the value "" is blank`},
 		"long value":         {named("Stage", strings.Repeat("x", 1025)), "more than 1024"},
 	} {
-		config := configErrorOf(t, func() { observe.EMF(&bytes.Buffer{}, tc.config) })
-		require.Len(t, config.Problems, 1, name)
-		assert.Contains(t, config.Problems[0], tc.want, name)
+		problems := configtest.ProblemsOf(t, func() { observe.EMF(&bytes.Buffer{}, tc.config) })
+		require.Len(t, problems, 1, name)
+		assert.Contains(t, problems[0], tc.want, name)
 	}
-	config := configErrorOf(t, func() { observe.EMF(nil, named("", "")) })
-	assert.Len(t, config.Problems, 3)
-	assert.Contains(t, config.Problems[0], "the writer is nil")
-	config = configErrorOf(t, func() { observe.EMF(&bytes.Buffer{}, observe.Config{}, observe.Config{}) })
-	assert.Contains(t, config.Problems[0], "there are 2 Configs")
+	problems := configtest.ProblemsOf(t, func() { observe.EMF(nil, named("", "")) })
+	assert.Len(t, problems, 3)
+	assert.Contains(t, problems[0], "the writer is nil")
+	problems = configtest.ProblemsOf(t, func() { observe.EMF(&bytes.Buffer{}, observe.Config{}, observe.Config{}) })
+	assert.Contains(t, problems[0], "there are 2 Configs")
 
 	tenant := func(context.Context, report.Delivery) string { return "t" }
 	line := rawLineOf(t.Context(), someEvent, observe.Config{Dimensions: many, Tenant: tenant})
 	assert.Len(t, read(t, line).AWS.CloudWatchMetrics[0].Dimensions[1], 30, "what is allowed fits")
 	many["D28"] = "x"
-	config = configErrorOf(t, func() { observe.EMF(&bytes.Buffer{}, observe.Config{Dimensions: many}) })
-	assert.Contains(t, config.Problems[0], "there are 29, more than 28")
+	problems = configtest.ProblemsOf(t, func() { observe.EMF(&bytes.Buffer{}, observe.Config{Dimensions: many}) })
+	assert.Contains(t, problems[0], "there are 29, more than 28")
 }
 
 // What is not about one delivery has no tenant and no route.
@@ -279,22 +281,11 @@ func TestOtherLinesHaveNeitherTenantNorRoute(t *testing.T) {
 		"observe.ReconcileEMF": func() { observe.ReconcileEMF(&bytes.Buffer{}, wrong) },
 		"observe.AttentionEMF": func() { observe.AttentionEMF(&bytes.Buffer{}, wrong) },
 	} {
-		config := configErrorOf(t, constructor)
-		require.Len(t, config.Problems, 2, name)
-		assert.Contains(t, config.Problems[0], name+": Config.Tenant")
-		assert.Contains(t, config.Problems[1], name+": Config.Route")
+		problems := configtest.ProblemsOf(t, constructor)
+		require.Len(t, problems, 2, name)
+		assert.Contains(t, problems[0], name+": Config.Tenant")
+		assert.Contains(t, problems[1], name+": Config.Route")
 	}
-}
-
-func configErrorOf(t *testing.T, f func()) (config *store.ConfigError) {
-	t.Helper()
-	defer func() {
-		var ok bool
-		config, ok = recover().(*store.ConfigError)
-		require.True(t, ok, "it panicked with a ConfigError")
-	}()
-	f()
-	return nil
 }
 
 // writes is a writer that is not safe for concurrent use, and remembers each call.
@@ -384,4 +375,13 @@ func FuzzLineIsValidWhateverTheTextsAre(f *testing.F) {
 			assert.Equal(t, strings.ToValidUTF8(recordKey, "\ufffd") == recordKey, d.members["recordKey"] == recordKey)
 		}
 	})
+}
+
+func BenchmarkLine(b *testing.B) {
+	observer := observe.EMF(io.Discard)
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		observer(ctx, someEvent)
+	}
 }

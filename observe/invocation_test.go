@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -23,9 +24,10 @@ const secretKey, secretPayload = "key-4711", "payload-4242"
 
 type event struct{ Key, Payload string }
 
-// function is a wrapped handler whose only observer is EMF.
+// function is a wrapped handler that EMF observes.
 type function struct {
 	out     writes
+	seen    report.Delivery // the last one
 	inner   store.Store
 	handler *idempotent.Handler[event, any]
 	do      func(ctx context.Context) (any, error)
@@ -39,7 +41,8 @@ func newFunction(inner store.Store, rule func(storetest.Call) storetest.Fault, o
 			idempotent.WithOperation("charge"),
 			idempotent.WithKey(func(e event) (string, error) { return e.Key, nil }),
 			idempotent.WithFingerprint(func(e event) (any, error) { return e.Payload, nil }),
-			idempotent.WithObserver(observe.EMF(&f.out)),
+			idempotent.WithObserver(observe.All(observe.EMF(&f.out),
+				func(_ context.Context, e report.Delivery) { f.seen = e })),
 		}, opts...)...)
 	return f
 }

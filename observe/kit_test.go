@@ -43,25 +43,18 @@ func read(t *testing.T, line []byte) document {
 	return d
 }
 
-// metrics are the names of the metrics, in their order.
-func (d document) metrics() []string {
-	var names []string
+// metrics are the names of the metrics in these units, or of all, in their order.
+func (d document) metrics(units ...string) (names []string) {
 	for _, m := range d.AWS.CloudWatchMetrics[0].Metrics {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
-// counts are those metrics that count something.
-func (d document) counts() []string {
-	var names []string
-	for _, m := range d.AWS.CloudWatchMetrics[0].Metrics {
-		if m.Unit == "Count" {
+		if len(units) == 0 || slices.Contains(units, m.Unit) {
 			names = append(names, m.Name)
 		}
 	}
 	return names
 }
+
+// counts are those metrics that count something.
+func (d document) counts() []string { return d.metrics("Count") }
 
 // lineOf is what EMF writes about an event.
 func lineOf(t *testing.T, e report.Delivery, opts ...observe.Config) document {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
@@ -194,15 +195,12 @@ func TestNothingThere(t *testing.T) {
 
 func TestConfigurationIsChecked(t *testing.T) {
 	t.Parallel()
-	defer func() {
-		ce, ok := recover().(*store.ConfigError)
-		require.True(t, ok)
-		assert.Equal(t, []string{
-			"operate.New: the store is nil", "operate.New: there are 2 values of Config, and one counts",
-			"operate.New: Retention: -1ns is negative",
-		}, ce.Problems)
-	}()
-	operate.New((*memory.Store)(nil), operate.Config{Retention: -1}, operate.Config{})
+	assert.Equal(t, []string{
+		"operate.New: the store is nil", "operate.New: there are 2 values of Config, and one counts",
+		"operate.New: Retention: -1ns is negative",
+	}, configtest.ProblemsOf(t, func() {
+		operate.New((*memory.Store)(nil), operate.Config{Retention: -1}, operate.Config{})
+	}))
 }
 
 // resending is a store whose client loses the reply of each write and sends it again, inside of one

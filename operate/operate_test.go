@@ -1,15 +1,24 @@
 package operate_test
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
@@ -208,4 +217,193 @@ func TestACacheIsNoObstacle(t *testing.T) {
 	cost, err := o.Cost(t.Context(), operate.Query{})
 	require.NoError(t, err)
 	assert.Equal(t, store.Cost{Indexed: true, Exact: true}, cost)
+}
+
+// onDynamoDB returns a store on a table of its own.
+func onDynamoDB(t *testing.T) *dynamo.Store {
+	t.Helper()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	table := "operate-test-" + rand.Text()
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, table))
+	t.Cleanup(func() {
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
+		require.NoError(t, err)
+	})
+	return dynamo.New(client, table)
+}
+
+// TestATableFullOfRecords: a few that somebody has to settle, among hundreds that nobody has to.
+func TestATableFullOfRecords(t *testing.T) {
+	t.Parallel()
+	records := onDynamoDB(t)
+	put := func(name string, r store.Record) {
+		r.Key = "charge#" + name
+		if r.Attention != "" {
+			r.Attention = store.AttentionOf(r.Key)
+		}
+		_, claimed, err := records.Claim(t.Context(), r, now)
+		assert.NoError(t, err)
+		assert.True(t, claimed)
+	}
+	var wg sync.WaitGroup
+	for n := range 100 {
+		wg.Go(func() {
+			put(fmt.Sprint("live-", n), live())
+			put(fmt.Sprint("crashed-", n), crashed())
+			put(fmt.Sprint("completed-", n), completed())
+		})
+	}
+	wg.Wait()
+	for n := range 7 {
+		put(fmt.Sprint("unknown-", n), unknown())
+	}
+	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
+
+	read := store.Page{}
+	count := func(p store.Page) { read.Records += p.Records; read.Units += p.Units }
+	found := 0
+	for l, err := range o.List(t.Context(), operate.Query{Operation: "charge", Page: count}) {
+		require.NoError(t, err)
+		found++
+		s, err := o.Inspect(t.Context(), l.Record.Key)
+		require.NoError(t, err)
+		entry, err := o.Settle(t.Context(), s,
+			operate.Executed([]byte(`"`+strings.Repeat("x", found*100_000)+`"`)), act)
+		require.NoError(t, err)
+		assert.Equal(t, operate.StateCompleted, entry.After.State)
+		again, err := o.Inspect(t.Context(), l.Record.Key)
+		require.NoError(t, err)
+		result, err := o.Result(t.Context(), again)
+		require.NoError(t, err)
+		assert.Len(t, result, found*100_000+2)
+		assert.Equal(t, "dana", again.Record.SettledBy)
+		assert.Empty(t, again.Record.Attention)
+	}
+	assert.Equal(t, 7, found)
+	assert.Equal(t, 7, read.Records, "the index has nothing else")
+
+	read = store.Page{}
+	found = 0
+	for _, err := range o.List(t.Context(),
+		operate.Query{States: []operate.State{operate.StateCrashed}, Scan: true, Page: count}) {
+		require.NoError(t, err)
+		found++
+	}
+	assert.Equal(t, 100, found)
+	assert.Greater(t, read.Records, 300, "everything is read")
+
+	for l, err := range o.List(t.Context(), operate.Query{}) {
+		t.Error("all are settled", l.Record.Key, err)
+	}
+}
+
+// TestAnOwnerThatComesBackInTheMiddle: between the look and the settlement, and between the
+// settlement and the next look.
+func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
+	t.Parallel()
+	records := onDynamoDB(t)
+	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
+	seen := unknown()
+	_, claimed, err := records.Claim(t.Context(), seen, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	shown, err := o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+
+	owner := func() bool {
+		done := completed()
+		from := seen
+		from.Lease = time.Time{}
+		_, swapped, err := records.Swap(t.Context(), from, done)
+		require.NoError(t, err)
+		return swapped
+	}
+	require.True(t, owner(), "the owner comes first")
+	_, err = o.Settle(t.Context(), shown, operate.NotExecuted(), act)
+	var changed *operate.ChangedError
+	require.ErrorAs(t, err, &changed)
+	assert.Equal(t, operate.StateCompleted, changed.Shown.State)
+	_, err = o.Delete(t.Context(), changed.Shown, act)
+	require.NoError(t, err)
+
+	_, claimed, err = records.Claim(t.Context(), seen, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	shown, err = o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	_, err = o.Release(t.Context(), shown, act)
+	require.NoError(t, err)
+	require.False(t, owner(), "the operator comes first")
+	shown, err = o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	assert.Equal(t, operate.StateReleased, shown.State)
+}
+
+// TestStepsInATable: a result of any size is recorded and read, and a step that was written since
+// the record was shown is seen.
+func TestStepsInATable(t *testing.T) {
+	t.Parallel()
+	records := onDynamoDB(t)
+	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
+	first := crashed()
+	_, claimed, err := records.Claim(t.Context(), first, now)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	write := func(name string, s store.Step) {
+		seen, next := first, first
+		seen.StepWrites, seen.Lease = store.AnyStepWrites, time.Time{}
+		next.Steps = map[string]store.Step{name: s}
+		_, swapped, err := records.Swap(t.Context(), seen, next)
+		require.NoError(t, err)
+		require.True(t, swapped)
+	}
+	steps := halfway(first).Steps
+	write("reserve", steps["reserve"])
+	write("charge", steps["charge"])
+	shown, err := o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	write("coupon", steps["coupon"])
+	noise := make([]byte, 200_000) // it does not get smaller
+	_, err = rand.Read(noise)
+	require.NoError(t, err)
+	photo := fmt.Appendf(nil, "%q", hex.EncodeToString(noise))
+	_, err = o.Settle(t.Context(), shown, operate.StepExecuted("charge", photo), act)
+	var changed *operate.ChangedError
+	require.ErrorAs(t, err, &changed)
+	assert.Len(t, changed.Shown.Steps(), 3)
+
+	entry, err := o.Settle(t.Context(), changed.Shown, operate.StepExecuted("charge", photo), act)
+	require.NoError(t, err)
+	assert.Equal(t, operate.StateReleased, entry.After.State)
+	shown, err = o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	assert.Equal(t, []operate.Step{
+		{Name: "charge", State: operate.StepRecorded, InParts: true},
+		{Name: "coupon", State: operate.StepHasFailed, Bytes: 46},
+		{Name: "reserve", State: operate.StepRecorded, Bytes: 18},
+	}, shown.Steps())
+	for step, want := range map[string]string{"charge": string(photo), "reserve": reservation} {
+		got, err := o.StepResult(t.Context(), shown, step)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+	}
+	listed := func(q operate.Query) (n int) {
+		for l, err := range o.List(t.Context(), q) {
+			require.NoError(t, err)
+			assert.False(t, l.Due)
+			assert.Empty(t, l.Record.Steps)
+			n++
+		}
+		return n
+	}
+	assert.Zero(t, listed(operate.Query{}))
+	assert.Equal(t, 1, listed(operate.Query{NotDue: true}))
+	assert.Equal(t, 1, listed(operate.Query{NotDue: true, Scan: true}))
+
+	_, err = o.Settle(t.Context(), shown, operate.Failed("Abandoned", "undone"), act)
+	require.NoError(t, err)
+	shown, err = o.Inspect(t.Context(), key)
+	require.NoError(t, err)
+	assert.Empty(t, shown.Steps())
+	assert.Zero(t, listed(operate.Query{NotDue: true}))
 }

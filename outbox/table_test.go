@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/report"
@@ -239,21 +240,18 @@ func ofTable(table string, sentences []string) (all []string) {
 
 func TestNewRelaySaysAllThatIsWrong(t *testing.T) {
 	t.Parallel()
-	defer func() {
-		wrong, is := recover().(*store.ConfigError)
-		require.True(t, is)
-		require.Equal(t, []string{
-			"outbox.NewRelay: there are 2 values of Config, and one counts",
-			"outbox.NewRelay: Concurrency: -1 is negative", "outbox.NewRelay: Timeout: -1ns is negative",
-			"outbox.NewRelay: MaxTries: -1 is negative", "outbox.NewRelay: Retention: 1ms is less than a second",
-			"outbox.NewRelay: Observers: function 1 is nil", "outbox.NewRelay: the client is nil",
-			"outbox.NewRelay: the name of the table is empty", "outbox.NewRelay: deliver is nil",
-		}, wrong.Problems)
-	}()
-	outbox.NewRelay((*dynamodb.Client)(nil), "", nil, outbox.Config{
-		Concurrency: -1, Timeout: -1, MaxTries: -1, Retention: 1e6,
-		Observers: []func(context.Context, report.Relay){nil},
-	}, outbox.Config{})
+	require.Equal(t, []string{
+		"outbox.NewRelay: there are 2 values of Config, and one counts",
+		"outbox.NewRelay: Concurrency: -1 is negative", "outbox.NewRelay: Timeout: -1ns is negative",
+		"outbox.NewRelay: MaxTries: -1 is negative", "outbox.NewRelay: Retention: 1ms is less than a second",
+		"outbox.NewRelay: Observers: function 1 is nil", "outbox.NewRelay: the client is nil",
+		"outbox.NewRelay: the name of the table is empty", "outbox.NewRelay: deliver is nil",
+	}, configtest.ProblemsOf(t, func() {
+		outbox.NewRelay((*dynamodb.Client)(nil), "", nil, outbox.Config{
+			Concurrency: -1, Timeout: -1, MaxTries: -1, Retention: 1e6,
+			Observers: []func(context.Context, report.Relay){nil},
+		}, outbox.Config{})
+	}))
 }
 
 // The stream of a real table hands over what Stream understands: see also the tests of the whole in

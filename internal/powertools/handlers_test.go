@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/report"
 
 	"github.com/stretchr/testify/assert"
@@ -39,8 +40,8 @@ const (
 )
 
 // neighbour is a handler that shares records with another program.
-type neighbour[Out any] struct {
-	*idempotent.Handler[json.RawMessage, Out]
+type neighbour[In, Out any] struct {
+	*idempotent.Handler[In, Out]
 
 	t        *testing.T
 	store    *memory.Store
@@ -49,29 +50,39 @@ type neighbour[Out any] struct {
 	do       func() (Out, error)
 }
 
-func newNeighbour[Out any](t *testing.T, do func() (Out, error), opts ...idempotent.Option) *neighbour[Out] {
+func newNeighbour[Out any](t *testing.T, do func() (Out, error),
+	opts ...idempotent.Option,
+) *neighbour[json.RawMessage, Out] {
 	t.Helper()
-	n := &neighbour[Out]{t: t, store: memory.New(), do: do}
-	opts = append([]idempotent.Option{idempotent.WithKeyPath("id"), idempotent.WithObserver(n.see)}, opts...)
-	n.Handler = idempotent.Wrap(func(context.Context, json.RawMessage) (Out, error) {
+	return neighbourOf[json.RawMessage](t, "id", do, opts...)
+}
+
+// neighbourOf makes one that takes its key from a path.
+func neighbourOf[In, Out any](t *testing.T, path string, do func() (Out, error),
+	opts ...idempotent.Option,
+) *neighbour[In, Out] {
+	t.Helper()
+	n := &neighbour[In, Out]{t: t, store: memory.New(), do: do}
+	opts = append([]idempotent.Option{idempotent.WithKeyPath(path), idempotent.WithObserver(n.see)}, opts...)
+	n.Handler = idempotent.Wrap(func(context.Context, In) (Out, error) {
 		n.executed++
 		return n.do()
 	}, n.store, opts...)
 	return n
 }
 
-func (n *neighbour[Out]) see(_ context.Context, e report.Delivery) { n.seen = append(n.seen, e) }
+func (n *neighbour[In, Out]) see(_ context.Context, e report.Delivery) { n.seen = append(n.seen, e) }
 
 func returns[Out any](out Out) func() (Out, error) {
 	return func() (Out, error) { return out, nil }
 }
 
-func (n *neighbour[Out]) invoke() (string, error) {
+func (n *neighbour[In, Out]) invoke() (string, error) {
 	got, err := n.Invoke(n.t.Context(), []byte(`{"id":1,"amount":10}`))
 	return string(got), err
 }
 
-func (n *neighbour[Out]) record(key string) store.Record {
+func (n *neighbour[In, Out]) record(key string) store.Record {
 	n.t.Helper()
 	r, found, err := n.store.Get(n.t.Context(), key)
 	require.NoError(n.t, err)
@@ -79,8 +90,19 @@ func (n *neighbour[Out]) record(key string) store.Record {
 	return r
 }
 
+// ask sends an event.
+func (n *neighbour[In, Out]) ask(in In) (out Out) {
+	n.t.Helper()
+	payload, err := json.Marshal(in)
+	require.NoError(n.t, err)
+	answer, err := n.Invoke(n.t.Context(), payload)
+	require.NoError(n.t, err)
+	require.NoError(n.t, json.Unmarshal(answer, &out))
+	return out
+}
+
 // theirs stores a record as AWS Powertools would have left it.
-func (n *neighbour[Out]) theirs(key string, change func(r *store.Record)) {
+func (n *neighbour[In, Out]) theirs(key string, change func(r *store.Record)) {
 	n.t.Helper()
 	now := time.Now().Truncate(time.Second)
 	r := store.Record{Key: key, Status: store.StatusCompleted, Expiry: now.Add(time.Hour), Lease: now.Add(time.Minute)}
@@ -282,17 +304,17 @@ func TestPowertoolsConfiguration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ce := configError(t, func() {
+			problems := configtest.ProblemsOf(t, func() {
 				idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) { return 0, nil },
 					memory.New(), c.opts...)
 			})
-			require.Len(t, ce.Problems, len(c.problems), "%q", ce.Problems)
+			require.Len(t, problems, len(c.problems), "%q", problems)
 			for i, p := range c.problems {
-				assert.Contains(t, ce.Problems[i], p)
+				assert.Contains(t, problems[i], p)
 			}
 		})
 	}
-	ce := configError(t, func() {
+	problems := configtest.ProblemsOf(t, func() {
 		idempotent.Wrap(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 			return events.APIGatewayProxyResponse{}, nil
 		}, memory.New(), python(),
@@ -301,18 +323,7 @@ func TestPowertoolsConfiguration(t *testing.T) {
 				RequireKey: []string{},
 			}))
 	})
-	require.Len(t, ce.Problems, 3)
-	assert.Contains(t, ce.Problems[2],
+	require.Len(t, problems, 3)
+	assert.Contains(t, problems[2],
 		"WithPowertools and WithHTTP: RequireKey contradict each other: every method needs its key")
-}
-
-func configError(t *testing.T, wrap func()) (ce *idempotent.ConfigError) {
-	t.Helper()
-	defer func() {
-		var is bool
-		ce, is = recover().(*idempotent.ConfigError)
-		require.True(t, is)
-	}()
-	wrap()
-	return nil
 }

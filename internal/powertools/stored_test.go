@@ -1,7 +1,6 @@
 package powertools_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -185,14 +183,10 @@ func TestPowertoolsTakeoverIsCompletedInTheLayout(t *testing.T) {
 
 func TestPowertoolsOnHTTPHandlers(t *testing.T) {
 	t.Parallel()
-	h := newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 201, Body: `{"id":"ch_1"}`},
-		idempotent.WithKeyPath("powertools_json(body).id"))
+	h := ofHTTP(t, responseV2{StatusCode: 201, Body: `{"id":"ch_1"}`})
 	first := h.ask(requestV2of("POST", `{"id":1}`))
 	assert.Equal(t, 201, first.StatusCode)
-	r, found, err := h.store.Get(t.Context(), key1)
-	require.NoError(t, err)
-	require.True(t, found, "the key is theirs: no scope")
-	assert.Empty(t, r.Fingerprint, "nor a fingerprint")
+	assert.Empty(t, h.record(key1).Fingerprint, "the key is theirs: it has no scope, nor a fingerprint")
 	assert.Equal(t, "true", h.ask(requestV2of("PUT", `{"id":1}`)).Headers["Idempotent-Replayed"])
 	assert.Equal(t, 400, h.ask(requestV2of("POST", `{"x":1}`)).StatusCode)
 	assert.Equal(t, 1, h.executed)
@@ -203,15 +197,14 @@ func TestPowertoolsOnHTTPHandlers(t *testing.T) {
 func TestPowertoolsProtectEveryMethod(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "POST", "PATCH", "QUERY"} {
-		path := idempotent.WithKeyPath("powertools_json(body).id")
-		h := newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 201}, path)
+		h := ofHTTP(t, responseV2{StatusCode: 201})
 		assert.Equal(t, 201, h.ask(requestV2of(method, `{"id":1}`)).StatusCode, method)
 		assert.Equal(t, "true", h.ask(requestV2of(method, `{"id":1}`)).Headers["Idempotent-Replayed"], method)
 		assert.Equal(t, 400, h.ask(requestV2of(method, `{"x":1}`)).StatusCode, "%s needs its key", method)
 		assert.Equal(t, 400, h.ask(requestV2of(method, "")).StatusCode, "%s without a body needs it too", method)
 		assert.Equal(t, 1, h.executed, method)
 
-		h = newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 201}, path, idempotent.WithOptionalKey())
+		h = ofHTTP(t, responseV2{StatusCode: 201}, idempotent.WithOptionalKey())
 		assert.Equal(t, 201, h.ask(requestV2of(method, `{"x":1}`)).StatusCode, method)
 		assert.Zero(t, h.store.Len(), "%s without a key runs unprotected", method)
 		assert.Equal(t, 1, h.executed, method)
@@ -226,17 +219,16 @@ func TestPowertoolsResponsesWithoutStatus(t *testing.T) {
 		`{"ok": true}`:                      {StatusCode: 200, Body: `{"ok": true}`},
 		`"text"`:                            {StatusCode: 200, Body: `"text"`},
 	} {
-		h := newHTTPNeighbour[requestV2](t, responseV2{StatusCode: 500},
-			idempotent.WithKeyPath("powertools_json(body).id"))
-		h.completed(key1, kept)
+		h := ofHTTP(t, responseV2{StatusCode: 500})
+		h.theirs(key1, func(r *store.Record) { r.Result = []byte(kept) })
 		got := h.ask(requestV2of("POST", `{"id":1}`))
 		assert.Equal(t, want.StatusCode, got.StatusCode)
 		assert.Equal(t, want.Body, got.Body)
 		assert.Equal(t, "true", got.Headers["Idempotent-Replayed"])
 	}
-	h := newHTTPNeighbour[events.APIGatewayProxyRequest](t, events.APIGatewayProxyResponse{StatusCode: 201},
-		idempotent.WithKeyPath("powertools_json(body).id"))
-	h.completed(key1, `{"ok": true}`)
+	h := neighbourOf[events.APIGatewayProxyRequest](t, idOfBody,
+		returns(events.APIGatewayProxyResponse{StatusCode: 201}), python())
+	h.theirs(key1, func(r *store.Record) { r.Result = []byte(`{"ok": true}`) })
 	event := events.APIGatewayProxyRequest{HTTPMethod: "POST", Resource: "/charges", Path: "/charges", Body: `{"id":1}`}
 	event.RequestContext.APIID = "api"
 	assert.Equal(t, 500, h.ask(event).StatusCode, "a REST API takes no response without a status")
@@ -254,40 +246,10 @@ func requestV2of(method, body string) (e requestV2) {
 	return e
 }
 
-// httpNeighbour is an HTTP handler that shares records with a Python function.
-type httpNeighbour[In, Out any] struct {
-	t        *testing.T
-	store    *memory.Store
-	handler  *idempotent.Handler[In, Out]
-	executed int
-}
+const idOfBody = "powertools_json(body).id"
 
-func newHTTPNeighbour[In, Out any](t *testing.T, out Out, opts ...idempotent.Option) *httpNeighbour[In, Out] {
+// ofHTTP is a handler of an HTTP API that shares records with a Python function.
+func ofHTTP(t *testing.T, out responseV2, opts ...idempotent.Option) *neighbour[requestV2, responseV2] {
 	t.Helper()
-	h := &httpNeighbour[In, Out]{t: t, store: memory.New()}
-	h.handler = idempotent.Wrap(func(context.Context, In) (Out, error) {
-		h.executed++
-		return out, nil
-	}, h.store, append(opts, python())...)
-	return h
-}
-
-func (h *httpNeighbour[In, Out]) ask(in In) (out Out) {
-	h.t.Helper()
-	payload, err := json.Marshal(in)
-	require.NoError(h.t, err)
-	answer, err := h.handler.Invoke(h.t.Context(), payload)
-	require.NoError(h.t, err)
-	require.NoError(h.t, json.Unmarshal(answer, &out))
-	return out
-}
-
-func (h *httpNeighbour[In, Out]) completed(key, result string) {
-	h.t.Helper()
-	now := time.Now().Truncate(time.Second)
-	_, claimed, err := h.store.Claim(h.t.Context(), store.Record{
-		Key: key, Status: store.StatusCompleted, Expiry: now.Add(time.Hour), Result: []byte(result),
-	}, now)
-	require.NoError(h.t, err)
-	require.True(h.t, claimed)
+	return neighbourOf[requestV2](t, idOfBody, returns(out), append(opts, python())...)
 }

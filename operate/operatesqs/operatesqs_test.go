@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/operate/operatesqs"
 )
 
@@ -87,21 +88,9 @@ func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 		"", "given-up", "arn:aws:sqs:eu-central-1:123456789012:given-up",
 		"https://sqs.eu-central-1.amazonaws.com/", "ftp://a/b",
 	} {
-		problems := problemsOf(t, func() { operatesqs.GiveUp((*client)(nil), url) })
+		problems := configtest.ProblemsOf(t, func() { operatesqs.GiveUp((*client)(nil), url) })
 		require.Len(t, problems, 2, url)
 		assert.Contains(t, problems[0], "the client is nil")
 		assert.Contains(t, problems[1], "the URL of the queue is not one")
 	}
-}
-
-func problemsOf(t *testing.T, f func()) []string {
-	t.Helper()
-	defer func() { require.Nil(t, recover()) }()
-	var wrong *idempotent.ConfigError
-	func() {
-		defer func() { wrong, _ = recover().(*idempotent.ConfigError) }()
-		f()
-	}()
-	require.NotNil(t, wrong)
-	return wrong.Problems
 }

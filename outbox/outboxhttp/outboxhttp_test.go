@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxhttp"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 const id = "7d2cf2a8-64b7-5d3f-9d0c-2f6f2a3c8f10"
@@ -371,14 +371,14 @@ func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 		"tenant's twice":     {fine, tenant("a"), `TenantHeader: "a" is set twice`},
 		"tenant without one": {fine, tenant("a b"), `TenantHeader: "a b" is no name`},
 	} {
-		problems := problemsOf(t, func() { outboxhttp.To(tc.url, tc.config...) })
+		problems := configtest.ProblemsOf(t, func() { outboxhttp.To(tc.url, tc.config...) })
 		require.Len(t, problems, 1, name)
 		assert.Contains(t, problems[0], tc.want, name)
 		assert.Contains(t, problems[0], "outboxhttp.To: ", name)
 		assert.NotContains(t, problems[0], "pass-1", name)
 		assert.NotContains(t, problems[0], "v1secret", name)
 	}
-	assert.Len(t, problemsOf(t, func() { outboxhttp.To("", with("", "v")[0], outboxhttp.Config{}) }), 3)
+	assert.Len(t, configtest.ProblemsOf(t, func() { outboxhttp.To("", with("", "v")[0], outboxhttp.Config{}) }), 3)
 }
 
 // with is a configuration with these headers, names and values in turn.
@@ -388,17 +388,6 @@ func with(headers ...string) []outboxhttp.Config {
 		c.Headers[headers[i]] = headers[i+1]
 	}
 	return []outboxhttp.Config{c}
-}
-
-func problemsOf(t *testing.T, f func()) (problems []string) {
-	t.Helper()
-	defer func() {
-		config, ok := recover().(*store.ConfigError)
-		require.True(t, ok, "it panicked with a ConfigError")
-		problems = config.Problems
-	}()
-	f()
-	return nil
 }
 
 func TestTheClientIsCopied(t *testing.T) {

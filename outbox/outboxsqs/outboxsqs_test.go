@@ -19,11 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxsqs"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 const (
@@ -321,23 +321,12 @@ func TestAWrongConfigurationIsNamedAllAtOnce(t *testing.T) {
 		"other":     {&client{}, "ftp://sqs.eu-central-1.amazonaws.com/1/mail", nil, "is not one of the form"},
 		"nil":       {&client{}, standard, make([]outboxsqs.Config, 2), "there are 2 values of Config"},
 	} {
-		problems := problemsOf(t, func() { outboxsqs.To(tc.client, tc.url, tc.opts...) })
+		problems := configtest.ProblemsOf(t, func() { outboxsqs.To(tc.client, tc.url, tc.opts...) })
 		require.Len(t, problems, 1, name)
 		assert.Contains(t, problems[0], "outboxsqs.To: ", name)
 		assert.Contains(t, problems[0], tc.want, name)
 	}
-	assert.Len(t, problemsOf(t, func() { outboxsqs.To(nil, "", outboxsqs.Config{}, outboxsqs.Config{}) }), 3)
-}
-
-func problemsOf(t *testing.T, f func()) (problems []string) {
-	t.Helper()
-	defer func() {
-		config, ok := recover().(*store.ConfigError)
-		require.True(t, ok, "it panicked with a ConfigError")
-		problems = config.Problems
-	}()
-	f()
-	return nil
+	assert.Len(t, configtest.ProblemsOf(t, func() { outboxsqs.To(nil, "", outboxsqs.Config{}, outboxsqs.Config{}) }), 3)
 }
 
 // The consumer of the package's documentation.
