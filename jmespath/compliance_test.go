@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -116,19 +115,13 @@ func TestAgreesWithTheOfficialImplementation(t *testing.T) {
 		if kindOf(err) == errInvalidType && wantErr == nil {
 			return // the reference swallows errors in the operands of projections
 		}
-		if (err != nil) != (wantErr != nil) {
-			t.Fatalf("%s on %s: error %v, want %v", source, document, err, wantErr)
-		}
+		require.Equal(t, wantErr != nil, err != nil, "%s on %s: error %v, want %v", source, document, err, wantErr)
 		if err != nil {
 			return
 		}
 		wantText, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := decode(t, selected.JSON()); !reflect.DeepEqual(got, decode(t, wantText)) {
-			t.Fatalf("%s on %s: %v, want %s", source, document, got, wantText)
-		}
+		require.NoError(t, err)
+		require.Equal(t, decode(t, wantText), decode(t, selected.JSON()), "%s on %s", source, document)
 	})
 }
 
@@ -143,11 +136,8 @@ func referenceSearch(source string, document any) (selected any, err error) {
 	return reference.Search(source, document)
 }
 
-func decode(t *rapid.T, text []byte) any {
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+func decode(t *rapid.T, text []byte) (value any) {
+	require.NoError(t, json.Unmarshal(text, &value), "%s", text)
 	return value
 }
 

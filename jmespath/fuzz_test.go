@@ -2,9 +2,9 @@ package jmespath
 
 import (
 	"encoding/json"
-	"errors"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzCompile compiles anything, and evaluates what compiles.
@@ -23,18 +23,13 @@ func FuzzCompile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		expression, err := Compile(source)
 		if err != nil {
-			var failure *Error
-			if !errors.As(err, &failure) || failure.Offset < 0 || failure.Offset > len(source) || failure.Kind == "" {
-				t.Fatalf("%q: %#v", source, err)
-			}
+			assertPlaced(t, source, err)
+			require.NotEmpty(t, kindOf(err), source)
 			return
 		}
 		selected, err := expression.Search([]byte(document))
 		if err != nil {
-			var failure *Error
-			if !errors.As(err, &failure) || failure.Offset < 0 || failure.Offset > len(source) {
-				t.Fatalf("%q: %#v", source, err)
-			}
+			assertPlaced(t, source, err)
 			return
 		}
 		assertSound(t, selected)
@@ -55,9 +50,7 @@ func FuzzSearch(f *testing.F) {
 		"powertools_json(to_string([@]))[0] == @",
 	} {
 		expression, err := Compile(source)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		expressions = append(expressions, expression)
 	}
 	for _, payload := range []string{
@@ -70,21 +63,15 @@ func FuzzSearch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		document, err := parseText(string(payload))
-		if (err == nil) && !json.Valid(payload) {
-			t.Fatalf("%q is no JSON", payload)
-		}
+		require.True(t, err != nil || json.Valid(payload), "%q is no JSON", payload)
 		for _, expression := range expressions {
 			selected, searchErr := expression.Search(payload)
 			if err != nil {
-				if searchErr == nil || searchErr.Error() != err.Error() {
-					t.Fatalf("%s on %q: %v, want %v", expression, payload, searchErr, err)
-				}
+				require.EqualError(t, searchErr, err.Error(), "%s on %q", expression, payload)
 				continue
 			}
 			if searchErr != nil {
-				if _, ok := errors.AsType[*Error](searchErr); !ok {
-					t.Fatalf("%s on %q: %#v", expression, payload, searchErr)
-				}
+				require.ErrorAs(t, searchErr, new(*Error), "%s on %q", expression, payload)
 				continue
 			}
 			assertSound(t, selected)
@@ -95,29 +82,35 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
+// assertPlaced checks that an error names a place in its expression.
+func assertPlaced(t *testing.T, source string, err error) {
+	t.Helper()
+	var failure *Error
+	require.ErrorAs(t, err, &failure, "%q", source)
+	require.GreaterOrEqual(t, failure.Offset, 0, "%q", source)
+	require.LessOrEqual(t, failure.Offset, len(source), "%q", source)
+}
+
+// requireEqual checks that two values are equal in the language.
+func requireEqual(t require.TestingT, a, b Value) {
+	equal, err := newSearch(a).equal(a, b)
+	require.NoError(t, err)
+	require.True(t, equal, "%s and %s", a.text, b.text)
+}
+
 // assertSound checks what every Value promises.
 func assertSound(t *testing.T, v Value) {
 	t.Helper()
 	text := v.JSON()
 	again, err := parseText(string(text))
-	if err != nil && !strings.Contains(err.Error(), "nested deeper than the limit") {
-		t.Fatalf("%q: %v", text, err)
-	}
 	if err != nil {
+		require.ErrorContains(t, err, "nested deeper than the limit", "%q", text)
 		return
 	}
-	if again.json() != v.json() || !json.Valid(text) {
-		t.Fatalf("%q becomes %q", text, again.json())
-	}
-	if v.Presence() != definedPresence(v) {
-		t.Fatalf("%q is %s, want %s", text, v.Presence(), definedPresence(v))
-	}
+	require.Equal(t, v.json(), again.json())
+	require.True(t, json.Valid(text), "%q", text)
+	require.Equal(t, definedPresence(v), v.Presence(), "%q", text)
 	short, err := parseText(compact(v.json()))
-	if err != nil {
-		t.Fatalf("%q compact: %v", text, err)
-	}
-	equal, err := newSearch(v).equal(v, short)
-	if err != nil || !equal {
-		t.Fatalf("%q is not equal to %q: %v", text, short.text, err)
-	}
+	require.NoError(t, err, "%q compact", text)
+	requireEqual(t, v, short)
 }

@@ -206,10 +206,13 @@ func TestHugeExponentsCostNothing(t *testing.T) {
 func rational(t *rapid.T, label string) (string, *big.Rat) {
 	text := rapid.StringMatching(`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,2})?`).Draw(t, label)
 	value, ok := new(big.Rat).SetString(text)
-	if !ok {
-		t.Fatalf("%s is no number", text)
-	}
+	require.True(t, ok, "%s is a number", text)
 	return text, value
+}
+
+func requireNumber(t *rapid.T, want *big.Rat, got, what string) {
+	number, ok := new(big.Rat).SetString(got)
+	require.True(t, ok && number.Cmp(want) == 0, "%s: %s, want %s", what, got, want)
 }
 
 func rationals(t *rapid.T) (array string, values []*big.Rat) {
@@ -227,12 +230,8 @@ func TestComparisonAgreesWithRationalNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, x := rational(t, "a")
 		b, y := rational(t, "b")
-		if got := compareNumbers(Value{a}, Value{b}); got != x.Cmp(y) {
-			t.Fatalf("compare %s with %s: %d", a, b, got)
-		}
-		if got := parseDecimal(a) == parseDecimal(b); got != (x.Cmp(y) == 0) {
-			t.Fatalf("%s and %s as decimals: %v", a, b, got)
-		}
+		require.Equal(t, x.Cmp(y), compareNumbers(Value{a}, Value{b}), "compare %s with %s", a, b)
+		require.Equal(t, x.Cmp(y) == 0, parseDecimal(a) == parseDecimal(b), "%s and %s as decimals", a, b)
 	})
 }
 
@@ -241,15 +240,10 @@ func TestNumberTextKeepsTheValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, want := rational(t, "number")
 		spelled := parseDecimal(text).text()
-		if _, err := parseText(spelled); err != nil {
-			t.Fatalf("%s becomes %s: %v", text, spelled, err)
-		}
-		if got, ok := new(big.Rat).SetString(spelled); !ok || got.Cmp(want) != 0 {
-			t.Fatalf("%s becomes %s", text, spelled)
-		}
-		if again := parseDecimal(spelled); again != parseDecimal(text) {
-			t.Fatalf("%s becomes %v", text, again)
-		}
+		_, err := parseText(spelled)
+		require.NoError(t, err, "%s becomes %s", text, spelled)
+		requireNumber(t, want, spelled, text)
+		require.Equal(t, parseDecimal(text), parseDecimal(spelled), text)
 	})
 }
 
@@ -262,12 +256,8 @@ func TestSumAgreesWithRationalNumbers(t *testing.T) {
 			want.Add(want, value)
 		}
 		selected, err := trySelect("sum(@)", array)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, ok := new(big.Rat).SetString(selected.text); !ok || got.Cmp(want) != 0 {
-			t.Fatalf("sum of %s: %s, want %s", array, selected.text, want)
-		}
+		require.NoError(t, err)
+		requireNumber(t, want, selected.text, array)
 	})
 }
 
@@ -279,17 +269,13 @@ func TestDivisionAgreesWithRationalNumbers(t *testing.T) {
 		want := value.Quo(value, new(big.Rat).SetInt64(divisor))
 		d := parseDecimal(text)
 		got, ok := new(big.Rat).SetString(d.dividedBy(divisor).text())
-		if !ok {
-			t.Fatalf("%s / %d is no number", text, divisor)
-		}
-		if _, finite := want.FloatPrec(); finite && got.Cmp(want) != 0 {
-			t.Fatalf("%s / %d: %s, want %s", text, divisor, got, want)
-		}
+		require.True(t, ok, "%s / %d is a number", text, divisor)
+		_, finite := want.FloatPrec()
+		require.True(t, !finite || got.Cmp(want) == 0, "%s / %d: %s, want %s", text, divisor, got, want)
 		relative := new(big.Rat).SetFrac(big.NewInt(5), new(big.Int).Exp(big.NewInt(10), big.NewInt(34), nil))
 		off := new(big.Rat).Sub(got, want)
-		if off.Abs(off).Cmp(relative.Mul(relative, want).Abs(relative)) > 0 {
-			t.Fatalf("%s / %d: %s is off by %s", text, divisor, got, off)
-		}
+		require.LessOrEqual(t, off.Abs(off).Cmp(relative.Mul(relative, want).Abs(relative)), 0,
+			"%s / %d: %s is off by %s", text, divisor, got, off)
 	})
 }
 
@@ -304,13 +290,8 @@ func TestCeilAndFloorAgreeWithRationalNumbers(t *testing.T) {
 		}
 		for source, want := range map[string]*big.Int{"floor(@)": down, "ceil(@)": up} {
 			selected, err := trySelect(source, text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, ok := new(big.Rat).SetString(selected.text)
-			if !ok || got.Cmp(new(big.Rat).SetInt(want)) != 0 {
-				t.Fatalf("%s on %s: %s, want %s", source, text, selected.text, want)
-			}
+			require.NoError(t, err)
+			requireNumber(t, new(big.Rat).SetInt(want), selected.text, source+" on "+text)
 		}
 	})
 }

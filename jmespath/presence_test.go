@@ -62,12 +62,8 @@ func TestPresenceAgreesWithItsDefinition(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		value, err := parseText(generator{T: t}.document(4))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := value.Presence(), definedPresence(value); got != want {
-			t.Fatalf("%s: %s, want %s", value.text, got, want)
-		}
+		require.NoError(t, err)
+		require.Equal(t, definedPresence(value), value.Presence(), value.text)
 	})
 }
 

@@ -45,27 +45,16 @@ func TestStringsKeepTheirContent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.String().Draw(t, "content")
 		value := stringValue(content)
-		if value.str() != content {
-			t.Fatalf("%q becomes %q", content, value.str())
-		}
+		require.Equal(t, content, value.str())
 		var decoded string
-		if err := json.Unmarshal(value.JSON(), &decoded); err != nil || decoded != content {
-			t.Fatalf("%q becomes %s", content, value.text)
-		}
+		require.NoError(t, json.Unmarshal(value.JSON(), &decoded))
+		require.Equal(t, content, decoded)
 		spelled, err := json.Marshal(content) // with other escape sequences
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		parsed, err := parseText(string(spelled))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if equal, err := newSearch(parsed).equal(parsed, value); err != nil || !equal {
-			t.Fatalf("%s and %s are not equal: %v", parsed.text, value.text, err)
-		}
-		if compact(parsed.text) != value.text {
-			t.Fatalf("%s compact: %s, want %s", parsed.text, compact(parsed.text), value.text)
-		}
+		require.NoError(t, err)
+		requireEqual(t, parsed, value)
+		require.Equal(t, value.text, compact(parsed.text))
 	})
 }
 
