@@ -404,7 +404,8 @@ func TestACommitIsAChange(t *testing.T) {
 	again := running(old.Key, "B")
 	f.spy.meanwhile(func() {
 		f.elsewhere().swaps(old, again)
-		_, committed, err := f.cache.Commit(t.Context(), again, completed(again, `{"id":"o-2"}`), partstore.Writes{}, "token")
+		next := completed(again, `{"id":"o-2"}`)
+		_, committed, err := f.cache.Commit(t.Context(), again, next, partstore.Writes{}, "token")
 		require.NoError(t, err)
 		require.True(t, committed)
 	})

@@ -89,7 +89,8 @@ func (p *pair) change(op string, seen store.Record, n int) {
 		seen.Lease = time.Time{}
 	}
 	next, isNew := p.next(seen, n), rapid.Bool().Draw(p.T, "new")
-	writes, token := partstore.Writes{{Name: fmt.Sprint("row ", n)}, {Name: "shared", New: isNew}}, fmt.Sprint("token ", n)
+	writes := partstore.Writes{{Name: fmt.Sprint("row ", n)}, {Name: "shared", New: isNew}}
+	token := fmt.Sprint("token ", n)
 	p.both(next, func(s full, next store.Record) (held store.Record, done bool, err error) {
 		switch {
 		case op == "delete":

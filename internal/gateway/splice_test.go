@@ -218,7 +218,8 @@ func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 				for _, cookie := range cookies {
 					for _, description := range descriptions {
 						s := sample{
-							StatusCode: status, StatusDescription: description, Body: body, Cookies: cookie, replayed: true,
+							StatusCode: status, StatusDescription: description, Body: body, Cookies: cookie,
+							replayed: true,
 						}
 						assertSpliced(t, f, s)
 						s.IsBase64Encoded, s.Headers = true, map[string]string{"A": "1"}

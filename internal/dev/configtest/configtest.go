@@ -1,5 +1,5 @@
-// Package configtest is for tests of constructors, which panic with all that is wrong with what they
-// are given.
+// Package configtest is for tests of constructors, which panic with all that is wrong with what
+// they are given.
 package configtest
 
 import (
