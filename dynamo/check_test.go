@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"context"
 	"crypto/rand"
 	"net/http"
 	"testing"
@@ -87,10 +86,7 @@ func makeTable(t *testing.T, client *dynamodb.Client, in *dynamodb.CreateTableIn
 	t.Helper()
 	_, err := client.CreateTable(t.Context(), in)
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: in.TableName})
-		require.NoError(t, err)
-	})
+	dynamolocal.DropAfter(t, client, *in.TableName)
 	if ttl == "" {
 		return
 	}

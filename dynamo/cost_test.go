@@ -55,7 +55,7 @@ type meter struct {
 func newMeter(t *testing.T, blank string) *meter {
 	t.Helper()
 	m := &meter{blank: blank, quiet: dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried)}
-	m.Client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, between(m.count))
+	m.Client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, dynamolocal.Between(m.count))
 	return m
 }
 
@@ -444,7 +444,7 @@ func rowsInWords(rows, size int) string {
 // indexMeter is a client that adds up what DynamoDB says that writes consume in the index.
 func indexMeter(t *testing.T, writes *float64) *dynamodb.Client {
 	t.Helper()
-	return dynamolocal.Client(dynamolocal.Endpoint(t), between(func(_ context.Context, in any,
+	return dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Between(func(_ context.Context, in any,
 		send func() (any, error),
 	) (any, error) {
 		askForUnits(in, types.ReturnConsumedCapacityIndexes)

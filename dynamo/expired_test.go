@@ -136,14 +136,11 @@ func TestAnotherPartitionOfATableStays(t *testing.T) {
 // beforeDeletions is a client that does something before it deletes an item.
 func beforeDeletions(t *testing.T, do func()) *dynamodb.Client {
 	t.Helper()
-	return dynamolocal.Client(dynamolocal.Endpoint(t), between(func(_ context.Context, in any,
-		send func() (any, error),
-	) (any, error) {
-		if _, is := in.(*dynamodb.DeleteItemInput); is {
+	return dynamolocal.Client(dynamolocal.Endpoint(t),
+		dynamolocal.Before(func(context.Context, *dynamodb.DeleteItemInput) error {
 			do()
-		}
-		return send()
-	}))
+			return nil
+		}))
 }
 
 func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {

@@ -20,7 +20,6 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -54,10 +53,7 @@ func newTableOf(t *testing.T, opts ...dynamo.Config) (client *dynamodb.Client, t
 	client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried)
 	table = "dynamo-test-" + rand.Text()
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, table, opts...))
-	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
-		require.NoError(t, err)
-	})
+	dynamolocal.DropAfter(t, client, table)
 	return client, table
 }
 
@@ -379,25 +375,6 @@ func (m *memoryTable) read(keys []item) *dynamodb.BatchGetItemOutput {
 		out.UnprocessedKeys = map[string]types.KeysAndAttributes{table: {Keys: keys[n:]}}
 	}
 	return out
-}
-
-// between is an option of a client: f stands between the program and the SDK, and sees the input
-// and the output of each call.
-func between(f func(ctx context.Context, in any, send func() (any, error)) (any, error)) func(*dynamodb.Options) {
-	return func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Between", func(
-				ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-			) (out middleware.InitializeOutput, metadata middleware.Metadata, err error) {
-				out.Result, err = f(ctx, in.Parameters, func() (any, error) {
-					var sent middleware.InitializeOutput
-					sent, metadata, err = next.HandleInitialize(ctx, in)
-					return sent.Result, err
-				})
-				return out, metadata, err
-			}), middleware.Before)
-		})
-	}
 }
 
 const table = "idempotency"

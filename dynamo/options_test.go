@@ -142,7 +142,7 @@ func TestStoreWithTheActionsAlone(t *testing.T) {
 	_, _, table := local(t)
 	var mu sync.Mutex
 	called := map[string]bool{}
-	client := dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, between(func(
+	client := dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried, dynamolocal.Between(func(
 		ctx context.Context, _ any, send func() (any, error),
 	) (any, error) {
 		mu.Lock()

@@ -205,7 +205,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 
 // resending is a store whose client loses the reply of each write and sends it again, inside of one
 // call.
-type resending struct{ *memory.Store }
+type resending struct{ store.Store }
 
 func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
 	if held, swapped, err := s.Store.Swap(ctx, seen, next); err != nil || !swapped {
@@ -216,8 +216,7 @@ func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Rec
 
 func TestAReplyThatTheClientLostIsNoChangeBySomebodyElse(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
-	d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
+	d := deskOver(t, resending{memory.New()})
 	_, err := d.Settle(t.Context(), d.shown(unknown()), operate.NotExecuted(), act)
 	require.NoError(t, err)
 	held, _ := d.held()

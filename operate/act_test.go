@@ -54,9 +54,7 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				if !found {
 					return
 				}
-				after, err := d.Inspect(t.Context(), key)
-				require.NoError(t, err)
-				told := after.Story()
+				told := d.look(key).Story()
 				assert.Equal(t, now.Truncate(time.Millisecond).UTC(), told[len(told)-1].At)
 				assert.Equal(t, operate.WasSettled, told[len(told)-1].What)
 				assert.Regexp(t, `^(executed|failed|not executed|released) by dana$`, told[len(told)-1].Detail)
@@ -128,19 +126,15 @@ func TestWhatHasChangedSinceItWasShown(t *testing.T) {
 		"renewed":                func(r *store.Record) { r.Lease = now.Add(time.Minute).Truncate(time.Millisecond) },
 	} {
 		for action, do := range changes {
-			for _, dry := range []bool{false, true} {
+			for _, a := range acts {
 				t.Run(name+", "+string(action), func(t *testing.T) {
 					t.Parallel()
 					d := newDesk(t, nil)
 					s := d.shown(crashed())
 					next := s.Record
 					alter(&next)
-					_, swapped, err := d.inner.Swap(t.Context(), s.Record, next)
-					require.NoError(t, err)
-					require.True(t, swapped)
-					a := act
-					a.DryRun = dry
-					_, err = do(d, s, a)
+					require.True(t, d.swap(s.Record, next))
+					_, err := do(d, s, a)
 					var changed *operate.ChangedError
 					require.ErrorAs(t, err, &changed)
 					require.ErrorIs(t, err, operate.ErrChanged)
@@ -161,13 +155,11 @@ func TestWhatHasChangedSinceItWasShown(t *testing.T) {
 func TestWhatIsGoneSinceItWasShown(t *testing.T) {
 	t.Parallel()
 	for action, do := range changes {
-		for _, dry := range []bool{false, true} {
+		for _, a := range acts {
 			d := newDesk(t, nil)
 			s := d.shown(crashed())
 			_, err := d.inner.Delete(t.Context(), s.Record)
 			require.NoError(t, err)
-			a := act
-			a.DryRun = dry
 			_, err = do(d, s, a)
 			var changed *operate.ChangedError
 			require.ErrorAs(t, err, &changed, action)
@@ -279,7 +271,7 @@ func TestWhatThePreviewSays(t *testing.T) {
 
 func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	t.Parallel()
-	type acts = operate.Act
+	type by = operate.Act
 	none, long, tooLong := operate.NotExecuted(), strings.Repeat("b", 257), strings.Repeat("m", 4097)
 	executed := func(result string) operate.Verdict { return operate.Executed([]byte(result)) }
 	responded := func(response string) operate.Verdict { return operate.Responded([]byte(response)) }
@@ -289,14 +281,14 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		verdict        operate.Verdict
 		field, problem string
 	}{
-		"nobody":                {acts{Why: "w"}, none, "by", "is empty"},
-		"no reason":             {acts{By: "b"}, none, "why", "is empty"},
-		"blank":                 {acts{By: " ", Why: "w"}, none, "by", "is empty"},
-		"long by":               {acts{By: long, Why: "w"}, none, "by", "has 257 bytes, more than 256"},
-		"long why":              {acts{By: "b", Why: long + long}, none, "why", "has 514 bytes, more than 512"},
-		"a line break":          {acts{By: "b", Why: "a\nb"}, none, "why", "cannot be printed"},
-		"an escape sequence":    {acts{By: "\x1b[31mroot", Why: "w"}, none, "by", "cannot be printed"},
-		"no UTF-8":              {acts{By: "\xff", Why: "w"}, none, "by", "is not UTF-8"},
+		"nobody":                {by{Why: "w"}, none, "by", "is empty"},
+		"no reason":             {by{By: "b"}, none, "why", "is empty"},
+		"blank":                 {by{By: " ", Why: "w"}, none, "by", "is empty"},
+		"long by":               {by{By: long, Why: "w"}, none, "by", "has 257 bytes, more than 256"},
+		"long why":              {by{By: "b", Why: long + long}, none, "why", "has 514 bytes, more than 512"},
+		"a line break":          {by{By: "b", Why: "a\nb"}, none, "why", "cannot be printed"},
+		"an escape sequence":    {by{By: "\x1b[31mroot", Why: "w"}, none, "by", "cannot be printed"},
+		"no UTF-8":              {by{By: "\xff", Why: "w"}, none, "by", "is not UTF-8"},
 		"no verdict":            {act, operate.Verdict{}, "verdict", "is none"},
 		"no result":             {act, executed(""), "result", "of 0 bytes is no JSON"},
 		"no JSON":               {act, executed(`{"secret":`), "result", "of 10 bytes is no JSON"},

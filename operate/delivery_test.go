@@ -20,10 +20,8 @@ import (
 // shop is a handler with two steps, the second of which must not run twice, and counts what it
 // does.
 type shop struct {
-	*operate.Operator
+	*desk
 
-	t       *testing.T
-	records *memory.Store
 	now     time.Time
 	handler *idempotent.Handler[string, string]
 
@@ -36,10 +34,10 @@ type charge struct{ ID string }
 
 func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 	t.Helper()
-	s := &shop{t: t, records: memory.New(), now: now}
+	s := &shop{now: now}
 	clock := func() time.Time { return s.now }
-	s.Operator = operate.New(s.records, operate.Config{Clock: clock})
-	s.handler = idempotent.Wrap(s.order, s.records, append([]idempotent.Option{
+	s.desk = deskOver(t, memory.New(), operate.Config{Clock: clock})
+	s.handler = idempotent.Wrap(s.order, s.inner, append([]idempotent.Option{
 		idempotent.WithOperation("order"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
 		idempotent.WithClock(clock),
 	}, opts...)...)
@@ -77,25 +75,24 @@ func (s *shop) stuck() operate.Shown {
 // only is the only record that is listed.
 func (s *shop) only(q operate.Query) operate.Shown {
 	s.t.Helper()
-	var keys []string
-	for l, err := range s.List(s.t.Context(), q) {
-		require.NoError(s.t, err)
-		keys = append(keys, l.Record.Key)
-	}
-	require.Len(s.t, keys, 1)
-	shown, err := s.Inspect(s.t.Context(), keys[0])
-	require.NoError(s.t, err)
-	return shown
+	found := s.listed(q)
+	require.Len(s.t, found, 1)
+	return s.look(found[0].Record.Key)
 }
 
-func (s *shop) listed(q operate.Query) int {
+// judge settles the record of an order that is stuck.
+func (s *shop) judge(v operate.Verdict) {
 	s.t.Helper()
-	n := 0
-	for _, err := range s.List(s.t.Context(), q) {
-		require.NoError(s.t, err)
-		n++
-	}
-	return n
+	_, err := s.Settle(s.t.Context(), s.stuck(), v, act)
+	require.NoError(s.t, err)
+}
+
+// assertAnswer sends the order again.
+func (s *shop) assertAnswer(want string) {
+	s.t.Helper()
+	got, err := s.handler.Handle(s.t.Context(), "order-1")
+	require.NoError(s.t, err)
+	assert.Equal(s.t, want, got)
 }
 
 // TestAVerdictOnAStepMeetsTheNextExecution: it gets what the operator has recorded, and runs no
@@ -108,18 +105,14 @@ func TestAVerdictOnAStepMeetsTheNextExecution(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, opts...)
-			_, err := s.Settle(t.Context(), s.stuck(), operate.StepExecuted("charge", []byte(`{"ID":"ch_1"}`)), act)
-			require.NoError(t, err)
-			got, err := s.handler.Handle(t.Context(), "order-1")
-			require.NoError(t, err)
-			assert.Equal(t, "ch_1", got)
+			s.judge(operate.StepExecuted("charge", []byte(`{"ID":"ch_1"}`)))
+			s.assertAnswer("ch_1")
 			assert.Equal(t, [2]int{1, 1}, [2]int{s.reserved, s.charged})
-			assert.Zero(t, s.listed(operate.Query{NotDue: true}))
+			assert.Empty(t, s.listed(operate.Query{NotDue: true}))
 
 			s = newShop(t, opts...)
-			_, err = s.Settle(t.Context(), s.stuck(), operate.StepFailed("charge", "CardDeclined", "no money"), act)
-			require.NoError(t, err)
-			_, err = s.handler.Handle(t.Context(), "order-1")
+			s.judge(operate.StepFailed("charge", "CardDeclined", "no money"))
+			_, err := s.handler.Handle(t.Context(), "order-1")
 			var failed *idempotent.ReplayedError
 			require.ErrorAs(t, err, &failed)
 			assert.Equal(t, "CardDeclined", failed.Type)
@@ -127,11 +120,8 @@ func TestAVerdictOnAStepMeetsTheNextExecution(t *testing.T) {
 			assert.Equal(t, [2]int{1, 1}, [2]int{s.reserved, s.charged})
 
 			s = newShop(t, opts...)
-			_, err = s.Settle(t.Context(), s.stuck(), operate.NotExecuted(), act)
-			require.NoError(t, err)
-			got, err = s.handler.Handle(t.Context(), "order-1")
-			require.NoError(t, err)
-			assert.Equal(t, "by the handler", got)
+			s.judge(operate.NotExecuted())
+			s.assertAnswer("by the handler")
 			assert.Equal(t, [2]int{1, 2}, [2]int{s.reserved, s.charged})
 		})
 	}
@@ -142,16 +132,13 @@ func TestAVerdictOnAStepMeetsTheNextExecution(t *testing.T) {
 func TestAVerdictWithAResultThatTheStepDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	_, err := s.Settle(t.Context(), s.stuck(), operate.StepExecuted("charge", []byte(`["ch_1"]`)), act)
-	require.NoError(t, err)
-	_, err = s.handler.Handle(t.Context(), "order-1")
+	s.judge(operate.StepExecuted("charge", []byte(`["ch_1"]`)))
+	_, err := s.handler.Handle(t.Context(), "order-1")
 	require.ErrorIs(t, err, idempotent.ErrUnreadable)
 	assert.Equal(t, [2]int{1, 1}, [2]int{s.reserved, s.charged})
 	_, err = s.Settle(t.Context(), s.only(operate.Query{NotDue: true}), operate.Executed([]byte(`"ch_1"`)), act)
 	require.NoError(t, err)
-	got, err := s.handler.Handle(t.Context(), "order-1")
-	require.NoError(t, err)
-	assert.Equal(t, "ch_1", got)
+	s.assertAnswer("ch_1")
 }
 
 // TestAnOrderThatStoppedBetweenTwoStepsIsListedOnceNobodyRetries, and no more when somebody does.
@@ -161,10 +148,10 @@ func TestAnOrderThatStoppedBetweenTwoStepsIsListedOnceNobodyRetries(t *testing.T
 	s.ends = idempotent.NotExecuted(errors.New("the provider is down"))
 	_, err := s.handler.Handle(t.Context(), "order-1")
 	require.Error(t, err)
-	assert.Zero(t, s.listed(operate.Query{}))
-	assert.Equal(t, 1, s.listed(operate.Query{NotDue: true}))
+	assert.Empty(t, s.listed(operate.Query{}))
+	assert.Len(t, s.listed(operate.Query{NotDue: true}), 1)
 	s.now = s.now.Add(store.ReleasedWait - time.Second)
-	assert.Zero(t, s.listed(operate.Query{}))
+	assert.Empty(t, s.listed(operate.Query{}))
 	s.now = s.now.Add(time.Second)
 	shown := s.only(operate.Query{})
 	assert.Equal(t, operate.StateReleased, shown.State)
@@ -174,11 +161,9 @@ func TestAnOrderThatStoppedBetweenTwoStepsIsListedOnceNobodyRetries(t *testing.T
 	assert.Equal(t, `"r1"`, string(text))
 
 	s.ends = nil
-	got, err := s.handler.Handle(t.Context(), "order-1")
-	require.NoError(t, err)
-	assert.Equal(t, "by the handler", got)
+	s.assertAnswer("by the handler")
 	assert.Equal(t, 1, s.reserved)
-	assert.Zero(t, s.listed(operate.Query{NotDue: true}))
+	assert.Empty(t, s.listed(operate.Query{NotDue: true}))
 	_, err = s.Settle(t.Context(), shown, operate.Failed("Abandoned", "nobody came back"), act)
 	require.ErrorIs(t, err, operate.ErrChanged)
 }
@@ -239,14 +224,7 @@ func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &counting{Store: memory.New()}
 				_, _ = wrapped(mortal{s.Store}, c.opts...).Handle(t.Context(), "order-1") // its answer does not matter
-				o := operate.New(s)
-				list := func(q operate.Query) (found []operate.Listed) {
-					for l, err := range o.List(t.Context(), q) {
-						require.NoError(t, err)
-						found = append(found, l)
-					}
-					return found
-				}
+				list := deskOver(t, s, operate.Config{Clock: time.Now}).listed
 				require.Empty(t, list(operate.Query{}), "the lease lives")
 				require.Zero(t, s.gets.Load(), "the entry of an execution that may run is not read")
 				time.Sleep(time.Minute)

@@ -2,6 +2,8 @@ package operate_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,17 +26,24 @@ type desk struct {
 	*operate.Operator
 	t     *testing.T
 	ctx   context.Context
-	inner *memory.Store
+	inner store.Store
 }
 
 func newDesk(t *testing.T, rule func(storetest.Call) storetest.Fault, config ...operate.Config) *desk {
 	t.Helper()
 	inner := memory.New()
-	c := operate.Config{Clock: func() time.Time { return now }}
-	for _, given := range config {
-		c.Retention = given.Retention
+	d := deskOver(t, storetest.NewFaulty(inner, rule), config...)
+	d.inner = inner
+	return d
+}
+
+func deskOver(t *testing.T, s store.Store, config ...operate.Config) *desk {
+	t.Helper()
+	c := append(config, operate.Config{})[0]
+	if c.Clock == nil {
+		c.Clock = func() time.Time { return now }
 	}
-	return &desk{operate.New(storetest.NewFaulty(inner, rule), c), t, t.Context(), inner}
+	return &desk{operate.New(s, c), t, t.Context(), s}
 }
 
 // crashed is a record in progress whose execution died.
@@ -93,9 +102,21 @@ func (d *desk) put(r store.Record) {
 func (d *desk) shown(r store.Record) operate.Shown {
 	d.t.Helper()
 	d.put(r)
-	s, err := d.Inspect(d.t.Context(), r.Key)
+	return d.look(r.Key)
+}
+
+func (d *desk) look(key string) operate.Shown {
+	d.t.Helper()
+	s, err := d.Inspect(d.t.Context(), key)
 	require.NoError(d.t, err)
 	return s
+}
+
+func (d *desk) swap(seen, next store.Record) (swapped bool) {
+	d.t.Helper()
+	_, swapped, err := d.inner.Swap(d.t.Context(), seen, next)
+	require.NoError(d.t, err)
+	return swapped
 }
 
 func (d *desk) held() (store.Record, bool) {
@@ -105,9 +126,31 @@ func (d *desk) held() (store.Record, bool) {
 	return r, found
 }
 
+// list collects what a query finds.
+func (d *desk) list(q operate.Query) (found []operate.Listed, err error) {
+	d.t.Helper()
+	for l, err := range d.List(d.ctx, q) {
+		if err != nil {
+			return found, err
+		}
+		found = append(found, l)
+	}
+	slices.SortFunc(found, func(a, b operate.Listed) int { return strings.Compare(a.Record.Key, b.Record.Key) })
+	return found, nil
+}
+
+func (d *desk) listed(q operate.Query) []operate.Listed {
+	d.t.Helper()
+	found, err := d.list(q)
+	require.NoError(d.t, err)
+	return found
+}
+
 var (
 	act = operate.Act{By: "dana", Why: "ticket 4711: the provider has no charge"}
 	dry = operate.Act{By: act.By, Why: act.Why, DryRun: true}
+
+	acts = []operate.Act{act, dry}
 )
 
 // change is one thing that an operator does.

@@ -1,18 +1,14 @@
 package operate_test
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -29,43 +25,21 @@ func TestARecordOfUnknownOutcomeIsFoundShownAndSettled(t *testing.T) {
 	ctx := t.Context()
 	d := newDesk(t, nil)
 	d.put(unknown())
-	found, err := d.list(operate.Query{})
-	require.NoError(t, err)
+	found := d.listed(operate.Query{})
 	require.Len(t, found, 1)
 	assert.Equal(t, operate.StateUnknown, found[0].State)
 
-	shown, err := d.Inspect(ctx, found[0].Record.Key)
-	require.NoError(t, err)
+	shown := d.look(found[0].Record.Key)
 	assert.Equal(t, []string{"charge"}, shown.Record.Derived)
-	_, err = d.Settle(ctx, shown, operate.Executed([]byte(result)), act)
+	_, err := d.Settle(ctx, shown, operate.Executed([]byte(result)), act)
 	require.NoError(t, err)
 
-	shown, err = d.Inspect(ctx, key)
-	require.NoError(t, err)
+	shown = d.look(key)
 	assert.Equal(t, operate.StateCompleted, shown.State)
 	got, err := d.Result(ctx, shown)
 	require.NoError(t, err)
 	assert.JSONEq(t, result, string(got))
-	found, err = d.list(operate.Query{})
-	require.NoError(t, err)
-	assert.Empty(t, found)
-}
-
-// list collects what a query finds.
-func (d *desk) list(q operate.Query) (found []operate.Listed, err error) {
-	d.t.Helper()
-	for l, err := range d.List(d.ctx, q) {
-		if err != nil {
-			return found, err
-		}
-		found = append(found, l)
-	}
-	slices.SortFunc(found, func(a,
-		b operate.Listed,
-	) int {
-		return slices.Compare([]byte(a.Record.Key), []byte(b.Record.Key))
-	})
-	return found, nil
+	assert.Empty(t, d.listed(operate.Query{}))
 }
 
 func keysOf(found []operate.Listed) []string {
@@ -170,9 +144,7 @@ func TestListingsThatAreRefused(t *testing.T) {
 		_, err = d.Cost(t.Context(), c.query)
 		require.ErrorIs(t, err, c.want, name)
 	}
-	d := newDesk(t, nil)
-	d.ctx = t.Context()
-	o := operate.New(struct{ store.Store }{d.inner})
+	o := operate.New(struct{ store.Store }{memory.New()})
 	_, err := o.Cost(t.Context(), operate.Query{})
 	require.ErrorIs(t, err, store.ErrNoListing)
 	for _, err := range o.List(t.Context(), operate.Query{}) {
@@ -201,47 +173,38 @@ func TestAListingEndsWhereItsReaderDoes(t *testing.T) {
 func TestACacheIsNoObstacle(t *testing.T) {
 	t.Parallel()
 	inner := memory.New()
-	o := operate.New(cache.New(inner, 1<<20), operate.Config{Clock: func() time.Time { return now }})
-	_, _, err := inner.Claim(t.Context(), unknown(), now)
+	d := deskOver(t, cache.New(inner, 1<<20))
+	d.inner = inner
+	d.put(unknown())
+	found := d.listed(operate.Query{})
+	require.Len(t, found, 1)
+	_, err := d.Settle(t.Context(), d.look(found[0].Record.Key), operate.Executed([]byte(result)), act)
 	require.NoError(t, err)
-	found := 0
-	for l, err := range o.List(t.Context(), operate.Query{}) {
-		require.NoError(t, err)
-		s, err := o.Inspect(t.Context(), l.Record.Key)
-		require.NoError(t, err)
-		_, err = o.Settle(t.Context(), s, operate.Executed([]byte(result)), act)
-		require.NoError(t, err)
-		found++
-	}
-	assert.Equal(t, 1, found)
-	cost, err := o.Cost(t.Context(), operate.Query{})
+	cost, err := d.Cost(t.Context(), operate.Query{})
 	require.NoError(t, err)
 	assert.Equal(t, store.Cost{Indexed: true, Exact: true}, cost)
 }
 
-// onDynamoDB returns a store on a table of its own.
-func onDynamoDB(t *testing.T) *dynamo.Store {
+// onDynamoDB is a desk over a table of its own.
+func onDynamoDB(t *testing.T) *desk {
 	t.Helper()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
 	table := "operate-test-" + rand.Text()
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, table))
-	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
-		require.NoError(t, err)
-	})
-	return dynamo.New(client, table)
+	dynamolocal.DropAfter(t, client, table)
+	return deskOver(t, dynamo.New(client, table))
 }
 
 // TestATableFullOfRecords: a few that somebody has to settle, among hundreds that nobody has to.
 func TestATableFullOfRecords(t *testing.T) {
 	t.Parallel()
-	records := onDynamoDB(t)
+	d := onDynamoDB(t)
 	put := func(name string, r store.Record) {
 		r.Key = "charge#" + name
 		if r.Attention != "" {
 			r.Attention = store.AttentionOf(r.Key)
 		}
-		_, claimed, err := records.Claim(t.Context(), r, now)
+		_, claimed, err := d.inner.Claim(t.Context(), r, now)
 		assert.NoError(t, err)
 		assert.True(t, claimed)
 	}
@@ -257,23 +220,19 @@ func TestATableFullOfRecords(t *testing.T) {
 	for n := range 7 {
 		put(fmt.Sprint("unknown-", n), unknown())
 	}
-	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
 
 	read := store.Page{}
 	count := func(p store.Page) { read.Records += p.Records; read.Units += p.Units }
 	found := 0
-	for l, err := range o.List(t.Context(), operate.Query{Operation: "charge", Page: count}) {
+	for l, err := range d.List(t.Context(), operate.Query{Operation: "charge", Page: count}) {
 		require.NoError(t, err)
 		found++
-		s, err := o.Inspect(t.Context(), l.Record.Key)
-		require.NoError(t, err)
-		entry, err := o.Settle(t.Context(), s,
+		entry, err := d.Settle(t.Context(), d.look(l.Record.Key),
 			operate.Executed([]byte(`"`+strings.Repeat("x", found*100_000)+`"`)), act)
 		require.NoError(t, err)
 		assert.Equal(t, operate.StateCompleted, entry.After.State)
-		again, err := o.Inspect(t.Context(), l.Record.Key)
-		require.NoError(t, err)
-		result, err := o.Result(t.Context(), again)
+		again := d.look(l.Record.Key)
+		result, err := d.Result(t.Context(), again)
 		require.NoError(t, err)
 		assert.Len(t, result, found*100_000+2)
 		assert.Equal(t, "dana", again.Record.SettledBy)
@@ -283,127 +242,90 @@ func TestATableFullOfRecords(t *testing.T) {
 	assert.Equal(t, 7, read.Records, "the index has nothing else")
 
 	read = store.Page{}
-	found = 0
-	for _, err := range o.List(t.Context(),
-		operate.Query{States: []operate.State{operate.StateCrashed}, Scan: true, Page: count}) {
-		require.NoError(t, err)
-		found++
-	}
-	assert.Equal(t, 100, found)
+	assert.Len(t, d.listed(operate.Query{States: []operate.State{operate.StateCrashed}, Scan: true, Page: count}), 100)
 	assert.Greater(t, read.Records, 300, "everything is read")
 
-	for l, err := range o.List(t.Context(), operate.Query{}) {
-		t.Error("all are settled", l.Record.Key, err)
-	}
+	assert.Empty(t, d.listed(operate.Query{}), "all are settled")
 }
 
 // TestAnOwnerThatComesBackInTheMiddle: between the look and the settlement, and between the
 // settlement and the next look.
 func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
 	t.Parallel()
-	records := onDynamoDB(t)
-	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
+	d := onDynamoDB(t)
 	seen := unknown()
-	_, claimed, err := records.Claim(t.Context(), seen, now)
-	require.NoError(t, err)
-	require.True(t, claimed)
-	shown, err := o.Inspect(t.Context(), key)
-	require.NoError(t, err)
-
+	shown := d.shown(seen)
 	owner := func() bool {
-		done := completed()
 		from := seen
 		from.Lease = time.Time{}
-		_, swapped, err := records.Swap(t.Context(), from, done)
-		require.NoError(t, err)
-		return swapped
+		return d.swap(from, completed())
 	}
 	require.True(t, owner(), "the owner comes first")
-	_, err = o.Settle(t.Context(), shown, operate.NotExecuted(), act)
+	_, err := d.Settle(t.Context(), shown, operate.NotExecuted(), act)
 	var changed *operate.ChangedError
 	require.ErrorAs(t, err, &changed)
 	assert.Equal(t, operate.StateCompleted, changed.Shown.State)
-	_, err = o.Delete(t.Context(), changed.Shown, act)
+	_, err = d.Delete(t.Context(), changed.Shown, act)
 	require.NoError(t, err)
 
-	_, claimed, err = records.Claim(t.Context(), seen, now)
-	require.NoError(t, err)
-	require.True(t, claimed)
-	shown, err = o.Inspect(t.Context(), key)
-	require.NoError(t, err)
-	_, err = o.Release(t.Context(), shown, act)
+	_, err = d.Release(t.Context(), d.shown(seen), act)
 	require.NoError(t, err)
 	require.False(t, owner(), "the operator comes first")
-	shown, err = o.Inspect(t.Context(), key)
-	require.NoError(t, err)
-	assert.Equal(t, operate.StateReleased, shown.State)
+	assert.Equal(t, operate.StateReleased, d.look(key).State)
 }
 
 // TestStepsInATable: a result of any size is recorded and read, and a step that was written since
 // the record was shown is seen.
 func TestStepsInATable(t *testing.T) {
 	t.Parallel()
-	records := onDynamoDB(t)
-	o := operate.New(records, operate.Config{Clock: func() time.Time { return now }})
+	d := onDynamoDB(t)
 	first := crashed()
-	_, claimed, err := records.Claim(t.Context(), first, now)
-	require.NoError(t, err)
-	require.True(t, claimed)
+	d.put(first)
 	write := func(name string, s store.Step) {
 		seen, next := first, first
 		seen.StepWrites, seen.Lease = store.AnyStepWrites, time.Time{}
 		next.Steps = map[string]store.Step{name: s}
-		_, swapped, err := records.Swap(t.Context(), seen, next)
-		require.NoError(t, err)
-		require.True(t, swapped)
+		require.True(t, d.swap(seen, next))
 	}
 	steps := halfway(first).Steps
 	write("reserve", steps["reserve"])
 	write("charge", steps["charge"])
-	shown, err := o.Inspect(t.Context(), key)
-	require.NoError(t, err)
+	shown := d.look(key)
 	write("coupon", steps["coupon"])
 	noise := make([]byte, 200_000) // it does not get smaller
-	_, err = rand.Read(noise)
+	_, err := rand.Read(noise)
 	require.NoError(t, err)
 	photo := fmt.Appendf(nil, "%q", hex.EncodeToString(noise))
-	_, err = o.Settle(t.Context(), shown, operate.StepExecuted("charge", photo), act)
+	_, err = d.Settle(t.Context(), shown, operate.StepExecuted("charge", photo), act)
 	var changed *operate.ChangedError
 	require.ErrorAs(t, err, &changed)
 	assert.Len(t, changed.Shown.Steps(), 3)
 
-	entry, err := o.Settle(t.Context(), changed.Shown, operate.StepExecuted("charge", photo), act)
+	entry, err := d.Settle(t.Context(), changed.Shown, operate.StepExecuted("charge", photo), act)
 	require.NoError(t, err)
 	assert.Equal(t, operate.StateReleased, entry.After.State)
-	shown, err = o.Inspect(t.Context(), key)
-	require.NoError(t, err)
+	shown = d.look(key)
 	assert.Equal(t, []operate.Step{
 		{Name: "charge", State: operate.StepRecorded, InParts: true},
 		{Name: "coupon", State: operate.StepHasFailed, Bytes: 46},
 		{Name: "reserve", State: operate.StepRecorded, Bytes: 18},
 	}, shown.Steps())
 	for step, want := range map[string]string{"charge": string(photo), "reserve": reservation} {
-		got, err := o.StepResult(t.Context(), shown, step)
+		got, err := d.StepResult(t.Context(), shown, step)
 		require.NoError(t, err)
 		assert.Equal(t, want, string(got))
 	}
-	listed := func(q operate.Query) (n int) {
-		for l, err := range o.List(t.Context(), q) {
-			require.NoError(t, err)
-			assert.False(t, l.Due)
-			assert.Empty(t, l.Record.Steps)
-			n++
-		}
-		return n
+	assert.Empty(t, d.listed(operate.Query{}))
+	for _, scan := range []bool{false, true} {
+		found := d.listed(operate.Query{NotDue: true, Scan: scan})
+		require.Len(t, found, 1)
+		assert.False(t, found[0].Due)
+		assert.Empty(t, found[0].Record.Steps)
 	}
-	assert.Zero(t, listed(operate.Query{}))
-	assert.Equal(t, 1, listed(operate.Query{NotDue: true}))
-	assert.Equal(t, 1, listed(operate.Query{NotDue: true, Scan: true}))
 
-	_, err = o.Settle(t.Context(), shown, operate.Failed("Abandoned", "undone"), act)
+	_, err = d.Settle(t.Context(), shown, operate.Failed("Abandoned", "undone"), act)
 	require.NoError(t, err)
-	shown, err = o.Inspect(t.Context(), key)
-	require.NoError(t, err)
+	shown = d.look(key)
 	assert.Empty(t, shown.Steps())
-	assert.Zero(t, listed(operate.Query{NotDue: true}))
+	assert.Empty(t, d.listed(operate.Query{NotDue: true}))
 }

@@ -67,11 +67,8 @@ func TestAStepVerdictWhoseReplyIsLost(t *testing.T) {
 			assert.Equal(t, want == nil, held.Steps["charge"].Kind != store.StepStarted)
 		}
 	}
-	d := newDesk(t, nil)
-	d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
 	for _, do := range stepChanges {
-		d.inner = memory.New()
-		d.Operator = operate.New(resending{d.inner}, operate.Config{Clock: func() time.Time { return now }})
+		d := deskOver(t, resending{memory.New()})
 		_, err := do(d, d.shown(halfway(unknown())), act)
 		require.NoError(t, err)
 	}

@@ -16,20 +16,21 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
+// recorded is a step of the first owner with a result, and begun one that may have begun.
+func recorded(result string) store.Step {
+	return store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(result)), Result: []byte(result)}
+}
+
+func begun() store.Step { return store.Step{Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)} }
+
 const reservation = `{"id":"secret-r1"}`
 
 // halfway gives a record the steps of an order that stopped: one is recorded, one has failed, one
 // may have begun.
 func halfway(r store.Record) store.Record {
-	failure := []byte(`{"errorType":"Closed","errorMessage":"secret"}`)
-	r.Steps = map[string]store.Step{
-		"reserve": {
-			Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(reservation)),
-			Result: []byte(reservation),
-		},
-		"coupon": {Kind: store.StepFailure, Seal: store.Seal("owner-1", failure), Result: failure},
-		"charge": {Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)},
-	}
+	failure := recorded(`{"errorType":"Closed","errorMessage":"secret"}`)
+	failure.Kind = store.StepFailure
+	r.Steps = map[string]store.Step{"reserve": recorded(reservation), "coupon": failure, "charge": begun()}
 	r.StepWrites = 3
 	return r
 }
@@ -83,11 +84,10 @@ func TestResultsOfSteps(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	r := halfway(unknown())
-	r.Steps["altered"] = store.Step{
-		Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)),
-		Result: []byte(`"secret"`),
-	}
-	r.Steps["unsealed"] = store.Step{Kind: store.StepValue, Result: []byte(`"secret"`)}
+	unsealed := store.Step{Kind: store.StepValue, Result: []byte(`"secret"`)}
+	r.Steps["unsealed"] = unsealed
+	unsealed.Seal = store.Seal("owner-1", []byte(`1`))
+	r.Steps["altered"] = unsealed
 	r.Steps["photo"] = store.Step{Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)), Parts: "1:1"}
 	s := d.shown(r)
 	for step, want := range map[string]string{
@@ -172,8 +172,7 @@ func TestWhatAChangeDoesToSteps(t *testing.T) {
 				w.Story = held.Story
 				assert.Equal(t, w, held)
 				assert.NotEqual(t, seen.Owner, held.Owner)
-				after, err := d.Inspect(t.Context(), key)
-				require.NoError(t, err)
+				after := d.look(key)
 				assert.Equal(t, after.Steps(), entry.After.Steps)
 				assert.Equal(t, after.State, entry.After.State)
 			})
@@ -183,7 +182,7 @@ func TestWhatAChangeDoesToSteps(t *testing.T) {
 
 // recording is a store that keeps what it was last told to write.
 type recording struct {
-	*memory.Store
+	store.Store
 	next store.Record
 }
 
@@ -196,9 +195,8 @@ func (s *recording) Swap(ctx context.Context, seen, next store.Record) (store.Re
 func TestAChangeWritesOnlyTheStepsThatItChanges(t *testing.T) {
 	t.Parallel()
 	for action, do := range allChanges() {
-		d := newDesk(t, nil)
-		written := &recording{Store: d.inner}
-		d.Operator = operate.New(written, operate.Config{Clock: func() time.Time { return now }})
+		written := &recording{Store: memory.New()}
+		d := deskOver(t, written)
 		_, err := do(d, d.shown(halfway(unknown())), act)
 		require.NoError(t, err)
 		changed := slices.Collect(maps.Keys(written.next.Steps))
@@ -215,22 +213,20 @@ func TestTheVerdictOnOneStepIsNoVerdictOnAnother(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	r := halfway(unknown())
-	r.Steps["mail"] = store.Step{Kind: store.StepStarted, Seal: store.Seal("owner-1", nil)}
+	r.Steps["mail"] = begun()
 	s := d.shown(r)
 	entry, err := d.Settle(t.Context(), s, operate.StepExecuted("charge", []byte(result)), dry)
 	require.NoError(t, err)
 	assert.Contains(t, strings.Join(entry.Preview, " "), `"mail" stays as it is: it may have begun`)
 	_, err = d.Settle(t.Context(), s, operate.StepExecuted("charge", []byte(result)), act)
 	require.NoError(t, err)
-	s, err = d.Inspect(t.Context(), key)
-	require.NoError(t, err)
+	s = d.look(key)
 	assert.Contains(t, s.Steps(), operate.Step{Name: "mail", State: operate.StepOpen})
 	assert.Contains(t, s.Steps(), operate.Step{Name: "charge", State: operate.StepRecorded, Bytes: len(result)})
 
 	_, err = d.Settle(t.Context(), s, operate.NotExecuted(), act)
 	require.NoError(t, err, "the record is released, and its open step can be settled as not executed")
-	s, err = d.Inspect(t.Context(), key)
-	require.NoError(t, err)
+	s = d.look(key)
 	assert.NotContains(t, s.Steps(), operate.Step{Name: "mail", State: operate.StepOpen})
 	assert.Len(t, s.Steps(), 3)
 	_, err = d.Settle(t.Context(), s, operate.NotExecuted(), act)
@@ -241,10 +237,7 @@ func TestAReleaseThatLeavesNoStepLeavesNoAttention(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	r := unknown()
-	r.Steps, r.StepWrites = map[string]store.Step{"charge": {
-		Kind: store.StepStarted,
-		Seal: store.Seal("owner-1", nil),
-	}}, 1
+	r.Steps, r.StepWrites = map[string]store.Step{"charge": begun()}, 1
 	_, err := d.Settle(t.Context(), d.shown(r), operate.NotExecuted(), act)
 	require.NoError(t, err)
 	held, _ := d.held()
@@ -296,9 +289,7 @@ func TestAStepIsSettledOnlyIfItMayHaveBegun(t *testing.T) {
 				d := newDesk(t, nil)
 				s := d.shown(record)
 				seen, _ := d.held()
-				for _, dry := range []bool{false, true} {
-					a := act
-					a.DryRun = dry
+				for _, a := range acts {
 					entry, err := d.Settle(t.Context(), s, v, a)
 					require.Equal(t, &operate.StepError{Action: action, Step: step, State: state}, err)
 					require.ErrorIs(t, err, operate.ErrStep)
@@ -370,24 +361,16 @@ func TestAReleasedRecordIsReleasedAgainOnlyForAStep(t *testing.T) {
 func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
 	t.Parallel()
 	for action, do := range allChanges() {
-		for _, dry := range []bool{false, true} {
+		for _, a := range acts {
 			for _, record := range []store.Record{halfway(crashed()), halfway(unknown())} {
 				d := newDesk(t, nil)
 				s := d.shown(record)
 				seen, _ := d.held()
 				owners, next := seen, seen
 				owners.StepWrites = store.AnyStepWrites
-				late := []byte(`"late"`)
-				next.Steps = map[string]store.Step{"charge": {
-					Kind: store.StepValue,
-					Seal: store.Seal("owner-1", late), Result: late,
-				}}
-				_, swapped, err := d.inner.Swap(t.Context(), owners, next)
-				require.NoError(t, err)
-				require.True(t, swapped)
-				a := act
-				a.DryRun = dry
-				_, err = do(d, s, a)
+				next.Steps = map[string]store.Step{"charge": recorded(`"late"`)}
+				require.True(t, d.swap(owners, next))
+				_, err := do(d, s, a)
 				var changed *operate.ChangedError
 				require.ErrorAs(t, err, &changed, action)
 				assert.Contains(t, changed.Shown.Steps(),
@@ -408,15 +391,10 @@ func TestALateStepAfterASettlement(t *testing.T) {
 		s := d.shown(halfway(unknown()))
 		owners, next := s.Record, s.Record
 		owners.StepWrites = store.AnyStepWrites
-		next.Steps = map[string]store.Step{"mail": {
-			Kind: store.StepValue, Seal: store.Seal("owner-1", []byte(`1`)),
-			Result: []byte(`1`),
-		}}
+		next.Steps = map[string]store.Step{"mail": recorded(`1`)}
 		_, err := do(d, s, act)
 		require.NoError(t, err)
-		_, swapped, err := d.inner.Swap(t.Context(), owners, next)
-		require.NoError(t, err)
-		assert.False(t, swapped, action)
+		assert.False(t, d.swap(owners, next), action)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -35,27 +36,23 @@ const (
 // of the index, and reads. Queries are not added up: what a page of the index consumes is shared by
 // all that are in it.
 type meter struct {
-	hooked
+	outbox.Client
 	cost
 }
 
 func (p place) meter() *meter {
 	m := &meter{}
-	m.hooked = hooked{
-		Client: p.client,
-		beforeUpdate: func(_ context.Context, in *dynamodb.UpdateItemInput) error {
-			in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
-			return nil
-		},
-		afterUpdate: func(out *dynamodb.UpdateItemOutput) { m.written(out.ConsumedCapacity) },
-		beforeGet: func(_ context.Context, in *dynamodb.GetItemInput) error {
-			in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-			return nil
-		},
-		afterGet: func(out *dynamodb.GetItemOutput) {
-			m.reads += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
-		},
-	}
+	m.Client = p.with(dynamolocal.Before(func(_ context.Context, in *dynamodb.UpdateItemInput) error {
+		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
+		return nil
+	}), dynamolocal.After(func(out *dynamodb.UpdateItemOutput) {
+		m.written(out.ConsumedCapacity)
+	}), dynamolocal.Before(func(_ context.Context, in *dynamodb.GetItemInput) error {
+		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+		return nil
+	}), dynamolocal.After(func(out *dynamodb.GetItemOutput) {
+		m.reads += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+	}))
 	return m
 }
 
@@ -162,15 +159,8 @@ func TestCostsOfGivingUp(t *testing.T) {
 func TestCallsOfADrainThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	r, queries := newRig(t), 0
-	r.via(&hooked{
-		Client: r.client,
-		beforeGet: func(context.Context, *dynamodb.GetItemInput) error {
-			return errors.New("there is nothing to read")
-		},
-		beforeQuery: func(context.Context, *dynamodb.QueryInput) error {
-			queries++
-			return nil
-		},
-	}).drain()
+	r.via(r.with(dynamolocal.Before(func(context.Context, *dynamodb.GetItemInput) error {
+		return errors.New("there is nothing to read")
+	}), dynamolocal.After(func(*dynamodb.QueryOutput) { queries++ }))).drain()
 	assert.Equal(t, 21, queries)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/report"
 )
@@ -168,7 +169,7 @@ func TestDrainReadsAllPages(t *testing.T) {
 func TestDrainCountsWhatIsLeftPageByPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r = r.via(r.paged())
+	r = r.via(r.with(paged))
 	one := r.put(t)
 	put := func(n int, age time.Duration) {
 		it := maps.Clone(one)
@@ -232,13 +233,13 @@ func TestDrainReportsWhatItHasCountedInTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put(t)
-	slow := r.via(&hooked{Client: r.client, beforeQuery: func(ctx context.Context, _ *dynamodb.QueryInput) error {
+	slow := r.via(r.with(dynamolocal.Before(func(ctx context.Context, _ *dynamodb.QueryInput) error {
 		select {
 		case <-time.After(400 * time.Millisecond):
 		case <-ctx.Done():
 		}
 		return ctx.Err()
-	}})
+	})))
 	inTime := func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
@@ -260,12 +261,12 @@ func TestDrainThatCannotCountAShardSaysSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	queries, at := 0, 0
-	r = r.via(&hooked{Client: r.client, beforeQuery: func(context.Context, *dynamodb.QueryInput) error {
+	r = r.via(r.with(dynamolocal.Before(func(context.Context, *dynamodb.QueryInput) error {
 		if queries++; queries == at {
 			return errDown
 		}
 		return nil
-	}})
+	})))
 	r.drain()
 	at, queries = queries-1, 0 // the last one counts what is given up
 	told, err := r.relay.Drain(t.Context())
@@ -281,7 +282,7 @@ func TestDrainWithoutAnIndexSaysSo(t *testing.T) {
 	noIndexIn(in)
 	_, err := r.client.CreateTable(t.Context(), in)
 	require.NoError(t, err)
-	dropAfter(t, r.client, r.table)
+	dynamolocal.DropAfter(t, r.client, r.table)
 	r = r.via(r.client)
 	_, err = r.relay.Drain(t.Context())
 	require.ErrorContains(t, err, "read the index outbox-index")
@@ -325,11 +326,11 @@ func TestDrainTakesOnlyWhatIsAsItWasRead(t *testing.T) {
 	} {
 		it := r.put(t)
 		r.late(t, it, time.Hour)
-		client, once := &hooked{Client: r.client}, sync.Once{} // before the first write
-		client.beforeUpdate = func(context.Context, *dynamodb.UpdateItemInput) error {
+		var once sync.Once // before the first write
+		client := r.with(dynamolocal.Before(func(context.Context, *dynamodb.UpdateItemInput) error {
 			once.Do(func() { r.set(t, idOf(it), change.update, change.values, change.names...) })
 			return nil
-		}
+		}))
 		require.Equal(t, 1, r.via(client).drain().Elsewhere, change.update)
 		require.Empty(t, r.got, change.update)
 		r.set(t, idOf(it), "REMOVE outbox_due, outbox_shard", nil)
@@ -354,11 +355,11 @@ func TestDrainWhoseListIsLate(t *testing.T) {
 		})
 		r.set(t, idOf(it), update, values)
 	}
-	r = r.via(&hooked{Client: r.client, afterQuery: func(out *dynamodb.QueryOutput) {
+	r = r.via(r.with(dynamolocal.After(func(out *dynamodb.QueryOutput) {
 		if late != nil { // of the first query
 			out.Items, late = late, nil
 		}
-	}})
+	})))
 	require.Zero(t, r.drain().Elsewhere)
 	require.Empty(t, r.got)
 }
@@ -368,10 +369,10 @@ func TestDrainReadsAsItIs(t *testing.T) {
 	r := newRig(t)
 	r.late(t, r.put(t), time.Hour)
 	var consistent []bool
-	r = r.via(&hooked{Client: r.client, beforeGet: func(_ context.Context, in *dynamodb.GetItemInput) error {
+	r = r.via(r.with(dynamolocal.Before(func(_ context.Context, in *dynamodb.GetItemInput) error {
 		consistent = append(consistent, aws.ToBool(in.ConsistentRead))
 		return nil
-	}})
+	})))
 	r.drain()
 	require.Len(t, r.got, 1)
 	require.Equal(t, []bool{true}, consistent)

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -107,20 +108,17 @@ func TestGivenUpMessagesAreReadPageByPage(t *testing.T) {
 		"the index is not there": {1, 0, 0},
 	} {
 		queries, gets, found, failures := 0, 0, 0, []error(nil)
-		client := p.paged()
-		pages := client.beforeQuery
-		client.beforeQuery = func(ctx context.Context, in *dynamodb.QueryInput) error {
+		client := p.with(paged, dynamolocal.Before(func(context.Context, *dynamodb.QueryInput) error {
 			if queries++; queries == c.query {
 				return errDown
 			}
-			return pages(ctx, in)
-		}
-		client.beforeGet = func(context.Context, *dynamodb.GetItemInput) error {
+			return nil
+		}), dynamolocal.Before(func(context.Context, *dynamodb.GetItemInput) error {
 			if gets++; gets == c.get {
 				return errDown
 			}
 			return nil
-		}
+		}))
 		for m, err := range outbox.GivenUp(t.Context(), client, p.table) {
 			if err != nil {
 				failures = append(failures, err)
@@ -137,8 +135,8 @@ func TestGivenUpMessagesAreReadPageByPage(t *testing.T) {
 		require.Len(t, failures, 1, name)
 		require.ErrorIs(t, failures[0], errDown, name)
 	}
-	reads, client := 0, p.paged()
-	client.beforeGet = func(context.Context, *dynamodb.GetItemInput) error { reads++; return nil }
+	reads := 0
+	client := p.with(paged, dynamolocal.After(func(*dynamodb.GetItemOutput) { reads++ }))
 	for _, err := range outbox.GivenUp(t.Context(), client, p.table) {
 		require.NoError(t, err)
 		break
@@ -214,10 +212,10 @@ func TestRedrivenMessageIsNotGivenUpByAnOldFailure(t *testing.T) {
 // repeating is a client that does not get the answer to each write, and sends it again, as that of
 // AWS does.
 func (p place) repeating() outbox.Client {
-	return &hooked{Client: p.client, beforeUpdate: func(ctx context.Context, in *dynamodb.UpdateItemInput) error {
+	return p.with(dynamolocal.Before(func(ctx context.Context, in *dynamodb.UpdateItemInput) error {
 		_, err := p.client.UpdateItem(ctx, in)
 		return err
-	}}
+	}))
 }
 
 func TestAWriteWhoseAnswerWasLostCountsOnce(t *testing.T) {

@@ -39,17 +39,8 @@ func newPlace(t *testing.T) place {
 	p.box = outbox.New(p.table)
 	require.NoError(t, outbox.CreateTable(t.Context(), client, p.table))
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, p.records))
-	dropAfter(t, client, p.table)
-	dropAfter(t, client, p.records)
+	dynamolocal.DropAfter(t, client, p.table, p.records)
 	return p
-}
-
-func dropAfter(t *testing.T, client *dynamodb.Client, table string) {
-	t.Helper()
-	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
-		require.NoError(t, err)
-	})
 }
 
 // order is what a handler of a test gets.
@@ -191,68 +182,20 @@ func (r *rig) now(it item) item {
 	return r.get(r.t, idOf(it))
 }
 
-// hooked is a client that does something before its calls, which an error ends, and with their
-// answers.
-type hooked struct {
-	outbox.Client
-
-	beforeGet    func(ctx context.Context, in *dynamodb.GetItemInput) error
-	afterGet     func(out *dynamodb.GetItemOutput)
-	beforeUpdate func(ctx context.Context, in *dynamodb.UpdateItemInput) error
-	afterUpdate  func(out *dynamodb.UpdateItemOutput)
-	beforeQuery  func(ctx context.Context, in *dynamodb.QueryInput) error
-	afterQuery   func(out *dynamodb.QueryOutput)
+// with is a client of the place that does more.
+func (p place) with(opts ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.New(p.client.Options(), opts...)
 }
 
-type option = func(*dynamodb.Options)
-
-func (h *hooked) GetItem(
-	ctx context.Context, in *dynamodb.GetItemInput, opts ...option,
-) (*dynamodb.GetItemOutput, error) {
-	return around(ctx, in, h.beforeGet, h.Client.GetItem, h.afterGet, opts)
-}
-
-func (h *hooked) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...option,
-) (*dynamodb.UpdateItemOutput, error) {
-	return around(ctx, in, h.beforeUpdate, h.Client.UpdateItem, h.afterUpdate, opts)
-}
-
-func (h *hooked) Query(
-	ctx context.Context, in *dynamodb.QueryInput, opts ...option,
-) (*dynamodb.QueryOutput, error) {
-	return around(ctx, in, h.beforeQuery, h.Client.Query, h.afterQuery, opts)
-}
-
-func around[In, Out any](
-	ctx context.Context, in *In, before func(context.Context, *In) error,
-	call func(context.Context, *In, ...option) (*Out, error), after func(*Out), opts []option,
-) (*Out, error) {
-	if before != nil {
-		if err := before(ctx, in); err != nil {
-			return nil, err
-		}
-	}
-	out, err := call(ctx, in, opts...)
-	if err == nil && after != nil {
-		after(out)
-	}
-	return out, err
-}
-
-// paged answers queries with one item each.
-func (p place) paged() *hooked {
-	return &hooked{Client: p.client, beforeQuery: func(_ context.Context, in *dynamodb.QueryInput) error {
-		in.Limit = aws.Int32(1)
-		return nil
-	}}
-}
+// paged has queries answered with one item each.
+var paged = dynamolocal.Before(func(_ context.Context, in *dynamodb.QueryInput) error {
+	in.Limit = aws.Int32(1)
+	return nil
+})
 
 // refusing is a client that refuses to write.
-func (p place) refusing() *hooked {
-	return &hooked{Client: p.client, beforeUpdate: func(context.Context, *dynamodb.UpdateItemInput) error {
-		return errRefused
-	}}
+func (p place) refusing() *dynamodb.Client {
+	return p.with(dynamolocal.Before(func(context.Context, *dynamodb.UpdateItemInput) error { return errRefused }))
 }
 
 var errRefused = errors.New("refused")

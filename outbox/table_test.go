@@ -90,7 +90,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			c.change(in)
 			_, err := client.CreateTable(t.Context(), in)
 			require.NoError(t, err)
-			dropAfter(t, client, *in.TableName)
+			dynamolocal.DropAfter(t, client, *in.TableName)
 			advice, err := outbox.Check(t.Context(), client, *in.TableName)
 			if c.problems == nil {
 				require.NoError(t, err)
@@ -105,94 +105,61 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	require.ErrorAs(t, err, new(*types.ResourceNotFoundException))
 }
 
-// described describes a table in a way in which DynamoDB Local never does.
-type described struct {
-	*dynamodb.Client
-
-	table func(*types.TableDescription)
-	ttl   func(*dynamodb.DescribeTimeToLiveOutput)
-	// denied is the call that this client may not make.
-	denied string
-}
-
-func (d described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
-	opts ...func(*dynamodb.Options),
-) (*dynamodb.DescribeTableOutput, error) {
-	if d.denied == "DescribeTable" {
-		return nil, errDown
-	}
-	out, err := d.Client.DescribeTable(ctx, in, opts...)
-	if err == nil && d.table != nil {
-		d.table(out.Table)
-	}
-	return out, err
-}
-
-func (d described) DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
-	opts ...func(*dynamodb.Options),
-) (*dynamodb.DescribeTimeToLiveOutput, error) {
-	if d.denied == "DescribeTimeToLive" {
-		return nil, errDown
-	}
-	out, err := d.Client.DescribeTimeToLive(ctx, in, opts...)
-	if err == nil && d.ttl != nil {
-		d.ttl(out)
-	}
-	return out, err
-}
-
+// TestCheckOfWhatATableIsOnlyOnAWS: DynamoDB Local never describes one so.
 func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	index := func(d *types.TableDescription) *types.GlobalSecondaryIndexDescription {
 		return &d.GlobalSecondaryIndexes[0]
 	}
+	table := func(change func(d *types.TableDescription)) func(*dynamodb.Options) {
+		return dynamolocal.After(func(out *dynamodb.DescribeTableOutput) { change(out.Table) })
+	}
+	ttl := dynamolocal.After[dynamodb.DescribeTimeToLiveOutput]
 	for name, c := range map[string]struct {
-		described
-
+		described       func(*dynamodb.Options)
 		advice, problem string
 	}{
-		"updating": {described{table: func(d *types.TableDescription) {
+		"updating": {table(func(d *types.TableDescription) {
 			d.TableStatus, index(d).IndexStatus = types.TableStatusUpdating, types.IndexStatusUpdating
-		}}, "", ""},
-		"another index": {described{table: func(d *types.TableDescription) {
+		}), "", ""},
+		"another index": {table(func(d *types.TableDescription) {
 			d.GlobalSecondaryIndexes = append([]types.GlobalSecondaryIndexDescription{{
 				IndexName: aws.String("by-topic"), IndexStatus: types.IndexStatusCreating,
 			}}, d.GlobalSecondaryIndexes...)
-		}}, "", ""},
+		}), "", ""},
 		"deleting": {
-			described{table: func(d *types.TableDescription) { d.TableStatus = types.TableStatusDeleting }},
+			table(func(d *types.TableDescription) { d.TableStatus = types.TableStatusDeleting }),
 			"", "status is DELETING, not ACTIVE",
 		},
-		"strong": {described{table: func(d *types.TableDescription) {
+		"strong": {table(func(d *types.TableDescription) {
 			d.MultiRegionConsistency = types.MultiRegionConsistencyStrong
-		}}, "", "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it"},
-		"stream off": {described{table: func(d *types.TableDescription) {
+		}), "", "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it"},
+		"stream off": {table(func(d *types.TableDescription) {
 			d.StreamSpecification.StreamEnabled = aws.Bool(false)
-		}}, "it has no stream: a relay gets no messages from it", ""},
-		"index in the making": {described{table: func(d *types.TableDescription) {
+		}), "it has no stream: a relay gets no messages from it", ""},
+		"index in the making": {table(func(d *types.TableDescription) {
 			index(d).IndexStatus = types.IndexStatusCreating
-		}}, `its index "outbox-index" has the status CREATING, not ACTIVE`, ""},
-		"an index of which nothing is told": {described{table: func(d *types.TableDescription) {
+		}), `its index "outbox-index" has the status CREATING, not ACTIVE`, ""},
+		"an index of which nothing is told": {table(func(d *types.TableDescription) {
 			index(d).Projection = nil
-		}}, `its index "outbox-index" does not include "created_at"`, ""},
-		"time to live of which nothing is told": {described{ttl: func(d *dynamodb.DescribeTimeToLiveOutput) {
+		}), `its index "outbox-index" does not include "created_at"`, ""},
+		"time to live of which nothing is told": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
 			d.TimeToLiveDescription = nil
-		}}, "it has no time to live: messages that are done stay in it", ""},
-		"time to live begins": {described{ttl: func(d *dynamodb.DescribeTimeToLiveOutput) {
+		}), "it has no time to live: messages that are done stay in it", ""},
+		"time to live begins": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
 			d.TimeToLiveDescription.TimeToLiveStatus = types.TimeToLiveStatusEnabling
-		}}, "", ""},
-		"time to live ends": {described{ttl: func(d *dynamodb.DescribeTimeToLiveOutput) {
+		}), "", ""},
+		"time to live ends": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
 			d.TimeToLiveDescription.TimeToLiveStatus = types.TimeToLiveStatusDisabling
-		}}, "it has no time to live: messages that are done stay in it", ""},
-		"time to live of others": {described{ttl: func(d *dynamodb.DescribeTimeToLiveOutput) {
+		}), "it has no time to live: messages that are done stay in it", ""},
+		"time to live of others": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
 			d.TimeToLiveDescription.AttributeName = aws.String("ttl")
-		}}, `its time to live is on "ttl", not on "expiration": messages that are done stay in it`, ""},
+		}), `its time to live is on "ttl", not on "expiration": messages that are done stay in it`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.Client = p.client
-			advice, err := outbox.Check(t.Context(), c, p.table)
+			advice, err := outbox.Check(t.Context(), p.with(c.described), p.table)
 			if c.problem != "" {
 				require.Equal(t, ofTable(p.table, []string{c.problem}), problemsOf(t, err))
 				return
@@ -210,10 +177,15 @@ func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
 func TestCheckSaysWhatItCouldNotRead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for call, says := range map[string]string{
-		"DescribeTable": "outbox: describe table", "DescribeTimeToLive": "outbox: describe time to live",
+	for says, denied := range map[string]func(*dynamodb.Options){
+		"outbox: describe table": dynamolocal.Before(func(context.Context, *dynamodb.DescribeTableInput) error {
+			return errDown
+		}),
+		"outbox: describe time to live": dynamolocal.Before(func(context.Context, *dynamodb.DescribeTimeToLiveInput) error {
+			return errDown
+		}),
 	} {
-		advice, err := outbox.Check(t.Context(), described{Client: p.client, denied: call}, p.table)
+		advice, err := outbox.Check(t.Context(), p.with(denied), p.table)
 		require.ErrorIs(t, err, errDown)
 		require.ErrorContains(t, err, says)
 		require.Empty(t, advice)
@@ -266,7 +238,8 @@ func TestImageOfAMessageIsOne(t *testing.T) {
 			map[string]events.DynamoDBAttributeValue{"a": events.NewStringAttribute("1")}),
 		"of another": events.NewBinaryAttribute([]byte("x")), "version": events.NewListAttribute(nil),
 	}
-	r := &rig{t: t, place: place{table: "outbox"}, receiver: &receiver{}}
+	nowhere := place{table: "outbox", client: dynamolocal.Client("http://dynamodb.invalid")}
+	r := &rig{t: t, place: nowhere, receiver: &receiver{}}
 	r = r.via(r.refusing())
 	_, err := r.relay.Stream(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{
 		{EventName: "MODIFY", Change: events.DynamoDBStreamRecord{SequenceNumber: "1", NewImage: image}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -44,6 +45,19 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, name, key string)
 		return fmt.Errorf("create table %q: %w", name, err)
 	}
 	return nil
+}
+
+// DropAfter deletes tables once the test is over.
+func DropAfter(tb testing.TB, client *dynamodb.Client, tables ...string) {
+	tb.Helper()
+	tb.Cleanup(func() {
+		for _, table := range tables {
+			_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
+			if err != nil {
+				tb.Error(err)
+			}
+		}
+	})
 }
 
 var credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

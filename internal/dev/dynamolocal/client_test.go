@@ -59,11 +59,7 @@ func TestARefusedWriteIsNoReasonToWarn(t *testing.T) {
 	client, logged := Client(Endpoint(t)), &lines{}
 	table := "refused-" + strings.ToLower(t.Name())
 	require.NoError(t, CreateTable(t.Context(), client, table, "id"))
-	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.WithoutCancel(t.Context()),
-			&dynamodb.DeleteTableInput{TableName: aws.String(table)})
-		require.NoError(t, err)
-	})
+	DropAfter(t, client, table)
 
 	client = Client(Endpoint(t), logged.to)
 	require.NoError(t, write(t.Context(), client, table))
