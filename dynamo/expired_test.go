@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,9 +41,29 @@ func held(t *testing.T, s *dynamo.Store, records ...store.Record) {
 	}
 }
 
+// untimed takes the time to live from a table: DynamoDB Local, too, deletes what has expired.
+func untimed(t *testing.T, client *dynamodb.Client, table string, opts ...dynamo.Config) {
+	t.Helper()
+	off := dynamo.TimeToLiveDefinition(table, opts...)
+	off.TimeToLiveSpecification.Enabled = aws.Bool(false)
+	_, err := client.UpdateTimeToLive(t.Context(), off)
+	require.NoError(t, err)
+}
+
+// deletes deletes what expired at until or earlier.
+func deletes(t *testing.T, client dynamo.ExpiryClient, table string, until time.Time,
+	opts ...dynamo.Config,
+) dynamo.Deletions {
+	t.Helper()
+	done, err := dynamo.DeleteExpired(t.Context(), client, table, until, opts...)
+	require.NoError(t, err)
+	return done
+}
+
 // TestWhatHasExpiredIsDeleted, at the instant of its expiry as everywhere, and nothing else.
 func TestWhatHasExpiredIsDeleted(t *testing.T) {
 	inEveryShape(t, func(t *testing.T, s *dynamo.Store, client *dynamodb.Client, table string, opts ...dynamo.Config) {
+		untimed(t, client, table, opts...)
 		later := expiredRecord("charge#later")
 		later.Expiry = over.Add(time.Second)
 		unknown := record("charge#unknown")
@@ -53,9 +74,7 @@ func TestWhatHasExpiredIsDeleted(t *testing.T) {
 		live.Expiry, live.Lease = over, time.Now().Add(time.Hour)
 		held(t, s, expiredRecord("charge#1"), later, unknown, ended, live)
 
-		done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
-		require.NoError(t, err)
-		assert.Equal(t, dynamo.Deletions{Deleted: 3, Kept: 2}, done)
+		assert.Equal(t, dynamo.Deletions{Deleted: 3, Kept: 2}, deletes(t, client, table, over, opts...))
 		assert.ElementsMatch(t, []string{"charge#later", "charge#live"}, listed(t, s, store.Query{}))
 	})
 }
@@ -65,6 +84,7 @@ func TestWhatHasExpiredIsDeleted(t *testing.T) {
 func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 	t.Parallel()
 	_, client, table := local(t)
+	untimed(t, client, table)
 	seal := store.Seal("OWNER", []byte("1"))
 	message := items{
 		"topic": S("mail"), "body": S("{}"), "owner": S("O"), "created_at": N("1"), "done_at": N("1"),
@@ -110,9 +130,7 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 	for _, it := range append(go_, stay...) {
 		putItem(t, client, table, it)
 	}
-	done, err := dynamo.DeleteExpired(t.Context(), client, table, over)
-	require.NoError(t, err)
-	assert.Equal(t, dynamo.Deletions{Deleted: len(go_), Kept: len(stay)}, done)
+	assert.Equal(t, dynamo.Deletions{Deleted: len(go_), Kept: len(stay)}, deletes(t, client, table, over))
 	for _, it := range stay {
 		assert.NotEmpty(t, getItem(t, client, table, idOf(it)), idOf(it))
 	}
@@ -123,13 +141,13 @@ func TestAnotherPartitionOfATableStays(t *testing.T) {
 	t.Parallel()
 	mine, other := dynamo.Config{SortKey: "sk", Partition: "mine"}, dynamo.Config{SortKey: "sk", Partition: "other"}
 	client, table := newTableOf(t, mine)
+	untimed(t, client, table, mine)
 	held(t, dynamo.New(client, table, mine), expiredRecord("charge#1"))
 	held(t, dynamo.New(client, table, other), expiredRecord("charge#1"))
-	deletes := 0
-	done, err := dynamo.DeleteExpired(t.Context(), beforeDeletions(t, func() { deletes++ }), table, over, mine)
-	require.NoError(t, err)
-	assert.Equal(t, dynamo.Deletions{Deleted: 1, Kept: 1}, done)
-	assert.Equal(t, 1, deletes, "and none is tried on a key that both have")
+	tried := 0
+	assert.Equal(t, dynamo.Deletions{Deleted: 1, Kept: 1},
+		deletes(t, beforeDeletions(t, func() { tried++ }), table, over, mine))
+	assert.Equal(t, 1, tried, "and none is tried on a key that both have")
 	assert.Len(t, listed(t, dynamo.New(client, table, other), store.Query{}), 1)
 }
 
@@ -194,30 +212,29 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _, table := local(t)
+			s, client, table := local(t)
+			untimed(t, client, table)
 			held(t, s, c.seen)
 			meddled := beforeDeletions(t, func() { c.meddle(t, s, c.seen) })
-			done, err := dynamo.DeleteExpired(t.Context(), meddled, table, over)
-			require.NoError(t, err)
-			assert.Equal(t, dynamo.Deletions{Kept: 1}, done)
+			assert.Equal(t, dynamo.Deletions{Kept: 1}, deletes(t, meddled, table, over))
 			assert.Len(t, listed(t, s, store.Query{}), 1)
 		})
 	}
 	t.Run("somebody deletes it", func(t *testing.T) {
 		t.Parallel()
-		s, _, table := local(t)
+		s, client, table := local(t)
+		untimed(t, client, table)
 		seen := expiredRecord("charge#1")
 		held(t, s, seen)
 		meddled := beforeDeletions(t, func() { mustDelete(t, s, seen) })
-		done, err := dynamo.DeleteExpired(t.Context(), meddled, table, over)
-		require.NoError(t, err)
-		assert.Zero(t, done.Deleted)
+		assert.Zero(t, deletes(t, meddled, table, over).Deleted)
 	})
 }
 
 // TestPartsThatARecordNamesStay: they expire at a time that was computed when they were written.
 func TestPartsThatARecordNamesStay(t *testing.T) {
 	inEveryShape(t, func(t *testing.T, s *dynamo.Store, client *dynamodb.Client, table string, opts ...dynamo.Config) {
+		untimed(t, client, table, opts...)
 		completed, stepped := large("charge#completed"), record("charge#stepped")
 		stepped.Owner = "an owner with 100%" // is escaped in a step
 		result := pattern(1 << 20)
@@ -235,17 +252,13 @@ func TestPartsThatARecordNamesStay(t *testing.T) {
 		named := prolonged(completed.Key, func(*store.Record) {})
 		unknown := prolonged(stepped.Key,
 			func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
-		done, err := dynamo.DeleteExpired(t.Context(), client, table, over, opts...)
-		require.NoError(t, err)
-		assert.Equal(t, dynamo.Deletions{Kept: 8}, done)
+		assert.Equal(t, dynamo.Deletions{Kept: 8}, deletes(t, client, table, over, opts...))
 		assert.Equal(t, completed.Result, resultOf(t, s, named))
 		assert.Equal(t, result, resultOf(t, s, unknown.OfStep(unknown.Steps["charge"])))
 
 		// Once the records have expired, their parts go after them.
-		first, err := dynamo.DeleteExpired(t.Context(), client, table, over.Add(time.Second), opts...)
-		require.NoError(t, err)
-		second, err := dynamo.DeleteExpired(t.Context(), client, table, over.Add(time.Second), opts...)
-		require.NoError(t, err)
+		first := deletes(t, client, table, over.Add(time.Second), opts...)
+		second := deletes(t, client, table, over.Add(time.Second), opts...)
 		assert.GreaterOrEqual(t, first.Deleted, 2)
 		assert.Equal(t, 8, first.Deleted+second.Deleted)
 		assert.Zero(t, second.Kept)
@@ -256,15 +269,14 @@ func TestPartsThatARecordNamesStay(t *testing.T) {
 func TestPartsThatNoRecordNamesAreDeleted(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
+	untimed(t, client, table)
 	gone, other := large("charge#gone"), large("charge#other")
 	held(t, s, gone, other)
 	mustDelete(t, s, gone)
 	again := completion(record(other.Key), []byte("1"))
 	again.Owner, again.Expiry = "owner-2", time.Now().Add(time.Hour)
 	held(t, s, again)
-	done, err := dynamo.DeleteExpired(t.Context(), client, table, over)
-	require.NoError(t, err)
-	assert.Equal(t, dynamo.Deletions{Deleted: 6, Kept: 1}, done)
+	assert.Equal(t, dynamo.Deletions{Deleted: 6, Kept: 1}, deletes(t, client, table, over))
 	assert.Equal(t, []string{other.Key}, listed(t, s, store.Query{}))
 }
 
