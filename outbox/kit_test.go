@@ -195,8 +195,10 @@ var paged = dynamolocal.Before(func(_ context.Context, in *dynamodb.QueryInput) 
 
 // refusing is a client that refuses to write.
 func (p place) refusing() *dynamodb.Client {
-	return p.with(dynamolocal.Before(func(context.Context, *dynamodb.UpdateItemInput) error { return errRefused }))
+	return p.with(dynamolocal.Before(refuse[dynamodb.UpdateItemInput]))
 }
+
+func refuse[In any](context.Context, *In) error { return errRefused }
 
 var errRefused = errors.New("refused")
 

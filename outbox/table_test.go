@@ -178,15 +178,11 @@ func TestCheckSaysWhatItCouldNotRead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	for says, denied := range map[string]func(*dynamodb.Options){
-		"outbox: describe table": dynamolocal.Before(func(context.Context, *dynamodb.DescribeTableInput) error {
-			return errDown
-		}),
-		"outbox: describe time to live": dynamolocal.Before(func(context.Context, *dynamodb.DescribeTimeToLiveInput) error {
-			return errDown
-		}),
+		"outbox: describe table":        dynamolocal.Before(refuse[dynamodb.DescribeTableInput]),
+		"outbox: describe time to live": dynamolocal.Before(refuse[dynamodb.DescribeTimeToLiveInput]),
 	} {
 		advice, err := outbox.Check(t.Context(), p.with(denied), p.table)
-		require.ErrorIs(t, err, errDown)
+		require.ErrorIs(t, err, errRefused)
 		require.ErrorContains(t, err, says)
 		require.Empty(t, advice)
 	}
