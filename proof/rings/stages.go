@@ -70,10 +70,10 @@ func (r *repository) ring(name string) ([]stage, error) {
 		if concerned[0].why != "" { // they include the small ones
 			concerned = append(concerned, quick)
 		}
-		return slices.Concat([]stage{lint()}, r.tests(), r.race(".", tools), otherToolchains(), concerned), nil
+		return slices.Concat([]stage{target("lint")}, r.tests(), r.race(".", tools), otherToolchains(), concerned), nil
 	case "prove":
 		races := slices.Concat(r.race("."), r.race(proof, proofs...))
-		return slices.Concat([]stage{lint()}, r.tests(), races, otherToolchains(),
+		return slices.Concat([]stage{target("lint")}, r.tests(), races, otherToolchains(),
 			[]stage{
 				model(), interop(), fromEndToEnd(), target("template"),
 				explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1"), controls(),
@@ -148,14 +148,10 @@ func (r *repository) concerned(c change) (stages []stage) {
 	return append(stages, controls(append([]string{"-exact", "-budget", "5m", "-changed"}, c.files...)...), deployed)
 }
 
-// target is a stage that the Makefile has.
-func target(name string) stage { return stage{name: name, command: []string{"make", name}} }
-
-// lint computes while the tests of the library wait.
-func lint() stage {
-	s := target("lint")
-	s.beside = true
-	return s
+// target is a stage that the Makefile has. Lint computes while the tests of the library wait; the
+// check of the templates waits itself, for what it fetches.
+func target(name string) stage {
+	return stage{name: name, command: []string{"make", name}, beside: true}
 }
 
 func controls(args ...string) stage {
@@ -182,7 +178,7 @@ func explored(worlds string, env ...string) stage {
 // its own, unless the environment names one. That of the other stages has seen so many transactions
 // that each takes three times as long.
 func model() stage {
-	s := stage{name: "the explorer's transactions", in: proof, test: plainly("./rows")}
+	s := stage{name: "the explorer's transactions", in: proof, test: plainly("./rows"), beside: true}
 	if os.Getenv(dynamolocal.EndpointVariable) == "" {
 		s.env = []string{dynamolocal.EndpointVariable + "="}
 	}
