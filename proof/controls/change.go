@@ -9,7 +9,7 @@ import (
 
 // asked are the suites that run for a control: that of its test, or all that may have one.
 func (m *module) asked(g guard) []string {
-	if g.first.exact() {
+	if g.first.suite != "" {
 		return []string{g.first.suite}
 	}
 	return m.suites(g)

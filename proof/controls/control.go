@@ -21,36 +21,14 @@ type control struct {
 	in string
 	// suite are packages whose tests may catch it beside those of module.suites.
 	suite []string
-	// first is the test that is meant to catch it. Where nobody has recorded it yet, it is a
-	// pattern of likely tests.
+	// first is the test that is meant to catch it, the zero value if nobody has recorded it yet.
 	first catcher
 }
 
-// catcher names a test and its package. Without a package it is a regular expression for tests of
-// any suite.
+// catcher names a test and its package.
 type catcher struct{ suite, test string }
 
-// exact reports whether a catcher is one test.
-func (c catcher) exact() bool { return c.suite != "" }
-
-// rank is higher for what is quicker to run: one test, some tests, all.
-func (c catcher) rank() int {
-	switch {
-	case c.exact():
-		return 2
-	case c.test != "":
-		return 1
-	default:
-		return 0
-	}
-}
-
-func (c catcher) String() string {
-	if c.suite == "" {
-		return c.test
-	}
-	return c.suite + " " + c.test
-}
+func (c catcher) String() string { return c.suite + " " + c.test }
 
 // result is a control and the test that fails under it, none if none does, or why it could not be
 // run.

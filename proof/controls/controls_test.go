@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -213,7 +214,7 @@ func TestAModuleThatDoesNotCompileIsAnError(t *testing.T) {
 }
 
 // TestEveryControlFitsTheLibrary is the fast part of what the command does: each guard is in one
-// place.
+// place, and the test is there that is meant to catch it.
 func TestEveryControlFitsTheLibrary(t *testing.T) {
 	t.Parallel()
 	m := mustRead(t, libraryRoot)
@@ -223,7 +224,9 @@ func TestEveryControlFitsTheLibrary(t *testing.T) {
 	for _, g := range m.find(rows) {
 		if assert.NoError(t, g.err, g.name) {
 			bySource[g.source] = append(bySource[g.source], g)
-			assert.NotEmpty(t, m.suites(g), g.name)
+			test, _, _ := strings.Cut(g.first.test, "/")
+			is := test != "" && strings.Contains(testsOf(t, m, g.first.suite), "\nfunc "+test+"(")
+			assert.True(t, is, "%s names no test that is there: %s", g.name, g.first)
 		}
 	}
 	for s, guards := range bySource {
@@ -231,6 +234,19 @@ func TestEveryControlFitsTheLibrary(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, broken)
 	}
+}
+
+// testsOf is the text of the tests of a suite.
+func testsOf(t *testing.T, m *module, suite string) (text string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(m.root, filepath.FromSlash(suite), "*_test.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		one, err := os.ReadFile(file)
+		require.NoError(t, err)
+		text += string(one)
+	}
+	return text
 }
 
 func TestSuitesOfAGuard(t *testing.T) {

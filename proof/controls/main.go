@@ -27,7 +27,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,10 +40,8 @@ const library = ".."
 type command struct {
 	run                   string
 	list, changed, record bool
-	// budget is after how long no control is begun any more, 0 for never. exact leaves out those
-	// that name no exact test.
+	// budget is after how long no control is begun any more, 0 for never.
 	budget time.Duration
-	exact  bool
 	args   []string
 }
 
@@ -56,9 +53,7 @@ func main() {
 		"write into the rows which test catches them, where it is another than they say")
 	flag.BoolVar(&c.changed, "changed", false,
 		"run those that a change of the files concerns that are the arguments, from the root")
-	flag.BoolVar(&c.exact, "exact", false, "run those that name the one test which catches them")
-	flag.DurationVar(&c.budget, "budget",
-		0, "begin none after so long, and say how many were left out; those with an exact test go first")
+	flag.DurationVar(&c.budget, "budget", 0, "begin none after so long, and say how many were left out")
 	flag.Parse()
 	c.args = flag.Args()
 
@@ -89,9 +84,6 @@ func (c command) play(m *module) (err error) {
 			return err
 		}
 		guards = m.concerned(packages, guards, c.args)
-	}
-	if c.exact {
-		guards = slices.DeleteFunc(guards, func(g guard) bool { return !g.first.exact() })
 	}
 	if c.list {
 		return table(os.Stdout, guards)
@@ -142,7 +134,6 @@ func (c command) execute(out io.Writer, m *module, guards []guard) (err error) {
 	end := time.Time{}
 	if c.budget > 0 {
 		end = started.Add(c.budget)
-		slices.SortStableFunc(guards, func(a, b guard) int { return b.first.rank() - a.first.rank() })
 	}
 	count, bad, err := c.report(out, check(b, guards, end))
 	fmt.Fprintf(out, "%d controls, %d caught, %d of them by another test than meant, in %s\n",
@@ -182,10 +173,13 @@ func (c command) report(out io.Writer, results <-chan result) (count map[string]
 			word, what = broken, r.err.Error()
 		case r.caughtBy != catcher{}:
 			word, what = caught, "by "+r.caughtBy.String()
-			if r.first.exact() && r.caughtBy != r.first {
+			if r.caughtBy == r.first {
+				break
+			}
+			if r.first != (catcher{}) {
 				word = moved
 			}
-			if c.record && r.caughtBy != r.first {
+			if c.record {
 				err = errors.Join(err, record(rowsFolder, r.guard, r.caughtBy))
 			}
 		}

@@ -119,6 +119,7 @@ func (r *reader) end(of *row) {
 		return
 	}
 	_, made := of.fields["new"]
+	suite, test, named := strings.Cut(of.fields["first"], " ")
 	switch {
 	case of.fields["old"] == "":
 		r.problemf(of.at, "%s has no pattern: old is missing", of.name)
@@ -126,22 +127,15 @@ func (r *reader) end(of *row) {
 		r.problemf(of.at, "%s does not say what its pattern becomes: new is missing", of.name)
 	case of.fields["without"] == "":
 		r.problemf(of.at, "%s does not say what happens without the guard", of.name)
+	case suite != "" && !named:
+		r.problemf(of.at, "%s names no test: first is a package and one of its tests", of.name)
 	default:
 		r.controls = append(r.controls, control{
 			name: of.name, area: of.area, without: of.fields["without"], old: of.fields["old"], new: of.fields["new"],
 			in:    of.fields["in"],
-			suite: strings.Fields(of.fields["suite"]), first: catcherOf(of.fields["first"]),
+			suite: strings.Fields(of.fields["suite"]), first: catcher{suite, test},
 		})
 	}
-}
-
-// catcherOf reads the field first: a package and one of its tests, or a pattern alone.
-func catcherOf(field string) catcher {
-	suite, test, ok := strings.Cut(field, " ")
-	if !ok {
-		return catcher{test: field}
-	}
-	return catcher{suite, test}
 }
 
 // record writes into a file of rows which test catches a control.

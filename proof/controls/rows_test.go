@@ -48,6 +48,7 @@ func TestWhatIsWrongWithRowsIsSaidWithItsPlace(t *testing.T) {
 		"[a]\nold: a\nwithout: b\n":            "a.txt:1: a does not say what its pattern becomes",
 		"[a]\nold: a\nnew: b\n":                "a.txt:1: a does not say what happens without the guard",
 		"[a]\nwithout: b\nold: a\nnew:\n\n[a]": "a.txt:6: a is the name of the row at a.txt:1, too",
+		"[a]\nwithout: b\nold: a\nnew:\nfirst: b": "a.txt:1: a names no test",
 	} {
 		_, err := rowsOf(t, text)
 		assert.ErrorContains(t, err, want, text)
@@ -58,7 +59,7 @@ func TestWhatIsWrongWithRowsIsSaidWithItsPlace(t *testing.T) {
 
 func TestWhatCatchesARowIsWrittenIntoIt(t *testing.T) {
 	t.Parallel()
-	const before = "# An area.\n[a]\nwithout: b\nold: a\nnew:\nfirst: TestX|TestY\nsuite: ./memory\n\n[b]\nwithout: " +
+	const before = "# An area.\n[a]\nwithout: b\nold: a\nnew:\nfirst: . TestX\nsuite: ./memory\n\n[b]\nwithout: " +
 		"b\nold: a\nnew:\n"
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(before), 0o600))

@@ -9,8 +9,6 @@ import (
 	"iter"
 	"os"
 	"os/exec"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,10 +55,9 @@ func (b *bench) suiteOf(name string) (*suite, error) {
 }
 
 // run takes a guard out and returns the test that fails because of it, none if none does. The one
-// that is meant to catch it goes first, then those that are likely to fail, in every suite, then
-// all.
+// that is meant to catch it goes first, then all of every suite.
 func (b *bench) run(g guard) (caughtBy catcher, err error) {
-	if g.first.exact() && b.hasTests(g.first.suite) {
+	if g.first.suite != "" && b.hasTests(g.first.suite) {
 		s, err := b.suiteOf(g.first.suite)
 		if err != nil {
 			return catcher{}, err
@@ -69,54 +66,22 @@ func (b *bench) run(g guard) (caughtBy catcher, err error) {
 			return g.first, err
 		}
 	}
-	for _, pattern := range []func(*suite) string{
-		func(s *suite) string { return s.likely(g) },
-		func(*suite) string { return "." },
-	} {
-		for _, name := range b.suites(g) {
-			s, err := b.suiteOf(name)
-			if err != nil {
-				return catcher{}, err
-			}
-			if caughtBy, err = s.catches(g.name, pattern(s)); err != nil || caughtBy.exact() {
-				return caughtBy, err
-			}
+	for _, name := range b.suites(g) {
+		s, err := b.suiteOf(name)
+		if err != nil {
+			return catcher{}, err
+		}
+		if caughtBy, err = s.catches(g.name); err != nil || caughtBy.suite != "" {
+			return caughtBy, err
 		}
 	}
 	return catcher{}, nil
 }
 
-var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-
-// likely is a pattern of the tests that probably catch a control: those that its row names, else
-// those in the test file that is named as the source is. It is empty if there are none.
-func (s *suite) likely(g guard) string {
-	if g.first.test != "" && !g.first.exact() {
-		return g.first.test
-	}
-	beside := strings.TrimSuffix(path.Base(g.source.name), ".go") + "_test.go"
-	text, err := os.ReadFile(filepath.Join(s.folder(s.name), beside))
-	if err != nil {
-		return ""
-	}
-	var names []string
-	for _, found := range testFunction.FindAllSubmatch(text, -1) {
-		names = append(names, string(found[1]))
-	}
-	if names == nil {
-		return ""
-	}
-	return "^(" + strings.Join(names, "|") + ")$"
-}
-
-// catches is the test that fails while a control is active, among those that match a pattern. It
-// has to fail again when it runs by itself, or at least its function has to: once may be chance,
-// above all on a busy machine.
-func (s *suite) catches(active, pattern string) (catcher, error) {
-	if pattern == "" {
-		return catcher{}, nil
-	}
-	failed, hung, err := s.fails(active, pattern)
+// catches is the test that fails while a control is active. It has to fail again when it runs by
+// itself, or at least its function has to: once may be chance, above all on a busy machine.
+func (s *suite) catches(active string) (catcher, error) {
+	failed, hung, err := s.fails(active, ".")
 	if err != nil || failed == nil {
 		return catcher{}, err
 	}

@@ -145,7 +145,7 @@ func (r *repository) concerned(c change) (stages []stage) {
 	if !slices.ContainsFunc(c.files, r.deployed) {
 		deployed.why = "no file of the deployment has changed"
 	}
-	return append(stages, controls(append([]string{"-exact", "-budget", "5m", "-changed"}, c.files...)...), deployed)
+	return append(stages, controls(append([]string{"-budget", "5m", "-changed"}, c.files...)...), deployed)
 }
 
 // target is a stage that the Makefile has. Lint computes while the tests of the library wait; the
