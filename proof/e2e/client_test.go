@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,68 +26,41 @@ import (
 // patience is how long a client waits before it asks again, whatever Retry-After says.
 const patience = 100 * time.Millisecond
 
-// purchase is what a client sends until it has an answer.
-type purchase interface {
-	request() events.APIGatewayV2HTTPRequest
-}
-
-// order is a purchase in a shop: what a client sends until it has an answer. No two orders have the
-// same key or amount.
-type order struct {
+// purchase is what a client sends until it has an answer. No two have the same key or amount.
+type purchase struct {
 	key    string
 	amount int64
-	// note is a text that comes back in the answer, and decides how large that is.
+	source string
+	// note is a text that comes back in the answer of a shop, and decides how large that is.
 	note string
 }
 
-var orders atomic.Int64
+var purchases atomic.Int64
 
-func newOrder(t *testing.T) order {
-	t.Helper()
-	n := orders.Add(1)
-	return order{
-		key:    fmt.Sprintf("%s-%d", strings.NewReplacer(" ", "_", ",", "").Replace(t.Name()), n),
-		amount: 1000 + n, note: "thanks",
-	}
+func newPurchase() purchase {
+	return purchase{key: rand.Text(), amount: 1000 + purchases.Add(1), source: "tok_visa", note: "thanks"}
 }
 
-// newLargeOrder is one whose answer has more than this many bytes, and does not look the same
-// anywhere: it can be compressed by a third, not more.
-func newLargeOrder(t *testing.T, size int) order {
-	t.Helper()
-	o := newOrder(t)
-	for len(o.note) < size {
-		o.note += rand.Text() + "\n"
-	}
-	return o
-}
-
-// request is the event of an order at an HTTP API.
-func (o order) request() events.APIGatewayV2HTTPRequest {
-	// A member of metadata holds 500 characters at most.
-	var members []string
-	for part := range slices.Chunk([]byte(o.note), 500) {
+// event is a purchase at an HTTP API.
+func (w *world) event(p purchase) (e events.APIGatewayV2HTTPRequest) {
+	e.Version, e.RawPath = "2.0", "/charges"
+	var members []string // a member of metadata holds 500 characters at most
+	for part := range slices.Chunk([]byte(p.note), 500) {
 		members = append(members, fmt.Sprintf(`"note%d":%q`, len(members), part))
 	}
-	body := fmt.Sprintf(`{"amount":%d,"currency":"eur","source":"tok_visa","metadata":{%s}}`, o.amount,
+	e.Body = fmt.Sprintf(`{"amount":%d,"currency":"eur","source":%q,"metadata":{%s}}`, p.amount, p.source,
 		strings.Join(members, ","))
-	r := request(http.MethodPost, "/charges", body)
-	r.Headers["idempotency-key"] = o.key
-	return r
-}
-
-func request(method, path, body string) events.APIGatewayV2HTTPRequest {
-	r := events.APIGatewayV2HTTPRequest{
-		Version:  "2.0",
-		RouteKey: method + " " + path,
-		RawPath:  path,
-		Headers:  map[string]string{"content-type": "application/json"},
-		Body:     body,
+	if w.orders != "" {
+		e.RawPath = "/orders"
+		e.Body = fmt.Sprintf(
+			`{"sku":"A-1","quantity":2,"amount":%d,"currency":"usd","source":%q,"email":"a@example.com"}`, p.amount, p.source)
 	}
-	r.RequestContext.APIID, r.RequestContext.Stage, r.RequestContext.RouteKey = "api", "$default", r.RouteKey
-	r.RequestContext.RequestID = strconv.FormatInt(time.Now().UnixNano(), 36)
-	r.RequestContext.HTTP.Method, r.RequestContext.HTTP.Path = method, path
-	return r
+	e.RouteKey = "POST " + e.RawPath
+	e.Headers = map[string]string{"content-type": "application/json", "idempotency-key": p.key}
+	e.RequestContext.APIID, e.RequestContext.Stage, e.RequestContext.RouteKey = "api", "$default", e.RouteKey
+	e.RequestContext.RequestID = strconv.FormatInt(time.Now().UnixNano(), 36)
+	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = http.MethodPost, e.RawPath
+	return e
 }
 
 // answer is what a client sees.
@@ -108,6 +82,11 @@ func (a answer) final() bool {
 	return a.ok() || a.status >= 400 && a.status < 500 && a.status != http.StatusConflict
 }
 
+// says reports whether the answer is a problem of this name. An "unknown-outcome" is an execution
+// whose result could not be stored: waiting changes nothing about it, and the test has to say
+// whether it may be.
+func (a answer) says(problem string) bool { return strings.Contains(a.body, "#"+problem) }
+
 func (a answer) String() string {
 	if a.failure != nil {
 		return a.failure.Error()
@@ -115,88 +94,105 @@ func (a answer) String() string {
 	return string(a.payload)
 }
 
-// post sends an order once, to a free sandbox.
-func (s *deployment) post(o purchase) answer {
-	s.t.Helper()
-	return s.send(o.request())
+// unmarked is the answer without what was added to it for the client, and until when it says that
+// it is replayed.
+func (a answer) unmarked(t *testing.T) (expires string, response events.APIGatewayV2HTTPResponse) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(a.payload, &response))
+	expires = response.Headers["Idempotency-Key-Expires"]
+	delete(response.Headers, "Idempotency-Key-Expires")
+	delete(response.Headers, "Idempotent-Replayed")
+	return expires, response
 }
 
-// begin sends an order and does not wait for the answer.
-func (s *deployment) begin(o purchase) <-chan answer {
-	result := make(chan answer, 1)
-	go func() { result <- s.post(o) }()
-	return result
-}
-
-func (s *deployment) send(r events.APIGatewayV2HTTPRequest) answer {
-	s.t.Helper()
-	event, err := json.Marshal(r)
-	require.NoError(s.t, err)
-	payload, err := s.invoke(context.Background(), event)
+// post sends a purchase once, to a free sandbox.
+func (w *world) post(p purchase) answer {
+	w.t.Helper()
+	event, err := json.Marshal(w.event(p))
+	require.NoError(w.t, err)
+	payload, err := w.invoke(context.Background(), event)
 	a := answer{payload: payload}
 	if errors.As(err, &a.failure) {
 		a.status, a.body = http.StatusInternalServerError, `{"message":"Internal Server Error"}`
 		return a
 	}
-	assert.NoError(s.t, err)
+	assert.NoError(w.t, err)
 	var response events.APIGatewayV2HTTPResponse
-	assert.NoError(s.t, json.Unmarshal(payload, &response))
+	assert.NoError(w.t, json.Unmarshal(payload, &response))
 	a.status, a.headers, a.body = response.StatusCode, response.Headers, response.Body
 	return a
 }
 
-// resultLost reports whether an answer says that there was an execution whose result could not be
-// stored. Waiting changes nothing about it; the test has to say whether it may be.
-func (a answer) resultLost() bool { return strings.Contains(a.body, "#unknown-outcome") }
-
-// storeUnavailable reports whether an answer says that the store did not answer in time.
-func (a answer) storeUnavailable() bool { return strings.Contains(a.body, "#store-unavailable") }
-
-// patiently sends an order as post does, and again if the machine was too busy for the store to
-// answer in time.
-func (s *deployment) patiently(o purchase) answer {
-	s.t.Helper()
-	a := s.post(o)
-	for began := time.Now(); a.storeUnavailable() && s.stalled() && time.Since(began) < storeLimit; {
-		a = s.post(o)
-	}
+// serves sends a purchase that is answered 201.
+func (w *world) serves(p purchase) answer {
+	w.t.Helper()
+	a := w.post(p)
+	require.Equal(w.t, http.StatusCreated, a.status, a)
 	return a
-}
-
-// stalled reports whether the function has given up a call to which nothing was done.
-func (s *deployment) stalled() bool {
-	return slices.ContainsFunc(s.proxy.Exchanges(), func(x wire.Exchange) bool {
-		return x.Fault == wire.Pass().Name && x.Answered == 0
-	})
 }
 
 // storeLimit is for how long a test waits for a store that does not answer in time.
 const storeLimit = 2 * time.Minute
 
-// insist sends an order until it has a final answer, and returns all answers. No key may stay
-// blocked longer than the lease of the one who claimed it.
-func (s *deployment) insist(o purchase) []answer {
-	s.t.Helper()
-	return s.insistFor(o, s.lease()+claimBudget+slack)
+// patiently sends a purchase as post does, and again if the machine was too busy for the store to
+// answer in time: the function has given up a call to which nothing was done.
+func (w *world) patiently(p purchase) answer {
+	w.t.Helper()
+	a := w.post(p)
+	for began := time.Now(); a.says("store-unavailable") && time.Since(began) < storeLimit; {
+		if !slices.ContainsFunc(w.proxy.Exchanges(), func(x wire.Exchange) bool {
+			return x.Fault == wire.Pass().Name && x.Answered == 0
+		}) {
+			break
+		}
+		a = w.post(p)
+	}
+	return a
 }
 
-func (s *deployment) insistFor(o purchase, limit time.Duration) (all []answer) {
-	s.t.Helper()
+// insist sends a purchase until it has a final answer, and returns all answers. No key may stay
+// blocked longer than the lease of the one who claimed it.
+func (w *world) insist(p purchase) []answer {
+	w.t.Helper()
+	return w.insistFor(p, w.lease()+claimBudget+slack)
+}
+
+func (w *world) insistFor(p purchase, limit time.Duration) (all []answer) {
+	w.t.Helper()
 	began := time.Now()
 	for started := began; ; time.Sleep(patience) {
-		a := s.post(o)
+		a := w.post(p)
 		all = append(all, a)
-		if a.final() || a.resultLost() {
+		if a.final() || a.says("unknown-outcome") {
 			return all
 		}
-		if a.storeUnavailable() && time.Since(began) < storeLimit {
+		if a.says("store-unavailable") && time.Since(began) < storeLimit {
 			started = time.Now() // a machine that is too busy to answer says nothing about the key
 		}
 		if time.Since(started) > limit {
-			assert.Fail(s.t, "the key is blocked", "%v has no final answer after %v, but %v", o, limit, a)
+			assert.Fail(w.t, "the key is blocked", "%v has no final answer after %v, but %v", p, limit, a)
 			return all
 		}
 	}
+}
+
+// insistTogether lets many clients send one purchase at once until each has its final answer, and
+// returns all answers.
+func (w *world) insistTogether(p purchase, clients int) (all []answer) {
+	w.t.Helper()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for range clients {
+		wg.Go(func() {
+			answers := w.insist(p)
+			assert.Equal(w.t, http.StatusCreated, answers[len(answers)-1].status)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, answers...)
+		})
+	}
+	wg.Wait()
+	return all
 }
 
 // retryAfter is the time that a client is told to wait.
@@ -205,4 +201,20 @@ func retryAfter(t *testing.T, a answer) time.Duration {
 	seconds, err := strconv.Atoi(a.headers["Retry-After"])
 	require.NoError(t, err, a)
 	return time.Duration(seconds) * time.Second
+}
+
+// assertProblem checks a problem document (RFC 9457).
+func assertProblem(t *testing.T, a answer, status int, name string) {
+	t.Helper()
+	assert.Equal(t, status, a.status, a)
+	assert.Equal(t, "application/problem+json", a.headers["Content-Type"])
+	var document struct {
+		Type, Title, Detail string
+		Status              int
+	}
+	require.NoError(t, json.Unmarshal([]byte(a.body), &document), a.body)
+	assert.Contains(t, document.Type, "#"+name)
+	assert.Equal(t, status, document.Status)
+	assert.NotEmpty(t, document.Title)
+	assert.NotEmpty(t, document.Detail)
 }

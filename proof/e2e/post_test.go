@@ -1,98 +1,66 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"net/http"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-// post brings the messages of a warehouse to a receiver: relays on its stream, each with a pump,
-// and a drain.
+// post brings the messages of a warehouse to a receiver: a relay on their stream, to which a pump
+// hands it over, as template.yaml does, and a drain.
 type post struct {
-	*warehouse
+	*world
 
-	receiver *receiver
-	pumps    []*streams.Pump
-	drain    *deployment
-}
-
-// newPost returns a post that has no relay yet.
-func newPost(w *warehouse) *post {
-	w.t.Helper()
-	p := &post{warehouse: w, receiver: newReceiver(w.t)}
-	p.drain = p.deploy("drain", draining)
-	return p
-}
-
-// deploy deploys a function that delivers to the receiver.
-func (p *post) deploy(name, example string) *deployment {
-	p.t.Helper()
-	return launch(p.t, 1, example, lambdaruntime.Function{
-		Name: name, Environment: []string{
-			"IDEMPOTENCY_TABLE=" + p.table, "ORDERS_TABLE=" + p.orders, "OUTBOX_TABLE=" + p.outbox, "OPERATION=orders",
-			"MAIL_URL=" + p.receiver.URL,
-		},
-	})
-}
-
-// relay deploys a relay and a pump that invokes it, as template.yaml does. The pump begins when it
-// is started.
-func (p *post) relay() (*deployment, *streams.Pump) {
-	p.t.Helper()
-	relay := p.deploy("relay", relaying)
-	pump := &streams.Pump{
-		Endpoint: platform.endpoint(p.t), Table: p.outbox,
-		Invoke: relay.invoke, Filter: outbox.StreamFilter,
-		Poll: 20 * time.Millisecond, Pause: 20 * time.Millisecond,
-	}
-	p.pumps = append(p.pumps, pump)
-	return relay, pump
-}
-
-// start runs the pumps until the test ends, or until they are stopped.
-func (p *post) start() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	for _, pump := range p.pumps {
-		running.Go(func() { assert.NoError(p.t, pump.Run(ctx)) })
-	}
-	stop = func() {
-		cancel()
-		running.Wait()
-	}
-	p.t.Cleanup(stop)
-	return stop
-}
-
-// invoke hands an event to a free sandbox.
-func (s *deployment) invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	select {
-	case sandbox := <-s.free:
-		defer func() { s.free <- sandbox }()
-		return sandbox.Invoke(ctx, payload, s.timeout)
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	relay, drain *deployment
+	pump         *streams.Pump
 }
 
 // postLimit is how long everything may take until it is handled: it is there for what hangs.
 const postLimit = 4 * time.Minute
 
-// idle waits until the relays have handled everything that is in the stream.
+// newPost returns a post whose pump has not begun.
+func newPost(w *world) *post {
+	w.t.Helper()
+	p := &post{
+		world: w, relay: deploy(w.t, 1, relaying, w.environment()...), drain: deploy(w.t, 1, draining, w.environment()...),
+	}
+	p.pump = &streams.Pump{
+		Endpoint: dynamolocal.Endpoint(w.t), Table: w.outbox, Invoke: p.relay.invoke, Filter: outbox.StreamFilter,
+		Poll: 20 * time.Millisecond, Pause: 20 * time.Millisecond,
+	}
+	return p
+}
+
+// start runs the pump until the test ends.
+func (p *post) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { assert.NoError(p.t, p.pump.Run(ctx)) })
+	p.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// idle waits until the relay has handled everything that is in the stream.
 func (p *post) idle() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), postLimit)
 	defer cancel()
-	for _, pump := range p.pumps {
-		require.NoError(p.t, pump.Idle(ctx))
-	}
+	require.NoError(p.t, p.pump.Idle(ctx))
 }
 
 // drainAll makes what is pending due and drains it, until nothing is.
@@ -104,40 +72,293 @@ func (p *post) drainAll() {
 	}
 }
 
-// drainOnce invokes the drain, and again while it dies.
 func (p *post) drainOnce() {
 	p.t.Helper()
-	for began := time.Now(); ; {
-		_, err := p.drain.invoke(context.Background(), []byte(`{}`))
-		if err == nil {
-			return
-		}
-		require.Less(p.t, time.Since(began), postLimit, "the drain never ends well: %v", err)
-	}
+	_, err := p.drain.invoke(context.Background(), []byte(`{}`))
+	require.NoError(p.t, err)
 }
 
-// assertDelivered checks that every message was delivered and is done, one by one: the messages of
-// the table are the ids at the receiver, no more and no less, and each came with its own body.
-func (p *post) assertDelivered() {
+// take takes orders, one after the other, and returns the id of the last one.
+func (w *world) take(n int) (order string) {
+	w.t.Helper()
+	for range n {
+		answers := w.insist(newPurchase())
+		order = idsIn(answers[len(answers)-1].body).Order
+	}
+	require.NotEmpty(w.t, order)
+	return order
+}
+
+// kept are the messages that the receiver has taken, by key.
+func (p *post) kept() map[string]string {
+	all := map[string]string{}
+	for _, x := range p.requests(mail) {
+		if x.Status == http.StatusOK {
+			all[x.Header.Get("Idempotency-Key")] = string(x.Body)
+		}
+	}
+	return all
+}
+
+// deliveries is how often the receiver took one.
+func (p *post) deliveries() (n int) {
+	for _, x := range p.requests(mail) {
+		n += x.Forwarded
+	}
+	return n
+}
+
+// assertSent checks that n orders have one row and one message each, and that every message was
+// delivered and is done, one by one: the messages of the table are those of the receiver, no more
+// and no less, and each came with its own body.
+func (p *post) assertSent(n int) {
 	p.t.Helper()
-	all := p.messages()
+	assert.Len(p.t, p.rows(), n)
+	assert.Equal(p.t, p.ordered(), p.announced(), "rows and messages")
 	bodies := map[string]string{}
-	for _, m := range all {
+	for _, m := range p.messages() {
 		assert.True(p.t, m.done(), "%+v is not done", m)
 		bodies[m.ID] = m.Body
 	}
-	require.Len(p.t, bodies, len(all))
-	assert.Equal(p.t, bodies, p.receiver.kept(), "messages, and what a receiver that deduplicates has")
+	assert.Len(p.t, bodies, n)
+	assert.Equal(p.t, bodies, p.kept(), "messages, and what a receiver that deduplicates has")
+	for _, e := range p.effects(services.Message) {
+		assert.True(p.t, e.Done, "the same id with another body")
+	}
 }
 
 // assertNoneIsDoneTooEarly checks that what is done has arrived. It holds at any moment.
 func (p *post) assertNoneIsDoneTooEarly() {
 	p.t.Helper()
-	done := p.messages() // before the look at the receiver
-	kept := p.receiver.kept()
-	for _, m := range done {
+	messages := p.messages() // before the look at the receiver
+	kept := p.kept()
+	for _, m := range messages {
 		if m.DoneAt > 0 {
 			assert.Contains(p.t, kept, m.ID, "done, and never delivered")
 		}
 	}
+}
+
+// only is the message of an order.
+func (p *post) only(order string) message {
+	p.t.Helper()
+	for _, m := range p.messages() {
+		if m.order() == order {
+			return m
+		}
+	}
+	require.FailNow(p.t, "the order has no message")
+	return message{}
+}
+
+func TestEachOrderSendsItsMessageOnce(t *testing.T) {
+	t.Parallel()
+	p := newPost(newWarehouse(t, 1))
+	p.start()
+	for range 3 {
+		o := newPurchase()
+		p.serves(o)
+		assert.True(t, p.serves(o).replayed(), "a replay sends nothing")
+	}
+	declined := newPurchase()
+	declined.source = services.DeclinedSource
+	require.Equal(t, http.StatusPaymentRequired, p.post(declined).status)
+	p.idle()
+	p.assertSent(3)
+	assert.Len(t, p.requests(mail), 3)
+	assert.Equal(t, []string{"UpdateItem", "UpdateItem", "UpdateItem"}, p.relay.proxy.Operations(),
+		"a delivery costs one write and no read")
+}
+
+// Nobody reads the stream: a table without one, or one that has lost its records. The drain
+// delivers everything.
+func TestADrainDeliversWhatNoStreamHasBrought(t *testing.T) {
+	t.Parallel()
+	p := newPost(newWarehouse(t, 1))
+	p.take(5)
+	p.drainOnce()
+	assert.Empty(t, p.requests(mail), "for a minute it leaves them to the stream")
+	p.drainAll()
+	p.assertSent(5)
+	p.drainOnce()
+	assert.Len(t, p.requests(mail), 5, "nothing is left")
+}
+
+// Relay and drain are killed at each moment of each of their writes, and of their delivery. The
+// relay gets the message again, and the drain goes on when it is due again. It arrives all the
+// same, and is marked after it has arrived.
+func TestAKillOfACarrierLosesNoMessage(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name      string
+		drained   bool
+		operation string
+		nth       int
+		// deliveries is how often the message is delivered in the end, by moment.
+		deliveries [3]int
+	}{
+		{"the drain takes it", true, "UpdateItem", 1, [3]int{1, 1, 1}},
+		{"the drain delivers it", true, mail, 1, [3]int{1, 2, 2}},
+		{"the drain marks it", true, "UpdateItem", 2, [3]int{2, 1, 1}},
+		{"the relay delivers it", false, mail, 1, [3]int{1, 2, 2}},
+		{"the relay marks it", false, "UpdateItem", 1, [3]int{2, 2, 2}},
+	} {
+		for i, moment := range moments {
+			t.Run(tc.name+", "+moment, func(t *testing.T) {
+				t.Parallel()
+				p := newPost(newWarehouse(t, 1))
+				carrier := p.relay
+				if tc.drained {
+					carrier = p.drain
+				}
+				proxy, fault := carrier.proxy, carrier.killed(moment)
+				if tc.operation == mail {
+					proxy = p.network
+				}
+				proxy.SetRule(wire.On(tc.operation, tc.nth, fault))
+				p.take(1)
+				if tc.drained {
+					require.Equal(t, 1, p.age())
+					_, err := carrier.invoke(t.Context(), []byte(`{}`))
+					require.Error(t, err, "it was killed")
+					if moment != "before" {
+						await(t, proxy, func(x wire.Exchange) bool { return x.Fault == fault.Name && x.Forwarded > 0 })
+					}
+					p.assertNoneIsDoneTooEarly()
+					p.drainAll()
+				} else {
+					p.start()
+					p.idle()
+				}
+				require.Equal(t, []string{fault.Name}, proxy.Faults())
+				p.assertSent(1)
+				assert.Equal(t, tc.deliveries[i], p.deliveries())
+			})
+		}
+	}
+}
+
+// Each kind of call of relay and drain is lost, or its answer is. In the end the message has
+// arrived, and is marked.
+func TestAFaultOfOneCallOfACarrierLosesNothing(t *testing.T) {
+	t.Parallel()
+	lossy := []wire.Fault{wire.LoseRequest(), wire.LoseReply(), wire.Throttle()}
+	for _, tc := range []struct {
+		carrier, operation string
+		faults             []wire.Fault
+	}{
+		{"drain", "Query", lossy},
+		{"drain", "GetItem", lossy},
+		{"drain", "UpdateItem", lossy},
+		{"relay", "UpdateItem", faults},
+	} {
+		for _, fault := range tc.faults {
+			t.Run(fmt.Sprintf("%s, %s, %s", tc.carrier, tc.operation, fault.Name), func(t *testing.T) {
+				t.Parallel()
+				p := newPost(newWarehouse(t, 1))
+				met := false
+				rule := func(r wire.Request) wire.Fault {
+					if met || r.Operation != tc.operation || !bytes.Contains(r.Body, []byte(p.outbox)) {
+						return wire.Pass()
+					}
+					met = true
+					return fault
+				}
+				p.relay.proxy.SetRule(rule)
+				p.drain.proxy.SetRule(rule)
+				p.take(1)
+				if tc.carrier == "relay" {
+					p.start()
+					p.idle()
+				} else {
+					require.Equal(t, 1, p.age())
+					p.drainOnce()
+					p.drainAll()
+				}
+				require.Equal(t, []string{fault.Name}, append(p.relay.proxy.Faults(), p.drain.proxy.Faults()...))
+				p.assertSent(1)
+			})
+		}
+	}
+}
+
+// byStream is how often the stream hands over a message that fails: the first time, and five times
+// again.
+const byStream = 6
+
+// One message is always refused. The others arrive, those behind it as well. The drain goes on with
+// it, until it is given up. Nobody delivers it then, until somebody redrives it: the relay gets it
+// from the stream.
+func TestAPoisonMessageHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	p := newPost(newWarehouse(t, 1))
+	poison := p.take(1)
+	p.network.SetRule(func(r wire.Request) wire.Fault {
+		if r.Operation == mail && bytes.Contains(r.Body, []byte(poison)) {
+			return wire.InternalError()
+		}
+		return wire.Pass()
+	})
+	p.take(5)
+	p.start()
+	p.idle()
+	p.take(5)
+	p.idle()
+	assert.Len(t, p.kept(), 10)
+	left := p.only(poison)
+	require.True(t, left.pending(), "%+v", left)
+	assert.Equal(t, byStream, left.Tries)
+	for tries := left.Tries; tries < outbox.DefaultMaxTries; tries++ {
+		require.Equal(t, 1, p.age())
+		p.drainOnce()
+		require.Equal(t, tries+1, p.only(poison).Tries)
+	}
+	require.True(t, p.only(poison).givenUp(), "%+v", p.only(poison))
+	requests := len(p.requests(mail))
+	p.drainOnce()
+	p.idle()
+	assert.Len(t, p.requests(mail), requests, "nobody delivers it")
+
+	p.network.SetRule(nil)
+	found, err := outbox.FindGivenUp(t.Context(), p.dynamo, p.outbox, p.only(poison).ID)
+	require.NoError(t, err)
+	require.NoError(t, outbox.Redrive(t.Context(), p.dynamo, p.outbox, found, "operator", "the receiver is mended"))
+	p.idle()
+	p.assertSent(11)
+}
+
+// A message kills every process that delivers it. The drain counts before it delivers, so it gives
+// up the message.
+func TestAMessageThatKillsItsProcessIsGivenUp(t *testing.T) {
+	t.Parallel()
+	p := newPost(newWarehouse(t, 1))
+	killer := p.take(1)
+	p.network.SetRule(wire.Always(p.drain.killed("before")))
+	for range outbox.DefaultMaxTries {
+		p.age()
+		_, err := p.drain.invoke(t.Context(), []byte(`{}`))
+		require.Error(t, err)
+	}
+	assert.Equal(t, outbox.DefaultMaxTries, p.only(killer).Tries)
+	p.age()
+	p.drainOnce()
+	assert.True(t, p.only(killer).givenUp(), "%+v", p.only(killer))
+	requests := len(p.requests(mail))
+	p.drainOnce()
+	assert.Len(t, p.requests(mail), requests)
+}
+
+// A client has given up an order between its two effects. The drain asks the table of the orders,
+// which has no row, and asks again later.
+func TestAnOrderThatNobodyAsksForIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	p, o := newPost(newWarehouse(t, 1)), newPurchase()
+	p.network.SetRule(wire.On(charge, 1, wire.InternalError()))
+	require.Equal(t, http.StatusBadGateway, p.post(o).status)
+	r := p.record()
+	require.True(t, p.makePast(p.table, r.ID, "attention_at", r.Attention))
+	p.drainOnce()
+	assert.Contains(t, p.drain.sandboxes[0].Logs(), `"ReconcileAsked":1`)
+	assert.Contains(t, p.drain.sandboxes[0].Logs(), `"ReconcileScheduled":1`)
+	p.assertServed(o, p.insist(o))
 }

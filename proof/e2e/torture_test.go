@@ -2,19 +2,19 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
@@ -24,6 +24,8 @@ const (
 	tortureDefault  = 8 * time.Second
 	// tortureLimit is when an order that was killed again and again must have its answer.
 	tortureLimit = 2 * time.Minute
+	// tortured is the number of sandboxes.
+	tortured = 4
 )
 
 // Clients place orders while the processes that serve them are killed at random and the network
@@ -32,90 +34,102 @@ const (
 // effect, its row, its message and its answer once.
 func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	t.Parallel()
-	w := newWarehouse(t, tortured)
-	w.services.arrives = nil // nobody can tell whose request it is
-	w.services.before, w.services.after = doze, doze
-	stop := w.watch()
-	p, rest := tormented(w)
-	answers, kills := torture(w.deployment, newCart)
-	looks := stop()
-	more := rest()
-	w.assertWhole()
-	assert.Equal(t, orderIDs(w.rows()), w.announced(), "rows and messages")
-	p.assertDelivered()
+	p := newPost(newWarehouse(t, tortured))
+	p.network.SetRule(slowly)
+	p.timeout, p.relay.timeout, p.drain.timeout = time.Second, 5*time.Second, 5*time.Second
+	victims := []*deployment{p.deployment, p.relay, p.drain}
+	for _, v := range victims {
+		v.proxy.SetRule(sometimes)
+	}
+	p.start()
+	end := time.Now().Add(tortureTime(t))
+	var wg sync.WaitGroup
+	var kills, looks atomic.Int64
+	again := func(f func()) { // until the end
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				f()
+			}
+		})
+	}
+	again(func() { kills.Add(killOne(p.deployment, 150*time.Millisecond)) })
+	again(func() { kills.Add(killOne(victims[1+rand.N(2)], 400*time.Millisecond)) })
+	again(func() {
+		p.age()
+		_, _ = p.drain.invoke(context.Background(), []byte(`{}`)) // it may be killed
+		p.assertNoneIsDoneTooEarly()
+	})
+	again(func() { // it takes a tenth of the time at most: the more there is to look at, the rarer it looks
+		began := time.Now()
+		p.assertWhole()
+		looks.Add(1)
+		time.Sleep(9 * time.Since(began))
+	})
+	answers, stored := p.answers(end), map[string]record{} // by the body of the answer
+	wg.Wait()
+	for _, v := range victims {
+		v.proxy.SetRule(nil)
+	}
+	p.network.SetRule(nil)
+	p.idle()
+	p.drainAll()
 
-	stored := map[string]record{} // by the body of the answer
-	for _, r := range w.records() {
+	p.assertWhole()
+	p.assertSent(len(answers))
+	for _, r := range p.records() {
 		stored[r.response(t).Body] = r
 	}
 	require.Len(t, stored, len(answers), "records")
-	told := map[ids]bool{}
-	rows := map[orderRow]bool{}
-	for _, r := range w.rows() {
-		rows[r] = true
-	}
-	assert.Len(t, rows, len(answers), "rows")
-	for c, all := range answers {
+	charges := map[string]bool{}
+	rows := p.rows()
+	for o, all := range answers {
 		last := all[len(all)-1]
-		w.assertAnswered(stored[last.body], append(all, w.post(c)))
-		var one ids
-		require.NoError(t, json.Unmarshal([]byte(last.body), &one))
-		told[one] = true
-		assert.True(t, rows[c.row(one)], "%+v has no row", one)
+		p.assertAnswered(stored[last.body], append(all, p.serves(o)))
+		told := idsIn(last.body)
+		charges[told.Charge] = true
+		assert.Contains(t, rows, o.row(told))
 	}
-	assert.Len(t, told, len(answers))
-	for _, route := range []string{reserve, charge} {
-		assert.Len(t, w.services.about(route), len(answers), "one effect and one key downstream per order: %s", route)
+	for _, kind := range []services.Kind{services.Reservation, services.Charge} {
+		assert.Len(t, p.effects(kind), len(answers), "one effect and one key downstream per order: %s", kind)
 	}
-	for _, e := range w.services.about(charge) {
-		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(told)),
-			func(one ids) bool { return one.Charge == e.ID }), "nobody was told of %s", e.ID)
+	for _, e := range p.effects(services.Charge) {
+		assert.Contains(t, charges, e.ID, "nobody was told")
 	}
-	t.Logf("%d kills, %d of relays and drain, %d orders, %d requests to the services, %d deliveries of messages, %d "+
-		"looks at the rows meanwhile",
-		kills, more, len(answers), len(w.services.keys()), p.receiver.deliveries(), looks)
+	t.Logf("%d kills, %d orders, %d requests to the services, %d deliveries of messages, %d looks at the rows meanwhile",
+		kills.Load(), len(answers), len(p.requests("")), p.deliveries(), looks.Load())
 }
 
-// tortured is the number of sandboxes.
-const tortured = 4
+// killOne kills a process at random, and forgets what went over the wire: it would grow without
+// end.
+func killOne(d *deployment, within time.Duration) int64 {
+	time.Sleep(rand.N(within))
+	assert.NoError(d.t, d.sandboxes[rand.N(len(d.sandboxes))].Kill())
+	d.proxy.Forget()
+	return 1
+}
 
-// torture lets clients make purchases while processes and network fail, and returns all answers.
-// The last one of each is final.
-func torture[P interface {
-	comparable
-	purchase
-}](d *deployment, newPurchase func(*testing.T) P) (answers map[P][]answer, kills int) {
-	d.t.Helper()
+// answers lets clients place orders until the end, and returns what they were told. The last answer
+// to each is final.
+func (w *world) answers(end time.Time) map[purchase][]answer {
+	w.t.Helper()
 	const clients = 10
-	d.timeout = time.Second
-	d.proxy.SetRule(sometimes)
-	end := time.Now().Add(tortureTime(d.t))
-
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for ; time.Now().Before(end); kills++ {
-			time.Sleep(rand.N(150 * time.Millisecond))
-			assert.NoError(d.t, d.sandboxes[rand.N(tortured)].Kill())
-		}
-		d.proxy.SetRule(nil)
-	})
+	answers := map[purchase][]answer{}
 	var mu sync.Mutex
-	answers = make(map[P][]answer)
+	var wg sync.WaitGroup
 	for range clients {
 		wg.Go(func() {
 			for time.Now().Before(end) {
-				p := newPurchase(d.t)
-				all := d.insistFor(p, tortureLimit)
-				assert.Equal(d.t, http.StatusCreated, all[len(all)-1].status)
-				d.proxy.Forget() // it would grow without end
+				o := newPurchase()
+				all := w.insistFor(o, tortureLimit)
+				assert.Equal(w.t, http.StatusCreated, all[len(all)-1].status)
 				mu.Lock()
-				answers[p] = all
+				answers[o] = all
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	return answers, kills
+	return answers
 }
 
 func tortureTime(t *testing.T) time.Duration {
@@ -129,8 +143,14 @@ func tortureTime(t *testing.T) time.Duration {
 	return d
 }
 
-// doze makes a charge take its time, so that kills hit it.
-func doze() { time.Sleep(rand.N(60 * time.Millisecond)) }
+// slowly makes an effect take its time, so that kills hit it, and refuses one message in ten.
+func slowly(r wire.Request) wire.Fault {
+	if r.Operation == mail && rand.N(10) == 0 {
+		return wire.InternalError()
+	}
+	doze := wire.For(rand.N(60 * time.Millisecond))
+	return wire.Hold(doze, wire.DelayReply(doze))
+}
 
 // sometimes gives one request in thirty a fault, and one commit in four.
 func sometimes(r wire.Request) wire.Fault {
@@ -147,73 +167,4 @@ func sometimes(r wire.Request) wire.Fault {
 		return wire.Forget(fault)
 	}
 	return fault
-}
-
-// conflicts are what other writers of the same item do to a call. DynamoDB Local lets them wait for
-// each other instead.
-func conflicts(operation string) []wire.Fault {
-	switch operation {
-	case commit:
-		return []wire.Fault{wire.Cancel(0, "TransactionConflict"), wire.Cancel(1, "TransactionConflict")}
-	case "PutItem", "UpdateItem", "DeleteItem":
-		return []wire.Fault{wire.Conflict()}
-	default:
-		return nil
-	}
-}
-
-// tormented returns a post for the messages of a warehouse whose relay and drain are killed at
-// random, while the network of each fails at random. rest ends that, lets everything arrive, and
-// tells how often something was killed.
-func tormented(w *warehouse) (p *post, rest func() (kills int)) {
-	w.t.Helper()
-	p = newPost(w)
-	p.receiver.before, p.receiver.after = doze, doze
-	p.receiver.refuse = func(string, int) bool { return rand.N(10) == 0 }
-	relay, _ := p.relay()
-	victims := []*deployment{relay, p.drain}
-	for _, v := range victims {
-		v.timeout = 5 * time.Second
-		v.proxy.SetRule(sometimes)
-	}
-	p.start()
-
-	over := make(chan struct{})
-	var others sync.WaitGroup
-	kills := 0
-	others.Go(func() {
-		for ; running(over); kills++ {
-			time.Sleep(rand.N(400 * time.Millisecond))
-			v := victims[rand.N(len(victims))]
-			assert.NoError(w.t, v.sandboxes[0].Kill())
-			v.proxy.Forget() // it would grow without end
-		}
-	})
-	others.Go(func() {
-		for running(over) {
-			w.age()
-			_, _ = p.drain.invoke(context.Background(), []byte(`{}`)) // it may be killed
-			p.assertNoneIsDoneTooEarly()
-		}
-	})
-	return p, func() int {
-		close(over)
-		others.Wait()
-		for _, v := range victims {
-			v.proxy.SetRule(nil)
-		}
-		p.receiver.heal()
-		p.idle()
-		p.drainAll()
-		return kills
-	}
-}
-
-func running(over <-chan struct{}) bool {
-	select {
-	case <-over:
-		return false
-	default:
-		return true
-	}
 }

@@ -9,172 +9,127 @@ import (
 type Fault struct {
 	// Name is recorded in the exchange.
 	Name string
-	run  func(*trip)
+	// steps are what happens, one after the other.
+	steps []func(*trip)
 }
 
 // String is the name.
 func (f Fault) String() string { return f.Name }
 
+func fault(name string, steps ...func(*trip)) Fault { return Fault{name, steps} }
+
 // Pass forwards the request and the reply.
-func Pass() Fault {
-	return Fault{"pass", func(t *trip) { t.answer(t.forward()) }}
-}
+func Pass() Fault { return fault("pass", (*trip).forward, (*trip).answer) }
 
 // LoseRequest closes the connection instead of forwarding the request: the server never sees it.
-func LoseRequest() Fault {
-	return Fault{"lose request", func(t *trip) { t.hangUp() }}
-}
+func LoseRequest() Fault { return fault("lose request", (*trip).hangUp) }
 
 // LoseReply forwards the request, waits for the reply and closes the connection instead of passing
 // it on.
-func LoseReply() Fault {
-	return Fault{"lose reply", func(t *trip) {
-		t.forward()
-		t.hangUp()
-	}}
-}
+func LoseReply() Fault { return fault("lose reply", (*trip).forward, (*trip).hangUp) }
 
 // TruncateReply passes on the headers and the first half of the reply and closes the connection.
 func TruncateReply() Fault {
-	return Fault{"truncate reply", func(t *trip) { t.answerHalf(t.forward()) }}
+	return fault("truncate reply", (*trip).forward, (*trip).answerHalf, (*trip).hangUp)
 }
 
 // SwallowRequest neither forwards nor answers the request: a black hole. It ends when the client
 // gives up.
 func SwallowRequest() Fault {
-	return Fault{"swallow request", func(t *trip) {
-		t.clientGone()
-		t.hangUp()
-	}}
+	return fault("swallow request", (*trip).clientGone, (*trip).hangUp)
 }
 
 // SwallowReply forwards the request and holds the reply until the client gives up.
 func SwallowReply() Fault {
-	return Fault{"swallow reply", func(t *trip) {
-		t.forward()
-		t.clientGone()
-		t.hangUp()
-	}}
+	return fault("swallow reply", (*trip).forward, (*trip).clientGone, (*trip).hangUp)
 }
 
 // Hold lets a fault happen later, even if the client has given up by then.
 func Hold(until Until, f Fault) Fault {
-	return Fault{"hold, " + f.Name, func(t *trip) {
-		t.wait(until)
-		f.run(t)
-	}}
+	return fault("hold, "+f.Name, append([]func(*trip){until.wait}, f.steps...)...)
 }
 
 // DelayRequest forwards the request later, even if the client has given up by then.
 func DelayRequest(until Until) Fault {
-	f := Hold(until, Pass())
-	f.Name = "delay request"
-	return f
+	return fault("delay request", until.wait, (*trip).forward, (*trip).answer)
 }
 
 // DelayReply passes the reply on later.
 func DelayReply(until Until) Fault {
-	return Fault{"delay reply", func(t *trip) {
-		reply := t.forward()
-		t.wait(until)
-		t.answer(reply)
-	}}
+	return fault("delay reply", (*trip).forward, until.wait, (*trip).answer)
 }
 
 // Follow passes on request and reply, and lets something happen right behind the reply.
 func Follow(then Until) Fault {
-	return Fault{"follow", func(t *trip) {
-		t.answer(t.forward())
-		t.wait(then)
-	}}
+	return fault("follow", (*trip).forward, (*trip).answer, then.wait)
 }
 
 // Duplicate forwards the request twice before it passes on the first reply.
 func Duplicate() Fault {
-	return Fault{"duplicate", func(t *trip) {
-		reply := t.forward()
-		t.forward()
-		t.answer(reply)
-	}}
+	return fault("duplicate", (*trip).forward, (*trip).forward, (*trip).answer)
 }
 
 // Repeat passes on request and reply, and forwards the request once more later: a stale repetition.
 func Repeat(until Until) Fault {
-	return Fault{"repeat", func(t *trip) {
-		reply := t.forward()
+	again := func(t *trip) {
+		second := *t
 		t.later(func() {
-			t.wait(until)
-			t.forward()
+			until.wait(&second)
+			second.forward()
 		})
-		t.answer(reply)
-	}}
+	}
+	return fault("repeat", (*trip).forward, again, (*trip).answer)
 }
 
 // Throttle answers that the table's capacity is exceeded. The server never sees the request.
 func Throttle() Fault {
-	return answer("throttle", http.StatusBadRequest, "ProvisionedThroughputExceededException")
+	return fault("throttle", says(http.StatusBadRequest, "ProvisionedThroughputExceededException"), (*trip).answer)
+}
+
+// Conflict answers to a write that a transaction is at work on its item. The server never sees the
+// request. DynamoDB Local knows no conflicts.
+func Conflict() Fault {
+	return fault("conflict", says(http.StatusBadRequest, "TransactionConflictException"), (*trip).answer)
 }
 
 // InternalError answers that the service failed. The server never sees the request.
-func InternalError() Fault {
-	return answer("internal error", http.StatusInternalServerError, "InternalServerError")
-}
+func InternalError() Fault { return fault("internal error", failed, (*trip).answer) }
 
 // InternalErrorAfter forwards the request and answers that the service failed.
 func InternalErrorAfter() Fault {
-	f := answer("internal error after", http.StatusInternalServerError, "InternalServerError")
-	failed := f.run
-	f.run = func(t *trip) {
-		t.forward()
-		failed(t)
-	}
-	return f
+	return fault("internal error after", (*trip).forward, failed, (*trip).answer)
 }
 
-// Conflict answers that another writer of the item is at work: to a transaction that it was
-// cancelled because of its first item, to another write what that gets while a transaction is at
-// work. The server never sees the request. DynamoDB Local knows no conflicts.
-func Conflict() Fault {
-	return Fault{"conflict", func(t *trip) {
-		if t.exchange.transacts() > 0 {
-			t.answer(cancelledReply(t.exchange.transacts(), 0, "TransactionConflict"))
-			return
-		}
-		t.answer(errorReply(http.StatusBadRequest, "TransactionConflictException"))
-	}}
+func failed(t *trip) { says(http.StatusInternalServerError, "InternalServerError")(t) }
+
+// says makes the reply an error.
+func says(status int, code string) func(*trip) {
+	return func(t *trip) { t.reply = errorReply(status, code) }
 }
 
 // Cancel answers that a transaction was cancelled because of one of its items, counted from 0, for
 // a reason such as "TransactionConflict". The server never sees the request. Every other request
 // passes.
 func Cancel(item int, code string) Fault {
-	return Fault{"cancel, " + code, func(t *trip) {
-		if n := t.exchange.transacts(); n > item {
-			t.answer(cancelledReply(n, item, code))
+	return fault("cancel, "+code, func(t *trip) {
+		var body struct{ TransactItems []json.RawMessage }
+		if json.Unmarshal(t.body, &body) == nil && len(body.TransactItems) > item {
+			t.reply = cancelledReply(len(body.TransactItems), item, code)
 			return
 		}
-		t.answer(t.forward())
-	}}
+		t.forward()
+	}, (*trip).answer)
 }
 
 // Forget takes the token off a transaction and goes on with a fault. The server cannot know that it
 // has seen the transaction before, as DynamoDB does not after ten minutes, and others never do. The
 // server must not check signatures.
 func Forget(f Fault) Fault {
-	return Fault{"forget token, " + f.Name, func(t *trip) {
+	return fault("forget token, "+f.Name, append([]func(*trip){func(t *trip) {
 		var content map[string]json.RawMessage
 		if json.Unmarshal(t.body, &content) == nil {
 			delete(content, "ClientRequestToken")
-			body, err := json.Marshal(content)
-			if err != nil {
-				panic(err) // it has just been JSON
-			}
-			t.body = body
+			t.body = marshal(content)
 		}
-		f.run(t)
-	}}
-}
-
-func answer(name string, status int, code string) Fault {
-	return Fault{name, func(t *trip) { t.answer(errorReply(status, code)) }}
+	}}, f.steps...)...)
 }

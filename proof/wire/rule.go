@@ -42,6 +42,8 @@ func only(f Fault, chosen func(Request) bool) Rule {
 // Until waits for something; ctx ends with the proxy.
 type Until func(ctx context.Context)
 
+func (u Until) wait(t *trip) { u(t.proxy.lifetime) }
+
 // For waits for a time.
 func For(d time.Duration) Until {
 	return func(ctx context.Context) {

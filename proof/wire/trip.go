@@ -17,8 +17,10 @@ type trip struct {
 	exchange *Exchange
 	w        http.ResponseWriter
 	r        *http.Request
-	// body is what is forwarded.
-	body []byte
+	// body is what is forwarded, reply what came back first, or is sent in its place; the zero reply
+	// if there is none.
+	body  []byte
+	reply reply
 }
 
 // reply is an answer to a client.
@@ -38,12 +40,15 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // the client gave up before it had sent the request
 	}
-	x, fault := p.arrive(readRequest(r, body))
-	fault.run(&trip{proxy: p, exchange: x, w: w, r: r, body: body})
+	x, f := p.arrive(readRequest(r, body))
+	t := &trip{proxy: p, exchange: x, w: w, r: r, body: body}
+	for _, step := range f.steps {
+		step(t)
+	}
 }
 
-// forward sends the request to the server and returns its reply, the zero reply if there is none.
-func (t *trip) forward() reply {
+// forward sends the request to the server.
+func (t *trip) forward() {
 	reply, err := t.send()
 	t.proxy.note(func() {
 		t.exchange.Forwarded++
@@ -52,9 +57,9 @@ func (t *trip) forward() reply {
 			t.exchange.Err = err
 		case t.exchange.Status == 0:
 			t.exchange.Status, t.exchange.Reply = reply.status, reply.body
+			t.reply = reply
 		}
 	})
-	return reply
 }
 
 func (t *trip) send() (reply, error) {
@@ -76,31 +81,28 @@ func (t *trip) send() (reply, error) {
 	return reply{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
-// answer passes a reply on. Where there is none, the client's connection is closed.
-func (t *trip) answer(r reply) {
+// answer passes the reply on. Where there is none, the client's connection is closed.
+func (t *trip) answer() {
 	if t.r.Context().Err() == nil {
-		t.proxy.note(func() { t.exchange.Answered = r.status })
+		t.proxy.note(func() { t.exchange.Answered = t.reply.status })
 	}
-	t.write(r, len(r.body))
+	t.write(len(t.reply.body))
 }
 
-func (t *trip) answerHalf(r reply) {
-	t.write(r, len(r.body)/2)
-	t.hangUp()
-}
+func (t *trip) answerHalf() { t.write(len(t.reply.body) / 2) }
 
-// write sends the head of a reply and the first n bytes of its body. It fails only if the client is
-// gone.
-func (t *trip) write(r reply, n int) {
-	if r.status == 0 {
+// write sends the head of the reply and the first n bytes of its body. It fails only if the client
+// is gone.
+func (t *trip) write(n int) {
+	if t.reply.status == 0 {
 		t.hangUp()
 	}
 	header := t.w.Header()
-	maps.Copy(header, r.header)
+	maps.Copy(header, t.reply.header)
 	header.Del("Connection")
-	header.Set("Content-Length", strconv.Itoa(len(r.body)))
-	t.w.WriteHeader(r.status)
-	_, _ = t.w.Write(r.body[:n])
+	header.Set("Content-Length", strconv.Itoa(len(t.reply.body)))
+	t.w.WriteHeader(t.reply.status)
+	_, _ = t.w.Write(t.reply.body[:n])
 	_ = http.NewResponseController(t.w).Flush()
 }
 
@@ -109,8 +111,6 @@ func (t *trip) hangUp() { panic(http.ErrAbortHandler) }
 
 // clientGone waits until the client has closed its connection.
 func (t *trip) clientGone() { <-t.r.Context().Done() }
-
-func (t *trip) wait(until Until) { until(t.proxy.lifetime) }
 
 // later runs f beside the exchange.
 func (t *trip) later(f func()) {
@@ -149,13 +149,17 @@ func cancelledReply(n, item int, code string) reply {
 }
 
 func protocolReply(status int, content map[string]any) reply {
-	body, err := json.Marshal(content)
-	if err != nil {
-		panic(err) // texts always have a JSON form
-	}
-	header := make(http.Header)
+	body, header := marshal(content), make(http.Header)
 	header.Set("Content-Type", "application/x-amz-json-1.0")
 	header.Set("X-Amzn-Requestid", "INJECTED")
 	header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
 	return reply{status: status, header: header, body: body}
+}
+
+func marshal(content any) []byte {
+	body, err := json.Marshal(content)
+	if err != nil {
+		panic(err) // texts, and what was JSON before, always have a JSON form
+	}
+	return body
 }

@@ -206,7 +206,6 @@ func (p *Proxy) listen() (net.Listener, error) {
 	var err error
 	for range 100 {
 		var listener net.Listener
-
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(15000+rand.IntN(15000)))
 		if listener, err = lc.Listen(p.lifetime, "tcp", address); err == nil {
 			return listener, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -30,25 +29,28 @@ type line struct {
 	*wire.Proxy
 	t      *testing.T
 	client *dynamodb.Client
-	served *atomic.Int64
+	served atomic.Int64
+	bodies chan map[string]json.RawMessage // what the server has seen
 }
 
 // newLine makes a client that sends every call once.
 func newLine(t *testing.T, rule wire.Rule) *line {
 	t.Helper()
-	served := new(atomic.Int64)
+	l := &line{t: t, bodies: make(chan map[string]json.RawMessage, 10)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		var body map[string]json.RawMessage
+		if json.NewDecoder(r.Body).Decode(&body) != nil {
 			return
 		}
+		l.bodies <- body
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		fmt.Fprintf(w, `{"Attributes":{"n":{"N":"%d"}}}`, served.Add(1))
+		fmt.Fprintf(w, `{"Attributes":{"n":{"N":"%d"}}}`, l.served.Add(1))
 	}))
 	t.Cleanup(server.Close)
-	proxy, err := wire.Start(server.URL, rule)
+	var err error
+	l.Proxy, err = wire.Start(server.URL, rule)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
-	l := &line{Proxy: proxy, t: t, served: served}
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	l.client = l.newClient(1)
 	return l
 }
@@ -85,15 +87,21 @@ func (l *line) mustPut() string {
 	return n
 }
 
-// giveUp writes, and gives up when the request has arrived and was forwarded that often.
-func (l *line) giveUp(forwarded int) {
-	l.t.Helper()
-	ctx, cancel := context.WithCancel(l.t.Context())
+// putting writes in the background.
+func (l *line) putting(ctx context.Context) <-chan error {
 	result := make(chan error, 1)
 	go func() {
 		_, err := l.put(ctx)
 		result <- err
 	}()
+	return result
+}
+
+// giveUp writes, and gives up when the request has arrived and was forwarded that often.
+func (l *line) giveUp(forwarded int) {
+	l.t.Helper()
+	ctx, cancel := context.WithCancel(l.t.Context())
+	result := l.putting(ctx)
 	require.Eventually(l.t, func() bool {
 		all := l.Exchanges()
 		return len(all) > 0 && all[len(all)-1].Forwarded == forwarded
@@ -116,15 +124,10 @@ func TestEveryRequestIsForwardedAndRecorded(t *testing.T) {
 	assert.Equal(t, "2", l.mustPut())
 
 	x := l.last()
-	assert.Equal(t, 2, x.Number)
-	assert.Equal(t, 2, x.Nth)
-	assert.Equal(t, "PutItem", x.Operation)
-	assert.Equal(t, "k", x.Key("id"))
-	assert.Empty(t, x.Key("other"))
-	assert.Equal(t, "pass", x.Fault)
-	assert.Equal(t, 1, x.Forwarded)
-	assert.Equal(t, http.StatusOK, x.Status)
-	assert.Equal(t, http.StatusOK, x.Answered)
+	assert.Equal(t, []any{2, 2, "PutItem", "pass"}, []any{x.Number, x.Nth, x.Operation, x.Fault})
+	assert.Equal(t, []int{1, http.StatusOK, http.StatusOK}, []int{x.Forwarded, x.Status, x.Answered})
+	assert.Contains(t, x.Header.Get("X-Amz-Target"), "PutItem")
+	assert.Contains(t, string(x.Body), `"id":{"S":"k"}`)
 	assert.JSONEq(t, `{"Attributes":{"n":{"N":"2"}}}`, string(x.Reply))
 	assert.Equal(t, []string{"PutItem", "PutItem"}, l.Operations())
 	assert.Empty(t, l.Faults())
@@ -133,26 +136,39 @@ func TestEveryRequestIsForwardedAndRecorded(t *testing.T) {
 	assert.Empty(t, l.Operations())
 }
 
-func TestFaultsThatBreakTheConnection(t *testing.T) {
+// Each fault of one request: what the client gets, and how often the server sees the request. The
+// next request passes.
+func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		fault wire.Fault
-		// served tells whether the server sees the request.
-		served int64
+		// says is a part of the error, answered the status that the client gets.
+		says             string
+		answered, served int
 	}{
-		{wire.LoseRequest(), 0},
-		{wire.LoseReply(), 1},
-		{wire.TruncateReply(), 1},
+		{wire.LoseRequest(), "EOF", 0, 0},
+		{wire.LoseReply(), "EOF", 0, 1},
+		{wire.TruncateReply(), "EOF", 0, 1},
+		{wire.Throttle(), "ProvisionedThroughputExceededException", 400, 0},
+		{wire.Conflict(), "TransactionConflictException", 400, 0},
+		{wire.InternalError(), "InternalServerError", 500, 0},
+		{wire.InternalErrorAfter(), "InternalServerError", 500, 1},
+		{wire.Duplicate(), "", 200, 2},
+		{wire.Cancel(0, "ThrottlingError"), "", 200, 1}, // it is no transaction
 	} {
 		t.Run(tc.fault.Name, func(t *testing.T) {
 			t.Parallel()
-			l := newLine(t, wire.At(1, tc.fault))
-			_, err := l.put(t.Context())
-			require.ErrorContains(t, err, "EOF")
-			assert.Equal(t, tc.served, l.served.Load())
+			l := newLine(t, wire.On("PutItem", 1, tc.fault))
+			n, err := l.put(t.Context())
+			if tc.says == "" {
+				require.NoError(t, err)
+				assert.Equal(t, "1", n, "the first reply")
+			} else {
+				require.ErrorContains(t, err, tc.says)
+			}
 			assert.Equal(t, []string{tc.fault.Name}, l.Faults())
-			assert.Zero(t, l.last().Answered)
-			assert.Equal(t, int(tc.served), l.last().Forwarded)
+			assert.Equal(t, []int{tc.answered, tc.served}, []int{l.last().Answered, l.last().Forwarded})
+			assert.EqualValues(t, tc.served, l.served.Load())
 			l.mustPut()
 		})
 	}
@@ -160,41 +176,13 @@ func TestFaultsThatBreakTheConnection(t *testing.T) {
 
 func TestABlackHoleLastsUntilTheClientGivesUp(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		fault  wire.Fault
-		served int // how often the server sees the request
-	}{
-		{wire.SwallowRequest(), 0},
-		{wire.SwallowReply(), 1},
-	} {
-		t.Run(tc.fault.Name, func(t *testing.T) {
+	for served, fault := range []wire.Fault{wire.SwallowRequest(), wire.SwallowReply()} {
+		t.Run(fault.Name, func(t *testing.T) {
 			t.Parallel()
-			l := newLine(t, wire.At(1, tc.fault))
-			l.giveUp(tc.served)
-			assert.EqualValues(t, tc.served, l.served.Load())
+			l := newLine(t, wire.At(1, fault))
+			l.giveUp(served)
+			assert.EqualValues(t, served, l.served.Load())
 			assert.Zero(t, l.last().Answered)
-			l.mustPut()
-		})
-	}
-}
-
-func TestErrorsOfTheServiceAreUnderstoodByTheSDK(t *testing.T) {
-	t.Parallel()
-	throttled, failed := new(types.ProvisionedThroughputExceededException), new(types.InternalServerError)
-	for _, tc := range []struct {
-		fault  wire.Fault
-		as     any
-		served int64
-	}{
-		{wire.Throttle(), &throttled, 0},
-		{wire.InternalError(), &failed, 0},
-		{wire.InternalErrorAfter(), &failed, 1},
-	} {
-		t.Run(tc.fault.Name, func(t *testing.T) { // one after the other: they share what they decode into
-			l := newLine(t, wire.On("PutItem", 1, tc.fault))
-			_, err := l.put(t.Context())
-			require.ErrorAs(t, err, tc.as)
-			assert.Equal(t, tc.served, l.served.Load())
 			l.mustPut()
 		})
 	}
@@ -215,70 +203,31 @@ func (l *line) transact(ctx context.Context) error {
 
 func TestATransactionIsCancelledBecauseOfAnItem(t *testing.T) {
 	t.Parallel()
-	l := newLine(t, func(r wire.Request) wire.Fault {
-		if r.Nth == 1 {
-			return wire.Cancel(1, "ThrottlingError")
-		}
-		return wire.Conflict()
-	})
+	l := newLine(t, wire.At(1, wire.Cancel(1, "ThrottlingError")))
 	var cancelled *types.TransactionCanceledException
-	for _, codes := range [][]string{{"None", "ThrottlingError"}, {"TransactionConflict", "None"}} {
-		require.ErrorAs(t, l.transact(t.Context()), &cancelled)
-		require.Len(t, cancelled.CancellationReasons, len(codes))
-		for i, code := range codes {
-			assert.Equal(t, code, *cancelled.CancellationReasons[i].Code)
-		}
+	require.ErrorAs(t, l.transact(t.Context()), &cancelled)
+	require.Len(t, cancelled.CancellationReasons, 2)
+	for i, code := range []string{"None", "ThrottlingError"} {
+		assert.Equal(t, code, *cancelled.CancellationReasons[i].Code)
 	}
-	assert.Equal(t, []string{"cancel, ThrottlingError", "conflict"}, l.Faults())
-	assert.Equal(t, "k", l.last().Key("id"), "of the first item")
+	assert.Equal(t, []string{"cancel, ThrottlingError"}, l.Faults())
 	assert.Zero(t, l.served.Load())
 	l.SetRule(wire.Always(wire.Cancel(2, "ThrottlingError")))
 	require.NoError(t, l.transact(t.Context()), "it has no third item")
-	l.mustPut()
-}
-
-func TestAWriteBesideATransactionConflicts(t *testing.T) {
-	t.Parallel()
-	l := newLine(t, wire.At(1, wire.Conflict()))
-	_, err := l.put(t.Context())
-	var conflict *types.TransactionConflictException
-	require.ErrorAs(t, err, &conflict)
-	assert.Zero(t, l.served.Load())
-	l.mustPut()
 }
 
 func TestATransactionCanLoseItsToken(t *testing.T) {
 	t.Parallel()
-	bodies := make(chan map[string]json.RawMessage, 2)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body map[string]json.RawMessage
-		assert.NoError(t, json.NewDecoder(r.Body).Decode(&body))
-		bodies <- body
-		_, _ = io.WriteString(w, "{}")
-	}))
-	t.Cleanup(server.Close)
-	proxy, err := wire.Start(server.URL, wire.At(2, wire.Forget(wire.Pass())))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
-	l := &line{Proxy: proxy, t: t}
-	l.client = l.newClient(1)
+	l := newLine(t, wire.At(2, wire.Forget(wire.Pass())))
 	for range 2 {
 		require.NoError(t, l.transact(t.Context()))
 	}
-	with, without := <-bodies, <-bodies
+	with, without := <-l.bodies, <-l.bodies
 	assert.Contains(t, with, "ClientRequestToken")
 	assert.NotContains(t, without, "ClientRequestToken")
 	assert.JSONEq(t, string(with["TransactItems"]), string(without["TransactItems"]))
-	assert.Equal(t, []string{"forget token, pass"}, proxy.Faults())
-	assert.Contains(t, string(proxy.Exchanges()[1].Body), "ClientRequestToken", "what the client has sent")
-}
-
-func TestADuplicateIsServedTwiceAndAnsweredOnce(t *testing.T) {
-	t.Parallel()
-	l := newLine(t, wire.At(1, wire.Duplicate()))
-	assert.Equal(t, "1", l.mustPut(), "the first reply")
-	assert.Equal(t, int64(2), l.served.Load())
-	assert.Equal(t, 2, l.last().Forwarded)
+	assert.Equal(t, []string{"forget token, pass"}, l.Faults())
+	assert.Contains(t, string(l.last().Body), "ClientRequestToken", "what the client has sent")
 }
 
 func TestARepetitionComesWhenItsTimeHasCome(t *testing.T) {
@@ -308,11 +257,7 @@ func TestAFaultCanBeHeld(t *testing.T) {
 	gate := wire.NewGate()
 	l := newLine(t, wire.From(2, wire.Hold(gate.Wait, wire.LoseRequest())))
 	l.mustPut()
-	result := make(chan error, 1)
-	go func() {
-		_, err := l.put(t.Context())
-		result <- err
-	}()
+	result := l.putting(t.Context())
 	<-gate.Arrived()
 	assert.Empty(t, result)
 	gate.Open()
@@ -365,11 +310,7 @@ func TestCloseEndsWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	gate := wire.NewGate()
 	l := newLine(t, wire.Always(wire.DelayRequest(gate.Wait)))
-	result := make(chan error, 1)
-	go func() {
-		_, err := l.put(t.Context())
-		result <- err
-	}()
+	result := l.putting(t.Context())
 	<-gate.Arrived()
 	require.NoError(t, l.Close())
 	require.Error(t, <-result)

@@ -1,0 +1,281 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
+	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/proof/wire"
+)
+
+const (
+	// margin is how long a lease outlives the deadline of its invocation.
+	margin = 2 * time.Second
+	// claimBudget is how long a claim may take when the store does not answer.
+	claimBudget = 3 * time.Second
+	// slack is what a busy machine may add.
+	slack = 5 * time.Second
+)
+
+// deployment is a function in its sandboxes, and the network to DynamoDB.
+type deployment struct {
+	t     *testing.T
+	proxy *wire.Proxy
+	// timeout is that of the function.
+	timeout time.Duration
+	// sandboxes are all, free those without an invocation.
+	sandboxes []*lambdaruntime.Sandbox
+	free      chan *lambdaruntime.Sandbox
+}
+
+// deploy deploys a function with a timeout that no scenario reaches by accident.
+func deploy(t *testing.T, sandboxes int, example string, environment ...string) *deployment {
+	t.Helper()
+	d := &deployment{t: t, timeout: 20 * time.Second, free: make(chan *lambdaruntime.Sandbox, sandboxes)}
+	d.proxy = startProxy(t, dynamolocal.Endpoint(t))
+	name := path.Base(example)
+	for range sandboxes {
+		sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
+			Name: name, Bootstrap: filepath.Join(folder, name),
+			Environment: append([]string{
+				"AWS_ACCESS_KEY_ID=" + dynamolocal.AccessKey, "AWS_SECRET_ACCESS_KEY=" + dynamolocal.AccessKey,
+				"AWS_ENDPOINT_URL_DYNAMODB=" + d.proxy.URL(),
+			}, environment...),
+		})
+		d.sandboxes = append(d.sandboxes, sandbox)
+		d.free <- sandbox
+	}
+	t.Cleanup(d.close)
+	return d
+}
+
+func startProxy(t *testing.T, endpoint string) *wire.Proxy {
+	t.Helper()
+	proxy, err := wire.Start(endpoint, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
+	return proxy
+}
+
+// close ends the sandboxes, and tells what was seen if the test has failed.
+func (d *deployment) close() {
+	for i, sandbox := range d.sandboxes {
+		assert.NoError(d.t, sandbox.Close())
+		if d.t.Failed() {
+			d.t.Logf("sandbox %d wrote:\n%s", i, sandbox.Logs())
+		}
+	}
+	if !d.t.Failed() {
+		return
+	}
+	for _, x := range d.proxy.Exchanges() {
+		d.t.Logf("%d %s: %s, forwarded %d, status %d, answered %d %v",
+			x.Number, x.Operation, x.Fault, x.Forwarded, x.Status, x.Answered, x.Err)
+	}
+}
+
+// invoke hands an event to a free sandbox.
+func (d *deployment) invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	select {
+	case sandbox := <-d.free:
+		defer func() { d.free <- sandbox }()
+		return sandbox.Invoke(ctx, payload, d.timeout)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// lease is how long a claim protects its key at most.
+func (d *deployment) lease() time.Duration { return d.timeout + margin }
+
+// kill ends the processes of all sandboxes.
+func (d *deployment) kill() {
+	d.t.Helper()
+	for _, sandbox := range d.sandboxes {
+		assert.NoError(d.t, sandbox.Kill())
+	}
+}
+
+// The moments of a call at which a function is killed: before it is served, after it, and while it
+// is still on its way.
+var moments = []string{"before", "after", "on its way"}
+
+// killed is a fault that kills the function.
+func (d *deployment) killed(moment string) wire.Fault {
+	kill := func(context.Context) { d.kill() }
+	switch moment {
+	case "before":
+		return wire.Hold(kill, wire.LoseRequest())
+	case "after":
+		return wire.DelayReply(kill)
+	default:
+		return wire.DelayRequest(kill)
+	}
+}
+
+// world is a function that serves purchases: a shop, or a warehouse, which has the table of the
+// orders and that of the messages that leave with them, too. The services that they ask are one
+// server, with a network in front of it.
+type world struct {
+	*deployment
+
+	dynamo                *dynamodb.Client // past the proxy
+	services              *services.Services
+	network               *wire.Proxy
+	table, orders, outbox string
+}
+
+func newShop(t *testing.T, sandboxes int) *world      { return newWorld(t, sandboxes, charging) }
+func newWarehouse(t *testing.T, sandboxes int) *world { return newWorld(t, sandboxes, ordering) }
+
+func newWorld(t *testing.T, sandboxes int, example string) *world {
+	t.Helper()
+	w := &world{
+		dynamo: dynamolocal.Client(dynamolocal.Endpoint(t), ofThisProcess), table: "e2e-" + rand.Text(),
+	}
+	require.NoError(t, dynamo.CreateTable(t.Context(), w.dynamo, w.table))
+	if example == ordering {
+		w.orders, w.outbox = w.table+"-orders", w.table+"-outbox"
+		require.NoError(t, dynamolocal.CreateTable(t.Context(), w.dynamo, w.orders, "order_id"))
+		require.NoError(t, outbox.CreateTable(t.Context(), w.dynamo, w.outbox))
+	}
+	w.services = services.New(w.serve)
+	server := httptest.NewServer(w.services)
+	t.Cleanup(server.Close)
+	w.network = startProxy(t, server.URL)
+	w.deployment = deploy(t, sandboxes, example, w.environment()...)
+	return w
+}
+
+func (w *world) environment() []string {
+	return []string{
+		"IDEMPOTENCY_TABLE=" + w.table, "ORDERS_TABLE=" + w.orders, "OUTBOX_TABLE=" + w.outbox, "OPERATION=" + ordering,
+		"PAYMENTS_URL=" + w.network.URL(), "STOCK_URL=" + w.network.URL(), "MAIL_URL=" + w.network.URL(),
+	}
+}
+
+// The routes of the services.
+const (
+	reserve = "POST /v1/reservations"
+	charge  = "POST /v1/charges"
+	cancel  = "DELETE /v1/reservations"
+	mail    = "POST /v1/messages"
+)
+
+var (
+	routes = map[services.Kind]string{
+		services.Reservation: reserve, services.Charge: charge, services.Cancellation: cancel, services.Message: mail,
+	}
+	// steps are the names of the steps, by what they ask for.
+	steps = map[services.Kind]string{
+		services.Reservation: "reserve", services.Charge: "charge", services.Cancellation: "cancel",
+	}
+)
+
+// serve checks, when a request has come to a service, that no result is recorded of the step that
+// asks: what is recorded never runs again. Beside other records nobody can tell whose request it
+// is.
+func (w *world) serve(kind services.Kind, serve http.Handler, rw http.ResponseWriter, r *http.Request) {
+	out, err := w.dynamo.Scan(context.Background(), &dynamodb.ScanInput{
+		TableName: aws.String(w.table), ConsistentRead: aws.Bool(true), Limit: aws.Int32(2),
+	})
+	if assert.NoError(w.t, err) && len(out.Items) == 1 && steps[kind] != "" {
+		assert.NotContains(w.t, out.Items[0], "step:"+steps[kind], "it is asked again")
+	}
+	serve.ServeHTTP(rw, r)
+}
+
+// requests are those of a route that were sent, of all if it is empty.
+func (w *world) requests(route string) (all []wire.Exchange) {
+	for _, x := range w.network.Exchanges() {
+		if strings.HasPrefix(x.Operation, route) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// askedFor is how often the services were asked on each route.
+func (w *world) askedFor() map[string]int {
+	counts := map[string]int{}
+	for _, route := range []string{reserve, charge, cancel} {
+		if n := len(w.requests(route)); n > 0 {
+			counts[route] = n
+		}
+	}
+	return counts
+}
+
+// effects are those of a kind, whether the service acted or refused.
+func (w *world) effects(kind services.Kind) (all []services.Effect) {
+	for _, e := range w.services.Effects("") {
+		if e.Kind == kind {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// gate gives the first request of an operation a fault that waits at a gate, until the test ends at
+// the latest.
+func gate(t *testing.T, proxy *wire.Proxy, operation string, fault func(wire.Until) wire.Fault) *wire.Gate {
+	t.Helper()
+	gate := wire.NewGate()
+	t.Cleanup(gate.Open)
+	proxy.SetRule(wire.On(operation, 1, fault(gate.Wait)))
+	return gate
+}
+
+// reach sends a purchase, and waits until somebody is at the gate. It gives up where nobody comes:
+// the delivery may have failed before.
+func (w *world) reach(gate *wire.Gate, p purchase) (first <-chan answer) {
+	w.t.Helper()
+	result := make(chan answer, 1)
+	go func() { result <- w.post(p) }()
+	select {
+	case <-gate.Arrived():
+	case <-time.After(20 * time.Second):
+		require.FailNow(w.t, "nobody came to the gate")
+	}
+	return result
+}
+
+// killDuring kills the function while a client waits for its answer, and returns what that gets.
+func (w *world) killDuring(first <-chan answer) answer {
+	w.t.Helper()
+	w.kill()
+	a := <-first
+	require.NotNil(w.t, a.failure, a)
+	return a
+}
+
+// await waits for an exchange.
+func await(t *testing.T, proxy *wire.Proxy, wanted func(wire.Exchange) bool) (found wire.Exchange) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, x := range proxy.Exchanges() {
+			if wanted(x) {
+				found = x
+				return true
+			}
+		}
+		return false
+	}, 20*time.Second, 5*time.Millisecond)
+	return found
+}
