@@ -17,148 +17,119 @@ import (
 func TestSettle(t *testing.T) {
 	for name, scripts := range map[string]bool{"with scripts": true, "without scripts": false} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t)
 			b := open(t)
-			b.do(t, emulation.SetScriptExecutionDisabled(!scripts), chromedp.Navigate(s.address))
-			assert.NotContains(t, b.location(t), "token")
-			assert.Contains(t, b.text(t), "Somebody has to settle: 11")
-			b.click(t, "charge#crashed")
-			assert.Contains(t, b.text(t), "Became unknown")
-			b.click(t, "Settle or release it")
-			b.do(t,
-				chromedp.Click(`input[value="executed"]`, chromedp.ByQuery),
-				chromedp.SendKeys("#result", `{"statusCode":201,"body":"it is paid"}`, chromedp.ByQuery),
-				chromedp.SendKeys("#why", "ticket 4711: the provider has ch_1", chromedp.ByQuery))
-			b.follow(t, "form.act button")
-			assert.Contains(t, b.text(t), "Nothing has been changed yet.")
-			assert.Contains(t, b.text(t), "The record is completed with the given result")
-			assert.Empty(t, s.printed())
-			b.follow(t, "main form button")
-			text := b.text(t)
+			b.do(emulation.SetScriptExecutionDisabled(!scripts))
+			assert.NotContains(t, b.enterHome(), "token")
+			assert.Contains(t, b.text(), "Somebody has to settle: 11")
+			b.follow("charge#crashed")
+			assert.Contains(t, b.text(), "Became unknown")
+			b.follow("Settle or release it")
+			b.choose("executed", [2]string{"result", `{"statusCode":201,"body":"it is paid"}`},
+				[2]string{"why", "ticket 4711: the provider has ch_1"})
+			b.follow("form.act button")
+			assert.Contains(t, b.text(), "Nothing has been changed yet.")
+			assert.Contains(t, b.text(), "The record is completed with the given result")
+			assert.Empty(t, b.printed())
+			b.follow("main form button")
+			text := b.text()
 			assert.Contains(t, text, "It is done. The record is completed now.")
 			assert.Contains(t, text, "Settled as executed by dana")
 			assert.NotContains(t, text, "it is paid")
-			assert.Contains(t, s.printed(), "settle as executed")
-			assert.Contains(t, s.printed(), "ticket 4711: the provider has ch_1")
-			b.follow(t, `form[action*="/result"] button`)
-			assert.Contains(t, b.text(t), "it is paid")
-			_, err := chromedp.RunResponse(b.Context, page.Reload())
-			require.NoError(t, err)
-			assert.Contains(t, b.text(t), "it is paid",
+			assert.Contains(t, b.printed(), "settle as executed")
+			assert.Contains(t, b.printed(), "ticket 4711: the provider has ch_1")
+			b.follow(`form[action*="/result"] button`)
+			assert.Contains(t, b.text(), "it is paid")
+			b.leads(page.Reload())
+			assert.Contains(t, b.text(), "it is paid",
 				"a browser that sends a form again says that it comes from here")
-			b.click(t, "What is stuck")
-			assert.Contains(t, b.text(t), "Somebody has to settle: 10")
+			b.follow("What is stuck")
+			assert.Contains(t, b.text(), "Somebody has to settle: 10")
 		})
 	}
-}
-
-// click follows a link.
-func (b *tab) click(t *testing.T, link string) {
-	t.Helper()
-	_, err := chromedp.RunResponse(b.Context, chromedp.Click(`//a[text()="`+link+`"]`, chromedp.BySearch))
-	require.NoError(t, err)
 }
 
 // The same by the keyboard alone: every stop is visible, in the order in which it is read, and
 // nobody is trapped.
 func TestTheKeyboard(t *testing.T) {
-	s := serve(t)
 	b := open(t)
-	b.do(t, chromedp.Navigate(s.address))
-	assert.Equal(t, []string{"Skip to the content", "idempotent", "What is stuck", "q", "Find"}, b.stops(t, 5))
-	b.do(t, chromedp.Navigate(b.location(t)))
-	assert.Equal(t, []string{"Skip to the content"}, b.stops(t, 1))
-	b.enter(t)
-	assert.Equal(t, []string{"operation", "Show", "charge#terminal", "charge#not-stored"}, b.stops(t, 4))
-	b.enter(t)
-	assert.True(t, strings.HasSuffix(b.location(t), "record/charge/not-stored"), b.location(t))
-	b.reach(t, "Settle or release it")
-	b.enter(t)
-	assert.Equal(t, "executed", b.reach(t, "executed"), "the first choice")
-	b.do(t, chromedp.KeyEvent(kb.ArrowDown)) // chooses the next one
-	assert.Equal(t, []string{"repeat"}, b.stops(t, 1), "what belongs to other choices is out of the way")
-	b.do(t, chromedp.KeyEvent(" "))
-	assert.Equal(t, []string{"by", "why"}, b.stops(t, 2))
-	b.do(t, chromedp.KeyEvent("ticket 4711"))
-	assert.Equal(t, []string{"Show what it does"}, b.stops(t, 1))
-	b.enter(t)
-	assert.Contains(t, b.text(t), "Settle it as not executed?")
-	b.reach(t, "Settle it as not executed")
-	b.enter(t)
-	assert.Contains(t, b.text(t), "It is done. The record is released now.")
+	home := b.enterHome()
+	assert.Equal(t, []string{"Skip to the content", "idempotent", "What is stuck", "q", "Find"}, b.stops(5))
+	b.do(chromedp.Navigate(home))
+	assert.Equal(t, []string{"Skip to the content"}, b.stops(1))
+	b.do(chromedp.KeyEvent(kb.Enter)) // it stays on the page
+	assert.Equal(t, []string{"operation", "Show", "charge#terminal", "charge#not-stored"}, b.stops(4))
+	b.enter()
+	assert.True(t, strings.HasSuffix(b.location(), "record/charge/not-stored"), b.location())
+	b.reach("Settle or release it")
+	b.enter()
+	b.reach("executed") // the first choice
+	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	assert.Equal(t, []string{"repeat"}, b.stops(1), "what belongs to other choices is out of the way")
+	b.do(chromedp.KeyEvent(" "))
+	assert.Equal(t, []string{"by", "why"}, b.stops(2))
+	b.do(chromedp.KeyEvent("ticket 4711"))
+	assert.Equal(t, []string{"Show what it does"}, b.stops(1))
+	b.enter()
+	assert.Contains(t, b.text(), "Settle it as not executed?")
+	b.reach("Settle it as not executed")
+	b.enter()
+	assert.Contains(t, b.text(), "It is done. The record is released now.")
 }
 
 // What is wrong with a form has the focus when the page comes back.
 func TestAMistakeHasTheFocus(t *testing.T) {
-	s := serve(t)
 	b := open(t)
-	b.do(t, chromedp.Navigate(s.address))
-	b.do(t, chromedp.Navigate(b.location(t)+"act?key=charge%23crashed"),
-		chromedp.Click(`input[value="executed"]`, chromedp.ByQuery),
-		chromedp.SendKeys("#result", "no JSON", chromedp.ByQuery),
-		chromedp.SendKeys("#why", "ticket 4711", chromedp.ByQuery))
-	b.follow(t, "form.act button")
-	assert.Equal(t, "problem", b.focus(t))
-	var typed string
-	b.do(t, chromedp.Value("#result", &typed, chromedp.ByQuery))
-	assert.Equal(t, "no JSON", typed)
+	b.do(chromedp.Navigate(b.enterHome() + "act?key=charge%23crashed"))
+	b.choose("executed", [2]string{"result", "no JSON"}, [2]string{"why", "ticket 4711"})
+	b.follow("form.act button")
+	assert.Equal(t, "problem", b.focus())
+	assert.Equal(t, "no JSON", evaluate[string](b, `document.querySelector("#result").value`))
 }
 
 // enter presses the key, and waits for the page that follows.
-func (b *tab) enter(t *testing.T) {
-	t.Helper()
-	var before, after float64
-	b.do(t, chromedp.Evaluate(`performance.timeOrigin`, &before))
-	var at string
-	b.do(t, chromedp.Evaluate(`document.activeElement.getAttribute("href") || ""`, &at))
-	if strings.HasPrefix(at, "#") {
-		b.do(t, chromedp.KeyEvent(kb.Enter))
-		return
-	}
-	_, err := chromedp.RunResponse(b.Context, chromedp.KeyEvent(kb.Enter))
-	require.NoError(t, err)
-	b.do(t, chromedp.Evaluate(`performance.timeOrigin`, &after))
-	require.Greater(t, after, before, "another page")
+func (b *tab) enter() {
+	b.t.Helper()
+	before := evaluate[float64](b, `performance.timeOrigin`)
+	b.leads(chromedp.KeyEvent(kb.Enter))
+	require.Greater(b.t, evaluate[float64](b, `performance.timeOrigin`), before, "another page")
 }
 
 // stops presses Tab so often, and returns what has the focus each time.
-func (b *tab) stops(t *testing.T, n int) []string {
-	t.Helper()
-	var stops []string
+func (b *tab) stops(n int) (stops []string) {
+	b.t.Helper()
 	for range n {
-		b.do(t, chromedp.KeyEvent(kb.Tab))
-		stops = append(stops, b.focus(t))
+		b.do(chromedp.KeyEvent(kb.Tab))
+		stops = append(stops, b.focus())
 	}
 	return stops
 }
 
 // reach presses Tab until something has the focus.
-func (b *tab) reach(t *testing.T, what string) string {
-	t.Helper()
+func (b *tab) reach(what string) {
+	b.t.Helper()
 	for range 40 {
-		if at := b.stops(t, 1)[0]; at == what {
-			return at
+		if b.stops(1)[0] == what {
+			return
 		}
 	}
-	require.Fail(t, "the focus never comes to "+what)
-	return ""
+	require.Fail(b.t, "the focus never comes to "+what)
 }
 
 // focus names what has the focus, which has to be visible, and to look like it. It asks after the
 // browser has painted: a page that has just loaded gives its autofocus then.
-func (b *tab) focus(t *testing.T) string {
-	t.Helper()
-	var at struct {
+func (b *tab) focus() string {
+	b.t.Helper()
+	at := evaluate[struct {
 		Name, Outline string
-		Width, Inside float64
-	}
-	b.evaluate(t, `new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted))).then(() => {
+		Width         float64
+		Inside        bool
+	}](b, `new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted))).then(() => {
 		const e = document.activeElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
 		const name = e.type === "radio" ? e.value : e.id && e.tagName !== "A" ? e.id : e.innerText;
-		return {Name: name, Outline: style.outlineStyle, Width: parseFloat(style.outlineWidth), Inside: box.left >= 0 && box.top >= 0 && box.bottom <= innerHeight ? 1 : 0};
-	})`, &at)
-	assert.Equal(t, "solid", at.Outline, "%s has no visible focus", at.Name)
-	assert.GreaterOrEqual(t, at.Width, 3.0, at.Name)
-	assert.InDelta(t, 1, at.Inside, 0, "%s is out of sight", at.Name)
+		return {Name: name, Outline: style.outlineStyle, Width: parseFloat(style.outlineWidth), Inside: box.left >= 0 && box.top >= 0 && box.bottom <= innerHeight};
+	})`)
+	assert.Equal(b.t, "solid", at.Outline, "%s has no visible focus", at.Name)
+	assert.GreaterOrEqual(b.t, at.Width, 3.0, at.Name)
+	assert.True(b.t, at.Inside, "%s is out of sight", at.Name)
 	return at.Name
 }

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,10 +27,8 @@ import (
 // The pictures of the docs, and what can be seen in them: nothing sticks out of the window, however
 // narrow it is. They are written only if IDEMPOTENT_PICTURES names a folder: make pictures.
 func TestPictures(t *testing.T) {
-	s := serve(t)
 	b := open(t)
-	b.do(t, chromedp.Navigate(s.address))
-	home := b.location(t)
+	home := b.enterHome()
 	folder := os.Getenv("IDEMPOTENT_PICTURES")
 	record := "record?key=" + url.QueryEscape("order#begun")
 	act := "act?key=" + url.QueryEscape("order#begun")
@@ -40,22 +41,19 @@ func TestPictures(t *testing.T) {
 		{"overview", "", nil, []string{"light"}},
 		{"record", record, nil, []string{"light"}},
 		{"settle", act, func() {
-			b.do(t, chromedp.Click(`input[value=executed]`, chromedp.ByQuery),
-				chromedp.SetValue("#step", "charge", chromedp.ByQuery),
-				chromedp.SendKeys("#result", `{"id":"ch_1"}`, chromedp.ByQuery))
+			b.choose("executed", [2]string{"result", `{"id":"ch_1"}`})
+			b.do(chromedp.SetValue("#step", "charge", chromedp.ByQuery))
 		}, []string{"light"}},
 		{"preview", act, func() {
-			b.do(t, chromedp.Click(`input[value=not-executed]`, chromedp.ByQuery),
-				chromedp.SendKeys("#why", "ticket 4711: the provider has no charge", chromedp.ByQuery),
-				chromedp.Click("#repeat", chromedp.ByQuery))
-			b.follow(t, "form.act button")
-			require.Contains(t, b.text(t), "Nothing has been changed yet.")
+			b.choose("not-executed", [2]string{"why", "ticket 4711: the provider has no charge"}, [2]string{"repeat"})
+			b.follow("form.act button")
+			require.Contains(t, b.text(), "Nothing has been changed yet.")
 		}, []string{"dark"}},
 		{"missing", "record?key=" + url.QueryEscape("charge#nothing"), nil, nil},
 		{"settled", "record?key=" + url.QueryEscape("charge#settled-not-executed"), nil, nil},
 		{"long", "record?key=" + url.QueryEscape(strings.Repeat("a", 200)+"#"+strings.Repeat("b", 200)), nil, nil},
 	} {
-		b.do(t, chromedp.Navigate(home+p.path))
+		b.do(chromedp.Navigate(home + p.path))
 		if p.before != nil {
 			p.before()
 		}
@@ -64,16 +62,27 @@ func TestPictures(t *testing.T) {
 			width  int64
 			scheme string
 		}{{"light", 1100, "light"}, {"dark", 1100, "dark"}, {"narrow", 320, "light"}} {
-			b.look(t, look.width, look.scheme)
-			var wide int64
-			b.do(t, chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide))
+			b.do(chromedp.EmulateViewport(look.width, 800), emulation.SetEmulatedMedia().WithFeatures(
+				[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}))
+			wide := evaluate[int64](b, `document.documentElement.scrollWidth`)
 			assert.LessOrEqual(t, wide, look.width, "%s %s", p.name, look.name)
 			if folder != "" && (slices.Contains(p.docs, look.name) || os.Getenv("IDEMPOTENT_PICTURES_ALL") != "") {
 				file := filepath.Join(folder, "page-"+p.name+"-"+look.name+".png")
-				require.NoError(t, os.WriteFile(file, small(t, b.picture(t, look.width)), 0o644))
+				require.NoError(t, os.WriteFile(file, small(t, b.picture(look.width)), 0o644))
 			}
 		}
 	}
+}
+
+// picture is the whole page.
+func (b *tab) picture(width int64) (picture []byte) {
+	height := evaluate[int64](b, `document.documentElement.scrollHeight`)
+	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		picture, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).
+			WithClip(&page.Viewport{Width: float64(width), Height: float64(height), Scale: 1}).Do(ctx)
+		return err
+	}))
+	return picture
 }
 
 // small is a picture in 256 colours, those that it has most of: a page has few, and the edges of
