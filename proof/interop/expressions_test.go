@@ -1,9 +1,7 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,27 +57,21 @@ func selectors(t *testing.T) []selector {
 }
 
 // selectAll lets the package select from all pairs.
-func (s selector) selectAll(t *testing.T, pairs []pair) []selection {
+func (s selector) selectAll(t *testing.T, pairs []pair) (selections []selection) {
 	t.Helper()
 	var asks bytes.Buffer
-	for _, p := range pairs {
-		line, err := json.Marshal(p)
-		require.NoError(t, err)
-		asks.Write(append(line, '\n'))
+	for encoder, i := json.NewEncoder(&asks), 0; i < len(pairs); i++ {
+		require.NoError(t, encoder.Encode(pairs[i]))
 	}
 	command := exec.CommandContext(t.Context(), s.command[0], s.command[1:]...)
 	command.Stdin, command.Stderr = &asks, os.Stderr
 	out, err := command.Output()
 	require.NoError(t, err)
-	selections := make([]selection, 0, len(pairs))
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	for answers := json.NewDecoder(bytes.NewReader(out)); answers.More(); {
 		var answer selection
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &answer))
+		require.NoError(t, answers.Decode(&answer))
 		selections = append(selections, answer)
 	}
-	require.NoError(t, lines.Err())
 	require.Len(t, selections, len(pairs))
 	return selections
 }
@@ -88,10 +80,9 @@ func (s selector) selectAll(t *testing.T, pairs []pair) []selection {
 type verdict string
 
 const (
-	agreed       verdict = "agreed"                 // on a key, on none, or on a failure
-	refusedWhole verdict = "refused when wrapping"  // the expression
-	refusedEvent verdict = "refused when delivered" // the event
-	differs      verdict = "DIFFERS"
+	agreed  verdict = "agreed"  // on a key, on none, or on a failure
+	refused verdict = "refused" // the expression when wrapping, or the event when delivered
+	differs verdict = "DIFFERS"
 )
 
 // judge selects from the pair here, and compares. The text is the difference, or the reason of a
@@ -102,37 +93,42 @@ func judge(codec *powertools.Codec, p pair, theirs selection) (verdict, string) 
 		err = codec.Allow(compiled)
 	}
 	if err != nil {
-		return refusedWhole, "wrapping: " + reasonOf(err)
+		return refused, "wrapping: " + reasonOf(err)
 	}
-	failed := func(err error) (verdict, string) {
-		if theirs.Error != "" {
-			return agreed, ""
-		}
-		return refusedEvent, "delivering: " + reasonOf(err)
-	}
-	selected, err := compiled.Search([]byte(p.Event))
-	if err != nil {
-		return failed(err)
-	}
-	ours := "no key"
-	if !codec.Missing(selected.JSON()) {
-		text, err := codec.Hashed(selected.JSON())
-		if err != nil {
-			return failed(err)
-		}
-		ours = "key of " + string(text)
-	}
-	there := "no key"
-	switch {
-	case theirs.Error != "":
-		there = "fails: " + theirs.Error
-	case theirs.Hashed != nil:
-		there = "key of " + *theirs.Hashed
-	}
-	if ours != there {
+	ours, err := hashed(codec, compiled, p.Event)
+	switch there := theirs.key(); {
+	case err == nil && ours == there || err != nil && theirs.Error != "":
+		return agreed, ""
+	case err != nil:
+		return refused, "delivering: " + reasonOf(err)
+	default:
 		return differs, fmt.Sprintf("%s\n\ton %s\n\there  %s\n\tthere %s", p.Expression, p.Event, ours, there)
 	}
-	return agreed, ""
+}
+
+// hashed is what this library hashes.
+func hashed(codec *powertools.Codec, expression *jmespath.Expression, event string) (string, error) {
+	selected, err := expression.Search([]byte(event))
+	if err != nil {
+		return "", err
+	}
+	if codec.Missing(selected.JSON()) {
+		return "no key", nil
+	}
+	text, err := codec.Hashed(selected.JSON())
+	return "key of " + string(text), err
+}
+
+// key is what the package hashes, in the same words.
+func (s selection) key() string {
+	switch {
+	case s.Error != "":
+		return "fails: " + s.Error
+	case s.Hashed != nil:
+		return "key of " + *s.Hashed
+	default:
+		return "no key"
+	}
 }
 
 // reasonOf is an error without the expression and the position.
@@ -149,21 +145,8 @@ func reasonOf(err error) string {
 // TestExpressions draws expressions and events, and requires that this library selects from each
 // what the published package of the language selects, or refuses it.
 func TestExpressions(t *testing.T) {
-	if os.Getenv(runVariable) != "1" {
-		t.Skipf("make interop runs it: %s is not 1", runVariable)
-	}
-	count := 20_000
-	if given := os.Getenv(pairsVariable); given != "" {
-		var err error
-		count, err = strconv.Atoi(given)
-		require.NoError(t, err, pairsVariable)
-	}
-	seed := uint64(time.Now().UnixNano())
-	if given := os.Getenv(pairsVariable + "_SEED"); given != "" {
-		var err error
-		seed, err = strconv.ParseUint(given, 10, 64)
-		require.NoError(t, err)
-	}
+	ifAsked(t)
+	count, seed := given(t, pairsVariable, 20_000), given(t, pairsVariable+"_SEED", uint64(time.Now().UnixNano()))
 	for _, s := range selectors(t) {
 		t.Run(string(s.language), func(t *testing.T) {
 			t.Logf("%s_SEED=%d", pairsVariable, seed)
@@ -175,28 +158,40 @@ func TestExpressions(t *testing.T) {
 				pairs = append(pairs, pair{d.expression(1 + d.IntN(4)), d.object(2)})
 			}
 			verdicts, reasons := map[verdict]int{}, map[string]int{}
-			var differences []string
+			differences := map[string]string{} // one of each expression
 			for i, theirs := range s.selectAll(t, pairs) {
-				v, difference := judge(codec, pairs[i], theirs)
+				v, why := judge(codec, pairs[i], theirs)
 				verdicts[v]++
 				if v == differs {
-					differences = append(differences, difference)
-				} else if difference != "" {
-					reasons[difference]++
+					differences[pairs[i].Expression] = why
+				}
+				if v == refused {
+					reasons[why]++
 				}
 			}
 			fmt.Printf("%s: %v\n", s.language, verdicts)
 			for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 				t.Logf("%7d %s", reasons[reason], reason)
 			}
-			differences = oneOfEach(differences)
-			slices.SortStableFunc(differences, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
-			for _, difference := range differences[:min(len(differences), 20)] {
+			shortest := slices.SortedFunc(maps.Values(differences), func(a, b string) int { return len(a) - len(b) })
+			for _, difference := range shortest[:min(len(shortest), 20)] {
 				t.Error(difference)
 			}
 			assert.Greater(t, verdicts[agreed], len(pairs)/3, "most pairs are compared")
 		})
 	}
+}
+
+// given is the number in a variable of the environment.
+func given(t *testing.T, variable string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err, variable)
+	return n
 }
 
 // named are what programs select in practice.
@@ -213,16 +208,6 @@ func named() []pair {
 		pairs = append(pairs, pair{"[k, " + expression + "]", event})
 	}
 	return pairs
-}
-
-// oneOfEach keeps the first difference of each expression.
-func oneOfEach(differences []string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(differences, func(difference string) bool {
-		expression, _, _ := strings.Cut(difference, "\n")
-		defer func() { seen[expression] = true }()
-		return seen[expression]
-	})
 }
 
 // The values that languages read differently: numbers that are equal only as doubles or only as

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
@@ -17,8 +15,15 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// runVariable makes the comparison run: it installs packages, which other test runs are spared.
+// runVariable makes the comparisons run: they install packages, which other test runs are spared.
 const runVariable = "IDEMPOTENT_INTEROP"
+
+func ifAsked(t *testing.T) {
+	t.Helper()
+	if os.Getenv(runVariable) != "1" {
+		t.Skipf("make interop runs it: %s is not 1", runVariable)
+	}
+}
 
 // direction is who comes first and who comes after.
 type direction struct{ first, second side }
@@ -28,44 +33,26 @@ func (d direction) String() string { return d.first.name + " → " + d.second.na
 // TestMatrix runs every scenario in every direction and prints which agree. A cell that is empty is
 // a failure.
 func TestMatrix(t *testing.T) {
-	if os.Getenv(runVariable) != "1" {
-		t.Skipf("make interop runs it: %s is not 1", runVariable)
-	}
+	ifAsked(t)
 	var directions []direction
 	for _, there := range []side{python(t), typescript(t)} {
 		here := ours(t, there.language)
 		directions = append(directions, direction{here, there}, direction{there, here})
 	}
-	matrix := make(map[string]string)
-	for _, s := range scenarios() {
-		for _, d := range directions {
-			name := s.name + ", " + d.String()
-			played := false // and neither skipped nor left out
-			passed := t.Run(name, func(t *testing.T) {
-				s.run(newStage(t, d))
-				played = true
-			})
-			if passed && played {
-				matrix[s.name+d.String()] = "yes"
-			}
-		}
-	}
-	tabulate(t, directions, matrix)
-}
-
-func tabulate(t *testing.T, directions []direction, matrix map[string]string) {
-	t.Helper()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, d := range directions {
 		fmt.Fprintf(w, "\t%s", d)
 	}
 	fmt.Fprintln(w)
-	for _, s := range scenarios() {
+	for _, s := range scenarios {
 		row := []string{s.name}
 		for _, d := range directions {
-			cell := matrix[s.name+d.String()]
-			if cell == "" {
-				cell = "NO"
+			cell := "NO"
+			t.Run(s.name+", "+d.String(), func(t *testing.T) {
+				s.run(newStage(t, d))
+				cell = "yes" // and neither failed nor skipped nor left out
+			})
+			if cell == "NO" {
 				t.Errorf("%s, %s: the cell is empty", s.name, d)
 			}
 			row = append(row, cell)
@@ -84,30 +71,20 @@ type stage struct {
 	d             direction
 }
 
-// newStage starts both sides. All scenarios of default shape share a table, so every one has a
-// prefix of its own.
+// newStage starts both sides, on a table of their own.
 func newStage(t *testing.T, d direction) *stage {
 	t.Helper()
 	remaining := int64(30_000)
 	return &stage{
 		T: t, d: d, first: d.first.start(t), second: d.second.start(t),
 		ask: ask{
-			Table: table(t, shape{}), KeyPath: "id", Event: event("1", 10), Prefix: "interop-" + rand.Text(),
-			RemainingMS: &remaining,
+			Table: table(t, shape{}), KeyPath: "id", Event: event("1", 10), Prefix: "interop", RemainingMS: &remaining,
 		},
 	}
 }
 
 func event(id string, amount int) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"amount":%d}`, id, amount)
-}
-
-// ours is the side that is this library, theirs the other one.
-func (s *stage) ours() (ours, theirs *peer) {
-	if s.first.ours {
-		return s.first, s.second
-	}
-	return s.second, s.first
 }
 
 // table makes a table of this shape, for the time of the test.
@@ -123,9 +100,6 @@ func table(t *testing.T, s shape) string {
 func newName(t *testing.T, client *dynamodb.Client) string {
 	t.Helper()
 	name := "interop-" + rand.Text()
-	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(name)})
-		require.NoError(t, err)
-	})
+	dynamolocal.DropAfter(t, client, name)
 	return name
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -113,10 +114,7 @@ func (p *peer) thaw() {
 
 func (p *peer) say(v any) {
 	p.t.Helper()
-	line, err := json.Marshal(v)
-	require.NoError(p.t, err)
-	_, err = p.in.Write(append(line, '\n'))
-	require.NoError(p.t, err, "%s has ended", p.name)
+	require.NoError(p.t, json.NewEncoder(p.in).Encode(v), "%s has ended", p.name)
 }
 
 func (p *peer) hear() answer {
@@ -128,19 +126,39 @@ func (p *peer) hear() answer {
 	return a
 }
 
+// asks sends an invocation.
+func (p *peer) asks(a ask) {
+	p.t.Helper()
+	a.Language = p.language
+	p.say(a)
+}
+
 // begin sends an invocation and returns what comes first: that the handler runs, or an answer
 // without it.
 func (p *peer) begin(a ask) answer {
 	p.t.Helper()
-	a.Language = p.language
-	p.say(a)
+	p.asks(a)
 	return p.hear()
 }
 
 // enters begins an invocation whose handler has to run.
 func (p *peer) enters(a ask) {
 	p.t.Helper()
-	require.True(p.t, p.begin(a).Entered, "%s executes", p.name)
+	got := p.begin(a)
+	require.True(p.t, got.Entered, "%s does not execute: %s %s", p.name, got.Error, got.Cause)
+}
+
+// entersOnce sends an invocation until its handler runs. What is answered before is looked at.
+func (p *peer) entersOnce(a ask, before func(answer)) {
+	p.t.Helper()
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		got := p.begin(a)
+		if got.Entered {
+			return
+		}
+		before(got)
+	}
+	p.t.Fatalf("%s never executes", p.name)
 }
 
 // ends lets the running handler return a value, or fail, and returns the answer.
@@ -150,11 +168,16 @@ func (p *peer) ends(end told) answer {
 	return p.hear()
 }
 
+func (p *peer) returns(result string) answer {
+	p.t.Helper()
+	return p.ends(told{Return: json.RawMessage(result)})
+}
+
 // executes runs a whole invocation whose handler has to run.
 func (p *peer) executes(a ask, result string) {
 	p.t.Helper()
 	p.enters(a)
-	got := p.ends(told{Return: json.RawMessage(result)})
+	got := p.returns(result)
 	require.Empty(p.t, got.Error, "%s: %s", p.name, got.Cause)
 	require.JSONEq(p.t, result, string(got.Returned))
 }

@@ -41,15 +41,11 @@ const (
 	unknown    refusal = "of unknown outcome"
 )
 
-// functionName is what Lambda would call the function on both sides.
-const functionName = "interop-fn"
-
 func environment(t *testing.T) []string {
 	t.Helper()
 	return []string{
-		dynamolocal.EndpointVariable + "=" + dynamolocal.Endpoint(t), "AWS_LAMBDA_FUNCTION_NAME=" + functionName,
-		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1",
-		"AWS_DEFAULT_REGION=us-east-1",
+		dynamolocal.EndpointVariable + "=" + dynamolocal.Endpoint(t), "AWS_LAMBDA_FUNCTION_NAME=interop-fn",
+		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1",
 		"NODE_NO_WARNINGS=1",
 	}
 }
@@ -63,27 +59,33 @@ func ours(t *testing.T, language string) side {
 		name: "go as " + language, command: []string{self}, env: append(environment(t), peerVariable+"=1"),
 		language: language, ours: true,
 		errors: map[refusal]string{
-			inProgress: "InProgressError", mismatch: "MismatchError",
-			unknown: "UnknownOutcomeError",
+			inProgress: "InProgressError", mismatch: "MismatchError", unknown: "UnknownOutcomeError",
 		},
 	}
 }
 
-// powertoolsErrors are the names of the errors that Python and TypeScript share.
-func powertoolsErrors() map[refusal]string {
-	return map[refusal]string{
-		inProgress: "IdempotencyAlreadyInProgressError", mismatch: "IdempotencyValidationError",
-		unknown: "IdempotencyInvalidStatusError",
+// theirs is a side whose errors have the names that Python and TypeScript share.
+func theirs(t *testing.T, language string, command ...string) side {
+	t.Helper()
+	return side{
+		name: language, language: language, command: command, env: environment(t),
+		errors: map[refusal]string{
+			inProgress: "IdempotencyAlreadyInProgressError", mismatch: "IdempotencyValidationError",
+			unknown: "IdempotencyInvalidStatusError",
+		},
 	}
 }
 
 func python(t *testing.T) side {
 	t.Helper()
-	return side{
-		name: "python", command: []string{filepath.Join(pythonPackages(t), "bin", "python"), "peer/peer.py"},
-		env:      environment(t),
-		language: "python", errors: powertoolsErrors(),
-	}
+	return theirs(t, "python", filepath.Join(pythonPackages(t), "bin", "python"), "peer/peer.py")
+}
+
+func typescript(t *testing.T) side {
+	t.Helper()
+	folder := typescriptPackages(t)
+	copyFile(t, "peer.mjs", folder) // Node looks for packages beside the script
+	return theirs(t, "typescript", "node", filepath.Join(folder, "peer.mjs"))
 }
 
 // pythonPackages returns the virtual environment with the packages for Python.
@@ -98,16 +100,6 @@ func pythonPackages(t *testing.T) string {
 			},
 		}
 	})
-}
-
-func typescript(t *testing.T) side {
-	t.Helper()
-	folder := typescriptPackages(t)
-	copyFile(t, "peer.mjs", folder) // Node looks for packages beside the script
-	return side{
-		name: "typescript", command: []string{"node", filepath.Join(folder, "peer.mjs")}, env: environment(t),
-		language: "typescript", errors: powertoolsErrors(),
-	}
 }
 
 // typescriptPackages returns the folder that the packages for TypeScript are installed in.
