@@ -14,10 +14,6 @@ const (
 	ordersTemplate  = "../../examples/orders/template.yaml"
 )
 
-type document struct {
-	Resources map[string]resource `yaml:"Resources"`
-}
-
 type resource struct {
 	Type       string         `yaml:"Type"`
 	Deletion   string         `yaml:"DeletionPolicy"`
@@ -25,18 +21,22 @@ type resource struct {
 	Properties map[string]any `yaml:"Properties"`
 }
 
-func readTemplate(t *testing.T, file string) document {
+// readTemplate returns the resources of a template.
+func readTemplate(t *testing.T, file string) map[string]resource {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	return parseTemplate(t, content)
 }
 
-func parseTemplate(t *testing.T, content []byte) (parsed document) {
+func parseTemplate(t *testing.T, content []byte) map[string]resource {
 	t.Helper()
+	var parsed struct {
+		Resources map[string]resource `yaml:"Resources"`
+	}
 	require.NoError(t, yaml.Unmarshal(content, &parsed))
 	require.NotEmpty(t, parsed.Resources)
-	return parsed
+	return parsed.Resources
 }
 
 // at is the value at the end of a path of member names and list indices, nil if there is none.
@@ -47,11 +47,11 @@ func at(value any, path ...any) any {
 			object, _ := value.(map[string]any)
 			value = object[step]
 		case int:
-			list, _ := value.([]any)
-			if step >= len(list) {
+			all, _ := value.([]any)
+			if step >= len(all) {
 				return nil
 			}
-			value = list[step]
+			value = all[step]
 		}
 	}
 	return value
@@ -62,9 +62,18 @@ func text(value any, path ...any) string {
 	return s
 }
 
+func list(value any, path ...any) []any {
+	all, _ := at(value, path...).([]any)
+	return all
+}
+
+func number(value any, path ...any) int {
+	n, _ := at(value, path...).(int)
+	return n
+}
+
 func texts(value any, path ...any) (all []string) {
-	list, _ := at(value, path...).([]any)
-	for _, e := range list {
+	for _, e := range list(value, path...) {
 		all = append(all, text(e))
 	}
 	return all
@@ -79,8 +88,7 @@ func (r resource) table() definition {
 	if at(r.Properties, "TimeToLiveSpecification", "Enabled") == true {
 		d.TimeToLive = text(r.Properties, "TimeToLiveSpecification", "AttributeName")
 	}
-	list, _ := r.Properties["AttributeDefinitions"].([]any)
-	for _, a := range list {
+	for _, a := range list(r.Properties, "AttributeDefinitions") {
 		d.Attributes = append(d.Attributes, attribute{text(a, "AttributeName"), text(a, "AttributeType")})
 	}
 	i := at(r.Properties, "GlobalSecondaryIndexes", 0)
@@ -100,10 +108,8 @@ type statement struct {
 
 // statements are those of the policies of a function.
 func (r resource) statements() (all []statement) {
-	policies, _ := r.Properties["Policies"].([]any)
-	for _, p := range policies {
-		list, _ := at(p, "Statement").([]any)
-		for _, s := range list {
+	for _, p := range list(r.Properties, "Policies") {
+		for _, s := range list(p, "Statement") {
 			all = append(all, statement{several(s, "Action"), several(s, "Resource"), at(s, "Condition")})
 		}
 	}

@@ -69,21 +69,18 @@ func TestThePageHasTheSnippets(t *testing.T) {
 // Each of these has the table that dynamo.TableDefinition makes.
 func TestTheTableIsTheOneThatTheStoreNeeds(t *testing.T) {
 	t.Parallel()
-	module, err := os.ReadFile(terraformModule)
-	require.NoError(t, err)
-	snippet := []byte(rendered(t, "terraform.tf"))
-	const recordsTable = "resource aws_dynamodb_table records"
+	module, _ := readModule(t)
 	for name, got := range map[string]definition{
-		paymentTemplate:   readTemplate(t, paymentTemplate).Resources["Table"].table(),
-		ordersTemplate:    readTemplate(t, ordersTemplate).Resources["Table"].table(),
+		paymentTemplate:   readTemplate(t, paymentTemplate)["Table"].table(),
+		ordersTemplate:    readTemplate(t, ordersTemplate)["Table"].table(),
 		"the SAM snippet": samSnippet(t)["Table"].table(),
-		terraformModule:   terraformTable(t, module, blocks(t, module)[recordsTable]),
-		"the HCL snippet": terraformTable(t, snippet, blocks(t, snippet)[recordsTable]),
+		terraformModule:   module.table("records"),
+		"the HCL snippet": parseTerraform(t, []byte(rendered(t, "terraform.tf"))).table("records"),
 	} {
 		assert.Equal(t, records(), got, name)
 	}
-	assert.Equal(t, messages(), readTemplate(t, ordersTemplate).Resources["OutboxTable"].table())
-	assert.Equal(t, messages(), terraformTable(t, module, blocks(t, module)["resource aws_dynamodb_table messages"]))
+	assert.Equal(t, messages(), readTemplate(t, ordersTemplate)["OutboxTable"].table())
+	assert.Equal(t, messages(), module.table("messages"))
 }
 
 // samSnippet are the resources of the snippet for SAM, whose second half is a property of a
@@ -96,43 +93,40 @@ func samSnippet(t *testing.T) map[string]resource {
 		return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n"
 	}
 	document := "Resources:\n" + indented(table, "  ") + "  Function:\n    Properties:\n" + indented(policies, "      ")
-	return parseTemplate(t, []byte(document)).Resources
+	return parseTemplate(t, []byte(document))
 }
 
 // A function may do on the table what the store calls, with the keys of its operation, and nothing
 // else.
 func TestAFunctionMayDoWhatTheStoreCalls(t *testing.T) {
 	t.Parallel()
-	module, err := os.ReadFile(terraformModule)
-	require.NoError(t, err)
-	snippet := []byte(rendered(t, "terraform.tf"))
-	const policy = "data aws_iam_policy_document function"
-	inModule, inSnippet := terraformPolicy(t, module, blocks(t, module)[policy]),
-		terraformPolicy(t, snippet, blocks(t, snippet)[policy])
-	assert.Equal(t, keysOf(`"${local.operation}#*"`), inModule.conditions)
-	assert.Equal(t, keysOf(`"${aws_lambda_function.charge.function_name}#*"`), inSnippet.conditions)
-	for _, s := range []statement{inModule, inSnippet} {
-		assert.Equal(t, dynamo.Actions(), s.actions)
-		assert.Equal(t, []string{"aws_dynamodb_table.records.arn"}, s.resources)
+	of := func(table, operation string) []statement {
+		return []statement{{dynamo.Actions(), []string{table}, keysOf(operation + "#*")}}
 	}
+	// As it is written there, with its quotes.
+	inHCL := func(operation string) []statement {
+		return []statement{{dynamo.Actions(), []string{"aws_dynamodb_table.records.arn"}, keysOf(`"${` + operation + `}#*"`)}}
+	}
+	module, _ := readModule(t)
+	assert.Equal(t, inHCL("local.operation"), module.statements())
+	assert.Equal(t, inHCL("aws_lambda_function.charge.function_name"),
+		parseTerraform(t, []byte(rendered(t, "terraform.tf"))).statements())
 
-	charge := statement{dynamo.Actions(), []string{"Table.Arn"}, keysOf("${AWS::StackName}-charge#*")}
-	function := readTemplate(t, paymentTemplate).Resources["ChargeFunction"]
-	assert.Equal(t, "${AWS::StackName}-charge", function.Properties["FunctionName"], "the operation")
-	assert.Equal(t, []statement{charge}, function.statements())
-	assert.Equal(t, []statement{charge}, samSnippet(t)["Function"].statements())
+	charge := readTemplate(t, paymentTemplate)["ChargeFunction"]
+	assert.Equal(t, "${AWS::StackName}-charge", charge.Properties["FunctionName"], "the operation")
+	assert.Equal(t, of("Table.Arn", "${AWS::StackName}-charge"), charge.statements())
+	assert.Equal(t, of("Table.Arn", "${AWS::StackName}-charge"), samSnippet(t)["Function"].statements())
 
-	orders := readTemplate(t, ordersTemplate).Resources["OrdersFunction"]
+	orders := readTemplate(t, ordersTemplate)["OrdersFunction"]
 	assert.Equal(t, "${AWS::StackName}-orders", orders.Properties["FunctionName"], "the operation")
-	assert.Equal(t, statement{dynamo.Actions(), []string{"Table.Arn"}, keysOf("${AWS::StackName}-orders#*")},
-		orders.statements()[0])
+	assert.Equal(t, of("Table.Arn", "${AWS::StackName}-orders"), orders.statements()[:1])
 }
 
 // A table with records or messages outlives the stack, and no policy has a wildcard.
 func TestNothingIsLostOrGivenAwayByATemplate(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{paymentTemplate, ordersTemplate} {
-		for name, r := range readTemplate(t, file).Resources {
+		for name, r := range readTemplate(t, file) {
 			if r.Type == "AWS::DynamoDB::Table" {
 				assert.Equal(t, []any{"Retain", "Retain", true},
 					[]any{r.Deletion, r.Replace, r.Properties["DeletionProtectionEnabled"]}, name)
@@ -164,7 +158,7 @@ func TestAnAlarmLeadsToTheRunbook(t *testing.T) {
 	}
 	counts := map[string]int{}
 	for _, file := range []string{paymentTemplate, ordersTemplate} {
-		for name, r := range readTemplate(t, file).Resources {
+		for name, r := range readTemplate(t, file) {
 			if r.Type == "AWS::CloudWatch::Alarm" {
 				counts[file]++
 				requireLeads(name, text(r.Properties, "AlarmDescription"), text(r.Properties, "Namespace"),
@@ -173,10 +167,9 @@ func TestAnAlarmLeadsToTheRunbook(t *testing.T) {
 			}
 		}
 	}
-	module, err := os.ReadFile(terraformModule)
-	require.NoError(t, err)
+	_, module := readModule(t)
 	for _, m := range regexp.MustCompile(`(?m)^    ([A-Z]\w+) += \["([\w/]+)", "\w+", "(.+)"\]$`).FindAllStringSubmatch(
-		string(module), -1) {
+		module, -1) {
 		counts[terraformModule]++
 		requireLeads(m[1], m[3], m[2], m[1])
 	}
@@ -202,28 +195,25 @@ func hasAnchor(page, anchor string) bool {
 // reports them.
 func TestTheRelayLosesNoMessage(t *testing.T) {
 	t.Parallel()
-	relay := readTemplate(t, ordersTemplate).Resources["RelayFunction"].Properties
+	relay := readTemplate(t, ordersTemplate)["RelayFunction"].Properties
 	mapping := at(relay, "Events", "Messages", "Properties")
 	assert.Equal(t, outbox.StreamFilter, text(mapping, "FilterCriteria", "Filters", 0, "Pattern"))
 	assert.Equal(t, []string{"ReportBatchItemFailures"}, texts(mapping, "FunctionResponseTypes"))
 	assert.Equal(t, []any{"OutboxTable.StreamArn", "TRIM_HORIZON", true},
 		[]any{at(mapping, "Stream"), at(mapping, "StartingPosition"), at(mapping, "BisectBatchOnFunctionError")})
-	retries, _ := at(mapping, "MaximumRetryAttempts").(int)
-	age, _ := at(mapping, "MaximumRecordAgeInSeconds").(int)
-	timeout, _ := at(relay, "Timeout").(int)
-	assert.Less(t, (1+retries)*timeout, age, "the age must not end the retries")
-	batch, _ := at(mapping, "BatchSize").(int)
+	timeout := number(relay, "Timeout")
+	assert.Less(t, (1+number(mapping, "MaximumRetryAttempts"))*timeout, number(mapping, "MaximumRecordAgeInSeconds"),
+		"the age must not end the retries")
 	const delivery, marks = 5, 2 // seconds
-	assert.Less(t, batch/outbox.DefaultConcurrency*delivery+marks, timeout,
+	assert.Less(t, number(mapping, "BatchSize")/outbox.DefaultConcurrency*delivery+marks, timeout,
 		"each message has its turn in each invocation")
 }
 
 // One drain ends before the next begins.
 func TestTheDrainRunsEveryMinute(t *testing.T) {
 	t.Parallel()
-	drain := readTemplate(t, ordersTemplate).Resources["DrainFunction"].Properties
+	drain := readTemplate(t, ordersTemplate)["DrainFunction"].Properties
 	assert.Equal(t, "rate(1 minute)", text(drain, "Events", "EveryMinute", "Properties", "Schedule"))
-	timeout, _ := at(drain, "Timeout").(int)
-	assert.Less(t, timeout, 60)
+	assert.Less(t, number(drain, "Timeout"), 60)
 	assert.Equal(t, 0, at(drain, "EventInvokeConfig", "MaximumRetryAttempts"), "the next one comes anyway")
 }

@@ -2,16 +2,14 @@ package deploy_test
 
 import (
 	"context"
+	"encoding/json"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/require"
 )
 
@@ -30,60 +28,65 @@ type attempts struct {
 	all []attempt
 }
 
-func (a *attempts) observe(o *dynamodb.Options) {
-	o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
-		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("Attempts", func(
-			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			a.mu.Lock()
-			a.note(awsmiddleware.GetOperationName(ctx), in.Parameters)
-			a.mu.Unlock()
-			return next.HandleInitialize(ctx, in)
-		}), middleware.After)
-	})
+// observe notes each call of a client.
+func (a *attempts) observe(_ context.Context, in any, send func() (any, error)) (any, error) {
+	a.mu.Lock()
+	a.all = append(a.all, a.of(in)...)
+	a.mu.Unlock()
+	return send()
 }
 
-// note adds a call. One that is not known is one that no policy allows.
-func (a *attempts) note(operation string, in any) {
-	one := func(action, table, suffix string, key map[string]types.AttributeValue, enclosing string) {
-		id, found := key["id"].(*types.AttributeValueMemberS)
-		if !found {
-			id = &types.AttributeValueMemberS{}
-		}
-		resource := a.resources[table] + ".Arn"
-		if suffix != "" {
-			resource = "${" + resource + "}" + suffix
-		}
-		a.all = append(a.all, attempt{"dynamodb:" + action, resource, id.Value, enclosing})
+// of is what a call is to IAM. One of another kind is one that no policy allows.
+func (a *attempts) of(in any) (all []attempt) {
+	type written struct {
+		TableName, IndexName string
+		Key, Item            map[string]struct{ Value any }
 	}
-	switch in := in.(type) {
-	case *dynamodb.PutItemInput:
-		one(operation, *in.TableName, "", in.Item, "")
-	case *dynamodb.UpdateItemInput:
-		one(operation, *in.TableName, "", in.Key, "")
-	case *dynamodb.DeleteItemInput:
-		one(operation, *in.TableName, "", in.Key, "")
-	case *dynamodb.GetItemInput:
-		one(operation, *in.TableName, "", in.Key, "")
-	case *dynamodb.QueryInput:
-		one(operation, *in.TableName, "/index/"+*in.IndexName, nil, "")
-	case *dynamodb.BatchWriteItemInput:
-		for table, writes := range in.RequestItems {
-			for _, w := range writes {
-				one(operation, table, "", w.PutRequest.Item, "")
+	var call struct {
+		written
+
+		RequestItems  map[string][]struct{ PutRequest written }
+		TransactItems []map[string]*written
+	}
+	content, err := json.Marshal(in)
+	if err == nil {
+		err = json.Unmarshal(content, &call)
+	}
+	if err != nil {
+		panic(err) // inputs have a JSON form
+	}
+	one := func(action string, w written, enclosing string) {
+		resource := a.resources[w.TableName] + ".Arn"
+		if w.IndexName != "" {
+			resource = "${" + resource + "}/index/" + w.IndexName
+		}
+		id, found := w.Key["id"].Value.(string)
+		if !found {
+			id, _ = w.Item["id"].Value.(string)
+		}
+		all = append(all, attempt{"dynamodb:" + action, resource, id, enclosing})
+	}
+	operation := strings.TrimSuffix(reflect.TypeOf(in).Elem().Name(), "Input")
+	switch {
+	case call.TransactItems != nil:
+		for _, item := range call.TransactItems {
+			for kind, w := range item {
+				if w != nil {
+					one(kind+"Item", *w, operation)
+				}
 			}
 		}
-	case *dynamodb.TransactWriteItemsInput:
-		for _, w := range in.TransactItems {
-			if w.Put != nil {
-				one("PutItem", *w.Put.TableName, "", w.Put.Item, operation)
-			} else {
-				one("UpdateItem", *w.Update.TableName, "", w.Update.Key, operation)
+	case call.RequestItems != nil:
+		for table, writes := range call.RequestItems {
+			for _, w := range writes {
+				w.PutRequest.TableName = table
+				one(operation, w.PutRequest, "")
 			}
 		}
 	default:
-		a.all = append(a.all, attempt{action: operation})
+		one(operation, call.written, "")
 	}
+	return all
 }
 
 // taken are the attempts since the last question.

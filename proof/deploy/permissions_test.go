@@ -39,31 +39,16 @@ func newShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{t: t}
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
-	name := func() string { return "deploy-test-" + rand.Text() }
-	s.records, s.orders, s.messages = name(), name(), name()
+	s.records = "deploy-test-" + rand.Text()
+	s.orders, s.messages = s.records+"-orders", s.records+"-messages"
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, s.records))
 	require.NoError(t, outbox.CreateTable(t.Context(), client, s.messages))
-	id := "order_id"
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: &s.orders, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{
-			AttributeName: &id,
-			AttributeType: types.ScalarAttributeTypeS,
-		}},
-		KeySchema: []types.KeySchemaElement{{AttributeName: &id, KeyType: types.KeyTypeHash}},
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		for _, table := range []string{s.records, s.orders, s.messages} {
-			_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &table})
-			require.NoError(t, err)
-		}
-	})
+	require.NoError(t, dynamolocal.CreateTable(t.Context(), client, s.orders, "order_id"))
+	dynamolocal.DropAfter(t, client, s.records, s.orders, s.messages)
 	s.calls = &attempts{resources: map[string]string{
-		s.records: "Table", s.orders: "OrdersTable",
-		s.messages: "OutboxTable",
+		s.records: "Table", s.orders: "OrdersTable", s.messages: "OutboxTable",
 	}}
-	s.client = dynamolocal.Client(dynamolocal.Endpoint(t), s.calls.observe)
+	s.client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Between(s.calls.observe))
 	return s
 }
 
@@ -91,7 +76,7 @@ func (s *shop) order(ctx context.Context, key string) (string, error) {
 // policy is what the template allows a function.
 func policy(t *testing.T, function string) []statement {
 	t.Helper()
-	all := readTemplate(t, ordersTemplate).Resources[function].statements()
+	all := readTemplate(t, ordersTemplate)[function].statements()
 	require.NotEmpty(t, all)
 	return all
 }
@@ -132,7 +117,7 @@ func TestTheRelayMayDoWhatADeliveryNeeds(t *testing.T) {
 		require.NoError(t, err)
 		reported += len(answer.BatchItemFailures)
 	}
-	mapping := at(readTemplate(t, ordersTemplate).Resources["RelayFunction"].Properties, "Events",
+	mapping := at(readTemplate(t, ordersTemplate)["RelayFunction"].Properties, "Events",
 		"Messages", "Properties")
 	require.Greater(t, reported, 1, "the message that fails is reported some times")
 	require.Greater(t, at(mapping, "MaximumRetryAttempts"), reported,
@@ -149,20 +134,12 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	unknown := s.wrap(func(context.Context, string) (string, error) {
 		return "", idempotent.Uncertain(errors.New("no answer"))
 	}, idempotent.WithEffects(idempotent.Unrepeatable))
-	found := map[string]func() (idempotent.Resolution[string], error){}
-	for key, finding := range map[string]func() (idempotent.Resolution[string], error){
-		"executed": func() (idempotent.Resolution[string], error) { return idempotent.Executed("o_1"), nil },
-		"large": func() (idempotent.Resolution[string],
-			error,
-		) {
-			return idempotent.Executed(bulky(1_000_000)), nil
-		},
-		"untouched": func() (idempotent.Resolution[string], error) { return idempotent.Untouched[string](), nil },
-		"unknown":   func() (idempotent.Resolution[string], error) { return idempotent.StillUnknown[string](), nil },
-		"away": func() (idempotent.Resolution[string], error) {
-			return idempotent.Executed(""),
-				errors.New("away")
-		},
+	type resolution = idempotent.Resolution[string]
+	found := map[string]resolution{}
+	for key, finding := range map[string]resolution{
+		"executed": idempotent.Executed("o_1"), "large": idempotent.Executed(bulky(1_000_000)),
+		"untouched": idempotent.Untouched[string](), "unknown": idempotent.StillUnknown[string](),
+		"away": idempotent.Executed("away"),
 	} {
 		_, err := unknown.Handle(t.Context(), key)
 		require.Error(t, err)
@@ -175,15 +152,18 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 1}, []int{told.Delivered, told.Failed, told.GivenUp})
-	reconciler := operate.Reconcile(unknown,
-		func(ctx context.Context, x idempotent.Execution) (idempotent.Resolution[string], error) {
-			key := map[string]types.AttributeValue{
-				"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")},
-			}
-			_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.orders, Key: key})
-			require.NoError(t, err)
-			return found[x.RecordKey]()
+	away := idempotent.Executed("away")
+	reconciler := operate.Reconcile(unknown, func(ctx context.Context, x idempotent.Execution) (resolution, error) {
+		_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+			TableName: &s.orders,
+			Key:       map[string]types.AttributeValue{"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")}},
 		})
+		require.NoError(t, err)
+		if finding := found[x.RecordKey]; finding != away {
+			return finding, nil
+		}
+		return away, errors.New("away")
+	})
 	asked, err := reconciler.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{5, 2, 1, 2},

@@ -1,14 +1,12 @@
 package deploy_test
 
 import (
-	"bytes"
 	"maps"
 	"os"
 	"regexp"
-	"strconv"
+	"strings"
 	"testing"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -16,34 +14,28 @@ import (
 // What a reader deploys first is HCL, refers to what it has, and gives the module what that wants.
 func TestTheFirstDeploymentFitsTheModule(t *testing.T) {
 	t.Parallel()
-	module, err := os.ReadFile(terraformModule)
-	require.NoError(t, err)
-	assert.LessOrEqual(t, bytes.Count(module, []byte("\n")), 150, "a reader reads the module before they use it")
-	offered := blocks(t, module)
+	offered, module := readModule(t)
+	assert.LessOrEqual(t, strings.Count(module, "\n"), 150, "a reader reads the module before they use it")
 	api, queue := firstDeployments(t)
-	first := blocks(t, api)
+	first, both := parseTerraform(t, api), parseTerraform(t, queue)
 
-	var given []string
-	for name := range first["module idempotency"].Body.Attributes {
-		if name != "source" {
-			require.Contains(t, offered, "variable "+name)
-			given = append(given, "variable "+name)
-		}
+	given := first["module idempotency"]
+	for name := range given {
+		assert.True(t, name == "source" || offered["variable "+name] != nil, name)
 	}
 	for name, b := range offered {
-		if b.Type == "variable" && b.Body.Attributes["default"] == nil {
-			assert.Contains(t, given, name, "the module wants it")
+		if variable, is := strings.CutPrefix(name, "variable "); is && b["default"] == nil {
+			assert.Contains(t, given, variable, "the module wants it")
 		}
 	}
 	assertRefersToWhatIsThere(t, api, first)
 	for _, m := range regexp.MustCompile(`\bmodule\.idempotency\.(\w+)`).FindAllSubmatch(api, -1) {
 		assert.Contains(t, offered, "output "+string(m[1]))
 	}
-	assert.Contains(t, string(api), `IDEMPOTENCY_TABLE = "`+literal(first["module idempotency"], "table_name")+`"`)
+	assert.Contains(t, string(api), `IDEMPOTENCY_TABLE = "`+text(given, "table_name")+`"`)
 
-	both := blocks(t, queue)
-	timeout, visible := first["resource aws_lambda_function charge"], both["resource aws_sqs_queue orders"]
-	assert.Equal(t, 6*number(t, timeout, "timeout"), number(t, visible, "visibility_timeout_seconds"))
+	assert.Equal(t, 6*number(first["resource aws_lambda_function charge"], "timeout"),
+		number(both["resource aws_sqs_queue orders"], "visibility_timeout_seconds"))
 	maps.Copy(both, first)
 	assertRefersToWhatIsThere(t, queue, both)
 	assert.Contains(t, offered, "variable operation", "the page says to give it")
@@ -59,22 +51,11 @@ func firstDeployments(t *testing.T) (api, queue []byte) {
 	return code[0][1], code[1][1]
 }
 
-func assertRefersToWhatIsThere(t *testing.T, code []byte, there map[string]*hclsyntax.Block) {
+func assertRefersToWhatIsThere(t *testing.T, code []byte, there terraform) {
 	t.Helper()
 	found := regexp.MustCompile(`\b(aws_\w+)\.(\w+)\b`).FindAllSubmatch(code, -1)
 	require.NotEmpty(t, found)
 	for _, m := range found {
 		assert.Contains(t, there, "resource "+string(m[1])+" "+string(m[2]))
 	}
-}
-
-// number is an attribute that is one.
-func number(t *testing.T, b *hclsyntax.Block, name string) int {
-	t.Helper()
-	require.NotNil(t, b)
-	v, problems := b.Body.Attributes[name].Expr.Value(nil)
-	require.False(t, problems.HasErrors())
-	n, err := strconv.Atoi(v.AsBigFloat().String())
-	require.NoError(t, err)
-	return n
 }

@@ -1,6 +1,8 @@
 package deploy_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
@@ -12,106 +14,95 @@ import (
 
 const terraformModule = "../../deploy/terraform/main.tf"
 
-// blocks are the blocks of a file of Terraform, by type and labels, such as "resource
+// terraform are the blocks of a text of Terraform, by type and labels, such as "resource
 // aws_dynamodb_table records".
-func blocks(t *testing.T, content []byte) map[string]*hclsyntax.Block {
+type terraform map[string]block
+
+// block is one, as plain values: an attribute is a text, a number, a bool or a list of these, and
+// what needs something to be known is left as it is written. Blocks in it are a list under their
+// type.
+type block = map[string]any
+
+func readModule(t *testing.T) (terraform, string) {
+	t.Helper()
+	module, err := os.ReadFile(terraformModule)
+	require.NoError(t, err)
+	return parseTerraform(t, module), string(module)
+}
+
+func parseTerraform(t *testing.T, content []byte) terraform {
 	t.Helper()
 	file, problems := hclparse.NewParser().ParseHCL(content, "main.tf")
 	require.False(t, problems.HasErrors(), problems.Error())
-	all := map[string]*hclsyntax.Block{}
-	body, _ := file.Body.(*hclsyntax.Body)
-	for _, b := range body.Blocks {
-		name := b.Type
-		for _, label := range b.Labels {
-			name += " " + label
-		}
-		all[name] = b
+	all := terraform{}
+	for _, b := range file.Body.(*hclsyntax.Body).Blocks {
+		all[strings.Join(append([]string{b.Type}, b.Labels...), " ")] = plainBlock(content, b.Body)
 	}
 	return all
 }
 
-// literal is the text of an attribute that needs nothing to be known, and else the name that it
-// refers to.
-func literal(b *hclsyntax.Block, name string) string {
-	a, found := b.Body.Attributes[name]
-	if !found {
-		return ""
+func plainBlock(content []byte, b *hclsyntax.Body) block {
+	all := block{}
+	for name, a := range b.Attributes {
+		all[name] = plainValue(content, a.Expr)
 	}
-	if v, problems := a.Expr.Value(nil); !problems.HasErrors() && v.Type() == cty.String {
+	for _, inner := range b.Blocks {
+		list, _ := all[inner.Type].([]any)
+		all[inner.Type] = append(list, plainBlock(content, inner.Body))
+	}
+	return all
+}
+
+func plainValue(content []byte, e hcl.Expression) any {
+	if elements, problems := hcl.ExprList(e); !problems.HasErrors() {
+		list := make([]any, len(elements))
+		for i, element := range elements {
+			list[i] = plainValue(content, element)
+		}
+		return list
+	}
+	v, problems := e.Value(nil)
+	switch {
+	case !problems.HasErrors() && v.Type() == cty.String:
 		return v.AsString()
+	case !problems.HasErrors() && v.Type() == cty.Bool:
+		return v.True()
+	case !problems.HasErrors() && v.Type() == cty.Number:
+		n, _ := v.AsBigFloat().Int64()
+		return int(n)
+	default:
+		return string(e.Range().SliceBytes(content))
 	}
-	for _, v := range a.Expr.Variables() {
-		return v.RootName()
-	}
-	return ""
 }
 
-// literals are the texts of a list. A text that needs something to be known is left as it is
-// written.
-func literals(content []byte, b *hclsyntax.Block, name string) (all []string) {
-	a, found := b.Body.Attributes[name]
-	if !found {
-		return nil
-	}
-	expressions, problems := hcl.ExprList(a.Expr)
-	if problems.HasErrors() {
-		return nil
-	}
-	for _, e := range expressions {
-		if v, problems := e.Value(nil); !problems.HasErrors() {
-			all = append(all, v.AsString())
-		} else {
-			all = append(all, string(e.Range().SliceBytes(content)))
-		}
-	}
-	return all
-}
-
-// within are the blocks of a type in another one.
-func within(b *hclsyntax.Block, kind string) (found []*hclsyntax.Block) {
-	for _, inner := range b.Body.Blocks {
-		if inner.Type == kind {
-			found = append(found, inner)
-		}
-	}
-	return found
-}
-
-// terraformTable is the definition of a table of Terraform.
-func terraformTable(t *testing.T, content []byte, b *hclsyntax.Block) definition {
-	t.Helper()
-	require.NotNil(t, b)
-	i, ttl := within(b, "global_secondary_index"), within(b, "ttl")
-	require.Len(t, i, 1)
-	require.Len(t, ttl, 1)
-	on, problems := ttl[0].Body.Attributes["enabled"].Expr.Value(nil)
-	require.False(t, problems.HasErrors())
-	require.True(t, on.True())
+// table is the definition of a table of Terraform.
+func (all terraform) table(name string) definition {
+	b := all["resource aws_dynamodb_table "+name]
+	i := at(b, "global_secondary_index", 0)
 	d := definition{
-		BillingMode: literal(b, "billing_mode"), Key: literal(b, "hash_key"), Stream: literal(b, "stream_view_type"),
-		TimeToLive: literal(ttl[0], "attribute_name"),
+		BillingMode: text(b, "billing_mode"), Key: text(b, "hash_key"), Stream: text(b, "stream_view_type"),
 		Index: index{
-			Name: literal(i[0], "name"), Hash: literal(i[0], "hash_key"), Range: literal(i[0], "range_key"),
-			Projection: literal(i[0], "projection_type"), Includes: literals(content, i[0], "non_key_attributes"),
+			Name: text(i, "name"), Hash: text(i, "hash_key"), Range: text(i, "range_key"),
+			Projection: text(i, "projection_type"), Includes: texts(i, "non_key_attributes"),
 		},
 	}
-	for _, a := range within(b, "attribute") {
-		d.Attributes = append(d.Attributes, attribute{literal(a, "name"), literal(a, "type")})
+	if at(b, "ttl", 0, "enabled") == true {
+		d.TimeToLive = text(b, "ttl", 0, "attribute_name")
+	}
+	for _, a := range list(b, "attribute") {
+		d.Attributes = append(d.Attributes, attribute{text(a, "name"), text(a, "type")})
 	}
 	return d
 }
 
-// terraformPolicy is the only statement of the policy document of the function.
-func terraformPolicy(t *testing.T, content []byte, b *hclsyntax.Block) statement {
-	t.Helper()
-	require.NotNil(t, b)
-	all := within(b, "statement")
-	require.Len(t, all, 1)
-	conditions := map[string]any{}
-	for _, c := range within(all[0], "condition") {
-		values := literals(content, c, "values")
-		require.Len(t, values, 1)
-		conditions[literal(c, "test")] = map[string]any{literal(c, "variable"): values[0]}
+// statements are those of the policy document of the function.
+func (all terraform) statements() (found []statement) {
+	for _, s := range list(all["data aws_iam_policy_document function"], "statement") {
+		conditions := map[string]any{}
+		for _, c := range list(s, "condition") {
+			conditions[text(c, "test")] = map[string]any{text(c, "variable"): strings.Join(texts(c, "values"), ", ")}
+		}
+		found = append(found, statement{texts(s, "actions"), texts(s, "resources"), conditions})
 	}
-	return statement{literals(content, all[0], "actions"), literals(content, all[0], "resources"), conditions}
+	return found
 }
