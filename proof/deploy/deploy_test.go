@@ -21,8 +21,8 @@ const page = "../../docs/deploy.md"
 
 var update = flag.Bool("update", false, "write the snippets into the page")
 
-// rendered is a snippet with the table of the records and the actions of a function.
-func rendered(t *testing.T, name string) string {
+// rendered is a snippet with a table and the actions of a function.
+func rendered(t *testing.T, name string, table definition) string {
 	t.Helper()
 	parsed, err := template.New(name).Funcs(template.FuncMap{"join": strings.Join}).ParseFiles(
 		filepath.Join("snippets", name))
@@ -33,7 +33,7 @@ func rendered(t *testing.T, name string) string {
 
 		Name    string
 		Actions []string
-	}{records(), "idempotency", dynamo.Actions()}))
+	}{table, "idempotency", dynamo.Actions()}))
 	return out.String()
 }
 
@@ -57,7 +57,7 @@ func TestThePageHasTheSnippets(t *testing.T) {
 		require.True(t, found, "%s has no place for %s", page, name)
 		_, after, found := strings.Cut(rest, end)
 		require.True(t, found)
-		want = before + start + "```" + language + "\n" + rendered(t, name) + "```\n" + end + after
+		want = before + start + "```" + language + "\n" + rendered(t, name, records()) + "```\n" + end + after
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(page, []byte(want), 0o600))
@@ -75,7 +75,7 @@ func TestTheTableIsTheOneThatTheStoreNeeds(t *testing.T) {
 		ordersTemplate:    readTemplate(t, ordersTemplate)["Table"].table(),
 		"the SAM snippet": samSnippet(t)["Table"].table(),
 		terraformModule:   module.table("records"),
-		"the HCL snippet": parseTerraform(t, []byte(rendered(t, "terraform.tf"))).table("records"),
+		"the HCL snippet": parseTerraform(t, []byte(rendered(t, "terraform.tf", records()))).table("records"),
 	} {
 		assert.Equal(t, records(), got, name)
 	}
@@ -87,7 +87,7 @@ func TestTheTableIsTheOneThatTheStoreNeeds(t *testing.T) {
 // function.
 func samSnippet(t *testing.T) map[string]resource {
 	t.Helper()
-	table, policies, found := strings.Cut(rendered(t, "sam.yaml"), "# … and in the properties of the function:\n")
+	table, policies, found := strings.Cut(rendered(t, "sam.yaml", records()), "# … and in the properties of the function:\n")
 	require.True(t, found)
 	indented := func(text, by string) string {
 		return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n"
@@ -110,7 +110,7 @@ func TestAFunctionMayDoWhatTheStoreCalls(t *testing.T) {
 	module, _ := readModule(t)
 	assert.Equal(t, inHCL("local.operation"), module.statements())
 	assert.Equal(t, inHCL("aws_lambda_function.charge.function_name"),
-		parseTerraform(t, []byte(rendered(t, "terraform.tf"))).statements())
+		parseTerraform(t, []byte(rendered(t, "terraform.tf", records()))).statements())
 
 	charge := readTemplate(t, paymentTemplate)["ChargeFunction"]
 	assert.Equal(t, "${AWS::StackName}-charge", charge.Properties["FunctionName"], "the operation")

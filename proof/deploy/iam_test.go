@@ -1,13 +1,11 @@
 package deploy_test
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,83 +16,45 @@ import (
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html.
 type attempt struct{ action, resource, key, enclosing string }
 
-// attempts notes what the calls of a client are to IAM.
-type attempts struct {
-	// resources are the names of the template's tables, by the names of the tables that stand for
-	// them.
-	resources map[string]string
-
-	mu  sync.Mutex
-	all []attempt
-}
-
-// observe notes each call of a client.
-func (a *attempts) observe(_ context.Context, in any, send func() (any, error)) (any, error) {
-	a.mu.Lock()
-	a.all = append(a.all, a.of(in)...)
-	a.mu.Unlock()
-	return send()
-}
-
-// of is what a call is to IAM. One of another kind is one that no policy allows.
-func (a *attempts) of(in any) (all []attempt) {
+// attempts are what the calls since the last question are to IAM. A call of another kind is one that
+// no policy allows.
+func (s *shop) attempts() (all []attempt) {
+	s.t.Helper()
 	type written struct {
 		TableName, IndexName string
-		Key, Item            map[string]struct{ Value any }
+		Key, Item            struct{ ID struct{ S string } }
 	}
-	var call struct {
-		written
-
-		RequestItems  map[string][]struct{ PutRequest written }
-		TransactItems []map[string]*written
-	}
-	content, err := json.Marshal(in)
-	if err == nil {
-		err = json.Unmarshal(content, &call)
-	}
-	if err != nil {
-		panic(err) // inputs have a JSON form
-	}
-	one := func(action string, w written, enclosing string) {
-		resource := a.resources[w.TableName] + ".Arn"
+	add := func(action string, w written, enclosing string) {
+		resource := s.resources[w.TableName] + ".Arn"
 		if w.IndexName != "" {
 			resource = "${" + resource + "}/index/" + w.IndexName
 		}
-		id, found := w.Key["id"].Value.(string)
-		if !found {
-			id, _ = w.Item["id"].Value.(string)
-		}
-		all = append(all, attempt{"dynamodb:" + action, resource, id, enclosing})
+		all = append(all, attempt{"dynamodb:" + action, resource, cmp.Or(w.Key.ID.S, w.Item.ID.S), enclosing})
 	}
-	operation := strings.TrimSuffix(reflect.TypeOf(in).Elem().Name(), "Input")
-	switch {
-	case call.TransactItems != nil:
+	for _, x := range s.proxy.Exchanges() {
+		var call struct {
+			written
+
+			RequestItems  map[string][]struct{ PutRequest written }
+			TransactItems []map[string]written
+		}
+		require.NoError(s.t, json.Unmarshal(x.Body, &call))
 		for _, item := range call.TransactItems {
 			for kind, w := range item {
-				if w != nil {
-					one(kind+"Item", *w, operation)
-				}
+				add(kind+"Item", w, x.Operation)
 			}
 		}
-	case call.RequestItems != nil:
 		for table, writes := range call.RequestItems {
 			for _, w := range writes {
 				w.PutRequest.TableName = table
-				one(operation, w.PutRequest, "")
+				add(x.Operation, w.PutRequest, "")
 			}
 		}
-	default:
-		one(operation, call.written, "")
+		if call.TransactItems == nil && call.RequestItems == nil {
+			add(x.Operation, call.written, "")
+		}
 	}
-	return all
-}
-
-// taken are the attempts since the last question.
-func (a *attempts) taken() []attempt {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := a.all
-	a.all = nil
+	s.proxy.Forget()
 	return all
 }
 

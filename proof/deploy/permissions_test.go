@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
@@ -19,6 +21,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
 // operation is the name of the function of the orders in a stack with the name stackName.
@@ -31,8 +34,11 @@ const (
 type shop struct {
 	t                         *testing.T
 	records, orders, messages string
-	calls                     *attempts
-	client                    *dynamodb.Client
+	// resources are the names that the template has for the tables.
+	resources map[string]string
+	// proxy sees the calls of the client.
+	proxy  *wire.Proxy
+	client *dynamodb.Client
 }
 
 func newShop(t *testing.T) *shop {
@@ -45,10 +51,12 @@ func newShop(t *testing.T) *shop {
 	require.NoError(t, outbox.CreateTable(t.Context(), client, s.messages))
 	require.NoError(t, dynamolocal.CreateTable(t.Context(), client, s.orders, "order_id"))
 	dynamolocal.DropAfter(t, client, s.records, s.orders, s.messages)
-	s.calls = &attempts{resources: map[string]string{
-		s.records: "Table", s.orders: "OrdersTable", s.messages: "OutboxTable",
-	}}
-	s.client = dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Between(s.calls.observe))
+	s.resources = map[string]string{s.records: "Table", s.orders: "OrdersTable", s.messages: "OutboxTable"}
+	var err error
+	s.proxy, err = wire.Start(dynamolocal.Endpoint(t), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.proxy.Close()) })
+	s.client = dynamolocal.Client(s.proxy.URL())
 	return s
 }
 
@@ -90,7 +98,7 @@ func TestTheOrdersMayDoWhatAnOrderNeeds(t *testing.T) {
 		_, err := handler.Handle(t.Context(), "k")
 		require.NoError(t, err)
 	}
-	all := s.calls.taken()
+	all := s.attempts()
 	requireMayDo(t, policy(t, "OrdersFunction"), all, false)
 	puts := 0
 	for _, a := range all {
@@ -110,7 +118,7 @@ func TestTheRelayMayDoWhatADeliveryNeeds(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	relay, event := s.commit("fine", "failing", "poison"), s.event()
-	s.calls.taken()
+	s.attempts()
 	reported := 0
 	for range 10 {
 		answer, err := relay.Stream(t.Context(), event)
@@ -122,7 +130,7 @@ func TestTheRelayMayDoWhatADeliveryNeeds(t *testing.T) {
 	require.Greater(t, reported, 1, "the message that fails is reported some times")
 	require.Greater(t, at(mapping, "MaximumRetryAttempts"), reported,
 		"the retries end before the relay puts the message off")
-	requireMayDo(t, policy(t, "RelayFunction"), s.calls.taken(), true)
+	requireMayDo(t, policy(t, "RelayFunction"), s.attempts(), true)
 }
 
 // The drain needs what it may do, and no more: it delivers, asks about orders of which nobody
@@ -147,7 +155,7 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 		require.NoError(t, err)
 		found[d.RecordKey] = finding
 	}
-	s.calls.taken()
+	s.attempts()
 
 	told, err := relay.Drain(t.Context())
 	require.NoError(t, err)
@@ -172,7 +180,7 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 		operate.Query{Operation: operation}) {
 		require.NoError(t, err)
 	}
-	requireMayDo(t, policy(t, "DrainFunction"), s.calls.taken(), true)
+	requireMayDo(t, policy(t, "DrainFunction"), s.attempts(), true)
 }
 
 // commit commits messages, each with an order, and returns a relay to which the deliverer is what
@@ -202,21 +210,12 @@ func (s *shop) event() (event events.DynamoDBEvent) {
 		&dynamodb.ScanInput{TableName: &s.messages})
 	require.NoError(s.t, err)
 	for n, item := range out.Items {
-		image := map[string]events.DynamoDBAttributeValue{}
-		for name, v := range item {
-			switch v := v.(type) {
-			case *types.AttributeValueMemberS:
-				image[name] = events.NewStringAttribute(v.Value)
-			case *types.AttributeValueMemberN:
-				image[name] = events.NewNumberAttribute(v.Value)
-			default:
-				require.Fail(s.t, "an attribute that is not known", "%s: %T", name, v)
-			}
-		}
-		event.Records = append(event.Records, events.DynamoDBEventRecord{
-			EventName: string(events.DynamoDBOperationTypeInsert),
-			Change:    events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: fmt.Sprint(n + 1)},
-		})
+		image, err := attributevalue.MarshalMapJSON(item)
+		require.NoError(s.t, err)
+		record := events.DynamoDBEventRecord{EventName: string(events.DynamoDBOperationTypeInsert)}
+		record.Change.SequenceNumber = fmt.Sprint(n + 1)
+		require.NoError(s.t, json.Unmarshal(image, &record.Change.NewImage))
+		event.Records = append(event.Records, record)
 	}
 	return event
 }
