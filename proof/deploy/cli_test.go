@@ -20,18 +20,18 @@ func TestTheCommandsOfThePagesMakeTheTables(t *testing.T) {
 	require.NotNil(t, ofMessages)
 	for file, commands := range map[string][]string{
 		"../../README.md": {
-			"create-table --table-name idempotency --billing-mode " + records().BillingMode,
-			"--attribute-definitions" + ofRecords[1] + " ", ofRecords[3], "Enabled=true,AttributeName=" + records().TimeToLive,
+			"create-table --table-name idempotency --billing-mode " + text(records(), "BillingMode"),
+			"--attribute-definitions" + ofRecords[1] + " ", ofRecords[3], "Enabled=true,AttributeName=" + expires(records()),
 		},
 		"../../docs/deploy.md": {
 			"--attribute-definitions" + ofRecords[2] + " \\",
 			"--global-secondary-index-updates 'Create={" + ofRecords[4] + "}'",
 		},
 		"../../docs/outbox.md": {
-			"create-table --table-name outbox --billing-mode " + messages().BillingMode,
+			"create-table --table-name outbox --billing-mode " + text(messages(), "BillingMode"),
 			"--attribute-definitions" + ofMessages[1] + ofMessages[2], ofMessages[3],
-			"StreamEnabled=true,StreamViewType=" + messages().Stream,
-			"--global-secondary-indexes '" + ofMessages[4] + "'", "Enabled=true,AttributeName=" + messages().TimeToLive,
+			"StreamEnabled=true,StreamViewType=" + text(messages(), "StreamSpecification", "StreamViewType"),
+			"--global-secondary-indexes '" + ofMessages[4] + "'", "Enabled=true,AttributeName=" + expires(messages()),
 		},
 	} {
 		page, err := os.ReadFile(file)
@@ -41,3 +41,5 @@ func TestTheCommandsOfThePagesMakeTheTables(t *testing.T) {
 		}
 	}
 }
+
+func expires(table definition) string { return text(table, "TimeToLiveSpecification", "AttributeName") }

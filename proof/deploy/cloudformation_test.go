@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"maps"
 	"os"
 	"testing"
 
@@ -81,21 +82,9 @@ func texts(value any, path ...any) (all []string) {
 
 // table is the definition of a table of a template.
 func (r resource) table() definition {
-	d := definition{
-		BillingMode: text(r.Properties, "BillingMode"), Key: text(r.Properties, "KeySchema", 0, "AttributeName"),
-		Stream: text(r.Properties, "StreamSpecification", "StreamViewType"),
-	}
-	if at(r.Properties, "TimeToLiveSpecification", "Enabled") == true {
-		d.TimeToLive = text(r.Properties, "TimeToLiveSpecification", "AttributeName")
-	}
-	for _, a := range list(r.Properties, "AttributeDefinitions") {
-		d.Attributes = append(d.Attributes, attribute{text(a, "AttributeName"), text(a, "AttributeType")})
-	}
-	i := at(r.Properties, "GlobalSecondaryIndexes", 0)
-	d.Index = index{
-		Name: text(i, "IndexName"), Hash: text(i, "KeySchema", 0, "AttributeName"),
-		Range:      text(i, "KeySchema", 1, "AttributeName"),
-		Projection: text(i, "Projection", "ProjectionType"), Includes: texts(i, "Projection", "NonKeyAttributes"),
+	d := maps.Clone(r.Properties)
+	for _, other := range []string{"TableName", "DeletionProtectionEnabled", "PointInTimeRecoverySpecification", "Tags"} {
+		delete(d, other)
 	}
 	return d
 }

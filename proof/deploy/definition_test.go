@@ -5,28 +5,19 @@
 package deploy_test
 
 import (
+	"encoding/json"
+	"maps"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// definition is a table with one index, in the words that every tool has for it.
-type definition struct {
-	BillingMode, Key, TimeToLive, Stream string
-	// Attributes are the types of what is a key of the table or of its index, in the order of the
-	// definition.
-	Attributes []attribute
-	Index      index
-}
-
-type attribute struct{ Name, Type string }
-
-type index struct {
-	Name, Hash, Range, Projection string
-	Includes                      []string
-}
+// definition is a table with one index, in the words of DynamoDB, which are those of CloudFormation:
+// BillingMode, AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, TimeToLiveSpecification and,
+// of one that has it, StreamSpecification.
+type definition = map[string]any
 
 // records is the table of the records, and messages that of an outbox, as the library defines them.
 func records() definition {
@@ -37,33 +28,32 @@ func messages() definition {
 	return of(outbox.TableDefinition("outbox"), outbox.TimeToLiveDefinition("outbox"))
 }
 
-func of(in *dynamodb.CreateTableInput, ttl *dynamodb.UpdateTimeToLiveInput) definition {
-	i := in.GlobalSecondaryIndexes[0]
-	d := definition{
-		BillingMode: string(in.BillingMode), TimeToLive: *ttl.TimeToLiveSpecification.AttributeName,
-		Key: keys(in.KeySchema)[0],
-		Index: index{
-			Name: *i.IndexName, Hash: keys(i.KeySchema)[0], Range: keys(i.KeySchema)[1],
-			Projection: string(i.Projection.ProjectionType), Includes: i.Projection.NonKeyAttributes,
-		},
-	}
-	for _, a := range in.AttributeDefinitions {
-		d.Attributes = append(d.Attributes, attribute{*a.AttributeName, string(a.AttributeType)})
-	}
-	if in.StreamSpecification != nil {
-		d.Stream = string(in.StreamSpecification.StreamViewType)
-	}
-	return d
-}
-
-// keys are the names of the partition key and of the sort key, which is empty if there is none.
-func keys(schema []types.KeySchemaElement) (names [2]string) {
-	for _, k := range schema {
-		if k.KeyType == types.KeyTypeHash {
-			names[0] = *k.AttributeName
-		} else {
-			names[1] = *k.AttributeName
+func of(in *dynamodb.CreateTableInput, ttl *dynamodb.UpdateTimeToLiveInput) (d definition) {
+	for _, part := range []any{in, ttl} {
+		text, err := json.Marshal(part)
+		if err == nil {
+			err = json.Unmarshal(text, &d)
+		}
+		if err != nil {
+			panic(err) // inputs have a JSON form
 		}
 	}
-	return names
+	delete(d, "TableName")
+	if stream, is := d["StreamSpecification"].(map[string]any); is {
+		delete(stream, "StreamEnabled") // who names its view has one
+	}
+	return set(d).(definition)
+}
+
+// set is a value without members that are null, or empty texts.
+func set(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		maps.DeleteFunc(value, func(name string, v any) bool { return v == "" || set(v) == nil })
+	case []any:
+		for _, element := range value {
+			set(element)
+		}
+	}
+	return value
 }

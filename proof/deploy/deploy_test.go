@@ -24,16 +24,14 @@ var update = flag.Bool("update", false, "write the snippets into the page")
 // rendered is a snippet with a table and the actions of a function.
 func rendered(t *testing.T, name string, table definition) string {
 	t.Helper()
-	parsed, err := template.New(name).Funcs(template.FuncMap{"join": strings.Join}).ParseFiles(
+	parsed, err := template.New(name).Funcs(template.FuncMap{"join": func(all []any, by string) string {
+		return strings.Join(texts(all), by)
+	}}).ParseFiles(
 		filepath.Join("snippets", name))
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, parsed.Execute(&out, struct {
-		definition
-
-		Name    string
-		Actions []string
-	}{table, "idempotency", dynamo.Actions()}))
+	table["Name"], table["Actions"] = "idempotency", dynamo.Actions()
+	require.NoError(t, parsed.Execute(&out, table))
 	return out.String()
 }
 

@@ -78,19 +78,26 @@ func plainValue(content []byte, e hcl.Expression) any {
 // table is the definition of a table of Terraform.
 func (all terraform) table(name string) definition {
 	b := all["resource aws_dynamodb_table "+name]
-	i := at(b, "global_secondary_index", 0)
+	key := func(name any, kind string) any { return map[string]any{"AttributeName": name, "KeyType": kind} }
+	i, attributes := at(b, "global_secondary_index", 0), []any{}
+	for _, a := range list(b, "attribute") {
+		attributes = append(attributes, map[string]any{"AttributeName": at(a, "name"), "AttributeType": at(a, "type")})
+	}
 	d := definition{
-		BillingMode: text(b, "billing_mode"), Key: text(b, "hash_key"), Stream: text(b, "stream_view_type"),
-		Index: index{
-			Name: text(i, "name"), Hash: text(i, "hash_key"), Range: text(i, "range_key"),
-			Projection: text(i, "projection_type"), Includes: texts(i, "non_key_attributes"),
+		"BillingMode": at(b, "billing_mode"), "AttributeDefinitions": attributes,
+		"KeySchema": []any{key(at(b, "hash_key"), "HASH")},
+		"GlobalSecondaryIndexes": []any{map[string]any{
+			"IndexName": at(i, "name"), "KeySchema": []any{key(at(i, "hash_key"), "HASH"), key(at(i, "range_key"), "RANGE")},
+			"Projection": map[string]any{
+				"ProjectionType": at(i, "projection_type"), "NonKeyAttributes": at(i, "non_key_attributes"),
+			},
+		}},
+		"TimeToLiveSpecification": map[string]any{
+			"AttributeName": at(b, "ttl", 0, "attribute_name"), "Enabled": at(b, "ttl", 0, "enabled"),
 		},
 	}
-	if at(b, "ttl", 0, "enabled") == true {
-		d.TimeToLive = text(b, "ttl", 0, "attribute_name")
-	}
-	for _, a := range list(b, "attribute") {
-		d.Attributes = append(d.Attributes, attribute{text(a, "name"), text(a, "type")})
+	if at(b, "stream_enabled") == true {
+		d["StreamSpecification"] = map[string]any{"StreamViewType": at(b, "stream_view_type")}
 	}
 	return d
 }

@@ -73,7 +73,7 @@ func Duplicate() Fault {
 func Repeat(until Until) Fault {
 	again := func(t *trip) {
 		second := *t
-		t.later(func() {
+		t.proxy.active.Go(func() { // beside the exchange
 			until.wait(&second)
 			second.forward()
 		})

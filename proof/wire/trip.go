@@ -112,17 +112,6 @@ func (t *trip) hangUp() { panic(http.ErrAbortHandler) }
 // clientGone waits until the client has closed its connection.
 func (t *trip) clientGone() { <-t.r.Context().Done() }
 
-// later runs f beside the exchange.
-func (t *trip) later(f func()) {
-	if !t.proxy.begin() {
-		return
-	}
-	go func() {
-		defer t.proxy.active.Done()
-		f()
-	}()
-}
-
 // errorReply is an error in the protocol of DynamoDB, see
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
 func errorReply(status int, code string) reply {

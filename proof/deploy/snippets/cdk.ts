@@ -1,15 +1,16 @@
+{{$index := index .GlobalSecondaryIndexes 0 -}}
 const table = new dynamodb.Table(this, "Records", {
-  partitionKey: { name: "{{.Key}}", type: dynamodb.AttributeType.STRING },
+  partitionKey: { name: "{{(index .KeySchema 0).AttributeName}}", type: dynamodb.AttributeType.STRING },
   billingMode: dynamodb.BillingMode.{{.BillingMode}},
-  timeToLiveAttribute: "{{.TimeToLive}}",
+  timeToLiveAttribute: "{{.TimeToLiveSpecification.AttributeName}}",
   removalPolicy: RemovalPolicy.RETAIN,
 });
 table.addGlobalSecondaryIndex({
-  indexName: "{{.Index.Name}}",
-  partitionKey: { name: "{{.Index.Hash}}", type: dynamodb.AttributeType.STRING },
-  sortKey: { name: "{{.Index.Range}}", type: dynamodb.AttributeType.NUMBER },
+  indexName: "{{$index.IndexName}}",
+  partitionKey: { name: "{{(index $index.KeySchema 0).AttributeName}}", type: dynamodb.AttributeType.STRING },
+  sortKey: { name: "{{(index $index.KeySchema 1).AttributeName}}", type: dynamodb.AttributeType.NUMBER },
   projectionType: dynamodb.ProjectionType.INCLUDE,
-  nonKeyAttributes: [{{range $n, $a := .Index.Includes}}{{if $n}}, {{end}}"{{$a}}"{{end}}],
+  nonKeyAttributes: [{{range $n, $a := $index.Projection.NonKeyAttributes}}{{if $n}}, {{end}}"{{$a}}"{{end}}],
 });
 charge.addToRolePolicy(new iam.PolicyStatement({
   actions: [

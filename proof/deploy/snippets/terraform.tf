@@ -1,22 +1,23 @@
+{{$index := index .GlobalSecondaryIndexes 0 -}}
 resource "aws_dynamodb_table" "records" {
   name         = "{{.Name}}"
   billing_mode = "{{.BillingMode}}"
-  hash_key     = "{{.Key}}"
-{{range .Attributes}}
+  hash_key     = "{{(index .KeySchema 0).AttributeName}}"
+{{range .AttributeDefinitions}}
   attribute {
-    name = "{{.Name}}"
-    type = "{{.Type}}"
+    name = "{{.AttributeName}}"
+    type = "{{.AttributeType}}"
   }
 {{- end}}
   global_secondary_index {
-    name               = "{{.Index.Name}}"
-    hash_key           = "{{.Index.Hash}}"
-    range_key          = "{{.Index.Range}}"
+    name               = "{{$index.IndexName}}"
+    hash_key           = "{{(index $index.KeySchema 0).AttributeName}}"
+    range_key          = "{{(index $index.KeySchema 1).AttributeName}}"
     projection_type    = "INCLUDE"
-    non_key_attributes = [{{range $n, $a := .Index.Includes}}{{if $n}}, {{end}}"{{$a}}"{{end}}]
+    non_key_attributes = [{{range $n, $a := $index.Projection.NonKeyAttributes}}{{if $n}}, {{end}}"{{$a}}"{{end}}]
   }
   ttl {
-    attribute_name = "{{.TimeToLive}}"
+    attribute_name = "{{.TimeToLiveSpecification.AttributeName}}"
     enabled        = true
   }
 }
