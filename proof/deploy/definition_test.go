@@ -49,7 +49,7 @@ func of(in *dynamodb.CreateTableInput, ttl *dynamodb.UpdateTimeToLiveInput) (d d
 func set(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
-		maps.DeleteFunc(value, func(name string, v any) bool { return v == "" || set(v) == nil })
+		maps.DeleteFunc(value, func(_ string, v any) bool { return v == "" || set(v) == nil })
 	case []any:
 		for _, element := range value {
 			set(element)

@@ -47,11 +47,9 @@ type selector struct {
 
 func selectors(t *testing.T) []selector {
 	t.Helper()
-	node := typescriptPackages(t)
-	copyFile(t, "keys.mjs", node)
 	return []selector{
 		{powertools.Python, []string{filepath.Join(pythonPackages(t), "bin", "python"), "peer/keys.py"}},
-		{powertools.TypeScript, []string{"node", filepath.Join(node, "keys.mjs")}},
+		{powertools.TypeScript, []string{"node", filepath.Join(typescriptPackages(t), "keys.mjs")}},
 		{powertools.Java17, []string{"java", "-cp", filepath.Join(javaPackages(t), "*"), "peer/Keys.java"}},
 	}
 }

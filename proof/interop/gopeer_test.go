@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,11 +76,8 @@ func (p goPeer) invoke(a ask) answer {
 
 // errorType is the name that Lambda answers with.
 func errorType(err error) string {
-	of := reflect.TypeOf(err)
-	if of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	return of.Name()
+	name := fmt.Sprintf("%T", err)
+	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
 // handlerOf is a handler that reports that it runs, and ends as it is told. Like many it does not

@@ -13,6 +13,9 @@
 // The packages are pinned in peer/requirements.txt, peer/package-lock.json and peer/pom.xml, and
 // installed into .tools at the root.
 //
+// TestStoredRecords reads the records that the packages have left in internal/powertools/testdata,
+// also those of Java.
+//
 // # Expressions
 //
 // TestExpressions draws expressions and events, and compares what this library selects with what

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,35 +84,25 @@ func python(t *testing.T) side {
 
 func typescript(t *testing.T) side {
 	t.Helper()
-	folder := typescriptPackages(t)
-	copyFile(t, "peer.mjs", folder) // Node looks for packages beside the script
-	return theirs(t, "typescript", "node", filepath.Join(folder, "peer.mjs"))
+	return theirs(t, "typescript", "node", filepath.Join(typescriptPackages(t), "peer.mjs"))
 }
 
 // pythonPackages returns the virtual environment with the packages for Python.
 func pythonPackages(t *testing.T) string {
 	t.Helper()
-	return tools(t, "interop-venv", "requirements.txt", func(folder string) [][]string {
-		return [][]string{
-			{"python3", "-m", "venv", folder},
-			{
-				filepath.Join(folder, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check",
-				"--requirement", absolute(t, "peer/requirements.txt"),
-			},
-		}
+	return tools(t, "interop-venv", "requirements.txt", nil, []string{"python3", "-m", "venv", "{}"}, []string{
+		"{}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", "peer/requirements.txt",
 	})
 }
 
-// typescriptPackages returns the folder that the packages for TypeScript are installed in.
+// typescriptPackages returns the folder that the packages for TypeScript are installed in, and the
+// peers: Node looks for packages beside the script.
 func typescriptPackages(t *testing.T) string {
 	t.Helper()
 	needs(t, "node")
-	return tools(t, "interop-node", "package-lock.json", func(folder string) [][]string {
-		require.NoError(t, os.MkdirAll(folder, 0o755))
-		copyFile(t, "package.json", folder)
-		copyFile(t, "package-lock.json", folder)
-		return [][]string{{"npm", "ci", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--silent"}}
-	})
+	return tools(t, "interop-node", "package-lock.json",
+		[]string{"package.json", "package-lock.json", "peer.mjs", "keys.mjs"},
+		[]string{"npm", "ci", "--prefix", "{}", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"})
 }
 
 // javaPackages returns the folder with the jars that select keys in Java: JMESPath, and the
@@ -119,34 +110,43 @@ func typescriptPackages(t *testing.T) string {
 func javaPackages(t *testing.T) string {
 	t.Helper()
 	needs(t, "java")
-	return tools(t, "interop-java", "pom.xml", func(folder string) [][]string {
-		return [][]string{{
-			"mvn", "--quiet", "--batch-mode", "--file", absolute(t, "peer/pom.xml"), copyJars, "-DincludeScope=runtime",
-			"-DoutputDirectory=" + folder,
-		}}
+	return tools(t, "interop-java", "pom.xml", nil, []string{
+		"mvn", "--quiet", "--batch-mode", "--file", "peer/pom.xml",
+		"org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies", "-DincludeScope=runtime",
+		"-DoutputDirectory={}",
 	})
 }
 
-// copyJars is the goal of Maven that fetches what a project depends on.
-const copyJars = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-
-// tools returns a folder below .tools in which the commands have installed what the file of this
-// package lists. What is there and was made from the same file stays.
-func tools(t *testing.T, name, list string, commands func(folder string) [][]string) string {
+// tools returns a folder, {} in the commands, below .tools in which the commands have installed what
+// the file of the peers lists. What is there and was made from the same file stays. Other files of
+// the peers are copied into it.
+func tools(t *testing.T, name, list string, copied []string, commands ...[]string) string {
 	t.Helper()
-	kept := filepath.Join(absolute(t, root), ".tools")
+	kept, err := filepath.Abs(filepath.Join(root, ".tools"))
+	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(kept, 0o755))
-	kept, err := filepath.EvalSymlinks(kept) // npm takes a folder behind a link for another package
+	kept, err = filepath.EvalSymlinks(kept) // npm takes a folder behind a link for another package
 	require.NoError(t, err)
 	folder := filepath.Join(kept, name)
 	stamp := filepath.Join(folder, "made-from")
 	want, err := os.ReadFile(filepath.Join("peer", list))
 	require.NoError(t, err)
-	if has, err := os.ReadFile(stamp); err == nil && bytes.Equal(has, want) {
+	has, err := os.ReadFile(stamp)
+	made := err == nil && bytes.Equal(has, want)
+	if !made {
+		require.NoError(t, os.RemoveAll(folder))
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+	}
+	for _, file := range copied {
+		text, err := os.ReadFile(filepath.Join("peer", file))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, file), text, 0o600))
+	}
+	if made {
 		return folder
 	}
-	require.NoError(t, os.RemoveAll(folder))
-	for _, command := range commands(folder) {
+	for _, command := range commands {
+		command = strings.Split(strings.ReplaceAll(strings.Join(command, "\n"), "{}", folder), "\n")
 		needs(t, command[0])
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
 			cannotf(t, "%s: %v\n%s", command[0], err, out)
@@ -154,14 +154,6 @@ func tools(t *testing.T, name, list string, commands func(folder string) [][]str
 	}
 	require.NoError(t, os.WriteFile(stamp, want, 0o600)) // last, so that a folder with it is complete
 	return folder
-}
-
-// copyFile copies a file of the peers into a folder.
-func copyFile(t *testing.T, name, folder string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("peer", name))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 }
 
 func needs(t *testing.T, program string) {
@@ -179,11 +171,4 @@ func cannotf(t *testing.T, format string, args ...any) {
 	}
 	fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: "+format+"\n", append([]any{t.Name()}, args...)...)
 	t.Skipf("!!! SKIPPED: "+format, args...)
-}
-
-func absolute(t *testing.T, path string) string {
-	t.Helper()
-	path, err := filepath.Abs(path)
-	require.NoError(t, err)
-	return path
 }
