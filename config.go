@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"regexp"
 	"strings"
 	"time"
 
@@ -97,10 +96,10 @@ func disabledByEnvironment() (bool, error) {
 // key.
 const maxOperation = 255
 
-var operationPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+const operationCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 func validOperation(name string) bool {
-	return len(name) <= maxOperation && operationPattern.MatchString(name)
+	return name != "" && len(name) <= maxOperation && strings.Trim(name, operationCharacters) == ""
 }
 
 // ConfigError reports everything that is wrong with a configuration. There is one type of it in the

@@ -136,11 +136,8 @@ func keysOf(c *config, in reflect.Type) *keys {
 	}
 	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
 	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
-	in = elemOf(in)
-	places, exact := numbers.Of(in)
-	k.exactNumbers = exact
-	if !numbers.IsEvent(in) {
-		k.numbers = places
+	if in = elemOf(in); !numbers.IsEvent(in) {
+		k.numbers, k.exactNumbers = numbers.Of(in)
 	}
 	if !c.exactNames {
 		k.keyPath, k.fingerprintPath = folding(k.keyPath), folding(k.fingerprintPath)

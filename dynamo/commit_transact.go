@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -144,12 +145,14 @@ func (t *transaction) failed(err error) error {
 }
 
 // writeIn is how DynamoDB names a write that it rejects, counted from 1, and how the SDK does,
-// which counts from 0.
-var writeIn = regexp.MustCompile(`transactItems\.(\d+)\.member|TransactItems\[(\d+)\]`)
+// which counts from 0. It is compiled where it is needed, and not at the start of each process.
+var writeIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`transactItems\.(\d+)\.member|TransactItems\[(\d+)\]`)
+})
 
 // writeNamedIn returns which write an error is about, if it names one.
 func writeNamedIn(err error) (write int, named bool) {
-	found := writeIn.FindStringSubmatch(err.Error())
+	found := writeIn().FindStringSubmatch(err.Error())
 	if found == nil {
 		return 0, false
 	}
