@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -52,6 +51,13 @@ func TestKeyInBothHeaderMapsOfARESTEvent(t *testing.T) {
 		"no values": {nil, map[string][]string{name: {}}, 400},
 		"empty":     {map[string]string{name: ""}, map[string][]string{name: {""}}, 400},
 	}
+	for _, keys := range [][]string{{"k", "k"}, {"k", "l"}, {"k,k"}, {""}, {"k", ""}} {
+		e := ask{}.albMulti()
+		e.MultiValueHeaders["idempotency-key"] = keys
+		id, r := familyOf("alb-multi").identify(t.Context(), t, e)
+		assert.Empty(t, id.key)
+		assertProblem(t, r, 400, "invalid-key")
+	}
 	want := identified(t, ask{key: "k"}.v1())
 	for label, c := range cases {
 		e := ask{}.v1()
@@ -67,13 +73,6 @@ func TestKeyInBothHeaderMapsOfARESTEvent(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestTypesOfTwoFamiliesAreNoHTTPHandler(t *testing.T) {
-	t.Parallel()
-	assert.Panics(t, func() { newDoor[requestV2, responseV1]("", true, nil).open(t) })
-	assert.Panics(t, func() { newDoor[**requestV2, responseV2]("", true, nil).open(t) })
-	assert.NotPanics(t, func() { newDoor[*requestV1, responseV1]("", true, nil).open(t) })
 }
 
 func TestMessageOfAWebSocketIsHandledOnceByAKeyPath(t *testing.T) {
@@ -93,55 +92,4 @@ func TestMessageOfAWebSocketIsHandledOnceByAKeyPath(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(first), string(second), "byte for byte: nothing is added")
 	assert.Equal(t, 1, executed)
-}
-
-func TestMessageOfAWebSocketIsNoRequestOfARESTAPI(t *testing.T) {
-	t.Parallel()
-	payload, err := os.ReadFile("testdata/events/other/websocket-message.json")
-	require.NoError(t, err)
-	r, _ := families()["v1"].refused(t, payload)
-	assertProblem(t, r, 500, "refused")
-}
-
-func TestFunctionURLHasTheSameRecordUnderTheTypesOfAnHTTPAPI(t *testing.T) {
-	t.Parallel()
-	seen := 0
-	for name := range golden(t) {
-		if strings.HasPrefix(name, "url-") {
-			seen++
-			assert.Equal(t, identified(t, load[requestURL](t, name)), identified(t, load[requestV2](t, name)), name)
-		}
-	}
-	assert.Equal(t, 4, seen)
-}
-
-func TestEventOfAnHTTPAPIIsNoneOfAFunctionURL(t *testing.T) {
-	t.Parallel()
-	const mapped = `requestContext.domainName="api.example.com"`
-	for name := range golden(t) {
-		if !strings.HasPrefix(name, "v2-") {
-			continue
-		}
-		for _, edits := range [][]string{
-			nil,
-			{mapped, `requestContext.domainPrefix="api"`}, // under a domain of its own
-			{mapped, `requestContext.domainPrefix="api"`, `requestContext.http.method="GET"`},
-		} {
-			r, _ := families()["url"].refused(t, edited(t, name, edits...))
-			assert.Equal(t, "500 refused", r.summary(), "%s, %s", name, edits)
-		}
-	}
-}
-
-func TestCookiesOfAFunctionURLAreNotStored(t *testing.T) {
-	t.Parallel()
-	a := families()["url"].open(t)
-	a.answers(reply{Status: 200, Headers: map[string]string{"Set-Cookie": "a=1"}, Cookies: []string{"b=2"}})
-	first := a.send(ask{key: "k"})
-	assert.Equal(t, []string{"b=2"}, first.Cookies)
-	assert.Equal(t, "a=1", first.Headers["Set-Cookie"])
-	replay := a.send(ask{key: "k"})
-	assert.True(t, replay.replayed())
-	assert.Empty(t, replay.Cookies)
-	assert.NotContains(t, replay.Headers, "Set-Cookie")
 }

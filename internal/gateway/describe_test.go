@@ -39,20 +39,6 @@ func described[In, Out any](ctx context.Context, t require.TestingT, in In,
 	return byValue, errByValue
 }
 
-func TestADescriptionNamesTheRecordOfADelivery(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		s := scopes().Draw(t, "scope")
-		event := s.v2(t)
-		d, err := described[requestV2, responseV2](context.Background(), t, event)
-		require.NoError(t, err)
-		assert.True(t, d.Protected)
-		assert.Empty(t, d.Unprotected)
-		assert.Equal(t, "charge", d.Operation)
-		assert.Equal(t, identity{d.RecordKey, d.Fingerprint}, identified(t, event))
-	})
-}
-
 // context is that of an invocation for the tenant of the scope.
 func (s scope) context() context.Context {
 	if s.tenantID == "" {
@@ -68,8 +54,14 @@ func TestTwoDescriptionsHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.
 	selected := idempotent.WithKey(func(requestV2) (string, error) { return "k", nil })
 	for name, opts := range map[string][]idempotent.Option{"header": nil, "selected": {selected}} {
 		of := func(t *rapid.T, s scope) (string, []idempotent.ScopePart) {
-			d, err := described[requestV2, responseV2](s.context(), t, s.v2(t), opts...)
+			event := s.v2(t)
+			d, err := described[requestV2, responseV2](s.context(), t, event, opts...)
 			require.NoError(t, err)
+			assert.True(t, d.Protected)
+			assert.Empty(t, d.Unprotected)
+			assert.Equal(t, "charge", d.Operation)
+			id, _ := identifyIn(s.context(), t, event, opts...)
+			assert.Equal(t, id, identity{d.RecordKey, d.Fingerprint})
 			return d.RecordKey, d.Scope
 		}
 		rapid.Check(t, func(t *rapid.T) {

@@ -22,56 +22,6 @@ func fingerprintOf(r *Request, headers ...string) string {
 	return r.Fingerprint(fingerprint.New("fingerprint"), headers, false)
 }
 
-// The scopes of one row have nothing in common but their neighbours: text has moved from one field
-// to the next.
-func TestEveryPartOfAScopeCounts(t *testing.T) {
-	t.Parallel()
-	type scope struct {
-		r        Request
-		tenantID string
-		who      Caller
-		key      string
-	}
-	base := func() scope {
-		return scope{
-			Request{API: "ab", Stage: "cd", Method: "POST", Route: "/r", Path: "/p"},
-			"t",
-			CallerOf("jwt", "i", "s"), "k",
-		}
-	}
-	seen := map[string]string{}
-	for name, change := range map[string]func(s *scope){
-		"nothing":           func(*scope) {},
-		"tenant":            func(s *scope) { s.tenantID = "u" },
-		"no tenant":         func(s *scope) { s.tenantID = "" },
-		"source":            func(s *scope) { s.who = CallerOf("iam", "i", "s") },
-		"first part":        func(s *scope) { s.who = CallerOf("jwt", "j", "s") },
-		"second part":       func(s *scope) { s.who = CallerOf("jwt", "i", "t") },
-		"moved parts":       func(s *scope) { s.who = CallerOf("jwt", "is", "") },
-		"one part":          func(s *scope) { s.who = CallerOf("jwt", "i") },
-		"anonymous":         func(s *scope) { s.who = CallerOf(anonymous) },
-		"API":               func(s *scope) { s.r.API = "x" },
-		"stage":             func(s *scope) { s.r.Stage = "x" },
-		"from API to stage": func(s *scope) { s.r.API, s.r.Stage = "a", "bcd" },
-		"method":            func(s *scope) { s.r.Method = "PUT" },
-		"route":             func(s *scope) { s.r.Route = "/x" },
-		"no route":          func(s *scope) { s.r.Route = "" },
-		"another path":      func(s *scope) { s.r.Route, s.r.Path = "", "/q" },
-		"route as the path": func(s *scope) { s.r.Route, s.r.Path = "", "/r" },
-		"key":               func(s *scope) { s.key = "l" },
-	} {
-		s := base()
-		change(&s)
-		digest := scopeOf(&s.r, s.tenantID, s.who, s.key)
-		assert.NotContains(t, seen, digest, "%s and %s", name, seen[digest])
-		seen[digest] = name
-	}
-	s := base()
-	assert.Equal(t, "1:S9wazjoV8D8eSCEtXC9z-zEE4yxtF3GZ4X_hgru_QOk", scopeOf(&s.r, s.tenantID, s.who, s.key), "records have it: it never changes")
-	s.r.Path = "/elsewhere"
-	assert.Equal(t, "nothing", seen[scopeOf(&s.r, s.tenantID, s.who, s.key)], "a route covers all of its paths")
-}
-
 func TestQueryOfALoadBalancerIsDecoded(t *testing.T) {
 	t.Parallel()
 	read := readOf[albRequest, albResponse](t)

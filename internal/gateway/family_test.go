@@ -37,6 +37,8 @@ func TestFamilyIsThatOfBothTypes(t *testing.T) {
 	} {
 		assert.True(t, is, name)
 	}
+	assert.NotEmpty(t, OfTwo(reflect.TypeFor[*requestV2](), reflect.TypeFor[responseURL]()))
+	assert.Empty(t, OfTwo(reflect.TypeFor[requestV2](), reflect.TypeFor[*responseV2]()))
 }
 
 func isFamily[In, Out any](t *testing.T) bool {

@@ -2,17 +2,14 @@ package gateway_test
 
 import (
 	"cmp"
-	"context"
 	"encoding/base64"
 	"maps"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 )
 
 // sameFingerprint reports whether two requests have one fingerprint, and that all families agree on
@@ -110,16 +107,6 @@ func TestBodyWithoutAMediaTypeCountsByValueIfItIsJSON(t *testing.T) {
 	assert.Equal(t, without(`{"a":1}`), identified(t, ask{key: "k", body: `{"a":1}`}.v2()))
 }
 
-func TestSeveralMediaTypesAreNeverAMatterOfChance(t *testing.T) {
-	t.Parallel()
-	e := ask{key: "k", body: `{"a": 1}`}.v1()
-	e.MultiValueHeaders["Content-Type"] = []string{"text/plain"} // beside "content-type"
-	first := identified(t, e)
-	for range 50 {
-		assert.Equal(t, first, identified(t, e))
-	}
-}
-
 func TestBase64BodyIsTheBodyItEncodes(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{"application/json", "application/octet-stream"} {
@@ -190,67 +177,29 @@ func TestQueryCountsByValue(t *testing.T) {
 	}
 }
 
-// noise changes what differs between two deliveries of one request: headers, ids, times and
-// addresses.
-func noise(t *rapid.T, e *requestV2) {
-	e.Headers = maps.Clone(e.Headers)
-	for _, name := range []string{
-		"user-agent", "x-amzn-trace-id", "traceparent", "x-request-id", "x-forwarded-for", "date",
-		"authorization", "cookie",
-		"content-length", "host", "x-api-key", "accept",
-	} {
-		e.Headers[name] = rapid.String().Draw(t, name)
-	}
-	e.Cookies = rapid.SliceOfN(rapid.String(), 0, 2).Draw(t, "cookies")
-	e.StageVariables = map[string]string{"v": rapid.String().Draw(t, "stage variable")}
-	c := &e.RequestContext
-	c.RequestID = rapid.String().Draw(t, "request id")
-	c.Time = rapid.String().Draw(t, "time")
-	c.TimeEpoch = rapid.Int64().Draw(t, "epoch")
-	c.HTTP.SourceIP = rapid.String().Draw(t, "ip")
-	c.HTTP.UserAgent = rapid.String().Draw(t, "agent")
-	c.HTTP.Protocol = rapid.SampledFrom([]string{"HTTP/1.1", "HTTP/2.0"}).Draw(t, "protocol")
-	c.DomainName = rapid.String().Draw(t, "domain")
-	c.DomainPrefix = rapid.String().Draw(t, "domain prefix")
-}
-
+// Headers, ids, times and addresses differ between two deliveries of one request.
 func TestWhatDiffersBetweenDeliveriesDoesNotCount(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		e := ask{key: "k", body: `{"amount":1}`, query: "a=1"}.v2()
-		first := identified(t, e)
-		noise(t, &e)
-		assert.Equal(t, first, identified(t, e))
-	})
-}
-
-func TestWhatDiffersBetweenDeliveriesOfRESTEventsDoesNotCount(t *testing.T) {
-	t.Parallel()
-	e := ask{key: "k", body: `{"amount":1}`, query: "a=1"}.v1()
-	first := identified(t, e)
-	e.MultiValueHeaders["User-Agent"] = []string{"other"}
-	e.Headers["X-Amzn-Trace-Id"] = "Root=2"
-	e.StageVariables = map[string]string{"v": "1"}
-	c := &e.RequestContext
-	c.RequestID, c.ExtendedRequestID, c.RequestTime, c.RequestTimeEpoch = "r", "x", "now", 1
-	c.Identity.SourceIP, c.Identity.UserAgent, c.DomainName, c.ResourceID = "ip", "agent", "domain", "id"
-	c.Path = "/mapped/charges"
-	assert.Equal(t, first, identified(t, e))
-}
-
-func TestHandlerCannotChangeWhatItsRecordStandsFor(t *testing.T) {
-	t.Parallel()
-	h := idempotent.Wrap(func(_ context.Context, e *requestV2) (*responseV2, error) {
-		e.Body, e.RawPath = "changed", "/changed"
-		e.Headers["idempotency-key"] = "changed"
-		return &responseV2{StatusCode: 200}, nil
-	}, memory.New())
-	for _, replayed := range []bool{false, true} {
-		event := ask{key: "k", body: `{"a":1}`}.v2()
-		r, err := h.Handle(t.Context(), &event)
-		assert.NoError(t, err)
-		assert.Equal(t, replayed, read(r).replayed())
+	q := ask{key: "k", body: `{"amount":1}`, query: "a=1"}
+	e, rest := q.v2(), q.v1()
+	for _, name := range []string{
+		"user-agent", "x-amzn-trace-id", "traceparent", "x-request-id", "x-forwarded-for", "date", "authorization",
+		"cookie", "content-length", "host", "x-api-key", "accept",
+	} {
+		e.Headers[name], rest.Headers[name], rest.MultiValueHeaders[name] = "other", "other", []string{"other", "another"}
 	}
+	e.Cookies, e.StageVariables = []string{"a=1"}, map[string]string{"v": "1"}
+	c := &e.RequestContext
+	c.RequestID, c.Time, c.TimeEpoch, c.HTTP.SourceIP, c.HTTP.UserAgent = "r", "now", 1, "ip", "agent"
+	c.HTTP.Protocol, c.DomainName, c.DomainPrefix = "HTTP/2.0", "domain", "prefix"
+	assert.Equal(t, identified(t, q.v2()), identified(t, e))
+
+	rest.StageVariables = e.StageVariables
+	r := &rest.RequestContext
+	r.RequestID, r.ExtendedRequestID, r.RequestTime, r.RequestTimeEpoch = "r", "x", "now", 1
+	r.Identity.SourceIP, r.Identity.UserAgent, r.DomainName, r.ResourceID = "ip", "agent", "domain", "id"
+	r.Path = "/mapped/charges"
+	assert.Equal(t, identified(t, q.v1()), identified(t, rest))
 }
 
 func covering(names ...string) idempotent.Option {
@@ -329,30 +278,11 @@ func TestSpellingsOfOneHeaderAreNeverAMatterOfChance(t *testing.T) {
 	e.MultiValueHeaders["X-A"], e.MultiValueHeaders["x-a"], e.MultiValueHeaders["X-a"] = []string{"1"},
 		[]string{"2"}, []string{"3"}
 	e.Headers = map[string]string{"X-B": "1", "x-b": "2", "idempotency-key": "k"}
+	e.MultiValueHeaders["Content-Type"], e.Body = []string{"text/plain"}, `{"a": 1}` // beside "content-type"
 	first := identified(t, e, covering("X-A", "X-B"))
 	for range 50 {
 		assert.Equal(t, first, identified(t, e, covering("X-A", "X-B")))
 	}
-}
-
-func TestTextNeverMovesBetweenBodyAndHeaders(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.SampledFrom([]string{"", "a", "b", "json", "bytes", "1", "x-a", "ab"})
-		draw := func(label string) ask {
-			a := ask{key: "k", body: part.Draw(t, label+" body"), header: map[string]string{}}
-			a.header["content-type"] = "text/plain"
-			for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"x-a", "x-b"}), rapid.ID).Draw(t,
-				label+" names") {
-				a.header[name] = part.Draw(t, label+" value")
-			}
-			return a
-		}
-		a, b := draw("a"), draw("b")
-		same := a.body == b.body && maps.Equal(a.header, b.header)
-		opt := covering("x-a", "x-b")
-		assert.Equal(t, same, identified(t, a.v2(), opt) == identified(t, b.v2(), opt))
-	})
 }
 
 func TestFingerprintOfChosenHeadersNeverChanges(t *testing.T) {

@@ -208,6 +208,10 @@ func TestIdentitiesOfGoldenEventsNeverChange(t *testing.T) {
 			seen++
 			key, fingerprint, _ := strings.Cut(identities[name], " ")
 			assert.Equal(t, identity{"charge#" + key, "1:" + fingerprint}, id, name)
+			if strings.HasPrefix(name, "url") {
+				sameV2, _ := families()["v2"].identify(t.Context(), t, payload)
+				assert.Equal(t, id, sameV2, "%s: under the types of an HTTP API", name)
+			}
 		}
 	}
 	assert.Equal(t, len(identities), seen)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,73 +13,20 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// What a careless or hostile client sends as its key, as the gateway passes it on.
-var hostileKeys = map[string]string{
-	"line end":                     "hush\n",
-	"another header behind it":     "hush\r\nX-Admin: true",
-	"NUL":                          "hush\x00",
-	"delete":                       "hush\x7f",
-	"escape sequence":              "\x1b[31mhush",
-	"no-break space":               "hush\u00a0",
-	"zero-width space":             "hush\u200b",
-	"byte order mark":              "\ufeffhush",
-	"full-width letters":           "\uff48ush",
-	"invalid UTF-8":                "hush\xff",
-	"list":                         "hush, hush",
-	"list of strings":              `"hush", "hush"`,
-	"empty list members":           ",,",
-	"inner list":                   `("hush" "hush")`,
-	"dictionary":                   "a=1, b=2",
-	"string without end":           `"hush`,
-	"string that ends twice":       `"hush"hush"`,
-	"single quotes around a comma": "'hush,hush'",
-	"escaped comma":                `hush\,hush`,
-	"tab inside a string":          "\"hu\tsh\"",
-	"percent-encoded, with space":  "hu%20sh hush",
-	"too long":                     strings.Repeat("hush", 64),
-	"far too long":                 strings.Repeat("hush", 4096),
-	"long only because of a quote": `"` + strings.Repeat("h", 256) + `"`,
-	"only white space":             " \t ",
-	"only a parameter":             ";hush",
-	"empty string":                 `""`,
-	"empty string with parameters": `"";hush=1`,
-	"list without a space":         "hush,hush",
-	"list with parameters":         "hush;a=1, hush;a=1",
-	"comma at the end":             "hush,",
-	"text before the string":       `x"hush"`,
-	"only a quote":                 `"`,
-	"bad escape":                   `"hu\sh"`,
-	"escape at the end":            `"hush\"`,
-	"quote in bare text":           `hu"sh`,
-	"backslash in bare text":       `hu\sh`,
-	"not ASCII":                    "hüsh",
-	"string not ASCII":             `"hüsh"`,
-	"tab inside":                   "hu\tsh",
-	"space inside":                 "hu sh",
-	"well-formed parameter":        "hush;a=1",
-	"two well-formed parameters":   "hush; a=1;b",
-	"semicolon in bare text":       "hush;2",
-	"parameter without a name":     "hush;",
-	"parameter with a bad name":    "hush;1=2",
-	"parameter in capitals":        "hush;A=1",
-	"parameter without a value":    "hush;a=",
-	"space before the parameters":  "hush ;a=1",
-	"tab before the parameter":     "hush;\ta=1",
-	"string with a bad parameter":  `"hush";`,
-	"space before them (string)":   `"hush" ;a=1`,
-	"unfinished string as a value": `hush;a="x`,
-	"second value":                 "hush;a=1 b",
-	"script":                       "<script> hush() </script>",
-	"statement":                    "hush' OR '1'='1",
+// What a careless or hostile client sends as its key, as the gateway passes it on. The syntax has
+// its tests in package httpfield.
+var hostileKeys = []string{
+	"hush\n", "hush\r\nX-Admin: true", "hush\x00", "hush\xff", "hush, hush", `"hush`, " \t ", `""`, "hüsh", "hush;a=1",
+	strings.Repeat("hush", 4096), "<script> hush() </script>",
 }
 
 func TestHostileKeysAreRefusedWithoutAnEchoOrAnyIO(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
-		for name, key := range hostileKeys {
+		for _, key := range hostileKeys {
 			r, event := d.refused(t, ask{key: key})
-			assert.Equal(t, "400 invalid-key", r.summary(), name)
-			assert.NotContains(t, r.Body, "hush", name)
-			assert.Equal(t, report.InvalidKey, event.Outcome, name)
+			assert.Equal(t, "400 invalid-key", r.summary(), key)
+			assert.NotContains(t, r.Body, "hush", key)
+			assert.Equal(t, report.InvalidKey, event.Outcome, key)
 		}
 	})
 }
@@ -162,36 +108,5 @@ func TestEmptyKeyHeaderIsMalformedRatherThanMissing(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		r, _ := d.refused(t, ask{method: "PUT", header: map[string]string{"Idempotency-Key": ""}})
 		assertProblem(t, r, 400, "invalid-key")
-	})
-}
-
-func TestSpellingsOfOneKey(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		for _, key := range []string{
-			"abc", `"abc"`, " abc ", "\tabc\t", ` "abc" `, `"abc";a=1`, `"abc"; a=1;b`, `"abc";a="x,y"`, `"abc"; *z=?1`,
-			`"abc";p=:YQ==:`,
-		} {
-			assert.Equal(t, "charge 1", a.send(ask{key: key}).Body, key)
-		}
-		a.assertExecuted(1)
-	})
-}
-
-func TestKeysThatLookAlikeAreDifferent(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		keys := []string{
-			"abc", "ABC", `"abc "`, `" abc"`, `"a\"bc"`, `"a\\bc"`, "'abc'", "YWJj", ":YWJj:", "1", "1.0", "?1", "@1",
-			"%61bc", "a/b+c==", "a:b@c",
-			`"a,b"`, `"a;b"`, `" "`, strings.Repeat("k", 255), `"` + strings.Repeat("K", 255) + `"`,
-			"https://example.com/a?b=c#d", "8e03978e-40d5-43e8-bc93-6894a57f9324", "(a)", "{a}", "*",
-		}
-		for n, key := range keys {
-			assert.Equal(t, "charge "+strconv.Itoa(n+1), a.send(ask{key: key}).Body, key)
-		}
-		for n, key := range keys {
-			assert.Equal(t, "charge "+strconv.Itoa(n+1), a.send(ask{key: key}).Body, key)
-		}
 	})
 }

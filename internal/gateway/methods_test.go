@@ -3,98 +3,17 @@ package gateway_test
 import (
 	"context"
 	"errors"
-	"strconv"
-	"sync"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
-
-func TestPostAndPatchNeedAKey(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		for _, method := range []string{"POST", "PATCH", "post", "Patch"} {
-			r, event := d.refused(t, ask{method: method})
-			assertProblem(t, r, 400, "missing-key")
-			assert.Equal(t, report.MissingKey, event.Outcome)
-		}
-	})
-}
-
-func TestGetHeadAndOptionsRunUnprotectedWhateverTheyCarry(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		for _, method := range []string{"GET", "HEAD", "OPTIONS", "get"} {
-			for _, key := range []string{"", "k", "not, one"} {
-				a := d.open(t)
-				for n := range 2 {
-					r := a.send(ask{method: method, key: key})
-					assert.Equal(t, "charge "+strconv.Itoa(n+1), r.Body)
-					assert.False(t, r.replayed())
-				}
-				a.assertNoIO()
-				assert.Equal(t, report.Unprotected, a.event().Outcome)
-			}
-		}
-	})
-}
-
-func TestPutAndDeleteAreProtectedOnlyWithAKey(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		for _, method := range []string{"PUT", "DELETE", "delete"} {
-			a := d.open(t)
-			a.gets(ask{method: method}, "201", "201")
-			a.assertExecuted(2)
-			a.assertNoIO()
-			a.gets(ask{method: method, key: "k"}, "201", "201 replayed")
-			a.assertExecuted(3)
-		}
-	})
-}
-
-func TestWhichMethodsNeedAKeyIsConfigurable(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		methods := []string{"PUT"}
-		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{RequireKey: methods}))
-		methods[0] = "POST" // the configuration has its own copy
-		a.gets(ask{method: "PUT"}, "400 missing-key")
-		a.gets(ask{method: "POST"}, "201")
-		a.assertExecuted(1)
-
-		none := d.open(t, idempotent.WithHTTP(idempotent.HTTP{RequireKey: []string{}}))
-		none.send(ask{method: "POST"})
-		none.assertExecuted(1)
-		none.assertNoIO()
-	})
-}
-
-func TestOptionalKeyRunsUnprotectedWithoutOneButRefusesAMalformedOne(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t, idempotent.WithOptionalKey())
-		a.gets(ask{}, "201")
-		a.gets(ask{key: "a,b"}, "400 invalid-key")
-		a.assertExecuted(1)
-		a.assertNoIO()
-		a.gets(ask{key: "k"}, "201", "201 replayed")
-	})
-}
-
-func TestSameKeyWithAnotherRequestIsRefused(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		first := a.send(ask{key: "k", body: `{"amount":1}`})
-		r := a.send(ask{key: "k", body: `{"amount":2}`})
-		assertProblem(t, r, 422, "mismatch")
-		assert.NotContains(t, r.Body, first.Body)
-		a.assertExecuted(1)
-		assert.Equal(t, report.Mismatch, a.event().Outcome)
-		a.gets(ask{key: "k", body: `{"amount":1}`}, "201 replayed")
-	})
-}
 
 func TestRunningRequestIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -129,71 +48,6 @@ func TestRunningRequestIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 	}
 }
 
-func TestTwoAtOnceExecuteOnce(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		running, finish := make(chan struct{}), make(chan struct{})
-		a.do = func(context.Context) (reply, error) {
-			close(running)
-			<-finish
-			return reply{Status: 200}, nil
-		}
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			r, err := a.try(ask{key: "k"})
-			assert.NoError(t, err)
-			assert.Equal(t, 200, r.Status)
-		})
-		<-running
-		a.gets(ask{key: "k"}, "409 in-progress")
-		close(finish)
-		wg.Wait()
-		a.gets(ask{key: "k"}, "200 replayed")
-		a.assertExecuted(1)
-	})
-}
-
-func TestUnavailableStoreIsAnsweredWithoutRunningTheHandler(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a, r := trouble["store-unavailable"](t, d, ask{key: "k"}, idempotent.HTTP{})
-		assert.Equal(t, "2", r.Headers["Retry-After"])
-		a.assertExecuted(0)
-	})
-}
-
-func TestUnreadableRecordIsNeverExecutedOver(t *testing.T) {
-	records := map[string]func(r *store.Record){
-		"unknown status": func(r *store.Record) { r.Status = "EXPIRED" },
-		"altered result": func(r *store.Record) {
-			completed(r, `{"statusCode":200}`)
-			r.Result = []byte(`{"statusCode":201}`)
-		},
-		"no response": func(r *store.Record) { completed(r, `["statusCode"]`) },
-	}
-	for name, change := range records {
-		t.Run(name, func(t *testing.T) {
-			everyDoor(t, func(t *testing.T, d door) {
-				a := d.open(t)
-				a.plant(ask{key: "k"}, change)
-				a.gets(ask{key: "k"}, "500 unreadable-record")
-				a.assertExecuted(0)
-			})
-		})
-	}
-}
-
-func TestPanicReleasesTheKeyAndGoesOn(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t)
-		a.do = func(context.Context) (reply, error) { panic("boom") }
-		assert.PanicsWithValue(t, "boom", func() { a.try(ask{key: "k"}) })
-		_, found := a.record()
-		assert.False(t, found)
-		a.answers(reply{Status: 200})
-		assert.False(t, a.send(ask{key: "k"}).replayed())
-	})
-}
-
 func TestEventWithoutAMethodIsRefused(t *testing.T) {
 	t.Parallel()
 	payloads := map[string]string{
@@ -210,6 +64,10 @@ func TestEventWithoutAMethodIsRefused(t *testing.T) {
 			assertProblem(t, r, 500, "refused")
 		})
 	}
+	websocket, err := os.ReadFile("testdata/events/other/websocket-message.json")
+	require.NoError(t, err)
+	r, _ := families()["v1"].refused(t, websocket)
+	assert.Equal(t, "500 refused", r.summary())
 	t.Run("nil pointer", func(t *testing.T) {
 		t.Parallel()
 		v2, _ := newDoor[*requestV2, *responseV2]("*V2", false, nil).refused(t, (*requestV2)(nil))
@@ -217,16 +75,6 @@ func TestEventWithoutAMethodIsRefused(t *testing.T) {
 		v1, _ := newDoor[*requestV1, responseV1]("*V1", true, nil).refused(t, (*requestV1)(nil))
 		assertProblem(t, v1, 500, "refused")
 	})
-}
-
-func TestPayloadThatIsNoEventIsAnErrorAsInLambda(t *testing.T) {
-	t.Parallel()
-	a := families()["v2"].open(t)
-	for _, payload := range []string{"", "{", `{"headers":"none"}`} {
-		_, err := a.try([]byte(payload))
-		assert.Error(t, err, payload)
-	}
-	a.assertExecuted(0)
 }
 
 func TestKeyFunctionReplacesTheHeader(t *testing.T) {
@@ -351,6 +199,11 @@ func TestFingerprintFunctionReplacesTheFingerprint(t *testing.T) {
 	other := identified(t, ask{key: "k", body: "2", query: "a=1"}.v2(), ofBody)
 	assert.Equal(t, one, same)
 	assert.NotEqual(t, one.fingerprint, other.fingerprint)
+	at := func(path string) identity {
+		return identified(t, ask{key: "k", route: "/accounts/{id}", path: path, body: "1"}.v2(), ofBody)
+	}
+	assert.Equal(t, at("/accounts/1").key, at("/accounts/2").key)
+	assert.NotEqual(t, at("/accounts/1").fingerprint, at("/accounts/2").fingerprint)
 
 	r, _ := families()["v2"].refused(t, ask{key: "k", body: "bad"}, ofBody)
 	assertProblem(t, r, 500, "refused")
@@ -367,6 +220,7 @@ func TestHTTPOptionsAreChecked(t *testing.T) {
 	covering.FingerprintHeaders, ofKey.Header = []string{"Accept", "x-time"}, "x-key"
 	for problem, h := range map[string]idempotent.HTTP{
 		`Header "Idempotency Key" is no header name`:                 {Header: "Idempotency Key"},
+		`Header "X-Amzn-Trace-Id" has another meaning`:               {Header: "X-Amzn-Trace-Id"},
 		`RequireKey: "post" is no method in capitals`:                {RequireKey: []string{"post"}},
 		`RequireKey: "" is no method in capitals`:                    {RequireKey: []string{""}},
 		`RequireKey: GET has no effect to protect`:                   {RequireKey: []string{"POST", "GET"}},
@@ -391,22 +245,6 @@ func TestHTTPOptionsAreChecked(t *testing.T) {
 	assert.NotPanics(t, func() { wrapHTTP(aged("X-Time", 59*time.Minute), hour) })
 	short := idempotent.WithRetention(time.Second)
 	assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{}, short) }, "without a limit")
-}
-
-func TestHeaderWithAMeaningCarriesNoKey(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{
-		"Accept", "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Type",
-		"Cookie", "Date", "ETag", "Expires", "Forwarded", "Host", "Idempotent-Replayed", "Keep-Alive", "Location",
-		"Origin", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Referer", "Retry-After", "Server",
-		"Set-Cookie", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent", "Vary", "Via", "WWW-Authenticate",
-		"X-Amzn-Trace-Id", "X-Api-Key", "X-Forwarded-For",
-	} {
-		assertHTTPRefused(t, idempotent.HTTP{Header: name}, "Header \""+name+"\" has another meaning")
-	}
-	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Idempotency-Key"} {
-		assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{Header: name}) })
-	}
 }
 
 func wrapHTTP(h idempotent.HTTP, opts ...idempotent.Option) {

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -41,20 +40,6 @@ func TestRequestOfNobodyIsRefusedBeforeAnyIO(t *testing.T) {
 	})
 }
 
-func TestRequestOfNobodyThatNeedsNoKeyRunsUnprotected(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		for _, q := range []ask{{method: "GET", key: "k"}, {method: "OPTIONS"}, {method: "PUT"}, {method: "DELETE"}} {
-			a := d.open(t, requireTenant)
-			assert.Equal(t, 201, a.send(q).Status)
-			a.assertExecuted(1)
-			a.assertNoIO()
-		}
-		a := d.open(t, requireTenant, idempotent.WithOptionalKey())
-		assert.Equal(t, 201, a.send(ask{}).Status)
-		assertProblem(t, a.send(ask{key: "k"}), 401, "missing-tenant")
-	})
-}
-
 // The golden events with an authorizer that does not say who the caller is.
 var namelessGolden = []string{"v1-lambda-context", "v2-jwt-without-sub", "v2-lambda-context", "v2-lambda-null"}
 
@@ -75,10 +60,6 @@ func TestWhoIsNamedIsLetIn(t *testing.T) {
 		named = append(named, name)
 		without, _ := familyOf(name).identify(t.Context(), t, payload)
 		assert.Equal(t, without, with, "%s: the scope is the same", name)
-		if strings.HasPrefix(name, "url") {
-			sameV2, _ := families()["v2"].identify(t.Context(), t, payload, requireTenant)
-			assert.Equal(t, with, sameV2)
-		}
 	}
 	assert.ElementsMatch(t, namedGolden, named)
 }

@@ -23,7 +23,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -134,6 +133,9 @@ func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 		assert.Equal(t, "no-store", r.Headers["Cache-Control"])
 		assert.Equal(t, "en", r.Headers["Content-Language"])
 		assert.Equal(t, slices.Contains(waits, kind), r.Headers["Retry-After"] != "", kind)
+		if kind == "store-unavailable" {
+			assert.Equal(t, "2", r.Headers["Retry-After"])
+		}
 		for name := range r.Headers {
 			assert.Contains(t, []string{"Content-Type", "Content-Language", "Cache-Control", "Retry-After"}, name)
 		}
@@ -163,32 +165,6 @@ func TestProblemsRevealNothingOfTheRecordOrTheRequest(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestTitlesAndDetailsTellProblemsApart(t *testing.T) {
-	t.Parallel()
-	titles, details := map[any]bool{}, map[any]bool{}
-	for _, make := range trouble {
-		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
-		document := r.problem(t)
-		titles[document["title"]], details[document["detail"]] = true, true
-	}
-	assert.Len(t, titles, len(trouble))
-	assert.Len(t, details, len(trouble))
-}
-
-func TestEveryProblemTypeHasItsSection(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/problems.md")
-	require.NoError(t, err)
-	var sections, kinds []string
-	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(page), -1) {
-		sections = append(sections, m[1])
-	}
-	for kind := range trouble {
-		kinds = append(kinds, kind)
-	}
-	assert.ElementsMatch(t, kinds, sections)
 }
 
 func TestMissingKeyIsToldWhereItBelongs(t *testing.T) {
@@ -325,39 +301,6 @@ func TestErrorInsideAUsersErrorIsNotTheAnswer(t *testing.T) {
 	assert.NotContains(t, r.Headers, "Retry-After")
 }
 
-// A client that may retry is told so: a handler need not translate the error of its commit.
-func TestAnHTTPHandlerReturnsTheErrorOfItsCommit(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.committing(t, errRegister, reply{Status: 201}, func(_ context.Context, fault error) (reply, error) {
-			return reply{}, fmt.Errorf("order: %w", fault)
-		})
-		r := a.send(ask{key: "k"})
-		assertProblem(t, r, 503, "commit-failed")
-		assert.NotEmpty(t, r.Headers["Retry-After"])
-		e := a.event()
-		assert.Equal(t, report.CommitFailed, e.Outcome)
-		assert.Equal(t, report.Released, e.Settlement)
-		assert.ErrorIs(t, e.Err, idempotent.ErrCommitFailed)
-		assert.ErrorContains(t, e.Err, "order: ")
-		assert.ErrorIs(t, e.Err, errDownstream)
-	})
-}
-
-// One that calls the failure final gives the first client what every other one gets.
-func TestAFailedCommitThatIsCalledFinalIsNoReasonToRetry(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.committing(t, errRegister, reply{Status: 201}, func(_ context.Context, fault error) (reply, error) {
-			return reply{}, idempotent.Terminal(fault)
-		})
-		_, first := a.try(ask{key: "k"})
-		require.ErrorIs(t, first, idempotent.ErrCommitFailed)
-		assert.Equal(t, report.Completed, a.event().Settlement)
-		_, again := a.try(ask{key: "k"})
-		require.ErrorContains(t, again, first.Error())
-		a.assertExecuted(1)
-	})
-}
-
 func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	t.Parallel()
 	records := memory.New()
@@ -381,24 +324,50 @@ func TestAnswerAfterTheHandlerIsMadeOfTheEventAsItCame(t *testing.T) {
 	assert.Equal(t, "/charges#request-1", read(out).problem(t)["instance"])
 }
 
-// TestPageForClientsIsComplete: the tables of the page that owners publish are what handlers
-// answer, and name every field of HTTP.
-func TestPageForClientsIsComplete(t *testing.T) {
+// TestPagesOfProblemsAreComplete: the tables of the page that owners publish are what handlers
+// answer, and name every field of HTTP. Each type of a problem has a section on its own page, a
+// title and a detail of its own.
+func TestPagesOfProblemsAreComplete(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/http.md")
 	require.NoError(t, err)
 	page := string(text)
+	titles, details, sections := map[any]bool{}, map[any]bool{}, map[string]bool{}
 	for kind, make := range trouble {
+		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
+		document := r.problem(t)
+		titles[document["title"]], details[document["detail"]], sections[kind] = true, true, true
 		if kind == "stale-request" {
 			continue // by default there is none
 		}
-		_, r := make(t, doors()[0], ask{key: "k"}, idempotent.HTTP{})
 		assert.Regexp(t, fmt.Sprintf("(?m)^\\| %d \\| `%s`", r.Status, kind), page)
 		assert.Equal(t, r.Headers["Retry-After"] != "",
 			regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| `%s` .*`Retry-After` \\|$", r.Status,
 				kind)).MatchString(page), kind)
 	}
+	assert.Len(t, titles, len(trouble))
+	assert.Len(t, details, len(trouble))
 	for field := range reflect.TypeFor[idempotent.HTTP]().Fields() {
 		assert.Regexp(t, fmt.Sprintf("(?m)^\\| [^|]*`%s`", field.Name), page)
 	}
+	text, err = os.ReadFile("../../docs/problems.md")
+	require.NoError(t, err)
+	found := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		found[m[1]] = true
+	}
+	assert.Equal(t, sections, found)
+}
+
+func TestStatusOfAMismatchCanBeChosen(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, status := range []int{400, 409, 422} {
+			for kind, want := range map[string]int{
+				"mismatch": status, "in-progress": 409, "superseded": 409, "unknown-outcome": 409,
+			} {
+				_, r := trouble[kind](t, d, ask{key: "k"}, idempotent.HTTP{MismatchStatus: status})
+				assertProblem(t, r, want, kind)
+			}
+		}
+	})
 }

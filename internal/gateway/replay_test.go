@@ -88,16 +88,6 @@ func TestCommittedResponseOfAnotherKindIsDecoded(t *testing.T) {
 	}
 }
 
-// Text that is no UTF-8 is replayed as it was answered the first time, to the byte.
-func TestReplayOfTextThatIsNoUTF8IsTheFirstAnswerPlusTheMark(t *testing.T) {
-	t.Parallel()
-	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
-		return responseV2{StatusCode: 201, Headers: map[string]string{"X": "\xfe"}, Body: "a\xffb"}, nil
-	}, memory.New(), idempotent.WithClock(func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }))
-	first, replay := onWire(t, h, ask{key: "k"}.v2()), onWire(t, h, ask{key: "k"}.v2())
-	assert.Equal(t, string(first), strings.Replace(string(replay), `"Idempotent-Replayed":"true",`, "", 1))
-}
-
 // The caller owns the answer: what it does to one changes neither the record nor another answer.
 func TestAnswersShareNoBytesWithTheRecord(t *testing.T) {
 	t.Parallel()

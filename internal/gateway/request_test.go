@@ -34,6 +34,8 @@ func TestRefusalsSayWhichFamilyIsMeant(t *testing.T) {
 	t.Parallel()
 	rest := readOf[requestV1, responseV1](t)
 	alb := readOf[albRequest, *albResponse](t)
+	assert.NoError(t, rest(requestV1{HTTPMethod: "POST"}).Refusal, "an event that a test made up needs no API")
+	assert.NoError(t, alb(albRequest{HTTPMethod: "POST"}).Refusal, "and no target group")
 	url := readOf[requestURL, responseURL](t)
 	for _, name := range []string{"X-Amzn-Trace-Id", "x-forwarded-for"} {
 		headers := map[string]string{name: "v"}

@@ -67,24 +67,8 @@ func TestTimestampOutsideOfTheLimitsIsRefusedBeforeAnyIO(t *testing.T) {
 		"99999999999":          ahead,
 		"9999-12-31T23:59:59Z": ahead,
 		"":                     unread,
-		" ":                    unread,
 		"now":                  unread,
-		"-1":                   unread,
-		"+" + strconv.FormatInt(clockAt.Unix(), 10):  unread,
-		strconv.FormatInt(clockAt.Unix(), 10) + ".5": unread,
-		strconv.FormatInt(clockAt.UnixMilli(), 10):   unread,
-		"99999999999999999999999":                    unread,
-		"0x" + strconv.FormatInt(clockAt.Unix(), 16): unread,
-		"٢٠٢٦":                                                                         unread,
-		clockAt.Format(time.DateOnly):                                                  unread,
-		clockAt.Format(time.DateTime):                                                  unread,
-		clockAt.Format("2006-01-02T15:04:05"):                                          unread, // no zone
-		clockAt.Format(time.RFC1123Z):                                                  unread,
-		clockAt.Format(time.RFC850):                                                    unread,
-		fmt.Sprintf("%d,%d", clockAt.Unix(), clockAt.Unix()):                           unread,
-		clockAt.Format(time.RFC3339) + ", " + clockAt.Format(time.RFC3339):             unread,
-		clockAt.Format(time.RFC3339) + "\r\n" + clockAt.Format(time.RFC3339):           unread,
-		clockAt.Format("Mon, 02 Jan 2006 15:04:05 GMT, Mon, 02 Jan 2006 15:04:05 GMT"): unread,
+		fmt.Sprintf("%d,%d", clockAt.Unix(), clockAt.Unix()): unread,
 	}
 	everyDoor(t, func(t *testing.T, d door) {
 		for value, reason := range wants {
@@ -113,30 +97,6 @@ func assertStale(t *testing.T, d door, q ask, reason string, opts ...idempotent.
 	assert.Equal(t, want, *stale)
 	assert.Equal(t, "idempotent: charge: the timestamp of the request is not accepted: header X-Timestamp "+
 		reason, err.Error())
-}
-
-func TestLimitOfTheAgeIsToldInSeconds(t *testing.T) {
-	t.Parallel()
-	for limit, want := range map[time.Duration]string{
-		time.Second: "1 second", 1500 * time.Millisecond: "1.5 seconds", time.Hour: "3600 seconds",
-		23 * time.Hour: "82800 seconds",
-	} {
-		assertStale(t, doors()[0], stamped("0"), "is "+want+" old or older",
-			idempotent.WithHTTP(idempotent.HTTP{TimestampHeader: "X-Timestamp", MaxRequestAge: limit}))
-	}
-}
-
-func TestAgeOfAnUnprotectedRequestDoesNotCount(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		for _, q := range []ask{{method: "GET", key: "k"}, {method: "PUT"}} {
-			a := d.open(t, limited(clockAt)...)
-			assert.Equal(t, 201, a.send(q).Status)
-			a.assertNoIO()
-		}
-		a := d.open(t, limited(clockAt)...)
-		assertProblem(t, a.send(ask{}), 400, "missing-key")
-		assertProblem(t, a.send(ask{method: "PUT", key: "k"}), 400, "stale-request")
-	})
 }
 
 func TestAgeCountsWhereverTheKeyComesFrom(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,41 +64,6 @@ func TestAResolverStoresNoResponseThatIsNotStored(t *testing.T) {
 	r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
 	require.NoError(t, err)
 	require.Equal(t, http.StatusPaymentRequired, r.StatusCode)
-}
-
-// A wrong password must not block the key for a month.
-func TestAResponseThatMeansThatNothingHappenedReleases(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		for name, opts := range map[string][]idempotent.Option{
-			"unrepeatable": {idempotent.WithEffects(idempotent.Unrepeatable)}, "by default": nil,
-		} {
-			for _, status := range []int{401, 403, 429} {
-				a := d.open(t, opts...)
-				a.answers(reply{Status: status, Body: "no"})
-				a.gets(ask{key: "k"}, strconv.Itoa(status))
-				assert.Equal(t, report.Released, a.event().Settlement, "%s: %d", name, status)
-				a.answers(reply{Status: 201, Body: "yes"})
-				assert.Equal(t, "yes", a.send(ask{key: "k"}).Body)
-			}
-		}
-		for _, status := range []int{408, 409, 423, 425, 500, 503} {
-			a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
-			a.answers(reply{Status: status})
-			a.gets(ask{key: "k"}, strconv.Itoa(status))
-			assert.Equal(t, report.Unknown, a.event().Settlement, "%d says nothing of the sort", status)
-			a.gets(ask{key: "k"}, "409 unknown-outcome")
-			a.assertExecuted(1)
-		}
-		// A mark outweighs the status, and so does what the user stores.
-		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
-		a.returns(reply{Status: 429}, idempotent.Uncertain(errDownstream))
-		a.send(ask{key: "k"})
-		assert.Equal(t, report.Unknown, a.event().Settlement)
-	})
-	a := doors()[0].open(t, idempotent.WithStoreIf(func(responseV2) bool { return true }))
-	a.answers(reply{Status: 403})
-	a.send(ask{key: "k"})
-	assert.Equal(t, report.Completed, a.event().Settlement)
 }
 
 // What a handler makes of the end of its context says nothing of the effect.

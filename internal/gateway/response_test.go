@@ -106,17 +106,6 @@ func statuses(d door) (some []int) {
 	return some
 }
 
-func TestStoreIfReplacesTheRuleForStatuses(t *testing.T) {
-	t.Parallel()
-	for _, wire := range []bool{false, true} {
-		a := newDoor[requestV1, *responseV1]("V1", wire, ask.v1).open(t,
-			idempotent.WithStoreIf(func(r *responseV1) bool { return r.StatusCode == 500 }))
-		a.answers(reply{Status: 500})
-		a.gets(ask{key: "k"}, "500", "500 replayed")
-		a.assertExecuted(1)
-	}
-}
-
 func TestNilResponseIsPassedOnAndNotStored(t *testing.T) {
 	t.Parallel()
 	for _, wire := range []bool{false, true} {
@@ -185,29 +174,6 @@ func TestFirstAnswerAndReplaysSayUntilWhenTheyAreReplayed(t *testing.T) {
 	})
 }
 
-func TestAnswerThatIsNotStoredPromisesNothing(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		const header = "Idempotency-Key-Expires"
-
-		a := d.open(t)
-		a.answers(reply{Status: 500})
-		assert.NotContains(t, a.send(ask{key: "k"}).Headers, header, "released")
-
-		a = d.open(t)
-		a.failsToComplete(reply{Status: 201, Body: "done"})
-		assert.Equal(t, reply{Status: 201, Body: "done"}, a.send(ask{key: "k"}), "the completion failed")
-
-		a = d.open(t)
-		a.send(ask{method: "PUT"})
-		assert.NotContains(t, a.send(ask{method: "PUT"}).Headers, header, "unprotected")
-
-		for kind, make := range trouble {
-			_, r := make(t, d, ask{key: "k"}, idempotent.HTTP{})
-			assert.NotContains(t, r.Headers, header, kind)
-		}
-	})
-}
-
 // A handler may pass on the response of a service that does the same: its marks say nothing about
 // this answer.
 func TestMarksOfAnotherServiceGiveWay(t *testing.T) {
@@ -270,23 +236,6 @@ func TestMarksOfAnotherServiceAreTakenFromAnswersThatAreNotStored(t *testing.T) 
 	})
 }
 
-func TestRequestThatIsNotProtectedGetsWhatTheHandlerReturns(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		foreign := reply{
-			Status: 200, Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"},
-			Body: "b",
-		}
-		for name, q := range map[string]ask{"no key": {method: "PUT"}, "no effect": {method: "GET", key: "k"}} {
-			a := d.open(t)
-			a.answers(foreign)
-			assert.Equal(t, foreign, a.send(q), name)
-		}
-		a := d.open(t, idempotent.WithDisabled(true))
-		a.answers(foreign)
-		assert.Equal(t, foreign, a.send(ask{key: "k"}), "disabled")
-	})
-}
-
 // An answer that is not the handler's own any more is encoded again; one that is stays as it was
 // encoded.
 func TestAnswerThatIsNotStoredIsThatOfTheHandlerOnTheWire(t *testing.T) {
@@ -323,6 +272,34 @@ func TestResponseOfTheHandlerIsNeverModified(t *testing.T) {
 		assert.Equal(t, before, shared)
 		a.assertExecuted(2)
 	})
+}
+
+func TestSwitchingMultiValueHeadersFindsTheSameRecord(t *testing.T) {
+	t.Parallel()
+	a := families()["alb"].open(t)
+	a.answers(reply{Status: 200, Headers: map[string]string{"X": "1"}})
+	a.send(ask{key: "k", query: "a=1"}.alb())
+	replay := a.send(ask{key: "k", query: "a=1"}.albMulti())
+	assert.Equal(t, []string{"true"}, replay.Multi["Idempotent-Replayed"])
+	assert.Equal(t, []string{"1"}, replay.Multi["X"])
+	a.assertExecuted(1)
+}
+
+func TestHandlerThatChangesItsEventDoesNotChangeTheFormOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	handler := idempotent.Wrap(func(_ context.Context, e *requestALB) (responseALB, error) {
+		*e = requestALB{}
+		return responseALB{StatusCode: 201}, nil
+	}, memory.New())
+	event := ask{key: "k"}.albMulti()
+	for _, replayed := range []bool{false, true} {
+		out, err := handler.Handle(t.Context(), &event)
+		require.NoError(t, err)
+		assert.NotEmpty(t, out.MultiValueHeaders["Idempotency-Key-Expires"])
+		assert.Equal(t, replayed, out.MultiValueHeaders["Idempotent-Replayed"] != nil)
+		assert.Empty(t, out.Headers)
+		event = ask{key: "k"}.albMulti()
+	}
 }
 
 func TestReplaysDoNotShareTheirMaps(t *testing.T) {

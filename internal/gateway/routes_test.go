@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,42 +20,6 @@ import (
 func exempting(paths ...string) idempotent.Option {
 	return idempotent.WithHTTP(
 		idempotent.HTTP{Protect: func(_, path string) bool { return !slices.Contains(paths, path) }})
-}
-
-func TestRequestThatIsNotToBeProtectedRunsEachTime(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		own := reply{
-			Status:  201,
-			Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"}, Body: "b",
-		}
-		for _, key := range []string{"", "k", "a, b"} { // none, a good one, a malformed one
-			a := d.open(t, exempting("/webhooks"))
-			a.answers(own)
-			for range 2 {
-				assert.Equal(t, own, a.send(ask{path: "/webhooks", key: key}), "untouched")
-				assert.Equal(t, report.Unprotected, a.event().Outcome)
-				assert.Empty(t, a.event().RecordKey)
-			}
-			a.assertExecuted(2)
-			a.assertNoIO()
-		}
-		a := d.open(t, exempting("/webhooks")) // any other is protected
-		a.gets(ask{path: "/charges", key: "k"}, "201", "201 replayed")
-		a.gets(ask{path: "/charges"}, "400 missing-key")
-	})
-}
-
-func TestRequestThatIsNotToBeProtectedIsRefusedForNothing(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		a := d.open(t, idempotent.WithHTTP(idempotent.HTTP{
-			Protect:       func(method, _ string) bool { return method != "PATCH" },
-			RequireTenant: true, TimestampHeader: "X-Sent", MaxRequestAge: idempotent.DefaultRetention / 2,
-		}))
-		assert.Equal(t, 201, a.send(ask{method: "PATCH", key: "k"}).Status)
-		assert.Equal(t, report.Unprotected, a.event().Outcome)
-		assert.NotEqual(t, 201, a.send(ask{key: "k"}).Status)
-		a.assertNoIO()
-	})
 }
 
 // Protect decides before the key is looked for: whichever option finds it.
@@ -181,23 +144,6 @@ func TestSpellingOfAPathIsNoWayAroundProtection(t *testing.T) {
 			assert.Equal(t, 201, a.send(ask{path: path}).Status, "%s is not protected in any reading", path)
 		}
 	})
-}
-
-func TestPathsOfProtectAndRouteLackTheStageOfAnHTTPAPI(t *testing.T) {
-	t.Parallel()
-	for _, wire := range []bool{false, true} {
-		var routed []string
-		a := newDoor[requestV2, responseV2]("V2", wire, ask.v2).open(t, idempotent.WithHTTP(idempotent.HTTP{
-			Protect: func(_, path string) bool { return path != "/webhooks" },
-			Route: func(method, path string) string {
-				routed = append(routed, method+" "+path)
-				return "x"
-			},
-		}))
-		a.gets(ask{path: "/prod/webhooks", route: "$default"}, "201")
-		a.gets(ask{path: "/stage/webhooks", route: "$default"}, "400 missing-key")
-		assert.Equal(t, []string{"POST /webhooks", "POST /stage/webhooks"}, routed)
-	}
 }
 
 // Neither Protect nor Route is part of what is stored or derived.
@@ -339,61 +285,45 @@ func TestEventWithoutARequestHasNoRoute(t *testing.T) {
 	assert.Empty(t, seen.seen[0].Route)
 }
 
-// A Route that returns what a client sends does not fill the memory, nor the bill of a metric.
+// What a Route returns, or a gateway has for a template, does not fill the memory, nor the bill of a
+// metric.
 func TestHandlerHasAHundredRoutes(t *testing.T) {
-	everyDoor(t, func(t *testing.T, d door) {
-		route := idempotent.WithHTTP(idempotent.HTTP{Route: func(_, path string) string { return path }})
-		a := d.open(t, route)
-		name := func(n int) string {
-			a.send(ask{method: "GET", path: "/" + strconv.Itoa(n)})
-			return a.event().Route
-		}
-		for n := range 100 {
-			require.Equal(t, fmt.Sprintf("/%d", n), name(n))
-			require.Equal(t, fmt.Sprintf("/%d", n), name(n), "a name counts once")
-		}
-		for n := 100; n < 300; n++ {
-			require.Equal(t, "other", name(n))
-		}
-		assert.Equal(t, "/99", name(99), "the names of before stay")
-
-		b := d.open(t, route)
-		b.send(ask{method: "GET", path: "/300"})
-		assert.Equal(t, "/300", b.event().Route, "each handler has its own")
-	})
-}
-
-func TestTemplatesAreBoundedToo(t *testing.T) {
 	t.Parallel()
-	d := doors()[0]
-	a := d.open(t)
-	for n := range 120 {
-		a.send(ask{method: "GET", route: "/r" + strconv.Itoa(n)})
-		want := "GET /r" + strconv.Itoa(n)
-		if n >= 100 {
-			want = "other"
+	route := idempotent.WithHTTP(idempotent.HTTP{Route: func(_, path string) string { return path }})
+	for name, opts := range map[string][]idempotent.Option{"path": {route}, "template": nil} {
+		open := func() (a *api, named func(n int) string) {
+			a = doors()[0].open(t, opts...)
+			return a, func(n int) string {
+				text := "/" + strconv.Itoa(n)
+				_, err := a.try(ask{method: "GET", route: text, path: text})
+				assert.NoError(t, err)
+				return strings.TrimPrefix(a.event().Route, "GET ")
+			}
 		}
-		require.Equal(t, want, a.event().Route)
-	}
-}
+		_, named := open()
+		for n := range 120 {
+			want := "/" + strconv.Itoa(n)
+			if n >= 100 {
+				want = "other"
+			}
+			require.Equal(t, want, named(n), name)
+			require.Equal(t, want, named(n), "a name counts once")
+		}
+		assert.Equal(t, "/99", named(99), "the names of before stay")
 
-func TestRoutesAreNamedAtTheSameTime(t *testing.T) {
-	t.Parallel()
-	a := doors()[0].open(t, idempotent.WithHTTP(idempotent.HTTP{Route: func(_, path string) string { return path }}))
-	var group sync.WaitGroup
-	for n := range 400 {
-		group.Go(func() {
-			_, err := a.try(ask{method: "GET", path: "/" + strconv.Itoa(n%200)})
-			assert.NoError(t, err)
-		})
+		a, at := open() // each handler has its own
+		var group sync.WaitGroup
+		for n := range 400 {
+			group.Go(func() { at(n % 200) })
+		}
+		group.Wait()
+		seen := map[string]int{}
+		for _, e := range a.seen.seen {
+			seen[e.Route]++
+		}
+		assert.Len(t, seen, 101)
+		assert.Equal(t, 200, seen["other"])
 	}
-	group.Wait()
-	names := map[string]int{}
-	for _, e := range a.seen.seen {
-		names[e.Route]++
-	}
-	assert.Len(t, names, 101)
-	assert.Equal(t, 200, names["other"])
 }
 
 func TestRouteIsAskedOnlyForAnObserver(t *testing.T) {

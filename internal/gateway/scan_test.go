@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -242,45 +241,6 @@ func FuzzScannedEvent(f *testing.F) {
 			readers[kind].agrees(t, payload)
 		}
 	})
-}
-
-// orderEvent is an event of an HTTP API of about the given size, with a JWT and an order as its
-// body.
-func orderEvent(t testing.TB, size int) []byte {
-	t.Helper()
-	payload, err := os.ReadFile(filepath.Join("testdata", "events", "v2-jwt.json"))
-	require.NoError(t, err)
-	var event map[string]any
-	require.NoError(t, json.Unmarshal(payload, &event))
-	event["body"] = ""
-	empty, err := json.Marshal(event)
-	require.NoError(t, err)
-	var lines []string
-	for length := len(empty); length < size; {
-		line := fmt.Sprintf(`{"sku":"A-%d","quantity":%d,"price":12.50}`, len(lines), len(lines)+1)
-		lines = append(lines, line)
-		length += len(line) + strings.Count(line, `"`)
-	}
-	event["body"] = `{"customer":"c-1","lines":[` + strings.Join(lines, ",") + `]}`
-	full, err := json.Marshal(event)
-	require.NoError(t, err)
-	return full
-}
-
-func BenchmarkScan(b *testing.B) {
-	r := eventReaders(b)["v2"]
-	payload := orderEvent(b, 3<<10)
-	for name, read := range map[string]func(){
-		"scan":   func() { r.scan(payload, new(Request)) },
-		"decode": func() { _, _ = r.decode(payload) },
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				read()
-			}
-		})
-	}
 }
 
 // What the decoder has rules of its own for, is left to it. Each case has something that a careless

@@ -261,10 +261,3 @@ func TestOneAPIAndStageIsOneScopeUnderAnyDomain(t *testing.T) {
 	alb, host := ask{key: "k"}.alb(), ask{key: "k", header: map[string]string{"host": "two.example.com"}}.alb()
 	assert.Equal(t, identified(t, alb), identified(t, host))
 }
-
-func TestRecordKeyIsTheOperationAndPrintable(t *testing.T) {
-	t.Parallel()
-	for _, key := range []string{"k", `"a b"`, "https://example.com/"} {
-		assert.Regexp(t, `^charge#[A-Za-z0-9_-]{43}$`, identified(t, ask{key: key}.v2()).key)
-	}
-}

@@ -265,15 +265,6 @@ func TestASelectedFingerprintCoversMethodAndPath(t *testing.T) {
 	})
 }
 
-func TestAFingerprintFunctionDoesNotHideThePath(t *testing.T) {
-	t.Parallel()
-	none := idempotent.WithFingerprint(func(requestV2) (any, error) { return nil, nil })
-	one := identified(t, ask{key: "k", route: "/accounts/{id}", path: "/accounts/1"}.v2(), none)
-	two := identified(t, ask{key: "k", route: "/accounts/{id}", path: "/accounts/2"}.v2(), none)
-	assert.Equal(t, one.key, two.key)
-	assert.NotEqual(t, one.fingerprint, two.fingerprint)
-}
-
 func TestPowertoolsKeysAreRefusedWhereNamesDifferOnlyInCase(t *testing.T) {
 	t.Parallel()
 	const pay = `{"id":1,"pay":{"amount":1,"Amount":2}}`

@@ -53,6 +53,12 @@ func FuzzParseKey(f *testing.F) {
 		"8e03978e-40d5-43e8-bc93-6894a57f9324", "dGVzdA==", "https://a.b/c?d=e", "k;p=1", `"k";p=:YQ==:`, `"k";p=@1`,
 		`"k";p=%"f%c3%bc"`, `"k";p=?1`, `"k";p=-1.5`,
 		strings.Repeat("k", 255), strings.Repeat("k", 256), "schlüssel", "a\x00b", `"k";p=1.`, `"k";p=1234567890123456`,
+		"k\n", "k\r\nX-Admin: true", "k\x7f", "\x1b[31mk", "k\u00a0", "k\u200b", "\ufeffk", "\uff48k", "k\xff", `"k", "k"`, ",,",
+		`("k" "k")`, "a=1, b=2", `"k`, `"k"k"`, "'k,k'", `k\,k`, "\"a\tb\"", `"` + strings.Repeat("k", 256) + `"`, " \t ", ";k",
+		`"";k=1`, "k;a=1, k;a=1", "k,", `x"k"`, `"`, `"k\s"`, `"k\"`, `k"k`, `k\k`, `"ü"`, "k\tk", "k; a=1;b", "k;2", "k;1=2",
+		"k;A=1", "k;a=", "k ;a=1", "k;\ta=1", `"k";`, `"k" ;a=1`, `k;a="x`, "k;a=1 b", "k' OR '1'='1", " abc ", ` "abc" `,
+		`"abc"; a=1;b`, `"abc"; *z=?1`, "ABC", `"abc "`, `" abc"`, "'abc'", ":YWJj:", "1", "1.0", "?1", "@1", "%61bc", "a/b+c==",
+		`"a,b"`, `"a;b"`, `" "`, "(a)", "{a}", "*",
 	} {
 		f.Add(seed, `"`+seed+`"`)
 	}

@@ -1,0 +1,201 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/report"
+)
+
+// doing is what a handler does.
+type doing = func(ctx context.Context) (reply, error)
+
+// noting is a handler that cannot return an error: it notes errors, and answers.
+func noting(r reply, errs ...error) doing {
+	return func(ctx context.Context) (reply, error) {
+		for _, err := range errs {
+			idempotent.Mark(ctx, err)
+		}
+		return r, nil
+	}
+}
+
+// telling are the two ways in which a handler tells of an error beside its response.
+func telling(r reply, err error) map[string]doing {
+	return map[string]doing{
+		"returned": func(context.Context) (reply, error) { return r, err }, "noted": noting(r, err),
+	}
+}
+
+// errorsOfAHandler are an error of each mark, and one without a mark.
+func errorsOfAHandler() []error {
+	return []error{
+		errDownstream, idempotent.NotExecuted(errDownstream), idempotent.Terminal(errDownstream),
+		idempotent.Uncertain(errDownstream),
+	}
+}
+
+// The status of a response and an error beside it decide what becomes of the record. The client
+// gets the response.
+func TestResponseAndErrorBesideItDecideTheRecord(t *testing.T) {
+	unrepeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Unrepeatable)}
+	all, refusals := []int{201, 404, 429, 502}, []int{401, 403, 429}
+	const again, replay, never = "again", "replay", "409 unknown-outcome" // what the next delivery gets
+	everyDoor(t, func(t *testing.T, d door) {
+		for name, c := range map[string]struct {
+			statuses []int
+			err      error
+			opts     []idempotent.Option
+			settled  report.Settlement
+			reason   string
+			next     string
+		}{
+			"not executed": {all, idempotent.NotExecuted(errDownstream), unrepeatable, report.Released, "", again},
+			"final":        {all, idempotent.Terminal(errDownstream), nil, report.Completed, "", replay},
+			"uncertain":    {all, idempotent.Uncertain(errDownstream), nil, report.Unknown, "uncertain", never},
+			"uncertain, unrepeatable": {
+				all, idempotent.Uncertain(errDownstream), unrepeatable, report.Unknown, "uncertain", never,
+			},
+			"unmarked":               {all, errDownstream, nil, report.Released, "", again},
+			"unmarked, unrepeatable": {all, errDownstream, unrepeatable, report.Unknown, "error", never},
+			"none":                   {[]int{201, 404}, nil, nil, report.Completed, "", replay},
+			// A wrong password must not block the key for a month.
+			"nothing happened":               {refusals, nil, nil, report.Released, "", again},
+			"nothing happened, unrepeatable": {refusals, nil, unrepeatable, report.Released, "", again},
+			"status that says nothing of the sort": {
+				[]int{408, 409, 423, 425, 500, 503}, nil, unrepeatable, report.Unknown, "", never,
+			},
+		} {
+			for _, status := range c.statuses {
+				answer := reply{Status: status, Headers: map[string]string{"X": "1"}, Body: "sorry"}
+				for how, do := range telling(answer, c.err) {
+					if how == "returned" && c.err == errDownstream {
+						continue // Lambda takes the error and drops the response
+					}
+					a := d.open(t, c.opts...)
+					a.do = do
+					first := a.send(ask{key: "k"})
+					assert.Equal(t, report.Executed, a.event().Outcome)
+					assert.Equal(t, c.settled, a.event().Settlement, "%s, %s: %d", name, how, status)
+					if c.err != nil {
+						require.ErrorIs(t, a.event().Err, errDownstream, "the observer gets the error")
+					} else {
+						require.NoError(t, a.event().Err)
+					}
+					if c.reason != "" {
+						assert.Equal(t, c.reason, a.event().Reason)
+					}
+					executed := int64(1)
+					switch c.next {
+					case again:
+						assert.Equal(t, answer, first, "it promises no replay")
+						assert.Equal(t, answer, a.send(ask{key: "k"}))
+						executed = 2
+					case replay:
+						assert.Equal(t, answer, first.unmarked())
+						r := a.send(ask{key: "k"})
+						assert.True(t, r.replayed(), "whatever its status")
+						assert.Equal(t, answer, r.unmarked())
+					default:
+						assert.Equal(t, answer, first)
+						a.gets(ask{key: "k"}, c.next)
+					}
+					a.assertExecuted(executed)
+				}
+			}
+		}
+	})
+	for _, status := range []int{403, 500} { // what the user stores outweighs the status
+		for _, d := range []door{doors()[0], doors()[5]} {
+			a := d.open(t, idempotent.WithStoreIf(func(r responseV2) bool { return r.StatusCode == status }))
+			a.answers(reply{Status: status})
+			assert.False(t, a.send(ask{key: "k"}).replayed())
+			assert.True(t, a.send(ask{key: "k"}).replayed())
+		}
+	}
+}
+
+func TestErrorWithoutAResponseIsAnError(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, err := range errorsOfAHandler() {
+			for name, do := range telling(reply{}, err) {
+				a := d.open(t)
+				a.do = do
+				_, err := a.try(ask{key: "k"})
+				assert.Same(t, errDownstream, err, "%s: the mark is stripped", name)
+			}
+		}
+		a := d.open(t)
+		a.returns(reply{Status: 200, Body: "ignored by Lambda"}, errDownstream)
+		for range 2 {
+			_, err := a.try(ask{key: "k"})
+			assert.Same(t, errDownstream, err)
+			assert.Equal(t, report.Released, a.event().Settlement)
+		}
+		a.assertExecuted(2)
+	})
+}
+
+// A handler answers as it likes after its commit. The answer that it committed counts, whatever it
+// notes then; after a commit that failed, only what it calls final is stored. A client that may
+// retry is told so: a handler need not translate the error of its commit.
+func TestAnswerAfterACommit(t *testing.T) {
+	committed := reply{Status: 201, Headers: map[string]string{"X": "1"}, Body: "charged"}
+	own := reply{Status: 409, Headers: map[string]string{}, Body: "sold out"}
+	everyDoor(t, func(t *testing.T, d door) {
+		for _, err := range errorsOfAHandler() {
+			a := d.committing(t, nil, committed, func(ctx context.Context, fault error) (reply, error) {
+				require.NoError(t, fault)
+				return noting(committed, err)(ctx)
+			}, idempotent.WithEffects(idempotent.Unrepeatable))
+			a.assertAnswers(committed, report.Completed, errDownstream)
+		}
+		fails := func(then func(ctx context.Context, fault error) (reply, error)) *api {
+			return d.committing(t, errRegister, reply{Status: 201}, then)
+		}
+		a := fails(func(ctx context.Context, _ error) (reply, error) {
+			return noting(own, idempotent.Terminal(errDownstream))(ctx)
+		})
+		a.assertAnswers(own, report.Completed, errDownstream)
+		a = fails(func(ctx context.Context, fault error) (reply, error) { return noting(own, fault)(ctx) })
+		a.assertAnswers(own, report.Released, idempotent.ErrCommitFailed)
+
+		a = fails(func(_ context.Context, fault error) (reply, error) { return reply{}, fmt.Errorf("order: %w", fault) })
+		r := a.send(ask{key: "k"})
+		assertProblem(t, r, 503, "commit-failed")
+		assert.NotEmpty(t, r.Headers["Retry-After"])
+		e := a.event()
+		assert.Equal(t, report.CommitFailed, e.Outcome)
+		assert.Equal(t, report.Released, e.Settlement)
+		assert.ErrorIs(t, e.Err, idempotent.ErrCommitFailed)
+		assert.ErrorContains(t, e.Err, "order: ")
+		assert.ErrorIs(t, e.Err, errDownstream)
+
+		// The first client of a failure that is called final gets what every other one gets.
+		a = fails(func(_ context.Context, fault error) (reply, error) { return reply{}, idempotent.Terminal(fault) })
+		_, first := a.try(ask{key: "k"})
+		require.ErrorIs(t, first, idempotent.ErrCommitFailed)
+		assert.Equal(t, report.Completed, a.event().Settlement)
+		_, again := a.try(ask{key: "k"})
+		require.ErrorContains(t, again, first.Error())
+		a.assertExecuted(1)
+	})
+}
+
+// assertAnswers checks that the client gets an answer, which is replayed if it was completed, and
+// the observer an error.
+func (a *api) assertAnswers(want reply, settled report.Settlement, err error) {
+	a.t.Helper()
+	assert.Equal(a.t, want, a.send(ask{key: "k"}).unmarked())
+	assert.Equal(a.t, report.Executed, a.event().Outcome)
+	assert.Equal(a.t, settled, a.event().Settlement)
+	require.ErrorIs(a.t, a.event().Err, err)
+	r := a.send(ask{key: "k"})
+	assert.Equal(a.t, settled == report.Completed, r.replayed())
+	assert.Equal(a.t, want, r.unmarked())
+}
