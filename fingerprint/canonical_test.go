@@ -233,6 +233,17 @@ func TestCanonicalSortsEveryLevel(t *testing.T) {
 	}
 }
 
+// order is a body of about 200 bytes whose members are out of order.
+const order = `{"orderId":"7f9c2ba4-e88f-4d1c-a1b0-6f2d4c0a9e51","amount":1299.50,"currency":"EUR",` +
+	`"customer":{"id":48213,"email":"ada@example.com"},"items":[{"sku":"A-1","qty":2},{"sku":"B-7","qty":1}]}`
+
+// orders is an array of as many orders as make up the given number of bytes.
+func orders(order string, size int) string {
+	return "[" + strings.Repeat(order+",", size/(len(order)+1)-1) + order + "]"
+}
+
+const megabyte = 1 << 20
+
 // quickest returns the shortest of a few measurements, which a busy machine falsifies least.
 func quickest(t *testing.T, doc string) time.Duration {
 	src, dst := []byte(doc), make([]byte, 0, len(doc))

@@ -1,12 +1,10 @@
 package fingerprint_test
 
 import (
-	"math/big"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 )
@@ -106,36 +104,4 @@ func TestHostileNumbers(t *testing.T) {
 			require.Equal(t, 0, offsetOf(t, err))
 		})
 	}
-}
-
-// The worst case of the documented bound on the length is a number in exponent form that becomes an
-// integer.
-func TestCanonicalFormIsAtMostSixTimesAsLong(t *testing.T) {
-	t.Parallel()
-	require.Len(t, canonical(t, "1e20"), 21)
-	rapid.Check(t, func(t *rapid.T) {
-		doc := rapid.StringMatching(`-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?([eE][+-]?[0-9]{1,2})?`).Draw(t, "number")
-		require.LessOrEqual(t, len(canonical(t, doc)), 6*len(doc))
-	})
-}
-
-// Equality of canonical forms is equality of rational numbers.
-func TestCanonicalNumbersAreRationals(t *testing.T) {
-	t.Parallel()
-	number := rapid.StringMatching(`-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,2})?`)
-	near := rapid.StringMatching(`-?(0|1|10|100)(\.0{0,2}[01])?([eE][+-]?[0-3])?`)
-	rapid.Check(t, func(t *rapid.T) {
-		either := rapid.OneOf(number, near)
-		x, y := either.Draw(t, "x"), either.Draw(t, "y")
-		rx, ry := rational(t, x), rational(t, y)
-		cx, cy := canonical(t, x), canonical(t, y)
-		require.Zero(t, rational(t, cx).Cmp(rx), "%s changes its value to %s", x, cx)
-		require.Equal(t, rx.Cmp(ry) == 0, cx == cy, "%s and %s are written %s and %s", x, y, cx, cy)
-	})
-}
-
-func rational(t require.TestingT, number string) *big.Rat {
-	r, ok := new(big.Rat).SetString(number)
-	require.True(t, ok, number)
-	return r
 }
