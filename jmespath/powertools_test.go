@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 func packed(t require.TestingT, content string) string {
@@ -118,24 +117,6 @@ func TestPackedBombsStayPacked(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	assert.Equal(t, errLimit, kindOf(err))
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(128<<20))
-}
-
-func TestDecodingUndoesEncoding(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		document := generator{T: t}.document(4)
-		want, err := parseText(document)
-		require.NoError(t, err)
-		for source, text := range map[string]string{
-			"powertools_json(@)":                         document,
-			"powertools_json(powertools_base64(@))":      base64.StdEncoding.EncodeToString([]byte(document)),
-			"powertools_json(powertools_base64_gzip(@))": packed(t, document),
-		} {
-			got, err := trySelect(source, stringValue(text).text)
-			require.NoError(t, err, source)
-			require.Equal(t, want, got, source)
-		}
-	})
 }
 
 // What is unpacked counts with everything else that a search makes, over all of its calls.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 func TestPresence(t *testing.T) {
@@ -56,15 +55,6 @@ func TestPresenceOfSelections(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, selected.Presence(), source)
 	}
-}
-
-func TestPresenceAgreesWithItsDefinition(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		value, err := parseText(generator{T: t}.document(4))
-		require.NoError(t, err)
-		require.Equal(t, definedPresence(value), value.Presence(), value.text)
-	})
 }
 
 func definedPresence(v Value) Presence {

@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestLevelSaysWhoHasToAct(t *testing.T) {
@@ -56,21 +54,6 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 			assert.Contains(t, logged, string(tc.event.Outcome))
 		})
 	}
-}
-
-func TestOutageOfTheStoreIsLoggedWithItsCause(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	handler := idempotent.Wrap(func(context.Context, string) (string, error) { return "", nil },
-		storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny)),
-		idempotent.WithOperation("test"),
-		idempotent.WithKey(func(key string) (string, error) { return key, nil }),
-		idempotent.WithObserver(observe.Slog(slog.New(slog.NewTextHandler(&out, nil)))))
-	_, err := handler.Handle(t.Context(), "secret-key")
-	require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-	assert.Contains(t, out.String(), "access denied")
-	assert.Contains(t, out.String(), "record=test#")
-	assert.NotContains(t, out.String(), "secret-key")
 }
 
 func TestWithoutALoggerTheDefaultIsUsed(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -247,24 +246,6 @@ func TestAttentionThatCannotBeWrittenIsAnError(t *testing.T) {
 	err := observe.AttentionEMF(&writes{err: full})(t.Context(), report.Attention{Operation: "charge"})
 	require.ErrorIs(t, err, full)
 	assert.ErrorContains(t, err, `"charge"`)
-}
-
-func TestAttentionIsWrittenLineByLine(t *testing.T) {
-	t.Parallel()
-	var out writes
-	write := observe.AttentionEMF(&out)
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			assert.NoError(t,
-				write(context.Background(), report.Attention{Operation: "charge", Open: 1}))
-		})
-	}
-	all.Wait()
-	require.Len(t, out.calls, 8)
-	for _, line := range out.calls {
-		read(t, line)
-	}
 }
 
 func TestAllObserversSeeTheReportInTheirOrder(t *testing.T) {
