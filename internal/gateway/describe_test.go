@@ -139,7 +139,11 @@ func TestADescriptionSaysWhatAKeyCountsFor(t *testing.T) {
 
 func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 	t.Parallel()
-	const none = "the event has no key, and needs none"
+	const (
+		none   = "the event has no key, and needs none"
+		exempt = "the function of HTTP.Protect leaves this method and path unprotected"
+	)
+	nobody := idempotent.WithTenant(func(context.Context, requestV2) (string, error) { return "", nil })
 	for name, c := range map[string]struct {
 		q    ask
 		opts []idempotent.Option
@@ -152,6 +156,12 @@ func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 		"safe method with a selected key": {
 			ask{method: "GET"}, []idempotent.Option{idempotent.WithKeyPath("headers.missing")}, none,
 		},
+		"exempt":         {ask{key: "k"}, []idempotent.Option{exempting("/charges")}, exempt},
+		"exempt, path":   {ask{}, []idempotent.Option{idempotent.WithKeyPath("headers.missing"), exempting("/charges")}, exempt},
+		"exempt, tenant": {ask{key: "k"}, []idempotent.Option{nobody, exempting("/charges")}, exempt},
+		"exempt, but safe": {
+			ask{method: "GET"}, []idempotent.Option{exempting("/charges")}, "the method GET is never protected",
+		},
 		"no key":       {ask{method: "PUT"}, nil, none},
 		"optional key": {ask{}, []idempotent.Option{idempotent.WithOptionalKey()}, none},
 	} {
@@ -160,6 +170,14 @@ func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 		assert.Equal(t, idempotent.Description{Operation: "charge", Unprotected: c.want}, d, name)
 		assert.Empty(t, d.DerivedKey("charge"), "the keys of %s are random", name)
 	}
+	unheard := idempotent.HTTP{Route: func(string, string) string {
+		assert.Fail(t, "no observer hears of a description")
+		return ""
+	}}
+	routed, err := described[requestV2, responseV2](t.Context(), t, ask{key: "k"}.v2(), exempting("/webhooks"),
+		idempotent.WithHTTP(unheard))
+	require.NoError(t, err)
+	assert.True(t, routed.Protected)
 	d, err := described[order, receipt](t.Context(), t, order{}, idempotent.WithOptionalKey(),
 		idempotent.WithKeyPath("missing"))
 	require.NoError(t, err)

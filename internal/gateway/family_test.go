@@ -44,7 +44,7 @@ func TestFamilyIsThatOfBothTypes(t *testing.T) {
 func isFamily[In, Out any](t *testing.T) bool {
 	t.Helper()
 	f, ok := familyOf[In, Out](Settings{})
-	assert.Equal(t, ok, f.Family != nil)
+	assert.Equal(t, ok, f != nil)
 	return ok
 }
 
@@ -66,34 +66,15 @@ func TestResponsesOfGatewaysHaveAStatus(t *testing.T) {
 	}
 }
 
-// typedFamily is a family with the types of a handler.
-type typedFamily[In, Out any] struct{ *Family }
-
-func familyOf[In, Out any](s Settings) (typedFamily[In, Out], bool) {
-	f, ok := FamilyOf(reflect.TypeFor[In](), reflect.TypeFor[Out](), s)
-	return typedFamily[In, Out]{f}, ok
+// familyOf is the family of the types of a handler.
+func familyOf[In, Out any](s Settings) (*Family, bool) {
+	return FamilyOf(reflect.TypeFor[In](), reflect.TypeFor[Out](), s)
 }
 
-// Read reads an event by value.
-func (f typedFamily[In, Out]) Read(in In, r *Request) {
+// reads reads an event by value.
+func reads(f *Family, in any, r *Request) {
 	payload, err := json.Marshal(in)
 	if err != nil || !f.Scan(payload, true, r) {
 		panic("an encoded event is always scanned")
 	}
-}
-
-func (f typedFamily[In, Out]) Status(out Out) int { return f.Family.Status(out) }
-
-func (f typedFamily[In, Out]) Storable(out Out) (Out, bool) {
-	stored, changed := f.Family.Storable(out)
-	return stored.(Out), changed
-}
-
-func (f typedFamily[In, Out]) Announce(r *Request, out Out, a Announcement) (Out, bool) {
-	answer, changed := f.Family.Announce(r, out, a)
-	return answer.(Out), changed
-}
-
-func (f typedFamily[In, Out]) Make(r *Request, status int, headers map[string]string, body string) Out {
-	return f.Family.Make(r, status, headers, body).(Out)
 }

@@ -78,7 +78,7 @@ func readOf[In, Out any](t testing.TB) func(In) *Request {
 	require.True(t, ok)
 	return func(in In) *Request {
 		r := new(Request)
-		f.Read(in, r)
+		reads(f, in, r)
 		return r
 	}
 }
@@ -144,7 +144,7 @@ func TestHeaderHasAllOfItsValues(t *testing.T) {
 		{map[string]string{"keys": "a", "ke": "b"}, nil, nil},
 	} {
 		var r Request
-		f.Read(requestV1{Headers: c.single, MultiValueHeaders: c.multi}, &r)
+		reads(f, requestV1{Headers: c.single, MultiValueHeaders: c.multi}, &r)
 		for _, spelling := range []string{"key", "Key", "KEY"} {
 			assert.Equal(t, c.want, r.Header(spelling), c)
 		}

@@ -29,24 +29,15 @@ func stamped(value string) ask {
 
 var clockAt = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 
-func TestRecentTimestampIsAcceptedInEveryForm(t *testing.T) {
+// All forms of a timestamp are those of package httpfield.
+func TestRecentTimestampIsAccepted(t *testing.T) {
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, at := range []time.Time{
 			clockAt, clockAt.Add(-5*time.Minute + time.Second), clockAt.Add(-5*time.Minute + time.Nanosecond),
 			clockAt.Add(time.Minute),
 		} {
-			forms := []string{
-				at.UTC().Format(time.RFC3339Nano), at.In(time.FixedZone("", -3*3600-1800)).Format(time.RFC3339Nano),
-				" \t" + at.Format(time.RFC3339Nano) + " ",
-			}
-			if clockAt.Sub(at) < 5*time.Minute-time.Second/2 { // the other forms drop the fraction
-				forms = append(forms, strconv.FormatInt(at.Unix(), 10),
-					at.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT"))
-			}
-			for _, form := range forms {
-				a := d.open(t, limited(clockAt)...)
-				assert.Equal(t, 201, a.send(stamped(form)).Status, form)
-			}
+			a := d.open(t, limited(clockAt)...)
+			assert.Equal(t, 201, a.send(stamped(" \t"+at.Format(time.RFC3339Nano)+" ")).Status, at)
 		}
 	})
 }

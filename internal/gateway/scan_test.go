@@ -34,7 +34,7 @@ func readerOf[In, Out any](t testing.TB) eventReader {
 			if err := json.NewDecoder(bytes.NewReader(payload)).Decode(&in); err != nil {
 				return &r, err
 			}
-			f.Read(in, &r)
+			reads(f, in, &r)
 			return &r, nil
 		},
 	}

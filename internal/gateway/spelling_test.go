@@ -268,21 +268,19 @@ func TestASelectedFingerprintCoversMethodAndPath(t *testing.T) {
 func TestPowertoolsKeysAreRefusedWhereNamesDifferOnlyInCase(t *testing.T) {
 	t.Parallel()
 	const pay = `{"id":1,"pay":{"amount":1,"Amount":2}}`
+	id, ofPay := idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("pay")
+	byPay := []idempotent.Option{idempotent.WithKeyPath("pay")}
 	for _, c := range []struct {
 		language idempotent.PowertoolsLanguage
 		event    string
 		opts     []idempotent.Option
 	}{
 		{idempotent.PowertoolsPython, `{"id":1,"amount":1,"Amount":2}`, nil}, // the whole event is the key
-		{idempotent.PowertoolsPython, pay, []idempotent.Option{
-			idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("pay"),
-		}},
-		{idempotent.PowertoolsPython, `{"id":1,"Id":2,"pay":{"amount":1}}`, []idempotent.Option{
-			idempotent.WithKeyPath("id"), idempotent.WithFingerprintPath("pay"),
-		}},
-		{idempotent.PowertoolsPython, pay, []idempotent.Option{idempotent.WithKeyPath("pay")}},
-		{idempotent.PowertoolsTypeScript, pay, []idempotent.Option{idempotent.WithKeyPath("pay")}},
-		{idempotent.PowertoolsJava17, pay, []idempotent.Option{idempotent.WithKeyPath("pay")}},
+		{idempotent.PowertoolsPython, pay, []idempotent.Option{id, ofPay}},
+		{idempotent.PowertoolsPython, `{"id":1,"Id":2,"pay":{"amount":1}}`, []idempotent.Option{id, ofPay}},
+		{idempotent.PowertoolsPython, pay, byPay},
+		{idempotent.PowertoolsTypeScript, pay, byPay},
+		{idempotent.PowertoolsJava17, pay, byPay},
 	} {
 		powertools := idempotent.Powertools{Language: c.language, Function: "app.handler"}
 		h := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) {

@@ -85,9 +85,9 @@ func splicerOf[In, Out any](name string) splicer {
 		},
 		announce: func(s sample, text []byte) []byte {
 			return again(text, func(out Out) Out {
-				out, _ = family.Announce(&Request{answerIn: s.in}, out,
+				answer, _ := family.Announce(&Request{answerIn: s.in}, out,
 					Announcement{Expires: s.expires, Replayed: s.replayed})
-				return out
+				return answer.(Out)
 			})
 		},
 		again: func(text []byte) []byte { return again(text, func(out Out) Out { return out }) },

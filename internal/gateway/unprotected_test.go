@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,11 +43,26 @@ func TestRequestThatNeedsNoProtectionGetsWhatTheHandlerReturns(t *testing.T) {
 				Protect: never, RequireTenant: true, TimestampHeader: "X-Sent",
 				MaxRequestAge: idempotent.DefaultRetention / 2,
 			})}},
+			"Protect before a key of a function": {keyed, []idempotent.Option{
+				exempting("/charges"), d.keyed(func(string) (string, error) { return "", errDownstream }),
+			}},
+			"Protect before a path": {keyed, []idempotent.Option{
+				exempting("/charges"), idempotent.WithKeyPath("powertools_json(body).id"),
+			}},
+			"Protect before Powertools": {keyed, []idempotent.Option{
+				exempting("/charges"), idempotent.WithKeyPath("headers.missing"), idempotent.WithPowertools(
+					idempotent.Powertools{Language: idempotent.PowertoolsPython, Prefix: "p", AllCallers: true}),
+			}},
 			"disabled": {keyed, []idempotent.Option{idempotent.WithDisabled(true)}},
 		} {
 			for _, q := range c.asks {
 				a := d.open(t, c.opts...)
-				a.do = noting(own, idempotent.Uncertain(errDownstream))
+				a.do = func(ctx context.Context) (reply, error) {
+					_, protected := idempotent.FromContext(ctx)
+					assert.False(t, protected)
+					assert.NotEqual(t, idempotent.DerivedKey(ctx, "a"), idempotent.DerivedKey(ctx, "a"), "random ones")
+					return noting(own, idempotent.Uncertain(errDownstream))(ctx)
+				}
 				for range 2 {
 					assert.Equal(t, own, a.send(q), name)
 					assert.Equal(t, name == "disabled", a.event().Outcome == report.Disabled)
