@@ -125,25 +125,18 @@ func TestCheckerFindsWhatTheFormatForbids(t *testing.T) {
 		"two lines":  {`,"Operation"`, "\n" + `,"Operation"`, "one line"},
 		"too long": {`"Operation":"charge"`, `"Operation":"charge","x":"` + strings.Repeat("x", 256<<10) +
 			`"`, "256 KB"},
-		"cut off":              {"1}\n", "1\n", "end of the document"},
 		"member twice":         {`"Created":1`, `"Created":1,"Created":2`, "duplicate"},
 		"no metadata":          {"_aws", "aws", "_aws: EOF"},
 		"no timestamp":         {`"Timestamp":1700000000000,`, "", "two weeks"},
-		"timestamp as text":    {"1700000000000", `"1700000000000"`, "Timestamp of type int64"},
-		"fractional timestamp": {"1700000000000", "1700000000000.5", "Timestamp of type int64"},
 		"timestamp in seconds": {"1700000000000", "1700000000", "two weeks"},
-		"timestamp ahead":      {"1700000000000", "1700007200001", "two hours"},
 		"unknown metadata":     {`"Timestamp"`, `"Time":1,"Timestamp"`, `unknown field "Time"`},
 		"no directive": {
 			`[{"Namespace":"Idempotent","Dimensions":[["Operation"]],"Metrics":[{"Name":"Created","Unit":"Count"}]}]`,
 			"[]", "there is no directive",
 		},
 		"no namespace":         {`"Namespace":"Idempotent",`, "", `Namespace ""`},
-		"empty namespace":      {`"Idempotent"`, `""`, `Namespace ""`},
 		"long namespace":       {"Idempotent", strings.Repeat("x", 256), "Namespace"},
-		"namespace of another": {"Idempotent", ":x", `Namespace ":x"`},
 		"no dimensions":        {`"Dimensions":[["Operation"]],`, "", "no Dimensions"},
-		"no dimension set":     {`[["Operation"]]`, "[]", "no Dimensions"},
 		"flat dimensions":      {`[["Operation"]]`, `["Operation"]`, " of type []string"},
 		"too many dimensions": {
 			`["Operation"]`,
@@ -152,12 +145,9 @@ func TestCheckerFindsWhatTheFormatForbids(t *testing.T) {
 		"long dimension name":   {`["Operation"]`, `["` + strings.Repeat("x", 251) + `"]`, "name of a dimension"},
 		"dimension twice":       {`["Operation"]`, `["Operation","Operation"]`, "twice"},
 		"dimension without":     {`"Operation":"charge",`, "", "dimension Operation"},
-		"number as a dimension": {`"charge"`, "7", "dimension Operation"},
-		"empty dimension":       {`"charge"`, `""`, "dimension Operation"},
 		"blank dimension":       {`"charge"`, `"  "`, "dimension Operation"},
 		"long dimension":        {`"charge"`, `"` + strings.Repeat("x", 1025) + `"`, "dimension Operation"},
 		"foreign dimension":     {`"charge"`, `"größe"`, "dimension Operation"},
-		"no metrics":            {`{"Name":"Created","Unit":"Count"}`, "", "0 metrics"},
 		"too many metrics": {
 			`{"Name":"Created","Unit":"Count"}`,
 			many(101, func(i int) string { return fmt.Sprintf(`{"Name":"M%d"}`, i) }), "101 metrics",
@@ -171,7 +161,6 @@ func TestCheckerFindsWhatTheFormatForbids(t *testing.T) {
 		"no such resolution": {`"Unit":"Count"`, `"StorageResolution":10`, "StorageResolution 10"},
 		"other member":       {`"Unit":"Count"`, `"Value":1`, `unknown field "Value"`},
 		"metric without":     {`,"Created":1`, "", "metric Created"},
-		"text as a metric":   {`"Created":1`, `"Created":"1"`, "metric Created"},
 	} {
 		require.Contains(t, good, tc.old, name)
 		found := violations([]byte(strings.Replace(good, tc.old, tc.with, 1)), now)

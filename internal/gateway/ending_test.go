@@ -2,15 +2,23 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/store"
 )
+
+var errDownstream = errors.New("downstream failed")
 
 // doing is what a handler does.
 type doing = func(ctx context.Context) (reply, error)
@@ -198,4 +206,105 @@ func (a *api) assertAnswers(want reply, settled report.Settlement, err error) {
 	r := a.send(ask{key: "k"})
 	assert.Equal(a.t, settled == report.Completed, r.replayed())
 	assert.Equal(a.t, want, r.unmarked())
+}
+
+// A handler that notes the error of its lost lease has crashed, as one that returns it.
+func TestNotedLossOfTheLeaseReleasesNothing(t *testing.T) {
+	everyDoor(t, func(t *testing.T, d door) {
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		a.do = noting(reply{Status: 500}, errors.New("first"), fmt.Errorf("step: %w", idempotent.ErrLeaseLost))
+		assert.Equal(t, 500, a.send(ask{key: "k"}).Status)
+		record, found := a.record()
+		require.True(t, found)
+		assert.Equal(t, store.StatusInProgress, record.Status)
+		assert.Empty(t, record.Reason)
+	})
+}
+
+// A router that is protected itself, around a handler that tells of an error: the response is the
+// answer, and the error counts for both.
+func TestResponseAndErrorOfAnInnerHTTPHandler(t *testing.T) {
+	t.Parallel()
+	for _, says := range []func(context.Context) (reply, error){
+		noting(reply{Status: 502}, errDownstream),
+		noting(reply{Status: 502}, idempotent.Uncertain(errDownstream)),
+		telling(reply{Status: 502}, idempotent.Uncertain(errDownstream))["returned"],
+	} {
+		inner := idempotent.Wrap(func(ctx context.Context, _ requestV2) (responseV2, error) {
+			r, err := says(ctx)
+			return respond[responseV2](r), err
+		}, memory.New())
+		out, got := inner.Handle(t.Context(), ask{key: "k-1"}.v2())
+		require.NoError(t, got)
+		assert.Equal(t, 502, out.StatusCode)
+
+		for name, route := range map[string]func(context.Context, requestV2) (responseV2, error){
+			"direct": inner.Handle,
+			"wrapped": func(ctx context.Context, in requestV2) (responseV2, error) {
+				out, err := inner.Handle(ctx, in)
+				return out, fmt.Errorf("inner: %w", err)
+			},
+		} {
+			var event report.Delivery
+			router := idempotent.Wrap(route, memory.New(), idempotent.WithEffects(idempotent.Unrepeatable),
+				idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))
+			out, got = router.Handle(t.Context(), ask{key: "k-2-" + name}.v2())
+			require.NoError(t, got, name)
+			assert.Equal(t, 502, out.StatusCode)
+			assert.Equal(t, report.Unknown, event.Settlement)
+			require.ErrorIs(t, event.Err, errDownstream)
+		}
+	}
+}
+
+// What a handler would not store, a resolver cannot store either: the client would get a failure of
+// the moment for as long as the retention.
+func TestResolvedResponseIsStoredWithoutCookiesAndMarked(t *testing.T) {
+	t.Parallel()
+	found := responseV2{Body: "found", Cookies: []string{"a=1"}}
+	var seen seenEvents
+	h := idempotent.Wrap(func(context.Context, requestV2) (responseV2, error) {
+		return responseV2{}, idempotent.Uncertain(errDownstream)
+	}, memory.New(), idempotent.WithObserver(seen.see), idempotent.WithResolver(
+		func(context.Context, idempotent.Execution, requestV2) (idempotent.Resolution[responseV2], error) {
+			return idempotent.Executed(found), nil
+		}))
+	_, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+	require.ErrorIs(t, err, errDownstream)
+	for _, found.StatusCode = range []int{0, 429, 500, 503} {
+		r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+		require.NoError(t, err)
+		require.Equal(t, http.StatusConflict, r.StatusCode, found.StatusCode)
+		last := seen.seen[len(seen.seen)-1]
+		require.Equal(t, report.StillUnknown, last.Settlement)
+		require.ErrorContains(t, last.Err, "resolver: its result is not one that is stored")
+	}
+	found.StatusCode = http.StatusPaymentRequired
+	for range 2 {
+		r, err := h.Handle(t.Context(), ask{key: "k"}.v2())
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusPaymentRequired, r.StatusCode)
+		assert.Equal(t, "found", r.Body)
+		assert.Empty(t, r.Cookies)
+		assert.True(t, read(r).replayed())
+	}
+}
+
+// What a handler makes of the end of its context says nothing of the effect.
+func TestAnInterruptedExecutionIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := doors()[0]
+		a := d.open(t, idempotent.WithEffects(idempotent.Unrepeatable))
+		a.do = func(ctx context.Context) (reply, error) {
+			<-ctx.Done()
+			return reply{Status: 429}, nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := a.through(ctx, ask{key: "k"})
+		require.NoError(t, err)
+		assert.Equal(t, report.Unknown, a.event().Settlement)
+		assert.Equal(t, "interrupted", a.event().Reason)
+	})
 }
