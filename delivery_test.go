@@ -92,19 +92,6 @@ func TestErrorsOnTheWireAreTheHandlersOwn(t *testing.T) {
 	}
 }
 
-func TestInvokeAndHandleShareRecords(t *testing.T) {
-	t.Parallel()
-	s := newShop()
-	first, err := s.handler.Handle(t.Context(), order{ID: "o-1", Amount: 5})
-	require.NoError(t, err)
-	wire, err := s.handler.Invoke(t.Context(), []byte(`{"amount":5, "id":"o-1", "more":true}`))
-	require.NoError(t, err)
-	var again receipt
-	require.NoError(t, json.Unmarshal(wire, &again))
-	assert.Equal(t, first, again)
-	assertExecuted(t, s, 1)
-}
-
 func TestInputThatTheHandlerMutatesChangesNothing(t *testing.T) {
 	t.Parallel()
 	executed := 0

@@ -130,17 +130,6 @@ func TestSelectionThatFoundNothingNamesItsExpression(t *testing.T) {
 	assert.NotContains(t, out.Body, "order")
 }
 
-func TestEventThatTheExpressionFailsOnIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, event := range []string{`{"body":5}`, `{"body":"{"}`, `{"body":"x","body":"y"}`} {
-		invoke, executed, store := selecting(t, idempotent.WithKeyPath("powertools_json(body).id"))
-		err := invoke(event)
-		require.ErrorIs(t, err, idempotent.ErrInvalidKey, event)
-		assert.Empty(t, store.Ops())
-		assert.Zero(t, *executed)
-	}
-}
-
 // A path reads events as deep as a fingerprint does, however little it selects.
 func TestKeyPathReadsEventsOfAThousandLevels(t *testing.T) {
 	t.Parallel()

@@ -114,13 +114,6 @@ func TestHandlerThatIsNotHTTPMustNameOperationAndKey(t *testing.T) {
 	require.Len(t, problems, 2)
 	assert.Contains(t, problems[0], "WithOperation")
 	assert.Contains(t, problems[1], "WithKey")
-
-	problems = problemsOf(t, func() {
-		idempotent.Wrap(func(context.Context, events.APIGatewayV2HTTPRequest) (string, error) { return "", nil },
-			memory.New())
-	})
-	assert.Contains(t, strings.Join(problems, "; "), "events.APIGatewayV2HTTPResponse",
-		"the response of another family is no HTTP handler")
 }
 
 func TestStreamsAreRefusedWhenWrapping(t *testing.T) {

@@ -264,11 +264,6 @@ func TestPowertoolsConfiguration(t *testing.T) {
 		opts     []idempotent.Option
 		problems []string
 	}{
-		"no language": {one(mode{Prefix: "p"}), []string{`language "" is not supported`}},
-		"not a language": {
-			one(mode{Language: "dotnet", Prefix: "p"}),
-			[]string{`language "dotnet" is not supported: use python, typescript, java, java17 or java21`},
-		},
 		"unknown hash": {
 			one(mode{Language: "python", Prefix: "p", Hash: "crc32"}), []string{`hash function "crc32" of python`},
 		},

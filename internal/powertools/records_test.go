@@ -1,7 +1,6 @@
 package powertools_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -135,28 +134,6 @@ func asJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-func TestDecodingRefusesWhatHasNoJSONForm(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		file, record string
-		language     powertools.Language
-	}{
-		{python3, "python_nan", powertools.Python},
-		{java2, "java_string_declared_object", powertools.Java},
-	} {
-		var stored *string
-		for _, r := range readVectors(t, tc.file).Records {
-			if r.Name == tc.record {
-				data, _ := r.data()
-				stored = data.S
-			}
-		}
-		require.NotNil(t, stored, tc.record)
-		_, err := newCodec(t, tc.language, "").DecodeData(powertools.Data{Kind: powertools.Text, Text: *stored})
-		require.ErrorIs(t, err, powertools.ErrUnreadable, tc.record)
-	}
-}
-
 func TestRecordsWithoutData(t *testing.T) {
 	t.Parallel()
 	for language, want := range map[powertools.Language]string{
@@ -230,17 +207,4 @@ func TestEncodingRefuses(t *testing.T) {
 	}
 	_, err := newCodec(t, powertools.Java, "").StringResults().EncodeData([]byte("42"))
 	require.ErrorIs(t, err, powertools.ErrStringResult)
-}
-
-func TestStringResultsOfJavaAreRaw(t *testing.T) {
-	t.Parallel()
-	codec := newCodec(t, powertools.Java, "").StringResults()
-	for _, result := range []string{`"42"`, `""`, `"say \"hi\"\n"`, `"{}"`} {
-		encoded, err := codec.EncodeData([]byte(result))
-		require.NoError(t, err)
-		require.False(t, strings.HasPrefix(encoded.Text, `"`))
-		decoded, err := codec.DecodeData(encoded)
-		require.NoError(t, err)
-		require.Equal(t, result, string(bytes.TrimSpace(decoded)))
-	}
 }
