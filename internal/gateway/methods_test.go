@@ -68,13 +68,6 @@ func TestEventWithoutAMethodIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	r, _ := families()["v1"].refused(t, websocket)
 	assert.Equal(t, "500 refused", r.summary())
-	t.Run("nil pointer", func(t *testing.T) {
-		t.Parallel()
-		v2, _ := newDoor[*requestV2, *responseV2]("*V2", false, nil).refused(t, (*requestV2)(nil))
-		assertProblem(t, v2, 500, "refused")
-		v1, _ := newDoor[*requestV1, responseV1]("*V1", true, nil).refused(t, (*requestV1)(nil))
-		assertProblem(t, v1, 500, "refused")
-	})
 }
 
 func TestKeyFunctionReplacesTheHeader(t *testing.T) {
