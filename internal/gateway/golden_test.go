@@ -56,16 +56,12 @@ func waysOf(name string) [][2]door {
 }
 
 func ways[In, Out any]() [][2]door {
-	var all [][2]door
-	for _, way := range []func(wire bool) door{
-		func(wire bool) door { return newDoor[In, Out]("", wire, nil) },
-		func(wire bool) door { return newDoor[*In, Out]("", wire, nil) },
-		func(wire bool) door { return newDoor[In, *Out]("", wire, nil) },
-		func(wire bool) door { return newDoor[*In, *Out]("", wire, nil) },
-	} {
-		all = append(all, [2]door{way(true), way(false)})
+	return [][2]door{
+		{newDoor[In, Out]("", true, nil), newDoor[In, Out]("", false, nil)},
+		{newDoor[*In, Out]("", true, nil), newDoor[*In, Out]("", false, nil)},
+		{newDoor[In, *Out]("", true, nil), newDoor[In, *Out]("", false, nil)},
+		{newDoor[*In, *Out]("", true, nil), newDoor[*In, *Out]("", false, nil)},
 	}
-	return all
 }
 
 // executeOnce delivers a payload to Invoke and its event to Handle, over one store: the second
