@@ -115,7 +115,9 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 		},
 		"after an uncertain error": {
 			first: func(f *function) {
-				f.do = func(context.Context) (any, error) { return nil, idempotent.Uncertain(errors.New(secretPayload)) }
+				f.do = func(context.Context) (any, error) {
+					return nil, idempotent.Uncertain(errors.New(secretPayload))
+				}
 			},
 			second: func(*function) {}, want: []string{"MetUnknown"},
 		},

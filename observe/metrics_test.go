@@ -16,8 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Every combination of what an event can say, valid or not, makes a valid line. Each outcome and each
-// settlement counts.
+// Every combination of what an event can say, valid or not, makes a valid line. Each outcome and
+// each settlement counts.
 func TestEveryEventMakesAValidLine(t *testing.T) {
 	t.Parallel()
 	outcomes, settlements := constantsOf(t, "Outcome"), constantsOf(t, "Settlement")
@@ -28,7 +28,9 @@ func TestEveryEventMakesAValidLine(t *testing.T) {
 			if outcome == string(report.Executed) && settlement == "" {
 				continue // there is none
 			}
-			for _, storeErr := range []error{nil, idempotent.ErrLeaseLost, &store.UnreadableError{}, errors.New("down")} {
+			for _, storeErr := range []error{
+				nil, idempotent.ErrLeaseLost, &store.UnreadableError{}, errors.New("down"),
+			} {
 				for _, full := range []bool{false, true} {
 					e := report.Delivery{
 						Operation: "charge", Outcome: report.Outcome(outcome),

@@ -122,11 +122,11 @@ func TestCallerWhomTheAuthorizerDoesNotNameIsRefused(t *testing.T) {
 		assert.Empty(t, key, c)
 		assert.Equal(t, 401, status, c)
 	}
-	const subject = `requestContext.authorizer.jwt.claims.client_id="app"`
-	a := familyOf("v2-jwt-without-sub").open(t, idempotent.WithTenant(func(_ context.Context, e requestV2) (string, error) {
+	const nameless, client = "v2-jwt-without-sub", `requestContext.authorizer.jwt.claims.client_id="app"`
+	byClient := idempotent.WithTenant(func(_ context.Context, e requestV2) (string, error) {
 		return e.RequestContext.Authorizer.JWT.Claims["client_id"], nil
-	}))
-	a.gets(edited(t, "v2-jwt-without-sub", subject), "201")
+	})
+	familyOf(nameless).open(t, byClient).gets(edited(t, nameless, client), "201")
 }
 
 // In IAM Identity Center all people with one permission set share a role.

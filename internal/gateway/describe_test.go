@@ -61,7 +61,7 @@ func TestTwoDescriptionsHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.
 			assert.Empty(t, d.Unprotected)
 			assert.Equal(t, "charge", d.Operation)
 			id, _ := identifyIn(s.context(), t, event, opts...)
-			assert.Equal(t, id, identity{d.RecordKey, d.Fingerprint})
+			assert.Equal(t, identity{d.RecordKey, d.Fingerprint}, id)
 			return d.RecordKey, d.Scope
 		}
 		rapid.Check(t, func(t *rapid.T) {
@@ -156,8 +156,10 @@ func TestADescriptionSaysWhyAnEventIsNotProtected(t *testing.T) {
 		"safe method with a selected key": {
 			ask{method: "GET"}, []idempotent.Option{idempotent.WithKeyPath("headers.missing")}, none,
 		},
-		"exempt":         {ask{key: "k"}, []idempotent.Option{exempting("/charges")}, exempt},
-		"exempt, path":   {ask{}, []idempotent.Option{idempotent.WithKeyPath("headers.missing"), exempting("/charges")}, exempt},
+		"exempt": {ask{key: "k"}, []idempotent.Option{exempting("/charges")}, exempt},
+		"exempt, path": {
+			ask{}, []idempotent.Option{idempotent.WithKeyPath("headers.missing"), exempting("/charges")}, exempt,
+		},
 		"exempt, tenant": {ask{key: "k"}, []idempotent.Option{nobody, exempting("/charges")}, exempt},
 		"exempt, but safe": {
 			ask{method: "GET"}, []idempotent.Option{exempting("/charges")}, "the method GET is never protected",

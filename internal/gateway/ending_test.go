@@ -173,7 +173,9 @@ func TestAnswerAfterACommit(t *testing.T) {
 		a = fails(func(ctx context.Context, fault error) (reply, error) { return noting(own, fault)(ctx) })
 		a.assertAnswers(own, report.Released, idempotent.ErrCommitFailed)
 
-		a = fails(func(_ context.Context, fault error) (reply, error) { return reply{}, fmt.Errorf("order: %w", fault) })
+		a = fails(func(_ context.Context, fault error) (reply, error) {
+			return reply{}, fmt.Errorf("order: %w", fault)
+		})
 		r := a.send(ask{key: "k"})
 		assertProblem(t, r, 503, "commit-failed")
 		assert.NotEmpty(t, r.Headers["Retry-After"])

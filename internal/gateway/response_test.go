@@ -132,8 +132,8 @@ func TestNilResponseIsPassedOnAndNotStored(t *testing.T) {
 	}
 }
 
-// The first answer is the handler's own, with its cookies and the headers of its connection. None of
-// that is stored, no map of it is modified, and no two answers share one.
+// The first answer is the handler's own, with its cookies and the headers of its connection. They
+// are not stored. No map of the handler is modified, and no two answers share one.
 func TestCookiesAreStoredOnlyIfAsked(t *testing.T) {
 	everyWideDoor(t, func(t *testing.T, d door) {
 		response := func() reply {

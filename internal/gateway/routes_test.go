@@ -196,7 +196,7 @@ func TestEventWithoutARequestHasNoRoute(t *testing.T) {
 	assert.Empty(t, seen.seen[0].Route)
 }
 
-// What a Route returns, or a gateway has for a template, does not fill the memory, nor the bill of a
+// What a Route returns, or a gateway has for a template, fills neither the memory nor the bill of a
 // metric.
 func TestHandlerHasAHundredRoutes(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,8 +22,8 @@ func TestRequestThatNeedsNoProtectionGetsWhatTheHandlerReturns(t *testing.T) {
 			safe = append(safe, ask{method: method, key: key})
 		}
 	}
-	keyless := append(safe, ask{method: "PUT"}, ask{method: "DELETE"}, ask{method: "delete"})
-	never := func(string, string) bool { return false }
+	keyless := slices.Concat(safe, []ask{{method: "PUT"}, {method: "DELETE"}, {method: "delete"}})
+	never, noKey := func(string, string) bool { return false }, idempotent.HTTP{RequireKey: []string{}}
 	own := reply{
 		Status: 502, Headers: map[string]string{"Idempotent-Replayed": "true", "Idempotency-Key-Expires": "never"},
 		Body: "b",
@@ -33,7 +34,7 @@ func TestRequestThatNeedsNoProtectionGetsWhatTheHandlerReturns(t *testing.T) {
 			opts []idempotent.Option
 		}{
 			"no option":       {keyless, nil},
-			"no key required": {[]ask{{}}, []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{RequireKey: []string{}})}},
+			"no key required": {[]ask{{}}, []idempotent.Option{idempotent.WithHTTP(noKey)}},
 			"optional key":    {[]ask{{}}, []idempotent.Option{idempotent.WithOptionalKey()}},
 			"tenant required": {keyless, []idempotent.Option{requireTenant}},
 			"nor a key":       {[]ask{{}}, []idempotent.Option{requireTenant, idempotent.WithOptionalKey()}},
@@ -60,7 +61,8 @@ func TestRequestThatNeedsNoProtectionGetsWhatTheHandlerReturns(t *testing.T) {
 				a.do = func(ctx context.Context) (reply, error) {
 					_, protected := idempotent.FromContext(ctx)
 					assert.False(t, protected)
-					assert.NotEqual(t, idempotent.DerivedKey(ctx, "a"), idempotent.DerivedKey(ctx, "a"), "random ones")
+					first := idempotent.DerivedKey(ctx, "a")
+					assert.NotEqual(t, first, idempotent.DerivedKey(ctx, "a"), "derived keys are random")
 					return noting(own, idempotent.Uncertain(errDownstream))(ctx)
 				}
 				for range 2 {
