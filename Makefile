@@ -58,7 +58,7 @@ cli: ## the operator's command line, .tools/bin/idempotent; docs/runbook.md says
 	cd cmd/idempotent && go build -trimpath -buildvcs=auto -o $(TOOLS)/idempotent .
 	@echo 'Try it: .tools/bin/idempotent list --demo'
 
-# The rings are lists of stages in proof/rings/stages.go. Compilers, linters and the explorers make garbage: a late collector saves a
+# The rings are lists of stages in proof/rings/stages.go. Compilers, linters and the explorer make garbage: a late collector saves a
 # fifth of their time.
 RINGS = @export GOGC=$${GOGC:-400}; go build -C proof -o $(TOOLS)/rings ./rings && IDEMPOTENT_TEST_STRICT=$(STRICT) exec $(TOOLS)/rings
 

@@ -126,24 +126,26 @@ func queue(
 	t *testing.T, c queueConfig, opts ...idempotent.Option,
 ) *line[events.SQSMessage, events.SQSEvent, events.SQSEventResponse] {
 	t.Helper()
-	return lineOf(t, batch.SQS[string], func(m events.SQSMessage) string { return m.Body }, c, opts)
+	return lineOf(t, batch.SQS[string], nameOfMessage, c, opts)
 }
 
 func shard(
 	t *testing.T, c streamConfig, opts ...idempotent.Option,
 ) *line[events.KinesisEventRecord, events.KinesisEvent, events.KinesisEventResponse] {
 	t.Helper()
-	return lineOf(t, batch.Kinesis[string], func(r events.KinesisEventRecord) string { return string(r.Kinesis.Data) },
-		c, opts)
+	return lineOf(t, batch.Kinesis[string], nameOfRecord, c, opts)
 }
 
 func table(
 	t *testing.T,
 ) *line[events.DynamoDBEventRecord, events.DynamoDBEvent, events.DynamoDBEventResponse] {
 	t.Helper()
-	name := func(r events.DynamoDBEventRecord) string { return r.Change.NewImage["name"].String() }
-	return lineOf(t, batch.DynamoDB[string], name, batch.Config[events.DynamoDBEventRecord]{}, nil)
+	return lineOf(t, batch.DynamoDB[string], nameOfChange, batch.Config[events.DynamoDBEventRecord]{}, nil)
 }
+
+func nameOfMessage(m events.SQSMessage) string         { return m.Body }
+func nameOfRecord(r events.KinesisEventRecord) string  { return string(r.Kinesis.Data) }
+func nameOfChange(r events.DynamoDBEventRecord) string { return r.Change.NewImage["name"].String() }
 
 func topic(
 	t *testing.T, c topicConfig, opts ...idempotent.Option,

@@ -50,6 +50,19 @@ func TestMessagesWithOneKeyRunOneAfterTheOther(t *testing.T) {
 	})
 }
 
+// A copy that would have to execute has waited for the other one, and the time is up.
+func TestACopyThatHasWaitedIsNotBegunTooLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := queue(t, queueConfig{}, byBody())
+		q.takes(8*time.Second, errDown, "a")
+		copies := messages("a", "a")
+		copies.Records[1].MessageId = "id-2"
+		require.Equal(t, []string{"a", "2"}, q.within(10*time.Second, copies))
+		require.Equal(t, 1, q.report.NotBegun)
+	})
+}
+
 func TestOfCopiesThatBeginTogetherTheFirstOneRuns(t *testing.T) {
 	t.Parallel()
 	for range 50 {

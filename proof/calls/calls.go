@@ -1,4 +1,4 @@
-// Package calls makes values of the calls of a store: explorers hold such a call back, let it
+// Package calls makes values of the calls of a store: the explorer holds such a call back, lets it
 // happen, lose it or repeat it, and tests plant a mistake in it.
 package calls
 

@@ -153,7 +153,7 @@ func TestWhatAProgramIsBuiltFromConcernsIt(t *testing.T) {
 	}
 	assert.Equal(t, []string{"end to end", "controls", "template"}, left("examples/orders/main.go"))
 	assert.Equal(t, []string{"end to end", "controls"}, left("proof/e2e/kill_test.go"))
-	assert.Equal(t, []string{"explorers, with long worlds", "controls"}, left("proof/consumers/world.go"))
+	assert.Equal(t, []string{"explorer, with long worlds", "controls"}, left("proof/explore/action.go"))
 	assert.Equal(t, []string{"controls"}, left("README.md"))
 }
 

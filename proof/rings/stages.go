@@ -22,7 +22,6 @@ const (
 
 	endToEnd = "proof/e2e"
 	explorer = "proof/explore"
-	handed   = "proof/consumers"
 	modelled = "proof/rows"
 	peers    = "proof/interop"
 	examples = "examples"
@@ -52,7 +51,7 @@ const (
 
 // proofs are the packages that are more than tests of the library: each takes minutes, or needs
 // what a contributor may not have.
-var proofs = []string{endToEnd, explorer, handed, modelled, peers}
+var proofs = []string{endToEnd, explorer, modelled, peers}
 
 // ring lists the stages of a ring.
 func (r *repository) ring(name string) ([]stage, error) {
@@ -123,7 +122,7 @@ func (r *repository) within(module string, without []string) (some []string) {
 	return some
 }
 
-// concerned are the proofs of what a change touches, that of the explorers first. A proof that is
+// concerned are the proofs of what a change touches, that of the explorer first. A proof that is
 // left out says why.
 func (r *repository) concerned(c change) (stages []stage) {
 	for _, s := range []struct {
@@ -131,7 +130,7 @@ func (r *repository) concerned(c change) (stages []stage) {
 
 		of []string
 	}{
-		{explored("with long worlds"), []string{explorer, handed}},
+		{explored("with long worlds"), []string{explorer}},
 		{model(), []string{modelled}},
 		{interop(), []string{peers}},
 		{fromEndToEnd(), append([]string{endToEnd}, r.packages.Of(examples)...)},
@@ -163,14 +162,14 @@ func fromEndToEnd() stage {
 	return stage{name: "end to end", in: proof, test: plainly("./e2e"), beside: true}
 }
 
-// explored searches the schedules of the explorers' worlds: all but the long ones, with those, or
+// explored searches the schedules of the explorer's worlds: all but the long ones, with those, or
 // with the large and the deep ones, too. A search spends a part of its time on waiting for
 // goroutines: eight at once save it.
 func explored(worlds string, env ...string) stage {
 	return stage{
-		name: "explorers, " + worlds, in: proof, env: env,
+		name: "explorer, " + worlds, in: proof, env: env,
 		// On a busy machine the worlds take longer than other tests may.
-		test: plainly("-timeout=40m", "-parallel=8", "./explore", "./consumers"),
+		test: plainly("-timeout=40m", "-parallel=8", "./explore"),
 	}
 }
 
