@@ -13,7 +13,6 @@ import (
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestAFinalFailureIsAcknowledged(t *testing.T) {
@@ -41,6 +40,7 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	take := func() error { return errDown }
 	q := queue(t, queueConfig{Concurrency: 1, Terminal: func(_ context.Context, m events.SQSMessage, err error) error {
 		require.EqualError(t, err, errDeclined.Error())
+		require.Equal(t, len(taken) == 0, err == errDeclined, "the handler's own, without its mark, and then its text") //nolint:errorlint // itself
 		taken = append(taken, m.Body)
 		return take()
 	}})
@@ -58,65 +58,47 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	require.NoError(t, q.report.Problems[0].FunctionErr)
 }
 
-// poisoned are the bodies of messages that no repetition helps, each with its error.
-var poisoned = map[string]error{
-	"missing": idempotent.ErrMissingKey, "invalid": idempotent.ErrInvalidKey, "mismatch": idempotent.ErrMismatch,
-	"unknown": idempotent.ErrUnknownOutcome,
-}
-
-// poison returns such messages behind a good one, for a queue that takes the key from an attribute.
-func poison() (key idempotent.Option, bad events.SQSEvent) {
-	bad = messages("first", "missing", "invalid", "mismatch", "unknown")
+func TestPoisonComesAgainUnlessItsFunctionTakesIt(t *testing.T) {
+	t.Parallel()
+	reasons := map[string]error{
+		"missing": idempotent.ErrMissingKey, "invalid": idempotent.ErrInvalidKey, "mismatch": idempotent.ErrMismatch,
+		"unknown": idempotent.ErrUnknownOutcome,
+	}
+	bad := messages("first", "missing", "invalid", "mismatch", "unknown")
 	for i, key := range []string{"k-1", "", "k-2", "k-1", "k-3"} {
 		bad.Records[i].Attributes = map[string]string{"key": key}
 	}
-	return idempotent.WithKey(func(m events.SQSMessage) (string, error) {
+	byAttribute := idempotent.WithKey(func(m events.SQSMessage) (string, error) {
 		if m.Body == "invalid" {
 			return "", errDown
 		}
 		return m.Attributes["key"], nil
-	}), bad
-}
-
-func TestPoisonComesAgainUnlessAFunctionTakesIt(t *testing.T) {
-	t.Parallel()
-	key, bad := poison()
-	q := queue(t, queueConfig{Concurrency: 1}, key)
-	q.fail(idempotent.Uncertain(errDown), "unknown")
-	_, err := q.handler.Handle(t.Context(), bad.Records[4])
-	require.ErrorIs(t, err, errDown)
-	require.Equal(t, []string{"missing", "invalid", "mismatch", "unknown"}, q.again(bad))
-	require.Equal(t, 4, q.report.Poison)
-	require.Equal(t, 4, q.report.Again)
-	for _, p := range q.report.Problems {
-		require.ErrorIs(t, p.Err, poisoned[p.ID[len("id-"):]])
-		require.True(t, p.Again)
-		require.NoError(t, p.FunctionErr, "there is none")
-	}
-	require.Equal(t, []string{"first"}, q.list())
-}
-
-func TestPoisonIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
-	t.Parallel()
-	taken, refuse := map[string]error{}, errDown
-	key, bad := poison()
-	q := queue(t, queueConfig{Concurrency: 1, Poison: func(_ context.Context, m events.SQSMessage, err error) error {
-		taken[m.Body] = err
-		if m.Body == "mismatch" {
-			return refuse
+	})
+	for _, c := range []struct {
+		config queueConfig
+		again  []string
+	}{
+		{queueConfig{Concurrency: 1}, []string{"missing", "invalid", "mismatch", "unknown"}},
+		{queueConfig{Concurrency: 1, Poison: func(_ context.Context, m events.SQSMessage, err error) error {
+			require.ErrorIs(t, err, reasons[m.Body])
+			if m.Body == "mismatch" {
+				return errDown
+			}
+			return nil
+		}}, []string{"mismatch"}},
+	} {
+		q := queue(t, c.config, byAttribute)
+		q.fail(idempotent.Uncertain(errDown), "unknown")
+		require.Equal(t, []string{"unknown"}, q.again(events.SQSEvent{Records: bad.Records[4:]}), "a resolver may know")
+		require.Equal(t, 1, q.report.Failed)
+		require.Equal(t, c.again, q.again(bad))
+		require.Equal(t, []int{4, len(c.again)}, []int{q.report.Poison, q.report.Again})
+		for _, p := range q.report.Problems {
+			require.ErrorIs(t, p.Err, reasons[p.ID[len("id-"):]])
+			require.Equal(t, c.config.Poison != nil && p.Again, p.FunctionErr != nil)
 		}
-		return nil
-	}}, key)
-	q.fail(idempotent.Uncertain(errDown), "unknown")
-	_, err := q.handler.Handle(t.Context(), bad.Records[4])
-	require.ErrorIs(t, err, errDown)
-	require.Equal(t, []string{"mismatch"}, q.again(bad))
-	require.Len(t, taken, len(poisoned))
-	for body, err := range poisoned {
-		require.ErrorIs(t, taken[body], err)
+		require.Equal(t, []string{"first"}, q.list())
 	}
-	refuse = nil
-	require.Empty(t, q.again(bad))
 }
 
 // takesPoison acknowledges all poison.
@@ -124,45 +106,25 @@ func takesPoison() queueConfig {
 	return queueConfig{Poison: func(context.Context, events.SQSMessage, error) error { return nil }}
 }
 
-// A handler that is not sure is asked again, because a resolver may know.
-func TestAnUncertainFailureComesAgain(t *testing.T) {
-	t.Parallel()
-	q := queue(t, takesPoison())
-	q.fail(idempotent.Uncertain(errDown), "a")
-	require.Equal(t, []string{"a"}, q.again(messages("a")))
-	require.Equal(t, 1, q.report.Failed)
-	require.Empty(t, q.again(messages("a")), "nobody knows")
-	require.Equal(t, 1, q.report.Poison)
-}
-
-func TestAStoreThatIsDownFailsEachRecord(t *testing.T) {
-	t.Parallel()
-	down := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.LoseRequest))
-	var r report.Batch
-	answer, err := batch.SQS(idempotent.Wrap(func(context.Context, events.SQSMessage) (string, error) {
-		t.Error("executed")
-		return "", nil
-	}, down, operation()), queueConfig{Observers: []func(context.Context, report.Batch){
-		func(_ context.Context, last report.Batch) { r = last },
-	}})(t.Context(), messages("a", "b"))
-	require.NoError(t, err)
-	require.Equal(t, []string{"a", "b"}, identifiers(t, answer))
-	require.Equal(t, 2, r.Failed)
-	require.ErrorIs(t, r.Problems[0].Err, idempotent.ErrStoreUnavailable)
-}
-
 func TestAPanicIsThatOfItsRecord(t *testing.T) {
 	t.Parallel()
-	q := queue(t, queueConfig{})
+	q := queue(t, queueConfig{Observers: []func(context.Context, report.Batch){
+		func(context.Context, report.Batch) { panic("an observer, which only looks on") },
+	}}, idempotent.WithKey(func(m events.SQSMessage) (string, error) {
+		if m.Body == "f" {
+			panic("no key")
+		}
+		return m.MessageId, nil
+	}))
 	q.on("b", func(context.Context) error { panic(errDown) })
 	q.on("c", func(context.Context) error { runtime.Goexit(); return nil })
 	q.on("d", func(ctx context.Context) error {
 		idempotent.DerivedKey(context.WithoutCancel(t.Context()), "charge")
 		return ctx.Err()
 	})
-	require.Equal(t, []string{"b", "c", "d"}, q.again(messages("a", "b", "c", "d", "e")))
+	require.Equal(t, []string{"b", "c", "d", "f"}, q.again(messages("a", "b", "c", "d", "e", "f")))
 	require.Equal(t, []string{"a", "e"}, q.sorted())
-	require.Equal(t, 3, q.report.Panicked)
+	require.Equal(t, 4, q.report.Panicked, "the next observer is told")
 	var panicked *batch.PanicError
 	require.ErrorAs(t, q.report.Problems[0].Err, &panicked)
 	require.Equal(t, errDown, panicked.Value)
@@ -175,42 +137,8 @@ func TestAPanicIsThatOfItsRecord(t *testing.T) {
 	require.ErrorAs(t, q.report.Problems[2].Err, &lost)
 	q.recover("b", "c", "d")
 	require.Empty(t, q.again(messages("b", "c", "d")), "a key is free again after a panic")
-}
-
-func TestAPanicOfTheFunctionOfTheKeyIsThatOfItsRecord(t *testing.T) {
-	t.Parallel()
-	q := queue(t, queueConfig{}, idempotent.WithKey(func(m events.SQSMessage) (string, error) {
-		if m.Body == "a" {
-			panic("no key")
-		}
-		return m.MessageId, nil
-	}))
-	require.Equal(t, []string{"a"}, q.again(messages("a", "b")))
-	require.Equal(t, []string{"a"}, q.again(messages("a")))
+	require.Equal(t, []string{"f"}, q.again(messages("f")))
 	require.Equal(t, 1, q.report.Panicked)
-}
-
-func TestTheFunctionOfFinalFailuresGetsTheHandlersOwnError(t *testing.T) {
-	t.Parallel()
-	var got error
-	q := queue(t, queueConfig{Terminal: func(_ context.Context, _ events.SQSMessage, err error) error {
-		got = err
-		return nil
-	}})
-	q.fail(idempotent.Terminal(errDeclined), "a")
-	require.Empty(t, q.again(messages("a")))
-	require.Equal(t, errDeclined, got, "without its mark")
-}
-
-// What only looks on changes nothing.
-func TestAPanicOfAnObserverChangesNothing(t *testing.T) {
-	t.Parallel()
-	q := queue(t, queueConfig{Observers: []func(context.Context, report.Batch){
-		func(context.Context, report.Batch) { panic("s3cret") },
-	}})
-	q.fail(errDown, "b")
-	require.Equal(t, []string{"b"}, q.again(messages("a", "b")))
-	require.Equal(t, 1, q.report.Succeeded, "the next observer is told")
 }
 
 // What is wrong inside of a handler may pass. Only what says that this handler did not run is

@@ -139,8 +139,7 @@ func (s watched) Swap(ctx context.Context, seen, next store.Record) (store.Recor
 
 // handle is the handler.
 func (i *invocation) handle(name string) error {
-	d := i.delivery(i.key(name))
-	r := i.begin(name, d)
+	r, d := i.begin(name)
 	time.Sleep(r.Takes)
 	i.mu.Lock()
 	d.running = false
@@ -152,19 +151,19 @@ func (i *invocation) handle(name string) error {
 	return endings[r.Ends]()
 }
 
-func (i *invocation) begin(name string, d *delivery) run {
+func (i *invocation) begin(name string) (r run, d *delivery) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.check("a group keeps its order", groupKeepsItsOrder(i, name))
 	i.check("a message runs once in a batch", runsOnce(i, name))
 	i.check("one execution is committed", oneExecution(i, name))
-	r := run{Ends: succeeds}
+	r, d = run{Ends: succeeds}, i.delivery(i.key(name))
 	if nth := i.saw("the handler of " + name); nth <= len(i.record(name).Runs) && !i.calm {
 		r = i.record(name).Runs[nth-1]
 	}
 	i.saw("the handler " + r.Ends)
 	d.of, d.running, i.endings[name] = name, true, r.Ends
-	return r
+	return r, d
 }
 
 // answered notes that a delivery has ended.
@@ -266,7 +265,11 @@ func functionOf[R, E, A any](i *invocation,
 		idempotent.WithFingerprint(func(r R) (any, error) { return i.record(name(r)).Amount, nil }))
 	c := batch.Config[R]{
 		Concurrency: i.Concurrency, Visibility: visible,
-		Observers: []func(context.Context, report.Batch){func(_ context.Context, r report.Batch) { i.report = r }},
+		Observers: []func(context.Context, report.Batch){func(_ context.Context, r report.Batch) {
+			i.mu.Lock()
+			defer i.mu.Unlock()
+			i.report = r
+		}},
 	}
 	takes := func(at string) func(context.Context, R, error) error {
 		return func(_ context.Context, r R, _ error) error { return i.takes(at, name(r)) }

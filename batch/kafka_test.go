@@ -140,21 +140,8 @@ func TestAnEventOfKafkaWithoutAPartitionIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "no id by which an answer could name it")
 }
 
-// A topic is a stream: it waits for another execution, so that its retries are not used up.
-func TestARecordOfATopicWaitsForAnotherExecution(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := topic(t, topicConfig{})
-		k.takes(5*time.Second, nil, "a")
-		all := fromBroker(t, []string{"a"}, nil)
-		k.elsewhere(all.Records["mytopic-0"][0])
-		require.Empty(t, k.again(all))
-		require.Equal(t, []string{"a"}, k.list())
-	})
-}
-
-// Who waits for a record of an unordered topic tries no other one again: what has succeeded stays
-// so.
+// A topic is a stream: it waits for another execution. Who waits for a record of an unordered topic
+// tries no other one again: what has succeeded stays so.
 func TestNothingIsBehindARecordOfAnUnorderedTopic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,19 +21,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-func TestOnlyWhatFailedComesAgainAndEachEffectHappensOnce(t *testing.T) {
-	t.Parallel()
-	q := queue(t, queueConfig{})
-	q.fail(errDown, "b", "d")
-	require.Equal(t, []string{"b", "d"}, q.again(messages("a", "b", "c", "d", "e")))
-	require.Equal(t, []string{"a", "c", "e"}, q.sorted())
-	q.recover("b")
-	require.Equal(t, []string{"d"}, q.again(messages("b", "d", "a")), "a is replayed")
-	q.recover("d")
-	require.Empty(t, q.again(messages("d", "b")))
-	require.Equal(t, []string{"a", "b", "c", "d", "e"}, q.sorted())
-}
-
 func TestAnEmptyEventHasAnEmptyAnswer(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, queue(t, queueConfig{}).again(events.SQSEvent{}))
@@ -68,17 +55,6 @@ func TestARecordWithoutAnIDIsRefusedBeforeAnythingRuns(t *testing.T) {
 	_, err = d.function(t.Context(), ofTable)
 	require.ErrorContains(t, err, "batch.DynamoDB: record 0 ")
 	require.Empty(t, d.list())
-}
-
-func TestTheHandlersContextKnowsItsDelivery(t *testing.T) {
-	t.Parallel()
-	q := queue(t, queueConfig{})
-	var key string
-	q.on("a", func(ctx context.Context) error { key = idempotent.DerivedKey(ctx, "ship"); return nil })
-	require.Empty(t, q.again(messages("a")))
-	d, err := q.handler.Describe(t.Context(), messages("a").Records[0])
-	require.NoError(t, err)
-	require.Equal(t, d.DerivedKey("ship"), key)
 }
 
 func TestProtectionThatIsTurnedOffRunsEachRecord(t *testing.T) {
@@ -230,19 +206,6 @@ func TestAReportListsAHundredProblems(t *testing.T) {
 	require.Len(t, q.report.Problems, 100)
 	require.Equal(t, "id-A", q.report.Problems[0].ID)
 	require.Equal(t, q.report, first)
-}
-
-func TestABatchNeedsNoKeyOption(t *testing.T) {
-	t.Parallel()
-	message, err := queue(t, queueConfig{}).handler.Describe(t.Context(), messages("a").Records[0])
-	require.NoError(t, err)
-	require.True(t, message.Protected)
-	record, err := shard(t, streamConfig{}).handler.Describe(t.Context(), onShard(1, "a").Records[0])
-	require.NoError(t, err)
-	require.True(t, record.Protected)
-	change, err := table(t).handler.Describe(t.Context(), changes(1, "a").Records[0])
-	require.NoError(t, err)
-	require.True(t, change.Protected)
 }
 
 // A message that was handled is acknowledged, also by a version whose handler returns something

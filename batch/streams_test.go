@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
@@ -72,35 +71,55 @@ func TestTheChangesOfAnItemStayInOrder(t *testing.T) {
 }
 
 // A stream repeats at once, and a batch has few retries: those must not be used up while another
-// execution ends.
+// execution ends, here that of a, or of a1. What is begun after the wait needs the time for it, and
+// none needs the time that was spent on waiting.
 func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 	t.Parallel()
-	const oneLook = 2 * time.Second
-	again := []string{"1"}
+	const second = time.Second
+	type takes = map[string]time.Duration
+	a, again := []string{"a"}, []string{"1"}
 	for name, c := range map[string]struct {
-		left, takes, waits, most time.Duration
-		want                     []string
+		records []string
+		takes   takes
+		err     error
+		left    time.Duration
+		waits   time.Duration
+		want    []string
+		done    []string // in this order
 	}{
-		"another invocation ends well": {time.Minute, 5 * time.Second, 5 * time.Second, 5*time.Second + oneLook, nil},
-		"it still runs":                {45 * time.Second, 50 * time.Second, 44 * time.Second, 44 * time.Second, again},
-		"there is too little time": {
-			1500 * time.Millisecond, 50 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond, again,
+		"the other one ends":         {a, takes{"a": 5 * second}, nil, time.Minute, 5 * second, nil, a},
+		"it still runs":              {a, takes{"a": 50 * second}, nil, 45 * second, 44 * second, again, nil},
+		"there is too little time":   {a, takes{"a": 50 * second}, nil, 1500 * time.Millisecond, second / 2, again, nil},
+		"it ends at the last moment": {a, takes{"a": 4999 * time.Millisecond}, nil, 6 * second, 5 * second, nil, a},
+		"its result is enough where there is no time for a try": {
+			[]string{"a", "b"}, takes{"a": 12 * second, "b": 10 * second}, nil, 15 * second, 12 * second, nil, []string{"b", "a"},
 		},
-		"it ends at the last moment": {
-			6 * time.Second, 4999 * time.Millisecond, 5 * time.Second, 5 * time.Second, nil,
+		"it fails, and there is no time for a try": {
+			[]string{"a", "b"}, takes{"a": 3 * second, "b": 10 * second}, errDown, 15 * second, 10 * second, again, []string{"b"},
+		},
+		"the rest of its group runs behind it": {
+			[]string{"a1", "b1", "a2", "a3"}, takes{"a1": second}, nil, time.Minute, second, nil, []string{"b1", "a1", "a2", "a3"},
+		},
+		"what it has waited is not what the next one takes": {
+			[]string{"a1", "a2"}, takes{"a1": 10 * second}, nil, 15 * second, 10 * second, nil, []string{"a1", "a2"},
+		},
+		"others run meanwhile": {
+			[]string{"a", "b", "c", "d"}, takes{"a": second}, nil, time.Minute, second, nil, []string{"b", "c", "d", "a"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := shard(t, streamConfig{})
-				s.takes(c.takes, nil, "a")
-				all := onShard(1, "a", "b")
-				ended := s.elsewhere(all.Records[0])
-				began := time.Now()
+				s := shard(t, streamConfig{Concurrency: 1})
+				for record, d := range c.takes {
+					s.takes(d, nil, record)
+				}
+				s.takes(c.takes[c.records[0]], c.err, c.records[0])
+				all := onShard(1, c.records...)
+				ended, began := s.elsewhere(all.Records[0]), time.Now()
 				require.Equal(t, c.want, s.within(c.left, all))
-				require.GreaterOrEqual(t, time.Since(began), c.waits)
-				require.LessOrEqual(t, time.Since(began), c.most)
-				require.NoError(t, <-ended)
+				require.WithinRange(t, time.Now(), began.Add(c.waits), began.Add(c.waits+2*second), "one look at most")
+				require.Equal(t, c.done, s.list())
+				require.ErrorIs(t, <-ended, c.err)
 			})
 		})
 	}
@@ -192,37 +211,6 @@ func TestARecordOfAProcessThatHasDiedRunsWhenItsLeaseHasEnded(t *testing.T) {
 	}
 }
 
-// The other execution ends, and its result is enough, where there would be no time to execute.
-func TestAStreamWaitsAlsoWhereThereIsNoTimeForATry(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := shard(t, streamConfig{})
-		s.takes(10*time.Second, nil, "b")
-		s.takes(12*time.Second, nil, "a")
-		all := onShard(1, "a", "b")
-		ended := s.elsewhere(all.Records[0])
-		require.Empty(t, s.within(15*time.Second, all), "b took 10 s, and 5 were left")
-		require.NoError(t, <-ended)
-	})
-}
-
-// The other execution has failed meanwhile, and there is no time left to execute: the record comes
-// again, and nobody begins it.
-func TestAStreamBeginsNothingForWhichThereIsNoTimeAfterAWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := shard(t, streamConfig{})
-		tries := 0
-		s.on("a", func(context.Context) error { tries++; time.Sleep(3 * time.Second); return errDown })
-		s.takes(10*time.Second, nil, "b")
-		all := onShard(1, "a", "b")
-		ended := s.elsewhere(all.Records[0])
-		require.Equal(t, []string{"1"}, s.within(15*time.Second, all))
-		require.Equal(t, 1, tries, "b took 10 s, and 5 are left")
-		require.ErrorIs(t, <-ended, errDown)
-	})
-}
-
 // A handler that calls another one waits for that one's execution, too.
 func TestTheWaitOfAStreamReachesHandlersInside(t *testing.T) {
 	t.Parallel()
@@ -251,52 +239,4 @@ func TestAnItemWithoutKeysStaysInOrderWithItsLike(t *testing.T) {
 	d.fail(errDown, "a1")
 	require.Equal(t, []string{"1"}, d.again(all))
 	require.Equal(t, []string{"b1"}, d.list())
-}
-
-// A process that has died leaves as many records in progress as run at once.
-func TestOthersRunWhileARecordWaitsForALease(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := shard(t, streamConfig{Concurrency: 2})
-		s.takes(time.Second, nil, "a", "b")
-		all := onShard(1, "a", "b", "c", "d")
-		for _, r := range all.Records[:2] {
-			s.elsewhere(r)
-		}
-		began := time.Now()
-		for _, name := range []string{"c", "d"} {
-			s.on(name, func(context.Context) error {
-				assert.Less(t, time.Since(began), time.Second)
-				return nil
-			})
-		}
-		require.Empty(t, s.again(all))
-		require.Less(t, time.Since(began), 30*time.Second, "it waits for the others, and not for their leases")
-	})
-}
-
-// What a record has waited is not what the next one will take.
-func TestTheTimeOfAWaitIsNotThatOfARecord(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := shard(t, streamConfig{})
-		s.takes(10*time.Second, nil, "a1")
-		all := onShard(1, "a1", "a2")
-		s.elsewhere(all.Records[0])
-		require.Empty(t, s.within(15*time.Second, all))
-		require.Equal(t, []string{"a1", "a2"}, s.list())
-	})
-}
-
-func TestTheRestOfItsGroupRunsBehindARecordThatHasWaited(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := shard(t, streamConfig{})
-		s.takes(time.Second, nil, "a1")
-		all := onShard(1, "a1", "b1", "a2", "a3")
-		s.elsewhere(all.Records[0])
-		require.Empty(t, s.again(all))
-		require.Equal(t, []string{"b1", "a1", "a2", "a3"}, s.list())
-		require.Equal(t, 4, s.report.Succeeded)
-	})
 }

@@ -65,39 +65,33 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 	})
 }
 
-// With one at a time all groups are in one row.
-func TestTheMessagesOfOtherGroupsKeepTheirVisibility(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		v := newVisibility()
-		q := queue(t, queueConfig{Concurrency: 1, Visibility: v.change})
-		q.takes(5*time.Second, nil, "a1")
-		for _, all := range []events.SQSEvent{inGroups("a1", "b1", "a2"), messages("a1", "b1", "c1")} {
-			ended := q.elsewhere(all.Records[0])
-			q.again(all)
-			require.NotContains(t, v.set, "b1")
-			require.Contains(t, v.set, "a1")
-			require.NoError(t, <-ended)
-		}
-		require.Contains(t, v.set, "a2")
-		require.NotContains(t, v.set, "c1")
-	})
-}
-
 // SQS hands over no message of a group while an earlier one is invisible, so those behind it come
-// with it.
+// with it. Those of other groups keep their visibility, also if all are in one row.
 func TestTheMessagesBehindOneInProgressComeAgainWithIt(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		v := newVisibility()
-		q := queue(t, queueConfig{Visibility: v.change})
-		q.takes(5*time.Second, nil, "a2")
-		all := inGroups("a1", "a2", "b1", "a3")
-		ended := q.elsewhere(all.Records[1])
-		require.Equal(t, []string{"a2", "a3"}, q.again(all))
-		require.Equal(t, map[string]time.Duration{"a2": 30 * time.Second, "a3": 30 * time.Second}, v.set)
-		require.NoError(t, <-ended)
-	})
+	const rest = 30 * time.Second
+	for name, c := range map[string]struct {
+		event       events.SQSEvent
+		concurrency int
+		again       []string
+		set         map[string]time.Duration
+	}{
+		"a FIFO queue":     {inGroups("b1", "a1", "a2", "b2", "a3"), 0, []string{"a2", "a3"}, map[string]time.Duration{"a2": rest, "a3": rest}},
+		"one at a time":    {inGroups("b1", "a1", "a2", "b2", "a3"), 1, []string{"a2", "a3"}, map[string]time.Duration{"a2": rest, "a3": rest}},
+		"a standard queue": {messages("b1", "a1", "a2", "b2", "a3"), 1, []string{"a2"}, map[string]time.Duration{"a2": rest}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := newVisibility()
+				q := queue(t, queueConfig{Concurrency: c.concurrency, Visibility: v.change})
+				q.takes(5*time.Second, nil, "a2")
+				ended := q.elsewhere(c.event.Records[2])
+				require.Equal(t, c.again, q.again(c.event))
+				require.Equal(t, c.set, v.set)
+				require.NoError(t, <-ended)
+			})
+		})
+	}
 }
 
 // After a failure SQS decides when a message comes again.
