@@ -85,7 +85,7 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 		}
 		b.ends[i] = b.one(ctx, b.records[i], t, b.waits && at == 0)
 		if b.ends[i].outcome == report.RecordInProgress {
-			b.ends[i].functionErr = b.setVisibility(ctx, i, lane[at+1:])
+			b.ends[i].functionErr = b.setVisibility(ctx, i)
 		}
 		stopped[group] = b.ends[i].again && group != ""
 	}
@@ -139,16 +139,14 @@ func (b *batch[R, Out]) groupFrom(first int) (group []int) {
 
 // setVisibility says when a message comes again that another invocation executes, and those of its
 // group behind it.
-func (b *batch[R, Out]) setVisibility(ctx context.Context, first int, behind []int) (err error) {
+func (b *batch[R, Out]) setVisibility(ctx context.Context, first int) (err error) {
 	if b.c.Visibility == nil {
 		return nil
 	}
 	var messages []events.SQSMessage
-	for _, i := range append([]int{first}, behind...) {
-		if group := b.records[i].Group; i == first || group != "" && group == b.records[first].Group {
-			m, _ := any(b.records[i].Event).(events.SQSMessage) // configOf has refused it for others
-			messages = append(messages, m)
-		}
+	for _, i := range b.groupFrom(first) {
+		m, _ := any(b.records[i].Event).(events.SQSMessage) // configOf has refused it for others
+		messages = append(messages, m)
 	}
 	if fault := guarded(func() { err = b.c.Visibility(ctx, messages, restOfLease(b.ends[first].err)) }); fault != nil {
 		return fault

@@ -97,16 +97,10 @@ var plantedMistakes = map[string]planted{
 			return nil
 		}
 	}},
-	"a function gets what it is not for": {"a function gets what it is for", everywhere, func(i *invocation) {
-		i.answers(func(failed []string) []string {
-			for _, name := range failed {
-				if i.problem(name).Outcome == report.RecordFailed {
-					_ = i.take(atPoison, name)
-				}
-			}
-			return failed
-		})
-	}},
+	"a function gets what it is not for": onFailure("a function gets what it is for", everywhere,
+		func(i *invocation, name string) { _ = i.take(atPoison, name) }),
+	"a message that failed is set aside": onFailure(ofLease, queues,
+		func(i *invocation, name string) { _ = i.setVisibility([]string{name}, time.Minute) }),
 	"a group goes on after a failure": {"a group keeps its order", inOrder, oneByOne},
 	"a message runs twice in a batch": {"a message runs once in a batch", []string{standard}, oneByOne},
 	"copies run at once": {"copies run one after the other", everywhere, func(i *invocation) {
@@ -190,6 +184,20 @@ func names(rule string, sources []string, with func(i *invocation, again []strin
 				return failed
 			}
 			return []string{with(i, again)}
+		})
+	}}
+}
+
+// onFailure does something with each record whose handler failed.
+func onFailure(rule string, sources []string, do func(i *invocation, name string)) planted {
+	return planted{rule, sources, func(i *invocation) {
+		i.answers(func(failed []string) []string {
+			for _, name := range failed {
+				if i.problem(name).Outcome == report.RecordFailed {
+					do(i, name)
+				}
+			}
+			return failed
 		})
 	}}
 }

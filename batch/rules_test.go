@@ -119,19 +119,17 @@ func functionGetsItsOwn(i *invocation, at, name string) string {
 func visibilityIsThatOfTheLease(i *invocation, names []string, after time.Duration) string {
 	first := names[0]
 	held, _, _ := i.records.Get(context.Background(), i.key(first))
-	if running := held.Status == store.StatusInProgress; after <= 0 ||
-		running && after < time.Until(held.Lease)-time.Second {
-		return fmt.Sprintf("%s comes again after %v, and the lease has %v", first, after, time.Until(held.Lease))
-	}
-	behind := false
-	for _, name := range i.names {
-		with := i.Source == fifo && behind && name[:1] == first[:1] || name == first
-		if behind = behind || name == first; with != slices.Contains(names, name) || with && i.done[name] {
-			return fmt.Sprintf("%s is set aside: %v", name, !with)
+	var with []string
+	for n, name := range i.names[slices.Index(i.names, first):] {
+		if n == 0 || i.Source == fifo && name[:1] == first[:1] {
+			with = append(with, name)
 		}
 	}
-	return when(slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(i.names, name) }),
-		"other messages are set aside")
+	running := slices.Contains([]report.Outcome{report.InProgress, report.Superseded}, i.delivery(i.key(first)).outcome)
+	least := max(0, time.Until(held.Lease)-time.Second)
+	return when(!running || after <= 0 || held.Status == store.StatusInProgress && after < least ||
+		!slices.Equal(names, with) || slices.ContainsFunc(names, func(name string) bool { return i.done[name] }),
+		"%v come again after %v: executed elsewhere: %v for %v, with those behind: %v", names, after, running, least, with)
 }
 
 func oneExecution(i *invocation, name string) string {

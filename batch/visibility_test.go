@@ -93,14 +93,3 @@ func TestTheMessagesBehindOneInProgressComeAgainWithIt(t *testing.T) {
 		})
 	}
 }
-
-// After a failure SQS decides when a message comes again.
-func TestEveryOtherFailureKeepsItsVisibility(t *testing.T) {
-	t.Parallel()
-	v := newVisibility()
-	q := queue(t, queueConfig{Visibility: v.change})
-	q.fail(errDown, "a")
-	q.on("b", func(context.Context) error { panic(errDown) })
-	require.Equal(t, []string{"a", "b"}, q.again(messages("a", "b")))
-	require.Empty(t, v.set)
-}
