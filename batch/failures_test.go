@@ -40,7 +40,7 @@ func TestAFinalFailureIsAcknowledgedOnceItsFunctionHasTakenIt(t *testing.T) {
 	take := func() error { return errDown }
 	q := queue(t, queueConfig{Concurrency: 1, Terminal: func(_ context.Context, m events.SQSMessage, err error) error {
 		require.EqualError(t, err, errDeclined.Error())
-		require.Equal(t, len(taken) == 0, err == errDeclined, "the handler's own, without its mark, and then its text") //nolint:errorlint // itself
+		require.Equal(t, len(taken) == 0, err == errDeclined, "the handler's own, without its mark, and then its text")
 		taken = append(taken, m.Body)
 		return take()
 	}})

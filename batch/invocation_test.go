@@ -89,7 +89,7 @@ func (i *invocation) run() {
 		return
 	}
 	i.failed = failed
-	i.say("invocation %d answers %v, %v", i.no, failed, err)
+	i.sayf("invocation %d answers %v, %v", i.no, failed, err)
 	i.check("an answer names records of the event, and never nothing", answerNamesRecords(i))
 	if err == nil {
 		i.check("only what is done is acknowledged", acknowledgedIsDone(i))
@@ -193,7 +193,7 @@ func (i *invocation) setVisibility(names []string, after time.Duration) error {
 	defer i.mu.Unlock()
 	i.check("the visibility is that of the lease, of messages that come again", visibilityIsThatOfTheLease(i, names, after))
 	return i.changes(atVisibility, func() {
-		q := i.source.(*queueModel) //nolint:forcetypeassert // streams have none
+		q := i.source.(*queueModel) // streams have none
 		q.change(names, i, after)
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/report"
 )
 
 // fromBroker is an event as AWS documents it:
@@ -45,34 +44,6 @@ func fromBroker(t *testing.T, zero, one []string) (event events.KafkaEvent) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &event))
 	return event
-}
-
-// A partition stays in order. The answer has what is behind a failure, too: Lambda is told of each
-// record that comes again.
-func TestThePartitionsOfATopicStayInOrder(t *testing.T) {
-	t.Parallel()
-	k := topic(t, topicConfig{})
-	k.fail(errDown, "a2", "b1")
-	all := fromBroker(t, []string{"a1", "a2", "a3"}, []string{"b1", "b2"})
-	require.Equal(t, []string{"mytopic-0:16", "mytopic-0:17", "mytopic-1:7", "mytopic-1:8"}, k.again(all))
-	require.Equal(t, []string{"a1"}, k.list())
-	require.Equal(t, report.Batch{
-		Operation: "ship", Source: "kafka", Records: 5, Succeeded: 1, Failed: 2, NotBegun: 2, Again: 4,
-		Problems: k.report.Problems, Took: k.report.Took,
-	}, k.report)
-	require.Equal(t, "mytopic-0:16", k.report.Problems[0].ID)
-	k.recover("a2", "b1")
-	require.Empty(t, k.again(all))
-	require.ElementsMatch(t, []string{"a1", "a2", "a3", "b1", "b2"}, k.list(), "each of them once")
-}
-
-func TestWithoutOrderEachRecordOfATopicStandsForItself(t *testing.T) {
-	t.Parallel()
-	k := topic(t, topicConfig{Unordered: true})
-	k.fail(errDown, "a2", "b1")
-	all := fromBroker(t, []string{"a1", "a2", "a3"}, []string{"b1", "b2"})
-	require.Equal(t, []string{"mytopic-0:16", "mytopic-1:7"}, k.again(all))
-	require.Equal(t, []string{"a1", "a3", "b2"}, k.sorted())
 }
 
 // The key of a record is where it stands, or the user's.

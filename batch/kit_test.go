@@ -181,6 +181,20 @@ func (l *line[R, Event, Answer]) in(ctx context.Context, e Event) []string {
 	return identifiers(l.t, answer)
 }
 
+// handed hands over a batch in which the handlers of some records fail, and the same once more, when
+// none does. It tells what has come again and what was done the first time: in the end each record
+// was executed once.
+func (l *line[R, Event, Answer]) handed(e Event, fail ...string) string {
+	l.t.Helper()
+	l.fail(errDown, fail...)
+	again, done := l.again(e), l.sorted()
+	l.recover(fail...)
+	require.Empty(l.t, l.again(e))
+	require.Len(l.t, slices.Compact(l.sorted()), l.report.Records)
+	require.Len(l.t, l.list(), l.report.Records)
+	return fmt.Sprintf("%s again, %s done", strings.Join(again, " "), strings.Join(done, " "))
+}
+
 // elsewhere lets another invocation run the handler of a record.
 func (l *line[R, Event, Answer]) elsewhere(r R) (ended chan error) {
 	l.t.Helper()

@@ -107,20 +107,37 @@ func TestMessagesOfAStandardQueueRunAtTheSameTimeUpToALimit(t *testing.T) {
 	}
 }
 
-func TestTheGroupsOfAFIFOQueueStayInOrder(t *testing.T) {
+// What is behind a failure in its group is not begun, and comes again with it. Other groups go on.
+func TestAGroupStaysInOrder(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		q := queue(t, queueConfig{})
-		q.takes(time.Second, nil, "a1")
-		q.takes(time.Second, errDown, "a2")
-		require.Equal(t, []string{"a2", "a3", "a4"}, q.again(inGroups("a1", "b1", "a2", "b2", "a3", "b3", "a4")))
-		require.Equal(t, []string{"b1", "b2", "b3", "a1"}, q.list(), "the other group goes on, in its order")
-		require.Equal(t, 2, q.report.NotBegun)
-		require.Len(t, q.report.Problems, 1)
-		q.recover("a2")
-		require.Empty(t, q.again(inGroups("a2", "a3", "a4")))
-		require.Equal(t, []string{"b1", "b2", "b3", "a1", "a2", "a3", "a4"}, q.list())
-	})
+	all := []string{"a1", "b1", "a2", "b2", "a3"}
+	named := func(arn string) events.SQSEvent {
+		e := inGroups(all...)
+		for i := range e.Records {
+			e.Records[i].EventSourceARN = arn
+		}
+		return e
+	}
+	require.Equal(t, "a2 a3 again, a1 b1 b2 done", queue(t, queueConfig{}).handed(named(fifoARN), "a2"))
+	require.Equal(t, "a2 a3 again, a1 b1 b2 done", queue(t, queueConfig{}).handed(named(""), "a2"),
+		"a message with a sequence number is one of a FIFO queue")
+	require.Equal(t, "a2 again, a1 a3 b1 b2 done", queue(t, queueConfig{}).handed(named(standardARN), "a2"),
+		"a fair queue has no order")
+	require.Equal(t, "302 again, a1 b1 b2 done", table(t).handed(changes(300, all...), "a2"))
+	zero, one := []string{"a1", "a2", "a3"}, []string{"b1", "b2"}
+	require.Equal(t, "mytopic-0:16 mytopic-0:17 mytopic-1:7 mytopic-1:8 again, a1 done",
+		topic(t, topicConfig{}).handed(fromBroker(t, zero, one), "a2", "b1"))
+	require.Equal(t, "mytopic-0:16 mytopic-1:7 again, a1 a3 b2 done",
+		topic(t, topicConfig{Unordered: true}).handed(fromBroker(t, zero, one), "a2", "b1"))
+	// Streams send no such keys; tests do.
+	keyless := changes(1, "a1", "a2", "b1")
+	for i := range 2 {
+		keyless.Records[i].Change.Keys = map[string]events.DynamoDBAttributeValue{"id": {}}
+	}
+	d := table(t)
+	require.Equal(t, []string{"1"}, d.again(keyless))
+	require.Equal(t, []string{"b1"}, d.list())
+	require.Equal(t, 1, d.report.NotBegun, "they are one group")
 }
 
 // Who sets the concurrency to 1 wants the order of the event.
@@ -132,24 +149,6 @@ func TestWithOneAtATimeTheOrderIsThatOfTheEvent(t *testing.T) {
 	require.Equal(t, []string{"a1", "b1", "a2", "a3", "a4"}, q.list())
 	require.Equal(t, []string{"c"}, q.again(messages("c", "d", "e")),
 		"on a standard queue nothing waits for another")
-}
-
-func TestAFIFOQueueIsToldByItsName(t *testing.T) {
-	t.Parallel()
-	q := queue(t, queueConfig{})
-	q.fail(errDown, "a1")
-	named := func(arn string) events.SQSEvent {
-		all := inGroups("a1", "a2")
-		for i := range all.Records {
-			all.Records[i].EventSourceARN = arn
-		}
-		return all
-	}
-	require.Equal(t, []string{"a1", "a2"}, q.again(named("")),
-		"a message with a sequence number is one of a FIFO queue")
-	require.Empty(t, q.list())
-	require.Equal(t, []string{"a1"}, q.again(named(standardARN)))
-	require.Equal(t, []string{"a2"}, q.list())
 }
 
 // A final failure and poison that somebody has taken do not hold up their group.

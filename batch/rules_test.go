@@ -15,7 +15,7 @@ import (
 // and "" if nothing is.
 func (w *world) check(rule, wrong string) {
 	if wrong != "" && w.broken == nil {
-		w.say("%s", wrong)
+		w.sayf("%s", wrong)
 		w.broken = fmt.Errorf("%s: %s", rule, wrong)
 	}
 }

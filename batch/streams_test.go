@@ -57,19 +57,6 @@ func TestTheLowestNumberIsTheCheckpointWhateverTheOrderOfTheEvent(t *testing.T) 
 	}
 }
 
-func TestTheChangesOfAnItemStayInOrder(t *testing.T) {
-	t.Parallel()
-	d := table(t)
-	d.fail(errDown, "a2")
-	all := changes(300, "a1", "a2", "b1", "a3", "b2")
-	require.Equal(t, []string{"301"}, d.again(all))
-	require.Equal(t, []string{"a1", "b1", "b2"}, d.sorted())
-	d.recover("a2")
-	all.Records = all.Records[1:]
-	require.Empty(t, d.again(all))
-	require.Equal(t, []string{"a2", "a3"}, d.list()[3:])
-}
-
 // A stream repeats at once, and a batch has few retries: those must not be used up while another
 // execution ends, here that of a, or of a1. What is begun after the wait needs the time for it, and
 // none needs the time that was spent on waiting.
@@ -226,17 +213,4 @@ func TestTheWaitOfAStreamReachesHandlersInside(t *testing.T) {
 		s.on("a", func(ctx context.Context) error { _, err := inner.Handle(ctx, "x"); return err })
 		require.Empty(t, s.again(onShard(1, "a")))
 	})
-}
-
-// Streams send no such keys; tests do.
-func TestAnItemWithoutKeysStaysInOrderWithItsLike(t *testing.T) {
-	t.Parallel()
-	d := table(t)
-	all := changes(1, "a1", "a2", "b1")
-	for i := range 2 {
-		all.Records[i].Change.Keys = map[string]events.DynamoDBAttributeValue{"id": {}}
-	}
-	d.fail(errDown, "a1")
-	require.Equal(t, []string{"1"}, d.again(all))
-	require.Equal(t, []string{"b1"}, d.list())
 }

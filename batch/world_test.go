@@ -92,7 +92,7 @@ func (w *world) poll(p pick) bool {
 		return false
 	}
 	i.no = w.saw("invocation")
-	w.say("invocation %d gets %v", i.no, i.names)
+	w.sayf("invocation %d gets %v", i.no, i.names)
 	i.hand, i.takes, i.sets = i.function(), i.take, i.setVisibility
 	if w.plant != nil {
 		w.plant(i)
@@ -123,13 +123,13 @@ func (w *world) calmDown() {
 	w.check("every record ends once nothing goes wrong", everyRecordEnds(w))
 }
 
-func (w *world) say(format string, args ...any) {
+func (w *world) sayf(format string, args ...any) {
 	w.story = append(w.story, fmt.Sprintf("%v: ", time.Since(w.began))+fmt.Sprintf(format, args...))
 }
 
 // saw counts what has happened, this time included.
 func (w *world) saw(what string) int {
-	w.say("  %s", what)
+	w.sayf("  %s", what)
 	w.seen[what]++
 	return w.seen[what]
 }
