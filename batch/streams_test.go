@@ -126,19 +126,6 @@ func TestWaitingForALeaseEndsWithTheInvocation(t *testing.T) {
 	})
 }
 
-func TestTheFunctionsOfAStreamGetItsRecords(t *testing.T) {
-	t.Parallel()
-	var taken []string
-	s := shard(t, streamConfig{Terminal: func(_ context.Context, r events.KinesisEventRecord, err error) error {
-		taken = append(taken, r.EventID+" "+err.Error())
-		return nil
-	}})
-	s.fail(idempotent.Terminal(errDeclined), "a1")
-	require.Empty(t, s.again(onShard(7, "a1", "a2")))
-	require.Equal(t, []string{"shardId-000000000000:7 " + errDeclined.Error()}, taken)
-	require.Equal(t, []string{"a2"}, s.list())
-}
-
 // A record can be several that were sent together: the function takes them apart in front of the
 // batch, and they have one sequence number.
 func TestRecordsWithOneSequenceNumberAreNoCopies(t *testing.T) {
