@@ -90,7 +90,7 @@ $(GOLANGCI):
 
 .PHONY: release
 release: ## what is tagged has no replacement, and everybody can build it; TAG=yes makes the tags, in their order
-	go run ./internal/dev/release $(if $(TAG),-tag)
+	.ci/release $(if $(TAG),--tag)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME
