@@ -7,41 +7,63 @@
 //  3. a Docker engine, with the image amazon/dynamodb-local.
 //
 // The server keeps everything in memory, listens on a free port and stops with the process that
-// started it, even if that one is killed. The stopping is done by a small shell script, so it works
-// where there is a POSIX shell; on Windows only [Server.Stop] ends the server.
+// started it, even if that one is killed. It needs a POSIX shell.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.html.
 package dynamolocal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"net/netip"
-	"strconv"
+	"os"
+	"os/exec"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
-
-// Version is the version of DynamoDB Local that is started.
-const Version = "3.1.0"
 
 const (
 	startLimit  = time.Minute
 	startTries  = 3
 	probePeriod = 100 * time.Millisecond
 	probeLimit  = 2 * time.Second
+
+	// guard runs its arguments as a child and ends that child when standard input closes, which is
+	// when the process on the other end stops the server, ends or is killed: the kernel closes the
+	// pipe in every case. A child that ignores the request to end is killed after five seconds.
+	guard = `
+exec 3<&0
+"$@" </dev/null 3<&- &
+child=$!
+{
+	cat
+	kill "$child"
+	for _ in 1 2 3 4 5; do
+		sleep 1
+		kill -0 "$child" || exit 0
+	done
+	kill -9 "$child"
+} <&3 3<&- >/dev/null 2>&1 &
+exec 3<&-
+wait "$child"
+`
 )
+
+// errExited is returned when the server ended before it answered.
+var errExited = errors.New("DynamoDB Local ended before it answered")
 
 // Server is a running DynamoDB Local. Its methods are safe for concurrent use.
 type Server struct {
 	// Endpoint is the base URL, for example "http://127.0.0.1:41234".
 	Endpoint string
 
-	process *process
-	cleanup func() error
+	guard  io.Closer     // ends it
+	exited chan struct{} // closed when it is gone
+	output bytes.Buffer  // what it has written, to be read when it is gone
 }
 
 // Start starts a server and waits until it answers, a minute at most once everything is fetched;
@@ -57,16 +79,11 @@ func Start(ctx context.Context) (*Server, error) {
 	// A free port can be taken by another process before the server has it: then it exits at once.
 	for range startTries {
 		var s *Server
-		if s, err = startOnFreePort(ctx, l); err == nil || !errors.Is(err, errExited) {
+		if s, err = startOnFreePort(ctx, l); !errors.Is(err, errExited) {
 			return s, err
 		}
 	}
 	return nil, err
-}
-
-// Stop ends the server and waits until it is gone. Calling it again has no effect.
-func (s *Server) Stop() error {
-	return errors.Join(s.process.stop(), s.cleanup())
 }
 
 func startOnFreePort(ctx context.Context, l launcher) (*Server, error) {
@@ -74,17 +91,54 @@ func startOnFreePort(ctx context.Context, l launcher) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find a free port for DynamoDB Local: %w", err)
 	}
-	args, cleanup := l(port)
-	p, err := startProcess(args)
+	s, err := launch("http://127.0.0.1:"+port, l(port))
 	if err != nil {
 		return nil, fmt.Errorf("start DynamoDB Local: %w", err)
 	}
-	s := &Server{Endpoint: "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), process: p, cleanup: cleanup}
 	if err := s.waitUntilReady(ctx); err != nil {
 		stopped := s.Stop()
-		return nil, errors.Join(fmt.Errorf("%w: %s", err, p.output), stopped)
+		return nil, errors.Join(fmt.Errorf("%w: %s", err, &s.output), stopped)
 	}
 	return s, nil
+}
+
+func freePort(ctx context.Context) (port string, err error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err = net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}
+
+// launch starts a command under its guard.
+func launch(endpoint string, command []string) (*Server, error) {
+	s := &Server{Endpoint: endpoint, exited: make(chan struct{})}
+	cmd := exec.Command("sh", append([]string{"-c", guard, "sh"}, command...)...) //nolint:noctx // it lives until Stop
+	cmd.Stdout, cmd.Stderr = &s.output, &s.output
+	var err error
+	if s.guard, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(s.exited)
+		_ = cmd.Wait() // a signal ends it; if it ended by itself, its output tells why
+	}()
+	return s, nil
+}
+
+// Stop ends the server and waits until it is gone. Calling it again has no effect.
+func (s *Server) Stop() error {
+	err := s.guard.Close()
+	<-s.exited
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 func (s *Server) waitUntilReady(ctx context.Context) error {
@@ -97,7 +151,7 @@ func (s *Server) waitUntilReady(ctx context.Context) error {
 		}
 		select {
 		case <-tick.C:
-		case <-s.process.exited:
+		case <-s.exited:
 			return errExited
 		case <-ctx.Done():
 			return fmt.Errorf("DynamoDB Local does not answer: %w", ctx.Err())
@@ -111,15 +165,4 @@ func answers(ctx context.Context, client *dynamodb.Client) bool {
 	defer cancel()
 	_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{})
 	return err == nil
-}
-
-func freePort(ctx context.Context) (int, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	address, err := netip.ParseAddrPort(l.Addr().String())
-	return int(address.Port()), err
 }

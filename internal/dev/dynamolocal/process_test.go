@@ -38,7 +38,7 @@ func started(t *testing.T, folder string) (pid int) {
 // TestChildDiesWithItsParent kills a parent in the way that leaves it no time for anything.
 func TestChildDiesWithItsParent(t *testing.T) {
 	if folder := os.Getenv("DYNAMOLOCAL_PARENT"); folder != "" {
-		_, err := startProcess(childOf(folder, ""))
+		_, err := launch("", childOf(folder, ""))
 		require.NoError(t, err)
 		select {}
 	}
@@ -60,38 +60,14 @@ func TestChildIsStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
-			p, err := startProcess(childOf(folder, line))
+			s, err := launch("", childOf(folder, line))
 			require.NoError(t, err)
 			pid := started(t, folder)
-			require.NoError(t, p.stop())
+			require.NoError(t, s.Stop())
 			require.False(t, alive(pid))
-			require.NoError(t, p.stop())
+			require.NoError(t, s.Stop())
 		})
 	}
-}
-
-func TestChildThatEndsByItself(t *testing.T) {
-	t.Parallel()
-	p, err := startProcess([]string{"sh", "-c", "echo done"})
-	require.NoError(t, err)
-	select {
-	case <-p.exited:
-	case <-time.After(time.Minute):
-		t.Fatal("its end was not seen")
-	}
-	require.Equal(t, "done\n", string(p.output))
-	require.NoError(t, p.stop())
-}
-
-func TestOutputThatIsKeptIsBounded(t *testing.T) {
-	t.Parallel()
-	var b tail
-	for range 10 {
-		_, err := b.Write([]byte(strings.Repeat("x", outputKept-1) + "."))
-		require.NoError(t, err)
-	}
-	require.Len(t, b, outputKept)
-	require.True(t, strings.HasSuffix(string(b), "x."))
 }
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
