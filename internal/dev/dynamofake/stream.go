@@ -8,6 +8,7 @@ import (
 // streamInput is the input of the calls that read a stream.
 type streamInput struct {
 	StreamArn, ShardIteratorType, ShardIterator string
+	Limit                                       int
 }
 
 // change is a write of an item. What was not there, or is not there any more, is nil.
@@ -35,10 +36,10 @@ func (s *Server) stream(operation string, in input) (any, error) {
 		return nil, err
 	}
 	found := []any{}
-	for i, c := range s.changes[from:] {
-		found = append(found, c.event(strconv.Itoa(from+i+1)))
+	for ; from < len(s.changes) && len(found) < in.Limit; from++ {
+		found = append(found, s.changes[from].event(strconv.Itoa(from+1)))
 	}
-	return object{"Records": found, "NextShardIterator": strconv.Itoa(len(s.changes))}, nil
+	return object{"Records": found, "NextShardIterator": strconv.Itoa(from)}, nil
 }
 
 type object = map[string]any

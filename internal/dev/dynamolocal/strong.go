@@ -14,14 +14,15 @@ import (
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Strong makes tables on DynamoDB Local behave as replicas of global tables with multi-Region
-// strong consistency do, as far as AWS documents that: they have no time to live, no transactions
-// and no local secondary indexes; DescribeTable tells the mode and the replicas; a write of an item
-// that another Region writes is refused with ReplicatedWriteConflictException, before anything of
-// it is applied. That reads and conditions see the latest version in every Region is what DynamoDB
-// Local does anyway, because there is one table.
+// strong consistency do, as far as AWS documents that: they have no time to live and no
+// transactions; DescribeTable tells the mode; a write of an item that another Region writes is
+// refused with ReplicatedWriteConflictException, before anything of it is applied. That reads and
+// conditions see the latest version in every Region is what DynamoDB Local does anyway, because
+// there is one table.
 //
 // See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html.
@@ -35,10 +36,7 @@ type Strong struct {
 	// one of its items. Nil says no. Regions of one Strong conflict by themselves, too.
 	Conflict func(n int, call string) bool
 	// Latency is how long a write waits for another Region.
-	Latency time.Duration
-	// Key are the names of the key attributes, "id" if there are none.
-	Key []string
-
+	Latency   time.Duration
 	mu        sync.Mutex
 	writes    []string
 	conflicts int
@@ -48,6 +46,9 @@ type Strong struct {
 // Region returns an option of a client in a Region.
 func (s *Strong) Region(name string) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
+		After(func(out *dynamodb.DescribeTableOutput) {
+			out.Table.MultiRegionConsistency = types.MultiRegionConsistencyStrong
+		})(o)
 		network := o.HTTPClient
 		if network == nil {
 			network = awshttp.NewBuildableClient()
@@ -56,19 +57,51 @@ func (s *Strong) Region(name string) func(*dynamodb.Options) {
 	}
 }
 
-// Writes are the calls that wrote, or were refused, attempt by attempt, and Conflicts how many of
-// them were refused for another Region.
+// Writes are the calls that wrote, or were refused, attempt by attempt.
 func (s *Strong) Writes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.writes)
 }
 
-// Conflicts is how many writes were refused.
+// Conflicts is how many writes were refused for another Region.
 func (s *Strong) Conflicts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conflicts
+}
+
+// strongRegion is the HTTP client of one Region.
+type strongRegion struct {
+	*Strong
+
+	name    string
+	network dynamodb.HTTPClient
+}
+
+func (s *strongRegion) Do(r *http.Request) (*http.Response, error) {
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	switch call {
+	case "UpdateTimeToLive", "TransactWriteItems", "TransactGetItems", "ExecuteTransaction":
+		return refusal("ValidationException", call+" is not supported with multi-Region strong consistency"), nil
+	case "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem":
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		items, err := itemsOf(body)
+		if err != nil {
+			return nil, err
+		}
+		if !s.begin(s.name, call, items) {
+			return refusal("ReplicatedWriteConflictException",
+				"One or more items in this request are being modified by a request in another Region."), nil
+		}
+		defer s.end(items)
+		time.Sleep(s.Latency)
+	}
+	return s.network.Do(r)
 }
 
 // begin reports whether a write of these items may be applied. If so, it has to end.
@@ -102,55 +135,13 @@ func (s *Strong) end(items []string) {
 	}
 }
 
-// strongRegion is the HTTP client of one Region.
-type strongRegion struct {
-	*Strong
-
-	name    string
-	network dynamodb.HTTPClient
-}
-
-func (s *strongRegion) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
+// itemsOf returns what names the items that a call writes: their table and their keys, which are id
+// and, where there is one, sk.
+func itemsOf(body []byte) (items []string, err error) {
+	type attributes struct {
+		ID json.RawMessage `json:"id"`
+		SK json.RawMessage `json:"sk"`
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	switch call {
-	case "UpdateTimeToLive", "TransactWriteItems", "TransactGetItems", "ExecuteTransaction":
-		return refusal("ValidationException",
-			call+" is not supported on a table with multi-Region strong consistency"), nil
-	case "CreateTable":
-		if bytes.Contains(body, []byte(`"LocalSecondaryIndexes"`)) {
-			return refusal("ValidationException", "no local secondary indexes with multi-Region strong consistency"), nil
-		}
-	case "DescribeTable":
-		return s.described(r)
-	case "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem":
-		return s.write(r, call, body)
-	}
-	return s.network.Do(r)
-}
-
-// write writes items that no other Region writes.
-func (s *strongRegion) write(r *http.Request, call string, body []byte) (*http.Response, error) {
-	items, err := s.itemsOf(body)
-	if err != nil {
-		return nil, err
-	}
-	if !s.begin(s.name, call, items) {
-		return refusal("ReplicatedWriteConflictException",
-			"One or more items in this request are being modified by a request in another Region."), nil
-	}
-	defer s.end(items)
-	time.Sleep(s.Latency)
-	return s.network.Do(r)
-}
-
-// itemsOf returns what names the items that a call writes.
-func (s *strongRegion) itemsOf(body []byte) (items []string, err error) {
-	type attributes map[string]json.RawMessage
 	var in struct {
 		TableName    string
 		Key, Item    attributes
@@ -159,17 +150,9 @@ func (s *strongRegion) itemsOf(body []byte) (items []string, err error) {
 			DeleteRequest struct{ Key attributes }
 		}
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, err
-	}
-	name := func(table string, all ...attributes) {
-		it := []string{table}
-		for _, key := range append([]string{"id"}, s.Key...) {
-			for _, of := range all {
-				it = append(it, string(of[key]))
-			}
-		}
-		items = append(items, strings.Join(it, " "))
+	err = json.Unmarshal(body, &in)
+	name := func(table string, a, b attributes) {
+		items = append(items, fmt.Sprintf("%s %s%s %s%s", table, a.ID, b.ID, a.SK, b.SK))
 	}
 	if in.TableName != "" {
 		name(in.TableName, in.Key, in.Item)
@@ -179,37 +162,13 @@ func (s *strongRegion) itemsOf(body []byte) (items []string, err error) {
 			name(table, w.PutRequest.Item, w.DeleteRequest.Key)
 		}
 	}
-	return items, nil
-}
-
-// described is the answer of DescribeTable with the mode and the replicas.
-func (s *strongRegion) described(r *http.Request) (*http.Response, error) {
-	resp, err := s.network.Do(r)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return resp, err
-	}
-	defer resp.Body.Close()
-	var out struct{ Table map[string]json.RawMessage }
-	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
-		return nil, err
-	}
-	out.Table["MultiRegionConsistency"] = json.RawMessage(`"STRONG"`)
-	out.Table["GlobalTableVersion"] = json.RawMessage(`"2019.11.21"`)
-	out.Table["Replicas"] = json.RawMessage(
-		`[{"RegionName":"us-east-2","ReplicaStatus":"ACTIVE"},{"RegionName":"us-west-2","ReplicaStatus":"ACTIVE"}]`)
-	body, err := json.Marshal(out)
-	return answer(http.StatusOK, body), err
+	return items, err
 }
 
 func refusal(code, message string) *http.Response {
-	return answer(http.StatusBadRequest,
-		fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message))
-}
-
-func answer(status int, body []byte) *http.Response {
 	w := httptest.NewRecorder()
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // to a buffer
+	w.WriteHeader(http.StatusBadRequest)
+	fmt.Fprintf(w, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message)
 	return w.Result()
 }

@@ -44,7 +44,10 @@ func numbers(n int) (all []string) {
 
 // ServeHTTP answers the calls of a pump.
 func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var in struct{ ExclusiveStartShardID, ShardID, ShardIterator string }
+	var in struct {
+		ExclusiveStartShardID, ShardID, ShardIterator string
+		Limit                                         int
+	}
 	err := json.NewDecoder(r.Body).Decode(&in)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +61,7 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "GetShardIterator":
 		out = object{"ShardIterator": in.ShardID + " 0"}
 	case "GetRecords":
-		out, err = s.records(in.ShardIterator)
+		out, err = s.records(in.ShardIterator, in.Limit)
 	}
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -88,7 +91,7 @@ func (s *stream) describe(after string) object {
 	return object{"Shards": shards, "LastEvaluatedShardId": last}
 }
 
-func (s *stream) records(iterator string) (object, error) {
+func (s *stream) records(iterator string, limit int) (object, error) {
 	if s.trim {
 		s.trim = false
 		s.shards[0].first = 2
@@ -108,14 +111,15 @@ func (s *stream) records(iterator string) (object, error) {
 		}
 		records := []object{}
 		from = max(from, shard.first)
-		for i, text := range shard.records[from:] {
+		to := min(from+limit, len(shard.records))
+		for i, text := range shard.records[from:to] {
 			records = append(records, object{"eventName": "INSERT", "dynamodb": object{
 				"SequenceNumber": strconv.Itoa(from + i + 1), "NewImage": object{"text": object{"S": text}},
 			}})
 		}
 		out := object{"Records": records}
-		if !shard.closed {
-			out["NextShardIterator"] = fmt.Sprintf("%s %d", id, len(shard.records))
+		if !shard.closed || to < len(shard.records) {
+			out["NextShardIterator"] = fmt.Sprintf("%s %d", id, to)
 		}
 		return out, nil
 	}

@@ -209,7 +209,7 @@ func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
 	assert.Len(t, ids, n)
 	assert.Len(t, s.records, n)
 	for _, size := range s.sizes {
-		assert.LessOrEqual(t, size, streams.DefaultBatchSize)
+		assert.LessOrEqual(t, size, 100)
 	}
 }
 

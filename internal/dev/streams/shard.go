@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,8 +19,8 @@ type shard struct {
 	id string
 	// iterator is where to read on, nil at the end of a shard that is closed.
 	iterator *string
-	// batch is what the function has to handle next, waiting what follows it.
-	batch, waiting []record
+	// batch is what was read and is not handled.
+	batch []record
 }
 
 // record is one of a stream as an event has it: text is JSON.
@@ -31,87 +30,90 @@ type record struct {
 }
 
 // over reports whether all records of a shard are handled, and there will be no others.
-func (s *shard) over() bool {
-	return s != nil && s.iterator == nil && len(s.batch)+len(s.waiting) == 0
-}
+func (s *shard) over() bool { return s != nil && s.iterator == nil && len(s.batch) == 0 }
 
-// step reads what follows, unless something waits, and hands a batch over. done says that nothing
-// is left, refused that the function has not taken all of the batch: what is behind that waits.
-func (s *shard) step(ctx context.Context) (done, refused bool, err error) {
-	if len(s.batch)+len(s.waiting) == 0 && s.iterator != nil {
-		if err := s.read(ctx); err != nil || len(s.waiting) == 0 {
-			return true, false, err
+// step hands a batch over: what is left of the one before, or else the next one.
+func (s *shard) step(ctx context.Context) (left, error) {
+	if len(s.batch) == 0 {
+		if found, err := s.read(ctx); err != nil || !found {
+			return nothing, err
 		}
 	}
-	if len(s.batch) == 0 {
-		n := cut(s.waiting, cmp.Or(s.BatchSize, DefaultBatchSize))
-		s.batch, s.waiting = s.waiting[:n], s.waiting[n:]
+	if len(s.batch) == 0 { // everything was filtered out
+		return something, nil
 	}
-	if len(s.batch) == 0 {
-		return true, false, nil
+	texts := make([][]byte, len(s.batch))
+	for i, r := range s.batch {
+		texts[i] = r.text
 	}
-	response, failure := s.Invoke(ctx, eventOf(s.batch))
+	event := slices.Concat([]byte(`{"Records":[`), bytes.Join(texts, []byte(",")), []byte(`]}`))
+	response, failure := s.Invoke(ctx, event)
 	if ctx.Err() != nil {
-		return false, false, context.Cause(ctx) // what was not waited for is not handled
+		return something, context.Cause(ctx) // what was not waited for is not handled
 	}
 	if failure == nil {
 		s.batch = s.batch[handled(s.batch, response):]
 	}
-	return false, len(s.batch) > 0, nil
+	if len(s.batch) > 0 {
+		return refused, nil
+	}
+	return something, nil
 }
 
-// seek gets an iterator: of the oldest record, or behind the last one.
-func (s *shard) seek(ctx context.Context, latest bool) error {
-	in := map[string]any{"StreamArn": s.arn, "ShardId": s.id, "ShardIteratorType": "TRIM_HORIZON"}
-	if latest {
-		in["ShardIteratorType"] = "LATEST"
-	}
+// The types of iterators: of the oldest record, and behind the last one.
+const (
+	oldest = "TRIM_HORIZON"
+	behind = "LATEST"
+)
+
+func (s *shard) seek(ctx context.Context, from string) error {
 	var out struct{ ShardIterator *string }
-	err := s.call(ctx, streamCalls+"GetShardIterator", in, &out)
+	err := s.call(ctx, "DynamoDBStreams_20120810.GetShardIterator",
+		map[string]any{"StreamArn": s.arn, "ShardId": s.id, "ShardIteratorType": from}, &out)
 	s.iterator = out.ShardIterator
 	return err
 }
 
-// read reads what follows. If what the iterator points at is gone, the oldest record that is left
-// is next. DynamoDB Local also says so of an empty shard when another table has been written to
-// before this shard has its first record.
-func (s *shard) read(ctx context.Context) error {
+// read reads the next batch and reports whether there are records, also if the filter takes none of
+// them. If what the iterator points at is gone, the oldest record that is left is next. DynamoDB
+// Local also says so of an empty shard when another table has been written to before this shard has
+// its first record.
+func (s *shard) read(ctx context.Context) (found bool, err error) {
 	var out struct {
 		Records           []map[string]json.RawMessage
 		NextShardIterator *string
 	}
 	get := func() error {
-		return s.call(ctx, streamCalls+"GetRecords", map[string]any{"ShardIterator": s.iterator}, &out)
+		return s.call(ctx, "DynamoDBStreams_20120810.GetRecords",
+			map[string]any{"ShardIterator": s.iterator, "Limit": cmp.Or(s.BatchSize, 100)}, &out)
 	}
-	err := get()
-	if errors.Is(err, errTrimmed) {
-		if err := s.seek(ctx, false); err != nil {
-			return err
+	if s.iterator == nil {
+		return false, nil
+	}
+	if err = get(); err != nil && strings.Contains(err.Error(), "TrimmedDataAccessException") {
+		if err = s.seek(ctx, oldest); err == nil {
+			err = get()
 		}
-		err = get()
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	s.iterator = out.NextShardIterator
 	for _, r := range out.Records {
 		var change struct{ SequenceNumber string }
 		if err := json.Unmarshal(r["dynamodb"], &change); err != nil {
-			return err
+			return false, err
 		}
 		r["eventSourceARN"] = encoded(s.arn)
 		text, decoded := encoded(r), map[string]any(nil)
 		if err := json.Unmarshal(text, &decoded); err != nil {
-			return err
+			return false, err
 		}
 		if taken, _ := s.filter.takes(decoded); taken { // its rules are known
-			s.waiting = append(s.waiting, record{change.SequenceNumber, text})
+			s.batch = append(s.batch, record{change.SequenceNumber, text})
 		}
 	}
-	if len(s.waiting) == 0 && len(out.Records) > 0 && s.iterator != nil {
-		return s.read(ctx) // everything was filtered out
-	}
-	return nil
+	return len(out.Records) > 0, nil
 }
 
 // handled returns how many of the records a response says are handled, see
@@ -140,34 +142,6 @@ func handled(records []record, response []byte) int {
 	return lowest
 }
 
-const (
-	// maxPayload is what an event may have, 6 MB.
-	maxPayload           = 6 << 20
-	eventBegin, eventEnd = `{"Records":[`, `]}`
-)
-
-// eventOf is the event that hands records over.
-func eventOf(records []record) []byte {
-	texts := make([][]byte, len(records))
-	for i, r := range records {
-		texts[i] = r.text
-	}
-	return slices.Concat([]byte(eventBegin), bytes.Join(texts, []byte(",")), []byte(eventEnd))
-}
-
-// cut returns how many of the records the next event has.
-func cut(records []record, batchSize int) (n int) {
-	size := len(eventBegin) + len(eventEnd)
-	for n < min(len(records), batchSize) {
-		size += len(records[n].text) + len(",")
-		if size > maxPayload && n > 0 {
-			break
-		}
-		n++
-	}
-	return n
-}
-
 // listed is a shard of a stream, and its parent.
 type listed struct {
 	ShardID       string `json:"ShardId"`
@@ -188,15 +162,14 @@ func (p *Pump) findStream(ctx context.Context) error {
 }
 
 func (p *Pump) list(ctx context.Context) (all []listed, err error) {
-	in := map[string]any{"StreamArn": p.arn}
-	for {
+	for in := map[string]any{"StreamArn": p.arn}; ; {
 		var out struct {
 			StreamDescription struct {
 				Shards               []listed
 				LastEvaluatedShardID string `json:"LastEvaluatedShardId"`
 			}
 		}
-		if err := p.call(ctx, streamCalls+"DescribeStream", in, &out); err != nil {
+		if err := p.call(ctx, "DynamoDBStreams_20120810.DescribeStream", in, &out); err != nil {
 			return nil, err
 		}
 		all = append(all, out.StreamDescription.Shards...)
@@ -207,12 +180,6 @@ func (p *Pump) list(ctx context.Context) (all []listed, err error) {
 		in["ExclusiveStartShardId"] = last
 	}
 }
-
-// streamCalls is before the names of the calls.
-const streamCalls = "DynamoDBStreams_20120810."
-
-// errTrimmed is wrapped by the error of a call whose records are gone.
-var errTrimmed = errors.New("TrimmedDataAccessException")
 
 // call sends a call with a signature that means nothing: DynamoDB Local wants one, and does not
 // look.
@@ -231,21 +198,10 @@ func (p *Pump) call(ctx context.Context, target string, in, out any) error {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("streams: %s: %s: %s", target, resp.Status, body)
 	}
-	if resp.StatusCode != http.StatusOK {
-		var e struct {
-			Type    string `json:"__type"`
-			Message string
-		}
-		if json.Unmarshal(body, &e) != nil {
-			e.Message = resp.Status
-		}
-		err := fmt.Errorf("streams: %s: %s: %s", target, e.Type, e.Message)
-		if strings.HasSuffix(e.Type, "#"+errTrimmed.Error()) {
-			err = errors.Join(err, errTrimmed)
-		}
+	if err != nil {
 		return err
 	}
 	return json.Unmarshal(body, out)

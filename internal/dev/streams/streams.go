@@ -20,14 +20,6 @@ import (
 	"time"
 )
 
-// The defaults of a [Pump]. Lambda documents the first two, the pause before a repetition it does
-// not.
-const (
-	DefaultBatchSize = 100
-	DefaultPoll      = 250 * time.Millisecond
-	DefaultPause     = 100 * time.Millisecond
-)
-
 // Pump is the event source mapping of one stream and one function, with the function response type
 // ReportBatchItemFailures. Set its fields before [Pump.Run].
 type Pump struct {
@@ -44,10 +36,12 @@ type Pump struct {
 	// Filter is the pattern of the filter criteria; an empty one takes every record. What it does
 	// not take is never handed over.
 	Filter string
-	// BatchSize is how many records an event has at most, [DefaultBatchSize] if 0.
+	// BatchSize is how many records are read at once, and so how many an event has at most, 100
+	// if 0.
 	BatchSize int
-	// Poll is the time between two looks at a stream that has no new records, [DefaultPoll] if 0.
-	// Pause is that before a batch is handed over again, [DefaultPause] if 0.
+	// Poll is the time between two looks at a stream that has no new records, 250 ms if 0. Pause is
+	// that before a batch is handed over again, 100 ms if 0. Lambda documents the first, and not
+	// the second.
 	Poll, Pause time.Duration
 
 	client http.Client
@@ -84,55 +78,69 @@ func (p *Pump) run(ctx context.Context) (err error) {
 	if err := p.findStream(ctx); err != nil {
 		return err
 	}
-	for latest := p.Latest; ; latest = false {
-		began := time.Now()
-		left, failed, err := p.pass(ctx, latest)
+	from := oldest
+	if p.Latest {
+		from = behind
+	}
+	for ; ; from = oldest {
+		began, pause := time.Now(), time.Duration(0)
+		left, err := p.pass(ctx, from)
 		if err != nil {
 			return err
 		}
-		pause := time.Duration(0)
-		switch {
-		case failed:
-			pause = cmp.Or(p.Pause, DefaultPause)
-		case !left:
+		switch left {
+		case refused:
+			pause = cmp.Or(p.Pause, 100*time.Millisecond)
+		case nothing:
 			p.change(func() { p.idle = began })
-			pause = cmp.Or(p.Poll, DefaultPoll)
+			pause = cmp.Or(p.Poll, 250*time.Millisecond)
 		}
-		if err := sleep(ctx, pause); err != nil {
-			return err
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
 		}
 	}
 }
 
+// left is what a look at the stream has left to do.
+type left int
+
+const (
+	nothing left = iota
+	something
+	refused // the function has not taken all of a batch
+)
+
 // pass looks at each shard once. A child waits for its parent, so that the records of an item stay
 // in order; a parent that is not listed any more has been trimmed. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html#Streams.Processing.
-func (p *Pump) pass(ctx context.Context, latest bool) (left, failed bool, err error) {
+func (p *Pump) pass(ctx context.Context, from string) (most left, err error) {
 	all, err := p.list(ctx)
 	if err != nil {
-		return false, false, err
+		return nothing, err
 	}
 	for _, l := range all {
 		isParent := func(other listed) bool { return other.ShardID == l.ParentShardID }
 		if slices.ContainsFunc(all, isParent) && !p.shards[l.ParentShardID].over() {
-			left = true
+			most = max(most, something)
 			continue
 		}
 		s := p.shards[l.ShardID]
 		if s == nil {
 			s = &shard{Pump: p, id: l.ShardID}
 			p.shards[l.ShardID] = s
-			if err := s.seek(ctx, latest); err != nil {
-				return false, false, err
+			if err := s.seek(ctx, from); err != nil {
+				return nothing, err
 			}
 		}
-		done, refused, err := s.step(ctx)
+		left, err := s.step(ctx)
 		if err != nil {
-			return false, false, err
+			return nothing, err
 		}
-		left, failed = left || !done, failed || refused
+		most = max(most, left)
 	}
-	return left, failed, nil
+	return most, nil
 }
 
 // Idle waits until everything is handled that was in the stream when it was called. It returns an
@@ -169,14 +177,5 @@ func (p *Pump) change(f func()) {
 	if p.changed != nil {
 		close(p.changed)
 		p.changed = nil
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

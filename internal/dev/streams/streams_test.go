@@ -138,15 +138,6 @@ func TestABatchHasNoMoreRecordsThanItMay(t *testing.T) {
 	assert.Equal(t, []string{"1 2", "3 4", "5"}, pumped(t, p, f))
 }
 
-func TestABatchHasNoMoreBytesThanItMay(t *testing.T) {
-	t.Parallel()
-	large := strings.Repeat("x", 2_500_000)
-	f := &function{}
-	s := one(0)
-	s.add(0, large, large, large)
-	assert.Equal(t, []string{large + " " + large, large}, pumped(t, pump(t, s, f), f))
-}
-
 func TestWhatFailedHoldsUpItsShardOnly(t *testing.T) {
 	t.Parallel()
 	s := &stream{shards: []*fakeShard{{id: "a", records: numbers(4)}, {id: "b", records: []string{"other"}}}}
