@@ -2,7 +2,6 @@ package dynamofake
 
 import (
 	"cmp"
-	"encoding/base64"
 	"errors"
 	"math/big"
 )
@@ -54,22 +53,4 @@ func (v Value) sum(added Value) (Value, error) {
 		return nil, errors.New("only integers are added here")
 	}
 	return Value{"N": a.Add(a, b).String()}, nil
-}
-
-// maxItem is the size of the largest item, in bytes of names and values.
-const maxItem = 400 << 10
-
-func (it Item) size() (size int) {
-	for name, v := range it {
-		size += len(name)
-		switch kind, text := v.typed(); kind {
-		case "S", "N":
-			size += len(text)
-		case "B":
-			size += base64.StdEncoding.DecodedLen(len(text))
-		default:
-			size += len(encoded(v[kind]))
-		}
-	}
-	return size
 }

@@ -33,12 +33,6 @@ type write struct {
 	ReturnValuesOnConditionCheckFailure string
 }
 
-// The limits of batches and pages.
-const (
-	maxBatchWrite = 25
-	maxBatchGet   = 100
-)
-
 func (s *Server) operate(operation string, in input) (out any, err error) {
 	switch operation {
 	case "PutItem", "UpdateItem", "DeleteItem":
@@ -119,9 +113,6 @@ func (s *Server) next(kind string, w write) (Item, error) {
 	case "ConditionCheck":
 		return held, nil
 	}
-	if err == nil && next.size() > maxItem {
-		err = errors.New("Item size has exceeded the maximum allowed size")
-	}
 	return next, err
 }
 
@@ -179,9 +170,6 @@ func (s *Server) writeBatch(in input) error {
 		if err := json.Unmarshal(requests, &writes); err != nil {
 			return err
 		}
-		if len(writes) > maxBatchWrite {
-			return errors.New("Too many items requested for the BatchWriteItem call") //nolint:staticcheck // as above
-		}
 		for _, w := range writes {
 			at := s.place(write{TableName: table, Item: w.PutRequest.Item, Key: w.DeleteRequest.Key})
 			s.put(at, w.PutRequest.Item)
@@ -196,9 +184,6 @@ func (s *Server) readBatch(in input) (map[string][]Item, error) {
 		var keys struct{ Keys []Item }
 		if err := json.Unmarshal(requests, &keys); err != nil {
 			return nil, err
-		}
-		if len(keys.Keys) > maxBatchGet {
-			return nil, errors.New("Too many items requested for the BatchGetItem call") //nolint:staticcheck // as above
 		}
 		for _, key := range keys.Keys {
 			if it := s.items[s.place(write{TableName: table, Key: key})]; it != nil {

@@ -19,19 +19,13 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 )
 
-// parentVariable makes the test binary a process with a sandbox that waits to be killed.
-const parentVariable = "LAMBDARUNTIME_TEST_PARENT"
-
 // The test binary is also the bootstrap of the functions under test.
 func TestMain(m *testing.M) {
-	switch {
-	case os.Getenv("AWS_LAMBDA_RUNTIME_API") != "":
+	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
 		bootstrap()
-	case os.Getenv(parentVariable) != "":
-		parent()
-	default:
-		goleak.VerifyTestMain(m)
+		return
 	}
+	goleak.VerifyTestMain(m)
 }
 
 // event tells the function what to do.
@@ -85,29 +79,6 @@ func handle(ctx context.Context, e event) (any, error) {
 		select {}
 	}
 	return nil, errors.New("what to do?")
-}
-
-// parent starts a function, prints its process id when it is busy, and waits to be killed. A
-// function that is idle would notice by itself that its parent is gone.
-func parent() {
-	s := lambdaruntime.NewSandbox(function())
-	response, err := s.Invoke(context.Background(), payload(event{Do: "see"}), time.Minute)
-	if err != nil {
-		panic(err)
-	}
-	var v seen
-	if err := json.Unmarshal(response, &v); err != nil {
-		panic(err)
-	}
-	go func() {
-		_, err := s.Invoke(context.Background(), payload(event{Do: "hang"}), time.Hour)
-		panic(err)
-	}()
-	for !strings.Contains(s.Logs(), "doing hang") {
-		time.Sleep(time.Millisecond)
-	}
-	fmt.Println(v.PID)
-	select {}
 }
 
 func function(environment ...string) lambdaruntime.Function {

@@ -8,7 +8,8 @@
 // [Sandbox.Kill] kills it at any moment.
 //
 // What differs from AWS: a process is not frozen between invocations, there is no limit on memory
-// and on the size of events and responses, and there are no extensions and no streamed responses.
+// and on the size of events and responses, and there are no extensions and no streamed responses. A
+// process whose parent is killed ends when it answers, or at once if it waits for an event.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html and
 // https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html.
@@ -40,11 +41,6 @@ type Function struct {
 }
 
 func (f Function) name() string { return cmp.Or(f.Name, "function") }
-
-// arn is the one that every invocation names.
-func (f Function) arn() string {
-	return "arn:aws:lambda:us-east-1:123456789012:function:" + f.name()
-}
 
 // environment is that of a process. Of a name that occurs twice the last one counts.
 func (f Function) environment(api string) []string {

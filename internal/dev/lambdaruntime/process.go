@@ -3,50 +3,139 @@ package lambdaruntime
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
-	"runtime"
+	"strconv"
+	"strings"
+	"time"
 )
 
-// process is a bootstrap and the API that it alone talks to: one life of a sandbox.
+// process is a bootstrap and the Runtime API that it alone talks to: one life of a sandbox. Nothing
+// that is left of an earlier process can reach it.
 type process struct {
-	api *api
-	cmd *exec.Cmd
+	function Function
+	cmd      *exec.Cmd
+	api      *httptest.Server
+	// next hands an event to the process when it asks for one, answered gets what it answers.
+	next     chan invocation
+	answered chan result
 	// exited is closed when the process is reaped and its API has come to rest; status says then
 	// how it ended, nil for exit code 0.
 	exited chan struct{}
 	status error
 }
 
-func startProcess(f Function, output *os.File) (*process, error) {
-	p := &process{api: serveAPI(f), cmd: exec.Command(f.Bootstrap), exited: make(chan struct{})}
-	p.cmd.Env = f.environment(p.api.server.Listener.Addr().String())
-	p.cmd.Stdout, p.cmd.Stderr = output, output
-	p.cmd.SysProcAttr = dieWithParent()
+// invocation is one event on its way to a process.
+type invocation struct {
+	id      string
+	payload []byte
+	timeout time.Duration
+}
 
-	started := make(chan error)
-	go p.live(started)
-	if err := <-started; err != nil {
-		p.api.close()
+// result is a response, or the error that the caller gets instead.
+type result struct {
+	response []byte
+	err      error
+}
+
+func startProcess(f Function, output *os.File) (*process, error) {
+	p := &process{
+		function: f, cmd: exec.Command(f.Bootstrap),
+		next: make(chan invocation), answered: make(chan result, 1), exited: make(chan struct{}),
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.handleNext)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{what}", p.handleAnswer)
+	mux.HandleFunc("POST /2018-06-01/runtime/init/error", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusAccepted, accepted) // its end is what counts
+	})
+	p.api = httptest.NewUnstartedServer(mux)
+	// A killed process leaves broken connections: they are not worth a line.
+	p.api.Config.ErrorLog = log.New(io.Discard, "", 0)
+	p.api.Start()
+	p.cmd.Env = f.environment(p.api.Listener.Addr().String())
+	p.cmd.Stdout, p.cmd.Stderr = output, output
+	if err := p.cmd.Start(); err != nil {
+		p.api.Close()
 		return nil, fmt.Errorf("start the function %s: %w", f.name(), err)
 	}
+	go func() {
+		defer close(p.exited)
+		p.status = p.cmd.Wait()
+		p.api.CloseClientConnections()
+		p.api.Close() // waits until no request is being handled
+	}()
 	return p, nil
 }
 
-// live starts the process and waits for its end on one operating system thread: Linux kills a child
-// whose death follows its parent's when the thread that started it ends, see prctl(2),
-// PR_SET_PDEATHSIG.
-func (p *process) live(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		return
+// handleNext blocks until there is an event for the process.
+func (p *process) handleNext(w http.ResponseWriter, r *http.Request) {
+	select {
+	case i := <-p.next:
+		now := time.Now()
+		h := w.Header()
+		h.Set("Content-Type", "application/json")
+		h.Set("Lambda-Runtime-Aws-Request-Id", i.id)
+		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(now.Add(i.timeout).UnixMilli(), 10))
+		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:"+p.function.name())
+		h.Set("Lambda-Runtime-Trace-Id", traceID(now)+";Parent="+traceID(now)[24:]+";Sampled=0")
+		_, _ = w.Write(i.payload) // fails if the process was killed, and then its end is the answer
+	case <-r.Context().Done(): // the process ended, or dropped the connection to ask again
 	}
-	defer close(p.exited)
-	p.status = p.cmd.Wait()
-	p.api.close()
+}
+
+const accepted = `{"status":"OK"}`
+
+// handleAnswer ends the invocation, the only one that there is, with the body of the request.
+func (p *process) handleAnswer(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the process is gone, and its end is the answer
+	}
+	if r.PathValue("what") == "response" {
+		p.answered <- result{response: body}
+	} else {
+		p.answered <- result{err: reported(body)}
+	}
+	write(w, http.StatusAccepted, accepted)
+}
+
+func write(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body) // fails if the client is gone, or the process was killed
+}
+
+// traceID is a new one of X-Ray.
+func traceID(now time.Time) string {
+	return fmt.Sprintf("Root=1-%08x-%s", now.Unix(), strings.ReplaceAll(requestID(), "-", "")[:24])
+}
+
+// invoke waits for the answer to an invocation that the process has taken, or says what the service
+// says in its place.
+func (p *process) invoke(i invocation) ([]byte, error) {
+	var otherwise error
+	select {
+	case r := <-p.answered:
+		return r.response, r.err
+	case <-p.exited:
+		otherwise = p.ended(i.id)
+	case <-time.After(i.timeout):
+		if err := p.kill(); err != nil {
+			return nil, err
+		}
+		otherwise = timedOut(i.id, i.timeout)
+	}
+	select {
+	case r := <-p.answered: // before it was gone
+		return r.response, r.err
+	default:
+		return nil, otherwise
+	}
 }
 
 // kill sends SIGKILL and waits until the process is gone, if there is one.

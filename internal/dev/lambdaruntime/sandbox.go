@@ -33,73 +33,35 @@ func NewSandbox(f Function) *Sandbox {
 }
 
 // Invoke hands the payload to the function and returns its response. Invocations of one sandbox
-// wait for their turn. The timeout counts from the moment the process takes the event; when it has
-// passed, the process is killed.
-//
-// If ctx ends, Invoke returns its cause, as a client does that hangs up; the invocation itself goes
-// on.
+// wait for their turn, or until ctx ends; then Invoke returns its cause. What has begun goes on to
+// its end. The timeout counts from the moment the process takes the event; when it has passed, the
+// process is killed.
 //
 // An invocation that failed returns a [*FunctionError]; every other error says that there was none:
 // ctx, [ErrClosed], or a bootstrap that cannot be executed.
 func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Duration) ([]byte, error) {
 	select {
 	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	ended := make(chan result, 1)
-	go func() { // the invocation goes on when its caller hangs up
-		ended <- s.run(newInvocation(payload, timeout))
-		<-s.turn
-	}()
-	select {
-	case r := <-ended:
-		return r.response, r.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// run takes an invocation from its delivery to its answer.
-func (s *Sandbox) run(i *invocation) result {
-	p, err := s.deliver(i)
-	if err != nil {
-		return result{err: err}
-	}
-	deadline := time.NewTimer(i.timeout)
-	defer deadline.Stop()
-	select {
-	case r := <-i.answered:
-		return r
-	case <-p.exited:
-		return i.answerOr(p.ended(i.id))
-	case <-deadline.C:
-		if err := p.kill(); err != nil {
-			return result{err: err}
-		}
-		return i.answerOr(timedOut(i.id, i.timeout))
-	}
-}
-
-// deliver hands the invocation to a process.
-func (s *Sandbox) deliver(i *invocation) (*process, error) {
+	i := invocation{id: requestID(), payload: payload, timeout: timeout}
 	for {
 		p, fresh, err := s.current()
 		if err != nil {
 			return nil, err
 		}
-		limit := time.NewTimer(initLimit)
-		defer limit.Stop()
 		select {
-		case p.api.next <- i:
-			return p, nil
+		case p.next <- i:
+			return p.invoke(i)
 		case <-p.exited:
 			if fresh {
 				return nil, p.ended(i.id)
 			}
 			// It ended after the previous invocation had been answered: this one gets a new
 			// process.
-		case <-limit.C:
+		case <-time.After(initLimit):
 			return nil, errors.Join(p.kill(), timedOut(i.id, initLimit))
 		}
 	}

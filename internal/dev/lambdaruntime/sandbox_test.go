@@ -1,12 +1,11 @@
 package lambdaruntime_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +14,14 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 )
+
+// assertGone checks that a process has ended.
+func assertGone(t *testing.T, pid int) {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	require.NoError(t, err)
+	assert.ErrorIs(t, p.Signal(syscall.Signal(0)), os.ErrProcessDone, "process %d", pid)
+}
 
 func TestAFunctionAnswersOneEventAfterTheOther(t *testing.T) {
 	t.Parallel()
@@ -51,6 +58,8 @@ func TestAFunctionSeesWhatLambdaTellsIt(t *testing.T) {
 
 	assert.Contains(t, v.Environment, "COLOUR=blue")
 	assert.Contains(t, v.Environment, "AWS_LAMBDA_FUNCTION_NAME=shop")
+	assert.Regexp(t, `(?m)^_X_AMZN_TRACE_ID=Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0$`,
+		strings.Join(v.Environment, "\n"))
 	assert.NotContains(t, strings.Join(v.Environment, "\n"), "NOT_FOR_THE_FUNCTION", "nothing is inherited")
 	assert.Equal(t, "arn:aws:lambda:us-east-1:123456789012:function:shop", v.Context.InvokedFunctionArn)
 	assert.Len(t, v.Context.AwsRequestID, 36)
@@ -180,24 +189,6 @@ func TestABootstrapThatDoesNotExistIsNoFunctionError(t *testing.T) {
 	s := sandbox(t, lambdaruntime.Function{Bootstrap: t.TempDir() + "/bootstrap"})
 	_, err := invoke(t, s, event{Do: "echo"})
 	require.ErrorIs(t, err, os.ErrNotExist)
-}
-
-func TestACallerThatHangsUpDoesNotEndTheInvocation(t *testing.T) {
-	t.Parallel()
-	s := sandbox(t, function())
-	look(t, s)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	hungUp := errors.New("hung up")
-	go func() {
-		hangs(t, s)
-		cancel(hungUp)
-	}()
-	_, err := s.Invoke(ctx, payload(event{Do: "hang"}), 500*time.Millisecond)
-	require.ErrorIs(t, err, hungUp)
-
-	// The next caller waits for its turn, which comes when the first invocation has timed out.
-	look(t, s)
-	assert.Equal(t, 2, s.Starts())
 }
 
 func TestSandboxesOfOneFunctionAreSeparateProcesses(t *testing.T) {
