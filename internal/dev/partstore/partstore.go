@@ -24,19 +24,18 @@ type Store struct {
 	// Name names the part of a result.
 	Name func(key, owner string, result []byte) string
 
-	inline  int
-	mu      sync.Mutex
-	parts   map[string][]byte
-	foreign map[string]bool
-	rows    map[string]int
-	tokens  map[string]bool // of the commits that were applied
+	inline         int
+	parts, foreign sync.Map // by their names, and by the keys of their records
+
+	mu     sync.Mutex // of what is written beside records
+	rows   map[string]int
+	tokens map[string]bool // of the commits that were applied
 }
 
 // New makes a store that keeps a result of more bytes than inline beside its record.
 func New(inline int) *Store {
 	return &Store{
-		Store: memory.New(), inline: inline, parts: make(map[string][]byte), foreign: make(map[string]bool),
-		rows: make(map[string]int), tokens: make(map[string]bool),
+		Store: memory.New(), inline: inline, rows: make(map[string]int), tokens: make(map[string]bool),
 		Name: func(key, owner string, result []byte) string {
 			return fmt.Sprintf("%s#%s#%x", key, owner, sha256.Sum256(result))
 		},
@@ -71,17 +70,12 @@ func Features(behind func(store.Store) *Store) storetest.Features {
 }
 
 // SetForeign gives a record an attribute that the store does not know, or takes it away.
-func (s *Store) SetForeign(key string, has bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.foreign[key] = has
-}
+func (s *Store) SetForeign(key string, has bool) { s.foreign.Store(key, has) }
 
 // HasForeign reports whether a record has such an attribute.
 func (s *Store) HasForeign(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.foreign[key]
+	has, _ := s.foreign.Load(key)
+	return has == true
 }
 
 // Count is how often a row was written.
@@ -99,35 +93,20 @@ func (s *Store) Refuses(writes Writes) bool {
 }
 
 // Forget removes a part.
-func (s *Store) Forget(part string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.parts, part)
-}
-
-// Split writes large results beside the record, before the record itself.
-func (s *Store) Split(r store.Record) store.Record {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.split(r)
-}
+func (s *Store) Forget(part string) { s.parts.Delete(part) }
 
 // Claim implements [store.Store].
 func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	held, claimed, err := s.Store.Claim(ctx, s.split(r), now)
+	held, claimed, err := s.Store.Claim(ctx, s.Split(r), now)
 	if claimed {
-		delete(s.foreign, r.Key)
+		s.SetForeign(r.Key, false)
 	}
 	return held, claimed, err
 }
 
 // Swap implements [store.Store].
 func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.Store.Swap(ctx, seen, s.split(next))
+	return s.Store.Swap(ctx, seen, s.Split(next))
 }
 
 // Commit implements [store.Committer].
@@ -150,7 +129,7 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, writes stor
 	if s.refuses(rows) {
 		return store.Record{}, false, failed("commit", store.FailureRejected, store.ErrWritesRefused)
 	}
-	held, committed, err := s.Store.Swap(ctx, seen, s.split(next))
+	held, committed, err := s.Swap(ctx, seen, next)
 	if committed {
 		s.tokens[token] = true
 		s.add(rows)
@@ -177,11 +156,9 @@ func (s *Store) Apply(ctx context.Context, writes store.Writes, _ string) error 
 
 // Delete implements [store.Store].
 func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	deleted, err := s.Store.Delete(ctx, seen)
 	if deleted {
-		delete(s.foreign, seen.Key)
+		s.SetForeign(seen.Key, false)
 	}
 	return deleted, err
 }
@@ -191,13 +168,11 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, failed("read result", store.FailureTimeout, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	part, found := s.parts[r.Parts]
+	part, found := s.parts.Load(r.Parts)
 	if !found {
 		return nil, &store.UnreadableError{Reason: "the part is missing"}
 	}
-	return bytes.Clone(part), nil
+	return bytes.Clone(part.([]byte)), nil
 }
 
 func (s *Store) refuses(writes Writes) bool {
@@ -210,7 +185,8 @@ func (s *Store) add(writes Writes) {
 	}
 }
 
-func (s *Store) split(r store.Record) store.Record {
+// Split writes large results beside the record, before the record itself.
+func (s *Store) Split(r store.Record) store.Record {
 	r.Steps = maps.Clone(r.Steps)
 	for name, step := range r.Steps {
 		step.Result, step.Parts = s.apart(r.Key, step.Owner(), step.Result, step.Parts)
@@ -226,7 +202,7 @@ func (s *Store) apart(key, owner string, result []byte, parts string) (rest []by
 		return result, parts
 	}
 	name = s.Name(key, owner, result)
-	s.parts[name] = bytes.Clone(result)
+	s.parts.Store(name, bytes.Clone(result))
 	return nil, name
 }
 
