@@ -6,10 +6,9 @@ package dynamofake
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -49,33 +48,41 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Answer answers a call: its input and its output are JSON.
 func (s *Server) Answer(operation string, body []byte) (status int, answer []byte) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			r.output["__type"] = "com.amazonaws.dynamodb.v20120810#" + r.name
+			status, answer = http.StatusBadRequest, encoded(r.output)
+		default:
+			panic(r)
+		}
+	}()
+	var in input
+	decode(body, &in)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var in input
-	var out any
-	err := json.Unmarshal(body, &in)
-	if err == nil {
-		out, err = s.operate(operation, in)
-	}
-	if err == nil {
-		return http.StatusOK, encoded(out)
-	}
-	refused, is := errors.AsType[*refusedError](err)
-	if !is {
-		refused = &refusedError{name: "ValidationException", message: err.Error()}
-	}
-	refusal := object{"__type": "com.amazonaws.dynamodb.v20120810#" + refused.name, "message": refused.message}
-	maps.Copy(refusal, refused.more)
-	return http.StatusBadRequest, encoded(refusal)
+	return http.StatusOK, encoded(s.operate(operation, in))
 }
 
-// refusedError is a condition that does not hold.
-type refusedError struct {
-	name, message string
-	more          object
+type object = map[string]any
+
+// refusal is what a call panics with that is not answered as its caller wants it.
+type refusal struct {
+	name   string
+	output object
 }
 
-func (e *refusedError) Error() string { return e.message }
+// invalid refuses what is not known here.
+func invalid(format string, args ...any) {
+	panic(refusal{"ValidationException", object{"message": fmt.Sprintf(format, args...)}})
+}
+
+func decode(text []byte, v any) {
+	if err := json.Unmarshal(text, v); err != nil {
+		invalid("%v", err)
+	}
+}
 
 func encoded(v any) []byte {
 	text, err := json.Marshal(v)

@@ -1,33 +1,31 @@
 package dynamofake
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// expression reads a condition or an update from left to right. The first error stays.
+// expression reads a condition or an update from left to right.
 type expression struct {
 	write
 	held   Item
 	tokens []string
-	err    error
 }
 
 var tokens = regexp.MustCompile(`[#:]?\w+|<=|>=|<>|[=<>(),]|\S`)
 
 // holds evaluates a condition on the held item, which is nil if there is none. No condition holds.
-func (w write) holds(condition string, held Item) (bool, error) {
+func (w write) holds(condition string, held Item) bool {
 	if condition == "" {
-		return true, nil
+		return true
 	}
 	e := &expression{write: w, held: held, tokens: tokens.FindAllString(condition, -1)}
 	holds := e.disjunction()
 	if len(e.tokens) > 0 {
-		e.failf("%q does not end there", e.tokens)
+		invalid("Invalid expression: %q does not end there", e.tokens)
 	}
-	return holds, e.err
+	return holds
 }
 
 func (e *expression) disjunction() bool {
@@ -62,7 +60,7 @@ func (e *expression) predicate() bool {
 	holds, known := operators[operator]
 	right := e.value()
 	if !known {
-		e.failf("the operator is none of those known here")
+		invalid("Invalid expression: the operator %q is none of those known here", operator)
 	}
 	order, alike := left.compare(right)
 	if !alike {
@@ -84,31 +82,23 @@ func (e *expression) exists() bool {
 }
 
 // update changes the item as the update expression says.
-func (w write) update(it Item) error {
+func (w write) update(it Item) {
 	e := &expression{write: w, held: it, tokens: tokens.FindAllString(w.UpdateExpression, -1)}
-	for len(e.tokens) > 0 && e.err == nil {
+	for len(e.tokens) > 0 {
 		switch clause := e.next(); clause {
 		case "SET":
-			e.each(func() {
-				name := e.name()
+			e.each(func(name string) {
 				e.expect("=")
 				it[name] = e.set()
 			})
 		case "ADD":
-			e.each(func() {
-				name := e.name()
-				var err error
-				if it[name], err = it[name].sum(e.value()); err != nil {
-					e.failf("%w", err)
-				}
-			})
+			e.each(func(name string) { it[name] = it[name].sum(e.value()) })
 		case "REMOVE":
-			e.each(func() { delete(it, e.name()) })
+			e.each(func(name string) { delete(it, name) })
 		default:
-			e.failf("%q is none of the clauses known here", clause)
+			invalid("Invalid expression: %q is none of the clauses known here", clause)
 		}
 	}
-	return e.err
 }
 
 // set is the value of a SET: one, or that of an attribute if it is there.
@@ -127,10 +117,10 @@ func (e *expression) set() Value {
 	return other
 }
 
-func (e *expression) each(one func()) {
-	one()
+func (e *expression) each(one func(name string)) {
+	one(e.name())
 	for e.accept(",") {
-		one()
+		one(e.name())
 	}
 }
 
@@ -140,7 +130,7 @@ func (e *expression) name() string {
 		return name
 	}
 	if strings.HasPrefix(token, "#") || strings.HasPrefix(token, ":") {
-		e.failf("%q is no name", token)
+		invalid("Invalid expression: %q is no name", token)
 	}
 	return token
 }
@@ -149,7 +139,7 @@ func (e *expression) value() Value {
 	token := e.next()
 	v, ok := e.ExpressionAttributeValues[token]
 	if !ok {
-		e.failf("%q is no value", token)
+		invalid("Invalid expression: %q is no value", token)
 	}
 	return v
 }
@@ -164,22 +154,15 @@ func (e *expression) accept(token string) bool {
 
 func (e *expression) expect(token string) {
 	if !e.accept(token) {
-		e.failf("%q is not where it should be", token)
+		invalid("Invalid expression: %q is not where it should be", token)
 	}
 }
 
 func (e *expression) next() string {
 	if len(e.tokens) == 0 {
-		e.failf("it ends early")
-		return ""
+		invalid("Invalid expression: it ends early")
 	}
 	token := e.tokens[0]
 	e.tokens = e.tokens[1:]
 	return token
-}
-
-func (e *expression) failf(format string, args ...any) {
-	if e.err == nil {
-		e.err = fmt.Errorf("Invalid expression: "+format, args...)
-	}
 }

@@ -2,7 +2,6 @@ package dynamofake
 
 import (
 	"cmp"
-	"errors"
 	"math/big"
 )
 
@@ -41,7 +40,7 @@ func (v Value) compare(other Value) (order int, ok bool) {
 }
 
 // sum adds a number to one that may be absent.
-func (v Value) sum(added Value) (Value, error) {
+func (v Value) sum(added Value) Value {
 	if v == nil {
 		v = Value{"N": "0"}
 	}
@@ -50,7 +49,7 @@ func (v Value) sum(added Value) (Value, error) {
 	a, first := new(big.Int).SetString(text, 10)
 	b, second := new(big.Int).SetString(addedText, 10)
 	if kind != "N" || addedKind != "N" || !first || !second {
-		return nil, errors.New("only integers are added here")
+		invalid("only integers are added here")
 	}
-	return Value{"N": a.Add(a, b).String()}, nil
+	return Value{"N": a.Add(a, b).String()}
 }

@@ -1,9 +1,6 @@
 package dynamofake
 
-import (
-	"errors"
-	"strconv"
-)
+import "strconv"
 
 // streamInput is the input of the calls that read a stream.
 type streamInput struct {
@@ -16,33 +13,29 @@ type change struct{ old, new Item }
 
 // stream answers the calls about the stream of the table s.Streamed: it has one shard without an
 // end, whose sequence numbers and iterators count the changes.
-func (s *Server) stream(operation string, in input) (any, error) {
+func (s *Server) stream(operation string, in input) object {
 	switch operation {
 	case "DescribeTable":
 		if in.TableName != s.Streamed {
-			return nil, errors.New("nothing is known of this table")
+			invalid("nothing is known of this table")
 		}
-		return object{"Table": object{"LatestStreamArn": in.TableName}}, nil
+		return object{"Table": object{"LatestStreamArn": in.TableName}}
 	case "DescribeStream":
-		return object{"StreamDescription": object{"Shards": []any{object{"ShardId": "shard"}}}}, nil
+		return object{"StreamDescription": object{"Shards": []any{object{"ShardId": "shard"}}}}
 	case "GetShardIterator":
 		if in.ShardIteratorType == "LATEST" {
-			return object{"ShardIterator": strconv.Itoa(len(s.changes))}, nil
+			return object{"ShardIterator": strconv.Itoa(len(s.changes))}
 		}
-		return object{"ShardIterator": "0"}, nil
+		return object{"ShardIterator": "0"}
 	}
-	from, err := strconv.Atoi(in.ShardIterator)
-	if err != nil {
-		return nil, err
-	}
+	var from int
+	decode([]byte(in.ShardIterator), &from)
 	found := []any{}
 	for ; from < len(s.changes) && len(found) < in.Limit; from++ {
 		found = append(found, s.changes[from].event(strconv.Itoa(from+1)))
 	}
-	return object{"Records": found, "NextShardIterator": strconv.Itoa(from)}, nil
+	return object{"Records": found, "NextShardIterator": strconv.Itoa(from)}
 }
-
-type object = map[string]any
 
 // event is the record as Lambda gets it.
 func (c change) event(number string) object {

@@ -3,8 +3,6 @@ package dynamofake
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -33,30 +31,28 @@ type write struct {
 	ReturnValuesOnConditionCheckFailure string
 }
 
-func (s *Server) operate(operation string, in input) (out any, err error) {
+func (s *Server) operate(operation string, in input) object {
 	switch operation {
 	case "PutItem", "UpdateItem", "DeleteItem":
 		return s.writeOne(operation[:len(operation)-len("Item")], in)
 	case "GetItem":
 		if found := s.items[s.place(in.write)]; found != nil {
-			return object{"Item": found}, nil
+			return object{"Item": found}
 		}
-		return object{}, nil
+		return object{}
 	case "BatchWriteItem":
-		return object{"UnprocessedItems": object{}}, s.writeBatch(in)
+		return s.writeBatch(in)
 	case "BatchGetItem":
-		found, err := s.readBatch(in)
-		return object{"Responses": found, "UnprocessedKeys": object{}}, err
+		return s.readBatch(in)
 	case "TransactWriteItems":
-		return object{}, s.transact(in.TransactItems)
-	case "Query":
-		return s.list(in, in.KeyConditionExpression)
-	case "Scan":
-		return s.list(in, "")
+		return s.transact(in.TransactItems)
+	case "Query", "Scan":
+		return s.list(in)
 	case "DescribeTable", "DescribeStream", "GetShardIterator", "GetRecords":
 		return s.stream(operation, in)
 	default:
-		return nil, fmt.Errorf("%s is none of the operations known here", operation)
+		invalid("%s is none of the operations known here", operation)
+		return nil
 	}
 }
 
@@ -70,50 +66,46 @@ func (s *Server) place(w write) place {
 	return place{w.TableName, cmp.Or(key, id)}
 }
 
-func (s *Server) writeOne(kind string, in input) (any, error) {
-	next, err := s.next(kind, in.write)
-	if err != nil {
-		return nil, err
+func (s *Server) writeOne(kind string, in input) object {
+	next, failed := s.next(kind, in.write)
+	if failed != nil {
+		panic(refusal{"ConditionalCheckFailedException", failed})
 	}
 	s.put(s.place(in.write), next)
 	switch in.ReturnValues {
 	case "ALL_NEW", "UPDATED_NEW": // what was not changed does no harm
-		return object{"Attributes": next}, nil
+		return object{"Attributes": next}
 	default:
-		return object{}, nil
+		return object{}
 	}
 }
 
-// next is the item after a write, nil if it is deleted, or the refusal of its condition.
-func (s *Server) next(kind string, w write) (Item, error) {
+// next is the item after a write, nil if it is deleted, or what is answered if its condition does
+// not hold.
+func (s *Server) next(kind string, w write) (next Item, failed object) {
 	at := s.place(w)
 	if at.id == "" {
-		return nil, errors.New("the item has no key")
+		invalid("the item has no key")
 	}
 	held := s.items[at]
-	holds, err := w.holds(w.ConditionExpression, held)
-	if err != nil {
-		return nil, err
-	}
-	if !holds {
-		refused := &refusedError{"ConditionalCheckFailedException", "The conditional request failed", object{}}
+	if !w.holds(w.ConditionExpression, held) {
+		failed = object{"message": "The conditional request failed"}
 		if held != nil && w.ReturnValuesOnConditionCheckFailure == "ALL_OLD" {
-			refused.more["Item"] = held
+			failed["Item"] = held
 		}
-		return nil, refused
+		return nil, failed
 	}
-	next := w.Item
 	switch kind {
+	case "Put":
+		next = w.Item
 	case "Update":
 		next = maps.Clone(w.Key)
 		maps.Copy(next, held)
-		err = w.update(next)
-	case "Delete":
-		next = nil
+		w.update(next)
 	case "ConditionCheck":
-		return held, nil
+		next = held
 	}
-	return next, err
+	return next, nil
 }
 
 // put writes an item, or deletes one.
@@ -130,91 +122,73 @@ func (s *Server) put(at place, next Item) {
 }
 
 // transact writes all items, or none and says why.
-func (s *Server) transact(items []map[string]write) error {
+func (s *Server) transact(items []map[string]write) object {
 	var puts []func()
 	refused := false
 	reasons := make([]object, len(items))
 	for i, item := range items {
 		reasons[i] = object{"Code": "None"}
 		for kind, w := range item {
-			next, err := s.next(kind, w)
-			if condition, is := errors.AsType[*refusedError](err); is {
+			next, failed := s.next(kind, w)
+			if failed != nil {
 				refused = true
-				reasons[i] = object{"Code": "ConditionalCheckFailed", "Message": condition.message}
-				maps.Copy(reasons[i], condition.more)
-			} else if err != nil {
-				return err
+				reasons[i] = object{"Code": "ConditionalCheckFailed", "Message": failed["message"], "Item": failed["Item"]}
 			}
 			puts = append(puts, func() { s.put(s.place(w), next) })
 		}
 	}
 	if refused {
-		return &refusedError{
-			"TransactionCanceledException",
-			"Transaction cancelled, please refer cancellation reasons for specific reasons",
-			object{"CancellationReasons": reasons},
-		}
+		panic(refusal{"TransactionCanceledException", object{
+			"message":             "Transaction cancelled, please refer cancellation reasons for specific reasons",
+			"CancellationReasons": reasons,
+		}})
 	}
 	for _, put := range puts {
 		put()
 	}
-	return nil
+	return object{}
 }
 
-func (s *Server) writeBatch(in input) error {
+func (s *Server) writeBatch(in input) object {
 	for table, requests := range in.RequestItems {
 		var writes []struct {
 			PutRequest    struct{ Item Item }
 			DeleteRequest struct{ Key Item }
 		}
-		if err := json.Unmarshal(requests, &writes); err != nil {
-			return err
-		}
+		decode(requests, &writes)
 		for _, w := range writes {
 			at := s.place(write{TableName: table, Item: w.PutRequest.Item, Key: w.DeleteRequest.Key})
 			s.put(at, w.PutRequest.Item)
 		}
 	}
-	return nil
+	return object{"UnprocessedItems": object{}}
 }
 
-func (s *Server) readBatch(in input) (map[string][]Item, error) {
+func (s *Server) readBatch(in input) object {
 	found := make(map[string][]Item)
 	for table, requests := range in.RequestItems {
 		var keys struct{ Keys []Item }
-		if err := json.Unmarshal(requests, &keys); err != nil {
-			return nil, err
-		}
+		decode(requests, &keys)
 		for _, key := range keys.Keys {
 			if it := s.items[s.place(write{TableName: table, Key: key})]; it != nil {
 				found[table] = append(found[table], it)
 			}
 		}
 	}
-	return found, nil
+	return object{"Responses": found, "UnprocessedKeys": object{}}
 }
 
 // list is the answer of a query of an index, or of a scan: all in one page.
-func (s *Server) list(in input, key string) (any, error) {
+func (s *Server) list(in input) object {
 	found := []Item{}
 	sorted := s.Indexes[in.IndexName]
-	if key != "" && sorted == "" {
-		return nil, fmt.Errorf("there is no index %q", in.IndexName)
+	if in.KeyConditionExpression != "" && sorted == "" {
+		invalid("there is no index %q", in.IndexName)
 	}
 	for at, it := range s.items {
-		if at.table != in.TableName {
-			continue
-		}
 		_, indexed := it[sorted]
-		takes := indexed || sorted == ""
-		for _, condition := range []string{key, in.FilterExpression} {
-			holds, err := in.holds(condition, it)
-			if err != nil {
-				return nil, err
-			}
-			takes = takes && holds
-		}
-		if takes {
+		if at.table == in.TableName && (indexed || sorted == "") &&
+			in.holds(in.KeyConditionExpression, it) && in.holds(in.FilterExpression, it) {
 			found = append(found, it)
 		}
 	}
@@ -223,5 +197,5 @@ func (s *Server) list(in input, key string) (any, error) {
 		return cmp.Or(order, cmp.Compare(s.place(write{TableName: in.TableName, Item: a}).id,
 			s.place(write{TableName: in.TableName, Item: b}).id))
 	})
-	return object{"Items": found, "Count": len(found), "ScannedCount": len(found)}, nil
+	return object{"Items": found, "Count": len(found), "ScannedCount": len(found)}
 }

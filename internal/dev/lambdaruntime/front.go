@@ -3,14 +3,16 @@ package lambdaruntime
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
 // Front puts HTTP in front of a function, as an API Gateway HTTP API with payload format 2.0 does:
@@ -63,67 +65,37 @@ func (f *Front) payload(req *http.Request, id string) ([]byte, error) {
 	return json.Marshal(event(req, body, route, id, time.Now()))
 }
 
-// Pool invokes a function in as many sandboxes as it has invocations at once. Set Function and
-// Timeout before the first one.
-type Pool struct {
-	Function Function
-	Timeout  time.Duration
-
-	mu        sync.Mutex
-	all, free []*Sandbox
-}
-
-// Invoke is [Sandbox.Invoke].
-func (p *Pool) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	p.mu.Lock()
-	if len(p.free) == 0 {
-		s := NewSandbox(p.Function)
-		p.all, p.free = append(p.all, s), append(p.free, s)
+// answer sends the response of the function. If it returns an error, nothing was sent.
+func answer(w http.ResponseWriter, result []byte) error {
+	var r events.APIGatewayV2HTTPResponse
+	if err := json.Unmarshal(result, &r); err != nil {
+		return fmt.Errorf("the response is not of payload format 2.0: %w", err)
 	}
-	s := p.free[len(p.free)-1]
-	p.free = p.free[:len(p.free)-1]
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.free = append(p.free, s)
-	}()
-	return s.Invoke(ctx, payload, p.Timeout)
-}
-
-// Kill is [Sandbox.Kill] of each.
-func (p *Pool) Kill() error { return p.each((*Sandbox).Kill) }
-
-// Close is [Sandbox.Close] of each. Nothing may be invoked any more.
-func (p *Pool) Close() error { return p.each((*Sandbox).Close) }
-
-func (p *Pool) each(f func(*Sandbox) error) (err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.all {
-		err = errors.Join(err, f(s))
+	if r.StatusCode < 200 || r.StatusCode > 599 {
+		return fmt.Errorf("the response has the status code %d", r.StatusCode)
 	}
-	return err
-}
-
-// Ended tells how a process ended that has no successor yet, such as "signal: killed"; empty if
-// there is none.
-func (p *Pool) Ended() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.all {
-		if state := s.Ended(); state != nil {
-			return state.String()
+	body := []byte(r.Body)
+	if r.IsBase64Encoded {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
+			return fmt.Errorf("the body of the response is not valid base64: %w", err)
 		}
 	}
-	return ""
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	for name, value := range r.Headers {
+		h.Set(name, value)
+	}
+	for _, cookie := range r.Cookies {
+		h.Add("Set-Cookie", cookie)
+	}
+	h.Del("Content-Length") // the server counts
+	w.WriteHeader(r.StatusCode)
+	_, _ = w.Write(body) // fails if the client is gone
+	return nil
 }
 
-// Logs is what all processes have written so far.
-func (p *Pool) Logs() (all string) {
-	_ = p.each(func(s *Sandbox) error { // none fails
-		all += s.Logs()
-		return nil
-	})
-	return all
+// refuseRequest answers in the gateway's own words.
+func refuseRequest(w http.ResponseWriter, status int) {
+	write(w, status, fmt.Sprintf(`{"message":%q}`, http.StatusText(status)))
 }
