@@ -5,19 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// stream is one with several shards, which DynamoDB Local does not make at will. Its sequence
-// numbers are 1, 2, 3 and so on in each shard, and its iterators name a shard and how many of its
-// records lie before.
+// stream is one with several shards, which DynamoDB Local does not make at will: all but the last
+// one are closed. Its sequence numbers are 1, 2, 3 and so on in each shard, and its iterators name a
+// shard and how many of its records lie before.
 type stream struct {
 	mu     sync.Mutex
 	shards []*fakeShard
-	// page is how many shards an answer has, all if 0.
-	page int
 	// trim makes the next GetRecords say that the record of the iterator is gone, with all before
 	// the third one. fail is what each one fails with.
 	trim bool
@@ -25,9 +24,8 @@ type stream struct {
 }
 
 type fakeShard struct {
-	id, parent string
-	records    []string
-	closed     bool
+	id      string
+	records []string
 	// first is how many of its records are gone.
 	first int
 }
@@ -75,20 +73,13 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type object = map[string]any
 
 func (s *stream) describe(after string) object {
-	shards, last := []object{}, ""
+	shards := []object{}
 	for _, shard := range s.shards {
-		switch {
-		case after != "":
-			if after == shard.id {
-				after = ""
-			}
-		case s.page > 0 && len(shards) == s.page:
-			last = shards[len(shards)-1]["ShardId"].(string)
-		default:
-			shards = append(shards, object{"ShardId": shard.id, "ParentShardId": shard.parent})
+		if shards = append(shards, object{"ShardId": shard.id}); shard.id == after {
+			shards = []object{}
 		}
 	}
-	return object{"Shards": shards, "LastEvaluatedShardId": last}
+	return object{"Shards": shards}
 }
 
 func (s *stream) records(iterator string, limit int) (object, error) {
@@ -102,28 +93,23 @@ func (s *stream) records(iterator string, limit int) (object, error) {
 	}
 	id, place, _ := strings.Cut(iterator, " ")
 	from, err := strconv.Atoi(place)
-	if err != nil {
-		return nil, err
+	i := slices.IndexFunc(s.shards, func(shard *fakeShard) bool { return shard.id == id })
+	if err != nil || i < 0 {
+		return nil, fmt.Errorf("no shard %s: %w", id, err)
 	}
-	for _, shard := range s.shards {
-		if shard.id != id {
-			continue
-		}
-		records := []object{}
-		from = max(from, shard.first)
-		to := min(from+limit, len(shard.records))
-		for i, text := range shard.records[from:to] {
-			records = append(records, object{"eventName": "INSERT", "dynamodb": object{
-				"SequenceNumber": strconv.Itoa(from + i + 1), "NewImage": object{"text": object{"S": text}},
-			}})
-		}
-		out := object{"Records": records}
-		if !shard.closed || to < len(shard.records) {
-			out["NextShardIterator"] = fmt.Sprintf("%s %d", id, to)
-		}
-		return out, nil
+	shard, records := s.shards[i], []object{}
+	from = max(from, shard.first)
+	to := min(from+limit, len(shard.records))
+	for i, text := range shard.records[from:to] {
+		records = append(records, object{"eventName": "INSERT", "dynamodb": object{
+			"SequenceNumber": strconv.Itoa(from + i + 1), "NewImage": object{"text": object{"S": text}},
+		}})
 	}
-	return nil, fmt.Errorf("no shard %s", id)
+	out := object{"Records": records}
+	if i == len(s.shards)-1 || to < len(shard.records) {
+		out["NextShardIterator"] = fmt.Sprintf("%s %d", id, to)
+	}
+	return out, nil
 }
 
 var errTrimmed = errors.New("TrimmedDataAccessException")

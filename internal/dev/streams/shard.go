@@ -12,108 +12,132 @@ import (
 	"strings"
 )
 
-// shard is one that is read.
-type shard struct {
-	*Pump
-
-	id string
-	// iterator is where to read on, nil at the end of a shard that is closed.
-	iterator *string
-	// batch is what was read and is not handled.
-	batch []record
-}
-
-// record is one of a stream as an event has it: text is JSON.
+// record is one of the stream as an event has it: text is JSON.
 type record struct {
 	number string
 	text   json.RawMessage
 }
 
-// over reports whether all records of a shard are handled, and there will be no others.
-func (s *shard) over() bool { return s != nil && s.iterator == nil && len(s.batch) == 0 }
-
-// step hands a batch over: what is left of the one before, or else the next one.
-func (s *shard) step(ctx context.Context) (left, error) {
-	if len(s.batch) == 0 {
-		if found, err := s.read(ctx); err != nil || !found {
-			return nothing, err
-		}
+// findStream finds the stream, and in it the shard to begin with.
+func (p *Pump) findStream(ctx context.Context) error {
+	var out struct {
+		Table struct{ LatestStreamArn string }
 	}
-	if len(s.batch) == 0 { // everything was filtered out
-		return something, nil
+	if err := p.call(ctx, "DynamoDB_20120810.DescribeTable", object{"TableName": p.Table}, &out); err != nil {
+		return err
 	}
-	texts := make([][]byte, len(s.batch))
-	for i, r := range s.batch {
-		texts[i] = r.text
+	if p.stream = out.Table.LatestStreamArn; p.stream == "" {
+		return fmt.Errorf("streams: the table %s has no stream", p.Table)
 	}
-	event := slices.Concat([]byte(`{"Records":[`), bytes.Join(texts, []byte(",")), []byte(`]}`))
-	response, failure := s.Invoke(ctx, event)
-	if ctx.Err() != nil {
-		return something, context.Cause(ctx) // what was not waited for is not handled
+	shards, err := p.shards(ctx)
+	if err != nil || len(shards) == 0 || !p.Latest {
+		return err
 	}
-	if failure == nil {
-		s.batch = s.batch[handled(s.batch, response):]
-	}
-	if len(s.batch) > 0 {
-		return refused, nil
-	}
-	return something, nil
+	p.shard = shards[len(shards)-1]
+	return p.seek(ctx, "LATEST")
 }
 
-// The types of iterators: of the oldest record, and behind the last one.
-const (
-	oldest = "TRIM_HORIZON"
-	behind = "LATEST"
-)
+// shards are those behind the one that is read.
+func (p *Pump) shards(ctx context.Context) (ids []string, err error) {
+	var out struct {
+		StreamDescription struct {
+			Shards []struct {
+				ShardID string `json:"ShardId"`
+			}
+		}
+	}
+	in := object{"StreamArn": p.stream}
+	if p.shard != "" {
+		in["ExclusiveStartShardId"] = p.shard
+	}
+	err = p.call(ctx, "DynamoDBStreams_20120810.DescribeStream", in, &out)
+	for _, s := range out.StreamDescription.Shards {
+		ids = append(ids, s.ShardID)
+	}
+	return ids, err
+}
 
-func (s *shard) seek(ctx context.Context, from string) error {
+// seek gets an iterator of the shard.
+func (p *Pump) seek(ctx context.Context, from string) error {
 	var out struct{ ShardIterator *string }
-	err := s.call(ctx, "DynamoDBStreams_20120810.GetShardIterator",
-		map[string]any{"StreamArn": s.arn, "ShardId": s.id, "ShardIteratorType": from}, &out)
-	s.iterator = out.ShardIterator
+	err := p.call(ctx, "DynamoDBStreams_20120810.GetShardIterator",
+		object{"StreamArn": p.stream, "ShardId": p.shard, "ShardIteratorType": from}, &out)
+	p.iterator = out.ShardIterator
 	return err
 }
 
-// read reads the next batch and reports whether there are records, also if the filter takes none of
-// them. If what the iterator points at is gone, the oldest record that is left is next. DynamoDB
-// Local also says so of an empty shard when another table has been written to before this shard has
-// its first record.
-func (s *shard) read(ctx context.Context) (found bool, err error) {
+// oldest is the type of an iterator that begins with the oldest record.
+const oldest = "TRIM_HORIZON"
+
+// read reads the next batch, unless one is there, and reports whether there are records, also if
+// the filter takes none of them. If what the iterator points at is gone, the oldest record that is
+// left is next. DynamoDB Local also says so of an empty shard when another table has been written
+// to before this shard has its first record.
+func (p *Pump) read(ctx context.Context) (found bool, err error) {
+	if len(p.batch) > 0 {
+		return true, nil
+	}
+	if p.iterator == nil { // at first, and at the end of a shard
+		shards, err := p.shards(ctx)
+		if err != nil || len(shards) == 0 {
+			return false, err
+		}
+		p.shard = shards[0]
+		return true, p.seek(ctx, oldest)
+	}
 	var out struct {
 		Records           []map[string]json.RawMessage
 		NextShardIterator *string
 	}
 	get := func() error {
-		return s.call(ctx, "DynamoDBStreams_20120810.GetRecords",
-			map[string]any{"ShardIterator": s.iterator, "Limit": cmp.Or(s.BatchSize, 100)}, &out)
-	}
-	if s.iterator == nil {
-		return false, nil
+		return p.call(ctx, "DynamoDBStreams_20120810.GetRecords",
+			object{"ShardIterator": p.iterator, "Limit": cmp.Or(p.BatchSize, 100)}, &out)
 	}
 	if err = get(); err != nil && strings.Contains(err.Error(), "TrimmedDataAccessException") {
-		if err = s.seek(ctx, oldest); err == nil {
+		if err = p.seek(ctx, oldest); err == nil {
 			err = get()
 		}
 	}
 	if err != nil {
 		return false, err
 	}
-	s.iterator = out.NextShardIterator
+	p.iterator = out.NextShardIterator
 	for _, r := range out.Records {
 		var change struct{ SequenceNumber string }
 		if err := json.Unmarshal(r["dynamodb"], &change); err != nil {
 			return false, err
 		}
-		r["eventSourceARN"] = encoded(s.arn)
-		text, decoded := encoded(r), map[string]any(nil)
+		r["eventSourceARN"] = encoded(p.stream)
+		text, decoded := encoded(r), object(nil)
 		if err := json.Unmarshal(text, &decoded); err != nil {
 			return false, err
 		}
-		if taken, _ := s.filter.takes(decoded); taken { // its rules are known
-			s.batch = append(s.batch, record{change.SequenceNumber, text})
+		if taken, _ := p.filter.takes(decoded); taken { // its rules are known
+			p.batch = append(p.batch, record{change.SequenceNumber, text})
 		}
 	}
-	return len(out.Records) > 0, nil
+	return len(out.Records) > 0 || p.iterator == nil, nil
+}
+
+// handOver invokes the function with the batch, if there is one, and reports whether it has taken
+// all of it.
+func (p *Pump) handOver(ctx context.Context) (taken bool, err error) {
+	if len(p.batch) == 0 {
+		return true, nil
+	}
+	texts := make([][]byte, len(p.batch))
+	for i, r := range p.batch {
+		texts[i] = r.text
+	}
+	event := slices.Concat([]byte(`{"Records":[`), bytes.Join(texts, []byte(",")), []byte(`]}`))
+	response, failure := p.Invoke(ctx, event)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx) // what was not waited for is not handled
+	}
+	if failure == nil {
+		p.batch = p.batch[handled(p.batch, response):]
+	}
+	return len(p.batch) == 0, nil
 }
 
 // handled returns how many of the records a response says are handled, see
@@ -142,48 +166,9 @@ func handled(records []record, response []byte) int {
 	return lowest
 }
 
-// listed is a shard of a stream, and its parent.
-type listed struct {
-	ShardID       string `json:"ShardId"`
-	ParentShardID string `json:"ParentShardId"`
-}
-
-func (p *Pump) findStream(ctx context.Context) error {
-	var out struct {
-		Table struct{ LatestStreamArn string }
-	}
-	if err := p.call(ctx, "DynamoDB_20120810.DescribeTable", map[string]any{"TableName": p.Table}, &out); err != nil {
-		return err
-	}
-	if p.arn = out.Table.LatestStreamArn; p.arn == "" {
-		return fmt.Errorf("streams: the table %s has no stream", p.Table)
-	}
-	return nil
-}
-
-func (p *Pump) list(ctx context.Context) (all []listed, err error) {
-	for in := map[string]any{"StreamArn": p.arn}; ; {
-		var out struct {
-			StreamDescription struct {
-				Shards               []listed
-				LastEvaluatedShardID string `json:"LastEvaluatedShardId"`
-			}
-		}
-		if err := p.call(ctx, "DynamoDBStreams_20120810.DescribeStream", in, &out); err != nil {
-			return nil, err
-		}
-		all = append(all, out.StreamDescription.Shards...)
-		last := out.StreamDescription.LastEvaluatedShardID
-		if last == "" {
-			return all, nil
-		}
-		in["ExclusiveStartShardId"] = last
-	}
-}
-
 // call sends a call with a signature that means nothing: DynamoDB Local wants one, and does not
 // look.
-func (p *Pump) call(ctx context.Context, target string, in, out any) error {
+func (p *Pump) call(ctx context.Context, target string, in object, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Endpoint, bytes.NewReader(encoded(in)))
 	if err != nil {
 		return err
@@ -206,6 +191,8 @@ func (p *Pump) call(ctx context.Context, target string, in, out any) error {
 	}
 	return json.Unmarshal(body, out)
 }
+
+type object = map[string]any
 
 func encoded(v any) []byte {
 	text, err := json.Marshal(v)

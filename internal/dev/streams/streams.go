@@ -2,9 +2,10 @@
 // event source mapping of AWS Lambda does: for tests and local runs against DynamoDB Local, or
 // against what answers the same calls.
 //
-// A [Pump] reads children after their parents, drops the records that its filter does not take, and
-// invokes the function with a batch at a time for each shard, in order. What the function does not
-// take it hands over again, without end. The checkpoint is kept in memory: a new pump begins anew.
+// A [Pump] drops the records that its filter does not take, and invokes the function with a batch at
+// a time, in order. What the function does not take it hands over again, without end. The checkpoint
+// is kept in memory: a new pump begins anew. It reads one shard after the other, as DynamoDB Local
+// makes them: of the shards that DynamoDB writes at the same time it would read the first.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html.
 package streams
@@ -15,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 )
@@ -30,8 +30,7 @@ type Pump struct {
 	// called for one batch at a time.
 	Invoke func(ctx context.Context, payload []byte) ([]byte, error)
 
-	// Latest begins behind the last record of the shards that there are at first, instead of at the
-	// oldest one. Of later shards every record is read.
+	// Latest begins behind the last record that there is, instead of at the oldest one.
 	Latest bool
 	// Filter is the pattern of the filter criteria; an empty one takes every record. What it does
 	// not take is never handed over.
@@ -46,12 +45,16 @@ type Pump struct {
 
 	client http.Client
 	filter filter
-	arn    string
-	shards map[string]*shard
+	stream string
+	// shard is the one that is read, iterator is where to read on in it, nil at the end of one that
+	// is closed.
+	shard    string
+	iterator *string
+	// batch is what was read and is not handled.
+	batch []record
 
 	mu sync.Mutex
-	// idle is when the last look at all shards began that left nothing to handle. over is why the
-	// pump has ended. changed is closed when one of them changes, if somebody waits for that.
+	// idle is when the last look began that left nothing to handle. over is why the pump has ended. changed is closed when one of them changes, if somebody waits for that.
 	idle    time.Time
 	over    error
 	changed chan struct{}
@@ -70,7 +73,7 @@ func (p *Pump) Run(ctx context.Context) error {
 }
 
 func (p *Pump) run(ctx context.Context) (err error) {
-	p.client.Transport, p.shards = &http.Transport{}, make(map[string]*shard)
+	p.client.Transport = &http.Transport{}
 	defer p.client.CloseIdleConnections()
 	if p.filter, err = parseFilter(p.Filter); err != nil {
 		return err
@@ -78,22 +81,20 @@ func (p *Pump) run(ctx context.Context) (err error) {
 	if err := p.findStream(ctx); err != nil {
 		return err
 	}
-	from := oldest
-	if p.Latest {
-		from = behind
-	}
-	for ; ; from = oldest {
+	for {
 		began, pause := time.Now(), time.Duration(0)
-		left, err := p.pass(ctx, from)
+		found, err := p.read(ctx)
 		if err != nil {
 			return err
 		}
-		switch left {
-		case refused:
-			pause = cmp.Or(p.Pause, 100*time.Millisecond)
-		case nothing:
+		if !found {
 			p.change(func() { p.idle = began })
 			pause = cmp.Or(p.Poll, 250*time.Millisecond)
+		}
+		if taken, err := p.handOver(ctx); err != nil {
+			return err
+		} else if !taken {
+			pause = cmp.Or(p.Pause, 100*time.Millisecond)
 		}
 		select {
 		case <-time.After(pause):
@@ -101,46 +102,6 @@ func (p *Pump) run(ctx context.Context) (err error) {
 			return nil
 		}
 	}
-}
-
-// left is what a look at the stream has left to do.
-type left int
-
-const (
-	nothing left = iota
-	something
-	refused // the function has not taken all of a batch
-)
-
-// pass looks at each shard once. A child waits for its parent, so that the records of an item stay
-// in order; a parent that is not listed any more has been trimmed. See
-// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html#Streams.Processing.
-func (p *Pump) pass(ctx context.Context, from string) (most left, err error) {
-	all, err := p.list(ctx)
-	if err != nil {
-		return nothing, err
-	}
-	for _, l := range all {
-		isParent := func(other listed) bool { return other.ShardID == l.ParentShardID }
-		if slices.ContainsFunc(all, isParent) && !p.shards[l.ParentShardID].over() {
-			most = max(most, something)
-			continue
-		}
-		s := p.shards[l.ShardID]
-		if s == nil {
-			s = &shard{Pump: p, id: l.ShardID}
-			p.shards[l.ShardID] = s
-			if err := s.seek(ctx, from); err != nil {
-				return nothing, err
-			}
-		}
-		left, err := s.step(ctx)
-		if err != nil {
-			return nothing, err
-		}
-		most = max(most, left)
-	}
-	return most, nil
 }
 
 // Idle waits until everything is handled that was in the stream when it was called. It returns an

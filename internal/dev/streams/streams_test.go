@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -138,42 +137,19 @@ func TestABatchHasNoMoreRecordsThanItMay(t *testing.T) {
 	assert.Equal(t, []string{"1 2", "3 4", "5"}, pumped(t, p, f))
 }
 
-func TestWhatFailedHoldsUpItsShardOnly(t *testing.T) {
+func TestAShardFollowsTheOneBefore(t *testing.T) {
 	t.Parallel()
-	s := &stream{shards: []*fakeShard{{id: "a", records: numbers(4)}, {id: "b", records: []string{"other"}}}}
-	var failing sync.Mutex
-	broken := true
-	f := &function{answer: func(batch string) string {
-		failing.Lock()
-		defer failing.Unlock()
-		if broken && strings.HasPrefix(batch, "1") {
-			return failed
-		}
-		return ""
-	}}
-	p := pump(t, s, f)
-	p.BatchSize = 2
-	start(t, p)
-	require.Eventually(t, func() bool { return len(f.seen()) > 5 && slices.Contains(f.seen(), "other") }, time.Minute,
-		time.Millisecond)
-	assert.NotContains(t, f.seen(), "3 4")
-	failing.Lock()
-	broken = false
-	failing.Unlock()
-	idle(t, p)
-	seen := f.seen()
-	assert.Equal(t, "3 4", seen[len(seen)-1])
-}
-
-func TestChildrenComeAfterTheirParents(t *testing.T) {
-	t.Parallel()
-	s := &stream{page: 1, shards: []*fakeShard{
-		{id: "c", parent: "b", records: []string{"third"}},
-		{id: "b", parent: "a", records: []string{"second"}, closed: true},
-		{id: "a", parent: "trimmed", records: []string{"first"}, closed: true},
-	}}
-	f := &function{answer: first(failed, "")}
-	assert.Equal(t, []string{"first", "first", "second", "third"}, pumped(t, pump(t, s, f), f))
+	for latest, want := range map[bool][]string{
+		false: {"first", "first", "second", "third"}, true: {"third", "third"},
+	} {
+		s := &stream{shards: []*fakeShard{
+			{id: "a", records: []string{"first", "second"}}, {id: "b"}, {id: "c", records: []string{"third"}},
+		}}
+		f := &function{answer: first(failed, "")}
+		p := pump(t, s, f)
+		p.Latest, p.BatchSize = latest, 1
+		assert.Equal(t, want, pumped(t, p, f))
+	}
 }
 
 func TestWhatIsTrimmedIsPassedOver(t *testing.T) {

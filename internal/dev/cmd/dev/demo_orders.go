@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -188,67 +189,64 @@ func (s *orderStory) drain(ctx context.Context, lost *purchase) error {
 const patience = 30 * time.Second
 
 // settled waits until the message of an order is delivered, if the stream has it, and checks that
-// the order has come to its end: its effects, its row and its message.
+// the order has come to its end.
 func (s *orderStory) settled(ctx context.Context, o *purchase) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for {
+	for pending := true; pending; {
 		if err := s.mapping.Idle(ctx); err != nil {
 			return fmt.Errorf("its message is not delivered: %w", err)
 		}
-		pending, err := s.pending(ctx, o)
+		waiting, err := s.pending(ctx, o)
 		if err != nil {
 			return err
 		}
-		if len(pending) == 0 || o.lost && !s.drained {
-			break
-		}
+		pending = len(waiting) > 0 && (!o.lost || s.drained)
 	}
-	if err := s.mapping.Idle(ctx); err != nil { // what is repeated is not pending
-		return err
+	idle := s.mapping.Idle(ctx) // what is repeated is not pending
+	got, err := s.count(ctx, o)
+	if want := o.end(s.drained); err == nil && got != want {
+		err = fmt.Errorf("there is %+v, want %+v", got, want)
 	}
-	want := 1
-	if o.declined {
-		want = 0
+	for _, e := range s.services.Effects(o.key) {
+		err = errors.Join(err, o.check(e))
 	}
+	return errors.Join(idle, err)
+}
+
+// count counts what has become of an order so far.
+func (s *orderStory) count(ctx context.Context, o *purchase) (counts, error) {
+	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
 	kept, err := s.scan(ctx, rows, o)
-	if err == nil && len(kept) != want {
-		err = fmt.Errorf("there are %d rows, want %d", len(kept), want)
-	}
-	return errors.Join(o.check(s.services.Effects(o.key), s.drained), err)
+	return counts{
+		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(kept),
+		done(services.Message),
+	}, err
 }
 
 // pending are the messages of an order that are not delivered yet.
-func (s *orderStory) pending(ctx context.Context, o *purchase) (pending []map[string]types.AttributeValue, err error) {
+func (s *orderStory) pending(ctx context.Context, o *purchase) ([]map[string]types.AttributeValue, error) {
 	all, err := s.scan(ctx, messages, o)
-	for _, m := range all {
-		if m["outbox_due"] != nil {
-			pending = append(pending, m)
-		}
-	}
-	return pending, err
+	return slices.DeleteFunc(all, func(m map[string]types.AttributeValue) bool { return m["outbox_due"] == nil }), err
 }
 
 // scan returns the items of a table that are about an order.
 func (s *orderStory) scan(ctx context.Context, of string, o *purchase) (
 	found []map[string]types.AttributeValue, err error,
 ) {
-	for pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{
-		TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true),
-	}); pages.HasMorePages(); {
+	in := &dynamodb.ScanInput{TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true)}
+	for pages := dynamodb.NewScanPaginator(s.client, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range page.Items {
-			for _, name := range []string{"email", "body"} {
-				if text, is := it[name].(*types.AttributeValueMemberS); is && strings.Contains(text.Value, o.email()) {
-					found = append(found, it)
-				}
-			}
-		}
+		found = append(found, page.Items...)
 	}
-	return found, nil
+	return slices.DeleteFunc(found, func(it map[string]types.AttributeValue) bool {
+		email, _ := it["email"].(*types.AttributeValueMemberS)
+		body, _ := it["body"].(*types.AttributeValueMemberS)
+		return (email == nil || email.Value != o.email()) && (body == nil || !strings.Contains(body.Value, o.email()))
+	}), nil
 }
 
 // email is an address that no other order has.
@@ -266,15 +264,10 @@ func (s *orderStory) send(ctx context.Context, o *purchase) reply {
 
 // row prints what has become of an order so far.
 func (s *orderStory) row(ctx context.Context, o *purchase, what, cameBack string) error {
-	kept, err := s.scan(ctx, rows, o)
-	if err != nil {
-		return err
-	}
-	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
+	n, err := s.count(ctx, o)
 	fmt.Fprintf(s.out, orderLine, strconv.Itoa(o.number), what, cameBack,
-		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(kept),
-		done(services.Message))
-	return nil
+		n.reserved, n.charged, n.cancelled, n.rows, n.messages)
+	return err
 }
 
 // sumUp checks once more that every order has come to its end, and prints what the services were
