@@ -27,7 +27,7 @@ type fake struct {
 	// client is one of the SDK with its defaults but for the transport, which is the fake.
 	client *dynamodb.Client
 
-	server  dynamofake.Server
+	server  *dynamofake.Server
 	playing bool
 
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ type fake struct {
 const records = "idempotency"
 
 func newFake() *fake {
-	f := new(fake)
+	f := &fake{server: new(dynamofake.Server)}
 	f.client = dynamolocal.Client("http://dynamodb.invalid", func(o *dynamodb.Options) { o.HTTPClient = f })
 	return f
 }

@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamofake"
 )
 
 const (
-	// peakFlag is followed by a mode and the folder of a result: "replay:/tmp/peak-1".
+	// peakFlag is followed by the number of a result and that of a mode: "0:2".
 	peakFlag = "peak"
 	// peakDeliveries are made in a row in each process.
 	peakDeliveries = 5
@@ -23,17 +25,20 @@ const (
 	peakRounds = 7
 )
 
+// peakResults are the sizes and kinds of answers.
+func peakResults() []result { return []result{orders("5 MB", 5<<20), noise("5 MB of noise", 5<<20)} }
+
 // peakModes are what a process can do: goal is how much more memory than the handler alone it may
-// need, in sizes of the result, and executions is how often the handler runs.
+// need, in sizes of the result.
 var peakModes = []struct {
-	mode, name string
-	way        way
-	executions int
-	goal       float64
+	name     string
+	way      way
+	rehearse func(*subject, *fake) (run func(n int) error, err error)
+	goal     float64
 }{
-	{"alone", unwrapped.name, unwrapped, peakDeliveries, 0},
-	{"first", "wrapped, first execution", wrapped, peakDeliveries, 3},
-	{"replay", "wrapped, replay", wrapped, 0, 1.5},
+	{unwrapped.name, unwrapped, (*subject).rehearsedExecution, 0},
+	{"wrapped, first execution", wrapped, (*subject).rehearsedExecution, 3},
+	{"wrapped, replay", wrapped, (*subject).rehearsedReplay, 1.5},
 }
 
 // measurePeak starts a process for each measurement.
@@ -50,8 +55,8 @@ func measurePeak(rounds int) (table, error) {
 			peakDeliveries),
 		header: []string{"", "ratio", "on top", "peak", "least", "most", goalColumn},
 	}
-	for _, r := range []result{orders("5 MB", 5<<20), noise("5 MB of noise", 5<<20)} {
-		rows, err := peakRows(r, min(max(rounds, 1), peakRounds))
+	for i, r := range peakResults() {
+		rows, err := peakRows(i, r.size, min(max(rounds, 1), peakRounds))
 		if err != nil {
 			return table{}, fmt.Errorf("%s: %w", r.name, err)
 		}
@@ -60,21 +65,13 @@ func measurePeak(rounds int) (table, error) {
 	return t, nil
 }
 
-func peakRows(r result, rounds int) (rows [][]string, err error) {
-	folder, err := os.MkdirTemp("", "bench-peak")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	if err := writePeakFolder(r, folder); err != nil {
-		return nil, err
-	}
+func peakRows(result, size, rounds int) (rows [][]string, err error) {
 	peaks := make([][]float64, len(peakModes))
 	for range rounds {
 		for i, m := range peakModes {
-			peak, err := runPeak(m.mode + ":" + folder)
+			peak, err := runPeak(fmt.Sprintf("%d:%d", result, i))
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", m.mode, err)
+				return nil, fmt.Errorf("%s: %w", m.name, err)
 			}
 			peaks[i] = append(peaks[i], peak)
 		}
@@ -82,7 +79,7 @@ func peakRows(r result, rounds int) (rows [][]string, err error) {
 	for i, m := range peakModes {
 		peak := median(peaks[i])
 		own := peak - median(peaks[0])
-		ratio := own / float64(r.size)
+		ratio := own / float64(size)
 		row := []string{
 			m.name, fmt.Sprintf("%.1f", ratio), bytesOf(own), bytesOf(peak), bytesOf(slices.Min(peaks[i])),
 			bytesOf(slices.Max(peaks[i])), goals{ratio: m.goal}.judge(figures{ratio: ratio}),
@@ -93,35 +90,6 @@ func peakRows(r result, rounds int) (rows [][]string, err error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-// writePeakFolder leaves in the folder what the processes need: the body of the response, and what
-// DynamoDB answers to a first execution and to a replay of the key 0.
-func writePeakFolder(r result, folder string) error {
-	f := newFake()
-	s := wrapped.of(r, f)
-	for _, m := range peakModes[1:] {
-		err := f.rehearse(func() error {
-			answer, err := s.deliver(0)
-			return errors.Join(err, s.shop.check(answer))
-		})
-		if err != nil {
-			return err
-		}
-		for operation, answers := range f.answers {
-			for n, a := range answers {
-				name := fmt.Sprintf("%s-%s-%d-%02d", m.mode, operation, a.status, n)
-				if err := os.WriteFile(filepath.Join(folder, name), a.body, 0o600); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if s.shop.executed.Load() != 1 {
-		return errors.New("the replay executed")
-	}
-	name := fmt.Sprintf("body-%t", r.response.IsBase64Encoded)
-	return os.WriteFile(filepath.Join(folder, name), []byte(r.response.Body), 0o600)
 }
 
 // runPeak starts this program with the flag, and returns what it prints.
@@ -143,66 +111,54 @@ func runPeak(argument string) (peak float64, err error) {
 	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 }
 
-// peakProcess is the other process. It returns its peak in bytes.
+// peakProcess is the other process. It returns its peak in bytes, from the end of the rehearsal on.
 func peakProcess(argument string) (peak float64, err error) {
-	mode, folder, _ := strings.Cut(argument, ":")
-	bodies, err := filepath.Glob(filepath.Join(folder, "body-*"))
-	if err != nil || len(bodies) != 1 {
-		return 0, fmt.Errorf("%s: no body: %w", folder, err)
+	var r, m int
+	if _, err := fmt.Sscanf(argument, "%d:%d", &r, &m); err != nil {
+		return 0, err
 	}
-	body, err := os.ReadFile(bodies[0])
+	f := newFake()
+	s := peakModes[m].way.of(peakResults()[r], f)
+	run, err := peakModes[m].rehearse(s, f)
 	if err != nil {
 		return 0, err
 	}
-	r := result{response: created(mediaType)}
-	r.response.Body, r.response.IsBase64Encoded = string(body), strings.HasSuffix(bodies[0], "true")
-	f := newFake()
-	if err := f.load(mode, folder); err != nil {
+	folder, err := os.MkdirTemp("", "bench-peak")
+	if err != nil {
 		return 0, err
 	}
-	for _, m := range peakModes {
-		if m.mode != mode {
-			continue
-		}
-		s := m.way.of(r, f)
-		s.shop.fresh = true
-		if err := peakFromHere(); err != nil {
-			return 0, err
-		}
-		if err := s.repeat(peakDeliveries, m.executions, func() uint64 { return 0 }); err != nil {
-			return 0, err
-		}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	if err := f.spill(folder); err != nil {
+		return 0, err
+	}
+	s.shop.fresh = true
+	if err := peakFromHere(); err != nil {
+		return 0, err
+	}
+	if err := run(peakDeliveries); err != nil {
+		return 0, err
 	}
 	return highWater("self")
 }
 
-// load plays the answers that a folder has for a mode, from its files.
-func (f *fake) load(mode, folder string) error {
-	paths, err := filepath.Glob(filepath.Join(folder, mode+"-*")) // in the order of their names
-	if err != nil {
-		return err
-	}
-	return f.rehearse(func() error {
-		for _, path := range paths {
-			body, err := os.ReadFile(path)
-			if err != nil {
+// spill moves what is played into files, and forgets the table.
+func (f *fake) spill(folder string) error {
+	f.server = new(dynamofake.Server)
+	for operation, answers := range f.answers {
+		for n, a := range answers {
+			file := filepath.Join(folder, fmt.Sprint(operation, n))
+			if err := os.WriteFile(file, a.body, 0o600); err != nil {
 				return err
 			}
-			name := strings.Split(filepath.Base(path), "-")
-			status, err := strconv.Atoi(name[2])
-			if err != nil {
-				return err
-			}
-			a := newReply(status, body)
-			a.body, a.file = nil, path
-			f.answers[name[1]] = append(f.answers[name[1]], a)
+			answers[n].file, answers[n].body = file, nil
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // peakFromHere forgets what this process has used so far.
 func peakFromHere() error {
+	runtime.GC() // what pools hold goes with the second collection
 	debug.FreeOSMemory()
 	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
