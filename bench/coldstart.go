@@ -33,12 +33,10 @@ var programs = []program{
 // start.
 const startsPerRound = 5
 
-const aboutColdStart = "Processes are started by a server of Lambda's Runtime API, as in a new sandbox, for one " +
-	"invocation. " +
-	"client is a handler with a client of DynamoDB, wrapped has this library on that client. CPU, user and system, " +
-	"is that of the whole life of the process, " +
-	"wall the time from its start to the answer. The event is a GET, which runs unprotected: what is left is the " +
-	"initialization."
+const aboutColdStart = `Processes are started by a server of Lambda's Runtime API, as in a new sandbox, for one invocation.
+client is a handler with a client of DynamoDB, wrapped has this library on that client. CPU, user and system, is that
+of the whole life of the process, wall the time from its start to the answer. The event is a GET, which runs
+unprotected: what is left is the initialization.`
 
 // measureColdStart starts functions for an invocation that needs no database.
 func measureColdStart(rounds int) (table, error) {

@@ -35,11 +35,9 @@ const (
 
 // firsts are first executions: each delivery has a key of its own.
 var firsts = plan{
-	about: "A POST of 3 KB through an HTTP API under a new key: claim, handler, completion. The handler itself does " +
-		"nothing. " +
-		"By hand are the same calls without fingerprint and scope; own is what the library adds to them, or to the " +
-		"handler alone. " +
-		"Compression takes time to save write units, see docs/cost.md.",
+	about: `A POST of 3 KB through an HTTP API under a new key: claim, handler, completion. The handler itself does
+nothing. By hand are the same calls without fingerprint and scope; own is what the library adds to them, or to
+the handler alone. Compression takes time to save write units, see docs/cost.md.`,
 	groups: func() ([]group, error) {
 		return compared((*subject).rehearsedExecution, func(r answered) goals {
 			limits := goals{ratio: r.first}
@@ -53,9 +51,8 @@ var firsts = plan{
 
 // replays are deliveries of a key that was completed.
 var replays = plan{
-	about: "The same POST under a key that was completed: a refused PutItem brings the result, larger ones are read " +
-		"beside it. " +
-		"By hand the result is taken from the refusal. The handler does not run, except alone.",
+	about: `The same POST under a key that was completed: a refused PutItem brings the result, larger ones are read
+beside it. By hand the result is taken from the refusal. The handler does not run, except alone.`,
 	groups: func() ([]group, error) {
 		return compared((*subject).rehearsedReplay, func(answered) goals { return goals{ratio: replayGoal} })
 	},

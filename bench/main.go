@@ -37,8 +37,8 @@ var sections = []section{
 	{"fake/first", onFake(firsts)},
 	{"fake/replay", onFake(replays)},
 	{"fake/steps", onFake(stepwise)},
-	{"memory/first", measureMemoryFirst},
-	{"memory/replay", measureMemoryReplay},
+	{"memory/first", ofLibraries("First executions of a handler that does nothing.", library.firsts)},
+	{"memory/replay", ofLibraries("Deliveries of a key that was completed.", library.replays)},
 	{"memory-peak", measurePeak},
 	{"coldstart", measureColdStart},
 }

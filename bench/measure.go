@@ -14,8 +14,9 @@ type plan struct {
 	groups func() ([]group, error)
 }
 
-const aboutFake = " DynamoDB is played at once by a fake below HTTP, so the time is that of this process: SDK, " +
-	"handler and what stands between."
+const aboutFake = `
+DynamoDB is played at once by a fake below HTTP, so the time is that of this process: SDK, handler and what
+stands between.`
 
 func onFake(p plan) func(rounds int) (table, error) {
 	return func(rounds int) (table, error) {

@@ -183,10 +183,6 @@ wrapped   1.10  0%  1.00 µs  11.0 µs           2       7  2.0 KB   ratio ≤ 1
 `, text.String())
 }
 
-func TestLongTextsAreFolded(t *testing.T) {
-	assert.Equal(t, "ä b c\nddd\neeeeeeee\nf", folded(" ä b c  ddd eeeeeeee f", 5))
-}
-
 func TestFiguresAreReadable(t *testing.T) {
 	for nanoseconds, text := range map[float64]string{
 		12: "0.01 µs", 1234: "1.23 µs", 12_345: "12.3 µs", 123_456: "123 µs", 12_345_678: "12.3 ms",

@@ -18,21 +18,13 @@ var storeKeys = func() []string {
 
 const smallResult = `{"charge":"ch_3PqX7c2eZvKYlo2C","amount":1999}`
 
-// The libraries, each with its store in memory.
+const aboutMemory = `
+Each library has its own store in memory. By value, an order of two fields is the event and its id is the key.
+Of an HTTP request, with a body of 500 bytes, the key is a header. Requests are built once and only their key
+changes.`
 
-const aboutMemory = " Each library has its own store in memory. By value, an order of two fields is the event and " +
-	"its id is the key. Of an HTTP " +
-	"request, with a body of 500 bytes, the key is a header. Requests are built once and only their key changes."
-
-func measureMemoryFirst(rounds int) (table, error) {
-	return measureLibraries("First executions of a handler that does nothing."+aboutMemory, rounds, library.firsts)
-}
-
-func measureMemoryReplay(rounds int) (table, error) {
-	return measureLibraries("Deliveries of a key that was completed."+aboutMemory, rounds, library.replays)
-}
-
-func measureLibraries(about string, rounds int, run func(l library, n int) error) (table, error) {
+// ofLibraries measures the libraries, each with its store in memory.
+func ofLibraries(about string, run func(l library, n int) error) func(rounds int) (table, error) {
 	groups := []group{{heading: "by value"}, {heading: "HTTP request"}}
 	for i := range groups {
 		for _, l := range libraries[i] {
@@ -40,7 +32,7 @@ func measureLibraries(about string, rounds int, run func(l library, n int) error
 			groups[i].cases = append(groups[i].cases, m)
 		}
 	}
-	return measureGroups(about, groups, rounds)
+	return func(rounds int) (table, error) { return measureGroups(about+aboutMemory, groups, rounds) }
 }
 
 // library is one of those that are compared.

@@ -47,12 +47,10 @@ func measurePeak(rounds int) (table, error) {
 		return table{}, fmt.Errorf("%w: the peak of a process is read from /proc of Linux", errNotHere)
 	}
 	t := table{
-		about: fmt.Sprintf("Peak memory (VmHWM) of a process that gets the event %d times in a row and answers with "+
-			"5 MB. The ratio is what "+
-			"comes on top of the same handler alone, in sizes of the result. GOGC and GOMEMLIMIT have their "+
-			"defaults. The fake below HTTP "+
-			"reads answers from a file, as a socket would bring them; by hand nothing of this size can be stored.",
-			peakDeliveries),
+		about: fmt.Sprintf(`Peak memory (VmHWM) of a process that gets the event %d times in a row and answers with 5 MB.
+The ratio is what comes on top of the same handler alone, in sizes of the result. GOGC and GOMEMLIMIT have their defaults. The
+fake below HTTP reads answers from a file, as a socket would bring them; by hand nothing of this size can be
+stored.`, peakDeliveries),
 		header: []string{"", "ratio", "on top", "peak", "least", "most", goalColumn},
 	}
 	for i, r := range peakResults() {

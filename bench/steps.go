@@ -28,11 +28,10 @@ func book(context.Context) (booked, error) {
 
 // stepwise are handlers with three effects.
 var stepwise = plan{
-	about: "The POST of 3 KB with an answer of 1 KB, by a handler that has three effects, each of which returns 44 " +
-		"bytes at once. " +
-		"Without the SDK, a client answers at once before it encodes anything: own is what the library takes, and " +
-		"the goal is 10 µs a step. " +
-		"Beside three bare calls, own is that and what the SDK takes longer for conditions and seals.",
+	about: `The POST of 3 KB with an answer of 1 KB, by a handler that has three effects, each of which returns 44 bytes
+at once. Without the SDK, a client answers at once before it encodes anything: own is what the library takes,
+and the goal is 10 µs a step. Beside three bare calls, own is that and what the SDK takes longer for conditions
+and seals.`,
 	groups: func() ([]group, error) {
 		without, err := executing("without the SDK",
 			way{"no step", withSteps(nil, true)}, way{"three steps", withSteps(effects[:], true)})

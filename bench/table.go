@@ -28,7 +28,7 @@ func (t *table) add(heading string, other table) {
 // print aligns the first column and the last, which are text, to the left, and the figures between
 // them to the right.
 func (t *table) print(w io.Writer, name string) {
-	fmt.Fprintf(w, "\n%s\n%s\n\n", name, folded(t.about, 110))
+	fmt.Fprintf(w, "\n%s\n%s\n\n", name, t.about)
 	widths := make([]int, len(t.header))
 	lines := append([][]string{t.header}, t.rows...)
 	for _, line := range lines {
@@ -59,27 +59,6 @@ func (t *table) print(w io.Writer, name string) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(text.String(), " "))
 	}
-}
-
-// folded breaks a text into lines of at most that many characters.
-func folded(text string, most int) string {
-	var b strings.Builder
-	length := 0
-	for word := range strings.FieldsSeq(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case length == 0:
-		case length+1+n > most:
-			b.WriteByte('\n')
-			length = 0
-		default:
-			b.WriteByte(' ')
-			length++
-		}
-		b.WriteString(word)
-		length += n
-	}
-	return b.String()
 }
 
 // micros writes nanoseconds.
