@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,24 +17,13 @@ import (
 )
 
 // lines are what a client of the SDK logs.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
+type lines struct{ strings.Builder }
 
 // to makes a client log here. Without a logger it would be silent whatever happens.
 func (l *lines) to(o *dynamodb.Options) {
 	o.Logger = logging.LoggerFunc(func(level logging.Classification, format string, v ...any) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		fmt.Fprintf(&l.text, "%s "+format+"\n", append([]any{level}, v...)...)
+		fmt.Fprintf(l, "%s "+format+"\n", append([]any{level}, v...)...)
 	})
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // write puts an item, which must not be there.

@@ -30,9 +30,8 @@ func TestMain(m *testing.M) {
 
 // event tells the function what to do.
 type event struct {
-	Do    string `json:"do"`
-	Text  string `json:"text,omitempty"`
-	Bytes int    `json:"bytes,omitempty"`
+	Do   string `json:"do"`
+	Text string `json:"text,omitempty"`
 }
 
 // seen is what the function tells of itself.
@@ -73,8 +72,6 @@ func handle(ctx context.Context, e event) (any, error) {
 		panic(e.Text)
 	case "exit":
 		os.Exit(7)
-	case "big":
-		return strings.Repeat("x", e.Bytes-2), nil // with its quotes it has Bytes bytes
 	case "hang":
 		select {}
 	}

@@ -191,22 +191,6 @@ func TestABootstrapThatDoesNotExistIsNoFunctionError(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestSandboxesOfOneFunctionAreSeparateProcesses(t *testing.T) {
-	t.Parallel()
-	var wg sync.WaitGroup
-	pids := make([]int, 4)
-	for i := range pids {
-		s := sandbox(t, function())
-		wg.Go(func() { pids[i] = look(t, s).PID })
-	}
-	wg.Wait()
-	seen := make(map[int]bool)
-	for _, pid := range pids {
-		seen[pid] = true
-	}
-	assert.Len(t, seen, len(pids))
-}
-
 func TestConcurrentInvocationsOfASandboxTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := sandbox(t, function())

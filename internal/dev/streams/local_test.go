@@ -164,6 +164,21 @@ func TestIdleWaitsForWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
+// A pump that is idle has found its place, so what is written from then on is handed over.
+func TestAPumpCanBeginBehindWhatIsThere(t *testing.T) {
+	t.Parallel()
+	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
+	b.put(map[string]types.AttributeValue{"id": text("before")})
+	p := b.pump(s.take)
+	p.Latest = true
+	start(t, p)
+	idle(t, p)
+	b.put(map[string]types.AttributeValue{"id": text("after")})
+	idle(t, p)
+	require.Len(t, s.records, 1)
+	require.Equal(t, "after", s.records[0].Change.Keys["id"].String())
+}
+
 // A pump waits at a shard without records while another table is written to.
 func TestAnEmptyShardIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -213,35 +228,14 @@ func TestThousandsOfRecordsComeInOrderAndOnce(t *testing.T) {
 	}
 }
 
-// A pump that is idle has found its place, so what is written from then on is handed over.
-func TestAPumpCanBeginBehindWhatIsThere(t *testing.T) {
-	t.Parallel()
-	b, s := newTable(t, types.StreamViewTypeNewImage), &seen{}
-	b.put(map[string]types.AttributeValue{"id": text("before")})
-	p := b.pump(s.take)
-	p.Latest = true
-	start(t, p)
-	idle(t, p)
-	b.put(map[string]types.AttributeValue{"id": text("after")})
-	idle(t, p)
-	require.Len(t, s.records, 1)
-	require.Equal(t, "after", s.records[0].Change.Keys["id"].String())
-}
-
 func TestAStreamThatIsNotThereEndsThePump(t *testing.T) {
-	t.Parallel()
-	b := newTable(t, types.StreamViewTypeNewImage)
-	p := b.pump((&seen{}).take)
-	p.Table += "0"
-	err := p.Run(t.Context())
-	require.Error(t, err)
-	require.ErrorIs(t, p.Idle(t.Context()), err)
-}
-
-func TestATableWithoutStreamIsNamed(t *testing.T) {
 	t.Parallel()
 	client, name := dynamolocal.Client(dynamolocal.Endpoint(t)), "pump-"+rand.Text()
 	require.NoError(t, dynamolocal.CreateTable(t.Context(), client, name, "id"))
-	p := &streams.Pump{Endpoint: dynamolocal.Endpoint(t), Table: name}
-	require.ErrorContains(t, p.Run(t.Context()), name)
+	for table, says := range map[string]string{name: name + " has no stream", name + "0": "ResourceNotFoundException"} {
+		p := &streams.Pump{Endpoint: dynamolocal.Endpoint(t), Table: table}
+		err := p.Run(t.Context())
+		require.ErrorContains(t, err, says)
+		require.ErrorIs(t, p.Idle(t.Context()), err)
+	}
 }
