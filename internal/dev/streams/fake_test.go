@@ -2,68 +2,71 @@ package streams_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamofake"
 )
 
-// stream is one with several shards, which DynamoDB Local does not make at will: all but the last
-// one are closed. Its sequence numbers are 1, 2, 3 and so on in each shard, and its iterators name a
-// shard and how many of its records lie before.
+// stream is the table "table" in memory, whose stream has some records.
 type stream struct {
-	mu     sync.Mutex
-	shards []*fakeShard
-	// trim makes the next GetRecords say that the record of the iterator is gone, with all before
-	// the third one. fail is what each one fails with.
-	trim bool
-	fail error
+	dynamofake.Server
+
+	// fails are what the next calls of GetRecords fail with.
+	fails []string
 }
 
-type fakeShard struct {
-	id      string
-	records []string
-	// first is how many of its records are gone.
-	first int
-}
-
-// one is a stream with one shard, that has n records, "1" and so on.
-func one(n int) *stream { return &stream{shards: []*fakeShard{{id: "a", records: numbers(n)}}} }
-
-func numbers(n int) (all []string) {
-	for i := range n {
-		all = append(all, strconv.Itoa(i+1))
+// one is a stream with these records.
+func one(texts ...string) *stream {
+	s := &stream{Server: dynamofake.Server{Streamed: "table"}}
+	for i, text := range texts {
+		s.Answer("PutItem", fmt.Appendf(nil, `{"TableName":"table","Item":{"id":{"S":"%d"},"text":{"S":%q}}}`, i, text))
 	}
-	return all
+	return s
 }
 
 // ServeHTTP answers the calls of a pump.
 func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		ExclusiveStartShardID, ShardID, ShardIterator string
-		Limit                                         int
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetRecords") || len(s.fails) == 0 {
+		s.Server.ServeHTTP(w, r)
+		return
 	}
-	err := json.NewDecoder(r.Body).Decode(&in)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out any
-	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	switch call {
-	case "DescribeTable":
-		out = object{"Table": object{"LatestStreamArn": "arn"}}
-	case "DescribeStream":
-		out = object{"StreamDescription": s.describe(in.ExclusiveStartShardID)}
-	case "GetShardIterator":
-		out = object{"ShardIterator": in.ShardID + " 0"}
-	case "GetRecords":
-		out, err = s.records(in.ShardIterator, in.Limit)
+	w.WriteHeader(http.StatusBadRequest)
+	fmt.Fprintf(w, `{"__type":"com.amazonaws.dynamodb.v20120810#%s"}`, s.fails[0])
+	s.fails = s.fails[1:]
+}
+
+// shards is a stream with several shards, which DynamoDB Local does not make at will. Each has one
+// record, and all but the last one are closed.
+type shards []string
+
+// ServeHTTP answers the calls of a pump. The iterator of a shard is its number.
+func (s shards) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct{ ExclusiveStartShardID, ShardID, ShardIterator string }
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		panic(err)
 	}
-	if err != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		out = object{"__type": "com.amazonaws.dynamodb.v20120810#" + err.Error()}
+	listed := []object{}
+	for i := range s {
+		listed = append(listed, object{"ShardId": strconv.Itoa(i)})
+	}
+	if after, err := strconv.Atoi(in.ExclusiveStartShardID); err == nil {
+		listed = listed[after+1:]
+	}
+	out := object{
+		"Table": object{"LatestStreamArn": "arn"}, "StreamDescription": object{"Shards": listed},
+		"ShardIterator": in.ShardID, "Records": []object{},
+	}
+	if i := slices.Index([]string{"0", "1", "2"}, in.ShardIterator); i >= 0 {
+		out["Records"] = []object{{"dynamodb": object{
+			"SequenceNumber": "1", "NewImage": object{"text": object{"S": s[i]}},
+		}}}
+	}
+	if in.ShardIterator == strconv.Itoa(len(s)-1) || in.ShardIterator == "end" {
+		out["NextShardIterator"] = "end"
 	}
 	if err := json.NewEncoder(w).Encode(out); err != nil {
 		panic(err)
@@ -71,51 +74,3 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 type object = map[string]any
-
-func (s *stream) describe(after string) object {
-	shards := []object{}
-	for _, shard := range s.shards {
-		if shards = append(shards, object{"ShardId": shard.id}); shard.id == after {
-			shards = []object{}
-		}
-	}
-	return object{"Shards": shards}
-}
-
-func (s *stream) records(iterator string, limit int) (object, error) {
-	if s.trim {
-		s.trim = false
-		s.shards[0].first = 2
-		return nil, errTrimmed
-	}
-	if s.fail != nil {
-		return nil, s.fail
-	}
-	id, place, _ := strings.Cut(iterator, " ")
-	from, err := strconv.Atoi(place)
-	i := slices.IndexFunc(s.shards, func(shard *fakeShard) bool { return shard.id == id })
-	if err != nil || i < 0 {
-		return nil, fmt.Errorf("no shard %s: %w", id, err)
-	}
-	shard, records := s.shards[i], []object{}
-	from = max(from, shard.first)
-	to := min(from+limit, len(shard.records))
-	for i, text := range shard.records[from:to] {
-		records = append(records, object{"eventName": "INSERT", "dynamodb": object{
-			"SequenceNumber": strconv.Itoa(from + i + 1), "NewImage": object{"text": object{"S": text}},
-		}})
-	}
-	out := object{"Records": records}
-	if i == len(s.shards)-1 || to < len(shard.records) {
-		out["NextShardIterator"] = fmt.Sprintf("%s %d", id, to)
-	}
-	return out, nil
-}
-
-var errTrimmed = errors.New("TrimmedDataAccessException")
-
-func (s *stream) add(shard int, texts ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.shards[shard].records = append(s.shards[shard].records, texts...)
-}

@@ -19,9 +19,8 @@ func TestTheFilterDecidesWhatIsHandedOver(t *testing.T) {
 		`{"dynamodb":{"NewImage":{"tries":{"N":[{"exists":true}]}}}}`:                                 nil,
 		`{"dynamodb":{"NewImage":{"text":[{"exists":true}]}}}`:                                        nil, // no leaf
 	} {
-		f, s := &function{}, one(0)
-		s.add(0, "one", "two")
-		p := pump(t, s, f)
+		f := &function{}
+		p := pump(t, one("one", "two"), f)
 		p.Filter = filter
 		assert.Equal(t, want, pumped(t, p, f), filter)
 	}
@@ -34,7 +33,7 @@ func TestAFilterThatIsNotUnderstoodEndsThePump(t *testing.T) {
 		`{"eventName":[{"exists":"no"}]}`:                  `"eventName"`,
 		`{"eventName":[{"exists":true},{"exists":false}]}`: `"eventName"`,
 	} {
-		p := pump(t, one(1), &function{})
+		p := pump(t, one("1"), &function{})
 		p.Filter = filter
 		require.ErrorContains(t, p.Run(t.Context()), says)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -21,8 +22,8 @@ import (
 type function struct {
 	mu      sync.Mutex
 	batches []string
-	// answer is what a batch, given as its texts, is answered with: an error, or a response.
-	answer func(batch string) string
+	// answers are what the next batches are answered with: an error, or a response.
+	answers []string
 }
 
 // failed is the answer that stands for an error of the function.
@@ -39,13 +40,12 @@ func (f *function) invoke(_ context.Context, payload []byte) ([]byte, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	batch := strings.Join(texts, " ")
-	f.batches = append(f.batches, batch)
-	if f.answer == nil {
+	f.batches = append(f.batches, strings.Join(texts, " "))
+	if len(f.answers) == 0 {
 		return nil, nil
 	}
-	answer := f.answer(batch)
-	if answer == failed {
+	answer := f.answers[0]
+	if f.answers = f.answers[1:]; answer == failed {
 		return nil, errors.New("the function has failed")
 	}
 	return []byte(answer), nil
@@ -57,7 +57,7 @@ func (f *function) seen() []string {
 	return append([]string(nil), f.batches...)
 }
 
-func pump(t *testing.T, s *stream, f *function) *streams.Pump {
+func pump(t *testing.T, s http.Handler, f *function) *streams.Pump {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -73,17 +73,6 @@ func pumped(t *testing.T, p *streams.Pump, f *function) []string {
 	start(t, p)
 	idle(t, p)
 	return f.seen()
-}
-
-// first gives the answers one after the other, and the last one again and again.
-func first(answers ...string) func(string) string {
-	return func(string) string {
-		answer := answers[0]
-		if len(answers) > 1 {
-			answers = answers[1:]
-		}
-		return answer
-	}
 }
 
 func failures(identifiers ...string) string {
@@ -123,8 +112,8 @@ func TestTheAnswerDecidesWhatIsHandedOverAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &function{answer: first(tc.answer, "")}
-			assert.Equal(t, tc.want, pumped(t, pump(t, one(3), f), f))
+			f := &function{answers: []string{tc.answer}}
+			assert.Equal(t, tc.want, pumped(t, pump(t, one("1", "2", "3"), f), f))
 		})
 	}
 }
@@ -132,7 +121,7 @@ func TestTheAnswerDecidesWhatIsHandedOverAgain(t *testing.T) {
 func TestABatchHasNoMoreRecordsThanItMay(t *testing.T) {
 	t.Parallel()
 	f := &function{}
-	p := pump(t, one(5), f)
+	p := pump(t, one("1", "2", "3", "4", "5"), f)
 	p.BatchSize = 2
 	assert.Equal(t, []string{"1 2", "3 4", "5"}, pumped(t, p, f))
 }
@@ -142,44 +131,35 @@ func TestAShardFollowsTheOneBefore(t *testing.T) {
 	for latest, want := range map[bool][]string{
 		false: {"first", "first", "second", "third"}, true: {"third", "third"},
 	} {
-		s := &stream{shards: []*fakeShard{
-			{id: "a", records: []string{"first", "second"}}, {id: "b"}, {id: "c", records: []string{"third"}},
-		}}
-		f := &function{answer: first(failed, "")}
-		p := pump(t, s, f)
-		p.Latest, p.BatchSize = latest, 1
+		f := &function{answers: []string{failed}}
+		p := pump(t, shards{"first", "second", "third"}, f)
+		p.Latest = latest
 		assert.Equal(t, want, pumped(t, p, f))
 	}
 }
 
 func TestWhatIsTrimmedIsPassedOver(t *testing.T) {
 	t.Parallel()
-	s := one(4)
-	s.trim = true
-	f := &function{}
+	s, f := one("3", "4"), &function{}
+	s.fails = []string{"TrimmedDataAccessException"}
 	assert.Equal(t, []string{"3 4"}, pumped(t, pump(t, s, f), f))
-}
-
-func TestAShardWhoseOldestRecordCannotBeReadEndsThePump(t *testing.T) {
-	t.Parallel()
-	s := one(1)
-	s.fail = errTrimmed
-	require.ErrorContains(t, pump(t, s, &function{}).Run(t.Context()), s.fail.Error())
 }
 
 func TestAStreamThatCannotBeReadEndsThePump(t *testing.T) {
 	t.Parallel()
-	s := one(1)
-	s.fail = errors.New("broken")
-	p := pump(t, s, &function{})
-	require.ErrorContains(t, p.Run(t.Context()), s.fail.Error())
-	require.ErrorContains(t, p.Idle(t.Context()), s.fail.Error())
+	for _, fails := range [][]string{{"broken"}, {"TrimmedDataAccessException", "TrimmedDataAccessException"}} {
+		s := one("1")
+		s.fails = fails
+		p := pump(t, s, &function{})
+		require.ErrorContains(t, p.Run(t.Context()), fails[0])
+		require.ErrorContains(t, p.Idle(t.Context()), fails[0])
+	}
 }
 
 func TestAnInvocationThatNobodyWaitedForIsNotHandled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := pump(t, one(2), &function{})
+	p := pump(t, one("1", "2"), &function{})
 	p.BatchSize = 1
 	invocations := 0
 	p.Invoke = func(context.Context, []byte) ([]byte, error) {
