@@ -66,38 +66,29 @@ func TestAFunctionSeesWhatLambdaTellsIt(t *testing.T) {
 	assert.InDelta(t, time.Minute, v.Left, float64(10*time.Second), "the deadline is the timeout from now")
 }
 
-func TestAnErrorOfTheHandlerIsAFunctionError(t *testing.T) {
+func TestAFailureIsAFunctionErrorAndTheNextEventIsServed(t *testing.T) {
 	t.Parallel()
-	s := sandbox(t, function())
-	_, err := invoke(t, s, event{Do: "fail", Text: "no stock"})
-	e := functionError(t, err)
-	assert.Equal(t, "customError", e.Type)
-	assert.Equal(t, "no stock", e.Message)
-	assert.JSONEq(t, `{"errorType":"customError","errorMessage":"no stock"}`, string(e.Payload))
-
-	_, err = invoke(t, s, event{Do: "echo"})
-	require.NoError(t, err)
-	assert.Equal(t, 1, s.Starts(), "the process goes on")
-}
-
-func TestAPanicIsReportedAndTheNextEventGetsANewProcess(t *testing.T) {
-	t.Parallel()
-	s := sandbox(t, function())
-	_, err := invoke(t, s, event{Do: "panic", Text: "boom"})
-	assert.Equal(t, "boom", functionError(t, err).Message)
-
-	_, err = invoke(t, s, event{Do: "echo"})
-	require.NoError(t, err)
-	assert.Equal(t, 2, s.Starts())
-}
-
-func TestAProcessThatEndsFailsItsInvocation(t *testing.T) {
-	t.Parallel()
-	s := sandbox(t, function())
-	_, err := invoke(t, s, event{Do: "exit"})
-	e := functionError(t, err)
-	assert.Equal(t, lambdaruntime.TypeExited, e.Type)
-	assert.Contains(t, e.Message, "exit status 7")
+	for do, want := range map[string]struct {
+		kind, message string
+		starts        int
+	}{
+		"fail":  {"customError", "no stock", 1}, // the process goes on
+		"panic": {"string", "no stock", 2},
+		"exit":  {lambdaruntime.TypeExited, "exit status 7", 2},
+	} {
+		t.Run(do, func(t *testing.T) {
+			t.Parallel()
+			s := sandbox(t, function())
+			_, err := invoke(t, s, event{Do: do, Text: "no stock"})
+			e := functionError(t, err)
+			assert.Equal(t, want.kind, e.Type)
+			assert.Contains(t, e.Message, want.message)
+			assert.Contains(t, string(e.Payload), `"errorType":"`+want.kind+`"`)
+			_, err = invoke(t, s, event{Do: "echo"})
+			require.NoError(t, err)
+			assert.Equal(t, want.starts, s.Starts())
+		})
+	}
 }
 
 func TestAnInvocationIsKilledAtItsDeadline(t *testing.T) {
