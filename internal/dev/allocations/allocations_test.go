@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -45,9 +46,7 @@ func TestNothingAllocatesMoreThanBefore(t *testing.T) {
 		got := measure(t, o.do)
 		said := fmt.Sprintf(form, got.count, got.bytes)
 		measured[o.name] = map[string]string{}
-		for other, was := range known[o.name] {
-			measured[o.name][other] = was
-		}
+		maps.Copy(measured[o.name], known[o.name])
 		measured[o.name][release] = said
 		var want allocated
 		_, err := fmt.Sscanf(known[o.name][release], form, &want.count, &want.bytes)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -52,8 +53,9 @@ func (s *Server) Answer(operation string, body []byte) (status int, answer []byt
 		switch r := recover().(type) {
 		case nil:
 		case refusal:
-			r.output["__type"] = "com.amazonaws.dynamodb.v20120810#" + r.name
-			status, answer = http.StatusBadRequest, encoded(r.output)
+			out := object{"__type": "com.amazonaws.dynamodb.v20120810#" + r.name, "message": r.message}
+			maps.Copy(out, r.more)
+			status, answer = http.StatusBadRequest, encoded(out)
 		default:
 			panic(r)
 		}
@@ -69,18 +71,18 @@ type object = map[string]any
 
 // refusal is what a call panics with that is not answered as its caller wants it.
 type refusal struct {
-	name   string
-	output object
+	name, message string
+	more          object
 }
 
-// invalid refuses what is not known here.
-func invalid(format string, args ...any) {
-	panic(refusal{"ValidationException", object{"message": fmt.Sprintf(format, args...)}})
+// invalidf refuses what is not known here.
+func invalidf(format string, args ...any) {
+	panic(refusal{name: "ValidationException", message: fmt.Sprintf(format, args...)})
 }
 
 func decode(text []byte, v any) {
 	if err := json.Unmarshal(text, v); err != nil {
-		invalid("%v", err)
+		invalidf("%v", err)
 	}
 }
 

@@ -23,7 +23,7 @@ func (w write) holds(condition string, held Item) bool {
 	e := &expression{write: w, held: held, tokens: tokens.FindAllString(condition, -1)}
 	holds := e.disjunction()
 	if len(e.tokens) > 0 {
-		invalid("Invalid expression: %q does not end there", e.tokens)
+		invalidf("Invalid expression: %q does not end there", e.tokens)
 	}
 	return holds
 }
@@ -60,7 +60,7 @@ func (e *expression) predicate() bool {
 	holds, known := operators[operator]
 	right := e.value()
 	if !known {
-		invalid("Invalid expression: the operator %q is none of those known here", operator)
+		invalidf("Invalid expression: the operator %q is none of those known here", operator)
 	}
 	order, alike := left.compare(right)
 	if !alike {
@@ -96,7 +96,7 @@ func (w write) update(it Item) {
 		case "REMOVE":
 			e.each(func(name string) { delete(it, name) })
 		default:
-			invalid("Invalid expression: %q is none of the clauses known here", clause)
+			invalidf("Invalid expression: %q is none of the clauses known here", clause)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (e *expression) name() string {
 		return name
 	}
 	if strings.HasPrefix(token, "#") || strings.HasPrefix(token, ":") {
-		invalid("Invalid expression: %q is no name", token)
+		invalidf("Invalid expression: %q is no name", token)
 	}
 	return token
 }
@@ -139,7 +139,7 @@ func (e *expression) value() Value {
 	token := e.next()
 	v, ok := e.ExpressionAttributeValues[token]
 	if !ok {
-		invalid("Invalid expression: %q is no value", token)
+		invalidf("Invalid expression: %q is no value", token)
 	}
 	return v
 }
@@ -154,13 +154,13 @@ func (e *expression) accept(token string) bool {
 
 func (e *expression) expect(token string) {
 	if !e.accept(token) {
-		invalid("Invalid expression: %q is not where it should be", token)
+		invalidf("Invalid expression: %q is not where it should be", token)
 	}
 }
 
 func (e *expression) next() string {
 	if len(e.tokens) == 0 {
-		invalid("Invalid expression: it ends early")
+		invalidf("Invalid expression: it ends early")
 	}
 	token := e.tokens[0]
 	e.tokens = e.tokens[1:]

@@ -49,7 +49,7 @@ func (v Value) sum(added Value) Value {
 	a, first := new(big.Int).SetString(text, 10)
 	b, second := new(big.Int).SetString(addedText, 10)
 	if kind != "N" || addedKind != "N" || !first || !second {
-		invalid("only integers are added here")
+		invalidf("only integers are added here")
 	}
 	return Value{"N": a.Add(a, b).String()}
 }

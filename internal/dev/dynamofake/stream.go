@@ -17,7 +17,7 @@ func (s *Server) stream(operation string, in input) object {
 	switch operation {
 	case "DescribeTable":
 		if in.TableName != s.Streamed {
-			invalid("nothing is known of this table")
+			invalidf("nothing is known of this table")
 		}
 		return object{"Table": object{"LatestStreamArn": in.TableName}}
 	case "DescribeStream":

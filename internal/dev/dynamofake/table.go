@@ -51,7 +51,7 @@ func (s *Server) operate(operation string, in input) object {
 	case "DescribeTable", "DescribeStream", "GetShardIterator", "GetRecords":
 		return s.stream(operation, in)
 	default:
-		invalid("%s is none of the operations known here", operation)
+		invalidf("%s is none of the operations known here", operation)
 		return nil
 	}
 }
@@ -69,7 +69,7 @@ func (s *Server) place(w write) place {
 func (s *Server) writeOne(kind string, in input) object {
 	next, failed := s.next(kind, in.write)
 	if failed != nil {
-		panic(refusal{"ConditionalCheckFailedException", failed})
+		panic(*failed)
 	}
 	s.put(s.place(in.write), next)
 	switch in.ReturnValues {
@@ -82,16 +82,16 @@ func (s *Server) writeOne(kind string, in input) object {
 
 // next is the item after a write, nil if it is deleted, or what is answered if its condition does
 // not hold.
-func (s *Server) next(kind string, w write) (next Item, failed object) {
+func (s *Server) next(kind string, w write) (next Item, failed *refusal) {
 	at := s.place(w)
 	if at.id == "" {
-		invalid("the item has no key")
+		invalidf("the item has no key")
 	}
 	held := s.items[at]
 	if !w.holds(w.ConditionExpression, held) {
-		failed = object{"message": "The conditional request failed"}
+		failed = &refusal{"ConditionalCheckFailedException", "The conditional request failed", object{}}
 		if held != nil && w.ReturnValuesOnConditionCheckFailure == "ALL_OLD" {
-			failed["Item"] = held
+			failed.more["Item"] = held
 		}
 		return nil, failed
 	}
@@ -132,16 +132,17 @@ func (s *Server) transact(items []map[string]write) object {
 			next, failed := s.next(kind, w)
 			if failed != nil {
 				refused = true
-				reasons[i] = object{"Code": "ConditionalCheckFailed", "Message": failed["message"], "Item": failed["Item"]}
+				reasons[i] = object{"Code": "ConditionalCheckFailed", "Message": failed.message, "Item": failed.more["Item"]}
 			}
 			puts = append(puts, func() { s.put(s.place(w), next) })
 		}
 	}
 	if refused {
-		panic(refusal{"TransactionCanceledException", object{
-			"message":             "Transaction cancelled, please refer cancellation reasons for specific reasons",
-			"CancellationReasons": reasons,
-		}})
+		panic(refusal{
+			"TransactionCanceledException",
+			"Transaction cancelled, please refer cancellation reasons for specific reasons",
+			object{"CancellationReasons": reasons},
+		})
 	}
 	for _, put := range puts {
 		put()
@@ -183,7 +184,7 @@ func (s *Server) list(in input) object {
 	found := []Item{}
 	sorted := s.Indexes[in.IndexName]
 	if in.KeyConditionExpression != "" && sorted == "" {
-		invalid("there is no index %q", in.IndexName)
+		invalidf("there is no index %q", in.IndexName)
 	}
 	for at, it := range s.items {
 		_, indexed := it[sorted]

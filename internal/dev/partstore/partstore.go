@@ -168,11 +168,11 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, failed("read result", store.FailureTimeout, err)
 	}
-	part, found := s.parts.Load(r.Parts)
-	if !found {
-		return nil, &store.UnreadableError{Reason: "the part is missing"}
+	part, _ := s.parts.Load(r.Parts)
+	if text, found := part.([]byte); found {
+		return bytes.Clone(text), nil
 	}
-	return bytes.Clone(part.([]byte)), nil
+	return nil, &store.UnreadableError{Reason: "the part is missing"}
 }
 
 func (s *Store) refuses(writes Writes) bool {

@@ -43,15 +43,19 @@ func (a reply) passOn(w http.ResponseWriter) {
 	_, _ = a.Body.WriteTo(w)
 }
 
-func (a reply) String() string {
+func (a reply) status() string {
 	text := fmt.Sprintf("%d %s", a.Code, http.StatusText(a.Code))
 	if a.replayed() {
 		text += ", replayed"
 	}
-	if a.retryAfter() != "" {
-		text += ", Retry-After: " + a.retryAfter()
-	}
 	return text
+}
+
+func (a reply) String() string {
+	if a.retryAfter() == "" {
+		return a.status()
+	}
+	return a.status() + ", Retry-After: " + a.retryAfter()
 }
 
 // is checks the status.

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 )
 
-// chargeStory sends charges as a client does, prints what comes back and checks it.
+// chargeStory sends charges as a client does, prints what comes back and checks it. What went wrong
+// first is its error: from then on nothing is sent and nothing is printed.
 type chargeStory struct {
 	*world
 
@@ -20,7 +24,8 @@ type chargeStory struct {
 	front    *lambdaruntime.Front
 	run      string
 	steps    int
-	requests int
+	requests atomic.Int64
+	err      error
 }
 
 const chargeLine = "%4s  %-38s %-19s %-44s %s\n"
@@ -37,35 +42,29 @@ for two seconds more: that is how long a crash blocks its key.
 
 `, w.where, invocationTimeout)
 	fmt.Fprintf(w.out, chargeLine, "step", "what happens", "sent", "came back", "charges so far")
-	err := s.tell(ctx)
-	if err != nil {
-		return fmt.Errorf("step %d: %w", s.steps, err)
+	if s.tell(ctx); s.err != nil {
+		return fmt.Errorf("step %d: %w", s.steps, s.err)
 	}
 	return s.sumUp()
 }
 
-// tell plays all scenes, up to the first that goes wrong.
-func (s *chargeStory) tell(ctx context.Context) error {
+// tell plays all scenes.
+func (s *chargeStory) tell(ctx context.Context) {
 	first := s.send(ctx, 1, 1999)
 	s.print("a first charge", 1, 1999, first.String())
-	if err := s.check(first.charges(1999), 1); err != nil {
-		return err
-	}
+	s.check(first.charges(1999), 1)
 	again := s.send(ctx, 1, 1999)
 	s.print("the client sends it again", 1, 1999, again.beside(first))
-	if err := s.check(again.replays(201, first.body()), 1); err != nil {
-		return err
-	}
+	s.check(again.replays(201, first.body()), 1)
 	other := s.send(ctx, 1, 2000)
 	s.print("the same key with another amount", 1, 2000, other.String())
-	if err := errors.Join(s.check(other.is(422), 1), s.twoAtOnce(ctx)); err != nil {
-		return err
-	}
-	return s.killed(ctx)
+	s.check(other.is(422), 1)
+	s.twoAtOnce(ctx)
+	s.killed(ctx)
 }
 
 // twoAtOnce holds back the provider's answer until one of two concurrent requests has its own.
-func (s *chargeStory) twoAtOnce(ctx context.Context) error {
+func (s *chargeStory) twoAtOnce(ctx context.Context) {
 	answered := make(chan struct{})
 	s.watch.arm(moment{services.Charge, true}, func() bool {
 		<-answered
@@ -73,8 +72,7 @@ func (s *chargeStory) twoAtOnce(ctx context.Context) error {
 	})
 	answers := make(chan reply, 2)
 	for range 2 {
-		s.requests++
-		go func() { answers <- s.post(ctx, 2, 500) }()
+		go func() { answers <- s.send(ctx, 2, 500) }()
 	}
 	early := <-answers
 	close(answered)
@@ -82,12 +80,12 @@ func (s *chargeStory) twoAtOnce(ctx context.Context) error {
 	s.print("two at once: the one in the way", 2, 500, early.String())
 	s.print("             the one that runs", 2, 500, late.String())
 	_, err := early.wait()
-	return errors.Join(s.check(err, 2), late.charges(500))
+	s.check(errors.Join(err, late.charges(500)), 2)
 }
 
 // killed kills the function when the provider has charged and before it answers. The client goes on
 // asking.
-func (s *chargeStory) killed(ctx context.Context) error {
+func (s *chargeStory) killed(ctx context.Context) {
 	var killed error
 	s.watch.arm(moment{services.Charge, true}, func() bool {
 		killed = s.function.Kill()
@@ -95,48 +93,44 @@ func (s *chargeStory) killed(ctx context.Context) error {
 	})
 	a := s.send(ctx, 3, 4200)
 	s.print("killed after the charge", 3, 4200, a.String()+" ("+s.function.Ended()+")")
-	if err := errors.Join(s.check(a.is(500), 3), killed); err != nil {
-		return err
-	}
+	s.check(errors.Join(a.is(500), killed), 3)
 	a = s.send(ctx, 3, 4200)
 	s.print("sent again at once, to a new process", 3, 4200, a.String())
 	wait, err := a.wait()
-	if err := errors.Join(s.check(err, 3), sleep(ctx, wait)); err != nil {
-		return err
-	}
+	s.check(errors.Join(err, sleep(ctx, wait)), 3)
 	recovered := s.send(ctx, 3, 4200)
 	s.print(fmt.Sprintf("sent again after these %v", wait), 3, 4200, recovered.String())
-	if err := s.check(recovered.charges(4200), 3); err != nil {
-		return err
-	}
+	s.check(recovered.charges(4200), 3)
 	a = s.send(ctx, 3, 4200)
 	s.print("sent once more", 3, 4200, a.beside(recovered))
-	return s.check(a.replays(201, recovered.body()), 3)
+	s.check(a.replays(201, recovered.body()), 3)
 }
 
-func (s *chargeStory) post(ctx context.Context, order, amount int) reply {
+func (s *chargeStory) send(ctx context.Context, order, amount int) reply {
+	if s.err != nil {
+		return reply{httptest.NewRecorder()}
+	}
+	s.requests.Add(1)
 	body := fmt.Sprintf(`{"amount":%d,"currency":"usd","source":"tok_visa","metadata":%s}`, amount, metadata)
 	return post(ctx, s.front, charges.path, fmt.Sprintf("order-%d-%s", order, s.run), body)
 }
 
-func (s *chargeStory) send(ctx context.Context, order, amount int) reply {
-	s.requests++
-	return s.post(ctx, order, amount)
-}
-
 func (s *chargeStory) print(what string, order, amount int, cameBack string) {
+	if s.err != nil {
+		return
+	}
 	s.steps++
 	fmt.Fprintf(s.out, chargeLine, strconv.Itoa(s.steps), what,
 		fmt.Sprintf("order-%d: %d usd", order, amount), cameBack,
 		strconv.Itoa(s.services.Done("", services.Charge)))
 }
 
-// check adds an error to err unless there are so many charges.
-func (s *chargeStory) check(err error, want int) error {
+// check takes note of an error, and of one if there are not so many charges.
+func (s *chargeStory) check(err error, want int) {
 	if got := s.services.Done("", services.Charge); got != want {
 		err = errors.Join(err, fmt.Errorf("the provider made %d charges, want %d", got, want))
 	}
-	return err
+	s.err = cmp.Or(s.err, err)
 }
 
 // charges checks that the answer is a new one, about this amount.
@@ -178,7 +172,7 @@ func (s *chargeStory) sumUp() error {
 	if len(book) != 3 || book[0].Calls != 1 || book[1].Calls != 1 || book[2].Calls != 2 {
 		return errors.New("the provider was not asked 1, 1 and 2 times with 3 keys")
 	}
-	fmt.Fprintf(s.out, "\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.requests,
+	fmt.Fprintf(s.out, "\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.requests.Load(),
 		len(book), total)
 	return nil
 }

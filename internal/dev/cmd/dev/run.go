@@ -77,10 +77,7 @@ func (w *world) told(front http.Handler) http.Handler {
 		told := reply{httptest.NewRecorder()}
 		front.ServeHTTP(told, r)
 		told.passOn(rw)
-		fmt.Fprintf(w.out, "%s %s: %d %s", r.Method, r.URL.Path, told.Code, http.StatusText(told.Code))
-		if told.replayed() {
-			fmt.Fprint(w.out, ", replayed")
-		}
+		fmt.Fprintf(w.out, "%s %s: %s", r.Method, r.URL.Path, told.status())
 		for _, kind := range services.Kinds() {
 			if n := w.services.Done("", kind); n > 0 {
 				fmt.Fprintf(w.out, ", %ss so far: %d", kind, n)
