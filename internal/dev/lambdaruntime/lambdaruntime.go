@@ -103,12 +103,9 @@ func timedOut(requestID string, after time.Duration) *FunctionError {
 // reported is an error that the function sent. Any payload is passed on; one in another form has no
 // type.
 func reported(payload []byte) *FunctionError {
-	var e FunctionError
-	if json.Unmarshal(payload, &e) != nil {
-		e = FunctionError{}
-	}
-	e.Payload = payload
-	return &e
+	e := &FunctionError{Payload: payload}
+	_ = json.Unmarshal(payload, e)
+	return e
 }
 
 // requestID is a random UUID (RFC 9562, version 4).

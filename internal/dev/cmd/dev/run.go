@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -91,7 +90,7 @@ func (w *world) told(front http.Handler) http.Handler {
 func (w *world) drainEachMinute(ctx context.Context) {
 	drain := w.function("drain", drainTimeout)
 	for tick := time.NewTicker(time.Minute); ; {
-		if _, err := drain.Invoke(ctx, []byte("{}")); err != nil && !errors.Is(err, context.Canceled) {
+		if _, err := drain.Invoke(ctx, []byte("{}")); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(w.out, "the drain has failed:", err)
 		}
 		select {
