@@ -147,9 +147,9 @@ type Snapshot struct {
 //     that are open: an execution that meets one of these does not run it.
 //
 // A record that is released with steps keeps its attention, and is due after [store.ReleasedWait],
-// see [Listed].
+// see [Shown].
 //
-// Errors: [*InputError], [*ChangedError], [*LiveError], [*StateError], [*StepError],
+// Errors: [ErrInput], [ErrChanged], [ErrLive], [ErrState], [ErrStep], each as an [*Error];
 // [ErrOtherOperation]; [ErrForeign] if AWS Powertools wrote the record, and for Executed and Failed
 // also if it shares the record; [ErrOutcomeUnknown] if the change may have been applied; those of
 // the store, wrapped. The entry counts only without an error.

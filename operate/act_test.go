@@ -31,17 +31,13 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				entry, err := do(d, s, act)
 				held, found := d.held()
 				if !slices.Contains(possible[state], action) {
-					require.Error(t, err)
 					assert.Equal(t, operate.Entry{}, entry)
 					assert.Equal(t, seen, held, "nothing is changed")
 					if state == operate.StateInProgress {
-						var running *operate.LiveError
-						require.ErrorAs(t, err, &running)
-						require.ErrorIs(t, err, operate.ErrLive)
-						assert.Equal(t, seen.Lease, running.Until)
+						assert.Equal(t, seen.Lease, refused(t, err, operate.ErrLive).Until)
 					} else {
-						require.ErrorIs(t, err, operate.ErrState)
-						assert.Equal(t, &operate.StateError{Action: action, State: state}, err)
+						assert.Equal(t, state, refused(t, err, operate.ErrState).State)
+						assert.Contains(t, err.Error(), fmt.Sprintf("cannot %s: the record is %s;", action, state))
 					}
 					return
 				}
@@ -135,16 +131,14 @@ func TestWhatHasChangedSinceItWasShown(t *testing.T) {
 					alter(&next)
 					require.True(t, d.swap(s.Record, next))
 					_, err := do(d, s, a)
-					var changed *operate.ChangedError
-					require.ErrorAs(t, err, &changed)
-					require.ErrorIs(t, err, operate.ErrChanged)
-					assert.False(t, changed.Gone)
+					is := refused(t, err, operate.ErrChanged).Now
+					require.NotNil(t, is)
 					held, _ := d.held()
 					assert.Equal(t, next, held)
-					assert.Equal(t, held, changed.Shown.Record)
-					assert.Equal(t, operate.StateOf(held, now), changed.Shown.State)
-					assert.Contains(t, err.Error(), string(changed.Shown.State))
-					_, err = do(d, changed.Shown, act)
+					assert.Equal(t, held, is.Record)
+					assert.Equal(t, operate.StateOf(held, now), is.State)
+					assert.Contains(t, err.Error(), string(is.State))
+					_, err = do(d, *is, act)
 					require.NotErrorIs(t, err, operate.ErrChanged, "what the error shows can be acted on")
 				})
 			}
@@ -161,9 +155,7 @@ func TestWhatIsGoneSinceItWasShown(t *testing.T) {
 			_, err := d.inner.Delete(t.Context(), s.Record)
 			require.NoError(t, err)
 			_, err = do(d, s, a)
-			var changed *operate.ChangedError
-			require.ErrorAs(t, err, &changed, action)
-			assert.True(t, changed.Gone)
+			assert.Nil(t, refused(t, err, operate.ErrChanged).Now, action)
 			assert.Contains(t, err.Error(), "gone")
 		}
 	}
@@ -315,9 +307,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		s := d.shown(unknown())
 		held, _ := d.held()
 		_, err := d.Settle(t.Context(), s, c.verdict, c.act)
-		var input *operate.InputError
-		require.ErrorAs(t, err, &input, name)
-		require.ErrorIs(t, err, operate.ErrInput)
+		input := refused(t, err, operate.ErrInput)
 		assert.Equal(t, c.field, input.Field, name)
 		assert.Contains(t, input.Problem, c.problem, name)
 		assert.NotContains(t, err.Error(), "secret", name)
@@ -377,7 +367,5 @@ func TestALeaseThatIsMissing(t *testing.T) {
 	r := crashed()
 	r.Lease = time.Time{}
 	_, err := d.Release(t.Context(), d.shown(r), act)
-	var running *operate.LiveError
-	require.ErrorAs(t, err, &running)
-	assert.Equal(t, r.Expiry, running.Until)
+	assert.Equal(t, r.Expiry, refused(t, err, operate.ErrLive).Until)
 }

@@ -53,14 +53,15 @@ func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 // allowed refuses what the record is not for. Nobody touches a live claim.
 func allowed(r store.Record, v Verdict, now time.Time) error {
 	state := StateOf(r, now)
-	refused := &StateError{Action: v.action, State: state}
+	refused := inState(v.action, state)
 	switch {
 	case r.Owner == "" && r.Status != store.StatusUnknown:
-		return fmt.Errorf("%w, which wrote it; nothing was changed", ErrForeign)
+		return refusal(ErrForeign, "%v, which wrote it", ErrForeign)
 	case state == StateInProgress:
-		return &LiveError{Until: r.ProtectedUntil()}
+		return live(r.ProtectedUntil())
 	case doubt(r) != "":
-		return &notOursError{doubt(r)}
+		return refusal(ErrForeign,
+			"operate: it is not certain that this item is a record of an idempotent handler (%s)", doubt(r))
 	case state == StateOther:
 		return refused
 	case v.action == ActionDelete:
@@ -72,7 +73,7 @@ func allowed(r store.Record, v Verdict, now time.Time) error {
 	case state == StateReleased && !v.completes() && len(named(r, StepOpen)) == 0: // it is what it would become
 		return refused
 	case v.completes() && r.Layout != store.LayoutNative:
-		return fmt.Errorf("%w, which shares it: only its own language knows the form of the result; nothing was changed", ErrForeign)
+		return refusal(ErrForeign, "%v, which shares it: only its own language knows the form of the result", ErrForeign)
 	default:
 		return nil
 	}
@@ -96,16 +97,6 @@ func doubt(r store.Record) string {
 		return ""
 	}
 }
-
-// notOursError is an item that is not certainly a record of this module. It is an [ErrForeign].
-type notOursError struct{ why string }
-
-func (e *notOursError) Error() string {
-	return "operate: it is not certain that this item is a record of an idempotent handler (" + e.why +
-		"); nothing was changed"
-}
-
-func (*notOursError) Is(target error) bool { return target == ErrForeign }
 
 // next is the record after the change.
 func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) store.Record {
@@ -193,9 +184,12 @@ func (o *Operator) resolve(ctx context.Context, seen store.Record, next *store.R
 
 func (o *Operator) changed(held store.Record, found bool) error {
 	if !found {
-		return &ChangedError{Gone: true}
+		return refusal(ErrChanged, "%v: it is gone", ErrChanged)
 	}
-	return &ChangedError{Shown: o.show(held)}
+	now := o.show(held)
+	e := refusal(ErrChanged, "%v: it is %s now", ErrChanged, now.State)
+	e.Now = &now
+	return e
 }
 
 func snapshot(r store.Record, now time.Time) Snapshot {

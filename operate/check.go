@@ -1,10 +1,10 @@
 package operate
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,10 +27,8 @@ const isEmpty = "is empty"
 
 // checked returns the record that was shown, once all that was handed in is known to be good.
 func checked(s Shown, v Verdict, a Act) (store.Record, error) {
-	if err := a.check(); err != nil {
-		return store.Record{}, err
-	}
-	if err := v.check(); err != nil {
+	err := cmp.Or(readable("by", a.By, maxBy), readable("why", a.Why, maxWhy), v.check())
+	if err != nil {
 		return store.Record{}, err
 	}
 	r, err := s.record()
@@ -38,46 +36,28 @@ func checked(s Shown, v Verdict, a Act) (store.Record, error) {
 		return store.Record{}, err
 	}
 	if a.Operation != "" && r.Operation() != a.Operation {
-		return store.Record{}, fmt.Errorf("%w: not of %q but of %q; nothing was changed", ErrOtherOperation,
-			a.Operation, r.Operation())
+		return store.Record{}, refusal(ErrOtherOperation, "%v: not of %q but of %q", ErrOtherOperation, a.Operation,
+			r.Operation())
 	}
 	return r, nil
 }
 
-func (a Act) check() error {
-	if problem := problemOf(a.By, maxBy); problem != "" {
-		return &InputError{Field: "by", Problem: problem}
-	}
-	if problem := problemOf(a.Why, maxWhy); problem != "" {
-		return &InputError{Field: "why", Problem: problem}
-	}
-	return nil
-}
-
 func (v Verdict) check() error {
 	if v.ofStep() && v.step == "" {
-		return &InputError{Field: "step", Problem: isEmpty}
+		return bad("step", isEmpty)
 	}
 	switch v.action {
 	case "":
-		return &InputError{
-			Field:   "verdict",
-			Problem: "is none: use Executed, NotExecuted, Failed, StepExecuted or StepFailed",
-		}
+		return bad("verdict", "is none: use Executed, NotExecuted, Failed, StepExecuted or StepFailed")
 	case ActionExecuted, ActionStepExecuted:
 		if !utf8.Valid(v.result) || !json.Valid(v.result) {
-			return &InputError{Field: fieldResult, Problem: fmt.Sprintf("of %d bytes is no JSON", len(v.result))}
+			return bad(fieldResult, "of %d bytes is no JSON", len(v.result))
 		}
 		if v.response {
 			return checkResponse(v.result)
 		}
 	case ActionFailed, ActionStepFailed:
-		if problem := problemOf(v.errorType, maxBy); problem != "" {
-			return &InputError{Field: "error type", Problem: problem}
-		}
-		if problem := problemOf(v.message, maxMessage); problem != "" {
-			return &InputError{Field: "error message", Problem: problem}
-		}
+		return cmp.Or(readable("error type", v.errorType, maxBy), readable("error message", v.message, maxMessage))
 	case ActionNotExecuted, ActionRelease, ActionDelete:
 	}
 	return nil
@@ -93,29 +73,9 @@ func checkResponse(text []byte) error {
 		Body              string              `json:"body"`
 		IsBase64Encoded   bool                `json:"isBase64Encoded"`
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-			return &InputError{Field: fieldResult, Problem: "is no response of a gateway: " + wrong.Field +
-				" has another type"}
-		}
-		return &InputError{Field: fieldResult, Problem: "is no response of a gateway: it is no object"}
-	}
-	if r.StatusCode < 200 || r.StatusCode > 599 {
-		return &InputError{
-			Field:   fieldResult,
-			Problem: fmt.Sprintf("is no response of a gateway: statusCode %d is not from 200 to 599", r.StatusCode),
-		}
-	}
-	if r.StatusCode >= 500 || slices.Contains(notStored, r.StatusCode) {
-		return &InputError{Field: fieldResult, Problem: fmt.Sprintf(
-			"has the status %d, which a handler does not store: it means that a retry may execute", r.StatusCode)}
-	}
-	if _, err := base64.StdEncoding.DecodeString(r.Body); err != nil && r.IsBase64Encoded {
-		return &InputError{
-			Field:   fieldResult,
-			Problem: "is no response of a gateway: isBase64Encoded is true, and body is no base64",
-		}
-	}
+	err := json.Unmarshal(text, &r)
+	wrong, _ := errors.AsType[*json.UnmarshalTypeError](err)
+	_, coded := base64.StdEncoding.DecodeString(r.Body)
 	fields := slices.Clone(r.Cookies)
 	for name, value := range r.Headers {
 		fields = append(fields, name, value)
@@ -123,13 +83,24 @@ func checkResponse(text []byte) error {
 	for name, values := range r.MultiValueHeaders {
 		fields = append(append(fields, name), values...)
 	}
-	if slices.ContainsFunc(fields, breaksHeader) {
-		return &InputError{
-			Field:   fieldResult,
-			Problem: "is no response of a gateway: a header or cookie has a line break or another control character",
-		}
+	const no = "is no response of a gateway: "
+	switch {
+	case wrong != nil && wrong.Field != "":
+		return bad(fieldResult, no+"%s has another type", wrong.Field)
+	case err != nil:
+		return bad(fieldResult, no+"it is no object")
+	case r.StatusCode < 200 || r.StatusCode > 599:
+		return bad(fieldResult, no+"statusCode %d is not from 200 to 599", r.StatusCode)
+	case r.StatusCode >= 500 || slices.Contains(notStored, r.StatusCode):
+		return bad(fieldResult, "has the status %d, which a handler does not store: it means that a retry may execute",
+			r.StatusCode)
+	case r.IsBase64Encoded && coded != nil:
+		return bad(fieldResult, no+"isBase64Encoded is true, and body is no base64")
+	case slices.ContainsFunc(fields, breaksHeader):
+		return bad(fieldResult, no+"a header or cookie has a line break or another control character")
+	default:
+		return nil
 	}
-	return nil
 }
 
 // notStored are the statuses below 500 that a handler does not store by itself.
@@ -140,18 +111,18 @@ func breaksHeader(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// problemOf says what is wrong with a text that somebody is to read; it is empty if nothing is.
-func problemOf(text string, most int) string {
+// readable refuses a text that somebody is to read and cannot.
+func readable(field, text string, most int) error {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return isEmpty
+		return bad(field, isEmpty)
 	case len(text) > most:
-		return fmt.Sprintf("has %d bytes, more than %d", len(text), most)
+		return bad(field, "has %d bytes, more than %d", len(text), most)
 	case !utf8.ValidString(text):
-		return "is not UTF-8"
+		return bad(field, "is not UTF-8")
 	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return "has characters that cannot be printed"
+		return bad(field, "has characters that cannot be printed")
 	default:
-		return ""
+		return nil
 	}
 }

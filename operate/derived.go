@@ -12,12 +12,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// derivedKey is the form of a key of idempotent.DerivedKey.
+// derivedKey is the form of a key of idempotent.DerivedKey. No record key has it.
 var derivedKey = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-
-// IsDerivedKey reports whether a text has the form of a key of idempotent.DerivedKey. No record key
-// has it.
-func IsDerivedKey(text string) bool { return derivedKey.MatchString(text) }
 
 // FindDerived returns the record whose execution handed out this key of idempotent.DerivedKey, and
 // the name that the key has there. It is how the event of another service, which knows the key that
@@ -27,15 +23,12 @@ func IsDerivedKey(text string) bool { return derivedKey.MatchString(text) }
 // and a step's name is one. Where a process died before it had learned a name, those of other
 // records of the operation are tried, and the ones that are given. It reads each of these records:
 // those of one operation, or, if it is empty, of all, through the index. If there is none the error
-// is [ErrNotFound]; a key of another form is an [*InputError].
+// is [ErrNotFound]; a key of another form is an [ErrInput].
 func (o *Operator) FindDerived(ctx context.Context, operation, key string, names ...string) (s Shown,
 	name string, err error,
 ) {
-	if !IsDerivedKey(key) {
-		return Shown{}, "", &InputError{
-			Field:   "derived key",
-			Problem: "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case",
-		}
+	if !derivedKey.MatchString(key) {
+		return Shown{}, "", bad("derived key", "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case")
 	}
 	others := make(map[string]*candidates)
 	for e := range o.entries(ctx, store.Query{Attention: true, Index: true, Operation: operation}) {
@@ -94,16 +87,12 @@ func (o *Operator) findAmong(ctx context.Context, others map[string]*candidates,
 }
 
 // DerivedKeys are the keys of idempotent.DerivedKey that executions of the record are known to have
-// handed out, or may have, and those of other names, by their names.
+// handed out, or may have, and those of other names, by their names: those that it keeps, and those
+// of its open steps.
 func (s Shown) DerivedKeys(names ...string) map[string]string {
-	return derivedKeys(s.Record, names...)
-}
-
-func derivedKeys(r store.Record, names ...string) map[string]string {
-	of := descriptionOf(r)
 	keys := make(map[string]string)
-	for _, name := range slices.Concat(names, r.Derived, named(r, StepOpen)) {
-		keys[name] = of.DerivedKey(name)
+	for _, name := range slices.Concat(names, s.Record.Derived, s.open) {
+		keys[name] = s.DerivedKey(name)
 	}
 	return keys
 }

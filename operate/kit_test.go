@@ -2,6 +2,7 @@ package operate_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -126,8 +127,17 @@ func (d *desk) held() (store.Record, bool) {
 	return r, found
 }
 
+// refused is a refusal of a kind.
+func refused(t *testing.T, err, kind error) *operate.Error {
+	t.Helper()
+	require.ErrorIs(t, err, kind)
+	refused, is := errors.AsType[*operate.Error](err)
+	require.True(t, is)
+	return refused
+}
+
 // list collects what a query finds.
-func (d *desk) list(q operate.Query) (found []operate.Listed, err error) {
+func (d *desk) list(q operate.Query) (found []operate.Shown, err error) {
 	d.t.Helper()
 	for l, err := range d.List(d.ctx, q) {
 		if err != nil {
@@ -135,11 +145,11 @@ func (d *desk) list(q operate.Query) (found []operate.Listed, err error) {
 		}
 		found = append(found, l)
 	}
-	slices.SortFunc(found, func(a, b operate.Listed) int { return strings.Compare(a.Record.Key, b.Record.Key) })
+	slices.SortFunc(found, func(a, b operate.Shown) int { return strings.Compare(a.Record.Key, b.Record.Key) })
 	return found, nil
 }
 
-func (d *desk) listed(q operate.Query) []operate.Listed {
+func (d *desk) listed(q operate.Query) []operate.Shown {
 	d.t.Helper()
 	found, err := d.list(q)
 	require.NoError(d.t, err)

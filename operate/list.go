@@ -18,7 +18,7 @@ import (
 type Query struct {
 	_ struct{} // literals name their fields: more may come
 
-	// States are those that are wanted. None means what somebody has to settle, see [Listed]. Any
+	// States are those that are wanted. None means what somebody has to settle, see [Shown]. Any
 	// state but StateUnknown needs Scan.
 	States []State
 	// NotDue adds the records that were released with steps and are not due yet. With States it
@@ -27,7 +27,7 @@ type Query struct {
 	// Operation restricts the listing to one operation; empty means all.
 	Operation string
 	// OlderThan restricts the listing to records that have been what they are for at least this
-	// long, see [Since]; 0 does not.
+	// long, see [Shown]; 0 does not.
 	OlderThan time.Duration
 
 	// Scan allows the listing to read every record of the store. See [Operator.Cost] before.
@@ -38,62 +38,38 @@ type Query struct {
 	Page     func(store.Page)
 }
 
-// Listed is what a listing says of a record. It may be stale: [Operator.Inspect] the record before
-// anything is done.
-type Listed struct {
-	// Record has what the listing has read, see [store.Lister]; one with attention was then read by
-	// itself. It has neither a result nor steps.
-	Record store.Record
-	// DerivedKeys are the keys of idempotent.DerivedKey that its executions are known to have
-	// handed out, or may have, by their names: those that it keeps, and those of its open steps.
-	DerivedKeys map[string]string
-	// State is what the record means now, and Since is when it became that.
-	State State
-	Since time.Time
-	// Due is true if somebody has to settle the record now:
-	//
-	//   - it is UNKNOWN
-	//   - it has crashed, or the reconciliation that asked about it has, and its handler refuses
-	//     crashed executions or has a resolver
-	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because
-	//     as a rule the client retries, and the next execution goes on where the one before stopped
-	Due bool
-	// GivenUp is true if a reconciliation has asked about the record without an answer so often
-	// that it does so no more.
-	GivenUp bool
-
-	// later is true if it was released with steps and is not due.
-	later bool
-}
-
-// List yields what the query asks for. The pages, the waits between them and the errors are those
-// of [store.Lister]. A [*store.UnreadableError] is about one record, whose key is in the [Listed]
-// beside it, and the listing goes on. A query that needs Scan and does not allow it is
-// [ErrNeedsScan]. A bad query is an [*InputError].
-func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Listed, error] {
-	return func(yield func(Listed, error) bool) {
+// List yields what the query asks for, without results and steps. It may be stale: [Operator.Inspect]
+// a record before anything is done to it; what a listing yields is refused. A record has what the
+// listing has read, see [store.Lister]; one with attention was then read by itself.
+//
+// The pages, the waits between them and the errors are those of [store.Lister]. A
+// [*store.UnreadableError] is about one record, whose key is in the [Shown] beside it, and the
+// listing goes on. A query that needs Scan and does not allow it is
+// [ErrNeedsScan]. A bad query is an [ErrInput].
+func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Shown, error] {
+	return func(yield func(Shown, error) bool) {
 		sq, err := o.query(q)
 		if err != nil {
-			yield(Listed{}, err)
+			yield(Shown{}, err)
 			return
 		}
 		for e := range o.entries(ctx, sq) {
-			now := o.now()
-			listed := listedOf(e.record, now)
+			found := o.show(e.record)
 			_, unreadable := errors.AsType[*store.UnreadableError](e.err)
 			switch {
 			case e.err == nil && !e.found:
 				continue
 			case errors.Is(e.err, store.ErrNoIndex):
-				yield(Listed{}, fmt.Errorf("%w: %w", ErrNeedsScan, e.err))
+				yield(Shown{}, fmt.Errorf("%w: %w", ErrNeedsScan, e.err))
 				return
 			case e.err != nil:
-				if !yield(Listed{Record: store.Record{Key: e.record.Key}}, fmt.Errorf("operate: list: %w", e.err)) ||
+				if !yield(Shown{Record: store.Record{Key: e.record.Key}}, fmt.Errorf("operate: list: %w", e.err)) ||
 					!unreadable {
 					return
 				}
-			case wanted(q, listed) && (q.OlderThan == 0 || !listed.Since.After(now.Add(-q.OlderThan))):
-				if !yield(listed, nil) {
+			case wanted(q, found) && (q.OlderThan == 0 || !found.Since.After(found.At.Add(-q.OlderThan))):
+				found.Record.Result, found.Record.Parts, found.Record.Steps, found.read = nil, "", nil, nil
+				if !yield(found, nil) {
 					return
 				}
 			}
@@ -155,17 +131,6 @@ func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] 
 	}
 }
 
-func listedOf(r store.Record, now time.Time) Listed {
-	state := StateOf(r, now)
-	l := Listed{
-		State: state, Since: Since(r, state), DerivedKeys: derivedKeys(r), GivenUp: r.GivenUp(),
-		Due: life.Waits(r, now), later: life.WaitsLater(r, now),
-	}
-	r.Result, r.Parts, r.Steps = nil, "", nil
-	l.Record = r
-	return l
-}
-
 // Cost tells what [Operator.List] with this query would read, before it does: with Scan, all
 // records of the store. Beside that, each record that the index names is read by itself.
 func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
@@ -188,16 +153,16 @@ func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
 func (o *Operator) query(q Query) (store.Query, error) {
 	for _, s := range q.States {
 		if !slices.Contains(States(), s) {
-			return store.Query{}, &InputError{Field: "state", Problem: fmt.Sprintf("%q is none of %q", s, States())}
+			return store.Query{}, bad("state", "%q is none of %q", s, States())
 		}
 	}
 	switch {
 	case q.OlderThan < 0:
-		return store.Query{}, &InputError{Field: "age", Problem: fmt.Sprintf("%s is negative", q.OlderThan)}
+		return store.Query{}, bad("age", "%s is negative", q.OlderThan)
 	case q.PageSize < 0:
-		return store.Query{}, &InputError{Field: "page size", Problem: fmt.Sprintf("%d is negative", q.PageSize)}
+		return store.Query{}, bad("page size", "%d is negative", q.PageSize)
 	case q.Rate < 0:
-		return store.Query{}, &InputError{Field: "rate", Problem: fmt.Sprintf("%v is negative", q.Rate)}
+		return store.Query{}, bad("rate", "%v is negative", q.Rate)
 	}
 	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, Rate: q.Rate, Page: q.Page}
 	var before time.Time
@@ -238,9 +203,9 @@ func statuses(states []State) []store.Status {
 
 // wanted leaves out what the index says of records that were settled meanwhile, and states that
 // share a status.
-func wanted(q Query, l Listed) bool {
+func wanted(q Query, s Shown) bool {
 	if len(q.States) == 0 {
-		return l.Due || q.NotDue && l.later
+		return s.Due || q.NotDue && life.WaitsLater(*s.read, s.At)
 	}
-	return slices.Contains(q.States, l.State)
+	return slices.Contains(q.States, s.State)
 }

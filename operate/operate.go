@@ -10,9 +10,9 @@
 // # What is guaranteed
 //
 //   - Each change is one compare-and-swap on the record as [Operator.Inspect] has read it. If the
-//     record has changed since then, nothing happens, and the error is a [*ChangedError] with the
+//     record has changed since then, nothing happens, and the error is an [ErrChanged] with the
 //     record as it is now. A step that was written since then is a change.
-//   - A record whose lease is live is left alone: a [*LiveError].
+//   - A record whose lease is live is left alone: an [ErrLive].
 //   - A change puts a new random owner into the record. A write that the execution before has sent,
 //     and that is still on its way, matches no more.
 //
@@ -41,6 +41,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -95,20 +96,34 @@ func New(s store.Store, config ...Config) *Operator {
 	return &Operator{store: s, now: c.Clock, retention: cmp.Or(c.Retention, defaultRetention)}
 }
 
-// Shown is a record as [Operator.Inspect] has read it. What is done to it is conditional on that.
-// It is a plain value; one that Inspect did not return is refused.
+// Shown is a record as [Operator.Inspect] has read it, or as [Operator.List] found it. What is done
+// to it is conditional on that. It is a plain value; one that Inspect did not return is refused.
 type Shown struct {
 	// Record is the record. Its Result is nil if it is kept in parts: see [Operator.Result]. Its
 	// Steps have the results of steps likewise: to show no results, see [Shown.Steps] and
 	// [Operator.StepResult].
 	Record store.Record
-	// State is what the record means at the instant At.
+	// State is what the record means at the instant At, when it was read by the clock of the
+	// operator.
 	State State
-	// At is when the record was read, by the clock of the operator.
-	At time.Time
+	At    time.Time
+	// Since is when the record became what it is: when it became UNKNOWN, whatever was asked about
+	// it since, when its lease ended, when it was released or completed. Where the record does not
+	// say that, it is when it was created.
+	Since time.Time
+	// Due is true if somebody has to settle the record now:
+	//
+	//   - it is UNKNOWN
+	//   - it has crashed, or the reconciliation that asked about it has, and its handler refuses
+	//     crashed executions or has a resolver
+	//   - it was released with steps, and its AttentionAt has come. It is not due at once, because
+	//     as a rule the client retries, and the next execution goes on where the one before stopped
+	Due bool
 
-	// read is the record that changes are conditional on, whatever becomes of Record.
+	// read is the record that changes are conditional on, whatever becomes of Record. open are the
+	// names of its open steps.
 	read *store.Record
+	open []string
 }
 
 // Inspect reads a record. If there is none the error is [ErrNotFound]; a record that is there and
@@ -116,7 +131,7 @@ type Shown struct {
 // yet is shown as [StateExpired].
 func (o *Operator) Inspect(ctx context.Context, key string) (Shown, error) {
 	if key == "" {
-		return Shown{}, &InputError{Field: "key", Problem: isEmpty}
+		return Shown{}, bad("key", isEmpty)
 	}
 	r, found, err := o.store.Get(ctx, key)
 	switch {
@@ -131,19 +146,23 @@ func (o *Operator) Inspect(ctx context.Context, key string) (Shown, error) {
 
 func (o *Operator) show(r store.Record) Shown {
 	now := o.now()
-	return Shown{Record: r, State: StateOf(r, now), At: now, read: &r}
+	state := StateOf(r, now)
+	return Shown{
+		Record: r, State: state, At: now, Since: since(r, state), Due: life.Waits(r, now), read: &r,
+		open: named(r, StepOpen),
+	}
 }
 
 // Result returns the stored result of a completed record, also one that is kept in parts. It has
 // been verified by the seal of the record, if that has one. The bytes are the caller's. A record
-// that is not completed has none: a [*StateError].
+// that is not completed has none: an [ErrState].
 func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
 	r, err := s.record()
 	if err != nil {
 		return nil, err
 	}
 	if r.Status != store.StatusCompleted {
-		return nil, &StateError{Action: "show the result", State: s.State}
+		return nil, inState("show the result", s.State)
 	}
 	if r.Parts == "" {
 		if r.Seal != "" && !r.Sealed(r.Result) {
@@ -169,7 +188,7 @@ func (o *Operator) readParts(ctx context.Context, r store.Record) ([]byte, error
 
 func (s Shown) record() (store.Record, error) {
 	if s.read == nil {
-		return store.Record{}, &InputError{Field: "shown", Problem: "was not returned by Inspect"}
+		return store.Record{}, bad("shown", "was not returned by Inspect")
 	}
 	return *s.read, nil
 }

@@ -42,7 +42,7 @@ func TestARecordOfUnknownOutcomeIsFoundShownAndSettled(t *testing.T) {
 	assert.Empty(t, d.listed(operate.Query{}))
 }
 
-func keysOf(found []operate.Listed) []string {
+func keysOf(found []operate.Shown) []string {
 	keys := []string{}
 	for _, l := range found {
 		keys = append(keys, l.Record.Key)
@@ -262,10 +262,9 @@ func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
 	}
 	require.True(t, owner(), "the owner comes first")
 	_, err := d.Settle(t.Context(), shown, operate.NotExecuted(), act)
-	var changed *operate.ChangedError
-	require.ErrorAs(t, err, &changed)
-	assert.Equal(t, operate.StateCompleted, changed.Shown.State)
-	_, err = d.Delete(t.Context(), changed.Shown, act)
+	is := refused(t, err, operate.ErrChanged).Now
+	assert.Equal(t, operate.StateCompleted, is.State)
+	_, err = d.Delete(t.Context(), *is, act)
 	require.NoError(t, err)
 
 	_, err = d.Release(t.Context(), d.shown(seen), act)
@@ -297,11 +296,10 @@ func TestStepsInATable(t *testing.T) {
 	require.NoError(t, err)
 	photo := fmt.Appendf(nil, "%q", hex.EncodeToString(noise))
 	_, err = d.Settle(t.Context(), shown, operate.StepExecuted("charge", photo), act)
-	var changed *operate.ChangedError
-	require.ErrorAs(t, err, &changed)
-	assert.Len(t, changed.Shown.Steps(), 3)
+	is := refused(t, err, operate.ErrChanged).Now
+	assert.Len(t, is.Steps(), 3)
 
-	entry, err := d.Settle(t.Context(), changed.Shown, operate.StepExecuted("charge", photo), act)
+	entry, err := d.Settle(t.Context(), *is, operate.StepExecuted("charge", photo), act)
 	require.NoError(t, err)
 	assert.Equal(t, operate.StateReleased, entry.After.State)
 	shown = d.look(key)

@@ -3,7 +3,6 @@ package operate
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -72,7 +71,7 @@ func stepsOf(r store.Record) []Step {
 
 // StepResult returns the recorded result of a step, or its recorded error, also one that is kept in
 // parts. It has been verified by the seal of the step. The bytes are the caller's. A record without
-// such a step, and a step that has no result, is a [*StepError].
+// such a step, and a step that has no result, is an [ErrStep].
 func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte, error) {
 	r, err := s.record()
 	if err != nil {
@@ -81,9 +80,9 @@ func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte
 	step, found := r.Steps[name]
 	switch {
 	case !found:
-		return nil, &StepError{Action: showStep, Step: name}
+		return nil, ofStep(showStep, name, "")
 	case step.Kind == store.StepStarted:
-		return nil, &StepError{Action: showStep, Step: name, State: StepOpen}
+		return nil, ofStep(showStep, name, StepOpen)
 	case step.Parts != "":
 		return o.readParts(ctx, r.OfStep(step))
 	case !step.Sealed():
@@ -123,9 +122,9 @@ func (v Verdict) stepAllowed(r store.Record) error {
 	step, found := r.Steps[v.step]
 	switch {
 	case !found:
-		return &StepError{Action: v.action, Step: v.step}
+		return ofStep(v.action, v.step, "")
 	case step.Kind != store.StepStarted:
-		return &StepError{Action: v.action, Step: v.step, State: stepStateOf(step)}
+		return ofStep(v.action, v.step, stepStateOf(step))
 	default:
 		return nil
 	}
@@ -148,26 +147,14 @@ func merged(seen, next store.Record) store.Record {
 	return next
 }
 
-// StepError is returned when what was asked makes no sense for the step. Nothing was changed. It is
-// [ErrStep].
-type StepError struct {
-	// Action is what was asked, Step is the name of the step.
-	Action Action
-	Step   string
-	// State is what the step is, empty if the record has no such step.
-	State StepState
-}
-
-func (e *StepError) Error() string {
+// ofStep is what makes no sense for a step in this state, which is empty if there is no such step.
+func ofStep(action Action, name string, state StepState) error {
 	problem := "the record has no such step"
 	switch {
-	case e.State == StepOpen:
+	case state == StepOpen:
 		problem = "it may have begun, and has none"
-	case e.State != "":
-		problem = "its end is known, it is " + string(e.State)
+	case state != "":
+		problem = "its end is known, it is " + string(state)
 	}
-	return fmt.Sprintf("operate: cannot %s, %q: %s; nothing was changed", e.Action, e.Step, problem)
+	return refusal(ErrStep, "operate: cannot %s, %q: %s", action, name, problem)
 }
-
-// Is reports whether target is [ErrStep].
-func (e *StepError) Is(target error) bool { return target == ErrStep }

@@ -36,8 +36,7 @@ func TestBadVerdictsOnSteps(t *testing.T) {
 		d := newDesk(t, nil)
 		s := d.shown(halfway(unknown()))
 		_, err := d.Settle(t.Context(), s, c.verdict, act)
-		var input *operate.InputError
-		require.ErrorAs(t, err, &input, name)
+		input := refused(t, err, operate.ErrInput)
 		assert.Equal(t, c.field, input.Field, name)
 		assert.Contains(t, input.Problem, c.problem, name)
 		assert.NotContains(t, err.Error(), "secret", name)

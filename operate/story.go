@@ -47,33 +47,23 @@ func (s Shown) Story() []Transition {
 	return all
 }
 
-// Since is when a record became what it is in this state: when it became UNKNOWN, whatever was
-// asked about it since, when its lease ended, when it was released or completed. Where the record
-// does not say that, it is when it was created.
-func Since(r store.Record, s State) time.Time {
-	since := r.CreatedAt
-	switch s {
-	case StateUnknown:
-		since = r.AttentionAt
-	case StateCrashed, StateReleased:
-		since = r.Lease
-	case StateCompleted:
-		since = r.CompletedAt
-	case StateExpired:
-		since = r.Expiry
-	case StateInProgress, StateOther:
-	}
+// since is when a record became what it is in this state.
+func since(r store.Record, s State) time.Time {
 	if unknown := life.UnknownSince(r); !unknown.IsZero() {
-		since = unknown
+		return unknown
 	}
-	if since.IsZero() {
+	at := map[State]time.Time{
+		StateUnknown: r.AttentionAt, StateCrashed: r.Lease, StateReleased: r.Lease, StateCompleted: r.CompletedAt,
+		StateExpired: r.Expiry,
+	}[s]
+	if at.IsZero() {
 		return r.CreatedAt
 	}
-	return since
+	return at
 }
 
 // Executions is how often the handler was executed, or was begun to be; 0 if nobody knows.
-func Executions(r store.Record) int { return max(0, r.Attempt-r.Questions) }
+func (s Shown) Executions() int { return max(0, s.Record.Attempt-s.Record.Questions) }
 
 // said is the verdict in a story.
 func (v Verdict) said() string {

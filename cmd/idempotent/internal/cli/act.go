@@ -100,7 +100,7 @@ func (c *act) run(ctx context.Context, key string) error {
 		return err
 	}
 	if c.seen != "" && show.Seen(shown.Record) != c.seen {
-		return c.failed(&operate.ChangedError{Shown: shown})
+		return c.changed(&shown)
 	}
 	by, err := c.app.who()
 	if err != nil {
@@ -136,17 +136,21 @@ func (c *act) run(ctx context.Context, key string) error {
 	return c.app.done(entry, c.Then())
 }
 
-// failed adds to a refusal what is there now, and shows it before the error is reported. A program
-// gets it with the error, see [app.report].
+// failed says what is there now, where a record has changed.
 func (c *act) failed(err error) error {
-	changed, ok := errors.AsType[*operate.ChangedError](err)
-	switch {
-	case !ok:
-		return err
-	case changed.Gone:
+	if refused, is := errors.AsType[*operate.Error](err); is && refused.Kind == operate.ErrChanged {
+		return c.changed(refused.Now)
+	}
+	return err
+}
+
+// changed refuses a record that is not the one that was shown, and shows what it is now before the
+// error is reported. A program gets it with the error, see [app.report].
+func (c *act) changed(shown *operate.Shown) error {
+	if shown == nil {
 		return &saidError{text: "refused: the record is gone; nothing was changed", is: operate.ErrChanged}
 	}
-	now := show.Inspect(changed.Shown)
+	now := show.Inspect(*shown)
 	said := &saidError{fmt.Sprintf("refused: the record has changed since it was seen, it is %s now; nothing was "+
 		"changed", now.State), operate.ErrChanged, &now}
 	if c.app.output == outputJSON {

@@ -36,11 +36,11 @@ func (e *saidError) Is(target error) bool { return target == e.is }
 
 // exitCode returns the code that says to a script what became of a command.
 func exitCode(err error) int {
-	usage, input := new(connect.UsageError), new(operate.InputError)
+	usage := new(connect.UsageError)
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage), errors.As(err, &input):
+	case errors.As(err, &usage), errors.Is(err, operate.ErrInput):
 		return 2
 	case errors.Is(err, operate.ErrNotFound):
 		return 3
@@ -81,24 +81,26 @@ func (a *app) report(err error) {
 func (a *app) sentence(err error) string {
 	_, isStore := errors.AsType[*store.Error](err)
 	unreadable, isUnreadable := errors.AsType[*store.UnreadableError](err)
-	input, isInput := errors.AsType[*operate.InputError](err)
-	state, isState := errors.AsType[*operate.StateError](err)
+	refused, is := errors.AsType[*operate.Error](err)
+	if !is {
+		refused = &operate.Error{}
+	}
 	switch {
 	case errors.Is(err, operate.ErrOutcomeUnknown):
 		return "nobody knows whether the change was applied: " + a.tableSentence(err) + "; inspect the record again"
 	case errors.Is(err, store.ErrNoIndex):
 		return a.name() + " has no index of the records with attention that can be used; --scan finds them by " +
 			"reading the whole table"
-	case isInput && input.Field == flagResult:
-		return "--executed: the result " + input.Problem +
+	case refused.Field == flagResult:
+		return "--executed: the result " + refused.Problem +
 			". Of a handler that answers no HTTP requests, or stores such responses: add --value"
-	case isInput && input.Field == "by":
-		return "--by " + input.Problem
-	case isInput && input.Field == "why":
-		return "--reason " + input.Problem
-	case isState && state.State == operate.StateCompleted:
+	case refused.Field == "by":
+		return "--by " + refused.Problem
+	case refused.Field == "why":
+		return "--reason " + refused.Problem
+	case refused.State == operate.StateCompleted:
 		return trimmed(err) + ". To forget a stored answer, delete it"
-	case isState && (state.State == operate.StateReleased || state.State == operate.StateExpired):
+	case refused.State == operate.StateReleased, refused.State == operate.StateExpired:
 		return trimmed(err) + ". The next retry executes as it is"
 	case errors.Is(err, operate.ErrStep):
 		return trimmed(err) + ". Inspect shows the steps"

@@ -81,30 +81,27 @@ record has changed since.`,
 
 // read reads a record.
 func (a *app) read(ctx context.Context, key string, names ...string) (shown operate.Shown, err error) {
-	if operate.IsDerivedKey(key) {
-		shown, _, err = a.operator.FindDerived(ctx, "", key, names...)
-	} else {
-		shown, err = a.operator.Inspect(ctx, key)
+	if shown, err = a.operator.Inspect(ctx, key); !errors.Is(err, operate.ErrNotFound) {
+		return shown, err
 	}
-	if errors.Is(err, operate.ErrNotFound) {
-		return shown, notFound(key)
-	}
-	return shown, err
-}
-
-// notFound says that there is no record under a key.
-func notFound(key string) error {
 	text := "there is no record of this key: it was never written, or was released, or has expired and was deleted"
+	if !strings.Contains(key, "#") {
+		shown, _, err = a.operator.FindDerived(ctx, "", key, names...)
+	}
 	switch {
-	case operate.IsDerivedKey(key):
+	case err == nil:
+		return shown, nil
+	case errors.Is(err, operate.ErrInput):
+		text = "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it " +
+			"from what a client sent"
+	case !errors.Is(err, operate.ErrNotFound):
+		return shown, err
+	case !strings.Contains(key, "#"):
 		text = "no record that somebody has to settle is known to have handed out this derived key. --derived NAME " +
 			"tries a name that the handler passes to DerivedKey. Any other record is found by what the client sent: " +
 			"idempotent key --help"
-	case !strings.Contains(key, "#"):
-		text = "there is no such record: a record key is <operation>#<digest>, and \"idempotent key\" computes it " +
-			"from what a client sent"
 	}
-	return &saidError{text: text, is: operate.ErrNotFound}
+	return shown, &saidError{text: text, is: operate.ErrNotFound}
 }
 
 // show prints an inspection.

@@ -123,8 +123,8 @@ type previewed struct {
 
 // refused shows why a change is refused: beside the form, if it can be mended there.
 func (p *Page) refused(shown operate.Shown, a *asked, err error) *answer {
-	if now, ok := errors.AsType[*operate.ChangedError](err); ok {
-		return changed(a.Key, now)
+	if now, is := errors.AsType[*operate.Error](err); is && now.Kind == operate.ErrChanged {
+		return changed(a.Key, now.Now)
 	}
 	refused := p.failed(err)
 	switch refused.status {

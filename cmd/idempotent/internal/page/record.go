@@ -107,11 +107,11 @@ func (p *Page) again(ctx context.Context, a *asked) (operate.Shown, *answer) {
 	shown, err := p.Operator.Inspect(ctx, a.Key)
 	switch {
 	case errors.Is(err, operate.ErrNotFound):
-		return shown, changed(a.Key, &operate.ChangedError{Gone: true})
+		return shown, changed(a.Key, nil)
 	case err != nil:
 		return shown, p.failedOf(a.Key, err)
 	case !same(a.Seen, p.seen(shown.Record)):
-		return shown, changed(a.Key, &operate.ChangedError{Shown: shown})
+		return shown, changed(a.Key, &shown)
 	default:
 		return shown, nil
 	}
@@ -120,15 +120,15 @@ func (p *Page) again(ctx context.Context, a *asked) (operate.Shown, *answer) {
 // seen names a record as it is.
 func (p *Page) seen(r store.Record) string { return p.door.seal("seen", r.Key+"\x00"+show.Seen(r)) }
 
-// changed shows a record that is not the one that was shown before.
-func changed(key string, now *operate.ChangedError) *answer {
-	if now.Gone {
+// changed shows a record that is not the one that was shown before, nil if it is gone.
+func changed(key string, now *operate.Shown) *answer {
+	if now == nil {
 		refused := refuse(http.StatusConflict, "The record is gone",
 			"It was there when you looked at it, and is not any more. Nothing was changed.")
 		refused.Query = key
 		return refused
 	}
-	return alert(now.Shown, "The record has changed since you looked at it: it is %s now. Nothing was changed. This "+
+	return alert(*now, "The record has changed since you looked at it: it is %s now. Nothing was changed. This "+
 		"is the record as it is now.")
 }
 

@@ -55,7 +55,7 @@ func LineOf(s operate.Shown, names ...string) Line {
 	r := s.Record
 	return Line{
 		RecordKey: r.Key, Operation: r.Operation(), State: s.State, Status: r.Status, Reason: r.Reason,
-		ErrorType: failure(s.Story()), Attempt: operate.Executions(r), Since: operate.Since(r, s.State).UTC(),
+		ErrorType: failure(s.Story()), Attempt: s.Executions(), Since: s.Since.UTC(), Due: s.Due,
 		CreatedAt: r.CreatedAt.UTC(), Lease: r.Lease.UTC(), CompletedAt: r.CompletedAt.UTC(),
 		AttentionAt: r.AttentionAt.UTC(), Tries: r.Tries, GivenUp: r.GivenUp(), Expiry: r.Expiry.UTC(),
 		SettledBy: r.SettledBy, SettledAt: r.SettledAt.UTC(), SettledReason: r.SettledReason,
@@ -75,8 +75,7 @@ func List(ctx context.Context, o *operate.Operator, q operate.Query) (lines []Li
 		if err != nil {
 			return nil, err
 		}
-		line := LineOf(operate.Shown{Record: r, State: l.State})
-		line.DerivedKeys, line.Due = l.DerivedKeys, l.Due
+		line := LineOf(l)
 		line.WithSteps = l.State == operate.StateReleased && r.Attention != ""
 		lines = append(lines, line)
 	}
@@ -131,14 +130,11 @@ type Inspection struct {
 // Inspect tells what there is to know of a record, with the derived keys of these names, too.
 func Inspect(s operate.Shown, names ...string) Inspection {
 	r := s.Record
-	i := Inspection{
+	return Inspection{
 		Line: LineOf(s, names...), Powertools: ByPowertools(r), Fingerprint: r.Fingerprint, Story: s.Story(),
 		Steps: s.Steps(), RetryGets: RetryGets(r, s.State), ResultBytes: len(r.Result), ResultInParts: r.Parts != "",
 		Seen: Seen(r), shown: s,
 	}
-	half := s.State == operate.StateCrashed || s.State == operate.StateReleased && len(i.Steps) > 0
-	i.Due = s.State == operate.StateUnknown || half && r.Attention != "" && store.Reached(r.AttentionAt, s.At)
-	return i
 }
 
 // WithResult adds a result that was asked for.
