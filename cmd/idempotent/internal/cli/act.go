@@ -307,6 +307,7 @@ If the verdict was wrong, the effect is repeated.`,
 	f.BoolVar(&released, verdict.Released, false, "nobody knows: free the key")
 	f.StringVar(&c.Step, "step", "", "the verdict is on the step with this `name`")
 	c.flags(cmd)
+	must(cmd.MarkFlagFilename(verdict.Executed, "json"))
 	return cmd
 }
 

@@ -149,31 +149,9 @@ func (a *app) root() *cobra.Command {
 	f.Lookup("attribute").DefValue = "" // not "[]"
 	must(root.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
-	noFiles(root)
-	for _, cmd := range []*cobra.Command{
-		a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve(),
-	} {
-		noFiles(cmd)
-		root.AddCommand(cmd)
-	}
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
 	return root
-}
-
-// noFiles keeps shells from proposing files for the flags of a command and of those below it, but
-// for those that take one, and others that have a completion of their own.
-func noFiles(cmd *cobra.Command) {
-	takeFiles := []string{"event", "executed", "template", "build-dir"}
-	noFile := func(f *pflag.Flag) {
-		_, completed := cmd.GetFlagCompletionFunc(f.Name)
-		if f.Value.Type() != "bool" && !completed && !slices.Contains(takeFiles, f.Name) {
-			must(cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions))
-		}
-	}
-	cmd.Flags().VisitAll(noFile)
-	cmd.PersistentFlags().VisitAll(noFile)
-	for _, below := range cmd.Commands() {
-		noFiles(below)
-	}
 }
 
 // must panics on what only a mistake in this package can cause.
@@ -207,37 +185,20 @@ func noArgument(cmd *cobra.Command, args []string) error {
 	return errors.New(text)
 }
 
-// nearestFlag says which flag was meant.
+// nearestFlag says which flag was meant. Cobra knows near names of commands only.
 func nearestFlag(cmd *cobra.Command, err error) error {
 	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
 	if !unknown {
 		return err
 	}
-	meant := ""
+	flags := &cobra.Command{SuggestionsMinimumDistance: 1}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		long := len(given) > 2 &&
-			(strings.HasPrefix(f.Name, given) || strings.HasPrefix(given, f.Name) || strings.Contains(f.Name, given))
-		if meant == "" && (long || nearly(given, f.Name)) {
-			meant = f.Name
-		}
+		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
-	if meant == "" {
-		return fmt.Errorf("%w; see --help", err)
+	if meant := flags.SuggestionsFor(given); len(meant) > 0 {
+		return fmt.Errorf("%w: did you mean --%s?", err, meant[0])
 	}
-	return fmt.Errorf("%w: did you mean --%s?", err, meant)
-}
-
-// nearly reports whether two words differ in one letter that is wrong, missing, or too many.
-func nearly(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	for i := range len(a) {
-		if a[i] != b[i] {
-			return a[i:] == b[i+1:] || a[i+1:] == b[i+1:]
-		}
-	}
-	return len(b)-len(a) == 1
+	return fmt.Errorf("%w; see --help", err)
 }
 
 // completeOperations completes the names of operations that somebody has to settle a record of, and

@@ -51,9 +51,8 @@ In a tunnel such as ssh -L 8000:127.0.0.1:8000 take the same --port on both
 sides: the page answers to its own port only.`,
 		Example: `  idempotent serve --demo
   idempotent serve --table idempotency --profile production --read-only`,
-		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&s.port, "port", 0, "the `port`; by default one that is free")
