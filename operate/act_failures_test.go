@@ -2,6 +2,7 @@ package operate_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -19,7 +20,8 @@ import (
 
 func TestRecordsOfPowertools(t *testing.T) {
 	t.Parallel()
-	all, completing := possible[operate.StateCrashed], []operate.Action{operate.ActionExecuted, operate.ActionFailed}
+	all := slices.Collect(maps.Keys(allChanges()))
+	completing := []operate.Action{operate.ActionExecuted, operate.ActionFailed}
 	for name, c := range map[string]struct {
 		alter   func(r *store.Record)
 		refused []operate.Action
@@ -30,13 +32,19 @@ func TestRecordsOfPowertools(t *testing.T) {
 		"a row of somebody who calls things as we do": {
 			func(r *store.Record) { r.Attempt = 0 }, all,
 		},
+		"a job that has no lease": {func(r *store.Record) { r.Lease, r.Expiry = time.Time{}, now.Add(-1) }, all},
+		"an order that is completed": {
+			func(r *store.Record) { r.Status, r.Seal = store.StatusCompleted, "owner-2.x" }, all,
+		},
+		"a device that is unknown":    {func(r *store.Record) { r.Status = store.StatusUnknown }, all},
+		"a session without operation": {func(r *store.Record) { r.Key = "session" }, all},
 		"written by them, and UNKNOWN by us": {
 			func(r *store.Record) { r.Owner, r.Status, r.Reason = "", store.StatusUnknown, store.ReasonCrashed }, nil,
 		},
 	} {
-		for action, do := range changes {
+		for action, do := range allChanges() {
 			d := newDesk(t, nil)
-			r := crashed()
+			r := halfway(crashed())
 			c.alter(&r)
 			s := d.shown(r)
 			seen, _ := d.held()
@@ -91,7 +99,7 @@ func TestACallThatFails(t *testing.T) {
 			want: operate.ErrOutcomeUnknown,
 		},
 	} {
-		for action, do := range changes {
+		for action, do := range allChanges() {
 			t.Run(name+", "+string(action), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -108,7 +116,7 @@ func TestACallThatFails(t *testing.T) {
 						}
 						return storetest.Pass
 					})
-					s := d.shown(unknown())
+					s := d.shown(halfway(unknown()))
 					seen, _ := d.held()
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 					defer cancel()
@@ -216,9 +224,9 @@ func (s resending) Swap(ctx context.Context, seen, next store.Record) (store.Rec
 
 func TestAReplyThatTheClientLostIsNoChangeBySomebodyElse(t *testing.T) {
 	t.Parallel()
-	d := deskOver(t, resending{memory.New()})
-	_, err := d.Settle(t.Context(), d.shown(unknown()), operate.NotExecuted(), act)
-	require.NoError(t, err)
-	held, _ := d.held()
-	assert.Equal(t, store.ReasonReleased, held.Reason)
+	for action, do := range allChanges() {
+		d := deskOver(t, resending{memory.New()})
+		_, err := do(d, d.shown(halfway(unknown())), act)
+		require.NoError(t, err, action)
+	}
 }

@@ -19,7 +19,7 @@ import (
 func TestWhatIsDoneInEachState(t *testing.T) {
 	t.Parallel()
 	for state, record := range states {
-		for action, do := range changes {
+		for action, do := range allChanges() {
 			t.Run(string(state)+", "+string(action), func(t *testing.T) {
 				t.Parallel()
 				d := newDesk(t, nil)
@@ -33,9 +33,13 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				if !slices.Contains(possible[state], action) {
 					assert.Equal(t, operate.Entry{}, entry)
 					assert.Equal(t, seen, held, "nothing is changed")
-					if state == operate.StateInProgress {
+					_, ofStep := stepChanges[action]
+					switch {
+					case state == operate.StateInProgress:
 						assert.Equal(t, seen.Lease, refused(t, err, operate.ErrLive).Until)
-					} else {
+					case ofStep && slices.Contains(possible[state], operate.ActionExecuted):
+						require.ErrorIs(t, err, operate.ErrStep, "it has none")
+					default:
 						assert.Equal(t, state, refused(t, err, operate.ErrState).State)
 						assert.Contains(t, err.Error(), fmt.Sprintf("cannot %s: the record is %s;", action, state))
 					}
@@ -302,9 +306,16 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		"name with a line":    {act, responded(`{"statusCode":200,"multiValueHeaders":{"a\nb":["c"]}}`), "result", breaks},
 		"cookie with a line":  {act, responded(`{"statusCode":200,"cookies":["a=b\r\nc"]}`), "result", breaks},
 		"status out of range": {act, responded(`{"statusCode":600}`), "result", "statusCode 600"},
+		// It would end the retries of a client for nothing.
+		"status that is not stored": {act, responded(`{"statusCode":409}`), "result", "a handler does not store"},
+		"status of a failure":       {act, responded(`{"statusCode":500}`), "result", "a handler does not store"},
+		"no step":                   {act, operate.StepExecuted("", []byte(`1`)), "step", "is empty"},
+		"no step that failed":       {act, operate.StepFailed("", "T", "m"), "step", "is empty"},
+		"a step without JSON":       {act, operate.StepExecuted("charge", nil), "result", "of 0 bytes is no JSON"},
+		"a step's failure of many":  {act, operate.StepFailed("charge", "T", "a\nb"), "error message", "cannot be printed"},
 	} {
 		d := newDesk(t, nil)
-		s := d.shown(unknown())
+		s := d.shown(halfway(unknown()))
 		held, _ := d.held()
 		_, err := d.Settle(t.Context(), s, c.verdict, c.act)
 		input := refused(t, err, operate.ErrInput)
@@ -335,18 +346,6 @@ func TestResponsesOfEveryGatewayAreAccepted(t *testing.T) {
 		require.NoError(t, err)
 		held, _ := d.held()
 		assert.Equal(t, response, string(held.Result))
-	}
-}
-
-// A status that a handler does not store would end the retries of a client for nothing.
-func TestAStatusThatIsNotStoredIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{401, 403, 408, 409, 423, 425, 429, 500, 503} {
-		d := newDesk(t, nil)
-		_, err := d.Settle(t.Context(), d.shown(unknown()),
-			operate.Responded(fmt.Appendf(nil, `{"statusCode":%d}`, status)), act)
-		require.ErrorIs(t, err, operate.ErrInput)
-		assert.ErrorContains(t, err, "a handler does not store", status)
 	}
 }
 

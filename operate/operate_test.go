@@ -4,43 +4,18 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 )
-
-func TestARecordOfUnknownOutcomeIsFoundShownAndSettled(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	d := newDesk(t, nil)
-	d.put(unknown())
-	found := d.listed(operate.Query{})
-	require.Len(t, found, 1)
-	assert.Equal(t, operate.StateUnknown, found[0].State)
-
-	shown := d.look(found[0].Record.Key)
-	assert.Equal(t, []string{"charge"}, shown.Record.Derived)
-	_, err := d.Settle(ctx, shown, operate.Executed([]byte(result)), act)
-	require.NoError(t, err)
-
-	shown = d.look(key)
-	assert.Equal(t, operate.StateCompleted, shown.State)
-	got, err := d.Result(ctx, shown)
-	require.NoError(t, err)
-	assert.JSONEq(t, result, string(got))
-	assert.Empty(t, d.listed(operate.Query{}))
-}
 
 func keysOf(found []operate.Shown) []string {
 	keys := []string{}
@@ -169,22 +144,6 @@ func TestAListingEndsWhereItsReaderDoes(t *testing.T) {
 	assert.Equal(t, 1, pages)
 }
 
-// TestACacheIsNoObstacle: what an operator does goes through.
-func TestACacheIsNoObstacle(t *testing.T) {
-	t.Parallel()
-	inner := memory.New()
-	d := deskOver(t, cache.New(inner, 1<<20))
-	d.inner = inner
-	d.put(unknown())
-	found := d.listed(operate.Query{})
-	require.Len(t, found, 1)
-	_, err := d.Settle(t.Context(), d.look(found[0].Record.Key), operate.Executed([]byte(result)), act)
-	require.NoError(t, err)
-	cost, err := d.Cost(t.Context(), operate.Query{})
-	require.NoError(t, err)
-	assert.Equal(t, store.Cost{Indexed: true, Exact: true}, cost)
-}
-
 // onDynamoDB is a desk over a table of its own.
 func onDynamoDB(t *testing.T) *desk {
 	t.Helper()
@@ -195,87 +154,9 @@ func onDynamoDB(t *testing.T) *desk {
 	return deskOver(t, dynamo.New(client, table))
 }
 
-// TestATableFullOfRecords: a few that somebody has to settle, among hundreds that nobody has to.
-func TestATableFullOfRecords(t *testing.T) {
-	t.Parallel()
-	d := onDynamoDB(t)
-	put := func(name string, r store.Record) {
-		r.Key = "charge#" + name
-		if r.Attention != "" {
-			r.Attention = store.AttentionOf(r.Key)
-		}
-		_, claimed, err := d.inner.Claim(t.Context(), r, now)
-		assert.NoError(t, err)
-		assert.True(t, claimed)
-	}
-	var wg sync.WaitGroup
-	for n := range 100 {
-		wg.Go(func() {
-			put(fmt.Sprint("live-", n), live())
-			put(fmt.Sprint("crashed-", n), crashed())
-			put(fmt.Sprint("completed-", n), completed())
-		})
-	}
-	wg.Wait()
-	for n := range 7 {
-		put(fmt.Sprint("unknown-", n), unknown())
-	}
-
-	read := store.Page{}
-	count := func(p store.Page) { read.Records += p.Records; read.Units += p.Units }
-	found := 0
-	for l, err := range d.List(t.Context(), operate.Query{Operation: "charge", Page: count}) {
-		require.NoError(t, err)
-		found++
-		entry, err := d.Settle(t.Context(), d.look(l.Record.Key),
-			operate.Executed([]byte(`"`+strings.Repeat("x", found*100_000)+`"`)), act)
-		require.NoError(t, err)
-		assert.Equal(t, operate.StateCompleted, entry.After.State)
-		again := d.look(l.Record.Key)
-		result, err := d.Result(t.Context(), again)
-		require.NoError(t, err)
-		assert.Len(t, result, found*100_000+2)
-		assert.Equal(t, "dana", again.Record.SettledBy)
-		assert.Empty(t, again.Record.Attention)
-	}
-	assert.Equal(t, 7, found)
-	assert.Equal(t, 7, read.Records, "the index has nothing else")
-
-	read = store.Page{}
-	assert.Len(t, d.listed(operate.Query{States: []operate.State{operate.StateCrashed}, Scan: true, Page: count}), 100)
-	assert.Greater(t, read.Records, 300, "everything is read")
-
-	assert.Empty(t, d.listed(operate.Query{}), "all are settled")
-}
-
-// TestAnOwnerThatComesBackInTheMiddle: between the look and the settlement, and between the
-// settlement and the next look.
-func TestAnOwnerThatComesBackInTheMiddle(t *testing.T) {
-	t.Parallel()
-	d := onDynamoDB(t)
-	seen := unknown()
-	shown := d.shown(seen)
-	owner := func() bool {
-		from := seen
-		from.Lease = time.Time{}
-		return d.swap(from, completed())
-	}
-	require.True(t, owner(), "the owner comes first")
-	_, err := d.Settle(t.Context(), shown, operate.NotExecuted(), act)
-	is := refused(t, err, operate.ErrChanged).Now
-	assert.Equal(t, operate.StateCompleted, is.State)
-	_, err = d.Delete(t.Context(), *is, act)
-	require.NoError(t, err)
-
-	_, err = d.Release(t.Context(), d.shown(seen), act)
-	require.NoError(t, err)
-	require.False(t, owner(), "the operator comes first")
-	assert.Equal(t, operate.StateReleased, d.look(key).State)
-}
-
-// TestStepsInATable: a result of any size is recorded and read, and a step that was written since
-// the record was shown is seen.
-func TestStepsInATable(t *testing.T) {
+// TestResultsInATable: those of steps and of the record are stored and read, whatever their size, and
+// a step that was written since the record was shown is seen.
+func TestResultsInATable(t *testing.T) {
 	t.Parallel()
 	d := onDynamoDB(t)
 	first := crashed()
@@ -321,9 +202,13 @@ func TestStepsInATable(t *testing.T) {
 		assert.Empty(t, found[0].Record.Steps)
 	}
 
-	_, err = d.Settle(t.Context(), shown, operate.Failed("Abandoned", "undone"), act)
+	_, err = d.Settle(t.Context(), shown, operate.Executed(photo), act)
 	require.NoError(t, err)
 	shown = d.look(key)
 	assert.Empty(t, shown.Steps())
+	assert.Empty(t, shown.Record.Result, "it is kept beside the record")
+	got, err := d.Result(t.Context(), shown)
+	require.NoError(t, err)
+	assert.Equal(t, string(photo), string(got))
 	assert.Empty(t, d.listed(operate.Query{NotDue: true}))
 }

@@ -273,6 +273,7 @@ func TestADerivedKeyLeadsToItsRecord(t *testing.T) {
 			require.Equal(t, "charge", name)
 			require.Equal(t, key, shown.Record.Key)
 			require.Equal(t, operate.StateUnknown, shown.State)
+			require.Equal(t, d.DerivedKey("another"), shown.DerivedKey("another"), "no execution has asked for it")
 		}
 		_, _, err = o.FindDerived(t.Context(), "refund", d.DerivedKey("charge"))
 		require.ErrorIs(t, err, operate.ErrNotFound)
@@ -295,27 +296,6 @@ func (s indexless) List(ctx context.Context, q store.Query) iter.Seq2[store.Reco
 		}
 	}
 	return s.Store.List(ctx, q)
-}
-
-// TestARecordTellsTheDerivedKeyOfAName also of one for which no execution has asked.
-func TestARecordTellsTheDerivedKeyOfAName(t *testing.T) {
-	t.Parallel()
-	records, keys := memory.New(), map[string]string{}
-	h := idempotent.Wrap(func(ctx context.Context, _ string) (string, error) {
-		x, _ := idempotent.FromContext(ctx)
-		keys["asked"], keys["not asked"] = idempotent.DerivedKey(ctx, "asked"), x.DerivedKey("not asked")
-		return "", idempotent.Uncertain(errors.New("no answer"))
-	}, records, idempotent.WithOperation("charge"),
-		idempotent.WithKey(func(s string) (string, error) { return s, nil }))
-	_, err := h.Handle(t.Context(), "order")
-	require.Error(t, err)
-	d, err := h.Describe(t.Context(), "order")
-	require.NoError(t, err)
-	shown, err := operate.New(records).Inspect(t.Context(), d.RecordKey)
-	require.NoError(t, err)
-	for name, key := range keys {
-		require.Equal(t, key, shown.DerivedKey(name), name)
-	}
 }
 
 // TestADeadProcessHasLeftItsDerivedKey: a process that is killed in its first execution tells

@@ -1,46 +1,18 @@
 package operate_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
-func TestBadVerdictsOnSteps(t *testing.T) {
+func TestTheResultOfAVerdictIsCopied(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		verdict        operate.Verdict
-		field, problem string
-	}{
-		"no name":         {operate.StepExecuted("", []byte(`1`)), "step", "is empty"},
-		"no name, failed": {operate.StepFailed("", "T", "m"), "step", "is empty"},
-		"no JSON":         {operate.StepExecuted("charge", []byte(`{"secret":`)), "result", "of 10 bytes is no JSON"},
-		"no UTF-8":        {operate.StepExecuted("charge", []byte("\"\xff\"")), "result", "is no JSON"},
-		"no result":       {operate.StepExecuted("charge", nil), "result", "of 0 bytes is no JSON"},
-		"no type":         {operate.StepFailed("charge", "", "m"), "error type", "is empty"},
-		"no message":      {operate.StepFailed("charge", "T", ""), "error message", "is empty"},
-		"a long message": {
-			operate.StepFailed("charge", "T", strings.Repeat("m", 4097)), "error message",
-			"more than 4096",
-		},
-		"a message of many": {operate.StepFailed("charge", "T", "a\nb"), "error message", "cannot be printed"},
-	} {
-		d := newDesk(t, nil)
-		s := d.shown(halfway(unknown()))
-		_, err := d.Settle(t.Context(), s, c.verdict, act)
-		input := refused(t, err, operate.ErrInput)
-		assert.Equal(t, c.field, input.Field, name)
-		assert.Contains(t, input.Problem, c.problem, name)
-		assert.NotContains(t, err.Error(), "secret", name)
-	}
 	given := []byte(result)
 	v := operate.StepExecuted("charge", given)
 	clear(given)
@@ -48,29 +20,7 @@ func TestBadVerdictsOnSteps(t *testing.T) {
 	_, err := d.Settle(t.Context(), d.shown(halfway(unknown())), v, act)
 	require.NoError(t, err)
 	held, _ := d.held()
-	assert.Equal(t, result, string(held.Steps["charge"].Result), "the bytes are copied")
-}
-
-// TestAStepVerdictWhoseReplyIsLost is found by the owner that it wrote.
-func TestAStepVerdictWhoseReplyIsLost(t *testing.T) {
-	t.Parallel()
-	for fault, want := range map[storetest.Fault]error{
-		storetest.LoseReply:   nil,
-		storetest.LoseRequest: operate.ErrOutcomeUnknown,
-	} {
-		for _, do := range stepChanges {
-			d := newDesk(t, storetest.OnOp(storetest.OpSwap, fault))
-			_, err := do(d, d.shown(halfway(unknown())), act)
-			require.ErrorIs(t, err, want)
-			held, _ := d.held()
-			assert.Equal(t, want == nil, held.Steps["charge"].Kind != store.StepStarted)
-		}
-	}
-	for _, do := range stepChanges {
-		d := deskOver(t, resending{memory.New()})
-		_, err := do(d, d.shown(halfway(unknown())), act)
-		require.NoError(t, err)
-	}
+	assert.Equal(t, result, string(held.Steps["charge"].Result))
 }
 
 func TestRecordsReleasedWithStepsAreListedOnceTheyAreDue(t *testing.T) {

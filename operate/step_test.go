@@ -307,43 +307,6 @@ func TestAStepIsSettledOnlyIfItMayHaveBegun(t *testing.T) {
 	}
 }
 
-// TestAStepOfARecordThatNobodyMaySettle: the state of the record counts first.
-func TestAStepOfARecordThatNobodyMaySettle(t *testing.T) {
-	t.Parallel()
-	expired := halfway(unknown())
-	expired.Expiry = now.Truncate(time.Second)
-	foreign := halfway(crashed())
-	foreign.Owner = ""
-	strange := halfway(crashed())
-	strange.Status = "STRANGE"
-	for name, c := range map[string]struct {
-		record store.Record
-		want   error
-	}{
-		"live": {halfway(live()), operate.ErrLive}, "completed": {completed(), operate.ErrState},
-		"expired": {expired, operate.ErrState},
-		"strange": {strange, operate.ErrState}, "of Powertools": {foreign, operate.ErrForeign},
-		"without steps": {unknown(), operate.ErrStep}, "released without steps": {released(), operate.ErrStep},
-	} {
-		for _, do := range stepChanges {
-			d := newDesk(t, nil)
-			s := d.shown(c.record)
-			seen, _ := d.held()
-			_, err := do(d, s, act)
-			require.ErrorIs(t, err, c.want, name)
-			held, _ := d.held()
-			assert.Equal(t, seen, held, name)
-		}
-	}
-	shared := halfway(unknown())
-	shared.Layout = store.LayoutText
-	for _, do := range stepChanges {
-		d := newDesk(t, nil)
-		_, err := do(d, d.shown(shared), act)
-		require.NoError(t, err, "a step is nothing that AWS Powertools reads")
-	}
-}
-
 // TestAReleasedRecordIsReleasedAgainOnlyForAStep that may have begun: else it already is what it
 // would become.
 func TestAReleasedRecordIsReleasedAgainOnlyForAStep(t *testing.T) {
