@@ -3,7 +3,6 @@ package operate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -36,10 +35,8 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string, names
 		switch {
 		case errors.As(err, new(*store.UnreadableError)):
 			continue // it is some other record, or one that nobody can settle by its key
-		case errors.Is(err, store.ErrNoIndex):
-			return Shown{}, "", fmt.Errorf("%w: %w", ErrNeedsScan, err)
 		case err != nil:
-			return Shown{}, "", fmt.Errorf("operate: find a derived key: %w", err)
+			return Shown{}, "", failed("find a derived key", err)
 		case e.found:
 			if name, is := handedOut(held, key); is {
 				return o.show(held), name, nil

@@ -59,12 +59,8 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Shown, error] {
 			switch {
 			case e.err == nil && !e.found:
 				continue
-			case errors.Is(e.err, store.ErrNoIndex):
-				yield(Shown{}, fmt.Errorf("%w: %w", ErrNeedsScan, e.err))
-				return
 			case e.err != nil:
-				if !yield(Shown{Record: store.Record{Key: e.record.Key}}, fmt.Errorf("operate: list: %w", e.err)) ||
-					!unreadable {
+				if !yield(Shown{Record: store.Record{Key: e.record.Key}}, failed("list", e.err)) || !unreadable {
 					return
 				}
 			case wanted(q, found) && (q.OlderThan == 0 || !found.Since.After(found.At.Add(-q.OlderThan))):
@@ -139,14 +135,18 @@ func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
 		return store.Cost{}, err
 	}
 	c, err := store.ListCostOf(ctx, o.store, sq)
-	switch {
-	case errors.Is(err, store.ErrNoIndex):
-		return store.Cost{}, fmt.Errorf("%w: %w", ErrNeedsScan, err)
-	case err != nil:
-		return store.Cost{}, fmt.Errorf("operate: cost: %w", err)
-	default:
-		return c, nil
+	if err != nil {
+		return store.Cost{}, failed("cost", err)
 	}
+	return c, nil
+}
+
+// failed is an error of the store while it was asked for records.
+func failed(what string, err error) error {
+	if errors.Is(err, store.ErrNoIndex) {
+		return fmt.Errorf("%w: %w", ErrNeedsScan, err)
+	}
+	return fmt.Errorf("operate: %s: %w", what, err)
 }
 
 // query translates a query for the store.
@@ -165,14 +165,12 @@ func (o *Operator) query(q Query) (store.Query, error) {
 		return store.Query{}, bad("rate", "%v is negative", q.Rate)
 	}
 	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, Rate: q.Rate, Page: q.Page}
-	var before time.Time
-	if q.OlderThan > 0 {
-		before = o.now().Add(-q.OlderThan)
-	}
 	open := len(q.States) == 0 || len(q.States) == 1 && q.States[0] == StateUnknown
 	switch {
 	case q.Scan:
-		sq.CreatedBefore = before
+		if q.OlderThan > 0 {
+			sq.CreatedBefore = o.now().Add(-q.OlderThan)
+		}
 		sq.Statuses = statuses(q.States)
 		if len(q.States) == 0 {
 			sq.Statuses = statuses([]State{StateUnknown, StateReleased})
@@ -190,8 +188,8 @@ func (o *Operator) query(q Query) (store.Query, error) {
 func statuses(states []State) []store.Status {
 	var all []store.Status
 	for _, s := range states {
-		status, ok := statusOf(s)
-		if !ok {
+		status, only := statusOf[s]
+		if !only {
 			return nil
 		}
 		if !slices.Contains(all, status) {

@@ -196,10 +196,8 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 				r.Unreadable++
 				addProblem(r, report.ReconcileProblem{RecordKey: listed.Key, Err: err})
 			})
-		case errors.Is(err, store.ErrNoIndex):
-			return fmt.Errorf("%w: %w", ErrNeedsScan, err)
 		case err != nil:
-			return fmt.Errorf("operate: reconcile: %w", err)
+			return failed("reconcile", err)
 		case !due && life.MayRun(listed, r.operator.now()): // an execution
 		case !do(listed.Key):
 			return nil

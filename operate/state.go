@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/life"
@@ -38,36 +39,18 @@ func States() []State {
 	}
 }
 
-// StateOf returns the state of a record at an instant.
-func StateOf(r store.Record, now time.Time) State {
-	switch life.Of(r, now) {
-	case life.Free:
-		return StateExpired
-	case life.Running:
-		return StateInProgress
-	case life.Crashed, life.Reopened:
-		return StateCrashed
-	case life.Released:
-		return StateReleased
-	case life.Unknown:
-		return StateUnknown
-	case life.Completed:
-		return StateCompleted
-	default:
-		return StateOther
-	}
+var meanings = map[life.State]State{
+	life.Free: StateExpired, life.Running: StateInProgress, life.Crashed: StateCrashed, life.Reopened: StateCrashed,
+	life.Released: StateReleased, life.Unknown: StateUnknown, life.Completed: StateCompleted,
 }
 
-// statusOf returns the status of records in this state, and false if they may have any.
-func statusOf(s State) (store.Status, bool) {
-	switch s {
-	case StateInProgress, StateCrashed, StateReleased:
-		return store.StatusInProgress, true
-	case StateCompleted:
-		return store.StatusCompleted, true
-	case StateUnknown:
-		return store.StatusUnknown, true
-	default:
-		return "", false
-	}
+// StateOf returns the state of a record at an instant.
+func StateOf(r store.Record, now time.Time) State {
+	return cmp.Or(meanings[life.Of(r, now)], StateOther)
+}
+
+// statusOf is the status of records in a state. Those in other states may have any.
+var statusOf = map[State]store.Status{
+	StateInProgress: store.StatusInProgress, StateCrashed: store.StatusInProgress,
+	StateReleased: store.StatusInProgress, StateCompleted: store.StatusCompleted, StateUnknown: store.StatusUnknown,
 }
