@@ -9,9 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
@@ -66,57 +63,16 @@ type line struct {
 	Error       string            `json:"error"`
 }
 
-// The six tasks of an operator, each with one command, on a table with a thousand records in all
-// states.
+// The tasks of an operator, each with one command, on the record of a real handler.
 func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
-	var records []store.Record
-	open := 0
-	for n := range 56 {
-		for _, r := range demoRecords(t) {
-			r.Key += fmt.Sprintf("-%d", n)
-			if r.Attention != "" {
-				r.Attention = store.AttentionOf(r.Key)
-				if !r.AttentionAt.After(time.Now()) {
-					open++
-				}
-			}
-			records = append(records, r)
-		}
-	}
-	require.Greater(t, len(records), 1000)
-	putAll(t, tb, records)
-	in := func(state operate.State) int {
-		n := 0
-		for _, r := range records {
-			if operate.StateOf(r, time.Now()) == state {
-				n++
-			}
-		}
-		return n
-	}
-
-	// List what is stuck: with the index, and any state with a scan.
-	r := tb.runs(t, "list -o json")
-	assert.Len(t, lines[line](t, r.out), open)
-	assert.Contains(t, r.err, "Reads the index of records with attention")
-	all := 0
-	for _, state := range []operate.State{
-		operate.StateUnknown, operate.StateCrashed, operate.StateReleased,
-		operate.StateInProgress, operate.StateCompleted, operate.StateExpired,
-	} {
-		listed := lines[line](t, tb.runs(t, "list -o json --scan --rate 0 --state "+string(state)).out)
-		assert.Len(t, listed, in(state), state)
-		all += len(listed)
-	}
-	assert.Equal(t, len(records), all)
 
 	// From a client's key to its record.
 	event := `{"version":"2.0","routeKey":"POST /charges","rawPath":"/charges","headers":{"idempotency-key":"order-1"},
 		"requestContext":{"apiId":"a1b2c3","stage":"$default","requestId":"r","http":{"method":"POST","path":"/charges"}},"body":"{}"}`
 	handler := answers(202, tb.store, unhurried(), idempotent.WithEffects(idempotent.Unrepeatable))
-	r = tb.runs(t, "key --operation charge -o json --event "+write(t, "event.json", event))
+	r := tb.runs(t, "key --operation charge -o json --event "+write(t, "event.json", event))
 	key := lines[line](t, r.out)[0].RecordKey
 	stuck := recordOf(t, "charge#crashed")
 	stuck.Key, stuck.Attention, stuck.Fingerprint = key, store.AttentionOf(key), described(t, event).Fingerprint
@@ -168,19 +124,6 @@ const why = " --reason 'ticket 4711' --by dana --yes"
 func (tb table) inspect(t *testing.T, key string) line {
 	t.Helper()
 	return lines[line](t, tb.runs(t, "inspect -o json '"+key+"'").out)[0]
-}
-
-func putAll(t *testing.T, tb table, records []store.Record) {
-	t.Helper()
-	var wait sync.WaitGroup
-	for part := range slices.Chunk(records, len(records)/8+1) {
-		wait.Go(func() {
-			for _, r := range part {
-				assert.NoError(t, demo.Put(context.Background(), tb.store, r))
-			}
-		})
-	}
-	wait.Wait()
 }
 
 func write(t *testing.T, name, text string) string {
@@ -345,36 +288,6 @@ func TestARecordThatCannotBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
 	assert.Equal(t, bad, tb.item(t, key))
 }
 
-// Other applications have tables with such attributes, and one table may have items of several.
-// None of those is deleted or settled.
-func TestNothingForeignIsTouched(t *testing.T) {
-	t.Parallel()
-	tb := newTable(t)
-	soon := &types.AttributeValueMemberN{Value: "4102444800"}
-	for name, it := range map[string]item{
-		"message": {
-			"topic": text("order-placed"), "body": text("{}"), "owner": text("AAAAAAAAAAAAAAAAAAAAAAAAAA"),
-			"outbox_due": soon,
-		},
-		"session":    {"expiration": soon, "data": text("{}"), "user": text("dana")},
-		"order":      {"status": text("COMPLETED"), "owner": text("dana"), "expiration": soon},
-		"job":        {"status": text("INPROGRESS"), "owner": text("worker-7"), "expiration": soon},
-		"device":     {"status": text("UNKNOWN"), "owner": text("dana"), "expiration": soon},
-		"powertools": {"status": text("COMPLETED"), "expiration": soon, "data": text("{}")},
-	} {
-		key := "shop#" + name
-		it["id"] = text(key)
-		tb.putItem(t, it)
-		for _, command := range []string{
-			"delete ", "settle --released ", "settle --not-executed ", "settle --failed A:b ",
-		} {
-			r := tb.run(t, command+key+" --may-repeat-effect"+why)
-			assert.Equal(t, 1, r.code, "%s %s: %s", command, name, r.err)
-		}
-		assert.Equal(t, it, tb.item(t, key), name)
-	}
-}
-
 func TestATableWithoutTheIndexIsListedByAScan(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
@@ -415,24 +328,4 @@ func TestALargeResultIsSettledShownAndReplayed(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(tb.runs(t, "inspect --result -o json "+stuck.Key).out), &shown))
 	assert.JSONEq(t, string(result), string(shown.Result))
 	assert.Equal(t, string(body), answerOf(t, answers(500, tb.store, unhurried()), eventOfV2).Body)
-}
-
-// A version before the index left records unknown that have no attention. The index does not know
-// them, a scan does.
-func TestAScanFindsWhatIsUnknownWithoutAttention(t *testing.T) {
-	t.Parallel()
-	tb := newTable(t)
-	old := recordOf(t, "charge#crashed")
-	old.Attention, old.AttentionAt, old.Derived = "", time.Time{}, nil
-	tb.put(t, old, recordOf(t, "charge#panic"), recordOf(t, "charge#died"))
-	for args, want := range map[string][]string{
-		"list -o json":        {"charge#panic"},
-		"list -o json --scan": {"charge#crashed", "charge#panic"},
-	} {
-		var keys []string
-		for _, l := range lines[line](t, tb.runs(t, args).out) {
-			keys = append(keys, l.RecordKey)
-		}
-		assert.ElementsMatch(t, want, keys, args)
-	}
 }

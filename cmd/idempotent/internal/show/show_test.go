@@ -2,6 +2,7 @@ package show_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -109,5 +110,35 @@ func TestEveryStateOfAStepIsTold(t *testing.T) {
 	}
 	for step, want := range says {
 		assert.Equal(t, want, show.StepMeaning(step))
+	}
+}
+
+// What the demo has no record of: one without a story, and one that is asked about again.
+func TestTheTimelineOfARecordThatTellsLittle(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC)
+	died := fmt.Sprint(at.UnixMilli(), " taken-over")
+	for want, c := range map[string]struct {
+		record store.Record
+		state  operate.State
+	}{
+		"became unknown": {store.Record{Status: store.StatusUnknown, AttentionAt: at}, operate.StateUnknown},
+		"became unknown; a reconciliation asks about it again": {
+			store.Record{Status: store.StatusUnknown, Tries: 3, AttentionAt: at}, operate.StateUnknown,
+		},
+		"released: the next request executes; somebody has to look, if no request has come": {
+			store.Record{Status: store.StatusInProgress, Lease: at, AttentionAt: at}, operate.StateReleased,
+		},
+		"its process had died, and another execution began; its lease ends, unless its execution renews it": {
+			store.Record{Status: store.StatusInProgress, Lease: at, Story: died}, operate.StateInProgress,
+		},
+	} {
+		i := show.Inspect(operate.Shown{Record: c.record, State: c.state, Since: at})
+		var told []string
+		for _, m := range i.Timeline() {
+			assert.True(t, m.At.Equal(at), m.What)
+			told = append(told, m.What)
+		}
+		assert.Equal(t, want, strings.Join(told, "; "))
 	}
 }
