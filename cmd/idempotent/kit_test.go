@@ -215,12 +215,33 @@ func (tb table) putItem(t *testing.T, it item) {
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// put stores records as they are.
+// put stores records as executions would have left them: steps are written under a claim.
 func (tb table) put(t *testing.T, records ...store.Record) {
 	t.Helper()
 	for _, r := range records {
-		require.NoError(t, demo.Put(t.Context(), tb.store, r))
+		first, last := r, r
+		if len(r.Steps) > 0 {
+			first.Status, first.Reason, first.Steps, first.StepWrites = store.StatusInProgress, "", nil, 0
+			first.Attention, first.AttentionAt, first.Derived = "", time.Time{}, nil
+		}
+		_, claimed, err := tb.store.Claim(t.Context(), first, r.CreatedAt)
+		require.NoError(t, err)
+		require.True(t, claimed, r.Key)
+		if len(r.Steps) > 0 {
+			stepped := first
+			stepped.Steps, last.Steps = r.Steps, nil
+			tb.swap(t, first, stepped)
+			stepped.StepWrites = r.StepWrites
+			tb.swap(t, stepped, last)
+		}
 	}
+}
+
+func (tb table) swap(t *testing.T, seen, next store.Record) {
+	t.Helper()
+	_, swapped, err := tb.store.Swap(t.Context(), seen, next)
+	require.NoError(t, err)
+	require.True(t, swapped)
 }
 
 // replace puts a record instead of the one that is there.

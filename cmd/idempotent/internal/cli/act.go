@@ -214,9 +214,8 @@ key were new, whatever its content. Nothing of the record is left: keep what
 its effect: deleting it needs --` + flagMayRepeat + `.`,
 		Example: `  idempotent delete 'charge#JKJaXmPLvHcESHA' --reason 'ticket 4711'
   idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
-		Args:              oneKey,
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
-		ValidArgsFunction: a.completeKeys,
+		Args: oneKey,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	c.flags(cmd)
 	return cmd
@@ -296,7 +295,6 @@ If the verdict was wrong, the effect is repeated.`,
 			}
 			return c.run(cmd.Context(), args[0])
 		},
-		ValidArgsFunction: a.completeKeys,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -201,36 +199,6 @@ func nearestFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see --help", err)
 }
 
-// completeOperations completes the names of operations that somebody has to settle a record of, and
-// completeKeys their keys. A shell gets nothing where the table does not answer.
-func (a *app) completeOperations(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	counts := make(map[string]int)
-	if a.quietly(cmd.Context()) == nil {
-		counts, _ = a.operations(cmd.Context())
-	}
-	return slices.Sorted(maps.Keys(counts)), cobra.ShellCompDirectiveNoFileComp
-}
-
-func (a *app) completeKeys(cmd *cobra.Command, given []string, _ string) (keys []string, _ cobra.ShellCompDirective) {
-	if len(given) == 0 && a.quietly(cmd.Context()) == nil {
-		for listed, err := range a.operator.List(cmd.Context(), operate.Query{NotDue: true}) {
-			if err == nil && len(keys) < mostCompleted {
-				keys = append(keys, listed.Record.Key)
-			}
-		}
-	}
-	return keys, cobra.ShellCompDirectiveNoFileComp
-}
-
-// mostCompleted is how many keys a shell is offered.
-const mostCompleted = 100
-
-// quietly opens the table without a word on it.
-func (a *app) quietly(ctx context.Context) error {
-	a.world.Err = io.Discard
-	return a.open(ctx)
-}
-
 // out prints to standard output, and err to standard error.
 func (a *app) out() show.Printer {
 	return show.Printer{Out: a.world.Out, Colours: a.world.OutTerminal && a.colours()}
@@ -271,7 +239,7 @@ func printAll[T any](a *app, all []T, line func(T) any, head []show.Cell, row fu
 // open connects to the table, or makes the demo, and says where that is.
 func (a *app) open(ctx context.Context) error {
 	if a.demo {
-		s, err := demo.Store(ctx, demo.Now())
+		s, err := demo.Store(ctx)
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,6 @@ record has changed since.`,
 			}
 			return a.show(&i)
 		},
-		ValidArgsFunction: a.completeKeys,
 	}
 	cmd.Flags().BoolVar(&result, flagResult, false, "show the stored result, too")
 	cmd.Flags().StringVar(&step, "step", "", "show the recorded result of the step with this `name`, too")

@@ -102,7 +102,6 @@ DescribeEvent.`,
 	f.StringVar(&k.api, "api", "", "the `id` of the API")
 	f.StringVar(&k.stage, "stage", "", "the `stage` of the API")
 	f.StringVar(&k.caller, "caller", "", "who sent it, `kind:name`")
-	must(cmd.RegisterFlagCompletionFunc("operation", a.completeOperations))
 	must(cmd.MarkFlagFilename("event", "json"))
 	return cmd
 }

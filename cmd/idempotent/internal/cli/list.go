@@ -27,7 +27,7 @@ const (
 	stateAll = "all"
 )
 
-// listing is what was asked for, and what was found.
+// listing is what was asked for.
 type listing struct {
 	app       *app
 	states    []string
@@ -37,11 +37,9 @@ type listing struct {
 	scan      bool
 	rate      float64
 
-	rows []show.Line
-	// pages, read and units are what was read so far; notDue is what is not due yet, and unreadable
-	// what cannot be understood.
-	pages, read, notDue, unreadable int
-	units                           float64
+	// read is what was read so far, in this many pages.
+	read  store.Page
+	pages int
 }
 
 func (a *app) list() *cobra.Command {
@@ -80,7 +78,6 @@ listed may be stale: inspect shows the record itself.`,
 	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for no limit")
 	must(cmd.RegisterFlagCompletionFunc("state",
 		cobra.FixedCompletions(append(stateNames(), stateAll), cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("operation", a.completeOperations))
 	return cmd
 }
 
@@ -102,7 +99,7 @@ func (l *listing) run(ctx context.Context) error {
 	}
 	q := operate.Query{
 		States: l.wanted(), Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
-		Page: func(p store.Page) { l.pages, l.read, l.units = l.pages+1, l.read+p.Records, l.units+p.Units },
+		Page: func(p store.Page) { l.pages++; l.read.Records += p.Records; l.read.Units += p.Units },
 	}
 	if !l.scan { // what is not due is counted, and listed if somebody wants released ones
 		q.States, q.NotDue = nil, true
@@ -110,10 +107,20 @@ func (l *listing) run(ctx context.Context) error {
 	if err := l.agree(ctx, q); err != nil {
 		return err
 	}
-	if err := l.collect(ctx, q); err != nil {
+	lines, err := show.List(ctx, l.app.operator, q)
+	if err != nil {
 		return err
 	}
-	if err := l.app.err().Line(l.sum()); err != nil || len(l.rows) > 0 {
+	found := slices.DeleteFunc(slices.Clone(lines), func(r show.Line) bool {
+		if len(l.states) == 0 {
+			return !l.scan && !r.Due
+		}
+		return !l.scan && !slices.Contains(l.states, string(r.State))
+	})
+	if err := l.print(found); err != nil {
+		return err
+	}
+	if err := l.app.err().Line(l.sum(lines, found)); err != nil || len(found) > 0 {
 		return err
 	}
 	return l.instead(ctx)
@@ -187,31 +194,8 @@ func (l *listing) agree(ctx context.Context, q operate.Query) error {
 	}
 }
 
-// collect lists the records. It reads all of them, to give the oldest.
-func (l *listing) collect(ctx context.Context, q operate.Query) error {
-	lines, err := show.List(ctx, l.app.operator, q)
-	if err != nil {
-		return err
-	}
-	for _, r := range lines {
-		asked := len(l.states) == 0 || slices.Contains(l.states, string(r.State))
-		if !l.scan && !r.Due {
-			l.notDue++
-		}
-		if !l.scan && (!asked || !r.Due && len(l.states) == 0) {
-			continue
-		}
-		if r.Error != "" {
-			l.unreadable++
-		}
-		l.rows = append(l.rows, r)
-	}
-	return l.print()
-}
-
 // print prints the rows, the oldest first, up to the limit.
-func (l *listing) print() error {
-	rows := l.rows
+func (l *listing) print(rows []show.Line) error {
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
 	}
@@ -236,23 +220,33 @@ func number(n int) string {
 }
 
 // sum says what was found, what was left out, and what was read.
-func (l *listing) sum() string {
-	text := show.Count(len(l.rows), "record")
+func (l *listing) sum(lines, found []show.Line) string {
+	text, notDue, unreadable := show.Count(len(found), "record"), 0, 0
+	for _, r := range lines {
+		if !r.Due {
+			notDue++
+		}
+	}
+	for _, r := range found {
+		if r.Error != "" {
+			unreadable++
+		}
+	}
 	switch {
-	case l.limit > 0 && len(l.rows) > l.limit:
-		text += fmt.Sprintf(", of which --limit left out %d, the youngest", len(l.rows)-l.limit)
-	case len(l.rows) == 0:
+	case l.limit > 0 && len(found) > l.limit:
+		text += fmt.Sprintf(", of which --limit left out %d, the youngest", len(found)-l.limit)
+	case len(found) == 0:
 		text = "No records"
 	}
-	if l.notDue > 0 && l.states == nil {
-		text += fmt.Sprintf(", and %d not due: --state released lists what has stopped between two steps", l.notDue)
+	if notDue > 0 && l.states == nil && !l.scan {
+		text += fmt.Sprintf(", and %d not due: --state released lists what has stopped between two steps", notDue)
 	}
-	if l.unreadable > 0 {
-		text += fmt.Sprintf(", %d of them cannot be understood", l.unreadable)
+	if unreadable > 0 {
+		text += fmt.Sprintf(", %d of them cannot be understood", unreadable)
 	}
-	if l.units > 0 {
-		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(l.read, "record"),
-			show.Count(l.pages, "page"), strconv.FormatFloat(l.units, 'f', -1, 64))
+	if l.read.Units > 0 {
+		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(l.read.Records, "record"),
+			show.Count(l.pages, "page"), strconv.FormatFloat(l.read.Units, 'f', -1, 64))
 	}
 	return text + "."
 }

@@ -4,7 +4,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -20,50 +19,19 @@ import (
 // Now is the instant at which every demo takes place: three o'clock at night.
 func Now() time.Time { return time.Date(2026, time.July, 1, 3, 0, 0, 0, time.UTC) }
 
-// Store returns a store with the records of the demo as they are at an instant.
-func Store(ctx context.Context, now time.Time) (*memory.Store, error) {
+// Store returns a store with the records of the demo.
+func Store(ctx context.Context) (*memory.Store, error) {
 	s := memory.New()
-	for _, r := range Records(ctx, now) {
-		if err := Put(ctx, s, r); err != nil {
-			return nil, err
+	for _, r := range Records(ctx, Now()) {
+		_, claimed, err := s.Claim(ctx, r, r.CreatedAt)
+		if err != nil {
+			return nil, fmt.Errorf("demo: %w", err)
+		}
+		if !claimed {
+			panic("demo: two records have the key " + r.Key) // they are written here
 		}
 	}
 	return s, nil
-}
-
-// Put stores a record of the demo as executions would have left it: steps are written under a
-// claim.
-func Put(ctx context.Context, s store.Store, r store.Record) error {
-	first := r
-	if len(r.Steps) > 0 {
-		first.Status, first.Reason, first.Attention, first.AttentionAt, first.Derived = store.StatusInProgress, "", "",
-			time.Time{}, nil
-		first.Steps, first.StepWrites = nil, 0
-	}
-	if _, claimed, err := s.Claim(ctx, first, r.CreatedAt); err != nil || !claimed {
-		return refused(r.Key, err)
-	}
-	if len(r.Steps) == 0 {
-		return nil
-	}
-	seen, stepped, last := first, first, r
-	stepped.Steps, last.Steps = r.Steps, nil
-	for _, next := range []store.Record{stepped, last} {
-		if _, swapped, err := s.Swap(ctx, seen, next); err != nil || !swapped {
-			return refused(r.Key, err)
-		}
-		seen = next
-		seen.StepWrites = r.StepWrites
-	}
-	return nil
-}
-
-// refused says that a record was not written: the store failed, or has one of this key.
-func refused(key string, err error) error {
-	if err == nil {
-		err = errors.New("there is one of this key")
-	}
-	return fmt.Errorf("demo: record %q: %w", key, err)
 }
 
 // Records returns the records of the demo: one for each state and each reason, and some with steps.

@@ -56,7 +56,7 @@ func (s *site) origin() string { return fmt.Sprintf("http://127.0.0.1:%d", s.Por
 // newSite serves the page over the store of the demo. change changes its configuration.
 func newSite(t *testing.T, change ...func(*page.Config)) *site {
 	t.Helper()
-	over, err := demo.Store(t.Context(), demo.Now())
+	over, err := demo.Store(t.Context())
 	require.NoError(t, err)
 	return newSiteOn(t, over, change...)
 }
@@ -259,7 +259,9 @@ func (s *site) put(t *testing.T, like string, change func(*store.Record)) {
 	t.Helper()
 	r := recordOf(t, like)
 	change(&r)
-	require.NoError(t, demo.Put(t.Context(), s.store, r))
+	_, claimed, err := s.store.Claim(t.Context(), r, r.CreatedAt)
+	require.NoError(t, err)
+	require.True(t, claimed)
 }
 
 func recordOf(t *testing.T, key string) store.Record {
@@ -298,7 +300,7 @@ type otherwise struct {
 
 func newOtherwise(t *testing.T) *otherwise {
 	t.Helper()
-	m, err := demo.Store(t.Context(), demo.Now())
+	m, err := demo.Store(t.Context())
 	require.NoError(t, err)
 	return &otherwise{m, m.Get, m.List, m.Swap}
 }
