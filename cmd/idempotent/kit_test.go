@@ -230,18 +230,15 @@ func (tb table) put(t *testing.T, records ...store.Record) {
 		if len(r.Steps) > 0 {
 			stepped := first
 			stepped.Steps, last.Steps = r.Steps, nil
-			tb.swap(t, first, stepped)
-			stepped.StepWrites = r.StepWrites
-			tb.swap(t, stepped, last)
+			for _, next := range []store.Record{stepped, last} {
+				_, swapped, err := tb.store.Swap(t.Context(), first, next)
+				require.NoError(t, err)
+				require.True(t, swapped)
+				first = stepped
+				first.StepWrites = r.StepWrites
+			}
 		}
 	}
-}
-
-func (tb table) swap(t *testing.T, seen, next store.Record) {
-	t.Helper()
-	_, swapped, err := tb.store.Swap(t.Context(), seen, next)
-	require.NoError(t, err)
-	require.True(t, swapped)
 }
 
 // replace puts a record instead of the one that is there.
@@ -276,7 +273,7 @@ func (tb table) runs(t *testing.T, args string, opts ...option) result {
 // enough.
 func demoRecords(t *testing.T) []store.Record {
 	t.Helper()
-	records := demo.Records(t.Context(), time.Now().Truncate(time.Second))
+	records := demo.Records(time.Now().Truncate(time.Second))
 	i := slices.IndexFunc(records, func(r store.Record) bool { return r.Key == "charge#in-progress" })
 	records[i].Lease = records[i].Lease.Add(10 * time.Minute)
 	return records

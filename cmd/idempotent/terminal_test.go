@@ -14,9 +14,6 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // terminal is a run of the program on a terminal.
@@ -137,54 +134,31 @@ func TestInterruptingAQuestionEndsTheProgram(t *testing.T) {
 	assert.Less(t, time.Since(began), 10*time.Second)
 }
 
-// Whoever thinks about the question for a minute must not settle what has been settled, or is
-// executing, meanwhile.
+// Whoever thinks about the question for a minute must not settle what somebody else has settled
+// meanwhile.
 func TestARecordThatChangesWhileTheQuestionStandsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t)
-	for name, c := range map[string]struct {
-		key    string
-		change func(t *testing.T, r store.Record)
-		says   []string
+	for key, c := range map[string]struct {
+		rival string
+		says  []string
 	}{
-		"settled by somebody else": {"charge#uncertain", func(t *testing.T, r store.Record) {
-			o := operate.New(tb.store)
-			shown, err := o.Inspect(t.Context(), r.Key)
-			require.NoError(t, err)
-			_, err = o.Settle(t.Context(), shown, operate.Executed([]byte(`{"id":1}`)),
-				operate.Act{By: "kim", Why: "ticket 4711"})
-			require.NoError(t, err)
-		}, []string{"it is completed now", "by kim"}},
-		"taken over": {"charge#died", func(t *testing.T, r store.Record) {
-			next := r
-			next.Owner, next.Lease, next.Attempt = "AAAAAAAAAAAAAAAAAAAAAAAAAA", time.Now().Add(time.Hour), 2
-			tb.swap(t, r, next)
-		}, []string{"it is in-progress now", "an execution holds the key"}},
-		"gone": {"charge#crashed", func(t *testing.T, r store.Record) {
-			deleted, err := tb.store.Delete(t.Context(), r)
-			require.NoError(t, err)
-			require.True(t, deleted)
-		}, []string{"the record is gone"}},
+		"charge#uncertain": {"settle --failed 'Declined: no' ", []string{"it is completed now", "by kim"}},
+		"charge#crashed":   {"delete --may-repeat-effect ", []string{"the record is gone"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tb.put(t, recordOf(t, c.key))
-			s := onTerminal(t, program("settle "+c.key+
-				" --not-executed --may-repeat-effect --reason 'ticket 4711' --by dana"), tb.env)
-			s.until("[y/N] ")
-			c.change(t, tb.get(t, c.key))
-			before, _, err := tb.store.Get(t.Context(), c.key)
-			require.NoError(t, err)
-			s.answer("y\n")
-			out, code := s.end()
-			assert.Equal(t, 4, code, out)
-			for _, says := range append(c.says, "nothing was changed") {
-				assert.Contains(t, out, says)
-			}
-			after, _, err := tb.store.Get(t.Context(), c.key)
-			require.NoError(t, err)
-			assert.Equal(t, before, after)
-		})
+		tb.put(t, recordOf(t, key))
+		s := onTerminal(t, program("settle "+key+" --not-executed --may-repeat-effect --reason 'ticket 4711' --by dana"),
+			tb.env)
+		s.until("[y/N] ")
+		tb.runs(t, c.rival+key+" --reason 'ticket 4712' --by kim --yes")
+		before := tb.item(t, key)
+		s.answer("y\n")
+		out, code := s.end()
+		assert.Equal(t, 4, code, out)
+		for _, says := range append(c.says, "nothing was changed") {
+			assert.Contains(t, out, says)
+		}
+		assert.Equal(t, before, tb.item(t, key))
 	}
 }
 

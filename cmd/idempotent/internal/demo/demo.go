@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/memory"
@@ -22,7 +20,7 @@ func Now() time.Time { return time.Date(2026, time.July, 1, 3, 0, 0, 0, time.UTC
 // Store returns a store with the records of the demo.
 func Store(ctx context.Context) (*memory.Store, error) {
 	s := memory.New()
-	for _, r := range Records(ctx, Now()) {
+	for _, r := range Records(Now()) {
 		_, claimed, err := s.Claim(ctx, r, r.CreatedAt)
 		if err != nil {
 			return nil, fmt.Errorf("demo: %w", err)
@@ -35,13 +33,13 @@ func Store(ctx context.Context) (*memory.Store, error) {
 }
 
 // Records returns the records of the demo: one for each state and each reason, and some with steps.
-func Records(ctx context.Context, now time.Time) []store.Record {
+func Records(now time.Time) []store.Record {
 	records := make([]store.Record, 0, 20)
 	for i, reason := range []string{
 		store.ReasonResultLost, store.ReasonUncertain, store.ReasonCrashed, store.ReasonInterrupted, store.ReasonPanic,
 		store.ReasonError, store.ReasonNotStored, store.ReasonTerminal,
 	} {
-		records = append(records, unknown(reason, now.Add(-time.Duration(i+1)*time.Hour)))
+		records = append(records, unknown("charge#"+reason, reason, now.Add(-time.Duration(i+1)*time.Hour)))
 	}
 	crashed := claimed("charge#died", now.Add(-20*time.Minute))
 	crashed.Lease = now.Add(-19 * time.Minute)
@@ -63,11 +61,7 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	foreign := completed("billing.handler#5d41402abc4b2a76b9719d911017c592", now.Add(-5*time.Minute), `{"paid": true}`)
 	foreign.Owner, foreign.Seal, foreign.Attempt, foreign.Fingerprint, foreign.CompletedAt = "", "", 0, "", time.Time{}
 	stopped, waits, begun := steps(now)
-	sent := unknown(store.ReasonCrashed, now.Add(-150*time.Minute))
-	sent.Key = keyOf(ctx, request)
-	sent.Owner, sent.Fingerprint, sent.Attention = ownerOf(sent.Key), digestOf("fingerprint", sent.Key),
-		store.AttentionOf(sent.Key)
-	return append(records, sent, givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed,
+	return append(records, unknown(sentKey, store.ReasonCrashed, now.Add(-150*time.Minute)), givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed,
 		running, released, notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
 		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
@@ -75,22 +69,9 @@ func Records(ctx context.Context, now time.Time) []store.Record {
 	)
 }
 
-// request is one of a client with the key order-1, whose execution died.
-const request = `{"version":"2.0","routeKey":"POST /charges","rawPath":"/charges","headers":{"idempotency-key":"order-1"},
-	"requestContext":{"apiId":"a1b2c3","stage":"$default","http":{"method":"POST","path":"/charges"}},"body":"{}"}`
-
-// keyOf is the record key of a request to the handler of the demo.
-func keyOf(ctx context.Context, request string) string {
-	never := func(context.Context, events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse, _ error) {
-		return out, nil
-	}
-	d, err := idempotent.Wrap(never, memory.New(), idempotent.WithOperation("charge")).DescribeEvent(ctx,
-		[]byte(request))
-	if err != nil {
-		panic(err) // it is written here
-	}
-	return d.RecordKey
-}
+// sentKey is the record key of a request of a client with the key order-1, POST /charges to the stage
+// $default of the API a1b2c3, whose execution died: what the command key finds.
+const sentKey = "charge#hHdUdWr_qyAKdzUYE6uEAATaDK1BoJRiINHkEgzgyfg"
 
 // steps are the records of orders whose handlers have stopped between two steps, long ago and just
 // now, and in the middle of one.
@@ -139,8 +120,8 @@ func completed(key string, at time.Time, result string) store.Record {
 }
 
 // unknown is a record that has waited for somebody to settle it since an instant.
-func unknown(reason string, since time.Time) store.Record {
-	r := claimed("charge#"+reason, since.Add(-2*time.Second))
+func unknown(key, reason string, since time.Time) store.Record {
+	r := claimed(key, since.Add(-2*time.Second))
 	r.Status, r.Reason, r.Expiry = store.StatusUnknown, reason, since.Add(unknownRetention)
 	r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(r.Key), since, []string{"charge"}
 	r.Story = moment(since, "unknown "+reason+failures[reason])
@@ -161,9 +142,8 @@ func moment(at time.Time, what string) string {
 // givenUp is a record that crashed at an instant, and that a reconciliation asked about for a day
 // in vain.
 func givenUp(crashed time.Time) store.Record {
-	r := unknown(store.ReasonCrashed, crashed)
-	r.Key, r.Tries = "charge#given-up", idempotent.Reconciling{}.WithDefaults().MaxTries
-	r.Owner, r.Fingerprint = ownerOf(r.Key), digestOf("fingerprint", r.Key)
+	r := unknown("charge#given-up", store.ReasonCrashed, crashed)
+	r.Tries = idempotent.Reconciling{}.WithDefaults().MaxTries
 	r.Questions = r.Tries
 	r.Attempt += r.Questions
 	r.Attention, r.AttentionAt = store.GivenUpOf(r.Key), crashed.Add(24*time.Hour)

@@ -266,7 +266,7 @@ func (s *site) put(t *testing.T, like string, change func(*store.Record)) {
 
 func recordOf(t *testing.T, key string) store.Record {
 	t.Helper()
-	records := demo.Records(t.Context(), demo.Now())
+	records := demo.Records(demo.Now())
 	i := slices.IndexFunc(records, func(r store.Record) bool { return r.Key == key })
 	require.GreaterOrEqual(t, i, 0, key)
 	return records[i]

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
@@ -159,11 +158,8 @@ func (p *Page) result(r *http.Request) *answer {
 		return p.failedOf(key, err)
 	}
 	v := storyOf(shown)
-	end := min(len(result), mostShown)
-	for end < len(result) && end > mostShown-utf8.UTFMax && !utf8.RuneStart(result[end]) {
-		end-- // to the end of a character
-	}
-	v.Shown = strings.ToValidUTF8(string(result[:end]), "\uFFFD")
+	text := strings.ToValidUTF8(string(result), "\uFFFD")
+	v.Shown = strings.ToValidUTF8(text[:min(len(text), mostShown)], "") // to the end of a character
 	v.ShownOf, v.Cut = step, max(0, len(result)-mostShown)
 	return showRecord(http.StatusOK, v)
 }
