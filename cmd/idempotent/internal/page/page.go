@@ -18,7 +18,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -113,12 +112,6 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve serves a request of the session.
 func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) *answer {
-	if key, is := recordPath(path); is {
-		path, r = "/record", r.Clone(r.Context())
-		q := r.URL.Query()
-		q.Set("key", key)
-		r.URL.RawQuery = q.Encode()
-	}
 	route, found := p.routes[path]
 	switch {
 	case !found:
@@ -232,23 +225,9 @@ func (b base) Link(path string, values ...string) string {
 	return strings.TrimSuffix(string(b)+path+"?"+query.Encode(), "?")
 }
 
-// plainKey is a record key whose parts can stand in a path as they are.
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9._-]+#[A-Za-z0-9_-]+$`)
-
-// Record is the address of a record: without a character that has to be escaped, so that it can be
-// copied into a ticket, where the key allows that.
+// Record is the address of a record.
 func (b base) Record(key string, values ...string) string {
-	if plainKey.MatchString(key) {
-		return b.Link("/record/"+strings.Replace(key, "#", "/", 1), values...)
-	}
 	return b.Link("/record", append([]string{"key", key}, values...)...)
-}
-
-// recordPath is the key in such an address.
-func recordPath(path string) (key string, is bool) {
-	rest, is := strings.CutPrefix(path, "/record/")
-	key = strings.Replace(rest, "/", "#", 1)
-	return key, is && plainKey.MatchString(key)
 }
 
 // Ago says how far a time is, and Ahead whether it is still to come.

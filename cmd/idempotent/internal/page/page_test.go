@@ -311,14 +311,6 @@ func TestARecordIsForgotten(t *testing.T) {
 	assert.Equal(t, operate.ActionDelete, s.done[0].Action)
 }
 
-// An address of a record has nothing that has to be escaped, so it can be copied.
-func TestAnAddressOfARecordIsPlain(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	assert.Contains(t, s.get(t, "/").body, `/record/charge/uncertain"`)
-	assert.Contains(t, s.get(t, "/record/charge/uncertain").body, "charge#uncertain")
-}
-
 // outboxOf has messages that were given up. The second one is redriven by somebody else meanwhile.
 type outboxOf struct {
 	redriven []string
@@ -478,8 +470,8 @@ func TestReadOnly(t *testing.T) {
 func TestDerivedKeysAreTold(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	assert.Contains(t, s.get(t, "/record/order/begun").body, ">charge: 8e48d9e1-f17f-854f-9761-73a77acb7875<")
-	assert.Contains(t, s.get(t, "/record/charge/died").body, "inspect --derived NAME computes the key")
+	assert.Contains(t, s.record(t, "order#begun").body, ">charge: 8e48d9e1-f17f-854f-9761-73a77acb7875<")
+	assert.Contains(t, s.record(t, "charge#died").body, "inspect --derived NAME computes the key")
 }
 
 func TestSearch(t *testing.T) {
