@@ -21,9 +21,10 @@ const (
 	maxMessage = 4096
 )
 
-const fieldResult = "result"
-
-const isEmpty = "is empty"
+const (
+	fieldResult = "result"
+	isEmpty     = "is empty"
+)
 
 // checked returns the record that was shown, once all that was handed in is known to be good.
 func checked(s Shown, v Verdict, a Act) (store.Record, error) {

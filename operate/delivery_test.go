@@ -37,10 +37,7 @@ func newShop(t *testing.T, opts ...idempotent.Option) *shop {
 	s := &shop{now: now}
 	clock := func() time.Time { return s.now }
 	s.desk = deskOver(t, memory.New(), operate.Config{Clock: clock})
-	s.handler = idempotent.Wrap(s.order, s.inner, append([]idempotent.Option{
-		idempotent.WithOperation("order"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
-		idempotent.WithClock(clock),
-	}, opts...)...)
+	s.handler = wrapped(s.inner, s.order, append(opts, idempotent.WithClock(clock))...)
 	return s
 }
 
@@ -194,13 +191,16 @@ func (c *counting) Get(ctx context.Context, key string) (store.Record, bool, err
 	return c.Store.Get(ctx, key)
 }
 
-// wrapped is a handler that charges.
-func wrapped(s store.Store, opts ...idempotent.Option) *idempotent.Handler[string, string] {
-	return idempotent.Wrap(func(context.Context, string) (string, error) { return "charged", nil }, s,
-		append([]idempotent.Option{
-			idempotent.WithOperation("charge"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
-		}, opts...)...)
+// wrapped is a handler of orders, whose keys are their texts.
+func wrapped(s store.Store, handle func(context.Context, string) (string, error),
+	opts ...idempotent.Option,
+) *idempotent.Handler[string, string] {
+	return idempotent.Wrap(handle, s, append([]idempotent.Option{
+		idempotent.WithOperation("charge"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
+	}, opts...)...)
 }
+
+func charges(context.Context, string) (string, error) { return "charged", nil }
 
 // TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex: nobody retries, and nothing scans.
 func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
@@ -223,7 +223,7 @@ func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &counting{Store: memory.New()}
-				_, _ = wrapped(mortal{s.Store}, c.opts...).Handle(t.Context(), "order-1") // its answer does not matter
+				_, _ = wrapped(mortal{s.Store}, charges, c.opts...).Handle(t.Context(), "order-1") // its answer does not matter
 				list := deskOver(t, s, operate.Config{Clock: time.Now}).listed
 				require.Empty(t, list(operate.Query{}), "the lease lives")
 				require.Zero(t, s.gets.Load(), "the entry of an execution that may run is not read")
@@ -231,7 +231,7 @@ func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 				found := list(operate.Query{})
 				require.Equal(t, c.found, len(found) == 1)
 				require.Len(t, list(operate.Query{Scan: true, States: []operate.State{operate.StateCrashed}}), 1)
-				r := operate.Reconcile(wrapped(s, c.opts...),
+				r := operate.Reconcile(wrapped(s, charges, c.opts...),
 					func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
 						return idempotent.Executed("found"), nil
 					})
@@ -256,11 +256,9 @@ func TestAnExecutionWhoseLeaseWasRenewedIsNotOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
-		refuses := idempotent.WithEffects(idempotent.Unrepeatable)
 		ends := make(chan struct{})
-		h := idempotent.Wrap(func(context.Context, string) (string, error) { <-ends; return "charged", nil }, s,
-			idempotent.WithOperation("charge"),
-			idempotent.WithKey(func(id string) (string, error) { return id, nil }), refuses)
+		h := wrapped(s, func(context.Context, string) (string, error) { <-ends; return "charged", nil },
+			idempotent.WithEffects(idempotent.Unrepeatable))
 		done := make(chan error, 1)
 		go func() {
 			_, err := h.Handle(t.Context(), "order-1")

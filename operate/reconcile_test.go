@@ -36,7 +36,7 @@ type till struct {
 
 func newTill(s store.Store, opts ...idempotent.Option) *till {
 	l := &till{store: s, ran: map[string]int{}}
-	l.Handler = idempotent.Wrap(func(ctx context.Context, id string) (string, error) {
+	l.Handler = wrapped(s, func(ctx context.Context, id string) (string, error) {
 		l.mu.Lock()
 		l.ran[id]++
 		first := l.ran[id] == 1
@@ -46,9 +46,7 @@ func newTill(s store.Store, opts ...idempotent.Option) *till {
 			return "", idempotent.Uncertain(errors.New("no answer"))
 		}
 		return "charged again", nil
-	}, s, append([]idempotent.Option{
-		idempotent.WithOperation("charge"), idempotent.WithKey(func(id string) (string, error) { return id, nil }),
-	}, opts...)...)
+	}, opts...)
 	return l
 }
 
@@ -318,8 +316,7 @@ func TestADeadProcessHasLeftItsDerivedKey(t *testing.T) {
 		}
 		return "ch_1", nil
 	}
-	h := idempotent.Wrap(charge, s, idempotent.WithOperation("charge"), idempotent.WithEffects(idempotent.Unrepeatable),
-		idempotent.WithKey(func(id string) (string, error) { return id, nil }))
+	h := wrapped(s, charge, idempotent.WithEffects(idempotent.Unrepeatable))
 	for _, id := range []string{"lives", "dies"} {
 		_, err := h.Handle(t.Context(), id)
 		require.NoError(t, err)
@@ -348,21 +345,14 @@ func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, claimed)
 	}
-	sent := idempotent.Description{
-		Protected: true, RecordKey: cold.Key,
-		Fingerprint: cold.Fingerprint,
-	}.DerivedKey(warm.Derived[0])
-	shown, name, err := operate.New(s,
-		operate.Config{Clock: func() time.Time { return now }}).FindDerived(t.Context(), "", sent)
+	of := idempotent.Description{Protected: true, RecordKey: cold.Key, Fingerprint: cold.Fingerprint}
+	o := operate.New(s, operate.Config{Clock: func() time.Time { return now }})
+	shown, name, err := o.FindDerived(t.Context(), "", of.DerivedKey(warm.Derived[0]))
 	require.NoError(t, err)
 	require.Equal(t, warm.Derived[0], name)
 	require.Equal(t, cold.Key, shown.Record.Key)
 
-	sent = idempotent.Description{
-		Protected: true, RecordKey: cold.Key,
-		Fingerprint: cold.Fingerprint,
-	}.DerivedKey("known to me")
-	o := operate.New(s, operate.Config{Clock: func() time.Time { return now }})
+	sent := of.DerivedKey("known to me")
 	_, _, err = o.FindDerived(t.Context(), "", sent)
 	require.ErrorIs(t, err, operate.ErrNotFound)
 	shown, _, err = o.FindDerived(t.Context(), "", sent, "known to me")
