@@ -195,9 +195,8 @@ func (o *Operator) changed(held store.Record, found bool) error {
 func snapshot(r store.Record, now time.Time) Snapshot {
 	return Snapshot{
 		State: StateOf(r, now), Status: r.Status, Reason: r.Reason, Attempt: r.Attempt, CreatedAt: r.CreatedAt,
-		Lease:  r.Lease,
-		Expiry: r.Expiry, CompletedAt: r.CompletedAt, AttentionAt: r.AttentionAt, Tries: r.Tries, GivenUp: r.GivenUp(),
-		SettledBy: r.SettledBy, SettledAt: r.SettledAt,
-		ResultBytes: len(r.Result), Steps: stepsOf(r),
+		Lease: r.Lease, Expiry: r.Expiry, CompletedAt: r.CompletedAt, AttentionAt: r.AttentionAt, Tries: r.Tries,
+		GivenUp: r.GivenUp(), SettledBy: r.SettledBy, SettledAt: r.SettledAt, ResultBytes: len(r.Result),
+		Steps: stepsOf(r),
 	}
 }

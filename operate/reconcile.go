@@ -276,8 +276,7 @@ func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) 
 			r.Failed++
 		}
 		if joined := errors.Join(err, done.Err); joined != nil {
-			p := report.ReconcileProblem{RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined}
-			addProblem(r, p)
+			addProblem(r, report.ReconcileProblem{RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined})
 		}
 	})
 }

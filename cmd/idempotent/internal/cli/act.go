@@ -138,7 +138,7 @@ func (c *act) run(ctx context.Context, key string) error {
 
 // failed says what is there now, where a record has changed.
 func (c *act) failed(err error) error {
-	if refused, is := errors.AsType[*operate.Error](err); is && refused.Kind == operate.ErrChanged {
+	if refused, is := errors.AsType[*operate.Error](err); is && errors.Is(err, operate.ErrChanged) {
 		return c.changed(refused.Now)
 	}
 	return err

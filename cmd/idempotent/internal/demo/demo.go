@@ -61,8 +61,9 @@ func Records(now time.Time) []store.Record {
 	foreign := completed("billing.handler#5d41402abc4b2a76b9719d911017c592", now.Add(-5*time.Minute), `{"paid": true}`)
 	foreign.Owner, foreign.Seal, foreign.Attempt, foreign.Fingerprint, foreign.CompletedAt = "", "", 0, "", time.Time{}
 	stopped, waits, begun := steps(now)
-	return append(records, unknown(sentKey, store.ReasonCrashed, now.Add(-150*time.Minute)), givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed,
-		running, released, notExecuted, settled, declined, foreign,
+	return append(records, unknown(sentKey, store.ReasonCrashed, now.Add(-150*time.Minute)),
+		givenUp(now.Add(-26*time.Hour-30*time.Minute)), stopped, waits, begun, crashed, running, released,
+		notExecuted, settled, declined, foreign,
 		completed("charge#completed", now.Add(-30*time.Minute), response),
 		completed("ship#completed", now.Add(-40*time.Minute), `{"parcel":"p-17"}`),
 		expired, // the last one: a claim after it would drop it

@@ -123,7 +123,7 @@ type previewed struct {
 
 // refused shows why a change is refused: beside the form, if it can be mended there.
 func (p *Page) refused(shown operate.Shown, a *asked, err error) *answer {
-	if now, is := errors.AsType[*operate.Error](err); is && now.Kind == operate.ErrChanged {
+	if now, is := errors.AsType[*operate.Error](err); is && errors.Is(err, operate.ErrChanged) {
 		return changed(a.Key, now.Now)
 	}
 	refused := p.failed(err)
