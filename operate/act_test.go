@@ -28,11 +28,15 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				assert.Equal(t, state, s.State)
 				assert.Equal(t, now, s.At)
 				seen, _ = d.held()
+				planned, refusal := do(d, s, dry)
+				same, _ := d.held()
+				assert.Equal(t, seen, same, "a dry run changes nothing")
 				entry, err := do(d, s, act)
 				held, found := d.held()
 				if !slices.Contains(possible[state], action) {
 					assert.Equal(t, operate.Entry{}, entry)
 					assert.Equal(t, seen, held, "nothing is changed")
+					assert.Equal(t, refusal, err)
 					_, ofStep := stepChanges[action]
 					switch {
 					case state == operate.StateInProgress:
@@ -46,6 +50,14 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
+				assert.True(t, planned.DryRun)
+				require.NotEmpty(t, planned.Preview)
+				for _, sentence := range planned.Preview {
+					assert.True(t, strings.HasSuffix(sentence, "."), sentence)
+					assert.NotContains(t, sentence, "secret")
+				}
+				planned.DryRun, planned.Preview = false, nil
+				assert.Equal(t, planned, entry, "but for that it is the entry of the change")
 				assert.Equal(t, action, entry.Action)
 				assert.Equal(t, state, entry.Before.State)
 				assert.Equal(t, action != operate.ActionDelete, found)
@@ -117,7 +129,8 @@ func TestARecordIsNeverKeptForShorterThanBefore(t *testing.T) {
 	}
 }
 
-// TestWhatHasChangedSinceItWasShown: nothing happens, and the error shows the record as it is.
+// TestWhatHasChangedSinceItWasShown: nothing happens, and the error shows the record as it is, and
+// then that it is gone.
 func TestWhatHasChangedSinceItWasShown(t *testing.T) {
 	t.Parallel()
 	for name, alter := range map[string]func(r *store.Record){
@@ -144,23 +157,16 @@ func TestWhatHasChangedSinceItWasShown(t *testing.T) {
 					assert.Contains(t, err.Error(), string(is.State))
 					_, err = do(d, *is, act)
 					require.NotErrorIs(t, err, operate.ErrChanged, "what the error shows can be acted on")
+
+					if held, found := d.held(); found {
+						_, err = d.inner.Delete(t.Context(), held)
+						require.NoError(t, err)
+					}
+					_, err = do(d, s, a)
+					assert.Nil(t, refused(t, err, operate.ErrChanged).Now)
+					assert.ErrorContains(t, err, "gone")
 				})
 			}
-		}
-	}
-}
-
-func TestWhatIsGoneSinceItWasShown(t *testing.T) {
-	t.Parallel()
-	for action, do := range changes {
-		for _, a := range acts {
-			d := newDesk(t, nil)
-			s := d.shown(crashed())
-			_, err := d.inner.Delete(t.Context(), s.Record)
-			require.NoError(t, err)
-			_, err = do(d, s, a)
-			assert.Nil(t, refused(t, err, operate.ErrChanged).Now, action)
-			assert.Contains(t, err.Error(), "gone")
 		}
 	}
 }
@@ -180,32 +186,6 @@ func TestOfTwoOperatorsOneWins(t *testing.T) {
 			after, stays := d.held()
 			assert.Equal(t, found, stays)
 			assert.Equal(t, held, after)
-		}
-	}
-}
-
-func TestADryRunChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
-	t.Parallel()
-	for state, record := range states {
-		for _, action := range possible[state] {
-			d := newDesk(t, nil)
-			s := d.shown(record())
-			seen, _ := d.held()
-			entry, err := changes[action](d, s, dry)
-			require.NoError(t, err)
-			held, _ := d.held()
-			assert.Equal(t, seen, held)
-			assert.True(t, entry.DryRun)
-			require.NotEmpty(t, entry.Preview)
-			for _, sentence := range entry.Preview {
-				assert.True(t, strings.HasSuffix(sentence, "."), sentence)
-				assert.NotContains(t, sentence, "secret")
-			}
-			really, err := changes[action](d, s, act)
-			require.NoError(t, err)
-			assert.Empty(t, really.Preview)
-			really.DryRun, really.Preview = true, entry.Preview
-			assert.Equal(t, really, entry, "but for that it is the entry of the change")
 		}
 	}
 }
