@@ -424,3 +424,15 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 		c.check(t, name)
 	}
 }
+
+func TestTheResultOfAVerdictIsCopied(t *testing.T) {
+	t.Parallel()
+	given := []byte(result)
+	v := operate.StepExecuted("charge", given)
+	clear(given)
+	d := newDesk(t, nil)
+	_, err := d.Settle(t.Context(), d.shown(halfway(unknown())), v, act)
+	require.NoError(t, err)
+	held, _ := d.held()
+	assert.Equal(t, result, string(held.Steps["charge"].Result))
+}
