@@ -41,19 +41,13 @@ type Describer interface {
 // [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied
 // if one of the two actions is not allowed, in which case nothing is said about the request path.
 func (s *Store) Check(ctx context.Context, tables ...string) error {
-	if s.unmade() {
-		return &store.ConfigError{Problems: []string{errUnmade.Error()}}
-	}
-	d, ok := s.client.(Describer)
-	if !ok {
-		return &store.ConfigError{Problems: []string{
-			fmt.Sprintf("table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive",
-				s.table, s.client),
-		}}
+	d, err := s.describer()
+	if err != nil {
+		return err
 	}
 	c := checker{Describer: d, commits: len(tables) > 0}
 	c.checkRecords(ctx, s.table, s.attr)
-	if _, ok := s.client.(Transactor); !ok && c.commits {
+	if _, ok := s.client.(transactor); !ok && c.commits {
 		c.problems = append(c.problems,
 			fmt.Sprintf("client %T has no TransactWriteItems: there is no commit with it", s.client))
 	}
@@ -61,6 +55,19 @@ func (s *Store) Check(ctx context.Context, tables ...string) error {
 		c.checkCommitted(ctx, table)
 	}
 	return c.result()
+}
+
+// describer returns the client as one that can look at tables.
+func (s *Store) describer() (Describer, error) {
+	if s.unmade() {
+		return nil, &store.ConfigError{Problems: []string{errUnmade.Error()}}
+	}
+	d, ok := s.client.(Describer)
+	if !ok {
+		return nil, &store.ConfigError{Problems: []string{fmt.Sprintf(
+			"table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive", s.table, s.client)}}
+	}
+	return d, nil
 }
 
 // checker looks at tables and collects what is wrong with them.
@@ -86,52 +93,63 @@ func (c *checker) found(table string, problems ...string) {
 }
 
 // checkRecords looks at the table of records.
-func (c *checker) checkRecords(ctx context.Context, table string, a *attributes) {
-	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
-	if err != nil {
-		c.errs = append(c.errs, checkError("DescribeTable", table, err))
+func (c *checker) checkRecords(ctx context.Context, name string, a *attributes) {
+	t := c.describe(ctx, name, false)
+	if t == nil {
 		return
 	}
-	c.place = placeOf(aws.ToString(out.Table.TableArn))
-	want := a.definition(table)
-	c.found(table, slices.Concat(
-		statusProblems(out.Table), keyProblems(out.Table.KeySchema, want.KeySchema), typeProblems(out.Table, want))...)
-	if c.commits && isStrong(out.Table) {
-		c.found(table, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
+	c.place = placeOf(aws.ToString(t.TableArn))
+	want := a.definition(name)
+	c.found(name, slices.Concat(keyProblems(t.KeySchema, want.KeySchema), typeProblems(t, want))...)
+	if c.commits && isStrong(t) {
+		c.found(name, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
 	}
-	if isStrong(out.Table) {
+	if isStrong(t) {
 		return // it can have no time to live, see Advise
 	}
-	ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(table)})
+	ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
 	if err != nil {
-		c.errs = append(c.errs, checkError("DescribeTimeToLive", table, err))
+		c.errs = append(c.errs, checkError("DescribeTimeToLive", name, err))
 		return
 	}
-	c.found(table, timeToLiveProblems(ttl.TimeToLiveDescription, a.expiration.name)...)
+	c.found(name, timeToLiveProblems(ttl.TimeToLiveDescription, a.expiration.name)...)
 }
 
 // checkCommitted looks at a table into which handlers commit.
-func (c *checker) checkCommitted(ctx context.Context, table string) {
-	if !isTable(table) {
-		c.found(table, "that is not the name or ARN of a DynamoDB table")
+func (c *checker) checkCommitted(ctx context.Context, name string) {
+	if !isTable(name) {
+		c.found(name, "that is not the name or ARN of a DynamoDB table")
 		return
 	}
-	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
-	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
-		c.found(table, "there is none in this account and Region")
+	t := c.describe(ctx, name, true)
+	if t == nil {
 		return
 	}
-	if err != nil {
-		c.errs = append(c.errs, checkError("DescribeTable", table, err))
-		return
+	if isStrong(t) {
+		c.found(name, "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
 	}
-	c.found(table, statusProblems(out.Table)...)
-	if isStrong(out.Table) {
-		c.found(table, "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
+	if place := placeOf(aws.ToString(t.TableArn)); place != "" && c.place != "" && place != c.place {
+		c.found(name, "it is in another account or Region than the table of records, and no transaction spans two")
 	}
-	if place := placeOf(aws.ToString(out.Table.TableArn)); place != "" && c.place != "" && place != c.place {
-		c.found(table, "it is in another account or Region than the table of records, and no transaction spans two")
+}
+
+// describe looks at a table and its status. It returns nil if it cannot, or if there is none: among
+// the tables that are committed into that is a problem like any other.
+func (c *checker) describe(ctx context.Context, name string, committed bool) *types.TableDescription {
+	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
+	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
+	switch {
+	case missing && committed:
+		c.found(name, "there is none in this account and Region")
+	case err != nil:
+		c.errs = append(c.errs, checkError("DescribeTable", name, err))
+	case table.Usable(out.Table):
+		return out.Table
+	default:
+		c.found(name, fmt.Sprintf("status is %s, not %s", out.Table.TableStatus, types.TableStatusActive))
+		return out.Table
 	}
+	return nil
 }
 
 func isStrong(t *types.TableDescription) bool {
@@ -140,15 +158,13 @@ func isStrong(t *types.TableDescription) bool {
 
 // Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex],
 // without which operators have to read the whole table to find what they have to settle, and time
-// to live where it has multi-Region strong consistency, without which [DeleteExpired] has to delete
+// to live where it has multi-Region strong consistency, without which [Store.DeleteExpired] has to delete
 // what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
 // dynamodb:DescribeTable; errors are those of Check.
 func (s *Store) Advise(ctx context.Context) ([]string, error) {
-	d, ok := s.client.(Describer)
-	if !ok {
-		return nil, &store.ConfigError{Problems: []string{
-			fmt.Sprintf("table %q cannot be looked at: client %T has no DescribeTable", s.table, s.client),
-		}}
+	d, err := s.describer()
+	if err != nil {
+		return nil, err
 	}
 	out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(s.table)})
 	if err != nil {
@@ -202,32 +218,23 @@ func keyKind(kind types.KeyType) string {
 // to write a record that it cannot index.
 func typeProblems(t *types.TableDescription, want *dynamodb.CreateTableInput) (problems []string) {
 	for _, d := range want.AttributeDefinitions {
-		name := aws.ToString(d.AttributeName)
-		has := typeOf(t, name)
-		if has == "" || has == d.AttributeType {
-			continue
-		}
-		problem := fmt.Sprintf("attribute %q has type %s in an index, expected %s: no record can become UNKNOWN", name,
-			has, d.AttributeType)
-		for _, k := range want.KeySchema {
-			if aws.ToString(k.AttributeName) == name {
-				problem = fmt.Sprintf("%s %q has type %s, expected %s", keyKind(k.KeyType), name, has, d.AttributeType)
+		for _, has := range t.AttributeDefinitions {
+			name := aws.ToString(d.AttributeName)
+			if aws.ToString(has.AttributeName) != name || has.AttributeType == d.AttributeType {
+				continue
 			}
+			problem := fmt.Sprintf("attribute %q has type %s in an index, expected %s: no record can become UNKNOWN", name,
+				has.AttributeType, d.AttributeType)
+			for _, k := range want.KeySchema {
+				if aws.ToString(k.AttributeName) == name {
+					problem = fmt.Sprintf("%s %q has type %s, expected %s", keyKind(k.KeyType), name, has.AttributeType,
+						d.AttributeType)
+				}
+			}
+			problems = append(problems, problem)
 		}
-		problems = append(problems, problem)
 	}
 	return problems
-}
-
-// typeOf returns the type of an attribute that is part of a key, of the table or of an index, else
-// "".
-func typeOf(t *types.TableDescription, name string) types.ScalarAttributeType {
-	for _, d := range t.AttributeDefinitions {
-		if aws.ToString(d.AttributeName) == name {
-			return d.AttributeType
-		}
-	}
-	return ""
 }
 
 // indexAdvice says why the records with attention cannot be listed by an index, if they cannot.
@@ -280,13 +287,6 @@ func checkError(call, table string, err error) error {
 		Op: "check", Kind: kind, NotApplied: nothingWritten,
 		Err: fmt.Errorf("%s of table %q: %w", call, table, speakable(err, kind)),
 	}
-}
-
-func statusProblems(t *types.TableDescription) []string {
-	if table.Usable(t) {
-		return nil
-	}
-	return []string{fmt.Sprintf("status is %s, not %s", t.TableStatus, types.TableStatusActive)}
 }
 
 func timeToLiveProblems(ttl *types.TimeToLiveDescription, expected string) []string {

@@ -8,15 +8,15 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 )
 
-// Transactor is what [Commit] needs of a client beyond [Client]; [*dynamodb.Client] implements it.
-type Transactor interface {
+// transactor is what [Commit] needs of a client beyond [Client].
+type transactor interface {
 	TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 		optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
-// MaxItems is how many items a [Commit] takes: one less than DynamoDB's 100, because the record of
+// maxItems is how many items a commit takes: one less than DynamoDB's 100, because the record of
 // the execution is one of them.
-const MaxItems = 99
+const maxItems = 99
 
 // Commit stores the answer of the handler and writes the items, in one DynamoDB transaction: both
 // happen, or neither does. The handler then returns what Commit returned.
@@ -39,7 +39,7 @@ const MaxItems = 99
 //   - a [*ConditionError], if conditions of the items do not hold. The claim stands: the handler
 //     may answer, with a 409 for example, try another way, or commit again.
 //   - an [*idempotent.Error] with [idempotent.ErrCommitRefused], if the call was wrong and nothing
-//     was sent: an item that cannot be made, more than [MaxItems], one item twice, an answer of
+//     was sent: an item that cannot be made, more than 99, one item twice, an answer of
 //     another type, or one that is not to be stored, a second commit, a context that belongs to no
 //     delivery, a handler that has returned, a step. The claim stands.
 //   - an [*idempotent.Error] with [idempotent.ErrLeaseLost], if the claim is lost.
@@ -55,7 +55,8 @@ const MaxItems = 99
 // In an execution that is not protected (the protection is turned off, or the request carries no
 // key) the items are written in a plain transaction, and no answer is stored.
 //
-// One transaction spans one account and one Region, and at most 4 MB. A table with multi-Region
+// It needs a client that has the method TransactWriteItems of [*dynamodb.Client]. One transaction
+// spans one account and one Region, and at most 99 items and 4 MB. A table with multi-Region
 // strong consistency has no transactions. DynamoDB bills two write units for every KB of each item.
 //
 // See https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
@@ -515,8 +514,6 @@ func TestWhichRejectionsAreTold(t *testing.T) {
 		requireNoSecret(t, err)
 	}
 }
-
-var _ dynamo.Transactor = (*dynamodb.Client)(nil)
 
 // TestAConditionErrorIsNoOtherError.
 func TestAConditionErrorIsNoOtherError(t *testing.T) {

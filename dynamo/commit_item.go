@@ -20,12 +20,10 @@ type Item struct {
 	Err error
 }
 
-// ItemOption adds something to a [Put].
-type ItemOption func(*types.Put)
-
 // Put writes a whole item: row is a struct, a map, or what else attributevalue.MarshalMap takes. It
-// is read now: what becomes of it later does not change the item.
-func Put(table string, row any, opts ...ItemOption) Item {
+// is read now: what becomes of it later does not change the item. The options are [IfAbsent],
+// [ReturnOld] and functions of the caller that change the SDK's write.
+func Put(table string, row any, opts ...func(*types.Put)) Item {
 	it, err := itemOf(row)
 	if err != nil {
 		return Item{Err: fmt.Errorf("Put on table %q: %w", table, err)}
@@ -40,7 +38,7 @@ func Put(table string, row any, opts ...ItemOption) Item {
 // IfAbsent is the condition that there is no item, or that it lacks this attribute. Name the
 // partition key to write an item only once. The name is taken as it is: reserved words and names
 // with dots are fine. Several conditions of one item must all hold.
-func IfAbsent(attribute string) ItemOption {
+func IfAbsent(attribute string) func(*types.Put) {
 	return func(p *types.Put) {
 		if p.ExpressionAttributeNames == nil {
 			p.ExpressionAttributeNames = make(map[string]string)
@@ -56,7 +54,7 @@ func IfAbsent(attribute string) ItemOption {
 }
 
 // ReturnOld asks for the item as it is, if a condition on it does not hold, see [RefusedItem].
-func ReturnOld() ItemOption {
+func ReturnOld() func(*types.Put) {
 	return func(p *types.Put) {
 		p.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
@@ -121,8 +119,8 @@ func (w writes) Len() int { return len(w) }
 // newWrites returns the items, or why some could not be made, all at once. What DynamoDB checks it
 // does not check.
 func newWrites(items []Item) (writes, error) {
-	if len(items) > MaxItems {
-		return nil, fmt.Errorf("%d items are more than %d, which is how many a commit takes", len(items), MaxItems)
+	if len(items) > maxItems {
+		return nil, fmt.Errorf("%d items are more than %d, which is how many a commit takes", len(items), maxItems)
 	}
 	w := make(writes, len(items))
 	var problems []error

@@ -72,11 +72,11 @@ func (s *Store) Apply(ctx context.Context, w store.Writes, token string) error {
 }
 
 // transacts returns what the store needs for transactions, or why it has none.
-func (s *Store) transacts(op string, w store.Writes) (Transactor, writes, error) {
+func (s *Store) transacts(op string, w store.Writes) (transactor, writes, error) {
 	if err := s.ready(op); err != nil {
 		return nil, nil, err
 	}
-	client, ok := s.client.(Transactor)
+	client, ok := s.client.(transactor)
 	if !ok {
 		return nil, nil, noCommit(op, fmt.Errorf("the client, a %T, has no TransactWriteItems", s.client))
 	}
@@ -113,7 +113,7 @@ type transaction struct {
 	attempts attempts
 }
 
-func (t *transaction) send(ctx context.Context, client Transactor) (held store.Record, committed bool, err error) {
+func (t *transaction) send(ctx context.Context, client transactor) (held store.Record, committed bool, err error) {
 	_, err = client.TransactWriteItems(ctx, t.in, t.attempts.observe)
 	if err == nil {
 		return store.Record{}, true, nil

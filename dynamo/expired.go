@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -15,21 +14,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// ExpiryClient is what [DeleteExpired] needs of a client; [*dynamodb.Client] implements it.
-type ExpiryClient interface {
-	tableScanner
-	GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-		optFns ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-		optFns ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
-}
-
-// Deletions says what [DeleteExpired] did. Deleted counts the items that it deleted, Kept all
-// others that it read.
-type Deletions struct{ Deleted, Kept int }
-
-// DeleteExpired deletes what expired at before or earlier, for a table that has no time to live. It
-// goes through the whole table once, and deletes what certainly is of this library:
+// DeleteExpired deletes what expired at before or earlier, for a table that has no time to live, and
+// counts the items that it deleted and all others that it read. It goes through the whole table
+// once, and deletes what certainly is of this library:
 //
 //   - a record with an owner, unless it has a lease that lives;
 //   - a part of a result, if its record is gone or does not name it;
@@ -40,49 +27,46 @@ type Deletions struct{ Deleted, Kept int }
 // stays, too. Parts stay as long as their record: a second pass, after it, deletes them. An hour
 // before now leaves readers time that found a record before it expired.
 //
-// The configuration is that of the store. The table is read with eventually consistent Scans, half
-// a read unit for every 4 KB, the record of each part with a consistent GetItem. The caller needs
-// the IAM actions dynamodb:Scan, dynamodb:GetItem and dynamodb:DeleteItem on the table. What fails
-// is repeated by the client alone: an error ends the pass, and Deletions says what was done before
-// it. Like [New] it panics with a [*store.ConfigError] if the configuration is wrong.
-func DeleteExpired(ctx context.Context, client ExpiryClient, table string, before time.Time,
-	config ...Config,
-) (Deletions, error) {
-	x := expiring{client: client, table: table, before: before, now: time.Now(), attr: attributesOf(config)}
-	if before.After(x.now) {
-		return Deletions{}, errors.New("dynamo: delete expired: the latest expiry to delete is after now")
+// The table is read with eventually consistent Scans, half a read unit for every 4 KB, the record
+// of each part with a consistent GetItem. The caller needs the IAM actions dynamodb:Scan,
+// dynamodb:GetItem and dynamodb:DeleteItem on the table, and a client that also has what a listing
+// takes. What fails is repeated by the client alone: an error, a [*store.Error], ends the pass, and
+// the counts say what was done before it.
+func (s *Store) DeleteExpired(ctx context.Context, before time.Time) (deleted, kept int, err error) {
+	client, err := s.scanner(opExpired, store.Query{})
+	x := expiring{Store: s, before: before, now: time.Now()}
+	if err == nil && before.After(x.now) {
+		err = rejected(opExpired, errors.New("the latest expiry to delete is after now"))
 	}
-	var done Deletions
-	for page, err := range pages(func(start item) (page,
-		error,
-	) {
-		return read{table: table}.scan(ctx, client, start)
-	}) {
+	if err != nil {
+		return 0, 0, err
+	}
+	for page, err := range pages(func(start item) (page, error) { return read{table: s.table}.page(ctx, client, start) }) {
 		if err != nil {
-			return done, fmt.Errorf("dynamo: delete expired: read table %q: %w", table, err)
+			return deleted, kept, s.storeError(opExpired, err, nothingWritten)
 		}
 		for _, it := range page.items {
-			deleted, err := x.delete(ctx, it)
-			if err != nil {
-				return done, fmt.Errorf("dynamo: delete expired: table %q: %w", table, err)
-			}
-			if deleted {
-				done.Deleted++
-			} else {
-				done.Kept++
+			switch gone, err := x.delete(ctx, it); {
+			case err != nil:
+				return deleted, kept, s.storeError(opExpired, err, false)
+			case gone:
+				deleted++
+			default:
+				kept++
 			}
 		}
 	}
-	return done, nil
+	return deleted, kept, nil
 }
+
+const opExpired = "delete expired"
 
 // expiring is a table of which is deleted what expired at before or earlier, and has no lease at
 // now.
 type expiring struct {
-	client      ExpiryClient
-	table       string
+	*Store
+
 	before, now time.Time
-	attr        *attributes
 }
 
 // What a message of an outbox has, see package outbox.
@@ -101,17 +85,13 @@ func (x *expiring) delete(ctx context.Context, it item) (deleted bool, err error
 	}
 	certain := x.isRecord(it) || x.isMessage(it)
 	if !certain {
-		if certain, err = x.isLoosePart(ctx, key, it); err != nil {
+		if certain, err = x.isLoosePart(ctx, key, it); err != nil || !certain {
 			return false, err
 		}
 	}
-	if !certain {
-		return false, nil
-	}
 	_, err = x.client.DeleteItem(ctx, x.deletion(a.key(key), it))
-	_, changed := errors.AsType[*types.ConditionalCheckFailedException](err)
 	_, changes := errors.AsType[*types.ReplicatedWriteConflictException](err)
-	if changed || changes {
+	if _, changed := refusal(err); changed || changes {
 		return false, nil
 	}
 	return err == nil, err
@@ -173,20 +153,13 @@ func (x *expiring) isLoosePart(ctx context.Context, part string, it item) (bool,
 // writes a message again has another owner.
 func (x *expiring) deletion(key, seen item) *dynamodb.DeleteItemInput {
 	e := newExpression()
-	var same []string
 	due := attribute{messageDue, "#due", ":due"}
 	for _, at := range []attribute{x.attr.expiration, x.attr.status, x.attr.owner, x.attr.lease, due} {
-		e.use(at)
-		v, has := seen[at.name]
-		if !has {
-			same = append(same, "attribute_not_exists("+at.ref+")")
-			continue
-		}
-		e.values[at.value] = v
-		same = append(same, at.ref+" = "+at.value)
+		e.same(at, at.value, seen[at.name])
 	}
 	return &dynamodb.DeleteItemInput{
-		TableName: aws.String(x.table), Key: key, ConditionExpression: aws.String(strings.Join(same, " AND ")),
+		TableName: aws.String(x.table), Key: key,
+		ConditionExpression:      aws.String(strings.TrimPrefix(e.condition, " AND ")),
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 	}
 }

@@ -50,14 +50,15 @@ func untimed(t *testing.T, client *dynamodb.Client, table string, opts ...dynamo
 	require.NoError(t, err)
 }
 
+// deletions says what a pass did.
+type deletions struct{ deleted, kept int }
+
 // deletes deletes what expired at until or earlier.
-func deletes(t *testing.T, client dynamo.ExpiryClient, table string, until time.Time,
-	opts ...dynamo.Config,
-) dynamo.Deletions {
+func deletes(t *testing.T, s *dynamo.Store, until time.Time) deletions {
 	t.Helper()
-	done, err := dynamo.DeleteExpired(t.Context(), client, table, until, opts...)
+	deleted, kept, err := s.DeleteExpired(t.Context(), until)
 	require.NoError(t, err)
-	return done
+	return deletions{deleted, kept}
 }
 
 // TestWhatHasExpiredIsDeleted, at the instant of its expiry as everywhere, and nothing else.
@@ -74,16 +75,16 @@ func TestWhatHasExpiredIsDeleted(t *testing.T) {
 		live.Expiry, live.Lease = over, time.Now().Add(time.Hour)
 		held(t, s, expiredRecord("charge#1"), later, unknown, ended, live)
 
-		assert.Equal(t, dynamo.Deletions{Deleted: 3, Kept: 2}, deletes(t, client, table, over, opts...))
+		assert.Equal(t, deletions{deleted: 3, kept: 2}, deletes(t, s, over))
 		assert.ElementsMatch(t, []string{"charge#later", "charge#live"}, listed(t, s, store.Query{}))
 	})
 }
 
-// TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted: a table may hold what is somebody else's, above
+// TestOnlyWhatCertainlyIsOfThisLibraryIsdeleted: a table may hold what is somebody else's, above
 // all records of AWS Powertools.
 func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 	t.Parallel()
-	_, client, table := local(t)
+	s, client, table := local(t)
 	untimed(t, client, table)
 	seal := store.Seal("OWNER", []byte("1"))
 	message := items{
@@ -130,7 +131,7 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 	for _, it := range append(go_, stay...) {
 		putItem(t, client, table, it)
 	}
-	assert.Equal(t, dynamo.Deletions{Deleted: len(go_), Kept: len(stay)}, deletes(t, client, table, over))
+	assert.Equal(t, deletions{deleted: len(go_), kept: len(stay)}, deletes(t, s, over))
 	for _, it := range stay {
 		assert.NotEmpty(t, getItem(t, client, table, idOf(it)), idOf(it))
 	}
@@ -145,8 +146,8 @@ func TestAnotherPartitionOfATableStays(t *testing.T) {
 	held(t, dynamo.New(client, table, mine), expiredRecord("charge#1"))
 	held(t, dynamo.New(client, table, other), expiredRecord("charge#1"))
 	tried := 0
-	assert.Equal(t, dynamo.Deletions{Deleted: 1, Kept: 1},
-		deletes(t, beforeDeletions(t, func() { tried++ }), table, over, mine))
+	assert.Equal(t, deletions{deleted: 1, kept: 1},
+		deletes(t, dynamo.New(beforeDeletions(t, func() { tried++ }), table, mine), over))
 	assert.Equal(t, 1, tried, "and none is tried on a key that both have")
 	assert.Len(t, listed(t, dynamo.New(client, table, other), store.Query{}), 1)
 }
@@ -216,7 +217,7 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 			untimed(t, client, table)
 			held(t, s, c.seen)
 			meddled := beforeDeletions(t, func() { c.meddle(t, s, c.seen) })
-			assert.Equal(t, dynamo.Deletions{Kept: 1}, deletes(t, meddled, table, over))
+			assert.Equal(t, deletions{kept: 1}, deletes(t, dynamo.New(meddled, table), over))
 			assert.Len(t, listed(t, s, store.Query{}), 1)
 		})
 	}
@@ -227,7 +228,7 @@ func TestWhatIsWrittenBetweenAPageAndADeletionStays(t *testing.T) {
 		seen := expiredRecord("charge#1")
 		held(t, s, seen)
 		meddled := beforeDeletions(t, func() { mustDelete(t, s, seen) })
-		assert.Zero(t, deletes(t, meddled, table, over).Deleted)
+		assert.Zero(t, deletes(t, dynamo.New(meddled, table), over).deleted)
 	})
 }
 
@@ -252,20 +253,20 @@ func TestPartsThatARecordNamesStay(t *testing.T) {
 		named := prolonged(completed.Key, func(*store.Record) {})
 		unknown := prolonged(stepped.Key,
 			func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" })
-		assert.Equal(t, dynamo.Deletions{Kept: 8}, deletes(t, client, table, over, opts...))
+		assert.Equal(t, deletions{kept: 8}, deletes(t, s, over))
 		assert.Equal(t, completed.Result, resultOf(t, s, named))
 		assert.Equal(t, result, resultOf(t, s, unknown.OfStep(unknown.Steps["charge"])))
 
 		// Once the records have expired, their parts go after them.
-		first := deletes(t, client, table, over.Add(time.Second), opts...)
-		second := deletes(t, client, table, over.Add(time.Second), opts...)
-		assert.GreaterOrEqual(t, first.Deleted, 2)
-		assert.Equal(t, 8, first.Deleted+second.Deleted)
-		assert.Zero(t, second.Kept)
+		first := deletes(t, s, over.Add(time.Second))
+		second := deletes(t, s, over.Add(time.Second))
+		assert.GreaterOrEqual(t, first.deleted, 2)
+		assert.Equal(t, 8, first.deleted+second.deleted)
+		assert.Zero(t, second.kept)
 	})
 }
 
-// TestPartsThatNoRecordNamesAreDeleted: their record is gone, or has another result.
+// TestPartsThatNoRecordNamesAredeleted: their record is gone, or has another result.
 func TestPartsThatNoRecordNamesAreDeleted(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
@@ -276,7 +277,7 @@ func TestPartsThatNoRecordNamesAreDeleted(t *testing.T) {
 	again := completion(record(other.Key), []byte("1"))
 	again.Owner, again.Expiry = "owner-2", time.Now().Add(time.Hour)
 	held(t, s, again)
-	assert.Equal(t, dynamo.Deletions{Deleted: 6, Kept: 1}, deletes(t, client, table, over))
+	assert.Equal(t, deletions{deleted: 6, kept: 1}, deletes(t, s, over))
 	assert.Equal(t, []string{other.Key}, listed(t, s, store.Query{}))
 }
 
@@ -289,28 +290,31 @@ func TestADeletionThatFails(t *testing.T) {
 		`{"id":{"S":"c"},"status":{"S":"COMPLETED"},"owner":{"S":"o"},"expiration":{"N":"1"}}],"LastEvaluatedKey":{"id":{"S":"c"}}}`)
 	for name, c := range map[string]struct {
 		answers []reply
-		done    dynamo.Deletions
+		done    deletions
 		says    string
 	}{
-		"the page":        {[]reply{denied}, dynamo.Deletions{}, "read table"},
-		"the first":       {[]reply{page, denied}, dynamo.Deletions{}, "DeleteItem"},
-		"a part's record": {[]reply{page, done, denied}, dynamo.Deletions{Deleted: 1}, "GetItem"},
-		"the last":        {[]reply{page, done, done, done, denied}, dynamo.Deletions{Deleted: 2}, "DeleteItem"},
-		"the page behind": {[]reply{page, done, done, done, done, denied}, dynamo.Deletions{Deleted: 3}, "read table"},
+		"the page":        {[]reply{denied}, deletions{}, "Scan"},
+		"the first":       {[]reply{page, denied}, deletions{}, "DeleteItem"},
+		"a part's record": {[]reply{page, done, denied}, deletions{deleted: 1}, "GetItem"},
+		"the last":        {[]reply{page, done, done, done, denied}, deletions{deleted: 2}, "DeleteItem"},
+		"the page behind": {[]reply{page, done, done, done, done, denied}, deletions{deleted: 3}, "Scan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			did, err := dynamo.DeleteExpired(t.Context(), scriptedClient(answering(c.answers...)), table, over)
+			s, _ := scripted(c.answers...)
+			deleted, kept, err := s.DeleteExpired(t.Context(), over)
+			requireStoreError(t, err, "delete expired", store.FailureAccessDenied, c.says == "Scan")
 			require.ErrorContains(t, err, c.says)
-			require.ErrorContains(t, err, "AccessDeniedException")
-			assert.Equal(t, c.done, did)
+			assert.Equal(t, c.done, deletions{deleted, kept})
 		})
 	}
-	_, err := dynamo.DeleteExpired(t.Context(), nil, table, time.Now().Add(time.Hour))
-	require.Error(t, err, "nothing has expired that is still to expire")
+	s, client, _ := local(t)
+	_, _, err := s.DeleteExpired(t.Context(), time.Now().Add(time.Hour))
+	requireStoreError(t, err, "delete expired", store.FailureRejected, true)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, client, named := local(t)
-	_, err = dynamo.DeleteExpired(ended, client, named, over)
-	assert.ErrorIs(t, err, context.Canceled, "%v", err)
+	_, _, err = s.DeleteExpired(ended, over)
+	require.ErrorIs(t, err, context.Canceled)
+	_, _, err = dynamo.New(struct{ dynamo.Client }{client}, table).DeleteExpired(t.Context(), over)
+	assert.ErrorIs(t, err, store.ErrNoListing, "a client that cannot scan")
 }

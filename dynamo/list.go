@@ -15,9 +15,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Scanner is what [Store.List] needs of a client beyond [Client], and [Store.ListCost] its
-// DescribeTable; [*dynamodb.Client] implements it.
-type Scanner interface {
+// scanner is what a listing needs of a client beyond [Client].
+type scanner interface {
 	Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 	Query(ctx context.Context, in *dynamodb.QueryInput,
 		optFns ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
@@ -39,7 +38,8 @@ const (
 // and one for those that are given up, and one of all operations a Scan of the index. Without it,
 // it is a Scan of the whole table, or, if the record key is on the sort key, a Query of the one
 // partition, where an operation narrows down what is read. It needs the IAM actions dynamodb:Scan
-// and dynamodb:Query on the table or on the index.
+// and dynamodb:Query on the table or on the index, and a client that has the methods Scan, Query and
+// DescribeTable of [*dynamodb.Client].
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		client, err := s.scanner(opList, q)
@@ -57,8 +57,8 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 }
 
 // scanner returns the client as one that can list, if the query can be answered at all.
-func (s *Store) scanner(op string, q store.Query) (Scanner, error) {
-	client, ok := s.client.(Scanner)
+func (s *Store) scanner(op string, q store.Query) (scanner, error) {
+	client, ok := s.client.(scanner)
 	switch {
 	case !ok:
 		return nil, rejected(op,
@@ -79,7 +79,7 @@ type lists struct {
 }
 
 // all yields what one read finds, and reports whether the listing goes on.
-func (l *lists) all(ctx context.Context, client Scanner, r read, yield func(store.Record, error) bool) bool {
+func (l *lists) all(ctx context.Context, client scanner, r read, yield func(store.Record, error) bool) bool {
 	for page, err := range pages(func(start item) (page, error) {
 		if err := l.pace.wait(ctx); err != nil {
 			return page{}, &store.Error{Op: opList, Kind: store.FailureTimeout, NotApplied: nothingWritten, Err: err}

@@ -40,28 +40,23 @@ type read struct {
 	limit                   int
 }
 
-func (r read) page(ctx context.Context, client Scanner, start item) (page, error) {
+func (r read) page(ctx context.Context, client scanner, start item) (page, error) {
 	if r.key == "" {
-		return r.scan(ctx, client, start)
+		out, err := client.Scan(ctx, &dynamodb.ScanInput{
+			TableName: aws.String(r.table), IndexName: optional(r.index), Limit: r.most(), ExclusiveStartKey: start,
+			FilterExpression: optional(r.filter), ProjectionExpression: optional(r.projection),
+			ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			return page{}, err
+		}
+		return pageOf(out.Items, out.ScannedCount, out.ConsumedCapacity, out.LastEvaluatedKey), nil
 	}
 	out, err := client.Query(ctx, &dynamodb.QueryInput{
 		TableName: aws.String(r.table), IndexName: optional(r.index), Limit: r.most(), ExclusiveStartKey: start,
 		KeyConditionExpression: aws.String(r.key), FilterExpression: optional(r.filter),
 		ProjectionExpression:     optional(r.projection),
-		ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
-		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	})
-	if err != nil {
-		return page{}, err
-	}
-	return pageOf(out.Items, out.ScannedCount, out.ConsumedCapacity, out.LastEvaluatedKey), nil
-}
-
-// scan is a page of a Scan. [DeleteExpired] has a client that can do no Query.
-func (r read) scan(ctx context.Context, client tableScanner, start item) (page, error) {
-	out, err := client.Scan(ctx, &dynamodb.ScanInput{
-		TableName: aws.String(r.table), IndexName: optional(r.index), Limit: r.most(), ExclusiveStartKey: start,
-		FilterExpression: optional(r.filter), ProjectionExpression: optional(r.projection),
 		ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
@@ -79,11 +74,6 @@ func pageOf(items []item, scanned int32, c *types.ConsumedCapacity, last item) p
 		p.units = *c.CapacityUnits
 	}
 	return p
-}
-
-// tableScanner is the part of a client that scans.
-type tableScanner interface {
-	Scan(ctx context.Context, in *dynamodb.ScanInput, optFns ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 }
 
 // most is how many items a page has at most.

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,31 +35,13 @@ func (s *Store) decode(key string, it item) (store.Record, error) {
 
 // record reads what a record says beside its expiry, its result and its steps.
 func (d *decoder) record(a *attributes, key string) store.Record {
-	return store.Record{
-		Key:         key,
-		Status:      store.Status(d.required(a.status)),
-		Owner:       d.notEmpty(a.owner),
-		Fingerprint: d.text(a.validation),
-		Seal:        d.text(a.commit),
-		Reason:      d.text(a.reason),
-		Lease:       d.millis(a.lease),
-		CreatedAt:   d.millis(a.createdAt),
-		Attempt:     int(d.whole(a.attempt, math.MaxInt32)),
-
-		CompletedAt:   d.millis(a.completedAt),
-		SettledBy:     d.text(a.settledBy),
-		SettledAt:     d.millis(a.settledAt),
-		SettledReason: d.text(a.settledReason),
-		Attention:     d.text(a.attention),
-		AttentionAt:   d.millis(a.attentionAt),
-		Tries:         int(d.whole(a.tries, math.MaxInt32)),
-		Questions:     int(d.whole(a.questions, math.MaxInt32)),
-		Derived:       d.set(a.derived),
-		Unmarked:      d.whole(a.unmarked, 1) == 1,
-		StepNames:     d.set(a.stepNames),
-		Trace:         d.text(a.trace),
-		Story:         d.text(a.story),
+	r := store.Record{Key: key, Reason: d.text(a.reason)}
+	for _, f := range a.fields(&r) {
+		f.read(d)
 	}
+	d.required(a.status)
+	d.notEmpty(a.owner)
+	return r
 }
 
 // decoder reads attributes and keeps the first problem.

@@ -36,46 +36,38 @@ func (e *expression) claimable(a *attributes, now time.Time) {
 // sameAs is the condition that the held record is the one that was seen, as [store.Store] defines
 // it.
 func (e *expression) sameAs(a *attributes, seen store.Record) {
-	e.use(a.status, a.owner)
+	e.use(a.status)
 	e.values[":seen_status"] = textValue(string(seen.Status))
-	e.condition = "#status = :seen_status AND "
-	if seen.Owner != "" {
-		e.values[":seen_owner"] = textValue(seen.Owner)
-		e.condition += "#owner = :seen_owner"
-	} else {
+	e.condition = "#status = :seen_status"
+	e.same(a.owner, ":seen_owner", textOrNone(seen.Owner))
+	if seen.Owner == "" {
 		// The expiry was rounded up to the second when it was read.
 		e.use(a.expiration)
 		e.values[":seen_expiration"] = numberValue(seen.Expiry.Unix())
 		e.values[":second_before"] = numberValue(seen.Expiry.Unix() - 1)
-		e.condition += "attribute_not_exists(#owner) AND #expiration > :second_before AND #expiration <= " +
-			":seen_expiration"
+		e.condition += " AND #expiration > :second_before AND #expiration <= :seen_expiration"
 	}
-	switch {
-	case !seen.Lease.IsZero():
-		e.use(a.lease)
-		e.values[":seen_lease"] = numberValue(seen.Lease.UnixMilli())
-		e.condition += " AND #lease = :seen_lease"
-	case seen.Owner == "":
-		e.use(a.lease)
-		e.condition += " AND attribute_not_exists(#lease)"
+	if seen.Owner == "" || !seen.Lease.IsZero() {
+		e.same(a.lease, ":seen_lease", millisOrNone(seen.Lease))
 	}
-	e.sameReason(a, seen)
-	e.sameSteps(a, seen)
+	if seen.Status == store.StatusInProgress { // it may have been released since, or taken up again
+		e.same(a.reason, ":seen_reason", textOrNone(seen.Reason))
+	}
+	if seen.Status != store.StatusCompleted && seen.StepWrites != store.AnyStepWrites {
+		e.same(a.steps, ":seen_steps", numberOrNone(int64(seen.StepWrites)))
+	}
 }
 
-// sameReason is the condition that a record in progress was not released since it was seen, or is
-// still.
-func (e *expression) sameReason(a *attributes, seen store.Record) {
-	switch {
-	case seen.Status != store.StatusInProgress:
-	case seen.Reason == "":
-		e.use(a.reason)
-		e.condition += " AND attribute_not_exists(#reason)"
-	default:
-		e.use(a.reason)
-		e.values[":seen_reason"] = textValue(seen.Reason)
-		e.condition += " AND #reason = :seen_reason"
+// same adds to the condition that an attribute still is what was seen, by this reference, or that
+// there still is none.
+func (e *expression) same(at attribute, ref string, seen types.AttributeValue) {
+	e.use(at)
+	if seen == nil {
+		e.condition += " AND attribute_not_exists(" + at.ref + ")"
+		return
 	}
+	e.values[ref] = seen
+	e.condition += " AND " + at.ref + " = " + ref
 }
 
 // neverShorter adds to the condition that the lease of an owner does not move back,
@@ -94,15 +86,9 @@ func (e *expression) neverShorter(a *attributes, seen, next store.Record) {
 // says of what kind it is. A zero lease of next keeps the held one.
 func (e *expression) setFields(a *attributes, seen, next *store.Record) {
 	had, has := a.fields(seen), a.fields(next)
-	for i := range has {
-		f := &has[i]
-		if f.same(&had[i]) || f.at == &a.lease && !f.says {
-			continue
-		}
-		if f.says {
-			e.set(*f.at, f.value())
-		} else {
-			e.remove(*f.at)
+	for i, f := range has {
+		if says := f.says(); !says.same(had[i].says()) && (f.at != &a.lease || says.is) {
+			e.set(*f.at, says.value())
 		}
 	}
 }
@@ -111,10 +97,10 @@ func (e *expression) setFields(a *attributes, seen, next *store.Record) {
 // does not need goes even if it was not seen: a leftover that reading hides must not count again
 // under a new commit.
 func (e *expression) setContent(a *attributes, c content, reason string) {
-	e.setOrRemove(a.data, c.data != nil, c.data)
-	e.setOrRemove(a.parts, c.parts != "", textValue(c.parts))
-	e.setOrRemove(a.encoding, c.encoding != "", textValue(c.encoding))
-	e.setOrRemove(a.reason, reason != "", textValue(reason))
+	e.set(a.data, c.data)
+	e.set(a.parts, textOrNone(c.parts))
+	e.set(a.encoding, textOrNone(c.encoding))
+	e.set(a.reason, textOrNone(reason))
 }
 
 // setLayout names the layout of a result that is replaced: also one that was seen, because reading
@@ -128,25 +114,17 @@ func (e *expression) setLayout(a *attributes, seen, next store.Layout) {
 
 func (e *expression) setText(at attribute, seen, next string) {
 	if seen != next {
-		e.setOrRemove(at, next != "", textValue(next))
+		e.set(at, textOrNone(next))
 	}
 }
 
-func (e *expression) setOrRemove(at attribute, set bool, v types.AttributeValue) {
-	if set {
-		e.set(at, v)
-		return
-	}
-	e.remove(at)
-}
-
-func (e *expression) remove(at attribute) {
-	e.use(at)
-	e.removes = listed(e.removes, at.ref)
-}
-
+// set gives an attribute a value, or removes it if that is nil.
 func (e *expression) set(at attribute, v types.AttributeValue) {
 	e.use(at)
+	if v == nil {
+		e.removes = listed(e.removes, at.ref)
+		return
+	}
 	e.values[at.value] = v
 	e.sets = append(append(listed(e.sets, at.ref), " = "...), at.value...)
 }

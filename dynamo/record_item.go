@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -97,13 +98,11 @@ func defaultAttributes() *attributes {
 
 // all returns every attribute that a record can have.
 func (a *attributes) all() []attribute {
-	all := []attribute{
-		a.id, a.status, a.expiration, a.lease, a.data, a.validation,
-		a.owner, a.commit, a.attempt, a.createdAt, a.reason, a.parts, a.encoding, a.layout,
-		a.completedAt, a.settledBy, a.settledAt, a.settledReason, a.attention, a.attentionAt, a.derived, a.tries,
-		a.unmarked, a.trace,
-		a.steps, a.stepNames, a.story, a.questions,
+	all := []attribute{a.id}
+	for _, f := range a.fields(new(store.Record)) {
+		all = append(all, *f.at)
 	}
+	all = append(all, a.data, a.reason, a.parts, a.encoding, a.layout, a.steps)
 	if a.composite() {
 		all = append(all, a.sort)
 	}
@@ -133,24 +132,22 @@ func (a *attributes) recordKey() attribute {
 // empty are left out.
 func (a *attributes) encode(r *store.Record, c content) item {
 	it := a.key(r.Key)
-	fields := a.fields(r)
-	for i := range fields {
-		if f := &fields[i]; f.says {
-			it[f.at.name] = f.value()
-		}
-	}
-	if c.data != nil {
-		it[a.data.name] = c.data
-	}
-	for _, f := range [...]field{
-		text(&a.reason, r.Reason), text(&a.parts, c.parts), text(&a.encoding, c.encoding),
-		text(&a.layout, string(r.Layout)),
-	} {
-		if f.says {
-			it[f.at.name] = f.value()
-		}
+	set(it, a.data, c.data)
+	set(it, a.reason, textOrNone(r.Reason))
+	set(it, a.parts, textOrNone(c.parts))
+	set(it, a.encoding, textOrNone(c.encoding))
+	set(it, a.layout, textOrNone(string(r.Layout)))
+	for _, f := range a.fields(r) {
+		set(it, *f.at, f.says().value())
 	}
 	return it
+}
+
+// set gives an item an attribute, unless that is nil.
+func set(it item, at attribute, v types.AttributeValue) {
+	if v != nil {
+		it[at.name] = v
+	}
 }
 
 // encodePart returns the item of a part: the bytes and the time to live.
@@ -163,9 +160,31 @@ func (a *attributes) encodePart(key string, p []byte, expiration int64) item {
 
 func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-func setValue(s []string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: s} }
-
 func binaryValue(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+
+// textOrNone is a text, or nil where there is none.
+func textOrNone(s string) types.AttributeValue {
+	if s == "" {
+		return nil
+	}
+	return textValue(s)
+}
+
+// numberOrNone is a number, or nil for zero.
+func numberOrNone(n int64) types.AttributeValue {
+	if n == 0 {
+		return nil
+	}
+	return numberValue(n)
+}
+
+// millisOrNone is an instant, or nil for the zero time.
+func millisOrNone(t time.Time) types.AttributeValue {
+	if t.IsZero() {
+		return nil
+	}
+	return numberValue(t.UnixMilli())
+}
 
 func numberValue(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}

@@ -183,7 +183,7 @@ func (e *expression) setSteps(a *attributes, seen, next store.Record, changes []
 		if c.starts {
 			e.condition += " AND attribute_not_exists(" + at.ref + ")"
 		}
-		e.setOrRemove(at, c.value != nil, c.value)
+		e.set(at, c.value)
 	}
 	if len(changes) > 0 {
 		e.count(a.steps)
@@ -196,24 +196,10 @@ func (e *expression) dropSteps(a *attributes, seen store.Record) {
 		return // it has none, or those of another program, which nobody sees
 	}
 	for n, name := range slices.Sorted(maps.Keys(seen.Steps)) {
-		e.remove(a.step(n, name))
+		e.set(a.step(n, name), nil)
 	}
 	if seen.StepWrites != 0 {
-		e.remove(a.steps)
-	}
-}
-
-// sameSteps is the condition that no step was written since the record was seen.
-func (e *expression) sameSteps(a *attributes, seen store.Record) {
-	switch {
-	case seen.Status == store.StatusCompleted || seen.StepWrites == store.AnyStepWrites:
-	case seen.StepWrites == 0:
-		e.use(a.steps)
-		e.condition += " AND attribute_not_exists(#steps)"
-	default:
-		e.use(a.steps)
-		e.values[":seen_steps"] = numberValue(int64(seen.StepWrites))
-		e.condition += " AND #steps = :seen_steps"
+		e.set(a.steps, nil)
 	}
 }
 

@@ -53,10 +53,27 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 
 // update is the write that replaces seen by next, alone or in a transaction. The parts that next
 // needs are written before; it reports whether there are any.
-func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (types.Update, bool, error) {
-	e, parts, err := s.change(ctx, op, seen, next)
+func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (u types.Update, parts bool, err error) {
+	e := newExpression()
+	e.sameAs(s.attr, seen)
+	e.neverShorter(s.attr, seen, next)
+	e.setFields(s.attr, &seen, &next)
+	steps, parts, err := s.placeSteps(ctx, op, seen, next)
 	if err != nil {
-		return types.Update{}, false, err
+		return u, false, err
+	}
+	e.setSteps(s.attr, seen, next, steps)
+	if sameContent(seen, next) {
+		e.setText(s.attr.reason, seen.Reason, next.Reason)
+		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
+	} else {
+		c, err := s.place(ctx, op, next, outlive(seen, next))
+		if err != nil {
+			return u, false, err
+		}
+		e.setContent(s.attr, c, next.Reason)
+		e.setLayout(s.attr, seen.Layout, next.Layout)
+		parts = parts || next.Result != nil && c.parts != ""
 	}
 	return types.Update{
 		TableName:                           aws.String(s.table),
@@ -67,31 +84,6 @@ func (s *Store) update(ctx context.Context, op string, seen, next store.Record) 
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}, parts, nil
-}
-
-// change returns the condition and the changes of such a write.
-func (s *Store) change(ctx context.Context, op string, seen, next store.Record) (e *expression, parts bool, err error) {
-	e = newExpression()
-	e.sameAs(s.attr, seen)
-	e.neverShorter(s.attr, seen, next)
-	e.setFields(s.attr, &seen, &next)
-	steps, parts, err := s.placeSteps(ctx, op, seen, next)
-	if err != nil {
-		return nil, false, err
-	}
-	e.setSteps(s.attr, seen, next, steps)
-	if sameContent(seen, next) {
-		e.setText(s.attr.reason, seen.Reason, next.Reason)
-		e.setText(s.attr.layout, string(seen.Layout), string(next.Layout))
-		return e, parts, nil
-	}
-	c, err := s.place(ctx, op, next, outlive(seen, next))
-	if err != nil {
-		return nil, false, err
-	}
-	e.setContent(s.attr, c, next.Reason)
-	e.setLayout(s.attr, seen.Layout, next.Layout)
-	return e, parts || next.Result != nil && c.parts != "", nil
 }
 
 // handedOver returns a record as it is after a write that gave it another owner. Where the answer

@@ -68,8 +68,8 @@ func (s *Store) named(q store.Query) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []string
-	for key, e := range s.records {
-		if q.Names(e.record) {
+	for key, r := range s.records {
+		if q.Names(r) {
 			all = append(all, key)
 		}
 	}

@@ -5,7 +5,6 @@ package memory
 
 import (
 	"bytes"
-	"container/heap"
 	"context"
 	"maps"
 	"slices"
@@ -21,7 +20,7 @@ import (
 // A record of any status, also one that is in progress or UNKNOWN, is kept at least until its
 // Expiry. After that, a claim that adds a record may drop it, going by the instant which that claim
 // hands in: a Store has no clock and no goroutine. So a process that keeps claiming new keys holds
-// little more than the records that have not expired, and one that claims nothing keeps what it
+// about twice the records that have not expired at most, and one that claims nothing keeps what it
 // has.
 //
 // Results are kept with their record, whatever their size: Parts stays empty. Bytes are copied on
@@ -31,8 +30,8 @@ import (
 // [store.FailureTimeout], with NotApplied set, that wraps the context's error.
 type Store struct {
 	mu      sync.Mutex
-	records map[string]*entry
-	expiry  queue
+	records map[string]store.Record
+	sweepAt int // so many records that the next one to be added has those dropped that have expired
 }
 
 var _ store.Store = (*Store)(nil)
@@ -45,8 +44,30 @@ func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store
 	if err := ended(ctx, "claim"); err != nil {
 		return store.Record{}, false, err
 	}
-	held, claimed := s.claim(copied(r), now)
-	return copied(held), claimed, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held, found := s.records[r.Key]
+	switch {
+	case found && !held.Claimable(now):
+		return copied(held), false, nil
+	case !found:
+		s.dropExpired(now)
+	}
+	s.records[r.Key] = copied(r)
+	return store.Record{}, true, nil
+}
+
+// dropExpired drops the records whose expiry has passed, whenever there are twice as many records
+// as it left behind before. A record is still kept in the very instant of its expiry.
+func (s *Store) dropExpired(now time.Time) {
+	if len(s.records) < s.sweepAt {
+		return
+	}
+	if s.records == nil {
+		s.records = make(map[string]store.Record)
+	}
+	maps.DeleteFunc(s.records, func(_ string, r store.Record) bool { return now.After(r.Expiry) })
+	s.sweepAt = 2*len(s.records) + 1
 }
 
 // Swap implements [store.Store].
@@ -54,8 +75,23 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record
 	if err := ended(ctx, "swap"); err != nil {
 		return store.Record{}, false, err
 	}
-	held, swapped := s.swap(seen, copied(next))
-	return copied(held), swapped, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held, found := s.records[seen.Key]
+	steps, writes, merged := held.Merged(next)
+	if !found || !held.Matches(seen) || held.Shortens(next) || !merged {
+		return copied(held), false, nil
+	}
+	next.Key = seen.Key // a record is never held under another key than its own
+	next.Steps, next.StepWrites = steps, writes
+	if next.Lease.IsZero() {
+		next.Lease = held.Lease
+	}
+	s.records[next.Key] = copied(next)
+	if !seen.HandsOver(next) {
+		return store.Record{}, true, nil
+	}
+	return copied(next), true, nil
 }
 
 // Delete implements [store.Store].
@@ -63,7 +99,14 @@ func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	if err := ended(ctx, "delete"); err != nil {
 		return false, err
 	}
-	return s.remove(seen), nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held, found := s.records[seen.Key]
+	if !found || !held.Matches(seen) {
+		return false, nil
+	}
+	delete(s.records, seen.Key)
+	return true, nil
 }
 
 // Get implements [store.Store].
@@ -75,6 +118,13 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error)
 	return copied(r), found, nil
 }
 
+func (s *Store) read(key string) (r store.Record, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, found = s.records[key]
+	return r, found
+}
+
 // Len returns the number of records held, those included that have expired and are not dropped yet.
 func (s *Store) Len() int {
 	s.mu.Lock()
@@ -82,8 +132,7 @@ func (s *Store) Len() int {
 	return len(s.records)
 }
 
-// copied returns r with bytes of its own. Stored bytes are never written again, so they are copied
-// outside the mutex.
+// copied returns r with bytes of its own.
 func copied(r store.Record) store.Record {
 	r.Result, r.Derived, r.Steps = bytes.Clone(r.Result), slices.Clone(r.Derived), maps.Clone(r.Steps)
 	r.StepNames = slices.Clone(r.StepNames)
@@ -101,135 +150,4 @@ func ended(ctx context.Context, op string) error {
 		return nil
 	}
 	return &store.Error{Op: op, Kind: store.FailureTimeout, NotApplied: true, Err: err}
-}
-
-// The methods of this file hold the mutex from the comparison to the write: that is what makes a
-// call atomic.
-
-func (s *Store) claim(r store.Record, now time.Time) (held store.Record, claimed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, found := s.records[r.Key]
-	switch {
-	case !found:
-		s.dropExpired(now)
-		s.add(r)
-	case e.record.Claimable(now):
-		s.replace(e, r)
-	default:
-		return e.record, false
-	}
-	return store.Record{}, true
-}
-
-func (s *Store) swap(seen, next store.Record) (held store.Record, swapped bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, found := s.records[seen.Key]
-	if !found {
-		return store.Record{}, false
-	}
-	steps, writes, merged := e.record.Merged(next)
-	if !e.record.Matches(seen) || e.record.Shortens(next) || !merged {
-		return e.record, false
-	}
-	next.Key = seen.Key // a record is never held under another key than its own
-	next.Steps, next.StepWrites = steps, writes
-	if next.Lease.IsZero() {
-		next.Lease = e.record.Lease
-	}
-	s.replace(e, next)
-	if !seen.HandsOver(next) {
-		return store.Record{}, true
-	}
-	return next, true
-}
-
-func (s *Store) remove(seen store.Record) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, found := s.records[seen.Key]
-	if !found || !e.record.Matches(seen) {
-		return false
-	}
-	s.drop(e)
-	return true
-}
-
-func (s *Store) read(key string) (r store.Record, found bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, found := s.records[key]
-	if !found {
-		return store.Record{}, false
-	}
-	return e.record, true
-}
-
-func (s *Store) add(r store.Record) {
-	if s.records == nil {
-		s.records = make(map[string]*entry)
-	}
-	e := &entry{record: r}
-	s.records[r.Key] = e
-	heap.Push(&s.expiry, e)
-}
-
-func (s *Store) replace(e *entry, r store.Record) {
-	e.record = r
-	heap.Fix(&s.expiry, e.place)
-}
-
-func (s *Store) drop(e *entry) {
-	heap.Remove(&s.expiry, e.place)
-	delete(s.records, e.record.Key)
-}
-
-// dropsPerClaim bounds what a claim that adds a record drops: more than it adds, so that expired
-// records become fewer, and no more than a few, so that no single claim pays for thousands.
-const dropsPerClaim = 4
-
-// dropExpired drops some of the records whose expiry has passed, the oldest first. A record is
-// still kept in the very instant of its expiry.
-func (s *Store) dropExpired(now time.Time) {
-	for range dropsPerClaim {
-		if len(s.expiry) == 0 || !now.After(s.expiry[0].record.Expiry) {
-			return
-		}
-		s.drop(s.expiry[0])
-	}
-}
-
-// entry is a record and its place in the queue.
-type entry struct {
-	record store.Record
-	place  int
-}
-
-// queue is a heap of all entries in which the first is the next to expire.
-type queue []*entry
-
-var _ heap.Interface = (*queue)(nil)
-
-func (q *queue) Len() int           { return len(*q) }
-func (q *queue) Less(i, j int) bool { return (*q)[i].record.Expiry.Before((*q)[j].record.Expiry) }
-
-func (q *queue) Swap(i, j int) {
-	entries := *q
-	entries[i], entries[j] = entries[j], entries[i]
-	entries[i].place, entries[j].place = i, j
-}
-
-func (q *queue) Push(x any) {
-	e := x.(*entry) //nolint:forcetypeassert // package heap passes on what add pushes
-	e.place = len(*q)
-	*q = append(*q, e)
-}
-
-func (q *queue) Pop() any {
-	last := len(*q) - 1
-	e := (*q)[last]
-	(*q)[last] = nil // or the array would keep the record from being collected
-	*q = (*q)[:last]
-	return e
 }

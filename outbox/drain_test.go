@@ -387,9 +387,9 @@ func TestMessagesThatAreDoneAreDeleted(t *testing.T) {
 	require.Empty(t, p.stream(fresh, done))
 	p.set(t, idOf(done), "SET expiration = :past", item{":past": N("1")})
 	p.set(t, idOf(pending), "SET expiration = :past", item{":past": N("1")}) // nothing of this module does so
-	got, err := dynamo.DeleteExpired(t.Context(), p.client, p.table, time.Now().Add(-time.Hour))
+	deleted, kept, err := dynamo.New(p.client, p.table).DeleteExpired(t.Context(), time.Now().Add(-time.Hour))
 	require.NoError(t, err)
-	assert.Equal(t, dynamo.Deletions{Deleted: 1, Kept: 2}, got)
+	assert.Equal(t, []int{1, 2}, []int{deleted, kept})
 	assert.Empty(t, p.now(done))
 	assert.NotEmpty(t, p.now(pending))
 	assert.NotEmpty(t, p.now(fresh))
