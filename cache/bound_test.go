@@ -21,7 +21,7 @@ func TestTheRecordThatWasNotUsedForLongestMakesRoom(t *testing.T) {
 	t.Parallel()
 	const size = 10_000
 	result := `"` + strings.Repeat("x", size-2) + `"`
-	f := newFixture(t, memory.New(), 3*(size+size/8+1000))
+	f := newFixture(t, memory.New(), 3*(size+size/4+1500))
 	var done []store.Record
 	for n := range 3 {
 		done = append(done, f.executes(fmt.Sprint("charge#", n), result))
@@ -34,25 +34,6 @@ func TestTheRecordThatWasNotUsedForLongestMakesRoom(t *testing.T) {
 	f.forgets(done[1].Key) // which takes the place of done[2]
 	f.remembers(done[0])
 	f.forgets(done[2].Key)
-}
-
-func TestALargeRecordMakesNoMoreRoomThanItNeeds(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, memory.New(), 1<<20)
-	var small []store.Record
-	for n := range 100 {
-		small = append(small, f.executes(fmt.Sprint("charge#", n), `{}`))
-	}
-	large := f.executes("large", `"`+strings.Repeat("x", 900_000)+`"`)
-	f.remembers(large)
-	f.remembers(small[0])
-
-	larger := f.executes("larger", `"`+strings.Repeat("x", 1_000_000)+`"`)
-	f.remembers(larger)
-	f.remembers(small[0])
-	f.forgets(small[1].Key)
-	f.remembers(larger)
-	f.forgets(large.Key)
 }
 
 func TestARecordThatIsLargerThanAllOfItIsNotKept(t *testing.T) {

@@ -99,27 +99,6 @@ func withStep(r store.Record, owner, result string) store.Record {
 	return r
 }
 
-func TestStepsPassThrough(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, newParted(), 1<<20)
-	seen := running("charge#1", "A")
-	f.claims(seen, start)
-	f.swaps(seen, withStep(seen, "A", `"a"`))
-	held := f.looks(seen.Key)
-	require.Equal(t, withStep(seen, "A", `"a"`).Steps, held.Steps)
-	require.Equal(t, 1, held.StepWrites)
-	f.forgets(seen.Key) // a record in progress is never remembered, also not with steps
-
-	taken := held
-	taken.Owner, taken.Attempt, taken.Steps = "B", 2, nil
-	after, swapped, err := f.cache.Swap(t.Context(), held, taken)
-	require.NoError(t, err)
-	require.True(t, swapped)
-	require.Equal(t, held.Steps, after.Steps, "a takeover tells of the steps that there are")
-	require.Equal(t, "B", after.Owner)
-	f.forgets(seen.Key)
-}
-
 // TestTheResultOfAStepIsNotThatOfItsRecord: both are read under one key.
 func TestTheResultOfAStepIsNotThatOfItsRecord(t *testing.T) {
 	t.Parallel()
