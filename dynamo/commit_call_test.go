@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,7 +19,6 @@ import (
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
-	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -78,53 +75,6 @@ func TestACommitOutsideOfADelivery(t *testing.T) {
 	require.EqualError(t, err,
 		"idempotent: the commit was not begun: its context belongs to no delivery: pass on the one that the handler "+
 			"was given")
-}
-
-// agreeable is a client that accepts every transaction.
-type agreeable struct{ fake }
-
-func (agreeable) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	return &dynamodb.TransactWriteItemsOutput{}, nil
-}
-
-// committer is the hook of a delivery that commits at once.
-type committer struct {
-	store *dynamo.Store
-	seen  store.Record
-}
-
-func (c *committer) Commit(ctx context.Context, _ any, w store.Writes, _ error) error {
-	next := c.seen
-	next.Status, next.Result = store.StatusCompleted, []byte(`{"id":"o-1"}`)
-	next.Seal = store.CommitSeal(next.Owner, next.Result, 1)
-	if _, done, err := c.store.Commit(ctx, c.seen, next, w, "token-1"); err != nil || !done {
-		return &execution.Fault{Kind: execution.ErrCommitFailed, Err: err}
-	}
-	return nil
-}
-
-// oneRow commits an order with the answer of a record, as a handler does.
-func oneRow(tb testing.TB) func() {
-	tb.Helper()
-	hook := &committer{store: dynamo.New(agreeable{}, table), seen: record("order#1")}
-	ctx := execution.With(tb.Context(), execution.Claim{Operation: "order", RecordKey: "order#1", Commits: hook})
-	return func() {
-		_, err := dynamo.Commit(ctx, "out", dynamo.Put("orders", order{"o-1", "new", 5}, dynamo.IfAbsent("order_id")))
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkCommit is what this package takes for one row, without the SDK and the network.
-func BenchmarkCommit(b *testing.B) {
-	commit := oneRow(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		commit()
-	}
 }
 
 // TestAConditionBehindALostRequestIsFenced: the client repeats a request that got lost, and the
@@ -281,7 +231,6 @@ func TestTheOtherHandlersOfThePageAboutCommits(t *testing.T) {
 // shop is a function that takes orders: each delivery commits the row of its order with its answer.
 type shop struct {
 	store  store.Store
-	client *dynamodb.Client
 	orders string
 	opts   []idempotent.Option
 	// large makes the answers so large that they are kept in parts, stepped takes a step before,
@@ -289,123 +238,75 @@ type shop struct {
 	large, stepped, endless bool
 }
 
-// family is a kind of events that the shop takes: it delivers a request with a key, and returns the
-// status and the body of the answer and its headers.
-type family func(t *testing.T, s *shop, key string) (status int, body string, headers map[string]string)
-
-// httpFamily makes a family of an event in which %s stands for the headers and the body.
-func httpFamily[In, Out any](event string) family {
-	return func(t *testing.T, s *shop, key string) (int, string, map[string]string) {
-		t.Helper()
-		answer := func(status int, body string) (out Out) {
-			text, err := json.Marshal(map[string]any{
-				"statusCode": status, "body": body, "cookies": []string{"session=1"},
-			})
-			require.NoError(t, err)
-			require.NoError(t, json.Unmarshal(text, &out))
-			return out
-		}
-		h := idempotent.Wrap(func(ctx context.Context, _ In) (Out, error) {
-			id, body, err := s.take(ctx)
-			if err != nil {
-				return answer(500, ""), err
-			}
-			out, err := dynamo.Commit(ctx, answer(201, body),
-				dynamo.Put(s.orders, order{ID: id}, dynamo.IfAbsent("order_id")))
-			if _, taken := errors.AsType[*dynamo.ConditionError](err); taken {
-				return answer(409, "taken"), nil
-			}
-			return out, err
-		}, s.store, append(s.opts, unhurried())...)
-		ctx := t.Context()
-		if !s.endless {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, 29*time.Second)
-			defer cancel()
-		}
-		text, err := h.Invoke(ctx, fmt.Appendf(nil, event, `{"idempotency-key":"`+key+`"},"body":"{\"id\":\"o-1\"}"`))
-		require.NoError(t, err)
-		var out events.APIGatewayProxyResponse // has the members of all of them
-		require.NoError(t, json.Unmarshal(text, &out))
-		headers := make(map[string]string)
-		for name, values := range out.MultiValueHeaders {
-			headers[name] = strings.Join(values, ",")
-		}
-		maps.Copy(headers, out.Headers)
-		return out.StatusCode, out.Body, headers
+// deliver delivers a request, and returns its answer.
+func (s *shop) deliver(t *testing.T) (out events.APIGatewayV2HTTPResponse) {
+	t.Helper()
+	h := idempotent.Wrap(s.take, s.store, append(s.opts, unhurried())...)
+	ctx := t.Context()
+	if !s.endless {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 29*time.Second)
+		defer cancel()
 	}
+	text, err := h.Invoke(ctx, []byte(`{"version":"2.0","routeKey":"POST /orders","rawPath":"/orders",
+		"headers":{"idempotency-key":"k-1"},"body":"{\"id\":\"o-1\"}",
+		"requestContext":{"http":{"method":"POST","path":"/orders"}}}`))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &out))
+	return out
 }
 
-// take is what the handler does before its commit.
-func (s *shop) take(ctx context.Context) (id, body string, err error) {
-	id = idempotent.DerivedKey(ctx, "order")
+// take is the handler.
+func (s *shop) take(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (out events.APIGatewayV2HTTPResponse,
+	err error,
+) {
+	id := idempotent.DerivedKey(ctx, "order")
 	if s.stepped {
 		id, err = idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return id, nil })
-	}
-	body = "created " + id
-	if s.large {
-		body += string(largeAnswer(1 << 19))
-	}
-	return id, body, err
-}
-
-func families() map[string]family {
-	const http = `"requestContext":{"http":{"method":"POST","path":"/orders"}}}`
-	return map[string]family{
-		"HTTP API": httpFamily[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse](
-			`{"version":"2.0","routeKey":"POST /orders","rawPath":"/orders","headers":%s,` + http),
-		"REST API": httpFamily[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse](
-			`{"resource":"/orders","path":"/orders","httpMethod":"POST","headers":%s}`),
-		"function URL": httpFamily[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse](
-			`{"version":"2.0","rawPath":"/orders","headers":%s,` + http),
-		"load balancer": httpFamily[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse](
-			`{"httpMethod":"POST","path":"/orders","headers":%s,"requestContext":{"elb":{"targetGroupArn":` +
-				`"arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/t/1"}}}`),
-	}
-}
-
-// TestCommitsOfHTTPHandlers: behind every front, in every table and in every mode the row and the
-// answer are there once, and the replay is the answer.
-func TestCommitsOfHTTPHandlers(t *testing.T) {
-	t.Parallel()
-	for name, deliver := range families() {
-		for mode, change := range map[string]func(*shop){
-			"plain":            func(*shop) {},
-			"large":            func(s *shop) { s.large = true },
-			"after a step":     func(s *shop) { s.stepped = true },
-			"with a heartbeat": func(s *shop) { s.endless = true },
-			"behind a cache":   func(s *shop) { s.store = cache.New(s.store, 1<<20) },
-			"large, after a step, behind a cache": func(s *shop) {
-				s.large, s.stepped, s.store = true, true, cache.New(s.store, 1<<20)
-			},
-			"beside Powertools for Python":     sharing(idempotent.PowertoolsPython),
-			"beside Powertools for TypeScript": sharing(idempotent.PowertoolsTypeScript),
-			"beside Powertools for Java":       sharing(idempotent.PowertoolsJava),
-		} {
-			for shape, opts := range map[string][]dynamo.Config{"": nil, ", in another shape": shaped()} {
-				t.Run(name+", "+mode+shape, func(t *testing.T) {
-					t.Parallel()
-					client, table := newTableOf(t, opts...)
-					s := &shop{
-						store: dynamo.New(client, table, opts...), client: client,
-						orders: ordersTable(t, client),
-					}
-					change(s)
-					status, body, headers := deliver(t, s, "k-1")
-					require.Equal(t, 201, status, body)
-					require.NotContains(t, headers, "Idempotent-Replayed")
-					id, _, _ := strings.Cut(strings.TrimPrefix(body, "created "), "\"")
-					require.Len(t, scan(t, client, s.orders), 1)
-					require.NotEmpty(t, getOrder(t, client, s.orders, id))
-
-					again, replay, headers := deliver(t, s, "k-1")
-					require.Equal(t, 201, again)
-					require.Equal(t, body, replay)
-					require.Equal(t, "true", headers["Idempotent-Replayed"])
-					require.Len(t, scan(t, client, s.orders), 1)
-				})
-			}
+		if err != nil {
+			return out, err
 		}
+	}
+	out = events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: "created " + id}
+	if s.large {
+		out.Body += string(largeAnswer(1 << 19))
+	}
+	return dynamo.Commit(ctx, out, dynamo.Put(s.orders, order{ID: id}, dynamo.IfAbsent("order_id")))
+}
+
+// TestCommitsOfAnHTTPHandler: in every table and in every mode the row and the answer are there
+// once, and the replay is the answer.
+func TestCommitsOfAnHTTPHandler(t *testing.T) {
+	t.Parallel()
+	for mode, change := range map[string]func(*shop){
+		"plain":            func(*shop) {},
+		"large":            func(s *shop) { s.large = true },
+		"after a step":     func(s *shop) { s.stepped = true },
+		"with a heartbeat": func(s *shop) { s.endless = true },
+		"large, after a step, behind a cache": func(s *shop) {
+			s.large, s.stepped, s.store = true, true, cache.New(s.store, 1<<20)
+		},
+		"beside Powertools for Python":     sharing(idempotent.PowertoolsPython),
+		"beside Powertools for TypeScript": sharing(idempotent.PowertoolsTypeScript),
+		"beside Powertools for Java":       sharing(idempotent.PowertoolsJava),
+	} {
+		t.Run(mode, func(t *testing.T) {
+			inEveryShape(t, func(t *testing.T, records *dynamo.Store, client *dynamodb.Client, _ string, _ ...dynamo.Config) {
+				s := &shop{store: records, orders: ordersTable(t, client)}
+				change(s)
+				first := s.deliver(t)
+				require.Equal(t, 201, first.StatusCode, first.Body)
+				require.NotContains(t, first.Headers, "Idempotent-Replayed")
+				id, _, _ := strings.Cut(strings.TrimPrefix(first.Body, "created "), "\"")
+				require.NotEmpty(t, getOrder(t, client, s.orders, id))
+
+				again := s.deliver(t)
+				require.Equal(t, "true", again.Headers["Idempotent-Replayed"])
+				require.Equal(t, 201, again.StatusCode)
+				require.Equal(t, first.Body, again.Body)
+				require.Len(t, scan(t, client, s.orders), 1)
+			})
+		})
 	}
 }
 

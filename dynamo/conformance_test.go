@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -58,19 +57,6 @@ func TestStoreOnATableOfAnotherShape(t *testing.T) {
 	storetest.Run(t, f, func(tb testing.TB) store.Store {
 		only(tb, "List", "Claim", "Swap", "Delete", "Seen", "Get", "Fields", "Layout", "Parts", "Steps", "Commit")
 		return records
-	})
-}
-
-// TestStoreBehindACache: what a cache remembers of a table is what the table holds. The cache has
-// runs of the whole suite, on stores in memory; this one is about results, wherever they are kept,
-// and about what others write.
-func TestStoreBehindACache(t *testing.T) {
-	t.Parallel()
-	records, client, table := local(t)
-	f := storetest.Features{Foreign: foreign(client, table), ListLag: listLag}
-	storetest.Run(t, f, func(tb testing.TB) store.Store {
-		only(tb, "Result", "Layout", "Parts", "Foreign")
-		return cache.New(records, 1<<20)
 	})
 }
 

@@ -289,27 +289,6 @@ func alike(a, b string) bool {
 	return true
 }
 
-// TestDynamoDBCountsWhatItsDocumentationSays: the costs above stand on it.
-func TestDynamoDBCountsWhatItsDocumentationSays(t *testing.T) {
-	t.Parallel()
-	table, m := newTable(t), newMeter(t, newTable(t))
-	for size, writes := range map[int]float64{900: 1, 1100: 2, 50_000: 49} {
-		m.writes = 0
-		it := item{"id": S(fmt.Sprint("charge#", size)), "data": S(strings.Repeat("x", size))}
-		in := &dynamodb.PutItemInput{
-			TableName: aws.String(table), Item: it, ConditionExpression: aws.String("attribute_not_exists(id)"),
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}
-		_, err := m.PutItem(t.Context(), in)
-		require.NoError(t, err)
-		require.InDelta(t, writes, m.writes, 0)
-		in.Item = item{"id": it["id"]}
-		_, err = m.PutItem(t.Context(), in)
-		require.Error(t, err)
-		require.InDelta(t, 2*writes, m.writes, 0, "a refused write counts for the item that is there")
-	}
-}
-
 // TestCostsOfSteps: a step is one UpdateItem, which writes the item as it then is; nothing is read,
 // and a replay costs what it does without steps.
 func TestCostsOfSteps(t *testing.T) {

@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,41 +164,6 @@ func TestGarbageInTheTableIsAnsweredClearlyAndNeverExecutedOver(t *testing.T) {
 		}
 	}
 	t.Log(tried, "spoiled records")
-}
-
-// TestGarbageInPartsIsUnreadable spoils the parts of a large result.
-func TestGarbageInPartsIsUnreadable(t *testing.T) {
-	records, client, table := local(t)
-	u := newTill(records)
-	// two or three parts, as Go's release compresses
-	b := bill{ID: "parts", Text: base64.StdEncoding.EncodeToString(pattern(675_000))}
-	_, err := u.Handle(t.Context(), b)
-	require.NoError(t, err)
-	record := getItem(t, client, table, u.recordKey)
-	partID := func(n int) string {
-		return u.recordKey + "#" + record["commit"].(*types.AttributeValueMemberS).Value + "#" + strconv.Itoa(n)
-	}
-	first, second := getItem(t, client, table, partID(1)), getItem(t, client, table, partID(2))
-	require.NotEmpty(t, first)
-	data := first["data"].(*types.AttributeValueMemberB).Value
-	for how, spoiled := range map[string]item{
-		"swapped":         items(first).with(item{"data": second["data"]}),
-		"cut short":       items(first).with(item{"data": B(string(data[1:]))}),
-		"longer":          items(first).with(item{"data": B(string(data) + "x")}),
-		"one bit flipped": items(first).with(item{"data": B(string(append([]byte{data[0] ^ 1}, data[1:]...)))}),
-		"of type S":       items(first).with(item{"data": S(secret)}),
-		"without data":    items(first).with(item{"data": nil}),
-	} {
-		putItem(t, client, table, spoiled)
-		_, err := u.Handle(t.Context(), b)
-		require.ErrorIs(t, err, idempotent.ErrUnreadable, how)
-		require.NotContains(t, err.Error(), secret)
-	}
-	putItem(t, client, table, first)
-	out, err := u.Handle(t.Context(), b)
-	require.NoError(t, err)
-	require.Equal(t, b.Text, out)
-	require.Equal(t, 1, u.executed)
 }
 
 // FuzzInvokeOverGarbage: whatever item refuses a claim, the handler does not run, and the answer is

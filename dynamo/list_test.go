@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -258,29 +256,6 @@ func TestAnIndexOfAnotherShape(t *testing.T) {
 
 	s, _, _ = local(t)
 	require.Empty(t, adviceOf(t, s), "of the table that CreateTable makes")
-}
-
-// TestTheIndexHasWhatSomebodyHasToSettleAndNothingElse counts its entries.
-func TestTheIndexHasWhatSomebodyHasToSettleAndNothingElse(t *testing.T) {
-	t.Parallel()
-	s, client, table := local(t)
-	entries := func() int {
-		out, err := client.Scan(t.Context(),
-			&dynamodb.ScanInput{TableName: aws.String(table), IndexName: aws.String(dynamo.AttentionIndex)})
-		require.NoError(t, err)
-		for _, it := range out.Items {
-			require.NotContains(t, it, "data")
-		}
-		return len(out.Items)
-	}
-	live := record("charge#1")
-	mustClaim(t, s, live, claimTime)
-	require.Equal(t, 0, entries())
-	unknown := attended(live)
-	mustSwap(t, s, live, unknown)
-	require.Equal(t, 1, entries())
-	mustSwap(t, s, unknown, completion(live, []byte("1")))
-	require.Equal(t, 0, entries())
 }
 
 func TestWhatAListingCosts(t *testing.T) {

@@ -133,34 +133,6 @@ func TestLaterVersionsAreNotMisread(t *testing.T) {
 	require.True(t, r.Sealed(r.Result))
 }
 
-// TestStepsOfARecordThatOthersRead: steps are always kept in the own form, whatever the layout of
-// the result is.
-func TestStepsOfARecordThatOthersRead(t *testing.T) {
-	t.Parallel()
-	opts := []dynamo.Config{{SortKey: "sk", Partition: "p"}}
-	client, table := newTableOf(t, opts...)
-	s := dynamo.New(client, table, opts...)
-	for _, layout := range []store.Layout{store.LayoutText, store.LayoutValue} {
-		held := record("charge#" + string(layout))
-		held.Layout = layout
-		held = claims(t, s, held)
-		changes := steps{
-			"charge": stepValue("owner-1", ` {"b":1,"a":2} `),
-			"mail":   stepValue("owner-1", string(orders(60_000))), "ship": startMark("owner-1"),
-		}
-		held = writeSteps(t, s, held, changes)
-		require.Equal(t, layout, held.Layout)
-		require.Equal(t, changes["charge"], held.Steps["charge"])
-		require.Equal(t, orders(60_000), resultOf(t, s, held.OfStep(held.Steps["mail"])))
-
-		mustSwap(t, s, held, completion(held, []byte(`{"a":2,"b":1}`)))
-		it := getByKey(t, client, table, item{"id": S("p"), "sk": S(held.Key)})
-		for _, name := range []string{"steps", "step:charge", "step:mail", "step:ship"} {
-			require.NotContains(t, it, name)
-		}
-	}
-}
-
 func M(m item) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
 func L(l ...types.AttributeValue) types.AttributeValue {
 	if l == nil {

@@ -14,13 +14,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -193,26 +191,6 @@ func TestCompressionIsRepeatable(t *testing.T) {
 		m.keep(t, s, other)
 		require.Equal(t, want, fresh())
 	}
-}
-
-// TestOneStoreCompressesForMany: it keeps nothing of one result for another.
-func TestOneStoreCompressesForMany(t *testing.T) {
-	t.Parallel()
-	s, _, _ := local(t)
-	var all sync.WaitGroup
-	for n := range 8 {
-		all.Go(func() {
-			for i := range 5 {
-				want := completion(record(fmt.Sprint("charge#", n, ".", i)), orders(1000+n*3000+i))
-				_, _, err := s.Claim(t.Context(), want, claimTime)
-				assert.NoError(t, err)
-				got, _, err := s.Get(t.Context(), want.Key)
-				assert.NoError(t, err)
-				assert.Equal(t, want, got)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // TestCompressedDataThatIsSpoiled is unreadable, never another result, whichever bit of it is

@@ -98,8 +98,12 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 		spoil  func(record item)
 		reason string
 	}{
-		"missing":         {func(item) { delete(m.items, id(2)) }, "part 2 of 3 is missing"},
-		"altered":         {func(item) { dataOf(part(2))[100]++ }, "the 3 parts do not match the commit"},
+		"missing": {func(item) { delete(m.items, id(2)) }, "part 2 of 3 is missing"},
+		"altered": {func(item) { dataOf(part(2))[100]++ }, "the 3 parts do not match the commit"},
+		"longer": {
+			func(item) { part(2)["data"] = B(string(dataOf(part(2))) + "x") }, "the 3 parts do not match the commit",
+		},
+		"without data":    {func(item) { delete(part(3), "data") }, `attribute "data" of a part has type unknown, not B`},
 		"shortened":       {func(item) { part(3)["data"] = B("x") }, "do not match the commit"},
 		"of another type": {func(item) { part(3)["data"] = S(secret) }, `attribute "data" of a part has type S, not B`},
 		"swapped": {

@@ -3,7 +3,6 @@ package dynamo_test
 import (
 	"crypto/rand"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -82,44 +81,6 @@ func TestAConflictOfRegionsIsNoAnswer(t *testing.T) {
 	_, err = s.Delete(t.Context(), record("charge#1"))
 	requireStoreError(t, err, "delete", store.FailureConflict, true)
 	assert.Equal(t, []string{"PutItem", "UpdateItem", "DeleteItem"}, strong.Writes())
-}
-
-// TestTwoRegionsClaimOneKey: one of them wins, whoever met the other.
-func TestTwoRegionsClaimOneKey(t *testing.T) {
-	t.Parallel()
-	strong := &dynamolocal.Strong{Latency: 2 * time.Millisecond}
-	table := strongTable(t)
-	const rounds = 50
-	var mu sync.Mutex
-	owners := make(map[string][]string)
-	var group sync.WaitGroup
-	for _, name := range []string{"us-east-1", "us-west-2"} {
-		s := dynamo.New(region(t, strong, name, repeatsConflicts), table)
-		group.Go(func() {
-			for round := range rounds {
-				r := record(fmt.Sprint("charge#", round))
-				r.Owner = name
-				for {
-					_, claimed, err := s.Claim(t.Context(), r, claimTime)
-					if failed, is := err.(*store.Error); is && failed.Kind == store.FailureConflict {
-						continue
-					}
-					assert.NoError(t, err)
-					if mu.Lock(); claimed {
-						owners[r.Key] = append(owners[r.Key], name)
-					}
-					mu.Unlock()
-					break
-				}
-			}
-		})
-	}
-	group.Wait()
-	assert.Len(t, owners, rounds)
-	for key, names := range owners {
-		assert.Len(t, names, 1, key)
-	}
-	assert.Positive(t, strong.Conflicts(), "the Regions met")
 }
 
 // TestLargeResultsWithMultiRegionStrongConsistency: parts are written by batches, which meet

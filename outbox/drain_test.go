@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -33,8 +32,9 @@ func (p place) late(t *testing.T, it item, d time.Duration) {
 func TestDrainDeliversWhatIsDue(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r = r.via(r.with(paged))
 	var all []item
-	for range 12 {
+	for range 12 { // more than there are shards, so that one has several pages
 		all = append(all, r.put(t))
 	}
 	told := r.drain()
@@ -124,45 +124,6 @@ func TestDrainGivesUpWhatKillsItsProcess(t *testing.T) {
 	require.Equal(t, 1, r.drain().GivenUp)
 	require.Len(t, r.got, 1)
 	require.NotContains(t, r.now(it), "last_error", "nobody has seen the end of its last delivery")
-}
-
-func TestTwoDrainsDeliverOnce(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for range 40 {
-		r.late(t, r.put(t), time.Hour)
-	}
-	var running sync.WaitGroup
-	for range 4 {
-		running.Go(func() {
-			_, err := r.via(r.client).relay.Drain(t.Context())
-			assert.NoError(t, err)
-		})
-	}
-	running.Wait()
-	require.Len(t, r.got, 40)
-}
-
-func TestDrainReadsAllPages(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, outbox.Config{NoStream: true})
-	one := r.put(t)
-	const many = 600 // more than a page, in one shard
-	for first := 0; first < many; first += 25 {
-		var writes []types.WriteRequest
-		for n := range 25 {
-			it := maps.Clone(one)
-			it["id"], it["outbox_shard"] = S("m-"+strconv.Itoa(first+n)), S("0")
-			writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
-		}
-		out, err := r.client.BatchWriteItem(t.Context(),
-			&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{r.table: writes}})
-		require.NoError(t, err)
-		require.Empty(t, out.UnprocessedItems)
-	}
-	told := r.drain()
-	require.Equal(t, many+1, told.Delivered)
-	require.Equal(t, &report.Left{}, told.Left)
 }
 
 // What is left is counted over all pages of a shard, up to a bound.

@@ -2,7 +2,6 @@ package outbox_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"testing"
 
@@ -32,146 +31,131 @@ func TestCreateTableMakesWhatCheckWants(t *testing.T) {
 	require.Equal(t, "expiration", *ttl.TimeToLiveDescription.AttributeName)
 }
 
+// TestCheckSaysWhatIsWrong of a table that is right but for one thing that is described otherwise:
+// much of it a table has only on AWS.
 func TestCheckSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	p := newPlace(t)
 	const (
 		noStream = "it has no stream: a relay gets no messages from it"
 		noIndex  = `it has no index "outbox-index": a drain finds nothing in it`
 		noTTL    = "it has no time to live: messages that are done stay in it"
+		otherKey = `its key is not the partition key "id" alone`
 	)
-	for name, c := range map[string]struct {
-		change   func(in *dynamodb.CreateTableInput)
-		advice   []string // and that it has no time to live
-		problems []string
-	}{
-		"no time to live": {change: func(*dynamodb.CreateTableInput) {}},
-		"no stream": {func(in *dynamodb.CreateTableInput) {
-			in.StreamSpecification = nil
-		}, []string{noStream}, nil},
-		"a stream of keys": {func(in *dynamodb.CreateTableInput) {
-			in.StreamSpecification.StreamViewType = types.StreamViewTypeKeysOnly
-		}, []string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it"}, nil},
-		"both images": {change: func(in *dynamodb.CreateTableInput) {
-			in.StreamSpecification.StreamViewType = types.StreamViewTypeNewAndOldImages
-		}},
-		"no index": {noIndexIn, []string{noIndex}, nil},
-		"an index without what it includes": {func(in *dynamodb.CreateTableInput) {
-			in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
-		}, []string{`its index "outbox-index" does not include "created_at"`}, nil},
-		"an index of everything": {change: func(in *dynamodb.CreateTableInput) {
-			in.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll}
-		}},
-		"an index with another key": {func(in *dynamodb.CreateTableInput) {
-			in.GlobalSecondaryIndexes[0].KeySchema[1].AttributeName = aws.String("later")
-			in.AttributeDefinitions[2].AttributeName = aws.String("later")
-		}, []string{
-			`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`,
-		}, nil},
-		"nothing delivers": {func(in *dynamodb.CreateTableInput) {
-			in.StreamSpecification = nil
-			noIndexIn(in)
-		}, nil, []string{"nothing delivers its messages: " + noStream + ", and " + noIndex}},
-		"a sort key, and another type": {func(in *dynamodb.CreateTableInput) {
-			in.KeySchema = append(in.KeySchema,
-				types.KeySchemaElement{AttributeName: aws.String("outbox_due"), KeyType: types.KeyTypeRange})
-			in.AttributeDefinitions[2].AttributeType = types.ScalarAttributeTypeS
-		}, nil, []string{
-			`attribute "outbox_due" has type S in a key, expected N`, `its key is not the partition key "id" alone`,
-		}},
-		"another key": {func(in *dynamodb.CreateTableInput) {
-			in.KeySchema[0].AttributeName = aws.String("pk")
-			in.AttributeDefinitions[0].AttributeName = aws.String("pk")
-		}, nil, []string{`its key is not the partition key "id" alone`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			in := outbox.TableDefinition("outbox-test-" + rand.Text())
-			c.change(in)
-			_, err := client.CreateTable(t.Context(), in)
-			require.NoError(t, err)
-			dynamolocal.DropAfter(t, client, *in.TableName)
-			advice, err := outbox.Check(t.Context(), client, *in.TableName)
-			if c.problems == nil {
-				require.NoError(t, err)
-				require.Equal(t, ofTable(*in.TableName, append(c.advice, noTTL)), advice)
-				return
-			}
-			require.Empty(t, advice)
-			require.Equal(t, ofTable(*in.TableName, c.problems), problemsOf(t, err))
-		})
-	}
-	_, err := outbox.Check(t.Context(), client, "no-such-table")
-	require.ErrorAs(t, err, new(*types.ResourceNotFoundException))
-}
-
-// TestCheckOfWhatATableIsOnlyOnAWS: DynamoDB Local never describes one so.
-func TestCheckOfWhatATableIsOnlyOnAWS(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	index := func(d *types.TableDescription) *types.GlobalSecondaryIndexDescription {
-		return &d.GlobalSecondaryIndexes[0]
-	}
-	table := func(change func(d *types.TableDescription)) func(*dynamodb.Options) {
+	type (
+		described = types.TableDescription
+		indexed   = types.GlobalSecondaryIndexDescription
+	)
+	table := func(change func(d *described)) func(*dynamodb.Options) {
 		return dynamolocal.After(func(out *dynamodb.DescribeTableOutput) { change(out.Table) })
+	}
+	index := func(change func(d *indexed)) func(*dynamodb.Options) {
+		return table(func(d *described) { change(&d.GlobalSecondaryIndexes[0]) })
+	}
+	stream := func(view types.StreamViewType) func(*dynamodb.Options) {
+		return table(func(d *described) { d.StreamSpecification.StreamViewType = view })
 	}
 	ttl := dynamolocal.After[dynamodb.DescribeTimeToLiveOutput]
 	for name, c := range map[string]struct {
-		described       func(*dynamodb.Options)
-		advice, problem string
+		described        func(*dynamodb.Options)
+		advice, problems []string
 	}{
-		"updating": {table(func(d *types.TableDescription) {
-			d.TableStatus, index(d).IndexStatus = types.TableStatusUpdating, types.IndexStatusUpdating
-		}), "", ""},
-		"another index": {table(func(d *types.TableDescription) {
-			d.GlobalSecondaryIndexes = append([]types.GlobalSecondaryIndexDescription{{
+		"updating": {table(func(d *described) {
+			d.TableStatus, d.GlobalSecondaryIndexes[0].IndexStatus = types.TableStatusUpdating, types.IndexStatusUpdating
+		}), nil, nil},
+		"deleting": {
+			table(func(d *described) { d.TableStatus = types.TableStatusDeleting }),
+			nil,
+			[]string{"status is DELETING, not ACTIVE"},
+		},
+		"strong": {
+			table(func(d *described) { d.MultiRegionConsistency = types.MultiRegionConsistencyStrong }), nil,
+			[]string{"it has multi-Region strong consistency, and so no transactions: nothing can be committed into it"},
+		},
+		"another key": {
+			table(func(d *described) { d.KeySchema[0].AttributeName = aws.String("pk") }), nil, []string{otherKey},
+		},
+		"a sort key, and another type": {table(func(d *described) {
+			d.KeySchema = append(d.KeySchema,
+				types.KeySchemaElement{AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange})
+			for n, a := range d.AttributeDefinitions {
+				if *a.AttributeName == "outbox_due" {
+					d.AttributeDefinitions[n].AttributeType = types.ScalarAttributeTypeS
+				}
+			}
+		}), nil, []string{`attribute "outbox_due" has type S in a key, expected N`, otherKey}},
+		"no stream": {table(func(d *described) { d.StreamSpecification = nil }), []string{noStream}, nil},
+		"stream off": {
+			table(func(d *described) { d.StreamSpecification.StreamEnabled = aws.Bool(false) }), []string{noStream}, nil,
+		},
+		"a stream of keys": {
+			stream(types.StreamViewTypeKeysOnly),
+			[]string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it"},
+			nil,
+		},
+		"both images": {stream(types.StreamViewTypeNewAndOldImages), nil, nil},
+		"no index":    {table(func(d *described) { d.GlobalSecondaryIndexes = nil }), []string{noIndex}, nil},
+		"nothing delivers": {
+			table(func(d *described) { d.StreamSpecification, d.GlobalSecondaryIndexes = nil, nil }),
+			nil,
+			[]string{"nothing delivers its messages: " + noStream + ", and " + noIndex},
+		},
+		"another index": {table(func(d *described) {
+			d.GlobalSecondaryIndexes = append([]indexed{{
 				IndexName: aws.String("by-topic"), IndexStatus: types.IndexStatusCreating,
 			}}, d.GlobalSecondaryIndexes...)
-		}), "", ""},
-		"deleting": {
-			table(func(d *types.TableDescription) { d.TableStatus = types.TableStatusDeleting }),
-			"", "status is DELETING, not ACTIVE",
+		}), nil, nil},
+		"index in the making": {
+			index(func(d *indexed) { d.IndexStatus = types.IndexStatusCreating }),
+			[]string{`its index "outbox-index" has the status CREATING, not ACTIVE`},
+			nil,
 		},
-		"strong": {table(func(d *types.TableDescription) {
-			d.MultiRegionConsistency = types.MultiRegionConsistencyStrong
-		}), "", "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it"},
-		"stream off": {table(func(d *types.TableDescription) {
-			d.StreamSpecification.StreamEnabled = aws.Bool(false)
-		}), "it has no stream: a relay gets no messages from it", ""},
-		"index in the making": {table(func(d *types.TableDescription) {
-			index(d).IndexStatus = types.IndexStatusCreating
-		}), `its index "outbox-index" has the status CREATING, not ACTIVE`, ""},
-		"an index of which nothing is told": {table(func(d *types.TableDescription) {
-			index(d).Projection = nil
-		}), `its index "outbox-index" does not include "created_at"`, ""},
-		"time to live of which nothing is told": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
-			d.TimeToLiveDescription = nil
-		}), "it has no time to live: messages that are done stay in it", ""},
+		"an index with another key": {
+			index(func(d *indexed) { d.KeySchema[1].AttributeName = aws.String("later") }),
+			[]string{`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`},
+			nil,
+		},
+		"an index without what it includes": {
+			index(func(d *indexed) { d.Projection = &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly} }),
+			[]string{`its index "outbox-index" does not include "created_at"`},
+			nil,
+		},
+		"an index of everything": {
+			index(func(d *indexed) { d.Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll} }), nil, nil,
+		},
+		"an index of which nothing is told": {
+			index(func(d *indexed) { d.Projection = nil }),
+			[]string{`its index "outbox-index" does not include "created_at"`},
+			nil,
+		},
+		"time to live of which nothing is told": {
+			ttl(func(d *dynamodb.DescribeTimeToLiveOutput) { d.TimeToLiveDescription = nil }), []string{noTTL}, nil,
+		},
 		"time to live begins": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
 			d.TimeToLiveDescription.TimeToLiveStatus = types.TimeToLiveStatusEnabling
-		}), "", ""},
+		}), nil, nil},
 		"time to live ends": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
 			d.TimeToLiveDescription.TimeToLiveStatus = types.TimeToLiveStatusDisabling
-		}), "it has no time to live: messages that are done stay in it", ""},
-		"time to live of others": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
-			d.TimeToLiveDescription.AttributeName = aws.String("ttl")
-		}), `its time to live is on "ttl", not on "expiration": messages that are done stay in it`, ""},
+		}), []string{noTTL}, nil},
+		"time to live of others": {
+			ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
+				d.TimeToLiveDescription.AttributeName = aws.String("ttl")
+			}), []string{`its time to live is on "ttl", not on "expiration": messages that are done stay in it`}, nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			advice, err := outbox.Check(t.Context(), p.with(c.described), p.table)
-			if c.problem != "" {
-				require.Equal(t, ofTable(p.table, []string{c.problem}), problemsOf(t, err))
-				return
+			require.Equal(t, ofTable(p.table, c.advice), advice)
+			if c.problems == nil {
+				require.NoError(t, err)
+			} else {
+				require.Equal(t, ofTable(p.table, c.problems), problemsOf(t, err))
 			}
-			require.NoError(t, err)
-			if c.advice == "" {
-				require.Empty(t, advice)
-				return
-			}
-			require.Equal(t, ofTable(p.table, []string{c.advice}), advice)
 		})
 	}
+	_, err := outbox.Check(t.Context(), p.client, "no-such-table")
+	require.ErrorAs(t, err, new(*types.ResourceNotFoundException))
 }
 
 func TestCheckSaysWhatItCouldNotRead(t *testing.T) {

@@ -201,12 +201,9 @@ func claimFaults() faults {
 			{"claims over a completed record whose lease has ended", over(completed, leaseOver)},
 			{"lets records expire a second early", late(-time.Second)},
 			{"lets records expire only after their expiry", late(time.Nanosecond)},
-			{"lets records expire a second late", late(time.Second)},
-			{"never lets records expire", at(func(time.Time) time.Time { return time.Time{} })},
 			{"rounds now up to the second", at(func(now time.Time) time.Time {
 				return store.RoundUp(now, time.Second)
 			})},
-			{"rounds now to the nearest second", at(func(now time.Time) time.Time { return now.Round(time.Second) })},
 		},
 		"Claim/repeated by its own owner is refused with its own record": {
 			{"grants a claim to the owner that has it", claims.after(func(c call, a *answer) {

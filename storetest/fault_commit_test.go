@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -59,8 +58,6 @@ func refusedCommitFaults() faults {
 				}
 			})},
 			{"Commit refuses without saying why", commits.refusing(func(call) record { return record{} })},
-			{"Commit refuses with what was seen", commits.refusing(func(c call) record { return c.seen })},
-			{"Commit refuses with next", commits.refusing(func(c call) record { return c.next })},
 			{"Commit looks at its writes before the record", commits.instead(func(c call) answer {
 				if c.Refuses(c.rows) {
 					return answer{err: rejected(c.op, store.ErrWritesRefused)}
@@ -227,9 +224,6 @@ func commitRecordFaults() faults {
 			{"Commit cuts the seal to that of a completion", otherwise(func(next *record) {
 				next.Seal = store.Seal(next.Owner, next.Result)
 			})},
-			{"Commit drops the seal", otherwise(func(next *record) { next.Seal = "" })},
-			{"Commit drops the expiry", otherwise(func(next *record) { next.Expiry = time.Time{} })},
-			{"Commit drops when it completed", otherwise(func(next *record) { next.CompletedAt = time.Time{} })},
 			{"Commit leaves the record in progress", otherwise(func(next *record) {
 				next.Status = store.StatusInProgress
 			})},
@@ -237,23 +231,8 @@ func commitRecordFaults() faults {
 		"Commit/Swap keeps the held lease if next has none": {
 			{"Commit clears the lease if next has none", otherwise(func(next *record) { next.Lease = since1970(next.Lease) })},
 		},
-		"Commit/Swap clears the fields that become zero": {
-			{"Commit keeps the reason", otherwise(func(next *record) {
-				if next.Reason == "" {
-					next.Reason = "result-lost"
-				}
-			})},
-		},
-		"Commit/Swap is followed by a Claim when the record has expired": {
-			{"Commit lets a record live for longer", otherwise(func(next *record) {
-				next.Expiry = next.Expiry.Add(time.Minute)
-			})},
-		},
 		"Commit/Layout text comes back as it was spelled": {
 			{"Commit drops the layout", otherwise(func(next *record) { next.Layout = "" })},
-		},
-		"Commit/Layout values come back in canonical form": {
-			{"Commit drops the layout of values", otherwise(func(next *record) { next.Layout = "" })},
 		},
 		"Commit/Result comes back as it was spelled": {
 			{"Commit trims results", otherwise(func(next *record) { next.Result = bytes.TrimSpace(next.Result) })},

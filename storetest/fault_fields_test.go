@@ -2,7 +2,9 @@ package storetest_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,12 +15,32 @@ import (
 
 // fieldFaults are stores that read a field otherwise than it was written.
 func fieldFaults() faults {
-	// reads are faults of which each spoils the records on their way out.
-	type reads map[string]func(r *record)
+	const (
+		texts    = "Fields/keep odd texts"
+		instants = "Fields/keep odd instants"
+		numbers  = "Fields/keep odd numbers, and no value at all"
+	)
 	all := faults{
-		"Fields/keep odd texts": {
+		texts: {
 			{"Claim drops the attempt", claims.before(func(c *call) { c.next.Attempt = 0 })},
 			{"Swap drops the attempt", swaps.before(func(c *call) { c.next.Attempt = 0 })},
+			{"trims texts", shown(func(r *record) { r.Owner = strings.TrimSpace(r.Owner) })},
+			{"ends text at a zero byte", shown(func(r *record) { r.Reason, _, _ = strings.Cut(r.Reason, "\x00") })},
+			{"cuts long texts", shown(func(r *record) { r.SettledReason = r.SettledReason[:min(len(r.SettledReason), 64)] })},
+			{"takes empty text for none", shown(func(r *record) { r.Fingerprint = cmp.Or(r.Fingerprint, "none") })},
+			{"sorts the names of derived keys the other way", shown(func(r *record) { slices.Reverse(r.Derived) })},
+			{"adds a second to the expiry", shown(func(r *record) { r.Expiry = r.Expiry.Add(time.Second) })},
+		},
+		instants: {
+			{"keeps the seconds of instants", shown(func(r *record) { r.CreatedAt = r.CreatedAt.Truncate(time.Second) })},
+			{"keeps 32 bits of the expiry", shown(func(r *record) {
+				r.Expiry = time.Unix(int64(int32(r.Expiry.Unix())), 0)
+			})},
+		},
+		numbers: {
+			{"reads an absent lease as 1970", shown(func(r *record) { r.Lease = since1970(r.Lease) })},
+			{"counts attempts from one", shown(func(r *record) { r.Attempt = max(r.Attempt, 1) })},
+			{"keeps 16 bits of a number", shown(func(r *record) { r.Tries &= 1<<16 - 1 })},
 		},
 		"Fields/tell of a settlement until a Claim": {
 			{"Swap keeps the attention that it saw", swaps.before(func(c *call) {
@@ -31,71 +53,20 @@ func fieldFaults() faults {
 			})},
 		},
 	}
-	for check, of := range map[string]reads{
-		"Fields/keep odd texts": {
-			"drops the owner":             func(r *record) { r.Owner = "" },
-			"trims the owner":             func(r *record) { r.Owner = strings.TrimSpace(r.Owner) },
-			"drops the lease":             func(r *record) { r.Lease = time.Time{} },
-			"adds a second to the expiry": func(r *record) { r.Expiry = r.Expiry.Add(time.Second) },
-			"drops the fingerprint":       func(r *record) { r.Fingerprint = "" },
-			"drops the commit":            func(r *record) { r.Seal = "" },
-			"drops the attempt":           func(r *record) { r.Attempt = 0 },
-			"drops the creation":          func(r *record) { r.CreatedAt = time.Time{} },
-			"drops the reason":            func(r *record) { r.Reason = "" },
-			"drops the reason of a completed record": func(r *record) {
-				if r.Status == store.StatusCompleted {
-					r.Reason = ""
-				}
-			},
-			"takes blank text for none": func(r *record) { r.Reason = strings.TrimSpace(r.Reason) },
-			"ends text at a zero byte":  func(r *record) { r.Reason, _, _ = strings.Cut(r.Reason, "\x00") },
-			"cuts the reason":           func(r *record) { r.Reason = r.Reason[:min(len(r.Reason), 32)] },
-			"takes empty text for none": func(r *record) {
-				if r.Fingerprint == "" {
-					r.Fingerprint = "none"
-				}
-			},
-			"drops the completion": func(r *record) { r.CompletedAt = time.Time{} },
-			"cuts why it was settled": func(r *record) {
-				r.SettledReason = r.SettledReason[:min(len(r.SettledReason), 64)]
-			},
-			"drops the attention":                                func(r *record) { r.Attention = "" },
-			"drops the story":                                    func(r *record) { r.Story = "" },
-			"drops the names of derived keys":                    func(r *record) { r.Derived = nil },
-			"drops the names of steps":                           func(r *record) { r.StepNames = nil },
-			"returns the names of derived keys in another order": func(r *record) { slices.Reverse(r.Derived) },
-			"drops the result":                                   func(r *record) { r.Result = nil },
-		},
-		"Fields/keep odd instants": {
-			"keeps the seconds of the lease": func(r *record) { r.Lease = r.Lease.Truncate(time.Second) },
-			"keeps 32 bits of the expiry": func(r *record) {
-				r.Expiry = time.Unix(int64(int32(r.Expiry.Unix())), 0)
-			},
-			"keeps the seconds of the creation": func(r *record) { r.CreatedAt = r.CreatedAt.Truncate(time.Second) },
-			"keeps the seconds of the completion": func(r *record) {
-				r.CompletedAt = r.CompletedAt.Truncate(time.Second)
-			},
-			"keeps the seconds of the attention": func(r *record) {
-				r.AttentionAt = r.AttentionAt.Truncate(time.Second)
-			},
-		},
-		"Fields/keep odd numbers, and no value at all": {
-			"reads an absent lease as 1970":    func(r *record) { r.Lease = since1970(r.Lease) },
-			"reads an absent creation as 1970": func(r *record) { r.CreatedAt = since1970(r.CreatedAt) },
-			"counts attempts from one":         func(r *record) { r.Attempt = max(r.Attempt, 1) },
-			"drops the tries":                  func(r *record) { r.Tries = 0 },
-			"cuts the tries":                   func(r *record) { r.Tries &= 1<<16 - 1 },
-			"drops the questions":              func(r *record) { r.Questions = 0 },
-		},
-		"Fields/tell of a settlement until a Claim": {
-			"drops who settled it":      func(r *record) { r.SettledBy = "" },
-			"drops when it was settled": func(r *record) { r.SettledAt = time.Time{} },
-			"drops why it was settled":  func(r *record) { r.SettledReason = "" },
-		},
-	} {
-		for name, spoil := range of {
-			all[check] = append(all[check], fault{name, shown(spoil)})
+	// Whatever fields a record comes to have, a check sees that one of them is dropped.
+	elsewhere := map[string]string{
+		"SettledAt": instants, "Tries": numbers, "Questions": numbers, "Unmarked": numbers,
+		"Steps": "Steps/come back exactly", "StepWrites": "Steps/come back exactly",
+		"Layout": "Layout/text comes back as it was spelled",
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[record]()) {
+		if field.Name == "Key" || field.Name == "Parts" { // a record without them is another one
+			continue
 		}
+		check := cmp.Or(elsewhere[field.Name], texts)
+		all[check] = append(all[check], fault{"drops " + field.Name, shown(func(r *record) {
+			reflect.ValueOf(r).Elem().FieldByIndex(field.Index).SetZero()
+		})})
 	}
 	return all
 }
@@ -115,7 +86,6 @@ func resultFaults() faults {
 	}
 	return faults{
 		"Layout/text comes back as it was spelled": {
-			{"drops the layout", shown(func(r *record) { r.Layout = "" })},
 			{"trims text that others read", shown(func(r *record) {
 				if r.Layout == store.LayoutText {
 					r.Result = bytes.TrimSpace(r.Result)

@@ -30,13 +30,8 @@ func swapsSteps(change func(c call, next steps)) inject {
 
 // stepFaults are stores that read steps otherwise than they were written.
 func stepFaults() faults {
-	isMark := func(_ string, s store.Step) bool { return s.Kind == store.StepStarted }
 	return faults{
 		"Steps/come back exactly": {
-			{"drops steps", shownSteps(func(all steps) { clear(all) })},
-			{"drops one step of several", shownSteps(func(all steps) { delete(all, "mail") })},
-			{"drops start marks", shownSteps(func(all steps) { maps.DeleteFunc(all, isMark) })},
-			{"drops the count of step writes", shown(func(r *record) { r.StepWrites = 0 })},
 			{"drops the kind of a failed step", each(func(s *store.Step) {
 				if s.Kind == store.StepFailure {
 					s.Kind = store.StepValue
@@ -48,11 +43,6 @@ func stepFaults() faults {
 				}
 			})},
 			{"drops the seals of steps", each(func(s *store.Step) { s.Seal = "" })},
-			{"drops the seals of start marks", each(func(s *store.Step) {
-				if isMark("", *s) {
-					s.Seal = ""
-				}
-			})},
 			{"drops the results of steps", each(func(s *store.Step) { s.Result = nil })},
 			{"trims the results of steps", each(func(s *store.Step) { s.Result = bytes.TrimSpace(s.Result) })},
 			{"repairs results of steps that are not valid UTF-8", each(func(s *store.Step) { s.Result = repaired(s.Result) })},

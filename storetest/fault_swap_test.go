@@ -1,7 +1,7 @@
 package storetest_test
 
 import (
-	"cmp"
+	"reflect"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
@@ -138,21 +138,12 @@ func acceptsItsSeal(m methods) inject {
 // leftoverFaults keep what a field had if it becomes zero.
 func leftoverFaults() faults {
 	var all []fault
-	for name, keep := range map[string]func(held record, next *record){
-		"the fingerprint": func(held record, next *record) {
-			next.Fingerprint = cmp.Or(next.Fingerprint, held.Fingerprint)
-		},
-		"the commit":   func(held record, next *record) { next.Seal = cmp.Or(next.Seal, held.Seal) },
-		"the attempt":  func(held record, next *record) { next.Attempt = cmp.Or(next.Attempt, held.Attempt) },
-		"the creation": func(held record, next *record) { next.CreatedAt = cmp.Or(next.CreatedAt, held.CreatedAt) },
-		"the reason":   func(held record, next *record) { next.Reason = cmp.Or(next.Reason, held.Reason) },
-		"the result": func(held record, next *record) {
-			if next.Result == nil {
-				next.Result = held.Result
+	for _, name := range []string{"Fingerprint", "Seal", "Attempt", "CreatedAt", "Reason", "Result"} {
+		all = append(all, fault{"Swap does not clear " + name, swaps.before(func(c *call) {
+			if next := reflect.ValueOf(&c.next).Elem().FieldByName(name); next.IsZero() {
+				next.Set(reflect.ValueOf(c.held).FieldByName(name))
 			}
-		},
-	} {
-		all = append(all, fault{"Swap does not clear " + name, swaps.before(func(c *call) { keep(c.held, &c.next) })})
+		})})
 	}
 	return faults{"Swap/clears the fields that become zero": all}
 }
