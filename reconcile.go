@@ -222,7 +222,7 @@ func (r Reconciling) check(p *problems) {
 
 func (w *wrapped) checkReconciling(recordKey string, noResolver bool, how Reconciling) error {
 	var p problems
-	if of := store.OperationOf(recordKey); of != w.recordsOf() {
+	if of := (store.Record{Key: recordKey}).Operation(); of != w.recordsOf() {
 		p.addf("Reconcile: the record is one of operation %q, and those of the handler are of %q", of, w.recordsOf())
 	}
 	if w.disabled {

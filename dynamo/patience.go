@@ -19,13 +19,13 @@ const (
 	slowest     = 512 << 10
 )
 
-// patiently makes a request of size bytes, again and again, until it is answered or the time of ctx
-// is over.
+// patiently makes a request of size bytes, again and again, until it is answered, by what does not
+// say to come again, or the time of ctx is over.
 func patiently(ctx context.Context, size int, request func(context.Context) error) error {
 	var b backoff
 	for try := shortestTry + time.Duration(size)*time.Second/slowest; ; try *= 2 {
 		err := within(ctx, try, request)
-		if !unanswered(err) || b.wait(ctx, false) != nil {
+		if err == nil || !store.MayPass(err) || b.wait(ctx, false) != nil {
 			return err
 		}
 	}
@@ -49,21 +49,6 @@ func within(ctx context.Context, d time.Duration, request func(context.Context) 
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	return request(ctx)
-}
-
-// unanswered reports whether a request failed, and because no answer came, or one that says to come
-// again.
-func unanswered(err error) bool {
-	failed, ok := errors.AsType[*store.Error](err)
-	if !ok {
-		return false
-	}
-	switch failed.Kind {
-	case store.FailureTimeout, store.FailureUnavailable, store.FailureThrottled, store.FailureConflict:
-		return true
-	default:
-		return false
-	}
 }
 
 const (

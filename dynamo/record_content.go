@@ -38,25 +38,17 @@ func (s *Store) place(ctx context.Context, op string, r store.Record, outlive ti
 	case len(r.Result) > maxResult:
 		return content{}, tooLargeResult(op, len(r.Result))
 	}
-	piece, encoding, parts, err := s.keep(ctx, op, &r, outlive, s.inlineLimit)
-	switch {
-	case err != nil || parts != "":
-		return content{encoding: encoding, parts: parts}, err
-	case encoding == "":
-		return inline(r.Result), nil
-	default:
-		return content{data: binaryValue(piece), encoding: encoding}, nil
-	}
+	return s.keep(ctx, op, &r, outlive, s.inlineLimit)
 }
 
-// keep returns the result of r in one piece, if that has no more than most bytes. Else it writes
-// the result to parts, which stay for outlive after the expiry of r, and returns their list. The
-// result is compressed, unless that does not pay or is not wanted.
+// keep keeps the result of r in one piece, if that has no more than most bytes. Else it writes the
+// result to parts, which stay for outlive after the expiry of r. The result is compressed, unless
+// that does not pay or is not wanted.
 //
 // One that is larger than a batch of parts is compressed in any case: each batch is written before
 // the next one is made. All depends on the result alone: who writes it again writes the same parts.
-func (s *Store) keep(ctx context.Context, op string, r *store.Record, outlive time.Duration, most int) (
-	piece []byte, encoding, parts string, err error,
+func (s *Store) keep(ctx context.Context, op string, r *store.Record, outlive time.Duration, most int) (c content,
+	err error,
 ) {
 	var (
 		pieces [][]byte
@@ -70,19 +62,25 @@ func (s *Store) keep(ctx context.Context, op string, r *store.Record, outlive ti
 	case s.compression:
 		pieces, err = s.gzip.compress(r.Result, nil)
 	}
-	if encoding = encodingGzip; pieces == nil {
-		pieces, encoding = slices.Collect(slices.Chunk(r.Result, partSize)), ""
+	if c.encoding = encodingGzip; pieces == nil {
+		pieces, c.encoding = slices.Collect(slices.Chunk(r.Result, partSize)), ""
 	}
-	switch {
-	case err != nil:
-		return nil, "", "", err
-	case (w == nil || w.written.count == 0) && len(pieces) == 1 && len(pieces[0]) <= most:
-		return pieces[0], encoding, "", nil
-	case w == nil:
+	if err != nil {
+		return content{}, err
+	}
+	if (w == nil || w.written.count == 0) && len(pieces) == 1 && len(pieces[0]) <= most {
+		if c.encoding == "" {
+			return inline(r.Result), nil
+		}
+		c.data = binaryValue(pieces[0])
+		return c, nil
+	}
+	if w == nil {
 		w = s.partsOf(op, r, outlive)
 	}
 	err = w.write(ctx, pieces)
-	return nil, encoding, w.written.String(), err
+	c.parts = w.written.String()
+	return c, err
 }
 
 // laidOut keeps a result in the form that other readers of the table expect: in the record, however

@@ -101,12 +101,11 @@ func (s *Store) placeStep(ctx context.Context, op string, r store.Record, step s
 		return text, false, nil
 	}
 	of := r.OfStep(step)
-	_, encoding, list, err := s.keep(ctx, op, &of, stepPartsOutlive, 0)
+	c, err := s.keep(ctx, op, &of, stepPartsOutlive, 0)
 	if err != nil {
 		return nil, false, err
 	}
-	step.Parts = list
-	if encoding != "" {
+	if step.Parts = c.parts; c.encoding != "" {
 		step.Parts += gzipParts
 	}
 	return stepText(step), true, nil

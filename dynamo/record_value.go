@@ -67,12 +67,24 @@ func textOf(v types.AttributeValue) ([]byte, error) {
 	return fingerprint.Canonical(nil, text)
 }
 
-func decodeValue(v types.AttributeValue) (any, error) {
+func decodeValue(v types.AttributeValue) (plain any, err error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberM:
-		return decodeMembers(v.Value)
+		members := make(map[string]any, len(v.Value))
+		for name, member := range v.Value {
+			if members[name], err = decodeValue(member); err != nil {
+				return nil, err
+			}
+		}
+		return members, nil
 	case *types.AttributeValueMemberL:
-		return decodeElements(v.Value)
+		elements := make([]any, len(v.Value))
+		for i, element := range v.Value {
+			if elements[i], err = decodeValue(element); err != nil {
+				return nil, err
+			}
+		}
+		return elements, nil
 	case *types.AttributeValueMemberS:
 		return v.Value, nil
 	case *types.AttributeValueMemberN:
@@ -96,28 +108,4 @@ func decodeValue(v types.AttributeValue) (any, error) {
 	default:
 		return nil, fmt.Errorf("type %s", typeName(v))
 	}
-}
-
-func decodeMembers(m item) (any, error) {
-	members := make(map[string]any, len(m))
-	for name, v := range m {
-		member, err := decodeValue(v)
-		if err != nil {
-			return nil, err
-		}
-		members[name] = member
-	}
-	return members, nil
-}
-
-func decodeElements(l []types.AttributeValue) (any, error) {
-	elements := make([]any, len(l))
-	for i, v := range l {
-		element, err := decodeValue(v)
-		if err != nil {
-			return nil, err
-		}
-		elements[i] = element
-	}
-	return elements, nil
 }

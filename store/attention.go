@@ -19,12 +19,12 @@ const AttentionShards = 10
 func AttentionOf(key string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // never fails
-	return AttentionShard(OperationOf(key), int(h.Sum32()%AttentionShards))
+	return AttentionShard(operationOf(key), int(h.Sum32()%AttentionShards))
 }
 
 // GivenUpOf returns the attention of a record with this key that is given up: a reconciliation has
 // asked about it without an answer so often that it does so no more. A person has to settle it.
-func GivenUpOf(key string) string { return GivenUp(OperationOf(key)) }
+func GivenUpOf(key string) string { return GivenUp(operationOf(key)) }
 
 // GivenUp returns the attention of the records that are given up of an operation.
 func GivenUp(operation string) string { return operation + "#given-up" }

@@ -28,8 +28,6 @@ const (
 	// searchTime is how long the search for an order may take. A history of this size needs
 	// milliseconds.
 	searchTime = 30 * time.Second
-	// shownCalls is how many calls of the longest order a failure shows.
-	shownCalls = 8
 )
 
 // linearizable records histories of real concurrent calls, and looks for an order of each that a
@@ -55,26 +53,12 @@ func explain(p *probe, seed uint64) {
 	}
 }
 
-// unexplained leaves of a history what a reader needs: for each key that has no order, the calls
-// that the longest order ends with, and those that were under way or came after and do not fit
-// behind it.
+// unexplained leaves of a history the calls for the keys that have no order.
 func unexplained(history []porcupine.Operation) (part []porcupine.Operation) {
 	for _, ofKey := range byKey(history) {
-		result, info := porcupine.CheckOperationsVerbose(model(), ofKey, searchTime)
-		if result == porcupine.Ok {
-			continue
+		if !porcupine.CheckOperations(model(), ofKey) {
+			part = append(part, ofKey...)
 		}
-		var longest []porcupine.Operation
-		for _, order := range info.PartialLinearizationsOperations()[0] {
-			if len(order) > len(longest) {
-				longest = order
-			}
-		}
-		from := ofKey[len(ofKey)-1].Return
-		for _, o := range longest[max(0, len(longest)-shownCalls):] {
-			from = min(from, o.Call)
-		}
-		part = append(part, slices.DeleteFunc(ofKey, func(o porcupine.Operation) bool { return o.Call < from })...)
 	}
 	return part
 }

@@ -2,13 +2,9 @@ package protocol_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,87 +24,6 @@ func noGoroutineIsLeft(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-}
-
-// untilAnswered delivers an order as an impatient client does: again and again while it is in
-// progress.
-func untilAnswered(h *idempotent.Handler[order, receipt], o order) (receipt, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for {
-		out, err := h.Handle(ctx, o)
-		if !errors.Is(err, idempotent.ErrInProgress) {
-			return out, err
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-func TestOfAHundredClientsWithOneKeyOneExecutesAndAllGetItsResult(t *testing.T) {
-	noGoroutineIsLeft(t)
-	const clients = 100
-	var (
-		executed atomic.Int64
-		group    sync.WaitGroup
-		start    = make(chan struct{})
-		got      [clients]receipt
-		errs     [clients]error
-	)
-	h := shopOf(memory.New(), func(_ context.Context, o order) (receipt, error) {
-		n := executed.Add(1)
-		time.Sleep(20 * time.Millisecond) // the others meet it
-		return receipt{Charge: n, Amount: o.Amount}, nil
-	})
-	for n := range clients {
-		group.Go(func() {
-			<-start
-			got[n], errs[n] = untilAnswered(h, order{ID: "o-1", Amount: 5})
-		})
-	}
-	close(start)
-	group.Wait()
-	assert.Equal(t, int64(1), executed.Load(), "executions")
-	for n := range clients {
-		require.NoError(t, errs[n])
-		require.Equal(t, receipt{Charge: 1, Amount: 5}, got[n])
-	}
-}
-
-func TestOfTenThousandKeysWithDuplicatesEachExecutesOnce(t *testing.T) {
-	noGoroutineIsLeft(t)
-	const keys, copies, workers = 10_000, 3, 32
-	var (
-		executed [keys]atomic.Int64
-		wrong    atomic.Int64
-		group    sync.WaitGroup
-		orders   = make(chan int)
-	)
-	h := shopOf(memory.New(), func(_ context.Context, o order) (receipt, error) {
-		executed[o.Amount].Add(1)
-		runtime.Gosched() // so that some duplicates meet it
-		return receipt{Charge: o.Amount, Amount: o.Amount}, nil
-	})
-	for range workers {
-		group.Go(func() {
-			for n := range orders {
-				out, err := untilAnswered(h, order{ID: fmt.Sprint("o-", n), Amount: int64(n)})
-				if want := (receipt{Charge: int64(n), Amount: int64(n)}); err != nil || out != want {
-					wrong.Add(1)
-				}
-			}
-		})
-	}
-	// Duplicates come in every order, many of them beside each other.
-	deliveries := rand.Perm(keys * copies)
-	for _, n := range deliveries {
-		orders <- n / copies
-	}
-	close(orders)
-	group.Wait()
-	assert.Zero(t, wrong.Load(), "answers that are not the key's own")
-	for n := range executed {
-		require.Equal(t, int64(1), executed[n].Load(), "executions of key %d", n)
-	}
 }
 
 // shopOf is a handler of orders without faults and observer.

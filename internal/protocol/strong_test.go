@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -59,7 +58,7 @@ func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, s
 	config.SortKey, config.Partition = own.SortKey, own.Partition
 	c := &strongCase{
 		t: t, scenario: sc, provider: new(provider), table: table, config: config,
-		strong: &dynamolocal.Strong{Conflict: conflict},
+		strong: &dynamolocal.Strong{Conflict: conflict, Key: []string{"sk"}},
 	}
 	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried), table, c.config)
 	c.first = newShopOn(t, quiet, nil, sc.opts...)
@@ -95,8 +94,7 @@ func (c *strongCase) deliver() noticed {
 	return got
 }
 
-// patient leaves the store as long as a busy machine may need. TestARegionThatNeverEnds is about
-// the budget.
+// patient leaves the store as long as a busy machine may need.
 func patient() idempotent.Option {
 	return idempotent.WithTiming(idempotent.Timing{ClaimBudget: 5 * time.Minute})
 }
@@ -140,100 +138,11 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 	t.Log(len(positions), "schedules")
 }
 
-// TestARenewalThatMeetsAnotherRegion loses no lease.
-func TestARenewalThatMeetsAnotherRegion(t *testing.T) {
-	t.Parallel()
-	timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: 500 * time.Millisecond})
-	for n := 1; n <= 3; n++ {
-		elsewhere, writes := hook(), 0
-		elsewhere.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-			if writes++; writes == n {
-				return store.Record{}, false, noAnswer(store.FailureConflict)
-			}
-			return elsewhere.Store.Swap(ctx, seen, next)
-		}
-		deliveryCase{
-			on: elsewhere, opts: []idempotent.Option{timing}, do: succeedsAfter(6 * time.Second), within: forever,
-			got: receipt{1, 5}, runs: 1, left: store.StatusCompleted,
-			then: func(s *shop, _ error) { assert.Greater(s.t, writes, 5) },
-		}.deliver(t, fmt.Sprint("renewal ", n))
-	}
-}
-
-// TestTwoRegionsServeTheSameKeys while a quarter of all writes meets another Region besides: each
-// key is executed once, and everybody gets its answer.
-func TestTwoRegionsServeTheSameKeys(t *testing.T) {
-	t.Parallel()
-	table := strongTable(t)
-	strong := &dynamolocal.Strong{
-		Latency: 5 * time.Millisecond, Conflict: func(n int, _ string) bool { return n%4 == 0 },
-	}
-	const keys, deliveries = 30, 3
-	var mu sync.Mutex
-	executed := make(map[string]int64)
-	answers := make(map[string][]receipt)
-	var group sync.WaitGroup
-	for _, region := range []string{"us-east-1", "us-west-2"} {
-		h := idempotent.Wrap(func(_ context.Context, o order) (receipt, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			executed[o.ID]++
-			return receipt{Charge: executed[o.ID], Amount: o.Amount}, nil
-		}, dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region(region)), table, strongKey("two")),
-			idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"),
-			idempotent.WithWait(5*time.Minute), patient())
-		for range deliveries {
-			group.Go(func() {
-				for n := range keys {
-					key := fmt.Sprint("order-", n)
-					got, err := h.Handle(t.Context(), order{ID: key, Amount: 5})
-					if assert.NoError(t, err, key) {
-						mu.Lock()
-						answers[key] = append(answers[key], got)
-						mu.Unlock()
-					}
-				}
-			})
-		}
-	}
-	group.Wait()
-	assert.Len(t, executed, keys)
-	for key, all := range answers {
-		assert.Equal(t, int64(1), executed[key], "I1: %s", key)
-		assert.Len(t, all, 2*deliveries)
-		for _, got := range all {
-			assert.Equal(t, receipt{1, 5}, got, "I2: %s", key)
-		}
-	}
-	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
-}
-
-// TestARegionThatNeverEnds is answered within the budget, and nothing executes; after the handler
-// its answer counts.
-func TestARegionThatNeverEnds(t *testing.T) {
-	t.Parallel()
-	table := strongTable(t)
-	sc := scenarios()[0]
-	sc.opts = []idempotent.Option{idempotent.WithTiming(idempotent.Timing{ClaimBudget: time.Second})}
-	c := newStrongCase(t, table, sc, func(int, string) bool { return true }, dynamo.Config{})
-	got := c.deliver()
-	assert.Equal(t, report.StoreUnavailable, got.Outcome)
-	assert.Equal(t, "*idempotent.Error", got.Err)
-	assert.Zero(t, c.provider.calls, "I6")
-
-	c = newStrongCase(t, table, sc, func(n int, _ string) bool { return n > 1 }, dynamo.Config{})
-	got = c.deliver()
-	assert.Empty(t, got.Err, "I7: the answer is the handler's")
-	assert.Equal(t, receipt{1, 5}, got.Out)
-	assert.Equal(t, 1, c.provider.calls)
-	assert.Equal(t, store.StatusInProgress, c.first.mustRecord().Status, "until its lease ends")
-}
-
 // TestACommitWithMultiRegionStrongConsistency fails, and nothing of it is applied.
 func TestACommitWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)
-	strong := new(dynamolocal.Strong)
+	strong := &dynamolocal.Strong{Key: []string{"sk"}}
 	s := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region("us-east-1")), table, strongKey("commit"))
 	h := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 		return dynamo.Commit(ctx, receipt{1, o.Amount}, dynamo.Put(table, map[string]string{"id": "row", "sk": o.ID}))
