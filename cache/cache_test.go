@@ -66,27 +66,6 @@ func TestARecordIsAskedForFromALittleBeforeItsExpiry(t *testing.T) {
 	f.shows(next, start, claim) // by a clock that has gone back
 }
 
-// TestWhatHasExpiredGoesAlsoIfItsClaimIsNotAnswered: the clock of the next claim may be behind.
-func TestWhatHasExpiredGoesAlsoIfItsClaimIsNotAnswered(t *testing.T) {
-	t.Parallel()
-	lose := false
-	f := newFixture(t, storetest.NewFaulty(memory.New(), func(c storetest.Call) storetest.Fault {
-		if lose && c.Op == storetest.OpClaim {
-			lose = false
-			return storetest.LoseReply
-		}
-		return storetest.Pass
-	}), 1<<20)
-	done := f.executes("charge#1", `{}`)
-	f.remembers(done)
-	next := running(done.Key, "B")
-	next.Expiry = expiry.Add(time.Hour)
-	lose = true
-	_, _, err := f.cache.Claim(t.Context(), next, expiry)
-	require.Error(t, err)
-	f.shows(next, start, claim)
-}
-
 // TestWhatAnotherSandboxCompletedIsNotHiddenByWhatExpired: its clock is ahead by the margin.
 func TestWhatAnotherSandboxCompletedIsNotHiddenByWhatExpired(t *testing.T) {
 	t.Parallel()
@@ -253,19 +232,6 @@ func TestNilAndEmptyResultsStayWhatTheyAre(t *testing.T) {
 		f.forgets(key)
 		f.remembers(r)
 	}
-}
-
-func TestARecordIsNeverKeptUnderAnotherKeyThanItsOwn(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, memory.New(), 1<<20)
-	mine, other := running("charge#1", "A"), running("charge#2", "A")
-	f.claims(mine, start)
-	f.claims(other, start)
-	next := completed(mine, `{}`)
-	next.Key = other.Key
-	f.swaps(mine, next)
-	f.shows(other, start, claim)
-	f.shows(completed(mine, `{}`), start, claim)
 }
 
 func TestACallWhoseContextHasEndedIsTheStoresBusiness(t *testing.T) {

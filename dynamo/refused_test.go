@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -149,19 +148,3 @@ func TestRefusalsThatBreakOff(t *testing.T) {
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-// TestRefusalWithALargeRecord: Powertools keeps up to 400 KB in the record.
-func TestRefusalWithALargeRecord(t *testing.T) {
-	t.Parallel()
-	result, err := json.Marshal(strings.Repeat("é\"\\ \u2028", 50_000))
-	require.NoError(t, err)
-	value, err := json.Marshal(string(result))
-	require.NoError(t, err)
-	item := `{"id":{"S":"k"},"status":{"S":"COMPLETED"},"expiration":{"N":"1800086400"},"data":{"S":` +
-		string(value) + `}}`
-	s, _ := scripted(reply{status: 400, body: refusedBy(item)})
-	held, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
-	require.NoError(t, err)
-	require.False(t, claimed)
-	require.Equal(t, string(result), string(held.Result))
-}
