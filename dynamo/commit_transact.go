@@ -78,28 +78,19 @@ func (s *Store) transacts(op string, w store.Writes) (transactor, writes, error)
 	}
 	client, ok := s.client.(transactor)
 	if !ok {
-		return nil, nil, noCommit(op, fmt.Errorf("the client, a %T, has no TransactWriteItems", s.client))
+		return nil, nil, noCommit(op, "the client, a %T, has no TransactWriteItems", s.client)
 	}
 	own, ok := w.(writes)
 	if !ok {
-		return nil, nil, noCommit(op, fmt.Errorf("the writes are a %T, which dynamo.Commit has not made", w))
+		return nil, nil, noCommit(op, "the writes are a %T, which dynamo.Commit has not made", w)
 	}
 	return client, own, nil
 }
 
 // noCommit is the error of a transaction that was not begun.
-func noCommit(op string, err error) error {
-	return rejected(op, &noCommitError{err})
+func noCommit(op, format string, of any) error {
+	return rejected(op, fmt.Errorf("%w: "+format, store.ErrNoCommit, of))
 }
-
-// noCommitError says in its own words what [store.ErrNoCommit] says.
-type noCommitError struct{ err error }
-
-func (e *noCommitError) Error() string { return e.err.Error() }
-
-func (e *noCommitError) Is(target error) bool { return target == store.ErrNoCommit }
-
-func (e *noCommitError) Unwrap() error { return e.err }
 
 // transaction is one call, perhaps of several tries.
 type transaction struct {

@@ -305,7 +305,8 @@ func TestADeletionThatFails(t *testing.T) {
 			deleted, kept, err := s.DeleteExpired(t.Context(), over)
 			requireStoreError(t, err, "delete expired", store.FailureAccessDenied, c.says == "Scan")
 			require.ErrorContains(t, err, c.says)
-			assert.Equal(t, c.done, deletions{deleted, kept})
+			did := deletions{deleted, kept}
+			assert.Equal(t, c.done, did)
 		})
 	}
 	s, client, _ := local(t)
