@@ -58,7 +58,7 @@ func newStrongCase(t *testing.T, table string, sc scenario, conflict func(int, s
 	config.SortKey, config.Partition = own.SortKey, own.Partition
 	c := &strongCase{
 		t: t, scenario: sc, provider: new(provider), table: table, config: config,
-		strong: &dynamolocal.Strong{Conflict: conflict, Key: []string{"sk"}},
+		strong: &dynamolocal.Strong{Conflict: conflict},
 	}
 	quiet := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), dynamolocal.Unhurried), table, c.config)
 	c.first = newShopOn(t, quiet, nil, sc.opts...)
@@ -142,7 +142,7 @@ func TestAnotherRegionAtEveryWrite(t *testing.T) {
 func TestACommitWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)
-	strong := &dynamolocal.Strong{Key: []string{"sk"}}
+	strong := &dynamolocal.Strong{}
 	s := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region("us-east-1")), table, strongKey("commit"))
 	h := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 		return dynamo.Commit(ctx, receipt{1, o.Amount}, dynamo.Put(table, map[string]string{"id": "row", "sk": o.ID}))
