@@ -223,9 +223,8 @@ func (d *delivery) end(ctx context.Context, g grant, o Order) (Receipt, error) {
 		d.own = ctx.Err()
 		return Receipt{}, d.own
 	default:
-		var err error
-		err, d.own = g.ending.fail(&declined{by: d.name})
-		return Receipt{}, err
+		d.own = &declined{by: d.name}
+		return Receipt{}, marked(g.ending, d.own)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -94,20 +93,6 @@ func (d Done) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON has written.
 func (d *Done) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &d.By) }
-
-// fail is the error that the function of a step returns.
-func (e Effect) fail(err error) error {
-	switch e {
-	case HappensNot:
-		return idempotent.NotExecuted(err)
-	case Declines:
-		return idempotent.Terminal(err)
-	case MayHappen:
-		return idempotent.Uncertain(err)
-	default:
-		return err
-	}
-}
 
 // recordKey is a step of a record, in one of the lives of its key.
 type recordKey struct {

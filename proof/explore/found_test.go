@@ -98,10 +98,6 @@ func timedScenarios() map[string]explore.Scenario {
 func foundScenarios() map[string]explore.Scenario {
 	crash := []explore.Fault{explore.DieAfter}
 	return map[string]explore.Scenario{
-		"several marks": {Clients: clients(1, 2), Endings: append(explore.SeveralMarks(), anyEnd...)},
-		"several marks and a takeover": {
-			Clients: clients(2, 1), Endings: append(explore.SeveralMarks(), explore.Succeeds), LeaseSteps: 1,
-		},
 		"nothing executed, and meanwhile UNKNOWN": {
 			Clients: clients(2, 2), Endings: []explore.Ending{explore.Succeeds, explore.FailsNotExecuted},
 			LeaseSteps: 1, Unrepeatable: true,

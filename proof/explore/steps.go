@@ -130,7 +130,7 @@ func (d *delivery) takeStep(ctx context.Context, s *strand, n int, o Order) erro
 		case CommitsInside, CommitsOutside, CommitsDetached:
 			return done, own
 		default:
-			own = g.effect.fail(&declined{by: d.name})
+			own = marked(g.effect, &declined{by: d.name})
 			return done, own
 		}
 	}, opts...)
@@ -157,12 +157,12 @@ func markOfStep(err error) Ending {
 	}
 }
 
-// mark is the ending that the delivery counts as: the one that has its most cautious mark alone.
+// mark is the ending that the delivery counts as.
 func (d *delivery) mark() Ending {
 	if d.ending == FailsInStep || d.ending == FailsInCommit {
 		return d.stepMark
 	}
-	return d.ending.mark()
+	return d.ending
 }
 
 // open reports whether a step of the delivery keeps its record from being released: an effect may
