@@ -198,7 +198,9 @@ func (w *world) steps() (all []action) {
 		all = append(all, func() {
 			w.expired = true
 			to(&w.expirySteps, held.Expiry.Add(time.Second), "the expiry has passed") // DynamoDB deletes after it
-			w.forgetTokens()
+			if w.table != nil {
+				w.table.Forget() // DynamoDB does so after ten minutes
+			}
 		})
 	}
 	if w.dueSteps > 0 && held.Attention != "" && w.fastest().Before(held.AttentionAt) {

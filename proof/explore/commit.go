@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
-	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
@@ -253,34 +252,17 @@ func (w *world) noteApplied(c change) {
 	w.noteSent(c.by, c.by.tries[c.try].writes)
 }
 
-// table is what a store with rows is.
-type table interface {
-	store.Committer
-	Box() relay.Box[rows.Row]
-	Applied() []rows.Applied
-	Rows() map[string]rows.Row
-	Messages() map[string]rows.Message
-	Images() []rows.Message
-	Redrive(shown rows.Message, now time.Time) bool
-	Forget()
-}
-
-// table is the store of a scenario with commits.
-func (w *world) table() table {
-	return w.store.(table) //nolint:forcetypeassert // it has rows
-}
-
 // appliedRows is how many transactions the table has applied.
 func (w *world) appliedRows() int {
-	if t, ok := w.store.(table); ok {
-		return len(t.Applied())
+	if w.table == nil {
+		return 0
 	}
-	return 0
+	return w.table.Applied()
 }
 
 // changeRows is what somebody else does to the rows.
 func (w *world) changeRows() {
-	err := w.table().Apply(context.Background(), w.Outside[w.outside], "")
+	err := w.table.Apply(context.Background(), w.Outside[w.outside], "")
 	w.outside++
 	became := "applied"
 	if err != nil {
@@ -291,13 +273,6 @@ func (w *world) changeRows() {
 	}
 	w.Saw("rows of somebody else: " + became)
 	w.Sayf("  somebody else writes rows: %s", became)
-}
-
-// forgetTokens is what the table does ten minutes after a transaction.
-func (w *world) forgetTokens() {
-	if t, ok := w.store.(table); ok {
-		t.Forget()
-	}
 }
 
 // ofCommits reports whether the fault is one of commits alone and the call is none that it can
@@ -337,12 +312,11 @@ func (w *world) nameOfWrites(seal string) string {
 
 // rowDigest takes up the rows and what was applied to them.
 func (w *world) rowDigest(d *schedules.Digest) {
-	t, ok := w.store.(table)
-	if !ok {
+	if w.table == nil {
 		return
 	}
 	d.Add(w.outside, w.fences)
-	all := t.Rows()
+	all := w.table.Rows()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		d.Add(key)
 		for _, name := range slices.Sorted(maps.Keys(all[key])) {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
@@ -89,9 +90,10 @@ type Scenario struct {
 	// Deeds are what an operator may do, once, to the record that it was shown at some moment
 	// before. Its call may meet those of Faults that do not end a process.
 	Deeds []Deed
-	// Store makes the store of a schedule. The default is the memory store, or, where there are
-	// Commits, a table of package rows.
-	Store func() store.Store
+	// Plant makes the calls of the store, which is that of package memory, or, where there are
+	// Commits, a table of package rows. PlantBox makes those of relays. Nil makes them as they are.
+	Plant    func(store.Store, calls.Call) calls.Reply
+	PlantBox func(*rows.Table, rows.BoxCall) rows.BoxReply
 	// Before makes what a process has before the store, such as a cache. Nil is nothing.
 	Before func(store.Store) store.Store
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 )
@@ -18,7 +17,7 @@ func (w *world) mailDigest(d *schedules.Digest) {
 	}
 	m := &w.mail
 	d.Add(m.handovers, m.drains, m.redrives, m.faults, m.dueSteps)
-	all := w.table().Messages()
+	all := w.table.Messages()
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		w.entry(d, all[id].Entry())
 	}
@@ -46,19 +45,19 @@ func (w *world) mailDigest(d *schedules.Digest) {
 // uncounted is how many tries there were of a message that are not counted. More than may still
 // come do not matter.
 func (w *world) uncounted(g *generation) int {
-	m := w.table().Messages()[g.id]
+	m := w.table.Messages()[g.id]
 	if m.Owner != g.owner || !m.Pending() {
 		return 0
 	}
 	return min(g.failed+g.taken+g.doubled-m.Tries, w.Relays.Handovers+w.Relays.Drains+w.Relays.MaxFaults)
 }
 
-func (w *world) boxCall(d *schedules.Digest, c calls.BoxCall) {
-	d.Add(c.Op, c.ID, c.At)
+func (w *world) boxCall(d *schedules.Digest, c rows.BoxCall) {
+	d.Add(c.Op, c.At)
 	w.entry(d, c.Entry)
 }
 
-func (w *world) entry(d *schedules.Digest, e calls.Entry) {
+func (w *world) entry(d *schedules.Digest, e rows.Entry) {
 	d.Add(e.ID, w.ownerName(e.Owner), e.Due, e.Tries, e.GivenUp)
 }
 
@@ -96,11 +95,11 @@ func (w *world) nameOf(id, owner string) string {
 	return "a message of " + w.ownerName(owner)
 }
 
-func (w *world) describeBoxCall(c calls.BoxCall) string {
-	if c.Op == calls.Read {
+func (w *world) describeBoxCall(c rows.BoxCall) string {
+	if c.Op == rows.Read {
 		return string(c.Op)
 	}
-	return fmt.Sprintf("%s of %s", c.Op, w.nameOf(c.ID, c.Entry.Owner))
+	return fmt.Sprintf("%s of %s", c.Op, w.nameOf(c.Entry.ID, c.Entry.Owner))
 }
 
 func (w *world) describeMessage(m rows.Message) string {

@@ -8,10 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/explore"
-	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -45,18 +43,6 @@ func held(s store.Store, key string) store.Record {
 	return r
 }
 
-// plantedTable is a table with a fault. Whatever is no call of a store it does as ever.
-type plantedTable struct {
-	calls.Store
-	under
-}
-
-type under struct{ *rows.Table }
-
-func (p plantedTable) Apply(ctx context.Context, writes store.Writes, token string) error {
-	return p.Table.Apply(ctx, writes, token)
-}
-
 // missing is a guard that was taken out, the scenario in which that shows, and what it breaks.
 type missing struct {
 	scenario, breaks string
@@ -68,27 +54,18 @@ func requireMissed(t *testing.T, all map[string]missing) {
 	t.Helper()
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
-			requireBroken(t, c.scenario, c.breaks, func(s explore.Scenario) store.Store {
-				if len(s.Commits) > 0 {
-					table := rows.New(s.Rows)
-					return plantedTable{planted(table, c.fault), under{table}}
-				}
-				return planted(memory.New(), c.fault)
-			})
+			requireBroken(t, c.scenario, c.breaks, func(s *explore.Scenario) { s.Plant = c.fault })
 		})
 	}
 }
 
-func planted(s store.Store, f fault) calls.Store {
-	return func(_ context.Context, c calls.Call) calls.Reply { return f(s, c) }
-}
-
-// requireBroken searches a scenario with another store, and requires a schedule that breaks a rule.
-func requireBroken(t *testing.T, scenario, rule string, made func(explore.Scenario) store.Store) {
+// requireBroken searches a scenario with a fault planted, and requires a schedule that breaks a
+// rule.
+func requireBroken(t *testing.T, scenario, rule string, plant func(*explore.Scenario)) {
 	t.Helper()
 	s, found := scenarios()[scenario]
 	require.True(t, found, scenario)
-	s.Store = func() store.Store { return made(s) }
+	plant(&s)
 	r := worlds().One(t, s)
 	require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
 	assert.Contains(t, r.Violation.Err.Error(), rule)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/proof/schedules"
 )
@@ -17,10 +16,10 @@ type mailEvent struct {
 	of    *generation
 	round *round
 	// entry is what is delivered, or was reported with outcome.
-	entry   calls.Entry
+	entry   rows.Entry
 	outcome relay.Outcome
 	// call has changed before into after.
-	call          calls.BoxCall
+	call          rows.BoxCall
 	before, after rows.Message
 	// redriven: what was given up was redriven, and drained again.
 	redriven bool
@@ -81,13 +80,13 @@ func leavesOnlyIfCommitted(_ *world, e mailEvent) string {
 
 func arrives(w *world, e mailEvent) string {
 	for _, g := range w.mail.generations {
-		m := w.table().Messages()[g.id]
+		m := w.table.Messages()[g.id]
 		givenUp := m.GivenUp() && m.Owner == g.owner && !e.redriven
 		if g.arrived == 0 && !g.replaced && !givenUp {
 			return fmt.Sprintf("%s never arrives: %s", w.nameOf(g.id, g.owner), w.describeMessage(m))
 		}
 	}
-	for _, m := range w.table().Messages() {
+	for _, m := range w.table.Messages() {
 		if m.Pending() && (!m.GivenUp() || e.redriven) {
 			return fmt.Sprintf("%s never becomes done: %s", w.nameOf(m.ID, m.Owner), w.describeMessage(m))
 		}
@@ -123,7 +122,7 @@ func givenUpForAReason(_ *world, e mailEvent) string {
 }
 
 func drainLeavesGivenUp(_ *world, e mailEvent) string {
-	return when(e.call.Op == calls.Take && e.before.GivenUp(), "is of one that is given up")
+	return when(e.call.Op == rows.Take && e.before.GivenUp(), "is of one that is given up")
 }
 
 func triesHappened(_ *world, e mailEvent) string {
@@ -132,7 +131,7 @@ func triesHappened(_ *world, e mailEvent) string {
 }
 
 func drainsTryNoMore(_ *world, e mailEvent) string {
-	return when(e.call.Op == calls.Take && e.call.Entry.Tries >= maxTries, "comes although %d tries were read",
+	return when(e.call.Op == rows.Take && e.call.Entry.Tries >= maxTries, "comes although %d tries were read",
 		e.call.Entry.Tries)
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
@@ -88,7 +87,7 @@ type mail struct {
 	rounds  []*round
 	counted int
 	// late are writes that are still on their way.
-	late []calls.BoxCall
+	late []rows.BoxCall
 	// generations are the messages that commits have put, in their order.
 	generations []*generation
 	// left
@@ -173,7 +172,7 @@ func (w *world) generationOf(id, owner string) *generation {
 
 // handed are the images that the filter of the stream lets through.
 func (w *world) handed() []rows.Message {
-	return slices.DeleteFunc(slices.Clone(w.table().Images()),
+	return slices.DeleteFunc(slices.Clone(w.table.Images()),
 		func(m rows.Message) bool { return !m.Pending() || m.Tries > 0 })
 }
 
@@ -247,7 +246,7 @@ func (w *world) actionsOfProcess(n int, all []action) []action {
 // waiting are the messages that are given up, and the next instant at which another one is due.
 func (w *world) waiting() (givenUp []string, due time.Time) {
 	for _, g := range w.mail.generations {
-		m := w.table().Messages()[g.id]
+		m := w.table.Messages()[g.id]
 		switch {
 		case m.Owner != g.owner || !m.Pending():
 		case m.GivenUp():
@@ -275,7 +274,7 @@ func (w *world) actionsOfRound(r *round, all []action) []action {
 		return all
 	}
 	for _, f := range w.Relays.Faults {
-		if r.at.call.Op != calls.Read || !f.leavesMessage() && f != Twice {
+		if r.at.call.Op != rows.Read || !f.leavesMessage() && f != Twice {
 			all = append(all, func() { w.grantBox(r, f) })
 		}
 	}
@@ -309,7 +308,7 @@ func (w *world) handOver(process, image int, hurried bool) {
 	if !w.Relays.Batches {
 		images = images[:1]
 	}
-	entries := make([]calls.Entry, len(images))
+	entries := make([]rows.Entry, len(images))
 	for n, m := range images {
 		entries[n] = m.Entry()
 	}
@@ -317,8 +316,8 @@ func (w *world) handOver(process, image int, hurried bool) {
 }
 
 func (w *world) redrive(id string) {
-	m := w.table().Messages()[id]
-	if !w.table().Redrive(m, w.now) {
+	m := w.table.Messages()[id]
+	if !w.table.Redrive(m, w.now) {
 		panic("explore: a message that is given up is not redriven")
 	}
 	g := w.generationOf(m.ID, m.Owner)

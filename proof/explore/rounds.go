@@ -22,7 +22,7 @@ type round struct {
 	// number is that of the process.
 	number int
 	// entries are what the stream has handed over, nil in a drain.
-	entries []calls.Entry
+	entries []rows.Entry
 	hurried bool
 	// at is where it waits for the schedule, unless it is over.
 	at      roundStop
@@ -41,13 +41,13 @@ type round struct {
 type roundStop struct {
 	// delivers: it delivers entry. Otherwise it makes a call, unless it is over.
 	delivers, over bool
-	entry          calls.Entry
-	call           calls.BoxCall
+	entry          rows.Entry
+	call           rows.BoxCall
 }
 
 // roundGrant lets a round go on.
 type roundGrant struct {
-	reply    calls.BoxReply
+	reply    rows.BoxReply
 	receives Receives
 }
 
@@ -59,7 +59,7 @@ func roundOf(ctx context.Context) *round {
 
 // begin lets a process begin a round: with entries, or a drain. The name of a process that has died
 // goes to a new one.
-func (w *world) begin(number int, entries []calls.Entry, hurried bool) *round {
+func (w *world) begin(number int, entries []rows.Entry, hurried bool) *round {
 	if w.mail.processes[number] == nil {
 		w.mail.processes[number] = w.newCarrier()
 	}
@@ -153,7 +153,7 @@ func (r *round) goOn(g roundGrant) {
 func (r *round) end() {
 	r.dead = true
 	for !r.over {
-		r.goOn(roundGrant{reply: calls.BoxReply{Err: errDied}, receives: Bounces})
+		r.goOn(roundGrant{reply: rows.BoxReply{Err: errDied}, receives: Bounces})
 	}
 }
 
@@ -165,20 +165,20 @@ func (w *world) endRound(r *round) {
 }
 
 func (w *world) newCarrier() *carrier {
-	return &carrier{Relay: relay.New[rows.Row](calls.Box(atLetterbox), deliverInRound, reportOfRound, w.settings())}
+	return &carrier{Relay: relay.New[rows.Row](rows.Box(atLetterbox), deliverInRound, reportOfRound, w.settings())}
 }
 
 // stop waits for what the schedule makes of a point.
 func (r *round) stop(at roundStop) roundGrant {
 	if r.dead {
-		return roundGrant{reply: calls.BoxReply{Err: errDied}, receives: Bounces}
+		return roundGrant{reply: rows.BoxReply{Err: errDied}, receives: Bounces}
 	}
 	r.arrived <- at
 	return <-r.resume
 }
 
 // deliverInRound is what delivers messages.
-func deliverInRound(ctx context.Context, e calls.Entry) error {
+func deliverInRound(ctx context.Context, e rows.Entry) error {
 	return roundOf(ctx).stop(roundStop{delivers: true, entry: e}).receives.err()
 }
 
@@ -199,7 +199,7 @@ func (w *world) receive(r *round, how Receives) {
 }
 
 // reportOfRound takes what became of a message in a round.
-func reportOfRound(ctx context.Context, e calls.Entry, o relay.Outcome, err error) {
+func reportOfRound(ctx context.Context, e rows.Entry, o relay.Outcome, err error) {
 	r := roundOf(ctx)
 	if r.dead {
 		return
@@ -216,12 +216,12 @@ func reportOfRound(ctx context.Context, e calls.Entry, o relay.Outcome, err erro
 
 // atLetterbox makes a call of the box as relays see it: it waits until the schedule grants it.
 // Lists are read at once.
-func atLetterbox(ctx context.Context, c calls.BoxCall) calls.BoxReply {
+func atLetterbox(ctx context.Context, c rows.BoxCall) rows.BoxReply {
 	r := roundOf(ctx)
-	if c.Op != calls.List || r.dead {
+	if c.Op != rows.List || r.dead {
 		return r.stop(roundStop{call: c}).reply
 	}
-	got := c.Make(ctx, r.world.table().Box())
+	got := r.world.box(c)
 	for _, listed := range got.Page {
 		r.learnList([]string{listed.ID})
 	}
@@ -236,7 +236,7 @@ func (w *world) grantBox(r *round, f Fault) {
 		w.Saw("fault of a relay: " + f.String())
 	}
 	w.Sayf("%s:  %s: %s %s", w.clockText(), r.name, w.describeBoxCall(c), f)
-	var got calls.BoxReply
+	var got rows.BoxReply
 	if f.applied() {
 		got = w.applyBox(c)
 	}
@@ -256,35 +256,44 @@ func (w *world) grantBox(r *round, f Fault) {
 		w.endRound(r)
 		return
 	case f.err(calls.Get) != nil:
-		got = calls.BoxReply{Err: errInjected, Tries: c.Entry.Tries}
-	case c.Op != calls.Read:
+		got = rows.BoxReply{Err: errInjected, Tries: c.Entry.Tries}
+	case c.Op != rows.Read:
 		w.Saw(fmt.Sprintf("%s: %t", c.Op, got.Done))
-		if g := w.generationOf(c.ID, c.Entry.Owner); g != nil {
+		if g := w.generationOf(c.Entry.ID, c.Entry.Owner); g != nil {
 			r.answered = append(slices.Clip(r.answered), g)
 		}
 	}
 	r.goOn(roundGrant{reply: got})
 }
 
+// box makes a call of a relay.
+func (w *world) box(c rows.BoxCall) rows.BoxReply {
+	if w.PlantBox != nil {
+		return w.PlantBox(w.table, c)
+	}
+	return w.table.Answer(c)
+}
+
 // doubled notes that a count is sent twice, of which nobody knows.
-func (w *world) doubled(c calls.BoxCall) {
-	if g := w.generationOf(c.ID, c.Entry.Owner); g != nil {
+func (w *world) doubled(c rows.BoxCall) {
+	if g := w.generationOf(c.Entry.ID, c.Entry.Owner); g != nil {
 		g.doubled++
 	}
 }
 
 // applyBox makes a call of a box, for a round or long after it.
-func (w *world) applyBox(c calls.BoxCall) calls.BoxReply {
-	before := w.table().Messages()[c.ID]
-	got := c.Make(context.Background(), w.table().Box())
-	after := w.table().Messages()[c.ID]
+func (w *world) applyBox(c rows.BoxCall) rows.BoxReply {
+	id := c.Entry.ID
+	before := w.table.Messages()[id]
+	got := w.box(c)
+	after := w.table.Messages()[id]
 	w.Sayf("    %t, %s", got.Done, w.describeMessage(after))
-	if c.Op == calls.Read || reflect.DeepEqual(before, after) {
+	if c.Op == rows.Read || reflect.DeepEqual(before, after) {
 		return got
 	}
 	g := w.generationOf(before.ID, before.Owner)
 	if g != nil {
-		if c.Op == calls.Take {
+		if c.Op == rows.Take {
 			g.taken++
 		}
 		g.usedUp = g.usedUp || after.Tries >= maxTries

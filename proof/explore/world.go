@@ -55,16 +55,16 @@ func (st *stage) handler(of Version) *idempotent.Handler[Order, Receipt] {
 	return idempotent.Wrap(handle, calls.Store(enter), append(opts, st.Options...)...)
 }
 
-func (s *Scenario) newStore() store.Store {
-	switch {
-	case s.Store != nil:
-		return s.Store()
-	case len(s.Commits) > 0:
-		t := rows.New(s.Rows)
-		t.Remembers = s.Remembers
-		return t
-	default:
-		return memory.New()
+// openStore opens the store of a schedule, with a table of rows where there are commits.
+func (w *world) openStore() {
+	w.store = memory.New()
+	if len(w.Commits) > 0 {
+		w.table = rows.New(w.Rows)
+		w.table.Remembers = w.Remembers
+		w.store = w.table
+	}
+	if sound := w.store; w.Plant != nil {
+		w.store = calls.Store(func(_ context.Context, c calls.Call) reply { return w.Plant(sound, c) })
 	}
 }
 
@@ -76,6 +76,7 @@ type world struct {
 	*stage
 	*schedules.Schedule
 	store store.Store
+	table *rows.Table // nil if nobody commits
 	// origin is the clock when the schedule begins, now is the clock.
 	origin, now time.Time
 	clients     []*client
@@ -115,11 +116,12 @@ type message struct {
 
 func newWorld(st *stage, s *schedules.Schedule) *world {
 	w := &world{
-		stage: st, Schedule: s, store: st.newStore(), now: beginning, arrived: make(chan arrival, arrivals),
+		stage: st, Schedule: s, now: beginning, arrived: make(chan arrival, arrivals),
 		processes: make(map[processKey]*process),
 		faults:    st.MaxFaults, leaseSteps: st.LeaseSteps, expirySteps: st.ExpirySteps, timeSteps: st.TimeSteps,
 		dueSteps: st.DueSteps, freezes: st.Freezes,
 	}
+	w.openStore()
 	if st.Timed {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 		w.now = time.Now()

@@ -30,8 +30,8 @@ func (m Message) Pending() bool { return !m.Due.IsZero() }
 func (m Message) GivenUp() bool { return !m.GivenUpAt.IsZero() }
 
 // Entry is the message as a relay sees it.
-func (m Message) Entry() relay.Entry[Row] {
-	return relay.Entry[Row]{
+func (m Message) Entry() Entry {
+	return Entry{
 		ID: m.ID, Owner: m.Owner, Due: m.Due, Tries: m.Tries, GivenUp: m.GivenUp(), Created: m.Created,
 		Message: maps.Clone(m.Body),
 	}
@@ -54,9 +54,6 @@ func (t *Table) Images() []Message {
 
 // put puts a message.
 func (t *Table) put(m Message) {
-	if t.messages == nil {
-		t.messages = map[string]Message{}
-	}
 	t.messages[m.ID] = m
 	t.images = append(t.images, m)
 }
@@ -75,93 +72,58 @@ func (t *Table) Redrive(shown Message, now time.Time) bool {
 	return true
 }
 
-// Box is the messages of a table. It does to them what the table of package outbox does to its own.
-type Box struct{ t *Table }
+// Box returns the messages as a relay sees them.
+func (t *Table) Box() Box { return func(_ context.Context, c BoxCall) BoxReply { return t.Answer(c) } }
 
-var _ relay.Box[Row] = Box{}
-
-// Box returns the messages as a relay sees them: a [Box].
-func (t *Table) Box() relay.Box[Row] { return Box{t} }
-
-// Get implements [relay.Box].
-func (b Box) Get(_ context.Context, id string) (relay.Entry[Row], bool, error) {
-	b.t.mu.Lock()
-	defer b.t.mu.Unlock()
-	m := b.t.messages[id]
-	if !m.Pending() {
-		return relay.Entry[Row]{}, false, nil
+// Answer makes a call of a box. It does to the messages what the table of package outbox does to
+// its own.
+func (t *Table) Answer(c BoxCall) BoxReply {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.Op == List {
+		return BoxReply{Page: t.page(c.Shard)}
 	}
-	return m.Entry(), true, nil
-}
-
-// Done implements [relay.Box].
-func (b Box) Done(_ context.Context, e relay.Entry[Row], now time.Time) (bool, error) {
-	return b.change(e, func(m *Message) bool {
-		m.Due, m.Tries, m.GivenUpAt, m.DoneAt = time.Time{}, 0, time.Time{}, milliseconds(now)
-		return true
-	}), nil
-}
-
-// Failed implements [relay.Box].
-func (b Box) Failed(_ context.Context, e relay.Entry[Row], due time.Time) (tries int, pending bool, err error) {
-	tries = e.Tries
-	pending = b.change(e, func(m *Message) bool {
-		m.Due, m.Tries = milliseconds(due), m.Tries+1
-		tries = m.Tries
-		return true
-	})
-	return tries, pending, nil
-}
-
-// Take implements [relay.Box].
-func (b Box) Take(_ context.Context, e relay.Entry[Row], due time.Time) (bool, error) {
-	return b.change(e, func(m *Message) bool {
-		if !m.Due.Equal(e.Due) || m.GivenUp() {
-			return false
-		}
-		m.Due, m.Tries = milliseconds(due), m.Tries+1
-		return true
-	}), nil
-}
-
-// GiveUp implements [relay.Box].
-func (b Box) GiveUp(_ context.Context, e relay.Entry[Row], now time.Time) (bool, error) {
-	return b.change(e, func(m *Message) bool {
-		if m.Tries < e.Tries {
-			return false // it was redriven since
-		}
-		m.GivenUpAt, m.Tries = milliseconds(now), max(m.Tries, 1)
-		return true
-	}), nil
-}
-
-// change changes a message that is pending and of the entry's commit, unless the change says that
-// it does not.
-func (b Box) change(e relay.Entry[Row], change func(m *Message) bool) bool {
-	b.t.mu.Lock()
-	defer b.t.mu.Unlock()
-	m := b.t.messages[e.ID]
-	if !m.Pending() || m.Owner != e.Owner || !change(&m) {
-		return false
+	m, at, refused := t.messages[c.Entry.ID], milliseconds(c.At), BoxReply{Tries: c.Entry.Tries}
+	switch {
+	case !m.Pending():
+		return refused
+	case c.Op == Read:
+		return BoxReply{Entry: m.Entry(), Done: true}
+	case m.Owner != c.Entry.Owner:
+		return refused
 	}
-	b.t.put(m)
-	return true
+	switch c.Op {
+	case Done:
+		m.Due, m.Tries, m.GivenUpAt, m.DoneAt = time.Time{}, 0, time.Time{}, at
+	case Take:
+		if !m.Due.Equal(c.Entry.Due) || m.GivenUp() {
+			return refused
+		}
+		m.Due, m.Tries = at, m.Tries+1
+	case GiveUp:
+		if m.Tries < c.Entry.Tries {
+			return refused // it was redriven since
+		}
+		m.GivenUpAt, m.Tries = at, max(m.Tries, 1)
+	default: // Failed
+		m.Due, m.Tries = at, m.Tries+1
+	}
+	t.put(m)
+	return BoxReply{Done: true, Tries: m.Tries}
 }
 
-// List implements [relay.Box]. All messages are in the first shard, on one page.
-func (b Box) List(_ context.Context, shard int, _ string) (page []relay.Listed, next string, err error) {
-	b.t.mu.Lock()
-	defer b.t.mu.Unlock()
+// page lists messages. All are in the first shard, on one page.
+func (t *Table) page(shard int) (page []relay.Listed) {
 	if shard > 0 {
-		return nil, "", nil
+		return nil
 	}
-	for _, m := range b.t.messages {
+	for _, m := range t.messages {
 		if m.Pending() && !m.GivenUp() {
 			page = append(page, relay.Listed{ID: m.ID, Due: m.Due, Created: m.Created})
 		}
 	}
 	slices.SortFunc(page, func(x, y relay.Listed) int { return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.ID, y.ID)) })
-	return page, "", nil
+	return page
 }
 
 // milliseconds is an instant as the table has it.

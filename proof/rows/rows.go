@@ -9,11 +9,8 @@ package rows
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent/store"
@@ -97,72 +94,16 @@ var _ store.Writes = Writes(nil)
 func (w Writes) Len() int { return len(w) }
 
 // Digest implements [store.Writes].
-func (w Writes) Digest() [sha256.Size]byte {
-	var b []byte
-	text := func(s string) {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
-	}
-	numbers := func(all map[string]int64) {
-		b = binary.AppendUvarint(b, uint64(len(all)))
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			text(name)
-			b = binary.AppendVarint(b, all[name])
-		}
-	}
-	for _, one := range w {
-		text(string(one.Op))
-		text(one.Key)
-		numbers(one.Set)
-		numbers(one.Add)
-		if one.Op == Send {
-			text(one.Owner)
-			b = binary.AppendVarint(b, one.At.UnixMilli())
-		}
-		b = binary.AppendUvarint(b, uint64(len(one.If)))
-		for _, c := range one.If {
-			text(string(c.Kind))
-			text(c.Name)
-			b = binary.AppendVarint(b, c.Number)
-		}
-	}
-	return sha256.Sum256(b)
-}
+func (w Writes) Digest() [sha256.Size]byte { return sha256.Sum256(fmt.Appendf(nil, "%#v", w)) }
 
 // ErrTwice is why writes of which two are of one row are not applied, whatever the rows are.
 var ErrTwice = errors.New("one row is written twice")
 
-var (
-	errCheck       = errors.New("a check has no condition")
-	errOverlap     = errors.New("an update sets a number and adds to it")
-	errNothing     = errors.New("there is nothing to write")
-	errChanges     = errors.New("an update changes nothing")
-	errSend        = errors.New("a message has no owner or no time, or a condition")
-	errOtherWrites = errors.New("they are of another store")
-)
-
-// validate says what DynamoDB would not take, whatever the rows are.
 func (w Writes) validate() error {
 	keys := map[string]bool{}
 	for n, one := range w {
-		problem := error(nil)
-		switch {
-		case keys[one.Key]:
-			problem = ErrTwice
-		case one.Op == Check && len(one.If) == 0:
-			problem = errCheck
-		case one.Op == Update && len(one.Set)+len(one.Add) == 0:
-			problem = errChanges
-		case one.Op == Send && (one.Owner == "" || one.At.IsZero() || len(one.If) > 0):
-			problem = errSend
-		}
-		for name := range one.Set {
-			if _, adds := one.Add[name]; adds {
-				problem = errOverlap
-			}
-		}
-		if problem != nil {
-			return fmt.Errorf("write %d: %w", n, problem)
+		if keys[one.Key] {
+			return fmt.Errorf("write %d: %w", n, ErrTwice)
 		}
 		keys[one.Key] = true
 	}

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -13,9 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Table has rows, the records of handlers and messages. The zero value has none of them and
-// remembers no tokens; a Table must not be copied. It is safe for concurrent use: every call is
-// atomic.
+// Table has rows, the records of handlers and messages. It is made by [New], and must not be copied.
+// It is safe for concurrent use: every call is atomic.
 type Table struct {
 	memory.Store
 
@@ -29,33 +29,18 @@ type Table struct {
 	messages map[string]Message
 	images   []Message
 	tokens   map[string][sha256.Size]byte
-	applied  []Applied
+	applied  int
 }
 
 var _ store.Committer = (*Table)(nil)
 
-// Applied is a transaction that was applied.
-type Applied struct {
-	// Token is that of the call, Digest that of its writes. Owner is the one of the record that it
-	// completed, if it did.
-	Token, Owner string
-	Digest       [sha256.Size]byte
-}
-
 // New returns a table with these rows.
 func New(rows map[string]Row) *Table {
-	t := &Table{rows: map[string]Row{}, tokens: map[string][sha256.Size]byte{}}
+	t := &Table{rows: map[string]Row{}, messages: map[string]Message{}, tokens: map[string][sha256.Size]byte{}}
 	for key, r := range rows {
 		t.rows[key] = maps.Clone(r)
 	}
 	return t
-}
-
-// Row returns the row under a key, nil if there is none.
-func (t *Table) Row(key string) Row {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.rows[key])
 }
 
 // Rows returns all rows.
@@ -69,11 +54,11 @@ func (t *Table) Rows() map[string]Row {
 	return all
 }
 
-// Applied returns the transactions that were applied, in their order.
-func (t *Table) Applied() []Applied {
+// Applied is how many transactions were applied.
+func (t *Table) Applied() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clip(t.applied)
+	return t.applied
 }
 
 // Forget forgets the tokens, as DynamoDB does after ten minutes.
@@ -89,11 +74,7 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 ) (store.Record, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	records := ""
-	if t.Remembers {
-		records = fmt.Sprint(seen, next)
-	}
-	w, known, err := t.prepare(ctx, "commit", writes, token, records)
+	c, known, err := t.prepare("commit", writes, token, seen, next)
 	if err != nil || known {
 		return store.Record{}, known, err
 	}
@@ -104,7 +85,7 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 	if held.Key == "" || !held.Matches(seen) {
 		return held, false, nil
 	}
-	if err := t.refused("commit", w); err != nil {
+	if err := t.refused(c); err != nil {
 		return store.Record{}, false, err
 	}
 	// Rows change under the lock only, so the conditions still hold where the record is compared
@@ -113,81 +94,73 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 	if err != nil || !committed {
 		return held, false, err
 	}
-	t.apply(w, token, records, next.Owner)
+	t.apply(c)
 	return store.Record{}, true, nil
 }
 
 // Apply implements [store.Committer].
-func (t *Table) Apply(ctx context.Context, writes store.Writes, token string) error {
+func (t *Table) Apply(_ context.Context, writes store.Writes, token string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w, known, err := t.prepare(ctx, "apply", writes, token, "")
+	c, known, err := t.prepare("apply", writes, token)
 	if err != nil || known {
 		return err
 	}
-	if len(w) == 0 {
-		return &store.Error{Op: "apply", Kind: store.FailureRejected, NotApplied: true, Err: errNothing}
-	}
-	if err := t.refused("apply", w); err != nil {
+	if err := t.refused(c); err != nil {
 		return err
 	}
-	t.apply(w, token, "", "")
+	t.apply(c)
 	return nil
 }
 
-// prepare checks a call before anything is looked at. known reports that it was applied before.
-func (t *Table) prepare(ctx context.Context, op string, writes store.Writes, token, records string) (w Writes,
-	known bool, err error,
-) {
-	if err := ctx.Err(); err != nil {
-		return nil, false, &store.Error{Op: op, Kind: store.FailureTimeout, NotApplied: true, Err: err}
-	}
-	w, ok := writes.(Writes)
-	if !ok {
-		err := fmt.Errorf("%w: %w", store.ErrNoCommit, errOtherWrites)
-		return nil, false, &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: err}
-	}
-	if err := w.validate(); err != nil {
-		return nil, false, &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: err}
-	}
-	digest, known := t.tokens[token]
-	if known && digest != call(w, records) { // IdempotentParameterMismatch, which says nothing about an earlier call
-		return nil, false, &store.Error{Op: op, Kind: store.FailureRejected, Err: errOtherCall}
-	}
-	return w, known, nil
+// transaction is a call, with the digest of all that its token stands for.
+type transaction struct {
+	Writes
+
+	op, token string
+	digest    [sha256.Size]byte
 }
 
 var errOtherCall = errors.New("the token is that of another call")
 
-// call is the digest of all that a token stands for.
-func call(w Writes, records string) [sha256.Size]byte {
-	writes := w.Digest()
-	return sha256.Sum256(append(writes[:], records...))
+// prepare checks a call before anything is looked at. known reports that it was applied before.
+func (t *Table) prepare(op string, writes store.Writes, token string, records ...store.Record) (c transaction,
+	known bool, err error,
+) {
+	w, ok := writes.(Writes)
+	c = transaction{Writes: w, op: op, token: token}
+	if err := c.validate(); !ok || err != nil {
+		err = cmp.Or(err, fmt.Errorf("%w: %T", store.ErrNoCommit, writes))
+		return c, false, &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: err}
+	}
+	if !t.Remembers {
+		return c, false, nil
+	}
+	c.digest = sha256.Sum256(fmt.Append(nil, c.Digest(), records))
+	before, known := t.tokens[token]
+	if known && before != c.digest { // IdempotentParameterMismatch, which says nothing about an earlier call
+		return c, false, &store.Error{Op: op, Kind: store.FailureRejected, Err: errOtherCall}
+	}
+	return c, known, nil
 }
 
 // refused returns which conditions do not hold.
-func (t *Table) refused(op string, w Writes) error {
+func (t *Table) refused(c transaction) error {
 	var refused []int
-	for n, one := range w {
-		for _, c := range one.If {
-			if !c.holds(t.rows[one.Key]) {
-				refused = append(refused, n)
-				break
-			}
+	for n, one := range c.Writes {
+		if slices.ContainsFunc(one.If, func(c Condition) bool { return !c.holds(t.rows[one.Key]) }) {
+			refused = append(refused, n)
 		}
 	}
 	if refused == nil {
 		return nil
 	}
-	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: &RefusedError{Indexes: refused}}
+	return &store.Error{Op: c.op, Kind: store.FailureRejected, NotApplied: true, Err: &RefusedError{Indexes: refused}}
 }
 
 // apply applies the writes, whose conditions hold.
-func (t *Table) apply(w Writes, token, records, owner string) {
-	if t.rows == nil {
-		t.rows = map[string]Row{}
-	}
-	for _, one := range w {
+func (t *Table) apply(c transaction) {
+	for _, one := range c.Writes {
 		r := Row{}
 		switch one.Op {
 		case Put:
@@ -210,11 +183,8 @@ func (t *Table) apply(w Writes, token, records, owner string) {
 		}
 		t.rows[one.Key] = r
 	}
-	if t.Remembers && token != "" {
-		if t.tokens == nil {
-			t.tokens = map[string][sha256.Size]byte{}
-		}
-		t.tokens[token] = call(w, records)
+	if t.Remembers && c.token != "" {
+		t.tokens[c.token] = c.digest
 	}
-	t.applied = append(t.applied, Applied{Token: token, Owner: owner, Digest: w.Digest()})
+	t.applied++
 }
