@@ -8,42 +8,41 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// action is a choice of the schedule.
-type action func()
+// may makes something a choice of the schedule.
+func (w *world) may(do func()) { w.choices = append(w.choices, do) }
 
-// actions are the choices of the schedule in this state. What goes on without a detour comes first,
+// choose finds the choices of the schedule in this state. What goes on without a detour comes first,
 // so that the first schedule which breaks something is a simple one.
-func (w *world) actions() []action {
-	var all []action
+func (w *world) choose() {
+	w.choices = w.choices[:0]
 	running := false // or still to come
 	for _, d := range w.deliveries {
 		if d.active() && !d.dead {
 			running = true
-			all = w.actionsOf(d, all)
+			w.mayGoOn(d)
 			if w.freezes > 0 && !d.frozen && d.client == w.clients[0] {
-				all = append(all, func() { w.freeze(d) })
+				w.may(func() { w.freeze(d) })
 			}
 		}
 	}
 	for n := range w.messages {
-		all = append(all, func() { w.arriveLate(n) })
+		w.may(func() { w.arriveLate(n) })
 	}
 	for n, c := range w.clients {
 		running = running || len(c.sent) == 0 && c.Asks == nil && c.Of != Powertools
 		if w.maySend(n, c) {
-			all = append(all, func() { w.start(c) })
+			w.may(func() { w.start(c) })
 		}
 	}
-	all = w.actionsOfOperator(all)
+	w.mayOperate()
 	if w.outside < len(w.Outside) {
-		all = append(all, w.changeRows)
+		w.may(w.changeRows)
 	}
-	all = append(all, w.steps()...)
-	all = w.actionsOfRelays(all)
+	w.mayStep()
+	w.mayRelay()
 	if !running && len(w.mail.rounds) == 0 {
-		all = append(all, w.end)
+		w.may(w.end)
 	}
-	return all
 }
 
 // maySend reports whether a client sends now: it has sent nothing yet, or what it sent last brought
@@ -67,28 +66,29 @@ func (w *world) maySend(n int, c *client) bool {
 	}
 }
 
-// actionsOf are the choices of a delivery.
-func (w *world) actionsOf(d *delivery, all []action) []action {
+// mayGoOn makes choices of how a delivery goes on.
+func (w *world) mayGoOn(d *delivery) {
 	switch {
 	case d.frozen:
-		return append(all, func() { w.freeze(d) })
+		w.may(func() { w.freeze(d) })
+		return
 	case d.client.Of == Powertools && d.began:
-		return append(all, func() { w.kill(d) })
+		w.may(func() { w.kill(d) })
+		return
 	}
 	for _, s := range d.strands() {
 		if s.at == atCall {
-			all = w.actionsOfCall(s, all)
+			w.mayCall(s)
 			continue
 		}
 		for _, g := range w.grants(s) {
-			all = append(all, func() { w.goOn(s, g) })
+			w.may(func() { w.goOn(s, g) })
 		}
 		runs := s.at == atEnding || s.at == atStep || s.at == atGiveUp || s.at == atResolver && d.asks()
 		if runs && w.faults > 0 && slices.ContainsFunc(w.Faults, Fault.kills) {
-			all = append(all, func() { w.kill(d) })
+			w.may(func() { w.kill(d) })
 		}
 	}
-	return all
 }
 
 // grants are the ways in which a strand may go on from where it waits, if that is no call.
@@ -142,14 +142,16 @@ func (w *world) verdicts(d *delivery) []Verdict {
 	})
 }
 
-func (w *world) actionsOfCall(s *strand, all []action) []action {
+// mayCall makes choices of a call and its faults.
+func (w *world) mayCall(s *strand) {
 	d := s.of
 	if d.conflicts && w.underTransaction(s) {
-		return append(all, func() { w.grantCall(s, Conflict) })
+		w.may(func() { w.grantCall(s, Conflict) })
+		return
 	}
-	all = append(all, func() { w.grantCall(s, None) })
+	w.may(func() { w.grantCall(s, None) })
 	if s.slow != None || w.faults == 0 {
-		return all
+		return
 	}
 	for _, f := range w.Faults {
 		switch {
@@ -158,10 +160,9 @@ func (w *world) actionsOfCall(s *strand, all []action) []action {
 		case f.ofCommits(s.called):
 		case w.Strikes != nil && !w.Strikes(f, d.callName(s.called)):
 		default:
-			all = append(all, func() { w.grantCall(s, f) })
+			w.may(func() { w.grantCall(s, f) })
 		}
 	}
-	return all
 }
 
 // underTransaction reports whether the claim of a delivery that has not executed can meet a
@@ -176,40 +177,39 @@ func (w *world) underTransaction(s *strand) bool {
 	})
 }
 
-// steps are those of the clock and of the table, where they change what anybody sees.
-func (w *world) steps() (all []action) {
+// mayStep makes choices of what the clock and the table do, where anybody sees something else then.
+func (w *world) mayStep() {
 	held := w.held()
 	if w.timeSteps > 0 && w.mayPass() && !w.nextInstant().IsZero() {
-		all = append(all, w.passTime)
+		w.may(w.passTime)
 	}
 	if held == nil {
-		return all
+		return
 	}
 	// to moves the clock, and uses up what is left of such steps.
 	to := func(left *int, end time.Time, what string) {
 		*left--
-		w.advance(end)
+		w.now = w.now.Add(end.Sub(w.fastest())) // the one that is furthest ahead is at end
 		w.Sayf("%s: %s", w.clockText(), what)
 	}
 	if w.leaseSteps > 0 && held.Status == store.StatusInProgress && w.fastest().Before(held.Lease) {
-		all = append(all, func() { to(&w.leaseSteps, held.Lease, "the lease ends") })
+		w.may(func() { to(&w.leaseSteps, held.Lease, "the lease ends") })
 	}
 	if w.expirySteps > 0 && w.fastest().Before(held.Expiry) {
-		all = append(all, func() {
+		w.may(func() {
 			w.expired = true
 			to(&w.expirySteps, held.Expiry.Add(time.Second), "the expiry has passed") // DynamoDB deletes after it
 			if w.table != nil {
-				w.table.Forget() // DynamoDB does so after ten minutes
+				w.table.Forget() // as it does ten minutes after a transaction
 			}
 		})
 	}
 	if w.dueSteps > 0 && held.Attention != "" && w.fastest().Before(held.AttentionAt) {
-		all = append(all, func() { to(&w.dueSteps, held.AttentionAt, "somebody is to be asked about the record") })
+		w.may(func() { to(&w.dueSteps, held.AttentionAt, "somebody is to be asked about the record") })
 	}
 	if w.expired && w.now.After(held.Expiry) {
-		all = append(all, w.remove)
+		w.may(w.remove)
 	}
-	return all
 }
 
 // fastest is the clock that is furthest ahead.
@@ -219,9 +219,4 @@ func (w *world) fastest() time.Time {
 		t = later(t, w.now.Add(c.Skew))
 	}
 	return t
-}
-
-// advance moves the clock so that the one which is furthest ahead is at end.
-func (w *world) advance(end time.Time) {
-	w.now = w.now.Add(end.Sub(w.fastest()))
 }

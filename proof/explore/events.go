@@ -20,6 +20,8 @@ type event struct {
 	err, own error
 	// tried is the commit that has returned err.
 	tried int
+	// What happened to a message, if anything did.
+	*mailEvent
 }
 
 type eventKind int
@@ -44,6 +46,13 @@ const (
 	evChanged
 	evLeft
 	evReplaced
+
+	evSentMessage    // a commit has put a message, which the world does not know yet
+	evDelivers       // a delivery of one begins
+	evWrittenMessage // a relay has changed one
+	evReported       // a relay says what became of one
+	evTold           // the stream is told of it, at the end of the round
+	evDrained        // everything was drained, and the receiver has taken everything
 )
 
 // kinds are all that an event is of.
@@ -85,6 +94,12 @@ func (w *world) subject(e *event) string {
 		return e.d.name + " asks"
 	case evReconciled:
 		return fmt.Sprintf("%s is told %q", e.d.name, e.d.outcome())
+	case evSentMessage:
+		return fmt.Sprintf("the message %s of %s", e.of.name, e.of.by.name)
+	case evWrittenMessage:
+		return fmt.Sprintf("a %s of %s", e.write.Op, w.nameOf(e.was.ID, e.was.Owner))
+	case evDelivers, evReported, evTold:
+		return fmt.Sprintf("%s, with %s,", e.round.name, w.nameOf(e.entry.ID, e.entry.Owner))
 	default: // nobody does it
 		return "meanwhile"
 	}
@@ -160,6 +175,17 @@ var invariants = schedules.Rules[eventKind, *world, *event]{
 	}},
 	{"I9 a commit inside of a step is refused", on{evCommitted: insideIsRefused}},
 	{"I9 a commit is not given up that can be made", on{evCommitted: commitIsNotGivenUp}},
+	{"I10 a message leaves only if its commit happened", on{evDelivers: leavesOnlyIfCommitted}},
+	{"I10 a message that has left arrives", on{evDrained: arrives}},
+	{"I10 a message has the same id whenever it is sent", on{evSentMessage: hasOneID}},
+	{"I10 only a message that was delivered is done", on{evWrittenMessage: doneIsDelivered}},
+	{"I10 a relay changes no message of another commit", on{evWrittenMessage: changesItsOwn}},
+	{"I10 a message is given up for a reason", on{evWrittenMessage: givenUpForAReason}},
+	{"I10 a drain leaves alone what is given up", on{evWrittenMessage: drainLeavesGivenUp}},
+	{"I10 no more tries are counted than there were", on{evWrittenMessage: triesHappened}},
+	{"I10 a drain tries no message more often than it may", on{evWrittenMessage: drainsTryNoMore}},
+	{"I10 a stream is told of a message until something is written of it", on{evTold: toldUntilWritten}},
+	{"I10 a stream does not repeat a message for ever", on{evReported: repeatsEnd}},
 	{"I11 an operator and an owner never both win", on{
 		evWritten: operatorChangesWhatItWasShown, evChanged: verdictStays, evDone: operatorIsToldTheTruth,
 		evAnswered: overruledIsTold,

@@ -76,54 +76,53 @@ func AllFaults() []Fault {
 	}
 }
 
-var faultNames = map[Fault]string{
-	None: "passes", LoseRequest: "is lost", LoseReply: "is applied, its reply is lost",
-	LoseLate:   "is on its way, no reply",
-	FailBefore: "fails for good", FailAfter: "is applied, then fails for good",
-	FailLate:  "is on its way, then fails for good",
-	DieBefore: "is never sent: the process dies", DieAfter: "is applied, the process dies",
-	DieLate: "is on its way, the process dies", Repeat: "is applied, a copy is on its way",
-	Conflict: "meets a transaction", SlowRequest: "is slow", SlowReply: "is applied, its reply is slow",
-	Contends: "meets another writer", Throttles: "is throttled", Denies: "is denied", Garbles: "cannot be read",
-	Doubles: "is applied, and was sent twice", Twice: "is applied twice",
+// faults say what becomes of a call: whether it is applied, whether a message stays on its way, whether
+// the process dies, and which failure the delivery learns, and if it knows that the call is not applied.
+var faults = [...]struct {
+	name                 string
+	applied, late, kills bool
+	learns               store.Failure
+	knows                bool
+}{
+	None:        {name: "passes", applied: true},
+	LoseRequest: {name: "is lost", learns: store.FailureUnavailable},
+	LoseReply:   {name: "is applied, its reply is lost", applied: true, learns: store.FailureUnavailable},
+	LoseLate:    {name: "is on its way, no reply", late: true, learns: store.FailureUnavailable},
+	FailBefore:  {name: "fails for good", learns: store.FailureAccessDenied}, // which no repetition mends
+	FailAfter:   {name: "is applied, then fails for good", applied: true, learns: store.FailureAccessDenied},
+	FailLate:    {name: "is on its way, then fails for good", late: true, learns: store.FailureAccessDenied},
+	DieBefore:   {name: "is never sent: the process dies", kills: true, learns: store.FailureUnavailable},
+	DieAfter:    {name: "is applied, the process dies", applied: true, kills: true, learns: store.FailureUnavailable},
+	DieLate:     {name: "is on its way, the process dies", late: true, kills: true, learns: store.FailureUnavailable},
+	Repeat:      {name: "is applied, a copy is on its way", applied: true, late: true},
+	Conflict:    {name: "meets a transaction", learns: store.FailureConflict, knows: true},
+	SlowRequest: {name: "is slow"},
+	SlowReply:   {name: "is applied, its reply is slow", applied: true},
+	Contends:    {name: "meets another writer", learns: store.FailureConflict, knows: true},
+	Throttles:   {name: "is throttled", learns: store.FailureThrottled, knows: true},
+	Denies:      {name: "is denied", learns: store.FailureAccessDenied, knows: true},
+	Garbles:     {name: "cannot be read"},
+	Doubles:     {name: "is applied, and was sent twice", applied: true, late: true},
+	Twice:       {name: "is applied twice", applied: true},
 }
 
-func (f Fault) String() string { return faultNames[f] }
-
-func (f Fault) applied() bool {
-	return f == None || f == LoseReply || f == FailAfter || f == DieAfter || f == Repeat || f == SlowReply ||
-		f == Doubles || f == Twice
-}
-
-func (f Fault) leavesMessage() bool {
-	return f == LoseLate || f == FailLate || f == DieLate || f == Repeat || f == Doubles
-}
-
-func (f Fault) kills() bool { return f == DieBefore || f == DieAfter || f == DieLate }
+func (f Fault) String() string      { return faults[f].name }
+func (f Fault) applied() bool       { return faults[f].applied }
+func (f Fault) leavesMessage() bool { return faults[f].late }
+func (f Fault) kills() bool         { return faults[f].kills }
 
 var errInjected = errors.New("injected")
 
 // err is what the delivery learns of the call.
 func (f Fault) err(op calls.Op) error {
-	kind := store.FailureUnavailable
-	switch f {
-	case None, Repeat, Doubles, Twice, SlowRequest, SlowReply:
-		return nil
-	case Conflict:
-		return &store.Error{Op: string(op), Kind: store.FailureConflict, NotApplied: true, Err: errInjected}
-	case Contends:
-		return &store.Error{Op: string(op), Kind: store.FailureConflict, NotApplied: true, Err: errInjected}
-	case Throttles:
-		return &store.Error{Op: string(op), Kind: store.FailureThrottled, NotApplied: true, Err: errInjected}
-	case Denies:
-		return &store.Error{Op: string(op), Kind: store.FailureAccessDenied, NotApplied: true, Err: errInjected}
-	case Garbles:
+	switch {
+	case f == Garbles:
 		return &store.UnreadableError{Reason: "injected", Err: errInjected}
-	case FailBefore, FailAfter, FailLate:
-		kind = store.FailureAccessDenied // which no repetition mends
-	case LoseRequest, LoseReply, LoseLate, DieBefore, DieAfter, DieLate:
+	case faults[f].learns == "":
+		return nil
+	default:
+		return &store.Error{Op: string(op), Kind: faults[f].learns, NotApplied: faults[f].knows, Err: errInjected}
 	}
-	return &store.Error{Op: string(op), Kind: kind, Err: errInjected}
 }
 
 // Verdict is what a resolver says.

@@ -156,36 +156,27 @@ func (o *operator) send(ctx context.Context, c calls.Call) (got reply) {
 	return got
 }
 
-// actionsOfOperator are the choices that the operator has.
-func (w *world) actionsOfOperator(all []action) []action {
+// mayOperate makes choices of what the operator does.
+func (w *world) mayOperate() {
 	o := w.operator
 	switch {
 	case len(w.Deeds) == 0 || o.acted:
-		return all
+		return
 	case o.shown == nil:
 		if w.held() != nil {
-			all = append(all, w.look)
+			w.may(w.look)
 		}
-		return all
+		return
 	}
 	for _, d := range w.Deeds {
-		all = append(all, func() { w.do(d, None) })
-		if w.faults == 0 {
-			continue
-		}
+		w.may(func() { w.do(d, None) })
 		for _, f := range w.Faults {
-			if operatorFaults[f] && (w.Strikes == nil || w.Strikes(f, OfOperator)) {
-				all = append(all, func() { w.do(d, f) })
+			// Its message neither dies nor waits for long.
+			if w.faults > 0 && f <= Repeat && !f.kills() && (w.Strikes == nil || w.Strikes(f, OfOperator)) {
+				w.may(func() { w.do(d, f) })
 			}
 		}
 	}
-	return all
-}
-
-// operatorFaults are what can happen to the message of an operator: it neither dies nor waits for
-// long.
-var operatorFaults = map[Fault]bool{
-	LoseRequest: true, LoseReply: true, LoseLate: true, FailBefore: true, FailAfter: true, FailLate: true, Repeat: true,
 }
 
 // overruled notes what a change of the operator means for those who have executed. What they bring

@@ -6,79 +6,34 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/proof/rows"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 )
 
-// mailEvent is something that the rules of messages are about.
+// mailEvent is what happened to a message.
 type mailEvent struct {
-	kind mailEventKind
 	// of is the message that it is about, nil if no commit has put it.
 	of    *generation
 	round *round
 	// entry is what is delivered, or was reported with outcome.
 	entry   rows.Entry
 	outcome relay.Outcome
-	// call has changed before into after.
-	call          rows.BoxCall
-	before, after rows.Message
+	// write has changed was into is.
+	write   rows.BoxCall
+	was, is rows.Message
 	// redriven: what was given up was redriven, and drained again.
 	redriven bool
 }
 
-type mailEventKind int
-
-const (
-	evSentMessage    mailEventKind = iota // a commit has put a message, which the world does not know yet
-	evDelivers                            // a delivery begins
-	evWrittenMessage                      // a relay has changed a message
-	evReported                            // a relay says what became of a message
-	evTold                                // the stream is told of it, at the end of the round
-	evDrained                             // everything was drained, and the receiver has taken everything
-)
-
-// onMail are the parts of a rule of messages, by the kinds of events that they are about.
-type onMail = map[mailEventKind]func(w *world, e mailEvent) string
-
-// mailRules are those of messages, in the order of I10.
-var mailRules = schedules.Rules[mailEventKind, *world, mailEvent]{
-	{"I10 a message leaves only if its commit happened", onMail{evDelivers: leavesOnlyIfCommitted}},
-	{"I10 a message that has left arrives", onMail{evDrained: arrives}},
-	{"I10 a message has the same id whenever it is sent", onMail{evSentMessage: hasOneID}},
-	{"I10 only a message that was delivered is done", onMail{evWrittenMessage: doneIsDelivered}},
-	{"I10 a relay changes no message of another commit", onMail{evWrittenMessage: changesItsOwn}},
-	{"I10 a message is given up for a reason", onMail{evWrittenMessage: givenUpForAReason}},
-	{"I10 a drain leaves alone what is given up", onMail{evWrittenMessage: drainLeavesGivenUp}},
-	{"I10 no more tries are counted than there were", onMail{evWrittenMessage: triesHappened}},
-	{"I10 a drain tries no message more often than it may", onMail{evWrittenMessage: drainsTryNoMore}},
-	{"I10 a stream is told of a message until something is written of it", onMail{evTold: toldUntilWritten}},
-	{"I10 a stream does not repeat a message for ever", onMail{evReported: repeatsEnd}},
+// checkMail lets the invariants look at what happened to an entry.
+func (w *world) checkMail(kind eventKind, e mailEvent) {
+	e.of = w.generationOf(e.entry.ID, e.entry.Owner)
+	w.check(&event{kind: kind, mailEvent: &e})
 }
 
-func (w *world) checkMail(e mailEvent) {
-	if w.broken == nil && !w.Repeats() {
-		w.broken = mailRules.Broken(w, e, func() string { return w.subjectOfMail(e) }, e.kind)
-	}
-}
-
-// subjectOfMail is an event as the subject of a sentence.
-func (w *world) subjectOfMail(e mailEvent) string {
-	switch e.kind {
-	case evSentMessage:
-		return fmt.Sprintf("the message %s of %s", e.of.name, e.of.by.name)
-	case evWrittenMessage:
-		return fmt.Sprintf("a %s of %s", e.call.Op, w.nameOf(e.before.ID, e.before.Owner))
-	case evDelivers, evReported, evTold:
-		return fmt.Sprintf("%s, with %s,", e.round.name, w.nameOf(e.entry.ID, e.entry.Owner))
-	default:
-		return "in the end"
-	}
-}
-
-func leavesOnlyIfCommitted(_ *world, e mailEvent) string {
+func leavesOnlyIfCommitted(_ *world, e *event) string {
 	return when(e.of == nil, "delivers a message that no commit has put")
 }
 
-func arrives(w *world, e mailEvent) string {
+func arrives(w *world, e *event) string {
 	for _, g := range w.mail.generations {
 		m := w.table.Messages()[g.id]
 		givenUp := m.GivenUp() && m.Owner == g.owner && !e.redriven
@@ -94,7 +49,7 @@ func arrives(w *world, e mailEvent) string {
 	return ""
 }
 
-func hasOneID(w *world, e mailEvent) string {
+func hasOneID(w *world, e *event) string {
 	for _, g := range w.mail.generations {
 		if g.name == e.of.name && g.by.fingerprint == e.of.by.fingerprint && g.id != e.of.id {
 			return "has another id than that of " + g.by.name
@@ -103,45 +58,44 @@ func hasOneID(w *world, e mailEvent) string {
 	return ""
 }
 
-func doneIsDelivered(_ *world, e mailEvent) string {
-	was, is := e.before.Pending(), e.after.Pending()
-	if !was && is {
+func doneIsDelivered(_ *world, e *event) string {
+	if !e.was.Pending() && e.is.Pending() {
 		return "is of one that was done and is pending again"
 	}
-	return when(was && !is && (e.of == nil || e.of.arrived == 0), "is of one that was never delivered")
+	return when(e.was.Pending() && !e.is.Pending() && (e.of == nil || e.of.arrived == 0), "is of one that was never delivered")
 }
 
-func changesItsOwn(w *world, e mailEvent) string {
-	return when(e.call.Entry.Owner != e.before.Owner || e.after.Owner != e.before.Owner, "is meant for that of %s",
-		w.ownerName(e.call.Entry.Owner))
+func changesItsOwn(w *world, e *event) string {
+	return when(e.write.Entry.Owner != e.was.Owner || e.is.Owner != e.was.Owner, "is meant for that of %s",
+		w.ownerName(e.write.Entry.Owner))
 }
 
-func givenUpForAReason(_ *world, e mailEvent) string {
-	return when(e.after.GivenUp() && !e.before.GivenUp() && !e.of.hopeless && !e.of.usedUp, "comes after %d tries",
-		e.after.Tries)
+func givenUpForAReason(_ *world, e *event) string {
+	return when(e.is.GivenUp() && !e.was.GivenUp() && !e.of.hopeless && !e.of.usedUp, "comes after %d tries",
+		e.is.Tries)
 }
 
-func drainLeavesGivenUp(_ *world, e mailEvent) string {
-	return when(e.call.Op == rows.Take && e.before.GivenUp(), "is of one that is given up")
+func drainLeavesGivenUp(_ *world, e *event) string {
+	return when(e.write.Op == rows.Take && e.was.GivenUp(), "is of one that is given up")
 }
 
-func triesHappened(_ *world, e mailEvent) string {
-	return when(e.of != nil && e.after.Tries > e.of.failed+e.of.taken+e.of.doubled,
-		"leaves %d tries, and there were not as many", e.after.Tries)
+func triesHappened(_ *world, e *event) string {
+	return when(e.of != nil && e.is.Tries > e.of.failed+e.of.taken+e.of.doubled,
+		"leaves %d tries, and there were not as many", e.is.Tries)
 }
 
-func drainsTryNoMore(_ *world, e mailEvent) string {
-	return when(e.call.Op == rows.Take && e.call.Entry.Tries >= maxTries, "comes although %d tries were read",
-		e.call.Entry.Tries)
+func drainsTryNoMore(_ *world, e *event) string {
+	return when(e.write.Op == rows.Take && e.write.Entry.Tries >= maxTries, "comes although %d tries were read",
+		e.write.Entry.Tries)
 }
 
 // toldUntilWritten is for tables without drains: what the stream is not told to repeat is lost to
 // them, unless something is written of it.
-func toldUntilWritten(_ *world, e mailEvent) string {
+func toldUntilWritten(_ *world, e *event) string {
 	return when(!e.outcome.Again() && !slices.Contains(e.round.answered, e.of),
 		"says that it is %s, and does not know that anything was written of it", e.outcome)
 }
 
-func repeatsEnd(_ *world, e mailEvent) string {
+func repeatsEnd(_ *world, e *event) string {
 	return when(e.of != nil && e.of.repeated > reports, "has the stream repeat it once more than it may")
 }

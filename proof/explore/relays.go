@@ -148,7 +148,7 @@ func (w *world) noteSent(by *delivery, writes rows.Writes) {
 			continue
 		}
 		g := &generation{by: by, name: w.Commits[0][n].Key, id: one.Key, owner: one.Owner}
-		w.checkMail(mailEvent{kind: evSentMessage, of: g})
+		w.check(&event{kind: evSentMessage, mailEvent: &mailEvent{of: g}})
 		for _, earlier := range w.mail.generations {
 			if earlier.id == g.id && !earlier.replaced {
 				earlier.replaced = true
@@ -176,42 +176,41 @@ func (w *world) handed() []rows.Message {
 		func(m rows.Message) bool { return !m.Pending() || m.Tries > 0 })
 }
 
-// actionsOfRelays are the choices that are about messages.
-func (w *world) actionsOfRelays(all []action) []action {
+// mayRelay makes choices of what is done about messages.
+func (w *world) mayRelay() {
 	if w.Relays.Processes == 0 {
-		return all
+		return
 	}
 	for _, r := range w.mail.rounds {
-		all = w.actionsOfRound(r, all)
+		w.mayGoOnIn(r)
 	}
 	for n := range w.mail.late {
-		all = append(all, func() { w.writeLate(n) })
+		w.may(func() { w.writeLate(n) })
 	}
 	for n, p := range w.mail.processes {
 		if n > 0 && !w.hasWorked(n-1) {
 			break // they are alike
 		}
 		if p == nil || !w.works(p) {
-			all = w.actionsOfProcess(n, all)
+			w.mayBegin(n)
 		}
 	}
 	givenUp, due := w.waiting()
 	if w.mail.redrives > 0 {
 		for _, id := range givenUp {
-			all = append(all, func() {
+			w.may(func() {
 				w.mail.redrives--
 				w.redrive(id)
 			})
 		}
 	}
 	if w.mail.dueSteps > 0 && !due.IsZero() {
-		all = append(all, func() {
+		w.may(func() {
 			w.mail.dueSteps--
 			w.now = due
 			w.Sayf("%s: a message is due", w.clockText())
 		})
 	}
-	return all
 }
 
 func (w *world) hasWorked(n int) bool { return w.mail.processes[n] != nil && w.mail.processes[n].used }
@@ -221,26 +220,22 @@ func (w *world) works(p *carrier) bool {
 	return slices.ContainsFunc(w.mail.rounds, func(r *round) bool { return r.process == p })
 }
 
-// actionsOfProcess are the rounds that a process may begin.
-func (w *world) actionsOfProcess(n int, all []action) []action {
-	haste := []bool{false, true}[:1]
-	if w.Relays.Hurried {
-		haste = haste[:2]
-	}
+// mayBegin makes choices of the rounds that a process may begin.
+func (w *world) mayBegin(n int) {
 	if w.mail.handovers > 0 {
 		for image := range w.handed() {
-			for _, hurried := range haste {
-				all = append(all, func() { w.handOver(n, image, hurried) })
+			w.may(func() { w.handOver(n, image, false) })
+			if w.Relays.Hurried {
+				w.may(func() { w.handOver(n, image, true) })
 			}
 		}
 	}
 	if w.mail.drains > 0 && len(w.mail.generations) > 0 {
-		all = append(all, func() {
+		w.may(func() {
 			w.mail.drains--
 			w.begin(n, nil, false)
 		})
 	}
-	return all
 }
 
 // waiting are the messages that are given up, and the next instant at which another one is due.
@@ -258,27 +253,24 @@ func (w *world) waiting() (givenUp []string, due time.Time) {
 	return givenUp, due
 }
 
-func (w *world) actionsOfRound(r *round, all []action) []action {
+// mayGoOnIn makes choices of how a round goes on.
+func (w *world) mayGoOnIn(r *round) {
 	faulty := w.mail.faults > 0
 	if r.at.delivers {
 		for _, how := range w.Relays.Receives {
-			all = append(all, func() { w.receive(r, how) })
+			w.may(func() { w.receive(r, how) })
 		}
 		if faulty && slices.ContainsFunc(w.Relays.Faults, Fault.kills) {
-			all = append(all, func() { w.killRelay(r) })
+			w.may(func() { w.killRelay(r) })
 		}
-		return all
+		return
 	}
-	all = append(all, func() { w.grantBox(r, None) })
-	if !faulty {
-		return all
-	}
+	w.may(func() { w.grantBox(r, None) })
 	for _, f := range w.Relays.Faults {
-		if r.at.call.Op != rows.Read || !f.leavesMessage() && f != Twice {
-			all = append(all, func() { w.grantBox(r, f) })
+		if faulty && (r.at.call.Op != rows.Read || !f.leavesMessage() && f != Twice) {
+			w.may(func() { w.grantBox(r, f) })
 		}
 	}
-	return all
 }
 
 // killRelay is the death of a relay while it delivers.
@@ -338,7 +330,7 @@ func (w *world) lastRounds() {
 			w.now = w.now.Add(2 * maxTries * time.Minute)
 			w.finish(w.begin(len(w.mail.processes)-1, nil, false))
 		}
-		w.checkMail(mailEvent{kind: evDrained, redriven: redriven})
+		w.checkMail(evDrained, mailEvent{redriven: redriven})
 		givenUp, _ := w.waiting()
 		for _, id := range givenUp {
 			w.redrive(id)

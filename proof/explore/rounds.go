@@ -119,10 +119,7 @@ func (r *round) told(outcomes []relay.Outcome) {
 			return
 		}
 		e := r.entries[n]
-		r.world.checkMail(mailEvent{
-			kind: evTold, round: r, of: r.world.generationOf(e.ID, e.Owner),
-			entry: e, outcome: o,
-		})
+		r.world.checkMail(evTold, mailEvent{round: r, entry: e, outcome: o})
 	}
 }
 
@@ -138,7 +135,7 @@ func (w *world) awaitRound(r *round) {
 	if r.at.delivers && !r.dead {
 		e := r.at.entry
 		w.Sayf("  %s delivers %s", r.name, w.nameOf(e.ID, e.Owner))
-		w.checkMail(mailEvent{kind: evDelivers, round: r, of: w.generationOf(e.ID, e.Owner), entry: e})
+		w.checkMail(evDelivers, mailEvent{round: r, entry: e})
 	}
 }
 
@@ -211,7 +208,7 @@ func reportOfRound(ctx context.Context, e rows.Entry, o relay.Outcome, err error
 	if g != nil && r.entries != nil && o == relay.Failed {
 		g.repeated++
 	}
-	w.checkMail(mailEvent{kind: evReported, round: r, of: g, entry: e, outcome: o})
+	w.checkMail(evReported, mailEvent{round: r, entry: e, outcome: o})
 }
 
 // atLetterbox makes a call of the box as relays see it: it waits until the schedule grants it.
@@ -298,6 +295,6 @@ func (w *world) applyBox(c rows.BoxCall) rows.BoxReply {
 		}
 		g.usedUp = g.usedUp || after.Tries >= maxTries
 	}
-	w.checkMail(mailEvent{kind: evWrittenMessage, of: g, call: c, before: before, after: after})
+	w.checkMail(evWrittenMessage, mailEvent{entry: rows.Entry{ID: before.ID, Owner: before.Owner}, write: c, was: before, is: after})
 	return got
 }

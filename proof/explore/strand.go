@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"sync"
 	"testing/synctest"
 	"time"
 
@@ -217,38 +216,24 @@ func (w *world) nextInstant() (next time.Time) {
 	return next
 }
 
-// ice keeps the heartbeat of a process that is suspended from doing anything. Whatever else the
-// process does waits for the schedule.
-type ice struct {
-	mu     sync.Mutex
-	melted chan struct{}
-}
+// ice keeps the heartbeat of a process that is suspended from doing anything: it is full then.
+// Whatever else the process does waits for the schedule.
+type ice chan struct{}
+
+func (i ice) freeze() { i <- struct{}{} }
 
 // melt lets the heartbeat go on.
-func (i *ice) melt() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.melted != nil {
-		close(i.melted)
-		i.melted = nil
-	}
-}
+func (i ice) melt() { <-i }
 
-func (i *ice) wait() {
-	i.mu.Lock()
-	melted := i.melted
-	i.mu.Unlock()
-	if melted != nil {
-		<-melted
-	}
+func (i ice) wait() {
+	i.freeze()
+	i.melt()
 }
 
 // freeze suspends the process of a delivery, or lets it go on.
 func (w *world) freeze(d *delivery) {
 	if d.frozen = !d.frozen; d.frozen {
-		d.ice.mu.Lock()
-		d.ice.melted = make(chan struct{})
-		d.ice.mu.Unlock()
+		d.ice.freeze()
 		w.freezes--
 		w.Sayf("%s: the process of %s is suspended", w.clockText(), d.name)
 		w.Saw("suspended")

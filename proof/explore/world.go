@@ -90,6 +90,7 @@ type world struct {
 	// messages are still on their way to the store.
 	messages []message
 	mail     mail
+	choices  []func() // of the schedule, in this state
 
 	faults, leaseSteps, expirySteps, timeSteps int // left
 	dueSteps, freezes                          int
@@ -149,12 +150,12 @@ func (w *world) clock() time.Time {
 func (w *world) play() error {
 	defer w.unwind()
 	for w.broken == nil && !w.over {
-		actions := w.actions()
-		n, goesOn := w.Choose(len(actions), w.state)
+		w.choose()
+		n, goesOn := w.Choose(len(w.choices), w.state)
 		if !goesOn {
 			return nil
 		}
-		actions[n]()
+		w.choices[n]()
 	}
 	return w.broken
 }
@@ -258,7 +259,7 @@ func (w *world) lastLease() (end time.Time) {
 func (w *world) start(c *client) {
 	d := &delivery{
 		world: w, client: c, name: fmt.Sprint(c.name, len(c.sent)+1),
-		order: Order{Key: "k", Amount: c.Amount}, started: w.now, process: w.processOf(c),
+		order: Order{Key: "k", Amount: c.Amount}, started: w.now, process: w.processOf(c), ice: make(ice, 1),
 	}
 	d.strand = strand{of: d, at: away, resume: make(chan grant)}
 	d.beat = strand{of: d, at: away, resume: make(chan grant)}
