@@ -119,7 +119,7 @@ func (w *world) grants(s *strand) (all []grant) {
 		for _, v := range w.verdicts(d) {
 			all = append(all, grant{verdict: v})
 		}
-	case atCall, atEnd, away:
+	default:
 	}
 	return all
 }

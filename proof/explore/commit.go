@@ -88,9 +88,9 @@ func (d *delivery) commitAll(ctx context.Context, o Order) error {
 
 // branch is a new strand beside the others.
 func (d *delivery) branch() *strand {
-	b := &strand{of: d, at: away, resume: make(chan grant)}
-	d.branches = append(d.branches, b)
-	return b
+	b := d.world.newStrand(d)
+	d.branches = append(d.branches, &b)
+	return &b
 }
 
 func (d *delivery) commitOn(ctx context.Context, s *strand, o Order) error {

@@ -45,6 +45,8 @@ const (
 	atFork                      // a step is about to begin beside others, or a commit beside steps
 	atStep                      // the function of a step runs
 	atStepResolver              // the resolver of a step is asked
+	atDelivery                  // a relay delivers a message
+	atBox                       // a relay makes a call
 	atEnd                       // answered
 	away                        // it runs, sleeps, or waits for its heartbeat
 )
@@ -52,7 +54,6 @@ const (
 // delivery is one invocation of the handler. Its fields belong to whoever runs: the schedule, or
 // the delivery's goroutine.
 type delivery struct {
-	world   *world
 	client  *client
 	process *process
 	name    string

@@ -32,13 +32,11 @@ func (w *world) mailDigest(d *schedules.Digest) {
 	for _, g := range m.generations {
 		d.Add(g.id, w.ownerName(g.owner), w.uncounted(g), g.repeated, g.arrived > 0, g.hopeless, g.usedUp, g.replaced)
 	}
-	for n := range m.processes {
-		d.Add(w.hasWorked(n))
-	}
+	d.Add(m.begun)
 	for _, r := range m.rounds {
-		d.Add(r.number, r.history, r.at.delivers)
-		w.entry(d, r.at.entry)
-		w.boxCall(d, r.at.call)
+		d.Add(r.process, r.history, r.at)
+		w.entry(d, r.entry)
+		w.boxCall(d, r.call)
 	}
 }
 
@@ -71,11 +69,11 @@ func sends(d *schedules.Digest, writes rows.Writes) {
 }
 
 // learn adds what a round is told to its history.
-func (r *round) learn(g roundGrant) {
+func (r *round) learn() {
 	w := r.world
 	d := schedules.NewDigest(w.origin)
-	d.Add(r.history, w.now, g.receives, g.reply.Done, g.reply.Err != nil, g.reply.Tries)
-	w.entry(d, g.reply.Entry)
+	d.Add(r.history, w.now, r.receives, r.got.Done, r.got.Err != nil, r.got.Tries)
+	w.entry(d, r.got.Entry)
 	r.history = d.Sum64()
 }
 

@@ -68,7 +68,7 @@ type operator struct {
 
 func newOperator(w *world) *operator {
 	o := &operator{world: w}
-	o.self = &delivery{world: w, client: &client{name: "operator"}, name: "the operator"}
+	o.self = &delivery{strand: w.newStrand(nil), client: &client{name: "operator"}, name: "the operator"}
 	o.self.die()
 	o.self.at = atEnd
 	o.Operator = operate.New(calls.Store(o.send), operate.Config{Clock: func() time.Time { return w.now }})

@@ -81,8 +81,8 @@ func (w *world) settings() relay.Settings {
 
 // mail is what is under way between the messages of a table and who receives them.
 type mail struct {
-	// processes are those of relays, by their numbers.
-	processes []*carrier
+	// begun is how many processes have begun a round, in the order of their numbers.
+	begun int
 	// rounds are those that have not ended, counted are all.
 	rounds  []*round
 	counted int
@@ -94,19 +94,9 @@ type mail struct {
 	handovers, drains, redrives, faults, dueSteps int
 }
 
-// carrier is a process with a relay.
-type carrier struct {
-	*relay.Relay[rows.Row]
-
-	// used says that it has begun a round.
-	used bool
-}
-
 func newMail(s *Relays) mail {
 	return mail{
-		processes: make([]*carrier, s.Processes), handovers: s.Handovers, drains: s.Drains, redrives: s.Redrives,
-		faults:   s.MaxFaults,
-		dueSteps: s.DueSteps,
+		handovers: s.Handovers, drains: s.Drains, redrives: s.Redrives, faults: s.MaxFaults, dueSteps: s.DueSteps,
 	}
 }
 
@@ -187,11 +177,8 @@ func (w *world) mayRelay() {
 	for n := range w.mail.late {
 		w.may(func() { w.writeLate(n) })
 	}
-	for n, p := range w.mail.processes {
-		if n > 0 && !w.hasWorked(n-1) {
-			break // they are alike
-		}
-		if p == nil || !w.works(p) {
+	for n := range min(w.mail.begun+1, w.Relays.Processes) { // those that have not begun are alike
+		if !slices.ContainsFunc(w.mail.rounds, func(r *round) bool { return r.process == n }) {
 			w.mayBegin(n)
 		}
 	}
@@ -211,13 +198,6 @@ func (w *world) mayRelay() {
 			w.Sayf("%s: a message is due", w.clockText())
 		})
 	}
-}
-
-func (w *world) hasWorked(n int) bool { return w.mail.processes[n] != nil && w.mail.processes[n].used }
-
-// works reports whether a process is in a round.
-func (w *world) works(p *carrier) bool {
-	return slices.ContainsFunc(w.mail.rounds, func(r *round) bool { return r.process == p })
 }
 
 // mayBegin makes choices of the rounds that a process may begin.
@@ -256,7 +236,7 @@ func (w *world) waiting() (givenUp []string, due time.Time) {
 // mayGoOnIn makes choices of how a round goes on.
 func (w *world) mayGoOnIn(r *round) {
 	faulty := w.mail.faults > 0
-	if r.at.delivers {
+	if r.at == atDelivery {
 		for _, how := range w.Relays.Receives {
 			w.may(func() { w.receive(r, how) })
 		}
@@ -267,7 +247,7 @@ func (w *world) mayGoOnIn(r *round) {
 	}
 	w.may(func() { w.grantBox(r, None) })
 	for _, f := range w.Relays.Faults {
-		if faulty && (r.at.call.Op != rows.Read || !f.leavesMessage() && f != Twice) {
+		if faulty && (r.call.Op != rows.Read || !f.leavesMessage() && f != Twice) {
 			w.may(func() { w.grantBox(r, f) })
 		}
 	}
@@ -278,7 +258,7 @@ func (w *world) killRelay(r *round) {
 	w.mail.faults--
 	w.Sayf("  the process of %s dies", r.name)
 	w.Saw("relay dies in a delivery")
-	w.endRound(r)
+	r.end()
 }
 
 // writeLate lets a relay's write of a message arrive late.
@@ -324,11 +304,10 @@ func (w *world) lastRounds() {
 	if w.Relays.Processes == 0 {
 		return
 	}
-	w.mail.processes = append(w.mail.processes, nil)
 	for _, redriven := range []bool{false, true} {
 		for range 2 { // what was tried too often the first one gives up
 			w.now = w.now.Add(2 * maxTries * time.Minute)
-			w.finish(w.begin(len(w.mail.processes)-1, nil, false))
+			w.finish(w.begin(w.Relays.Processes, nil, false))
 		}
 		w.checkMail(evDrained, mailEvent{redriven: redriven})
 		givenUp, _ := w.waiting()
@@ -340,8 +319,8 @@ func (w *world) lastRounds() {
 
 // finish lets a round go on without a detour.
 func (w *world) finish(r *round) {
-	for !r.over && w.broken == nil {
-		if r.at.delivers {
+	for r.at != atEnd && w.broken == nil {
+		if r.at == atDelivery {
 			w.receive(r, Arrives)
 		} else {
 			w.grantBox(r, None)

@@ -6,30 +6,28 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing/synctest"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
-// round is one invocation of a relay. Its fields belong to whoever runs: the schedule, or a
-// goroutine of the round.
+// round is one invocation of a relay, by one of the processes. Its fields belong to whoever runs:
+// the schedule, or a goroutine of the round.
 type round struct {
-	world   *world
+	strand
+
 	name    string
-	process *carrier
-	// number is that of the process.
-	number int
+	process int
 	// entries are what the stream has handed over, nil in a drain.
 	entries []rows.Entry
 	hurried bool
-	// at is where it waits for the schedule, unless it is over.
-	at      roundStop
-	over    bool
-	arrived chan roundStop
-	resume  chan roundGrant
 	dead    bool // to the world
+	// entry is what it delivers, and receives how that ends; call what it asks, and got the reply.
+	entry    rows.Entry
+	receives Receives
+	call     rows.BoxCall
+	got      rows.BoxReply
 	// answered are the messages of which a write of this round was answered, whatever the answer
 	// is.
 	answered []*generation
@@ -37,40 +35,12 @@ type round struct {
 	history uint64
 }
 
-// roundStop is a point at which a round waits.
-type roundStop struct {
-	// delivers: it delivers entry. Otherwise it makes a call, unless it is over.
-	delivers, over bool
-	entry          rows.Entry
-	call           rows.BoxCall
-}
-
-// roundGrant lets a round go on.
-type roundGrant struct {
-	reply    rows.BoxReply
-	receives Receives
-}
-
-type roundKey struct{}
-
-func roundOf(ctx context.Context) *round {
-	return ctx.Value(roundKey{}).(*round) //nolint:forcetypeassert // a context without it is a mistake of this package
-}
-
-// begin lets a process begin a round: with entries, or a drain. The name of a process that has died
-// goes to a new one.
-func (w *world) begin(number int, entries []rows.Entry, hurried bool) *round {
-	if w.mail.processes[number] == nil {
-		w.mail.processes[number] = w.newCarrier()
-	}
-	p := w.mail.processes[number]
-	p.used = true
+// begin lets a process begin a round: with entries, or a drain.
+func (w *world) begin(process int, entries []rows.Entry, hurried bool) *round {
+	w.mail.begun = max(w.mail.begun, process+1)
 	w.mail.counted++
-	r := &round{
-		world: w, process: p, number: number, entries: entries, hurried: hurried,
-		arrived: make(chan roundStop, 1), resume: make(chan roundGrant),
-	}
-	r.name = fmt.Sprintf("round %d of relay %d", w.mail.counted, number+1)
+	r := &round{strand: w.newStrand(nil), process: process, entries: entries, hurried: hurried}
+	r.name = fmt.Sprintf("round %d of relay %d", w.mail.counted, process+1)
 	w.mail.rounds = append(slices.Clip(w.mail.rounds), r)
 	w.Sayf("%s: %s begins: %s", w.clockText(), r.name, r.about())
 	var ids []string
@@ -99,17 +69,18 @@ func (r *round) about() string {
 
 // run is the goroutine of a round. It may start more, of which one runs at a time.
 func (r *round) run() {
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), roundKey{}, r))
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if r.hurried {
 		cancel()
 	}
+	carrier := relay.New[rows.Row](rows.Box(r.ask), r.deliver, r.reported, r.world.settings())
 	if r.entries == nil {
-		_ = r.process.Drain(ctx) // an error is one of lists, which have none here
+		_ = carrier.Drain(ctx) // an error is one of lists, which have none here
 	} else {
-		r.told(r.process.Stream(ctx, r.entries))
+		r.told(carrier.Stream(ctx, r.entries))
 	}
-	r.arrived <- roundStop{over: true}
+	r.world.arrived <- arrival{strand: &r.strand, at: atEnd}
 }
 
 // told takes what the stream is told of each message that it has handed over.
@@ -125,63 +96,51 @@ func (r *round) told(outcomes []relay.Outcome) {
 
 // awaitRound waits until a round stops.
 func (w *world) awaitRound(r *round) {
-	synctest.Wait() // also for what goes on beside it
-	r.at = <-r.arrived
-	if r.at.over {
-		r.over = true
+	w.settle() // also what goes on beside it
+	switch {
+	case r.at == atEnd:
 		w.mail.rounds = slices.DeleteFunc(slices.Clone(w.mail.rounds), func(x *round) bool { return x == r })
-		return
-	}
-	if r.at.delivers && !r.dead {
-		e := r.at.entry
-		w.Sayf("  %s delivers %s", r.name, w.nameOf(e.ID, e.Owner))
-		w.checkMail(evDelivers, mailEvent{round: r, entry: e})
+	case r.at == atDelivery && !r.dead:
+		w.Sayf("  %s delivers %s", r.name, w.nameOf(r.entry.ID, r.entry.Owner))
+		w.checkMail(evDelivers, mailEvent{round: r, entry: r.entry})
 	}
 }
 
-// goOn gives the round its turn.
-func (r *round) goOn(g roundGrant) {
-	r.learn(g)
-	r.resume <- g
+// goOn gives the round its turn, with a reply or the end of its delivery.
+func (r *round) goOn(got rows.BoxReply, how Receives) {
+	r.got, r.receives = got, how
+	r.learn()
+	r.at = away
+	r.resume <- grant{}
 	r.world.awaitRound(r)
 }
 
-// end makes a round dead to the world and lets it run to its end.
+// end is the death of a process in a round, which runs to its end, dead to the world. Another one
+// takes its place.
 func (r *round) end() {
 	r.dead = true
-	for !r.over {
-		r.goOn(roundGrant{reply: rows.BoxReply{Err: errDied}, receives: Bounces})
+	for r.at != atEnd {
+		r.goOn(rows.BoxReply{Err: errDied}, Bounces)
 	}
-}
-
-// endRound is the death of a process in a round. Another one takes its place.
-func (w *world) endRound(r *round) {
-	r.end()
-	w.mail.processes[r.number] = w.newCarrier()
-	w.mail.processes[r.number].used = true
-}
-
-func (w *world) newCarrier() *carrier {
-	return &carrier{Relay: relay.New[rows.Row](rows.Box(atLetterbox), deliverInRound, reportOfRound, w.settings())}
 }
 
 // stop waits for what the schedule makes of a point.
-func (r *round) stop(at roundStop) roundGrant {
-	if r.dead {
-		return roundGrant{reply: rows.BoxReply{Err: errDied}, receives: Bounces}
+func (r *round) stop(at point) {
+	if !r.dead {
+		r.wait(at)
 	}
-	r.arrived <- at
-	return <-r.resume
 }
 
-// deliverInRound is what delivers messages.
-func deliverInRound(ctx context.Context, e rows.Entry) error {
-	return roundOf(ctx).stop(roundStop{delivers: true, entry: e}).receives.err()
+// deliver is what delivers messages.
+func (r *round) deliver(_ context.Context, e rows.Entry) error {
+	r.entry = e
+	r.stop(atDelivery)
+	return r.receives.err()
 }
 
 // receive ends a delivery.
 func (w *world) receive(r *round, how Receives) {
-	e := r.at.entry
+	e := r.entry
 	w.Sayf("    %s %s", w.nameOf(e.ID, e.Owner), how)
 	w.Saw("message " + how.String())
 	if g := w.generationOf(e.ID, e.Owner); g != nil {
@@ -192,12 +151,11 @@ func (w *world) receive(r *round, how Receives) {
 		}
 		g.hopeless = g.hopeless || how == BouncesForGood
 	}
-	r.goOn(roundGrant{receives: how})
+	r.goOn(rows.BoxReply{}, how)
 }
 
-// reportOfRound takes what became of a message in a round.
-func reportOfRound(ctx context.Context, e rows.Entry, o relay.Outcome, err error) {
-	r := roundOf(ctx)
+// reported takes what became of a message in a round.
+func (r *round) reported(_ context.Context, e rows.Entry, o relay.Outcome, err error) {
 	if r.dead {
 		return
 	}
@@ -211,12 +169,13 @@ func reportOfRound(ctx context.Context, e rows.Entry, o relay.Outcome, err error
 	w.checkMail(evReported, mailEvent{round: r, entry: e, outcome: o})
 }
 
-// atLetterbox makes a call of the box as relays see it: it waits until the schedule grants it.
-// Lists are read at once.
-func atLetterbox(ctx context.Context, c rows.BoxCall) rows.BoxReply {
-	r := roundOf(ctx)
+// ask makes a call of the box as relays see it: it waits until the schedule grants it. Lists are
+// read at once.
+func (r *round) ask(_ context.Context, c rows.BoxCall) rows.BoxReply {
 	if c.Op != rows.List || r.dead {
-		return r.stop(roundStop{call: c}).reply
+		r.call = c
+		r.stop(atBox)
+		return r.got
 	}
 	got := r.world.box(c)
 	for _, listed := range got.Page {
@@ -227,7 +186,7 @@ func atLetterbox(ctx context.Context, c rows.BoxCall) rows.BoxReply {
 
 // grantBox lets a call of a box happen, or its fault.
 func (w *world) grantBox(r *round, f Fault) {
-	c := r.at.call
+	c := r.call
 	if f != None {
 		w.mail.faults--
 		w.Saw("fault of a relay: " + f.String())
@@ -250,7 +209,7 @@ func (w *world) grantBox(r *round, f Fault) {
 	switch {
 	case f.kills():
 		w.Saw("relay dies")
-		w.endRound(r)
+		r.end()
 		return
 	case f.err(calls.Get) != nil:
 		got = rows.BoxReply{Err: errInjected, Tries: c.Entry.Tries}
@@ -260,7 +219,7 @@ func (w *world) grantBox(r *round, f Fault) {
 			r.answered = append(slices.Clip(r.answered), g)
 		}
 	}
-	r.goOn(roundGrant{reply: got})
+	r.goOn(got, Arrives)
 }
 
 // box makes a call of a relay.

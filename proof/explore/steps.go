@@ -41,7 +41,7 @@ func onStrand(ctx context.Context, s *strand) context.Context {
 
 // wait gives the turn back until the schedule grants what comes next.
 func (s *strand) wait(at point) grant {
-	s.of.world.arrived <- arrival{strand: s, at: at}
+	s.world.arrived <- arrival{strand: s, at: at}
 	return <-s.resume
 }
 

@@ -9,10 +9,11 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// strand is what runs for a delivery and stops at its calls of the store: the invocation itself, or
-// the heartbeat beside it.
+// strand is what runs and stops where the schedule decides: of a delivery the invocation itself, the
+// heartbeat beside it, or a branch of its handler, or a round of a relay.
 type strand struct {
-	of     *delivery
+	world  *world
+	of     *delivery // nil in a round of a relay
 	at     point
 	called call
 	// asked is the clock when the call was made.
@@ -24,6 +25,10 @@ type strand struct {
 	resume chan grant
 	// about is the step that it is in.
 	about int
+}
+
+func (w *world) newStrand(of *delivery) strand {
+	return strand{world: w, of: of, at: away, resume: make(chan grant)}
 }
 
 // fresh reports whether the strand has made a call of which nothing has been decided yet.
@@ -63,7 +68,7 @@ func (c call) renews(now time.Time) bool { return c.takesLease(now) && c.Seen.Ow
 // when its context ends. The invocation does not: its machine may have been suspended, and it finds
 // the answer when it goes on.
 func (s *strand) ask(ctx context.Context, c call) reply {
-	w, d := s.of.world, s.of
+	w, d := s.world, s.of
 	if w.Timed {
 		time.Sleep(time.Until(onTick(time.Now())))
 	}

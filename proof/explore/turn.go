@@ -125,7 +125,7 @@ func (w *world) granted(s *strand, g grant) {
 		w.Sayf("  what %s is to give up is %s", d.name, became)
 		w.Saw("reconcile: " + became)
 		d.asking.handed = d.asking.handed || !g.fails
-	case atCall, atEnd, away:
+	default:
 	}
 }
 

@@ -258,11 +258,10 @@ func (w *world) lastLease() (end time.Time) {
 // start begins the next delivery of a client.
 func (w *world) start(c *client) {
 	d := &delivery{
-		world: w, client: c, name: fmt.Sprint(c.name, len(c.sent)+1),
+		client: c, name: fmt.Sprint(c.name, len(c.sent)+1),
 		order: Order{Key: "k", Amount: c.Amount}, started: w.now, process: w.processOf(c), ice: make(ice, 1),
 	}
-	d.strand = strand{of: d, at: away, resume: make(chan grant)}
-	d.beat = strand{of: d, at: away, resume: make(chan grant)}
+	d.strand, d.beat = w.newStrand(d), w.newStrand(d)
 	d.from, d.last = w.moment, w.over
 	w.noteIndex(c)
 	if !w.Timed {
@@ -296,7 +295,7 @@ func (w *world) arrive(d *delivery) {
 		w.answered(d)
 	case atResolver, atGiveUp:
 		w.asked(d)
-	case atCall, atStep, atStepResolver, atFork, away:
+	default:
 	}
 }
 
