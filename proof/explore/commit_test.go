@@ -44,7 +44,6 @@ func commitScenarios() map[string]explore.Scenario {
 		explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailLate,
 		explore.FailAfter, explore.Garbles,
 	}
-	crash := []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}
 	whatever := append([]explore.Ending{explore.Differs}, anyEnd...)
 	answers := []explore.Ending{explore.Succeeds, explore.Fails}
 	repeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}
@@ -64,15 +63,8 @@ func commitScenarios() map[string]explore.Scenario {
 		"commit: one fault, tokens are remembered": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Faults: every, Remembers: true,
 		},
-		"commit: one fault among three": {
-			Clients: clients(3, 1), LeaseSteps: 1, Commits: oneRow, Faults: lost, Strikes: ofCommit,
-		},
 		"commit: two faults": {
 			Clients: clients(2, 1), LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2, Strikes: ofCommit,
-		},
-		"commit: two faults, tokens are remembered": {
-			Clients: clients(2, 1), LeaseSteps: 1, Commits: oneRow, Faults: every, MaxFaults: 2, Strikes: ofCommit,
-			Remembers: true,
 		},
 		"commit: a fault, and one of the settlement": {
 			Clients: clients(2, 1), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear,
@@ -100,10 +92,6 @@ func commitScenarios() map[string]explore.Scenario {
 		"commit: passing faults": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Faults: passing, MaxFaults: 3,
 			Strikes: ofCommit,
-		},
-		"commit: crashes": {
-			Clients: clients(2, 2), LeaseSteps: 2, Commits: oneRow, Faults: crash, MaxFaults: 2,
-			Strikes: only(explore.Commit),
 		},
 		"commit: a gate that opens": {
 			Clients: clients(1, 2), Endings: whatever, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens,

@@ -19,7 +19,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// deepVariable plays the large and the deep scenarios too if it is 1. They take some minutes.
+// deepVariable plays the large scenarios too if it is 1. They take some minutes.
 const deepVariable = "IDEMPOTENT_EXPLORE_DEEP"
 
 // clients are n that send the same request up to so many times.
@@ -59,14 +59,13 @@ func scenarios() map[string]explore.Scenario {
 		"two deliveries, ends of leases and expiry": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1,
 		},
-		"three deliveries":               {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
-		"two requests under one key":     {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
-		"clocks that differ":             {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
-		"one fault":                      {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults},
-		"a fault and the expiry":         {Clients: clients(2, 1), ExpirySteps: 1, Faults: late},
-		"two faults":                     {Clients: clients(2, 1), LeaseSteps: 1, Faults: faults, MaxFaults: 2},
-		"a fault among three deliveries": {Clients: clients(3, 1), LeaseSteps: 1, Faults: faults},
-		"a fault and another request":    {Clients: rivals, LeaseSteps: 2, Faults: faults},
+		"three deliveries":            {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
+		"two requests under one key":  {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"clocks that differ":          {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"one fault":                   {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults},
+		"a fault and the expiry":      {Clients: clients(2, 1), ExpirySteps: 1, Faults: late},
+		"two faults":                  {Clients: clients(2, 1), LeaseSteps: 1, Faults: faults, MaxFaults: 2},
+		"a fault and another request": {Clients: rivals, LeaseSteps: 2, Faults: faults},
 		"a fault and a retry": {
 			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 2,
 		},
@@ -117,33 +116,6 @@ var large = []string{
 	"steps: two faults of steps",
 }
 
-// deepScenarios are those of scenarios and more of everything.
-func deepScenarios() map[string]explore.Scenario {
-	faults := explore.AllFaults()
-	all := scenarios()
-	maps.Copy(all, map[string]explore.Scenario{
-		"deep: a fault and the expiry": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Faults: faults,
-		},
-		"deep: three deliveries, each sent twice": {Clients: clients(3, 2), Endings: mayFail, LeaseSteps: 1},
-		"deep: two deliveries, each sent twice, one fault": {
-			Clients: clients(2, 2), Endings: mayFail, LeaseSteps: 1, Faults: faults,
-		},
-		"deep: three deliveries, every ending, two ends": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2},
-		"deep: three deliveries, every ending, and the expiry": {
-			Clients: clients(3, 1), Endings: anyEnd, ExpirySteps: 1,
-		},
-		"deep: two faults, two ends": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2,
-		},
-		"deep: one cache": {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
-		"deep: resolver, two faults": {
-			Clients: clients(2, 1), LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true,
-		},
-	})
-	return all
-}
-
 // mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves
 // nothing about it.
 var mustBeSeen = []string{
@@ -173,7 +145,7 @@ func worlds() schedules.Worlds[explore.Scenario] {
 			attentionMustBeSeen, messageMustBeSeen, goingOnMustBeSeen),
 	}
 	if os.Getenv(deepVariable) == "1" {
-		w.All, w.Long = deepScenarios(), ""
+		w.Long = ""
 	} else {
 		maps.DeleteFunc(w.All, func(name string, _ explore.Scenario) bool { return slices.Contains(large, name) })
 	}

@@ -32,7 +32,6 @@ func stepScenarios() map[string]explore.Scenario {
 		"steps: two deliveries, refuse": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Unrepeatable: true,
 		},
-		"steps: three deliveries": {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2, Steps: oneStep},
 		"steps: every effect and every ending": {
 			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(),
 			EndsEarly: true,
@@ -131,10 +130,6 @@ func stepScenarios() map[string]explore.Scenario {
 		"steps: a resolver, refuse": {
 			Clients: clients(1, 3), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain},
 			LeaseSteps: 1, Resolver: true, Steps: oneStep, Effects: marked, Unrepeatable: true, Faults: lost,
-		},
-		"steps: unrepeatable": {
-			Clients: clients(1, 3), Endings: anyEnd, LeaseSteps: 1, Steps: oneStep, Effects: explore.AllEffects(),
-			Unrepeatable: true, Faults: lost,
 		},
 		"steps: an operator": {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Deeds: deeds, Steps: oneStep},
 		"steps: an operator and every effect": {
