@@ -22,6 +22,7 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -34,12 +35,7 @@ func TestTableDoesWhatDynamoDBDoes(t *testing.T) {
 	records, rowTable := "records-"+suffix, "rows-"+suffix
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, records))
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, rowTable)) // a partition key "id" is all that rows need
-	t.Cleanup(func() {
-		for _, name := range []string{records, rowTable} {
-			_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(name)})
-			require.NoError(t, err)
-		}
-	})
+	dynamolocal.DropAfter(t, client, records, rowTable)
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &pair{
@@ -94,68 +90,61 @@ func (p *pair) record() store.Record {
 	}
 }
 
-func (p *pair) claim() {
-	r := p.record()
-	held, claimed, err := p.model.Claim(p.Context(), r, p.now)
-	require.NoError(p, err)
-	realHeld, realClaimed, err := p.real.Claim(p.Context(), r, p.now)
-	require.NoError(p, err)
-	require.Equal(p, claimed, realClaimed)
-	require.Equal(p, plain(held), plain(realHeld))
-}
-
-// held is the record of the model, or one that nobody holds.
-func (p *pair) held() store.Record {
-	held, found, err := p.model.Get(p.Context(), p.key)
-	require.NoError(p, err)
-	if !found {
-		return p.record()
+// both makes a call of both, with the writes of each, and compares what they say.
+func (p *pair) both(c calls.Call, items store.Writes) calls.Reply {
+	got := c.Make(p.Context(), p.model)
+	c.Writes = items
+	real := c.Make(p.Context(), p.real)
+	if errors.Is(got.Err, rows.ErrTwice) {
+		p.seen["rejected"]++
+		require.False(p, real.Done,
+			"two writes of one row are never applied; DynamoDB Local looks at all conditions first")
+		return got
 	}
-	return held
+	p.sameErrors(got.Err, real.Err)
+	require.Equal(p, got.Done, real.Done)
+	if c.Op != calls.Swap || !got.Done {
+		require.Equal(p, plain(got.Held), plain(real.Held))
+	}
+	return got
 }
 
-func (p *pair) swap(seen, next store.Record) {
-	held, swapped, err := p.model.Swap(p.Context(), seen, next)
-	require.NoError(p, err)
-	realHeld, realSwapped, err := p.real.Swap(p.Context(), seen, next)
-	require.NoError(p, err)
-	require.Equal(p, swapped, realSwapped)
-	if !swapped {
-		require.Equal(p, plain(held), plain(realHeld))
+func (p *pair) claim() {
+	p.both(calls.Call{Op: calls.Claim, Next: p.record(), Now: p.now}, nil)
+}
+
+// held is the record of both, or one that nobody holds.
+func (p *pair) held() store.Record {
+	if got := p.both(calls.Call{Op: calls.Get, Key: p.key}, nil); got.Done {
+		return got.Held
+	}
+	return p.record()
+}
+
+// change changes the record of an execution.
+func (p *pair) change(how func(next *store.Record)) {
+	seen := p.held()
+	if seen.Status == store.StatusInProgress {
+		next := seen
+		how(&next)
+		p.both(calls.Call{Op: calls.Swap, Seen: seen, Next: next}, nil)
 	}
 }
 
 func (p *pair) moveLease() {
-	seen := p.held()
-	if seen.Status != store.StatusInProgress {
-		return
-	}
-	next := seen
-	next.Lease, next.Steps = seen.Lease.Add(time.Millisecond), nil
-	p.swap(seen, next)
+	p.change(func(next *store.Record) { next.Lease, next.Steps = next.Lease.Add(time.Millisecond), nil })
 }
 
 func (p *pair) step() {
-	seen := p.held()
-	if seen.Status != store.StatusInProgress {
-		return
-	}
-	next := seen
-	next.Steps = map[string]store.Step{"a": {
-		Kind: store.StepValue, Seal: store.Seal(seen.Owner, []byte("1")),
-		Result: []byte("1"),
-	}}
-	p.swap(seen, next)
+	p.change(func(next *store.Record) {
+		one := []byte("1")
+		next.Steps = map[string]store.Step{
+			"a": {Kind: store.StepValue, Seal: store.Seal(next.Owner, one), Result: one},
+		}
+	})
 }
 
-func (p *pair) remove() {
-	seen := p.held()
-	deleted, err := p.model.Delete(p.Context(), seen)
-	require.NoError(p, err)
-	realDeleted, err := p.real.Delete(p.Context(), seen)
-	require.NoError(p, err)
-	require.Equal(p, deleted, realDeleted)
-}
+func (p *pair) remove() { p.both(calls.Call{Op: calls.Delete, Seen: p.held()}, nil) }
 
 // commit completes what is held, or what is taken for it.
 func (p *pair) commit() {
@@ -180,8 +169,15 @@ func (p *pair) commit() {
 	next.Result = []byte(strconv.Itoa(rapid.IntRange(0, 9).Draw(p.T, "result")))
 	next.Seal = store.CommitSeal(next.Owner, next.Result, p.calls+1)
 	next.CompletedAt, next.Expiry = p.now, p.now.Add(24*time.Hour)
-	items, token := p.items(w), p.token()
-	p.last = func() { p.send(seen, next, w, items, token) }
+	c, items := calls.Call{Op: calls.Commit, Seen: seen, Next: next, Writes: w, Token: p.token()}, p.items(w)
+	p.last = func() {
+		switch got := p.both(c, items); {
+		case got.Done:
+			p.seen["committed"]++
+		case got.Err == nil:
+			p.seen["another record"]++
+		}
+	}
 	p.last()
 }
 
@@ -201,26 +197,6 @@ func (p *pair) again() {
 func (p *pair) token() string {
 	p.calls++
 	return fmt.Sprintf("%.26s-%d", p.run, p.calls)
-}
-
-func (p *pair) send(seen, next store.Record, w rows.Writes, items store.Writes, token string) {
-	held, committed, err := p.model.Commit(p.Context(), seen, next, w, token)
-	realHeld, realCommitted, realErr := p.real.Commit(p.Context(), seen, next, items, token)
-	if errors.Is(err, rows.ErrTwice) {
-		p.seen["rejected"]++
-		require.False(p, realCommitted,
-			"two writes of one row are never applied; DynamoDB Local looks at all conditions first")
-		return
-	}
-	p.sameErrors(err, realErr)
-	require.Equal(p, committed, realCommitted)
-	require.Equal(p, plain(held), plain(realHeld))
-	switch {
-	case committed:
-		p.seen["committed"]++
-	case err == nil:
-		p.seen["another record"]++
-	}
 }
 
 func (p *pair) apply() {
@@ -349,26 +325,33 @@ func (p *pair) item(w rows.Write) dynamo.Item {
 	if len(conditions) > 0 {
 		condition = aws.String(strings.Join(conditions, " AND "))
 	}
+	update := e.update(w)
+	names, values := e.used()
 	var of types.TransactWriteItem
 	switch w.Op {
 	case rows.Put:
-		row := maps.Clone(key)
 		for name, n := range w.Set {
-			row[name] = number(n)
+			key[name] = number(n)
 		}
-		of.Put = &types.Put{TableName: &p.table, Item: row, ConditionExpression: condition}
-		of.Put.ExpressionAttributeNames, of.Put.ExpressionAttributeValues = e.used()
+		of.Put = &types.Put{
+			TableName: &p.table, Item: key, ConditionExpression: condition, ExpressionAttributeNames: names,
+			ExpressionAttributeValues: values,
+		}
 	case rows.Update:
 		of.Update = &types.Update{
-			TableName: &p.table, Key: key, UpdateExpression: aws.String(e.update(w)), ConditionExpression: condition,
+			TableName: &p.table, Key: key, UpdateExpression: &update, ConditionExpression: condition,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		}
-		of.Update.ExpressionAttributeNames, of.Update.ExpressionAttributeValues = e.used()
 	case rows.Delete:
-		of.Delete = &types.Delete{TableName: &p.table, Key: key, ConditionExpression: condition}
-		of.Delete.ExpressionAttributeNames, of.Delete.ExpressionAttributeValues = e.used()
+		of.Delete = &types.Delete{
+			TableName: &p.table, Key: key, ConditionExpression: condition, ExpressionAttributeNames: names,
+			ExpressionAttributeValues: values,
+		}
 	case rows.Check, rows.Send:
-		of.ConditionCheck = &types.ConditionCheck{TableName: &p.table, Key: key, ConditionExpression: condition}
-		of.ConditionCheck.ExpressionAttributeNames, of.ConditionCheck.ExpressionAttributeValues = e.used()
+		of.ConditionCheck = &types.ConditionCheck{
+			TableName: &p.table, Key: key, ConditionExpression: condition, ExpressionAttributeNames: names,
+			ExpressionAttributeValues: values,
+		}
 	}
 	return dynamo.Item{TransactWriteItem: of}
 }
@@ -414,7 +397,11 @@ func (e expressions) condition(c rows.Condition) string {
 	}
 }
 
+// update is the expression of an update, nothing for other writes.
 func (e expressions) update(w rows.Write) (text string) {
+	if w.Op != rows.Update {
+		return ""
+	}
 	for of, numbers := range map[string]map[string]int64{"SET": w.Set, "ADD": w.Add} {
 		separator := " " + of + " "
 		for _, name := range slices.Sorted(maps.Keys(numbers)) {
@@ -431,13 +418,7 @@ func (e expressions) update(w rows.Write) (text string) {
 
 // same compares the record and the rows.
 func (p *pair) same() {
-	held, found, err := p.model.Get(p.Context(), p.key)
-	require.NoError(p, err)
-	realHeld, realFound, err := p.real.Get(p.Context(), p.key)
-	require.NoError(p, err)
-	require.Equal(p, found, realFound)
-	require.Equal(p, plain(held), plain(realHeld))
-
+	p.held()
 	all := map[string]rows.Row{}
 	for n := 1; n <= 4; n++ {
 		key := fmt.Sprintf("%s-%d", p.run, n)
