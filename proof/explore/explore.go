@@ -17,6 +17,7 @@
 package explore
 
 import (
+	"context"
 	"time"
 
 	"github.com/go-idempotent/idempotent"
@@ -139,8 +140,13 @@ func Run(s Scenario) schedules.Report {
 	if s.Endings == nil {
 		s.Endings = []Ending{Succeeds}
 	}
-	st := newStage(&s)
-	return schedules.Run(func(choices *schedules.Schedule) error { return newWorld(st, choices).play() })
+	about, err := (&world{Scenario: &s}).handler(Current).Describe(context.Background(), Order{Key: "k"})
+	if err != nil {
+		panic(err)
+	}
+	return schedules.Run(func(choices *schedules.Schedule) error {
+		return newWorld(&s, about.RecordKey, choices).play()
+	})
 }
 
 // atMost is how often faults may happen.

@@ -77,7 +77,7 @@ func newOperator(w *world) *operator {
 
 // look shows the operator the record.
 func (w *world) look() {
-	s, err := w.operator.Inspect(context.Background(), w.key())
+	s, err := w.operator.Inspect(context.Background(), w.recordKey)
 	if err != nil {
 		panic(err)
 	}

@@ -99,7 +99,7 @@ func (d *delivery) reconcile(ctx context.Context) (idempotent.Reconciled, error)
 	if a.GivesUp {
 		how.GiveUp = func(context.Context, idempotent.Execution, int) error { return d.giveUp() }
 	}
-	return d.process.handler.Reconcile(ctx, d.world.key(),
+	return d.process.handler.Reconcile(ctx, d.world.recordKey,
 		func(context.Context, idempotent.Execution) (idempotent.Resolution[Receipt], error) {
 			return ask(&d.strand, atResolver, Receipt{By: foundBy(d), Amount: d.world.amountOf(d.shown)})
 		}, how)
@@ -199,7 +199,7 @@ func (w *world) noteReconciled(c change) {
 	switch d.callName(c.call) {
 	case Takeover:
 		d.asking.taken = true
-		w.Saw("reconcile: takes " + c.what())
+		w.Saw("reconcile: takes " + nameOfState(*c.before))
 	case Conclusion:
 		d.asking.concluded, d.asking.became = true, *c.after
 		w.Saw("reconcile: leaves " + nameOfState(*c.after))
@@ -216,9 +216,6 @@ func (w *world) noteReconciled(c change) {
 		}
 	}
 }
-
-// what names the record that a reconciliation takes.
-func (c change) what() string { return nameOfState(*c.before) }
 
 func nameOfState(r store.Record) string {
 	switch {

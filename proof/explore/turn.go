@@ -141,15 +141,7 @@ func (w *world) arriveLate(n int) {
 		became = " applied"
 	}
 	w.Saw("late " + string(m.Op) + became)
-	if name == OfOperator {
-		w.Saw("late change of an operator" + became)
-	}
-	if name == StepRecord || name == StepMark || name == Fence {
-		w.Saw("late " + string(name) + became)
-	}
-	if name == Renewal {
-		w.Saw("late renewal" + became)
-	}
+	w.Saw("late " + string(name) + became)
 }
 
 // branchOf is which of its branches a strand is.

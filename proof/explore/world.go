@@ -14,45 +14,27 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// stage is what the schedules of a scenario share.
-type stage struct {
-	*Scenario
-	// recordKey is the key of the record that everybody meets at.
-	recordKey string
-	world     *world // that of the schedule which is played
-}
-
-func newStage(s *Scenario) *stage {
-	st := &stage{Scenario: s}
-	about, err := st.handler(Current).Describe(context.Background(), Order{Key: "k"})
-	if err != nil {
-		panic(err)
-	}
-	st.recordKey = about.RecordKey
-	return st
-}
-
 // handler is a handler of a version of the function, as a process wraps it when it begins.
-func (st *stage) handler(of Version) *idempotent.Handler[Order, Receipt] {
+func (w *world) handler(of Version) *idempotent.Handler[Order, Receipt] {
 	opts := []idempotent.Option{
 		idempotent.WithOperation("explore"),
 		idempotent.WithKey(func(o Order) (string, error) { return o.Key, nil }),
 		idempotent.WithFingerprint(func(o Order) (any, error) { return o.Amount, nil }),
-		idempotent.WithClock(func() time.Time { return st.world.clock() }),
+		idempotent.WithClock(func() time.Time { return w.clock() }),
 		idempotent.WithObserver(func(ctx context.Context, e report.Delivery) { deliveryOf(ctx).event = e }),
 	}
-	if st.Resolver {
+	if w.Resolver {
 		opts = append(opts, idempotent.WithResolver(
 			func(ctx context.Context, _ idempotent.Execution, _ Order) (idempotent.Resolution[Receipt], error) {
 				d := deliveryOf(ctx)
 				return ask(&d.strand, atResolver, Receipt{By: foundBy(d), Amount: d.order.Amount})
 			}))
 	}
-	if st.Unrepeatable && of == Current {
+	if w.Unrepeatable && of == Current {
 		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
-	return idempotent.Wrap(handle, calls.Store(enter), append(opts, st.Options...)...)
+	return idempotent.Wrap(handle, calls.Store(enter), append(opts, w.Options...)...)
 }
 
 // openStore opens the store of a schedule, with a table of rows where there are commits.
@@ -73,10 +55,12 @@ var beginning = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // world is one schedule.
 type world struct {
-	*stage
+	*Scenario
 	*schedules.Schedule
-	store store.Store
-	table *rows.Table // nil if nobody commits
+	// recordKey is the key of the record that everybody meets at.
+	recordKey string
+	store     store.Store
+	table     *rows.Table // nil if nobody commits
 	// origin is the clock when the schedule begins, now is the clock.
 	origin, now time.Time
 	clients     []*client
@@ -115,23 +99,21 @@ type message struct {
 	call
 }
 
-func newWorld(st *stage, s *schedules.Schedule) *world {
+func newWorld(s *Scenario, recordKey string, choices *schedules.Schedule) *world {
 	w := &world{
-		stage: st, Schedule: s, now: beginning, arrived: make(chan arrival, arrivals),
+		Scenario: s, Schedule: choices, recordKey: recordKey, now: beginning, arrived: make(chan arrival, arrivals),
 		processes: make(map[processKey]*process),
-		faults:    st.MaxFaults, leaseSteps: st.LeaseSteps, expirySteps: st.ExpirySteps, timeSteps: st.TimeSteps,
-		dueSteps: st.DueSteps, freezes: st.Freezes,
+		faults:    s.MaxFaults, leaseSteps: s.LeaseSteps, expirySteps: s.ExpirySteps, timeSteps: s.TimeSteps,
+		dueSteps: s.DueSteps, freezes: s.Freezes, mail: newMail(&s.Relays),
 	}
 	w.openStore()
-	if st.Timed {
+	if w.Timed {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 		w.now = time.Now()
 	}
 	w.origin = w.now
-	st.world = w
 	w.operator = newOperator(w)
-	w.mail = newMail(&st.Relays)
-	for n, c := range st.Clients {
+	for n, c := range w.Clients {
 		w.clients = append(w.clients, &client{Client: c, name: string(rune('A' + n))})
 	}
 	return w
@@ -309,15 +291,12 @@ func (w *world) apply(by *delivery, c call) reply {
 
 // held is the record of the key, nil if there is none.
 func (w *world) held() *store.Record {
-	r, found, err := w.store.Get(context.Background(), w.key())
+	r, found, err := w.store.Get(context.Background(), w.recordKey)
 	if err != nil || !found {
 		return nil
 	}
 	return &r
 }
-
-// key is the record key.
-func (w *world) key() string { return w.recordKey }
 
 const clockFormat = "15:04:05.000"
 
