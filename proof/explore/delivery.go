@@ -262,12 +262,7 @@ func (d *delivery) strands() []*strand {
 
 // active reports whether something of the delivery still runs.
 func (d *delivery) active() bool {
-	for _, b := range d.branches {
-		if b.at != atEnd {
-			return true
-		}
-	}
-	return d.at != atEnd
+	return d.at != atEnd || slices.ContainsFunc(d.branches, func(b *strand) bool { return b.at != atEnd })
 }
 
 // handling reports whether its handler runs.

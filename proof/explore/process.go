@@ -16,7 +16,8 @@ type process struct {
 	handler *idempotent.Handler[Order, Receipt]
 	// learned is which steps it has seen begin, with marks and without.
 	learned uint64
-	// history is a digest of the calls of its deliveries and of what came back, in that order.
+	// history is a digest of the calls of its deliveries and of what came back, in that order: what
+	// is before the store depends on nothing else.
 	history uint64
 }
 
@@ -60,12 +61,6 @@ func (p *process) remember(x *delivery, c calls.Call, got reply) {
 	d.Add(p.history, x.name, c.Op, got.Done, got.Err != nil)
 	x.world.record(d, got.Held)
 	p.history = d.Sum64()
-}
-
-// memory is a part of the state: what is before the store depends on nothing but the history of its
-// process.
-func (w *world) memory(d *schedules.Digest, p *process) {
-	d.Add(p.learned, p.history)
 }
 
 // enter makes a call of the handler: it goes to the store of the process that handles the delivery.

@@ -51,18 +51,6 @@ func (d *delivery) whatBegins() string {
 	return fmt.Sprintf("delivery %s of %d", d.name, d.client.Amount)
 }
 
-// where is for a story: where a process dies.
-func (d *delivery) where() string {
-	switch d.at {
-	case atResolver:
-		return "in the resolver"
-	case atGiveUp:
-		return "in the function that is given what is given up"
-	default:
-		return "in the handler"
-	}
-}
-
 // mayAsk reports whether there is something to ask about. What is completed, or has a lease that
 // lives, is left out: a reconciliation that finds it only reads it. It may become so once the
 // reconciliation has begun.

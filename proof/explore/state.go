@@ -29,7 +29,8 @@ func (w *world) state() uint64 {
 	}
 	for _, c := range w.clients {
 		d.Add(len(c.sent))
-		w.memory(d, w.processOf(c))
+		p := w.processOf(c)
+		d.Add(p.learned, p.history)
 		for _, x := range c.sent {
 			w.delivery(d, x)
 		}
@@ -74,7 +75,7 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 		}
 		d.Add(x.history)
 		w.record(d, x.shown)
-		w.memory(d, x.process)
+		d.Add(x.process.learned, x.process.history)
 		for _, c := range w.commits {
 			d.Add(c.to == 0 || c.to > x.from)
 		}
@@ -90,7 +91,7 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
 	d := schedules.NewDigest(w.origin)
-	d.Add(x.history, w.now, g.ending, g.verdict, g.effect, w.branchOf(s), g.fails, g.reply.Done, g.reply.Err != nil,
+	d.Add(x.history, w.now, g.ending, g.verdict, g.effect, max(0, slices.Index(x.branches, s)), g.fails, g.reply.Done, g.reply.Err != nil,
 		errors.Is(g.reply.Err, store.ErrWritesRefused))
 	if se, ok := errors.AsType[*store.Error](g.reply.Err); ok {
 		d.Add(se.Kind)

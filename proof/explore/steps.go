@@ -214,19 +214,12 @@ func (w *world) stepped(d *delivery, n int, out Done, err, own error) {
 	case err == nil:
 		w.Saw("step: resumed")
 	default:
-		w.Saw("step: " + wordOf(f.told))
+		word, _, _ := strings.Cut(f.told, ":") // without what differs from failure to failure
+		w.Saw("step: " + word)
 	}
 	w.Sayf("    the step %s of %s %s", w.Steps[n].Name, d.name, f.told)
 	d.toldLost = d.toldLost || errors.Is(err, idempotent.ErrLeaseLost)
 	w.check(&event{kind: evStepped, d: d, step: n, out: out, err: err, own: own})
-}
-
-// wordOf is what a step was told without what differs from failure to failure.
-func wordOf(told string) string {
-	if strings.HasPrefix(told, forEver) {
-		return forEver
-	}
-	return told
 }
 
 // kindOf names the error of a step.

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
@@ -18,7 +19,7 @@ func (w *world) passTime() {
 
 // kill is the death of the process of a running handler.
 func (w *world) kill(d *delivery) {
-	w.Sayf("  the process of %s dies %s", d.name, d.where())
+	w.Sayf("  the process of %s dies", d.name)
 	if d.client.Of != Powertools {
 		w.faults--
 	}
@@ -131,7 +132,7 @@ func (w *world) granted(s *strand, g grant) {
 
 func (w *world) arriveLate(n int) {
 	m := w.messages[n]
-	w.messages = append(append([]message(nil), w.messages[:n]...), w.messages[n+1:]...)
+	w.messages = slices.Delete(slices.Clone(w.messages), n, n+1)
 	w.Sayf("  late, from %s: %s", m.by.name, w.describeCall(m.call))
 	name := m.by.callName(m.call)
 	got := w.apply(m.by, m.call)
@@ -142,16 +143,6 @@ func (w *world) arriveLate(n int) {
 	}
 	w.Saw("late " + string(m.Op) + became)
 	w.Saw("late " + string(name) + became)
-}
-
-// branchOf is which of its branches a strand is.
-func (w *world) branchOf(s *strand) int {
-	for n, b := range s.of.branches {
-		if b == s {
-			return n
-		}
-	}
-	return 0
 }
 
 // remove is what the table's time to live does.

@@ -44,7 +44,7 @@ func (w Worlds[W]) Search(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		for _, name := range w.chosen() {
 			t.Run(name, func(t *testing.T) {
-				r := w.search(t, w.All[name])
+				r := w.One(t, w.All[name])
 				if r.Violation != nil {
 					t.Fatal(r.Violation)
 				}
@@ -69,15 +69,8 @@ func (w Worlds[W]) Search(t *testing.T) {
 	}
 }
 
-// One searches one world.
-func (w Worlds[W]) One(t *testing.T, world W) Report {
-	t.Helper()
-	return w.search(t, world)
-}
-
-// search searches a world in a bubble of its own: in it the waiting of what is searched takes no
-// time.
-func (w Worlds[W]) search(t *testing.T, world W) (r Report) {
+// One searches a world in a bubble of its own: in it the waiting of what is searched takes no time.
+func (w Worlds[W]) One(t *testing.T, world W) (r Report) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) { r = w.Run(world) })
