@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os/exec"
 	"path"
@@ -26,55 +25,45 @@ type Packages struct {
 	Imports map[string][]string
 
 	// needs are the packages that the tests of a package are built from, the package itself
-	// included.
-	needs map[string][]string
+	// included, and module is the one that holds it.
+	needs  map[string][]string
+	module map[string]string
 }
 
 // listed is a package as go list prints it. With its tests it is there several times.
 type listed struct {
 	ImportPath, Dir string
 	Deps, Imports   []string
+	Module          struct{ Dir string }
 }
 
 // Read asks the go command for the packages of the workspace at root.
 func Read(ctx context.Context, root string) (*Packages, error) {
-	p := &Packages{Imports: make(map[string][]string), needs: make(map[string][]string)}
-	modules, err := run(ctx, root, "list", "-m", "-f", "{{.Dir}}")
+	packages, err := run(ctx, root, "go", "list", "-e", "-test", "-json=ImportPath,Dir,Deps,Imports,Module", "work")
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"list", "-e", "-deps", "-test", "-json=ImportPath,Dir,Deps,Imports"}
-	for dir := range strings.Lines(string(modules)) {
-		module, _ := inside(root, strings.TrimSpace(dir))
-		p.Modules = append(p.Modules, module)
-		args = append(args, "./"+path.Join(module, "..."))
-	}
-	slices.Sort(p.Modules)
-	packages, err := run(ctx, root, args...)
-	if err != nil {
-		return nil, err
-	}
-	return p, p.read(root, packages)
-}
-
-// read reads what go list printed.
-func (p *Packages) read(root string, packages []byte) error {
-	var own []listed
-	folders := make(map[string]string) // by import path
-	for decoder := json.NewDecoder(bytes.NewReader(packages)); ; {
+	var all []listed
+	for decoder := json.NewDecoder(bytes.NewReader(packages)); decoder.More(); {
 		var l listed
-		err := decoder.Decode(&l)
-		if errors.Is(err, io.EOF) {
-			break
+		if err := decoder.Decode(&l); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			return err
-		}
-		if folder, is := inside(root, l.Dir); is {
-			folders[plain(l.ImportPath)] = folder
-			own = append(own, l)
-		}
+		all = append(all, l)
 	}
+	p := &Packages{
+		Imports: make(map[string][]string), needs: make(map[string][]string), module: make(map[string]string),
+	}
+	folders := make(map[string]string) // by import path
+	for _, l := range all {
+		folder, err := filepath.Rel(root, l.Dir)
+		module, errOfModule := filepath.Rel(root, l.Module.Dir)
+		if err := errors.Join(err, errOfModule); err != nil {
+			return nil, err
+		}
+		folders[plain(l.ImportPath)], p.module[filepath.ToSlash(folder)] = filepath.ToSlash(folder), filepath.ToSlash(module)
+	}
+	p.Modules = slices.Compact(slices.Sorted(maps.Values(p.module)))
 	among := func(importPaths []string) (found []string) {
 		for _, path := range importPaths {
 			if folder, is := folders[plain(path)]; is && !slices.Contains(found, folder) {
@@ -83,20 +72,14 @@ func (p *Packages) read(root string, packages []byte) error {
 		}
 		return found
 	}
-	for _, l := range own {
+	for _, l := range all {
 		folder := folders[plain(l.ImportPath)]
 		p.needs[folder] = append(append(p.needs[folder], folder), among(l.Deps)...)
 		if l.ImportPath == plain(l.ImportPath) {
 			p.Imports[folder] = among(l.Imports)
 		}
 	}
-	return nil
-}
-
-// inside is the path of a folder from the root, if it is in there.
-func inside(root, dir string) (folder string, is bool) {
-	folder, err := filepath.Rel(root, dir)
-	return filepath.ToSlash(folder), err == nil && filepath.IsLocal(folder)
+	return p, nil
 }
 
 // plain is the import path of a package without what go list adds for tests.
@@ -105,13 +88,13 @@ func plain(importPath string) string {
 	return strings.TrimSuffix(path, ".test")
 }
 
-func run(ctx context.Context, root string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+func run(ctx context.Context, root, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
 	var problems strings.Builder
 	cmd.Dir, cmd.Stderr = root, &problems
 	out, err := cmd.Output()
 	if err != nil {
-		err = fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, problems.String())
+		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, problems.String())
 	}
 	return out, err
 }
@@ -119,22 +102,11 @@ func run(ctx context.Context, root string, args ...string) ([]byte, error) {
 // Of are the packages of a module.
 func (p *Packages) Of(module string) (all []string) {
 	for _, folder := range slices.Sorted(maps.Keys(p.needs)) {
-		if p.moduleOf(folder) == module {
+		if p.module[folder] == module {
 			all = append(all, folder)
 		}
 	}
 	return all
-}
-
-// moduleOf is the module that holds a package.
-func (p *Packages) moduleOf(folder string) string {
-	module := "."
-	for _, m := range p.Modules {
-		if folder == m || strings.HasPrefix(folder, m+"/") {
-			module = m
-		}
-	}
-	return module
 }
 
 // Concern reports whether what comes of the tests of a package may be another after a change of the
@@ -153,7 +125,7 @@ func (p *Packages) Concern(folder string, files []string) bool {
 func (p *Packages) concerns(folder, file string) bool {
 	around := path.Dir(file)
 	if base := path.Base(file); base == "go.mod" || base == "go.sum" {
-		return slices.ContainsFunc(p.needs[folder], func(need string) bool { return p.moduleOf(need) == around })
+		return slices.ContainsFunc(p.needs[folder], func(need string) bool { return p.module[need] == around })
 	}
 	for around != "." && p.needs[around] == nil {
 		around = path.Dir(around)

@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -41,4 +43,49 @@ func TestWhatAChangeConcerns(t *testing.T) {
 		}
 		assert.Equal(t, want, concerned, file)
 	}
+}
+
+// history is a repository with a commit of three days ago, one of now, and a file that is in none.
+func history(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	git := func(when string, args ...string) {
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "GIT_COMMITTER_DATE="+when, "GIT_AUTHOR_DATE="+when)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	write := func(name string) {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(name), 0o600))
+	}
+	git("", "init", "-q", "-b", "main")
+	write("old.go")
+	git("", "add", "-A")
+	git("2026-01-01T12:00:00Z", "commit", "-qm", "old")
+	write("committed.go")
+	git("", "add", "-A")
+	git("2026-01-04T12:00:00Z", "commit", "-qm", "new")
+	write("uncommitted.go")
+	return root
+}
+
+func TestAChangeIsWhatIsYoungerThanADay(t *testing.T) {
+	root := history(t)
+	t.Setenv("BASE", "")
+	c, err := Latest(t.Context(), root)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.Files)
+
+	t.Setenv("BASE", "HEAD")
+	c, err = Latest(t.Context(), root)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"uncommitted.go"}, c.Files)
+
+	t.Setenv("BASE", "")
+	_, err = Git(t.Context(), root, "update-ref", "refs/remotes/origin/main", "HEAD~1")
+	require.NoError(t, err)
+	c, err = Latest(t.Context(), root)
+	require.NoError(t, err)
+	assert.Equal(t, "where the branch left origin/main", c.Why)
+	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.Files)
 }

@@ -1,46 +1,48 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
-// bench has the suites of a module, with controls woven in. It compiles a suite when a control
-// first needs it.
+// bench has the suites of a module, with controls woven in. It compiles a suite, and asks whether a
+// test passes with all guards in place, when a control first needs it.
 type bench struct {
 	*module
 
-	// dir is a temporary directory.
-	dir     string
-	overlay string
-
-	mu       sync.Mutex
-	compiled map[string]*suite
-	// broken says by name why a control cannot be run.
-	broken map[string]error
+	dir string // a temporary one
+	// binaries are those of the tests of packages, and limits how long tests may take.
+	binaries map[string]func() (string, error)
+	limits   map[string]func() (time.Duration, error)
 }
 
 // newBench weaves controls into a module. The bench has to be closed.
-func newBench(m *module, guards []guard) (*bench, error) {
-	dir, err := os.MkdirTemp("", "controls-")
-	if err != nil {
+func newBench(m *module, guards []*guard) (b *bench, err error) {
+	b = &bench{
+		module: m, binaries: make(map[string]func() (string, error)),
+		limits: make(map[string]func() (time.Duration, error)),
+	}
+	if b.dir, err = os.MkdirTemp("", "controls-"); err != nil {
 		return nil, err
 	}
-	b := &bench{
-		module: m, dir: dir, compiled: make(map[string]*suite), broken: make(map[string]error),
+	for _, g := range guards {
+		if b.binaries[g.suite] == nil {
+			b.binaries[g.suite] = sync.OnceValues(func() (string, error) { return b.compile(g.suite) })
+		}
+		if b.limits[g.catcher()] == nil {
+			b.limits[g.catcher()] = sync.OnceValues(func() (time.Duration, error) { return b.intact(g.control) })
+		}
 	}
-	if err := b.weaveAll(guards); err != nil {
+	if err := b.weave(guards); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
@@ -48,72 +50,17 @@ func newBench(m *module, guards []guard) (*bench, error) {
 
 func (b *bench) close() error { return os.RemoveAll(b.dir) }
 
-// weaveAll leaves out the controls that do not compile, and begins anew without them.
-func (b *bench) weaveAll(guards []guard) error {
-	for {
-		packages, err := b.write(guards)
-		if err != nil {
-			return err
-		}
-		output, err := b.build(packages)
-		if err == nil {
-			return nil
-		}
-		if !b.blame(output) {
-			return fmt.Errorf("go build: %w: %s", err, tail(output))
-		}
-	}
-}
+func (b *bench) overlay() string { return filepath.Join(b.dir, "overlay.json") }
 
-// write writes the woven files and their overlay, and returns the packages that they are in.
-func (b *bench) write(guards []guard) (packages []string, err error) {
-	bySource := make(map[*source][]guard)
-	for _, g := range guards {
-		if g.err == nil && b.broken[g.name] == nil {
-			bySource[g.source] = append(bySource[g.source], g)
-		}
-	}
-	replace := make(map[string]string)
-	put := func(original, text string) error {
-		path := replace[original]
-		if path == "" {
-			path = filepath.Join(b.dir, strconv.Itoa(len(replace))+".go")
-			replace[original] = path
-		}
-		return os.WriteFile(path, []byte(text), 0o600)
-	}
-	for s, guards := range bySource {
-		original := filepath.Join(b.root, filepath.FromSlash(s.name))
-		woven, packageName, broken, err := weave(s, guards)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(b.broken, broken)
-		added := filepath.Join(filepath.Dir(original), "zz_active_control.go")
-		if err := errors.Join(put(original, woven), put(added, switchFile(packageName))); err != nil {
-			return nil, err
-		}
-		if !slices.Contains(packages, s.folder()) {
-			packages = append(packages, s.folder())
-		}
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
+// goTool runs the go command on the woven sources.
+func (b *bench) goTool(args ...string) (output string, err error) {
+	cmd := exec.Command("go", append([]string{args[0], "-overlay=" + b.overlay()}, args[1:]...)...)
+	cmd.Dir = b.root
+	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return nil, err
+		err = fmt.Errorf("go %s: %w: %s", args[0], err, tail(out))
 	}
-	b.overlay = filepath.Join(b.dir, "overlay.json")
-	return packages, os.WriteFile(b.overlay, text, 0o600)
-}
-
-// build compiles the woven packages, each in its module.
-func (b *bench) build(packages []string) (output string, err error) {
-	for _, p := range packages {
-		cmd := exec.Command("go", "build", "-overlay="+b.overlay, ".")
-		cmd.Dir = b.folder(p)
-		out, e := cmd.CombinedOutput()
-		output, err = output+string(out), errors.Join(err, e)
-	}
-	return output, err
+	return string(out), err
 }
 
 // raced are the suites that need the race detector: without it a missing mutex shows by chance.
@@ -121,37 +68,102 @@ var raced = map[string]bool{"./memory": true, "./cache": true}
 
 // compile makes the test binary of a suite. Symbols are left out: linking is a good part of the
 // time.
-func (b *bench) compile(folder string) (binary string, err error) {
-	binary = filepath.Join(b.dir, url.PathEscape(folder)+".test")
-	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay=" + b.overlay, "-o", binary, "."}
-	if raced[folder] {
-		args = slices.Insert(args, 2, "-race")
-	}
-	cmd := exec.Command("go", args...)
-	cmd.Dir = b.folder(folder) // it may belong to a module that is nested in this one
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go test -c: %w: %s", err, tail(string(out)))
-	}
-	if !exists(binary) {
-		return "", fmt.Errorf("%s has no tests", folder)
-	}
-	return binary, nil
+func (b *bench) compile(suite string) (binary string, err error) {
+	binary = filepath.Join(b.dir, url.PathEscape(suite)+".test")
+	_, err = b.goTool("test", "-c", "-vet=off", "-ldflags=-s -w", fmt.Sprint("-race=", raced[suite]), "-o", binary, suite)
+	return binary, err
 }
 
-func (b *bench) folder(suite string) string { return filepath.Join(b.root, filepath.FromSlash(suite)) }
+// What comes of a control.
+const (
+	caught   = "caught"
+	survived = "SURVIVED"
+	broken   = "BROKEN"
+)
 
-var inCopy = regexp.MustCompile(`(?m)^` + linePrefix + `([\w-]+):\d+:(?:\d+:)? (.*)$`)
-
-// blame finds the controls that the compiler complains about.
-func (b *bench) blame(output string) bool {
-	found := inCopy.FindAllStringSubmatch(output, -1)
-	for _, m := range found {
-		b.broken[m[1]] = noCodeError{m[2]}
+// take takes a guard out and says what comes of it, and more: the test that is meant to catch it,
+// why it could not be run, or what happens without the guard, and whether another test catches it.
+func (b *bench) take(g *guard) (word, what string) {
+	if g.err != nil {
+		return broken, g.err.Error()
 	}
-	return len(found) > 0
+	limit, err := b.limits[g.catcher()]()
+	if err != nil {
+		return broken, err.Error()
+	}
+	failed, output, err := b.play(g.suite, alone(g.test), g.name, limit)
+	switch {
+	case err != nil:
+		return broken, err.Error()
+	case failed:
+		return caught, "by " + g.catcher()
+	}
+	what = g.without + "; " + g.catcher() + " passes"
+	if _, output, err = b.play(g.suite, ".", g.name, longest); err != nil {
+		return broken, err.Error()
+	}
+	if others := failure.FindAllStringSubmatch(output, -1); others != nil {
+		what += ", but not " + others[len(others)-1][1]
+	}
+	return survived, what
 }
 
-func tail(out string) string {
-	lines := strings.Split(strings.TrimSpace(out), "\n")
+var failure = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
+
+// catcher is the test that is meant to catch a control, and its package.
+func (c control) catcher() string { return c.suite + " " + c.test }
+
+// Tests that a control keeps from ending are ended: after several times the time that they take
+// with all guards in place, because others run beside them.
+const (
+	shortest = 30 * time.Second
+	longest  = 10 * time.Minute
+	factor   = 5
+)
+
+// intact requires that the test of a control passes with all guards in place: otherwise its failure
+// would say nothing. It also shows that weaving changes nothing.
+func (b *bench) intact(c control) (limit time.Duration, err error) {
+	started := time.Now()
+	failed, output, err := b.play(c.suite, alone(c.test), "", longest)
+	if failed {
+		err = fmt.Errorf("with all guards in place, %s fails: %s", c.catcher(), tail([]byte(output)))
+	}
+	return max(shortest, factor*time.Since(started)), err
+}
+
+// play runs tests of a suite while a control is active, until one fails, for limit at most.
+func (b *bench) play(suite, pattern, active string, limit time.Duration) (failed bool, output string, err error) {
+	binary, err := b.binaries[suite]()
+	if err != nil {
+		return false, "", err
+	}
+	cmd := exec.Command(binary, "-test.short", "-test.failfast", "-test.paniconexit0", "-test.timeout="+limit.String(),
+		"-test.run="+pattern)
+	cmd.Dir = filepath.Join(b.root, suite)
+	// A test that cannot run must not count as one that passes.
+	cmd.Env = append(os.Environ(), switchEnv+"="+active, "IDEMPOTENT_TEST_STRICT=1")
+	out, err := cmd.CombinedOutput()
+	_, failed = errors.AsType[*exec.ExitError](err)
+	switch {
+	case failed:
+		return true, string(out), nil
+	case err == nil && bytes.Contains(out, []byte("no tests to run")):
+		err = fmt.Errorf("%s has no test %s", suite, pattern)
+	}
+	return false, string(out), err
+}
+
+// alone is a pattern of one test.
+func alone(test string) string {
+	names := strings.Split(test, "/")
+	for i, name := range names {
+		names[i] = "^" + regexp.QuoteMeta(name) + "$"
+	}
+	return strings.Join(names, "/")
+}
+
+func tail(out []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }

@@ -1,29 +1,63 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"path"
 	"slices"
 
 	"github.com/go-idempotent/idempotent/proof/changes"
 )
 
-// asked are the suites that run for a control: that of its test, or all that may have one.
-func (m *module) asked(g guard) []string {
-	if g.first.suite != "" {
-		return []string{g.first.suite}
+// concerned leaves the guards of which a change may change what comes, in the order of urgent.
+func concerned(ctx context.Context, m *module, guards []*guard, since string) ([]*guard, error) {
+	packages, err := changes.Read(ctx, m.root)
+	change, errOfChange := changes.Since(ctx, m.root, since)
+	if err := errors.Join(err, errOfChange); err != nil {
+		return nil, err
 	}
-	return m.suites(g)
-}
-
-// concerned leaves the guards of which a change of files may change what comes: their source, their
-// row, or what their suites are built from. One that fits nowhere is to be reported.
-func (m *module) concerned(p *changes.Packages, guards []guard, files []string) (chosen []guard) {
+	before := make(map[string]control)
 	for _, g := range guards {
-		rows := path.Join("proof", rowsFolder, g.area+".txt")
-		if g.source == nil || slices.Contains(files, g.file()) || slices.Contains(files, rows) ||
-			slices.ContainsFunc(m.asked(g), func(suite string) bool { return p.Concern(path.Clean(suite), files) }) {
-			chosen = append(chosen, g)
+		if _, read := before[g.file()]; read || !slices.Contains(change.Files, g.file()) {
+			continue
+		}
+		before[g.file()] = control{}
+		text, _ := changes.Git(ctx, m.root, "show", change.Base+":"+g.file()) // there are no rows in a file that was not there
+		rows, _ := parseRows(g.area, text)                                    // what is no row of today has changed
+		for _, c := range rows {
+			before[c.name] = c
 		}
 	}
+	return urgent(guards, packages, change.Files, before), nil
+}
+
+// file is where the row stands, from the root of the repository.
+func (c control) file() string { return path.Join("proof", rowsFolder, c.area+".txt") }
+
+// urgent leaves the guards that a change of files concerns. First come those whose row, which before
+// has as it was, or whose source it touches, and one that fits nowhere; then those whose test is
+// built from what it touches. Of both, each area has its turn: no area is always the one for which
+// no time is left.
+func urgent(guards []*guard, p *changes.Packages, files []string, before map[string]control) (chosen []*guard) {
+	type area struct {
+		name    string
+		touched bool
+	}
+	had, turns := make(map[area]int), make(map[*guard]int)
+	for _, g := range guards {
+		touched := g.err != nil || slices.Contains(files, g.source.name) ||
+			slices.Contains(files, g.file()) && before[g.name] != g.control
+		if !touched && !p.Concern(path.Clean(g.suite), files) {
+			continue
+		}
+		a := area{g.area, touched}
+		had[a]++
+		turns[g] = had[a]
+		if !touched {
+			turns[g] += len(guards)
+		}
+		chosen = append(chosen, g)
+	}
+	slices.SortStableFunc(chosen, func(a, b *guard) int { return turns[a] - turns[b] })
 	return chosen
 }

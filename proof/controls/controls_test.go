@@ -2,12 +2,11 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -75,17 +74,8 @@ func TestShutTwice(t *testing.T) {
 	(*till)(nil).shut()
 }
 
-func TestBreaksOften(t *testing.T) {
-	if os.Getenv("SHOP_IS_BROKEN") != "" {
-		t.Fail()
-	}
-}
-
-func TestFailsOnce(t *testing.T) {
-	_, sold := new(till).sell("", 13)
-	marker := os.Getenv("SHOP_MARKER")
-	if _, err := os.Stat(marker); sold && err != nil {
-		os.WriteFile(marker, nil, 0o600)
+func TestBreaksAlways(t *testing.T) {
+	if os.Getenv("IDEMPOTENT_CONTROL") == "" {
 		t.Fail()
 	}
 }
@@ -99,7 +89,6 @@ func shopModule(t *testing.T) *module {
 	for name, text := range shop {
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
 	}
-	t.Setenv("SHOP_MARKER", filepath.Join(root, "marker"))
 	return mustRead(t, root)
 }
 
@@ -110,46 +99,52 @@ func mustRead(t *testing.T, root string) *module {
 	return m
 }
 
-// play runs controls of a module as the command does by default.
-func play(out io.Writer, m *module, guards ...guard) error {
-	return command{}.execute(out, m, guards)
+// caughtBy is a control of the shop with the test that is meant to catch it.
+func caughtBy(test, name, old, becomes string) control {
+	return control{name: name, without: "all is lost", old: old, new: becomes, suite: ".", test: test}
 }
 
-func shopControls() []control {
-	return []control{
-		{name: "free", old: "if $cost < 1 {", new: "if false {"},
-		{name: "method", old: "if $t == nil {", new: "if false {", first: catcher{".", "TestShutTwice"}},
-		{name: "generic", old: "if $v > $largest {", new: "if $v < $largest {", first: catcher{".", "TestShutTwice"}},
-		{name: "untested", without: "nothing", old: "$t.open = false", new: "$t.open = true"},
-		{name: "by-chance", old: "$price != 13", new: "true"},
-		{name: "absent", old: "if $price < 2 {", new: "if false {"},
-		{name: "twice", old: "return", new: "panic(0)"},
-		{name: "elsewhere", old: "$t.open = false", new: "", in: "till.sell"},
-		{name: "outside", old: "limit = 3", new: "limit = 4"},
-		{name: "no-syntax", old: "return $price, $price != 13", new: "return $price,"},
-		{name: "no-type", old: "return $price, $price != 13", new: "return $price"},
-		{name: "no-name", old: "return $price, $price != 13", new: "return $price, $sold"},
-	}
+var shopControls = []control{
+	caughtBy("TestFreeGoodsAreNotSold/nothing", "free", "if $cost < 1 {", "if false {"),
+	caughtBy("TestShutTwice", "method", "if $t == nil {", "if false {"),
+	caughtBy("TestLargest", "generic", "if $v > $largest {", "if $v < $largest {"),
+	caughtBy("TestLargest", "untested", "$t.open = false", "$t.open = true"),
+	caughtBy("TestShutTwice", "by-another", "range $all {", "range $all[:0] {"),
+	caughtBy("TestShut", "no-test", "$t.open = false", ""),
+	caughtBy("TestFreeGoodsAreNotSold/all", "no-part", "$t.open = false", ""),
+	caughtBy("TestBreaksAlways", "broken-test", "$t.open = false", ""),
+	caughtBy("TestShutTwice", "absent", "if $price < 2 {", "if false {"),
+	caughtBy("TestShutTwice", "twice", "return", "panic(0)"),
+	caughtBy("TestShutTwice", "outside", "limit = 3", "limit = 4"),
+	caughtBy("TestShutTwice", "no-syntax", "return $price, $price != 13", "return $price,"),
+	caughtBy("TestShutTwice", "no-type", "return $price, $price != 13", "return $price"),
+	caughtBy("TestShutTwice", "no-name", "return $price, $price != 13", "return $price, $sold"),
+	{name: "elsewhere", old: "$t.open = false", in: "till.sell", suite: ".", test: "TestShutTwice"},
 }
 
 func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
+	t.Parallel()
 	m := shopModule(t)
 	var out bytes.Buffer
-	err := play(&out, m, m.find(shopControls())...)
-	require.ErrorContains(t, err, "9 of 12")
+	err := check(&out, m, m.find(shopControls), 0)
+	require.ErrorContains(t, err, "12 of 15 controls were not caught")
+	assert.Contains(t, out.String(), "15 controls, 3 caught, in ")
 	for name, want := range map[string]string{
-		"free":      `caught +free .* by . TestFreeGoodsAreNotSold/nothing`,
-		"method":    `caught +method .* by . TestShutTwice`,
-		"generic":   `moved +generic .* by . TestLargest`,
-		"untested":  `SURVIVED +untested .* nothing`,
-		"by-chance": `BROKEN +by-chance .* TestFailsOnce failed once, but not again`,
-		"absent":    `BROKEN +absent .* the guard is nowhere`,
-		"twice":     `BROKEN +twice .* the guard is in 4 places: shop.go:7 in till.sell, shop.go:9 in till.sell, shop.go:18 in largest, shop.go:23 in till.shut`,
-		"elsewhere": `BROKEN +elsewhere .* not where it should be, but shop.go:25 in till.shut`,
-		"outside":   `BROKEN +outside .* shop.go:28 not within one function`,
-		"no-syntax": `BROKEN +no-syntax `,
-		"no-type":   `BROKEN +no-type .* not enough return values`,
-		"no-name":   `BROKEN +no-name .* \$sold is not in the pattern`,
+		"free":        `caught +free .* by . TestFreeGoodsAreNotSold/nothing`,
+		"method":      `caught +method .* by . TestShutTwice`,
+		"generic":     `caught +generic .* by . TestLargest`,
+		"untested":    `SURVIVED +untested .* all is lost; . TestLargest passes$`,
+		"by-another":  `SURVIVED +by-another .* TestShutTwice passes, but not TestLargest`,
+		"no-test":     `BROKEN +no-test .*\. has no test \^TestShut\$`,
+		"no-part":     `BROKEN +no-part .*\. has no test \^TestFreeGoodsAreNotSold\$/\^all\$`,
+		"broken-test": `BROKEN +broken-test .* with all guards in place, . TestBreaksAlways fails`,
+		"absent":      `BROKEN +absent .* the guard is nowhere`,
+		"twice":       `BROKEN +twice .* the guard is in 4 places: shop.go:7 till.sell, shop.go:9 till.sell, shop.go:18 largest, shop.go:23 till.shut`,
+		"elsewhere":   `BROKEN +elsewhere .* not where it should be, but shop.go:25 till.shut`,
+		"outside":     `BROKEN +outside .* shop.go:28 not within one function`,
+		"no-syntax":   `BROKEN +no-syntax .* it is no Go`,
+		"no-type":     `BROKEN +no-type .* not enough return values`,
+		"no-name":     `BROKEN +no-name .* it is no Go`,
 	} {
 		assert.Regexp(t, "(?m)^"+want, out.String(), name)
 	}
@@ -160,57 +155,20 @@ func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
 	}
 }
 
-func TestCaughtControlsAreNoError(t *testing.T) {
-	var out bytes.Buffer
-	m := shopModule(t)
-	require.NoError(t, play(&out, m, m.find(shopControls()[:3])...))
-	assert.Contains(t, out.String(), "3 controls, 3 caught, 1 of them by another test than meant")
-}
-
-func TestWhichControlsAChangeConcerns(t *testing.T) {
+func TestNoControlIsBegunAfterTheBudget(t *testing.T) {
 	t.Parallel()
-	m := mustRead(t, libraryRoot)
-	packages, err := changes.Read(t.Context(), m.root)
-	require.NoError(t, err)
-	in := func(area, file, suite string) guard {
-		return guard{
-			control: control{name: area, area: area, first: catcher{suite, "TestIt"}},
-			place:   place{source: &source{name: file}},
-		}
-	}
-	guards := []guard{
-		in("claims", "internal/protocol/claim.go", "."), in("memory", "memory/memory.go", "./memory"),
-		in("fingerprints", "fingerprint/digest.go", "./fingerprint"),
-	}
-	for file, want := range map[string][]string{
-		"README.md":                            nil,
-		"store/store.go":                       {"claims", "memory"},
-		"memory/memory_test.go":                {"memory"},
-		"memory/memory.go":                     {"claims", "memory"},
-		"internal/protocol/claim.go":           {"claims", "memory"},
-		"proof/controls/rows/fingerprints.txt": {"fingerprints"},
-	} {
-		var names []string
-		for _, g := range m.concerned(packages, guards, []string{file}) {
-			names = append(names, g.name)
-		}
-		assert.Equal(t, want, names, file)
-	}
-	assert.Len(t, m.concerned(packages, append(guards, guard{}), nil), 1, "one that fits nowhere is reported")
-}
-
-func TestASuiteThatFailsByItselfProvesNothing(t *testing.T) {
 	m := shopModule(t)
-	t.Setenv("SHOP_IS_BROKEN", "1")
 	var out bytes.Buffer
-	require.ErrorContains(t, play(&out, m, m.find(shopControls()[3:4])...), "1 of 1 controls were not caught: untested")
-	assert.Regexp(t, `BROKEN +untested .* with all guards in place, TestBreaksOften fails`, out.String())
+	require.NoError(t, check(&out, m, m.find(shopControls[:3]), time.Nanosecond))
+	assert.Contains(t, out.String(), "3 controls, 0 caught, in ")
+	assert.Contains(t, out.String(), "3 are left out, because 1ns are over\n")
 }
 
 func TestAModuleThatDoesNotCompileIsAnError(t *testing.T) {
+	t.Parallel()
 	m := shopModule(t)
 	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more.go"), []byte("package shop\n\nvar x = y\n"), 0o600))
-	require.ErrorContains(t, play(&bytes.Buffer{}, m, m.find(shopControls()[:1])...), "undefined: y")
+	require.ErrorContains(t, check(&bytes.Buffer{}, m, m.find(shopControls[:1]), 0), "undefined: y")
 }
 
 // TestEveryControlFitsTheLibrary is the fast part of what the command does: each guard is in one
@@ -220,26 +178,26 @@ func TestEveryControlFitsTheLibrary(t *testing.T) {
 	m := mustRead(t, libraryRoot)
 	rows, err := readRows("rows")
 	require.NoError(t, err)
-	bySource := make(map[*source][]guard)
+	tests := make(map[string]string)
 	for _, g := range m.find(rows) {
-		if assert.NoError(t, g.err, g.name) {
-			bySource[g.source] = append(bySource[g.source], g)
-			test, _, _ := strings.Cut(g.first.test, "/")
-			is := test != "" && strings.Contains(testsOf(t, m, g.first.suite), "\nfunc "+test+"(")
-			assert.True(t, is, "%s names no test that is there: %s", g.name, g.first)
+		if !assert.NoError(t, g.err, g.name) {
+			continue
 		}
-	}
-	for s, guards := range bySource {
-		_, _, broken, err := weave(s, guards)
-		require.NoError(t, err)
-		assert.Empty(t, broken)
+		_, err := g.branch()
+		assert.NoError(t, err, g.name)
+		if tests[g.suite] == "" {
+			tests[g.suite] = testsOf(t, g.suite)
+		}
+		test, _, _ := strings.Cut(g.test, "/")
+		assert.True(t, strings.Contains(tests[g.suite], "\nfunc "+test+"("), "%s names no test that is there: %s",
+			g.name, g.catcher())
 	}
 }
 
 // testsOf is the text of the tests of a suite.
-func testsOf(t *testing.T, m *module, suite string) (text string) {
+func testsOf(t *testing.T, suite string) (text string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(m.root, filepath.FromSlash(suite), "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(libraryRoot, suite, "*_test.go"))
 	require.NoError(t, err)
 	for _, file := range files {
 		one, err := os.ReadFile(file)
@@ -249,42 +207,15 @@ func testsOf(t *testing.T, m *module, suite string) (text string) {
 	return text
 }
 
-func TestSuitesOfAGuard(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	for _, name := range []string{
-		"go.mod", "a_test.go", "dynamo/a_test.go", "internal/httpfield/a_test.go", "internal/protocol/a_test.go",
-		"proof/go.mod",
-		"proof/explore/a_test.go", "cmd/idempotent/go.mod", "cmd/idempotent/internal/page/a_test.go",
-	} {
-		path := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, nil, 0o600))
-	}
-	m := mustRead(t, root)
-	for file, want := range map[string][]string{
-		"judge.go":                   {".", "./internal/protocol", "./proof/explore"},
-		"dynamo/claim.go":            {"./dynamo", "./internal/protocol", ".", "./proof/explore"},
-		"store/record.go":            {"./internal/protocol", ".", "./proof/explore"},
-		"internal/protocol/judge.go": {"./internal/protocol", ".", "./proof/explore"},
-		"internal/httpfield/keys.go": {"./internal/httpfield", "./internal/protocol", ".", "./proof/explore"},
-
-		"cmd/idempotent/internal/page/door.go": {"./cmd/idempotent/internal/page", "./proof/explore", "."},
-	} {
-		g := guard{place: place{source: &source{name: file}}, control: control{suite: []string{"./proof/explore", "."}}}
-		assert.Equal(t, want, m.suites(g), file)
-	}
-}
-
 func TestInMeansAFunction(t *testing.T) {
 	t.Parallel()
 	for wanted, want := range map[string]bool{
 		"": true, "Claim": true, "claim": true, "Store.Claim": true, "store.Claim": true,
-		"Other.Claim": false, "Reclaim": false, "Store": false,
+		"Other.Claim": false, "Reclaim": false, "Store": false, "aim": false,
 	} {
-		assert.Equal(t, want, span{name: "Claim", receiver: "Store"}.meant(wanted), wanted)
+		assert.Equal(t, want, meant(wanted, "Store.Claim"), wanted)
 	}
-	assert.True(t, span{name: "Claim"}.meant("claim"))
+	assert.True(t, meant("claim", "Claim"))
 }
 
 func TestWhatIsSearched(t *testing.T) {
@@ -298,27 +229,65 @@ func TestWhatIsSearched(t *testing.T) {
 		"internal/powertools/codec.go", "cmd/idempotent/internal/page/door.go",
 	})
 	for _, name := range names {
-		assert.NotRegexp(t, `_test\.go$|^(examples|storetest|bench|proof|internal/dev)/`, name)
+		assert.NotRegexp(t, `_test\.go$|^(\.|examples|storetest|bench|proof|internal/dev|observe/otel)/`, name)
+		assert.NotRegexp(t, `^cmd/idempotent/(\w+\.go|internal/[^p])`, name)
+	}
+}
+
+// guardIn is a guard in a file of the library.
+func guardIn(name, area, file, suite string) *guard {
+	return &guard{
+		control: control{name: name, area: area, suite: suite, test: "TestIt"}, source: &source{name: file},
 	}
 }
 
 func TestChoosingControls(t *testing.T) {
 	t.Parallel()
-	claim, records := &source{name: "claim.go"}, &source{name: "memory/list.go"}
-	guards := []guard{
-		{control: control{name: "undo"}, place: place{source: claim}},
-		{control: control{name: "undo-time"}, place: place{source: claim}},
-		{control: control{name: "status"}, place: place{source: records}},
-		{control: control{name: "lost"}, err: errors.New("nowhere")},
+	guards := []*guard{
+		guardIn("undo", "", "claim.go", ""), guardIn("undo-time", "", "claim.go", ""),
+		guardIn("status", "", "memory/list.go", ""),
+		{control: control{name: "lost"}},
 	}
 	chosen, err := choose(guards, "undo$|memory")
 	require.NoError(t, err)
-	assert.Equal(t, []guard{guards[0], guards[2]}, chosen)
+	assert.Equal(t, []*guard{guards[0], guards[2]}, chosen)
 	chosen, err = choose(guards, "")
 	require.NoError(t, err)
 	assert.Equal(t, guards, chosen, "also what is nowhere: it is to be reported")
-	_, err = choose(guards, "nothing")
-	require.Error(t, err)
-	_, err = choose(guards, "(")
-	require.Error(t, err)
+	for _, only := range []string{"nothing", "("} {
+		_, err = choose(guards, only)
+		require.Error(t, err)
+	}
+}
+
+func TestWhichControlsAChangeConcerns(t *testing.T) {
+	t.Parallel()
+	packages, err := changes.Read(t.Context(), mustRead(t, libraryRoot).root)
+	require.NoError(t, err)
+	guards := []*guard{
+		guardIn("claim", "claims", "internal/protocol/claim.go", "."),
+		guardIn("lease", "claims", "internal/protocol/claim.go", "."),
+		guardIn("memory", "memory", "memory/memory.go", "./memory"),
+		guardIn("digest", "fingerprints", "fingerprint/digest.go", "./fingerprint"),
+	}
+	before := make(map[string]control)
+	for _, g := range guards[1:] { // the first is new
+		before[g.name] = g.control
+	}
+	for files, want := range map[string][]string{
+		"README.md":                         nil,
+		"store/store.go":                    {"claim", "memory", "lease"},
+		"memory/memory_test.go":             {"memory"},
+		"memory/memory.go":                  {"memory", "claim", "lease"},
+		"internal/protocol/claim.go":        {"claim", "lease", "memory"},
+		"proof/controls/rows/claims.txt":    {"claim"},
+		"fingerprint/digest.go memory/a.go": {"digest", "claim", "memory", "lease"},
+	} {
+		var names []string
+		for _, g := range urgent(guards, packages, strings.Fields(files), before) {
+			names = append(names, g.name)
+		}
+		assert.Equal(t, want, names, files)
+	}
+	assert.Len(t, urgent(append(guards, &guard{err: os.ErrNotExist}), packages, nil, before), 1, "what fits nowhere is reported")
 }

@@ -6,11 +6,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 )
 
@@ -22,82 +22,46 @@ type module struct {
 
 // source is a file, as text, as tokens and as functions.
 type source struct {
-	name      string // from the root of the module, with slashes
-	text      []byte
-	tokens    []lexeme
-	names     map[string]bool // that are among the tokens
-	functions []span
-	lines     *token.File
+	name, text string // the name from the root of the module, with slashes
+	tokens     tokens
+	file       *token.File
+	syntax     *ast.File
 }
 
-// span is where a function is declared.
-type span struct {
-	name, receiver string
-	from, to       int
-}
+// page is a folder of a module of its own whose guards are looked for, too.
+const page = "cmd/idempotent/internal/page"
 
-// notSearched are the folders that hold no guard of the library: examples, and what only tests run.
-var notSearched = []string{"examples", "internal/dev", "storetest"}
+// elsewhere are the other folders that hold no guard of the library, and what the go command leaves
+// alone.
+var elsewhere = regexp.MustCompile(
+	`(^|/)([._]|testdata$)|^(bench|cmd|examples|internal/dev|observe/otel|proof|storetest)$`)
 
-// nested are folders of modules that are nested in this one, whose guards are looked for, too.
-// Their own tests must catch them.
-var nested = []string{"cmd/idempotent/internal/page"}
-
-// inNested reports whether a package is in one of these folders.
-func inNested(folder string) bool {
-	return slices.ContainsFunc(nested, func(n string) bool {
-		return folder == packageOf(n) || strings.HasPrefix(folder, packageOf(n)+"/")
-	})
-}
-
-// readModule reads the sources of the module at root, but of the modules nested in it only those
-// that nested names.
+// readModule reads the sources of the module at root.
 func readModule(root string) (*module, error) {
 	root, err := filepath.Abs(root)
-	if err != nil {
-		return nil, err
-	}
 	m := &module{root: root}
-	err = m.read(root)
-	for _, folder := range nested {
-		if inside := filepath.Join(root, filepath.FromSlash(folder)); exists(inside) {
-			err = errors.Join(err, m.read(inside))
-		}
+	for _, folder := range []string{".", page} {
+		err = errors.Join(err, fs.WalkDir(os.DirFS(root), folder, func(name string, entry fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && name == page:
+				return nil
+			case err != nil:
+				return err
+			case entry.IsDir() && name != folder && elsewhere.MatchString(name):
+				return fs.SkipDir
+			case entry.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):
+				return nil
+			}
+			s, err := readSource(root, name)
+			m.sources = append(m.sources, s)
+			return err
+		}))
 	}
 	return m, err
 }
 
-// read reads the sources in a folder.
-func (m *module) read(folder string) error {
-	return filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(m.root, file)
-		if err != nil {
-			return err
-		}
-		name = filepath.ToSlash(name)
-		switch {
-		case entry.IsDir() && file != folder &&
-			(foreign(entry.Name()) || slices.Contains(notSearched, name) || exists(filepath.Join(file, "go.mod"))):
-			return filepath.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		s, err := readSource(file, name)
-		m.sources = append(m.sources, s)
-		return err
-	})
-}
-
-// foreign reports whether the go command leaves a folder of this name alone.
-func foreign(name string) bool {
-	return name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
-}
-
-func readSource(file, name string) (*source, error) {
-	text, err := os.ReadFile(file)
+func readSource(root, name string) (*source, error) {
+	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		return nil, err
 	}
@@ -106,197 +70,88 @@ func readSource(file, name string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: name, text: text, tokens: lex(text), lines: files.File(syntax.FileStart)}
-	s.names = make(map[string]bool)
-	for _, l := range s.tokens {
-		s.names[l.plain()] = true
-	}
-	for _, decl := range syntax.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok {
-			s.functions = append(s.functions, span{
-				fn.Name.Name, receiver(fn), files.Position(fn.Pos()).Offset, files.Position(fn.End()).Offset,
-			})
-		}
-	}
-	return s, nil
+	return &source{name, string(text), lex(string(text)), files.File(syntax.FileStart), syntax}, nil
 }
 
-// receiver is the name of the type whose method a function is, empty for none.
-func receiver(fn *ast.FuncDecl) string {
-	if fn.Recv == nil {
-		return ""
-	}
-	t := fn.Recv.List[0].Type
-	for {
-		switch inner := t.(type) {
-		case *ast.StarExpr:
-			t = inner.X
-		case *ast.IndexExpr:
-			t = inner.X
-		case *ast.IndexListExpr:
-			t = inner.X
-		case *ast.Ident:
-			return inner.Name
-		default:
-			return ""
-		}
-	}
+// between is the text from one place to another.
+func (s *source) between(from, to token.Pos) string {
+	return s.text[s.file.Offset(from):s.file.Offset(to)]
 }
 
-// enclosing is the function that holds a part of the source, nil if none does.
-func (s *source) enclosing(from, to int) *span {
-	for i, f := range s.functions {
-		if f.from <= from && to <= f.to {
-			return &s.functions[i]
+// enclosing is the function whose body holds a part of the source, nil if none does.
+func (s *source) enclosing(from, to int) *ast.FuncDecl {
+	for _, decl := range s.syntax.Decls {
+		fn, is := decl.(*ast.FuncDecl)
+		if is && fn.Body != nil && s.file.Offset(fn.Body.Lbrace) < from && to <= s.file.Offset(fn.End()) {
+			return fn
 		}
 	}
 	return nil
 }
 
-// position is where an offset is, for a person.
-func (s *source) position(at int) string {
-	position := s.lines.Position(s.lines.Pos(at))
-	return fmt.Sprintf("%s:%d", s.name, position.Line)
-}
-
-// folder is the package that a source belongs to, as the go command takes it.
-func (s *source) folder() string { return packageOf(path.Dir(s.name)) }
-
-func packageOf(folder string) string {
-	if folder == "." {
-		return folder
-	}
-	return "./" + folder
-}
-
-// guard is a control and where it takes the guard out. Its err says why that cannot be done.
+// guard is a control and where it takes the guard out: a part of a function becomes another text.
+// Its err says why that cannot be done.
 type guard struct {
 	control
-	place
 
-	err error
-}
-
-// place is the part of a source that becomes another text.
-type place struct {
 	source   *source
+	function *ast.FuncDecl
 	from, to int
 	becomes  string
-	function string
-}
-
-func (p place) file() string {
-	if p.source == nil {
-		return ""
-	}
-	return p.source.name
+	err      error
 }
 
 // find looks for the guards of controls.
-func (m *module) find(controls []control) []guard {
-	var guards []guard
+func (m *module) find(controls []control) (guards []*guard) {
 	for _, c := range controls {
-		at, err := m.findOne(c)
-		guards = append(guards, guard{c, at, err})
+		guards = append(guards, m.findOne(c))
 	}
 	return guards
 }
 
 // findOne finds the only place that matches a control.
-func (m *module) findOne(c control) (place, error) {
-	p := pattern(lex([]byte(c.old)))
-	if len(p) == 0 {
-		return place{}, errors.New("there is no pattern")
-	}
-	var (
-		found           place
-		filling         error
-		places, outside []string
-	)
+func (m *module) findOne(c control) *guard {
+	g := &guard{control: c}
+	p := newPattern(c.old)
+	var places, others []string
 	for _, s := range m.sources {
-		if slices.ContainsFunc(p, func(l lexeme) bool { return l.kind != token.ILLEGAL && !s.names[l.plain()] }) {
-			continue // it cannot be here
-		}
-		for at := range s.tokens {
-			end, bound, ok := p.matchAt(s.tokens, at)
-			if !ok {
+		for _, at := range p.in(s.tokens) {
+			fn := s.enclosing(at.from, at.to)
+			where := fmt.Sprintf("%s:%d %s", s.name, s.file.Line(s.file.Pos(at.from)), nameOf(fn))
+			if fn == nil || !meant(c.in, nameOf(fn)) {
+				others = append(others, where)
 				continue
 			}
-			from, to := s.tokens[at].from, s.tokens[end-1].to
-			switch fn := s.enclosing(from, to); {
-			case fn == nil:
-				outside = append(outside, s.position(from)+" not within one function")
-			case !fn.meant(c.in):
-				outside = append(outside, s.position(from)+" in "+fn.String())
-			default:
-				places = append(places, s.position(from)+" in "+fn.String())
-				found = place{source: s, from: from, to: to, function: fn.String()}
-				found.becomes, filling = bound.fill(c.new)
-			}
+			places = append(places, where)
+			g.source, g.function, g.from, g.to, g.becomes = s, fn, at.from, at.to, at.fill(c.new)
 		}
 	}
 	switch {
-	case len(places) == 1:
-		return found, filling
 	case len(places) > 1:
-		return place{}, fmt.Errorf("the guard is in %d places: %s", len(places), strings.Join(places, ", "))
-	case len(outside) > 0:
-		return place{}, fmt.Errorf("the guard is not where it should be, but %s", strings.Join(outside, ", "))
-	default:
-		return place{}, errors.New("the guard is nowhere")
+		g.err = fmt.Errorf("the guard is in %d places: %s", len(places), strings.Join(places, ", "))
+	case len(places) == 0 && len(others) > 0:
+		g.err = fmt.Errorf("the guard is not where it should be, but %s", strings.Join(others, ", "))
+	case len(places) == 0:
+		g.err = errors.New("the guard is nowhere")
 	}
+	return g
 }
 
-// meant reports whether a control means the function: any if it names none, else one of this name,
-// and of this type if it names one.
-func (f span) meant(in string) bool {
-	receiver, name, ok := strings.Cut(in, ".")
-	if !ok {
-		receiver, name = f.receiver, in
+// nameOf is the name of a function, or of a method behind that of its type.
+func nameOf(fn *ast.FuncDecl) string {
+	if fn == nil {
+		return "not within one function"
 	}
-	return in == "" || sameName(name, f.name) && (receiver == f.receiver || sameName(receiver, f.receiver))
+	if fn.Recv == nil {
+		return fn.Name.Name
+	}
+	receiver, _, _ := strings.Cut(types.ExprString(fn.Recv.List[0].Type), "[")
+	return strings.TrimPrefix(receiver, "*") + "." + fn.Name.Name
 }
 
-func (f span) String() string {
-	if f.receiver == "" {
-		return f.name
-	}
-	return f.receiver + "." + f.name
-}
-
-// testedBy are packages that are tested by the tests of another one, and only then by any of their
-// own.
-var testedBy = map[string]string{"./internal/relay": "./outbox"}
-
-// deliver are the packages whose tests deliver requests, from one end of the library to the other.
-var deliver = []string{"./internal/protocol", "./internal/gateway", "."}
-
-// suites are the packages whose tests must catch a guard, in the order in which they are asked: the
-// one that tests the guard's own, its own, those that deliver requests, and those that the control
-// names.
-func (m *module) suites(g guard) []string {
-	all := append([]string{g.source.folder()}, deliver...)
-	if inNested(all[0]) {
-		all = all[:1]
-	}
-	if by := testedBy[all[0]]; by != "" {
-		all = slices.Insert(all, 0, by)
-	}
-	var suites []string
-	for _, folder := range slices.Concat(all, g.suite) {
-		if m.hasTests(folder) && !slices.Contains(suites, folder) {
-			suites = append(suites, folder)
-		}
-	}
-	return suites
-}
-
-func (m *module) hasTests(folder string) bool {
-	tests, err := filepath.Glob(filepath.Join(m.root, filepath.FromSlash(folder), "*_test.go"))
-	return err == nil && len(tests) > 0
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// meant reports whether a control means a function: any if it names none, else one of this name, and
+// of this type if it names one. Whether they are exported does not count.
+func meant(in, function string) bool {
+	in, function = plain(in), plain(function)
+	return in == "" || in == function || strings.HasSuffix(function, "."+in)
 }

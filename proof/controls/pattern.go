@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"go/scanner"
 	"go/token"
+	"regexp"
+	"slices"
 	"strings"
 )
 
-// A pattern is Go in which a guard is recognised wherever it stands. It is compared token by token
+// pattern is Go in which a guard is recognised wherever it stands. It is compared token by token
 // with the sources: white space, line breaks, comments, semicolons and commas before brackets do
 // not count, nor whether a name is exported, nor into how many literals a text is broken.
 //
@@ -18,203 +20,168 @@ import (
 //
 // So a guard is still found after a receiver or a variable was renamed, and after it was moved to
 // another package.
-type pattern []lexeme
-
-// lexeme is a token and where it is in its source. A metavariable is one lexeme, of the kind
-// token.ILLEGAL.
-type lexeme struct {
-	kind     token.Token
-	text     string
-	from, to int
+type pattern struct {
+	expression *regexp.Regexp
+	// pieces are what stands between the metavariables, whose names are those of the groups.
+	pieces, names []string
+	// begins and ends say that the first and the last token are parts of an operand.
+	begins, ends bool
 }
+
+// tokens are Go that patterns are compared with. Each token stands behind a mark, which says whether
+// it is an identifier; those begin with a small letter here.
+type tokens struct {
+	source, text string
+	all          []lexeme
+}
+
+// lexeme is a token, where it begins in the text of all of them, and where it is in its source.
+type lexeme struct {
+	text         string
+	at, from, to int
+}
+
+const (
+	sign  = "\x00"
+	ident = "\x01"
+	marks = sign + ident
+)
 
 // lex splits Go into its tokens, without comments, semicolons, and commas before brackets. A text
 // that is broken into several literals is one token.
-func lex(source []byte) []lexeme {
-	var (
-		s      scanner.Scanner
-		tokens []lexeme
-	)
+func lex(source string) tokens {
+	t := tokens{source: source}
+	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(source))
-	s.Init(file, source, func(token.Position, string) {}, 0)
-	dollar := -1
-	for {
-		pos, kind, text := s.Scan()
-		at := file.Offset(pos)
+	s.Init(file, []byte(source), func(token.Position, string) {}, 0)
+	for pos, kind, text := s.Scan(); kind != token.EOF; pos, kind, text = s.Scan() {
+		n := len(t.all)
+		is := func(i int, text string) bool { return i >= 0 && t.all[i].text == sign+text }
 		switch {
-		case kind == token.EOF:
-			return tokens
 		case kind == token.SEMICOLON:
-			continue
-		case kind == token.ILLEGAL && text == "$":
-			dollar = at
 			continue
 		case text == "" || kind.IsOperator():
 			text = kind.String()
 		}
-		l := lexeme{kind, text, at, at + len(text)}
-		if n := len(tokens); n > 0 && closes(kind) && tokens[n-1].kind == token.COMMA {
-			tokens = tokens[:n-1] // it is there because a line ends
+		l := lexeme{text: sign + text, from: file.Offset(pos), to: file.Offset(pos) + len(text)}
+		switch {
+		case kind == token.IDENT && is(n-1, "$"): // the capital of a metavariable counts
+			l.text = ident + text
+		case kind == token.IDENT:
+			l.text = ident + plain(text)
+		case strings.Contains(")]}", text) && is(n-1, ","): // which is there because a line ends
+			t.all = t.all[:n-1]
+		case l.quoted() && is(n-1, "+") && n > 1 && t.all[n-2].quoted():
+			l.from, l.text = t.all[n-2].from, strings.TrimSuffix(t.all[n-2].text, `"`)+text[1:]
+			t.all = t.all[:n-2]
 		}
-		if n := len(tokens); n > 1 && quoted(l) && tokens[n-1].kind == token.ADD && quoted(tokens[n-2]) {
-			before := tokens[n-2]
-			l.text, l.from = before.text[:len(before.text)-1]+text[1:], before.from
-			tokens = tokens[:n-2]
+		t.all = append(t.all, l)
+	}
+	var all strings.Builder
+	for i, l := range t.all {
+		t.all[i].at = all.Len()
+		all.WriteString(l.text)
+	}
+	t.text = all.String()
+	return t
+}
+
+func (l lexeme) quoted() bool { return strings.HasPrefix(l.text, sign+`"`) }
+
+var capital = regexp.MustCompile(`\b[A-Z]`)
+
+// plain is a name, which leaves open whether it is exported.
+func plain(name string) string { return capital.ReplaceAllStringFunc(name, strings.ToLower) }
+
+var metavariable = regexp.MustCompile(sign + `\$` + ident + "([^" + marks + "]+)")
+
+func newPattern(text string) (p pattern) {
+	text = lex(text).text
+	var expression strings.Builder
+	end := 0
+	for _, at := range metavariable.FindAllStringSubmatchIndex(text, -1) {
+		piece, name, last := text[end:at[0]], text[at[2]:at[3]], "[^"+marks+"]+"
+		if token.IsExported(name) {
+			last = plain(name)
 		}
-		if dollar >= 0 && dollar+1 == at {
-			l = lexeme{token.ILLEGAL, "$" + text, dollar, l.to}
+		p.pieces, p.names, end = append(p.pieces, piece), append(p.names, "$"+name), at[1]
+		fmt.Fprintf(&expression, "%s((?:%s[^%s]+%s[.])*%s%s)", regexp.QuoteMeta(piece), ident, marks, sign, ident, last)
+	}
+	p.pieces = append(p.pieces, text[end:])
+	p.expression = regexp.MustCompile(expression.String() + regexp.QuoteMeta(text[end:]))
+	p.begins = strings.HasPrefix(text, ident) || strings.HasPrefix(text, sign+"$")
+	p.ends = strings.LastIndex(text, ident) > strings.LastIndex(text, sign)
+	return p
+}
+
+// match is a place where a pattern fits, and what its metavariables stand for there.
+type match struct {
+	from, to int
+	bound    map[string]string
+}
+
+// in are the places where the pattern fits.
+func (p pattern) in(t tokens) (all []match) {
+	if slices.ContainsFunc(p.pieces, func(piece string) bool { return !strings.Contains(t.text, piece) }) {
+		return nil
+	}
+	for begin := 0; ; {
+		at := p.expression.FindStringSubmatchIndex(t.text[begin:])
+		if at == nil {
+			return all
 		}
-		tokens, dollar = append(tokens, l), -1
+		for i := range at {
+			at[i] += begin
+		}
+		if p.whole(t.text[:at[0]], t.text[at[1]:]) {
+			m := match{t.begin(at[0]), t.end(at[1]), make(map[string]string)}
+			if m.bind(p.names, t, at[2:]) {
+				all = append(all, m)
+			}
+		}
+		begin = at[0] + 1
 	}
 }
 
-func closes(kind token.Token) bool {
-	return kind == token.RPAREN || kind == token.RBRACE || kind == token.RBRACK
+var goesOn = regexp.MustCompile("^" + sign + "[.][" + marks + "]")
+
+// whole reports whether a match ends with its last token, and neither begins nor ends in the middle
+// of an operand.
+func (p pattern) whole(before, after string) bool {
+	return (after == "" || strings.Contains(marks, after[:1])) && !(p.ends && goesOn.MatchString(after)) &&
+		!(p.begins && strings.HasSuffix(before, sign+"."))
 }
 
-// quoted reports whether a token is a text in quotation marks.
-func quoted(l lexeme) bool { return l.kind == token.STRING && l.text[0] == '"' }
-
-// binding says what the metavariables of a pattern stand for in one place.
-type binding map[string][]lexeme
-
-// text is what a metavariable stands for.
-func (b binding) text(name string) string {
-	var text strings.Builder
-	for _, l := range b[name] {
-		text.WriteString(l.text)
-	}
-	return text.String()
-}
-
-// matchAt reports whether the pattern begins at a token, and the token after its end.
-func (p pattern) matchAt(source []lexeme, at int) (end int, b binding, ok bool) {
-	if p[0].operand() && at > 0 && source[at-1].kind == token.PERIOD {
-		return 0, nil, false // in the middle of an operand
-	}
-	m := matching{pattern: p, source: source}
-	end, ok = m.rest(0, at)
-	return end, m.bound, ok
-}
-
-func (l lexeme) operand() bool { return l.kind == token.IDENT || l.kind == token.ILLEGAL }
-
-type matching struct {
-	pattern pattern
-	source  []lexeme
-	bound   binding
-}
-
-// rest matches what is left of the pattern with what is left of the source.
-func (m *matching) rest(i, at int) (end int, ok bool) {
-	for ; i < len(m.pattern); i++ {
-		p := m.pattern[i]
-		if p.kind == token.ILLEGAL {
-			return m.operand(i, at)
-		}
-		if at == len(m.source) || !p.same(m.source[at]) {
-			return 0, false
-		}
-		at++
-	}
-	if m.pattern[i-1].operand() && at < len(m.source) && m.source[at].kind == token.PERIOD {
-		return 0, false // in the middle of an operand
-	}
-	return at, true
-}
-
-// operand lets a metavariable stand for as long a chain as the rest of the pattern allows.
-func (m *matching) operand(i, at int) (end int, ok bool) {
-	name := m.pattern[i].text
-	bound, again := m.bound[name]
-	for n := chain(m.source[at:]); n > 0; n -= 2 {
-		stands := m.source[at : at+n]
-		if again && !same(bound, stands) || !fits(name, stands[n-1].text) || !m.whole(i+1, at+n) {
-			continue
-		}
-		if m.bound == nil {
-			m.bound = make(binding)
-		}
-		m.bound[name] = stands
-		if end, ok := m.rest(i+1, at+n); ok {
-			return end, true
-		}
-		if !again {
-			delete(m.bound, name)
-		}
-	}
-	return 0, false
-}
-
-// whole reports whether an operand ends at a place in the source: another part of it follows only
-// if the pattern names it.
-func (m *matching) whole(i, at int) bool {
-	named := i < len(m.pattern) && m.pattern[i].kind == token.PERIOD
-	return named || at == len(m.source) || m.source[at].kind != token.PERIOD
-}
-
-// chain is the number of tokens of the chain of identifiers that a source begins with.
-func chain(source []lexeme) int {
-	n := 0
-	for n < len(source) && source[n].kind == token.IDENT {
-		n++
-		if n+1 >= len(source) || source[n].kind != token.PERIOD || source[n+1].kind != token.IDENT {
-			return n
-		}
-		n++
-	}
-	return n
-}
-
-// fits reports whether a metavariable may stand for an operand that ends with a name.
-func fits(metavariable, last string) bool {
-	name := metavariable[1:]
-	return !token.IsExported(name) || sameName(name, last)
-}
-
-// plain is the text of a token, which leaves open whether a name is exported.
-func (l lexeme) plain() string {
-	if l.kind == token.IDENT {
-		return strings.ToLower(l.text[:1]) + l.text[1:]
-	}
-	return l.text
-}
-
-func (l lexeme) same(other lexeme) bool {
-	return l.kind == other.kind && (l.text == other.text || l.kind == token.IDENT && sameName(l.text, other.text))
-}
-
-// sameName leaves open whether a name is exported.
-func sameName(a, b string) bool {
-	return a != "" && b != "" && strings.EqualFold(a[:1], b[:1]) && a[1:] == b[1:]
-}
-
-func same(a, b []lexeme) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].text != b[i].text {
+// bind says what metavariables stand for, unless one stands for two things.
+func (m match) bind(names []string, t tokens, at []int) bool {
+	for i, name := range names {
+		stands := t.source[t.begin(at[2*i]):t.end(at[2*i+1])]
+		if before, again := m.bound[name]; again && before != stands {
 			return false
 		}
+		m.bound[name] = stands
 	}
 	return true
 }
 
-// fill puts what metavariables stand for into a text.
-func (b binding) fill(text string) (string, error) {
-	var filled strings.Builder
-	end := 0
-	for _, l := range lex([]byte(text)) {
-		if l.kind != token.ILLEGAL || l.text[0] != '$' {
-			continue
+// begin is where the token is in its source that begins at a place in the text, and end where the
+// one is that ends there.
+func (t tokens) begin(at int) int { return t.all[t.index(at)].from }
+func (t tokens) end(at int) int   { return t.all[t.index(at)-1].to }
+
+func (t tokens) index(at int) int {
+	i, _ := slices.BinarySearchFunc(t.all, at, func(l lexeme, at int) int { return l.at - at })
+	return i
+}
+
+var filled = regexp.MustCompile(`\$\w+`)
+
+// fill puts what metavariables stand for into a text. What it does not know, as in a literal, stays.
+func (m match) fill(text string) string {
+	return filled.ReplaceAllStringFunc(text, func(name string) string {
+		if text, known := m.bound[name]; known {
+			return text
 		}
-		if b[l.text] == nil {
-			return "", fmt.Errorf("%s is not in the pattern", l.text)
-		}
-		filled.WriteString(text[end:l.from])
-		filled.WriteString(b.text(l.text))
-		end = l.to
-	}
-	return filled.String() + text[end:], nil
+		return name
+	})
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"go/token"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestPatterns(t *testing.T) {
@@ -46,7 +44,7 @@ func TestPatterns(t *testing.T) {
 			"here",
 		},
 		"nor the beginning": {
-			"return v.mine", "return v.mine.Status; return v.mine",
+			"return v.mine", "return v.mine.Status; return v.mineral; return v.mine",
 			[]string{"here"},
 			"here",
 		},
@@ -76,40 +74,26 @@ func TestPatterns(t *testing.T) {
 			"here",
 		},
 		"of a chain as much as the rest of a pattern allows": {"$x.a.b", "a.b.a.b", []string{"a.b"}, "$x"},
+		"filling leaves texts alone": {
+			"$route", "r . route",
+			[]string{`r . route == "$default" && x == '$'`},
+			`$route == "$default" && x == '$'`,
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, source := pattern(lex([]byte(c.pattern))), lex([]byte(c.source))
-			var got []string
-			for at := range source {
-				if _, bound, ok := p.matchAt(source, at); ok {
-					text, err := bound.fill(c.becomes)
-					require.NoError(t, err)
-					got = append(got, text)
-				}
-			}
-			assert.Equal(t, c.matches, got)
-		})
+		var got []string
+		for _, m := range newPattern(c.pattern).in(lex(c.source)) {
+			got = append(got, m.fill(c.becomes))
+		}
+		assert.Equal(t, c.matches, got, name)
 	}
-}
-
-func TestFillingLeavesTextsAlone(t *testing.T) {
-	t.Parallel()
-	bound := binding{"$route": lex([]byte("r . route"))}
-	filled, err := bound.fill(`$route == "$default" && x == '$' // $route`)
-	require.NoError(t, err)
-	assert.Equal(t, `r.route == "$default" && x == '$' // $route`, filled)
-	_, err = bound.fill("$path")
-	require.ErrorContains(t, err, "$path is not in the pattern")
 }
 
 func TestLexemesAreWhereTheyAre(t *testing.T) {
 	t.Parallel()
-	const text = "if $a.b <= `x` {\n\treturn\n}"
-	tokens := lex([]byte(text))
-	for _, l := range tokens {
-		assert.Equal(t, l.text, text[l.from:l.to])
+	const text = "if a.b <= `x` {\n\treturn\n}"
+	tokens := lex(text)
+	for _, l := range tokens.all {
+		assert.Equal(t, l.text[1:], text[l.from:l.to])
 	}
-	assert.Equal(t, token.ILLEGAL, tokens[1].kind)
-	assert.Len(t, tokens, 9)
+	assert.Len(t, tokens.all, 9)
 }

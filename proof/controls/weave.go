@@ -1,18 +1,22 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/parser"
-	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// To compile a suite once for each control would take most of an hour. So all controls of a file
-// are woven into it together: beside each function with a guard stands a copy without it, and the
-// function calls that copy if its control is the active one.
+// To compile a suite once for each control would take most of an hour. So all controls are woven
+// into the sources together: a function with a guard begins with a copy of its body without it,
+// which runs in its place if its control is the active one.
 
 // switchName is the variable that names the active control, and its environment variable.
 const (
@@ -20,194 +24,94 @@ const (
 	switchEnv  = "IDEMPOTENT_CONTROL"
 )
 
-// switchFile is a file that the overlay adds to each package with a woven file.
-func switchFile(packageName string) string {
-	return fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar %s = os.Getenv(%q)\n", packageName, switchName, switchEnv)
-}
-
-// weave returns a source with its controls, and those that it could not take.
-func weave(s *source, guards []guard) (woven, packageName string, broken map[string]error, err error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, s.name, s.text, parser.PackageClauseOnly)
-	if err != nil {
-		return "", "", nil, err
-	}
-	broken = make(map[string]error)
-	inside := make(map[*span][]guard)
+// weave returns a source with its controls. Those that are no Go are left out, and know why.
+func weave(s *source, guards []*guard) string {
+	guards = slices.Clone(guards)
+	slices.SortStableFunc(guards, func(a, b *guard) int { return int(a.function.Body.Lbrace - b.function.Body.Lbrace) })
+	var woven strings.Builder
+	end := s.syntax.FileStart
 	for _, g := range guards {
-		fn := s.enclosing(g.from, g.to)
-		inside[fn] = append(inside[fn], g)
-	}
-
-	var out, copies strings.Builder
-	end := 0
-	for i := range s.functions {
-		fn := &s.functions[i]
-		if inside[fn] == nil {
+		branch, err := g.branch()
+		if err != nil {
+			g.err = err
 			continue
 		}
-		text := string(s.text[fn.from:fn.to])
-		var calls strings.Builder
-		for _, g := range inside[fn] {
-			without, call, err := g.copyOf(fn)
-			if err != nil {
-				broken[g.name] = err
-				continue
-			}
-			copies.WriteString(without)
-			calls.WriteString(call)
-		}
-		original, err := parseFunction(text)
-		if err != nil {
-			return "", "", nil, err
-		}
-		out.Write(s.text[end:fn.from])
-		out.WriteString(original.with(original.naming(), insertion{at: original.bodyAt(), text: calls.String()}))
-		end = fn.to
+		begin := g.function.Body.Lbrace + 1
+		woven.WriteString(s.between(end, begin) + branch)
+		end = begin
 	}
-	out.Write(s.text[end:])
-	return out.String() + copies.String(), file.Name.Name, broken, nil
+	return woven.String() + s.between(end, s.syntax.FileEnd)
 }
 
-// noCodeError is what the compiler says of a control.
-type noCodeError struct{ text string }
-
-func (e noCodeError) Error() string { return e.text }
-
-// copyOf is the function without the guard, under a name of its own, and the statement that calls
-// it. What the compiler says of it names the control as the file.
-func (g guard) copyOf(fn *span) (function, call string, err error) {
-	f, err := parseFunction(string(g.source.text[fn.from:g.from]) + g.becomes + string(g.source.text[g.to:fn.to]))
-	if err != nil {
-		return "", "", noCodeError{err.Error()}
-	}
-	name := "without_" + strings.ReplaceAll(g.name, "-", "_")
-	function = f.with(f.naming(), insertion{at: f.offset(f.decl.Name.Pos()), cut: len(f.decl.Name.Name), text: name})
-	return fmt.Sprintf("\n//line %s%s:1\n%s\n", linePrefix, g.name, function),
-		fmt.Sprintf(" if %s == %q { %s };", switchName, g.name, f.call(name)), nil
-}
-
-// linePrefix begins the position of an error in a copy; the name of the control follows.
+// linePrefix begins the position of what the compiler says of a control; its name follows.
 const linePrefix = "/control/"
 
-// function is the text of a function declaration and its syntax.
-type function struct {
-	text string
-	decl *ast.FuncDecl
+// branch is the statement that runs the body without the guard, as a function in the function.
+func (g *guard) branch() (string, error) {
+	s, fn := g.source, g.function
+	results, call := "", "%s(); return"
+	if fn.Type.Results != nil {
+		results, call = s.between(fn.Type.Results.Pos(), fn.Type.Results.End()), "return %s()"
+	}
+	without := fmt.Sprintf("func() %s %s%s%s", results, s.between(fn.Body.Lbrace, s.file.Pos(g.from)), g.becomes,
+		s.between(s.file.Pos(g.to), fn.End()))
+	if _, err := parser.ParseExpr(without); err != nil {
+		return "", fmt.Errorf("it is no Go: %w", err)
+	}
+	return fmt.Sprintf("\n//line %s%s:1\nif %s == %q { "+call+" }\n//line %s:%d\n", linePrefix, g.name, switchName, g.name,
+		without, s.name, s.file.Line(fn.Body.Lbrace)), nil
 }
 
-const functionHeader = "package p;"
-
-func parseFunction(text string) (function, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), "", functionHeader+text, parser.SkipObjectResolution)
-	if err != nil {
-		return function{}, err
-	}
-	if len(file.Decls) != 1 {
-		return function{}, fmt.Errorf("%d declarations instead of a function", len(file.Decls))
-	}
-	decl, ok := file.Decls[0].(*ast.FuncDecl)
-	if !ok {
-		return function{}, errors.New("no function")
-	}
-	return function{text, decl}, nil
-}
-
-// offset is where in the text a node begins; the file is the first in its set, whose positions
-// begin at 1.
-func (f function) offset(at token.Pos) int { return int(at) - 1 - len(functionHeader) }
-
-func (f function) bodyAt() int { return f.offset(f.decl.Body.Lbrace) + 1 }
-
-// insertion puts text in the place of what it cuts.
-type insertion struct {
-	at, cut int
-	text    string
-}
-
-func (f function) with(first []insertion, more ...insertion) string {
-	all := slices.Concat(first, more)
-	slices.SortStableFunc(all, func(a, b insertion) int { return a.at - b.at })
-	var out strings.Builder
-	end := 0
-	for _, i := range all {
-		out.WriteString(f.text[end:i.at])
-		out.WriteString(i.text)
-		end = i.at + i.cut
-	}
-	return out.String() + f.text[end:]
-}
-
-// arguments are the fields of the receiver or of the parameters.
-func arguments(list *ast.FieldList) []*ast.Field {
-	if list == nil {
-		return nil
-	}
-	return list.List
-}
-
-func argumentName(n int) string { return fmt.Sprintf("argument%d", n) }
-
-// naming gives a name to each argument that has none: the call has to pass it on.
-func (f function) naming() []insertion {
-	var names []insertion
-	n := 0
-	for _, field := range slices.Concat(arguments(f.decl.Recv), arguments(f.decl.Type.Params)) {
-		if len(field.Names) == 0 {
-			names = append(names, insertion{at: f.offset(field.Type.Pos()), text: argumentName(n) + " "})
-			n++
+// overlay writes the sources with their controls, and what names the active one in each of their
+// packages. It leaves out the controls that do not compile, and begins anew without them.
+func (b *bench) weave(guards []*guard) error {
+	for {
+		packages, err := b.write(guards)
+		if err != nil || len(packages) == 0 {
+			return err
 		}
-		for _, name := range field.Names {
-			if name.Name == "_" {
-				names = append(names, insertion{at: f.offset(name.Pos()), cut: 1, text: argumentName(n)})
+		output, err := b.goTool(append([]string{"build", "-gcflags=-e"}, packages...)...)
+		if err == nil {
+			return nil
+		}
+		blamed := inCopy.FindAllStringSubmatch(output, -1)
+		if blamed == nil {
+			return err
+		}
+		for _, g := range guards {
+			for _, m := range blamed {
+				if m[1] == g.name && g.err == nil {
+					g.err = errors.New(m[2])
+				}
 			}
-			n++
 		}
 	}
-	return names
 }
 
-// names are those of the arguments as naming leaves them.
-func (f function) names() []string {
-	var names []string
-	for _, field := range slices.Concat(arguments(f.decl.Recv), arguments(f.decl.Type.Params)) {
-		if len(field.Names) == 0 {
-			names = append(names, argumentName(len(names)))
-		}
-		for _, name := range field.Names {
-			if name.Name == "_" {
-				names = append(names, argumentName(len(names)))
-				continue
-			}
-			names = append(names, name.Name)
-		}
-	}
-	return names
-}
+var inCopy = regexp.MustCompile(`(?m)^` + linePrefix + `([\w-]+):\d+:(?:\d+:)? (.*)$`)
 
-// call is the statement that passes everything on to the function under another name.
-func (f function) call(name string) string {
-	names := f.names()
-	if f.decl.Recv != nil {
-		name, names = names[0]+"."+name, names[1:]
-	}
-	var types []string
-	for _, field := range arguments(f.decl.Type.TypeParams) {
-		for _, t := range field.Names {
-			types = append(types, t.Name)
+// write writes the woven files and their overlay, and returns the packages that they are in.
+func (b *bench) write(guards []*guard) (packages []string, err error) {
+	bySource := make(map[*source][]*guard)
+	for _, g := range guards {
+		if g.err == nil {
+			bySource[g.source] = append(bySource[g.source], g)
 		}
 	}
-	if types != nil {
-		name += "[" + strings.Join(types, ", ") + "]"
+	replace := make(map[string]string)
+	put := func(name, text string) {
+		written := filepath.Join(b.dir, strconv.Itoa(len(replace))+".go")
+		replace[filepath.Join(b.root, name)] = written
+		err = errors.Join(err, os.WriteFile(written, []byte(text), 0o600))
 	}
-	call := name + "(" + strings.Join(names, ", ")
-	if params := arguments(f.decl.Type.Params); len(params) > 0 {
-		if _, variadic := params[len(params)-1].Type.(*ast.Ellipsis); variadic {
-			call += "..."
+	for s, some := range bySource {
+		put(s.name, weave(s, some))
+		if folder := "./" + path.Dir(s.name); !slices.Contains(packages, folder) {
+			packages = append(packages, folder)
+			put(folder+"/zz_active_control.go", fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar %s = os.Getenv(%q)\n",
+				s.syntax.Name.Name, switchName, switchEnv))
 		}
 	}
-	if len(arguments(f.decl.Type.Results)) > 0 {
-		return "return " + call + ")"
-	}
-	return call + "); return"
+	text, failed := json.Marshal(map[string]any{"Replace": replace})
+	return packages, errors.Join(err, failed, os.WriteFile(b.overlay(), text, 0o600))
 }

@@ -50,8 +50,8 @@ type course struct {
 	out    io.Writer
 	root   string
 	strict bool
-	left   []stage
-	table  []string
+	// table has a line for each stage, and left one for each that was left out.
+	table, left []string
 }
 
 // follow runs the stages one after another, and beside them, one after another, those that say so.
@@ -60,12 +60,11 @@ func (c *course) follow(ctx context.Context, stages []stage) {
 	go func() {
 		defer close(ended)
 		for _, s := range stages {
-			if !s.beside {
-				continue
+			if s.beside {
+				one := &course{out: new(bytes.Buffer), root: c.root, strict: c.strict}
+				one.run(ctx, s)
+				ended <- one
 			}
-			one := &course{out: new(bytes.Buffer), root: c.root, strict: c.strict}
-			one.run(ctx, s)
-			ended <- one
 		}
 	}()
 	for _, s := range stages {
@@ -85,55 +84,50 @@ func (c *course) follow(ctx context.Context, stages []stage) {
 // join adds what a stage has printed and found that ran beside the others.
 func (c *course) join(one *course) {
 	fmt.Fprint(c.out, one.out)
-	c.passed, c.failed, c.skipped = c.passed+one.passed, c.failed+one.failed, c.skipped+one.skipped
-	c.failures = append(c.failures, one.failures...)
+	c.add(one.tally)
 	c.left, c.table = append(c.left, one.left...), append(c.table, one.table...)
 }
 
-// run runs a stage, or notes that it is left out. It prints a line before and a line after.
+// run runs a stage, or notes that it is left out. It prints a line before and a line after, which it
+// keeps for the end.
 func (c *course) run(ctx context.Context, s stage) {
 	if ctx.Err() != nil {
 		return
 	}
 	if s.why != "" {
-		c.left = append(c.left, s)
+		c.left = append(c.left, fmt.Sprintf("left out: %s: %s\n", s.name, s.why))
 		return
 	}
 	fmt.Fprintf(c.out, "... %s\n", s.name)
-	started, before := time.Now(), c.tally
-	err := c.start(ctx, s)
+	started := time.Now()
+	t, err := c.start(ctx, s)
 	if ctx.Err() != nil {
 		return
 	}
-	// A command that is no test fails by itself. So does go test, where no test of its output did.
-	if err != nil && len(c.failures) == len(before.failures) {
-		c.fail(failure{suite: s.name, test: err.Error()})
-	}
-	if s.test != nil && err == nil && c.count() == before.count() {
-		c.fail(failure{suite: s.name, test: "no test has run"})
-	}
-	word := "FAILED"
-	if len(c.failures) == len(before.failures) {
-		word = "ok"
-	}
-	counts := ""
+	word, counts := "ok", ""
 	if s.test != nil {
-		counts = fmt.Sprintf("%d passed, %d failed, %d skipped", c.passed-before.passed, c.failed-before.failed,
-			c.skipped-before.skipped)
+		counts = t.String()
 	}
-	c.line(word, s.name, fmt.Sprintf("%.1fs", time.Since(started).Seconds()), counts)
-}
-
-// line prints a line of the table of stages, and keeps it for the end.
-func (c *course) line(word, name, took, counts string) {
-	line := strings.TrimRight(fmt.Sprintf("%-6s  %-36s  %8s  %s", word, name, took, counts), " ")
+	switch {
+	case err != nil && t.failures == nil:
+		// A command that is no test fails by itself. So does go test, where no test of its output did.
+		t.fail(s.name + "  " + err.Error())
+	case s.test != nil && err == nil && t.passed+t.failed+t.skipped == 0:
+		t.fail(s.name + "  no test has run")
+	}
+	if t.failures != nil {
+		word = "FAILED"
+	}
+	c.add(t)
+	took := fmt.Sprintf("%.1fs", time.Since(started).Seconds())
+	line := strings.TrimRight(fmt.Sprintf("%-6s  %-36s  %8s  %s", word, s.name, took, counts), " ") + "\n"
 	c.table = append(c.table, line)
-	fmt.Fprintln(c.out, line)
+	fmt.Fprint(c.out, line)
 }
 
 // start runs the command of a stage in a group of processes, so that an interrupt reaches all that
 // it started.
-func (c *course) start(ctx context.Context, s stage) error {
+func (c *course) start(ctx context.Context, s stage) (t tally, err error) {
 	args := s.args()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stderr = filepath.Join(c.root, s.in), append(os.Environ(), s.env...), os.Stderr
@@ -144,16 +138,17 @@ func (c *course) start(ctx context.Context, s stage) error {
 	}
 	if s.test == nil {
 		cmd.Stdout = c.out
-		return cmd.Run()
+		return t, cmd.Run()
 	}
 	events, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return err
+		return t, err
 	}
-	return errors.Join(c.read(c.out, events, c.strict), cmd.Wait())
+	err = t.read(c.out, events, c.strict)
+	return t, errors.Join(err, cmd.Wait())
 }
 
 // errFailed is a ring of which something has failed.
@@ -161,18 +156,12 @@ var errFailed = errors.New("something has failed")
 
 // conclude prints the table of stages, what was left out, what failed, and the counts.
 func (c *course) conclude() error {
-	fmt.Fprintf(c.out, "\n%s\n", strings.Join(c.table, "\n"))
-	for _, s := range c.left {
-		fmt.Fprintf(c.out, "left out: %s: %s\n", s.name, s.why)
+	fmt.Fprintf(c.out, "\n%s%s", strings.Join(c.table, ""), strings.Join(c.left, ""))
+	if c.failures != nil {
+		fmt.Fprintf(c.out, "\nFAILED\n  %s\n", strings.Join(c.failures, "\n  "))
 	}
-	if len(c.failures) > 0 {
-		fmt.Fprintf(c.out, "\nFAILED\n")
-	}
-	for _, f := range c.failures {
-		fmt.Fprintln(c.out, strings.TrimRight("  "+f.suite+"  "+f.test, " "))
-	}
-	fmt.Fprintf(c.out, "\n%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped)
-	if len(c.failures) > 0 {
+	fmt.Fprintf(c.out, "\n%s\n", &c.tally)
+	if c.failures != nil {
 		return errFailed
 	}
 	return nil

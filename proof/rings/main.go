@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	stages, err := r.ring(args[0])
+	stages, err := r.ring(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	c.follow(ctx, stages)
 	if ctx.Err() != nil {
-		c.failures = append(c.failures, failure{suite: "rings " + args[0], test: "was interrupted"})
+		c.failures = append(c.failures, "rings "+args[0]+"  was interrupted")
 	}
 	return c.conclude()
 }

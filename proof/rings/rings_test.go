@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -46,8 +45,7 @@ func TestTestsAreCountedAndFailuresNamed(t *testing.T) {
 	var c tally
 	var out bytes.Buffer
 	require.NoError(t, c.read(&out, strings.NewReader(events), false))
-	assert.Equal(t, tally{1, 3, 1, []failure{{"p", "TestA/deep/er"}, {"q", "(the package)"}, {"r", "(the package)"}}},
-		c)
+	assert.Equal(t, tally{1, 3, 1, []string{"p  TestA/deep/er", "q  (the package)", "r  (the package)"}}, c)
 	for _, text := range []string{"it is wrong", "undefined: x", "panic: outside", "panic: inside of a bubble"} {
 		assert.Contains(t, out.String(), text)
 	}
@@ -58,7 +56,7 @@ func TestTestsAreCountedAndFailuresNamed(t *testing.T) {
 	require.NoError(t, c.read(&out, strings.NewReader(events), true))
 	assert.Equal(t, 4, c.failed)
 	assert.Zero(t, c.skipped)
-	assert.Contains(t, c.failures, failure{"p", "TestB (was skipped)"})
+	assert.Contains(t, c.failures, "p  TestB (was skipped)")
 	assert.Contains(t, out.String(), "no database", "why")
 }
 
@@ -96,7 +94,7 @@ func TestWhatWaitsRunsBesideTheOthers(t *testing.T) {
 		{name: "waiting for nothing", why: "nothing has changed", beside: true},
 	})
 	require.ErrorIs(t, c.conclude(), errFailed)
-	assert.Equal(t, []failure{{"waiting in vain", "exit status 1"}}, c.failures)
+	assert.Equal(t, []string{"waiting in vain  exit status 1"}, c.failures)
 	for _, line := range []string{"ok      waiting ", "ok      computing ", "FAILED  waiting in vain "} {
 		assert.Equal(t, 2, strings.Count(out.String(), line), "%s: as it ends, and in the table", line)
 	}
@@ -110,7 +108,7 @@ func TestAPatternThatMatchesNothingProvesNothing(t *testing.T) {
 	var out bytes.Buffer
 	c := course{out: &out, root: "../.."}
 	c.run(t.Context(), stage{name: "renamed", test: plainly("-run=^TestNoSuchTest$", "./internal/fold")})
-	assert.Equal(t, []failure{{"renamed", "no test has run"}}, c.failures)
+	assert.Equal(t, []string{"renamed  no test has run"}, c.failures)
 }
 
 // TestAnInterruptReachesAllThatWasStarted: also what a stage has started behind its back.
@@ -144,7 +142,7 @@ func TestWhatAProgramIsBuiltFromConcernsIt(t *testing.T) {
 	t.Parallel()
 	r := thisRepository(t)
 	left := func(file string) (why []string) {
-		for _, s := range r.concerned(change{files: []string{file}}) {
+		for _, s := range r.concerned(changes.Change{Files: []string{file}}) {
 			if s.why == "" {
 				why = append(why, s.name)
 			}
@@ -169,7 +167,7 @@ func TestEachPackageIsTestedInEachRing(t *testing.T) {
 	t.Parallel()
 	r := thisRepository(t)
 	for _, name := range []string{"test", "change", "prove"} {
-		stages, err := r.ring(name)
+		stages, err := r.ring(t.Context(), name)
 		require.NoError(t, err)
 		tested := make(map[string]bool)
 		for _, s := range stages {
@@ -188,7 +186,7 @@ func TestEachPackageIsTestedInEachRing(t *testing.T) {
 			}
 		}
 	}
-	_, err := r.ring("other")
+	_, err := r.ring(t.Context(), "other")
 	require.ErrorContains(t, err, "no ring is")
 }
 
@@ -219,51 +217,6 @@ func TestWhereGoroutinesMeetIsReadFromTheSources(t *testing.T) {
 		assert.Equal(t, want, r.meet(folder), folder)
 	}
 	assert.ElementsMatch(t, []string{"TestBoth", "TestStore"}, r.meetings("dynamo"))
-}
-
-// history is a repository with a commit of three days ago, one of now, and a file that is in none.
-func history(t *testing.T) *repository {
-	t.Helper()
-	r := &repository{ctx: t.Context(), root: t.TempDir()}
-	git := func(when string, args ...string) {
-		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-		cmd.Dir, cmd.Env = r.root, append(os.Environ(), "GIT_COMMITTER_DATE="+when, "GIT_AUTHOR_DATE="+when)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, string(out))
-	}
-	write := func(name string) {
-		require.NoError(t, os.WriteFile(filepath.Join(r.root, name), []byte(name), 0o600))
-	}
-	git("", "init", "-q", "-b", "main")
-	write("old.go")
-	git("", "add", "-A")
-	git("2026-01-01T12:00:00Z", "commit", "-qm", "old")
-	write("committed.go")
-	git("", "add", "-A")
-	git("2026-01-04T12:00:00Z", "commit", "-qm", "new")
-	write("uncommitted.go")
-	return r
-}
-
-func TestAChangeIsWhatIsYoungerThanADay(t *testing.T) {
-	r := history(t)
-	t.Setenv("BASE", "")
-	c, err := r.change()
-	require.NoError(t, err)
-	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.files)
-
-	t.Setenv("BASE", "HEAD")
-	c, err = r.change()
-	require.NoError(t, err)
-	assert.Equal(t, []string{"uncommitted.go"}, c.files)
-
-	t.Setenv("BASE", "")
-	_, err = r.git("update-ref", "refs/remotes/origin/main", "HEAD~1")
-	require.NoError(t, err)
-	c, err = r.change()
-	require.NoError(t, err)
-	assert.Equal(t, "where the branch left origin/main", c.why)
-	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.files)
 }
 
 func TestTheTemplatesAreCheckedIfAFileOfThemIsTouched(t *testing.T) {

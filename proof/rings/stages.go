@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
+	"github.com/go-idempotent/idempotent/proof/changes"
 )
 
 // The toolchains that the library must work with. Those of one minor version are one.
@@ -53,18 +55,33 @@ const (
 // what a contributor may not have.
 var proofs = []string{endToEnd, explorer, modelled, peers}
 
+// repository is the working tree that is checked.
+type repository struct {
+	root     string
+	packages *changes.Packages
+}
+
+func openRepository(ctx context.Context) (r *repository, err error) {
+	r = new(repository)
+	if r.root, err = changes.Git(ctx, ".", "rev-parse", "--show-toplevel"); err != nil {
+		return nil, err
+	}
+	r.packages, err = changes.Read(ctx, r.root)
+	return r, err
+}
+
 // ring lists the stages of a ring.
-func (r *repository) ring(name string) ([]stage, error) {
+func (r *repository) ring(ctx context.Context, name string) ([]stage, error) {
 	quick := explored("without long worlds", "IDEMPOTENT_EXPLORE_QUICK=1")
 	switch name {
 	case "test":
 		return append(r.tests(), quick), nil
 	case "change":
-		c, err := r.change()
+		c, err := changes.Latest(ctx, r.root)
 		if err != nil {
 			return nil, err
 		}
-		fmt.Printf("The change begins at %.12s, %s. It touches %d files.\n", c.base, c.why, len(c.files))
+		fmt.Printf("The change begins at %.12s, %s. It touches %d files.\n", c.Base, c.Why, len(c.Files))
 		concerned := r.concerned(c)
 		if concerned[0].why != "" { // they include the small ones
 			concerned = append(concerned, quick)
@@ -124,7 +141,7 @@ func (r *repository) within(module string, without []string) (some []string) {
 
 // concerned are the proofs of what a change touches, that of the explorer first. A proof that is
 // left out says why.
-func (r *repository) concerned(c change) (stages []stage) {
+func (r *repository) concerned(c changes.Change) (stages []stage) {
 	for _, s := range []struct {
 		stage
 
@@ -135,16 +152,16 @@ func (r *repository) concerned(c change) (stages []stage) {
 		{interop(), []string{peers}},
 		{fromEndToEnd(), append([]string{endToEnd}, r.packages.Of(examples)...)},
 	} {
-		if !slices.ContainsFunc(s.of, func(folder string) bool { return r.packages.Concern(folder, c.files) }) {
+		if !slices.ContainsFunc(s.of, func(folder string) bool { return r.packages.Concern(folder, c.Files) }) {
 			s.why = "nothing that " + s.of[0] + " is built from has changed"
 		}
 		stages = append(stages, s.stage)
 	}
 	deployed := target("template")
-	if !slices.ContainsFunc(c.files, r.deployed) {
+	if !slices.ContainsFunc(c.Files, r.deployed) {
 		deployed.why = "no file of the deployment has changed"
 	}
-	return append(stages, controls(append([]string{"-budget", "5m", "-changed"}, c.files...)...), deployed)
+	return append(stages, controls("-budget=5m", "-since="+c.Base), deployed)
 }
 
 // target is a stage that the Makefile has. Lint computes while the tests of the library wait; the
