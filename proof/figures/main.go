@@ -6,7 +6,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"go/token"
 	"log"
 	"os"
 	"os/exec"
@@ -14,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"golang.org/x/tools/go/packages"
 )
 
 const module = "github.com/go-idempotent/idempotent"
@@ -59,54 +63,51 @@ func lines() ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		isTest, atRoot := strings.HasSuffix(name, "_test.go"), !strings.Contains(name, "/")
-		switch {
-		case isTest && atRoot:
-			testFiles++
-		case atRoot:
-			files++
+		atRoot := 0
+		if !strings.Contains(name, "/") {
+			atRoot = 1
 		}
-		if isTest {
-			tests += n
+		if strings.HasSuffix(name, "_test.go") {
+			tests, testFiles = tests+n, testFiles+atRoot
 		} else {
-			code += n
+			code, files = code+n, files+atRoot
 		}
 	}
 	user, err := linkedLines()
-	if err != nil {
-		return nil, err
-	}
 	return []figure{
 		{"lines that a user can link", strconv.Itoa(user)},
 		{"lines of Go that are no tests", strconv.Itoa(code)},
 		{"lines of Go tests", strconv.Itoa(tests)},
 		{"files in the root, and of tests", fmt.Sprint(files, ", ", testFiles)},
-	}, nil
+	}, err
 }
 
 // linkedLines counts the lines of the packages that a user can link.
-func linkedLines() (int, error) {
-	args := append([]string{
-		"list", "-e", "-deps", "-f",
-		`{{if not .Standard}}{{$d := .Dir}}{{$p := .ImportPath}}{{range .GoFiles}}{{$p}} {{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`,
-	}, linked...)
-	listed, err := output(root, "go", args...)
-	if err != nil {
-		return 0, err
-	}
-	total := 0
-	for line := range strings.Lines(listed) {
-		path, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if path != module && !strings.HasPrefix(path, module+"/") {
-			continue
+func linkedLines() (total int, err error) {
+	all, err := load(packages.NeedName|packages.NeedFiles|packages.NeedImports|packages.NeedDeps, linked...)
+	packages.Visit(all, nil, func(p *packages.Package) {
+		if !ours(p) {
+			return
 		}
-		n, err := linesOf(name)
-		if err != nil {
-			return 0, err
+		for _, name := range p.GoFiles {
+			n, failed := linesOf(name)
+			total, err = total+n, errors.Join(err, failed)
 		}
-		total += n
+	})
+	return total, err
+}
+
+func ours(p *packages.Package) bool { return strings.HasPrefix(p.PkgPath+"/", module+"/") }
+
+// load reads packages of the repository, as much of them as mode says.
+func load(mode packages.LoadMode, patterns ...string) ([]*packages.Package, error) {
+	all, err := packages.Load(&packages.Config{Mode: mode, Dir: root}, patterns...)
+	for _, p := range all {
+		for _, e := range p.Errors {
+			err = errors.Join(err, e)
+		}
 	}
-	return total, nil
+	return all, err
 }
 
 func linesOf(name string) (int, error) {
@@ -114,27 +115,24 @@ func linesOf(name string) (int, error) {
 	return strings.Count(string(text), "\n"), err
 }
 
-// names counts the exported names at the top level of packages that others can import, by go doc.
+// names counts the exported names at the top level of packages that others can import.
 func names() ([]figure, error) {
-	listed, err := output(root, "go", "list", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...")
-	if err != nil {
-		return nil, err
-	}
+	listed, err := load(packages.NeedName|packages.NeedTypes, "./...")
 	all, atRoot := 0, 0
-	for path := range strings.FieldsSeq(listed) {
-		if strings.Contains(path+"/", "/internal/") {
+	for _, p := range listed {
+		if p.Name == "main" || strings.Contains(p.PkgPath+"/", "/internal/") {
 			continue
 		}
-		n, err := namesOf(path)
-		if err != nil {
-			return nil, err
-		}
-		all += n
-		if path == module {
-			atRoot = n
+		for _, name := range p.Types.Scope().Names() {
+			if token.IsExported(name) {
+				all++
+				if p.PkgPath == module {
+					atRoot++
+				}
+			}
 		}
 	}
-	return []figure{{"exported names, and of the root", fmt.Sprint(all, ", ", atRoot)}}, nil
+	return []figure{{"exported names, and of the root", fmt.Sprint(all, ", ", atRoot)}}, err
 }
 
 // delivery counts the functions and files that run in one new delivery, as the coverage of a
@@ -145,21 +143,11 @@ func delivery() ([]figure, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	binary, profile := filepath.Join(dir, "delivery"), filepath.Join(dir, "profile")
-	var covered string
-	for _, command := range [][]string{
-		{
-			"go", "build", "-cover", "-covermode=atomic", "-coverpkg=" + module + "/...", "-o", binary,
-			"./figures/delivery",
-		},
-		{binary, dir},
-		{"go", "tool", "covdata", "textfmt", "-i=" + dir, "-o", profile},
-		{"go", "tool", "cover", "-func=" + profile},
-	} {
-		if covered, err = output(".", command[0], command[1:]...); err != nil {
-			return nil, err
-		}
+	if _, err := output(".", "go", "run", "-cover", "-covermode=atomic", "-coverpkg="+module+"/...",
+		"./figures/delivery", dir); err != nil {
+		return nil, err
 	}
+	covered, err := output(".", "go", "tool", "covdata", "func", "-i="+dir)
 	functions, files := 0, map[string]bool{}
 	for line := range strings.Lines(covered) {
 		fields := strings.Fields(line)
@@ -170,7 +158,7 @@ func delivery() ([]figure, error) {
 		functions++
 		files[file] = true
 	}
-	return []figure{{"functions of a new delivery, and their files", fmt.Sprint(functions, ", ", len(files))}}, nil
+	return []figure{{"functions of a new delivery, and their files", fmt.Sprint(functions, ", ", len(files))}}, err
 }
 
 // output runs a command and returns what it prints.
