@@ -1,13 +1,11 @@
 package moto_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -16,7 +14,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/operate/operatesqs"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxsqs"
 	"github.com/go-idempotent/idempotent/proof/moto"
@@ -30,11 +28,6 @@ func messageOf(id string) outbox.Message {
 		Attributes: map[string]string{"Region": "eu"},
 		Tenant:     "acme", Trace: traced,
 	}
-}
-
-func isPermanent(err error) bool {
-	_, is := errors.AsType[*relay.PermanentError](err)
-	return is
 }
 
 // receive takes what is in a queue, as often as it is there. What was received is deleted.
@@ -58,68 +51,26 @@ func receive(t *testing.T, client *sqs.Client, url string) (all []types.Message)
 	}
 }
 
-// eventOf is a message as Lambda hands it to a consumer.
-func eventOf(m types.Message) events.SQSMessage {
-	e := events.SQSMessage{
-		MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body, Md5OfBody: *m.MD5OfBody,
-		Attributes:        m.Attributes,
-		MessageAttributes: map[string]events.SQSMessageAttribute{}, EventSource: "aws:sqs",
-	}
-	for name, value := range m.MessageAttributes {
-		e.MessageAttributes[name] = events.SQSMessageAttribute{
-			DataType:    *value.DataType,
-			StringValue: value.StringValue,
-		}
-	}
-	return e
-}
-
-func keyOf(m events.SQSMessage) (string, error) {
-	return aws.ToString(m.MessageAttributes["Idempotency-Key"].StringValue), nil
-}
-
-func TestAConsumerReceivesTheWholeMessage(t *testing.T) {
+// The consumer acts by the key that arrives, as the test of package outboxsqs shows.
+func TestAStandardQueueTakesTheWholeMessageAsOftenAsItIsSent(t *testing.T) {
 	t.Parallel()
 	client := moto.SQS(t)
 	url := moto.NewQueue(t, client, "whole", nil)
-	require.NoError(t, outboxsqs.To(client, url)(t.Context(), messageOf("id-1")))
-	all := receive(t, client, url)
-	require.Len(t, all, 1)
-	assert.JSONEq(t, string(messageOf("id-1").Body), *all[0].Body)
-	assert.Equal(t, traced, all[0].Attributes["AWSTraceHeader"])
-	assert.Equal(t, map[string]string{"Idempotency-Key": "id-1", "topic": "größe", "tenant": "acme", "Region": "eu"},
-		textsOf(all[0]))
-}
-
-func textsOf(m types.Message) map[string]string {
-	texts := map[string]string{}
-	for name, value := range m.MessageAttributes {
-		texts[name] = aws.ToString(value.StringValue)
-	}
-	return texts
-}
-
-func TestAStandardQueueTakesAMessageTwiceAndItsConsumerActsOnce(t *testing.T) {
-	t.Parallel()
-	client := moto.SQS(t)
-	url := moto.NewQueue(t, client, "standard", nil)
-	deliver := outboxsqs.To(client, url)
 	for range 2 {
-		require.NoError(t, deliver(t.Context(), messageOf("id-1")))
+		require.NoError(t, outboxsqs.To(client, url)(t.Context(), messageOf("id-1")))
 	}
 	all := receive(t, client, url)
 	require.Len(t, all, 2)
-	require.NotEqual(t, *all[0].MessageId, *all[1].MessageId)
-	acted := 0
-	consume := idempotent.Wrap(func(context.Context, events.SQSMessage) (struct{}, error) {
-		acted++
-		return struct{}{}, nil
-	}, memory.New(), idempotent.WithOperation("mail"), idempotent.WithKey(keyOf))
 	for _, m := range all {
-		_, err := consume.Handle(t.Context(), eventOf(m))
-		require.NoError(t, err)
+		assert.JSONEq(t, string(messageOf("id-1").Body), *m.Body)
+		assert.Equal(t, traced, m.Attributes["AWSTraceHeader"])
+		texts := map[string]string{}
+		for name, value := range m.MessageAttributes {
+			texts[name] = aws.ToString(value.StringValue)
+		}
+		assert.Equal(t, map[string]string{"Idempotency-Key": "id-1", "topic": "größe", "tenant": "acme", "Region": "eu"},
+			texts)
 	}
-	assert.Equal(t, 1, acted)
 }
 
 func TestAFIFOQueueTakesAMessageOnce(t *testing.T) {
@@ -142,8 +93,34 @@ func TestAFIFOQueueTakesAMessageOnce(t *testing.T) {
 	assert.Equal(t, map[string]string{"id-1": "id-1", "id-2": "customer-1"}, groups)
 }
 
+// A record that nobody can tell about becomes a message in a queue, of both kinds; a FIFO queue
+// takes it once.
+func TestWhatIsGivenUpIsAMessageInAQueue(t *testing.T) {
+	t.Parallel()
+	client := moto.SQS(t)
+	for name, attributes := range map[string]map[string]string{
+		"given-up": nil, "given-up.fifo": {"FifoQueue": "true"},
+	} {
+		url := moto.NewQueue(t, client, name, attributes)
+		for _, key := range []string{"charge#a", "charge#b", "charge#b"} {
+			x := idempotent.Execution{Operation: "charge", RecordKey: key}
+			require.NoError(t, operatesqs.GiveUp(client, url)(t.Context(), x, 30))
+		}
+		tries := map[string]int{}
+		all := receive(t, client, url)
+		for _, m := range all {
+			var p operatesqs.GivenUp
+			require.NoError(t, json.Unmarshal([]byte(*m.Body), &p))
+			tries[p.RecordKey] = p.Tries
+		}
+		assert.Equal(t, map[string]int{"charge#a": 30, "charge#b": 30}, tries)
+		assert.Len(t, all, 3-len(attributes), name)
+	}
+}
+
 func TestAQueueTellsWhatItCanNeverTake(t *testing.T) {
 	t.Parallel()
+	isPermanent := func(err error) bool { _, is := errors.AsType[*relay.PermanentError](err); return is }
 	client := moto.SQS(t)
 	small := moto.NewQueue(t, client, "small", map[string]string{"MaximumMessageSize": "1024"})
 	large := messageOf("id-1")

@@ -1,12 +1,11 @@
 // Package moto runs the server of moto, which is written in Python and speaks the protocol of SQS,
-// beside the tests of a package.
+// beside the tests of this folder.
 //
 // Its packages are pinned in requirements.txt and installed into .tools at the root.
 package moto
 
 import (
 	"bufio"
-	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -14,11 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -27,21 +24,27 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
-// startLimit bounds the installation of the packages.
-const startLimit = 5 * time.Minute
-
 // program prints the port that it listens on.
 //
 //go:embed server.py
 var program string
 
-var keys = credentials.NewStaticCredentialsProvider("local", "local", "")
-
-// SQS returns a client of the server that all tests of the process share. Without it the test is
-// skipped and says why on standard error, or fails where none may be left out.
+// SQS returns a client of the server that all tests share. Without it the test is skipped and says
+// why on standard error, or fails where none may be left out.
 func SQS(t *testing.T) *sqs.Client {
 	t.Helper()
-	return sqs.New(sqs.Options{BaseEndpoint: aws.String(endpoint(t)), Region: dynamolocal.Region, Credentials: keys})
+	moto, err := server()
+	if err != nil && dynamolocal.Strict() {
+		t.Fatalf("moto cannot be run: %v", err)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: moto cannot be run: %v\n", t.Name(), err)
+		t.Skipf("!!! SKIPPED: moto cannot be run: %v", err)
+	}
+	return sqs.New(sqs.Options{
+		BaseEndpoint: aws.String(moto.endpoint), Region: dynamolocal.Region,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
 }
 
 // NewQueue makes a queue of the test and returns its URL.
@@ -55,20 +58,6 @@ func NewQueue(t *testing.T, client *sqs.Client, name string, attributes map[stri
 	return *out.QueueUrl
 }
 
-// endpoint is the URL of the server.
-func endpoint(t *testing.T) string {
-	t.Helper()
-	moto, err := server()
-	if err != nil && dynamolocal.Strict() {
-		t.Fatalf("moto cannot be run: %v", err)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: moto cannot be run: %v\n", t.Name(), err)
-		t.Skipf("!!! SKIPPED: moto cannot be run: %v", err)
-	}
-	return moto.endpoint
-}
-
 // process is a server that runs.
 type process struct {
 	endpoint string
@@ -78,22 +67,19 @@ type process struct {
 // server starts moto. Nobody stops it: it ends with its standard input, which ends with this
 // process.
 var server = sync.OnceValues(func() (p process, err error) {
-	python, err := environment()
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		return p, err
 	}
-	cmd := exec.Command(python, "-c", program)  //nolint:noctx // it lives as long as this process
-	problems, err := os.CreateTemp("", "moto-") // a buffer would need a goroutine, which would outlive the tests
-	if err != nil {
-		return p, err
+	folder := filepath.Join(root, ".tools", "moto")
+	if out, err := exec.Command("../../.ci/venv", folder, "requirements.txt").CombinedOutput(); err != nil {
+		return p, fmt.Errorf("%w: %s", err, out)
 	}
-	defer func() { err = errors.Join(err, problems.Close(), os.Remove(problems.Name())) }()
-	cmd.Stderr = problems
-	if p.stdin, err = cmd.StdinPipe(); err != nil {
-		return p, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	cmd := exec.Command(filepath.Join(folder, "bin", "python"), "-c", program)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	out, errOfOutput := cmd.StdoutPipe()
+	if err := errors.Join(err, errOfOutput); err != nil {
 		return p, err
 	}
 	if err := cmd.Start(); err != nil {
@@ -101,29 +87,7 @@ var server = sync.OnceValues(func() (p process, err error) {
 	}
 	port, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		ended := cmd.Wait()
-		text, unread := os.ReadFile(problems.Name())
-		return p, fmt.Errorf("%w: %s", errors.Join(err, ended, unread), text)
+		return p, errors.Join(err, cmd.Wait())
 	}
-	p.endpoint = "http://127.0.0.1:" + strings.TrimSpace(port)
-	return p, nil
+	return process{"http://127.0.0.1:" + strings.TrimSpace(port), stdin}, nil
 })
-
-// environment returns the interpreter of an environment with the packages. One that was made from
-// the same file stays.
-func environment() (python string, err error) {
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", errors.New("the folder of the package is not known")
-	}
-	root := filepath.Join(filepath.Dir(here), "..", "..")
-	folder := filepath.Join(root, ".tools", "moto")
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
-	defer cancel()
-	venv := exec.CommandContext(ctx, filepath.Join(root, ".ci", "venv"), folder,
-		filepath.Join(filepath.Dir(here), "requirements.txt"))
-	if out, err := venv.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return filepath.Join(folder, "bin", "python"), nil
-}
