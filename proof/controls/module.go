@@ -41,16 +41,15 @@ func readModule(root string) (*module, error) {
 	root, err := filepath.Abs(root)
 	m := &module{root: root}
 	for _, folder := range []string{".", page} {
+		if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
+			continue // a module without a page
+		}
 		err = errors.Join(err, fs.WalkDir(os.DirFS(root), folder, func(name string, entry fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist) && name == page:
-				return nil
-			case err != nil:
-				return err
-			case entry.IsDir() && name != folder && elsewhere.MatchString(name):
+			if err == nil && entry.IsDir() && name != folder && elsewhere.MatchString(name) {
 				return fs.SkipDir
-			case entry.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):
-				return nil
+			}
+			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
 			}
 			s, err := readSource(root, name)
 			m.sources = append(m.sources, s)

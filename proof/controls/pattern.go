@@ -24,8 +24,6 @@ type pattern struct {
 	expression *regexp.Regexp
 	// pieces are what stands between the metavariables, whose names are those of the groups.
 	pieces, names []string
-	// begins and ends say that the first and the last token are parts of an operand.
-	begins, ends bool
 }
 
 // tokens are Go that patterns are compared with. Each token stands behind a mark, which says whether
@@ -97,20 +95,25 @@ var metavariable = regexp.MustCompile(sign + `\$` + ident + "([^" + marks + "]+)
 
 func newPattern(text string) (p pattern) {
 	text = lex(text).text
-	var expression strings.Builder
-	end := 0
+	// What is in the middle of an operand is no place, nor what ends before its last token does.
+	before, after := "", "$|["+marks+"]"
+	if text[:1] == ident || strings.HasPrefix(text, sign+"$") {
+		before = "(?:^|[^.]|[^" + sign + "][.])"
+	}
+	if strings.LastIndex(text, ident) > strings.LastIndex(text, sign) {
+		after = "$|" + ident + "|" + sign + "(?:[^.]|[.][^" + marks + "])"
+	}
+	expression, end := before+"(", 0
 	for _, at := range metavariable.FindAllStringSubmatchIndex(text, -1) {
 		piece, name, last := text[end:at[0]], text[at[2]:at[3]], "[^"+marks+"]+"
 		if token.IsExported(name) {
 			last = plain(name)
 		}
 		p.pieces, p.names, end = append(p.pieces, piece), append(p.names, "$"+name), at[1]
-		fmt.Fprintf(&expression, "%s((?:%s[^%s]+%s[.])*%s%s)", regexp.QuoteMeta(piece), ident, marks, sign, ident, last)
+		expression += fmt.Sprintf("%s((?:%s[^%s]+%s[.])*%s%s)", regexp.QuoteMeta(piece), ident, marks, sign, ident, last)
 	}
 	p.pieces = append(p.pieces, text[end:])
-	p.expression = regexp.MustCompile(expression.String() + regexp.QuoteMeta(text[end:]))
-	p.begins = strings.HasPrefix(text, ident) || strings.HasPrefix(text, sign+"$")
-	p.ends = strings.LastIndex(text, ident) > strings.LastIndex(text, sign)
+	p.expression = regexp.MustCompile(expression + regexp.QuoteMeta(text[end:]) + ")(?:" + after + ")")
 	return p
 }
 
@@ -130,45 +133,25 @@ func (p pattern) in(t tokens) (all []match) {
 		if at == nil {
 			return all
 		}
-		for i := range at {
-			at[i] += begin
+		group := func(i int) (from, to int) {
+			return t.all[t.index(begin+at[2*i])].from, t.all[t.index(begin+at[2*i+1])-1].to
 		}
-		if p.whole(t.text[:at[0]], t.text[at[1]:]) {
-			m := match{t.begin(at[0]), t.end(at[1]), make(map[string]string)}
-			if m.bind(p.names, t, at[2:]) {
-				all = append(all, m)
-			}
+		m, fits := match{bound: make(map[string]string)}, true
+		m.from, m.to = group(1)
+		for i, name := range p.names {
+			from, to := group(i + 2)
+			before, again := m.bound[name]
+			m.bound[name] = t.source[from:to]
+			fits = fits && (!again || before == m.bound[name])
 		}
-		begin = at[0] + 1
+		if fits {
+			all = append(all, m)
+		}
+		begin += at[2] + 1
 	}
 }
 
-var goesOn = regexp.MustCompile("^" + sign + "[.][" + marks + "]")
-
-// whole reports whether a match ends with its last token, and neither begins nor ends in the middle
-// of an operand.
-func (p pattern) whole(before, after string) bool {
-	return (after == "" || strings.Contains(marks, after[:1])) && !(p.ends && goesOn.MatchString(after)) &&
-		!(p.begins && strings.HasSuffix(before, sign+"."))
-}
-
-// bind says what metavariables stand for, unless one stands for two things.
-func (m match) bind(names []string, t tokens, at []int) bool {
-	for i, name := range names {
-		stands := t.source[t.begin(at[2*i]):t.end(at[2*i+1])]
-		if before, again := m.bound[name]; again && before != stands {
-			return false
-		}
-		m.bound[name] = stands
-	}
-	return true
-}
-
-// begin is where the token is in its source that begins at a place in the text, and end where the
-// one is that ends there.
-func (t tokens) begin(at int) int { return t.all[t.index(at)].from }
-func (t tokens) end(at int) int   { return t.all[t.index(at)-1].to }
-
+// index is that of the token that begins at a place in the text.
 func (t tokens) index(at int) int {
 	i, _ := slices.BinarySearchFunc(t.all, at, func(l lexeme, at int) int { return l.at - at })
 	return i

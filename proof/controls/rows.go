@@ -94,7 +94,7 @@ func parseRows(area, text string) (rows []control, err error) {
 		case name != nil:
 			end()
 			row = map[string]string{"name": name[1]}
-		case field != nil && row != nil && !has(row, field[1]):
+		case field != nil && row != nil && row[field[1]] == "":
 			row[field[1]] = field[2]
 		default:
 			err = errors.Join(err, fmt.Errorf("%s.txt:%d: %q is no name in brackets and no new field of a row: "+
@@ -103,9 +103,4 @@ func parseRows(area, text string) (rows []control, err error) {
 	}
 	end()
 	return rows, err
-}
-
-func has(row map[string]string, field string) bool {
-	_, is := row[field]
-	return is
 }
