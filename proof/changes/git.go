@@ -3,10 +3,11 @@ package changes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 )
 
 // Change is what differs from a commit.
@@ -32,9 +33,9 @@ func Since(ctx context.Context, root, base string) (c Change, err error) {
 	return Change{Base: base, Files: files}, errors.Join(err, errOfAdded)
 }
 
-// settled is how old a commit is that a change is not a part of, if nothing else says where the
-// change begins.
-const settled = 24 * time.Hour
+// settled is how old a commit is, in seconds, that a change is not a part of, if nothing else says
+// where the change begins.
+const settled = 24 * 60 * 60
 
 // Latest compares the working tree with where the change began: with BASE, or with where the branch
 // left origin/main, or with the newest commit that is a day older than the last one.
@@ -49,30 +50,23 @@ func Latest(ctx context.Context, root string) (Change, error) {
 }
 
 func begin(ctx context.Context, root string) (base, why string, err error) {
-	if base := os.Getenv("BASE"); base != "" {
-		base, err := Git(ctx, root, "rev-parse", "--verify", base+"^{commit}")
-		return base, "BASE", err
+	git := func(args ...string) string {
+		out, failed := Git(ctx, root, args...)
+		err = errors.Join(err, failed)
+		return out
 	}
-	head, err := Git(ctx, root, "rev-parse", "HEAD")
-	if err != nil {
-		return "", "", err
+	if base := os.Getenv("BASE"); base != "" {
+		return git("rev-parse", "--verify", base+"^{commit}"), "BASE", err
 	}
 	// An error means that there is no such branch.
-	if fork, err := Git(ctx, root, "merge-base", "HEAD", "origin/main"); err == nil && fork != head {
-		return fork, "where the branch left origin/main", nil
+	if fork, none := Git(ctx, root, "merge-base", "HEAD", "origin/main"); none == nil && fork != git("rev-parse", "HEAD") {
+		return fork, "where the branch left origin/main", err
 	}
-	text, err := Git(ctx, root, "log", "-1", "--format=%cI")
-	if err != nil {
-		return "", "", err
-	}
-	last, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return "", "", err
-	}
-	base, err = Git(ctx, root, "log", "-1", "--format=%H", "--before="+last.Add(-settled).Format(time.RFC3339))
-	if err == nil && base == "" {
+	last, failed := strconv.Atoi(git("log", "-1", "--format=%ct"))
+	base = git("log", "-1", "--format=%H", fmt.Sprint("--before=", last-settled))
+	if base == "" {
 		// Everything is new.
-		base, err = Git(ctx, root, "hash-object", "-t", "tree", os.DevNull)
+		base = git("hash-object", "-t", "tree", os.DevNull)
 	}
-	return base, "the newest commit that is a day older than the last one", err
+	return base, "the newest commit that is a day older than the last one", errors.Join(err, failed)
 }

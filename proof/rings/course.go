@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -38,6 +40,15 @@ func (s stage) args() []string {
 		return append([]string{"go", "test", "-json"}, s.test...)
 	}
 	return s.command
+}
+
+// String says what the stage is, for a person.
+func (s stage) String() string {
+	what := strings.Join(append(slices.Clone(s.env), s.args()...), " ")
+	if s.why != "" {
+		what = "left out: " + s.why
+	}
+	return fmt.Sprintf("%s\n\tin %s: %s", s.name, path.Join(".", s.in), what)
 }
 
 // grace is how long a stage that is interrupted has to end by itself.

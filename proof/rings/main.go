@@ -18,12 +18,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"path"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
@@ -57,7 +53,10 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if only {
-		return list(os.Stdout, stages)
+		for _, s := range stages {
+			fmt.Println(s)
+		}
+		return nil
 	}
 	c := course{out: os.Stdout, strict: dynamolocal.Strict(), root: r.root}
 	database := make(chan error)
@@ -78,18 +77,4 @@ func run(ctx context.Context, args []string) (err error) {
 		c.failures = append(c.failures, "rings "+args[0]+"  was interrupted")
 	}
 	return c.conclude()
-}
-
-// list prints the stages and what they are.
-func list(out io.Writer, stages []stage) error {
-	for _, s := range stages {
-		what := strings.Join(append(slices.Clone(s.env), s.args()...), " ")
-		if s.why != "" {
-			what = "left out: " + s.why
-		}
-		if _, err := fmt.Fprintf(out, "%s\n\tin %s: %s\n", s.name, path.Join(".", s.in), what); err != nil {
-			return err
-		}
-	}
-	return nil
 }
