@@ -61,7 +61,8 @@ func Read(ctx context.Context, root string) (*Packages, error) {
 		if err := errors.Join(err, errOfModule); err != nil {
 			return nil, err
 		}
-		folders[plain(l.ImportPath)], p.module[filepath.ToSlash(folder)] = filepath.ToSlash(folder), filepath.ToSlash(module)
+		folder = filepath.ToSlash(folder)
+		folders[plain(l.ImportPath)], p.module[folder] = folder, filepath.ToSlash(module)
 	}
 	p.Modules = slices.Compact(slices.Sorted(maps.Values(p.module)))
 	among := func(importPaths []string) (found []string) {

@@ -58,8 +58,8 @@ func begin(ctx context.Context, root string) (base, why string, err error) {
 	if base := os.Getenv("BASE"); base != "" {
 		return git("rev-parse", "--verify", base+"^{commit}"), "BASE", err
 	}
-	// An error means that there is no such branch.
-	if fork, none := Git(ctx, root, "merge-base", "HEAD", "origin/main"); none == nil && fork != git("rev-parse", "HEAD") {
+	fork, none := Git(ctx, root, "merge-base", "HEAD", "origin/main") // an error is that there is no such branch
+	if none == nil && fork != git("rev-parse", "HEAD") {
 		return fork, "where the branch left origin/main", err
 	}
 	last, failed := strconv.Atoi(git("log", "-1", "--format=%ct"))

@@ -70,7 +70,8 @@ var raced = map[string]bool{"./memory": true, "./cache": true}
 // time.
 func (b *bench) compile(suite string) (binary string, err error) {
 	binary = filepath.Join(b.dir, url.PathEscape(suite)+".test")
-	_, err = b.goTool("test", "-c", "-vet=off", "-ldflags=-s -w", fmt.Sprint("-race=", raced[suite]), "-o", binary, suite)
+	race := fmt.Sprint("-race=", raced[suite])
+	_, err = b.goTool("test", "-c", "-vet=off", "-ldflags=-s -w", race, "-o", binary, suite)
 	return binary, err
 }
 

@@ -22,8 +22,9 @@ func concerned(ctx context.Context, m *module, guards []*guard, since string) ([
 			continue
 		}
 		before[g.file()] = control{}
-		text, _ := changes.Git(ctx, m.root, "show", change.Base+":"+g.file()) // there are no rows in a file that was not there
-		rows, _ := parseRows(g.area, text)                                    // what is no row of today has changed
+		// A file that was not there had no rows, and what is no row of today has changed.
+		text, _ := changes.Git(ctx, m.root, "show", change.Base+":"+g.file())
+		rows, _ := parseRows(g.area, text)
 		for _, c := range rows {
 			before[c.name] = c
 		}
@@ -34,10 +35,10 @@ func concerned(ctx context.Context, m *module, guards []*guard, since string) ([
 // file is where the row stands, from the root of the repository.
 func (c control) file() string { return path.Join("proof", rowsFolder, c.area+".txt") }
 
-// urgent leaves the guards that a change of files concerns. First come those whose row, which before
-// has as it was, or whose source it touches, and one that fits nowhere; then those whose test is
-// built from what it touches. Of both, each area has its turn: no area is always the one for which
-// no time is left.
+// urgent leaves the guards that a change of files concerns. First come those whose source it
+// touches, or whose row, which before has as it was, and one that fits nowhere; then those whose
+// test is built from what it touches. Of both, each area has its turn: no area is always the one
+// for which no time is left.
 func urgent(guards []*guard, p *changes.Packages, files []string, before map[string]control) (chosen []*guard) {
 	type area struct {
 		name    string

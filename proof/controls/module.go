@@ -44,7 +44,7 @@ func readModule(root string) (*module, error) {
 		if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
 			continue // a module without a page
 		}
-		err = errors.Join(err, fs.WalkDir(os.DirFS(root), folder, func(name string, entry fs.DirEntry, err error) error {
+		read := func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() && name != folder && elsewhere.MatchString(name) {
 				return fs.SkipDir
 			}
@@ -54,7 +54,8 @@ func readModule(root string) (*module, error) {
 			s, err := readSource(root, name)
 			m.sources = append(m.sources, s)
 			return err
-		}))
+		}
+		err = errors.Join(err, fs.WalkDir(os.DirFS(root), folder, read))
 	}
 	return m, err
 }
@@ -148,8 +149,8 @@ func nameOf(fn *ast.FuncDecl) string {
 	return strings.TrimPrefix(receiver, "*") + "." + fn.Name.Name
 }
 
-// meant reports whether a control means a function: any if it names none, else one of this name, and
-// of this type if it names one. Whether they are exported does not count.
+// meant reports whether a control means a function: any if it names none, else one of this name,
+// and of this type if it names one. Whether they are exported does not count.
 func meant(in, function string) bool {
 	in, function = plain(in), plain(function)
 	return in == "" || in == function || strings.HasSuffix(function, "."+in)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"go/scanner"
 	"go/token"
 	"regexp"
@@ -26,8 +25,8 @@ type pattern struct {
 	pieces, names []string
 }
 
-// tokens are Go that patterns are compared with. Each token stands behind a mark, which says whether
-// it is an identifier; those begin with a small letter here.
+// tokens are Go that patterns are compared with. Each token stands behind a mark, which says
+// whether it is an identifier; those begin with a small letter here.
 type tokens struct {
 	source, text string
 	all          []lexeme
@@ -110,7 +109,8 @@ func newPattern(text string) (p pattern) {
 			last = plain(name)
 		}
 		p.pieces, p.names, end = append(p.pieces, piece), append(p.names, "$"+name), at[1]
-		expression += fmt.Sprintf("%s((?:%s[^%s]+%s[.])*%s%s)", regexp.QuoteMeta(piece), ident, marks, sign, ident, last)
+		operand := "((?:" + ident + "[^" + marks + "]+" + sign + "[.])*" + ident + last + ")"
+		expression += regexp.QuoteMeta(piece) + operand
 	}
 	p.pieces = append(p.pieces, text[end:])
 	p.expression = regexp.MustCompile(expression + regexp.QuoteMeta(text[end:]) + ")(?:" + after + ")")
@@ -159,7 +159,8 @@ func (t tokens) index(at int) int {
 
 var filled = regexp.MustCompile(`\$\w+`)
 
-// fill puts what metavariables stand for into a text. What it does not know, as in a literal, stays.
+// fill puts what metavariables stand for into a text. What it does not know, as in a literal,
+// stays.
 func (m match) fill(text string) string {
 	return filled.ReplaceAllStringFunc(text, func(name string) string {
 		if text, known := m.bound[name]; known {

@@ -58,11 +58,11 @@ func (g *guard) branch() (string, error) {
 	if _, err := parser.ParseExpr(without); err != nil {
 		return "", fmt.Errorf("it is no Go: %w", err)
 	}
-	return fmt.Sprintf("\n//line %s%s:1\nif %s == %q { "+call+" }\n//line %s:%d\n", linePrefix, g.name, switchName, g.name,
-		without, s.name, s.file.Line(fn.Body.Lbrace)), nil
+	return fmt.Sprintf("\n//line %s%s:1\nif %s == %q { %s }\n//line %s:%d\n", linePrefix, g.name, switchName, g.name,
+		fmt.Sprintf(call, without), s.name, s.file.Line(fn.Body.Lbrace)), nil
 }
 
-// overlay writes the sources with their controls, and what names the active one in each of their
+// weave writes the sources with their controls, and what names the active one in each of their
 // packages. It leaves out the controls that do not compile, and begins anew without them.
 func (b *bench) weave(guards []*guard) error {
 	for {

@@ -42,31 +42,20 @@ func TestLinesEndInTime(t *testing.T) {
 
 func TestWhatIsTooLong(t *testing.T) {
 	t.Parallel()
+	const comment, code = "a comment ends after column 100", "code ends after column 120"
 	words := strings.Repeat("word ", 24)
-	for name, c := range map[string]struct {
-		text string
-		want map[int]string
-	}{
-		"a comment": {"package a\n\n// " + words, map[int]string{3: "a comment ends after column 100"}},
-		"code": {
-			"package a\n\nvar a = " + strings.Repeat("b + ", 29) + "b",
-			map[int]string{3: "code ends after column 120"},
-		},
-		"tabs count four": {
-			"package a\n\nfunc b() {\n" + strings.Repeat("\t", 26) + "a = b + c + d + e\n}",
-			map[int]string{4: "code ends after column 120"},
-		},
-		"a comment behind code": {
-			"package a\n\nvar a = 1 // " + words,
-			map[int]string{3: "code ends after column 120"},
-		},
-		"a long literal":  {"package a\n\nvar a = `" + words + "`", map[int]string{}},
-		"a text of lines": {"package a\n\nvar a = `\n" + words + "\n`", map[int]string{}},
-		"preformatted":    {"package a\n\n//\t" + words, map[int]string{}},
-		"a directive":     {"package a\n\n//nolint:x // " + words, map[int]string{}},
-		"an address":      {"package a\n\n// https://example.com/" + strings.Repeat("a", 90), map[int]string{}},
+	for _, c := range []struct{ name, line, want string }{
+		{"a comment", "// " + words, comment},
+		{"code", "var a = " + strings.Repeat("b + ", 29) + "b", code},
+		{"tabs count four", strings.Repeat("\t", 26) + "var a = b + c + d", code},
+		{"a comment behind code", "var a = 1 // " + words, code},
+		{"a long literal", "var a = `" + words + "`", ""},
+		{"a text of lines", "var a = `\n" + words + "\n`", ""},
+		{"preformatted", "//\t" + words, ""},
+		{"a directive", "//nolint:x // " + words, ""},
+		{"an address", "// https://example.com/" + strings.Repeat("a", 90), ""},
 	} {
-		assert.Equal(t, c.want, tooLong(c.text), name)
+		assert.Equal(t, c.want, tooLong("package a\n\n" + c.line)[3], c.name)
 	}
 }
 

@@ -99,8 +99,8 @@ func (c *course) join(one *course) {
 	c.left, c.table = append(c.left, one.left...), append(c.table, one.table...)
 }
 
-// run runs a stage, or notes that it is left out. It prints a line before and a line after, which it
-// keeps for the end.
+// run runs a stage, or notes that it is left out. It prints a line before and a line after, which
+// it keeps for the end.
 func (c *course) run(ctx context.Context, s stage) {
 	if ctx.Err() != nil {
 		return
@@ -121,7 +121,8 @@ func (c *course) run(ctx context.Context, s stage) {
 	}
 	switch {
 	case err != nil && t.failures == nil:
-		// A command that is no test fails by itself. So does go test, where no test of its output did.
+		// A command that is no test fails by itself. So does go test, where no test of its output
+		// did.
 		t.fail(s.name + "  " + err.Error())
 	case s.test != nil && err == nil && t.passed+t.failed+t.skipped == 0:
 		t.fail(s.name + "  no test has run")

@@ -60,26 +60,8 @@ func TestTestsAreCountedAndFailuresNamed(t *testing.T) {
 	assert.Contains(t, out.String(), "no database", "why")
 }
 
-func TestAFailureEndsNoRing(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	c := course{out: &out, root: t.TempDir()}
-	for _, s := range []stage{
-		{name: "first", command: []string{"sh", "-c", "exit 3"}},
-		{name: "second", command: []string{"true"}},
-		{name: "third", why: "nothing has changed"},
-	} {
-		c.run(t.Context(), s)
-	}
-	require.ErrorIs(t, c.conclude(), errFailed)
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	assert.Equal(t, "0 passed, 1 failed, 0 skipped", lines[len(lines)-1])
-	assert.Contains(t, out.String(), "\nok      second")
-	assert.Contains(t, out.String(), "FAILED\n  first  exit status 3\n")
-	assert.Contains(t, out.String(), "left out: third: nothing has changed\n")
-}
-
-// TestWhatWaitsRunsBesideTheOthers: each of the two ends only beside the other.
+// TestWhatWaitsRunsBesideTheOthers: each of two ends only beside the other, and what fails ends
+// nothing.
 func TestWhatWaitsRunsBesideTheOthers(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -88,18 +70,22 @@ func TestWhatWaitsRunsBesideTheOthers(t *testing.T) {
 		return []string{"sh", "-c", "touch " + mine + "; until test -e " + other + "; do sleep 0.01; done"}
 	}
 	c.follow(t.Context(), []stage{
+		{name: "first", command: []string{"sh", "-c", "exit 3"}},
+		{name: "waiting in vain", command: []string{"false"}, beside: true},
 		{name: "waiting", command: meets("a", "b"), beside: true},
 		{name: "computing", command: meets("b", "a")},
-		{name: "waiting in vain", command: []string{"false"}, beside: true},
-		{name: "waiting for nothing", why: "nothing has changed", beside: true},
+		{name: "left", why: "nothing has changed"},
+		{name: "left, too", why: "nothing has changed", beside: true},
 	})
 	require.ErrorIs(t, c.conclude(), errFailed)
-	assert.Equal(t, []string{"waiting in vain  exit status 1"}, c.failures)
-	for _, line := range []string{"ok      waiting ", "ok      computing ", "FAILED  waiting in vain "} {
+	assert.ElementsMatch(t, []string{"first  exit status 3", "waiting in vain  exit status 1"}, c.failures)
+	for _, line := range []string{"ok      waiting ", "ok      computing ", "FAILED  first ", "FAILED  waiting in "} {
 		assert.Equal(t, 2, strings.Count(out.String(), line), "%s: as it ends, and in the table", line)
 	}
-	assert.Contains(t, out.String(), "left out: waiting for nothing: nothing has changed\n")
-	assert.Contains(t, out.String(), "\n0 passed, 1 failed, 0 skipped\n")
+	assert.Contains(t, out.String(), "left out: left: nothing has changed\n")
+	assert.Contains(t, out.String(), "left out: left, too: nothing has changed\n")
+	assert.Contains(t, out.String(), "\nFAILED\n  ")
+	assert.True(t, strings.HasSuffix(out.String(), "\n0 passed, 2 failed, 0 skipped\n"))
 }
 
 // TestAPatternThatMatchesNothingProvesNothing: what was renamed would be left out for ever.
@@ -137,22 +123,29 @@ func TestAnInterruptReachesAllThatWasStarted(t *testing.T) {
 	<-done
 }
 
-// TestWhatAProgramIsBuiltFromConcernsIt, and nothing else.
-func TestWhatAProgramIsBuiltFromConcernsIt(t *testing.T) {
+// TestWhatIsBuiltFromAFileIsConcerned, and what is deployed with it, and nothing else.
+func TestWhatIsBuiltFromAFileIsConcerned(t *testing.T) {
 	t.Parallel()
 	r := thisRepository(t)
-	left := func(file string) (why []string) {
+	for file, want := range map[string][]string{
+		"examples/orders/main.go":     {"end to end", "controls", "template"},
+		"proof/e2e/kill_test.go":      {"end to end", "controls"},
+		"proof/explore/action.go":     {"explorer, with long worlds", "controls"},
+		"README.md":                   {"controls"},
+		"template.yaml":               {"controls", "template"},
+		".ci/template":                {"controls", "template"},
+		"deploy/terraform/main.tf":    {"controls", "template"},
+		"cmd/idempotent/main.go":      {"controls", "template"},
+		"cmd/idempotent/main_test.go": {"controls"},
+	} {
+		var concerned []string
 		for _, s := range r.concerned(changes.Change{Files: []string{file}}) {
 			if s.why == "" {
-				why = append(why, s.name)
+				concerned = append(concerned, s.name)
 			}
 		}
-		return why
+		assert.Equal(t, want, concerned, file)
 	}
-	assert.Equal(t, []string{"end to end", "controls", "template"}, left("examples/orders/main.go"))
-	assert.Equal(t, []string{"end to end", "controls"}, left("proof/e2e/kill_test.go"))
-	assert.Equal(t, []string{"explorer, with long worlds", "controls"}, left("proof/explore/action.go"))
-	assert.Equal(t, []string{"controls"}, left("README.md"))
 }
 
 // thisRepository is the one that the test is in.
@@ -217,15 +210,4 @@ func TestWhereGoroutinesMeetIsReadFromTheSources(t *testing.T) {
 		assert.Equal(t, want, r.meet(folder), folder)
 	}
 	assert.ElementsMatch(t, []string{"TestBoth", "TestStore"}, r.meetings("dynamo"))
-}
-
-func TestTheTemplatesAreCheckedIfAFileOfThemIsTouched(t *testing.T) {
-	t.Parallel()
-	r := &repository{root: "../.."}
-	for file, want := range map[string]bool{
-		"template.yaml": true, ".ci/template": true, "deploy/terraform/main.tf": true, "README.md": false,
-		"internal/protocol/judge.go": false, "cmd/idempotent/main.go": true, "cmd/idempotent/main_test.go": false,
-	} {
-		assert.Equal(t, want, r.deployed(file), file)
-	}
 }

@@ -78,8 +78,8 @@ func (t *tally) read(out io.Writer, events io.Reader, strict bool) error {
 	return lines.Err()
 }
 
-// name puts a test or a package that has failed on the list. What is within ends first: if a part of
-// it is there, that is named in its place.
+// name puts a test or a package that has failed on the list. What is within ends first: if a part
+// of it is there, that is named in its place.
 func (t *tally) name(out io.Writer, who string, isPackage bool, said transcript) {
 	part := func(f string) bool { return strings.HasPrefix(f, who+"/") || isPackage && strings.HasPrefix(f, who) }
 	named := slices.ContainsFunc(t.failures, part)
