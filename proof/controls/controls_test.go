@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,77 +83,55 @@ func TestBreaksAlways(t *testing.T) {
 `,
 }
 
-// shopModule is the shop, written into a folder.
-func shopModule(t *testing.T) *module {
+// shopCases are controls of the shop, and what is said of them.
+var shopCases = []struct{ test, in, old, becomes, want string }{
+	{"TestFreeGoodsAreNotSold/nothing", "", "if $cost < 1 {", "if false {", `caught .* by . TestFree\w+/nothing`},
+	{"TestShutTwice", "", "if $t == nil {", "if false {", `caught .* by . TestShutTwice`},
+	{"TestShutTwice", "Till.Shut", "if $t == nil {", "if false {", `caught `},
+	{"TestShutTwice", "Shut", "if $t == nil {", "if false {", `caught `},
+	{"TestLargest", "", "if $v > $largest {", "if $v < $largest {", `caught .* by . TestLargest`},
+	{"TestLargest", "", "$t.open = false", "$t.open = true", `SURVIVED .* all is lost; . TestLargest passes$`},
+	{"TestShutTwice", "", "range $all {", "range $all[:0] {", `SURVIVED .* TestShutTwice passes, but not TestLargest`},
+	{"TestShut", "", "$t.open = false", "", `BROKEN .*\. has no test \^TestShut\$`},
+	{"TestFreeGoodsAreNotSold/all", "", "$t.open = false", "", `BROKEN .* has no test .*/\^all\$`},
+	{"TestBreaksAlways", "", "$t.open = false", "", `BROKEN .* with all guards in place, . TestBreaksAlways fails`},
+	{"TestLargest", "", "if $price < 2 {", "if false {", `BROKEN .* the guard is nowhere`},
+	{"TestLargest", "", "return", "panic(0)", `BROKEN .* in 4 places: shop.go:7 till.sell, shop.go:9 till.sell, `},
+	{"TestLargest", "", "limit = 3", "limit = 4", `BROKEN .* shop.go:28 not within one function`},
+	{"TestLargest", "till.sell", "$t.open = false", "", `BROKEN .* not where it should be, but shop.go:25 till.shut`},
+	{"TestLargest", "hut", "$t.open = false", "", `BROKEN .* not where it should be, but shop.go:25 till.shut`},
+	{"TestLargest", "", "return $price, $price != 13", "return $price,", `BROKEN .* it is no Go`},
+	{"TestLargest", "", "return $price, $price != 13", "return $price", `BROKEN .* not enough return values`},
+	{"TestLargest", "", "return $price, $price != 13", "return $price, $sold", `BROKEN .* it is no Go`},
+}
+
+// shopModule is the shop, written into a folder, and its guards, which have the names c0, c1 and so
+// on.
+func shopModule(t *testing.T) (*module, []*guard) {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range shop {
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
 	}
-	return mustRead(t, root)
-}
-
-func mustRead(t *testing.T, root string) *module {
-	t.Helper()
-	m, err := readModule(root)
-	require.NoError(t, err)
-	return m
-}
-
-// caughtBy is a control of the shop with the test that is meant to catch it.
-func caughtBy(test, name, old, becomes string) control {
-	return control{name: name, without: "all is lost", old: old, new: becomes, suite: ".", test: test}
-}
-
-var shopControls = []control{
-	caughtBy("TestFreeGoodsAreNotSold/nothing", "free", "if $cost < 1 {", "if false {"),
-	caughtBy("TestShutTwice", "method", "if $t == nil {", "if false {"),
-	caughtBy("TestLargest", "generic", "if $v > $largest {", "if $v < $largest {"),
-	caughtBy("TestLargest", "untested", "$t.open = false", "$t.open = true"),
-	caughtBy("TestShutTwice", "by-another", "range $all {", "range $all[:0] {"),
-	caughtBy("TestShut", "no-test", "$t.open = false", ""),
-	caughtBy("TestFreeGoodsAreNotSold/all", "no-part", "$t.open = false", ""),
-	caughtBy("TestBreaksAlways", "broken-test", "$t.open = false", ""),
-	caughtBy("TestShutTwice", "absent", "if $price < 2 {", "if false {"),
-	caughtBy("TestShutTwice", "twice", "return", "panic(0)"),
-	caughtBy("TestShutTwice", "outside", "limit = 3", "limit = 4"),
-	caughtBy("TestShutTwice", "no-syntax", "return $price, $price != 13", "return $price,"),
-	caughtBy("TestShutTwice", "no-type", "return $price, $price != 13", "return $price"),
-	caughtBy("TestShutTwice", "no-name", "return $price, $price != 13", "return $price, $sold"),
-	{name: "elsewhere", old: "$t.open = false", in: "till.sell"},
-	{name: "elsewhere-too", old: "$t.open = false", in: "hut"},
-	{name: "of-type", old: "if $t == nil {", new: "if false {", in: "Till.Shut", suite: ".", test: "TestShutTwice"},
-	{name: "alone", old: "if $t == nil {", new: "if false {", in: "Shut", suite: ".", test: "TestShutTwice"},
+	m := mustRead(t, root)
+	var controls []control
+	for i, c := range shopCases {
+		controls = append(controls, control{
+			name: fmt.Sprint("c", i), without: "all is lost", in: c.in, old: c.old, new: c.becomes, suite: ".", test: c.test,
+		})
+	}
+	return m, m.find(controls)
 }
 
 func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
 	t.Parallel()
-	m := shopModule(t)
+	m, guards := shopModule(t)
 	var out bytes.Buffer
-	err := check(&out, m, m.find(shopControls), 0)
-	require.ErrorContains(t, err, "13 of 18 controls were not caught")
+	require.ErrorContains(t, check(&out, m, guards, 0), "13 of 18 controls were not caught")
 	assert.Contains(t, out.String(), "18 controls, 5 caught, in ")
-	for name, want := range map[string]string{
-		"free":          `caught +free .* by . TestFreeGoodsAreNotSold/nothing`,
-		"method":        `caught +method .* by . TestShutTwice`,
-		"generic":       `caught +generic .* by . TestLargest`,
-		"untested":      `SURVIVED +untested .* all is lost; . TestLargest passes$`,
-		"by-another":    `SURVIVED +by-another .* TestShutTwice passes, but not TestLargest`,
-		"no-test":       `BROKEN +no-test .*\. has no test \^TestShut\$`,
-		"no-part":       `BROKEN +no-part .*\. has no test \^TestFreeGoodsAreNotSold\$/\^all\$`,
-		"broken-test":   `BROKEN +broken-test .* with all guards in place, . TestBreaksAlways fails`,
-		"absent":        `BROKEN +absent .* the guard is nowhere`,
-		"twice":         `BROKEN +twice .* the guard is in 4 places: shop.go:7 till.sell, shop.go:9 till.sell, shop.go:18 largest, shop.go:23 till.shut`,
-		"elsewhere":     `BROKEN +elsewhere .* not where it should be, but shop.go:25 till.shut`,
-		"elsewhere-too": `BROKEN +elsewhere-too .* not where it should be`,
-		"of-type":       `caught +of-type`,
-		"alone":         `caught +alone`,
-		"outside":       `BROKEN +outside .* shop.go:28 not within one function`,
-		"no-syntax":     `BROKEN +no-syntax .* it is no Go`,
-		"no-type":       `BROKEN +no-type .* not enough return values`,
-		"no-name":       `BROKEN +no-name .* it is no Go`,
-	} {
-		assert.Regexp(t, "(?m)^"+want, out.String(), name)
+	for i, c := range shopCases {
+		word, what, _ := strings.Cut(c.want, " ")
+		assert.Regexp(t, fmt.Sprintf("(?m)^%s +c%d .*%s", word, i, what), out.String(), c)
 	}
 	for name, text := range shop {
 		now, err := os.ReadFile(filepath.Join(m.root, name))
@@ -163,18 +142,18 @@ func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
 
 func TestNoControlIsBegunAfterTheBudget(t *testing.T) {
 	t.Parallel()
-	m := shopModule(t)
+	m, guards := shopModule(t)
 	var out bytes.Buffer
-	require.NoError(t, check(&out, m, m.find(shopControls[:3]), time.Nanosecond))
+	require.NoError(t, check(&out, m, guards[:3], time.Nanosecond))
 	assert.Contains(t, out.String(), "3 controls, 0 caught, in ")
 	assert.Contains(t, out.String(), "3 are left out, because 1ns are over\n")
 }
 
 func TestAModuleThatDoesNotCompileIsAnError(t *testing.T) {
 	t.Parallel()
-	m := shopModule(t)
+	m, guards := shopModule(t)
 	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more.go"), []byte("package shop\n\nvar x = y\n"), 0o600))
-	require.ErrorContains(t, check(&bytes.Buffer{}, m, m.find(shopControls[:1]), 0), "undefined: y")
+	require.ErrorContains(t, check(&bytes.Buffer{}, m, guards[:1], 0), "undefined: y")
 }
 
 // TestEveryControlFitsTheLibrary is the fast part of what the command does: each guard is in one
@@ -227,6 +206,13 @@ func TestWhatIsSearched(t *testing.T) {
 		assert.NotRegexp(t, `_test\.go$|^(\.|examples|storetest|bench|proof|internal/dev|observe/otel)/`, name)
 		assert.NotRegexp(t, `^cmd/idempotent/(\w+\.go|internal/[^p])`, name)
 	}
+}
+
+func mustRead(t *testing.T, root string) *module {
+	t.Helper()
+	m, err := readModule(root)
+	require.NoError(t, err)
+	return m
 }
 
 // guardIn is a guard in a file of the library.

@@ -28,36 +28,32 @@ type source struct {
 	syntax     *ast.File
 }
 
-// page is a folder of a module of its own whose guards are looked for, too.
-const page = "cmd/idempotent/internal/page"
-
-// elsewhere are the other folders that hold no guard of the library, and what the go command leaves
-// alone.
+// elsewhere are the folders that hold no guard of the library, and what the go command leaves
+// alone. Of the command, the page is searched.
 var elsewhere = regexp.MustCompile(
-	`(^|/)([._]|testdata$)|^(bench|cmd|examples|internal/dev|observe/otel|proof|storetest)$`)
+	`(^|/)([._].|testdata$)|^(bench|examples|internal/dev|observe/otel|proof|storetest)$`)
+
+const command, page = "cmd/", "cmd/idempotent/internal/page/"
 
 // readModule reads the sources of the module at root.
 func readModule(root string) (*module, error) {
 	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
 	m := &module{root: root}
-	for _, folder := range []string{".", page} {
-		if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
-			continue // a module without a page
+	return m, fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && elsewhere.MatchString(name) {
+			return fs.SkipDir
 		}
-		read := func(name string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() && name != folder && elsewhere.MatchString(name) {
-				return fs.SkipDir
-			}
-			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-				return err
-			}
-			s, err := readSource(root, name)
-			m.sources = append(m.sources, s)
+		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||
+			strings.HasPrefix(name, command) && !strings.HasPrefix(name, page) {
 			return err
 		}
-		err = errors.Join(err, fs.WalkDir(os.DirFS(root), folder, read))
-	}
-	return m, err
+		s, err := readSource(root, name)
+		m.sources = append(m.sources, s)
+		return err
+	})
 }
 
 func readSource(root, name string) (*source, error) {
