@@ -92,7 +92,7 @@ func (b *bench) take(g *guard) (word, what string) {
 	if err != nil {
 		return broken, err.Error()
 	}
-	failed, output, err := b.play(g.suite, alone(g.test), g.name, limit)
+	failed, _, err := b.play(g.suite, alone(g.test), g.name, limit)
 	switch {
 	case err != nil:
 		return broken, err.Error()
@@ -100,7 +100,8 @@ func (b *bench) take(g *guard) (word, what string) {
 		return caught, "by " + g.catcher()
 	}
 	what = g.without + "; " + g.catcher() + " passes"
-	if _, output, err = b.play(g.suite, ".", g.name, longest); err != nil {
+	_, output, err := b.play(g.suite, ".", g.name, longest)
+	if err != nil {
 		return broken, err.Error()
 	}
 	if others := failure.FindAllStringSubmatch(output, -1); others != nil {

@@ -117,7 +117,8 @@ func shopModule(t *testing.T) (*module, []*guard) {
 	var controls []control
 	for i, c := range shopCases {
 		controls = append(controls, control{
-			name: fmt.Sprint("c", i), without: "all is lost", in: c.in, old: c.old, new: c.becomes, suite: ".", test: c.test,
+			name: fmt.Sprint("c", i), without: "all is lost", in: c.in, old: c.old, new: c.becomes,
+			suite: ".", test: c.test,
 		})
 	}
 	return m, m.find(controls)
@@ -174,8 +175,8 @@ func TestEveryControlFitsTheLibrary(t *testing.T) {
 			tests[g.suite] = testsOf(t, g.suite)
 		}
 		test, _, _ := strings.Cut(g.test, "/")
-		assert.True(t, strings.Contains(tests[g.suite], "\nfunc "+test+"("), "%s names no test that is there: %s",
-			g.name, g.catcher())
+		is := strings.Contains(tests[g.suite], "\nfunc "+test+"(")
+		assert.True(t, is, "%s names no test that is there: %s", g.name, g.catcher())
 	}
 }
 
@@ -270,6 +271,6 @@ func TestWhichControlsAChangeConcerns(t *testing.T) {
 		}
 		assert.Equal(t, want, names, files)
 	}
-	lost := append(guards, &guard{err: os.ErrNotExist})
-	assert.Len(t, urgent(lost, packages, nil, before), 1, "what fits nowhere is to be reported")
+	guards = append(guards, &guard{err: os.ErrNotExist})
+	assert.Len(t, urgent(guards, packages, nil, before), 1, "what fits nowhere is to be reported")
 }

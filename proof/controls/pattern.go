@@ -66,7 +66,7 @@ func lex(source string) tokens {
 			l.text = ident + text
 		case kind == token.IDENT:
 			l.text = ident + plain(text)
-		case strings.Contains(")]}", text) && is(n-1, ","): // which is there because a line ends
+		case slices.Contains([]string{")", "]", "}"}, text) && is(n-1, ","): // which is there because a line ends
 			t.all = t.all[:n-1]
 		case l.quoted() && is(n-1, "+") && n > 1 && t.all[n-2].quoted():
 			l.from, l.text = t.all[n-2].from, strings.TrimSuffix(t.all[n-2].text, `"`)+text[1:]
@@ -102,7 +102,8 @@ func newPattern(text string) (p pattern) {
 	if strings.LastIndex(text, ident) > strings.LastIndex(text, sign) {
 		after = "$|" + ident + "|" + sign + "(?:[^.]|[.][^" + marks + "])"
 	}
-	expression, end := before+"(", 0
+	var expression strings.Builder
+	end := 0
 	for _, at := range metavariable.FindAllStringSubmatchIndex(text, -1) {
 		piece, name, last := text[end:at[0]], text[at[2]:at[3]], "[^"+marks+"]+"
 		if token.IsExported(name) {
@@ -110,10 +111,11 @@ func newPattern(text string) (p pattern) {
 		}
 		p.pieces, p.names, end = append(p.pieces, piece), append(p.names, "$"+name), at[1]
 		operand := "((?:" + ident + "[^" + marks + "]+" + sign + "[.])*" + ident + last + ")"
-		expression += regexp.QuoteMeta(piece) + operand
+		expression.WriteString(regexp.QuoteMeta(piece) + operand)
 	}
 	p.pieces = append(p.pieces, text[end:])
-	p.expression = regexp.MustCompile(expression + regexp.QuoteMeta(text[end:]) + ")(?:" + after + ")")
+	p.expression = regexp.MustCompile(
+		before + "(" + expression.String() + regexp.QuoteMeta(text[end:]) + ")(?:" + after + ")")
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,8 @@ type event struct {
 	Action, Package, ImportPath, Test, Output string
 }
 
+var ended = regexp.MustCompile("^(pass|skip|fail)$")
+
 // longestLine bounds a line of go test -json, in bytes.
 const longestLine = 64 << 20
 
@@ -60,18 +63,18 @@ func (t *tally) read(out io.Writer, events io.Reader, strict bool) error {
 			said.show(out, who)
 		case e.Action == "pass" && function:
 			t.passed++
-		case e.Action == "skip" && function && strict:
+		case e.Action == "skip" && function && !strict:
+			t.skipped++
+		case e.Action == "skip" && function:
 			said.show(out, who)
 			t.fail(who + " (was skipped)")
-		case e.Action == "skip" && function:
-			t.skipped++
 		case e.Action == "fail":
 			if function {
 				t.failed++
 			}
 			t.name(out, who, e.Test == "", said)
 		}
-		if slices.Contains([]string{"pass", "skip", "fail"}, e.Action) {
+		if ended.MatchString(e.Action) {
 			delete(said, who)
 		}
 	}
