@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// deepVariable plays the large scenarios too if it is 1. They take some minutes.
+// deepVariable plays the large and the deep scenarios too if it is 1. They take some minutes.
 const deepVariable = "IDEMPOTENT_EXPLORE_DEEP"
 
 // clients are n that send the same request up to so many times.
@@ -101,7 +102,33 @@ func scenarios() map[string]explore.Scenario {
 	maps.Copy(all, attentionScenarios())
 	maps.Copy(all, messageScenarios())
 	maps.Copy(all, goingOnScenarios())
+	maps.Copy(all, deepScenarios())
 	return all
+}
+
+// deepScenarios have more of everything.
+func deepScenarios() map[string]explore.Scenario {
+	faults := explore.AllFaults()
+	return map[string]explore.Scenario{
+		"deep: a fault and the expiry": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Faults: faults,
+		},
+		"deep: three deliveries, each sent twice": {Clients: clients(3, 2), Endings: mayFail, LeaseSteps: 1},
+		"deep: two deliveries, each sent twice, one fault": {
+			Clients: clients(2, 2), Endings: mayFail, LeaseSteps: 1, Faults: faults,
+		},
+		"deep: three deliveries, every ending, two ends": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2},
+		"deep: three deliveries, every ending, and the expiry": {
+			Clients: clients(3, 1), Endings: anyEnd, ExpirySteps: 1,
+		},
+		"deep: two faults, two ends": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2,
+		},
+		"deep: one cache": {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
+		"deep: resolver, two faults": {
+			Clients: clients(2, 1), LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true,
+		},
+	}
 }
 
 // large are the scenarios that take longest. Most of them have two faults, or two of the things
@@ -147,7 +174,9 @@ func worlds() schedules.Worlds[explore.Scenario] {
 	if os.Getenv(deepVariable) == "1" {
 		w.Long = ""
 	} else {
-		maps.DeleteFunc(w.All, func(name string, _ explore.Scenario) bool { return slices.Contains(large, name) })
+		maps.DeleteFunc(w.All, func(name string, _ explore.Scenario) bool {
+			return slices.Contains(large, name) || strings.HasPrefix(name, "deep: ")
+		})
 	}
 	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(),
 		[]explore.Fault{explore.Conflict}) {

@@ -71,7 +71,7 @@ func (c *counter) count(ctx context.Context) error {
 			return fmt.Errorf("count %s: %w", c.operation, err)
 		default:
 			a.Open++
-			if listed.GivenUp {
+			if listed.Record.GivenUp() {
 				a.GivenUp++
 			}
 			a.Oldest = max(a.Oldest, now.Sub(listed.Record.AttentionAt))
