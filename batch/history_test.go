@@ -34,7 +34,8 @@ func TestEveryHistoryKeepsTheRules(t *testing.T) {
 	}
 	t.Log(seen)
 	must := []string{
-		"delivery: executed", "delivery: replayed", "delivery: in progress", "delivery: mismatch", "delivery: missing key",
+		"delivery: executed", "delivery: replayed", "delivery: in progress", "delivery: mismatch",
+		"delivery: missing key",
 		"delivery: panicked", "delivery: store unavailable", "delivery: unknown outcome", "a takeover", "no answer",
 		"the mapping gives up", "a batch is halved", "the queue gives up", "the visibility is changed",
 	}
@@ -77,8 +78,8 @@ const (
 
 func (h history) stream() bool { return h.Source == kinesis || h.Source == dynamoDB }
 
-// sent is a record. The first letter of its name is its group. Its handler runs so, and from then on
-// it succeeds at once. A record without a key is poison, and so is one with the key of another
+// sent is a record. The first letter of its name is its group. Its handler runs so, and from then
+// on it succeeds at once. A record without a key is poison, and so is one with the key of another
 // record and another amount.
 type sent struct {
 	Name, Key string
@@ -153,7 +154,8 @@ var ofStore = map[string]storetest.Fault{
 var histories = rapid.Custom(func(t *rapid.T) history {
 	h := history{
 		Source: one(t, standard, fifo, kinesis, dynamoDB), Batch: one(t, 1, 2, 3, 4, 5), Concurrency: one(t, 0, 1, 2),
-		Visibility: one(t, time.Minute, 5*time.Second, 5*time.Second), Limit: one(t, 0, 1, 2, 3), Bisects: one(t, false, true),
+		Visibility: one(t, time.Minute, 5*time.Second, 5*time.Second), Limit: one(t, 0, 1, 2, 3),
+		Bisects:  one(t, false, true),
 		Terminal: one(t, false, true), Poison: one(t, false, true), Visible: one(t, false, true, true),
 	}
 	amounts := map[string]int{"": -1}

@@ -23,8 +23,8 @@ type invocation struct {
 	no       int
 	names    []string
 	deadline time.Time
-	// hand is the function of package batch, takes and sets are those of its configuration: mistakes
-	// are planted in them.
+	// hand is the function of package batch, takes and sets are those of its configuration:
+	// mistakes are planted in them.
 	hand   function
 	takes  func(at, name string) error
 	sets   func(names []string, after time.Duration) error

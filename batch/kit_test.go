@@ -181,9 +181,9 @@ func (l *line[R, Event, Answer]) in(ctx context.Context, e Event) []string {
 	return identifiers(l.t, answer)
 }
 
-// handed hands over a batch in which the handlers of some records fail, and the same once more, when
-// none does. It tells what has come again and what was done the first time: in the end each record
-// was executed once.
+// handed hands over a batch in which the handlers of some records fail, and the same once more,
+// when none does. It tells what has come again and what was done the first time: in the end each
+// record was executed once.
 func (l *line[R, Event, Answer]) handed(e Event, fail ...string) string {
 	l.t.Helper()
 	l.fail(errDown, fail...)

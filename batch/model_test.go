@@ -22,9 +22,9 @@ type pick int
 
 const (
 	ordinary pick = iota
-	// twiceInOne has a message twice, inFlight what others have at the moment, and acknowledged what
-	// was acknowledged: a standard queue may hand over all of that. A stream hands over a batch whose
-	// answer is not waited for any longer.
+	// twiceInOne has a message twice, inFlight what others have at the moment, and acknowledged
+	// what was acknowledged: a standard queue may hand over all of that. A stream hands over a
+	// batch whose answer is not waited for any longer.
 	twiceInOne
 	inFlight
 	acknowledged

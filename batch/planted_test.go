@@ -27,7 +27,8 @@ func TestEveryMistakeIsFound(t *testing.T) {
 				for seed := range enough {
 					h := histories.Example(seed)
 					h.Source = source
-					if w := h.play(t, mistake.in); w.broken != nil && strings.HasPrefix(w.broken.Error(), mistake.rule) {
+					if w := h.play(t, mistake.in); w.broken != nil &&
+						strings.HasPrefix(w.broken.Error(), mistake.rule) {
 						return
 					}
 				}

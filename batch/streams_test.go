@@ -75,24 +75,41 @@ func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 		want    []string
 		done    []string // in this order
 	}{
-		"the other one ends":         {a, takes{"a": 5 * second}, nil, time.Minute, 5 * second, nil, a},
-		"it still runs":              {a, takes{"a": 50 * second}, nil, 45 * second, 44 * second, again, nil},
-		"there is too little time":   {a, takes{"a": 50 * second}, nil, 1500 * time.Millisecond, second / 2, again, nil},
+		"the other one ends": {a, takes{"a": 5 * second}, nil, time.Minute, 5 * second, nil, a},
+		"it still runs":      {a, takes{"a": 50 * second}, nil, 45 * second, 44 * second, again, nil},
+		"there is too little time": {
+			a,
+			takes{"a": 50 * second},
+			nil, 1500 * time.Millisecond, second / 2, again,
+			nil,
+		},
 		"it ends at the last moment": {a, takes{"a": 4999 * time.Millisecond}, nil, 6 * second, 5 * second, nil, a},
 		"its result is enough where there is no time for a try": {
-			[]string{"a", "b"}, takes{"a": 12 * second, "b": 10 * second}, nil, 15 * second, 12 * second, nil, []string{"b", "a"},
+			[]string{"a", "b"},
+			takes{"a": 12 * second, "b": 10 * second},
+			nil, 15 * second, 12 * second, nil,
+			[]string{"b", "a"},
 		},
 		"it fails, and there is no time for a try": {
-			[]string{"a", "b"}, takes{"a": 3 * second, "b": 10 * second}, errDown, 15 * second, 10 * second, again, []string{"b"},
+			[]string{"a", "b"},
+			takes{"a": 3 * second, "b": 10 * second},
+			errDown, 15 * second, 10 * second, again,
+			[]string{"b"},
 		},
 		"the rest of its group runs behind it": {
-			[]string{"a1", "b1", "a2", "a3"}, takes{"a1": second}, nil, time.Minute, second, nil, []string{"b1", "a1", "a2", "a3"},
+			[]string{"a1", "b1", "a2", "a3"},
+			takes{"a1": second},
+			nil, time.Minute, second, nil,
+			[]string{"b1", "a1", "a2", "a3"},
 		},
 		"what it has waited is not what the next one takes": {
 			[]string{"a1", "a2"}, takes{"a1": 10 * second}, nil, 15 * second, 10 * second, nil, []string{"a1", "a2"},
 		},
 		"others run meanwhile": {
-			[]string{"a", "b", "c", "d"}, takes{"a": second}, nil, time.Minute, second, nil, []string{"b", "c", "d", "a"},
+			[]string{"a", "b", "c", "d"},
+			takes{"a": second},
+			nil, time.Minute, second, nil,
+			[]string{"b", "c", "d", "a"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,9 +76,21 @@ func TestTheMessagesBehindOneInProgressComeAgainWithIt(t *testing.T) {
 		again       []string
 		set         map[string]time.Duration
 	}{
-		"a FIFO queue":     {inGroups("b1", "a1", "a2", "b2", "a3"), 0, []string{"a2", "a3"}, map[string]time.Duration{"a2": rest, "a3": rest}},
-		"one at a time":    {inGroups("b1", "a1", "a2", "b2", "a3"), 1, []string{"a2", "a3"}, map[string]time.Duration{"a2": rest, "a3": rest}},
-		"a standard queue": {messages("b1", "a1", "a2", "b2", "a3"), 1, []string{"a2"}, map[string]time.Duration{"a2": rest}},
+		"a FIFO queue": {
+			inGroups("b1", "a1", "a2", "b2", "a3"), 0,
+			[]string{"a2", "a3"},
+			map[string]time.Duration{"a2": rest, "a3": rest},
+		},
+		"one at a time": {
+			inGroups("b1", "a1", "a2", "b2", "a3"), 1,
+			[]string{"a2", "a3"},
+			map[string]time.Duration{"a2": rest, "a3": rest},
+		},
+		"a standard queue": {
+			messages("b1", "a1", "a2", "b2", "a3"), 1,
+			[]string{"a2"},
+			map[string]time.Duration{"a2": rest},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

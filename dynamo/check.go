@@ -158,8 +158,8 @@ func isStrong(t *types.TableDescription) bool {
 
 // Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex],
 // without which operators have to read the whole table to find what they have to settle, and time
-// to live where it has multi-Region strong consistency, without which [Store.DeleteExpired] has to delete
-// what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
+// to live where it has multi-Region strong consistency, without which [Store.DeleteExpired] has to
+// delete what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
 // dynamodb:DescribeTable; errors are those of Check.
 func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	d, err := s.describer()

@@ -291,7 +291,9 @@ func TestCommitsOfAnHTTPHandler(t *testing.T) {
 		"beside Powertools for Java":       sharing(idempotent.PowertoolsJava),
 	} {
 		t.Run(mode, func(t *testing.T) {
-			inEveryShape(t, func(t *testing.T, records *dynamo.Store, client *dynamodb.Client, _ string, _ ...dynamo.Config) {
+			inEveryShape(t, func(t *testing.T, records *dynamo.Store, client *dynamodb.Client, _ string,
+				_ ...dynamo.Config,
+			) {
 				s := &shop{store: records, orders: ordersTable(t, client)}
 				change(s)
 				first := s.deliver(t)

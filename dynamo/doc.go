@@ -116,8 +116,8 @@
 // Conditions are decided by the Region that is asked. In a global table with eventual consistency
 // two Regions can both accept a claim of one key within the replication delay: send all requests of
 // a key to one Region, or use a table with multi-Region strong consistency, which has no time to
-// live and no transactions: [Store.DeleteExpired] deletes what has expired, and there is no [Commit].
-// With eventual consistency parts may also reach another Region after the record that names them,
-// which is reported as an unreadable record until they are there. See
+// live and no transactions: [Store.DeleteExpired] deletes what has expired, and there is no
+// [Commit]. With eventual consistency parts may also reach another Region after the record that
+// names them, which is reported as an unreadable record until they are there. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GlobalTables.html.
 package dynamo

@@ -14,8 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// DeleteExpired deletes what expired at before or earlier, for a table that has no time to live, and
-// counts the items that it deleted and all others that it read. It goes through the whole table
+// DeleteExpired deletes what expired at before or earlier, for a table that has no time to live,
+// and counts the items that it deleted and all others that it read. It goes through the whole table
 // once, and deletes what certainly is of this library:
 //
 //   - a record with an owner, unless it has a lease that lives;
@@ -41,7 +41,9 @@ func (s *Store) DeleteExpired(ctx context.Context, before time.Time) (deleted, k
 	if err != nil {
 		return 0, 0, err
 	}
-	for page, err := range pages(func(start item) (page, error) { return read{table: s.table}.page(ctx, client, start) }) {
+	for page, err := range pages(func(start item) (page, error) {
+		return read{table: s.table}.page(ctx, client, start)
+	}) {
 		if err != nil {
 			return deleted, kept, s.storeError(opExpired, err, nothingWritten)
 		}

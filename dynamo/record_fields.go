@@ -75,7 +75,8 @@ func (f field) says() said {
 }
 
 func (s said) same(other said) bool {
-	return s.is == other.is && (!s.is || s.text == other.text && s.number == other.number && slices.Equal(s.set, other.set))
+	return s.is == other.is && (!s.is || s.text == other.text && s.number == other.number &&
+		slices.Equal(s.set, other.set))
 }
 
 // value is that of the attribute, nil if it is left out.

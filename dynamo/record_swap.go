@@ -53,7 +53,9 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (held store.R
 
 // update is the write that replaces seen by next, alone or in a transaction. The parts that next
 // needs are written before; it reports whether there are any.
-func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (u types.Update, parts bool, err error) {
+func (s *Store) update(ctx context.Context, op string, seen, next store.Record) (u types.Update, parts bool,
+	err error,
+) {
 	e := newExpression()
 	e.sameAs(s.attr, seen)
 	e.neverShorter(s.attr, seen, next)

@@ -292,7 +292,10 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		"no step":                   {act, operate.StepExecuted("", []byte(`1`)), "step", "is empty"},
 		"no step that failed":       {act, operate.StepFailed("", "T", "m"), "step", "is empty"},
 		"a step without JSON":       {act, operate.StepExecuted("charge", nil), "result", "of 0 bytes is no JSON"},
-		"a step's failure of many":  {act, operate.StepFailed("charge", "T", "a\nb"), "error message", "cannot be printed"},
+		"a step's failure of many": {
+			act, operate.StepFailed("charge", "T", "a\nb"), "error message",
+			"cannot be printed",
+		},
 	} {
 		d := newDesk(t, nil)
 		s := d.shown(halfway(unknown()))

@@ -223,7 +223,8 @@ func TestAProcessThatDiesInItsFirstExecutionIsFoundByTheIndex(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &counting{Store: memory.New()}
-				_, _ = wrapped(mortal{s.Store}, charges, c.opts...).Handle(t.Context(), "order-1") // its answer does not matter
+				// its answer does not matter
+				_, _ = wrapped(mortal{s.Store}, charges, c.opts...).Handle(t.Context(), "order-1")
 				list := deskOver(t, s, operate.Config{Clock: time.Now}).listed
 				require.Empty(t, list(operate.Query{}), "the lease lives")
 				require.Zero(t, s.gets.Load(), "the entry of an execution that may run is not read")

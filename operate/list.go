@@ -38,9 +38,10 @@ type Query struct {
 	Page     func(store.Page)
 }
 
-// List yields what the query asks for, without results and steps. It may be stale: [Operator.Inspect]
-// a record before anything is done to it; what a listing yields is refused. A record has what the
-// listing has read, see [store.Lister]; one with attention was then read by itself.
+// List yields what the query asks for, without results and steps. It may be stale:
+// [Operator.Inspect] a record before anything is done to it; what a listing yields is refused. A
+// record has what the listing has read, see [store.Lister]; one with attention was then read by
+// itself.
 //
 // The pages, the waits between them and the errors are those of [store.Lister]. A
 // [*store.UnreadableError] is about one record, whose key is in the [Shown] beside it, and the

@@ -217,8 +217,8 @@ func onDynamoDB(t *testing.T) *desk {
 	return deskOver(t, dynamo.New(client, table))
 }
 
-// TestResultsInATable: those of steps and of the record are stored and read, whatever their size, and
-// a step that was written since the record was shown is seen.
+// TestResultsInATable: those of steps and of the record are stored and read, whatever their size,
+// and a step that was written since the record was shown is seen.
 func TestResultsInATable(t *testing.T) {
 	t.Parallel()
 	d := onDynamoDB(t)

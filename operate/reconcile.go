@@ -276,7 +276,10 @@ func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) 
 			r.Failed++
 		}
 		if joined := errors.Join(err, done.Err); joined != nil {
-			addProblem(r, report.ReconcileProblem{RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined})
+			addProblem(r, report.ReconcileProblem{
+				RecordKey: key, Outcome: done.Outcome, Tries: done.Tries,
+				Err: joined,
+			})
 		}
 	})
 }

@@ -61,7 +61,8 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		advice, problems []string
 	}{
 		"updating": {table(func(d *described) {
-			d.TableStatus, d.GlobalSecondaryIndexes[0].IndexStatus = types.TableStatusUpdating, types.IndexStatusUpdating
+			d.TableStatus, d.GlobalSecondaryIndexes[0].IndexStatus = types.TableStatusUpdating,
+				types.IndexStatusUpdating
 		}), nil, nil},
 		"deleting": {
 			table(func(d *described) { d.TableStatus = types.TableStatusDeleting }),
@@ -86,7 +87,9 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		}), nil, []string{`attribute "outbox_due" has type S in a key, expected N`, otherKey}},
 		"no stream": {table(func(d *described) { d.StreamSpecification = nil }), []string{noStream}, nil},
 		"stream off": {
-			table(func(d *described) { d.StreamSpecification.StreamEnabled = aws.Bool(false) }), []string{noStream}, nil,
+			table(func(d *described) { d.StreamSpecification.StreamEnabled = aws.Bool(false) }),
+			[]string{noStream},
+			nil,
 		},
 		"a stream of keys": {
 			stream(types.StreamViewTypeKeysOnly),
@@ -121,7 +124,8 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			nil,
 		},
 		"an index of everything": {
-			index(func(d *indexed) { d.Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll} }), nil, nil,
+			index(func(d *indexed) { d.Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll} }), nil,
+			nil,
 		},
 		"an index of which nothing is told": {
 			index(func(d *indexed) { d.Projection = nil }),

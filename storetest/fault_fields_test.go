@@ -26,13 +26,18 @@ func fieldFaults() faults {
 			{"Swap drops the attempt", swaps.before(func(c *call) { c.next.Attempt = 0 })},
 			{"trims texts", shown(func(r *record) { r.Owner = strings.TrimSpace(r.Owner) })},
 			{"ends text at a zero byte", shown(func(r *record) { r.Reason, _, _ = strings.Cut(r.Reason, "\x00") })},
-			{"cuts long texts", shown(func(r *record) { r.SettledReason = r.SettledReason[:min(len(r.SettledReason), 64)] })},
+			{"cuts long texts", shown(func(r *record) {
+				r.SettledReason = r.SettledReason[:min(len(r.SettledReason), 64)]
+			})},
 			{"takes empty text for none", shown(func(r *record) { r.Fingerprint = cmp.Or(r.Fingerprint, "none") })},
 			{"sorts the names of derived keys the other way", shown(func(r *record) { slices.Reverse(r.Derived) })},
 			{"adds a second to the expiry", shown(func(r *record) { r.Expiry = r.Expiry.Add(time.Second) })},
 		},
 		instants: {
-			{"keeps the seconds of instants", shown(func(r *record) { r.CreatedAt = r.CreatedAt.Truncate(time.Second) })},
+			{
+				"keeps the seconds of instants",
+				shown(func(r *record) { r.CreatedAt = r.CreatedAt.Truncate(time.Second) }),
+			},
 			{"keeps 32 bits of the expiry", shown(func(r *record) {
 				r.Expiry = time.Unix(int64(int32(r.Expiry.Unix())), 0)
 			})},

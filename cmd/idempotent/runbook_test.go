@@ -232,7 +232,8 @@ func TestEveryWordOfALogIsExplained(t *testing.T) {
 // constants are the values of the constants of a file that are declared like this.
 func constants(t *testing.T, file, declared string) (values []string) {
 	t.Helper()
-	for _, found := range regexp.MustCompile(`(?m)^\t`+declared+` += "(.*)"$`).FindAllStringSubmatch(readPage(t, file), -1) {
+	pattern := regexp.MustCompile(`(?m)^\t` + declared + ` += "(.*)"$`)
+	for _, found := range pattern.FindAllStringSubmatch(readPage(t, file), -1) {
 		values = append(values, found[1])
 	}
 	return values

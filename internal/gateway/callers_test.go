@@ -96,7 +96,8 @@ func TestCallersOfEachGateway(t *testing.T) {
 func TestCallerWhomTheAuthorizerDoesNotNameIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, principal := range []string{
-		`""`, "null", "17.5", "18446744073709551617", "9007199254740992", "-9007199254740992", "9007199254740993", "1e300", "true", `["a"]`,
+		`""`, "null", "17.5", "18446744073709551617", "9007199254740992", "-9007199254740992", "9007199254740993",
+		"1e300", "true", `["a"]`,
 		`{"id":"a"}`,
 	} {
 		assert.Empty(t, callerKey(t, "v2-lambda-principal", "authorizer.lambda.principalId="+principal), principal)

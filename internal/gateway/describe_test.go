@@ -70,7 +70,8 @@ func TestTwoDescriptionsHaveOneScopeIfAndOnlyIfTheirKeysShareARecord(t *testing.
 			for _, b := range a.neighbours(t) {
 				b.key, b.operation = a.key, a.operation
 				keyB, scopeB := of(t, b)
-				assert.Equal(t, keyA == keyB, assert.ObjectsAreEqual(scopeA, scopeB), "%s: %+v\n%+v", name, scopeA, scopeB)
+				assert.Equal(t, keyA == keyB, assert.ObjectsAreEqual(scopeA, scopeB), "%s: %+v\n%+v",
+					name, scopeA, scopeB)
 			}
 		})
 	}

@@ -175,7 +175,8 @@ func TestWhatDiffersBetweenDeliveriesDoesNotCount(t *testing.T) {
 		"user-agent", "x-amzn-trace-id", "traceparent", "x-request-id", "x-forwarded-for", "date", "authorization",
 		"cookie", "content-length", "host", "x-api-key", "accept",
 	} {
-		e.Headers[name], rest.Headers[name], rest.MultiValueHeaders[name] = "other", "other", []string{"other", "another"}
+		e.Headers[name], rest.Headers[name], rest.MultiValueHeaders[name] = "other", "other",
+			[]string{"other", "another"}
 	}
 	e.Cookies, e.StageVariables = []string{"a=1"}, map[string]string{"v": "1"}
 	c := &e.RequestContext

@@ -66,8 +66,8 @@ var attacks = map[string]string{
 	})`,
 }
 
-// What it can do without: it sends forms, and follows links, which is what the browser sends cookies
-// with most readily.
+// What it can do without: it sends forms, and follows links, which is what the browser sends
+// cookies with most readily.
 const (
 	posts = `(() => {
 		const f = document.createElement("form"); f.method = "post"; f.action = to + path;
@@ -107,7 +107,8 @@ func TestAHostileSecondTab(t *testing.T) {
 				assert.False(t, f.Type == "iframe" && strings.Contains(f.Title, "stuck"), from)
 			}
 			for path, script := range map[string]string{
-				"preview": posts, "confirm": posts, "result": posts, "redrive": posts, "record?key=charge%23crashed": links,
+				"preview": posts, "confirm": posts, "result": posts, "redrive": posts,
+				"record?key=charge%23crashed": links,
 			} {
 				evil.do(chromedp.Navigate(from))
 				status := evil.leads(chromedp.Evaluate(given(path, script), nil))

@@ -64,7 +64,7 @@ func readRows(folder string) (rows []control, err error) {
 
 var (
 	rowName  = regexp.MustCompile(`^\[([a-z0-9]+(?:-[a-z0-9]+)*)\]$`)
-	rowField = regexp.MustCompile(`^(without|in|old|new|suite|first):(?: (.*))?$`)
+	rowField = regexp.MustCompile(`^(without|in|old|new|first):(?: (.*))?$`)
 )
 
 // parseRows reads the rows of an area.

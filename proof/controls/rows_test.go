@@ -27,7 +27,6 @@ without: a running execution: is taken over
 in: judge
 old: case !$held.Lapsed($now):
 new:
-suite: ./memory ./store
 first: ./store TestA/of_nothing
 `})
 	require.NoError(t, err)

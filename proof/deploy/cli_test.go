@@ -21,7 +21,8 @@ func TestTheCommandsOfThePagesMakeTheTables(t *testing.T) {
 	for file, commands := range map[string][]string{
 		"../../README.md": {
 			"create-table --table-name idempotency --billing-mode " + text(records(), "BillingMode"),
-			"--attribute-definitions" + ofRecords[1] + " ", ofRecords[3], "Enabled=true,AttributeName=" + expires(records()),
+			"--attribute-definitions" + ofRecords[1] + " ", ofRecords[3], "Enabled=true,AttributeName=" +
+				expires(records()),
 		},
 		"../../docs/deploy.md": {
 			"--attribute-definitions" + ofRecords[2] + " \\",

@@ -83,7 +83,10 @@ func texts(value any, path ...any) (all []string) {
 // table is the definition of a table of a template.
 func (r resource) table() definition {
 	d := maps.Clone(r.Properties)
-	for _, other := range []string{"TableName", "DeletionProtectionEnabled", "PointInTimeRecoverySpecification", "Tags"} {
+	for _, other := range []string{
+		"TableName", "DeletionProtectionEnabled", "PointInTimeRecoverySpecification",
+		"Tags",
+	} {
 		delete(d, other)
 	}
 	return d

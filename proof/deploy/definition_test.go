@@ -14,9 +14,9 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// definition is a table with one index, in the words of DynamoDB, which are those of CloudFormation:
-// BillingMode, AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, TimeToLiveSpecification and,
-// of one that has it, StreamSpecification.
+// definition is a table with one index, in the words of DynamoDB, which are those of
+// CloudFormation: BillingMode, AttributeDefinitions, KeySchema, GlobalSecondaryIndexes,
+// TimeToLiveSpecification and, of one that has it, StreamSpecification.
 type definition = map[string]any
 
 // records is the table of the records, and messages that of an outbox, as the library defines them.

@@ -103,7 +103,11 @@ func TestAFunctionMayDoWhatTheStoreCalls(t *testing.T) {
 	}
 	// As it is written there, with its quotes.
 	inHCL := func(operation string) []statement {
-		return []statement{{dynamo.Actions(), []string{"aws_dynamodb_table.records.arn"}, keysOf(`"${` + operation + `}#*"`)}}
+		return []statement{{
+			dynamo.Actions(),
+			[]string{"aws_dynamodb_table.records.arn"},
+			keysOf(`"${` + operation + `}#*"`),
+		}}
 	}
 	module, _ := readModule(t)
 	assert.Equal(t, inHCL("local.operation"), module.statements())

@@ -16,8 +16,8 @@ import (
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html.
 type attempt struct{ action, resource, key, enclosing string }
 
-// attempts are what the calls since the last question are to IAM. A call of another kind is one that
-// no policy allows.
+// attempts are what the calls since the last question are to IAM. A call of another kind is one
+// that no policy allows.
 func (s *shop) attempts() (all []attempt) {
 	s.t.Helper()
 	type written struct {

@@ -164,7 +164,9 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 	reconciler := operate.Reconcile(unknown, func(ctx context.Context, x idempotent.Execution) (resolution, error) {
 		_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 			TableName: &s.orders,
-			Key:       map[string]types.AttributeValue{"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")}},
+			Key: map[string]types.AttributeValue{
+				"order_id": &types.AttributeValueMemberS{Value: x.DerivedKey("order")},
+			},
 		})
 		require.NoError(t, err)
 		if finding := found[x.RecordKey]; finding != away {

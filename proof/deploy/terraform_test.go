@@ -87,7 +87,10 @@ func (all terraform) table(name string) definition {
 		"BillingMode": at(b, "billing_mode"), "AttributeDefinitions": attributes,
 		"KeySchema": []any{key(at(b, "hash_key"), "HASH")},
 		"GlobalSecondaryIndexes": []any{map[string]any{
-			"IndexName": at(i, "name"), "KeySchema": []any{key(at(i, "hash_key"), "HASH"), key(at(i, "range_key"), "RANGE")},
+			"IndexName": at(i, "name"), "KeySchema": []any{
+				key(at(i, "hash_key"), "HASH"),
+				key(at(i, "range_key"), "RANGE"),
+			},
 			"Projection": map[string]any{
 				"ProjectionType": at(i, "projection_type"), "NonKeyAttributes": at(i, "non_key_attributes"),
 			},

@@ -35,7 +35,8 @@ const postLimit = 4 * time.Minute
 func newPost(w *world) *post {
 	w.t.Helper()
 	p := &post{
-		world: w, relay: deploy(w.t, 1, relaying, w.environment()...), drain: deploy(w.t, 1, draining, w.environment()...),
+		world: w, relay: deploy(w.t, 1, relaying, w.environment()...),
+		drain: deploy(w.t, 1, draining, w.environment()...),
 	}
 	p.pump = &streams.Pump{
 		Endpoint: dynamolocal.Endpoint(w.t), Table: w.outbox, Invoke: p.relay.invoke, Filter: outbox.StreamFilter,

@@ -117,8 +117,8 @@ func lastWordOfAStaleOwner(t *testing.T, w *world, killed, runs bool) {
 	p, stale, other := newPurchase(), wire.NewGate(), wire.NewGate()
 	t.Cleanup(stale.Open)
 	t.Cleanup(other.Open)
-	// hold holds the last words of the owner at the gate, and those of others at the other one: also
-	// what their clients send again.
+	// hold holds the last words of the owner at the gate, and those of others at the other one:
+	// also what their clients send again.
 	hold := func(owner string) {
 		w.proxy.SetRule(func(r wire.Request) wire.Fault {
 			switch {

@@ -28,8 +28,8 @@ type way struct {
 	size    int // of the answer, in bytes
 	// prepare brings the world to where the way begins.
 	prepare func(w *world, p purchase)
-	// calls are those of the store in the first delivery that follows, if nothing fails. The handler
-	// runs after claim of them, or not at all if there are no more.
+	// calls are those of the store in the first delivery that follows, if nothing fails. The
+	// handler runs after claim of them, or not at all if there are no more.
 	calls []string
 	claim int
 	// faulty are the calls, from 1 on, that get the faults: each kind of call once in all ways.

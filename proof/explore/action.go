@@ -11,8 +11,8 @@ import (
 // may makes something a choice of the schedule.
 func (w *world) may(do func()) { w.choices = append(w.choices, do) }
 
-// choose finds the choices of the schedule in this state. What goes on without a detour comes first,
-// so that the first schedule which breaks something is a simple one.
+// choose finds the choices of the schedule in this state. What goes on without a detour comes
+// first, so that the first schedule which breaks something is a simple one.
 func (w *world) choose() {
 	w.choices = w.choices[:0]
 	running := false // or still to come

@@ -76,8 +76,9 @@ func AllFaults() []Fault {
 	}
 }
 
-// faults say what becomes of a call: whether it is applied, whether a message stays on its way, whether
-// the process dies, and which failure the delivery learns, and if it knows that the call is not applied.
+// faults say what becomes of a call: whether it is applied, whether a message stays on its way,
+// whether the process dies, and which failure the delivery learns, and if it knows that the call is
+// not applied.
 var faults = [...]struct {
 	name                 string
 	applied, late, kills bool

@@ -62,7 +62,8 @@ func doneIsDelivered(_ *world, e *event) string {
 	if !e.was.Pending() && e.is.Pending() {
 		return "is of one that was done and is pending again"
 	}
-	return when(e.was.Pending() && !e.is.Pending() && (e.of == nil || e.of.arrived == 0), "is of one that was never delivered")
+	return when(e.was.Pending() && !e.is.Pending() && (e.of == nil || e.of.arrived == 0),
+		"is of one that was never delivered")
 }
 
 func changesItsOwn(w *world, e *event) string {

@@ -254,6 +254,9 @@ func (w *world) applyBox(c rows.BoxCall) rows.BoxReply {
 		}
 		g.usedUp = g.usedUp || after.Tries >= maxTries
 	}
-	w.checkMail(evWrittenMessage, mailEvent{entry: rows.Entry{ID: before.ID, Owner: before.Owner}, write: c, was: before, is: after})
+	w.checkMail(evWrittenMessage, mailEvent{
+		entry: rows.Entry{ID: before.ID, Owner: before.Owner}, write: c,
+		was: before, is: after,
+	})
 	return got
 }

@@ -91,7 +91,8 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
 	d := schedules.NewDigest(w.origin)
-	d.Add(x.history, w.now, g.ending, g.verdict, g.effect, max(0, slices.Index(x.branches, s)), g.fails, g.reply.Done, g.reply.Err != nil,
+	d.Add(x.history, w.now, g.ending, g.verdict, g.effect, max(0, slices.Index(x.branches, s)), g.fails, g.reply.Done,
+		g.reply.Err != nil,
 		errors.Is(g.reply.Err, store.ErrWritesRefused))
 	if se, ok := errors.AsType[*store.Error](g.reply.Err); ok {
 		d.Add(se.Kind)

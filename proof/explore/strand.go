@@ -9,8 +9,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// strand is what runs and stops where the schedule decides: of a delivery the invocation itself, the
-// heartbeat beside it, or a branch of its handler, or a round of a relay.
+// strand is what runs and stops where the schedule decides: of a delivery the invocation itself,
+// the heartbeat beside it, or a branch of its handler, or a round of a relay.
 type strand struct {
 	world  *world
 	of     *delivery // nil in a round of a relay

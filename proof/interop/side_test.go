@@ -46,7 +46,8 @@ func environment(t *testing.T) []string {
 	t.Helper()
 	return []string{
 		dynamolocal.EndpointVariable + "=" + dynamolocal.Endpoint(t), "AWS_LAMBDA_FUNCTION_NAME=interop-fn",
-		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1",
+		"AWS_DEFAULT_REGION=us-east-1",
 		"NODE_NO_WARNINGS=1",
 	}
 }
@@ -117,9 +118,9 @@ func javaPackages(t *testing.T) string {
 	})
 }
 
-// tools returns a folder, {} in the commands, below .tools in which the commands have installed what
-// the file of the peers lists. What is there and was made from the same file stays. Other files of
-// the peers are copied into it.
+// tools returns a folder, {} in the commands, below .tools in which the commands have installed
+// what the file of the peers lists. What is there and was made from the same file stays. Other
+// files of the peers are copied into it.
 func tools(t *testing.T, name, list string, copied []string, commands ...[]string) string {
 	t.Helper()
 	kept, err := filepath.Abs(filepath.Join(root, ".tools"))

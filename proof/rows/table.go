@@ -14,8 +14,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Table has rows, the records of handlers and messages. It is made by [New], and must not be copied.
-// It is safe for concurrent use: every call is atomic.
+// Table has rows, the records of handlers and messages. It is made by [New], and must not be
+// copied. It is safe for concurrent use: every call is atomic.
 type Table struct {
 	memory.Store
 

@@ -17,8 +17,8 @@ type trip struct {
 	exchange *Exchange
 	w        http.ResponseWriter
 	r        *http.Request
-	// body is what is forwarded, reply what came back first, or is sent in its place; the zero reply
-	// if there is none.
+	// body is what is forwarded, reply what came back first, or is sent in its place; the zero
+	// reply if there is none.
 	body  []byte
 	reply reply
 }

@@ -1,6 +1,6 @@
 // Command client is the function with a client of DynamoDB, made without the config module. For a
-// POST, which it is not sent when it is measured, it makes the calls of a first execution by hand: a
-// PutItem that claims the key and an UpdateItem that completes it.
+// POST, which it is not sent when it is measured, it makes the calls of a first execution by hand:
+// a PutItem that claims the key and an UpdateItem that completes it.
 package main
 
 import (

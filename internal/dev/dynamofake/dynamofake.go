@@ -1,7 +1,7 @@
 // Package dynamofake is as much of DynamoDB in memory as the examples need, so that Go alone runs
 // them. It keeps items under partition keys, writes them on conditions and in transactions, reads
-// indexes, and has a stream of what is written. It refuses what it does not know, and has no limits.
-// Tests that prove something ask DynamoDB Local instead.
+// indexes, and has a stream of what is written. It refuses what it does not know, and has no
+// limits. Tests that prove something ask DynamoDB Local instead.
 package dynamofake
 
 import (

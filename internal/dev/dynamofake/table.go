@@ -132,7 +132,10 @@ func (s *Server) transact(items []map[string]write) object {
 			next, failed := s.next(kind, w)
 			if failed != nil {
 				refused = true
-				reasons[i] = object{"Code": "ConditionalCheckFailed", "Message": failed.message, "Item": failed.more["Item"]}
+				reasons[i] = object{
+					"Code": "ConditionalCheckFailed", "Message": failed.message,
+					"Item": failed.more["Item"],
+				}
 			}
 			puts = append(puts, func() { s.put(s.place(w), next) })
 		}

@@ -2,10 +2,11 @@
 // event source mapping of AWS Lambda does: for tests and local runs against DynamoDB Local, or
 // against what answers the same calls.
 //
-// A [Pump] drops the records that its filter does not take, and invokes the function with a batch at
-// a time, in order. What the function does not take it hands over again, without end. The checkpoint
-// is kept in memory: a new pump begins anew. It reads one shard after the other, as DynamoDB Local
-// makes them: of the shards that DynamoDB writes at the same time it would read the first.
+// A [Pump] drops the records that its filter does not take, and invokes the function with a batch
+// at a time, in order. What the function does not take it hands over again, without end. The
+// checkpoint is kept in memory: a new pump begins anew. It reads one shard after the other, as
+// DynamoDB Local makes them: of the shards that DynamoDB writes at the same time it would read the
+// first.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html.
 package streams
@@ -54,7 +55,8 @@ type Pump struct {
 	batch []record
 
 	mu sync.Mutex
-	// idle is when the last look began that left nothing to handle. over is why the pump has ended. changed is closed when one of them changes, if somebody waits for that.
+	// idle is when the last look began that left nothing to handle. over is why the pump has ended.
+	// changed is closed when one of them changes, if somebody waits for that.
 	idle    time.Time
 	over    error
 	changed chan struct{}

@@ -70,8 +70,8 @@ func Records(now time.Time) []store.Record {
 	)
 }
 
-// sentKey is the record key of a request of a client with the key order-1, POST /charges to the stage
-// $default of the API a1b2c3, whose execution died: what the command key finds.
+// sentKey is the record key of a request of a client with the key order-1, POST /charges to the
+// stage $default of the API a1b2c3, whose execution died: what the command key finds.
 const sentKey = "charge#hHdUdWr_qyAKdzUYE6uEAATaDK1BoJRiINHkEgzgyfg"
 
 // steps are the records of orders whose handlers have stopped between two steps, long ago and just

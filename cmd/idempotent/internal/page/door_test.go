@@ -19,8 +19,8 @@ import (
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
 )
 
-// What a client that knows HTTP does not send, and the names under which 127.0.0.1 may be reached by a
-// site that has rebound its own.
+// What a client that knows HTTP does not send, and the names under which 127.0.0.1 may be reached
+// by a site that has rebound its own.
 func TestOnTheWire(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
