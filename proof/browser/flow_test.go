@@ -59,7 +59,7 @@ func TestTheKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.Enter)) // it stays on the page
 	assert.Equal(t, []string{"operation", "Show", "charge#terminal", "charge#not-stored"}, b.stops(4))
 	b.enter()
-	assert.True(t, strings.HasSuffix(b.location(), "record/charge/not-stored"), b.location())
+	assert.True(t, strings.HasSuffix(b.location(), "record?key=charge%23not-stored"), b.location())
 	b.reach("Settle or release it")
 	b.enter()
 	b.reach("executed") // the first choice
