@@ -43,7 +43,7 @@ var attacks = map[string]string{
 		{}, {mode: "no-cors"}, {method: "POST", body: fields}, {mode: "no-cors", method: "POST", body: fields},
 		{method: "POST", headers: {"X-Own": "1"}}, {method: "DELETE"},
 	].flatMap(how => [
-		"", "record?key=charge%23crashed", "record/charge/crashed", "preview", "confirm", "result", "redrive", "style.css",
+		"", "record?key=charge%23crashed", "preview", "confirm", "result", "redrive", "style.css",
 	].map(path => fetch(to + path, {...how, credentials: "include"}).then(r => r.text(), () => "")))).then(all => all.join(""))`,
 	"shows it inside of its own page, for somebody to click on": `Promise.all(
 		["iframe", "embed", "object"].map(kind => new Promise(done => {
