@@ -33,17 +33,6 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 	}
 }
 
-// Every fault of the claiming write, after which the same invocation must still execute exactly
-// once and answer. It is one claim, however often it was sent.
-func TestClaimWhoseReplyIsLostIsRecognisedAsOurs(t *testing.T) {
-	for name, fault := range passingFaults {
-		deliveryCase{
-			rule: storetest.OnCall(1, fault), got: receipt{1, 5}, runs: 1,
-			left: store.StatusCompleted, fired: 1, attempt: 1,
-		}.deliver(t, name)
-	}
-}
-
 func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
 	deliveryCase{
 		rule: either(inTurn(isOp(claim), storetest.HangAfter, storetest.LoseRequest),
@@ -82,10 +71,6 @@ func TestWhatADeliveryMeets(t *testing.T) {
 			then: func(s *shop, err error) {
 				assert.Equal(s.t, 10*time.Second, err.(*idempotent.Error).RetryAfter)
 			},
-		},
-		"a crash, whose takeover is not answered": {
-			put: crashed, rule: storetest.OnCall(2, storetest.LoseReply), runs: 1,
-			left: store.StatusCompleted, attempt: 2,
 		},
 		"an unknown outcome": {
 			put: func(r *store.Record) { crashed(r); unknown(r) },
@@ -161,36 +146,10 @@ func TestAnotherFingerprintIsAMismatchInEveryState(t *testing.T) {
 	}, func(t *testing.T, change func(r *store.Record)) {
 		s := newShop(t, amountFingerprint())
 		fingerprint := s.fingerprintOf(1)
-		require.NotEmpty(t, fingerprint)
-		before := s.put(func(r *store.Record) {
-			r.Fingerprint = fingerprint
-			change(r)
-		})
+		before := s.put(func(r *store.Record) { r.Fingerprint = fingerprint; change(r) })
 		s.mustRefuse(2, idempotent.ErrMismatch)
 		assert.Equal(t, before, s.mustRecord(), "the record is left alone")
 		assertExecuted(t, s, 0)
-	})
-}
-
-func TestCompletedRecordExecutesAgainFromItsExpiryOn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, idempotent.WithRetention(time.Hour))
-		s.mustHandle(1)
-		time.Sleep(time.Until(s.mustRecord().Expiry) - time.Nanosecond)
-		s.mustGet(1, receipt{1, 1}, "just before the expiry it is a replay")
-		time.Sleep(time.Nanosecond)
-		s.mustGet(1, receipt{2, 1}, "at the expiry it is a new request")
-		assert.Equal(t, 1, s.mustRecord().Attempt)
-	})
-}
-
-func TestExpiredRecordOfAnotherRequestIsNoMismatch(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, amountFingerprint(), idempotent.WithRetention(time.Hour))
-		s.mustHandle(1)
-		time.Sleep(2 * time.Hour)
-		s.mustHandle(2)
-		assertExecuted(t, s, 2)
 	})
 }
 
@@ -268,6 +227,11 @@ func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 			r.Status, r.Attention, r.Derived = store.StatusUnknown, store.AttentionOf(r.Key), []string{"charge"}
 			r.AttentionAt = time.Now().Truncate(time.Millisecond)
 		},
+		"released": func(r *store.Record) { r.Reason, r.SettledBy = store.ReasonReleased, "dana" },
+		"released, behind an open step": func(r *store.Record) {
+			crashedWith(1, "open", "first")(r)
+			r.Reason = store.ReasonReleased
+		},
 	}, func(t *testing.T, change func(r *store.Record)) {
 		// No resolver is asked: it would make the record UNKNOWN.
 		s := newShopOn(t, memory.New(), lostTakeover(), resolves(idempotent.Executed(receipt{}), nil))
@@ -279,6 +243,7 @@ func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 		assert.Equal(t, seen.Attention, r.Attention)
 		assert.Equal(t, seen.AttentionAt, r.AttentionAt)
 		assert.Equal(t, seen.Derived, r.Derived)
+		assert.Equal(t, seen.Steps, r.Steps)
 		assert.False(t, r.Lease.After(time.Now()), "nobody has to wait for a lease that never ran")
 		for _, c := range s.store.Calls() {
 			if c.Op != storetest.OpGet {

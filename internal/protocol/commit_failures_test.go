@@ -1,13 +1,13 @@
 package protocol_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,18 +15,13 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// commitKind is a column of the table: what the handler says of its effects.
-type commitKind struct {
-	name string
-	opts []idempotent.Option
-}
-
-func commitKinds() []commitKind {
-	return []commitKind{
+func commitKinds() []column {
+	return []column{
 		{name: "the record; the next delivery"},
 		{name: "with `Unrepeatable`", opts: []idempotent.Option{unrepeatable()}},
 	}
@@ -150,7 +145,7 @@ func commitFailures() []commitFailure {
 type commitStory struct {
 	t       *testing.T
 	failure commitFailure
-	kind    commitKind
+	kind    column
 	shop    *shop
 	// first is the store of the first delivery, next that of the next one.
 	first, next *till
@@ -222,6 +217,7 @@ func (s *commitStory) play() (client, left, next, rows string) {
 	time.Sleep(leaseOfCrashes)
 	next = s.nextInWords(s.deliverNext())
 	s.checkRows()
+	s.checkReport()
 	return client, left, next, s.rowsInWords()
 }
 
@@ -243,6 +239,34 @@ func (s *commitStory) checkRows() {
 	}
 	assert.ElementsMatch(s.t, want, slices.Concat(s.first.written, s.next.written),
 		"I9: the rows are those of the record's answer")
+}
+
+// checkReport holds what the observer was told of the first commit to what the handler got, and the
+// attempts of a commit to each other.
+func (s *commitStory) checkReport() {
+	s.t.Helper()
+	token := map[string]string{}
+	for _, a := range s.first.attempts {
+		result := string(a.next.Result)
+		assert.Equal(s.t, cmp.Or(token[result], a.token), a.token, "who sends a commit again sends the same")
+		token[result] = a.token
+	}
+	if s.failure.kills {
+		return
+	}
+	told := s.shop.event().Commits[0]
+	assert.Equal(s.t, s.commitErr, told.Err)
+	assert.Equal(s.t, 1, told.Items)
+	if s.failure.then == nil {
+		assert.Equal(s.t, len(s.first.attempts), told.Tries)
+	}
+	for end, err := range map[report.CommitEnd]error{
+		report.CommitDone: nil, report.CommitDeclined: store.ErrWritesRefused,
+		report.CommitRefused: idempotent.ErrCommitRefused, report.CommitLeaseLost: idempotent.ErrLeaseLost,
+		report.CommitNotDone: idempotent.ErrCommitFailed,
+	} {
+		assert.Equal(s.t, errors.Is(s.commitErr, err), end == told.End, "%v ends as %s", s.commitErr, told.End)
+	}
 }
 
 func (s *commitStory) rowsInWords() string {
@@ -331,32 +355,22 @@ func (s *commitStory) commitErrInWords() string {
 // TestTheTableOfWhatHappensToCommits: what becomes of rows and answer in each failure is what the
 // page says.
 func TestTheTableOfWhatHappensToCommits(t *testing.T) {
-	table, kinds := failureTable{file: "commits.md", mark: "failures of commits"}, commitKinds()
-	head := []string{"what happens", "`Commit` returns", "the client gets", "the rows"}
-	for _, k := range kinds {
-		head = append(head, k.name)
+	table := failureTable{file: "commits.md", mark: "failures of commits"}
+	names, said := make([]string, 0), map[string]string{}
+	for _, f := range commitFailures() {
+		names = append(names, f.name)
 	}
-	table.head(head...)
-	for i, f := range commitFailures() {
-		common, cells := "", make([]string, len(kinds))
-		for j, k := range kinds {
-			t.Run(f.name+", "+k.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := &commitStory{t: t, failure: commitFailures()[i], kind: commitKinds()[j]} // turns are used up
-					client, left, next, rows := s.play()
-					cells[j] = left + "; " + next
-					if left == unknownNext && next == unknownNext {
-						cells[j] = unknownNext
-					}
-					said := strings.Join([]string{s.commitErrInWords(), client, rows}, " | ")
-					if common != "" {
-						assert.Equal(t, common, said, "what is told and what is written is the same in every column")
-					}
-					common = said
-				})
-			})
-		}
-		table.row(append([]string{f.name, common}, cells...)...)
-	}
-	table.compare(t)
+	table.play(t, []string{"`Commit` returns", "the client gets", "the rows"}, names, commitKinds(),
+		func(t *testing.T, failure, column int) (told, cell string) {
+			// turns are used up
+			s := &commitStory{t: t, failure: commitFailures()[failure], kind: commitKinds()[column]}
+			client, left, next, rows := s.play()
+			told = strings.Join([]string{s.commitErrInWords(), client, rows}, " | ")
+			said[s.failure.name] = cmp.Or(said[s.failure.name], told)
+			assert.Equal(t, said[s.failure.name], told, "it is the same in every column")
+			if left == unknownNext && next == unknownNext {
+				return told, unknownNext
+			}
+			return told, left + "; " + next
+		})
 }

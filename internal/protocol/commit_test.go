@@ -52,53 +52,39 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 // What the handler does after its commit changes nothing of the answer, and is reported.
 func TestAfterACommitTheCommittedAnswerCounts(t *testing.T) {
 	for name, tc := range map[string]struct {
-		end   handler
-		told  string
-		check func(t *testing.T, e *idempotent.Error)
+		end  handler
+		told string
 	}{
-		"another answer": {returns(receipt{8, 8}), "returned another one", nil},
-		"an error": {fails(errCard), "returned an error", func(t *testing.T, e *idempotent.Error) {
-			t.Helper()
-			assert.ErrorIs(t, e, errCard)
-		}},
-		"a final failure":  {fails(idempotent.Terminal(errCard)), "returned an error", nil},
-		"an uncertain one": {fails(idempotent.Uncertain(errCard)), "returned an error", nil},
-		"nothing happened": {fails(idempotent.NotExecuted(errCard)), "returned an error", nil},
-		"a lost lease":     {fails(idempotent.ErrLeaseLost), "returned an error", nil},
-		"a panic": {panics("boom"), "panicked: boom", func(t *testing.T, e *idempotent.Error) {
-			t.Helper()
-			panicked, is := errors.AsType[*idempotent.PanicError](e.Err)
-			require.True(t, is)
-			assert.Equal(t, "boom", panicked.Value)
-			assert.Contains(t, string(panicked.Stack), "TestAfterACommitTheCommittedAnswerCounts")
-		}},
+		"another answer":   {returns(receipt{8, 8}), "returned another one"},
+		"an error":         {fails(errCard), "returned an error"},
+		"a final failure":  {fails(idempotent.Terminal(errCard)), "returned an error"},
+		"an uncertain one": {fails(idempotent.Uncertain(errCard)), "returned an error"},
+		"nothing happened": {fails(idempotent.NotExecuted(errCard)), "returned an error"},
+		"a lost lease":     {fails(idempotent.ErrLeaseLost), "returned an error"},
+		"a noted one":      {marking(idempotent.Uncertain(errCard), returns(receipt{7, 5})), "card declined"},
+		"a panic":          {panics("boom"), "panicked: boom"},
 	} {
-		for _, crash := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
-			deliveryCase{
-				opts: []idempotent.Option{idempotent.WithEffects(crash)}, turns: []turn{}, rows: oneRow,
-				do: func(ctx context.Context, o order) (receipt, error) {
-					_, err := commitsRow(ctx, o)
-					assert.NoError(shopIn(ctx).t, err)
-					return tc.end(ctx, o)
-				},
-				got: receipt{7, 5}, runs: 1, outcome: report.Executed, settled: report.Completed,
-				left: store.StatusCompleted,
-				then: func(s *shop, _ error) {
-					e := s.event()
-					assert.Equal(s.t, len(`{"charge":7,"amount":5}`), e.ResultBytes)
-					var told *idempotent.Error
-					require.ErrorAs(s.t, e.Err, &told)
-					require.ErrorIs(s.t, e.Err, idempotent.ErrOtherAnswer)
-					assert.ErrorContains(s.t, told, tc.told)
-					if tc.check != nil {
-						tc.check(s.t, told)
-					}
-					s.mustGet(5, receipt{7, 5})
-					assert.Equal(s.t, oneRow, s.till.written)
-					assertExecuted(s.t, s, 1)
-				},
-			}.deliver(t, name)
-		}
+		deliveryCase{
+			turns: []turn{}, rows: oneRow, got: receipt{7, 5}, runs: 1, outcome: report.Executed,
+			settled: report.Completed, left: store.StatusCompleted,
+			do: func(ctx context.Context, o order) (receipt, error) {
+				_, err := commitsRow(ctx, o)
+				assert.NoError(shopIn(ctx).t, err)
+				return tc.end(ctx, o)
+			},
+			then: func(s *shop, _ error) {
+				told, is := errors.AsType[*idempotent.Error](s.event().Err)
+				require.True(s.t, is)
+				require.ErrorIs(s.t, told, idempotent.ErrOtherAnswer)
+				assert.ErrorContains(s.t, told, tc.told)
+				assert.Equal(s.t, name == "an error", told.Err == errCard)
+				if panicked, is := errors.AsType[*idempotent.PanicError](told.Err); name == "a panic" {
+					require.True(s.t, is)
+					assert.Equal(s.t, "boom", panicked.Value)
+					assert.Contains(s.t, string(panicked.Stack), "TestAfterACommitTheCommittedAnswerCounts")
+				}
+			},
+		}.deliver(t, name)
 	}
 }
 
@@ -232,89 +218,42 @@ func TestAResolverCommitsNothing(t *testing.T) {
 	}.deliver(t, "crashed")
 }
 
-// A condition of the user's own is an ordinary branch: the claim stands, and everything goes on.
-func TestAfterADeclinedCommitTheHandlerGoesOn(t *testing.T) {
-	again := func(ctx context.Context, _ order) (receipt, error) { return commit(ctx, receipt{8, 0}, "other") }
-	for name, tc := range map[string]struct {
-		then    handler
-		written lines
-		want    receipt
-	}{
-		"answers":       {returns(receipt{409, 0}), nil, receipt{409, 0}},
-		"commits again": {again, lines{"other"}, receipt{8, 0}},
-		"takes a step, and commits again": {func(ctx context.Context, o order) (receipt, error) {
-			_, err := take(ctx, "second")
-			require.NoError(t, err)
+// A condition of the user's own is an ordinary branch: the claim stands, and steps go on.
+func TestAfterADeclinedCommitTheHandlerTakesStepsAndCommitsAgain(t *testing.T) {
+	deliveryCase{
+		turns: []turn{declines}, rows: oneRow, got: receipt{7, 5}, runs: 1, left: store.StatusCompleted,
+		do: func(ctx context.Context, o order) (receipt, error) {
+			s := shopIn(ctx)
+			_, err := take(ctx, "first")
+			require.NoError(s.t, err)
+			_, err = commitsRow(ctx, o)
+			assert.ErrorIs(s.t, err, store.ErrWritesRefused)
+			_, err = take(ctx, "second")
+			require.NoError(s.t, err)
 			return commitsRow(ctx, o)
-		}, oneRow, receipt{7, 5}},
-	} {
-		deliveryCase{
-			turns: []turn{declines}, rows: tc.written, got: tc.want, runs: 1, left: store.StatusCompleted,
-			do: func(ctx context.Context, o order) (receipt, error) {
-				s := shopIn(ctx)
-				_, err := take(ctx, "first")
-				require.NoError(s.t, err)
-				_, err = commitsRow(ctx, o)
-				assert.ErrorIs(s.t, err, store.ErrWritesRefused)
-				assert.Empty(s.t, s.till.written)
-				return tc.then(ctx, o)
-			},
-			then: func(s *shop, _ error) {
-				assert.Equal(s.t, report.CommitDeclined, s.event().Commits[0].End)
-				assert.Empty(s.t, s.mustRecord().Steps)
-				if sent := s.till.attempts; len(sent) == 2 {
-					assert.NotEqual(s.t, sent[0].token, sent[1].token)
-				}
-				s.mustGet(5, tc.want)
-				assert.Equal(s.t, tc.written, s.till.written)
-				assertExecuted(s.t, s, 1)
-			},
-		}.deliver(t, name)
-	}
+		},
+		then: func(s *shop, _ error) {
+			assert.Empty(s.t, s.mustRecord().Steps)
+			assert.NotEqual(s.t, s.till.attempts[0].token, s.till.attempts[1].token)
+		},
+	}.deliver(t, "declined")
 }
 
-// An execution that has lost its claim writes no rows.
-func TestAStaleOwnerCommitsNothing(t *testing.T) {
+// An execution whose record somebody has deleted or settled writes no rows.
+func TestACommitWithoutARecordOfItsOwnWritesNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		other func(s *shop)
-		err   error
-		want  receipt
+		left  store.Status
 	}{
-		"another one executes": {func(s *shop) {
-			s.takeOver(func(*store.Record) {})
-		}, idempotent.ErrSuperseded, receipt{}},
-		"another one has answered": {func(s *shop) {
-			s.takeOver(func(r *store.Record) { completed(r, `{"charge":99,"amount":1}`) })
-		}, nil, receipt{99, 1}},
 		"the record is gone": {func(s *shop) {
 			_, err := s.inner.Delete(s.t.Context(), s.mustRecord())
 			require.NoError(s.t, err)
-		}, idempotent.ErrLeaseLost, receipt{}},
-		"it became UNKNOWN": {func(s *shop) {
-			s.change(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, store.ReasonCrashed })
-		}, idempotent.ErrLeaseLost, receipt{}},
+		}, ""},
+		"it became UNKNOWN": {changed(func(r *store.Record) { r.Status = store.StatusUnknown }), store.StatusUnknown},
 	} {
-		for how, answer := range map[string]bool{"": false, ", and it answers all the same": true} {
-			bubble(t, name+how, func(t *testing.T) {
-				s, l := newTill(t, nil)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					tc.other(s)
-					_, err := commitsRow(ctx, o)
-					assert.ErrorIs(t, err, idempotent.ErrLeaseLost)
-					if answer {
-						return receipt{7, o.Amount}, nil
-					}
-					return receipt{}, err
-				}
-				got, err := s.handle(5)
-				require.ErrorIs(t, err, tc.err)
-				assert.Equal(t, tc.want, got)
-				assert.Empty(t, l.written)
-				r, found := s.record()
-				assert.False(t, found && r.Status == store.StatusCompleted && r.Owner == l.attempts[0].seen.Owner,
-					"no answer of its own")
-			})
-		}
+		deliveryCase{
+			turns: []turn{}, do: after(tc.other, commitsRow), err: idempotent.ErrLeaseLost, runs: 1, left: tc.left,
+		}.deliver(t, name)
 	}
 }
 
@@ -336,46 +275,6 @@ func TestNoStepBeginsBehindACommitThatHasFailed(t *testing.T) {
 	})
 }
 
-func TestAReportTellsHowACommitHasEnded(t *testing.T) {
-	commits := func(ctx context.Context, _ *shop) error { _, err := commit(ctx, receipt{}, "row"); return err }
-	type row struct {
-		turns []turn
-		try   func(ctx context.Context, s *shop) error
-		want  report.Commit
-	}
-	each(t, map[string]row{
-		"declined": {
-			[]turn{declines},
-			commits,
-			report.Commit{End: report.CommitDeclined, Items: 1, Tries: 1, ErrorType: "store.Error"},
-		},
-		"wrong": {
-			nil, func(ctx context.Context, _ *shop) error { _, err := commit(ctx, "text", "row"); return err },
-			report.Commit{End: report.CommitRefused, Items: 1},
-		},
-		"of a stale owner": {nil, func(ctx context.Context, s *shop) error {
-			s.takeOver(func(*store.Record) {})
-			return commits(ctx, s)
-		}, report.Commit{End: report.CommitLeaseLost, Items: 1, Tries: 1}},
-		"not taken by the store": {
-			[]turn{rejects},
-			commits,
-			report.Commit{End: report.CommitNotDone, Items: 1, Tries: 1, ErrorType: "rejected"},
-		},
-	}, func(t *testing.T, tc row) {
-		s, _ := newTill(t, tc.turns)
-		var told error
-		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			told = tc.try(ctx, s)
-			return receipt{}, told
-		}
-		s.mustFail(5, errAny)
-		require.Len(t, s.event().Commits, 1)
-		tc.want.Err, tc.want.Start = told, time.Now()
-		assert.Equal(t, tc.want, s.event().Commits[0])
-	})
-}
-
 // takeOver makes the record one of somebody else.
 func (s *shop) takeOver(change func(r *store.Record)) {
 	s.t.Helper()
@@ -390,28 +289,17 @@ func TestACommitWaitsForTheStepsThatRun(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, nil)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			var group sync.WaitGroup
-			for _, name := range []string{"one", "two"} {
-				group.Go(func() {
-					_, err := idempotent.Step(ctx, name, func(context.Context) (string, error) {
-						time.Sleep(time.Second)
-						assert.Empty(t, l.attempts)
-						return name, nil
-					})
-					assert.NoError(t, err)
-				})
-			}
-			group.Go(func() {
-				time.Sleep(time.Second / 2)
-				_, err := idempotent.Step(ctx, "late", func(context.Context) (string, error) { panic("runs") })
+			defer beside(ctx, "one", time.Second)()
+			defer beside(ctx, "two", time.Second)()
+			time.AfterFunc(time.Second/4, func() {
+				assert.Empty(t, l.attempts)
+				_, err := take(ctx, "late")
 				assert.ErrorIs(t, err, idempotent.ErrStepRefused)
 			})
-			time.Sleep(time.Second / 4)
-			out, err := commitsRow(ctx, o)
-			group.Wait()
-			return out, err
+			return commitsRow(ctx, o)
 		}
 		s.mustHandle(5)
+		assert.Zero(t, s.count("late"))
 		assert.Equal(t, lines{"row"}, l.written)
 		assert.Len(t, l.attempts[0].seen.Steps, 2, "what the completion drops")
 		assert.Empty(t, s.mustRecord().Steps)
@@ -431,18 +319,8 @@ func TestACommitDoesNotWaitForAStepForHours(t *testing.T) {
 	}, func(t *testing.T, tc row) {
 		s, _ := newTill(t, nil)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			var group sync.WaitGroup
-			group.Go(func() {
-				_, err := idempotent.Step(ctx, "slow", func(context.Context) (string, error) {
-					time.Sleep(time.Minute)
-					return "", nil
-				})
-				assert.NoError(t, err)
-			})
-			time.Sleep(time.Second)
-			out, err := commitsRow(ctx, o)
-			group.Wait()
-			return out, err
+			defer beside(ctx, "slow", time.Minute)()
+			return commitsRow(ctx, o)
 		}
 		s.mustFailFor(tc.timeout, 5, tc.err)
 	})
@@ -500,20 +378,12 @@ func TestACommitThatDoesNotBeginLeavesOneHeartbeat(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, l := newTill(t, nil, idempotent.WithTiming(idempotent.Timing{Lease: 9 * time.Second}))
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
-			var group sync.WaitGroup
-			group.Go(func() {
-				_, err := idempotent.Step(ctx, "long", func(context.Context) (string, error) {
-					time.Sleep(10 * time.Second)
-					return "", nil
-				})
-				assert.NoError(t, err)
-			})
-			time.Sleep(time.Second)
+			wait := beside(ctx, "long", 10*time.Second)
 			short, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			_, err := commit(short, receipt{}, "row")
 			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
-			group.Wait()
+			wait()
 			return receipt{1, 1}, nil
 		}
 		s.mustHandleFor(forever, 5)

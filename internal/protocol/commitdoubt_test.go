@@ -16,8 +16,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// A copy of a declined commit that is still on its way is never applied: not before the handler
-// goes on, and not after.
+// A copy of a declined commit that the client has sent is still on its way, and never applied: not
+// before the handler goes on, and not after.
 func TestADeclinedCommitIsNeverAppliedLater(t *testing.T) {
 	for name, then := range map[string]handler{
 		"answers": returns(receipt{409, 0}),
@@ -26,24 +26,17 @@ func TestADeclinedCommitIsNeverAppliedLater(t *testing.T) {
 			return commit(ctx, receipt{8, 0}, "other")
 		},
 	} {
-		for how, turns := range map[string][]turn{
-			"": {delays, declines}, ", repeated by the client": {declinesSecond},
-		} {
-			bubble(t, name+how, func(t *testing.T) {
-				s, l := newTill(t, turns)
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					_, err := commitsRow(ctx, o)
-					assert.ErrorIs(t, err, store.ErrWritesRefused)
-					assert.Zero(t, l.arrive(t), "the claim stands, and its condition would hold now")
-					return then(ctx, o)
-				}
-				_, _ = s.handle(5)
-				assert.NotContains(t, l.written, "row")
-				for n := range turns {
-					assert.Equal(t, l.attempts[0].token, l.attempts[n].token)
-				}
-			})
-		}
+		bubble(t, name, func(t *testing.T) {
+			s, l := newTill(t, []turn{declinesSecond})
+			s.do = func(ctx context.Context, o order) (receipt, error) {
+				_, err := commitsRow(ctx, o)
+				assert.ErrorIs(t, err, store.ErrWritesRefused)
+				assert.Zero(t, l.arrive(t), "the claim stands, and its condition would hold now")
+				return then(ctx, o)
+			}
+			_, _ = s.handle(5)
+			assert.NotContains(t, l.written, "row")
+		})
 	}
 }
 
@@ -55,39 +48,12 @@ func TestTheCopyOfADeclinedCommitThatIsFasterThanTheFenceHasLanded(t *testing.T)
 				time.AfterFunc(10*time.Millisecond, func() { l.arrive(t) })
 			}
 		}
-		slow := storetest.OnOp(storetest.OpSwap, storetest.Slow)
-		s.wrap(func(c storetest.Call) storetest.Fault {
-			if c.Next.Status == store.StatusInProgress {
-				return slow(c)
-			}
-			return storetest.Pass
-		})
+		s.wrap(when(storetest.Slow, func(c storetest.Call) bool {
+			return c.Op == swap && c.Next.Status == store.StatusInProgress
+		}))
 		s.do = commitsRow
 		s.mustCommit(l)
 	})
-}
-
-// The same is sent again, with the same token, and the record tells whether the first one has
-// landed.
-func TestACommitIsRepeatedUntilItIsKnown(t *testing.T) {
-	for name, turns := range map[string][]turn{
-		"request lost":      {losesRequest},
-		"reply lost":        {losesReply},
-		"reply lost twice":  {losesReply, losesReply},
-		"conflicts":         {conflicts, conflicts, conflicts, conflicts, conflicts, conflicts},
-		"conflict and loss": {conflicts, losesReply, conflicts},
-	} {
-		deliveryCase{ // what passed is told by the tries
-			turns: turns, do: commitsRow, got: receipt{7, 5}, rows: oneRow, runs: 1, left: store.StatusCompleted,
-			then: func(s *shop, _ error) {
-				assert.Equal(s.t, len(s.till.attempts), s.event().Commits[0].Tries)
-				assert.NoError(s.t, s.event().StoreErr)
-				for _, a := range s.till.attempts {
-					assert.Equal(s.t, s.till.attempts[0], a)
-				}
-			},
-		}.deliver(t, name)
-	}
 }
 
 // Conflicts are repeated as long as there is time: until the handler's context ends.
@@ -99,27 +65,12 @@ func TestACommitInConflictUsesAllTheTimeThatThereIs(t *testing.T) {
 	}.deliver(t, "until the end")
 }
 
-// A commit that has failed: no answer is stored any more, and no other commit begins.
-func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
-	for name, tc := range map[string]struct {
-		then handler
-		of   deliveryCase
-	}{
-		"answers all the same": {returns(receipt{7, 5}), deliveryCase{
-			err: idempotent.ErrCommitFailed, outcome: report.CommitFailed, settled: report.Released,
-		}},
-		"answers, and must not be repeated": {returns(receipt{7, 5}), deliveryCase{
-			opts: []idempotent.Option{unrepeatable()}, err: idempotent.ErrCommitFailed, outcome: report.CommitFailed,
-			settled: report.Unknown, left: store.StatusUnknown, reason: "error",
-		}},
-		"fails": {fails(errCard), deliveryCase{err: errCard, outcome: report.Executed, settled: report.Released}},
-		"fails for ever": {fails(idempotent.Terminal(errCard)), deliveryCase{
-			err: errCard, outcome: report.Executed, settled: report.Completed,
-			left: store.StatusCompleted, reason: "terminal",
-		}},
-	} {
-		tc.of.turns, tc.of.runs = []turn{rejects}, 1
-		tc.of.do = func(ctx context.Context, o order) (receipt, error) {
+// A commit that has failed: no other one begins. What the handler says for ever is stored.
+func TestAfterAFailedCommitNoOtherOneBegins(t *testing.T) {
+	deliveryCase{
+		turns: []turn{rejects}, err: errCard, runs: 1, outcome: report.Executed, settled: report.Completed,
+		left: store.StatusCompleted, reason: "terminal",
+		do: func(ctx context.Context, o order) (receipt, error) {
 			t := shopIn(ctx).t
 			_, err := commitsRow(ctx, o)
 			assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
@@ -127,41 +78,10 @@ func TestAfterAFailedCommitNoAnswerIsStored(t *testing.T) {
 			_, err = commitsRow(ctx, o)
 			assert.ErrorIs(t, err, idempotent.ErrCommitRefused)
 			assert.ErrorContains(t, err, "an earlier commit of the execution has failed")
-			return tc.then(ctx, o)
-		}
-		tc.of.then = func(s *shop, _ error) { assert.Len(s.t, s.till.attempts, 1) }
-		tc.of.deliver(t, name)
-	}
-}
-
-// A commit that was not answered has failed, and never lands: the record was moved out of its way.
-func TestACommitThatHasFailedNeverLands(t *testing.T) {
-	each(t, map[string]handler{
-		"returns the error": nil,
-		"answers":           returns(receipt{9, 9}),
-		"panics":            panics("boom"),
-		"fails for ever":    fails(idempotent.Terminal(errCard)),
-		"is uncertain":      fails(idempotent.Uncertain(errCard)),
-	}, func(t *testing.T, end handler) {
-		s, l := newTill(t, manyTurns(delays))
-		s.do = func(ctx context.Context, o order) (receipt, error) {
-			_, err := commitsRow(ctx, o)
-			assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
-			late := l.late
-			assert.Zero(t, l.arrive(t), "before the settlement")
-			l.late = late
-			if end == nil {
-				return receipt{}, err
-			}
-			return end(ctx, o)
-		}
-		func() {
-			defer func() { _ = recover() }()
-			s.mustFail(5, errAny)
-		}()
-		assert.Zero(t, l.arrive(t), "after the settlement")
-		assert.Empty(t, l.written)
-	})
+			return receipt{}, idempotent.Terminal(errCard)
+		},
+		then: func(s *shop, _ error) { assert.Len(s.t, s.till.attempts, 1) },
+	}.deliver(t, "rejected")
 }
 
 // The record stays after a commit that was not answered. If it were deleted, a late copy of the
@@ -272,40 +192,6 @@ func TestTheRecordTellsThatACommitHasLanded(t *testing.T) {
 		assert.NoError(t, s.event().Err)
 		assert.Equal(t, lines{"row"}, l.written)
 	})
-}
-
-// Where not even the record can be read, nothing is written: it stays in progress, and tells the
-// next delivery.
-func TestACommitThatNobodyCanLookAtLeavesTheRecordInProgress(t *testing.T) {
-	for name, landed := range map[string]bool{"it has landed": true, "it has not": false} {
-		for _, effects := range []idempotent.Effects{idempotent.Repeatable, idempotent.Unrepeatable} {
-			bubble(t, name, func(t *testing.T) {
-				down := false
-				s, l := newTillOn(t, memory.New(), while(&down, storetest.LoseRequest), manyTurns(delays),
-					idempotent.WithEffects(effects))
-				s.do = func(ctx context.Context, o order) (receipt, error) {
-					l.before = func(n int) {
-						if n == 3 && landed {
-							assert.Equal(t, 1, l.arrive(t))
-						}
-						down = n >= 3
-					}
-					out, err := commitsRow(ctx, o)
-					assert.ErrorIs(t, err, idempotent.ErrCommitFailed)
-					assert.ErrorContains(t, err, "could not be reached")
-					down = false // the store is back, and nothing is written all the same
-					return out, err
-				}
-				s.mustFail(5, idempotent.ErrCommitFailed)
-				assert.Equal(t, report.NotSettled, s.event().Settlement)
-				want := store.StatusInProgress
-				if landed {
-					want = store.StatusCompleted
-				}
-				assert.Equal(t, want, s.mustRecord().Status)
-			})
-		}
-	}
 }
 
 // The client may have sent the attempt twice that met the other lease, so the record stays if

@@ -6,6 +6,7 @@ package protocol_test
 //   - newTill and newTillOn, a shop on a till
 //   - turn, what the till does with one attempt of a commit: lost, conflicting, declined
 //   - commit, which commits as dynamo.Commit does, and commitsRow, a handler that commits oneRow
+//   - beside, a step that runs beside the handler
 
 import (
 	"context"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -216,6 +218,21 @@ func (s *shop) mustCommit(l *till, why ...any) receipt {
 	got := s.mustGet(5, receipt{7, 5}, why...)
 	assert.Equal(s.t, lines{"row"}, l.written, why...)
 	return got
+}
+
+// beside begins a step that takes some time, in a goroutine, and returns a function that waits for
+// its end.
+func beside(ctx context.Context, name string, takes time.Duration) (wait func()) {
+	var group sync.WaitGroup
+	group.Go(func() {
+		_, err := idempotent.Step(ctx, name, func(context.Context) (string, error) {
+			time.Sleep(takes)
+			return name, nil
+		})
+		assert.NoError(shopIn(ctx).t, err)
+	})
+	time.Sleep(time.Second / 4)
+	return group.Wait
 }
 
 func manyTurns(t turn) []turn { return slices.Repeat([]turn{t}, 1000) }

@@ -63,17 +63,8 @@ var crashFaults = []crashFault{
 	{"reply lost", onCall(storetest.LoseReply)},
 	{"applied, never answered", onCall(storetest.HangAfter)},
 	{"denied", onCall(storetest.Deny)},
-	{"reply lost, then denied", func(n int) func(storetest.Call) storetest.Fault {
-		return func(c storetest.Call) storetest.Fault {
-			switch c.N {
-			case n:
-				return storetest.LoseReply
-			case n + 1:
-				return storetest.Deny
-			default:
-				return storetest.Pass
-			}
-		}
+	{"reply lost, then denied", func(n int) rule {
+		return either(storetest.OnCall(n, storetest.LoseReply), storetest.OnCall(n+1, storetest.Deny))
 	}},
 	{"dies before", onCall(storetest.DieBefore)},
 	{"dies after", onCall(storetest.DieAfter)},
@@ -81,13 +72,13 @@ var crashFaults = []crashFault{
 
 type crashFault struct {
 	name string
-	rule func(n int) func(storetest.Call) storetest.Fault
+	rule func(n int) rule
 }
 
 func (f crashFault) kills() bool { return strings.HasPrefix(f.name, "dies") }
 
-func onCall(fault storetest.Fault) func(n int) func(storetest.Call) storetest.Fault {
-	return func(n int) func(storetest.Call) storetest.Fault { return storetest.OnCall(n, fault) }
+func onCall(fault storetest.Fault) func(n int) rule {
+	return func(n int) rule { return storetest.OnCall(n, fault) }
 }
 
 // noFault passes everything.

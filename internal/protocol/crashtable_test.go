@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
@@ -99,6 +101,41 @@ func (f *failureTable) head(cells ...string) {
 	f.WriteString("\n")
 	f.row(cells...)
 	f.WriteString("|" + strings.Repeat("---|", len(cells)) + "\n")
+}
+
+// column is a kind of handler or step, for which each failure is played.
+type column struct {
+	name string
+	opts []idempotent.Option
+	// once is true of a step with AtMostOnce, marks if there is a start mark.
+	once, marks bool
+}
+
+// play plays each failure in each column. It says what is told of the failure, and the cell.
+func (f *failureTable) play(t *testing.T, said, failures []string, columns []column,
+	cell func(t *testing.T, failure, column int) (said, cell string),
+) {
+	t.Helper()
+	head := append([]string{"what happens"}, said...)
+	for _, c := range columns {
+		head = append(head, c.name)
+	}
+	f.head(head...)
+	for i, failure := range failures {
+		cells, told := make([]string, len(columns)), []string(nil)
+		for j, c := range columns {
+			t.Run(failure+", "+c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var said string
+					if said, cells[j] = cell(t, i, j); said != "" && !slices.Contains(told, said) {
+						told = append(told, said)
+					}
+				})
+			})
+		}
+		f.row(append([]string{failure, strings.Join(told, " or ")}, cells...)...)
+	}
+	f.compare(t)
 }
 
 // compare compares it with what the page says, or puts it there if -update is given.

@@ -38,17 +38,6 @@ func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 	}
 }
 
-func TestWithoutAWordAboutEffectsAResultThatCannotBeStoredIsUnknown(t *testing.T) {
-	for name, opts := range map[string][]idempotent.Option{
-		"nothing said": nil, "cautious": {idempotent.WithEffects(idempotent.Cautious)},
-		"unrepeatable": {unrepeatable()},
-	} {
-		deliveryCase{
-			opts: opts, rule: noCompletion, runs: 1, left: store.StatusUnknown, reason: "result-lost",
-		}.deliver(t, name)
-	}
-}
-
 // smallStore refuses results of more than so many bytes.
 type smallStore struct {
 	store.Store

@@ -50,20 +50,15 @@ func TestDerivedKeyIsTheSameForEveryAttemptOfARequest(t *testing.T) {
 
 func TestDerivedKeysOfNamesKeysAndOperationsDiffer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		seen := map[string]string{}
+		seen := map[string]bool{}
 		for _, operation := range []string{"a", "b"} {
-			for _, id := range []string{"1", "2"} {
-				s := newShop(t, idempotent.WithOperation(operation))
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					for _, name := range []string{"", "charge", "refund"} {
-						key := idempotent.DerivedKey(ctx, name)
-						assert.Equal(t, key, idempotent.DerivedKey(ctx, name))
-						where := operation + "/" + id + "/" + name
-						assert.Empty(t, seen[key], "%s and %s", where, seen[key])
-						seen[key] = where
-					}
-					return receipt{}, nil
+			s := newShop(t, idempotent.WithOperation(operation)).doing(func(ctx context.Context, _ order) (receipt, error) {
+				for _, name := range []string{"", "charge", "refund", "charge"} {
+					seen[idempotent.DerivedKey(ctx, name)] = true
 				}
+				return receipt{}, nil
+			})
+			for _, id := range []string{"1", "2"} {
 				_, err := s.handler.Handle(t.Context(), order{ID: id})
 				require.NoError(t, err)
 			}

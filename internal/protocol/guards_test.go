@@ -26,18 +26,6 @@ func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
 	assertExecuted(t, s, 1)
 }
 
-// TestInterruptedExecutionIsReleased: but not one that says itself that its lease was lost, which
-// is a crash.
-func TestInterruptedExecutionIsReleased(t *testing.T) {
-	for name, tc := range map[string]deliveryCase{
-		"Err":   {do: untilItEnds(context.Context.Err), settled: report.Released},
-		"Cause": {do: untilItEnds(context.Cause), settled: report.Elsewhere, left: store.StatusInProgress},
-	} {
-		tc.rule, tc.within, tc.err, tc.runs = storetest.OnOp(swap, storetest.Deny), forever, errAny, 1
-		tc.deliver(t, name)
-	}
-}
-
 func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
 	deliveryCase{
 		within: 15 * time.Minute, runs: 1, left: store.StatusCompleted,
@@ -90,25 +78,31 @@ func (p *partsAt) ReadResult(ctx context.Context, r store.Record) ([]byte, error
 }
 
 func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
-	throttled, denied := noAnswer(store.FailureThrottled), noAnswer(store.FailureAccessDenied)
 	type row struct {
-		failures []error
-		reads    int
-		err      error
+		fails func(ctx context.Context) error
+		times int
+		err   error
+	}
+	says := func(kind store.Failure) func(context.Context) error {
+		return func(context.Context) error { return noAnswer(kind) }
 	}
 	each(t, map[string]row{
-		"throttled": {[]error{throttled, throttled, throttled}, 4, nil},
-		"denied":    {[]error{denied}, 1, idempotent.ErrStoreUnavailable},
+		"throttled":      {says(store.FailureThrottled), 3, nil},
+		"denied":         {says(store.FailureAccessDenied), 1, idempotent.ErrStoreUnavailable},
+		"never answered": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 1, nil},
 	}, func(t *testing.T, tc row) {
-		reads := 0
-		s := newShopInParts(t, func(context.Context) ([]byte, error) {
-			if reads++; reads <= len(tc.failures) {
-				return nil, tc.failures[reads-1]
+		reads, want := 0, tc.times
+		if tc.err == nil {
+			want++
+		}
+		s := newShopInParts(t, func(ctx context.Context) ([]byte, error) {
+			if reads++; reads <= tc.times {
+				return nil, tc.fails(ctx)
 			}
 			return []byte(`{"charge":7}`), nil
 		})
-		s.mustFail(5, tc.err)
-		assert.Equal(t, tc.reads, reads)
+		s.mustFailFor(forever, 5, tc.err)
+		assert.Equal(t, want, reads)
 		assertExecuted(t, s, 0)
 	})
 }

@@ -3,7 +3,7 @@ package protocol_test
 // The kit for stores that fail. It offers
 //
 //   - when, while, inTurn and either, rules that say what happens to the calls of a store, and
-//     passingFaults, those that a repetition mends, and outages, those that it does not
+//     outages, faults that no repetition mends
 //   - isOp, renews and completes, what rules are about
 //   - hooked, a store with functions of a test in the place of its methods, and noAnswer, an error
 //     of it
@@ -16,13 +16,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
-
-// passingFaults are those that a repetition within the budget mends.
-var passingFaults = map[string]storetest.Fault{
-	"reply lost": storetest.LoseReply, "request lost": storetest.LoseRequest,
-	"applied, never answered": storetest.HangAfter, "never answered": storetest.HangBefore,
-	"throttled": storetest.Refuse,
-}
 
 // outages are those that no repetition mends.
 var outages = map[string]storetest.Fault{

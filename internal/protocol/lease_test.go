@@ -2,6 +2,11 @@ package protocol_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,18 +53,6 @@ func TestExpiryNeverComesBeforeTheEndOfTheLease(t *testing.T) {
 	}.deliver(t, "a retention of a second")
 }
 
-func TestCrashedRecordIsKeptForItsSettlement(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		left := func(s *shop) time.Duration { return time.Until(s.mustRecord().Expiry) }
-		s := newShop(t, unrepeatable()).doing(after(func(s *shop) {
-			assert.GreaterOrEqual(t, left(s), idempotent.DefaultUnknownRetention)
-		}, returns(receipt{})))
-		s.mustHandle(1)
-		assert.LessOrEqual(t, left(s), idempotent.DefaultRetention+time.Second,
-			"once it is completed, the usual retention counts")
-	})
-}
-
 func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
@@ -80,6 +73,13 @@ func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 }
 
 func TestARenewalThatMeetsAFaultLosesNothing(t *testing.T) {
+	elsewhere, writes := hook(), 0
+	elsewhere.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+		if writes++; writes == 2 {
+			return store.Record{}, false, noAnswer(store.FailureConflict)
+		}
+		return elsewhere.Store.Swap(ctx, seen, next)
+	}
 	for name, tc := range map[string]deliveryCase{
 		"the reply to every second one is lost": {
 			rule: when(storetest.LoseReply, func(c storetest.Call) bool { return renews(c) && c.N%2 == 0 }),
@@ -90,6 +90,7 @@ func TestARenewalThatMeetsAFaultLosesNothing(t *testing.T) {
 			do: after(changed(func(r *store.Record) { r.Lease = r.Lease.Add(time.Minute) }),
 				succeedsAfter(time.Minute)),
 		},
+		"another Region is faster at one": {on: elsewhere},
 		"the credentials have expired, and the SDK renews them meanwhile": {
 			rule: inTurn(renews, storetest.Deny, storetest.Deny, storetest.Pass),
 			do:   succeedsAfter(2 * time.Minute), fired: 2,
@@ -148,39 +149,6 @@ func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
 		within: forever, err: idempotent.ErrLeaseLost, runs: 1, done: nothing, left: store.StatusInProgress,
 		then: func(s *shop, _ error) { assert.Equal(s.t, "thief", s.mustRecord().Owner) },
 	}.deliver(t, "somebody else has the record")
-}
-
-func TestClockOfRecordsIsIndependentOfTheClockOfContexts(t *testing.T) {
-	const ahead = 1000 * time.Hour
-	deliveryCase{
-		opts: []idempotent.Option{idempotent.WithClock(func() time.Time { return time.Now().Add(ahead) })},
-		do: func(ctx context.Context, _ order) (receipt, error) {
-			s := shopIn(ctx)
-			assert.True(s.t, s.mustRecord().Lease.Equal(time.Now().Add(ahead+12*time.Second)))
-			return receipt{}, ctx.Err()
-		},
-		runs: 1, left: store.StatusCompleted,
-	}.deliver(t, "it is ahead")
-}
-
-func TestTimesOfRecordsAreRoundedUpToWhatStoresKeep(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		const odd = 123456789 * time.Nanosecond
-		want := time.Now().Add(odd)
-		kept := func(s *shop) {
-			r := s.mustRecord()
-			assert.Zero(t, r.Expiry.Nanosecond())
-			assert.False(t, r.Expiry.Before(want.Add(idempotent.DefaultRetention)))
-			if r.Status == store.StatusInProgress {
-				assert.Zero(t, r.Lease.Nanosecond()%int(time.Millisecond))
-				assert.False(t, r.Lease.Before(want.Add(12*time.Second)))
-			}
-		}
-		s := newShop(t, idempotent.WithClock(func() time.Time { return time.Now().Add(odd) })).
-			doing(after(kept, returns(receipt{})))
-		s.mustHandle(1)
-		kept(s)
-	})
 }
 
 // A renewal is on its way when the handler returns.
@@ -263,4 +231,100 @@ func TestFarDeadlineCountsAsNone(t *testing.T) {
 		assertExecuted(t, s, 1)
 		assertOver(t, s)
 	})
+}
+
+// deadlines are those of functions and of Managed Instances, which run up to 90 minutes.
+var deadlines = []time.Duration{
+	time.Minute, 14 * time.Minute, 16 * time.Minute, 59 * time.Minute, 61 * time.Minute, 89 * time.Minute,
+}
+
+// renewedLease says whether the lease of such an invocation is the short one.
+func renewedLease(deadline time.Duration) bool { return concurrent() || deadline > 15*time.Minute }
+
+func concurrent() bool { return os.Getenv("AWS_LAMBDA_MAX_CONCURRENCY") != "" }
+
+// TestAProcessThatDiesFreesItsKeyALeaseLater kills a process at every minute of its invocation, and
+// never in the instant of a renewal, which would be on its way or not. The key is free as soon as
+// its lease has ended, and not before.
+func TestAProcessThatDiesFreesItsKeyALeaseLater(t *testing.T) {
+	for _, deadline := range deadlines {
+		for killed := 33 * time.Second; killed < deadline; killed += time.Minute {
+			t.Run(fmt.Sprintf("%v of %v", killed, deadline), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) { freedALeaseAfter(t, killed, deadline) })
+			})
+		}
+	}
+}
+
+func freedALeaseAfter(t *testing.T, killed, deadline time.Duration) {
+	t.Helper()
+	start := time.Now()
+	var dead atomic.Bool
+	gone := make(chan struct{})
+	s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
+		if dead.Load() {
+			return storetest.LoseRequest
+		}
+		return storetest.Pass
+	})
+	s.do = func(context.Context, order) (receipt, error) {
+		<-gone
+		return receipt{}, nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = s.handleFor(deadline, 1)
+	}()
+	time.Sleep(killed)
+	dead.Store(true)
+
+	lease := s.mustRecord().Lease
+	if renewedLease(deadline) {
+		assert.LessOrEqual(t, time.Until(lease), idempotent.DefaultLease)
+		assert.Greater(t, time.Until(lease), idempotent.DefaultLease/2)
+	} else {
+		assert.Equal(t, start.Add(deadline+idempotent.DefaultMargin).UnixMilli(), lease.UnixMilli())
+	}
+	other := s.sandbox(nil)
+	time.Sleep(time.Until(lease) - time.Second)
+	other.mustFailFor(deadline, 1, idempotent.ErrInProgress)
+	time.Sleep(time.Until(lease))
+	other.mustHandleFor(deadline, 1)
+	assertExecuted(t, s, 2)
+	close(gone)
+	<-done
+}
+
+// TestTheHandlerEndsBeforeItsDeadline: there is time to store the answer, however far the deadline
+// is.
+func TestTheHandlerEndsBeforeItsDeadline(t *testing.T) {
+	for _, deadline := range deadlines {
+		bubble(t, deadline.String(), func(t *testing.T) {
+			s := newShop(t)
+			end := time.Now().Add(deadline)
+			s.do = func(ctx context.Context, _ order) (receipt, error) {
+				<-ctx.Done()
+				assert.Equal(t, idempotent.DefaultReserve, time.Until(end))
+				assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
+				return receipt{Charge: 7}, nil
+			}
+			s.mustHandleFor(deadline, 1)
+			assert.Equal(t, store.StatusCompleted, s.mustRecord().Status)
+		})
+	}
+}
+
+// TestLeasesWhereSeveralInvocationsRunInAProcess runs the two tests before it in a process that
+// Lambda tells to run ten invocations at once.
+func TestLeasesWhereSeveralInvocationsRunInAProcess(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	run := exec.CommandContext(t.Context(), self, "-test.v",
+		"-test.run=^(TestAProcessThatDiesFreesItsKeyALeaseLater|TestTheHandlerEndsBeforeItsDeadline)$")
+	run.Env = append(os.Environ(), "AWS_LAMBDA_MAX_CONCURRENCY=10")
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "--- PASS: TestAProcessThatDiesFreesItsKeyALeaseLater/33s_of_14m0s")
+	assert.Equal(t, len(deadlines), strings.Count(string(out), "--- PASS: TestTheHandlerEndsBeforeItsDeadline/"))
 }

@@ -2,8 +2,6 @@ package protocol_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,36 +14,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
-
-// The first renewal is applied by a slow network, after the next one and before the one after it.
-func TestARenewalThatArrivesLateDoesNotMoveTheLeaseBack(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		network, first := hook(), true
-		network.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-			if !first || next.Status != store.StatusInProgress {
-				return network.Store.Swap(ctx, seen, next)
-			}
-			first = false
-			time.AfterFunc(15*time.Second, func() {
-				_, _, _ = network.Store.Swap(context.WithoutCancel(ctx), seen, next)
-			})
-			return store.Record{}, false, noAnswer(store.FailureUnavailable)
-		}
-		s := newShopOn(t, network, nil)
-		s.do = func(context.Context, order) (receipt, error) {
-			var before time.Time
-			for range 60 {
-				lease := s.mustRecord().Lease
-				require.False(t, lease.Before(before), "the lease went from %v back to %v", before, lease)
-				before = lease
-				time.Sleep(time.Second)
-			}
-			return receipt{Charge: 1}, nil
-		}
-		s.mustHandleFor(forever, 1)
-		assertExecuted(t, s, 1)
-	})
-}
 
 // slowClaim is a store whose first claim takes some time to be answered, whatever its context says.
 func slowClaim(takes time.Duration) *hooked {
@@ -209,31 +177,6 @@ func TestARenewalDoesNotBeginAfterTheHandlerHasEnded(t *testing.T) {
 	})
 }
 
-func TestOfSeveralMarksTheMostCautiousCounts(t *testing.T) {
-	none, terminal, uncertain := idempotent.NotExecuted, idempotent.Terminal, idempotent.Uncertain
-	for name, tc := range map[string]struct {
-		err    error
-		status store.Status
-	}{
-		"not executed, uncertain":       {errors.Join(none(errCard), uncertain(errCard)), store.StatusUnknown},
-		"uncertain, not executed":       {errors.Join(uncertain(errCard), none(errCard)), store.StatusUnknown},
-		"terminal, uncertain":           {errors.Join(terminal(errCard), uncertain(errCard)), store.StatusUnknown},
-		"not executed, terminal":        {errors.Join(none(errCard), terminal(errCard)), store.StatusCompleted},
-		"one around the other":          {none(uncertain(errCard)), store.StatusUnknown},
-		"one around the other, wrapped": {none(fmt.Errorf("mail: %w", terminal(errCard))), store.StatusCompleted},
-		"deep in a tree": {
-			fmt.Errorf("%w, %w", none(errCard), errors.Join(errCard, fmt.Errorf("card: %w", uncertain(errCard)))),
-			store.StatusUnknown,
-		},
-		"all say that nothing happened": {errors.Join(none(errCard), none(errCard)), ""},
-	} {
-		reasons := map[store.Status]string{store.StatusUnknown: "uncertain", store.StatusCompleted: "terminal"}
-		deliveryCase{
-			do: fails(tc.err), err: errAny, runs: 1, left: tc.status, reason: reasons[tc.status],
-		}.deliver(t, name)
-	}
-}
-
 func TestNotExecutedReleasesWhatSomeoneElseMadeUnknown(t *testing.T) {
 	deliveryCase{
 		opts: []idempotent.Option{unrepeatable()}, do: after(changed(unknown), fails(idempotent.NotExecuted(errCard))),
@@ -252,6 +195,10 @@ func TestWhatHasExpiredIsGone(t *testing.T) {
 		"unknown, of a long lease": func(r *store.Record) {
 			crashedAndRefused(r)
 			r.Lease = time.Now().Add(48 * time.Hour)
+		},
+		"completed, of another request": func(r *store.Record) {
+			completed(r, `{"charge":7,"amount":5}`)
+			r.Fingerprint = "1:other"
 		},
 		"of no status we know": func(r *store.Record) { r.Status = "SETTLING" },
 	} {

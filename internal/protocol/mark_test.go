@@ -99,30 +99,6 @@ func TestErrorsAreNotedAtTheSameTime(t *testing.T) {
 	assertExecuted(t, s, 1)
 }
 
-func TestErrorThatIsNotedTooLateIsIgnored(t *testing.T) {
-	t.Parallel()
-	var of context.Context
-	late := 0
-	s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-		if c.Op == storetest.OpSwap { // the completion
-			late++
-			idempotent.Mark(of, idempotent.Uncertain(errCard))
-		}
-		return storetest.Pass
-	})
-	s.do = func(ctx context.Context, _ order) (receipt, error) {
-		of = ctx //nolint:fatcontext // it is used after the handler
-		return receipt{Charge: 7}, nil
-	}
-	s.mustHandle(5)
-	idempotent.Mark(of, idempotent.Uncertain(errCard))
-	assert.Equal(t, 1, late)
-	assert.Equal(t, report.Completed, s.event().Settlement)
-	assert.NoError(t, s.event().Err)
-	s.mustHandle(5)
-	assertExecuted(t, s, 1)
-}
-
 // There is no room for more than 20, and the most cautious one takes the place of another.
 func TestErrorThatIsNotedTooLateTakesNoOnesPlace(t *testing.T) {
 	t.Parallel()
@@ -143,6 +119,8 @@ func TestErrorThatIsNotedTooLateTakesNoOnesPlace(t *testing.T) {
 		return receipt{}, nil
 	}
 	err := s.mustFail(5, errCard)
+	assert.Equal(t, report.Released, s.event().Settlement)
+	idempotent.Mark(of, idempotent.Uncertain(errors.New("too late")))
 	assert.Equal(t, 1, late)
 	assert.NotContains(t, err.Error(), "too late")
 	assert.NotContains(t, s.event().Err.Error(), "too late")
@@ -208,23 +186,6 @@ func TestErrorThatIsNotedInsideOfAStepCountsForTheExecution(t *testing.T) {
 		err: errCard, runs: 1, settled: report.Released, left: store.StatusInProgress, reason: "released",
 		then: func(s *shop, _ error) { s.mustGet(5, receipt{Charge: 1}) },
 	}.deliver(t, "charge")
-}
-
-func TestErrorThatIsNotedAfterACommitOfAHandlerThatIsNotHTTP(t *testing.T) {
-	deliveryCase{
-		do: func(ctx context.Context, o order) (receipt, error) {
-			defer idempotent.Mark(ctx, idempotent.Uncertain(errCard))
-			return commitsRow(ctx, o)
-		},
-		turns: []turn{}, rows: oneRow, got: receipt{7, 5}, runs: 1,
-		settled: report.Completed, left: store.StatusCompleted,
-		then: func(s *shop, _ error) {
-			otherwise, ok := errors.AsType[*idempotent.Error](s.event().Err)
-			require.True(s.t, ok)
-			require.ErrorIs(s.t, otherwise, idempotent.ErrOtherAnswer)
-			require.ErrorIs(s.t, otherwise, errCard)
-		},
-	}.deliver(t, "uncertain")
 }
 
 // An inner handler notes for its own execution; the error reaches the outer one if that returns it.

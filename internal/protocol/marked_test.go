@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -31,82 +29,70 @@ func reserves(ctx context.Context, opts ...idempotent.StepOption[int]) error {
 	return err
 }
 
+// dying is a shop whose process dies when dead is set.
+func dying(t *testing.T) (s *shop, dead *bool) {
+	t.Helper()
+	s, dead = newShop(t), new(bool)
+	s.wrap(while(dead, storetest.DieBefore))
+	return s, dead
+}
+
+// later delivers the order to another process, after the lease.
+func (s *shop) later(do handler, want error, opts ...idempotent.Option) *shop {
+	s.t.Helper()
+	time.Sleep(time.Minute)
+	next := s.sandbox(nil, opts...).doing(do)
+	next.mustFail(5, want)
+	return next
+}
+
 // What a version ran that marked no steps is open for the next version, which marks them: its
 // effect may have happened.
 func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
-	dead := false
-	refuse := []idempotent.Option{unrepeatable()}
+	refuse, marks := []idempotent.Option{unrepeatable()}, idempotent.AtMostOnce[int](nil)
+	repeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}
 	for name, next := range map[string]struct {
 		charge  idempotent.StepOption[int]
 		opts    []idempotent.Option
 		charged int // with the first time
 		fails   error
 	}{
-		"Unrepeatable":                {nil, refuse, 1, idempotent.ErrUnknownOutcome},
-		"Unrepeatable and AtMostOnce": {idempotent.AtMostOnce[int](nil), refuse, 1, idempotent.ErrUnknownOutcome},
-		"AtMostOnce":                  {idempotent.AtMostOnce[int](nil), nil, 1, idempotent.ErrUnknownOutcome},
-		"neither: it runs once more":  {nil, nil, 2, nil},
-		"Repeatable: it runs the same": {
-			nil,
-			[]idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)},
-			2, nil,
-		},
+		"Unrepeatable":                 {nil, refuse, 1, idempotent.ErrUnknownOutcome},
+		"Unrepeatable and AtMostOnce":  {marks, refuse, 1, idempotent.ErrUnknownOutcome},
+		"AtMostOnce":                   {marks, nil, 1, idempotent.ErrUnknownOutcome},
+		"neither: it runs once more":   {nil, nil, 2, nil},
+		"Repeatable: it runs the same": {nil, repeatable, 2, nil},
 	} {
-		for first, reserve := range map[string]idempotent.StepOption[int]{
-			"plain":  nil,
-			"marked": idempotent.AtMostOnce[int](nil), "none": nil,
-		} {
-			for end, dies := range map[string]func(){
-				"dies":  func() { dead = true },
-				"fails": func() {},
-			} {
+		for first, reserve := range map[string]idempotent.StepOption[int]{"plain": nil, "marked": marks, "none": nil} {
+			for end, dies := range map[string]bool{"dies": true, "fails": false} {
 				if first == "none" && end == "fails" {
 					continue // the record is deleted, as that version asked for
 				}
-				t.Run(name+", the first step "+first+", "+end, func(t *testing.T) {
+				bubble(t, name+", the first step "+first+", "+end, func(t *testing.T) {
+					s, dead := dying(t)
 					charged := 0
-					dead = false
-					play := func(old bool) handler {
+					play := func(option idempotent.StepOption[int], err error) handler {
 						return func(ctx context.Context, o order) (receipt, error) {
 							if first != "none" {
 								if err := reserves(ctx, reserve); err != nil {
 									return receipt{}, err
 								}
 							}
-							option := next.charge
-							if old {
-								option = nil
-							}
 							n, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
 								charged++
-								if old {
-									dies()
-									return 0, errCard
-								}
-								return 7, nil
+								*dead = dies && err != nil
+								return 7, err
 							}, option)
 							return receipt{int64(n), o.Amount}, err
 						}
 					}
-					synctest.Test(t, func(t *testing.T) {
-						old := newShop(t)
-						old.wrap(while(&dead, storetest.DieBefore))
-						old.do = play(true)
-						old.mustFail(5, errAny)
-						time.Sleep(time.Minute)
-						s := old.sandbox(nil, next.opts...)
-						s.do = play(false)
-						_, err := s.handle(5)
-						if next.fails != nil {
-							require.ErrorIs(t, err, next.fails)
-							_, err := s.handle(5)
-							require.ErrorIs(t, err, next.fails, "and stays so")
-							s.mustHold(store.StatusUnknown, s.mustRecord().Reason)
-						} else {
-							require.NoError(t, err)
-						}
-						assert.Equal(t, next.charged, charged, "charges")
-					})
+					s.doing(play(nil, errCard)).mustFail(5, errAny)
+					later := s.later(play(next.charge, nil), next.fails, next.opts...)
+					if next.fails != nil {
+						later.mustFail(5, next.fails, "and stays so")
+						assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
+					}
+					assert.Equal(t, next.charged, charged, "charges")
 				})
 			}
 		}
@@ -116,59 +102,41 @@ func TestADeploymentThatAddsMarksMeetsWhatRanWithoutThemAsOpen(t *testing.T) {
 // A process that has seen which steps are marked says so when it claims: then a crash before the
 // mark of one is no open step. The first execution of a process cannot say it.
 func TestACrashBeforeAStartMark(t *testing.T) {
+	marks := idempotent.AtMostOnce[int](nil)
 	type row struct {
-		executedBefore, plainBefore bool
-		fails                       error
+		before []idempotent.StepOption[int] // of the executions of the process before
+		fails  error
 	}
 	each(t, map[string]row{
-		"in a process that has executed":   {executedBefore: true},
-		"in a process that has just begun": {fails: idempotent.ErrUnknownOutcome},
-		"of a step that was plain one time": {
-			executedBefore: true, plainBefore: true,
-			fails: idempotent.ErrUnknownOutcome,
-		},
+		"in a process that has executed":    {before: []idempotent.StepOption[int]{marks}},
+		"in a process that has just begun":  {fails: idempotent.ErrUnknownOutcome},
+		"of a step that was plain one time": {[]idempotent.StepOption[int]{marks, nil}, idempotent.ErrUnknownOutcome},
 	}, func(t *testing.T, c row) {
-		dead, plain, charged := false, false, 0
-		play := func(dies bool) handler {
+		s, dead := dying(t)
+		charged := 0
+		play := func(option idempotent.StepOption[int]) handler {
 			return func(ctx context.Context, o order) (receipt, error) {
 				if err := reserves(ctx); err != nil {
 					return receipt{}, err
 				}
-				if dies {
-					dead = true
-					return receipt{}, errCard
-				}
-				var option idempotent.StepOption[int]
-				if !plain {
-					option = idempotent.AtMostOnce[int](nil)
-				}
 				return charges(ctx, o, &charged, option)
 			}
 		}
-		first := newShop(t)
-		first.wrap(while(&dead, storetest.DieBefore))
-		if c.executedBefore {
-			first.do = play(false)
-			_, err := first.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
+		for i, option := range c.before {
+			_, err := s.doing(play(option)).handler.Handle(t.Context(), order{ID: fmt.Sprint("o-0", i), Amount: 5})
 			require.NoError(t, err)
 		}
-		if plain = c.plainBefore; plain {
-			_, err := first.handler.Handle(t.Context(), order{ID: "o-00", Amount: 5})
-			require.NoError(t, err)
-		}
-		before := charged
-		first.do = play(true)
-		first.mustFail(5, errAny)
-		time.Sleep(time.Minute)
-		plain = false
-		next := first.sandbox(nil)
-		next.do = play(false)
-		next.mustFail(5, c.fails)
+		s.doing(func(ctx context.Context, _ order) (receipt, error) {
+			err := reserves(ctx)
+			*dead = true
+			return receipt{}, errors.Join(err, errCard)
+		}).mustFail(5, errAny)
+		s.later(play(marks), c.fails)
+		want := len(c.before)
 		if c.fails == nil {
-			assert.Equal(t, before+1, charged)
-		} else {
-			assert.Equal(t, before, charged)
+			want++
 		}
+		assert.Equal(t, want, charged)
 	})
 }
 
@@ -176,31 +144,24 @@ func TestACrashBeforeAStartMark(t *testing.T) {
 // that says Untouched lets it run.
 func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		dead, asked, charged := false, 0, 0
+		asked, charged := 0, 0
 		asks := idempotent.AtMostOnce(func(context.Context, idempotent.Execution) (idempotent.Resolution[int], error) {
 			asked++
 			return idempotent.Untouched[int](), nil
 		})
-		play := func(ctx context.Context, o order) (receipt, error) {
-			if err := reserves(ctx); err != nil || dead {
-				return receipt{}, errors.Join(err, errCard)
-			}
-			return charges(ctx, o, &charged, asks)
-		}
 		first := newShop(t)
 		first.wrap(storetest.OnCall(3, storetest.DieBefore)) // behind the claim and the first step
-		first.do = play
-		dead = true
-		first.mustFail(5, errAny)
-		dead = false
+		first.doing(func(ctx context.Context, _ order) (receipt, error) {
+			return receipt{}, errors.Join(reserves(ctx), errCard)
+		}).mustFail(5, errAny)
 		time.Sleep(time.Minute)
 
 		marks := true
 		next := first.sandbox(when(storetest.Deny, func(c storetest.Call) bool {
 			return marks && stepWrite(c, "charge", store.StepStarted)
-		}))
-
-		next.do = play
+		})).doing(func(ctx context.Context, o order) (receipt, error) {
+			return charges(ctx, o, &charged, asks)
+		})
 		next.mustFail(5, idempotent.ErrStepRefused)
 		assert.Zero(t, asked)
 		assert.Zero(t, charged)
@@ -214,33 +175,24 @@ func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 // not mark it.
 func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		dead, charged := false, 0
-		dies := while(&dead, storetest.DieBefore)
-		play := func(ctx context.Context, o order, option idempotent.StepOption[int]) (receipt, error) {
-			return charges(ctx, o, &charged, option)
+		charged := 0
+		s, dead := dying(t)
+		play := func(dies bool, opts ...idempotent.StepOption[int]) handler {
+			return func(ctx context.Context, o order) (receipt, error) {
+				*dead = dies
+				return charges(ctx, o, &charged, opts...)
+			}
 		}
-		marked := func(ctx context.Context, o order) (receipt, error) {
-			return play(ctx, o, idempotent.AtMostOnce[int](nil))
-		}
-		s := newShop(t)
-		plain := s.sandbox(dies)
-		plain.do = func(ctx context.Context, o order) (receipt, error) { dead = true; return play(ctx, o, nil) }
-		plain.mustFail(5, errAny)
-		assert.Equal(t, 1, charged)
-		dead = false
+		marks := idempotent.AtMostOnce[int](nil)
+		s.doing(play(true)).mustFail(5, errAny) // plain
+		*dead = false
 		time.Sleep(time.Minute)
-		second := s.sandbox(dies)
-		second.do = marked
+		second := s.sandbox(while(dead, storetest.DieBefore)).doing(play(false, marks))
 		_, err := second.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
 		require.NoError(t, err)
-		assert.Equal(t, 2, charged)
-		second.do = func(context.Context, order) (receipt, error) { dead = true; return receipt{}, errCard }
+		second.doing(func(context.Context, order) (receipt, error) { *dead = true; return receipt{}, errCard })
 		second.mustFail(5, errAny)
-		dead = false
-		time.Sleep(time.Minute)
-		third := s.sandbox(nil)
-		third.do = marked
-		third.mustFail(5, idempotent.ErrUnknownOutcome)
+		s.later(play(false, marks), idempotent.ErrUnknownOutcome)
 		assert.Equal(t, 2, charged)
 	})
 }
@@ -338,18 +290,5 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 		assert.Equal(t, c.charged, s.count("charge"))
 		assert.Equal(t, 1, s.count("plain"))
 		assert.Equal(t, c.fails != nil, s.mustRecord().Status == store.StatusUnknown)
-	})
-}
-
-// A version that marks its steps dies between two of them: they tell all.
-func TestADeathBetweenMarkedStepsIsNoOpenQuestion(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		dead := false
-		s := newShopOn(t, memory.New(), while(&dead, storetest.DieBefore), unrepeatable())
-		s.do = inTwoSteps(func() error { dead = true; return errCard })
-		s.mustFail(5, errCard)
-		time.Sleep(time.Minute)
-		s.sandbox(nil, unrepeatable()).doing(inTwoSteps(nil)).mustHandle(5)
-		assert.Equal(t, map[string]int{"first": 1, "second": 1}, s.effects.done)
 	})
 }

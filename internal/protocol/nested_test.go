@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/stretchr/testify/assert"
@@ -42,6 +41,11 @@ func TestMarksReachAnOuterExecution(t *testing.T) {
 		"uncertain":           {err: idempotent.Uncertain(errCard), want: store.StatusUnknown, reason: "uncertain"},
 		"the most cautious": {
 			err:  errors.Join(idempotent.NotExecuted(errCard), idempotent.Uncertain(errCard)),
+			want: store.StatusUnknown, reason: "uncertain",
+		},
+		"deep in a tree": {
+			err: fmt.Errorf("%w, %w", idempotent.NotExecuted(errCard),
+				errors.Join(errCard, fmt.Errorf("card: %w", idempotent.Uncertain(errCard)))),
 			want: store.StatusUnknown, reason: "uncertain",
 		},
 		"one inside another": {
@@ -134,27 +138,26 @@ func TestErrorsOfAnInnerDeliveryInAnOuterExecution(t *testing.T) {
 		assert.Equal(t, max(tc.want, execution.NotExecuted), execution.MarkOf(idempotent.NotExecuted(tc.err)), name)
 	}
 
-	bubble(t, "unknown outcome", func(t *testing.T) {
-		outer, inner := nested(t, nil, nil)
-		inner.put(func(r *store.Record) {
-			r.Status, r.Reason, r.Lease = store.StatusUnknown,
-				"crashed", time.Time{}
-		})
-		unknown := outer.mustRefuse(5, idempotent.ErrUnknownOutcome)
-		assert.Equal(t, "crashed", unknown.Reason)
-		assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status)
-	})
-	bubble(t, "in progress", func(t *testing.T) {
-		outer, inner := nested(t, nil, nil)
-		inner.put(func(*store.Record) {})
-		outer.mustFail(5, idempotent.ErrInProgress)
-		outer.assertGone("released: nothing was executed inside")
-	})
-	bubble(t, "store unavailable", func(t *testing.T) {
-		outer, inner := nested(t, []idempotent.Option{unrepeatable()}, nil)
-		inner.wrap(func(storetest.Call) storetest.Fault { return storetest.Deny })
-		outer.do = inner.handler.Handle
-		outer.mustFail(5, idempotent.ErrStoreUnavailable)
-		assert.Equal(t, store.StatusUnknown, outer.mustRecord().Status, "the policy of the outer handler decides")
+	type row struct {
+		opts []idempotent.Option
+		rule rule
+		put  func(r *store.Record)
+		err  error
+		left store.Status // of the outer one; none if it is released
+	}
+	each(t, map[string]row{
+		"unknown outcome": {nil, nil, unknown, idempotent.ErrUnknownOutcome, store.StatusUnknown},
+		"in progress":     {nil, nil, func(*store.Record) {}, idempotent.ErrInProgress, ""},
+		"store unavailable, and the outer one is wary": {
+			[]idempotent.Option{unrepeatable()},
+			storetest.OnOp(claim, storetest.Deny), nil,
+			idempotent.ErrStoreUnavailable, store.StatusUnknown,
+		},
+	}, func(t *testing.T, tc row) {
+		inner := deliveryCase{rule: tc.rule, put: tc.put}.shop(t)
+		outer := newShop(t, tc.opts...).doing(inner.handler.Handle)
+		outer.mustFail(5, tc.err)
+		r, _ := outer.record()
+		assert.Equal(t, tc.left, r.Status)
 	})
 }

@@ -117,127 +117,75 @@ func TestMarkOfNilIsNil(t *testing.T) {
 	require.NoError(t, idempotent.Uncertain(nil))
 }
 
-func TestTerminalErrorIsReplayedWithTypeAndMessage(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(fails(idempotent.Terminal(codedError{"E42"})))
-		assert.Equal(t, codedError{"E42"}, s.mustFail(5, errAny))
-		replayed := &idempotent.ReplayedError{Type: "codedError", Message: "failed with E42"}
-		assert.Equal(t, replayed, s.mustFail(5, errAny))
-		assert.Equal(t, report.Replayed, s.event().Outcome)
-		assertExecuted(t, s, 1)
-	})
-}
-
 func TestCrashOfAnUnrepeatableEffectBecomesUnknownWhenItIsMet(t *testing.T) {
 	deliveryCase{
 		opts: []idempotent.Option{unrepeatable()}, put: crashed, err: idempotent.ErrUnknownOutcome,
 		left: store.StatusUnknown, reason: "crashed",
 		then: func(s *shop, err error) {
 			assert.Equal(s.t, "crashed", err.(*idempotent.Error).Reason)
-			assert.Equal(s.t, "someone", s.mustRecord().Owner, "its owner may still bring the result")
+			r := s.mustRecord()
+			assert.Equal(s.t, "someone", r.Owner, "its owner may still bring the result")
+			assert.Equal(s.t, store.AttentionOf(r.Key), r.Attention)
+			assert.Equal(s.t, time.Now().Truncate(time.Millisecond), r.AttentionAt)
+			assert.Empty(s.t, r.Derived, "nobody knows what it handed out")
 		},
 	}.deliver(t, "crashed")
 }
 
 func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
-	type answer = resolution
+	still := deliveryCase{err: idempotent.ErrUnknownOutcome, left: store.StatusUnknown, outcome: report.UnknownOutcome}
+	panicked := deliveryCase{
+		panics: "boom", left: store.StatusUnknown, reason: store.ReasonPanic, outcome: report.Panicked,
+	}
+	down := errors.New("provider down")
 	for name, tc := range map[string]struct {
-		answer   answer
-		err      error
-		panics   bool
-		want     receipt
-		wantErr  error
-		executed int64
-		status   store.Status
-		outcome  report.Outcome
+		answer resolution
+		err    error
+		of     deliveryCase
 	}{
-		"executed": {
-			answer: idempotent.Executed(receipt{77, 5}), want: receipt{77, 5},
-			status: store.StatusCompleted, outcome: report.Resolved,
-		},
-		"untouched": {
-			answer: idempotent.Untouched[receipt](), want: receipt{1, 5}, executed: 1,
-			status: store.StatusCompleted, outcome: report.Executed,
-		},
-		"still unknown": {
-			answer: idempotent.StillUnknown[receipt](), wantErr: idempotent.ErrUnknownOutcome,
-			status: store.StatusUnknown, outcome: report.UnknownOutcome,
-		},
-		"zero": {wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown, outcome: report.UnknownOutcome},
-		"failed": {
-			err: errors.New("provider down"), wantErr: idempotent.ErrUnknownOutcome, status: store.StatusUnknown,
-			outcome: report.UnknownOutcome,
-		},
-		"panics": {panics: true, status: store.StatusUnknown, outcome: report.Panicked},
+		"executed": {idempotent.Executed(receipt{77, 5}), nil, deliveryCase{
+			got: receipt{77, 5}, left: store.StatusCompleted, outcome: report.Resolved,
+		}},
+		"untouched": {untouched, nil, deliveryCase{
+			got: receipt{1, 5}, runs: 1, left: store.StatusCompleted, outcome: report.Executed,
+		}},
+		"still unknown": {idempotent.StillUnknown[receipt](), nil, still},
+		"zero":          {resolution{}, nil, still},
+		"failed":        {untouched, down, still},
+		"panics":        {of: panicked},
 	} {
-		for state, change := range map[string]func(r *store.Record){
-			"crashed": crashed,
-			"unknown": unknown,
-		} {
-			bubble(t, name+" "+state, func(t *testing.T) {
-				asked := 0
-				var s *shop
-				s = newShop(t, idempotent.WithResolver(
-					func(ctx context.Context, x idempotent.Execution, o order) (answer, error) {
-						asked++
-						r := s.mustRecord()
-						assert.Equal(t, store.StatusInProgress, r.Status, "it runs under the lease of a takeover")
-						assert.True(t, r.Lease.After(time.Now()))
-						assert.Equal(t, 2, x.Attempt)
-						assert.True(t, x.Recovered)
-						assert.Equal(t, x.DerivedKey("charge"), idempotent.DerivedKey(ctx, "charge"))
-						assert.Equal(t, int64(5), o.Amount)
-						if tc.panics {
-							panic("boom")
-						}
-						return tc.answer, tc.err
-					}))
-				s.put(change)
-				if tc.panics {
-					s.mustPanic(5, "boom")
-				} else {
-					got, err := s.handle(5)
-					require.ErrorIs(t, err, tc.wantErr)
-					assert.Equal(t, tc.want, got)
+		for reason, change := range map[string]func(r *store.Record){"crashed": crashed, "uncertain": unknown} {
+			asked, of, in := 0, tc.of, (*shop)(nil)
+			of.set = func(s *shop) { in = s }
+			resolver := func(ctx context.Context, x idempotent.Execution, o order) (resolution, error) {
+				asked++
+				r := in.mustHold(store.StatusInProgress, map[string]string{"uncertain": "uncertain"}[reason])
+				assert.True(t, r.Lease.After(time.Now()), "it runs under the lease of a takeover")
+				assert.Equal(t, 2, x.Attempt)
+				assert.True(t, x.Recovered)
+				assert.Equal(t, x.DerivedKey("charge"), idempotent.DerivedKey(ctx, "charge"))
+				assert.Equal(t, int64(5), o.Amount)
+				if of.panics != nil {
+					panic(of.panics)
 				}
-				assert.Equal(t, 1, asked)
-				assertExecuted(t, s, tc.executed)
-				assert.Equal(t, tc.status, s.mustRecord().Status)
-				assert.Equal(t, tc.outcome, s.event().Outcome)
+				return tc.answer, tc.err
+			}
+			of.opts, of.put = []idempotent.Option{idempotent.WithResolver(resolver)}, change
+			if errors.Is(of.err, idempotent.ErrUnknownOutcome) {
+				of.reason = reason // that was seen stays
+			}
+			of.then = func(s *shop, _ error) {
 				if tc.err != nil {
-					require.ErrorIs(t, s.event().Err, tc.err, "the observer learns why")
+					require.ErrorIs(s.t, s.event().Err, tc.err, "the observer learns why")
 				}
-				if tc.status == store.StatusUnknown && !tc.panics {
-					want := map[string]string{"crashed": "crashed", "unknown": "uncertain"}[state]
-					assert.Equal(t, want, s.mustRecord().Reason, "the reason that was seen stays")
+				if of.left == store.StatusCompleted {
+					s.mustGet(5, of.got)
 				}
-				if tc.status == store.StatusCompleted {
-					again := s.mustHandle(5)
-					assert.Equal(t, tc.want, again)
-					assert.Equal(t, 1, asked, "a settled record is not asked about")
-				}
-			})
+				assert.Equal(s.t, 1, asked, "a settled record is not asked about")
+			}
+			of.deliver(t, name+" "+reason)
 		}
 	}
-}
-
-func TestResolverIsNotAskedAboutAFirstExecution(t *testing.T) {
-	deliveryCase{
-		opts: []idempotent.Option{asking(func(context.Context) resolution { panic("asked") })},
-		runs: 1, left: store.StatusCompleted,
-	}.deliver(t, "there is nothing to ask")
-}
-
-func TestCrashUnderAResolverIsKeptForIt(t *testing.T) {
-	deliveryCase{
-		opts: []idempotent.Option{resolves(idempotent.Executed(receipt{77, 5}), nil)},
-		do:   panics("boom"), panics: "boom",
-		runs: 1, left: store.StatusUnknown, reason: "panic",
-		then: func(s *shop, _ error) {
-			s.mustGet(5, receipt{77, 5})
-			assertExecuted(s.t, s, 1)
-		},
-	}.deliver(t, "it panics")
 }
 
 // The lease ends while the handler runs on, someone refuses in its place, and then the result

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // Handlers go on after whatever they meet: random ones with steps, parallel steps and commits, in
@@ -192,7 +192,7 @@ func (q *actor) wrap(opts []idempotent.Option) {
 		x := &program{actor: q, ctx: ctx, began: time.Now(), own: receipt{q.started, 5}}
 		q.mu.Unlock()
 		return x.run()
-	}, actorStore{q.till, q}, append([]idempotent.Option{
+	}, storetest.NewFaulty(q.till, q.happens), append([]idempotent.Option{
 		idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
 	}, opts...)...)
 }
@@ -340,60 +340,17 @@ func (x *program) step(name string, then func() error) error {
 	return err
 }
 
-// actorStore is the store as a process sees it.
-type actorStore struct {
-	*till
-
-	q *actor
-}
-
-// reaches waits while the process is frozen, and fails if it does not reach the store.
-func (s actorStore) reaches(ctx context.Context) error {
-	if s.q.suspended(); s.q.dead() {
-		<-ctx.Done()
+// happens says what becomes of a call of the store: it waits while the process is frozen, and fails
+// if the process does not reach the store.
+func (q *actor) happens(c storetest.Call) storetest.Fault {
+	switch q.suspended(); {
+	case q.dead():
+		return storetest.HangBefore
+	case q.cut():
+		return storetest.LoseRequest
+	case q.renewsNot && renews(c) && len(c.Next.Steps) == 0:
+		return storetest.Refuse
+	default:
+		return storetest.Pass
 	}
-	if s.q.dead() || s.q.cut() {
-		return failed(store.FailureUnavailable, false)
-	}
-	return nil
-}
-
-func (s actorStore) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	if err := s.reaches(ctx); err != nil {
-		return store.Record{}, false, err
-	}
-	return s.till.Claim(ctx, r, now)
-}
-
-func (s actorStore) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if err := s.reaches(ctx); err != nil {
-		return store.Record{}, false, err
-	}
-	if s.q.renewsNot && len(next.Steps) == 0 && next.Owner == seen.Owner && next.Status == store.StatusInProgress {
-		return store.Record{}, false, failed(store.FailureThrottled, true)
-	}
-	return s.till.Swap(ctx, seen, next)
-}
-
-func (s actorStore) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	if err := s.reaches(ctx); err != nil {
-		return false, err
-	}
-	return s.till.Delete(ctx, seen)
-}
-
-func (s actorStore) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	if err := s.reaches(ctx); err != nil {
-		return store.Record{}, false, err
-	}
-	return s.till.Get(ctx, key)
-}
-
-func (s actorStore) Commit(ctx context.Context, seen, next store.Record, w store.Writes,
-	token string,
-) (store.Record, bool, error) {
-	if err := s.reaches(ctx); err != nil {
-		return store.Record{}, false, err
-	}
-	return s.till.Commit(ctx, seen, next, w, token)
 }

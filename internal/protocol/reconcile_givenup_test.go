@@ -139,17 +139,6 @@ func TestAGivenUpRecordStaysGivenUpWhenAClientCannotSettleIt(t *testing.T) {
 	require.Zero(t, s.mustRecord().Tries)
 }
 
-func TestANewExecutionCountsItsTriesAnew(t *testing.T) {
-	t.Parallel()
-	s := newUncertain(t)
-	require.Equal(t, 1, s.ask(finding{}).Tries)
-	require.Equal(t, 2, s.ask(finding{}).Tries)
-	s.ask(untouched)
-	s.mustFail(5, errAny)
-	require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-	require.Equal(t, 1, s.ask(finding{}).Tries)
-}
-
 // The lease of a question ends while the resolver hangs on a machine that is suspended, and a
 // client makes the record UNKNOWN again. The question counts all the same, or such a record would
 // never be given up.

@@ -89,31 +89,7 @@ func TestAResolverSettlesWhatNoClientRetries(t *testing.T) {
 	assertExecuted(t, s, 1)
 }
 
-func TestWhatWasNotExecutedExecutesAtTheNextRequest(t *testing.T) {
-	t.Parallel()
-	s := newUncertain(t, unrepeatable())
-	done := s.ask(untouched)
-	require.Equal(t, report.ReconcileReleased, done.Outcome)
-	require.Zero(t, done.Next)
-	after := s.mustRecord()
-	require.Equal(t, store.ReasonReleased, after.Reason)
-	require.Empty(t, after.Attention)
-	s.do = returns(receipt{8, 5})
-	s.mustGet(5, receipt{8, 5})
-}
-
 var errAway = errors.New("the provider is away")
-
-func TestAQuestionNeverShortensTheTimeThatARecordHas(t *testing.T) {
-	t.Parallel()
-	s := newUncertain(t)
-	before := s.mustRecord().Expiry
-	s.reconcile(func(context.Context, idempotent.Execution) (finding, error) {
-		require.False(t, s.mustRecord().Expiry.Before(before), "should the process die, the record stays for as long")
-		return finding{}, nil
-	}, idempotent.Reconciling{})
-	require.False(t, s.mustRecord().Expiry.Before(before))
-}
 
 // A resolver that does not listen to its context keeps its claim for as long as it runs.
 func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
@@ -149,31 +125,21 @@ func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
 func TestBadQuestionsAreRefusedBeforeAnythingIsRead(t *testing.T) {
 	t.Parallel()
 	s := newShop(t).doing(uncertain)
+	type how = idempotent.Reconciling
+	key, some := s.recordKey(), answers(finding{}, nil)
 	for want, q := range map[string]struct {
 		key string
 		r   resolver
-		how idempotent.Reconciling
+		how how
 	}{
-		`of operation "refund"`: {"refund#x", answers(finding{}, nil), idempotent.Reconciling{}},
-		`of operation ""`:       {"", answers(finding{}, nil), idempotent.Reconciling{}},
-		"the resolver is nil":   {s.recordKey(), nil, idempotent.Reconciling{}},
-		"Timeout: 1ms is not from 1s to 14m0s": {
-			s.recordKey(), answers(finding{}, nil),
-			idempotent.Reconciling{Timeout: time.Millisecond},
-		},
-		"Timeout: 15m0s is not": {
-			s.recordKey(), answers(finding{}, nil),
-			idempotent.Reconciling{Timeout: 15 * time.Minute},
-		},
-		"FirstPause: 1ms is less": {
-			s.recordKey(), answers(finding{}, nil),
-			idempotent.Reconciling{FirstPause: time.Millisecond},
-		},
-		"LongestPause: 1s is less": {
-			s.recordKey(), answers(finding{}, nil),
-			idempotent.Reconciling{FirstPause: time.Minute, LongestPause: time.Second},
-		},
-		"MaxTries: -1 is negative": {s.recordKey(), answers(finding{}, nil), idempotent.Reconciling{MaxTries: -1}},
+		`of operation "refund"`:                {"refund#x", some, how{}},
+		`of operation ""`:                      {"", some, how{}},
+		"the resolver is nil":                  {key, nil, how{}},
+		"Timeout: 1ms is not from 1s to 14m0s": {key, some, how{Timeout: time.Millisecond}},
+		"Timeout: 15m0s is not":                {key, some, how{Timeout: 15 * time.Minute}},
+		"FirstPause: 1ms is less":              {key, some, how{FirstPause: time.Millisecond}},
+		"LongestPause: 1s is less":             {key, some, how{FirstPause: time.Minute, LongestPause: time.Second}},
+		"MaxTries: -1 is negative":             {key, some, how{MaxTries: -1}},
 	} {
 		_, err := s.handler.Reconcile(t.Context(), q.key, q.r, q.how)
 		require.ErrorContains(t, err, want)

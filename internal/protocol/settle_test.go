@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,21 +17,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
-
-// Faults of the completing write that a retry within the settlement mends.
-func TestCompletionIsRetriedAndRecognisedAsOurs(t *testing.T) {
-	for name, fault := range passingFaults {
-		bubble(t, name, func(t *testing.T) {
-			s := newShopOn(t, memory.New(), storetest.OnCall(2, fault))
-			first := s.mustHandle(5)
-			assert.Equal(t, report.Completed, s.event().Settlement)
-			require.NoError(t, s.event().StoreErr)
-
-			s.sandbox(nil).mustGet(5, first)
-			assertExecuted(t, s, 1)
-		})
-	}
-}
 
 func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T) {
 	for name, fault := range outages {
@@ -59,18 +43,6 @@ func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
 			assertExecuted(t, s, 1)
 		},
 	}.deliver(t, "its small last write passes")
-}
-
-func TestResultThatWasStoredAfterAllIsNotLost(t *testing.T) {
-	deliveryCase{
-		// The completion lands, but no reply to one ever arrives.
-		rule: inTurn(completes, storetest.LoseReply, storetest.LoseRequest),
-		runs: 1, settled: report.Completed, left: store.StatusCompleted,
-		then: func(s *shop, _ error) {
-			s.sandbox(nil).mustHandle(5)
-			assertExecuted(t, s, 1)
-		},
-	}.deliver(t, "no reply ever arrives")
 }
 
 // While the handler runs, something happens to the record. What becomes of the result?
@@ -112,6 +84,9 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 		"completed by another owner, unreadable": {
 			all(thief, func(r *store.Record) { completed(r, `{`); r.Seal = "" }), ours, answered, false,
 		},
+		"completed by another owner, of a later version": {
+			all(thief, func(r *store.Record) { completed(r, `["another type"]`) }), ours, answered, false,
+		},
 		"taken over by someone who runs":                         {all(thief), receipt{}, running, false},
 		"taken over by someone who runs for another request":     {all(another), ours, running, false},
 		"taken over by someone who crashed":                      {all(thief, crash), ours, answered, true},
@@ -137,18 +112,6 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 	}
 }
 
-func TestHandlerErrorReleasesAndIsReturnedAsItIs(t *testing.T) {
-	deliveryCase{
-		do: fails(errCard), err: errCard, runs: 1, settled: report.Released, ops: []storetest.Op{claim, remove},
-		then: func(s *shop, err error) {
-			assert.Same(s.t, errCard, err)
-			require.ErrorIs(s.t, s.event().Err, errCard)
-			s.mustFail(5, errCard)
-			assertExecuted(s.t, s, 2)
-		},
-	}.deliver(t, "released")
-}
-
 func TestStaleOwnerReleasesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var stolen store.Record
@@ -159,29 +122,6 @@ func TestStaleOwnerReleasesNothing(t *testing.T) {
 		assert.Equal(t, stolen, s.mustRecord())
 		assert.Equal(t, report.Elsewhere, s.event().Settlement)
 	})
-}
-
-func TestReleaseThatMeetsAFaultReturnsTheHandlersErrorAllTheSame(t *testing.T) {
-	for name, tc := range map[string]deliveryCase{
-		"fails": {
-			rule:    storetest.OnOp(remove, storetest.HangBefore),
-			settled: report.NotSettled, left: store.StatusInProgress,
-		},
-		"reply is lost": {rule: storetest.OnCall(2, storetest.LoseReply), settled: report.Released},
-	} {
-		tc.do, tc.err, tc.runs = fails(errCard), errCard, 1
-		tc.then = func(s *shop, err error) {
-			assert.Same(s.t, errCard, err)
-			assert.Equal(s.t, tc.settled == report.NotSettled, errors.Is(s.event().StoreErr, storetest.ErrInjected))
-		}
-		tc.deliver(t, name)
-	}
-}
-
-func TestPanicReleasesAndContinues(t *testing.T) {
-	deliveryCase{
-		do: panics("boom"), panics: "boom", runs: 1, settled: report.Released, outcome: report.Panicked,
-	}.deliver(t, "boom")
 }
 
 func TestGoexitReleasesAndContinues(t *testing.T) {
@@ -206,12 +146,6 @@ func TestCleanupDoesNotDependOnTheCallersContext(t *testing.T) {
 		s.mustFailWith(ctx, result)
 		s.mustLeave(map[error]store.Status{nil: store.StatusCompleted}[result], "")
 	})
-}
-
-func TestHandlerThatOverrunsItsDeadlineStillCompletes(t *testing.T) {
-	deliveryCase{
-		do: after(pause(11*time.Second), returns(receipt{1, 5})), runs: 1, left: store.StatusCompleted,
-	}.deliver(t, "by a second")
 }
 
 // What goes wrong after the handler has returned must not release the key.
@@ -244,23 +178,6 @@ func TestResultThatCannotBeEncodedMakesTheRecordUnknown(t *testing.T) {
 		require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, 2, executions)
 	})
-}
-
-func TestSettlementRespectsTheInvocationsDeadline(t *testing.T) {
-	deliveryCase{
-		rule: storetest.OnOp(swap, storetest.HangBefore), do: untilTheDeadline, runs: 1,
-		most: 10 * time.Second, left: store.StatusInProgress,
-	}.deliver(t, "silent")
-}
-
-func TestUnknownThatCannotBeWrittenIsReported(t *testing.T) {
-	deliveryCase{
-		rule: storetest.OnOp(swap, storetest.Deny), do: fails(idempotent.Uncertain(errCard)),
-		err: errCard, runs: 1, settled: report.NotSettled, left: store.StatusInProgress,
-		then: func(s *shop, err error) {
-			assert.Same(s.t, errCard, err)
-		},
-	}.deliver(t, "denied")
 }
 
 func TestErrorGivesWayToTheResultThatAllCallersAgreeOn(t *testing.T) {
@@ -315,15 +232,6 @@ func TestPanicOfATracerAfterTheHandlerReturnedDoesNotRelease(t *testing.T) {
 	})
 }
 
-func TestOwnResultStaysTheAnswerWhereTheirsCannotBeDecoded(t *testing.T) {
-	deliveryCase{
-		do: after(changed(func(r *store.Record) { r.Owner = "thief"; completed(r, `["of a later version"]`) }),
-			returns(receipt{1, 5})),
-		got: receipt{1, 5}, runs: 1, outcome: report.Executed, left: store.StatusCompleted,
-		then: func(s *shop, _ error) { require.ErrorIs(s.t, s.event().StoreErr, idempotent.ErrUnreadable) },
-	}.deliver(t, "of a later version")
-}
-
 // steady is a store whose writes of a result take a time of their own, unless their context ends
 // before.
 func steady(takes time.Duration) *hooked {
@@ -341,55 +249,43 @@ func steady(takes time.Duration) *hooked {
 	return h
 }
 
-func TestWriteOfALargeResultIsNotCutShort(t *testing.T) {
-	type row struct{ takes, timeout time.Duration }
-	each(t, map[string]row{
-		"without a deadline": {2 * time.Second, time.Hour},
-		// longer than a settlement may take otherwise
-		"on a slow network":                  {10 * time.Second, time.Hour},
-		"for more than half of what is left": {2 * time.Second, 3300 * time.Millisecond},
-	}, func(t *testing.T, tc row) {
-		executed := 0
-		handler := idempotent.Wrap(func(context.Context, string) (string, error) {
-			executed++
-			return strings.Repeat("x", 6<<20), nil
-		},
-			steady(tc.takes), keyed[string]("k")...)
-		for range 2 {
-			ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
-			out, err := handler.Handle(ctx, "")
-			cancel()
-			require.NoError(t, err, "stored the first time, replayed the second")
-			assert.Len(t, out, 6<<20)
-		}
-		assert.Equal(t, 1, executed)
-	})
+// large is a handler whose result has 6 MB, on a store that takes its time to write it.
+func large(takes time.Duration, events *seenEvents) *idempotent.Handler[order, string] {
+	return idempotent.Wrap(func(context.Context, order) (string, error) { return strings.Repeat("x", 6<<20), nil },
+		steady(takes), append(keyed[order]("k"), idempotent.WithObserver(events.see))...)
 }
 
-func TestWriteOfALargeResultEndsInTimeToMarkItAsLost(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		var event report.Delivery
-		handler := idempotent.Wrap(func(context.Context, string) (string, error) {
-			return strings.Repeat("x", 6<<20), nil
+func TestWriteOfALargeResult(t *testing.T) {
+	type row struct {
+		takes, timeout, most time.Duration
+		settled              report.Settlement
+	}
+	each(t, map[string]row{
+		"without a deadline": {2 * time.Second, time.Hour, time.Hour, report.Completed},
+		// longer than a settlement may take otherwise
+		"on a slow network":                  {10 * time.Second, time.Hour, time.Hour, report.Completed},
+		"for more than half of what is left": {2 * time.Second, 3300 * time.Millisecond, time.Hour, report.Completed},
+		// in time to mark it as lost
+		"that ends before the deadline": {time.Hour, 5 * time.Second, 5*time.Second - 1, report.Unknown},
+		"that ends after the time that its size takes": { // at 512 KB/s
+			time.Hour, 24 * time.Hour, idempotent.DefaultClaimBudget + 12*time.Second - 1, report.Unknown,
 		},
-			steady(time.Hour), append(keyed[string](""),
-				idempotent.WithKey(func(in string) (string, error) { return in, nil }),
-				idempotent.WithObserver(func(_ context.Context, e report.Delivery) { event = e }))...)
-		for name, ends := range map[string]struct{ deadline, within time.Duration }{
-			"before the deadline":                {5 * time.Second, 5 * time.Second},
-			"after the time that its size takes": {0, idempotent.DefaultClaimBudget + 12*time.Second}, // at 512 KB/s
-		} {
-			ctx, cancel := t.Context(), context.CancelFunc(func() {})
-			if ends.deadline > 0 {
-				ctx, cancel = context.WithTimeout(ctx, ends.deadline)
-			}
-			started := time.Now()
-			out, err := handler.Handle(ctx, name)
-			cancel()
+	}, func(t *testing.T, tc row) {
+		seen := new(seenEvents)
+		handler := large(tc.takes, seen)
+		ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
+		defer cancel()
+		began := time.Now()
+		out, err := handler.Handle(ctx, order{})
+		require.NoError(t, err)
+		assert.Len(t, out, 6<<20, "the caller gets the result in any case")
+		assert.LessOrEqual(t, time.Since(began), tc.most)
+		assert.Equal(t, tc.settled, seen.seen[0].Settlement)
+		if tc.settled == report.Completed {
+			again, err := handler.Handle(t.Context(), order{})
 			require.NoError(t, err)
-			assert.Len(t, out, 6<<20, "the caller gets the result all the same")
-			assert.Less(t, time.Since(started), ends.within, name)
-			assert.Equal(t, report.Unknown, event.Settlement)
+			assert.Equal(t, report.Replayed, seen.seen[1].Outcome)
+			assert.Len(t, again, 6<<20)
 		}
 	})
 }

@@ -109,18 +109,6 @@ func TestACrashAfterAReleaseIsACrash(t *testing.T) {
 	}.deliver(t, "it dies")
 }
 
-func TestATakeoverOfAReleasedRecordThatIsUndoneLeavesItReleased(t *testing.T) {
-	deliveryCase{
-		opts: []idempotent.Option{unrepeatable()}, rule: lostTakeover(),
-		put: func(r *store.Record) { r.Reason, r.SettledBy = store.ReasonReleased, "dana" },
-		err: idempotent.ErrStoreUnavailable, left: store.StatusInProgress, reason: store.ReasonReleased,
-		then: func(s *shop, _ error) {
-			s.sandbox(nil, unrepeatable()).mustHandle(5)
-			assertExecuted(s.t, s, 1)
-		},
-	}.deliver(t, "undone")
-}
-
 // TestAnOwnerThatComesBackAfterASettlement: the verdict of the operator is final.
 func TestAnOwnerThatComesBackAfterASettlement(t *testing.T) {
 	type answer struct {
@@ -216,16 +204,6 @@ func TestNobodyBecomesUnknownInPlaceOfSomebodyWhoCrashed(t *testing.T) {
 	})
 }
 
-func TestAnOwnerThatFailsAfterASettlementDeletesNothing(t *testing.T) {
-	deliveryCase{
-		rule: noRenewal, err: errCard, runs: 1, left: store.StatusCompleted,
-		do: after(pause(30*time.Second), after(func(s *shop) {
-			operatorOf(s).settle(operate.Executed([]byte(`{"charge":9,"amount":5}`)))
-		}, fails(errCard))),
-		then: func(s *shop, _ error) { s.sandbox(nil).mustGet(5, receipt{9, 5}) },
-	}.deliver(t, "executed")
-}
-
 func TestARecordTellsItsStory(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t, unrepeatable())
@@ -261,21 +239,6 @@ func TestARecordTellsItsStory(t *testing.T) {
 		assert.Equal(t, began, r.CreatedAt)
 		assert.Equal(t, 2, r.Attempt)
 	})
-}
-
-// TestWhoeverMakesARecordUnknownMarksIt: also who only finds that it crashed, and does not know
-// what it handed out.
-func TestWhoeverMakesARecordUnknownMarksIt(t *testing.T) {
-	deliveryCase{
-		opts: []idempotent.Option{unrepeatable()}, put: crashed, err: idempotent.ErrUnknownOutcome,
-		left: store.StatusUnknown, reason: "crashed",
-		then: func(s *shop, _ error) {
-			r := s.mustRecord()
-			assert.Equal(s.t, store.AttentionOf(r.Key), r.Attention)
-			assert.Equal(s.t, time.Now().Truncate(time.Millisecond), r.AttentionAt)
-			assert.Empty(s.t, r.Derived)
-		},
-	}.deliver(t, "crashed")
 }
 
 // TestAResolverThatCannotTellLosesNoName: the names that the first execution handed out stay with

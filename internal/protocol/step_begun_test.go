@@ -39,62 +39,51 @@ func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) 
 
 // TestAnEffectThatMayHaveBegun has a start mark that nobody has ended.
 func TestAnEffectThatMayHaveBegun(t *testing.T) {
-	still := idempotent.StillUnknown[string]()
+	failed := onceAsking(idempotent.Untouched[string](), errors.New("secret"))
+	for name, step := range map[string]idempotent.StepOption[string]{
+		"no resolver": once(), "still unknown": onceAsking(idempotent.StillUnknown[string](), nil),
+		"the resolver failed": failed,
+	} {
+		deliveryCase{
+			put: crashedWith(1, "step"), err: errCard, runs: 1, done: nothing, left: store.StatusUnknown,
+			reason: store.ReasonUncertain,
+			do: func(ctx context.Context, _ order) (receipt, error) {
+				_, err := take(ctx, "step", step)
+				stepError(shopIn(ctx).t, err, idempotent.ErrUnknownOutcome, "")
+				assert.NotContains(shopIn(ctx).t, err.Error(), "secret")
+				return receipt{}, errCard
+			},
+			then: func(s *shop, _ error) { assert.Equal(s.t, store.StepStarted, s.mustRecord().Steps["step"].Kind) },
+		}.deliver(t, name)
+	}
+	deliveryCase{
+		put: crashedWith(1, "step"), do: inOneStep("step", onceAsking(idempotent.Untouched[string](), nil)),
+		runs: 1, done: map[string]int{"step": 1}, left: store.StatusCompleted,
+	}.deliver(t, "untouched")
 	executed := idempotent.AtMostOnce(func(_ context.Context, x idempotent.Execution) (idempotent.Resolution[string],
 		error,
 	) {
 		return idempotent.Executed("found by " + x.DerivedKey("")), nil
 	})
-	for name, c := range map[string]struct {
-		step    idempotent.StepOption[string]
-		times   int
-		unknown bool
-	}{
-		"no resolver":          {once(), 0, true},
-		"executed":             {executed, 0, false},
-		"untouched":            {onceAsking(idempotent.Untouched[string](), nil), 1, false},
-		"still unknown":        {onceAsking(still, nil), 0, true},
-		"the resolver failed":  {onceAsking(idempotent.Untouched[string](), errors.New("secret")), 0, true},
-		"executed, then fails": {executed, 0, false},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			s, got, key := newShop(t), "", ""
-			s.put(crashedWith(1, "step"))
-			s.do = func(ctx context.Context, _ order) (receipt, error) {
-				key = idempotent.DerivedKey(ctx, "step")
-				var err error
-				got, err = take(ctx, "step", c.step)
-				if c.unknown {
-					stepError(t, err, idempotent.ErrUnknownOutcome, "")
-					assert.NotContains(t, err.Error(), "secret")
-					return receipt{}, errors.New("hidden")
-				}
-				require.NoError(t, err)
-				if name == "executed, then fails" && s.executed.Load() == 1 {
-					return receipt{}, errCard
-				}
-				return receipt{}, nil
-			}
-			_, err := s.handle(5)
-			assert.Equal(t, c.times, s.count("step"))
-			if c.unknown {
-				require.Error(t, err)
-				assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-				assert.Equal(t, store.StepStarted, s.mustRecord().Steps["step"].Kind)
-				return
-			}
-			if name == "executed, then fails" {
-				require.ErrorIs(t, err, errCard)
-				assert.Equal(t, store.StepValue, s.mustRecord().Steps["step"].Kind)
-				_, err = s.handle(5)
-			}
-			require.NoError(t, err)
-			if c.times == 0 {
-				assert.Equal(t, "found by "+key, got)
-			}
-			assert.Equal(t, c.times, s.count("step"))
-		})
+	finds := func(ctx context.Context, _ order) (receipt, error) {
+		got, err := take(ctx, "step", executed)
+		require.NoError(shopIn(ctx).t, err)
+		assert.Equal(shopIn(ctx).t, "found by "+idempotent.DerivedKey(ctx, "step"), got)
+		return receipt{1, 5}, nil
 	}
+	deliveryCase{
+		put: crashedWith(1, "step"), err: errCard, runs: 1, done: nothing,
+		do: firstly(func(ctx context.Context, o order) (receipt, error) {
+			_, _ = finds(ctx, o)
+			return receipt{}, errCard
+		}, finds),
+		left: store.StatusInProgress, reason: store.ReasonReleased,
+		then: func(s *shop, _ error) {
+			assert.Equal(s.t, store.StepValue, s.mustRecord().Steps["step"].Kind)
+			s.mustGet(5, receipt{1, 5})
+			assert.Zero(s.t, s.count("step"))
+		},
+	}.deliver(t, "executed, and then it fails")
 }
 
 // TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell: everything else that has ended becomes
@@ -131,37 +120,21 @@ func TestAnUnrepeatableExecutionResumesOnlyWhatItsStepsTell(t *testing.T) {
 	})
 }
 
-// TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased: panics and ended contexts between two steps,
-// but not inside of one.
-func TestAnUnrepeatableCrashWhoseStepsTellAllIsReleased(t *testing.T) {
-	for name, between := range map[string]func(ctx context.Context) error{
-		"panic":       func(context.Context) error { panic("between") },
-		"interrupted": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-	} {
-		for _, within := range []bool{false, true} {
-			bubble(t, fmt.Sprint(name, " within ", within), func(t *testing.T) {
-				dies := func(ctx context.Context, _ order) (receipt, error) {
-					_, err := take(ctx, "first")
-					require.NoError(t, err)
-					if !within {
-						return receipt{}, between(ctx)
-					}
-					_, err = idempotent.Step(ctx, "second",
-						func(ctx context.Context) (int, error) { return 0, between(ctx) })
-					return receipt{}, err
-				}
-				s := newShop(t, unrepeatable()).doing(firstly(dies, inTwoSteps(nil)))
-				s.survive(5)
-				if within {
-					assert.Equal(t, store.StatusUnknown, s.mustRecord().Status)
-					return
-				}
-				assert.Equal(t, store.ReasonReleased, s.mustRecord().Reason)
-				s.mustHandle(5)
-				assert.Equal(t, map[string]int{"first": 1, "second": 1}, s.effects.done)
-			})
-		}
-	}
+func TestAnUnrepeatableExecutionThatIsInterruptedBetweenItsStepsIsReleased(t *testing.T) {
+	deliveryCase{
+		opts: []idempotent.Option{unrepeatable()}, err: context.DeadlineExceeded, runs: 1,
+		do: firstly(func(ctx context.Context, _ order) (receipt, error) {
+			_, err := take(ctx, "first")
+			require.NoError(shopIn(ctx).t, err)
+			<-ctx.Done()
+			return receipt{}, ctx.Err()
+		}, inTwoSteps(nil)),
+		left: store.StatusInProgress, reason: store.ReasonReleased,
+		then: func(s *shop, _ error) {
+			s.mustHandle(5)
+			assert.Equal(s.t, map[string]int{"first": 1, "second": 1}, s.effects.done)
+		},
+	}.deliver(t, "its steps tell all")
 }
 
 // TestAStaleOwnerRecordsNothing: its lease has ended, and somebody else may have the record. If it
@@ -261,31 +234,37 @@ func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
 		"as in a protected one")
 }
 
-// TestATakeoverSeesTheLastStepOfAStaleOwner: it is added between the look and the takeover.
+// TestATakeoverSeesTheLastStepOfAStaleOwner: it is added between the look and the takeover, which
+// does not wait for it.
 func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
 		for _, fault := range []storetest.Fault{storetest.Pass, storetest.LoseReply} {
-			bubble(t, fmt.Sprint(policy, fault), func(t *testing.T) {
-				s, late := newShop(t).doing(inTwoSteps(nil)), false
-				s.wrap(func(c storetest.Call) storetest.Fault {
-					if c.Op != storetest.OpSwap || c.Next.Owner == c.Seen.Owner || late {
-						return storetest.Pass
-					}
-					late = true
-					for _, kind := range []store.StepKind{store.StepStarted, store.StepValue} {
-						s.change(func(r *store.Record) {
-							r.Steps = map[string]store.Step{"first": stepBy(c.Seen.Owner, kind, `"first"`)}
-						})
-					}
-					return fault
-				}, idempotent.WithEffects(policy))
-				s.put(crashedWith(2, "", "zeroth"))
-				s.mustHandle(5)
-				assert.True(t, late)
-				assert.Zero(t, s.count("first"), "it is recorded")
-				assert.Equal(t, 1, s.count("second"))
-				assert.Equal(t, []string{"zeroth"}, s.event().OrphanSteps)
-			})
+			takeovers := 0
+			deliveryCase{
+				opts: []idempotent.Option{idempotent.WithEffects(policy)}, put: crashedWith(2, "", "zeroth"),
+				set: func(s *shop) {
+					s.wrap(func(c storetest.Call) storetest.Fault {
+						if c.Op != swap || c.Next.Owner == c.Seen.Owner {
+							return storetest.Pass
+						}
+						if takeovers++; takeovers > 1 {
+							return storetest.Pass
+						}
+						for _, kind := range []store.StepKind{store.StepStarted, store.StepValue} {
+							s.change(func(r *store.Record) {
+								r.Steps = map[string]store.Step{"first": stepBy(c.Seen.Owner, kind, `"first"`)}
+							})
+						}
+						return fault
+					}, idempotent.WithEffects(policy))
+				},
+				do: inTwoSteps(nil), runs: 1, done: map[string]int{"second": 1}, left: store.StatusCompleted,
+				then: func(s *shop, _ error) {
+					once := policy == idempotent.Cautious && fault == storetest.Pass // no mark is open
+					assert.Equal(s.t, once, takeovers == 1)
+					assert.Equal(s.t, []string{"zeroth"}, s.event().OrphanSteps)
+				},
+			}.deliver(t, fmt.Sprint(policy, fault))
 		}
 	}
 }
@@ -319,28 +298,6 @@ func TestAStepThatDoesNotDecodeAnyMore(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestAnotherRequestUnderAKeyWithStepsIsAMismatch(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t, amountFingerprint()).doing(inTwoSteps(func() error { return errCard }))
-		s.mustFail(5, errAny)
-		s.mustFail(6, idempotent.ErrMismatch)
-	})
-}
-
-// TestTheUndoOfATakeoverLeavesTheSteps: the next delivery resumes with them.
-func TestTheUndoOfATakeoverLeavesTheSteps(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), inTurn(isOp(swap), storetest.Slow, storetest.Pass)).doing(inTwoSteps(nil))
-		s.put(crashedWith(1, "", "first"))
-		_, err := s.handle(5)
-		if err != nil {
-			_, err = s.handle(5)
-		}
-		require.NoError(t, err)
-		assert.Zero(t, s.count("first"))
-	})
 }
 
 // TestALargeResultExtendsTheLease: what takes its time to be recorded is protected meanwhile.

@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -137,35 +135,6 @@ func TestWhatAStepRecordedIsNotRepeatedAfterAnError(t *testing.T) {
 	})
 }
 
-func TestWhatAStepRecordedIsNotRepeatedAfterACrash(t *testing.T) {
-	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
-		for _, fault := range []storetest.Fault{storetest.DieBefore, storetest.DieAfter} {
-			bubble(t, fmt.Sprint(policy, fault), func(t *testing.T) {
-				opts := idempotent.WithEffects(policy)
-				calls := 2 // claim, record
-				if policy == idempotent.Unrepeatable {
-					calls = 4 // claim, mark, record, mark
-				}
-				if fault == storetest.DieBefore {
-					calls++
-				}
-				s := newShopOn(t, memory.New(), storetest.OnCall(calls, fault), opts).doing(inTwoSteps(nil))
-				_, _ = s.handle(5)
-				time.Sleep(20 * time.Second)
-				after := s.another(nil, opts)
-				_, err := after.handle(5)
-				assert.Equal(t, 1, s.count("first"), "recorded")
-				if policy == idempotent.Unrepeatable { // the second step has begun
-					require.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
-					return
-				}
-				require.NoError(t, err)
-				assert.True(t, after.event().Recovered)
-			})
-		}
-	}
-}
-
 // TestTheSameKeysAndResults: a step sees the same derived key in every execution, and returns the
 // same.
 func TestTheSameKeysAndResults(t *testing.T) {
@@ -207,69 +176,32 @@ func TestTheSameKeysAndResults(t *testing.T) {
 	})
 }
 
-func TestMarksInSteps(t *testing.T) {
-	unmarked := func(err error) error { return err }
-	for name, c := range map[string]struct {
-		mark   func(error) error
-		step   idempotent.StepOption[string]
-		status store.Status // "" for no record
-		reason string
-		kind   store.StepKind
-	}{
-		"unmarked":    {mark: unmarked},
-		"NotExecuted": {mark: idempotent.NotExecuted},
-		"Uncertain":   {mark: idempotent.Uncertain, status: store.StatusUnknown, reason: store.ReasonUncertain},
-		"unmarked, at most once": {
-			mark: unmarked, step: once(), status: store.StatusInProgress, reason: store.ReasonReleased,
-			kind: store.StepStarted,
+// The word of the handler counts, but not for what it does not pass on of a step.
+func TestWhatAHandlerMakesOfAStepThatFailed(t *testing.T) {
+	lost := writesOf("step", store.StepValue, storetest.Deny)
+	for name, of := range map[string]deliveryCase{
+		"lost, and it answers":      {rule: lost, do: returns(receipt{1, 5}), left: store.StatusCompleted},
+		"uncertain, and it answers": {do: returns(receipt{1, 5}), left: store.StatusCompleted},
+		"uncertain, not passed on": {
+			do: fails(errCard), err: errCard, left: store.StatusUnknown, reason: store.ReasonUncertain,
 		},
-		"NotExecuted, once": {
-			mark: idempotent.NotExecuted, step: once(), status: store.StatusInProgress, reason: store.ReasonReleased,
-		},
-		"Uncertain, at most once": {
-			mark: idempotent.Uncertain, step: once(), status: store.StatusUnknown, reason: store.ReasonUncertain,
-			kind: store.StepStarted,
-		},
-		"Terminal": {mark: idempotent.Terminal, status: store.StatusCompleted, reason: store.ReasonTerminal},
-		"Terminal, at most once": {
-			mark: idempotent.Terminal, step: once(), status: store.StatusCompleted, reason: store.ReasonTerminal,
-		},
-		"Uncertain, not passed on": {
-			mark: idempotent.Uncertain, status: store.StatusUnknown, reason: store.ReasonUncertain,
+		"lost, and it says that nothing happened": {
+			rule: lost, do: fails(idempotent.NotExecuted(errCard)), err: errCard,
+			left: store.StatusUnknown, reason: store.ReasonResultLost,
 		},
 	} {
-		deliveryCase{
-			do: func(ctx context.Context, _ order) (receipt, error) {
-				t := shopIn(ctx).t
-				err := failIn(ctx, "step", c.mark(errCard), c.step)
-				if replayed, is := errors.AsType[*idempotent.ReplayedError](err); strings.HasPrefix(name, "Terminal") {
-					require.True(t, is, "also the first time")
-					assert.Equal(t, errCard.Error(), replayed.Message)
-				} else {
-					require.ErrorIs(t, err, errCard)
-				}
-				if strings.HasSuffix(name, "not passed on") {
-					return receipt{}, errors.New("something else")
-				}
-				return receipt{}, err
-			},
-			err: errAny, runs: 1, left: c.status, reason: c.reason,
-			then: func(s *shop, _ error) {
-				r, _ := s.record()
-				assert.Equal(s.t, c.kind, r.Steps["step"].Kind)
-			},
-		}.deliver(t, name)
+		answer := of.do
+		of.runs = 1
+		of.do = func(ctx context.Context, o order) (receipt, error) {
+			if of.rule == nil {
+				require.ErrorIs(shopIn(ctx).t, failIn(ctx, "step", idempotent.Uncertain(errCard)), errCard)
+			} else {
+				stepError(shopIn(ctx).t, failIn(ctx, "step", nil), idempotent.ErrStepLost, "its result")
+			}
+			return answer(ctx, o)
+		}
+		of.deliver(t, name)
 	}
-}
-
-func TestTheHandlersOwnAnswerOutweighsAnUncertainStep(t *testing.T) {
-	deliveryCase{
-		do: func(ctx context.Context, _ order) (receipt, error) {
-			_ = failIn(ctx, "mail", idempotent.Uncertain(errCard))
-			return receipt{1, 5}, nil
-		},
-		runs: 1, left: store.StatusCompleted,
-	}.deliver(t, "a mail")
 }
 
 func stepError(t *testing.T, err, is error, reason string) {
@@ -346,28 +278,6 @@ func TestAHundredStepsAndNoMore(t *testing.T) {
 	})
 }
 
-func TestParallelSteps(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t).doing(func(ctx context.Context, _ order) (receipt, error) {
-			var group sync.WaitGroup
-			for n := range 20 {
-				group.Go(func() {
-					_, err := take(ctx, fmt.Sprint("part-", n))
-					assert.NoError(t, err)
-				})
-			}
-			group.Wait()
-			return firstly(fails(errCard), returns(receipt{}))(ctx, order{})
-		})
-		s.mustFail(5, errAny)
-		assert.Len(t, s.mustRecord().Steps, 20)
-		s.mustHandle(5)
-		for n := range 20 {
-			assert.Equal(t, 1, s.count(fmt.Sprint("part-", n)))
-		}
-	})
-}
-
 // TestAStepThatStillRunsWhenTheHandlerReturns is lost, so its key is not released.
 func TestAStepThatStillRunsWhenTheHandlerReturns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -395,86 +305,4 @@ func TestAStepThatStillRunsWhenTheHandlerReturns(t *testing.T) {
 // stepWrite is true of the writes of one step.
 func stepWrite(c storetest.Call, name string, kind store.StepKind) bool {
 	return c.Op == storetest.OpSwap && c.Next.Steps[name].Kind == kind
-}
-
-func TestAStepWhoseResultIsLost(t *testing.T) {
-	repeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}
-	type unencodable struct{ F func() }
-	never := func(ctx context.Context) error {
-		_, err := idempotent.Step(ctx, "step",
-			func(context.Context) (any, error) { return unencodable{func() {}}, nil })
-		return err
-	}
-	sized := func(text string) func(ctx context.Context) error {
-		return func(ctx context.Context) error {
-			got, err := idempotent.Step(ctx, "step", func(context.Context) (string, error) { return text, nil })
-			assert.Equal(t, text, got, "nothing is lost")
-			return err
-		}
-	}
-	large, small := sized(strings.Repeat("x", 100)), sized("x")
-	down := writesOf("step", store.StepValue, storetest.LoseRequest)
-	for name, c := range map[string]struct {
-		step func(context.Context) error
-		rule rule
-		opts []idempotent.Option
-	}{
-		"no JSON form":             {step: never},
-		"no JSON form, repeatable": {step: never, opts: repeatable},
-		"too large":                {step: large},
-		"too large, repeatable":    {step: large, opts: repeatable},
-		"store down":               {step: small, rule: down},
-		"store down, repeatable":   {step: small, rule: down, opts: repeatable},
-	} {
-		for ending, own := range map[string]func(error) error{
-			"returned":       func(err error) error { return err },
-			"as NotExecuted": func(error) error { return idempotent.NotExecuted(errCard) },
-		} {
-			bubble(t, name+", "+ending, func(t *testing.T) {
-				s := newShopOn(t, smallStore{memory.New(), 50}, c.rule, c.opts...)
-				s.do = func(ctx context.Context, _ order) (receipt, error) {
-					err := c.step(ctx)
-					stepError(t, err, idempotent.ErrStepLost, "its result")
-					return receipt{}, own(err)
-				}
-				s.mustFail(5, errAny)
-				if c.rule == nil || c.opts == nil {
-					s.mustHold(store.StatusUnknown, store.ReasonResultLost)
-					return
-				}
-				assert.NotEqual(t, store.ReasonReleased, s.mustRecord().Reason)
-				assert.Equal(t, store.StatusInProgress, s.mustRecord().Status)
-				time.Sleep(20 * time.Second)
-				other := s.sandbox(nil, c.opts...)
-				other.do = func(ctx context.Context, _ order) (receipt, error) { return receipt{1, 5}, c.step(ctx) }
-				other.mustHandle(5, "it heals by itself")
-			})
-		}
-	}
-}
-
-func TestAHandlerMayAnswerAlthoughAStepIsLost(t *testing.T) {
-	deliveryCase{
-		rule: writesOf("step", store.StepValue, storetest.Deny), runs: 1, left: store.StatusCompleted,
-		do: func(ctx context.Context, _ order) (receipt, error) {
-			_, err := take(ctx, "step")
-			require.ErrorIs(shopIn(ctx).t, err, idempotent.ErrStepLost)
-			return receipt{1, 5}, nil
-		},
-	}.deliver(t, "denied")
-}
-
-func TestRepliesOfStepWritesThatAreLost(t *testing.T) {
-	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
-		for name, fault := range passingFaults {
-			for n := 2; n <= 3; n++ {
-				deliveryCase{
-					opts: []idempotent.Option{idempotent.WithEffects(policy)}, rule: storetest.OnCall(n, fault),
-					fired: 1,
-					do:    inTwoSteps(nil), runs: 1, done: map[string]int{"first": 1, "second": 1},
-					left: store.StatusCompleted,
-				}.deliver(t, fmt.Sprint(policy, name, n))
-			}
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,16 +17,8 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
-// stepKind is a column of the table: what a step is, and what its handler says.
-type stepKind struct {
-	name string
-	opts []idempotent.Option
-	// once is true with AtMostOnce, marks if there is a start mark.
-	once, marks bool
-}
-
-func stepKinds() []stepKind {
-	return []stepKind{
+func stepKinds() []column {
+	return []column{
 		{name: "a plain step"},
 		{name: "`AtMostOnce`", once: true, marks: true},
 		{
@@ -139,7 +130,7 @@ func stepFailures() []stepFailure {
 type stepStory struct {
 	t       *testing.T
 	failure stepFailure
-	kind    stepKind
+	kind    column
 	// ran and asked count the calls of the function and of the resolver.
 	ran, asked int
 	first      *shop
@@ -305,30 +296,17 @@ func (s *stepStory) stepErrInWords() string {
 
 // TestTheTableOfWhatHappensToSteps: each failure, for each kind of step, is what the page says.
 func TestTheTableOfWhatHappensToSteps(t *testing.T) {
-	table, kinds := failureTable{file: "steps.md", mark: "failures of steps"}, stepKinds()
-	head := []string{"what happens", "`Step` returns"}
-	for _, k := range kinds {
-		head = append(head, k.name)
+	table, names := failureTable{file: "steps.md", mark: "failures of steps"}, make([]string, 0)
+	for _, f := range stepFailures() {
+		names = append(names, f.name)
 	}
-	table.head(head...)
-	for i, f := range stepFailures() {
-		cells, returns := make([]string, len(kinds)), make([]string, 0, 1)
-		for j, k := range kinds {
-			if f.marks && !k.marks {
-				cells[j] = "–"
-				continue
+	table.play(t, []string{"`Step` returns"}, names, stepKinds(),
+		func(t *testing.T, failure, column int) (told, cell string) {
+			s := &stepStory{t: t, failure: stepFailures()[failure], kind: stepKinds()[column]} // rules remember
+			if s.failure.marks && !s.kind.marks {
+				return "", "–"
 			}
-			t.Run(f.name+", "+k.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := &stepStory{t: t, failure: stepFailures()[i], kind: stepKinds()[j]} // rules remember
-					cells[j] = s.play()
-					if said := s.stepErrInWords(); !slices.Contains(returns, said) {
-						returns = append(returns, said)
-					}
-				})
-			})
-		}
-		table.row(append([]string{f.name, strings.Join(returns, " or ")}, cells...)...)
-	}
-	table.compare(t)
+			cell = s.play()
+			return s.stepErrInWords(), cell
+		})
 }

@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -162,27 +161,6 @@ func TestAPanicBehindAnEffectThatNobodyRecorded(t *testing.T) {
 	}
 }
 
-// TestATakeoverDoesNotWaitForAStaleOwner: it records a step whenever somebody is about to take
-// over.
-func TestATakeoverDoesNotWaitForAStaleOwner(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		var s *shop
-		n := 0
-		s = newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSwap && c.Seen.Owner == "someone" && c.Next.Owner != "someone" {
-				n++
-				s.change(func(r *store.Record) {
-					r.Steps = map[string]store.Step{fmt.Sprint(n): stepBy("someone", store.StepValue, "1")}
-				})
-			}
-			return storetest.Pass
-		})
-		s.put(func(r *store.Record) { r.Lease = r.CreatedAt })
-		s.mustHandle(5)
-		assert.Equal(t, 1, n)
-	})
-}
-
 func TestARenewalWritesNoSteps(t *testing.T) {
 	deliveryCase{ // its lease is held
 		put: crashedWith(0, "open"), within: forever, runs: 1, left: store.StatusCompleted,
@@ -192,16 +170,6 @@ func TestARenewalWritesNoSteps(t *testing.T) {
 			return inOneStep("first")(ctx, o)
 		},
 	}.deliver(t, "twice")
-}
-
-func TestTheUndoOfATakeoverLeavesAnOpenStartMark(t *testing.T) {
-	deliveryCase{
-		rule: inTurn(func(c storetest.Call) bool { return c.Op == swap && c.Seen.Owner == "someone" },
-			storetest.LoseReply, storetest.Deny),
-		put: func(r *store.Record) { crashedWith(0, "open")(r); r.Reason = store.ReasonReleased },
-		err: idempotent.ErrStoreUnavailable, left: store.StatusInProgress, reason: store.ReasonReleased,
-		then: func(s *shop, _ error) { assert.Equal(s.t, store.StepStarted, s.mustRecord().Steps["open"].Kind) },
-	}.deliver(t, "it was taken back")
 }
 
 // TestACrashInTheMiddleOfAnEffectIsNotTakenOver: also if the effect began after somebody has

@@ -86,22 +86,6 @@ func TestAResolverThatPanicsReleasesNoRecordWithSteps(t *testing.T) {
 	})
 }
 
-func TestWhoMadeARecordUnknownKnowsItThoughTheReplyWasLost(t *testing.T) {
-	for name, fault := range map[string]storetest.Fault{
-		"the caller repeats": storetest.LoseReply, "applied, never answered": storetest.HangAfter,
-	} {
-		deliveryCase{
-			opts: []idempotent.Option{unrepeatable()}, rule: inTurn(isOp(swap), fault, storetest.Pass), fired: 1,
-			put: crashed, err: idempotent.ErrUnknownOutcome, settled: report.Unknown,
-			left: store.StatusUnknown, reason: "crashed",
-			then: func(s *shop, _ error) {
-				s.mustFail(5, idempotent.ErrUnknownOutcome)
-				assert.Empty(s.t, s.event().Settlement, "the next one met it")
-			},
-		}.deliver(t, name)
-	}
-}
-
 // How long a record waits for somebody must not begin anew each time that a client retries.
 func TestARecordWaitsSinceItBecameUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -139,19 +123,13 @@ func TestAnObserverLearnsTheDerivedKeysThatWereHandedOut(t *testing.T) {
 	other := newShop(t)
 	other.mustHandle(5)
 	assert.Nil(t, other.event().DerivedKeys, "nobody asked")
-}
 
-// The keys are wanted most where the execution died.
-func TestAnObserverLearnsTheDerivedKeysOfAnExecutionThatPanicked(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	key := ""
-	s.do = func(ctx context.Context, _ order) (receipt, error) {
-		key = idempotent.DerivedKey(ctx, "charge")
+	other.doing(func(ctx context.Context, _ order) (receipt, error) {
+		idempotent.DerivedKey(ctx, "charge")
 		panic("boom")
-	}
-	assert.Panics(t, func() { _, _ = s.handle(5) })
-	assert.Equal(t, []report.NamedKey{{Name: "charge", Key: key}}, s.event().DerivedKeys)
+	})
+	assert.Panics(t, func() { _, _ = other.handler.Handle(t.Context(), order{ID: "o-2"}) })
+	assert.Len(t, other.event().DerivedKeys, 1, "they are wanted most where the execution died")
 }
 
 // The keys are those of the record, whose fingerprint a handler without one of its own takes over.

@@ -147,14 +147,8 @@ func TestACommitWaitsForStepsOfWhichSomeEnd(t *testing.T) {
 		turns: []turn{}, rows: oneRow, within: forever, runs: 1, left: store.StatusCompleted,
 		do: func(ctx context.Context, o order) (receipt, error) {
 			for i := range 3 {
-				go func() {
-					_, _ = idempotent.Step(ctx, string(rune('a'+i)), func(context.Context) (int, error) {
-						time.Sleep(time.Duration(i+1) * 25 * time.Second)
-						return 1, nil
-					})
-				}()
+				beside(ctx, string(rune('a'+i)), time.Duration(i+1)*25*time.Second)
 			}
-			time.Sleep(time.Second)
 			return commitsRow(ctx, o)
 		},
 	}.deliver(t, "75 s")
@@ -196,10 +190,7 @@ func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 
 // With little time left, an execution is settled before the deadline, and not after it.
 func TestASettlementWithLittleTimeEndsBeforeTheDeadline(t *testing.T) {
-	for _, limit := range []time.Duration{
-		50 * time.Millisecond, 200 * time.Millisecond,
-		300 * time.Millisecond, time.Second,
-	} {
+	for _, limit := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 10 * time.Second} {
 		deliveryCase{
 			rule: storetest.OnOp(swap, storetest.HangBefore), do: untilTheDeadline, within: limit, runs: 1,
 			most: limit, left: store.StatusInProgress,

@@ -83,54 +83,33 @@ func TestWaitEndsWithTheOptionOrTheDeadline(t *testing.T) {
 	}
 }
 
-func TestWithoutTheOptionADeliveryIsAnsweredAtOnce(t *testing.T) {
-	for name, opts := range map[string][]idempotent.Option{"default": nil, "zero": waits(0)} {
-		deliveryCase{
-			opts: opts, set: running(time.Second, charged), err: idempotent.ErrInProgress, most: time.Nanosecond,
-			runs: 1, left: store.StatusInProgress,
-			then: func(s *shop, _ error) { assert.Zero(s.t, s.event().Wait.Took) },
-		}.deliver(t, name)
-	}
-}
-
 func TestEveryLookRunsTheWholeList(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(r *store.Record)
-		opts   []idempotent.Option
 		want   error
+		left   store.Status
+		reason string
 	}{
-		"unknown":    {unknown, nil, idempotent.ErrUnknownOutcome},
-		"unreadable": {func(r *store.Record) { r.Status = "PAUSED" }, nil, idempotent.ErrUnreadable},
+		"unknown":    {unknown, idempotent.ErrUnknownOutcome, store.StatusUnknown, store.ReasonUncertain},
+		"unreadable": {func(r *store.Record) { r.Status = "PAUSED" }, idempotent.ErrUnreadable, "PAUSED", ""},
 		"altered result": {func(r *store.Record) {
 			completed(r, `{"charge":1}`)
 			r.Result = []byte(`{"charge":2}`)
-		}, nil, idempotent.ErrUnreadable},
+		}, idempotent.ErrUnreadable, store.StatusCompleted, ""},
 		"another request": {func(r *store.Record) {
 			f := []byte(r.Fingerprint)
 			f[len(f)-2], f[len(f)-3] = f[len(f)-3], f[len(f)-2]
 			r.Fingerprint = string(f)
-		}, []idempotent.Option{amountFingerprint()}, idempotent.ErrMismatch},
+		}, idempotent.ErrMismatch, store.StatusInProgress, ""},
 		"crashed, to be refused": {
 			func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) },
-			[]idempotent.Option{unrepeatable()},
-			idempotent.ErrUnknownOutcome,
+			idempotent.ErrUnknownOutcome, store.StatusUnknown, store.ReasonCrashed,
 		},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			s := newShop(t, append(tc.opts, waits(5*time.Second)...)...)
-			if len(tc.opts) > 0 {
-				probe := s.sandbox(nil, tc.opts...)
-				probe.do = after(func(*shop) { s.awaitChange(tc.change); time.Sleep(30 * time.Second) }, fails(errCard))
-				go func() { _, _ = probe.handle(1) }()
-				time.Sleep(time.Millisecond)
-			} else {
-				s.put(func(*store.Record) {})
-				go s.awaitChange(tc.change)
-			}
-			s.mustFail(1, tc.want)
-			time.Sleep(time.Minute)
-			assert.Equal(t, int64(min(len(tc.opts), 1)), s.executed.Load(), "only the first one executed")
-		})
+		deliveryCase{
+			opts: append(waits(5*time.Second), unrepeatable()), put: func(*store.Record) {},
+			set: func(s *shop) { go s.awaitChange(tc.change) }, err: tc.want, left: tc.left, reason: tc.reason,
+		}.deliver(t, name)
 	}
 }
 
@@ -192,30 +171,6 @@ func TestWaiterDoesNotBeginAtTheLastMoment(t *testing.T) {
 		opts: waits(time.Minute), set: running(9*time.Second, fails(errCard)), err: idempotent.ErrInProgress, runs: 1,
 		then: func(s *shop, err error) { assert.Zero(s.t, err.(*idempotent.Error).RetryAfter) },
 	}.deliver(t, "released")
-}
-
-func TestManyWaitersGetTheOneResult(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newShop(t)
-		running(time.Second, fails(errCard))(s)
-		results := make(chan receipt)
-		for range 20 {
-			other := s.sandbox(nil, idempotent.WithWait(20*time.Second))
-			other.do = func(context.Context, order) (receipt, error) {
-				time.Sleep(3 * time.Second)
-				return receipt{Charge: s.executed.Load()}, nil
-			}
-			go func() {
-				got, err := other.handleFor(30*time.Second, 1)
-				assert.NoError(t, err)
-				results <- got
-			}()
-		}
-		for range 20 {
-			assert.Equal(t, receipt{Charge: 2}, <-results)
-		}
-		assertExecuted(t, s, 2)
-	})
 }
 
 func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
