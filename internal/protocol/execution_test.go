@@ -52,7 +52,8 @@ func TestDerivedKeysOfNamesKeysAndOperationsDiffer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		seen := map[string]bool{}
 		for _, operation := range []string{"a", "b"} {
-			s := newShop(t, idempotent.WithOperation(operation)).doing(func(ctx context.Context, _ order) (receipt, error) {
+			s := newShop(t, idempotent.WithOperation(operation))
+			s.doing(func(ctx context.Context, _ order) (receipt, error) {
 				for _, name := range []string{"", "charge", "refund", "charge"} {
 					seen[idempotent.DerivedKey(ctx, name)] = true
 				}
