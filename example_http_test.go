@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -18,50 +16,6 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 )
-
-// A function URL needs no configuration. Here clients have to send long keys, and be known: the URL
-// has the authentication type AWS_IAM.
-func Example_functionURL() {
-	charge := func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
-		return events.LambdaFunctionURLResponse{StatusCode: http.StatusCreated, Body: `{"id":"ch_1"}`}, nil
-	}
-	handler := idempotent.Wrap(charge, memory.New(),
-		idempotent.WithHTTP(idempotent.HTTP{RequireTenant: true, CheckKey: func(key string) error {
-			if len(key) < 16 {
-				return errors.New("is shorter than 16 characters")
-			}
-			return nil
-		}}))
-
-	send := func(key, user string) {
-		req := events.LambdaFunctionURLRequest{
-			RawPath: "/charges", Headers: map[string]string{"idempotency-key": key},
-			Body: `{"amount":1999}`,
-		}
-		req.RequestContext.HTTP.Method = http.MethodPost
-		if user != "" {
-			req.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{
-				IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{
-					AccountID: "123456789012",
-					UserID:    user,
-				},
-			}
-		}
-		resp, err := handler.Handle(context.Background(), req)
-		fmt.Println(resp.StatusCode, resp.Headers["Idempotent-Replayed"], err)
-	}
-	send("8e03978e-40d5-43e8-bc93-6894a57f9324", "AIDAADA")
-	send("8e03978e-40d5-43e8-bc93-6894a57f9324", "AIDAADA")
-	send("8e03978e-40d5-43e8-bc93-6894a57f9324", "AIDABOB") // a key of his own
-	send("order-1", "AIDAADA")
-	send("8e03978e-40d5-43e8-bc93-6894a57f9324", "")
-	// Output:
-	// 201  <nil>
-	// 201 true <nil>
-	// 201  <nil>
-	// 400  <nil>
-	// 401  <nil>
-}
 
 // A load balancer identifies nobody. This one authenticates every request by OpenID Connect before
 // it forwards it, and nobody reaches the function in another way: only then may the header be
@@ -153,82 +107,6 @@ func Example_webSocket() {
 	// 200 {"id":"ch_1"} <nil>
 	// 200 {"id":"ch_1"} <nil>
 	// 422 {"error":"the key was used for another charge"} <nil>
-}
-
-// A direct Lambda resolver of AppSync: the key is an argument of the mutation, and counts per user.
-// The result may have any type; an error of this package reaches the client in the errors of the
-// GraphQL response.
-func Example_appSync() {
-	type mutation struct {
-		Arguments struct {
-			Input struct {
-				Key      string `json:"key"`
-				Amount   int64  `json:"amount"`
-				Currency string `json:"currency"`
-			} `json:"input"`
-		} `json:"arguments"`
-		Identity events.AppSyncCognitoIdentity `json:"identity"`
-	}
-	type charge struct {
-		ID     string `json:"id"`
-		Amount int64  `json:"amount"`
-	}
-
-	handler := idempotent.Wrap(
-		func(_ context.Context, m mutation) (charge, error) {
-			fmt.Println("charging", m.Identity.Username)
-			return charge{ID: "ch_1", Amount: m.Arguments.Input.Amount}, nil
-		},
-		memory.New(),
-		idempotent.WithOperation("create-charge"),
-		idempotent.WithKey(func(m mutation) (string, error) { return m.Arguments.Input.Key, nil }),
-		idempotent.WithFingerprint(func(m mutation) (any, error) { return m.Arguments.Input, nil }),
-		idempotent.WithTenant(func(_ context.Context, m mutation) (string, error) { return m.Identity.Sub, nil }))
-
-	payload, err := os.ReadFile("internal/gateway/testdata/events/other/appsync-mutation.json")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for range 2 {
-		result, err := handler.Invoke(context.Background(), payload) // what lambda.Start does
-		fmt.Println(string(result), err)
-	}
-	// Output:
-	// charging ada
-	// {"id":"ch_1","amount":4200} <nil>
-	// {"id":"ch_1","amount":4200} <nil>
-}
-
-// Stripe sends an event again until it is acknowledged, for up to three days. Its id is the key: so
-// each event is handled once, whatever else in the delivery differs. Check the signature of the
-// body before this handler.
-func Example_stripeWebhook() {
-	type event struct {
-		ID   string `json:"id"`
-		Type string `json:"type"`
-	}
-	handler := idempotent.Wrap(func(_ context.Context, e event) (string, error) {
-		fmt.Println("handling", e.Type)
-		return "handled", nil
-	}, memory.New(),
-		idempotent.WithOperation("stripe-events"),
-		idempotent.WithKey(func(e event) (string, error) { return e.ID, nil }))
-
-	for _, body := range []string{
-		`{"id":"evt_1","type":"charge.succeeded"}`,
-		`{"id":"evt_1","type":"charge.succeeded"}`,
-		`{"id":"evt_2","type":"charge.refunded"}`,
-	} {
-		out, err := handler.Invoke(context.Background(), []byte(body))
-		fmt.Println(string(out), err)
-	}
-	// Output:
-	// handling charge.succeeded
-	// "handled" <nil>
-	// "handled" <nil>
-	// handling charge.refunded
-	// "handled" <nil>
 }
 
 // Adapt makes the function of an HTTP API, or of a function URL, of a router.
@@ -352,17 +230,7 @@ func ExampleMark() {
 		fmt.Fprintf(w, "charged: %s", receipt)
 	}
 
-	handler := idempotent.Wrap(func(ctx context.Context,
-		e events.APIGatewayV2HTTPRequest,
-	) (events.APIGatewayV2HTTPResponse, error) {
-		r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, e.RawPath, strings.NewReader(e.Body))
-		if err != nil {
-			return events.APIGatewayV2HTTPResponse{}, err
-		}
-		w := httptest.NewRecorder()
-		charge(w, r)
-		return events.APIGatewayV2HTTPResponse{StatusCode: w.Code, Body: w.Body.String()}, nil
-	}, memory.New())
+	handler := idempotent.Wrap(Adapt(http.HandlerFunc(charge)), memory.New())
 
 	for range 2 {
 		event := events.APIGatewayV2HTTPRequest{
@@ -376,39 +244,4 @@ func ExampleMark() {
 	// Output:
 	// 502 <nil>
 	// 409 <nil>
-}
-
-// Requests that need no protection run each time, whatever key they carry.
-func ExampleHTTP_protect() {
-	routes := idempotent.WithHTTP(idempotent.HTTP{
-		Protect: func(_, path string) bool { return path != "/search" && !strings.HasPrefix(path, "/webhooks/") },
-	})
-
-	runs := 0
-	handler := idempotent.Wrap(func(context.Context,
-		events.APIGatewayV2HTTPRequest,
-	) (events.APIGatewayV2HTTPResponse, error) {
-		runs++
-		return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: fmt.Sprintf("run %d", runs)}, nil
-	}, memory.New(), routes)
-
-	for _, path := range []string{
-		"/charges", "/charges", "/webhooks/cards", "/webhooks/cards",
-		"/webhooks/../charges",
-	} {
-		event := events.APIGatewayV2HTTPRequest{
-			RouteKey: "$default", RawPath: path,
-			Headers: map[string]string{"idempotency-key": "k-1"},
-		}
-		event.RequestContext.HTTP.Method = http.MethodPost
-		response, err := handler.Handle(context.Background(), event)
-		protected := response.Headers["Idempotency-Key-Expires"] != ""
-		fmt.Println(path, response.Body, protected, err)
-	}
-	// Output:
-	// /charges run 1 true <nil>
-	// /charges run 1 true <nil>
-	// /webhooks/cards run 2 false <nil>
-	// /webhooks/cards run 3 false <nil>
-	// /webhooks/../charges run 4 true <nil>
 }

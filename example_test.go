@@ -137,34 +137,6 @@ func Example_sqsRecords() {
 	// failed: [{2}] <nil>
 }
 
-// One function, several operations on one store. The operation is part of every record key.
-func Example_router() {
-	store := memory.New()
-	type command struct{ Action, ID string }
-	key := idempotent.WithKey(func(c command) (string, error) { return c.ID, nil })
-	handles := func(name string) func(context.Context, command) (string, error) {
-		return idempotent.Wrap(func(_ context.Context, c command) (string, error) {
-			fmt.Println("executing", name, c.ID)
-			return name + " done for " + c.ID, nil
-		}, store, idempotent.WithOperation("account-"+name), key).Handle
-	}
-	actions := map[string]func(context.Context, command) (string, error){
-		"open":  handles("open"),
-		"close": handles("close"),
-	}
-
-	for _, c := range []command{{"open", "a-1"}, {"close", "a-1"}, {"open", "a-1"}} {
-		out, err := actions[c.Action](context.Background(), c)
-		fmt.Println(out, err)
-	}
-	// Output:
-	// executing open a-1
-	// open done for a-1 <nil>
-	// executing close a-1
-	// close done for a-1 <nil>
-	// open done for a-1 <nil>
-}
-
 // In a test the wrapped handler runs on the embedded store. The observer tells what happened.
 func Example_testOfAWrappedHandler() {
 	var outcomes []report.Outcome
