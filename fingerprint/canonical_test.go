@@ -1,6 +1,7 @@
 package fingerprint_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -266,4 +267,38 @@ func TestDepthDoesNotMultiplyTheTimeToSort(t *testing.T) {
 	ordered := quickest(t, strings.Repeat(`{"a":0,"b":`, levels)+core+strings.Repeat("}", levels))
 	unordered := quickest(t, strings.Repeat(`{"b":`, levels)+core+strings.Repeat(`,"a":0}`, levels))
 	require.Less(t, unordered, 100*ordered)
+}
+
+// Names that encoding/json takes for one, after unescaping, are refused at the place of the later
+// one, also among so many that their hashes are compared.
+func TestNamesThatFoldIntoOneAreRefused(t *testing.T) {
+	t.Parallel()
+	for names, fold := range map[[2]string]bool{
+		{"sku", "SKU"}: true, {"sku", "\u017fku"}: true, {`\u017fku`, "Sku"}: true, // the long s
+		{"key", "\u212aey"}: true, {"K", `\u212A`}: true, // the sign of the kelvin
+		{"\u00e9", "\u00c9"}: true, {"\u03c3", "\u03c2"}: true, {"a", `\u0041`}: true,
+		{"sku", "skus"}: false, {"s", "ss"}: false, {"\u00df", "ss"}: false,
+		{"i", "\u0131"}: false, {"i", "\u0130"}: false,
+		{"\u00e9", "e\u0301"}: false, {"", " "}: false,
+	} {
+		more := ""
+		for n := range 40 {
+			doc := fmt.Sprintf(`{"%s":1%s,"%s":2}`, names[0], more, names[1])
+			more += fmt.Sprintf(`,"member %d":{"%s":0}`, n, names[1])
+			want, err := fingerprint.Canonical(nil, []byte(doc))
+			require.NoError(t, err, "names that are not equal are two")
+			got, err := fingerprint.CanonicalFolding(nil, []byte(doc))
+			hashed := fingerprint.New("test").JSONFolding([]byte(doc))
+			if !fold {
+				require.NoError(t, errors.Join(err, hashed), doc)
+				require.Equal(t, string(want), string(got))
+				continue
+			}
+			var refused *fingerprint.SyntaxError
+			require.ErrorAs(t, err, &refused, doc)
+			require.Equal(t, err, hashed)
+			require.Equal(t, strings.LastIndex(doc, `"`+names[1]+`"`), refused.Offset)
+			require.Empty(t, got)
+		}
+	}
 }

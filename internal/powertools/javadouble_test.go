@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-idempotent/idempotent/internal/numbers"
 )
 
 // testdata/doubletostring.txt was printed by the two JDKs: all powers of ten and two in steps,
@@ -64,17 +62,4 @@ func TestLowerCaseIsThatOfJavaScript(t *testing.T) {
 	}
 	require.Equal(t, "a\xed\xa0\x80σ", lowerCase("A\xed\xa0\x80Σ"), "half of a surrogate pair has no case")
 	require.Equal(t, "ς\xed\xa0\x80", lowerCase("AΣ\xed\xa0\x80")[1:])
-}
-
-func TestSpellingsThatADoubleKeeps(t *testing.T) {
-	t.Parallel()
-	for written, want := range map[string]bool{
-		"0.1": true, "1e-1": true, "100e-3": true, "0.10": true, "0.1000000000000000055": false,
-		"0": true, "-0.0": true,
-		"0e99999999999999999999": true, "9007199254740993": false, "9007199254740992": true, "-12.5": true,
-		"5E-324":   true,
-		"4.9e-324": false, "1e23": true, "0.000e5": true,
-	} {
-		require.Equal(t, want, numbers.FloatKeeps(written, 64), written)
-	}
 }
