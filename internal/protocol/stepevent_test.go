@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -24,19 +25,72 @@ func (s *shop) stepOf() report.Step {
 	return s.event().Steps[0]
 }
 
-func TestAnObserverTellsWhyAStepHasNoOutcome(t *testing.T) {
-	deliveryCase{
-		rule: writes(store.StepValue, storetest.Deny), do: inOneStep("charge"), err: idempotent.ErrStepLost, runs: 1,
-		left: store.StatusUnknown, reason: store.ReasonResultLost,
-		then: func(s *shop, _ error) {
-			lost, ok := errors.AsType[*idempotent.Error](s.stepOf().Err)
-			require.True(s.t, ok)
-			require.ErrorIs(s.t, lost, idempotent.ErrStepLost)
-			assert.Equal(s.t, "charge", lost.Step)
-			assert.Equal(s.t, s.recordKey(), lost.RecordKey)
-			assert.NotEqual(s.t, report.StepRecorded, s.stepOf().End)
+func TestAReportTellsHowAStepHasEnded(t *testing.T) {
+	begun, known := crashedWith(1, "charge"), idempotent.AtMostOnce(func(
+		context.Context, idempotent.Execution,
+	) (idempotent.Resolution[string], error) {
+		return idempotent.Executed("found"), nil
+	})
+	once := idempotent.AtMostOnce[string](nil)
+	for name, tc := range map[string]struct {
+		rule rule
+		put  func(r *store.Record)
+		do   handler
+		end  report.StepEnd // empty where nothing is told of it
+		kind string
+		err  error
+	}{
+		"resolved": {put: begun, do: inOneStep("charge", known), end: report.StepResolved},
+		"unknown": {
+			put: begun, do: inOneStep("charge", once), end: report.StepUnknown, err: idempotent.ErrUnknownOutcome,
 		},
-	}.deliver(t, "denied")
+		"failed": {
+			do: func(ctx context.Context, _ order) (receipt, error) {
+				return receipt{}, failIn(ctx, "charge", errCard)
+			},
+			end: report.StepFailed, kind: "errors.errorString", err: errCard,
+		},
+		"lost": {
+			rule: writes(store.StepValue, storetest.Deny), do: inOneStep("charge"), end: report.StepLost,
+			kind: "store.Error", err: idempotent.ErrStepLost,
+		},
+		"refused": {
+			rule: writes(store.StepStarted, storetest.Deny), do: inOneStep("charge", once), end: report.StepRefused,
+			kind: "store.Error", err: idempotent.ErrStepRefused,
+		},
+		"lease lost": {
+			do:  after(func(s *shop) { s.takeOver(func(*store.Record) {}) }, inOneStep("charge")),
+			end: report.StepLeaseLost, kind: "errors.errorString", err: idempotent.ErrLeaseLost,
+		},
+		"unreadable": {
+			put: crashedWith(1, "", "charge"), do: func(ctx context.Context, _ order) (receipt, error) {
+				_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { return 0, nil })
+				return receipt{}, err
+			}, end: report.StepUnreadable, err: idempotent.ErrUnreadable,
+		},
+		"of no name": {do: inOneStep("no name!"), err: idempotent.ErrStepRefused},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := newShopOn(t, memory.New(), tc.rule).doing(tc.do)
+			if tc.put != nil {
+				s.put(tc.put)
+			}
+			_, err := s.handle(5)
+			if tc.end == "" {
+				requireFails(t, err, tc.err)
+				assert.Empty(t, s.event().Steps)
+				return
+			}
+			told := s.stepOf()
+			assert.Equal(t, tc.end, told.End)
+			assert.Equal(t, tc.kind, told.ErrorType)
+			require.ErrorIs(t, told.Err, tc.err)
+			if own, is := errors.AsType[*idempotent.Error](told.Err); is {
+				assert.Equal(t, "charge", own.Step)
+				assert.Equal(t, s.recordKey(), own.RecordKey)
+			}
+		})
+	}
 }
 
 func TestAFinalFailureOfAStepLooksAlikeWhetherRecordedOrResumed(t *testing.T) {
