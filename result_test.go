@@ -92,99 +92,65 @@ func (ownJSON) MarshalJSON() ([]byte, error)     { return []byte(`"x"`), nil }
 func (ownText) MarshalText() ([]byte, error)     { return []byte("x"), nil }
 func (*ownPointer) MarshalJSON() ([]byte, error) { return []byte(`"x"`), nil }
 
-// wrapsResult wraps a handler with this result.
-func wrapsResult[Out any]() (t reflect.Type, wrap func()) {
-	return reflect.TypeFor[Out](), func() {
+// result is the type of a result, and wraps a handler that has it.
+type result struct {
+	reflect.Type
+
+	wrap func()
+}
+
+func of[Out any]() result {
+	return result{reflect.TypeFor[Out](), func() {
 		idempotent.Wrap(func(context.Context, order) (out Out, _ error) { return out, nil }, memory.New(),
 			keyed[order]("k")...)
-	}
+	}}
 }
 
 func TestResultThatJSONCannotCarryIsRefusedWhenWrapping(t *testing.T) {
 	t.Parallel()
-	refuses := func(why string, t1 reflect.Type, wrap func()) {
-		t.Helper()
-		problems := problemsOf(t, wrap)
-		require.Len(t, problems, 1, "%v", problems)
-		assert.Contains(t, problems[0], "the result "+t1.String()+" ")
-		assert.Contains(t, problems[0], why)
-	}
-	of := func(t reflect.Type, wrap func()) func(string, func(string, reflect.Type, func())) {
-		return func(why string, f func(string, reflect.Type, func())) { f(why, t, wrap) }
-	}
-	const nothing = "has no exported field"
-	of(wrapsResult[hidden]())(nothing, refuses)
-	of(wrapsResult[*hidden]())(nothing, refuses)
-	of(wrapsResult[[]hidden]())(nothing, refuses)
-	of(wrapsResult[map[string]hidden]())(nothing, refuses)
-	of(wrapsResult[hiddenInside]())(nothing, refuses)
-	of(wrapsResult[hiddenPointer]())(nothing, refuses)
-	of(wrapsResult[ignored]())(nothing, refuses)
-	of(wrapsResult[embedsHidden]())(nothing, refuses)
-	of(wrapsResult[embedsScalar]())(nothing, refuses)
-	of(wrapsResult[list]())(nothing, refuses)
-	of(wrapsResult[sync.Mutex]())(nothing, refuses)
-	of(wrapsResult[ownPointer]())("MarshalJSON of *idempotent_test.ownPointer", refuses)
-	of(wrapsResult[hasPointer]())("MarshalJSON of *idempotent_test.ownPointer", refuses)
+	for why, results := range map[string][]result{
+		"has no exported field": {
+			of[hidden](), of[*hidden](), of[[]hidden](), of[map[string]hidden](), of[hiddenInside](),
+			of[hiddenPointer](), of[ignored](), of[embedsHidden](), of[embedsScalar](), of[list](), of[sync.Mutex](),
+		},
+		"MarshalJSON of *idempotent_test.ownPointer": {of[ownPointer](), of[hasPointer]()},
 
-	of(wrapsResult[chan int]())("chan int has no JSON form", refuses)
-	of(wrapsResult[func()]())("func() has no JSON form", refuses)
-	of(wrapsResult[complex64]())("complex64 has no JSON form", refuses)
-	of(wrapsResult[unsafe.Pointer]())("unsafe.Pointer has no JSON form", refuses)
-	of(wrapsResult[[]chan int]())("chan int has no JSON form", refuses)
-	of(wrapsResult[*func()]())("func() has no JSON form", refuses)
-	of(wrapsResult[hasChannel]())("Done: chan struct {} has no JSON form", refuses)
-	of(wrapsResult[hasFunc]())("after: func() has no JSON form", refuses)
-	of(wrapsResult[[]hasFunc]())("after: func() has no JSON form", refuses)
-	of(wrapsResult[hasComplex]())("Z: complex128 has no JSON form", refuses)
-	of(wrapsResult[hasDeepFunc]())("Inner.Deep.F: func() has no JSON form", refuses)
-	of(wrapsResult[byPair]())("byPair has no JSON form", refuses)
-	of(wrapsResult[byFlag]())("byFlag has no JSON form", refuses)
+		"chan int has no JSON form":             {of[chan int](), of[[]chan int]()},
+		"func() has no JSON form":               {of[func()](), of[*func()]()},
+		"complex64 has no JSON form":            {of[complex64]()},
+		"unsafe.Pointer has no JSON form":       {of[unsafe.Pointer]()},
+		"Done: chan struct {} has no JSON form": {of[hasChannel]()},
+		"after: func() has no JSON form":        {of[hasFunc](), of[[]hasFunc]()},
+		"Z: complex128 has no JSON form":        {of[hasComplex]()},
+		"Inner.Deep.F: func() has no JSON form": {of[hasDeepFunc]()},
+		"byPair has no JSON form":               {of[byPair]()},
+		"byFlag has no JSON form":               {of[byFlag]()},
+	} {
+		for _, r := range results {
+			problems := problemsOf(t, r.wrap)
+			require.Len(t, problems, 1, "%v", problems)
+			assert.Contains(t, problems[0], "the result "+r.String()+" ")
+			assert.Contains(t, problems[0], why)
+		}
+	}
 }
 
 func TestResultThatJSONCarriesIsTaken(t *testing.T) {
 	t.Parallel()
-	takes := func(out reflect.Type, wrap func()) { t.Helper(); assert.NotPanics(t, wrap, "%v", out) }
-	takes(wrapsResult[struct{}]())
-	takes(wrapsResult[*struct{}]())
-	takes(wrapsResult[[0]int]())
-	takes(wrapsResult[marker]())
-	takes(wrapsResult[markers]())
-	takes(wrapsResult[any]())
-	takes(wrapsResult[error]())
-	takes(wrapsResult[stringer]())
-	takes(wrapsResult[int]())
-	takes(wrapsResult[uintptr]())
-	takes(wrapsResult[[]byte]())
-	takes(wrapsResult[json.RawMessage]())
-	takes(wrapsResult[json.Number]())
-	takes(wrapsResult[time.Time]())
-	takes(wrapsResult[*time.Time]())
-	takes(wrapsResult[*big.Float]())
-	takes(wrapsResult[*big.Int]())
-	takes(wrapsResult[[]big.Int]())
-	takes(wrapsResult[netip.Addr]())
-	takes(wrapsResult[plainResult]())
-	takes(wrapsResult[partlyHidden]())
-	takes(wrapsResult[embedsPlain]())
-	takes(wrapsResult[embedsPointer]())
-	takes(wrapsResult[hasFuncs]())
-	takes(wrapsResult[hasFuncIfAny]())
-	takes(wrapsResult[hasFuncAside]())
-	takes(wrapsResult[tree]())
-	takes(wrapsResult[treeOf[tree]]())
-	takes(wrapsResult[ringed]())
-	takes(wrapsResult[byAddress]())
-	takes(wrapsResult[byScalar]())
-	takes(wrapsResult[ownJSON]())
-	takes(wrapsResult[ownText]())
-	takes(wrapsResult[*ownPointer]())
-	takes(wrapsResult[ownPointers]())
-	takes(wrapsResult[*hasPointer]())
-	takes(wrapsResult[events.SQSEventResponse]())
-	takes(wrapsResult[events.APIGatewayCustomAuthorizerResponse]())
-	takes(wrapsResult[map[string]events.DynamoDBAttributeValue]())
-	takes(wrapsResult[events.CognitoEventUserPoolsPreTokenGenV2_0]())
+	for _, r := range []result{
+		of[struct{}](), of[*struct{}](), of[[0]int](), of[marker](), of[markers](),
+		of[any](), of[error](), of[stringer](), of[int](), of[uintptr](), of[[]byte](),
+		of[json.RawMessage](), of[json.Number](), of[time.Time](), of[*time.Time](), of[netip.Addr](),
+		of[*big.Float](), of[*big.Int](), of[[]big.Int](),
+		of[plainResult](), of[partlyHidden](), of[embedsPlain](), of[embedsPointer](),
+		of[hasFuncs](), of[hasFuncIfAny](), of[hasFuncAside](), of[tree](), of[treeOf[tree]](), of[ringed](),
+		of[byAddress](), of[byScalar](), of[ownJSON](), of[ownText](),
+		of[*ownPointer](), of[ownPointers](), of[*hasPointer](),
+		of[events.SQSEventResponse](), of[events.APIGatewayCustomAuthorizerResponse](),
+		of[map[string]events.DynamoDBAttributeValue](), of[events.CognitoEventUserPoolsPreTokenGenV2_0](),
+	} {
+		assert.NotPanics(t, r.wrap, r)
+	}
 }
 
 // TestWhatIsRefusedOfResultsIsWhatTheEncoderRefuses holds the rule against encoding/json itself, of
