@@ -212,3 +212,10 @@ func TestIdentitiesOfGoldenEventsNeverChange(t *testing.T) {
 	}
 	assert.Equal(t, len(identities), seen)
 }
+
+func TestFieldsThatTheTypesDoNotKnowDoNotCount(t *testing.T) {
+	t.Parallel()
+	a := familyOf("v2-jwt").open(t)
+	a.gets(load[requestV2](t, "v2-jwt"), "201")
+	a.gets(edited(t, "v2-jwt", `newInNextYear={"a":[1]}`, `requestContext.also="new"`), "201 replayed")
+}

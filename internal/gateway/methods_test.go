@@ -106,13 +106,6 @@ func TestKeyFunctionReplacesTheHeader(t *testing.T) {
 		assert.Empty(t, id.key, method)
 		assert.NotEqual(t, 400, r.Status, "%s needs no key", method)
 	}
-	for _, method := range []string{"GET", "HEAD", "OPTIONS", "DELETE"} {
-		id, _ := send(method, "k1")
-		assert.Equal(t, one.key, id.key, "%s with a key is protected", method)
-		id, r := send(method, "bad")
-		assert.Empty(t, id.key)
-		assertProblem(t, r, 400, "invalid-key")
-	}
 }
 
 func TestKeyFunctionThatFailsIsNoMissingKey(t *testing.T) {

@@ -22,10 +22,6 @@ func TestRequestOfNobodyIsRefusedBeforeAnyIO(t *testing.T) {
 			"no key where needed":  {},
 			"malformed key":        {key: "a,b"},
 			"key where not needed": {method: "PUT", key: "k"},
-			"pretending": {key: "k", header: map[string]string{
-				"authorization": "Bearer x.y.z", "x-api-key": "a", "x-amzn-oidc-identity": "ada",
-				"x-amz-tenant-id": "a",
-			}},
 		} {
 			r, event := d.refused(t, q, requireTenant)
 			assertProblem(t, r, 401, "missing-tenant")

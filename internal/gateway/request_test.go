@@ -137,6 +137,8 @@ func TestHeaderHasAllOfItsValues(t *testing.T) {
 		{nil, nil, nil},
 		{map[string]string{"key": "a"}, nil, []string{"a"}},
 		{map[string]string{"Key": "b", "KEY": "a", "key": "c"}, nil, []string{"a", "b", "c"}},
+		{map[string]string{"key": "a", "Key": "a"}, nil, []string{"a", "a"}}, // equal values count, too
+		{map[string]string{"Key": "a"}, map[string][]string{"Key": {"a", "a"}}, []string{"a", "a"}},
 		{nil, map[string][]string{"Key": {"a", "b"}}, []string{"a", "b"}},
 		{map[string]string{"key": "b"}, map[string][]string{"Key": {"a", "b"}}, []string{"a", "b"}},
 		{map[string]string{"key": "b"}, map[string][]string{"Key": {}}, []string{"b"}},
