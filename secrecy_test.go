@@ -407,6 +407,7 @@ func everyPlace(place string, v any, set func(any), write func(place string) boo
 	for _, other := range []any{
 		secret, json.Number(secret), json.Number("-" + secret + ".5e-3"),
 		map[string]any{secret: 1},
+		map[string]any{"x" + secret: 1},
 		[]any{secret},
 		map[string]any{"N": secret + "x"},
 		" " + secret + ` "`, "2026-01-01T" + secret, true,

@@ -312,39 +312,65 @@ func TestAHandlerTellsItsOperation(t *testing.T) {
 		idempotent.WithKey(func(order) (string, error) { return "k", nil })).Operation())
 }
 
-func TestOptionsOfKeyAndFingerprintAreChecked(t *testing.T) {
+func TestHTTPOptionsAreChecked(t *testing.T) {
 	t.Parallel()
-	differs := func(name string) string { return `"` + name + `" differs between deliveries of one request` }
-	for problem, names := range map[string][]string{
-		`"" is no header name`:              {""},
-		`"a b" is no header name`:           {"a b"},
-		`"X-A" is there twice`:              {"x-a", "X-A"},
-		`"idempotency-KEY" carries the key`: {"idempotency-KEY"},
-		`"X-Key" carries the key`:           {"X-Key"},
-		differs("Authorization"):            {"Authorization"},
-		differs("x-amzn-trace-id"):          {"x-amzn-trace-id"},
-		differs("Cookie"):                   {"Cookie"},
-	} {
-		h := idempotent.HTTP{FingerprintHeaders: names}
-		if names[0] == "X-Key" {
-			h.Header = "x-key"
-		}
-		problems := problemsOf(t, func() { idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(h)) })
-		assert.Equal(t, []string{"WithHTTP: FingerprintHeaders: " + problem}, problems)
+	const again = ": an old request would be executed again after its record expired"
+	aged := func(header string, age time.Duration) idempotent.HTTP {
+		return idempotent.HTTP{TimestampHeader: header, MaxRequestAge: age}
 	}
-	several := problemsOf(t, func() {
-		idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(idempotent.HTTP{
-			FingerprintHeaders: []string{"Date", "idempotency-key"},
-		}))
-	})
-	assert.Len(t, several, 2, several)
-	anyKey := func(string) error { return nil }
-	for _, h := range []idempotent.HTTP{
-		{CheckKey: anyKey},
-		{CheckKey: anyKey, FingerprintHeaders: []string{"Accept"}},
-	} {
-		assert.NotPanics(t, func() {
-			idempotent.Wrap(httpHandler, memory.New(), idempotent.WithHTTP(h))
+	fingerprint := func(names ...string) idempotent.HTTP { return idempotent.HTTP{FingerprintHeaders: names} }
+	differs := func(name string) string {
+		return `FingerprintHeaders: "` + name + `" differs between deliveries of one request`
+	}
+	covering, ofKey := aged("X-Time", time.Minute), aged("X-Key", time.Minute)
+	covering.FingerprintHeaders, ofKey.Header = []string{"Accept", "x-time"}, "x-key"
+	renamed := fingerprint("X-Key")
+	renamed.Header = "x-key"
+	problems := func(h idempotent.HTTP, opts ...idempotent.Option) []string {
+		return problemsOf(t, func() {
+			idempotent.Wrap(httpHandler, memory.New(), append(opts, idempotent.WithHTTP(h))...)
 		})
 	}
+	for problem, h := range map[string]idempotent.HTTP{
+		`Header "Idempotency Key" is no header name`:                 {Header: "Idempotency Key"},
+		`Header "X-Amzn-Trace-Id" has another meaning`:               {Header: "X-Amzn-Trace-Id"},
+		`RequireKey: "post" is no method in capitals`:                {RequireKey: []string{"post"}},
+		`RequireKey: "" is no method in capitals`:                    {RequireKey: []string{""}},
+		`RequireKey: GET has no effect to protect`:                   {RequireKey: []string{"POST", "GET"}},
+		`MismatchStatus 401 is not 400, 409 or 422`:                  {MismatchStatus: 401},
+		`MismatchStatus 404 is not 400, 409 or 422`:                  {MismatchStatus: 404},
+		`MismatchStatus 500 is not 400, 409 or 422`:                  {MismatchStatus: 500},
+		`MaxRequestAge needs a TimestampHeader`:                      aged("", time.Minute),
+		`TimestampHeader needs a MaxRequestAge`:                      aged("X-Timestamp", 0),
+		`TimestampHeader "X Timestamp" is no header name`:            aged("X Timestamp", time.Minute),
+		`TimestampHeader "idempotency-key" is the header of the key`: aged("idempotency-key", time.Minute),
+		`TimestampHeader "X-Key" is the header of the key`:           ofKey,
+		`MaxRequestAge: 999ms is less than 1s`:                       aged("X-Timestamp", 999*time.Millisecond),
+		`MaxRequestAge: -1s is less than 1s`:                         aged("X-Timestamp", -time.Second),
+		`FingerprintHeaders: "" is no header name`:                   fingerprint(""),
+		`FingerprintHeaders: "a b" is no header name`:                fingerprint("a b"),
+		`FingerprintHeaders: "X-A" is there twice`:                   fingerprint("x-a", "X-A"),
+		`FingerprintHeaders: "idempotency-KEY" carries the key`:      fingerprint("idempotency-KEY"),
+		`FingerprintHeaders: "X-Key" carries the key`:                renamed,
+		differs("Authorization"):                                     fingerprint("Authorization"),
+		differs("x-amzn-trace-id"):                                   fingerprint("x-amzn-trace-id"),
+		differs("Cookie"):                                            fingerprint("Cookie"),
+
+		`TimestampHeader "X-Time" is also one of FingerprintHeaders: ` +
+			`a retry at another time would be another request`: covering,
+
+		`MaxRequestAge 24h0m0s is more than 23h59m0s, the retention less 1m0s of clock skew` +
+			again: aged("X-Time", 24*time.Hour),
+	} {
+		assert.Equal(t, []string{"WithHTTP: " + problem}, problems(h))
+	}
+	assert.Len(t, problems(fingerprint("Date", "idempotency-key")), 2)
+	hour := idempotent.WithRetention(time.Hour)
+	assert.Equal(t, []string{
+		"WithHTTP: MaxRequestAge 59m1s is more than 59m0s, the retention less 1m0s of clock skew" + again,
+	}, problems(aged("X-Time", 59*time.Minute+time.Second), hour))
+	assert.NotPanics(t, func() {
+		idempotent.Wrap(httpHandler, memory.New(), hour, idempotent.WithHTTP(aged("X-Time", 59*time.Minute)))
+		idempotent.Wrap(httpHandler, memory.New(), idempotent.WithRetention(time.Second)) // without a limit
+	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -194,60 +193,4 @@ func TestFingerprintFunctionReplacesTheFingerprint(t *testing.T) {
 	r, _ := families()["v2"].refused(t, ask{key: "k", body: "bad"}, ofBody)
 	assertProblem(t, r, 500, "refused")
 	assert.NotContains(t, r.Body, "secret")
-}
-
-func TestHTTPOptionsAreChecked(t *testing.T) {
-	t.Parallel()
-	const again = ": an old request would be executed again after its record expired"
-	aged := func(header string, age time.Duration) idempotent.HTTP {
-		return idempotent.HTTP{TimestampHeader: header, MaxRequestAge: age}
-	}
-	covering, ofKey := aged("X-Time", time.Minute), aged("X-Key", time.Minute)
-	covering.FingerprintHeaders, ofKey.Header = []string{"Accept", "x-time"}, "x-key"
-	for problem, h := range map[string]idempotent.HTTP{
-		`Header "Idempotency Key" is no header name`:                 {Header: "Idempotency Key"},
-		`Header "X-Amzn-Trace-Id" has another meaning`:               {Header: "X-Amzn-Trace-Id"},
-		`RequireKey: "post" is no method in capitals`:                {RequireKey: []string{"post"}},
-		`RequireKey: "" is no method in capitals`:                    {RequireKey: []string{""}},
-		`RequireKey: GET has no effect to protect`:                   {RequireKey: []string{"POST", "GET"}},
-		`MismatchStatus 401 is not 400, 409 or 422`:                  {MismatchStatus: 401},
-		`MismatchStatus 404 is not 400, 409 or 422`:                  {MismatchStatus: 404},
-		`MismatchStatus 500 is not 400, 409 or 422`:                  {MismatchStatus: 500},
-		`MaxRequestAge needs a TimestampHeader`:                      aged("", time.Minute),
-		`TimestampHeader needs a MaxRequestAge`:                      aged("X-Timestamp", 0),
-		`TimestampHeader "X Timestamp" is no header name`:            aged("X Timestamp", time.Minute),
-		`TimestampHeader "idempotency-key" is the header of the key`: aged("idempotency-key", time.Minute),
-		`TimestampHeader "X-Key" is the header of the key`:           ofKey,
-		`MaxRequestAge: 999ms is less than 1s`:                       aged("X-Timestamp", 999*time.Millisecond),
-		`MaxRequestAge: -1s is less than 1s`:                         aged("X-Timestamp", -time.Second),
-		`TimestampHeader "X-Time" is also one of FingerprintHeaders: a retry at another time would be another request`: covering,
-		`MaxRequestAge 24h0m0s is more than 23h59m0s, the retention less 1m0s of clock skew` + again:                   aged("X-Time", 24*time.Hour),
-	} {
-		assertHTTPRefused(t, h, problem)
-	}
-	hour := idempotent.WithRetention(time.Hour)
-	assertHTTPRefused(t, aged("X-Time", 59*time.Minute+time.Second),
-		"MaxRequestAge 59m1s is more than 59m0s, the retention less 1m0s of clock skew"+again, hour)
-	assert.NotPanics(t, func() { wrapHTTP(aged("X-Time", 59*time.Minute), hour) })
-	short := idempotent.WithRetention(time.Second)
-	assert.NotPanics(t, func() { wrapHTTP(idempotent.HTTP{}, short) }, "without a limit")
-}
-
-func wrapHTTP(h idempotent.HTTP, opts ...idempotent.Option) {
-	handler := func(context.Context, requestV2) (responseV2, error) { return responseV2{}, nil }
-	idempotent.Wrap(handler, memory.New(), append(opts, idempotent.WithHTTP(h))...)
-}
-
-// assertHTTPRefused checks that problem is all that is wrong with h.
-func assertHTTPRefused(t *testing.T, h idempotent.HTTP, problem string, opts ...idempotent.Option) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		var config *idempotent.ConfigError
-		err, _ := recover().(error)
-		if assert.ErrorAs(t, err, &config, problem) {
-			assert.Equal(t, []string{"WithHTTP: " + problem}, config.Problems)
-		}
-	}()
-	wrapHTTP(h, opts...)
 }
