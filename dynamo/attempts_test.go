@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,66 +23,75 @@ import (
 
 var unsent = reply{err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
 
+// attempted is a call whose attempts are answered so, and what it then reports.
+type attempted struct {
+	replies    []reply
+	attempts   int
+	kind       store.Failure
+	notApplied bool
+}
+
+// reports makes the call, and returns what the client sent.
+func (c attempted) reports(t *testing.T, op string) *transport {
+	t.Helper()
+	s, tr := scripted(c.replies...)
+	applied, err := false, error(nil)
+	switch op {
+	case "claim":
+		_, applied, err = s.Claim(t.Context(), record("k"), claimTime)
+	case "swap":
+		_, applied, err = s.Swap(t.Context(), record("k"), record("k"))
+	case "delete":
+		applied, err = s.Delete(t.Context(), record("k"))
+	case "commit":
+		_, applied, err = commitOf(t, s)
+	}
+	require.False(t, applied)
+	requireStoreError(t, err, op, c.kind, c.notApplied)
+	requireNoSecret(t, err)
+	require.Len(t, tr.calls(), c.attempts)
+	return tr
+}
+
 // TestOutcomeIsKnownOnlyIfEveryAttemptIs scripts the three attempts that the SDK makes of one call.
+// What is looked at after a refusal was not written, but an attempt before it may have been.
 func TestOutcomeIsKnownOnlyIfEveryAttemptIs(t *testing.T) {
 	t.Parallel()
-	denied := rejection("AccessDeniedException", "m")
-	for name, c := range map[string]struct {
-		replies    []reply
-		attempts   int
-		notApplied bool
-	}{
-		"all throttled":                 {[]reply{throttled}, 3, true},
-		"first lost, then throttled":    {[]reply{lost, throttled}, 3, false},
-		"second lost":                   {[]reply{throttled, lost, throttled}, 3, false},
-		"last lost":                     {[]reply{throttled, throttled, lost}, 3, false},
-		"all lost":                      {[]reply{lost}, 3, false},
-		"first broken, then denied":     {[]reply{broken, denied}, 2, false},
-		"first throttled, then denied":  {[]reply{throttled, denied}, 2, true},
-		"never sent":                    {[]reply{unsent}, 3, true},
-		"first never sent, then denied": {[]reply{unsent, denied}, 2, true},
-		"first lost, then never sent":   {[]reply{lost, unsent}, 3, false},
-		"first unreadable, which is not tried again": {
-			[]reply{ok("{"), throttled},
-			1,
-			false,
+	denied, meets := rejection("AccessDeniedException", "m"), rejection("ReplicatedWriteConflictException", "m")
+	const busy, down, conflict, no = store.FailureThrottled, store.FailureUnavailable, store.FailureConflict,
+		store.FailureAccessDenied
+	for op, rows := range map[string]map[string]attempted{
+		"claim": {
+			"all throttled":                          {[]reply{throttled}, 3, busy, true},
+			"first lost, then throttled":             {[]reply{lost, throttled}, 3, busy, false},
+			"second lost":                            {[]reply{throttled, lost, throttled}, 3, busy, false},
+			"last lost":                              {[]reply{throttled, throttled, lost}, 3, down, false},
+			"all lost":                               {[]reply{lost}, 3, down, false},
+			"first broken, then denied":              {[]reply{broken, denied}, 2, no, false},
+			"first throttled, then denied":           {[]reply{throttled, denied}, 2, no, true},
+			"never sent":                             {[]reply{unsent}, 3, down, true},
+			"first never sent, then denied":          {[]reply{unsent, denied}, 2, no, true},
+			"first lost, then never sent":            {[]reply{lost, unsent}, 3, down, false},
+			"unreadable, not tried again":            {[]reply{ok("{"), throttled}, 1, down, false},
+			"refused, and the look fails":            {[]reply{refused, throttled}, 1 + 3, busy, true},
+			"another Region writes, not tried again": {[]reply{meets}, 1, conflict, true},
+		},
+		"swap": {
+			"lost, refused, and the look fails":     {[]reply{lost, refused, throttled}, 2 + 3, busy, false},
+			"another Region swaps, not tried again": {[]reply{meets}, 1, conflict, true},
+		},
+		"delete": {
+			"refused behind a lost one, which may have deleted": {[]reply{lost, refused}, 2, down, false},
+			"another Region deletes, not tried again":           {[]reply{meets}, 1, conflict, true},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, tr := scripted(c.replies...)
-			_, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
-			require.False(t, claimed)
-			require.Len(t, tr.calls(), c.attempts)
-			var se *store.Error
-			require.ErrorAs(t, err, &se)
-			require.Equal(t, c.notApplied, se.NotApplied, err)
-		})
+		for name, c := range rows {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				c.reports(t, op)
+			})
+		}
 	}
-}
-
-// TestRefusalIsAnAnswer: what its own first attempt wrote refuses the second one.
-func TestRefusalIsAnAnswer(t *testing.T) {
-	t.Parallel()
-	s, tr := scripted(lost, refused, reply{status: http.StatusOK, body: `{"Item":{"id":{"S":"k"},
-		"status":{"S":"INPROGRESS"},"expiration":{"N":"1800086400"},"owner":{"S":"owner-1"}}}`})
-	held, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
-	require.NoError(t, err)
-	require.False(t, claimed)
-	require.Equal(t, "owner-1", held.Owner)
-	require.Equal(t, []string{"PutItem", "PutItem", "GetItem"}, tr.calls())
-}
-
-// TestFailedLookAfterARefusal: the read did not write, but an attempt before it may have.
-func TestFailedLookAfterARefusal(t *testing.T) {
-	t.Parallel()
-	s, _ := scripted(refused, throttled)
-	_, _, err := s.Claim(t.Context(), record("k"), claimTime)
-	requireStoreError(t, err, "claim", store.FailureThrottled, true)
-
-	s, _ = scripted(lost, refused, throttled)
-	_, _, err = s.Swap(t.Context(), record("k"), record("k"))
-	requireStoreError(t, err, "swap", store.FailureThrottled, false)
 }
 
 // failing is a client that ignores the options of a call.
@@ -105,23 +115,6 @@ func TestClientThatHidesItsAttempts(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, claimed)
 	require.Equal(t, store.StatusCompleted, held.Status)
-}
-
-// TestDeleteRefusedAfterALostAttemptIsUnknown: the attempt that was not answered may have deleted
-// the record.
-func TestDeleteRefusedAfterALostAttemptIsUnknown(t *testing.T) {
-	t.Parallel()
-	s, _ := scripted(lost, refused)
-	deleted, err := s.Delete(t.Context(), record("k"))
-	require.False(t, deleted)
-	var se *store.Error
-	require.ErrorAs(t, err, &se)
-	require.False(t, se.NotApplied)
-
-	s, _ = scripted(throttled, refused)
-	deleted, err = s.Delete(t.Context(), record("k"))
-	require.NoError(t, err, "every attempt was answered")
-	require.False(t, deleted)
 }
 
 // TestCallThatEndsWhileTheClientWaitsSaysWhyItWaited: the client pauses between its attempts, and
@@ -202,19 +195,22 @@ func until3s(ctx context.Context) (context.Context, context.CancelFunc) {
 // attempt tells nothing.
 func TestCallThatEndsDuringAnAttemptSaysHowTheOneBeforeFailed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		tr := &transport{answer: func(n int, r *http.Request, _ request) (*http.Response, error) {
-			if n == 0 {
-				return throttled.send()
-			}
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}}
-		ctx, cancel := until3s(t.Context())
-		defer cancel()
-		_, _, err := dynamo.New(scriptedClient(tr), table).Claim(ctx, record("k"), claimTime)
-		requireStoreError(t, err, "claim", store.FailureTimeout, false)
-		require.ErrorContains(t, err, "the attempt before failed: ")
-		require.ErrorContains(t, err, "Rate exceeded")
+		for _, before := range []int{0, 1} {
+			tr := &transport{answer: func(n int, r *http.Request, _ request) (*http.Response, error) {
+				if n < before {
+					return throttled.send()
+				}
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}}
+			ctx, cancel := until3s(t.Context())
+			defer cancel()
+			_, _, err := dynamo.New(scriptedClient(tr), table).Claim(ctx, record("k"), claimTime)
+			requireStoreError(t, err, "claim", store.FailureTimeout, false)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Equal(t, before == 1, strings.Contains(err.Error(), "the attempt before failed: "))
+			require.Equal(t, before == 1, strings.Contains(err.Error(), "Rate exceeded"))
+		}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,25 +175,55 @@ func before(one, other int) bool {
 	return other == len(failures) || one < other && failures[one].kind != failures[other].kind
 }
 
-// TestReasonsOfAPlainTransaction: there is no record before the rows.
-func TestReasonsOfAPlainTransaction(t *testing.T) {
+// TestTheWriteThatFailedIsNamed where the answer, or the SDK, names it. A plain transaction has no
+// record before its rows, and none to look at.
+func TestTheWriteThatFailedIsNamed(t *testing.T) {
 	t.Parallel()
-	s, _ := scripted(cancelled(reason{Code: condition}, reason{Code: "TransactionConflict"}))
-	err := s.Apply(t.Context(), twoRows(t), "token-1")
-	var ce *dynamo.ConditionError
-	require.ErrorAs(t, err, &ce)
-	require.Equal(t, `dynamo: nothing was written: the condition of items[0] (Put on table "orders") does not hold`,
-		ce.Error())
-
-	s, _ = scripted(cancelled(reason{Code: none}, reason{Code: "TransactionConflict"}))
-	err = s.Apply(t.Context(), twoRows(t), "token-1")
-	requireStoreError(t, err, "apply", store.FailureConflict, true)
-	require.ErrorContains(t, err, `items[1] (Update on table "stock"): TransactionConflict`)
-
-	s, tr := scripted(cancelledWith("cancelled", nil))
-	err = s.Apply(t.Context(), twoRows(t), "token-1")
-	requireStoreError(t, err, "apply", store.FailureUnavailable, true)
-	require.Equal(t, []string{"TransactWriteItems"}, tr.calls(), "there is no record to look at")
+	conflict := reason{Code: "TransactionConflict"}
+	bad := func(message string) reply { return rejection("ValidationException", message) }
+	const rejected, open = store.FailureRejected, store.FailureUnavailable
+	for name, c := range map[string]struct {
+		answer reply
+		kind   store.Failure
+		named  string
+		end    string // if no write is named
+	}{
+		"a condition": {
+			cancelled(reason{Code: condition}, conflict), rejected,
+			`dynamo: nothing was written: the condition of items[0] (Put on table "orders") does not hold`, "",
+		},
+		"a conflict": {
+			cancelled(reason{Code: none}, conflict), store.FailureConflict,
+			`items[1] (Update on table "stock"): TransactionConflict`, "",
+		},
+		"by the place in the call": {
+			bad("1 validation error detected: Value at 'transactItems.2.member.update.tableName' is bad"),
+			rejected, "items[1] (Update", "",
+		},
+		"by the SDK":       {bad("invalid input, TransactItems[0].Put.TableName"), rejected, "items[0] (Put", ""},
+		"behind the last":  {bad("Value at 'transactItems.3.member.put' is bad"), rejected, "", ""},
+		"before the first": {bad("Value at 'transactItems.0.member.put' is bad"), rejected, "", ""},
+		"a novel message":  {bad("something that nobody has seen"), rejected, "", ""},
+		"too few codes": {
+			cancelledWith("cancelled [TransactionConflict]", nil), store.FailureConflict, "",
+			"one of the items: TransactionConflict",
+		},
+		"half of a list":        {cancelledWith("cancelled [Novel", nil), open, "", "one of the items: Novel"},
+		"reasons that are none": {cancelled(make([]reason, 2)...), open, "", "the answer does not say why"},
+		"no reasons":            {cancelledWith("cancelled", nil), open, "", "the answer does not say why"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, tr := scripted(c.answer)
+			err := s.Apply(t.Context(), twoRows(t), "token-1")
+			requireStoreError(t, err, "apply", c.kind, true)
+			require.ErrorContains(t, err, c.named)
+			require.Equal(t, c.named != "", strings.Contains(err.Error(), "items["), err)
+			require.True(t, strings.HasSuffix(err.Error(), c.end), err)
+			require.NotContains(t, err.Error(), "another key")
+			require.Equal(t, []string{"TransactWriteItems"}, tr.calls())
+		})
+	}
 }
 
 // TestAnswersThatLackSomething: some implementations send no items, and some programs in between
@@ -279,25 +310,6 @@ func notUnderstood() reply {
 		reason{Code: none}, reason{Code: none})
 }
 
-// TestReasonsWithoutAPlaceNameNoItem: fewer reasons than writes, or none, say of no write what it
-// came to.
-func TestReasonsWithoutAPlaceNameNoItem(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		answer reply
-		text   string
-	}{
-		{cancelledWith("cancelled [TransactionConflict]", nil), "one of the items: TransactionConflict"},
-		{cancelledWith("cancelled [Novel", nil), "one of the items: Novel"},
-		{cancelled(make([]reason, 2)...), "the answer does not say why"},
-		{cancelledWith("cancelled", nil), "the answer does not say why"},
-	} {
-		s, _ := scripted(c.answer)
-		err := s.Apply(t.Context(), twoRows(t), "token-1")
-		require.True(t, strings.HasSuffix(err.Error(), c.text), err)
-	}
-}
-
 // TestEachKindOfWriteIsNamed in the error of the one that cancelled a transaction.
 func TestEachKindOfWriteIsNamed(t *testing.T) {
 	t.Parallel()
@@ -328,12 +340,7 @@ func TestACancelledTransactionIsKnownNotToBeApplied(t *testing.T) {
 	row := cancelled(reason{Code: none}, reason{Code: condition}, reason{Code: none})
 	progress := rejection("TransactionInProgressException", "m")
 	mismatch := rejection("IdempotentParameterMismatchException", secret)
-	for name, c := range map[string]struct {
-		replies    []reply
-		attempts   int
-		kind       store.Failure
-		notApplied bool
-	}{
+	for name, c := range map[string]attempted{
 		"a conflict":                          {[]reply{conflict}, 1, store.FailureConflict, true},
 		"a conflict behind a throttled one":   {[]reply{throttled, conflict}, 2, store.FailureConflict, true},
 		"a conflict behind a lost one":        {[]reply{lost, conflict}, 2, store.FailureConflict, false},
@@ -349,12 +356,7 @@ func TestACancelledTransactionIsKnownNotToBeApplied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, tr := scripted(c.replies...)
-			_, done, err := commitOf(t, s)
-			require.False(t, done)
-			requireStoreError(t, err, "commit", c.kind, c.notApplied)
-			requireNoSecret(t, err)
-			require.Len(t, tr.requests, c.attempts)
+			tr := c.reports(t, "commit")
 			for _, q := range tr.requests {
 				require.Equal(t, string(tr.requests[0].Body), string(q.Body),
 					"every attempt is the same, with the same token")
@@ -364,25 +366,20 @@ func TestACancelledTransactionIsKnownNotToBeApplied(t *testing.T) {
 	}
 }
 
-// TestPartsAreWrittenOnceForACommit: what follows them is repeated until it is answered.
+// TestPartsAreWrittenOnceForACommit: what follows them is repeated until it is answered, also by what
+// is not understood.
 func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 	t.Parallel()
-	s, tr := scripted(done, lost, lost, lost, done)
 	seen, w := record("order#1"), twoRows(t)
-	mustCommit(t, s, seen, committed(seen, largeAnswer(1<<16)), w, "token-1")
-	require.Equal(t, []string{
-		"BatchWriteItem", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems",
-		"TransactWriteItems",
-	}, tr.calls())
+	next := committed(seen, largeAnswer(1<<16))
+	s, tr := scripted(done, lost, lost, lost, done)
+	mustCommit(t, s, seen, next, w, "token-1")
+	sent := slices.Repeat([]string{"TransactWriteItems"}, 4)
+	require.Equal(t, append([]string{"BatchWriteItem"}, sent...), tr.calls())
 	require.JSONEq(t, string(tr.requests[1].Body), string(tr.requests[4].Body))
-}
 
-// TestWhatIsNotUnderstoodBehindPartsIsAnAnswer: the write is not repeated.
-func TestWhatIsNotUnderstoodBehindPartsIsAnAnswer(t *testing.T) {
-	t.Parallel()
-	s, tr := scripted(done, notUnderstood())
-	seen := record("order#1")
-	_, _, err := s.Commit(t.Context(), seen, committed(seen, largeAnswer(1<<16)), twoRows(t), "token-1")
+	s, tr = scripted(done, notUnderstood())
+	_, _, err := s.Commit(t.Context(), seen, next, w, "token-1")
 	requireUnreadable(t, err, "")
 	require.Equal(t, []string{"BatchWriteItem", "TransactWriteItems"}, tr.calls())
 }
@@ -461,15 +458,9 @@ func TestWhatDynamoDBSaysOfATransactionIsTold(t *testing.T) {
 			requireNoSecret(t, err)
 		})
 	}
-}
-
-// TestATableIsNamedOnce, however many items are for it.
-func TestATableIsNamedOnce(t *testing.T) {
-	t.Parallel()
 	s, _ := scripted(rejection("ResourceNotFoundException", "m"))
-	w := writesOf(t, dynamo.Put("orders", order{ID: "1"}), dynamo.Put("orders", order{ID: "2"}))
-	err := s.Apply(t.Context(), w, "token-1")
-	require.ErrorContains(t, err, `one of the tables "orders": operation error`)
+	twice := writesOf(t, dynamo.Put("orders", order{ID: "1"}), dynamo.Put("orders", order{ID: "2"}))
+	require.ErrorContains(t, s.Apply(t.Context(), twice, "token-1"), `one of the tables "orders": operation error`)
 }
 
 // TestWhichRejectionsAreTold: those that quote what an expression says, which is the program's own

@@ -70,7 +70,7 @@ func orderRows(t *testing.T, client *dynamodb.Client) *storetest.Writes {
 			for n, r := range rows {
 				adds := terms{values: map[string]any{":one": 1}}
 				if r.New {
-					adds.when = []string{"attribute_not_exists(order_id)"}
+					adds.when = "attribute_not_exists(order_id)"
 				}
 				items[n] = sdkUpdate(table, orderKey{r.Name}, "ADD amount :one", adds)
 			}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -109,7 +108,8 @@ func TestFailuresAreToldApart(t *testing.T) {
 			rejection("SerializationException", secret), store.FailureRejected, true, "SerializationException",
 		},
 		"unknown client error": {
-			rejection("NovelException", secret), store.FailureRejected, false, `status 400, request id "request-1"`,
+			rejection("NovelException", secret), store.FailureRejected, false,
+			`Item: status 400, request id "request-1": api error NovelException: (message withheld)`,
 		},
 		"internal error":           {broken, store.FailureUnavailable, false, "InternalServerError"},
 		"known code, server error": {failure(500, "ThrottlingException", "m"), store.FailureThrottled, false, "m"},
@@ -252,15 +252,13 @@ func TestErrorsKeepWhatCallersLookFor(t *testing.T) {
 }
 
 func TestReadFailures(t *testing.T) {
-	inBubble(t, readFailures)
-}
-
-func readFailures(t *testing.T) {
-	s, _ := scripted(throttled)
-	_, found, err := s.Get(t.Context(), "k")
-	require.False(t, found)
-	requireStoreError(t, err, "get", store.FailureThrottled, true)
-	requireStoreError(t, everyCall(t.Context(), s)["read result"], "read result", store.FailureThrottled, true)
+	inBubble(t, func(t *testing.T) {
+		s, _ := scripted(throttled)
+		errs := everyCall(t.Context(), s)
+		for _, op := range []string{"get", "read result"} {
+			requireStoreError(t, errs[op], op, store.FailureThrottled, true)
+		}
+	})
 }
 
 func TestCredentialsThatCannotBeUsed(t *testing.T) {
@@ -282,19 +280,6 @@ func TestContextThatEndedIsATimeout(t *testing.T) {
 	require.Empty(t, tr.calls())
 }
 
-func TestContextThatEndsDuringACallLeavesItOpen(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	tr := &transport{answer: func(_ int, r *http.Request, _ request) (*http.Response, error) {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	}}
-	_, _, err := dynamo.New(scriptedClient(tr), table).Claim(ctx, record("k"), claimTime)
-	requireStoreError(t, err, "claim", store.FailureTimeout, false)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-}
-
 func requireStoreError(t *testing.T, err error, op string, kind store.Failure, notApplied bool) {
 	t.Helper()
 	var se *store.Error
@@ -302,15 +287,6 @@ func requireStoreError(t *testing.T, err error, op string, kind store.Failure, n
 	require.Equal(t, op, se.Op)
 	require.Equal(t, kind, se.Kind, err)
 	require.Equal(t, notApplied, se.NotApplied, err)
-}
-
-// TestAWithheldMessageLeavesTheCall, its status and its request id.
-func TestAWithheldMessageLeavesTheCall(t *testing.T) {
-	t.Parallel()
-	s, _ := scripted(rejection("NovelException", secret))
-	_, _, err := s.Get(t.Context(), "k")
-	require.ErrorContains(t, err,
-		`GetItem: status 400, request id "request-1": api error NovelException: (message withheld)`)
 }
 
 // TestReasonsOfThrottlingAreToldApart: DynamoDB names the limit, and of which table or index.

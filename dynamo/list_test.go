@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -69,8 +68,7 @@ func listedItem(id string) string {
 }
 
 func TestAListingWaitsBetweenItsPages(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s, tr := scripted(page("charge#1", 128, listedItem("charge#1")),
 			page("charge#2", 64, listedItem("charge#2")), page("", 128))
 		began := time.Now()
@@ -91,8 +89,7 @@ func TestAListingWaitsBetweenItsPages(t *testing.T) {
 // TestWhatASlowReaderLeavesUnusedIsNotSavedUp: a burst after a pause would throttle the requests of
 // users.
 func TestWhatASlowReaderLeavesUnusedIsNotSavedUp(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s, _ := scripted(page("charge#1", 32, listedItem("charge#1")), page("charge#2", 32), page("", 32))
 		began := time.Now()
 		for _, err := range s.List(t.Context(), store.Query{Rate: 32}) {
@@ -104,8 +101,7 @@ func TestWhatASlowReaderLeavesUnusedIsNotSavedUp(t *testing.T) {
 }
 
 func TestAListingWhoseContextEndsDoesNotWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		s, tr := scripted(page("charge#1", 128, listedItem("charge#1")), page("", 128))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

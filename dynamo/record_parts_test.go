@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -78,16 +77,6 @@ func TestInlineLimit(t *testing.T) {
 	}
 }
 
-// TestResultWithoutACommitStaysInTheRecord: in parts nobody could verify it.
-func TestResultWithoutACommitStaysInTheRecord(t *testing.T) {
-	t.Parallel()
-	s, tr := scripted(done)
-	r := completion(record("k"), pattern(5<<10))
-	r.Seal = "owner-1.of another result"
-	mustClaim(t, s, r, claimTime)
-	require.Equal(t, []string{"PutItem"}, tr.calls())
-}
-
 func TestPartsThatAreMissingOrAltered(t *testing.T) {
 	t.Parallel()
 	m, r := newMemoryTable(), completion(record("k"), pattern(1<<20))
@@ -129,15 +118,24 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 	}
 }
 
-func TestResultBeyondWhatPartsHold(t *testing.T) {
+// TestWhatIsBeyondWhatPartsHold is refused before anything is written, also what there is beside it.
+func TestWhatIsBeyondWhatPartsHold(t *testing.T) {
 	t.Parallel()
+	r, stepped := record("k"), record("k")
+	stepped.Steps = steps{
+		"a": stepValue("owner-1", string(pattern(9000))),
+		"b": stepValue("owner-1", string(make([]byte, 100*partSize+1))),
+	}
+	for name, next := range map[string]store.Record{"result": completion(r, make([]byte, 99*partSize+1)), "step": stepped} {
+		t.Run(name, func(t *testing.T) {
+			s, tr := scripted(done)
+			_, swapped, err := s.Swap(t.Context(), r, next)
+			require.False(t, swapped)
+			requireStoreError(t, err, "swap", store.FailureTooLarge, true)
+			require.Empty(t, tr.calls())
+		})
+	}
 	s, tr := scripted(done)
-	r := record("k")
-	_, swapped, err := s.Swap(t.Context(), r, completion(r, make([]byte, 99*partSize+1)))
-	require.False(t, swapped)
-	requireStoreError(t, err, "swap", store.FailureTooLarge, true)
-	require.Empty(t, tr.calls())
-
 	mustSwap(t, s, r, completion(r, pattern(99*partSize)))
 	require.Len(t, tr.calls(), 34+1)
 }
@@ -165,8 +163,7 @@ func TestPartsAreWrittenWhileTheResultIsCompressed(t *testing.T) {
 }
 
 func TestBatchesAreRepeatedUntilAllIsProcessed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		client := newMemoryTable()
 		client.perRound = 1
 		s := dynamo.New(client, table, dynamo.Config{NoCompression: true})
@@ -186,9 +183,9 @@ func TestBatchesAreRepeatedUntilAllIsProcessed(t *testing.T) {
 	})
 }
 
+// TestBatchesWithoutProgressAreGivenUp, after some rounds or when the context ends.
 func TestBatchesWithoutProgressAreGivenUp(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		client := newMemoryTable()
 		client.perRound = 0
 		s := dynamo.New(client, table)
@@ -201,44 +198,34 @@ func TestBatchesWithoutProgressAreGivenUp(t *testing.T) {
 		require.Equal(t, 11, client.rounds)
 		require.WithinDuration(t, begin.Add(4*time.Second), time.Now(), 2*time.Second)
 
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err = s.Swap(ctx, r, done)
+		requireStoreError(t, err, "swap", store.FailureThrottled, true)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+
 		done.Parts = "1:5120"
 		_, err = s.ReadResult(t.Context(), done)
 		requireStoreError(t, err, "read result", store.FailureThrottled, true)
 	})
 }
 
-func TestBatchesEndWithTheContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		r := record("k")
-		client := newMemoryTable()
-		client.perRound = 0
-		_, _, err := dynamo.New(client, table).Swap(ctx, r, completion(r, pattern(5<<10)))
-		requireStoreError(t, err, "swap", store.FailureThrottled, true)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-	})
-}
-
 // TestPartsPrecedeTheUpdate, those of a result and of a step: what fails before it has changed
 // nothing, however it failed.
 func TestPartsPrecedeTheUpdate(t *testing.T) {
-	inBubble(t, partsPrecedeTheUpdate)
-}
-
-func partsPrecedeTheUpdate(t *testing.T) {
-	seen, stepped := record("k"), record("k")
-	stepped.Steps = steps{"a": stepValue("owner-1", string(pattern(9000)))}
-	for _, next := range []store.Record{completion(seen, pattern(5<<10)), stepped} {
-		for _, answer := range []reply{lost, broken, throttled} {
-			s, tr := scripted(answer)
-			_, swapped, err := s.Swap(t.Context(), seen, next)
-			require.False(t, swapped)
-			var se *store.Error
-			require.ErrorAs(t, err, &se)
-			require.True(t, se.NotApplied)
-			require.NotContains(t, tr.calls(), "UpdateItem")
+	inBubble(t, func(t *testing.T) {
+		seen, stepped := record("k"), record("k")
+		stepped.Steps = steps{"a": stepValue("owner-1", string(pattern(9000)))}
+		for _, next := range []store.Record{completion(seen, pattern(5<<10)), stepped} {
+			for answer, kind := range map[*reply]store.Failure{
+				&lost: store.FailureUnavailable, &broken: store.FailureUnavailable, &throttled: store.FailureThrottled,
+			} {
+				s, tr := scripted(*answer)
+				_, swapped, err := s.Swap(t.Context(), seen, next)
+				require.False(t, swapped)
+				requireStoreError(t, err, "swap", kind, true)
+				require.NotContains(t, tr.calls(), "UpdateItem")
+			}
 		}
-	}
+	})
 }

@@ -193,24 +193,30 @@ func TestStepsStayInTheRecordWhileThereIsRoom(t *testing.T) {
 		"a record that becomes UNKNOWN needs it longer")
 }
 
-// TestStepsThatNeedNoParts: whoever has seen only results knows which of them are in parts, and in
-// parts nobody could verify what its seal does not cover.
-func TestStepsThatNeedNoParts(t *testing.T) {
+// TestWhatNeedsNoParts: whoever has seen only results knows which of them are in parts, and in parts
+// nobody could verify what its seal does not cover.
+func TestWhatNeedsNoParts(t *testing.T) {
 	t.Parallel()
 	large := stepValue("owner-1", string(pattern(9000)))
-	unsealed := large
-	unsealed.Seal = "owner-1.of another result"
-	for name, c := range map[string]struct{ seen, next steps }{
+	unsealed, result := large, completion(record("k"), pattern(5<<10))
+	unsealed.Seal, result.Seal = "owner-1.of another result", "owner-1.of another result"
+	with := func(all steps) store.Record {
+		r := record("k")
+		r.Steps = all
+		return r
+	}
+	for name, c := range map[string]struct{ seen, next store.Record }{
 		"a small one beside a large one": {
-			steps{"large": large}, steps{"small": stepValue("owner-1", `{"id":"ch_1"}`)},
+			with(steps{"large": large}), with(steps{"small": stepValue("owner-1", `{"id":"ch_1"}`)}),
 		},
-		"one that its seal does not cover": {nil, steps{"a": unsealed}},
+		"one that its seal does not cover":      {record("k"), with(steps{"a": unsealed})},
+		"a result that its seal does not cover": {record("k"), result},
 	} {
-		s, tr := scripted(done)
-		seen, next := record("k"), record("k")
-		seen.Steps, next.Steps = c.seen, c.next
-		mustSwap(t, s, seen, next)
-		require.Equal(t, []string{"UpdateItem"}, tr.calls(), name)
+		t.Run(name, func(t *testing.T) {
+			s, tr := scripted(done)
+			mustSwap(t, s, c.seen, c.next)
+			require.Equal(t, []string{"UpdateItem"}, tr.calls())
+		})
 	}
 }
 
@@ -232,21 +238,6 @@ func TestPartsOfAStepOutliveACompletionThatFails(t *testing.T) {
 	require.False(t, swapped)
 	part := getItem(t, client, table, held.Key+"#"+store.Seal("owner-1", result)+"#1")
 	require.Equal(t, N(fmt.Sprint(held.Expiry.Add(60*24*time.Hour).Unix())), part["expiration"])
-}
-
-func TestStepBeyondWhatPartsHold(t *testing.T) {
-	t.Parallel()
-	s, tr := scripted(done)
-	r := record("k")
-	next := r
-	next.Steps = steps{
-		"a": stepValue("owner-1", string(pattern(9000))),
-		"b": stepValue("owner-1", string(make([]byte, 100*partSize+1))),
-	}
-	_, swapped, err := s.Swap(t.Context(), r, next)
-	require.False(t, swapped)
-	requireStoreError(t, err, "swap", store.FailureTooLarge, true)
-	require.Empty(t, tr.calls(), "not even the parts of the other one are written")
 }
 
 // TestATakeoverWithoutTheRecordReadsIt: some implementations of DynamoDB's API, and clients that

@@ -67,22 +67,6 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Logf("%d of %d writes met another Region", strong.Conflicts(), len(strong.Writes()))
 }
 
-// TestAConflictOfRegionsIsNoAnswer: nothing was applied, and the store says so. The SDK does not
-// repeat it.
-func TestAConflictOfRegionsIsNoAnswer(t *testing.T) {
-	t.Parallel()
-	strong := &dynamolocal.Strong{Conflict: func(int, string) bool { return true }}
-	table := strongTable(t)
-	s := dynamo.New(region(t, strong, "us-east-1"), table)
-	_, _, err := s.Claim(t.Context(), record("charge#1"), claimTime)
-	requireStoreError(t, err, "claim", store.FailureConflict, true)
-	_, _, err = s.Swap(t.Context(), record("charge#1"), completion(record("charge#1"), []byte("1")))
-	requireStoreError(t, err, "swap", store.FailureConflict, true)
-	_, err = s.Delete(t.Context(), record("charge#1"))
-	requireStoreError(t, err, "delete", store.FailureConflict, true)
-	assert.Equal(t, []string{"PutItem", "UpdateItem", "DeleteItem"}, strong.Writes())
-}
-
 // TestLargeResultsWithMultiRegionStrongConsistency: parts are written by batches, which meet
 // another Region, too.
 func TestLargeResultsWithMultiRegionStrongConsistency(t *testing.T) {

@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,22 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// recorded returns a store on DynamoDB Local whose requests are kept.
-func recorded(t *testing.T) (*dynamo.Store, *transport) {
-	t.Helper()
+func TestCallsOfALargeResultAndItsReplay(t *testing.T) {
+	t.Parallel()
 	tr := recorder()
 	s, _, _ := local(t, func(o *dynamodb.Options) { o.HTTPClient = tr })
 	tr.reset()
-	return s, tr
-}
-
-func TestCallsOfALargeResultAndItsReplay(t *testing.T) {
-	t.Parallel()
-	s, tr := recorded(t)
 	first := claims(t, s, record("charge#key"))
 	result := []byte(`"` + strings.Repeat("x", 6<<20) + `"`)
 	mustSwap(t, s, first, completion(first, result))
@@ -32,18 +25,6 @@ func TestCallsOfALargeResultAndItsReplay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, result, resultOf(t, s, held))
 	require.Equal(t, []string{"PutItem", "BatchWriteItem", "UpdateItem", "PutItem", "BatchGetItem"}, tr.calls())
-}
-
-// TestWarmUp: what docs/cost.md has a function do while it starts finds nothing, and is no error.
-func TestWarmUp(t *testing.T) {
-	t.Parallel()
-	s, tr := recorded(t)
-	for _, key := range []string{"warm-up", "payments-charge#warm-up"} {
-		_, found, err := s.Get(t.Context(), key)
-		require.NoError(t, err)
-		require.False(t, found)
-	}
-	require.Equal(t, []string{"GetItem", "GetItem"}, tr.calls())
 }
 
 // TestServerThatSendsNoOldItem reads the record that refused, or finds it gone.
@@ -55,34 +36,35 @@ func TestServerThatSendsNoOldItem(t *testing.T) {
 		Key: "k", Status: store.StatusCompleted, Expiry: time.Unix(1_800_086_400, 0).UTC(), Result: []byte("1"),
 	}
 	for name, c := range map[string]struct {
-		look reply
-		held store.Record
+		replies []reply
+		held    store.Record
 	}{
-		"held": {found, want},
-		"gone": {done, store.Record{}},
+		"held": {[]reply{refused, found}, want},
+		"gone": {[]reply{refused, done}, store.Record{}},
+		"held, behind an attempt that may have written it": {[]reply{lost, refused, found}, want},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, tr := scripted(refused, c.look)
+			looks := len(c.replies) - 1
+			requireLook := func(call string, tr *transport, held store.Record, done bool, err error) {
+				require.NoError(t, err)
+				require.False(t, done)
+				require.Equal(t, c.held, held)
+				require.Equal(t, append(slices.Repeat([]string{call}, looks), "GetItem"), tr.calls())
+				require.JSONEq(t, `{"TableName":"idempotency","Key":{"id":{"S":"k"}},"ConsistentRead":true}`,
+					string(tr.requests[looks].Body))
+			}
+			s, tr := scripted(c.replies...)
 			held, claimed, err := s.Claim(t.Context(), record("k"), claimTime)
-			require.NoError(t, err)
-			require.False(t, claimed)
-			require.Equal(t, c.held, held)
-			require.Equal(t, []string{"PutItem", "GetItem"}, tr.calls())
-			require.JSONEq(t, `{"TableName":"idempotency","Key":{"id":{"S":"k"}},"ConsistentRead":true}`,
-				string(tr.requests[1].Body))
-
-			s, tr = scripted(refused, c.look)
+			requireLook("PutItem", tr, held, claimed, err)
+			s, tr = scripted(c.replies...)
 			held, swapped, err := s.Swap(t.Context(), record("k"), record("k"))
-			require.NoError(t, err)
-			require.False(t, swapped)
-			require.Equal(t, c.held, held)
-			require.Equal(t, []string{"UpdateItem", "GetItem"}, tr.calls())
+			requireLook("UpdateItem", tr, held, swapped, err)
 		})
 	}
-	s, tr := scripted(refused)
+	s, tr := scripted(throttled, refused)
 	deleted, err := s.Delete(t.Context(), record("k"))
-	require.NoError(t, err)
+	require.NoError(t, err, "every attempt was answered")
 	require.False(t, deleted)
-	require.Equal(t, []string{"DeleteItem"}, tr.calls())
+	require.Equal(t, []string{"DeleteItem", "DeleteItem"}, tr.calls())
 }
