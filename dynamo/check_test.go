@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"crypto/rand"
-	"net/http"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -104,23 +103,6 @@ func TestCheckOfAMissingTable(t *testing.T) {
 	require.ErrorContains(t, err, `DescribeTable of table "dynamo-test-missing"`)
 }
 
-func TestCheckThatIsNotAllowed(t *testing.T) {
-	t.Parallel()
-	s, _ := scripted(denied)
-	err := s.Check(t.Context())
-	requireStoreError(t, err, "check", store.FailureAccessDenied, true)
-	require.ErrorContains(t, err, `DescribeTable of table "idempotency"`)
-
-	described := reply{status: http.StatusOK, body: `{"Table":{"TableStatus":"DELETING",
-		"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}}`}
-	s, _ = scripted(described, denied)
-	err = s.Check(t.Context())
-	requireStoreError(t, err, "check", store.FailureAccessDenied, true)
-	require.ErrorContains(t, err, `DescribeTimeToLive of table "idempotency"`)
-	require.Equal(t, []string{`table "idempotency": status is DELETING, not ACTIVE`}, problemsOf(t, err),
-		"what was seen before is still told")
-}
-
 func TestCheckWithAClientThatCannotDescribe(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, problemsOf(t, dynamo.New(wall(nil), table).Check(t.Context()))[0],
@@ -139,48 +121,72 @@ func TestCheckOfTheTablesThatAreCommittedInto(t *testing.T) {
 	}, problemsOf(t, s.Check(t.Context(), orders, "dynamo-test-missing", "no table", "dynamo-test-missing-2")))
 }
 
-// TestCheckOfTablesWithoutTransactions: DynamoDB Local has none of them.
-func TestCheckOfTablesWithoutTransactions(t *testing.T) {
+// TestCheckOfOtherTables are those that DynamoDB Local does not have: without transactions, in the
+// making, and such as nobody may look at.
+func TestCheckOfOtherTables(t *testing.T) {
 	t.Parallel()
 	described := func(account, rest string) reply {
 		return ok(`{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
 			"TableArn":"arn:aws:dynamodb:eu-central-1:` + account + `:table/t"` + rest + `}}`)
 	}
-	ttl := ok(`{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"expiration"}}`)
+	live := func(status string) reply {
+		return ok(`{"TimeToLiveDescription":{"TimeToLiveStatus":"` + status + `","AttributeName":"expiration"}}`)
+	}
 	const ours, theirs, strong = "123456789012", "210987654321", `,"MultiRegionConsistency":"STRONG"`
+	healthy := func(other reply) []reply { return []reply{described(ours, ""), live("ENABLED"), other} }
+	making := ok(`{"Table":{"TableStatus":"UPDATING","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+		"GlobalSecondaryIndexes":[{"IndexName":"attention-index","IndexStatus":"UPDATING",
+			"KeySchema":[{"AttributeName":"attention","KeyType":"HASH"},{"AttributeName":"attention_at","KeyType":"RANGE"}],
+			"Projection":{"ProjectionType":"ALL"}}]}}`)
+	deleting := ok(`{"Table":{"TableStatus":"DELETING","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}}`)
 	const without = `": it has multi-Region strong consistency, and so no transactions: `
 	const noCommit, noRows = without + "no handler can commit", without + "nothing can be committed into it"
 	const apart = `": it is in another account or Region than the table of records, and no transaction spans two`
+	const noTTL, expected = `table "idempotency": time to live is `, `, expected ENABLED on "expiration"`
+	none, orders := []string(nil), []string{"orders"}
 	for name, c := range map[string]struct {
 		replies  []reply
+		into     []string // that handlers commit
 		problems []string
 		denied   string
 	}{
-		"fine": {[]reply{described(ours, ""), ttl, described(ours, `,"MultiRegionConsistency":"EVENTUAL"`)}, nil, ""},
+		"fine": {healthy(described(ours, `,"MultiRegionConsistency":"EVENTUAL"`)), orders, nil, ""},
 		"both are": {
 			[]reply{described(ours, strong), described(ours, strong)},
+			orders,
 			[]string{`table "idempotency` + noCommit, `table "orders` + noRows},
 			"",
 		},
-		"another account": {
-			[]reply{described(ours, ""), ttl, described(theirs, "")}, []string{`table "orders` + apart}, "",
-		},
+		"nobody commits":  {[]reply{described(ours, strong), live("ENABLED")}, none, nil, ""},
+		"another account": {healthy(described(theirs, "")), orders, []string{`table "orders` + apart}, ""},
 		"not ready": {
-			[]reply{described(ours, ""), ttl, ok(`{"Table":{"TableStatus":"CREATING"}}`)},
+			healthy(ok(`{"Table":{"TableStatus":"CREATING"}}`)),
+			orders,
 			[]string{`table "orders": status is CREATING, not ACTIVE`},
 			"",
 		},
-		"denied": {[]reply{described(ours, ""), ttl, denied}, nil, `DescribeTable of table "orders"`},
-		"the other one, denied": {
+		"denied":                {[]reply{denied}, none, nil, `DescribeTable of table "idempotency"`},
+		"the other one, denied": {healthy(denied), orders, nil, `DescribeTable of table "orders"`},
+		"one strong, one denied": {
 			[]reply{denied, described(ours, strong)},
+			orders,
 			[]string{`table "orders` + noRows},
 			`DescribeTable of table "idempotency"`,
 		},
+		"time to live, denied": {
+			[]reply{deleting, denied},
+			none,
+			[]string{`table "idempotency": status is DELETING, not ACTIVE`},
+			`DescribeTimeToLive of table "idempotency"`,
+		},
+		"time to live begins": {[]reply{making, live("ENABLING")}, none, nil, ""},
+		"time to live ends":   {[]reply{making, live("DISABLING")}, none, []string{noTTL + "DISABLING" + expected}, ""},
+		"no time to live":     {[]reply{making, done}, none, []string{noTTL + "DISABLED" + expected}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := scripted(c.replies...)
-			err := s.Check(t.Context(), "orders")
+			err := s.Check(t.Context(), c.into...)
 			if c.problems == nil && c.denied == "" {
 				require.NoError(t, err)
 				return
@@ -196,32 +202,7 @@ func TestCheckOfTablesWithoutTransactions(t *testing.T) {
 			}
 		})
 	}
-	s, _ := scripted(described(ours, strong), ttl)
-	require.NoError(t, s.Check(t.Context()), "nobody says that handlers commit")
-}
-
-// TestCheckOfATableInTheMaking: DynamoDB Local is done at once.
-func TestCheckOfATableInTheMaking(t *testing.T) {
-	t.Parallel()
-	table := ok(`{"Table":{"TableStatus":"UPDATING","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
-		"GlobalSecondaryIndexes":[{"IndexName":"attention-index","IndexStatus":"UPDATING",
-			"KeySchema":[{"AttributeName":"attention","KeyType":"HASH"},{"AttributeName":"attention_at","KeyType":"RANGE"}],
-			"Projection":{"ProjectionType":"ALL"}}]}}`)
-	for ttl, wrong := range map[string]string{
-		`{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLING","AttributeName":"expiration"}}`:  "",
-		`{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLING","AttributeName":"expiration"}}`: "DISABLING",
-		`{}`: "DISABLED",
-	} {
-		s, _ := scripted(table, ok(ttl))
-		err := s.Check(t.Context())
-		if wrong == "" {
-			require.NoError(t, err)
-			continue
-		}
-		problem := `table "idempotency": time to live is ` + wrong + `, expected ENABLED on "expiration"`
-		require.Equal(t, []string{problem}, problemsOf(t, err))
-	}
-	s, _ := scripted(table)
+	s, _ := scripted(making)
 	require.Empty(t, adviceOf(t, s), "the index has everything, and is read while its capacity changes")
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -30,7 +29,7 @@ func complete(t *testing.T, client *dynamodb.Client, table, key string, data typ
 }
 
 // TestLeftovers lets AWS Powertools complete a record that this module has written, in each of its
-// states.
+// states, and this module replace that result in each layout.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	s, client, table := local(t)
@@ -39,6 +38,11 @@ func TestLeftovers(t *testing.T) {
 	unknown.Status, unknown.Reason = store.StatusUnknown, "result-lost"
 	failed := completion(live, []byte(`"no"`))
 	failed.Reason = "error"
+	laidOut := func(l store.Layout) store.Record {
+		r := completion(live, []byte(`"a"`))
+		r.Layout = l
+		return r
+	}
 	for name, held := range map[string]store.Record{
 		"in progress":        live,
 		"unknown":            unknown,
@@ -46,59 +50,36 @@ func TestLeftovers(t *testing.T) {
 		"terminal error":     failed,
 		"completed in parts": completion(live, pattern(1<<20)),
 		"completed binary":   completion(live, []byte("\"\xff\"")),
+		"completed as text":  laidOut(store.LayoutText),
+		"completed as value": laidOut(store.LayoutValue),
 	} {
 		t.Run(name, func(t *testing.T) {
-			held.Key = "charge#" + name
-			mustClaim(t, s, held, claimTime)
-			complete(t, client, table, held.Key, S(`{"ok": true}`))
-
-			got := mustGet(t, s, held.Key)
-			require.Equal(t, store.StatusCompleted, got.Status)
-			require.Equal(t, `{"ok": true}`, string(got.Result))
-			require.Empty(t, got.Seal)
-			require.Empty(t, got.Parts)
-			require.Empty(t, got.Reason)
-			require.Equal(t, held.Owner, got.Owner, "the conditions of a later write need it")
-
-			for _, result := range [][]byte{got.Result, []byte("\"\xfe\"")} {
-				next := completion(got, result)
-				mustSwap(t, s, got, next)
-				got := mustGet(t, s, held.Key)
-				require.Equal(t, next, got, "no leftover counts under the new commit")
+			for result, data := range map[string]types.AttributeValue{
+				`{"ok": true}`: S(`{"ok": true}`), `{"a":1}`: M(item{"a": N("1")}),
+			} {
+				held.Key = "charge#" + name + result
+				mustClaim(t, s, held, claimTime)
+				complete(t, client, table, held.Key, data)
+				seen := mustGet(t, s, held.Key)
+				require.Equal(t, store.StatusCompleted, seen.Status)
+				if held.Layout != store.LayoutValue { // in which a text is no JSON
+					require.Equal(t, result, string(seen.Result))
+				}
+				require.Empty(t, seen.Seal)
+				require.Empty(t, seen.Parts)
+				require.Empty(t, seen.Reason)
+				require.Equal(t, held.Owner, seen.Owner, "the conditions of a later write need it")
+				next := completion(seen, []byte("\"\xfe\""))
+				next.Layout = ""
+				mustSwap(t, s, seen, next)
+				requireHeld(t, s, next)
+				for _, layout := range []store.Layout{"", store.LayoutText, store.LayoutValue} {
+					next := completion(seen, []byte(`{"b":1}`))
+					next.Layout = layout
+					mustSwap(t, s, seen, next)
+					requireHeld(t, s, next) // no leftover counts under the new commit
+				}
 			}
-		})
-	}
-}
-
-// TestRecordsOfPowertools reads items as each of its versions writes them.
-func TestRecordsOfPowertools(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		item   item
-		result string
-	}{
-		"in progress": {item{
-			"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229"),
-			"in_progress_expiration": N("1795261659803"),
-		}, ""},
-		"without a lease": {item{"id": S("p#1"), "status": S("INPROGRESS"), "expiration": N("1795265229")}, ""},
-		"completed": {item{
-			"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"),
-			"in_progress_expiration": N("1795261659803"),
-			"data":                   S(`{"ok": true}`), "validation": S("09lEaAKkQll1XTjm0WPoIA=="),
-		}, `{"ok": true}`},
-		"completed without a value": {
-			item{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229")},
-			"",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := read(c.item)
-			require.NoError(t, err)
-			require.Empty(t, got.Owner)
-			require.Empty(t, got.Seal)
-			require.Equal(t, c.result, string(got.Result))
 		})
 	}
 }
@@ -124,15 +105,6 @@ func TestTakeoverOfAFractionalExpiry(t *testing.T) {
 	}
 }
 
-// TestLaterVersionsAreNotMisread: an encoding says nothing about text.
-func TestLaterVersionsAreNotMisread(t *testing.T) {
-	t.Parallel()
-	s := dynamo.New(wall(items(native()).with(item{"encoding": S("zstd")})), table)
-	r, _, err := s.Get(t.Context(), "k")
-	require.NoError(t, err, "the commit covers the text, whatever else is left over")
-	require.True(t, r.Sealed(r.Result))
-}
-
 func M(m item) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
 func L(l ...types.AttributeValue) types.AttributeValue {
 	if l == nil {
@@ -144,40 +116,52 @@ func BOOL(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{
 
 var null = &types.AttributeValueMemberNULL{Value: true}
 
-// TestValuesOfPowertools reads data that is not text, as AWS Powertools for TypeScript writes it.
-func TestValuesOfPowertools(t *testing.T) {
+// TestRecordsOfPowertools reads items as each of its versions writes them, and data that is not text
+// as that for TypeScript does.
+func TestRecordsOfPowertools(t *testing.T) {
 	t.Parallel()
+	const lease = "in_progress_expiration"
+	value := func(v types.AttributeValue) item { return item{"data": v} }
 	for name, c := range map[string]struct {
-		data   types.AttributeValue
+		beside item
 		result string
 	}{
+		"in progress":     {item{"status": S("INPROGRESS"), lease: N("1795261659803")}, ""},
+		"without a lease": {item{"status": S("INPROGRESS")}, ""},
+		"completed": {
+			item{lease: N("1795261659803"), "data": S(`{"ok": true}`), "validation": S("09lEaAKkQll1XTjm0WPoIA==")},
+			`{"ok": true}`,
+		},
+		"completed without a value": {nil, ""},
 		"object": {
-			M(item{"statusCode": N("200"), "body": S(`{"ok": true}`), "headers": M(item{}), "b64": BOOL(false)}),
+			value(M(item{"statusCode": N("200"), "body": S(`{"ok": true}`), "headers": M(item{}), "b64": BOOL(false)})),
 			`{"b64":false,"body":"{\"ok\": true}","headers":{},"statusCode":200}`,
 		},
-		"array":         {L(N("3"), S("1"), null, L(), BOOL(true)), `[3,"1",null,[],true]`},
-		"number":        {N("42"), `42`},
-		"large number":  {N("12345678901234567890123456789012345678"), `1.2345678901234567890123456789012345678e+37`},
-		"small number":  {N("1E-130"), `1e-130`},
-		"spelled out":   {N("0.0000001"), `1e-7`},
-		"with zeros":    {N("1.500"), `1.5`},
-		"false":         {BOOL(false), `false`},
-		"null":          {null, `null`},
-		"set of texts":  {&types.AttributeValueMemberSS{Value: []string{"a", "b"}}, `["a","b"]`},
-		"set of bytes":  {&types.AttributeValueMemberBS{Value: [][]byte{{1, 2, 255}}}, `["AQL/"]`},
-		"set of number": {&types.AttributeValueMemberNS{Value: []string{"1", "2.50"}}, `[1,2.5]`},
-		"bytes":         {&types.AttributeValueMemberB{Value: []byte{1, 2, 255}}, `"AQL/"`},
+		"array":  {value(L(N("3"), S("1"), null, L(), BOOL(true))), `[3,"1",null,[],true]`},
+		"number": {value(N("42")), `42`},
+		"large number": {
+			value(N("12345678901234567890123456789012345678")), `1.2345678901234567890123456789012345678e+37`,
+		},
+		"small number":  {value(N("1E-130")), `1e-130`},
+		"spelled out":   {value(N("0.0000001")), `1e-7`},
+		"with zeros":    {value(N("1.500")), `1.5`},
+		"false":         {value(BOOL(false)), `false`},
+		"null":          {value(null), `null`},
+		"set of texts":  {value(&types.AttributeValueMemberSS{Value: []string{"a", "b"}}), `["a","b"]`},
+		"set of bytes":  {value(&types.AttributeValueMemberBS{Value: [][]byte{{1, 2, 255}}}), `["AQL/"]`},
+		"set of number": {value(&types.AttributeValueMemberNS{Value: []string{"1", "2.50"}}), `[1,2.5]`},
+		"bytes":         {value(B("\x01\x02\xff")), `"AQL/"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := read(item{
-				"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229"),
-				"data": c.data,
-			})
+			it := items{"id": S("p#1"), "status": S("COMPLETED"), "expiration": N("1795265229")}
+			got, err := read(it.with(c.beside))
 			require.NoError(t, err)
-			assert.Equal(t, c.result, string(got.Result))
-			assert.Equal(t, store.LayoutValue, got.Layout)
+			assert.Empty(t, got.Owner)
 			assert.Empty(t, got.Seal)
+			assert.Equal(t, c.result, string(got.Result))
+			_, text := c.beside["data"].(*types.AttributeValueMemberS)
+			assert.Equal(t, c.result != "" && !text, got.Layout == store.LayoutValue)
 		})
 	}
 }
@@ -247,30 +231,5 @@ func TestWhatALayoutCannotHoldIsRefusedBeforeAnyWrite(t *testing.T) {
 		assert.True(t, se.NotApplied)
 		assert.NotContains(t, err.Error(), secret)
 		assert.Equal(t, S("INPROGRESS"), getItem(t, client, table, r.Key)["status"])
-	}
-}
-
-// TestALayoutDoesNotOutliveItsResult lets AWS Powertools for TypeScript complete a record that this
-// module has written, and this module replace that result in each layout.
-func TestALayoutDoesNotOutliveItsResult(t *testing.T) {
-	t.Parallel()
-	s, client, table := local(t)
-	for _, first := range []store.Layout{"", store.LayoutText, store.LayoutValue} {
-		for _, second := range []store.Layout{"", store.LayoutText, store.LayoutValue} {
-			for name, data := range map[string]types.AttributeValue{"S": S("hello"), "M": M(item{"a": N("1")})} {
-				r := completion(record("charge#"+string(first)+"-"+string(second)+name), []byte(`"a"`))
-				r.Layout = first
-				mustClaim(t, s, r, claimTime)
-				complete(t, client, table, r.Key, data)
-				seen := mustGet(t, s, r.Key)
-				require.Empty(t, seen.Seal)
-
-				next := completion(seen, []byte(`"b"`))
-				next.Layout = second
-				mustSwap(t, s, seen, next)
-				got := mustGet(t, s, r.Key)
-				require.Equal(t, next, got, "%q over %q", second, first)
-			}
-		}
 	}
 }
