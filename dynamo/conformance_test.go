@@ -77,12 +77,11 @@ func orderRows(t *testing.T, client *dynamodb.Client) *storetest.Writes {
 			return writesOf(t, items...)
 		},
 		Count: func(ctx context.Context, _ store.Store, name string) (int, error) {
-			in := dynamodb.GetItemInput{TableName: &table, Key: item{"order_id": S(name)}, ConsistentRead: new(true)}
-			out, err := client.GetItem(ctx, &in)
-			if err != nil || out.Item == nil {
+			it, err := look(ctx, client, table, item{"order_id": S(name)})
+			if err != nil || it == nil {
 				return 0, err
 			}
-			return strconv.Atoi(out.Item["amount"].(*types.AttributeValueMemberN).Value)
+			return strconv.Atoi(it["amount"].(*types.AttributeValueMemberN).Value)
 		},
 	}
 }

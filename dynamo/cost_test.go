@@ -149,13 +149,11 @@ func (m *meter) transaction(ctx context.Context, writes []types.TransactWriteIte
 		case w.Put != nil:
 			table, written = w.Put.TableName, w.Put.Item
 		case w.Update != nil: // an item that grows counts as it then is
-			found, err := m.quiet.GetItem(ctx, &dynamodb.GetItemInput{
-				TableName: w.Update.TableName, Key: w.Update.Key, ConsistentRead: aws.Bool(true),
-			})
+			found, err := look(ctx, m.quiet, aws.ToString(w.Update.TableName), w.Update.Key)
 			if err != nil {
 				return err
 			}
-			table, written = w.Update.TableName, found.Item
+			table, written = w.Update.TableName, found
 		default:
 			return fmt.Errorf("not counted: %+v", w)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -263,7 +264,10 @@ func TestReadFailures(t *testing.T) {
 
 func TestCredentialsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	client := scriptedClient(&transport{}, func(o *dynamodb.Options) { o.Credentials = noCredentials })
+	none := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{}, errors.New("no credentials here")
+	})
+	client := scriptedClient(&transport{}, func(o *dynamodb.Options) { o.Credentials = none })
 	_, _, err := dynamo.New(client, table).Claim(t.Context(), record("k"), claimTime)
 	requireStoreError(t, err, "claim", store.FailureAccessDenied, true)
 	require.ErrorContains(t, err, "no credentials here")

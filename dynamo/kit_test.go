@@ -97,11 +97,18 @@ func getItem(t *testing.T, client *dynamodb.Client, table, id string) item {
 
 func getByKey(t *testing.T, client *dynamodb.Client, table string, key item) item {
 	t.Helper()
-	out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
-		TableName: aws.String(table), Key: key, ConsistentRead: aws.Bool(true),
-	})
+	it, err := look(t.Context(), client, table, key)
 	require.NoError(t, err)
-	return out.Item
+	return it
+}
+
+// look returns the item under a key, nil if there is none.
+func look(ctx context.Context, client *dynamodb.Client, table string, key item) (item, error) {
+	out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: new(true)})
+	if err != nil {
+		return nil, err
+	}
+	return out.Item, nil
 }
 
 // inBubble runs a test beside others in fake time, in which the pauses of the SDK take none.
@@ -124,14 +131,8 @@ func foreign(client *dynamodb.Client, table string) *storetest.Foreign {
 			return err
 		},
 		Has: func(ctx context.Context, _ store.Store, key string) (bool, error) {
-			out, err := client.GetItem(ctx, &dynamodb.GetItemInput{
-				TableName: aws.String(table), Key: item{"id": S(key)}, ConsistentRead: aws.Bool(true),
-			})
-			if err != nil {
-				return false, err
-			}
-			_, has := out.Item["foreign_attribute"]
-			return has, nil
+			it, err := look(ctx, client, table, item{"id": S(key)})
+			return it["foreign_attribute"] != nil, err
 		},
 	}
 }
@@ -418,12 +419,6 @@ func (tr *transport) calls() []string {
 	return calls
 }
 
-func (tr *transport) reset() {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.requests = nil
-}
-
 // recorder passes requests on to the network.
 func recorder() *transport {
 	network := awshttp.NewBuildableClient()
@@ -493,8 +488,3 @@ func scriptedClient(tr *transport, optFns ...func(*dynamodb.Options)) *dynamodb.
 		})
 	}}, optFns...)...)
 }
-
-// noCredentials is a provider that has none.
-var noCredentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-	return aws.Credentials{}, fmt.Errorf("no credentials here")
-})

@@ -100,6 +100,7 @@ func TestWhatIsCompressed(t *testing.T) {
 		"in parts, compressed":      {orders(4 << 10), inParts, "gzip", true},
 		"no smaller":                {pattern(3 << 10), usual, "identity", false},
 		"no smaller, in parts":      {pattern(5 << 10), usual, "", true},
+		"large, and small as gzip":  {[]byte(`"` + strings.Repeat("x", 4*partSize) + `"`), usual, "gzip", false},
 		"large and all in the item": {orders(100 << 10), inline, "gzip", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,6 +108,7 @@ func TestWhatIsCompressed(t *testing.T) {
 			m := newMemoryTable()
 			s := dynamo.New(m, table, c.config)
 			it := m.keep(t, s, c.result)
+			require.Equal(t, c.parts, m.rounds > 0)
 			require.Equal(t, c.encoding, textOf(it["encoding"]))
 			require.Equal(t, c.parts, it["parts"] != nil)
 			require.Equal(t, c.parts, it["data"] == nil)
@@ -319,23 +321,6 @@ func TestCompressedPartsThatAreSpoiled(t *testing.T) {
 	requireUnreadable(t, err, "the 1 parts do not match the commit")
 }
 
-// TestPartsAreKeptAsTheyWereSeen: a write that does not touch the result leaves its encoding alone,
-// and one that carries it over writes it again.
-func TestPartsAreKeptAsTheyWereSeen(t *testing.T) {
-	t.Parallel()
-	s, client, table := local(t)
-	want := orders(100 << 10)
-	held := completes(t, s, claims(t, s, record("charge#key")), want)
-	longer := held
-	longer.Expiry = held.Expiry.AddDate(0, 0, 1)
-	mustSwap(t, s, held, longer)
-	forgotten := longer
-	forgotten.Parts, forgotten.Reason = "", "seen by a reader that knew of no parts"
-	mustSwap(t, s, forgotten, longer)
-	require.Equal(t, S("gzip"), getItem(t, client, table, held.Key)["encoding"])
-	require.True(t, bytes.Equal(want, resultOf(t, s, mustGet(t, s, held.Key))))
-}
-
 // TestCompressionSavesWriteUnits counts them as DynamoDB does.
 func TestCompressionSavesWriteUnits(t *testing.T) {
 	t.Parallel()
@@ -374,13 +359,4 @@ func TestLargeResultsWithoutRepetitionsAreCompressed(t *testing.T) {
 		}
 		require.Less(t, stored, len(result)*4/5)
 	}
-}
-
-// TestALargeResultThatIsSmallAsGzipHasNoParts, although it is written while it is compressed.
-func TestALargeResultThatIsSmallAsGzipHasNoParts(t *testing.T) {
-	t.Parallel()
-	s, tr := scripted(done)
-	next := completion(record("k"), []byte(`"`+strings.Repeat("x", 4*partSize)+`"`))
-	mustSwap(t, s, record("k"), next)
-	require.Equal(t, []string{"UpdateItem"}, tr.calls())
 }

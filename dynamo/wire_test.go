@@ -17,7 +17,6 @@ func TestCallsOfALargeResultAndItsReplay(t *testing.T) {
 	t.Parallel()
 	tr := recorder()
 	s, _, _ := local(t, func(o *dynamodb.Options) { o.HTTPClient = tr })
-	tr.reset()
 	first := claims(t, s, record("charge#key"))
 	result := []byte(`"` + strings.Repeat("x", 6<<20) + `"`)
 	mustSwap(t, s, first, completion(first, result))
