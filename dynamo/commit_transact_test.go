@@ -3,7 +3,6 @@ package dynamo_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -234,33 +233,8 @@ func TestARejectedItemSaysWhy(t *testing.T) {
 	}
 }
 
-// TestWhatACommitAdds to the transaction of the user is one item, the update of the record:
-// DynamoDB bills two write units for every KB of each item of a transaction, so it costs what a
-// completion costs, twice.
-func TestWhatACommitAdds(t *testing.T) {
-	t.Parallel()
-	for _, rows := range []int{0, 1, 2, 99} {
-		s, tr := scripted(done)
-		items := make([]dynamo.Item, rows)
-		for i := range items {
-			items[i] = dynamo.Put("orders", map[string]any{"order_id": i})
-		}
-		seen, w := record("order#1"), writesOf(t, items...)
-		mustCommit(t, s, seen, committed(seen, []byte(`{"id":"o-1"}`)), w, rand.Text())
-		var sent struct {
-			TransactItems []map[string]struct{ TableName string }
-		}
-		require.Len(t, tr.requests, 1)
-		require.NoError(t, json.Unmarshal(tr.requests[0].Body, &sent))
-		require.Len(t, sent.TransactItems, 1+rows)
-		require.Equal(t, table, sent.TransactItems[0]["Update"].TableName)
-		for _, it := range sent.TransactItems[1:] {
-			require.Equal(t, "orders", it["Put"].TableName)
-		}
-	}
-}
-
-// TestTheRequestOfACommit is that of a completion, with the rows behind it.
+// TestTheRequestOfACommit is that of a completion, with the rows behind it: what is added to the
+// transaction of the user is one item, the update of the record. TestCostsOfCommits counts it.
 func TestTheRequestOfACommit(t *testing.T) {
 	t.Parallel()
 	s, tr := scripted(done)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -219,19 +217,4 @@ func FuzzParts(f *testing.F) {
 		require.True(t, whole)
 		require.Equal(t, result, got)
 	})
-}
-
-// TestEndpointThatIsDownIsNamed: "deadline exceeded" alone would send an operator to look for
-// something slow.
-func TestEndpointThatIsDownIsNamed(t *testing.T) {
-	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closed.Close())
-	u := newTill(dynamo.New(dynamolocal.Client("http://"+closed.Addr().String()), table),
-		idempotent.WithTiming(idempotent.Timing{ClaimBudget: 200 * time.Millisecond}))
-	_, err = u.Handle(t.Context(), bill{ID: "k"})
-	require.ErrorIs(t, err, idempotent.ErrStoreUnavailable)
-	require.ErrorContains(t, err, "connection refused")
-	require.Zero(t, u.executed)
 }

@@ -22,6 +22,13 @@ func TestFaultyStoreWithoutARuleIsTheStoreInside(t *testing.T) {
 	})
 }
 
+// claimed is a record in progress.
+func claimed(key string, now time.Time) record {
+	return record{
+		Key: key, Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute), Expiry: now.Add(time.Hour),
+	}
+}
+
 func TestEachFaultIsWhatItSays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -55,10 +62,7 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					defer cancel()
 					now := time.Now()
-					_, _, err := s.Claim(ctx, store.Record{
-						Key: key, Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute),
-						Expiry: now.Add(time.Hour),
-					}, now)
+					_, _, err := s.Claim(ctx, claimed(key, now), now)
 					return err
 				}
 
@@ -94,10 +98,8 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 func TestARuleSeesWhatACallWasHanded(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)
-	first := store.Record{
-		Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute),
-		Expiry: now.Add(time.Hour),
-	}
+	first := claimed("k", now)
+	first.Result = []byte("1")
 	next := first
 	next.Status = store.StatusUnknown
 	var seen []storetest.Call
@@ -117,8 +119,7 @@ func TestARuleSeesWhatACallWasHanded(t *testing.T) {
 	_, err = s.Delete(t.Context(), next)
 	require.NoError(t, err)
 	_, err = s.ReadResult(t.Context(), next)
-	var unreadable *store.UnreadableError
-	require.ErrorAs(t, err, &unreadable, "the store inside keeps no parts")
+	require.ErrorAs(t, err, new(*store.UnreadableError), "the store inside keeps no parts")
 
 	assert.Equal(t, []storetest.Call{
 		{N: 1, Op: storetest.OpClaim, Next: first},
@@ -130,18 +131,8 @@ func TestARuleSeesWhatACallWasHanded(t *testing.T) {
 		{N: 7, Op: storetest.OpReadResult, Seen: next},
 	}, seen)
 	assert.Equal(t, seen, s.Calls())
-}
-
-func TestACallIsKeptAsItWasMade(t *testing.T) {
-	t.Parallel()
-	s := storetest.NewFaulty(memory.New(), nil)
-	r := store.Record{
-		Key: "k", Status: store.StatusCompleted, Owner: "o", Result: []byte("1"), Expiry: time.Now().Add(time.Hour),
-	}
-	_, _, err := s.Claim(t.Context(), r, time.Now())
-	require.NoError(t, err)
-	r.Result[0] = '2'
-	assert.Equal(t, "1", string(s.Calls()[0].Next.Result))
+	first.Result[0] = '2'
+	assert.Equal(t, "1", string(s.Calls()[0].Next.Result), "a call is kept as it was made")
 }
 
 // TestFaultsOfACommit: it is applied or it is not, and every answer of it can get lost, also that a
@@ -165,10 +156,7 @@ func TestFaultsOfACommit(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				now := time.Now().UTC().Truncate(time.Second)
-				held := store.Record{
-					Key: "k", Status: store.StatusInProgress, Owner: "o", Lease: now.Add(time.Minute),
-					Expiry: now.Add(time.Hour),
-				}
+				held := claimed("k", now)
 				writes := partedWrites{{Name: "row", New: true}}
 				done := held
 				done.Status, done.Seal = store.StatusCompleted, store.CommitSeal("o", nil, 1)

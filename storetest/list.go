@@ -35,6 +35,7 @@ type listing struct {
 	operation string
 
 	running, released, done, ownerless, waiting, asked, givenUp *kept
+	all                                                         []*kept // that were planted
 }
 
 // listing plants the records, or skips the check if the store cannot list.
@@ -48,38 +49,30 @@ func (p *probe) listing() *listing {
 		p.t.Skipf("%v", err)
 	}
 	l := &listing{probe: p, lister: lister, operation: "storetest-" + rand.Text()}
-	created := func(ago time.Duration) change {
-		return changed(func(p *probe, r *store.Record) { r.CreatedAt = p.now.Add(-ago) })
-	}
-	l.running = l.plant(like(inProgress, created(time.Hour)))
-	l.released = l.plant(like(inProgress, settled, created(time.Minute)))
-	l.done = l.plant(like(completed, created(time.Minute)))
-	l.ownerless = l.plant(like(ownerless, changed(func(_ *probe, r *store.Record) {
-		r.Status, r.Result = store.StatusCompleted, []byte(`"a"`)
-	})))
-	l.waiting = l.plant(like(unknown, created(time.Minute), changed(func(p *probe, r *store.Record) {
-		r.AttentionAt = p.now.Add(-time.Hour)
-	})))
-	l.asked = l.plant(like(unknown, created(time.Minute)))
-	l.givenUp = l.plant(like(unknown, created(time.Minute), changed(func(_ *probe, r *store.Record) {
-		r.Attention = store.GivenUpOf(l.operation + "#")
-	})))
+	late := changed(func(p *probe, r *store.Record) { r.CreatedAt = p.now.Add(time.Hour) })
+	long := changed(func(p *probe, r *store.Record) { r.AttentionAt = p.now.Add(-time.Hour) })
+	givenUp := changed(func(_ *probe, r *store.Record) { r.Attention = store.GivenUpOf(l.operation + "#") })
+	l.running = l.plant(inProgress)
+	l.released = l.plant(like(inProgress, settled, late))
+	l.done = l.plant(like(completed, late))
+	l.ownerless = l.plant(completedOwnerless)
+	l.waiting = l.plant(like(unknown, late, long))
+	l.asked = l.plant(like(unknown, late))
+	l.givenUp = l.plant(like(unknown, late, givenUp))
 	return l
 }
 
 // plant plants a record of the operation.
 func (l *listing) plant(of kind) *kept {
 	l.t.Helper()
-	return l.begin(like(of, changed(func(_ *probe, r *store.Record) {
+	k := l.begin(like(of, changed(func(_ *probe, r *store.Record) {
 		r.Key = l.operation + "#" + rand.Text()
 		if r.Attention != "" && !strings.HasPrefix(r.Attention, l.operation) {
 			r.Attention = store.AttentionOf(r.Key)
 		}
 	})))
-}
-
-func (l *listing) all() []*kept {
-	return []*kept{l.running, l.released, l.done, l.ownerless, l.waiting, l.asked, l.givenUp}
+	l.all = append(l.all, k)
+	return k
 }
 
 // yields sees that a query finds these records, and of each what a listing has.
@@ -162,7 +155,7 @@ func (l *listing) eventually(look func() string) {
 }
 
 func (l *listing) namesWhatIsAsked() {
-	l.yields(store.Query{}, l.all()...)
+	l.yields(store.Query{}, l.all...)
 	l.yields(store.Query{Statuses: []store.Status{store.StatusCompleted}}, l.done, l.ownerless)
 	l.yields(store.Query{Statuses: []store.Status{store.StatusInProgress, store.StatusUnknown}},
 		l.running, l.released, l.waiting, l.asked, l.givenUp)
@@ -235,7 +228,7 @@ func (l *listing) pages(leaves bool) (n int) {
 }
 
 func (l *listing) readsPages() {
-	l.yields(store.Query{PageSize: 2}, l.all()...)
+	l.yields(store.Query{PageSize: 2}, l.all...)
 	first, all := l.pages(true), l.pages(false)
 	if all < 3 || first >= all {
 		l.t.Fatalf("a listing that ends at its first record has read %d pages of %d", first, all)
@@ -243,8 +236,9 @@ func (l *listing) readsPages() {
 }
 
 func (l *listing) hasNoResult() {
-	stepped := l.plant(inProgress).play(steps(stepsOf{charge: value(large), mail: started}))
-	l.yields(store.Query{}, append(l.all(), l.plant(like(inProgress, completion(large))), stepped)...)
+	l.plant(inProgress).play(steps(stepsOf{charge: value(large), mail: started}))
+	l.plant(like(inProgress, completion(large)))
+	l.yields(store.Query{}, l.all...)
 }
 
 func (l *listing) refusesIndex() {

@@ -207,18 +207,17 @@ func (a answer) equal(b answer) bool {
 }
 
 func (c call) String() string {
-	switch c.op {
-	case OpClaim:
-		return fmt.Sprintf("Claim at %s\n%s", c.now.Format(time.RFC3339Nano), describe(c.next))
-	case OpSwap, OpCommit:
-		return fmt.Sprintf("%s\n%s\nfor\n%s", c.op, describe(c.seen), describe(c.next))
-	case OpDelete, OpReadResult:
-		return string(c.op) + "\n" + describe(c.seen)
-	case OpApply:
-		return fmt.Sprintf("apply %+v", c.rows)
-	case OpGet, OpList, OpListCost:
+	text := fmt.Sprintf("%s of %s at %s", c.op, c.key, c.now.Format(time.RFC3339Nano))
+	if c.seen.Key != "" {
+		text += "\nof\n" + describe(c.seen)
 	}
-	return "Get " + c.key
+	if c.next.Key != "" {
+		text += "\nfor\n" + describe(c.next)
+	}
+	if c.rows != nil {
+		text += fmt.Sprintf("\nwith %+v", c.rows)
+	}
+	return text
 }
 
 func (a answer) String() string {

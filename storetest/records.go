@@ -64,6 +64,13 @@ func ownerless(p *probe) store.Record {
 	return store.Record{Key: r.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
 }
 
+// completedOwnerless returns a completed record, likewise.
+func completedOwnerless(p *probe) store.Record {
+	r := ownerless(p)
+	r.Status, r.Result = store.StatusCompleted, []byte(`"a"`)
+	return r
+}
+
 // completion is r as its owner completes it. Every field has a value, and all that may change does.
 func completion(of result) change {
 	return changed(func(p *probe, r *store.Record) {
