@@ -92,29 +92,25 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 		"expiration": N("1"),
 	}
 	at := strconv.FormatInt(over.Unix(), 10)
+	ours := items{"status": S("COMPLETED"), "owner": S("O"), "expiration": N("1")}
+	theirs, running := items(ours.with(item{"owner": nil})), items(ours.with(item{"status": S("INPROGRESS")}))
+	part := items{"data": B("1"), "expiration": N("1")}
 	stay := []item{
 		{"id": S("other"), "expiration": N("1")},
-		{"id": S("no expiration"), "status": S("COMPLETED"), "owner": S("O")},
-		{"id": S("order#1"), "status": S("PAID"), "owner": S("O"), "expiration": N("1")},
-		{"id": S("order#2"), "status": N("1"), "owner": S("O"), "expiration": N("1")},
-		{"id": S("text"), "status": S("COMPLETED"), "owner": S("O"), "expiration": S("1")},
-		{
-			"id": S("no number"), "status": S("INPROGRESS"), "owner": S("O"), "expiration": N("1"),
-			"in_progress_expiration": S("1"),
-		},
-		{"id": S("fraction"), "status": S("COMPLETED"), "owner": S("O"), "expiration": N(at + ".5")},
-		{
-			"id": S("Powertools, completed"), "status": S("COMPLETED"), "expiration": N("1"), "data": S("1"),
-			"validation": S("x"),
-		},
-		{
-			"id": S("Powertools, in progress"), "status": S("INPROGRESS"), "expiration": N("1"),
-			"in_progress_expiration": N("1000"),
-		},
-		{"id": S("charge#1#no.seal#x"), "data": B("1"), "expiration": N("1")},
-		{"id": S("charge#1#" + seal + "#1000"), "data": B("1"), "expiration": N("1")},
-		{"id": S("charge#1#" + seal + "#2"), "data": S("1"), "expiration": N("1")},
-		{"id": S("charge#1#" + seal + "#3"), "data": B("1"), "expiration": N("1"), "more": S("x")},
+		ours.with(item{"id": S("no expiration"), "expiration": nil}),
+		ours.with(item{"id": S("order#1"), "status": S("PAID")}),
+		ours.with(item{"id": S("order#2"), "status": N("1")}),
+		ours.with(item{"id": S("text"), "expiration": S("1")}),
+		running.with(item{"id": S("no number"), "in_progress_expiration": S("1")}),
+		ours.with(item{"id": S("fraction"), "expiration": N(at + ".5")}),
+		theirs.with(item{"id": S("Powertools, completed"), "data": S("1"), "validation": S("x")}),
+		theirs.with(item{
+			"id": S("Powertools, in progress"), "status": S("INPROGRESS"), "in_progress_expiration": N("1000"),
+		}),
+		part.with(item{"id": S("charge#1#no.seal#x")}),
+		part.with(item{"id": S("charge#1#" + seal + "#1000")}),
+		part.with(item{"id": S("charge#1#" + seal + "#2"), "data": S("1")}),
+		part.with(item{"id": S("charge#1#" + seal + "#3"), "more": S("x")}),
 		message.with(item{"id": S("due"), "outbox_due": N("1")}),
 		message.with(item{"id": S("not done"), "done_at": nil}),
 		message.with(item{"id": S("without a body"), "body": nil}),
@@ -122,10 +118,10 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 		message.with(item{"id": S("kept"), "expiration": N(strconv.FormatInt(over.Unix()+1, 10))}),
 	}
 	go_ := []item{
-		{"id": S("charge#1"), "status": S("COMPLETED"), "owner": S("O"), "expiration": N(at)},
-		{"id": S("charge#2"), "status": S("COMPLETED"), "owner": S("O"), "expiration": N("1.5")},
-		{"id": S("charge#3"), "status": S("INPROGRESS"), "owner": S("O"), "expiration": N("1")},
-		{"id": S("charge#1#" + seal + "#1"), "data": B("1"), "expiration": N("1")},
+		ours.with(item{"id": S("charge#1"), "expiration": N(at)}),
+		ours.with(item{"id": S("charge#2"), "expiration": N("1.5")}),
+		running.with(item{"id": S("charge#3")}),
+		part.with(item{"id": S("charge#1#" + seal + "#1")}),
 		message.with(item{"id": S("delivered")}),
 	}
 	for _, it := range append(go_, stay...) {

@@ -225,10 +225,7 @@ func TestWhatALayoutCannotHoldIsRefusedBeforeAnyWrite(t *testing.T) {
 		next := completion(r, []byte(c.result))
 		next.Layout = c.layout
 		_, _, err := s.Swap(t.Context(), r, next)
-		var se *store.Error
-		require.ErrorAs(t, err, &se, name)
-		assert.Equal(t, store.FailureRejected, se.Kind)
-		assert.True(t, se.NotApplied)
+		requireStoreError(t, err, "swap", store.FailureRejected, true)
 		assert.NotContains(t, err.Error(), secret)
 		assert.Equal(t, S("INPROGRESS"), getItem(t, client, table, r.Key)["status"])
 	}

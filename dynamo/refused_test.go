@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
@@ -76,8 +77,7 @@ func TestRefusalsAreReadAsTheSDKReadsThem(t *testing.T) {
 				return r, err
 			}})
 			quick, usually := dynamo.New(client, table), dynamo.New(usual{client}, table)
-			require.Equal(t, claimed(t, usually), claimed(t, quick), "%s, %s", name, header)
-			require.Equal(t, swapped(t, usually), swapped(t, quick), "%s, %s", name, header)
+			require.Equal(t, outcomes(t, usually), outcomes(t, quick), "%s, %s", name, header)
 		}
 	}
 }
@@ -91,28 +91,23 @@ type outcome struct {
 	text    string
 }
 
-func claimed(t *testing.T, s *dynamo.Store) outcome {
+// outcomes are those of a claim and of a swap.
+func outcomes(t *testing.T, s *dynamo.Store) (all []outcome) {
 	t.Helper()
-	held, ok, err := s.Claim(t.Context(), record("k"), claimTime)
-	return outcomeOf(held, ok, err)
-}
-
-func swapped(t *testing.T, s *dynamo.Store) outcome {
-	t.Helper()
-	held, ok, err := s.Swap(t.Context(), record("k"), completion(record("k"), []byte(`"x"`)))
-	return outcomeOf(held, ok, err)
-}
-
-func outcomeOf(held store.Record, ok bool, err error) outcome {
-	o := outcome{held: held, applied: ok}
-	if se, is := errors.AsType[*store.Error](err); is {
-		se.NotApplied = false
-		o.kind = se.Kind
+	add := func(held store.Record, ok bool, err error) {
+		o := outcome{held: held, applied: ok}
+		if se, is := errors.AsType[*store.Error](err); is {
+			se.NotApplied = false
+			o.kind = se.Kind
+		}
+		if err != nil {
+			o.text = err.Error()
+		}
+		all = append(all, o)
 	}
-	if err != nil {
-		o.text = err.Error()
-	}
-	return o
+	add(s.Claim(t.Context(), record("k"), claimTime))
+	add(s.Swap(t.Context(), record("k"), completion(record("k"), []byte(`"x"`))))
+	return all
 }
 
 // closing is a body that says whether it was closed, and fails after its text if it is told to.
@@ -131,7 +126,7 @@ func TestRefusalsThatBreakOff(t *testing.T) {
 	for _, n := range []int{0, 10, 100, len(whole) - 1} {
 		var bodies []*closing
 		tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) {
-			body := &closing{Reader: io.MultiReader(strings.NewReader(whole[:n]), brokenReader{})}
+			body := &closing{Reader: io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(io.ErrUnexpectedEOF))}
 			bodies = append(bodies, body)
 			return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: body}, nil
 		}}
@@ -144,7 +139,3 @@ func TestRefusalsThatBreakOff(t *testing.T) {
 		}
 	}
 }
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -170,8 +170,7 @@ func TestWhatCouldBeStoredCanBeReplayed(t *testing.T) {
 		"260 KB over 400 KB/s":                  {260_000, 400_000, 29 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				requireStoredAndReplayed(t, &slowNetwork{speed: tc.speed}, largeAnswer(tc.size), tc.timeout)
 			})
 		})
@@ -213,8 +212,7 @@ func TestNoSingleUnansweredRequestLosesAResultOfAnySize(t *testing.T) {
 }
 
 func TestANetworkThatHasBecomeSlowStillBringsAResult(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		network, answer := &slowNetwork{speed: 4_000_000}, largeAnswer(1_000_000)
 		r := reportOn(network, answer)
 		require.True(t, bytes.Equal(answer, r.deliver(t, 10*time.Minute)))
