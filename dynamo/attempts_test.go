@@ -195,6 +195,14 @@ func until3s(ctx context.Context) (context.Context, context.CancelFunc) {
 // attempt tells nothing.
 func TestCallThatEndsDuringAnAttemptSaysHowTheOneBeforeFailed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
+		s, tr := scripted(done)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _, err := s.Claim(ended, record("k"), claimTime)
+		requireStoreError(t, err, "claim", store.FailureTimeout, true)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Empty(t, tr.calls())
+
 		for _, before := range []int{0, 1} {
 			tr := &transport{answer: func(n int, r *http.Request, _ request) (*http.Response, error) {
 				if n < before {

@@ -273,17 +273,6 @@ func TestCredentialsThatCannotBeUsed(t *testing.T) {
 	require.ErrorContains(t, err, "no credentials here")
 }
 
-func TestContextThatEndedIsATimeout(t *testing.T) {
-	t.Parallel()
-	s, tr := scripted(done)
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, _, err := s.Claim(cancelled, record("k"), claimTime)
-	requireStoreError(t, err, "claim", store.FailureTimeout, true)
-	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, tr.calls())
-}
-
 func requireStoreError(t *testing.T, err error, op string, kind store.Failure, notApplied bool) {
 	t.Helper()
 	var se *store.Error
