@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"strconv"
 	"strings"
@@ -155,12 +156,8 @@ func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, cha
 }
 
 // List implements [relay.Box].
-func (b *box) List(ctx context.Context, shard int, cursor string) (page []relay.Listed, next string, err error) {
-	items, _, next, err := b.query(ctx, strconv.Itoa(shard), cursor)
-	for _, it := range items {
-		page = append(page, relay.Listed{ID: it.ID, Due: time.UnixMilli(it.Due), Created: time.UnixMilli(it.CreatedAt)})
-	}
-	return page, next, err
+func (b *box) List(ctx context.Context, shard int) iter.Seq2[relay.Listed, error] {
+	return b.entries(ctx, strconv.Itoa(shard), new(int))
 }
 
 // storedOf reads an item. False says that it is no message, or none that is pending.

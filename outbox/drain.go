@@ -54,8 +54,8 @@ func earlier(ctx context.Context, by time.Duration) (context.Context, context.Ca
 	return context.WithDeadline(ctx, deadline.Add(-min(by, time.Until(deadline)/4)))
 }
 
-// maxPages bounds how much of each shard is counted.
-const maxPages = 20
+// maxCounted bounds how much of each shard is counted.
+const maxCounted = 20 * pageSize
 
 // left counts what is in the index, as far as there is time, and what is no message there.
 func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) {
@@ -81,35 +81,25 @@ func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) 
 type counter struct {
 	*box
 
-	oldest  int64 // when the oldest one was made
+	oldest  int64 // when the oldest one was made, in milliseconds since 1970
 	foreign int
 	partial bool
 }
 
 // count returns how many messages a shard has.
 func (c *counter) count(ctx context.Context, shard string) (n int, err error) {
-	cursor := ""
-	for range maxPages {
-		page, foreign, next, err := c.query(ctx, shard, cursor)
+	for m, err := range c.entries(ctx, shard, &c.foreign) {
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || n == maxCounted:
 			c.partial = true
 			return n, nil //nolint:nilerr // the time is over, and what was counted is true
 		case err != nil:
 			return 0, err
 		}
-		n += len(page)
-		c.foreign += foreign
-		for _, m := range page {
-			if c.oldest == 0 || m.CreatedAt < c.oldest {
-				c.oldest = m.CreatedAt
-			}
+		n++
+		if at := m.Created.UnixMilli(); c.oldest == 0 || at < c.oldest {
+			c.oldest = at
 		}
-		if next == "" {
-			return n, nil
-		}
-		cursor = next
 	}
-	c.partial = true
 	return n, nil
 }

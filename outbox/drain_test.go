@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -146,11 +147,11 @@ func TestDrainCountsWhatIsLeftPageByPage(t *testing.T) {
 	require.InDelta(t, 3*time.Hour, some.Oldest, float64(time.Hour/2))
 	some.Oldest = 0
 	require.Equal(t, &report.Left{Pending: 4}, some)
-	for n := range 21 {
-		put(n, time.Hour)
-	}
+	r = r.via(r.with(paged, dynamolocal.After(func(out *dynamodb.QueryOutput) {
+		out.Items = slices.Repeat(out.Items, 4000)
+	})))
 	many := r.drain().Left
-	require.Equal(t, &report.Left{Pending: 21, Oldest: many.Oldest, Partial: true}, many, "twenty pages of a shard")
+	require.Equal(t, &report.Left{Pending: 14_000, Oldest: many.Oldest, Partial: true}, many, "ten thousand of a shard")
 }
 
 // putItem writes an item that no commit wrote.

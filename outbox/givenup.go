@@ -33,22 +33,15 @@ type GivenUpMessage struct {
 func GivenUp(ctx context.Context, client Client, table string) iter.Seq2[GivenUpMessage, error] {
 	b := &box{client: client, table: table}
 	return func(yield func(GivenUpMessage, error) bool) {
-		for cursor := ""; ; {
-			page, _, next, err := b.query(ctx, givenUpShard, cursor)
-			if err != nil {
-				yield(GivenUpMessage{}, err)
+		for listed, err := range b.entries(ctx, givenUpShard, new(int)) {
+			var m GivenUpMessage
+			givenUp := false
+			if err == nil {
+				m, givenUp, err = b.givenUp(ctx, listed.ID)
+			}
+			if (givenUp || err != nil) && !yield(m, err) || err != nil {
 				return
 			}
-			for _, listed := range page {
-				p, givenUp, err := b.givenUp(ctx, listed.ID)
-				if (givenUp || err != nil) && !yield(p, err) || err != nil {
-					return
-				}
-			}
-			if next == "" {
-				return
-			}
-			cursor = next
 		}
 	}
 }

@@ -43,22 +43,16 @@ func (p *pool) run(do func()) {
 }
 
 func (r *Relay[M]) drainShard(ctx context.Context, p *pool, shard int) error {
-	for cursor := ""; ; {
-		page, next, err := r.box.List(ctx, shard, cursor)
+	for listed, err := range r.box.List(ctx, shard) {
 		if err != nil {
 			return fmt.Errorf("list shard %d: %w", shard, err)
 		}
-		for _, listed := range page {
-			if !r.due(listed.Due) || r.Late(ctx) {
-				return nil // those behind it are due later
-			}
-			p.run(func() { r.found(ctx, listed) })
+		if !r.due(listed.Due) || r.Late(ctx) {
+			return nil // those behind it are due later
 		}
-		if next == "" {
-			return nil
-		}
-		cursor = next
+		p.run(func() { r.found(ctx, listed) })
 	}
+	return nil
 }
 
 // due reports whether a drain delivers what is due at an instant.

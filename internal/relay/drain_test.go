@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 	"testing"
 	"time"
@@ -23,26 +24,31 @@ type box struct {
 	relay.Box[string]
 
 	mu sync.Mutex
-	// shards are the messages of each shard, one a page.
+	// shards are the messages of each shard.
 	shards map[int][]relay.Listed
 	fails  map[int]bool
 	// unreadable is the id of a message that cannot be read.
 	unreadable string
-	// listed counts the pages that were read, and read has the ids of the messages.
+	// listed counts the lists that were begun and the messages that were taken from them, and read
+	// has the ids of the messages.
 	listed int
 	read   []string
 }
 
-func (b *box) List(_ context.Context, shard int, cursor string) ([]relay.Listed, string, error) {
-	b.listed++
-	if b.fails[shard] {
-		return nil, "", errRead
+func (b *box) List(_ context.Context, shard int) iter.Seq2[relay.Listed, error] {
+	return func(yield func(relay.Listed, error) bool) {
+		b.listed++
+		if b.fails[shard] {
+			yield(relay.Listed{}, errRead)
+			return
+		}
+		for _, listed := range b.shards[shard] {
+			if !yield(listed, nil) {
+				return
+			}
+			b.listed++
+		}
 	}
-	at := len(cursor)
-	if at >= len(b.shards[shard]) {
-		return nil, "", nil
-	}
-	return b.shards[shard][at : at+1], cursor + "+", nil
 }
 
 // Get says that the message is done.
@@ -144,9 +150,9 @@ type ending struct {
 	end func()
 }
 
-func (b *ending) List(ctx context.Context, shard int, cursor string) ([]relay.Listed, string, error) {
+func (b *ending) List(ctx context.Context, shard int) iter.Seq2[relay.Listed, error] {
 	b.end()
-	return b.box.List(ctx, shard, cursor)
+	return b.box.List(ctx, shard)
 }
 
 // one has a single message, which is due, and takes it unless it is to fail.

@@ -9,6 +9,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 )
 
@@ -56,10 +57,9 @@ type Box[M any] interface {
 	// GiveUp keeps a message from being delivered. It also requires that no fewer tries are counted
 	// than the entry has: a redrive begins to count anew.
 	GiveUp(ctx context.Context, e Entry[M], now time.Time) (bool, error)
-	// List reads a page of the messages of a shard that are pending and not given up, in the order
-	// in which they are due. It may be late. An empty cursor is the beginning, and an empty next
-	// one the end.
-	List(ctx context.Context, shard int, cursor string) (page []Listed, next string, err error)
+	// List yields the messages of a shard that are pending and not given up, in the order in which
+	// they are due. It may be late. An error ends it.
+	List(ctx context.Context, shard int) iter.Seq2[Listed, error]
 }
 
 // Listed is a message in a list.

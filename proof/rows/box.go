@@ -2,6 +2,7 @@ package rows
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
@@ -43,7 +44,7 @@ type BoxReply struct {
 	Err   error
 }
 
-// Box is a box of messages that is one function for all of its methods. A list has one page.
+// Box is a box of messages that is one function for all of its methods.
 type Box func(ctx context.Context, c BoxCall) BoxReply
 
 var _ relay.Box[Row] = Box(nil)
@@ -76,9 +77,18 @@ func (b Box) GiveUp(ctx context.Context, e Entry, now time.Time) (bool, error) {
 }
 
 // List implements [relay.Box].
-func (b Box) List(ctx context.Context, shard int, _ string) ([]relay.Listed, string, error) {
-	got := b(ctx, BoxCall{Op: List, Shard: shard})
-	return got.Page, "", got.Err
+func (b Box) List(ctx context.Context, shard int) iter.Seq2[relay.Listed, error] {
+	return func(yield func(relay.Listed, error) bool) {
+		got := b(ctx, BoxCall{Op: List, Shard: shard})
+		for _, listed := range got.Page {
+			if !yield(listed, nil) {
+				return
+			}
+		}
+		if got.Err != nil {
+			yield(relay.Listed{}, got.Err)
+		}
+	}
 }
 
 func (b Box) write(ctx context.Context, op BoxOp, e Entry, at time.Time) (bool, error) {
