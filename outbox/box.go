@@ -160,6 +160,39 @@ func (b *box) List(ctx context.Context, shard int) iter.Seq2[relay.Listed, error
 	return b.entries(ctx, strconv.Itoa(shard), new(int))
 }
 
+// pageSize is how many entries of the index are read at once.
+const pageSize = 500
+
+// entries yields what a shard of the index has, which may be late. What is no message there is only
+// counted. An error ends it.
+func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2[relay.Listed, error] {
+	return func(yield func(relay.Listed, error) bool) {
+		pages := dynamodb.NewQueryPaginator(b.client, &dynamodb.QueryInput{
+			TableName: aws.String(b.table), IndexName: aws.String(Index), Limit: aws.Int32(pageSize),
+			KeyConditionExpression:    aws.String("outbox_shard = :shard"),
+			ExpressionAttributeValues: attributes{":shard": text(shard)},
+		})
+		for pages.HasMorePages() {
+			out, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(relay.Listed{}, fmt.Errorf("outbox: read the index %s: %w", Index, err))
+				return
+			}
+			for _, it := range out.Items {
+				var m stored
+				if attributevalue.UnmarshalMap(it, &m) != nil {
+					*foreign++
+					continue
+				}
+				listed := relay.Listed{ID: m.ID, Due: time.UnixMilli(m.Due), Created: time.UnixMilli(m.CreatedAt)}
+				if !yield(listed, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // storedOf reads an item. False says that it is no message, or none that is pending.
 func storedOf(it attributes) (s stored, pending bool) {
 	err := attributevalue.UnmarshalMap(it, &s)

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/dynamo"
+	"github.com/go-idempotent/idempotent/internal/table"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -32,8 +34,9 @@ func Check(ctx context.Context, client dynamo.Describer, table string) (advice [
 	if err != nil {
 		return nil, fmt.Errorf("outbox: describe time to live of table %q: %w", table, err)
 	}
-	problems := tableProblems(out.Table)
-	stream, index := streamProblem(out.Table), indexProblem(out.Table)
+	want := TableDefinition(table)
+	problems := tableProblems(out.Table, want)
+	stream, index := streamProblem(out.Table), indexProblem(out.Table, want.GlobalSecondaryIndexes[0].KeySchema)
 	if stream != "" && index != "" {
 		problems = append(problems, "nothing delivers its messages: "+stream+", and "+index)
 	}
@@ -59,39 +62,27 @@ func ofTable(table string, sentences []string) []string {
 }
 
 // tableProblems says why no commit can put a message into a table.
-func tableProblems(t *types.TableDescription) (problems []string) {
-	if t.TableStatus != types.TableStatusActive && t.TableStatus != types.TableStatusUpdating {
+func tableProblems(t *types.TableDescription, want *dynamodb.CreateTableInput) (problems []string) {
+	if !table.Usable(t) {
 		problems = append(problems, fmt.Sprintf("status is %s, not %s", t.TableStatus, types.TableStatusActive))
 	}
 	if t.MultiRegionConsistency == types.MultiRegionConsistencyStrong {
 		problems = append(problems,
 			"it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
 	}
-	if !isKey(t.KeySchema, attributeID, "") {
+	if !reflect.DeepEqual(t.KeySchema, want.KeySchema) {
 		problems = append(problems, fmt.Sprintf("its key is not the partition key %q alone", attributeID))
 	}
-	for name, want := range map[string]types.ScalarAttributeType{
-		attributeID: types.ScalarAttributeTypeS, attributeShard: types.ScalarAttributeTypeS,
-		attributeDue: types.ScalarAttributeTypeN,
-	} {
-		for _, d := range t.AttributeDefinitions { // DynamoDB refuses an item that an index cannot take
-			if aws.ToString(d.AttributeName) == name && d.AttributeType != want {
-				problems = append(problems,
-					fmt.Sprintf("attribute %q has type %s in a key, expected %s", name, d.AttributeType, want))
+	for _, d := range want.AttributeDefinitions {
+		for _, has := range t.AttributeDefinitions { // DynamoDB refuses an item that an index cannot take
+			if aws.ToString(has.AttributeName) == *d.AttributeName && has.AttributeType != d.AttributeType {
+				problems = append(problems, fmt.Sprintf("attribute %q has type %s in a key, expected %s",
+					*d.AttributeName, has.AttributeType, d.AttributeType))
 			}
 		}
 	}
 	slices.Sort(problems)
 	return problems
-}
-
-// isKey reports whether a key has these attributes. An empty sort key is none.
-func isKey(schema []types.KeySchemaElement, partition, sort string) bool {
-	has := map[types.KeyType]string{}
-	for _, k := range schema {
-		has[k.KeyType] = aws.ToString(k.AttributeName)
-	}
-	return has[types.KeyTypeHash] == partition && has[types.KeyTypeRange] == sort
 }
 
 // streamProblem says why the stream hands over no messages.
@@ -108,7 +99,7 @@ func streamProblem(t *types.TableDescription) string {
 }
 
 // indexProblem says why a drain finds no messages.
-func indexProblem(t *types.TableDescription) string {
+func indexProblem(t *types.TableDescription, key []types.KeySchemaElement) string {
 	at := slices.IndexFunc(t.GlobalSecondaryIndexes, func(g types.GlobalSecondaryIndexDescription) bool {
 		return aws.ToString(g.IndexName) == Index
 	})
@@ -119,7 +110,7 @@ func indexProblem(t *types.TableDescription) string {
 	switch {
 	case g.IndexStatus != types.IndexStatusActive && g.IndexStatus != types.IndexStatusUpdating:
 		return fmt.Sprintf("its index %q has the status %s, not %s", Index, g.IndexStatus, types.IndexStatusActive)
-	case !isKey(g.KeySchema, attributeShard, attributeDue):
+	case !reflect.DeepEqual(g.KeySchema, key):
 		return fmt.Sprintf("its index %q has not the partition key %q and the sort key %q", Index,
 			attributeShard, attributeDue)
 	case g.Projection == nil || g.Projection.ProjectionType != types.ProjectionTypeAll &&

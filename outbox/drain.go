@@ -21,7 +21,7 @@ import (
 // An error says that the index could not be read, at least in part, or that there were less than
 // two seconds to begin with. The report is true all the same.
 func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
-	ctx, t := r.begin(ctx, FromDrain)
+	ctx, t := r.begin(ctx, "drain")
 	early, cancel := earlier(ctx, countTime)
 	defer cancel()
 	if r.relay.Late(early) {

@@ -51,7 +51,7 @@ func TestDrainDeliversWhatIsDue(t *testing.T) {
 	require.GreaterOrEqual(t, told.Slowest, time.Minute)
 	told.Slowest, told.Left.Oldest = 0, 0
 	require.Equal(t, report.Relay{
-		Table: r.table, Source: outbox.FromDrain, Delivered: 10,
+		Table: r.table, Source: "drain", Delivered: 10,
 		Left: &report.Left{Pending: 2},
 	}, told)
 	require.Equal(t, told.Left, r.last().Left)

@@ -66,7 +66,6 @@ type Client interface {
 // on a schedule for what the stream has put off or lost. Make one with [NewRelay]. It is safe for
 // concurrent use. Any number of relays may work on one table.
 type Relay struct {
-	table     string
 	box       *box
 	deliver   Deliver
 	relay     *relay.Relay[Message]
@@ -122,14 +121,15 @@ type Config struct {
 	Trace func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
 
-// configOf returns the configuration of a relay, and what is wrong with it.
-func configOf(given []Config) (c Config, problems []string) {
+// configOf returns the configuration of a relay, and panics if something is wrong.
+func configOf(client Client, table string, deliver Deliver, given []Config) (c Config) {
 	if len(given) > 0 {
 		c = given[0]
 	}
+	var problems []string
 	wrong := func(is bool, format string, args ...any) {
 		if is {
-			problems = append(problems, fmt.Sprintf(format, args...))
+			problems = append(problems, fmt.Sprintf("outbox.NewRelay: "+format, args...))
 		}
 	}
 	wrong(len(given) > 1, "there are %d values of Config, and one counts", len(given))
@@ -140,11 +140,18 @@ func configOf(given []Config) (c Config, problems []string) {
 	for i, observe := range c.Observers {
 		wrong(observe == nil, "Observers: function %d is nil", i+1)
 	}
+	v := reflect.ValueOf(client)
+	wrong(!v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil(), "the client is nil")
+	wrong(table == "", "the name of the table is empty")
+	wrong(deliver == nil, "deliver is nil")
+	if len(problems) > 0 {
+		panic(&store.ConfigError{Problems: problems})
+	}
 	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.MaxTries = cmp.Or(c.MaxTries, DefaultMaxTries)
 	c.Retention = cmp.Or(c.Retention, defaultRetention)
-	return c, problems
+	return c
 }
 
 // NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing;
@@ -152,34 +159,17 @@ func configOf(given []Config) (c Config, problems []string) {
 //
 // It panics with a [*store.ConfigError] that names every problem of the configuration.
 func NewRelay(client Client, table string, deliver Deliver, config ...Config) *Relay {
-	c, problems := configOf(config)
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		problems = append(problems, "the client is nil")
-	}
-	if table == "" {
-		problems = append(problems, "the name of the table is empty")
-	}
-	if deliver == nil {
-		problems = append(problems, "deliver is nil")
-	}
-	if len(problems) > 0 {
-		for i, p := range problems {
-			problems[i] = "outbox.NewRelay: " + p
-		}
-		panic(&store.ConfigError{Problems: problems})
-	}
+	c := configOf(client, table, deliver, config)
 	wait := grace
 	if c.NoStream {
 		wait = 0
 	}
 	r := &Relay{
-		table: table, box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers,
-		trace: c.Trace,
+		box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers, trace: c.Trace,
 	}
 	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports,
-		MaxTries: c.MaxTries, Grace: wait,
-		Pause: spread, Now: time.Now,
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports, MaxTries: c.MaxTries,
+		Grace: wait, Pause: spread, Now: time.Now,
 	})
 	return r
 }

@@ -9,12 +9,6 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Where the messages of an invocation came from, as [report.Relay] names it.
-const (
-	FromStream = "stream"
-	FromDrain  = "drain"
-)
-
 // maxProblems bounds what a report lists.
 const maxProblems = 100
 
@@ -78,9 +72,10 @@ func (r *Relay) done(ctx context.Context, t *tally, err error) report.Relay {
 	return t.r
 }
 
-// begin is the tally of an invocation, and the context that it goes on with.
+// begin is the tally of an invocation, and the context that it goes on with. The source is that of
+// [report.Relay].
 func (r *Relay) begin(ctx context.Context, source string) (context.Context, *tally) {
-	t := &tally{r: report.Relay{Table: tableOf(r.table), Source: source}}
+	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
 	if r.trace != nil {
 		ctx, t.ended = r.trace(ctx, t.r)
 	}

@@ -24,7 +24,7 @@ import (
 // An event of another table is an error, and so is an invocation that has less than two seconds to
 // begin with. Nothing else is.
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	ctx, t := r.begin(ctx, FromStream)
+	ctx, t := r.begin(ctx, "stream")
 	entries, numbers, err := r.entriesOf(event, &t.r)
 	if len(entries) > 0 && r.relay.Late(ctx) {
 		err = errors.Join(err, errTooShort)
@@ -47,10 +47,10 @@ func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.
 
 // isOf reports whether a stream, given by its ARN, is that of the relay's table.
 func (r *Relay) isOf(stream string) bool {
-	if strings.HasPrefix(r.table, "arn:") {
-		return strings.HasPrefix(stream, r.table+"/")
+	if strings.HasPrefix(r.box.table, "arn:") {
+		return strings.HasPrefix(stream, r.box.table+"/")
 	}
-	return tableOf(stream) == r.table
+	return tableOf(stream) == r.box.table
 }
 
 // errTooShort: Lambda gives each invocation the whole timeout of the function, so there is no time
@@ -67,7 +67,7 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 		if source := record.EventSourceArn; source != "" && !r.isOf(source) {
 			return nil, nil, fmt.Errorf(
 				"outbox: record %d of the event is of the stream %q, and this relay is of the table %q: look at the event "+
-					"source mapping of the function", i, source, r.table)
+					"source mapping of the function", i, source, r.box.table)
 		}
 		image := attributesOf(record.Change.NewImage)
 		if record.EventName == string(events.DynamoDBOperationTypeRemove) || isDone(image) {

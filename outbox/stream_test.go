@@ -48,7 +48,7 @@ func TestStreamDeliversAndMarks(t *testing.T) {
 	told := r.last()
 	require.Positive(t, told.Slowest)
 	told.Slowest = 0
-	require.Equal(t, report.Relay{Table: r.table, Source: outbox.FromStream, Delivered: 2}, told)
+	require.Equal(t, report.Relay{Table: r.table, Source: "stream", Delivered: 2}, told)
 
 	// What a stream repeats is delivered again, with the same ids, and nothing is marked again.
 	r.via(r.client).stream(first)
@@ -163,7 +163,7 @@ func TestStreamSkipsWhatAsksForNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, answer.BatchItemFailures)
 	require.Len(t, r.got, 1)
-	require.Equal(t, report.Relay{Table: r.table, Source: outbox.FromStream, Skipped: 3, Foreign: 2}, r.last())
+	require.Equal(t, report.Relay{Table: r.table, Source: "stream", Skipped: 3, Foreign: 2}, r.last())
 	answer, err = r.relay.Stream(t.Context(), events.DynamoDBEvent{})
 	require.NoError(t, err)
 	text, err := json.Marshal(answer)

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
 // maxIdle is how many connections are kept open between deliveries. The default of net/http is two
@@ -65,7 +65,7 @@ func (c *config) set(name, value string) {
 func (c *config) canSet(field, name string) bool {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	switch {
-	case !isToken(name):
+	case !httpfield.IsToken(name):
 		c.problemf("%s: %q is no name of a header", field, name)
 	case ours[canonical]:
 		c.problemf("%s: %q is set by this package, or by net/http", field, name)
@@ -108,12 +108,6 @@ func configOf(address string, given []Config) *config {
 	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.client = &copied
 	return c
-}
-
-func (c *config) panicIfWrong() {
-	if len(c.problems) > 0 {
-		panic(&store.ConfigError{Problems: c.problems})
-	}
 }
 
 // transport is that of net/http, which keeps more connections open.

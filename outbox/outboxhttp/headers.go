@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-idempotent/idempotent/internal/httpfield"
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
@@ -60,11 +61,13 @@ func (c *config) headersOf(m outbox.Message) (http.Header, error) {
 
 func (c *config) addAttribute(h http.Header, name, value string) error {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
+	// Some receivers read an underscore in a name as a hyphen.
+	read := textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-"))
 	problem := unusable(value)
 	switch {
-	case !isToken(name):
+	case !httpfield.IsToken(name):
 		problem = "is no name of a header"
-	case c.kept(strings.ReplaceAll(canonical, "_", "-")):
+	case ours[read] || sender[read] || c.sets(read):
 		problem = "is the name of a header that no message sets"
 	case h[canonical] != nil:
 		problem = "is the same header as another attribute"
@@ -75,13 +78,6 @@ func (c *config) addAttribute(h http.Header, name, value string) error {
 		return nil
 	}
 	return fmt.Errorf("the attribute %q of the message %s", name, problem)
-}
-
-// kept reports whether a message does not set a header. Some receivers read an underscore in its
-// name as a hyphen, so callers replace it.
-func (c *config) kept(name string) bool {
-	canonical := textproto.CanonicalMIMEHeaderKey(name)
-	return ours[canonical] || sender[canonical] || c.sets(canonical)
 }
 
 // unusable says why a text cannot be the value of a header, empty if it can. What is not ASCII each
@@ -97,14 +93,4 @@ func unusable(value string) string {
 	default:
 		return ""
 	}
-}
-
-// isToken reports whether a text is a token of RFC 9110, section 5.6.2, as the names of headers
-// are.
-func isToken(s string) bool {
-	other := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
-			!strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	}
-	return s != "" && !strings.ContainsFunc(s, other)
 }

@@ -40,6 +40,7 @@ import (
 	"net/url"
 
 	"github.com/go-idempotent/idempotent/outbox"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // maxDrained is how much of an answer is read, so that its connection can be used again.
@@ -62,7 +63,9 @@ const maxDrained = 64 << 10
 // the key makes safe.
 func To(url string, config ...Config) outbox.Deliver {
 	c := configOf(url, config)
-	c.panicIfWrong()
+	if len(c.problems) > 0 {
+		panic(&store.ConfigError{Problems: c.problems})
+	}
 	return c.deliver
 }
 

@@ -45,6 +45,7 @@
 package outboxsqs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,7 +161,7 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 	group := q.group(m)
 	if q.fifo {
 		in.MessageDeduplicationId = aws.String(m.ID)
-		group = firstOf(group, m.Group, m.ID)
+		group = cmp.Or(group, m.Group, m.ID)
 	}
 	if group == "" {
 		return in, nil
@@ -171,15 +172,6 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 	}
 	in.MessageGroupId = aws.String(group)
 	return in, nil
-}
-
-func firstOf(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // hopeless reports whether SQS refuses a message for what is in it. That the queue is not there, or
