@@ -17,7 +17,7 @@ import (
 func (p place) giveUp(t *testing.T) item {
 	t.Helper()
 	it := p.put(t)
-	_, err := outbox.NewRelay(p.client, p.table, never).Stream(t.Context(), event(t, p.table, it))
+	_, err := outbox.NewRelay(p.client, p.table, never).Stream(t.Context(), event(p.table, it))
 	require.NoError(t, err)
 	return p.get(t, idOf(it))
 }

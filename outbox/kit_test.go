@@ -3,7 +3,6 @@ package outbox_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"sync"
@@ -164,7 +163,7 @@ func (r *rig) via(client outbox.Client, config ...outbox.Config) *rig {
 // stream hands the relay an event with these images, and returns what it asks for again.
 func (r *rig) stream(images ...item) (failed []string) {
 	r.t.Helper()
-	answer, err := r.relay.Stream(r.t.Context(), event(r.t, r.table, images...))
+	answer, err := r.relay.Stream(r.t.Context(), event(r.table, images...))
 	require.NoError(r.t, err)
 	return failures(answer)
 }
@@ -202,9 +201,8 @@ func refuse[In any](context.Context, *In) error { return errRefused }
 
 var errRefused = errors.New("refused")
 
-// event is one of the stream that puts these images, as Lambda sends it.
-func event(t *testing.T, table string, images ...item) events.DynamoDBEvent {
-	t.Helper()
+// event is one of the stream that puts these images.
+func event(table string, images ...item) events.DynamoDBEvent {
 	var e events.DynamoDBEvent
 	for n, image := range images {
 		e.Records = append(e.Records, events.DynamoDBEventRecord{
@@ -212,7 +210,7 @@ func event(t *testing.T, table string, images ...item) events.DynamoDBEvent {
 			EventSourceArn: "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table +
 				"/stream/2026-01-01T00:00:00.000",
 			Change: events.DynamoDBStreamRecord{
-				SequenceNumber: number(n), NewImage: imageOf(t, image), StreamViewType: "NEW_IMAGE",
+				SequenceNumber: number(n), NewImage: imageOf(image), StreamViewType: "NEW_IMAGE",
 				ApproximateCreationDateTime: events.SecondsEpochTime{Time: time.Now()},
 			},
 		})
@@ -222,36 +220,19 @@ func event(t *testing.T, table string, images ...item) events.DynamoDBEvent {
 
 func number(n int) string { return "40000000000000000000000" + string(rune('0'+n)) }
 
-func imageOf(t *testing.T, it item) map[string]events.DynamoDBAttributeValue {
-	t.Helper()
-	members := map[string]any{}
+func imageOf(it item) map[string]events.DynamoDBAttributeValue {
+	image := map[string]events.DynamoDBAttributeValue{}
 	for name, v := range it {
-		members[name] = jsonOf(t, v)
-	}
-	text, err := json.Marshal(members)
-	require.NoError(t, err)
-	var image map[string]events.DynamoDBAttributeValue
-	require.NoError(t, json.Unmarshal(text, &image))
-	return image
-}
-
-func jsonOf(t *testing.T, v types.AttributeValue) map[string]any {
-	t.Helper()
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return map[string]any{"S": v.Value}
-	case *types.AttributeValueMemberN:
-		return map[string]any{"N": v.Value}
-	case *types.AttributeValueMemberM:
-		members := map[string]any{}
-		for name, member := range v.Value {
-			members[name] = jsonOf(t, member)
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			image[name] = events.NewStringAttribute(v.Value)
+		case *types.AttributeValueMemberN:
+			image[name] = events.NewNumberAttribute(v.Value)
+		case *types.AttributeValueMemberM:
+			image[name] = events.NewMapAttribute(imageOf(v.Value))
 		}
-		return map[string]any{"M": members}
-	default:
-		require.Fail(t, "a value of another type", "%T", v)
-		return nil
 	}
+	return image
 }
 
 // failures are the sequence numbers of an answer.

@@ -156,7 +156,7 @@ func TestStreamSkipsWhatAsksForNothing(t *testing.T) {
 	done = r.now(done)
 	tried["tries"] = N("1")
 	broken["outbox_due"] = S("soon")
-	e := event(t, r.table, done, tried, foreign, broken, foreign)
+	e := event(r.table, done, tried, foreign, broken, foreign)
 	e.Records[4].EventName = "REMOVE"
 	e.Records[4].Change.NewImage = nil
 	answer, err := r.relay.Stream(t.Context(), e)
@@ -179,14 +179,14 @@ func TestStreamOfAnotherTableIsAnError(t *testing.T) {
 	named := r.relay
 	r.table = place + r.table
 	r = r.via(r.client)
-	_, err := r.relay.Stream(t.Context(), event(t, "orders", it))
+	_, err := r.relay.Stream(t.Context(), event("orders", it))
 	require.EqualError(t, err, `outbox: record 0 of the event is of the stream "`+place+
 		`orders/stream/2026-01-01T00:00:00.000", and this relay is `+
 		`of the table "`+r.table+`": look at the event source mapping of the function`)
 	require.Equal(t, err, r.last().Err)
-	_, err = named.Stream(t.Context(), event(t, "orders", it))
+	_, err = named.Stream(t.Context(), event("orders", it))
 	require.Error(t, err)
-	inPlace := event(t, strings.TrimPrefix(r.table, place), it)
+	inPlace := event(strings.TrimPrefix(r.table, place), it)
 	_, err = outbox.NewRelay(r.client, strings.Replace(r.table, "eu-central", "us-east", 1),
 		r.deliver).Stream(t.Context(), inPlace)
 	require.Error(t, err, "the same name in another Region")
@@ -239,7 +239,7 @@ func TestStreamBeginsNothingThatItCannotEnd(t *testing.T) {
 		ctx.closeIn(1900 * time.Millisecond)
 		return errDown
 	}
-	answer, err := r.relay.Stream(ctx, event(t, r.table, slow, other))
+	answer, err := r.relay.Stream(ctx, event(r.table, slow, other))
 	require.NoError(t, err)
 	require.Equal(t, []string{number(0), number(1)}, failures(answer))
 	require.Equal(t, 1, r.last().Failed)
@@ -281,7 +281,7 @@ func TestTimeoutThatIsTooShortIsAnError(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 1900*time.Millisecond)
 	defer cancel()
-	_, err := r.relay.Stream(ctx, event(t, r.table, r.put(t)))
+	_, err := r.relay.Stream(ctx, event(r.table, r.put(t)))
 	require.ErrorContains(t, err, "raise the timeout of the function")
 	require.Equal(t, err, r.last().Err)
 	_, err = r.relay.Drain(ctx)
@@ -308,7 +308,7 @@ func TestDeliveryEndsInTimeToMarkIt(t *testing.T) {
 		2 * time.Second: 2 * time.Second,
 		time.Hour:       59 * time.Second,
 	} {
-		_, err := r.via(r.client, outbox.Config{Timeout: option}).relay.Stream(ctx, event(t, r.table, it))
+		_, err := r.via(r.client, outbox.Config{Timeout: option}).relay.Stream(ctx, event(r.table, it))
 		require.NoError(t, err)
 		require.LessOrEqual(t, left, limit)
 	}

@@ -39,44 +39,31 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	const (
 		noStream = "it has no stream: a relay gets no messages from it"
 		noIndex  = `it has no index "outbox-index": a drain finds nothing in it`
-		noTTL    = "it has no time to live: messages that are done stay in it"
 		otherKey = `its key is not the partition key "id" alone`
+
+		notIncluded = `its index "outbox-index" does not include "created_at"`
 	)
-	type (
-		described = types.TableDescription
-		indexed   = types.GlobalSecondaryIndexDescription
-	)
-	table := func(change func(d *described)) func(*dynamodb.Options) {
-		return dynamolocal.After(func(out *dynamodb.DescribeTableOutput) { change(out.Table) })
+	type described = types.TableDescription
+	projection := func(of types.ProjectionType) func(d *described) {
+		return func(d *described) { d.GlobalSecondaryIndexes[0].Projection = &types.Projection{ProjectionType: of} }
 	}
-	index := func(change func(d *indexed)) func(*dynamodb.Options) {
-		return table(func(d *described) { change(&d.GlobalSecondaryIndexes[0]) })
-	}
-	stream := func(view types.StreamViewType) func(*dynamodb.Options) {
-		return table(func(d *described) { d.StreamSpecification.StreamViewType = view })
-	}
-	ttl := dynamolocal.After[dynamodb.DescribeTimeToLiveOutput]
 	for name, c := range map[string]struct {
-		described        func(*dynamodb.Options)
-		advice, problems []string
+		described func(d *described)
+		advice    string
+		problems  []string
 	}{
-		"updating": {table(func(d *described) {
-			d.TableStatus, d.GlobalSecondaryIndexes[0].IndexStatus = types.TableStatusUpdating,
-				types.IndexStatusUpdating
-		}), nil, nil},
+		"updating": {described: func(d *described) {
+			d.TableStatus, d.GlobalSecondaryIndexes[0].IndexStatus = types.TableStatusUpdating, types.IndexStatusUpdating
+		}},
 		"deleting": {
-			table(func(d *described) { d.TableStatus = types.TableStatusDeleting }),
-			nil,
-			[]string{"status is DELETING, not ACTIVE"},
+			func(d *described) { d.TableStatus = types.TableStatusDeleting }, "", []string{"status is DELETING, not ACTIVE"},
 		},
 		"strong": {
-			table(func(d *described) { d.MultiRegionConsistency = types.MultiRegionConsistencyStrong }), nil,
+			func(d *described) { d.MultiRegionConsistency = types.MultiRegionConsistencyStrong }, "",
 			[]string{"it has multi-Region strong consistency, and so no transactions: nothing can be committed into it"},
 		},
-		"another key": {
-			table(func(d *described) { d.KeySchema[0].AttributeName = aws.String("pk") }), nil, []string{otherKey},
-		},
-		"a sort key, and another type": {table(func(d *described) {
+		"another key": {func(d *described) { d.KeySchema[0].AttributeName = aws.String("pk") }, "", []string{otherKey}},
+		"a sort key, and another type": {func(d *described) {
 			d.KeySchema = append(d.KeySchema,
 				types.KeySchemaElement{AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange})
 			for n, a := range d.AttributeDefinitions {
@@ -84,82 +71,95 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 					d.AttributeDefinitions[n].AttributeType = types.ScalarAttributeTypeS
 				}
 			}
-		}), nil, []string{`attribute "outbox_due" has type S in a key, expected N`, otherKey}},
-		"no stream": {table(func(d *described) { d.StreamSpecification = nil }), []string{noStream}, nil},
-		"stream off": {
-			table(func(d *described) { d.StreamSpecification.StreamEnabled = aws.Bool(false) }),
-			[]string{noStream},
-			nil,
-		},
+		}, "", []string{`attribute "outbox_due" has type S in a key, expected N`, otherKey}},
+		"no stream":  {func(d *described) { d.StreamSpecification = nil }, noStream, nil},
+		"stream off": {func(d *described) { d.StreamSpecification.StreamEnabled = aws.Bool(false) }, noStream, nil},
 		"a stream of keys": {
-			stream(types.StreamViewTypeKeysOnly),
-			[]string{"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it"},
-			nil,
+			func(d *described) { d.StreamSpecification.StreamViewType = types.StreamViewTypeKeysOnly },
+			"its stream has the view type KEYS_ONLY, without new images: a relay gets no messages from it", nil,
 		},
-		"both images": {stream(types.StreamViewTypeNewAndOldImages), nil, nil},
-		"no index":    {table(func(d *described) { d.GlobalSecondaryIndexes = nil }), []string{noIndex}, nil},
+		"both images": {described: func(d *described) {
+			d.StreamSpecification.StreamViewType = types.StreamViewTypeNewAndOldImages
+		}},
+		"no index": {func(d *described) { d.GlobalSecondaryIndexes = nil }, noIndex, nil},
 		"nothing delivers": {
-			table(func(d *described) { d.StreamSpecification, d.GlobalSecondaryIndexes = nil, nil }),
-			nil,
+			func(d *described) { d.StreamSpecification, d.GlobalSecondaryIndexes = nil, nil }, "",
 			[]string{"nothing delivers its messages: " + noStream + ", and " + noIndex},
 		},
-		"another index": {table(func(d *described) {
-			d.GlobalSecondaryIndexes = append([]indexed{{
+		"another index": {described: func(d *described) {
+			d.GlobalSecondaryIndexes = append([]types.GlobalSecondaryIndexDescription{{
 				IndexName: aws.String("by-topic"), IndexStatus: types.IndexStatusCreating,
 			}}, d.GlobalSecondaryIndexes...)
-		}), nil, nil},
+		}},
 		"index in the making": {
-			index(func(d *indexed) { d.IndexStatus = types.IndexStatusCreating }),
-			[]string{`its index "outbox-index" has the status CREATING, not ACTIVE`},
-			nil,
+			func(d *described) { d.GlobalSecondaryIndexes[0].IndexStatus = types.IndexStatusCreating },
+			`its index "outbox-index" has the status CREATING, not ACTIVE`, nil,
 		},
 		"an index with another key": {
-			index(func(d *indexed) { d.KeySchema[1].AttributeName = aws.String("later") }),
-			[]string{`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`},
-			nil,
+			func(d *described) { d.GlobalSecondaryIndexes[0].KeySchema[1].AttributeName = aws.String("later") },
+			`its index "outbox-index" has not the partition key "outbox_shard" and the sort key "outbox_due"`, nil,
 		},
-		"an index without what it includes": {
-			index(func(d *indexed) { d.Projection = &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly} }),
-			[]string{`its index "outbox-index" does not include "created_at"`},
-			nil,
-		},
-		"an index of everything": {
-			index(func(d *indexed) { d.Projection = &types.Projection{ProjectionType: types.ProjectionTypeAll} }), nil,
-			nil,
-		},
+		"an index without what it includes": {projection(types.ProjectionTypeKeysOnly), notIncluded, nil},
+		"an index of everything":            {described: projection(types.ProjectionTypeAll)},
 		"an index of which nothing is told": {
-			index(func(d *indexed) { d.Projection = nil }),
-			[]string{`its index "outbox-index" does not include "created_at"`},
-			nil,
-		},
-		"time to live of which nothing is told": {
-			ttl(func(d *dynamodb.DescribeTimeToLiveOutput) { d.TimeToLiveDescription = nil }), []string{noTTL}, nil,
-		},
-		"time to live begins": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
-			d.TimeToLiveDescription.TimeToLiveStatus = types.TimeToLiveStatusEnabling
-		}), nil, nil},
-		"time to live ends": {ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
-			d.TimeToLiveDescription.TimeToLiveStatus = types.TimeToLiveStatusDisabling
-		}), []string{noTTL}, nil},
-		"time to live of others": {
-			ttl(func(d *dynamodb.DescribeTimeToLiveOutput) {
-				d.TimeToLiveDescription.AttributeName = aws.String("ttl")
-			}), []string{`its time to live is on "ttl", not on "expiration": messages that are done stay in it`}, nil,
+			func(d *described) { d.GlobalSecondaryIndexes[0].Projection = nil }, notIncluded, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			advice, err := outbox.Check(t.Context(), p.with(c.described), p.table)
-			require.Equal(t, ofTable(p.table, c.advice), advice)
-			if c.problems == nil {
-				require.NoError(t, err)
-			} else {
-				require.Equal(t, ofTable(p.table, c.problems), problemsOf(t, err))
-			}
+			p.checks(t, dynamolocal.After(func(out *dynamodb.DescribeTableOutput) { c.described(out.Table) }),
+				c.advice, c.problems...)
 		})
 	}
 	_, err := outbox.Check(t.Context(), p.client, "no-such-table")
 	require.ErrorAs(t, err, new(*types.ResourceNotFoundException))
+}
+
+func TestCheckSaysWhatIsWrongWithTimeToLive(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const none = "it has no time to live: messages that are done stay in it"
+	for _, c := range []struct {
+		described *types.TimeToLiveDescription
+		advice    string
+	}{
+		{nil, none},
+		{&types.TimeToLiveDescription{
+			TimeToLiveStatus: types.TimeToLiveStatusEnabling, AttributeName: aws.String("expiration"),
+		}, ""},
+		{&types.TimeToLiveDescription{TimeToLiveStatus: types.TimeToLiveStatusDisabling}, none},
+		{
+			&types.TimeToLiveDescription{TimeToLiveStatus: types.TimeToLiveStatusEnabled, AttributeName: aws.String("ttl")},
+			`its time to live is on "ttl", not on "expiration": messages that are done stay in it`,
+		},
+	} {
+		p.checks(t, dynamolocal.After(func(out *dynamodb.DescribeTimeToLiveOutput) {
+			out.TimeToLiveDescription = c.described
+		}), c.advice)
+	}
+}
+
+// checks checks the table as it is described, and compares the advice and the problems.
+func (p place) checks(t *testing.T, described func(*dynamodb.Options), advice string, problems ...string) {
+	t.Helper()
+	advised, err := outbox.Check(t.Context(), p.with(described), p.table)
+	require.Equal(t, p.sentences(advice), advised)
+	if len(problems) == 0 {
+		require.NoError(t, err)
+		return
+	}
+	wrong, is := errors.AsType[*store.ConfigError](err)
+	require.True(t, is, "%v", err)
+	require.Equal(t, p.sentences(problems...), wrong.Problems)
+}
+
+func (p place) sentences(of ...string) (all []string) {
+	for _, s := range of {
+		if s != "" {
+			all = append(all, `table "`+p.table+`": `+s)
+		}
+	}
+	return all
 }
 
 func TestCheckSaysWhatItCouldNotRead(t *testing.T) {
@@ -178,20 +178,6 @@ func TestCheckSaysWhatItCouldNotRead(t *testing.T) {
 
 func noIndexIn(in *dynamodb.CreateTableInput) {
 	in.GlobalSecondaryIndexes, in.AttributeDefinitions = nil, in.AttributeDefinitions[:1]
-}
-
-func problemsOf(t *testing.T, err error) []string {
-	t.Helper()
-	wrong, is := errors.AsType[*store.ConfigError](err)
-	require.True(t, is, "%v", err)
-	return wrong.Problems
-}
-
-func ofTable(table string, sentences []string) (all []string) {
-	for _, s := range sentences {
-		all = append(all, `table "`+table+`": `+s)
-	}
-	return all
 }
 
 func TestNewRelaySaysAllThatIsWrong(t *testing.T) {
