@@ -35,9 +35,11 @@ func message() outbox.Message {
 	}
 }
 
-// receiver keeps what it gets.
+// receiver keeps what it gets, and counts its connections.
 type receiver struct {
 	*httptest.Server
+
+	connections atomic.Int64
 
 	mu       sync.Mutex
 	requests []*http.Request
@@ -48,7 +50,7 @@ type receiver struct {
 func newReceiver(t *testing.T, answer http.HandlerFunc) *receiver {
 	t.Helper()
 	r := &receiver{}
-	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		assert.NoError(t, err)
 		r.mu.Lock()
@@ -58,6 +60,12 @@ func newReceiver(t *testing.T, answer http.HandlerFunc) *receiver {
 			answer(w, req)
 		}
 	}))
+	r.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			r.connections.Add(1)
+		}
+	}
+	r.Start()
 	t.Cleanup(r.Close)
 	return r
 }
@@ -165,28 +173,13 @@ func TestAnOptionSaysWhichStatusIsPermanent(t *testing.T) {
 	assert.ElementsMatch(t, []int{413, 400, 503}, asked)
 }
 
-// newServer starts a server that counts its connections.
-func newServer(t *testing.T, answer http.HandlerFunc) (url string, connections *atomic.Int64) {
-	t.Helper()
-	connections = &atomic.Int64{}
-	server := httptest.NewUnstartedServer(answer)
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	server.Start()
-	t.Cleanup(server.Close)
-	return server.URL, connections
-}
-
 // What a connection is used for again has been read to its end; what is longer than that is not
 // read.
 func TestAnAnswerIsReadUpToABound(t *testing.T) {
 	t.Parallel()
 	var size atomic.Int64
 	stopped := make(chan int64, 10)
-	url, connections := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		for n := int64(0); n < size.Load(); n += 1000 {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1000)); err != nil {
 				stopped <- n
@@ -194,12 +187,12 @@ func TestAnAnswerIsReadUpToABound(t *testing.T) {
 			}
 		}
 	})
-	deliver := outboxhttp.To(url)
+	deliver := outboxhttp.To(r.URL)
 	size.Store(50_000)
 	for range 5 {
 		require.NoError(t, deliver(t.Context(), message()))
 	}
-	require.Equal(t, int64(1), connections.Load())
+	require.Equal(t, int64(1), r.connections.Load())
 	size.Store(1 << 40)
 	require.NoError(t, deliver(t.Context(), message()), "the status says it all")
 	require.Less(t, <-stopped, int64(100<<20), "what was sent is mostly in the buffers of the connection")
@@ -220,11 +213,11 @@ func TestManyDeliveriesAtOnceKeepTheirConnections(t *testing.T) {
 	t.Parallel()
 	const atOnce, rounds = 20, 5
 	var arrived sync.WaitGroup
-	url, connections := newServer(t, func(http.ResponseWriter, *http.Request) {
+	r := newReceiver(t, func(http.ResponseWriter, *http.Request) {
 		arrived.Done()
 		arrived.Wait() // so that all need a connection at the same time
 	})
-	deliver := outboxhttp.To(url)
+	deliver := outboxhttp.To(r.URL)
 	for range rounds {
 		arrived.Add(atOnce)
 		var all sync.WaitGroup
@@ -235,7 +228,7 @@ func TestManyDeliveriesAtOnceKeepTheirConnections(t *testing.T) {
 	}
 	// A connection that is just being put back may be missed once in a while; with the default of
 	// net/http 18 of 20 are opened each round.
-	assert.Less(t, connections.Load(), int64(2*atOnce))
+	assert.Less(t, r.connections.Load(), int64(2*atOnce))
 }
 
 // refusing is a transport that is never reached by what is refused before.
