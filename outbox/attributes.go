@@ -16,8 +16,10 @@ const (
 	attributeShard      = "outbox_shard"
 	attributeDoneAt     = "done_at"
 	attributeExpiration = "expiration"
-	// attributeLastWrite is the token of the write of a relay that came last.
+	// attributeLastWrite is the token of the write of a relay that came last, attributeRedrive that
+	// of the last redrive.
 	attributeLastWrite = "last_write"
+	attributeRedrive   = "redrive"
 )
 
 // givenUpShard is the shard of the messages that nobody delivers.

@@ -70,7 +70,7 @@ func (b *box) read(ctx context.Context, id string) (attributes, error) {
 
 // Done implements [relay.Box].
 func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
-	_, pending, err := b.update(ctx, e, pendingOfOwner(),
+	_, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
 		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, given_up_at, last_error",
 		attributes{refNow: number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
 	return pending, err
@@ -78,8 +78,8 @@ func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (
 
 // Failed implements [relay.Box].
 func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time) (tries int, pending bool, err error) {
-	changed, pending, err := b.update(ctx, e, pendingOfOwner(), "SET outbox_due = :due ADD tries :one",
-		attributes{":due": number(due.UnixMilli()), refOne: number(1)})
+	changed, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
+		"SET outbox_due = :due ADD tries :one", attributes{":due": number(due.UnixMilli()), refOne: number(1)})
 	if !pending {
 		return e.Tries, false, err
 	}
@@ -92,8 +92,8 @@ func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time)
 
 // Take implements [relay.Box].
 func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (bool, error) {
-	_, taken, err := b.update(ctx, e, "#owner = :owner AND outbox_due = :seen AND outbox_shard <> :givenUp",
-		"SET outbox_due = :due ADD tries :one",
+	_, taken, err := b.update(ctx, e, attributeLastWrite,
+		"#owner = :owner AND outbox_due = :seen AND outbox_shard <> :givenUp", "SET outbox_due = :due ADD tries :one",
 		attributes{
 			":due": number(due.UnixMilli()), refOne: number(1), ":seen": number(e.Due.UnixMilli()),
 			refGivenUp: text(givenUpShard),
@@ -114,7 +114,7 @@ func (b *box) GiveUp(ctx context.Context, e relay.Entry[Message], now time.Time)
 		change += ", last_error = :failure"
 		values[":failure"] = text(failure)
 	}
-	_, givenUp, err := b.update(ctx, e, condition, change, values)
+	_, givenUp, err := b.update(ctx, e, attributeLastWrite, condition, change, values)
 	return givenUp, err
 }
 
@@ -129,15 +129,16 @@ func causeOf(err error) error {
 // update changes a message on a condition. It returns the attributes that were changed, as they are
 // now.
 //
-// A client repeats a write whose answer was lost. The message keeps a token of the write that came
-// last, so that the copy changes nothing, and what refuses it tells that the write has landed.
-func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, change string,
+// A client repeats a write whose answer was lost. The message keeps a token of the write, in the
+// attribute that is the mark, so that the copy changes nothing, and what refuses it tells that the
+// write has landed.
+func (b *box) update(ctx context.Context, e relay.Entry[Message], mark, condition, change string,
 	values attributes,
 ) (attributes, bool, error) {
 	token := text(rand.Text())
 	values[":owner"], values[":write"] = text(e.Owner), token
-	condition += " AND last_write <> :write"
-	change = strings.Replace(change, "SET ", "SET last_write = :write, ", 1)
+	condition += " AND " + mark + " <> :write"
+	change = strings.Replace(change, "SET ", "SET "+mark+" = :write, ", 1)
 	out, err := b.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: aws.String(b.table), Key: keyOf(e.ID), UpdateExpression: aws.String(change),
 		ConditionExpression:      aws.String(condition),
@@ -146,11 +147,12 @@ func (b *box) update(ctx context.Context, e relay.Entry[Message], condition, cha
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if refusal, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
-		landed := reflect.DeepEqual(refusal.Item[attributeLastWrite], token)
+		landed := reflect.DeepEqual(refusal.Item[mark], token)
 		return refusal.Item, landed, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("outbox: write to a message: %w", err)
+		does := map[string]string{attributeLastWrite: "write to", attributeRedrive: "redrive"}[mark]
+		return nil, false, fmt.Errorf("outbox: %s a message: %w", does, err)
 	}
 	return out.Attributes, true, nil
 }

@@ -24,10 +24,10 @@ func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
 	ctx, t := r.begin(ctx, "drain")
 	early, cancel := earlier(ctx, countTime)
 	defer cancel()
-	if r.relay.Late(early) {
+	if t.relay.Late(early) {
 		return r.done(ctx, t, errTooShort), errTooShort
 	}
-	err := r.relay.Drain(context.WithValue(early, tallyKey{}, t))
+	err := t.relay.Drain(early)
 	left, foreign, leftErr := r.box.left(ctx)
 	if leftErr == nil {
 		t.r.Left, t.r.Foreign = &left, foreign

@@ -2,17 +2,13 @@ package outbox
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/go-idempotent/idempotent/internal/relay"
 )
 
 // GivenUpMessage is a message that nobody delivers any more, because it failed too often or can
@@ -95,28 +91,15 @@ func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage,
 		return fmt.Errorf("outbox.Redrive: by has %d bytes and why has %d, more than %d and %d", len(by),
 			len(why), maxBy, maxWhy)
 	}
-	now, token := number(time.Now().UnixMilli()), text(rand.Text())
-	_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: aws.String(table), Key: keyOf(m.ID),
-		ConditionExpression: aws.String("#owner = :owner AND outbox_shard = :givenUp AND given_up_at = :at"),
-		UpdateExpression: aws.String(
-			"SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
-				"redriven_reason = :why, redrive = :write REMOVE tries, given_up_at, last_error"),
-		ExpressionAttributeNames: map[string]string{"#owner": attributeOwner},
-		ExpressionAttributeValues: attributes{
-			":owner": text(m.owner), refGivenUp: text(givenUpShard), ":at": number(m.GivenUpAt.UnixMilli()),
-			":shard": text(shardOf(m.ID)), refNow: now, ":by": text(by), ":why": text(why), ":write": token,
-		},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	})
-	if refusal, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
-		if reflect.DeepEqual(refusal.Item["redrive"], token) {
-			return nil // the client has repeated it, because its answer was lost
-		}
-		return ErrNotGivenUp
+	change := "SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
+		"redriven_reason = :why REMOVE tries, given_up_at, last_error"
+	_, redriven, err := (&box{client: client, table: table}).update(ctx, relay.Entry[Message]{ID: m.ID, Owner: m.owner},
+		attributeRedrive, "#owner = :owner AND outbox_shard = :givenUp AND given_up_at = :at", change, attributes{
+			refGivenUp: text(givenUpShard), ":at": number(m.GivenUpAt.UnixMilli()), ":shard": text(shardOf(m.ID)),
+			refNow: number(time.Now().UnixMilli()), ":by": text(by), ":why": text(why),
+		})
+	if err == nil && !redriven {
+		err = ErrNotGivenUp
 	}
-	if err != nil {
-		return fmt.Errorf("outbox: redrive a message: %w", err)
-	}
-	return nil
+	return err
 }

@@ -68,7 +68,7 @@ type Client interface {
 type Relay struct {
 	box       *box
 	deliver   Deliver
-	relay     *relay.Relay[Message]
+	settings  relay.Settings
 	observers []func(context.Context, report.Relay)
 	trace     func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
@@ -164,14 +164,13 @@ func NewRelay(client Client, table string, deliver Deliver, config ...Config) *R
 	if c.NoStream {
 		wait = 0
 	}
-	r := &Relay{
+	return &Relay{
 		box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers, trace: c.Trace,
+		settings: relay.Settings{
+			Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports, MaxTries: c.MaxTries,
+			Grace: wait, Pause: spread, Now: time.Now,
+		},
 	}
-	r.relay = relay.New(r.box, r.deliverEntry, reportOf, relay.Settings{
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports, MaxTries: c.MaxTries,
-		Grace: wait, Pause: spread, Now: time.Now,
-	})
-	return r
 }
 
 // pause is what lies between a try and the next one: a minute as long as a stream tries, and twice

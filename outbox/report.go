@@ -14,23 +14,16 @@ const maxProblems = 100
 
 // tally is a report in the making. It is safe for concurrent use.
 type tally struct {
+	relay *relay.Relay[Message] // reports to it
+
 	mu sync.Mutex
 	r  report.Relay
 	// ended gets the report at the end, if it is not nil.
 	ended func(report.Relay)
 }
 
-type tallyKey struct{}
-
-// reportOf notes what has become of a message, in the tally of the invocation.
-func reportOf(ctx context.Context, e relay.Entry[Message], o relay.Outcome, err error) {
-	t, is := ctx.Value(tallyKey{}).(*tally)
-	if is {
-		t.add(e, o, err)
-	}
-}
-
-func (t *tally) add(e relay.Entry[Message], o relay.Outcome, err error) {
+// add notes what has become of a message.
+func (t *tally) add(_ context.Context, e relay.Entry[Message], o relay.Outcome, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.r
@@ -76,6 +69,7 @@ func (r *Relay) done(ctx context.Context, t *tally, err error) report.Relay {
 // [report.Relay].
 func (r *Relay) begin(ctx context.Context, source string) (context.Context, *tally) {
 	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
+	t.relay = relay.New(r.box, r.deliverEntry, t.add, r.settings)
 	if r.trace != nil {
 		ctx, t.ended = r.trace(ctx, t.r)
 	}

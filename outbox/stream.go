@@ -26,7 +26,7 @@ import (
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	ctx, t := r.begin(ctx, "stream")
 	entries, numbers, err := r.entriesOf(event, &t.r)
-	if len(entries) > 0 && r.relay.Late(ctx) {
+	if len(entries) > 0 && t.relay.Late(ctx) {
 		err = errors.Join(err, errTooShort)
 	}
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.
 	}
 	// in JSON a list, also without any
 	answer := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
-	for i, o := range r.relay.Stream(context.WithValue(ctx, tallyKey{}, t), entries) {
+	for i, o := range t.relay.Stream(ctx, entries) {
 		if o.Again() {
 			answer.BatchItemFailures = append(answer.BatchItemFailures,
 				events.DynamoDBBatchItemFailure{ItemIdentifier: numbers[i]})
