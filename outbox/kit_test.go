@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -78,15 +79,15 @@ func (p place) get(t *testing.T, id string) item {
 	return out.Item
 }
 
-// set changes a message behind everybody's back. names are pairs of a reference and an attribute.
-func (p place) set(t *testing.T, id, update string, values item, names ...string) {
+// set changes a message behind everybody's back.
+func (p place) set(t *testing.T, id, update string, values item) {
 	t.Helper()
 	in := &dynamodb.UpdateItemInput{
 		TableName: aws.String(p.table), Key: item{"id": S(id)}, UpdateExpression: aws.String(update),
 		ExpressionAttributeValues: values,
 	}
-	if len(names) > 0 {
-		in.ExpressionAttributeNames = map[string]string{names[0]: names[1]}
+	if strings.Contains(update, "#owner") { // a word that DynamoDB reserves
+		in.ExpressionAttributeNames = map[string]string{"#owner": "owner"}
 	}
 	_, err := p.client.UpdateItem(t.Context(), in)
 	require.NoError(t, err)
@@ -191,6 +192,16 @@ var paged = dynamolocal.Before(func(_ context.Context, in *dynamodb.QueryInput) 
 	in.Limit = aws.Int32(1)
 	return nil
 })
+
+// downAt refuses one call, which is counted down.
+func downAt[In any](left *int) func(*dynamodb.Options) {
+	return dynamolocal.Before(func(context.Context, *In) error {
+		if *left--; *left == 0 {
+			return errDown
+		}
+		return nil
+	})
+}
 
 // refusing is a client that refuses to write.
 func (p place) refusing() *dynamodb.Client {

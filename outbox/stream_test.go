@@ -330,7 +330,7 @@ func TestStreamMarksTheMessageOfItsOwnCommitOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	before := r.put(t)
-	r.set(t, idOf(before), "SET #o = :o", item{":o": S("LATER")}, "#o", "owner")
+	r.set(t, idOf(before), "SET #owner = :o", item{":o": S("LATER")})
 	require.Empty(t, r.stream(before))
 	require.Len(t, r.got, 1)
 	require.Contains(t, r.now(before), "outbox_due")

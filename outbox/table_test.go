@@ -176,10 +176,6 @@ func TestCheckSaysWhatItCouldNotRead(t *testing.T) {
 	}
 }
 
-func noIndexIn(in *dynamodb.CreateTableInput) {
-	in.GlobalSecondaryIndexes, in.AttributeDefinitions = nil, in.AttributeDefinitions[:1]
-}
-
 func TestNewRelaySaysAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
