@@ -30,8 +30,7 @@ func GivenUp(ctx context.Context, client Client, table string) iter.Seq2[GivenUp
 	b := &box{client: client, table: table}
 	return func(yield func(GivenUpMessage, error) bool) {
 		for listed, err := range b.entries(ctx, givenUpShard, new(int)) {
-			var m GivenUpMessage
-			givenUp := false
+			m, givenUp := GivenUpMessage{}, false
 			if err == nil {
 				m, givenUp, err = b.givenUp(ctx, listed.ID)
 			}

@@ -61,7 +61,9 @@ func (b *box) List(_ context.Context, shard int) iter.Seq2[relay.Listed, error] 
 				return
 			}
 		}
-		_ = b.called("end of", shard)
+		if len(b.shards[shard]) > 0 {
+			_ = b.called("end of", shard)
+		}
 	}
 }
 
@@ -138,10 +140,8 @@ func TestDrainOfAList(t *testing.T) {
 			told, err := b.drain(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, c.told, told)
-			ofList := slices.DeleteFunc(b.calls, func(call string) bool {
-				return call != "end of 3" && (strings.HasPrefix(call, "list") || strings.HasPrefix(call, "end of"))
-			})
-			require.ElementsMatch(t, c.calls, ofList)
+			calls := slices.DeleteFunc(b.calls, func(call string) bool { return strings.HasPrefix(call, "list") })
+			require.ElementsMatch(t, c.calls, calls)
 		})
 	}
 }
