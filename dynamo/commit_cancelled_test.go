@@ -366,8 +366,8 @@ func TestACancelledTransactionIsKnownNotToBeApplied(t *testing.T) {
 	}
 }
 
-// TestPartsAreWrittenOnceForACommit: what follows them is repeated until it is answered, also by what
-// is not understood.
+// TestPartsAreWrittenOnceForACommit: what follows them is repeated until it is answered, also by
+// what is not understood.
 func TestPartsAreWrittenOnceForACommit(t *testing.T) {
 	t.Parallel()
 	seen, w := record("order#1"), twoRows(t)

@@ -116,8 +116,8 @@ func BOOL(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{
 
 var null = &types.AttributeValueMemberNULL{Value: true}
 
-// TestRecordsOfPowertools reads items as each of its versions writes them, and data that is not text
-// as that for TypeScript does.
+// TestRecordsOfPowertools reads items as each of its versions writes them, and data that is not
+// text as that for TypeScript does.
 func TestRecordsOfPowertools(t *testing.T) {
 	t.Parallel()
 	const lease = "in_progress_expiration"

@@ -69,7 +69,8 @@ func TestNativeRecord(t *testing.T) {
 			t.Parallel()
 			want := completion(record("k"), []byte(`{"id":"ch_1"}`))
 			want.Reason, want.SettledBy, want.SettledReason = "error", "dana", "ticket 1"
-			want.CompletedAt, want.SettledAt = time.UnixMilli(1_800_000_001_008).UTC(), time.UnixMilli(1_800_000_002_009).UTC()
+			want.CompletedAt, want.SettledAt = time.UnixMilli(1_800_000_001_008).UTC(),
+				time.UnixMilli(1_800_000_002_009).UTC()
 			want.Attention, want.AttentionAt = "charge#3", time.UnixMilli(1_800_000_000_500).UTC()
 			want.Derived = []string{"charge", "mail"}
 			c.differs(&want)

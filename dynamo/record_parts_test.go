@@ -118,7 +118,8 @@ func TestPartsThatAreMissingOrAltered(t *testing.T) {
 	}
 }
 
-// TestWhatIsBeyondWhatPartsHold is refused before anything is written, also what there is beside it.
+// TestWhatIsBeyondWhatPartsHold is refused before anything is written, also what there is beside
+// it.
 func TestWhatIsBeyondWhatPartsHold(t *testing.T) {
 	t.Parallel()
 	r, stepped := record("k"), record("k")
@@ -126,7 +127,10 @@ func TestWhatIsBeyondWhatPartsHold(t *testing.T) {
 		"a": stepValue("owner-1", string(pattern(9000))),
 		"b": stepValue("owner-1", string(make([]byte, 100*partSize+1))),
 	}
-	for name, next := range map[string]store.Record{"result": completion(r, make([]byte, 99*partSize+1)), "step": stepped} {
+	for name, next := range map[string]store.Record{
+		"result": completion(r, make([]byte, 99*partSize+1)),
+		"step":   stepped,
+	} {
 		t.Run(name, func(t *testing.T) {
 			s, tr := scripted(done)
 			_, swapped, err := s.Swap(t.Context(), r, next)

@@ -193,8 +193,8 @@ func TestStepsStayInTheRecordWhileThereIsRoom(t *testing.T) {
 		"a record that becomes UNKNOWN needs it longer")
 }
 
-// TestWhatNeedsNoParts: whoever has seen only results knows which of them are in parts, and in parts
-// nobody could verify what its seal does not cover.
+// TestWhatNeedsNoParts: whoever has seen only results knows which of them are in parts, and in
+// parts nobody could verify what its seal does not cover.
 func TestWhatNeedsNoParts(t *testing.T) {
 	t.Parallel()
 	large := stepValue("owner-1", string(pattern(9000)))

@@ -126,7 +126,8 @@ func TestRefusalsThatBreakOff(t *testing.T) {
 	for _, n := range []int{0, 10, 100, len(whole) - 1} {
 		var bodies []*closing
 		tr := &transport{answer: func(int, *http.Request, request) (*http.Response, error) {
-			body := &closing{Reader: io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(io.ErrUnexpectedEOF))}
+			body := &closing{Reader: io.MultiReader(strings.NewReader(whole[:n]),
+				iotest.ErrReader(io.ErrUnexpectedEOF))}
 			bodies = append(bodies, body)
 			return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: body}, nil
 		}}

@@ -53,10 +53,12 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		problems  []string
 	}{
 		"updating": {described: func(d *described) {
-			d.TableStatus, d.GlobalSecondaryIndexes[0].IndexStatus = types.TableStatusUpdating, types.IndexStatusUpdating
+			d.TableStatus, d.GlobalSecondaryIndexes[0].IndexStatus = types.TableStatusUpdating,
+				types.IndexStatusUpdating
 		}},
 		"deleting": {
-			func(d *described) { d.TableStatus = types.TableStatusDeleting }, "", []string{"status is DELETING, not ACTIVE"},
+			func(d *described) { d.TableStatus = types.TableStatusDeleting }, "",
+			[]string{"status is DELETING, not ACTIVE"},
 		},
 		"strong": {
 			func(d *described) { d.MultiRegionConsistency = types.MultiRegionConsistencyStrong }, "",
@@ -129,7 +131,10 @@ func TestCheckSaysWhatIsWrongWithTimeToLive(t *testing.T) {
 		}, ""},
 		{&types.TimeToLiveDescription{TimeToLiveStatus: types.TimeToLiveStatusDisabling}, none},
 		{
-			&types.TimeToLiveDescription{TimeToLiveStatus: types.TimeToLiveStatusEnabled, AttributeName: aws.String("ttl")},
+			&types.TimeToLiveDescription{
+				TimeToLiveStatus: types.TimeToLiveStatusEnabled,
+				AttributeName:    aws.String("ttl"),
+			},
 			`its time to live is on "ttl", not on "expiration": messages that are done stay in it`,
 		},
 	} {
