@@ -3,6 +3,8 @@ package jmespath
 import (
 	"slices"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // equal compares two values by content: numbers by their exact values, strings by their characters,
@@ -52,7 +54,7 @@ func (s *search) sortedMembers(of Value) ([]member, error) {
 		return members, err
 	}
 	for i := range members {
-		members[i].raw = unquote(members[i].raw)
+		members[i].raw = jsontext.Unquote(members[i].raw)
 	}
 	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.raw, b.raw) })
 	return members, err

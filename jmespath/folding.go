@@ -1,6 +1,9 @@
 package jmespath
 
-import "github.com/go-idempotent/idempotent/internal/fold"
+import (
+	"github.com/go-idempotent/idempotent/internal/fold"
+	"github.com/go-idempotent/idempotent/internal/jsontext"
+)
 
 // field is Value.field, and what Folding makes of it. The error is of the kind errFoldedName.
 func (s *search) field(on Value, name string) (selected Value, err error) {
@@ -14,7 +17,7 @@ func (s *search) field(on Value, name string) (selected Value, err error) {
 		if rawEquals(raw, name) {
 			return member, nil
 		}
-		if fold.Equal(unquote(raw), name) {
+		if fold.Equal(jsontext.Unquote(raw), name) {
 			return Value{}, fail(errFoldedName, "a name is there only in another spelling")
 		}
 	}
@@ -29,7 +32,7 @@ func (s *search) unambiguous(on Value) error {
 	}
 	var names fold.Names[string]
 	for raw := range on.members() {
-		if !names.Add(unquote(raw)) {
+		if !names.Add(jsontext.Unquote(raw)) {
 			return fail(errFoldedName, "two names of an object are equal but for case")
 		}
 	}
@@ -47,11 +50,11 @@ func (s *search) unambiguousWithin(v Value) error {
 // unambiguousAt looks at the value at i and returns the position behind it, -1 if it is ambiguous.
 func unambiguousAt(text string, i int) int {
 	if text[i] != '[' && text[i] != '{' {
-		return skipValue(text, i)
+		return jsontext.End(text, i)
 	}
 	var names fold.Names[string]
-	return within(text, i, func(name string, at int) int {
-		if name != "" && !names.Add(unquote(name)) {
+	return jsontext.Within(text, i, func(name string, at int) int {
+		if name != "" && !names.Add(jsontext.Unquote(name)) {
 			return -1
 		}
 		return unambiguousAt(text, at)

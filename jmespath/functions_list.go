@@ -3,6 +3,8 @@ package jmespath
 import (
 	"slices"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // contains looks for an equal element, or for a substring. A string contains nothing but strings.
@@ -51,7 +53,7 @@ func merge(s *search, arguments []argument) (Value, error) {
 			return Value{}, err
 		}
 		for _, m := range members {
-			name := unquote(m.raw)
+			name := jsontext.Unquote(m.raw)
 			place, known := places[name]
 			if !known {
 				place = len(merged)

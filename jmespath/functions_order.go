@@ -3,13 +3,15 @@ package jmespath
 import (
 	"slices"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // A ranked value is one with the number or string that it is ordered by.
 type ranked struct {
 	value  Value
 	kind   kind
-	number decimal
+	number jsontext.Decimal
 	text   string
 }
 
@@ -17,7 +19,7 @@ type ranked struct {
 // their bytes in UTF-8.
 func (r ranked) compare(other ranked) int {
 	if r.kind == kindNumber {
-		return r.number.compare(other.number)
+		return r.number.Compare(other.number)
 	}
 	return strings.Compare(r.text, other.text)
 }
@@ -25,7 +27,7 @@ func (r ranked) compare(other ranked) int {
 func rank(value, key Value) ranked {
 	r := ranked{value: value, kind: key.kind()}
 	if r.kind == kindNumber {
-		r.number = parseDecimal(key.text)
+		r.number = jsontext.ParseDecimal(key.text)
 	} else {
 		r.text = key.str()
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // A token of the grammar. Its kind is the spelling of an operator, or one of the
@@ -48,7 +50,7 @@ func tokenize(expression string) ([]token, error) {
 	l := lexer{text: expression}
 	var tokens []token
 	for {
-		l.at = skipSpace(l.text, l.at)
+		l.at = jsontext.Space(l.text, l.at)
 		if l.at == len(l.text) {
 			return append(tokens, token{kind: tokenEnd, offset: l.at}), nil
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 func TestNumbersAreSelectedAsTheyAreSpelled(t *testing.T) {
@@ -212,7 +214,7 @@ func TestComparisonAgreesWithRationalNumbers(t *testing.T) {
 		a, x := rational(t, "a")
 		b, y := rational(t, "b")
 		require.Equal(t, x.Cmp(y), compareNumbers(Value{a}, Value{b}), "compare %s with %s", a, b)
-		require.Equal(t, x.Cmp(y) == 0, parseDecimal(a) == parseDecimal(b), "%s and %s as decimals", a, b)
+		require.Equal(t, x.Cmp(y) == 0, jsontext.ParseDecimal(a) == jsontext.ParseDecimal(b), "%s and %s as decimals", a, b)
 	})
 }
 
@@ -220,11 +222,11 @@ func TestNumberTextKeepsTheValue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text, want := rational(t, "number")
-		spelled := parseDecimal(text).text()
+		spelled := jsontext.ParseDecimal(text).Text()
 		_, err := parseText(spelled)
 		require.NoError(t, err, "%s becomes %s", text, spelled)
 		requireNumber(t, want, spelled, text)
-		require.Equal(t, parseDecimal(text), parseDecimal(spelled), text)
+		require.Equal(t, jsontext.ParseDecimal(text), jsontext.ParseDecimal(spelled), text)
 	})
 }
 
@@ -248,8 +250,8 @@ func TestDivisionAgreesWithRationalNumbers(t *testing.T) {
 		text, value := rational(t, "number")
 		divisor := rapid.Int64Range(1, 1e17).Draw(t, "divisor")
 		want := value.Quo(value, new(big.Rat).SetInt64(divisor))
-		d := parseDecimal(text)
-		got, ok := new(big.Rat).SetString(d.dividedBy(divisor).text())
+		d := jsontext.ParseDecimal(text)
+		got, ok := new(big.Rat).SetString(d.DividedBy(divisor).Text())
 		require.True(t, ok, "%s / %d is a number", text, divisor)
 		_, finite := want.FloatPrec()
 		require.True(t, !finite || got.Cmp(want) == 0, "%s / %d: %s, want %s", text, divisor, got, want)

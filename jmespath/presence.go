@@ -1,5 +1,7 @@
 package jmespath
 
+import "github.com/go-idempotent/idempotent/internal/jsontext"
+
 // A Presence tells whether a selection has everything that a key needs.
 type Presence uint8
 
@@ -35,7 +37,7 @@ func presenceAt(text string, i int) (Presence, int) {
 	switch text[i] {
 	case '[', '{':
 	case '"':
-		end := skipString(text, i)
+		end := jsontext.End(text, i)
 		if end-i == len(`""`) {
 			return Missing, end
 		}
@@ -43,10 +45,10 @@ func presenceAt(text string, i int) (Presence, int) {
 	case 'n':
 		return Missing, i + len("null")
 	default:
-		return Present, skipValue(text, i)
+		return Present, jsontext.End(text, i)
 	}
 	some, all := false, true
-	end := within(text, i, func(_ string, at int) int {
+	end := jsontext.Within(text, i, func(_ string, at int) int {
 		member, behind := presenceAt(text, at)
 		some = some || member != Missing
 		all = all && member == Present

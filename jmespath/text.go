@@ -1,11 +1,33 @@
 package jmespath
 
 import (
+	"iter"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
+
+// members walks over what is in a value that must be an array or an object. A name is as it is
+// spelled, with its quotes; an element has none.
+func (v Value) members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		jsontext.Within(v.text, 0, func(name string, at int) int {
+			end := jsontext.End(v.text, at)
+			if !yield(name, Value{v.text[at:end]}) {
+				return -1
+			}
+			return end
+		})
+	}
+}
+
+// elements is members without names.
+func (v Value) elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		v.members()(func(_ string, element Value) bool { return yield(element) })
+	}
+}
 
 // rawEquals reports whether a string, as spelled in a document, has that content.
 func rawEquals(raw, content string) bool {
@@ -16,92 +38,7 @@ func rawEquals(raw, content string) bool {
 	if strings.IndexByte(inner, '\\') < 0 {
 		return inner == content
 	}
-	return unquote(raw) == content
-}
-
-// unquote returns the content of a string that has passed parseText. It allocates only
-// if the string has escape sequences.
-func unquote(raw string) string {
-	inner := raw[1 : len(raw)-1]
-	next := strings.IndexByte(inner, '\\')
-	if next < 0 {
-		return inner
-	}
-	content := make([]byte, 0, len(inner))
-	for ; next >= 0; next = strings.IndexByte(inner, '\\') {
-		content = append(content, inner[:next]...)
-		var size int
-		content, size = appendEscaped(content, inner[next:])
-		inner = inner[next+size:]
-	}
-	return string(append(content, inner...))
-}
-
-// appendEscaped appends what the escape sequence at the start of text stands for
-// and returns the length of the sequence.
-func appendEscaped(content []byte, text string) ([]byte, int) {
-	switch text[1] {
-	case 'b':
-		return append(content, '\b'), 2
-	case 'f':
-		return append(content, '\f'), 2
-	case 'n':
-		return append(content, '\n'), 2
-	case 'r':
-		return append(content, '\r'), 2
-	case 't':
-		return append(content, '\t'), 2
-	case 'u':
-		unit := codeUnit(text[2:])
-		if !utf16.IsSurrogate(unit) {
-			return utf8.AppendRune(content, unit), 6
-		}
-		return utf8.AppendRune(content, utf16.DecodeRune(unit, codeUnit(text[8:]))), 12
-	}
-	return append(content, text[1]), 2
-}
-
-// codeUnit reads the four hexadecimal digits that a text begins with.
-func codeUnit(text string) rune {
-	unit, _ := strconv.ParseUint(text[:4], 16, 16) // parseText has seen them
-	return rune(unit)
-}
-
-// appendQuoted appends s as a JSON string and escapes what RFC 8259 requires to be
-// escaped, in the shortest way, and nothing else.
-func appendQuoted(text []byte, s string) []byte {
-	text = append(text, '"')
-	done := 0
-	for i := range len(s) {
-		b := s[i]
-		if b >= ' ' && b != '"' && b != '\\' {
-			continue
-		}
-		text = append(text, s[done:i]...)
-		text = appendEscape(text, b)
-		done = i + 1
-	}
-	text = append(text, s[done:]...)
-	return append(text, '"')
-}
-
-func appendEscape(text []byte, b byte) []byte {
-	switch b {
-	case '"', '\\':
-		return append(text, '\\', b)
-	case '\b':
-		return append(text, '\\', 'b')
-	case '\f':
-		return append(text, '\\', 'f')
-	case '\n':
-		return append(text, '\\', 'n')
-	case '\r':
-		return append(text, '\\', 'r')
-	case '\t':
-		return append(text, '\\', 't')
-	}
-	const hex = "0123456789abcdef"
-	return append(text, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
+	return jsontext.Unquote(raw) == content
 }
 
 // compact returns the text of a value without space outside of strings, and with
@@ -111,8 +48,8 @@ func compact(text string) string {
 	for i := 0; i < len(text); {
 		switch text[i] {
 		case '"':
-			end := skipString(text, i)
-			short = appendQuoted(short, unquote(text[i:end]))
+			end := jsontext.End(text, i)
+			short = jsontext.Escapes{}.Append(short, jsontext.Unquote(text[i:end]))
 			i = end
 		case ' ', '\n', '\t', '\r':
 			i++
@@ -124,5 +61,18 @@ func compact(text string) string {
 	return string(short)
 }
 
+// compareNumbers compares two numbers by their exact values.
+func compareNumbers(a, b Value) int {
+	if a.text == b.text {
+		return 0
+	}
+	return jsontext.ParseDecimal(a.text).Compare(jsontext.ParseDecimal(b.text))
+}
+
 // integerValue makes a number.
 func integerValue(n int) Value { return Value{strconv.Itoa(n)} }
+
+// stringValue makes a string.
+func stringValue(content string) Value {
+	return Value{string(jsontext.Escapes{}.Append(make([]byte, 0, len(content)+2), content))}
+}

@@ -1,5 +1,7 @@
 package jmespath
 
+import "github.com/go-idempotent/idempotent/internal/jsontext"
+
 // A kind is a JSON type.
 type kind uint8
 
@@ -60,7 +62,7 @@ func (v Value) json() string {
 }
 
 // str returns the content of a value that is known to be a string.
-func (v Value) str() string { return unquote(v.text) }
+func (v Value) str() string { return jsontext.Unquote(v.text) }
 
 // field returns the member of that name, or null if v is no object or has none.
 func (v Value) field(name string) Value {
@@ -125,7 +127,7 @@ func (v Value) empty() bool {
 	if v.text[0] == '"' {
 		return len(v.text) == len(`""`)
 	}
-	return skipSpace(v.text, 1) == len(v.text)-1
+	return jsontext.Space(v.text, 1) == len(v.text)-1
 }
 
 func booleanValue(b bool) Value {
@@ -134,5 +136,3 @@ func booleanValue(b bool) Value {
 	}
 	return Value{"false"}
 }
-
-func stringValue(s string) Value { return Value{string(appendQuoted(make([]byte, 0, len(s)+2), s))} }

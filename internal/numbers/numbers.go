@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // Places are the places of a type where equal values have several spellings. They are made when
@@ -320,30 +321,19 @@ func isNumber(text string) bool {
 // asFloat returns the one spelling of a number, or what stands for one that a float of so many bits
 // changes.
 func asFloat(text string, bits int) string {
-	if spelling, kept := floatKeeps(text, bits); kept {
-		return string(spelling)
+	spelling, err := fingerprint.Canonical(nil, []byte(text))
+	if err != nil || !FloatKeeps(text, bits) {
+		return `"` + inexact + `"`
 	}
-	return `"` + inexact + `"`
+	return string(spelling)
 }
 
 // FloatKeeps reports whether the float of so many bits that is read from a number is written as
 // that number.
 func FloatKeeps(text string, bits int) bool {
-	_, kept := floatKeeps(text, bits)
-	return kept
-}
-
-func floatKeeps(text string, bits int) (spelling []byte, kept bool) {
 	f, err := strconv.ParseFloat(text, bits)
-	if err != nil {
-		return nil, false
-	}
-	sent, err := fingerprint.Canonical(nil, []byte(text))
-	if err != nil {
-		return nil, false
-	}
-	read, err := fingerprint.Canonical(nil, strconv.AppendFloat(nil, f, 'g', -1, bits))
-	return sent, err == nil && bytes.Equal(sent, read)
+	return err == nil &&
+		jsontext.ParseDecimal(text) == jsontext.ParseDecimal(strconv.FormatFloat(f, 'g', -1, bits))
 }
 
 // HasInexact reports whether a selection has a number that the handler would not read as it was
@@ -378,14 +368,7 @@ func HasInexact(selection []byte, typed bool) bool {
 	return false
 }
 
-// isInteger reports whether the value of a number is an integer.
+// isInteger reports whether a number is an integer, and not spelled as a part of one.
 func isInteger(text string) bool {
-	mantissa, power, _ := strings.Cut(strings.ToLower(text), "e")
-	_, fraction, _ := strings.Cut(mantissa, ".")
-	fraction = strings.TrimRight(fraction, "0")
-	exponent, err := strconv.Atoi(strings.TrimPrefix(power, "+"))
-	if power != "" && err != nil {
-		return !strings.HasPrefix(power, "-")
-	}
-	return len(fraction) <= exponent && exponent >= 0
+	return jsontext.ParseDecimal(text).IsInteger() && !strings.Contains(strings.ToLower(text), "e-")
 }

@@ -69,7 +69,7 @@ func rulesOf(l Language) *rules {
 	switch l {
 	case Python:
 		return &rules{
-			keys: &pythonStyle, data: pythonData(), hashed: (*style).hashed, missing: pythonMissing,
+			keys: &pythonStyle, data: pythonStyle.forResults(), hashed: (*style).hashed, missing: pythonMissing,
 			digest: hex.EncodeToString,
 			hashes: pythonHashes, absent: true,
 		}
@@ -90,7 +90,7 @@ func rulesOf(l Language) *rules {
 
 func javaRules(j jdk) *rules {
 	return &rules{
-		keys: javaStyle(j), data: javaData(j), hashed: hashJava, missing: javaMissing, digest: bigInteger,
+		keys: javaStyle(j), data: javaStyle(j).forResults(), hashed: hashJava, missing: javaMissing, digest: bigInteger,
 		hashes: javaHashes,
 	}
 }

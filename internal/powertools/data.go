@@ -1,6 +1,6 @@
 package powertools
 
-import "github.com/go-idempotent/idempotent/internal/numbers"
+import "github.com/go-idempotent/idempotent/internal/jsontext"
 
 // A Kind tells how the data attribute holds a result.
 type Kind uint8
@@ -73,7 +73,7 @@ func (c *Codec) DecodeData(d Data) ([]byte, error) {
 		return nil, ErrUnreadable
 	}
 	if c.raw() && c.strings {
-		return (&escapes{hex: lowerHex}).append(nil, d.Text), nil
+		return jsontext.Escapes{}.Append(nil, d.Text), nil
 	}
 	if _, _, err := parse([]byte(d.Text)); err != nil {
 		return nil, ErrUnreadable
@@ -81,38 +81,22 @@ func (c *Codec) DecodeData(d Data) ([]byte, error) {
 	return []byte(d.Text), nil
 }
 
-// pythonData is the style of pythonStyle for results.
-func pythonData() *style {
-	s := pythonStyle
-	s.number = lossless(pythonNumber)
-	return &s
-}
-
-func javaData(j jdk) *style {
-	s := *javaStyle(j)
-	s.number = lossless(s.number)
-	return &s
-}
-
-// lossless keeps the spelling of a number that is not exactly what the language would keep of it.
-func lossless(number func([]byte, string) ([]byte, error)) func([]byte, string) ([]byte, error) {
-	return func(dst []byte, written string) ([]byte, error) {
-		if isInteger(written) || numbers.FloatKeeps(written, 64) {
-			if own, err := number(dst, written); err == nil {
-				return own, nil
-			}
-		}
-		return append(dst, written...), nil
-	}
+// forResults is a style for results.
+func (s *style) forResults() *style {
+	results := *s
+	results.lossless = true
+	return &results
 }
 
 // typescriptData is marshall of @aws-sdk/util-dynamodb, as JSON text.
 func typescriptData() *style {
 	return &style{
 		comma: ",", colon: ":",
-		arrange: attributes,
-		number:  attributeNumber,
-		text:    withoutSurrogates(&escapes{hex: lowerHex}),
+		whole:     true,
+		arrange:   attributes,
+		lossless:  true,
+		attribute: true,
+		double:    javaScriptDouble,
 	}
 }
 
@@ -123,18 +107,4 @@ func attributes(members []member) ([]member, error) {
 		}
 	}
 	return asObject(members)
-}
-
-// attributeNumber refuses what marshall refuses (beyond Number.MAX_SAFE_INTEGER) and what DynamoDB
-// does (below 1e-130; its upper bound is far away).
-func attributeNumber(dst []byte, written string) ([]byte, error) {
-	f, err := double(written)
-	const largest, least = 1<<53 - 1, 1e-130
-	if err != nil || f > largest || f < -largest || f != 0 && f < least && f > -least {
-		return nil, ErrNumberRange
-	}
-	if numbers.FloatKeeps(written, 64) {
-		return appendJavaScript(dst, f), nil
-	}
-	return append(dst, written...), nil
 }

@@ -4,14 +4,16 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // double rounds a number to an IEEE 754 double, as all of these languages do: to nearest, ties to
 // even.
 func double(written string) (float64, error) {
 	f, err := strconv.ParseFloat(written, 64)
-	if err != nil {
-		return 0, ErrOverflow
+	if err != nil { // f is infinite
+		return f, ErrOverflow
 	}
 	return f, nil
 }
@@ -35,21 +37,10 @@ func shortest(f float64, precision int) decimal {
 
 // plain appends the decimal without exponent, and with at least so many digits behind the point.
 func (d decimal) plain(dst []byte, fraction int) []byte {
-	dst = d.sign(dst)
-	whole, rest := "0", d.digits
-	switch {
-	case d.point <= 0:
-		rest = strings.Repeat("0", -d.point) + rest
-	case d.point < len(rest):
-		whole, rest = rest[:d.point], rest[d.point:]
-	default:
-		whole, rest = rest+strings.Repeat("0", d.point-len(rest)), ""
+	if d.negative {
+		dst = append(dst, '-')
 	}
-	dst = append(dst, whole...)
-	if rest += strings.Repeat("0", max(0, fraction-len(rest))); rest != "" {
-		dst = append(append(dst, '.'), rest...)
-	}
-	return dst
+	return jsontext.AppendPlain(dst, d.digits, d.point, fraction)
 }
 
 // scientific appends one digit, a point with at least so many digits behind it, and then the mark;
@@ -57,11 +48,4 @@ func (d decimal) plain(dst []byte, fraction int) []byte {
 func (d decimal) scientific(dst []byte, fraction int, mark byte) []byte {
 	d.point = 1
 	return append(d.plain(dst, fraction), mark)
-}
-
-func (d decimal) sign(dst []byte) []byte {
-	if d.negative {
-		dst = append(dst, '-')
-	}
-	return dst
 }

@@ -1,25 +1,21 @@
 package powertools
 
+import (
+	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
+)
+
 // javaStyle is JsonNode.toString of Jackson. The digits of doubles are those of the JDK.
 func javaStyle(j jdk) *style {
 	return &style{
 		comma: ",", colon: ":",
+		escapes: jsontext.Escapes{Upper: true},
+		whole:   true,
 		arrange: asSent,
-		number:  j.number,
-		text:    withoutSurrogates(&escapes{hex: upperHex}),
+		integer: true,
+		double:  j.appendDouble,
 	}
-}
-
-// number writes IntNode, LongNode and BigIntegerNode exactly, and DoubleNode by Double.toString.
-func (j jdk) number(dst []byte, written string) ([]byte, error) {
-	if isInteger(written) {
-		return append(dst, exactInteger(written)...), nil
-	}
-	f, err := double(written)
-	if err != nil {
-		return nil, err
-	}
-	return j.appendDouble(dst, f)
 }
 
 // hashJava is the toString of BasePersistenceStore.generateHash: the content of a text, and else
@@ -28,7 +24,7 @@ func hashJava(s *style, v value) ([]byte, error) {
 	if v.kind != text {
 		return s.write(nil, v)
 	}
-	if hasSurrogate(v.text) {
+	if !utf8.ValidString(v.text) {
 		return nil, ErrSurrogate
 	}
 	return []byte(v.text), nil

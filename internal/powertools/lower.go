@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // lowerCase is String.prototype.toLowerCase: the Unicode default case conversion without locale,
@@ -15,14 +17,14 @@ func lowerCase(s string) string {
 	}
 	lower := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
-		r, size := nextRune(s[i:])
+		r, size := jsontext.NextRune(s[i:])
 		switch {
 		case r == 'İ':
 			lower = append(lower, "i\u0307"...)
 		case r == 'Σ' && endsWord(s[:i], s[i+size:]):
 			lower = append(lower, "ς"...)
 		default:
-			lower = appendUnit(lower, unicode.ToLower(r))
+			lower = jsontext.AppendRune(lower, unicode.ToLower(r))
 		}
 		i += size
 	}
@@ -57,7 +59,7 @@ func endsWord(before, behind string) bool {
 
 func startsCased(s string) bool {
 	for s != "" {
-		r, size := nextRune(s)
+		r, size := jsontext.NextRune(s)
 		if s = s[size:]; !isCaseIgnorable(r) {
 			return isCased(r)
 		}

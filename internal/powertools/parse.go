@@ -2,8 +2,9 @@ package powertools
 
 import (
 	"encoding/json"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 const (
@@ -19,9 +20,8 @@ const (
 // these languages take: equal member names, and halves of surrogate pairs as escapes.
 type parser struct {
 	src   string
-	pos   int
-	depth int
-	twice bool // a member name occurred twice
+	twice bool  // a member name occurred twice
+	err   error // a RefusalError
 }
 
 // parse reads src, of which nil is null. The error is ErrSyntax or a RefusalError.
@@ -33,103 +33,62 @@ func parse(src []byte) (v value, twice bool, err error) {
 		return value{}, false, ErrSyntax
 	}
 	p := parser{src: string(src)}
-	v, err = p.value()
-	return v, p.twice, err
-}
-
-func (p *parser) value() (value, error) {
-	switch p.next() {
-	case '{', '[':
-		if p.depth == MaxDepth {
-			return value{}, ErrDepth
-		}
-		p.depth++
-		defer func() { p.depth-- }()
-		if p.next() == '[' {
-			return p.array()
-		}
-		return p.object()
-	case '"':
-		return value{kind: text, text: p.text()}, nil
+	v, _ = p.value(jsontext.Space(p.src, 0), 0)
+	if p.err != nil {
+		return value{}, p.twice, p.err
 	}
-	switch scalar := p.scalar(); scalar {
-	case "null":
-		return value{}, nil
-	case trueWord, "false":
-		return value{kind: boolean, text: scalar}, nil
-	default:
-		if len(scalar) > maxNumber {
-			return value{}, ErrNumberLength
-		}
-		return value{kind: number, text: scalar}, nil
-	}
+	return v, p.twice, nil
 }
 
 const trueWord = "true"
 
-func (p *parser) array() (value, error) {
-	v := value{kind: array}
-	for p.pos++; p.next() != ']'; {
-		element, err := p.value()
-		if err != nil {
-			return value{}, err
-		}
-		v.elements = append(v.elements, element)
+// value reads the value at a position, and returns the position behind it, -1 with an error.
+func (p *parser) value(at, depth int) (v value, end int) {
+	switch p.src[at] {
+	case '{', '[':
+		return p.container(at, depth)
+	case '"':
+		end = jsontext.End(p.src, at)
+		return value{kind: text, text: jsontext.Unquote(p.src[at:end])}, end
 	}
-	p.pos++
-	return v, nil
+	end = jsontext.End(p.src, at)
+	switch scalar := p.src[at:end]; {
+	case scalar == "null":
+		return value{}, end
+	case scalar == trueWord, scalar == "false":
+		return value{kind: boolean, text: scalar}, end
+	case len(scalar) > maxNumber:
+		p.err = ErrNumberLength
+		return value{}, -1
+	default:
+		return value{kind: number, text: scalar}, end
+	}
 }
 
-func (p *parser) object() (value, error) {
-	v := value{kind: object}
-	positions := make(map[string]int)
-	for p.pos++; p.next() != '}'; {
-		name := p.text()
-		content, err := p.value()
-		if err != nil {
-			return value{}, err
+func (p *parser) container(at, depth int) (v value, end int) {
+	if depth == MaxDepth {
+		p.err = ErrDepth
+		return value{}, -1
+	}
+	var positions map[string]int
+	if v.kind = array; p.src[at] == '{' {
+		v.kind, positions = object, map[string]int{}
+	}
+	end = jsontext.Within(p.src, at, func(name string, at int) int {
+		content, behind := p.value(at, depth+1)
+		if v.kind == array {
+			v.elements = append(v.elements, content)
+			return behind
 		}
-		at, known := positions[name]
-		if known {
+		name = jsontext.Unquote(name)
+		if known, twice := positions[name]; twice {
 			p.twice = true
-			v.members[at].value = content
-			continue
+			v.members[known].value = content
+			return behind
 		}
 		positions[name] = len(v.members)
 		v.members = append(v.members, member{name, content})
-	}
-	p.pos++
-	return v, nil
-}
-
-// next passes over what stands between two values, and returns the byte behind it.
-func (p *parser) next() byte {
-	for strings.IndexByte(" \t\n\r,:", p.src[p.pos]) >= 0 {
-		p.pos++
-	}
-	return p.src[p.pos]
-}
-
-// scalar reads a number or a word.
-func (p *parser) scalar() string {
-	rest := p.src[p.pos:]
-	if end := strings.IndexAny(rest, " \t\n\r,]}"); end >= 0 {
-		rest = rest[:end]
-	}
-	p.pos += len(rest)
-	return rest
-}
-
-// text reads a string and returns its content.
-func (p *parser) text() string {
-	p.next() // its quote
-	p.pos++
-	start := p.pos
-	for ; p.src[p.pos] != '"'; p.pos++ {
-		if p.src[p.pos] == '\\' {
-			p.pos++
-		}
-	}
-	p.pos++
-	return unescaped(p.src[start : p.pos-1])
+		return behind
+	})
+	return v, end
 }

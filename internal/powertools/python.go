@@ -1,17 +1,20 @@
 package powertools
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // pythonStyle is json.dumps(…, sort_keys=True) with its default separators and escapes.
 var pythonStyle = style{
 	comma: ", ", colon: ": ",
+	escapes: jsontext.Escapes{ASCII: true},
 	arrange: byCodePoint,
-	number:  pythonNumber,
-	text:    withSurrogates(&escapes{hex: lowerHex, ascii: true}),
+	integer: true,
+	double:  pythonFloat,
 }
 
 // byCodePoint sorts names as Python compares str. That is the order of bytes in UTF-8, surrogates
@@ -22,42 +25,14 @@ func byCodePoint(members []member) ([]member, error) {
 	return sorted, nil
 }
 
-// pythonNumber writes int exactly and float by its repr.
-func pythonNumber(dst []byte, written string) ([]byte, error) {
-	if isInteger(written) {
-		return append(dst, exactInteger(written)...), nil
-	}
-	f, err := double(written)
-	if err != nil {
-		return nil, err
-	}
-	return appendPythonFloat(dst, f), nil
-}
-
-// appendPythonFloat writes without exponent from 1e-4 to below 1e16, and else with two digits of
+// pythonFloat is the repr: without exponent from 1e-4 to below 1e16, and else with two digits of
 // exponent at least (PyOS_double_to_string, format r).
-func appendPythonFloat(dst []byte, f float64) []byte {
+func pythonFloat(dst []byte, f float64) ([]byte, error) {
 	d := shortest(f, -1)
 	if -4 < d.point && d.point <= 16 {
-		return d.plain(dst, 1)
+		return d.plain(dst, 1), nil
 	}
-	dst = d.scientific(dst, 0, 'e')
-	e, sign := d.point-1, byte('+')
-	if e < 0 {
-		e, sign = -e, '-'
-	}
-	if dst = append(dst, sign); e < 10 {
-		dst = append(dst, '0')
-	}
-	return strconv.AppendInt(dst, int64(e), 10)
-}
-
-// exactInteger drops the sign of -0, the only spelling of an integer that has another.
-func exactInteger(written string) string {
-	if written == "-0" {
-		return "0"
-	}
-	return written
+	return fmt.Appendf(d.scientific(dst, 0, 'e'), "%+03d", d.point-1), nil
 }
 
 // pythonMissing is IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and

@@ -2,16 +2,19 @@ package powertools
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf16"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // typescriptStyle is JSON.stringify after deepSort.
 var typescriptStyle = style{
 	comma: ",", colon: ":",
 	arrange: deepSorted,
-	number:  javaScriptNumber,
-	text:    withSurrogates(&escapes{hex: lowerHex}),
+	double:  javaScriptDouble,
 }
 
 // protoName is no member of an object that is written in JavaScript: it sets what the object
@@ -71,28 +74,31 @@ func deepSorted(members []member) ([]member, error) {
 	return members, nil
 }
 
-// javaScriptNumber writes a number as ECMAScript's Number::toString writes its double.
-func javaScriptNumber(dst []byte, written string) ([]byte, error) {
-	f, err := double(written)
-	if err != nil {
-		return nil, err
+// units returns a content in UTF-16.
+func units(s string) []uint16 {
+	u := make([]uint16, 0, len(s))
+	for s != "" {
+		r, size := jsontext.NextRune(s)
+		if utf16.IsSurrogate(r) {
+			u = append(u, uint16(r))
+		} else {
+			u = utf16.AppendRune(u, r)
+		}
+		s = s[size:]
 	}
-	return appendJavaScript(dst, f), nil
+	return u
 }
 
-func appendJavaScript(dst []byte, f float64) []byte {
+// javaScriptDouble is ECMAScript's Number::toString.
+func javaScriptDouble(dst []byte, f float64) ([]byte, error) {
 	if f == 0 {
-		return append(dst, '0') // -0 as well
+		return append(dst, '0'), nil // -0 as well
 	}
 	d := shortest(f, -1)
 	if -6 < d.point && d.point <= 21 {
-		return d.plain(dst, 0)
+		return d.plain(dst, 0), nil
 	}
-	dst = d.scientific(dst, 0, 'e')
-	if d.point > 0 {
-		dst = append(dst, '+')
-	}
-	return strconv.AppendInt(dst, int64(d.point-1), 10)
+	return fmt.Appendf(d.scientific(dst, 0, 'e'), "%+d", d.point-1), nil
 }
 
 // typescriptMissing is isMissingIdempotencyKey: what is falsy, and an array or object without any

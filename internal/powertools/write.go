@@ -1,19 +1,26 @@
 package powertools
 
 import (
-	"strings"
-	"unicode/utf16"
+	"math"
 	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
+	"github.com/go-idempotent/idempotent/internal/numbers"
 )
 
 // A style is how a language writes a JSON value.
 type style struct {
 	comma, colon string
+	escapes      jsontext.Escapes
+	whole        bool // refuse halves of surrogate pairs
 	// arrange returns the members in the order of the language, and refuses names. It must not
 	// change its argument.
-	arrange func([]member) ([]member, error)
-	number  func(dst []byte, written string) ([]byte, error)
-	text    func(dst []byte, content string) ([]byte, error) // with quotes
+	arrange   func([]member) ([]member, error)
+	integer   bool // write integers exactly
+	lossless  bool // keep the spelling of a number that is not exactly what the language would keep of it
+	attribute bool // refuse a number that is no attribute
+	// double writes a number that is not written exactly.
+	double func(dst []byte, f float64) ([]byte, error)
 }
 
 // write appends a value. Depth is bounded by the parser.
@@ -26,7 +33,7 @@ func (s *style) write(dst []byte, v value) (_ []byte, err error) {
 	case number:
 		return s.number(dst, v.text)
 	case text:
-		return s.text(dst, v.text)
+		return s.string(dst, v.text)
 	case array:
 		return s.array(dst, v.elements)
 	case object:
@@ -57,7 +64,7 @@ func (s *style) object(dst []byte, members []member) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, s.comma...)
 		}
-		if dst, err = s.text(dst, m.name); err != nil {
+		if dst, err = s.string(dst, m.name); err != nil {
 			return nil, err
 		}
 		if dst, err = s.write(append(dst, s.colon...), m.value); err != nil {
@@ -70,68 +77,41 @@ func (s *style) object(dst []byte, members []member) ([]byte, error) {
 // asSent keeps the order of the event.
 func asSent(members []member) ([]member, error) { return members, nil }
 
-// withSurrogates writes halves of surrogate pairs as escapes, and leaves the rest to the form of a
-// language.
-func withSurrogates(form *escapes) func([]byte, string) ([]byte, error) {
-	return func(dst []byte, content string) ([]byte, error) { return form.append(dst, content), nil }
+// string appends a content with quotes. Halves of surrogate pairs, which have no form in UTF-8, are
+// refused or written as escapes.
+func (s *style) string(dst []byte, content string) ([]byte, error) {
+	if s.whole && !utf8.ValidString(content) {
+		return nil, ErrSurrogate
+	}
+	return s.escapes.Append(dst, content), nil
 }
 
-// withoutSurrogates refuses a content that has no form in UTF-8.
-func withoutSurrogates(form *escapes) func([]byte, string) ([]byte, error) {
-	return func(dst []byte, content string) ([]byte, error) {
-		if hasSurrogate(content) {
-			return nil, ErrSurrogate
+func (s *style) number(dst []byte, written string) ([]byte, error) {
+	if s.integer && isInteger(written) {
+		if written == "-0" { // the only other spelling of an integer
+			written = "0"
 		}
-		return form.append(dst, content), nil
+		return append(dst, written...), nil
 	}
-}
-
-// escapes tells which characters a language escapes in a JSON string. All use the short forms \b \t
-// \n \f \r and \\, and \u for the other characters below U+0020.
-type escapes struct {
-	hex   string // sixteen digits
-	ascii bool   // escape whatever is not printable ASCII, DEL included
-}
-
-const (
-	lowerHex = "0123456789abcdef"
-	upperHex = "0123456789ABCDEF"
-)
-
-func (e *escapes) append(dst []byte, content string) []byte {
-	dst = append(dst, '"')
-	for content != "" {
-		r, size := nextRune(content)
-		dst = e.rune(dst, r)
-		content = content[size:]
-	}
-	return append(dst, '"')
-}
-
-func (e *escapes) rune(dst []byte, r rune) []byte {
+	f, err := double(written)
 	switch {
-	case r == '"' || r == '\\':
-		return append(dst, '\\', byte(r))
-	case r < ' ':
-		return e.control(dst, r)
-	case utf16.IsSurrogate(r):
-		return e.unit(dst, r)
-	case !e.ascii || r < 0x7F:
-		return utf8.AppendRune(dst, r)
-	case r > 0xFFFF:
-		first, second := utf16.EncodeRune(r)
-		return e.unit(e.unit(dst, first), second)
+	case s.attribute && !isAttribute(f):
+		return nil, ErrNumberRange
+	case s.lossless && !numbers.FloatKeeps(written, 64):
+		return append(dst, written...), nil
+	case err != nil:
+		return nil, err
 	}
-	return e.unit(dst, r)
+	own, err := s.double(dst, f)
+	if s.lossless && err != nil {
+		return append(dst, written...), nil
+	}
+	return own, err
 }
 
-func (e *escapes) control(dst []byte, r rune) []byte {
-	if i := strings.IndexByte("\b\t\n\f\r", byte(r)); i >= 0 {
-		return append(dst, '\\', "btnfr"[i])
-	}
-	return e.unit(dst, r)
-}
-
-func (e *escapes) unit(dst []byte, r rune) []byte {
-	return append(dst, '\\', 'u', e.hex[r>>12&0xF], e.hex[r>>8&0xF], e.hex[r>>4&0xF], e.hex[r&0xF])
+// isAttribute reports whether neither marshall refuses a number (beyond Number.MAX_SAFE_INTEGER)
+// nor DynamoDB does (below 1e-130; its upper bound is far away).
+func isAttribute(f float64) bool {
+	const largest, least = 1<<53 - 1, 1e-130
+	return f == 0 || least <= math.Abs(f) && math.Abs(f) <= largest
 }

@@ -1,0 +1,109 @@
+package jsontext
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// A Decimal is an exact number: Digits × 10^Exponent. Its digits begin and end with another digit
+// than 0, so that equal numbers are equal Decimals; zero has no digits, no exponent and no sign.
+//
+// The size of a Decimal is that of its text. Nothing here computes a power of ten, which would let
+// 1e999999999 fill the memory.
+type Decimal struct {
+	Negative bool
+	Digits   string
+	Exponent int64
+}
+
+// ParseDecimal reads a number. Exponents other than those of a zero must fit, with the digits in
+// front of them, in 64 bits.
+func ParseDecimal(text string) Decimal {
+	var d Decimal
+	text, d.Negative = strings.CutPrefix(text, "-")
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		d.Exponent, _ = strconv.ParseInt(text[i+1:], 10, 64)
+		text = text[:i]
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	return d.With(whole+fraction, d.Exponent-int64(len(fraction)))
+}
+
+// With returns d with other digits, which may begin and end with zeros.
+func (d Decimal) With(digits string, exponent int64) Decimal {
+	digits = strings.TrimLeft(digits, "0")
+	if digits == "" {
+		return Decimal{}
+	}
+	d.Digits = strings.TrimRight(digits, "0")
+	d.Exponent = exponent + int64(len(digits)-len(d.Digits))
+	return d
+}
+
+// Sign returns -1, 0 or 1.
+func (d Decimal) Sign() int {
+	switch {
+	case d.Digits == "":
+		return 0
+	case d.Negative:
+		return -1
+	}
+	return 1
+}
+
+// Magnitude returns the position of the first digit: d < 10^Magnitude.
+func (d Decimal) Magnitude() int64 { return d.Exponent + int64(len(d.Digits)) }
+
+// Compare returns -1, 0 or 1 as d is less than, equal to or greater than other.
+func (d Decimal) Compare(other Decimal) int {
+	sign := d.Sign()
+	if c := cmp.Compare(sign, other.Sign()); c != 0 || sign == 0 {
+		return c
+	}
+	if c := cmp.Compare(d.Magnitude(), other.Magnitude()); c != 0 {
+		return c * sign
+	}
+	return strings.Compare(d.Digits, other.Digits) * sign
+}
+
+// IsInteger reports whether d has no fraction.
+func (d Decimal) IsInteger() bool { return d.Exponent >= 0 }
+
+// Text returns the shortest usual spelling: plain digits unless that takes many zeros that only
+// hold a place.
+func (d Decimal) Text() string {
+	const placeholders = 64
+	if d.Digits == "" {
+		return "0"
+	}
+	text := make([]byte, 0, len(d.Digits)+placeholders)
+	if d.Negative {
+		text = append(text, '-')
+	}
+	point := d.Magnitude()
+	if d.Exponent <= placeholders && point >= -placeholders {
+		return string(AppendPlain(text, d.Digits, int(point), 0))
+	}
+	text = append(AppendPlain(text, d.Digits, 1, 0), 'e')
+	return string(strconv.AppendInt(text, point-1, 10))
+}
+
+// AppendPlain appends 0.digits × 10^point without exponent, and with at least so many digits behind
+// the point.
+func AppendPlain(dst []byte, digits string, point, fraction int) []byte {
+	whole, rest := "0", digits
+	switch {
+	case point <= 0:
+		rest = strings.Repeat("0", -point) + rest
+	case point < len(rest):
+		whole, rest = rest[:point], rest[point:]
+	default:
+		whole, rest = rest+strings.Repeat("0", point-len(rest)), ""
+	}
+	dst = append(dst, whole...)
+	if rest += strings.Repeat("0", max(0, fraction-len(rest))); rest != "" {
+		dst = append(append(dst, '.'), rest...)
+	}
+	return dst
+}
