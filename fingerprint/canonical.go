@@ -109,9 +109,9 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 	p.space()
 	switch p.peek() {
 	case '{':
-		return p.object(dst)
+		return p.container(dst, '}')
 	case '[':
-		return p.array(dst)
+		return p.container(dst, ']')
 	case '"':
 		return p.string(dst)
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
@@ -127,29 +127,40 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 	}
 }
 
-func (p *parser) object(dst []byte) ([]byte, error) {
+// container appends an object or an array, which ends with end.
+func (p *parser) container(dst []byte, end byte) (_ []byte, err error) {
 	if err := p.descend(); err != nil {
 		return nil, err
 	}
-	start := p.order.begin(p.position(dst))
-	dst = append(dst, '{')
-	if p.accept('}') {
-		return p.endObject(dst, start)
+	var start scope
+	object, reason := end == '}', reasonElement
+	if object {
+		reason, start = reasonMember, p.order.begin(p.position(dst))
 	}
-	for {
-		var err error
-		if dst, err = p.member(dst); err != nil {
+	dst = append(dst, end-2) // the brackets are two apart, as the braces are
+	for more := !p.accept(end); more; {
+		if object {
+			dst, err = p.member(dst)
+		} else {
+			dst, err = p.value(dst)
+		}
+		if err != nil {
 			return nil, err
 		}
 		switch {
 		case p.accept(','):
 			dst = append(dst, ',')
-		case p.accept('}'):
-			return p.endObject(dst, start)
+		case p.accept(end):
+			more = false
 		default:
-			return nil, p.unexpected(reasonMember)
+			return nil, p.unexpected(reason)
 		}
 	}
+	p.depth--
+	if dst = append(dst, end); object {
+		err = p.endObject(dst, start)
+	}
+	return dst, err
 }
 
 func (p *parser) member(dst []byte) ([]byte, error) {
@@ -172,44 +183,16 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-func (p *parser) endObject(dst []byte, start scope) ([]byte, error) {
-	dst = append(dst, '}')
+func (p *parser) endObject(dst []byte, start scope) error {
 	if p.form.folding {
 		if folded, found := p.order.firstFolded(start, dst[p.base:]); found {
-			return nil, &SyntaxError{Offset: int(folded), Reason: reasonFolded}
+			return &SyntaxError{Offset: int(folded), Reason: reasonFolded}
 		}
 	}
 	if duplicate, found := p.order.end(start, dst[p.base:]); found {
-		return nil, &SyntaxError{Offset: int(duplicate), Reason: reasonDuplicate}
+		return &SyntaxError{Offset: int(duplicate), Reason: reasonDuplicate}
 	}
-	p.depth--
-	return dst, nil
-}
-
-func (p *parser) array(dst []byte) ([]byte, error) {
-	if err := p.descend(); err != nil {
-		return nil, err
-	}
-	dst = append(dst, '[')
-	if p.accept(']') {
-		p.depth--
-		return append(dst, ']'), nil
-	}
-	for {
-		var err error
-		if dst, err = p.value(dst); err != nil {
-			return nil, err
-		}
-		switch {
-		case p.accept(','):
-			dst = append(dst, ',')
-		case p.accept(']'):
-			p.depth--
-			return append(dst, ']'), nil
-		default:
-			return nil, p.unexpected(reasonElement)
-		}
-	}
+	return nil
 }
 
 // descend consumes an opening brace or bracket.

@@ -16,11 +16,11 @@ const maxExponent = 1_000_000_000_000_000
 // or in the shortest way.
 func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 	start := s.pos
-	spelled, err := s.spelling()
+	n, err := s.decimal()
 	if err != nil {
 		return nil, err
 	}
-	n := spelled.decimal()
+	n = n.trimmed()
 	if e := n.point - 1; e < -maxExponent || e > maxExponent {
 		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
 	}
@@ -40,23 +40,16 @@ func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 	}
 }
 
-// A spelling is a number as the document has it. Without an exponent that is 0.
-type spelling struct {
-	negative        bool
-	whole, fraction []byte
-	exponent        int64
-}
-
-// A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; the first
-// and the last are not 0, and there are none if the number is 0.
+// A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; once it
+// is trimmed, the first and the last are not 0, and there are none if the number is 0.
 type decimal struct {
 	negative        bool
 	whole, fraction []byte
 	point           int64
 }
 
-// spelling reads a number by the grammar of RFC 8259 section 6.
-func (s *scanner) spelling() (n spelling, err error) {
+// decimal reads a number by the grammar of RFC 8259 section 6.
+func (s *scanner) decimal() (n decimal, err error) {
 	n.negative = s.skip('-')
 	if n.whole, err = s.digits(); err != nil {
 		return n, err
@@ -70,8 +63,9 @@ func (s *scanner) spelling() (n spelling, err error) {
 		}
 	}
 	if s.skip('e') || s.skip('E') {
-		n.exponent, err = s.exponent()
+		n.point, err = s.exponent()
 	}
+	n.point += int64(len(n.whole))
 	return n, err
 }
 
@@ -113,22 +107,20 @@ func (s *scanner) exponent() (int64, error) {
 // an exponent.
 const plainDigits = 21
 
-// decimal returns the value of what is spelled.
-func (n spelling) decimal() decimal {
-	whole, fraction := n.whole, n.fraction
-	point := n.exponent + int64(len(whole))
-	if whole[0] == '0' { // the only digit, by the grammar
-		digits := bytes.TrimLeft(fraction, "0")
-		point = n.exponent - int64(len(fraction)-len(digits))
-		whole, fraction = nil, digits
+// trimmed returns n without the zeros in front of its digits and behind them.
+func (n decimal) trimmed() decimal {
+	if n.whole[0] == '0' { // the only digit, by the grammar
+		digits := bytes.TrimLeft(n.fraction, "0")
+		n.point -= int64(len("0") + len(n.fraction) - len(digits))
+		n.whole, n.fraction = nil, digits
 	}
-	if fraction = bytes.TrimRight(fraction, "0"); len(fraction) == 0 {
-		whole = bytes.TrimRight(whole, "0")
+	if n.fraction = bytes.TrimRight(n.fraction, "0"); len(n.fraction) == 0 {
+		n.whole = bytes.TrimRight(n.whole, "0")
 	}
-	if len(whole)+len(fraction) == 0 {
+	if len(n.whole)+len(n.fraction) == 0 {
 		return decimal{}
 	}
-	return decimal{n.negative, whole, fraction, point}
+	return n
 }
 
 // lay lays out the digits at the end of dst, from first on, by the steps of ECMAScript's

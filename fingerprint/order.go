@@ -21,8 +21,6 @@ type order struct {
 	depth   int      // number of objects that have not ended
 	text    []byte   // room for the one being put in order
 	hashes  []uint64 // room for one of each member
-	seed    maphash.Seed
-	seeded  bool
 }
 
 // immediate is the number of levels of objects that are put in order as soon as they end, hence how
@@ -97,33 +95,12 @@ func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
 	} else if sortMembers(members, text) {
 		return firstDuplicate(members, text), true
 	}
-	if plain && o.depth < immediate {
-		o.rearrange(members, text)
-		o.objects = o.objects[:s.objects]
-		return 0, false
-	}
-	o.note(s, members, offset(len(text)-1))
 	if o.depth < immediate {
-		o.arrange(s, text)
+		o.arrange(s, members, text)
+	} else {
+		o.note(s, members, offset(len(text)-1))
 	}
 	return 0, false
-}
-
-// rearrange puts an object in order at the end of text, within which nothing is noted.
-func (o *order) rearrange(sorted []member, text []byte) {
-	first := sorted[0].start
-	for _, m := range sorted {
-		first = min(first, m.start)
-	}
-	ordered := slices.Grow(o.text[:0], len(text)-int(first))
-	for i, m := range sorted {
-		if i > 0 {
-			ordered = append(ordered, ',')
-		}
-		ordered = append(ordered, text[m.start:m.end]...)
-	}
-	copy(text[first:], ordered)
-	o.text = ordered
 }
 
 // few is the number of members from which hashes of their names are worth their memory.
@@ -148,23 +125,15 @@ func (o *order) firstFolded(s scope, text []byte) (source uint32, found bool) {
 // allDifferent reports whether the hashes of the folded keys are. Nobody can choose keys whose
 // hashes collide, because the seed is random.
 func (o *order) allDifferent(members []member, text []byte) bool {
-	folded := make([]byte, 0, 64)
-	if !o.seeded {
-		o.seed, o.seeded = maphash.MakeSeed(), true
-	}
+	folded, seed := make([]byte, 0, 64), maphash.MakeSeed()
 	hashes := slices.Grow(o.hashes[:0], len(members))
 	for _, m := range members {
 		folded = fold.Append(folded[:0], keyOf(text[m.start:]))
-		hashes = append(hashes, maphash.Bytes(o.seed, folded))
+		hashes = append(hashes, maphash.Bytes(seed, folded))
 	}
 	o.hashes = hashes
 	slices.Sort(hashes)
-	for i := 1; i < len(hashes); i++ {
-		if hashes[i] == hashes[i-1] {
-			return false
-		}
-	}
-	return true
+	return len(slices.Compact(hashes)) == len(members)
 }
 
 func ascending(members []member, text []byte) bool {
@@ -209,14 +178,25 @@ func (o *order) note(s scope, sorted []member, end uint32) {
 	ended.first, ended.last = offset(first), offset(len(o.moved))
 }
 
-// arrange puts the noted object that began with s, and all within it, in order at the end of text,
-// and forgets them.
-func (o *order) arrange(s scope, text []byte) {
+// arrange puts the object that began with s, and what is noted within it, in order at the end of
+// text, and forgets them.
+func (o *order) arrange(s scope, sorted []member, text []byte) {
 	start := o.objects[s.objects].start
 	room := slices.Grow(o.text[:0], len(text)-int(start))
-	o.text = o.appendOrdered(room, text, start, offset(len(text)), offset(s.objects))
+	o.text = append(o.appendMembers(room, text, sorted), '}')
 	copy(text[start:], o.text)
 	o.objects, o.moved = o.objects[:s.objects], o.moved[:s.moved]
+}
+
+// appendMembers appends the opening brace and the members of an object.
+func (o *order) appendMembers(dst, text []byte, sorted []member) []byte {
+	separator := byte('{')
+	for _, m := range sorted {
+		dst = append(dst, separator)
+		dst = o.appendOrdered(dst, text, m.start, m.end, m.next)
+		separator = ','
+	}
+	return dst
 }
 
 // appendOrdered appends text[start:end] to dst with noted objects in order; next is the index of
@@ -226,12 +206,7 @@ func (o *order) appendOrdered(dst, text []byte, start, end, next uint32) []byte 
 	for int(next) < len(o.objects) && o.objects[next].start < end {
 		noted := o.objects[next]
 		dst = append(dst, text[start:noted.start]...)
-		separator := byte('{')
-		for _, m := range o.moved[noted.first:noted.last] {
-			dst = append(dst, separator)
-			dst = o.appendOrdered(dst, text, m.start, m.end, m.next)
-			separator = ','
-		}
+		dst = o.appendMembers(dst, text, o.moved[noted.first:noted.last])
 		start, next = noted.end, noted.next
 	}
 	return append(dst, text[start:end]...)

@@ -103,10 +103,10 @@ func (s *style) number(dst []byte, written string) ([]byte, error) {
 		return nil, err
 	}
 	own, err := s.double(dst, f)
-	if s.lossless && err != nil {
-		return append(dst, written...), nil
+	if err == nil || !s.lossless {
+		return own, err
 	}
-	return own, err
+	return append(dst, written...), nil
 }
 
 // isAttribute reports whether neither marshall refuses a number (beyond Number.MAX_SAFE_INTEGER)
