@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 type token struct {
 	kind   string
 	offset int
-	text   string // of an identifier, decoded; of a literal, as it is spelled between the delimiters
+	text   string // of an identifier, decoded
 	value  Value  // of a literal
 	number int
 }
@@ -72,12 +73,8 @@ func (l *lexer) next() (token, error) {
 		return token{kind: tokenIdentifier, offset: start, text: l.text[start:l.at]}, nil
 	case isDigit(b) || b == '-':
 		return l.number()
-	case b == '"':
-		return l.quoted()
-	case b == '\'':
-		return l.rawString()
-	case b == '`':
-		return l.literal()
+	case b == '"', b == '\'', b == '`':
+		return l.delimited(b)
 	}
 	for _, operator := range operators {
 		if strings.HasPrefix(l.text[start:], operator) {
@@ -92,61 +89,39 @@ func (l *lexer) next() (token, error) {
 // that no array can have either, so that evaluation may add and subtract.
 func (l *lexer) number() (token, error) {
 	start := l.at
-	end := start
-	if l.text[end] == '-' {
-		end++
+	for l.at++; l.at < len(l.text) && isDigit(l.text[l.at]); {
+		l.at++
 	}
-	digits := end
-	for end < len(l.text) && isDigit(l.text[end]) {
-		end++
-	}
-	if end == digits {
+	n, err := strconv.ParseInt(l.text[start:l.at], 10, 32) // the nearest if it is out of range
+	if errors.Is(err, strconv.ErrSyntax) {
 		return token{}, syntaxError(start, "minus sign without digits")
-	}
-	l.at = end
-	n, err := strconv.ParseInt(l.text[start:end], 10, 32)
-	if err != nil { // out of range, as the digits have been checked
-		if n = math.MaxInt32; start < digits {
-			n = -n
-		}
 	}
 	return token{kind: tokenNumber, offset: start, number: int(max(n, -math.MaxInt32))}, nil
 }
 
-// quoted reads an identifier in double quotes, which is a JSON string.
-func (l *lexer) quoted() (token, error) {
+// delimited reads what stands between two delimiters: an identifier in double quotes, which is a
+// JSON string; a string in single quotes; or JSON in backticks, or the deprecated form of a string
+// there.
+//
+// In single quotes, the only escape sequence is that of the quote; every other backslash stands for
+// itself, also where two of them precede the closing quote.
+func (l *lexer) delimited(delimiter byte) (token, error) {
 	start := l.at
-	raw, err := l.until('"')
+	raw, err := l.until(delimiter)
 	if err != nil {
 		return token{}, err
 	}
-	name, err := parseText(`"` + raw + `"`)
-	if err != nil {
-		return token{}, syntaxError(start, "quoted identifier is not a JSON string")
+	text := unescapeDelimiter(raw, delimiter)
+	switch delimiter {
+	case '"':
+		name, err := parseText(`"` + raw + `"`)
+		if err != nil {
+			return token{}, syntaxError(start, "quoted identifier is not a JSON string")
+		}
+		return token{kind: tokenQuoted, offset: start, text: name.str()}, nil
+	case '\'':
+		return token{kind: tokenRawString, offset: start, value: stringValue(text)}, nil
 	}
-	return token{kind: tokenQuoted, offset: start, text: name.str()}, nil
-}
-
-// rawString reads a string in single quotes. The only escape sequence is that of
-// the quote; every other backslash stands for itself, also where two of them
-// precede the closing quote.
-func (l *lexer) rawString() (token, error) {
-	start := l.at
-	raw, err := l.until('\'')
-	if err != nil {
-		return token{}, err
-	}
-	return token{kind: tokenRawString, offset: start, text: raw, value: stringValue(unescapeDelimiter(raw, '\''))}, nil
-}
-
-// literal reads JSON in backticks, or the deprecated form of a string there.
-func (l *lexer) literal() (token, error) {
-	start := l.at
-	raw, err := l.until('`')
-	if err != nil {
-		return token{}, err
-	}
-	text := unescapeDelimiter(raw, '`')
 	value, err := parseText(text)
 	if err != nil && isDeprecatedString(text) {
 		value, err = parseText(`"` + strings.TrimLeft(text, " \t\r\n") + `"`)
@@ -154,7 +129,7 @@ func (l *lexer) literal() (token, error) {
 	if err != nil {
 		return token{}, syntaxError(start, "literal is not JSON; a string stands in single quotes")
 	}
-	return token{kind: tokenLiteral, offset: start, text: raw, value: value}, nil
+	return token{kind: tokenLiteral, offset: start, value: value}, nil
 }
 
 // isDeprecatedString reports whether a literal that is not JSON can be meant as a

@@ -105,18 +105,15 @@ func (p *parser) expression(above int) (node, error) {
 func (p *parser) prefix() (node, error) {
 	t := p.advance()
 	switch t.kind {
-	case tokenIdentifier:
-		if p.accept("(") {
-			return p.call(t)
-		}
-		p.note(partIdentifier, t.text, t.offset)
-		return field{t.text}, nil
-	case tokenQuoted:
-		if p.peek().kind == "(" {
+	case tokenIdentifier, tokenQuoted:
+		switch {
+		case !p.accept("("):
+			p.note(partIdentifier, t.text, t.offset)
+			return field{t.text}, nil
+		case t.kind == tokenQuoted:
 			return nil, syntaxError(t.offset, "function name in quotes")
 		}
-		p.note(partIdentifier, t.text, t.offset)
-		return field{t.text}, nil
+		return p.call(t)
 	case tokenLiteral, tokenRawString:
 		p.note(t.kind, "", t.offset)
 		return literal{t.value}, nil

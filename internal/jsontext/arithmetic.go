@@ -42,7 +42,7 @@ func (d Decimal) DividedBy(n int64) Decimal {
 func (d Decimal) rounded(places int) Decimal {
 	kept := d.Digits[:places]
 	if d.Digits[places] >= '5' {
-		kept = increment(kept)
+		kept = Increment(kept)
 	}
 	return d.With(kept, d.Exponent+int64(len(d.Digits)-places))
 }
@@ -61,13 +61,13 @@ func (d Decimal) toInteger(away bool) Decimal {
 	}
 	whole := d.Digits[:max(0, d.Magnitude())]
 	if away {
-		whole = increment(whole)
+		whole = Increment(whole)
 	}
 	return d.With(whole, 0)
 }
 
-// increment adds one to a number in plain digits; no digits are zero.
-func increment(digits string) string {
+// Increment adds one to a number in plain digits; no digits are zero.
+func Increment(digits string) string {
 	head := strings.TrimRight(digits, "9")
 	zeros := strings.Repeat("0", len(digits)-len(head))
 	if head == "" {

@@ -9,35 +9,28 @@ import (
 	"strings"
 )
 
-// hashNames are the hash functions of a language by its own names. The first one is the default.
+// hashNames are the hash functions of a language by its own names, in the order of functions. The
+// first one is the default.
 type hashNames struct {
-	names    []string
-	anyCase  bool // the language does not distinguish capital letters
-	function []func() hash.Hash
-}
-
-func hashes(anyCase bool, names ...string) hashNames {
-	return hashNames{
-		names, anyCase,
-		[]func() hash.Hash{md5.New, sha1.New, sha256.New224, sha256.New, sha512.New384, sha512.New},
-	}
+	names   []string
+	anyCase bool // the language does not distinguish capital letters
 }
 
 var (
+	functions = [...]func() hash.Hash{md5.New, sha1.New, sha256.New224, sha256.New, sha512.New384, sha512.New}
+
 	// Python looks the name up in hashlib, TypeScript in OpenSSL through crypto.createHash, Java in
 	// MessageDigest.
-	pythonHashes = hashes(false, "md5", "sha1", "sha224", "sha256", "sha384", "sha512")
-	nodeHashes   = hashes(true, "md5", "sha1", "sha224", "sha256", "sha384", "sha512")
-	javaHashes   = hashes(true, "MD5", "SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512")
+	openSSLNames = []string{"md5", "sha1", "sha224", "sha256", "sha384", "sha512"}
+	pythonHashes = hashNames{names: openSSLNames}
+	nodeHashes   = hashNames{names: openSSLNames, anyCase: true}
+	javaHashes   = hashNames{[]string{"MD5", "SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512"}, true}
 )
 
 func (h hashNames) find(name string) (func() hash.Hash, bool) {
-	if name == "" {
-		return h.function[0], true
-	}
 	for i, n := range h.names {
-		if n == name || h.anyCase && strings.EqualFold(n, name) {
-			return h.function[i], true
+		if name == "" || n == name || h.anyCase && strings.EqualFold(n, name) {
+			return functions[i], true
 		}
 	}
 	return nil, false

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // A jdk is how Double.toString chooses digits.
@@ -67,28 +69,19 @@ func (d decimal) value() float64 {
 // is where it starts and when it stops.
 func oldDigits(f float64) decimal {
 	significand, exponent, width := split(f)
-	d := decimal{negative: math.Signbit(f)}
-	if digits, point, ok := integerDigits(significand, exponent, width); ok {
-		d.digits, d.point = digits, point
-		return d
+	digits, point, ok := integerDigits(significand, exponent, width)
+	if !ok {
+		digits, point = newGenerator(significand, exponent, width).generate()
 	}
-	g := newGenerator(significand, exponent, width)
-	d.digits, d.point = g.generate()
-	return d
+	return decimal{math.Signbit(f), digits, point}
 }
 
 // split returns the double as significand × 2^(exponent-52), with the significand in 53 bits, and
 // how many bits of it the double has: fewer than 53 if it is subnormal.
 func split(f float64) (significand uint64, exponent, width int) {
-	const fraction = 1<<52 - 1
-	raw := math.Float64bits(f)
-	significand, exponent = raw&fraction, int(raw>>52&0x7FF)
-	if exponent > 0 {
-		return significand | 1<<52, exponent - 1023, 53
-	}
-	width = bits.Len64(significand)
-	shift := 53 - width
-	return significand << shift, 1 - shift - 1023, width
+	fraction, exponent := math.Frexp(math.Abs(f))
+	exponent--
+	return uint64(fraction * (1 << 53)), exponent, 53 + min(0, exponent+1022)
 }
 
 // integerDigits writes integers below 2^63. Beyond 53 bits it drops as many digits as the zero bits
@@ -103,20 +96,12 @@ func integerDigits(significand uint64, exponent, width int) (digits string, poin
 	if zeros := exponent - width - 1; zeros > 0 {
 		dropped = int(float64(zeros) * math.Log10(2))
 	}
-	unit := pow10(dropped)
+	unit := uint64(math.Pow10(dropped))
 	whole := strconv.FormatUint((n+unit/2)/unit, 10)
 	return trimZeros(whole), len(whole) + dropped, true
 }
 
 func trimZeros(digits string) string { return digits[:1] + strings.TrimRight(digits[1:], "0") }
-
-func pow10(n int) uint64 {
-	p := uint64(1)
-	for range n {
-		p *= 10
-	}
-	return p
-}
 
 // A generator holds rest/unit, the part of the number that is not written yet, in units of the next
 // digit, and half/unit, half a unit in the last place of the double.
@@ -218,7 +203,8 @@ func (g *generator) generate() (digits string, point int) {
 		}
 	}
 	if high && (!low || g.roundsUp(next, digit)) {
-		return carry(out, power+1)
+		sum := jsontext.Increment(string(out))
+		return sum[:len(out)], power + 1 + len(sum) - len(out)
 	}
 	return string(out), power + 1
 }
@@ -240,17 +226,4 @@ func (g *generator) wrap(n *big.Int) *big.Int {
 func (g *generator) roundsUp(next *big.Int, last byte) bool {
 	c := new(big.Int).Lsh(g.rest, 1).Cmp(next)
 	return c > 0 || c == 0 && last%2 == 1
-}
-
-// carry adds one to the last digit.
-func carry(digits []byte, point int) (string, int) {
-	for i := len(digits) - 1; i >= 0; i-- {
-		if digits[i] < '9' {
-			digits[i]++
-			return string(digits), point
-		}
-		digits[i] = '0'
-	}
-	digits[0] = '1'
-	return string(digits), point + 1
 }
