@@ -1,16 +1,16 @@
 package jmespath
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// A ranked value is one with the number or string that it is ordered by.
+// A ranked value is one with the number or the string that it is ordered by; the other one is empty.
 type ranked struct {
 	value  Value
-	kind   kind
 	number jsontext.Decimal
 	text   string
 }
@@ -18,20 +18,14 @@ type ranked struct {
 // compare orders numbers by their exact values and strings by code points, which is the order of
 // their bytes in UTF-8.
 func (r ranked) compare(other ranked) int {
-	if r.kind == kindNumber {
-		return r.number.Compare(other.number)
-	}
-	return strings.Compare(r.text, other.text)
+	return cmp.Or(r.number.Compare(other.number), strings.Compare(r.text, other.text))
 }
 
 func rank(value, key Value) ranked {
-	r := ranked{value: value, kind: key.kind()}
-	if r.kind == kindNumber {
-		r.number = jsontext.ParseDecimal(key.text)
-	} else {
-		r.text = key.str()
+	if key.kind() == kindNumber {
+		return ranked{value: value, number: jsontext.ParseDecimal(key.text)}
 	}
-	return r
+	return ranked{value: value, text: key.str()}
 }
 
 // rankEach visits the elements of the first argument, ranked by what the second one selects from

@@ -49,16 +49,13 @@ func (n *Names[T]) Add(name T) bool {
 }
 
 func (n *Names[T]) addToMany(name T) bool {
-	folded := Name(name)
+	folded := string(Append(make([]byte, 0, len(name)), name))
 	_, known := n.many[folded]
 	n.many[folded] = struct{}{}
 	return !known
 }
 
-// Name returns the form that a name has in common with those that are equal to it under folding.
-func Name[T Text](name T) string { return string(Append(make([]byte, 0, len(name)), name)) }
-
-// Append appends that form to dst.
+// Append appends the form that a name has in common with those that are equal to it under folding.
 func Append[T Text](dst []byte, name T) []byte {
 	for i := 0; i < len(name); {
 		r, size := runeAt(name, i)

@@ -100,13 +100,11 @@ type hidden struct {
 
 func (h *hidden) is(t reflect.Type, addressable bool) bool {
 	here := place{t, addressable}
-	is, known := h.known[here]
-	if !known {
+	if _, known := h.known[here]; !known {
 		h.known[here] = false // of a type within itself
-		is = h.look(t, addressable)
-		h.known[here] = is
+		h.known[here] = h.look(t, addressable)
 	}
-	return is
+	return h.known[here]
 }
 
 func (h *hidden) look(t reflect.Type, addressable bool) bool {

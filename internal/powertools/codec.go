@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"strings"
+	"unicode/utf8"
 )
 
 // Language names the implementation of AWS Powertools to agree with.
@@ -35,15 +36,12 @@ type Codec struct {
 
 // rules are what the languages differ in.
 type rules struct {
-	keys   *style // of selections
-	data   *style // of results
-	hashed func(*style, value) ([]byte, error)
+	keys *style // of selections
+	data *style // of results
 	// missing is the check that decides whether there is a key.
 	missing func(value) bool
 	digest  func(sum []byte) string
 	hashes  hashNames
-	// absent tells that a record without data attribute has the result null.
-	absent bool
 }
 
 // New returns the codec of a language. hash is the name of the hash function as that language
@@ -69,14 +67,14 @@ func rulesOf(l Language) *rules {
 	switch l {
 	case Python:
 		return &rules{
-			keys: &pythonStyle, data: pythonStyle.forResults(), hashed: (*style).hashed, missing: pythonMissing,
+			keys: &pythonStyle, data: pythonStyle.forResults(), missing: pythonMissing,
 			digest: hex.EncodeToString,
-			hashes: pythonHashes, absent: true,
+			hashes: pythonHashes,
 		}
 	case TypeScript:
 		return &rules{
-			keys: &typescriptStyle, data: typescriptData(), hashed: (*style).hashed, missing: typescriptMissing,
-			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes, absent: true,
+			keys: &typescriptStyle, data: typescriptData(), missing: typescriptMissing,
+			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes,
 		}
 	case Java:
 		return javaRules(anyJDK)
@@ -90,7 +88,7 @@ func rulesOf(l Language) *rules {
 
 func javaRules(j jdk) *rules {
 	return &rules{
-		keys: javaStyle(j), data: javaStyle(j).forResults(), hashed: hashJava, missing: javaMissing, digest: bigInteger,
+		keys: javaStyle(j), data: javaStyle(j).forResults(), missing: javaMissing, digest: bigInteger,
 		hashes: javaHashes,
 	}
 }
@@ -113,10 +111,23 @@ func (c *Codec) Hashed(selected []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.rules.hashed(c.rules.keys, v)
+	return c.write(c.rules.keys, v)
 }
 
-func (s *style) hashed(v value) ([]byte, error) { return s.write(nil, v) }
+// write writes a value, of which Java takes a text by its content: toString in
+// BasePersistenceStore.generateHash.
+func (c *Codec) write(s *style, v value) ([]byte, error) {
+	switch {
+	case v.kind != text || !c.raw():
+		return s.write(nil, v)
+	case !utf8.ValidString(v.text):
+		return nil, ErrSurrogate
+	}
+	return []byte(v.text), nil
+}
+
+// raw reports whether the language keeps strings without quotes.
+func (c *Codec) raw() bool { return c.language == Java || c.language == Java17 || c.language == Java21 }
 
 // Key returns the idempotency key: the prefix, #, and the digest of the selection. The error is as
 // for Hashed. Ask Missing first: the key of a selection without content is shared by all such

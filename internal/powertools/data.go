@@ -44,11 +44,8 @@ func (c *Codec) EncodeData(result []byte) (Data, error) {
 		return Data{}, ErrDuplicate
 	case c.raw() && (v.kind == text) != c.strings:
 		return Data{}, ErrStringResult
-	case c.raw() && c.strings:
-		content, err := hashJava(c.rules.data, v)
-		return Data{Text, string(content)}, err
 	}
-	content, err := c.rules.data.write(nil, v)
+	content, err := c.write(c.rules.data, v)
 	if err != nil {
 		return Data{}, err
 	}
@@ -59,14 +56,11 @@ func (c *Codec) EncodeData(result []byte) (Data, error) {
 	return Data{kind, string(content)}, nil
 }
 
-// raw reports whether the language keeps strings without quotes.
-func (c *Codec) raw() bool { return c.language == Java || c.language == Java17 || c.language == Java21 }
-
 // DecodeData returns the result of a completed record as JSON text. The error is ErrUnreadable if
 // the language, on the same type of handler, would not have written it, or writes what is no JSON,
 // such as NaN.
 func (c *Codec) DecodeData(d Data) ([]byte, error) {
-	if d.Kind == Absent && c.rules.absent {
+	if d.Kind == Absent && !c.raw() { // a record without data attribute has the result null
 		return []byte("null"), nil
 	}
 	if (d.Kind == Value) != (c.language == TypeScript) || d.Kind == Absent {

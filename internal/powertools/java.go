@@ -1,10 +1,6 @@
 package powertools
 
-import (
-	"unicode/utf8"
-
-	"github.com/go-idempotent/idempotent/internal/jsontext"
-)
+import "github.com/go-idempotent/idempotent/internal/jsontext"
 
 // javaStyle is JsonNode.toString of Jackson. The digits of doubles are those of the JDK.
 func javaStyle(j jdk) *style {
@@ -16,18 +12,6 @@ func javaStyle(j jdk) *style {
 		integer: true,
 		double:  j.appendDouble,
 	}
-}
-
-// hashJava is the toString of BasePersistenceStore.generateHash: the content of a text, and else
-// its JSON.
-func hashJava(s *style, v value) ([]byte, error) {
-	if v.kind != text {
-		return s.write(nil, v)
-	}
-	if !utf8.ValidString(v.text) {
-		return nil, ErrSurrogate
-	}
-	return []byte(v.text), nil
 }
 
 // javaMissing is isMissingIdemPotencyKey: null, and an array or object that has nothing but null.
