@@ -46,7 +46,7 @@ func unit(digits string) rune {
 // for (it is that of WTF-8).
 func AppendRune(content []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
-		return append(content, 0xED, 0x80|byte(r>>6)&0xBF, 0x80|byte(r)&0xBF)
+		return append(content, 0xED, 0x80|byte(r>>6)&0xBF, 0x80|byte(r)&0xBF) //nolint:gosec // six bits each
 	}
 	return utf8.AppendRune(content, r)
 }
