@@ -8,7 +8,8 @@ import (
 	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
-// A ranked value is one with the number or the string that it is ordered by; the other one is empty.
+// A ranked value is one with the number or the string that it is ordered by; the other one is
+// empty.
 type ranked struct {
 	value  Value
 	number jsontext.Decimal

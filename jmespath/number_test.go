@@ -214,7 +214,8 @@ func TestComparisonAgreesWithRationalNumbers(t *testing.T) {
 		a, x := rational(t, "a")
 		b, y := rational(t, "b")
 		require.Equal(t, x.Cmp(y), compareNumbers(Value{a}, Value{b}), "compare %s with %s", a, b)
-		require.Equal(t, x.Cmp(y) == 0, jsontext.ParseDecimal(a) == jsontext.ParseDecimal(b), "%s and %s as decimals", a, b)
+		require.Equal(t, x.Cmp(y) == 0, jsontext.ParseDecimal(a) == jsontext.ParseDecimal(b), "%s and %s as decimals",
+			a, b)
 	})
 }
 

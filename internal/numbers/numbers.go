@@ -328,8 +328,8 @@ func asFloat(text string, bits int) string {
 	return string(spelling)
 }
 
-// FloatKeeps reports whether the float of so many bits that is read from a number is written as
-// that number.
+// FloatKeeps reports whether the float of so many bits that is read from a number of JSON is
+// written as that number.
 func FloatKeeps(text string, bits int) bool {
 	f, err := strconv.ParseFloat(text, bits)
 	return err == nil &&
