@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -40,11 +41,17 @@ type invocation struct {
 }
 
 // delivery is the last one of a record key in an invocation: whether it is under way, for which
-// record its handler was called, whether that runs, and how it was answered.
+// record its handler was called, whether that runs, and how it and those before were answered.
 type delivery struct {
 	inside, running bool
 	of              string
-	outcome         report.Outcome
+	outcomes        []report.Outcome
+}
+
+// answered reports whether one of them was answered in one of these ways. Several records may have
+// one key, and which of them a function of the configuration is told of is not said.
+func (d *delivery) answered(ways ...report.Outcome) bool {
+	return slices.ContainsFunc(d.outcomes, func(o report.Outcome) bool { return slices.Contains(ways, o) })
 }
 
 func (i *invocation) delivery(key string) *delivery {
@@ -172,7 +179,7 @@ func (i *invocation) answered(_ context.Context, r report.Delivery) {
 	defer i.mu.Unlock()
 	d := i.delivery(r.RecordKey)
 	i.saw("delivery: " + string(r.Outcome))
-	d.inside, d.outcome = false, r.Outcome
+	d.inside, d.outcomes = false, append(d.outcomes, r.Outcome)
 	if d.of != "" && r.Outcome == report.Executed {
 		_, stored := i.results[r.RecordKey]
 		i.done[d.of] = i.endings[d.of] == succeeds || i.endings[d.of] == failsForEver && stored && !i.Terminal

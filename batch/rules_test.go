@@ -108,8 +108,7 @@ func runsOnce(i *invocation, name string) string {
 
 func functionGetsItsOwn(i *invocation, at, name string) string {
 	key := i.key(name)
-	its := slices.Contains([]report.Outcome{report.MissingKey, report.Mismatch, report.UnknownOutcome},
-		i.delivery(key).outcome)
+	its := i.delivery(key).answered(report.MissingKey, report.Mismatch, report.UnknownOutcome)
 	if at == atTerminal {
 		its = i.results[key].ends == failsForEver || i.endings[name] == failsForEver
 	}
@@ -125,7 +124,7 @@ func visibilityIsThatOfTheLease(i *invocation, names []string, after time.Durati
 			with = append(with, name)
 		}
 	}
-	running := slices.Contains([]report.Outcome{report.InProgress, report.Superseded}, i.delivery(i.key(first)).outcome)
+	running := i.delivery(i.key(first)).answered(report.InProgress, report.Superseded)
 	least := max(0, time.Until(held.Lease)-time.Second)
 	return when(!running || after <= 0 || held.Status == store.StatusInProgress && after < least ||
 		!slices.Equal(names, with) || slices.ContainsFunc(names, func(name string) bool { return i.done[name] }),
