@@ -62,7 +62,7 @@ func (s selector) selectAll(t *testing.T, pairs []pair) (selections []selection)
 		require.NoError(t, encoder.Encode(pairs[i]))
 	}
 	command := exec.CommandContext(t.Context(), s.command[0], s.command[1:]...)
-	command.Stdin, command.Stderr = &asks, os.Stderr
+	command.Stdin, command.Stderr = &asks, t.Output()
 	out, err := command.Output()
 	require.NoError(t, err)
 	for answers := json.NewDecoder(bytes.NewReader(out)); answers.More(); {

@@ -39,7 +39,8 @@ func TestMatrix(t *testing.T) {
 		here := ours(t, there.language)
 		directions = append(directions, direction{here, there}, direction{there, here})
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	var table strings.Builder // printed in one piece: a verdict is read at the beginning of a line
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, d := range directions {
 		fmt.Fprintf(w, "\t%s", d)
 	}
@@ -60,6 +61,7 @@ func TestMatrix(t *testing.T) {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	require.NoError(t, w.Flush())
+	fmt.Print(table.String())
 }
 
 // stage is where one scenario plays: the two sides, and an invocation on a table.

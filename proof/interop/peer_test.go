@@ -82,7 +82,7 @@ func (s side) start(t *testing.T) *peer {
 	outer := slices.DeleteFunc(os.Environ(),
 		func(variable string) bool { return strings.HasPrefix(variable, "POWERTOOLS_") })
 	p.cmd.Env = slices.Concat(outer, s.env)
-	p.cmd.Stderr = os.Stderr
+	p.cmd.Stderr = t.Output() // by lines: a verdict is read at the beginning of one
 	var err error
 	p.in, err = p.cmd.StdinPipe()
 	require.NoError(t, err)
