@@ -19,7 +19,6 @@ require (
 	go.uber.org/goleak v1.3.0
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/tools v0.38.0
-	pgregory.net/rapid v1.3.0
 )
 
 require (
@@ -45,4 +44,5 @@ require (
 	golang.org/x/sync v0.18.0 // indirect
 	golang.org/x/sys v0.38.0 // indirect
 	golang.org/x/text v0.31.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
 )

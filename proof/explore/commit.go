@@ -257,7 +257,7 @@ func (w *world) appliedRows() int {
 	if w.table == nil {
 		return 0
 	}
-	return w.table.Applied()
+	return w.table.Applied
 }
 
 // changeRows is what somebody else does to the rows.
@@ -316,7 +316,7 @@ func (w *world) rowDigest(d *schedules.Digest) {
 		return
 	}
 	d.Add(w.outside, w.fences)
-	all := w.table.Rows()
+	all := w.table.Rows
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		d.Add(key)
 		for _, name := range slices.Sorted(maps.Keys(all[key])) {

@@ -106,7 +106,7 @@ func TestEveryGuardOfACommitInAStoreIsMissed(t *testing.T) {
 				if got.Done {
 					*got = calls.Reply{Err: &store.Error{
 						Op: "commit", Kind: store.FailureRejected, NotApplied: true,
-						Err: &rows.RefusedError{Indexes: []int{1}},
+						Err: store.ErrWritesRefused,
 					}}
 				}
 			}),

@@ -9,20 +9,20 @@ import (
 // The commits of handlers add to rows without a condition on them, so that one that is applied
 // twice shows.
 var (
-	oneRow = []rows.Writes{{{Op: rows.Update, Key: "made", Add: map[string]int64{"n": 1}}}}
+	oneRow = []rows.Writes{{{Key: "made", Add: rows.Row{"n": 1}}}}
 	// whileOpen needs a gate to be open, elseOther does without.
 	whileOpen = rows.Writes{
-		{Op: rows.Update, Key: "made", Add: map[string]int64{"n": 1}},
-		{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Equal, Name: "open", Number: 1}}},
+		{Key: "made", Add: rows.Row{"n": 1}},
+		{Key: "gate", If: rows.Row{"open": 1}},
 	}
-	elseOther = rows.Writes{{Op: rows.Update, Key: "made", Add: map[string]int64{"n": 100}}}
+	elseOther = rows.Writes{{Key: "made", Add: rows.Row{"n": 100}}}
 	gated     = []rows.Writes{whileOpen}
 	either    = []rows.Writes{whileOpen, elseOther}
 
 	open       = map[string]rows.Row{"gate": {"open": 1}}
 	shut       = map[string]rows.Row{"gate": {"open": 0}}
-	closes     = rows.Writes{{Op: rows.Update, Key: "gate", Set: map[string]int64{"open": 0}}}
-	opens      = rows.Writes{{Op: rows.Update, Key: "gate", Set: map[string]int64{"open": 1}}}
+	closes     = rows.Writes{{Key: "gate", Set: rows.Row{"open": 0}}}
+	opens      = rows.Writes{{Key: "gate", Set: rows.Row{"open": 1}}}
 	thenOpens  = []rows.Writes{opens}
 	shutsOpens = []rows.Writes{closes, opens}
 )

@@ -17,13 +17,13 @@ func (w *world) mailDigest(d *schedules.Digest) {
 	}
 	m := &w.mail
 	d.Add(m.handovers, m.drains, m.redrives, m.faults, m.dueSteps)
-	all := w.table.Messages()
+	all := w.table.Messages
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		w.entry(d, all[id].Entry())
+		w.entry(d, all[id])
 	}
 	for _, image := range w.handed() {
 		d.Add("image")
-		w.entry(d, image.Entry())
+		w.entry(d, image)
 	}
 	for _, c := range m.late {
 		d.Add("late")
@@ -43,8 +43,8 @@ func (w *world) mailDigest(d *schedules.Digest) {
 // uncounted is how many tries there were of a message that are not counted. More than may still
 // come do not matter.
 func (w *world) uncounted(g *generation) int {
-	m := w.table.Messages()[g.id]
-	if m.Owner != g.owner || !m.Pending() {
+	m := w.table.Messages[g.id]
+	if m.Owner != g.owner || !rows.Pending(m) {
 		return 0
 	}
 	return min(g.failed+g.taken+g.doubled-m.Tries, w.Relays.Handovers+w.Relays.Drains+w.Relays.MaxFaults)
@@ -55,14 +55,14 @@ func (w *world) boxCall(d *schedules.Digest, c rows.BoxCall) {
 	w.entry(d, c.Entry)
 }
 
-func (w *world) entry(d *schedules.Digest, e rows.Entry) {
+func (w *world) entry(d *schedules.Digest, e rows.Message) {
 	d.Add(e.ID, w.ownerName(e.Owner), e.Due, e.Tries, e.GivenUp)
 }
 
 // sends takes up the messages in writes.
 func sends(d *schedules.Digest, writes rows.Writes) {
 	for _, one := range writes {
-		if one.Op == rows.Send {
+		if one.Sends {
 			d.Add(one.Key, one.At)
 		}
 	}
@@ -104,9 +104,9 @@ func (w *world) describeMessage(m rows.Message) string {
 	switch {
 	case m.ID == "":
 		return "no message"
-	case m.GivenUp():
+	case m.GivenUp:
 		return fmt.Sprintf("that of %s is given up after %d tries", w.ownerName(m.Owner), m.Tries)
-	case m.Pending():
+	case rows.Pending(m):
 		return fmt.Sprintf("that of %s is due at %s after %d tries", w.ownerName(m.Owner), w.text(m.Due), m.Tries)
 	default:
 		return fmt.Sprintf("that of %s is done", w.ownerName(m.Owner))

@@ -20,7 +20,7 @@ func insteadIn(op rows.BoxOp, do func(t *rows.Table, m rows.Message, c rows.BoxC
 		if c.Op != op {
 			return t.Answer(c)
 		}
-		return do(t, t.Messages()[c.Entry.ID], c)
+		return do(t, t.Messages[c.Entry.ID], c)
 	}
 }
 
@@ -80,14 +80,14 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			"a drain beside a stream", "I10",
 			insteadIn(rows.Read, func(t *rows.Table, m rows.Message, c rows.BoxCall) rows.BoxReply {
 				got := t.Answer(c)
-				t.Answer(rows.BoxCall{Op: rows.Done, Entry: m.Entry(), At: m.Due})
+				t.Answer(rows.BoxCall{Op: rows.Done, Entry: m, At: m.Due})
 				return got
 			}),
 		},
 		"a count does not look whether the message is done": {
 			"two relays", "was done and is pending again",
 			insteadIn(rows.Failed, func(t *rows.Table, m rows.Message, c rows.BoxCall) rows.BoxReply {
-				if !m.Pending() {
+				if !rows.Pending(m) {
 					return rows.BoxReply{Tries: 1, Done: revive(t, m, c.At)}
 				}
 				return t.Answer(c)
@@ -109,7 +109,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 		"a message that is given up is taken": {
 			"a message that is given up beside a drain", "leaves alone what is given up",
 			altersIn(rows.Take, func(m rows.Message, c *rows.BoxCall) {
-				if m.GivenUp() && m.Owner == c.Entry.Owner && m.Due.Equal(c.Entry.Due) {
+				if m.GivenUp && m.Owner == c.Entry.Owner && m.Due.Equal(c.Entry.Due) {
 					c.Op = rows.Failed
 				}
 			}),
@@ -134,7 +134,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			insteadIn(rows.List, func(t *rows.Table, _ rows.Message, c rows.BoxCall) rows.BoxReply {
 				got := t.Answer(c)
 				got.Page = slices.DeleteFunc(got.Page,
-					func(listed relay.Listed) bool { return t.Messages()[listed.ID].Tries > 0 })
+					func(listed relay.Listed) bool { return t.Messages[listed.ID].Tries > 0 })
 				return got
 			}),
 		},
@@ -162,6 +162,6 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 // revive makes a message pending that is done.
 func revive(t *rows.Table, m rows.Message, due time.Time) bool {
 	err := t.Apply(context.Background(),
-		rows.Writes{{Op: rows.Send, Key: m.ID, Set: m.Body, Owner: m.Owner, At: due}}, "")
+		rows.Writes{{Sends: true, Key: m.ID, Owner: m.Owner, At: due}}, "")
 	return err == nil
 }

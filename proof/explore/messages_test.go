@@ -8,15 +8,12 @@ import (
 // orderPlaced is what the handlers commit: a message and nothing else. twoMessages are two of one
 // commit.
 var (
-	placed      = rows.Write{Op: rows.Send, Key: "order-placed", Set: map[string]int64{"amount": 5}}
+	placed      = rows.Write{Sends: true, Key: "order-placed"}
 	orderPlaced = []rows.Writes{{placed}}
-	twoMessages = []rows.Writes{{placed, {Op: rows.Send, Key: "receipt"}}}
+	twoMessages = []rows.Writes{{placed, {Sends: true, Key: "receipt"}}}
 
 	// placedEither needs a gate to be open, and else sends the same message without it.
-	placedEither = []rows.Writes{{
-		placed,
-		{Op: rows.Check, Key: "gate", If: []rows.Condition{{Kind: rows.Equal, Name: "open", Number: 1}}},
-	}, {placed}}
+	placedEither = []rows.Writes{{placed, {Key: "gate", If: rows.Row{"open": 1}}}, {placed}}
 )
 
 var (

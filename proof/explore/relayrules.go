@@ -14,7 +14,7 @@ type mailEvent struct {
 	of    *generation
 	round *round
 	// entry is what is delivered, or was reported with outcome.
-	entry   rows.Entry
+	entry   rows.Message
 	outcome relay.Outcome
 	// write has changed was into is.
 	write   rows.BoxCall
@@ -35,14 +35,14 @@ func leavesOnlyIfCommitted(_ *world, e *event) string {
 
 func arrives(w *world, e *event) string {
 	for _, g := range w.mail.generations {
-		m := w.table.Messages()[g.id]
-		givenUp := m.GivenUp() && m.Owner == g.owner && !e.redriven
+		m := w.table.Messages[g.id]
+		givenUp := m.GivenUp && m.Owner == g.owner && !e.redriven
 		if g.arrived == 0 && !g.replaced && !givenUp {
 			return fmt.Sprintf("%s never arrives: %s", w.nameOf(g.id, g.owner), w.describeMessage(m))
 		}
 	}
-	for _, m := range w.table.Messages() {
-		if m.Pending() && (!m.GivenUp() || e.redriven) {
+	for _, m := range w.table.Messages {
+		if rows.Pending(m) && (!m.GivenUp || e.redriven) {
 			return fmt.Sprintf("%s never becomes done: %s", w.nameOf(m.ID, m.Owner), w.describeMessage(m))
 		}
 	}
@@ -59,10 +59,10 @@ func hasOneID(w *world, e *event) string {
 }
 
 func doneIsDelivered(_ *world, e *event) string {
-	if !e.was.Pending() && e.is.Pending() {
+	if !rows.Pending(e.was) && rows.Pending(e.is) {
 		return "is of one that was done and is pending again"
 	}
-	return when(e.was.Pending() && !e.is.Pending() && (e.of == nil || e.of.arrived == 0),
+	return when(rows.Pending(e.was) && !rows.Pending(e.is) && (e.of == nil || e.of.arrived == 0),
 		"is of one that was never delivered")
 }
 
@@ -72,12 +72,12 @@ func changesItsOwn(w *world, e *event) string {
 }
 
 func givenUpForAReason(_ *world, e *event) string {
-	return when(e.is.GivenUp() && !e.was.GivenUp() && !e.of.hopeless && !e.of.usedUp, "comes after %d tries",
+	return when(e.is.GivenUp && !e.was.GivenUp && !e.of.hopeless && !e.of.usedUp, "comes after %d tries",
 		e.is.Tries)
 }
 
 func drainLeavesGivenUp(_ *world, e *event) string {
-	return when(e.write.Op == rows.Take && e.was.GivenUp(), "is of one that is given up")
+	return when(e.write.Op == rows.Take && e.was.GivenUp, "is of one that is given up")
 }
 
 func triesHappened(_ *world, e *event) string {

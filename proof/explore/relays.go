@@ -124,7 +124,7 @@ func (d *delivery) addressed(ctx context.Context, writes rows.Writes) rows.Write
 	claim, _ := execution.From(ctx)
 	writes = slices.Clone(writes)
 	for n, one := range writes {
-		if one.Op == rows.Send {
+		if one.Sends {
 			writes[n].Key, writes[n].Owner, writes[n].At = claim.DerivedKey(one.Key), claim.Owner, d.clock()
 		}
 	}
@@ -134,7 +134,7 @@ func (d *delivery) addressed(ctx context.Context, writes rows.Writes) rows.Write
 // noteSent notes the messages of a commit that was applied.
 func (w *world) noteSent(by *delivery, writes rows.Writes) {
 	for n, one := range writes {
-		if one.Op != rows.Send {
+		if !one.Sends {
 			continue
 		}
 		g := &generation{by: by, name: w.Commits[0][n].Key, id: one.Key, owner: one.Owner}
@@ -162,8 +162,8 @@ func (w *world) generationOf(id, owner string) *generation {
 
 // handed are the images that the filter of the stream lets through.
 func (w *world) handed() []rows.Message {
-	return slices.DeleteFunc(slices.Clone(w.table.Images()),
-		func(m rows.Message) bool { return !m.Pending() || m.Tries > 0 })
+	return slices.DeleteFunc(slices.Clone(w.table.Images),
+		func(m rows.Message) bool { return !rows.Pending(m) || m.Tries > 0 })
 }
 
 // mayRelay makes choices of what is done about messages.
@@ -221,10 +221,10 @@ func (w *world) mayBegin(n int) {
 // waiting are the messages that are given up, and the next instant at which another one is due.
 func (w *world) waiting() (givenUp []string, due time.Time) {
 	for _, g := range w.mail.generations {
-		m := w.table.Messages()[g.id]
+		m := w.table.Messages[g.id]
 		switch {
-		case m.Owner != g.owner || !m.Pending():
-		case m.GivenUp():
+		case m.Owner != g.owner || !rows.Pending(m):
+		case m.GivenUp:
 			givenUp = append(givenUp, g.id)
 		case m.Due.After(w.now) && (due.IsZero() || m.Due.Before(due)):
 			due = m.Due
@@ -280,18 +280,12 @@ func (w *world) handOver(process, image int, hurried bool) {
 	if !w.Relays.Batches {
 		images = images[:1]
 	}
-	entries := make([]rows.Entry, len(images))
-	for n, m := range images {
-		entries[n] = m.Entry()
-	}
-	w.begin(process, entries, hurried)
+	w.begin(process, images, hurried)
 }
 
 func (w *world) redrive(id string) {
-	m := w.table.Messages()[id]
-	if !w.table.Redrive(m, w.now) {
-		panic("explore: a message that is given up is not redriven")
-	}
+	m := w.table.Messages[id]
+	w.table.Redrive(m, w.now)
 	g := w.generationOf(m.ID, m.Owner)
 	g.repeated, g.usedUp = 0, false
 	w.Saw("message redriven")

@@ -20,11 +20,11 @@ type round struct {
 	name    string
 	process int
 	// entries are what the stream has handed over, nil in a drain.
-	entries []rows.Entry
+	entries []rows.Message
 	hurried bool
 	dead    bool // to the world
 	// entry is what it delivers, and receives how that ends; call what it asks, and got the reply.
-	entry    rows.Entry
+	entry    rows.Message
 	receives Receives
 	call     rows.BoxCall
 	got      rows.BoxReply
@@ -36,7 +36,7 @@ type round struct {
 }
 
 // begin lets a process begin a round: with entries, or a drain.
-func (w *world) begin(process int, entries []rows.Entry, hurried bool) *round {
+func (w *world) begin(process int, entries []rows.Message, hurried bool) *round {
 	w.mail.begun = max(w.mail.begun, process+1)
 	w.mail.counted++
 	r := &round{strand: w.newStrand(nil), process: process, entries: entries, hurried: hurried}
@@ -74,7 +74,7 @@ func (r *round) run() {
 	if r.hurried {
 		cancel()
 	}
-	carrier := relay.New[rows.Row](rows.Box(r.ask), r.deliver, r.reported, r.world.settings())
+	carrier := relay.New(rows.Box(r.ask), r.deliver, r.reported, r.world.settings())
 	if r.entries == nil {
 		_ = carrier.Drain(ctx) // an error is one of lists, which have none here
 	} else {
@@ -132,7 +132,7 @@ func (r *round) stop(at point) {
 }
 
 // deliver is what delivers messages.
-func (r *round) deliver(_ context.Context, e rows.Entry) error {
+func (r *round) deliver(_ context.Context, e rows.Message) error {
 	r.entry = e
 	r.stop(atDelivery)
 	return r.receives.err()
@@ -155,7 +155,7 @@ func (w *world) receive(r *round, how Receives) {
 }
 
 // reported takes what became of a message in a round.
-func (r *round) reported(_ context.Context, e rows.Entry, o relay.Outcome, err error) {
+func (r *round) reported(_ context.Context, e rows.Message, o relay.Outcome, err error) {
 	if r.dead {
 		return
 	}
@@ -171,7 +171,7 @@ func (r *round) reported(_ context.Context, e rows.Entry, o relay.Outcome, err e
 
 // ask makes a call of the box as relays see it: it waits until the schedule grants it. Lists are
 // read at once.
-func (r *round) ask(_ context.Context, c rows.BoxCall) rows.BoxReply {
+func (r *round) ask(c rows.BoxCall) rows.BoxReply {
 	if c.Op != rows.List || r.dead {
 		r.call = c
 		r.stop(atBox)
@@ -240,9 +240,9 @@ func (w *world) doubled(c rows.BoxCall) {
 // applyBox makes a call of a box, for a round or long after it.
 func (w *world) applyBox(c rows.BoxCall) rows.BoxReply {
 	id := c.Entry.ID
-	before := w.table.Messages()[id]
+	before := w.table.Messages[id]
 	got := w.box(c)
-	after := w.table.Messages()[id]
+	after := w.table.Messages[id]
 	w.Sayf("    %t, %s", got.Done, w.describeMessage(after))
 	if c.Op == rows.Read || reflect.DeepEqual(before, after) {
 		return got
@@ -255,7 +255,7 @@ func (w *world) applyBox(c rows.BoxCall) rows.BoxReply {
 		g.usedUp = g.usedUp || after.Tries >= maxTries
 	}
 	w.checkMail(evWrittenMessage, mailEvent{
-		entry: rows.Entry{ID: before.ID, Owner: before.Owner}, write: c,
+		entry: rows.Message{ID: before.ID, Owner: before.Owner}, write: c,
 		was: before, is: after,
 	})
 	return got

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/proof/changes"
 )
 
@@ -24,7 +23,6 @@ const (
 
 	endToEnd = "proof/e2e"
 	explorer = "proof/explore"
-	modelled = "proof/rows"
 	peers    = "proof/interop"
 	examples = "examples"
 
@@ -53,7 +51,7 @@ const (
 
 // proofs are the packages that are more than tests of the library: each takes minutes, or needs
 // what a contributor may not have.
-var proofs = []string{endToEnd, explorer, modelled, peers}
+var proofs = []string{endToEnd, explorer, peers}
 
 // repository is the working tree that is checked.
 type repository struct {
@@ -91,7 +89,7 @@ func (r *repository) ring(ctx context.Context, name string) ([]stage, error) {
 		races := slices.Concat(r.race("."), r.race(proof, proofs...))
 		return slices.Concat([]stage{target("lint")}, r.tests(), races, otherToolchains(),
 			[]stage{
-				model(), interop(), fromEndToEnd(), target("template"),
+				interop(), fromEndToEnd(), target("template"),
 				explored("deep worlds", "IDEMPOTENT_EXPLORE_DEEP=1"), controls(),
 			}), nil
 	default:
@@ -148,7 +146,6 @@ func (r *repository) concerned(c changes.Change) (stages []stage) {
 		of []string
 	}{
 		{explored("with long worlds"), []string{explorer}},
-		{model(), []string{modelled}},
 		{interop(), []string{peers}},
 		{fromEndToEnd(), append([]string{endToEnd}, r.packages.Of(examples)...)},
 	} {
@@ -188,17 +185,6 @@ func explored(worlds string, env ...string) stage {
 		// On a busy machine the worlds take longer than other tests may.
 		test: plainly("-timeout=40m", "-parallel=8", "./explore"),
 	}
-}
-
-// model compares the model of commits, which the explorer plays with, with DynamoDB Local: one of
-// its own, unless the environment names one. That of the other stages has seen so many transactions
-// that each takes three times as long.
-func model() stage {
-	s := stage{name: "the explorer's transactions", in: proof, test: plainly("./rows"), beside: true}
-	if os.Getenv(dynamolocal.EndpointVariable) == "" {
-		s.env = []string{dynamolocal.EndpointVariable + "="}
-	}
-	return s
 }
 
 func interop() stage {

@@ -3,128 +3,156 @@ package rows
 import (
 	"cmp"
 	"context"
-	"maps"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
 )
 
-// Message is what a table has of a message: the attributes of package outbox that decide anything.
-// Instants are to the millisecond.
-type Message struct {
-	ID, Owner string
-	Body      Row
-	Created   time.Time
-	// Due is zero once the message is done.
-	Due   time.Time
-	Tries int
-	// GivenUpAt is when the message was given up, DoneAt when it was done. Otherwise they are zero.
-	GivenUpAt, DoneAt time.Time
+// Message is what a table has of a message: the attributes of package outbox that decide anything,
+// and nothing else. Due is zero once it is done.
+type Message = relay.Entry[struct{}]
+
+// Pending reports whether a message is not done.
+func Pending(m Message) bool { return !m.Due.IsZero() }
+
+// BoxOp is a method of a box of messages.
+type BoxOp string
+
+// The methods.
+const (
+	Read   BoxOp = "look at a message"
+	Done   BoxOp = "mark"
+	Failed BoxOp = "count"
+	Take   BoxOp = "take"
+	GiveUp BoxOp = "give up"
+	List   BoxOp = "list"
+)
+
+// BoxCall is a call of a box, and the message that carries it.
+type BoxCall struct {
+	Op    BoxOp
+	Entry Message // of a look only the ID
+	// At is the instant that it writes.
+	At time.Time
 }
 
-// Pending reports whether the message is not done.
-func (m Message) Pending() bool { return !m.Due.IsZero() }
+// BoxReply is what a call of a box returned: a message or a page, how many tries are counted, and
+// whether there was something to read or to write.
+type BoxReply struct {
+	Entry Message
+	Page  []relay.Listed
+	Tries int
+	Done  bool
+	Err   error
+}
 
-// GivenUp reports whether nobody delivers the message before somebody has looked at it.
-func (m Message) GivenUp() bool { return !m.GivenUpAt.IsZero() }
+// Box is a box of messages that is one function for all of its methods.
+type Box func(c BoxCall) BoxReply
 
-// Entry is the message as a relay sees it.
-func (m Message) Entry() Entry {
-	return Entry{
-		ID: m.ID, Owner: m.Owner, Due: m.Due, Tries: m.Tries, GivenUp: m.GivenUp(), Created: m.Created,
-		Message: maps.Clone(m.Body),
+var _ relay.Box[struct{}] = Box(nil)
+
+// Get implements [relay.Box].
+func (b Box) Get(_ context.Context, id string) (Message, bool, error) {
+	got := b(BoxCall{Op: Read, Entry: Message{ID: id}})
+	return got.Entry, got.Done, got.Err
+}
+
+// Failed implements [relay.Box].
+func (b Box) Failed(_ context.Context, e Message, due time.Time) (tries int, pending bool, err error) {
+	got := b(BoxCall{Op: Failed, Entry: e, At: due})
+	return got.Tries, got.Done, got.Err
+}
+
+// Done implements [relay.Box].
+func (b Box) Done(_ context.Context, e Message, now time.Time) (bool, error) {
+	return b.write(Done, e, now)
+}
+
+// Take implements [relay.Box].
+func (b Box) Take(_ context.Context, e Message, due time.Time) (bool, error) {
+	return b.write(Take, e, due)
+}
+
+// GiveUp implements [relay.Box].
+func (b Box) GiveUp(_ context.Context, e Message, now time.Time) (bool, error) {
+	return b.write(GiveUp, e, now)
+}
+
+// List implements [relay.Box]. All messages are in the first shard, on one page.
+func (b Box) List(_ context.Context, shard int) iter.Seq2[relay.Listed, error] {
+	return func(yield func(relay.Listed, error) bool) {
+		if shard > 0 {
+			return
+		}
+		for _, listed := range b(BoxCall{Op: List}).Page {
+			if !yield(listed, nil) {
+				return
+			}
+		}
 	}
 }
 
-// Messages returns all messages, by their ids.
-func (t *Table) Messages() map[string]Message {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.messages)
-}
-
-// Images returns what each write of a message has left, in their order: what the stream of the
-// table has.
-func (t *Table) Images() []Message {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clip(t.images)
+func (b Box) write(op BoxOp, e Message, at time.Time) (bool, error) {
+	got := b(BoxCall{Op: op, Entry: e, At: at})
+	return got.Done, got.Err
 }
 
 // put puts a message.
 func (t *Table) put(m Message) {
-	t.messages[m.ID] = m
-	t.images = append(t.images, m)
+	t.Messages[m.ID] = m
+	t.Images = append(t.Images, m)
 }
 
-// Redrive lets a message that is given up be delivered again. False says that it is not given up as
-// it was shown.
-func (t *Table) Redrive(shown Message, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	m := t.messages[shown.ID]
-	if !m.GivenUp() || m.Owner != shown.Owner || !m.GivenUpAt.Equal(shown.GivenUpAt) {
-		return false
-	}
-	m.Due, m.Tries, m.GivenUpAt = milliseconds(now), 0, time.Time{}
+// Redrive lets a message that is given up be delivered again.
+func (t *Table) Redrive(m Message, now time.Time) {
+	m.Due, m.Tries, m.GivenUp = now, 0, false
 	t.put(m)
-	return true
 }
-
-// Box returns the messages as a relay sees them.
-func (t *Table) Box() Box { return func(_ context.Context, c BoxCall) BoxReply { return t.Answer(c) } }
 
 // Answer makes a call of a box. It does to the messages what the table of package outbox does to
 // its own.
 func (t *Table) Answer(c BoxCall) BoxReply {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if c.Op == List {
-		return BoxReply{Page: t.page(c.Shard)}
+		return BoxReply{Page: t.page()}
 	}
-	m, at, refused := t.messages[c.Entry.ID], milliseconds(c.At), BoxReply{Tries: c.Entry.Tries}
+	m, refused := t.Messages[c.Entry.ID], BoxReply{Tries: c.Entry.Tries}
 	switch {
-	case !m.Pending():
+	case !Pending(m):
 		return refused
 	case c.Op == Read:
-		return BoxReply{Entry: m.Entry(), Done: true}
+		return BoxReply{Entry: m, Done: true}
 	case m.Owner != c.Entry.Owner:
 		return refused
 	}
 	switch c.Op {
 	case Done:
-		m.Due, m.Tries, m.GivenUpAt, m.DoneAt = time.Time{}, 0, time.Time{}, at
+		m.Due, m.Tries, m.GivenUp = time.Time{}, 0, false
 	case Take:
-		if !m.Due.Equal(c.Entry.Due) || m.GivenUp() {
+		if !m.Due.Equal(c.Entry.Due) || m.GivenUp {
 			return refused
 		}
-		m.Due, m.Tries = at, m.Tries+1
+		m.Due, m.Tries = c.At, m.Tries+1
 	case GiveUp:
 		if m.Tries < c.Entry.Tries {
 			return refused // it was redriven since
 		}
-		m.GivenUpAt, m.Tries = at, max(m.Tries, 1)
+		m.GivenUp, m.Tries = true, max(m.Tries, 1)
 	default: // Failed
-		m.Due, m.Tries = at, m.Tries+1
+		m.Due, m.Tries = c.At, m.Tries+1
 	}
 	t.put(m)
 	return BoxReply{Done: true, Tries: m.Tries}
 }
 
-// page lists messages. All are in the first shard, on one page.
-func (t *Table) page(shard int) (page []relay.Listed) {
-	if shard > 0 {
-		return nil
-	}
-	for _, m := range t.messages {
-		if m.Pending() && !m.GivenUp() {
+// page lists messages.
+func (t *Table) page() (page []relay.Listed) {
+	for _, m := range t.Messages {
+		if Pending(m) && !m.GivenUp {
 			page = append(page, relay.Listed{ID: m.ID, Due: m.Due, Created: m.Created})
 		}
 	}
 	slices.SortFunc(page, func(x, y relay.Listed) int { return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.ID, y.ID)) })
 	return page
 }
-
-// milliseconds is an instant as the table has it.
-func milliseconds(t time.Time) time.Time { return t.Truncate(time.Millisecond) }

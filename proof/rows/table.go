@@ -1,21 +1,48 @@
+// Package rows is a table with transactions in memory: the model of what a commit does to DynamoDB.
+// Its rows are numbers by name, under keys; its records are those of package memory. One
+// transaction replaces a record and writes rows, both or neither, as [store.Committer] wants it. A
+// write may also be a message, which relays deliver: [Table.Answer] is how they find it.
+//
+// It passes the conformance suite of stores, commits included, as package dynamo does.
 package rows
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
 
+// Row is what a table has under a key: numbers by name. A number that is not there is 0.
+type Row map[string]int64
+
+// Write is one write of a transaction. It is applied if its row has the numbers of If; without Set
+// and Add it only looks.
+type Write struct {
+	Key string
+	// Set are numbers that the row gets, Add what is added to others. The row is made if there is
+	// none.
+	Set, Add, If Row
+	// Sends makes it a message, whose id is the key, whatever there was with that id. Owner and At
+	// are who commits it, and when it was made.
+	Sends bool
+	Owner string
+	At    time.Time
+}
+
+// Writes are those of one transaction, each of another row. It implements [store.Writes].
+type Writes []Write
+
+// Len implements [store.Writes].
+func (w Writes) Len() int { return len(w) }
+
 // Table has rows, the records of handlers and messages. It is made by [New], and must not be
-// copied. It is safe for concurrent use: every call is atomic.
+// copied. Calls of a store are safe for concurrent use, each is atomic. All else is for who is
+// alone.
 type Table struct {
 	memory.Store
 
@@ -24,49 +51,31 @@ type Table struct {
 	// not is one of moto's, or DynamoDB's after that time.
 	Remembers bool
 
-	mu       sync.Mutex
-	rows     map[string]Row
-	messages map[string]Message
-	images   []Message
-	tokens   map[string][sha256.Size]byte
-	applied  int
+	Rows map[string]Row
+	// Messages are by their ids. Images are what each write of a message has left, in their order:
+	// what the stream of the table has.
+	Messages map[string]Message
+	Images   []Message
+	// Applied is how many transactions were applied.
+	Applied int
+
+	mu     sync.Mutex
+	tokens map[string]bool
 }
 
 var _ store.Committer = (*Table)(nil)
 
 // New returns a table with these rows.
 func New(rows map[string]Row) *Table {
-	t := &Table{rows: map[string]Row{}, messages: map[string]Message{}, tokens: map[string][sha256.Size]byte{}}
+	t := &Table{Rows: map[string]Row{}, Messages: map[string]Message{}, tokens: map[string]bool{}}
 	for key, r := range rows {
-		t.rows[key] = maps.Clone(r)
+		t.Rows[key] = maps.Clone(r)
 	}
 	return t
 }
 
-// Rows returns all rows.
-func (t *Table) Rows() map[string]Row {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := make(map[string]Row, len(t.rows))
-	for key, r := range t.rows {
-		all[key] = maps.Clone(r)
-	}
-	return all
-}
-
-// Applied is how many transactions were applied.
-func (t *Table) Applied() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.applied
-}
-
 // Forget forgets the tokens, as DynamoDB does after ten minutes.
-func (t *Table) Forget() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	clear(t.tokens)
-}
+func (t *Table) Forget() { clear(t.tokens) }
 
 // Commit implements [store.Committer].
 func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes store.Writes,
@@ -74,19 +83,19 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 ) (store.Record, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, known, err := t.prepare("commit", writes, token, seen, next)
-	if err != nil || known {
-		return store.Record{}, known, err
+	w, is := writes.(Writes)
+	switch {
+	case !is:
+		return store.Record{}, false, failed("commit", store.ErrNoCommit)
+	case t.tokens[token]:
+		return store.Record{}, true, nil
 	}
-	held, _, err := t.Get(ctx, seen.Key)
-	if err != nil {
-		return store.Record{}, false, err
+	held, found, err := t.Get(ctx, seen.Key)
+	if err != nil || !found || !held.Matches(seen) {
+		return held, false, err
 	}
-	if held.Key == "" || !held.Matches(seen) {
-		return held, false, nil
-	}
-	if err := t.refused(c); err != nil {
-		return store.Record{}, false, err
+	if t.refuses(w) {
+		return store.Record{}, false, failed("commit", store.ErrWritesRefused)
 	}
 	// Rows change under the lock only, so the conditions still hold where the record is compared
 	// again.
@@ -94,97 +103,60 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 	if err != nil || !committed {
 		return held, false, err
 	}
-	t.apply(c)
+	t.apply(w, token)
 	return store.Record{}, true, nil
 }
 
 // Apply implements [store.Committer].
-func (t *Table) Apply(_ context.Context, writes store.Writes, token string) error {
+func (t *Table) Apply(ctx context.Context, writes store.Writes, token string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, known, err := t.prepare("apply", writes, token)
-	if err != nil || known {
-		return err
+	w, is := writes.(Writes)
+	switch {
+	case !is:
+		return failed("apply", store.ErrNoCommit)
+	case ctx.Err() != nil || t.tokens[token]:
+		return ctx.Err()
+	case t.refuses(w):
+		return failed("apply", store.ErrWritesRefused)
 	}
-	if err := t.refused(c); err != nil {
-		return err
-	}
-	t.apply(c)
+	t.apply(w, token)
 	return nil
 }
 
-// transaction is a call, with the digest of all that its token stands for.
-type transaction struct {
-	Writes
-
-	op, token string
-	digest    [sha256.Size]byte
+func failed(op string, err error) error {
+	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: err}
 }
 
-var errOtherCall = errors.New("the token is that of another call")
-
-// prepare checks a call before anything is looked at. known reports that it was applied before.
-func (t *Table) prepare(op string, writes store.Writes, token string, records ...store.Record) (c transaction,
-	known bool, err error,
-) {
-	w, ok := writes.(Writes)
-	c = transaction{Writes: w, op: op, token: token}
-	if err := c.validate(); !ok || err != nil {
-		err = cmp.Or(err, fmt.Errorf("%w: %T", store.ErrNoCommit, writes))
-		return c, false, &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: err}
-	}
-	if !t.Remembers {
-		return c, false, nil
-	}
-	c.digest = sha256.Sum256(fmt.Append(nil, c.Digest(), records))
-	before, known := t.tokens[token]
-	if known && before != c.digest { // IdempotentParameterMismatch, which says nothing about an earlier call
-		return c, false, &store.Error{Op: op, Kind: store.FailureRejected, Err: errOtherCall}
-	}
-	return c, known, nil
-}
-
-// refused returns which conditions do not hold.
-func (t *Table) refused(c transaction) error {
-	var refused []int
-	for n, one := range c.Writes {
-		if slices.ContainsFunc(one.If, func(c Condition) bool { return !c.holds(t.rows[one.Key]) }) {
-			refused = append(refused, n)
+// refuses reports whether a condition does not hold.
+func (t *Table) refuses(w Writes) bool {
+	return slices.ContainsFunc(w, func(one Write) bool {
+		for name, n := range one.If {
+			if t.Rows[one.Key][name] != n {
+				return true
+			}
 		}
-	}
-	if refused == nil {
-		return nil
-	}
-	return &store.Error{Op: c.op, Kind: store.FailureRejected, NotApplied: true, Err: &RefusedError{Indexes: refused}}
+		return false
+	})
 }
 
 // apply applies the writes, whose conditions hold.
-func (t *Table) apply(c transaction) {
-	for _, one := range c.Writes {
-		r := Row{}
-		switch one.Op {
-		case Put:
-		case Update:
-			if held := t.rows[one.Key]; held != nil {
-				r = held
-			}
-		case Delete:
-			delete(t.rows, one.Key)
+func (t *Table) apply(w Writes, token string) {
+	for _, one := range w {
+		switch {
+		case one.Sends:
+			t.put(Message{ID: one.Key, Owner: one.Owner, Created: one.At, Due: one.At})
 			continue
-		case Check:
-			continue
-		case Send:
-			t.put(Message{ID: one.Key, Owner: one.Owner, Body: maps.Clone(one.Set), Created: one.At, Due: one.At})
-			continue
+		case t.Rows[one.Key] == nil && len(one.Set)+len(one.Add) > 0:
+			t.Rows[one.Key] = Row{}
 		}
-		maps.Copy(r, one.Set)
+		maps.Copy(t.Rows[one.Key], one.Set)
 		for name, n := range one.Add {
-			r[name] += n
+			t.Rows[one.Key][name] += n
 		}
-		t.rows[one.Key] = r
 	}
-	if t.Remembers && c.token != "" {
-		t.tokens[c.token] = c.digest
+	if t.Remembers && token != "" {
+		t.tokens[token] = true
 	}
-	t.applied++
+	t.Applied++
 }
