@@ -1,24 +1,23 @@
-package explore_test
+package explore
 
 import (
 	"testing"
 	"time"
 
 	"github.com/go-idempotent/idempotent/proof/calls"
-	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // attentionScenarios are those in which a process may die in its first execution, and only who
 // reads the index learns of it.
-func attentionScenarios() map[string]explore.Scenario {
-	crash := []explore.Fault{explore.DieAfter, explore.DieBefore, explore.DieLate}
-	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.DieLate, explore.Repeat}
-	byIndex := asking(1, explore.Asks{Due: true, Index: true})
-	twice := asking(2, explore.Asks{Due: true, Index: true, Tries: 2})
-	told := []explore.Verdict{explore.Executed, explore.Untouched}
-	one := []explore.Client{{Amount: 5, Deliveries: 1}}
-	return map[string]explore.Scenario{
+func attentionScenarios() map[string]Scenario {
+	crash := []Fault{DieAfter, DieBefore, DieLate}
+	late := []Fault{LoseLate, FailLate, DieLate, Repeat}
+	byIndex := asking(1, Asks{Due: true, Index: true})
+	twice := asking(2, Asks{Due: true, Index: true, Tries: 2})
+	told := []Verdict{Executed, Untouched}
+	one := []Client{{Amount: 5, Deliveries: 1}}
+	return map[string]Scenario{
 		"attention: killed in the first execution, refuse": {
 			Clients: append(one, byIndex), LeaseSteps: 1, Unrepeatable: true, Faults: crash,
 		},
@@ -29,41 +28,33 @@ func attentionScenarios() map[string]explore.Scenario {
 			Clients: append(one, byIndex), LeaseSteps: 1, Resolver: true, Faults: crash,
 		},
 		"attention: killed, and a retry": {
-			Clients: append(clients(2, 1), byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true,
-			Faults: crash, Verdicts: told,
+			Clients: append(clients(2, 1), byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Faults: crash,
+			Verdicts: told,
 		},
 		"attention: a completion is late": {
 			Clients: append(one, byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true, Faults: late,
 			Verdicts: told,
 		},
 		"attention: an owner comes back": {
-			Clients: append(clients(2, 1), byIndex), Endings: anyEnd, LeaseSteps: 2, Unrepeatable: true,
-			Verdicts: told,
+			Clients: append(clients(2, 1), byIndex), Endings: anyEnd, LeaseSteps: 2, Unrepeatable: true, Verdicts: told,
 		},
 		"attention: steps": {
 			Clients: append(one, byIndex), Endings: mayFail, LeaseSteps: 1, Unrepeatable: true,
-			Steps: []explore.Step{{Name: "a"}}, Faults: crash, Verdicts: told,
-			Effects: []explore.Effect{explore.Happens, explore.MayHappen},
+			Steps: []Step{{Name: "a"}}, Faults: crash, Verdicts: told, Effects: []Effect{Happens, MayHappen},
 		},
 		"attention: an operator": {
-			Clients: append(one, byIndex), LeaseSteps: 1, Unrepeatable: true, Deeds: explore.AllDeeds(),
-			Verdicts: told, Faults: crash,
+			Clients: append(one, byIndex), LeaseSteps: 1, Unrepeatable: true, Deeds: AllDeeds(), Verdicts: told,
+			Faults: crash,
 		},
 		"attention: the expiry": {
 			Clients: append(clients(1, 2), byIndex), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1,
 			Unrepeatable: true, Faults: crash, Verdicts: told,
 		},
 		"attention: timed, beside renewals": {
-			Clients: []explore.Client{renewing, byIndex}, Timed: true, TimeSteps: 6, Unrepeatable: true,
-			Verdicts: told, Faults: []explore.Fault{explore.LoseLate, explore.SlowRequest, explore.DieLate},
-			Strikes: only(explore.Renewal),
+			Clients: []Client{renewing, byIndex}, Timed: true, TimeSteps: 6, Unrepeatable: true, Verdicts: told,
+			Faults: []Fault{LoseLate, SlowRequest, DieLate}, Strikes: only(Renewal),
 		},
 	}
-}
-
-// attentionMustBeSeen is what these scenarios have to lead to.
-var attentionMustBeSeen = []string{
-	"the index shows a crash", "the index shows UNKNOWN", "the index shows an execution whose lease was renewed",
 }
 
 // TestACrashThatNobodyListsIsMissed takes the attention out of claims, and leaves it in what is

@@ -12,7 +12,6 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -311,7 +310,7 @@ func (w *world) nameOfWrites(seal string) string {
 }
 
 // rowDigest takes up the rows and what was applied to them.
-func (w *world) rowDigest(d *schedules.Digest) {
+func (w *world) rowDigest(d *digest) {
 	if w.table == nil {
 		return
 	}
@@ -328,7 +327,7 @@ func (w *world) rowDigest(d *schedules.Digest) {
 	}
 }
 
-func commitsOf(d *schedules.Digest, x *delivery) {
+func commitsOf(d *digest, x *delivery) {
 	d.Add(x.committer != nil)
 	if x.committer != nil {
 		d.Add(time.Since(x.tries[len(x.tries)-1].began))

@@ -1,8 +1,7 @@
-package explore_test
+package explore
 
 import (
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
@@ -29,37 +28,35 @@ var (
 
 // ofCommit are the calls that a commit makes.
 var (
-	ofCommit = only(explore.Commit, explore.Fence)
-	settling = only(explore.Commit, explore.Fence, explore.Release, explore.Completion)
+	ofCommit = only(Commit, Fence)
+	settling = only(Commit, Fence, Release, Completion)
 )
 
 // commitScenarios are those of handlers that commit.
-func commitScenarios() map[string]explore.Scenario {
-	faults := explore.AllFaults()
-	every := append(append([]explore.Fault{}, faults...), explore.CommitFaults()...)
-	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.Repeat}
-	lost := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.FailAfter, explore.FailLate, explore.Repeat}
-	passing := []explore.Fault{explore.Contends, explore.Throttles}
-	unclear := []explore.Fault{
-		explore.LoseReply, explore.LoseLate, explore.FailBefore, explore.FailLate,
-		explore.FailAfter, explore.Garbles,
+func commitScenarios() map[string]Scenario {
+	faults := AllFaults()
+	every := append(append([]Fault{}, faults...), CommitFaults()...)
+	late := []Fault{LoseLate, FailLate, Repeat}
+	lost := []Fault{LoseReply, LoseLate, FailAfter, FailLate, Repeat}
+	passing := []Fault{Contends, Throttles}
+	unclear := []Fault{
+		LoseReply, LoseLate, FailBefore, FailLate,
+		FailAfter, Garbles,
 	}
-	whatever := append([]explore.Ending{explore.Differs}, anyEnd...)
-	answers := []explore.Ending{explore.Succeeds, explore.Fails}
+	whatever := append([]Ending{Differs}, anyEnd...)
+	answers := []Ending{Succeeds, Fails}
 	repeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}
-	marked := []explore.Effect{explore.Happens, explore.MayHappen, explore.HappensUnwritten}
-	deeds := explore.AllDeeds()
-	slow := explore.SlowFaults()
-	return map[string]explore.Scenario{
+	marked := []Effect{Happens, MayHappen, HappensUnwritten}
+	deeds := AllDeeds()
+	slow := SlowFaults()
+	return map[string]Scenario{
 		"commit: two deliveries, each sent twice": {
 			Clients: clients(2, 2), Endings: whatever, LeaseSteps: 1, Commits: oneRow,
 		},
 		"commit: three deliveries, stale owners": {
 			Clients: clients(3, 1), Endings: answers, LeaseSteps: 2, Commits: oneRow,
 		},
-		"commit: one fault": {
-			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 1, Commits: oneRow, Faults: every,
-		},
+		"commit: one fault": {Clients: clients(2, 1), Endings: whatever, LeaseSteps: 1, Commits: oneRow, Faults: every},
 		"commit: one fault, tokens are remembered": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Commits: oneRow, Faults: every, Remembers: true,
 		},
@@ -75,10 +72,9 @@ func commitScenarios() map[string]explore.Scenario {
 			MaxFaults: 2,
 		},
 		"commit: a late claim and a late commit": {
-			Clients: clients(1, 1), Endings: []explore.Ending{explore.Fails}, LeaseSteps: 1, Commits: gated,
-			Rows: open, Outside: shutsOpens,
-			Faults: []explore.Fault{explore.LoseLate, explore.FailLate, explore.Repeat}, MaxFaults: 2,
-			Strikes: only(explore.Claim, explore.Commit),
+			Clients: clients(1, 1), Endings: []Ending{Fails}, LeaseSteps: 1, Commits: gated, Rows: open,
+			Outside: shutsOpens, Faults: []Fault{LoseLate, FailLate, Repeat}, MaxFaults: 2,
+			Strikes: only(Claim, Commit),
 		},
 		"commit: an owner that learns late that it is stale": {
 			Clients: clients(2, 1), Endings: answers, EndsEarly: true, LeaseSteps: 2, Commits: oneRow, Faults: lost,
@@ -118,31 +114,31 @@ func commitScenarios() map[string]explore.Scenario {
 			Rows: open, Outside: shutsOpens, Faults: every,
 		},
 		"commit: unrepeatable": {
-			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow,
-			Faults: unclear, MaxFaults: 2, Unrepeatable: true, Strikes: settling,
+			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear,
+			MaxFaults: 2, Unrepeatable: true, Strikes: settling,
 		},
 		"commit: unrepeatable, a gate": {
 			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: gated, Rows: open, Outside: shutsOpens,
 			Faults: lost, Unrepeatable: true, Strikes: ofCommit,
 		},
 		"commit: repeatable": {
-			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow,
-			Faults: unclear, MaxFaults: 2, Options: repeatable, Strikes: settling,
+			Clients: clients(1, 2), Endings: whatever, Careless: true, LeaseSteps: 1, Commits: oneRow, Faults: unclear,
+			MaxFaults: 2, Options: repeatable, Strikes: settling,
 		},
 		"commit: refuse": {
 			Clients: clients(2, 1), Endings: whatever, LeaseSteps: 2, Commits: oneRow, Faults: every,
 			Unrepeatable: true,
 		},
 		"commit: a resolver": {
-			Clients: clients(2, 1), Endings: []explore.Ending{explore.Succeeds, explore.FailsUncertain},
-			LeaseSteps: 1, Commits: oneRow, Faults: append(late, explore.DieLate, explore.DieAfter), Resolver: true,
+			Clients: clients(2, 1), Endings: []Ending{Succeeds, FailsUncertain}, LeaseSteps: 1, Commits: oneRow,
+			Faults: append(late, DieLate, DieAfter), Resolver: true,
 		},
 		"commit: an operator": {
 			Clients: clients(2, 1), Endings: answers, Careless: true, LeaseSteps: 2, Commits: oneRow, Deeds: deeds,
 		},
 		"commit: an operator and a late commit": {
 			Clients: clients(1, 2), Endings: answers, LeaseSteps: 1, Commits: oneRow, Deeds: deeds,
-			Faults: append(late, explore.DieLate), Strikes: ofCommit,
+			Faults: append(late, DieLate), Strikes: ofCommit,
 		},
 		"commit: an operator, unrepeatable": {
 			Clients: clients(1, 2), Endings: answers, Careless: true, LeaseSteps: 1, Commits: oneRow, Deeds: deeds,
@@ -158,16 +154,13 @@ func commitScenarios() map[string]explore.Scenario {
 		"commit: two requests": {
 			Clients: rivals, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost, Strikes: ofCommit,
 		},
-		"commit: clocks that differ": {
-			Clients: skewed, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost,
-		},
+		"commit: clocks that differ": {Clients: skewed, Endings: answers, LeaseSteps: 2, Commits: oneRow, Faults: lost},
 		"commit: two caches": {
 			Clients: apart, Endings: answers, LeaseSteps: 1, Commits: oneRow, Before: cached, Faults: lost,
 			Strikes: ofCommit,
 		},
 		"commit: a running transaction": {
-			Clients: clients(3, 1), LeaseSteps: 1, Commits: oneRow,
-			Faults: []explore.Fault{explore.Conflict, explore.Contends}, MaxFaults: 2,
+			Clients: clients(3, 1), LeaseSteps: 1, Commits: oneRow, Faults: []Fault{Conflict, Contends}, MaxFaults: 2,
 		},
 		"commit: after steps": {
 			Clients: clients(2, 1), Endings: answers, LeaseSteps: 1, Steps: oneStep, Effects: mayStumble,
@@ -179,52 +172,40 @@ func commitScenarios() map[string]explore.Scenario {
 		},
 		"commit: after lost steps": {
 			Clients: clients(1, 3), Endings: answers, Careless: true, LeaseSteps: 1, Steps: oneStep, Effects: marked,
-			Commits: oneRow, Faults: unclear, MaxFaults: 2, Strikes: only(explore.StepRecord, explore.Commit),
+			Commits: oneRow, Faults: unclear, MaxFaults: 2, Strikes: only(StepRecord, Commit),
 		},
 		"commit: beside steps": {
 			Clients: clients(1, 2), Steps: twoSteps, Abandons: true, Commits: oneRow, Faults: lost,
-			Strikes: only(explore.StepRecord, explore.Commit),
+			Strikes: only(StepRecord, Commit),
 		},
 		"commit: beside steps, a gate": {
 			Clients: clients(1, 1), LeaseSteps: 1, Steps: oneStep, Abandons: true, Commits: either, Rows: open,
 			Outside: shutsOpens, Faults: late, Strikes: ofCommit,
 		},
 		"commit: timed, with a heartbeat": {
-			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4,
-			Commits: oneRow,
-			Faults:  []explore.Fault{explore.LoseLate, explore.Repeat, explore.SlowRequest, explore.SlowReply},
-			Strikes: only(explore.Renewal, explore.Commit),
+			Clients: []Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: oneRow,
+			Faults: []Fault{LoseLate, Repeat, SlowRequest, SlowReply}, Strikes: only(Renewal, Commit),
 		},
 		"commit: timed, renewals that come late": {
-			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3,
-			Commits: gated, Rows: open, Outside: shutsOpens,
-			Faults: []explore.Fault{explore.LoseLate, explore.LoseReply}, MaxFaults: 2,
-			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
+			Clients: []Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: gated,
+			Rows: open, Outside: shutsOpens, Faults: []Fault{LoseLate, LoseReply}, MaxFaults: 2,
+			Strikes: only(Renewal, Commit, Fence),
 		},
 		"commit: timed, a slow commit": {
-			Clients: []explore.Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: slow,
+			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: slow,
 			Strikes: ofCommit,
 		},
 		"commit: timed, a gate and a heartbeat": {
-			Clients: []explore.Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3,
-			Commits: either, Rows: open, Outside: shutsOpens,
-			Faults:  []explore.Fault{explore.LoseLate, explore.LoseReply, explore.SlowRequest},
-			Strikes: only(explore.Renewal, explore.Commit, explore.Fence),
+			Clients: []Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: either,
+			Rows: open, Outside: shutsOpens, Faults: []Fault{LoseLate, LoseReply, SlowRequest},
+			Strikes: only(Renewal, Commit, Fence),
 		},
 		"commit: timed, the heartbeat goes on": {
-			Clients: []explore.Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: gated, Rows: shut,
+			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: gated, Rows: shut,
 		},
 		"commit: timed, slow steps beside it": {
-			Clients: []explore.Client{renewing}, Timed: true, TimeSteps: 3, Steps: oneStep, Abandons: true,
-			Commits: oneRow, Faults: slow, Strikes: only(explore.StepRecord),
+			Clients: []Client{renewing}, Timed: true, TimeSteps: 3, Steps: oneStep, Abandons: true, Commits: oneRow,
+			Faults: slow, Strikes: only(StepRecord),
 		},
 	}
-}
-
-// commitMustBeSeen is what these scenarios have to lead to.
-var commitMustBeSeen = []string{
-	"commit: landed", "commit: not begun", "commit: declined", "commit: lost lease", "commit: failed", "rows applied",
-	"fence", "own commit recognised by its seal", "own commit recognised by its token", "commit meets a late renewal",
-	"late commit applied", "late commit refused", "late fence applied", "late fence refused", "slow commit",
-	"rows of somebody else: applied", "commit failed", "settled: completed",
 }

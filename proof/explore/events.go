@@ -2,8 +2,6 @@ package explore
 
 import (
 	"fmt"
-
-	"github.com/go-idempotent/idempotent/proof/schedules"
 )
 
 // event is something that invariants are about. They look at it before the chronicle knows of it.
@@ -111,15 +109,35 @@ func (w *world) check(e *event) {
 		e.d = e.by
 	}
 	if w.broken == nil && !w.Repeats() {
-		w.broken = invariants.Broken(w, e, func() string { return w.subject(e) }, e.kinds()...)
+		w.broken = w.brokenBy(e)
 	}
 }
 
-// on are the parts of an invariant, by the kinds of events that they are about.
+// brokenBy is the first invariant that does not hold at an event, nil if all do.
+func (w *world) brokenBy(e *event) error {
+	for _, rule := range invariants {
+		for _, kind := range e.kinds() {
+			if wrong, is := rule.on[kind]; is {
+				if what := wrong(w, e); what != "" {
+					return fmt.Errorf("%s: %s %s", rule.name, w.subject(e), what)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// rule is a part of an invariant of docs/guarantees.md, whose number its name begins with. By the
+// kinds of events that it is about it says what is wrong: nothing, or how the sentence goes on
+// whose subject is the event.
+type rule struct {
+	name string
+	on   on
+}
+
 type on = map[eventKind]func(w *world, e *event) string
 
-// invariants are those of docs/guarantees.md.
-var invariants = schedules.Rules[eventKind, *world, *event]{
+var invariants = []rule{
 	{"I1 one execution is committed, and none starts beside a live one", on{
 		evLeft: commitsAlone, evBegan: beginsAlone,
 	}},

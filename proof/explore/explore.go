@@ -23,7 +23,6 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -134,7 +133,7 @@ const (
 
 // Run plays every schedule of the scenario. It must be called in a bubble of testing/synctest: a
 // delivery that repeats a failed call waits before.
-func Run(s Scenario) schedules.Report {
+func Run(s Scenario) Report {
 	s.MaxFaults = atMost(s.MaxFaults, s.Faults)
 	s.Relays.MaxFaults = atMost(s.Relays.MaxFaults, s.Relays.Faults)
 	if s.Endings == nil {
@@ -144,7 +143,7 @@ func Run(s Scenario) schedules.Report {
 	if err != nil {
 		panic(err)
 	}
-	return schedules.Run(func(choices *schedules.Schedule) error {
+	return search(func(choices *schedule) error {
 		return newWorld(&s, about.RecordKey, choices).play()
 	})
 }

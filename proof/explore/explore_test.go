@@ -1,4 +1,4 @@
-package explore_test
+package explore
 
 import (
 	_ "embed"
@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,79 +16,71 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
-	"github.com/go-idempotent/idempotent/proof/explore"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// deepVariable plays the large and the deep scenarios too if it is 1. They take some minutes.
-const deepVariable = "IDEMPOTENT_EXPLORE_DEEP"
+// Which worlds are searched: with 1 also those that are large or deep, which take some minutes, or
+// none that is long.
+const (
+	deepVariable  = "IDEMPOTENT_EXPLORE_DEEP"
+	quickVariable = "IDEMPOTENT_EXPLORE_QUICK"
+)
 
 // clients are n that send the same request up to so many times.
-func clients(n, deliveries int) []explore.Client {
-	return slices.Repeat([]explore.Client{{Amount: 5, Deliveries: deliveries}}, n)
+func clients(n, deliveries int) []Client {
+	return slices.Repeat([]Client{{Amount: 5, Deliveries: deliveries}}, n)
 }
 
 var (
-	declines = []explore.Ending{explore.FailsTerminal} // so that a client sends again what has been completed
-	mayFail  = []explore.Ending{explore.Succeeds, explore.Fails}
-	anyEnd   = []explore.Ending{
-		explore.Succeeds, explore.Fails, explore.FailsNotExecuted, explore.FailsTerminal, explore.FailsUncertain,
-		explore.Panics,
+	declines = []Ending{FailsTerminal} // so that a client sends again what has been completed
+	mayFail  = []Ending{Succeeds, Fails}
+	anyEnd   = []Ending{
+		Succeeds, Fails, FailsNotExecuted, FailsTerminal, FailsUncertain,
+		Panics,
 	}
-	rivals = []explore.Client{{Amount: 5, Deliveries: 1}, {Amount: 6, Deliveries: 1}}
+	rivals = []Client{{Amount: 5, Deliveries: 1}, {Amount: 6, Deliveries: 1}}
 	// skewed clocks differ by as much as the margin of a lease covers.
-	skewed = []explore.Client{{Amount: 5, Deliveries: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 1}}
+	skewed = []Client{{Amount: 5, Deliveries: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 1}}
 	// apart are handled by two processes, together by one.
-	apart          = []explore.Client{{Amount: 5, Deliveries: 2, Process: 1}, {Amount: 5, Deliveries: 2, Process: 2}}
-	apartAndSkewed = []explore.Client{
+	apart          = []Client{{Amount: 5, Deliveries: 2, Process: 1}, {Amount: 5, Deliveries: 2, Process: 2}}
+	apartAndSkewed = []Client{
 		{Amount: 5, Deliveries: 2, Process: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 2, Process: 2},
 	}
-	together = []explore.Client{{Amount: 5, Deliveries: 2}, {Amount: 6, Deliveries: 2}}
+	together = []Client{{Amount: 5, Deliveries: 2}, {Amount: 6, Deliveries: 2}}
 )
 
 func cached(s store.Store) store.Store { return cache.New(s, 1<<20) }
 
 // scenarios are small enough to be played in every test run.
-func scenarios() map[string]explore.Scenario {
-	faults := explore.AllFaults()
+func scenarios() map[string]Scenario {
+	faults := AllFaults()
 	// What outlives its delivery and may meet the record of another time.
-	late := []explore.Fault{explore.LoseLate, explore.FailLate, explore.DieLate, explore.DieAfter, explore.Repeat}
+	late := []Fault{LoseLate, FailLate, DieLate, DieAfter, Repeat}
 	// Shorter than the first interval between two looks, so that there is one look, at the end.
 	waits := []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)}
-	all := map[string]explore.Scenario{
+	all := map[string]Scenario{
 		"two deliveries, each sent twice, every ending": {Clients: clients(2, 2), Endings: anyEnd, LeaseSteps: 1},
 		"two deliveries, ends of leases and expiry": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1,
 		},
-		"three deliveries":            {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
-		"two requests under one key":  {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
-		"clocks that differ":          {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
-		"one fault":                   {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults},
-		"a fault and the expiry":      {Clients: clients(2, 1), ExpirySteps: 1, Faults: late},
-		"two faults":                  {Clients: clients(2, 1), LeaseSteps: 1, Faults: faults, MaxFaults: 2},
-		"a fault and another request": {Clients: rivals, LeaseSteps: 2, Faults: faults},
-		"a fault and a retry": {
-			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 2,
-		},
+		"three deliveries":                   {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
+		"two requests under one key":         {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"clocks that differ":                 {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"one fault":                          {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults},
+		"a fault and the expiry":             {Clients: clients(2, 1), ExpirySteps: 1, Faults: late},
+		"two faults":                         {Clients: clients(2, 1), LeaseSteps: 1, Faults: faults, MaxFaults: 2},
+		"a fault and another request":        {Clients: rivals, LeaseSteps: 2, Faults: faults},
+		"a fault and a retry":                {Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 2},
 		"a fault between clocks that differ": {Clients: skewed, LeaseSteps: 2, Faults: faults},
-		"unrepeatable": {
-			Clients: clients(2, 1), Endings: anyEnd, LeaseSteps: 1, Faults: faults, Unrepeatable: true,
-		},
-		"waiting": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Options: waits,
-		},
-		"resolver": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Resolver: true,
-		},
-		"two caches": {
-			Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached,
-		},
+		"unrepeatable":                       {Clients: clients(2, 1), Endings: anyEnd, LeaseSteps: 1, Faults: faults, Unrepeatable: true},
+		"waiting":                            {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Options: waits},
+		"resolver":                           {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Resolver: true},
+		"two caches":                         {Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached},
 		"two caches and clocks that differ": {
 			Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1, Before: cached,
 		},
 		"one cache": {
-			Clients: []explore.Client{together[0], {Amount: 6, Deliveries: 1}}, Endings: declines, ExpirySteps: 1,
+			Clients: []Client{together[0], {Amount: 6, Deliveries: 1}}, Endings: declines, ExpirySteps: 1,
 			Before: cached,
 		},
 		"a fault and two caches": {Clients: apart, LeaseSteps: 1, Faults: late, Before: cached},
@@ -107,9 +100,9 @@ func scenarios() map[string]explore.Scenario {
 }
 
 // deepScenarios have more of everything.
-func deepScenarios() map[string]explore.Scenario {
-	faults := explore.AllFaults()
-	return map[string]explore.Scenario{
+func deepScenarios() map[string]Scenario {
+	faults := AllFaults()
+	return map[string]Scenario{
 		"deep: a fault and the expiry": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Faults: faults,
 		},
@@ -143,57 +136,73 @@ var large = []string{
 	"steps: two faults of steps",
 }
 
-// mustBeSeen is what the scenarios together have to lead to. A search that never gets there proves
-// nothing about it.
-var mustBeSeen = []string{
-	"executed", "replayed", "in progress", "mismatch", "unknown outcome", "store unavailable", "resolved", "panicked",
-	"settled: completed", "settled: released", "settled: unknown", "settled: still unknown", "settled: elsewhere",
-	"settled: failed", "claim", "claim of an expired record", "takeover", "takeover of an UNKNOWN record",
-	"own claim recognised", "own swap recognised", "undo of a claim", "undo of a takeover", "lost lease: executed",
-	"lost lease: replayed", "lost lease: superseded", "claim of an expired record, INPROGRESS",
-	"claim of an expired record, UNKNOWN", "renewal", "renewal given up", "late renewal applied",
-	"late renewal refused", "slow claim", "slow takeover", "slow renewal", "slow completion", "slow release",
-	"slow look", "completed", "completed although deleted", "completed although UNKNOWN",
-	"completed in place of a crashed one", "unknown: crashed", "unknown: uncertain", "unknown: error",
-	"unknown: panic", "unknown: result-lost", "resolver says executed", "resolver says untouched",
-	"resolver says still unknown", "late claim applied", "late claim refused", "late swap applied",
-	"late swap refused", "waited: replayed", "waited: executed", "waited: in progress", "answered from memory",
-	"late delete applied", "late delete refused", "deleted by the table",
-}
-
 //go:embed testdata/long.txt
 var long string
 
-// worlds are the scenarios of this run.
-func worlds() schedules.Worlds[explore.Scenario] {
-	w := schedules.Worlds[explore.Scenario]{
-		All: scenarios(), Run: explore.Run, Long: long,
-		Seen: slices.Concat(mustBeSeen, operatorMustBeSeen, stepMustBeSeen, commitMustBeSeen, reconcileMustBeSeen,
-			attentionMustBeSeen, messageMustBeSeen, goingOnMustBeSeen),
+// longSteps take about a quarter of a second. What takes more is a line of long.
+const longSteps = 20_000
+
+// TestEveryScheduleKeepsTheInvariants searches worlds, each in a test of its own and several at
+// once. The flag -run of the go command selects some by name.
+func TestEveryScheduleKeepsTheInvariants(t *testing.T) {
+	deep := os.Getenv(deepVariable) == "1"
+	quick := os.Getenv(quickVariable) == "1" && !deep
+	worlds := scenarios()
+	maps.DeleteFunc(worlds, func(name string, _ Scenario) bool {
+		return !deep && (slices.Contains(large, name) || strings.HasPrefix(name, "deep: "))
+	})
+	var (
+		mu       sync.Mutex
+		searched int
+		seen     = map[string]int{}
+	)
+	t.Run("all", func(t *testing.T) {
+		for _, name := range slices.Sorted(maps.Keys(worlds)) {
+			isLong := slices.Contains(strings.Split(long, "\n"), name)
+			if quick && isLong {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				r := searchOf(t, worlds[name])
+				if r.Violation != nil {
+					t.Fatal(r.Violation)
+				}
+				require.NotZero(t, r.Schedules)
+				if long := r.Steps > longSteps; long != isLong && !deep {
+					t.Errorf("it has %d steps: that it is long has to be %v", r.Steps, long)
+				}
+				t.Log(r)
+				mu.Lock()
+				defer mu.Unlock()
+				for what, n := range r.Seen {
+					seen[what] += n
+				}
+				searched++
+			})
+		}
+	})
+	t.Logf("%d of %d worlds were searched", searched, len(worlds))
+	if searched < len(worlds) {
+		return
 	}
-	if os.Getenv(deepVariable) == "1" {
-		w.Long = ""
-	} else {
-		maps.DeleteFunc(w.All, func(name string, _ explore.Scenario) bool {
-			return slices.Contains(large, name) || strings.HasPrefix(name, "deep: ")
-		})
+	for _, what := range mustBeSeen() {
+		assert.Positive(t, seen[what], "it is never seen: %s", what)
 	}
-	for _, f := range slices.Concat(explore.AllFaults(), explore.SlowFaults(), explore.CommitFaults(),
-		[]explore.Fault{explore.Conflict}) {
-		w.Seen = append(w.Seen, "fault: "+f.String())
-	}
-	for _, f := range explore.RelayFaults() {
-		w.Seen = append(w.Seen, "fault of a relay: "+f.String())
-	}
-	return w
 }
 
-func TestEveryScheduleKeepsTheInvariants(t *testing.T) { worlds().Search(t) }
+// searchOf searches a world in a bubble of its own: in it the waiting of what is searched takes no
+// time.
+func searchOf(t *testing.T, s Scenario) (r Report) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) { r = Run(s) })
+	return r
+}
 
 // TestSchedulesAreCounted counts by hand. If A claims first, B starts and claims anywhere after: 9
 // ways. If B claims first, A claims at one of 3 points after.
 func TestSchedulesAreCounted(t *testing.T) {
-	r := worlds().One(t, explore.Scenario{Clients: clients(2, 1)})
+	r := searchOf(t, Scenario{Clients: clients(2, 1)})
 	require.Nil(t, r.Violation)
 	assert.Equal(t, uint64(12), r.Schedules)
 	assert.LessOrEqual(t, uint64(r.Played), r.Schedules)
@@ -204,9 +213,9 @@ func TestSearchesOfOneScenarioAreEqual(t *testing.T) {
 	for _, name := range []string{"two deliveries, ends of leases and expiry", "one fault"} {
 		t.Run(name, func(t *testing.T) {
 			s := scenarios()[name]
-			first := worlds().One(t, s)
-			var second schedules.Report
-			synctest.Test(t, func(*testing.T) { second = explore.Run(s) })
+			first := searchOf(t, s)
+			var second Report
+			synctest.Test(t, func(*testing.T) { second = Run(s) })
 			assert.Equal(t, first, second)
 		})
 	}

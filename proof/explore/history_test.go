@@ -1,4 +1,4 @@
-package explore_test
+package explore
 
 import (
 	"context"
@@ -19,7 +19,6 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -169,16 +168,16 @@ func recordHistory(t *testing.T, records store.Store, seed uint64) (history []po
 		begin = time.Now()
 		run   = rand.Text()
 	)
-	h := idempotent.Wrap(func(ctx context.Context, o explore.Order) (explore.Receipt, error) {
+	h := idempotent.Wrap(func(ctx context.Context, o Order) (Receipt, error) {
 		w := ctx.Value(workKey{}).(*work)
 		w.began = time.Since(begin)
 		time.Sleep(time.Duration(mathrand.IntN(2000)) * time.Microsecond)
 		defer func() { w.end = time.Since(begin) }()
-		return explore.Receipt{By: fmt.Sprint(w.id), Amount: o.Amount}, w.fails
+		return Receipt{By: fmt.Sprint(w.id), Amount: o.Amount}, w.fails
 	}, records,
 		idempotent.WithOperation("history"),
-		idempotent.WithKey(func(o explore.Order) (string, error) { return o.Key, nil }),
-		idempotent.WithFingerprint(func(o explore.Order) (any, error) { return o.Amount, nil }))
+		idempotent.WithKey(func(o Order) (string, error) { return o.Key, nil }),
+		idempotent.WithFingerprint(func(o Order) (any, error) { return o.Amount, nil }))
 
 	for c := range clients {
 		random := mathrand.New(mathrand.NewPCG(seed, uint64(c)))
@@ -189,7 +188,7 @@ func recordHistory(t *testing.T, records store.Store, seed uint64) (history []po
 				if random.IntN(3) == 0 {
 					w.fails = errDeclined
 				}
-				o := explore.Order{Key: fmt.Sprint(run, random.IntN(keys)), Amount: 5}
+				o := Order{Key: fmt.Sprint(run, random.IntN(keys)), Amount: 5}
 				if random.IntN(6) == 0 {
 					o.Amount = 6
 				}

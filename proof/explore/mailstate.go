@@ -7,11 +7,10 @@ import (
 	"strings"
 
 	"github.com/go-idempotent/idempotent/proof/rows"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 )
 
 // mailDigest takes up the messages and all that relays may still do.
-func (w *world) mailDigest(d *schedules.Digest) {
+func (w *world) mailDigest(d *digest) {
 	if w.Relays.Processes == 0 {
 		return
 	}
@@ -50,17 +49,17 @@ func (w *world) uncounted(g *generation) int {
 	return min(g.failed+g.taken+g.doubled-m.Tries, w.Relays.Handovers+w.Relays.Drains+w.Relays.MaxFaults)
 }
 
-func (w *world) boxCall(d *schedules.Digest, c rows.BoxCall) {
+func (w *world) boxCall(d *digest, c rows.BoxCall) {
 	d.Add(c.Op, c.At)
 	w.entry(d, c.Entry)
 }
 
-func (w *world) entry(d *schedules.Digest, e rows.Message) {
+func (w *world) entry(d *digest, e rows.Message) {
 	d.Add(e.ID, w.ownerName(e.Owner), e.Due, e.Tries, e.GivenUp)
 }
 
 // sends takes up the messages in writes.
-func sends(d *schedules.Digest, writes rows.Writes) {
+func sends(d *digest, writes rows.Writes) {
 	for _, one := range writes {
 		if one.Sends {
 			d.Add(one.Key, one.At)
@@ -71,7 +70,7 @@ func sends(d *schedules.Digest, writes rows.Writes) {
 // learn adds what a round is told to its history.
 func (r *round) learn() {
 	w := r.world
-	d := schedules.NewDigest(w.origin)
+	d := newDigest(w.origin)
 	d.Add(r.history, w.now, r.receives, r.got.Done, r.got.Err != nil, r.got.Tries)
 	w.entry(d, r.got.Entry)
 	r.history = d.Sum64()
@@ -80,7 +79,7 @@ func (r *round) learn() {
 // learnList adds what it was handed over, or has read in a list.
 func (r *round) learnList(ids []string) {
 	w := r.world
-	r.history = schedules.Sum(w.origin, r.history, w.now, r.entries == nil, r.hurried, strings.Join(ids, " "))
+	r.history = digestOf(w.origin, r.history, w.now, r.entries == nil, r.hurried, strings.Join(ids, " "))
 }
 
 // nameOf is a message in a story.

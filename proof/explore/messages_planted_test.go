@@ -1,4 +1,4 @@
-package explore_test
+package explore
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
@@ -154,7 +153,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireBroken(t, "messages: "+c.scenario, c.breaks, func(s *explore.Scenario) { s.PlantBox = c.fault })
+			requireBroken(t, "messages: "+c.scenario, c.breaks, func(s *Scenario) { s.PlantBox = c.fault })
 		})
 	}
 }

@@ -1,7 +1,6 @@
-package explore_test
+package explore
 
 import (
-	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
@@ -17,109 +16,90 @@ var (
 )
 
 var (
-	arrive  = []explore.Receives{explore.Arrives}
-	bounces = []explore.Receives{explore.Arrives, explore.Bounces}
-	anyhow  = []explore.Receives{explore.Arrives, explore.Bounces, explore.BouncesForGood}
-	poison  = []explore.Receives{explore.Bounces, explore.BouncesForGood}
+	arrive  = []Receives{Arrives}
+	bounces = []Receives{Arrives, Bounces}
+	anyhow  = []Receives{Arrives, Bounces, BouncesForGood}
+	poison  = []Receives{Bounces, BouncesForGood}
 )
 
 // messageScenarios are those of messages, and of the relays and drains that deliver them.
-func messageScenarios() map[string]explore.Scenario {
-	faults := explore.RelayFaults()
-	lost := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.FailAfter, explore.FailLate, explore.Repeat}
-	deaths := []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}
-	late := []explore.Fault{explore.LoseLate}
-	few := []explore.Fault{explore.LoseReply, explore.LoseLate, explore.DieLate}
-	return map[string]explore.Scenario{
+func messageScenarios() map[string]Scenario {
+	faults := RelayFaults()
+	lost := []Fault{LoseReply, LoseLate, FailAfter, FailLate, Repeat}
+	deaths := []Fault{DieBefore, DieAfter, DieLate}
+	late := []Fault{LoseLate}
+	few := []Fault{LoseReply, LoseLate, DieLate}
+	return map[string]Scenario{
 		"messages: every commit": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Commits: orderPlaced,
-			Faults: append(explore.AllFaults(), explore.CommitFaults()...), Strikes: ofCommit,
-			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
+			Faults: append(AllFaults(), CommitFaults()...), Strikes: ofCommit,
+			Relays: Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
 		},
 		"messages: a commit of a gate": {
 			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Commits: placedEither, Rows: open,
 			Outside: shutsOpens, Faults: lost, Strikes: ofCommit,
-			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: bounces},
+			Relays: Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: bounces},
 		},
 		"messages: crashes of a handler": {
-			Clients: clients(2, 1), LeaseSteps: 2, Commits: orderPlaced,
-			Faults: []explore.Fault{explore.DieBefore, explore.DieAfter, explore.DieLate}, MaxFaults: 2,
-			Strikes: ofCommit, Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
+			Clients: clients(2, 1), LeaseSteps: 2, Commits: orderPlaced, Faults: []Fault{DieBefore, DieAfter, DieLate},
+			MaxFaults: 2, Strikes: ofCommit, Relays: Relays{Processes: 1, Handovers: 1, Drains: 1, Receives: arrive},
 		},
 		"messages: a stream": {
 			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 5, Receives: anyhow, Hurried: true},
+			Relays: Relays{Processes: 1, Handovers: 5, Receives: anyhow, Hurried: true},
 		},
 		"messages: a stream with faults": {
 			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 4, Receives: bounces, Faults: faults, MaxFaults: 3},
+			Relays: Relays{Processes: 1, Handovers: 4, Receives: bounces, Faults: faults, MaxFaults: 3},
 		},
 		"messages: two relays": {
 			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 2, Handovers: 3, Receives: anyhow, Faults: faults},
+			Relays: Relays{Processes: 2, Handovers: 3, Receives: anyhow, Faults: faults},
 		},
 		"messages: a drain beside a stream": {
 			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{
-				Processes: 2, Handovers: 2, Drains: 1, Receives: bounces, DueSteps: 1, Faults: few,
-			},
+			Relays: Relays{Processes: 2, Handovers: 2, Drains: 1, Receives: bounces, DueSteps: 1, Faults: few},
 		},
 		"messages: two drains": {
 			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 2, Drains: 3, Receives: bounces, DueSteps: 1, Faults: few},
+			Relays: Relays{Processes: 2, Drains: 3, Receives: bounces, DueSteps: 1, Faults: few},
 		},
 		"messages: drains that die": {
 			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{
-				Processes: 1, Drains: 4, Receives: bounces, DueSteps: 3, Faults: deaths, MaxFaults: 2,
-			},
+			Relays: Relays{Processes: 1, Drains: 4, Receives: bounces, DueSteps: 3, Faults: deaths, MaxFaults: 2},
 		},
 		"messages: poison": {
 			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Drains: 3, Receives: poison, DueSteps: 2, Faults: few},
+			Relays: Relays{Processes: 1, Handovers: 2, Drains: 3, Receives: poison, DueSteps: 2, Faults: few},
 		},
 		"messages: redriven": {
-			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{
+			Clients: clients(1, 1), Commits: orderPlaced, Relays: Relays{
 				Processes: 1, Handovers: 2, Drains: 1, DueSteps: 1, Redrives: 1, Receives: anyhow, Faults: faults,
 			},
 		},
 		"messages: a message that is given up beside a drain": {
 			Clients: clients(1, 1), Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 2, Handovers: 1, Drains: 1, Redrives: 1, Receives: anyhow, Faults: few},
+			Relays: Relays{Processes: 2, Handovers: 1, Drains: 1, Redrives: 1, Receives: anyhow, Faults: few},
 		},
 		"messages: another commit after the expiry": {
 			Clients: clients(2, 1), ExpirySteps: 1, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Receives: anyhow, Faults: late},
+			Relays: Relays{Processes: 1, Handovers: 2, Receives: anyhow, Faults: late},
 		},
 		"messages: another commit beside a drain": {
 			Clients: clients(2, 1), ExpirySteps: 1, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Drains: 1, Receives: anyhow, Faults: late},
+			Relays: Relays{Processes: 1, Drains: 1, Receives: anyhow, Faults: late},
 		},
 		"messages: two commits in a batch": {
 			Clients: clients(2, 1), ExpirySteps: 1, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 2, Batches: true, Receives: bounces},
+			Relays: Relays{Processes: 1, Handovers: 2, Batches: true, Receives: bounces},
 		},
 		"messages: two messages": {
 			Clients: rivals, ExpirySteps: 1, Commits: orderPlaced,
-			Relays: explore.Relays{Processes: 1, Handovers: 1, Drains: 1, Batches: true, Receives: bounces},
+			Relays: Relays{Processes: 1, Handovers: 1, Drains: 1, Batches: true, Receives: bounces},
 		},
 		"messages: a batch": {
 			Clients: clients(1, 1), Commits: twoMessages,
-			Relays: explore.Relays{
-				Processes: 1, Handovers: 2, Drains: 1, Batches: true, Receives: bounces, Faults: few,
-			},
+			Relays: Relays{Processes: 1, Handovers: 2, Drains: 1, Batches: true, Receives: bounces, Faults: few},
 		},
 	}
-}
-
-var messageMustBeSeen = []string{
-	"message sent", "message replaced", "message redriven", "relay dies", "relay dies in a delivery",
-	"message arrives", "message bounces", "message bounces for good", "message: delivered", "message: elsewhere",
-	"message: failed", "message: put off", "message: given up", "message: unmarked", "message: uncounted",
-	"message: not begun", "mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false",
-	"give up: true", "give up: false", "late mark applied", "late mark refused", "late count applied",
-	"late count refused", "late take applied", "late take refused", "late give up applied", "late give up refused",
-	"commit: landed", "commit: declined", "commit: lost lease", "commit: failed", "late commit applied",
-	"late commit refused",
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/proof/calls"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -214,7 +213,7 @@ func (w *world) forgetsVerdict(c change) {
 	}
 }
 
-func (w *world) operatorState(d *schedules.Digest) {
+func (w *world) operatorState(d *digest) {
 	o := w.operator
 	if o.shown == nil {
 		return

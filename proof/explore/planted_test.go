@@ -1,4 +1,4 @@
-package explore_test
+package explore
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/proof/calls"
-	"github.com/go-idempotent/idempotent/proof/explore"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -54,19 +53,19 @@ func requireMissed(t *testing.T, all map[string]missing) {
 	t.Helper()
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
-			requireBroken(t, c.scenario, c.breaks, func(s *explore.Scenario) { s.Plant = c.fault })
+			requireBroken(t, c.scenario, c.breaks, func(s *Scenario) { s.Plant = c.fault })
 		})
 	}
 }
 
 // requireBroken searches a scenario with a fault planted, and requires a schedule that breaks a
 // rule.
-func requireBroken(t *testing.T, scenario, rule string, plant func(*explore.Scenario)) {
+func requireBroken(t *testing.T, scenario, rule string, plant func(*Scenario)) {
 	t.Helper()
 	s, found := scenarios()[scenario]
 	require.True(t, found, scenario)
 	plant(&s)
-	r := worlds().One(t, s)
+	r := searchOf(t, s)
 	require.NotNil(t, r.Violation, "no schedule shows that the guard is gone")
 	assert.Contains(t, r.Violation.Err.Error(), rule)
 	assert.NotEmpty(t, r.Violation.Story)

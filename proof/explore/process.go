@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/calls"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -57,7 +56,7 @@ func (p *process) remember(x *delivery, c calls.Call, got reply) {
 	if x.world.Before == nil {
 		return
 	}
-	d := schedules.NewDigest(x.world.origin)
+	d := newDigest(x.world.origin)
 	d.Add(p.history, x.name, c.Op, got.Done, got.Err != nil)
 	x.world.record(d, got.Held)
 	p.history = d.Sum64()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/calls"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -242,7 +241,7 @@ func (w *world) askLast() {
 	}
 }
 
-func askingOf(d *schedules.Digest, x *delivery) {
+func askingOf(d *digest, x *delivery) {
 	if !x.asks() {
 		return
 	}

@@ -8,12 +8,16 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/proof/calls"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // when is a text if something is so, and else "".
-var when = schedules.When
+func when(is bool, format string, args ...any) string {
+	if !is {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
 
 // faultless reports whether nothing has gone wrong so far.
 func (w *world) faultless() bool { return w.faults == w.MaxFaults }

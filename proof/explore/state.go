@@ -10,14 +10,13 @@ import (
 
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // state is the digest of all that the rest of a schedule depends on. What a delivery will do
 // depends on what it has learned; what the invariants will say, on the chronicle.
 func (w *world) state() uint64 {
-	d := schedules.NewDigest(w.origin)
+	d := newDigest(w.origin)
 	d.Add(w.now, w.timeSteps, w.faults, w.leaseSteps, w.expirySteps, w.dueSteps, w.freezes, w.expired, w.unknown,
 		w.unsettled, w.stopped, w.lastLease(), len(w.messages))
 	if held := w.held(); held != nil {
@@ -45,7 +44,7 @@ func (w *world) state() uint64 {
 	return d.Sum64()
 }
 
-func (w *world) delivery(d *schedules.Digest, x *delivery) {
+func (w *world) delivery(d *digest, x *delivery) {
 	alive := !x.dead && x.active()
 	stepsOf(d, x)
 	commitsOf(d, x)
@@ -90,7 +89,7 @@ func (w *world) delivery(d *schedules.Digest, x *delivery) {
 // whenever it runs.
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
-	d := schedules.NewDigest(w.origin)
+	d := newDigest(w.origin)
 	d.Add(x.history, w.now, g.ending, g.verdict, g.effect, max(0, slices.Index(x.branches, s)), g.fails, g.reply.Done,
 		g.reply.Err != nil,
 		errors.Is(g.reply.Err, store.ErrWritesRefused))
@@ -103,17 +102,17 @@ func (w *world) learn(s *strand, g grant) {
 
 // learnOf adds to the history of a delivery what it learned from nobody but the clock.
 func (d *delivery) learnOf(now time.Time, what string) {
-	d.history = schedules.Sum(d.world.origin, d.history, now, what)
+	d.history = digestOf(d.world.origin, d.history, now, what)
 }
 
-func (w *world) message(d *schedules.Digest, c call) {
+func (w *world) message(d *digest, c call) {
 	writes, _ := c.Writes.(rows.Writes)
 	d.Add(c.Op, c.Now, c.within, c.try, len(writes))
 	w.record(d, c.Seen)
 	w.record(d, c.Next)
 }
 
-func (w *world) record(d *schedules.Digest, r store.Record) {
+func (w *world) record(d *digest, r store.Record) {
 	d.Add(r.Seal == "", r.Sealed(r.Result), r.Unmarked, r.Status, w.ownerName(r.Owner), r.Fingerprint,
 		string(r.Result), w.nameOfWrites(r.Seal), r.Reason, strings.Join(r.StepNames, " "), r.SettledBy, r.Attention,
 		r.Lease, r.Expiry, r.CreatedAt, r.SettledAt, r.AttentionAt, r.Attempt, r.StepWrites, r.Tries)

@@ -13,7 +13,6 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/proof/calls"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -318,7 +317,7 @@ func (w *world) absolve(who string, held *store.Record) {
 }
 
 // stepDigest takes up what is known of steps.
-func (w *world) stepDigest(d *schedules.Digest) {
+func (w *world) stepDigest(d *digest) {
 	d.Add(w.life)
 	keys := slices.SortedFunc(maps.Keys(w.recorded), func(a, b recordKey) int {
 		return cmp.Or(a.life-b.life, cmp.Compare(a.name, b.name))
@@ -328,7 +327,7 @@ func (w *world) stepDigest(d *schedules.Digest) {
 	}
 }
 
-func stepsOf(d *schedules.Digest, x *delivery) {
+func stepsOf(d *digest, x *delivery) {
 	d.Add(x.life, x.toldLost)
 	for _, f := range x.steps {
 		d.Add(f.began, f.ended, f.absolved, f.asked, f.effect, f.told)

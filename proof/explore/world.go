@@ -9,7 +9,6 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
-	"github.com/go-idempotent/idempotent/proof/schedules"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -56,7 +55,7 @@ var beginning = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // world is one schedule.
 type world struct {
 	*Scenario
-	*schedules.Schedule
+	*schedule
 	// recordKey is the key of the record that everybody meets at.
 	recordKey string
 	store     store.Store
@@ -99,9 +98,9 @@ type message struct {
 	call
 }
 
-func newWorld(s *Scenario, recordKey string, choices *schedules.Schedule) *world {
+func newWorld(s *Scenario, recordKey string, choices *schedule) *world {
 	w := &world{
-		Scenario: s, Schedule: choices, recordKey: recordKey, now: beginning, arrived: make(chan arrival, arrivals),
+		Scenario: s, schedule: choices, recordKey: recordKey, now: beginning, arrived: make(chan arrival, arrivals),
 		processes: make(map[processKey]*process),
 		faults:    s.MaxFaults, leaseSteps: s.LeaseSteps, expirySteps: s.ExpirySteps, timeSteps: s.TimeSteps,
 		dueSteps: s.DueSteps, freezes: s.Freezes, mail: newMail(&s.Relays),

@@ -1,4 +1,4 @@
-package schedules
+package explore
 
 import (
 	"encoding/binary"
@@ -11,24 +11,24 @@ import (
 // seed makes the digests of this process comparable.
 var seed = maphash.MakeSeed()
 
-// Digest takes up the parts of a state. Two states with the same digest are taken for one: with 64
+// digest takes up the parts of a state. Two states with the same digest are taken for one: with 64
 // bits and a million states, one search in some ten million would leave something out.
-type Digest struct {
+type digest struct {
 	maphash.Hash
 
 	origin time.Time
 }
 
-// NewDigest returns an empty one of a world that began at an instant.
-func NewDigest(origin time.Time) *Digest {
-	d := &Digest{origin: origin}
+// newDigest returns an empty one of a world that began at an instant.
+func newDigest(origin time.Time) *digest {
+	d := &digest{origin: origin}
 	d.SetSeed(seed)
 	return d
 }
 
-// Sum is the digest of values, see [Digest.Add].
-func Sum(origin time.Time, values ...any) uint64 {
-	d := NewDigest(origin)
+// digestOf is the digest of values, see [digest.Add].
+func digestOf(origin time.Time, values ...any) uint64 {
+	d := newDigest(origin)
 	d.Add(values...)
 	return d.Sum64()
 }
@@ -36,7 +36,7 @@ func Sum(origin time.Time, values ...any) uint64 {
 // Add takes up values in their order: texts, numbers, what is so or not, and instants, these by how
 // many milliseconds they are from the beginning of the world. Values of another kind are a mistake,
 // and panic.
-func (d *Digest) Add(values ...any) {
+func (d *digest) Add(values ...any) {
 	for _, value := range values {
 		if at, is := value.(time.Time); is {
 			d.number(d.since(at))
@@ -59,14 +59,14 @@ func (d *Digest) Add(values ...any) {
 }
 
 // since is an instant as a number, another one than those of instants if there is none.
-func (d *Digest) since(t time.Time) uint64 {
+func (d *digest) since(t time.Time) uint64 {
 	if t.IsZero() {
 		return math.MaxUint64
 	}
 	return uint64(t.Sub(d.origin).Milliseconds())
 }
 
-func (d *Digest) number(n uint64) {
+func (d *digest) number(n uint64) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], n)
 	d.Write(b[:])

@@ -1,12 +1,7 @@
-// Package schedules plays every schedule of a world: all sequences of the choices that it has. The
-// search is depth first, and each schedule begins anew. Where two schedules lead to the same state,
-// what follows is played once.
-package schedules
+package explore
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -31,14 +26,6 @@ func (r Report) String() string {
 		r.Schedules, r.Played, r.Merged, r.States, r.Longest)
 }
 
-// Missing returns which of the names were never seen.
-func (r Report) Missing(names ...string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return r.Seen[name] > 0 })
-}
-
-// Names returns what was seen, sorted.
-func (r Report) Names() []string { return slices.Sorted(maps.Keys(r.Seen)) }
-
 // Violation is a rule that did not hold.
 type Violation struct {
 	// Err names the rule.
@@ -51,11 +38,11 @@ func (v *Violation) String() string {
 	return fmt.Sprintf("%v, after\n  %s", v.Err, strings.Join(v.Story, "\n  "))
 }
 
-// Run plays every schedule. The function plays one in a new world, which makes its choices with
-// [Schedule.Choose], and returns the rule that did not hold. The world must be the same each time,
+// search plays every schedule. The function plays one in a new world, which makes its choices with
+// [schedule.Choose], and returns the rule that did not hold. The world must be the same each time,
 // and what follows from a state must never lead back to it.
-func Run(play func(*Schedule) error) Report {
-	s := &Schedule{known: map[uint64]uint64{}, report: Report{Seen: map[string]int{}}}
+func search(play func(*schedule) error) Report {
+	s := &schedule{known: map[uint64]uint64{}, report: Report{Seen: map[string]int{}}}
 	for more := true; more; more = s.next() {
 		s.merged = false
 		err := play(s)
@@ -74,16 +61,16 @@ func Run(play func(*Schedule) error) Report {
 }
 
 // retell plays the schedule of a violation again and writes it down.
-func retell(play func(*Schedule) error, taken []choice) []string {
-	s := &Schedule{Tells: true, taken: taken, report: Report{Seen: map[string]int{}}}
+func retell(play func(*schedule) error, taken []choice) []string {
+	s := &schedule{Tells: true, taken: taken, report: Report{Seen: map[string]int{}}}
 	_ = play(s) // the same violation again
 	return s.story
 }
 
-// Schedule makes the choices of a world. A schedule is a path from the root of the tree; the next
+// schedule makes the choices of a world. A schedule is a path from the root of the tree; the next
 // one is the same path up to the last choice that has an alternative left.
-type Schedule struct {
-	// Tells is true if the schedule is written down: [Schedule.Sayf] does nothing otherwise.
+type schedule struct {
+	// Tells is true if the schedule is written down: [schedule.Sayf] does nothing otherwise.
 	Tells bool
 	story []string
 
@@ -105,8 +92,8 @@ type choice struct {
 
 // Choose returns which of so many choices this schedule makes here. It is false if the schedule is
 // over, because an earlier one has gone on from this state, which the function returns as a
-// [Digest].
-func (s *Schedule) Choose(of int, state func() uint64) (picked int, goesOn bool) {
+// [digest].
+func (s *schedule) Choose(of int, state func() uint64) (picked int, goesOn bool) {
 	if s.depth == len(s.taken) { // the schedule has left the path of the one before
 		at := state()
 		if schedules, known := s.known[at]; known {
@@ -119,7 +106,7 @@ func (s *Schedule) Choose(of int, state func() uint64) (picked int, goesOn bool)
 	}
 	c := s.taken[s.depth]
 	if c.of != of {
-		panic(fmt.Sprintf("schedules: step %d had %d choices and now has %d: the world does not repeat itself",
+		panic(fmt.Sprintf("explore: step %d had %d choices and now has %d: the world does not repeat itself",
 			s.depth, c.of, of))
 	}
 	s.depth++
@@ -129,27 +116,27 @@ func (s *Schedule) Choose(of int, state func() uint64) (picked int, goesOn bool)
 
 // Repeats reports whether all that happens now has happened in the schedule before, and every rule
 // has held.
-func (s *Schedule) Repeats() bool { return s.depth < len(s.taken) }
+func (s *schedule) Repeats() bool { return s.depth < len(s.taken) }
 
 // Saw counts what happened.
-func (s *Schedule) Saw(what string) { s.report.Seen[what]++ }
+func (s *schedule) Saw(what string) { s.report.Seen[what]++ }
 
 // Sayf writes a line of the story.
-func (s *Schedule) Sayf(format string, args ...any) {
+func (s *schedule) Sayf(format string, args ...any) {
 	if s.Tells {
 		s.story = append(s.story, fmt.Sprintf(format, args...))
 	}
 }
 
 // end counts what the last choice led to: so many schedules.
-func (s *Schedule) end(schedules uint64) {
+func (s *schedule) end(schedules uint64) {
 	s.report.Longest = max(s.report.Longest, s.depth)
 	s.taken[len(s.taken)-1].schedules += schedules
 }
 
 // next moves on to the next schedule and reports whether there is one. What follows from a state
 // never leads back to it, so a state that is left is known to its end.
-func (s *Schedule) next() bool {
+func (s *schedule) next() bool {
 	s.depth = 0
 	for n := len(s.taken) - 1; n >= 0; n-- {
 		c := &s.taken[n]
