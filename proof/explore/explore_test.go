@@ -63,19 +63,29 @@ func scenarios() map[string]Scenario {
 		"two deliveries, ends of leases and expiry": {
 			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1,
 		},
-		"three deliveries":                   {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
-		"two requests under one key":         {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
-		"clocks that differ":                 {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
-		"one fault":                          {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults},
-		"a fault and the expiry":             {Clients: clients(2, 1), ExpirySteps: 1, Faults: late},
-		"two faults":                         {Clients: clients(2, 1), LeaseSteps: 1, Faults: faults, MaxFaults: 2},
-		"a fault and another request":        {Clients: rivals, LeaseSteps: 2, Faults: faults},
-		"a fault and a retry":                {Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 2},
+		"three deliveries":            {Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 2},
+		"two requests under one key":  {Clients: rivals, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"clocks that differ":          {Clients: skewed, Endings: mayFail, LeaseSteps: 2, ExpirySteps: 1},
+		"one fault":                   {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults},
+		"a fault and the expiry":      {Clients: clients(2, 1), ExpirySteps: 1, Faults: late},
+		"two faults":                  {Clients: clients(2, 1), LeaseSteps: 1, Faults: faults, MaxFaults: 2},
+		"a fault and another request": {Clients: rivals, LeaseSteps: 2, Faults: faults},
+		"a fault and a retry": {
+			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Faults: faults, MaxFaults: 2,
+		},
 		"a fault between clocks that differ": {Clients: skewed, LeaseSteps: 2, Faults: faults},
-		"unrepeatable":                       {Clients: clients(2, 1), Endings: anyEnd, LeaseSteps: 1, Faults: faults, Unrepeatable: true},
-		"waiting":                            {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Options: waits},
-		"resolver":                           {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Resolver: true},
-		"two caches":                         {Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached},
+		"unrepeatable": {
+			Clients: clients(2, 1), Endings: anyEnd, LeaseSteps: 1, Faults: faults, Unrepeatable: true,
+		},
+		"waiting": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Options: waits,
+		},
+		"resolver": {
+			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Resolver: true,
+		},
+		"two caches": {
+			Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached,
+		},
 		"two caches and clocks that differ": {
 			Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1, Before: cached,
 		},

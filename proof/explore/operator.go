@@ -12,6 +12,70 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
+var operatorRules = []rule{
+	{"I11 an operator and an owner never both win", on{
+		// operatorChangesWhatItWasShown looks at the change of an operator that was applied.
+		evWritten: func(w *world, e *event) string {
+			o, b, a := w.operator, e.before, e.after
+			if e.d != o.self {
+				return ""
+			}
+			shown := o.shown.Record
+			switch {
+			case o.denied:
+				return "comes after it was told that nothing was changed"
+			case o.applied:
+				return "is applied twice"
+			case b.Status != shown.Status || b.Owner != shown.Owner || b.Reason != shown.Reason ||
+				!b.Lease.Equal(shown.Lease):
+				return "is one of a record that it was not shown"
+			case b.Status == store.StatusInProgress && w.now.Before(b.Lease):
+				return "is one of a live claim"
+			case a == nil:
+				return ""
+			case a.SettledBy == "" || a.SettledReason == "" || a.SettledAt.IsZero():
+				return "does not leave who, when and why"
+			case a.Owner == b.Owner || w.nameOfToken(a.Owner) != "":
+				return "leaves an owner that something may still be on its way from"
+			case len(a.Steps) > 0 && a.Attention == "":
+				return "leaves an execution that stopped between two steps on no list"
+			}
+			return when(len(a.Steps) == 0 && a.Attention != "", "leaves the record on the list of those to settle")
+		},
+		// verdictStays is the part of I11 that is about owners.
+		evChanged: func(w *world, e *event) string {
+			return when(e.d.overruled && !expired(*e.before, e.d.clock()),
+				"changes the record after the operator %s", w.operator.deed)
+		},
+		evDone: func(w *world, _ *event) string {
+			switch o := w.operator; {
+			case o.err == nil && !o.applied:
+				return "and nothing was changed"
+			case o.err != nil && !o.applied && o.fault == None && w.unchangedFor(o):
+				return fmt.Sprintf("and is told %v, and nothing has changed", o.err)
+			default:
+				return when(o.denied && o.applied, "and is told that nothing was changed")
+			}
+		},
+		evAnswered: func(w *world, e *event) string {
+			d := e.d
+			if !d.overruled {
+				return ""
+			}
+			if d.event.Settlement == report.Completed || d.event.Settlement == report.Released {
+				return fmt.Sprintf("after the operator %s, and says that its record is %s", w.operator.deed,
+					d.event.Settlement)
+			}
+			// Of a record that belongs to another request, or became UNKNOWN after the verdict, the
+			// own result is told.
+			theirs := d.shown.Fingerprint == d.fingerprint && d.shown.Status != store.StatusUnknown
+			stores := (d.answers() || d.mark() == FailsTerminal) && !d.spoiled()
+			return when(theirs && stores && w.faultless() && !superseded(d.err) && d.event.Outcome != report.Replayed,
+				"after the operator %s", w.operator.deed)
+		},
+	}},
+}
+
 // Deed is what an operator does to the record that it was shown.
 type Deed int
 
@@ -222,70 +286,9 @@ func (w *world) operatorState(d *digest) {
 	d.Add(o.acted, o.applied, o.denied, o.deed)
 }
 
-// verdictStays is the part of I11 that is about owners.
-func verdictStays(w *world, e *event) string {
-	return when(e.d.overruled && !expired(*e.before, e.d.clock()),
-		"changes the record after the operator %s", w.operator.deed)
-}
-
-func operatorIsToldTheTruth(w *world, _ *event) string {
-	switch o := w.operator; {
-	case o.err == nil && !o.applied:
-		return "and nothing was changed"
-	case o.err != nil && !o.applied && o.fault == None && w.unchangedFor(o):
-		return fmt.Sprintf("and is told %v, and nothing has changed", o.err)
-	default:
-		return when(o.denied && o.applied, "and is told that nothing was changed")
-	}
-}
-
-func overruledIsTold(w *world, e *event) string {
-	d := e.d
-	if !d.overruled {
-		return ""
-	}
-	if d.event.Settlement == report.Completed || d.event.Settlement == report.Released {
-		return fmt.Sprintf("after the operator %s, and says that its record is %s", w.operator.deed, d.event.Settlement)
-	}
-	// Of a record that belongs to another request, or became UNKNOWN after the verdict, the own
-	// result is told.
-	theirs := d.shown.Fingerprint == d.fingerprint && d.shown.Status != store.StatusUnknown
-	stores := (d.answers() || d.mark() == FailsTerminal) && !d.spoiled()
-	return when(theirs && stores && w.faultless() && !superseded(d.err) && d.event.Outcome != report.Replayed,
-		"after the operator %s", w.operator.deed)
-}
-
 // unchangedFor reports whether the record is as the operator was shown it, and nobody holds it.
 func (w *world) unchangedFor(o *operator) bool {
 	held := w.held()
 	return held != nil && held.Status == store.StatusUnknown && held.Matches(o.shown.Record) && o.deed < Releases &&
 		!expired(*held, w.now)
-}
-
-// operatorChangesWhatItWasShown looks at the change of an operator that was applied.
-func operatorChangesWhatItWasShown(w *world, e *event) string {
-	o, b, a := w.operator, e.before, e.after
-	if e.d != o.self {
-		return ""
-	}
-	shown := o.shown.Record
-	switch {
-	case o.denied:
-		return "comes after it was told that nothing was changed"
-	case o.applied:
-		return "is applied twice"
-	case b.Status != shown.Status || b.Owner != shown.Owner || b.Reason != shown.Reason || !b.Lease.Equal(shown.Lease):
-		return "is one of a record that it was not shown"
-	case b.Status == store.StatusInProgress && w.now.Before(b.Lease):
-		return "is one of a live claim"
-	case a == nil:
-		return ""
-	case a.SettledBy == "" || a.SettledReason == "" || a.SettledAt.IsZero():
-		return "does not leave who, when and why"
-	case a.Owner == b.Owner || w.nameOfToken(a.Owner) != "":
-		return "leaves an owner that something may still be on its way from"
-	case len(a.Steps) > 0 && a.Attention == "":
-		return "leaves an execution that stopped between two steps on no list"
-	}
-	return when(len(a.Steps) == 0 && a.Attention != "", "leaves the record on the list of those to settle")
 }
