@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -155,7 +154,7 @@ func (w *world) mayCall(s *strand) {
 	}
 	for _, f := range w.Faults {
 		switch {
-		case s.called.Op == calls.Get && f.leavesMessage():
+		case s.called.Op == opGet && f.leavesMessage():
 		case f == Conflict && !w.underTransaction(s):
 		case f.ofCommits(s.called):
 		case w.Strikes != nil && !w.Strikes(f, d.callName(s.called)):
@@ -169,7 +168,7 @@ func (w *world) mayCall(s *strand) {
 // transaction of the owner, who works.
 func (w *world) underTransaction(s *strand) bool {
 	held := w.held()
-	if s.called.Op != calls.Claim || s.of.began || held == nil || held.Status != store.StatusInProgress {
+	if s.called.Op != opClaim || s.of.began || held == nil || held.Status != store.StatusInProgress {
 		return false
 	}
 	return slices.ContainsFunc(w.deliveries, func(x *delivery) bool {

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -60,7 +59,7 @@ func attentionScenarios() map[string]Scenario {
 // TestACrashThatNobodyListsIsMissed takes the attention out of claims, and leaves it in what is
 // settled.
 func TestACrashThatNobodyListsIsMissed(t *testing.T) {
-	unlisted := alters(calls.Claim, func(_ store.Record, c *calls.Call) {
+	unlisted := alters(opClaim, func(_ store.Record, c *call) {
 		c.Next.Attention, c.Next.AttentionAt = "", time.Time{}
 	})
 	requireMissed(t, map[string]missing{
@@ -72,7 +71,7 @@ func TestACrashThatNobodyListsIsMissed(t *testing.T) {
 		},
 		"a completion keeps it": {
 			"attention: an owner comes back", "I13 nothing is on the list",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			alters(opSwap, func(_ store.Record, c *call) {
 				if c.Next.Status == store.StatusCompleted {
 					c.Next.Attention, c.Next.AttentionAt = c.Seen.Attention, c.Seen.AttentionAt
 				}
@@ -80,7 +79,7 @@ func TestACrashThatNobodyListsIsMissed(t *testing.T) {
 		},
 		"a claim of a handler that executes again carries it": {
 			"two deliveries, ends of leases and expiry", "I13 nothing is on the list",
-			alters(calls.Claim, func(_ store.Record, c *calls.Call) {
+			alters(opClaim, func(_ store.Record, c *call) {
 				c.Next.Attention, c.Next.AttentionAt = store.AttentionOf(c.Key), c.Next.Lease
 			}),
 		},

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -122,7 +121,7 @@ type change struct {
 // sent notes a call, and what will become of it, before it is granted.
 func (w *world) sent(s *strand, f Fault) {
 	d, c := s.of, s.called
-	if c.Op == calls.Claim || d.callName(c) == Takeover {
+	if c.Op == opClaim || d.callName(c) == Takeover {
 		d.claims(c.Next)
 	}
 	w.check(&event{kind: evSent, d: d, change: change{by: d, call: c}})
@@ -138,7 +137,7 @@ func (w *world) sent(s *strand, f Fault) {
 		return
 	}
 	d.undone = d.undone || c.Seen.Owner == d.owner
-	if c.Op == calls.Delete {
+	if c.Op == opDelete {
 		w.Saw("undo of a claim")
 	} else {
 		w.Saw("undo of a takeover")
@@ -169,11 +168,11 @@ func (w *world) replied(s *strand, got reply) {
 		d.failedRenewals = 0
 	}
 	w.repliedToCommit(d, c, got)
-	if got.Err != nil || got.Done && c.Op != calls.Get {
+	if got.Err != nil || got.Done && c.Op != opGet {
 		return
 	}
 	d.shown, d.shownAt = got.Held, s.asked
-	if !d.began && (c.Op == calls.Claim || c.Op == calls.Swap) && got.Held.Owner == d.owner &&
+	if !d.began && (c.Op == opClaim || c.Op == opSwap) && got.Held.Owner == d.owner &&
 		got.Held.Status == store.StatusInProgress {
 		w.Saw("own " + string(c.Op) + " recognised")
 	}
@@ -182,7 +181,7 @@ func (w *world) replied(s *strand, got reply) {
 // written notes a call that was made.
 func (w *world) written(c change) {
 	w.moment++
-	if c.Op == calls.Get || !c.done && !c.applied || w.recognised(c) {
+	if c.Op == opGet || !c.done && !c.applied || w.recognised(c) {
 		return
 	}
 	w.noteLeft(c)
@@ -209,7 +208,7 @@ func (w *world) written(c change) {
 		c.by.released = c.by.released || c.by.began
 	case c.takes():
 		c.by.claimed = true
-		if c.Op == calls.Swap {
+		if c.Op == opSwap {
 			c.by.took = c.taken()
 		}
 		w.Saw(c.how())
@@ -221,7 +220,7 @@ func (w *world) written(c change) {
 // takes reports whether the call made the record that of its sender.
 func (c change) takes() bool {
 	return c.after.Status == store.StatusInProgress && c.after.Owner == c.by.owner &&
-		(c.Op == calls.Claim || c.Seen.Owner != c.by.owner || c.by.asks() && c.by.callName(c.call) == Takeover)
+		(c.Op == opClaim || c.Seen.Owner != c.by.owner || c.by.asks() && c.by.callName(c.call) == Takeover)
 }
 
 // taken is what the sender saw of the record that the call took over. A token and a lease may have
@@ -235,7 +234,7 @@ func (c change) taken() *store.Record {
 
 // undoes reports whether the call gave back a record that its sender has taken over.
 func (c change) undoes() bool {
-	return c.Op == calls.Swap && c.by.callName(c.call) == Undo
+	return c.Op == opSwap && c.by.callName(c.call) == Undo
 }
 
 // how names a claim.
@@ -245,7 +244,7 @@ func (c change) how() string {
 		return "claim"
 	case c.before.Status == store.StatusCompleted:
 		return "claim of an expired record"
-	case c.Op == calls.Claim:
+	case c.Op == opClaim:
 		return "claim of an expired record, " + string(c.before.Status)
 	case c.before.Status == store.StatusUnknown:
 		return "takeover of an UNKNOWN record"
@@ -330,7 +329,7 @@ func (w *world) began(d *delivery) {
 // resolved notes what a resolver said. If nothing was touched, no execution before it stands in the
 // way of another one.
 func (w *world) resolved(d *delivery, v Verdict) {
-	w.Saw("resolver says " + v.String())
+	w.Saw("resolver says " + string(v))
 	d.resolved = true
 	if d.asks() {
 		d.asking.verdict = v // which counts if it is written

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -199,15 +198,15 @@ func (w *world) sentByCommit(d *delivery, c call, f Fault) {
 	t.hindered = t.hindered || f != None && f != Contends && f != Throttles
 	t.doubled = t.doubled || f == Doubles
 	switch c.Op {
-	case calls.Commit:
+	case opCommit:
 		if t.args == nil {
 			t.args = map[string]call{}
 		}
 		t.args[c.Token] = c
-	case calls.Swap:
+	case opSwap:
 		w.Saw("fence")
 		w.fences += time.Millisecond
-	case calls.Claim, calls.Delete, calls.Get:
+	case opClaim, opDelete, opGet:
 	}
 }
 
@@ -217,13 +216,13 @@ func (w *world) repliedToCommit(d *delivery, c call, got reply) {
 		return
 	}
 	t := &d.tries[c.try]
-	if c.Op == calls.Swap {
+	if c.Op == opSwap {
 		t.unread = got.Err != nil
 	}
-	if c.Op == calls.Commit && got.Err == nil && !got.Done && got.Held.Seal != "" && got.Held.Seal == c.Next.Seal {
+	if c.Op == opCommit && got.Err == nil && !got.Done && got.Held.Seal != "" && got.Held.Seal == c.Next.Seal {
 		w.Saw("own commit recognised by its seal")
 	}
-	if c.Op == calls.Commit && got.Err == nil && !got.Done && got.Held.Owner == d.owner &&
+	if c.Op == opCommit && got.Err == nil && !got.Done && got.Held.Owner == d.owner &&
 		got.Held.Status == store.StatusInProgress {
 		w.Saw("commit meets a late renewal")
 	}
@@ -231,7 +230,7 @@ func (w *world) repliedToCommit(d *delivery, c call, got reply) {
 
 // recognised reports whether a commit changed nothing because the table knows its token.
 func (w *world) recognised(c change) bool {
-	if c.Op != calls.Commit || c.applied || !c.done || c.before == nil || c.after == nil ||
+	if c.Op != opCommit || c.applied || !c.done || c.before == nil || c.after == nil ||
 		c.before.Seal != c.after.Seal {
 		return false
 	}
@@ -281,7 +280,7 @@ func (f Fault) ofCommits(c call) bool {
 	case Contends, Throttles, Denies, Garbles:
 		return !c.within
 	case Doubles:
-		return c.Op != calls.Commit
+		return c.Op != opCommit
 	case Twice:
 		return true
 	default:

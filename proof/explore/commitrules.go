@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -111,15 +110,15 @@ var commitRules = []rule{
 			}
 			last := d.tries[len(d.tries)-1]
 			switch {
-			case d.landed() >= 0 && e.Op != calls.Get:
+			case d.landed() >= 0 && e.Op != opGet:
 				return "follows a commit that has landed"
-			case d.spoiled() && e.Op == calls.Commit:
+			case d.spoiled() && e.Op == opCommit:
 				return "follows a commit of which it does not know that it was not applied"
 			case name == Renewal && d.committer != nil && last.sent > 0:
 				return "goes out beside its commit"
-			case last.told == toldFailed && last.unread && d.returned && e.Op != calls.Get:
+			case last.told == toldFailed && last.unread && d.returned && e.Op != opGet:
 				return "follows a commit of which it could not read what became"
-			case e.Op != calls.Commit:
+			case e.Op != opCommit:
 				return ""
 			}
 			if before, repeats := last.args[e.Token]; repeats && !sameCall(before, e.call) {
@@ -138,7 +137,7 @@ var commitRules = []rule{
 			return when(under || e.d.landed() >= 0 || e.d.spoiled(), "after its commit was sent")
 		},
 		evLeft: func(w *world, e *event) string {
-			stores := e.Op != calls.Commit && e.after.Status == store.StatusCompleted && e.d.mark() != FailsTerminal
+			stores := e.Op != opCommit && e.after.Status == store.StatusCompleted && e.d.mark() != FailsTerminal
 			return when(stores && e.d.spoiled() && e.d != w.operator.self, "stores %q after a commit that failed",
 				answerIn(*e.after))
 		},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -18,26 +17,26 @@ type Step struct {
 }
 
 // Effect is how the function of a step ends.
-type Effect int
+type Effect string
 
 // The effects.
 const (
-	Happens Effect = iota
+	Happens Effect = "happens"
 	// Stumbles returns an error without a mark.
-	Stumbles
-	HappensNot
-	Declines
-	MayHappen
-	Breaks
+	Stumbles   Effect = "fails"
+	HappensNot Effect = "fails, nothing executed"
+	Declines   Effect = forEver
+	MayHappen  Effect = "fails, the downstream may have acted"
+	Breaks     Effect = "panics"
 	// HappensUnwritten returns what has no JSON form, HappensAndBreaks what panics when it is
 	// encoded.
-	HappensUnwritten
-	HappensAndBreaks
+	HappensUnwritten Effect = "happens, and its result has no JSON form"
+	HappensAndBreaks Effect = "happens, and its result panics when it is encoded"
 	// CommitsInside commits with the context of the step, CommitsOutside with that of the handler,
 	// CommitsDetached with one that does not end with it. Then it returns the error of the commit.
-	CommitsInside
-	CommitsOutside
-	CommitsDetached
+	CommitsInside   Effect = "commits"
+	CommitsOutside  Effect = "commits with the context of its handler"
+	CommitsDetached Effect = "commits with a context that does not end"
 )
 
 // commitContexts are those with which an effect commits, of that of the handler and that of the
@@ -51,14 +50,6 @@ var commitContexts = map[Effect]func(outside, inside context.Context) context.Co
 // AllEffects are all of them.
 func AllEffects() []Effect {
 	return []Effect{Happens, Stumbles, HappensNot, Declines, MayHappen, Breaks, HappensUnwritten, HappensAndBreaks}
-}
-
-func (e Effect) String() string {
-	return [...]string{
-		"happens", "fails", "fails, nothing executed", forEver, "fails, the downstream may have acted", "panics",
-		"happens, and its result has no JSON form", "happens, and its result panics when it is encoded",
-		"commits", "commits with the context of its handler", "commits with a context that does not end",
-	}[e]
 }
 
 // leavesResult reports whether the effect has a result to record, happened whether it was there to
@@ -124,6 +115,6 @@ func sameStep(a, b store.Step) bool {
 
 // keepsSteps reports whether the call is a release that leaves the record.
 func (c call) keepsSteps() bool {
-	return c.Op == calls.Swap && c.Next.Reason == store.ReasonReleased && c.Next.SettledAt.Equal(c.Seen.SettledAt) &&
+	return c.Op == opSwap && c.Next.Reason == store.ReasonReleased && c.Next.SettledAt.Equal(c.Seen.SettledAt) &&
 		c.Next.Owner != c.Seen.Owner
 }

@@ -3,39 +3,31 @@ package explore
 import "github.com/go-idempotent/idempotent"
 
 // Ending is how a handler ends.
-type Ending int
+type Ending string
 
 // The endings.
 const (
-	Succeeds Ending = iota
-	Fails
-	FailsNotExecuted
-	FailsTerminal
-	FailsUncertain
-	Panics
+	Succeeds         Ending = "succeeds"
+	Fails            Ending = "fails"
+	FailsNotExecuted Ending = "fails, nothing executed"
+	FailsTerminal    Ending = forEver
+	FailsUncertain   Ending = "fails, the downstream may have acted"
+	Panics           Ending = "panics"
 	// ObeysContext returns the error of its context, which has ended.
-	ObeysContext
+	ObeysContext Ending = "returns the error of its context"
 	// GoesOn is that of a handler which may end early and does not.
-	GoesOn
+	GoesOn Ending = "goes on"
 	// FailsInStep returns the error of a step, and is no choice. FailsInCommit returns that of a
 	// commit.
-	FailsInStep
-	FailsInCommit
+	FailsInStep   Ending = "returns the error of a step"
+	FailsInCommit Ending = "returns the error of a commit"
 	// Differs returns another result than the one that was committed, if one was. Succeeds returns
 	// that one.
-	Differs
+	Differs Ending = "returns a result that it has not committed"
 )
 
 // forEver is how a failure is told that is final.
 const forEver = "fails for ever"
-
-func (e Ending) String() string {
-	return [...]string{
-		"succeeds", "fails", "fails, nothing executed", forEver, "fails, the downstream may have acted", "panics",
-		"returns the error of its context", "goes on", "returns the error of a step",
-		"returns the error of a commit", "returns a result that it has not committed",
-	}[e]
-}
 
 // answers reports whether the handler returned a result.
 func (f *facts) answers() bool { return f.ending == Succeeds || f.ending == Differs }

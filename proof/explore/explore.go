@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -92,7 +91,7 @@ type Scenario struct {
 	Deeds []Deed
 	// Plant makes the calls of the store, which is that of package memory, or, where there are
 	// Commits, a table of package rows. PlantBox makes those of relays. Nil makes them as they are.
-	Plant    func(store.Store, calls.Call) calls.Reply
+	Plant    func(store.Store, call) reply
 	PlantBox func(*rows.Table, rows.BoxCall) rows.BoxReply
 	// Before makes what a process has before the store, such as a cache. Nil is nothing.
 	Before func(store.Store) store.Store

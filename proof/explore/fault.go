@@ -3,7 +3,6 @@ package explore
 import (
 	"errors"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -115,7 +114,7 @@ func (f Fault) kills() bool         { return faults[f].kills }
 var errInjected = errors.New("injected")
 
 // err is what the delivery learns of the call.
-func (f Fault) err(op calls.Op) error {
+func (f Fault) err(op op) error {
 	switch {
 	case f == Garbles:
 		return &store.UnreadableError{Reason: "injected", Err: errInjected}
@@ -127,18 +126,14 @@ func (f Fault) err(op calls.Op) error {
 }
 
 // Verdict is what a resolver says.
-type Verdict int
+type Verdict string
 
 // The verdicts.
 const (
-	StillUnknown Verdict = iota
-	Executed
-	Untouched
+	StillUnknown Verdict = "still unknown"
+	Executed     Verdict = "executed"
+	Untouched    Verdict = "untouched"
 	// CannotTell fails, and BreaksDown panics.
-	CannotTell
-	BreaksDown
+	CannotTell Verdict = "nothing, it fails"
+	BreaksDown Verdict = "nothing, it panics"
 )
-
-func (v Verdict) String() string {
-	return [...]string{"still unknown", "executed", "untouched", "nothing, it fails", "nothing, it panics"}[v]
-}

@@ -3,21 +3,8 @@ package explore
 import (
 	"context"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
-
-// call is a call of the store, and the message that carries it.
-type call struct {
-	calls.Call
-
-	// within says that a commit of the handler makes the call, try which of them.
-	within bool
-	try    int
-}
-
-// reply is what it returned.
-type reply = calls.Reply
 
 // Call names what a delivery asks of the store.
 type Call string
@@ -46,18 +33,18 @@ func (d *delivery) callName(c call) Call {
 		return OfOperator
 	case d.asks():
 		return d.callOfReconciler(c)
-	case c.Op == calls.Commit:
+	case c.Op == opCommit:
 		return Commit
-	case c.within && c.Op == calls.Swap && len(c.Next.Steps) == 0:
+	case c.within && c.Op == opSwap && len(c.Next.Steps) == 0:
 		return Fence
-	case c.Op == calls.Claim:
+	case c.Op == opClaim:
 		return Claim
-	case c.Op == calls.Get:
+	case c.Op == opGet:
 		return Look
 	case !d.began && !d.resolved && d.uses(c.Seen.Owner) && !d.takesBack(c) &&
-		(c.Op == calls.Delete || !c.takesLease(d.clock()) && !c.refuses()):
+		(c.Op == opDelete || !c.takesLease(d.clock()) && !c.refuses()):
 		return Undo
-	case c.Op == calls.Delete, c.keepsSteps() && d.began:
+	case c.Op == opDelete, c.keepsSteps() && d.began:
 		return Release
 	case len(c.Next.Steps) > 0 && d.uses(c.Seen.Owner) && c.marks():
 		return StepMark
@@ -90,15 +77,15 @@ func (c call) marks() bool {
 }
 
 // atGate makes a call of the store as deliveries see it: it waits until the schedule grants it.
-func atGate(ctx context.Context, c calls.Call) reply {
+func atGate(ctx context.Context, c call) reply {
 	d := deliveryOf(ctx)
-	if d.client.Of == Powertools && c.Op == calls.Claim {
+	if d.client.Of == Powertools && c.Op == opClaim {
 		r := c.Next
 		c.Next = store.Record{Key: c.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
 		c.Next.Fingerprint = r.Fingerprint
 	}
 	d.process.remember(d, c, reply{})
-	got := d.call(ctx, call{Call: c})
+	got := d.call(ctx, c)
 	d.process.remember(d, c, got)
 	return got
 }

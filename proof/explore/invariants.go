@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -71,7 +70,7 @@ var guaranteeRules = []rule{
 	}},
 	{"I3 another fingerprint never executes and never gets the result", on{
 		evReplaced: func(_ *world, e *event) string {
-			anew := e.Op == calls.Claim && expired(*e.before, e.d.clock())
+			anew := e.Op == opClaim && expired(*e.before, e.d.clock())
 			return when(!anew && e.before.Fingerprint != e.after.Fingerprint, "replaces the record of another request")
 		},
 		evBegan: func(w *world, e *event) string {
@@ -90,7 +89,7 @@ var guaranteeRules = []rule{
 	}},
 	{"I4 no key stays blocked longer than its lease", on{
 		evLeft: func(_ *world, e *event) string {
-			return when(e.d.restored && e.Op == calls.Swap && e.takes(),
+			return when(e.d.restored && e.Op == opSwap && e.takes(),
 				"comes back after it was undone, and blocks the key")
 		},
 		evAnswered: func(w *world, e *event) string {
@@ -124,7 +123,7 @@ var guaranteeRules = []rule{
 			return "deletes the record of someone else"
 		case b.Status == store.StatusInProgress && b.Unheld(now): // anybody's
 			return ""
-		case e.Op == calls.Claim && expired(*b, now):
+		case e.Op == opClaim && expired(*b, now):
 			return ""
 		case b.Status == store.StatusUnknown && (w.Resolver || e.d.asks()) && e.takes(): // to be settled
 			return ""

@@ -15,7 +15,7 @@ func (w *world) mailDigest(d *digest) {
 		return
 	}
 	m := &w.mail
-	d.Add(m.handovers, m.drains, m.redrives, m.faults, m.dueSteps)
+	d.Add(m.Handovers, m.Drains, m.Redrives, m.MaxFaults, m.DueSteps)
 	all := w.table.Messages
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		w.entry(d, all[id])

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -77,19 +76,19 @@ var operatorRules = []rule{
 }
 
 // Deed is what an operator does to the record that it was shown.
-type Deed int
+type Deed string
 
 // The deeds.
 const (
-	SettlesExecuted Deed = iota
-	SettlesNotExecuted
-	SettlesFailed
-	Releases
-	Deletes
+	SettlesExecuted    Deed = "settles it as executed"
+	SettlesNotExecuted Deed = "settles it as not executed"
+	SettlesFailed      Deed = "settles it as failed"
+	Releases           Deed = "releases it"
+	Deletes            Deed = "deletes it"
 	// SettlesStep and FailsStep give the first step of the handler an end, which has begun and has
 	// none.
-	SettlesStep
-	FailsStep
+	SettlesStep Deed = "settles its step as executed"
+	FailsStep   Deed = "settles its step as failed"
 )
 
 // AllDeeds are all of them.
@@ -99,13 +98,6 @@ func AllDeeds() []Deed {
 
 // StepDeeds are those about a step.
 func StepDeeds() []Deed { return []Deed{SettlesStep, FailsStep} }
-
-func (d Deed) String() string {
-	return [...]string{
-		"settles it as executed", "settles it as not executed", "settles it as failed", "releases it", "deletes it",
-		"settles its step as executed", "settles its step as failed",
-	}[d]
-}
 
 // completes reports whether a deed gives the record a result.
 func (d Deed) completes() bool { return d == SettlesExecuted || d == SettlesFailed }
@@ -134,7 +126,7 @@ func newOperator(w *world) *operator {
 	o.self = &delivery{strand: w.newStrand(nil), client: &client{name: "operator"}, name: "the operator"}
 	o.self.die()
 	o.self.at = atEnd
-	o.Operator = operate.New(calls.Store(o.send), operate.Config{Clock: func() time.Time { return w.now }})
+	o.Operator = operate.New(called(o.send), operate.Config{Clock: func() time.Time { return w.now }})
 	return o
 }
 
@@ -184,7 +176,7 @@ func (w *world) do(d Deed, f Fault) {
 	if o.err != nil {
 		became = o.err.Error()
 	}
-	w.Saw("operator " + d.String() + ": " + map[bool]string{true: "done", false: "not done"}[o.err == nil])
+	w.Saw("operator " + string(d) + ": " + map[bool]string{true: "done", false: "not done"}[o.err == nil])
 	w.Sayf("    the operator: %s", became)
 	w.check(&event{kind: evDone})
 }
@@ -200,18 +192,17 @@ func (w *world) amountOf(r store.Record) int64 {
 }
 
 // send makes a call of the operator. Its message may be late, or lost, or arrive twice.
-func (o *operator) send(ctx context.Context, c calls.Call) (got reply) {
+func (o *operator) send(ctx context.Context, c call) (got reply) {
 	w, f := o.world, o.fault
-	if c.Op == calls.Get {
+	if c.Op == opGet {
 		return c.Make(ctx, w.store)
 	}
-	sent := call{Call: c}
 	if f.applied() {
-		got = w.apply(o.self, sent) //nolint:contextcheck // the world looks on its own
-		w.Sayf("    %s", w.describeReply(sent, got))
+		got = w.apply(o.self, c) //nolint:contextcheck // the world looks on its own
+		w.Sayf("    %s", w.describeReply(c, got))
 	}
 	if f.leavesMessage() {
-		w.messages = append(w.messages, message{by: o.self, call: sent})
+		w.messages = append(w.messages, message{by: o.self, call: c})
 	}
 	if err := f.err(c.Op); err != nil {
 		return reply{Err: err}
@@ -246,7 +237,7 @@ func (w *world) mayOperate() {
 // does not count any more, unless the record was deleted: then nothing is left that could say so.
 func (w *world) overruled(c change) {
 	w.operator.applied = true
-	w.Saw("operator applied: " + w.operator.deed.String())
+	w.Saw("operator applied: " + string(w.operator.deed))
 	w.unknown = true // from now on not all answers are equal
 	for _, d := range w.deliveries {
 		if !d.began && !d.asking.taken {
@@ -269,7 +260,7 @@ func (o *operator) deleted() bool { return o.applied && o.deed == Deletes }
 
 // forgetsVerdict notes that the record is gone, or replaced: with it the verdict of the operator.
 func (w *world) forgetsVerdict(c change) {
-	if c.after != nil && c.Op != calls.Claim {
+	if c.after != nil && c.Op != opClaim {
 		return
 	}
 	for _, d := range w.deliveries {
@@ -289,6 +280,6 @@ func (w *world) operatorState(d *digest) {
 // unchangedFor reports whether the record is as the operator was shown it, and nobody holds it.
 func (w *world) unchangedFor(o *operator) bool {
 	held := w.held()
-	return held != nil && held.Status == store.StatusUnknown && held.Matches(o.shown.Record) && o.deed < Releases &&
+	return held != nil && held.Status == store.StatusUnknown && held.Matches(o.shown.Record) && (o.deed.completes() || o.deed == SettlesNotExecuted) &&
 		!expired(*held, w.now)
 }

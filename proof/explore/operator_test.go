@@ -3,7 +3,6 @@ package explore
 import (
 	"testing"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -55,7 +54,7 @@ func TestEveryGuardOfAnOperatorIsMissed(t *testing.T) {
 	requireMissed(t, map[string]missing{
 		"a swap that does not compare the owner": {
 			overruns, "I11",
-			alters(calls.Swap, func(h store.Record, c *calls.Call) {
+			alters(opSwap, func(h store.Record, c *call) {
 				if h.Status == c.Seen.Status && c.Next.SettledBy != "" {
 					c.Seen = h
 				}
@@ -63,7 +62,7 @@ func TestEveryGuardOfAnOperatorIsMissed(t *testing.T) {
 		},
 		"a delete that does not compare the owner": {
 			overruns, "I11",
-			alters(calls.Delete, func(h store.Record, c *calls.Call) {
+			alters(opDelete, func(h store.Record, c *call) {
 				if h.Status == c.Seen.Status {
 					c.Seen = h
 				}
@@ -71,7 +70,7 @@ func TestEveryGuardOfAnOperatorIsMissed(t *testing.T) {
 		},
 		"a settlement that leaves the owner": {
 			overruns, "I11",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			alters(opSwap, func(_ store.Record, c *call) {
 				if c.Next.Reason == store.ReasonReleased {
 					c.Next.Owner = c.Seen.Owner
 				}
@@ -79,7 +78,7 @@ func TestEveryGuardOfAnOperatorIsMissed(t *testing.T) {
 		},
 		"a settlement that leaves no name": {
 			"operator: unrepeatable", "I11",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) { c.Next.SettledBy = "" }),
+			alters(opSwap, func(_ store.Record, c *call) { c.Next.SettledBy = "" }),
 		},
 	})
 }

@@ -8,16 +8,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // fault makes the calls of a store of which one guard was taken out.
-type fault func(s store.Store, c calls.Call) calls.Reply
+type fault func(s store.Store, c call) reply
 
 // instead is a fault of the calls of one method. It knows the record that is held.
-func instead(op calls.Op, do func(s store.Store, h store.Record, c calls.Call) calls.Reply) fault {
-	return func(s store.Store, c calls.Call) calls.Reply {
+func instead(op op, do func(s store.Store, h store.Record, c call) reply) fault {
+	return func(s store.Store, c call) reply {
 		if c.Op != op {
 			return c.Make(context.Background(), s)
 		}
@@ -26,8 +25,8 @@ func instead(op calls.Op, do func(s store.Store, h store.Record, c calls.Call) c
 }
 
 // alters makes another call of those of one method.
-func alters(op calls.Op, as func(h store.Record, c *calls.Call)) fault {
-	return instead(op, func(s store.Store, h store.Record, c calls.Call) calls.Reply {
+func alters(op op, as func(h store.Record, c *call)) fault {
+	return instead(op, func(s store.Store, h store.Record, c call) reply {
 		as(h, &c)
 		return c.Make(context.Background(), s)
 	})
@@ -77,54 +76,54 @@ func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 	requireMissed(t, map[string]missing{
 		"claims over a record in progress": {
 			"three deliveries", "I5",
-			alters(calls.Claim, func(h store.Record, c *calls.Call) {
+			alters(opClaim, func(h store.Record, c *call) {
 				if h.Status == store.StatusInProgress {
-					c.Op, c.Seen = calls.Swap, h
+					c.Op, c.Seen = opSwap, h
 				}
 			}),
 		},
 		"claims over a completed record that has not expired": {
 			"three deliveries", "I2",
-			alters(calls.Claim, func(_ store.Record, c *calls.Call) { c.Now = c.Now.Add(48 * time.Hour) }),
+			alters(opClaim, func(_ store.Record, c *call) { c.Now = c.Now.Add(48 * time.Hour) }),
 		},
 		"swaps without looking": {
 			"three deliveries", "I2",
-			alters(calls.Swap, func(h store.Record, c *calls.Call) { c.Seen = h }),
+			alters(opSwap, func(h store.Record, c *call) { c.Seen = h }),
 		},
 		"deletes without looking": {
 			"three deliveries", "I2",
-			alters(calls.Delete, func(h store.Record, c *calls.Call) { c.Seen = h }),
+			alters(opDelete, func(h store.Record, c *call) { c.Seen = h }),
 		},
 		"does not show what refuses": {
 			"three deliveries", "I4",
-			instead(calls.Claim, func(s store.Store, _ store.Record, c calls.Call) calls.Reply {
-				return calls.Reply{Done: c.Make(context.Background(), s).Done}
+			instead(opClaim, func(s store.Store, _ store.Record, c call) reply {
+				return reply{Done: c.Make(context.Background(), s).Done}
 			}),
 		},
 		"loses a result": {
 			"three deliveries", "I2",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) { c.Next.Result = nil }),
+			alters(opSwap, func(_ store.Record, c *call) { c.Next.Result = nil }),
 		},
 		"releases what is to be completed": {
 			"three deliveries", "I7 a record whose handler has a result is not released",
-			alters(calls.Swap, func(h store.Record, c *calls.Call) {
+			alters(opSwap, func(h store.Record, c *call) {
 				if c.Next.Status == store.StatusCompleted {
-					c.Op, c.Seen = calls.Delete, h
+					c.Op, c.Seen = opDelete, h
 				}
 			}),
 		},
 		"loses the owner": {
 			"three deliveries", "I6",
-			alters(calls.Claim, func(_ store.Record, c *calls.Call) { c.Next.Owner = "somebody" }),
+			alters(opClaim, func(_ store.Record, c *call) { c.Next.Owner = "somebody" }),
 		},
 		"lets a delayed renewal shorten a lease": {
 			"timed: a fault of a renewal", "I1 a lease only grows",
-			instead(calls.Swap, func(s store.Store, h store.Record, c calls.Call) calls.Reply {
+			instead(opSwap, func(s store.Store, h store.Record, c call) reply {
 				if next := c.Next; h.Status == next.Status && h.Owner == next.Owner && next.Lease.Before(h.Lease) {
 					nobody := h
 					nobody.Owner = "nobody"
 					if _, swapped, err := s.Swap(context.Background(), c.Seen, nobody); err != nil || !swapped {
-						return calls.Reply{Held: h, Err: err}
+						return reply{Held: h, Err: err}
 					}
 					c.Seen = nobody
 				}
@@ -133,16 +132,16 @@ func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 		},
 		"does not give an expired UNKNOWN away": {
 			"unknown and expired", "I4",
-			instead(calls.Claim, func(s store.Store, h store.Record, c calls.Call) calls.Reply {
+			instead(opClaim, func(s store.Store, h store.Record, c call) reply {
 				if h.Status == store.StatusUnknown {
-					return calls.Reply{Held: h}
+					return reply{Held: h}
 				}
 				return c.Make(context.Background(), s)
 			}),
 		},
 		"loses the fingerprint": {
 			"two requests under one key", "I3",
-			alters(calls.Claim, func(_ store.Record, c *calls.Call) { c.Next.Fingerprint = "1:x" }),
+			alters(opClaim, func(_ store.Record, c *call) { c.Next.Fingerprint = "1:x" }),
 		},
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -32,7 +31,7 @@ func (c *client) process() processKey { return processKey{c.Of, c.Process} }
 func (w *world) processOf(c *client) *process {
 	p := w.processes[c.process()]
 	if p == nil {
-		p = &process{store: calls.Store(atGate), handler: w.handler(c.Of)}
+		p = &process{store: called(atGate), handler: w.handler(c.Of)}
 		if w.Before != nil {
 			p.store = w.Before(p.store)
 		}
@@ -52,7 +51,7 @@ func (w *world) die(d *delivery) {
 
 // remember takes up that a call goes to the store, or what came back: nothing else passes what is
 // before the store.
-func (p *process) remember(x *delivery, c calls.Call, got reply) {
+func (p *process) remember(x *delivery, c call, got reply) {
 	if x.world.Before == nil {
 		return
 	}
@@ -63,11 +62,11 @@ func (p *process) remember(x *delivery, c calls.Call, got reply) {
 }
 
 // enter makes a call of the handler: it goes to the store of the process that handles the delivery.
-func enter(ctx context.Context, c calls.Call) reply {
+func enter(ctx context.Context, c call) reply {
 	d := deliveryOf(ctx)
 	before := d.calls
 	got := c.Make(ctx, d.process.store)
-	if c.Op == calls.Claim && before == d.calls && !d.dead {
+	if c.Op == opClaim && before == d.calls && !d.dead {
 		d.claims(c.Next)
 		d.shown, d.shownAt = got.Held, d.clock()
 		d.world.Saw("answered from memory")

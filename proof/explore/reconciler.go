@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -108,7 +107,7 @@ func (d *delivery) giveUp() error {
 // callOfReconciler is the name of a call that a reconciliation makes.
 func (d *delivery) callOfReconciler(c call) Call {
 	switch {
-	case c.Op == calls.Get:
+	case c.Op == opGet:
 		return Look
 	case c.Next.Attempt > c.Seen.Attempt:
 		return Takeover
@@ -165,14 +164,14 @@ func unsettled(r store.Record) bool {
 
 // noteReconciled notes what a write means for questions.
 func (w *world) noteReconciled(c change) {
-	if c.after == nil || c.Op == calls.Claim || c.after.Status == store.StatusCompleted || c.after.Released() {
+	if c.after == nil || c.Op == opClaim || c.after.Status == store.StatusCompleted || c.after.Released() {
 		w.unsettled = w.unsettled && c.by != nil && !c.by.asks() && c.by.resolved && !c.by.untouched &&
 			(c.after == nil || c.after.Released())
 	} else if c.after.Status == store.StatusUnknown {
 		w.unsettled = true
 	}
 	switch {
-	case c.after == nil, c.Op == calls.Claim, c.after.Status == store.StatusCompleted:
+	case c.after == nil, c.Op == opClaim, c.after.Status == store.StatusCompleted:
 		w.stopped = false
 	case c.after.Reason == store.ReasonReleased:
 		w.stopped = true

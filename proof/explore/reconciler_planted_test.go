@@ -4,26 +4,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // asks reports whether a Swap takes a record to ask about it.
-func asks(c *calls.Call) bool {
+func asks(c *call) bool {
 	return c.Next.Status == store.StatusInProgress && c.Next.Attempt > c.Seen.Attempt && c.Next.Attention != ""
 }
 
 // putsBack reports whether a Swap leaves a record that was asked about in vain.
-func putsBack(c *calls.Call) bool {
+func putsBack(c *call) bool {
 	return c.Next.Status == store.StatusUnknown && c.Seen.Status == store.StatusInProgress && c.Next.Tries > 0
 }
 
 // found reports whether a Swap stores what a question has found.
-func found(c *calls.Call) bool { return c.Next.SettledBy == "reconciliation" }
+func found(c *call) bool { return c.Next.SettledBy == "reconciliation" }
 
 // absolves reports whether a Swap releases a record about which somebody has said that nothing
 // happened.
-func absolves(c *calls.Call) bool {
+func absolves(c *call) bool {
 	return c.Next.Status == store.StatusInProgress && c.Next.Reason == store.ReasonReleased && c.Next.Attention == ""
 }
 
@@ -31,23 +30,23 @@ func absolves(c *calls.Call) bool {
 // search to find a schedule that breaks an invariant.
 func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 	// writes is a store that makes something else of what is written.
-	writes := func(what func(c *calls.Call) bool, as func(next *store.Record)) fault {
-		return alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+	writes := func(what func(c *call) bool, as func(next *store.Record)) fault {
+		return alters(opSwap, func(_ store.Record, c *call) {
 			if what(c) {
 				as(&c.Next)
 			}
 		})
 	}
 	// blind is a store that does not look at what it replaces.
-	blind := func(what func(c *calls.Call) bool, over func(h store.Record) bool) fault {
-		return alters(calls.Swap, func(h store.Record, c *calls.Call) {
+	blind := func(what func(c *call) bool, over func(h store.Record) bool) fault {
+		return alters(opSwap, func(h store.Record, c *call) {
 			if what(c) && over(h) {
 				c.Seen = h
 			}
 		})
 	}
 	running := func(h store.Record) bool { return h.Status == store.StatusInProgress }
-	ends := func(c *calls.Call) bool { return found(c) || putsBack(c) || absolves(c) }
+	ends := func(c *call) bool { return found(c) || putsBack(c) || absolves(c) }
 	givenUp := func(next *store.Record) { next.Attention = store.GivenUpOf(next.Key) }
 	unlisted := func(next *store.Record) { next.Attention = "" }
 	const again, twoAtOnce, givesUp = "reconcile: execute again", "reconcile: two at once", "reconcile: given up"
@@ -59,12 +58,12 @@ func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 		"a question takes what is completed": {
 			resolved, "I2", blind(asks, func(h store.Record) bool { return h.Status == store.StatusCompleted }),
 		},
-		"an execution begins beside a question": {again, "I5", func(s store.Store, c calls.Call) calls.Reply {
-			if c.Op == calls.Swap && c.Seen.Reason == store.ReasonReleased {
+		"an execution begins beside a question": {again, "I5", func(s store.Store, c call) reply {
+			if c.Op == opSwap && c.Seen.Reason == store.ReasonReleased {
 				c.Seen.Reason = held(s, c.Key).Reason
 			}
 			got := c.Make(t.Context(), s)
-			if h := &got.Held; c.Op == calls.Claim && h.Status == store.StatusInProgress && h.Attention != "" {
+			if h := &got.Held; c.Op == opClaim && h.Status == store.StatusInProgress && h.Attention != "" {
 				h.Reason = store.ReasonReleased
 			}
 			return got
@@ -90,7 +89,7 @@ func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 			next.AttentionAt = next.AttentionAt.Add(time.Hour)
 		})},
 		"a question in vain is not counted": {
-			again, tries, alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			again, tries, alters(opSwap, func(_ store.Record, c *call) {
 				if putsBack(c) {
 					c.Next.Tries = c.Seen.Tries
 				}
@@ -126,9 +125,9 @@ func TestEveryGuardOfAReconciliationIsMissed(t *testing.T) {
 		})},
 		"what nobody has done is deleted": {
 			again, "I13 a reconciliation changes nothing that is completed",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			alters(opSwap, func(_ store.Record, c *call) {
 				if absolves(c) {
-					c.Op = calls.Delete
+					c.Op = opDelete
 				}
 			}),
 		},

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -160,7 +159,7 @@ var reconcileRules = []rule{
 		},
 	}},
 	{"I13 what can be resumed stays so", on{evReplaced: func(w *world, e *event) string {
-		if e.Op == calls.Claim || e.after.Status != store.StatusUnknown {
+		if e.Op == opClaim || e.after.Status != store.StatusUnknown {
 			return ""
 		}
 		b := *e.before

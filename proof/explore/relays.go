@@ -36,18 +36,14 @@ type Relays struct {
 }
 
 // Receives is how a delivery of a message ends.
-type Receives int
+type Receives string
 
 // The ends of a delivery. A panic is one that bounces: package outbox makes an error of it.
 const (
-	Arrives Receives = iota
-	Bounces
-	BouncesForGood
+	Arrives        Receives = "arrives"
+	Bounces        Receives = "bounces"
+	BouncesForGood Receives = "bounces for good"
 )
-
-func (r Receives) String() string {
-	return [...]string{"arrives", "bounces", "bounces for good"}[r]
-}
 
 var errBounced = errors.New("the receiver does not take it")
 
@@ -81,6 +77,9 @@ func (w *world) settings() relay.Settings {
 
 // mail is what is under way between the messages of a table and who receives them.
 type mail struct {
+	// Relays are what is left of them.
+	Relays
+
 	// begun is how many processes have begun a round, in the order of their numbers.
 	begun int
 	// rounds are those that have not ended, counted are all.
@@ -90,14 +89,6 @@ type mail struct {
 	late []rows.BoxCall
 	// generations are the messages that commits have put, in their order.
 	generations []*generation
-	// left
-	handovers, drains, redrives, faults, dueSteps int
-}
-
-func newMail(s *Relays) mail {
-	return mail{
-		handovers: s.Handovers, drains: s.Drains, redrives: s.Redrives, faults: s.MaxFaults, dueSteps: s.DueSteps,
-	}
 }
 
 // generation is a message that a commit has put. Another commit may put one with the same id.
@@ -183,17 +174,17 @@ func (w *world) mayRelay() {
 		}
 	}
 	givenUp, due := w.waiting()
-	if w.mail.redrives > 0 {
+	if w.mail.Redrives > 0 {
 		for _, id := range givenUp {
 			w.may(func() {
-				w.mail.redrives--
+				w.mail.Redrives--
 				w.redrive(id)
 			})
 		}
 	}
-	if w.mail.dueSteps > 0 && !due.IsZero() {
+	if w.mail.DueSteps > 0 && !due.IsZero() {
 		w.may(func() {
-			w.mail.dueSteps--
+			w.mail.DueSteps--
 			w.now = due
 			w.Sayf("%s: a message is due", w.clockText())
 		})
@@ -202,7 +193,7 @@ func (w *world) mayRelay() {
 
 // mayBegin makes choices of the rounds that a process may begin.
 func (w *world) mayBegin(n int) {
-	if w.mail.handovers > 0 {
+	if w.mail.Handovers > 0 {
 		for image := range w.handed() {
 			w.may(func() { w.handOver(n, image, false) })
 			if w.Relays.Hurried {
@@ -210,9 +201,9 @@ func (w *world) mayBegin(n int) {
 			}
 		}
 	}
-	if w.mail.drains > 0 && len(w.mail.generations) > 0 {
+	if w.mail.Drains > 0 && len(w.mail.generations) > 0 {
 		w.may(func() {
-			w.mail.drains--
+			w.mail.Drains--
 			w.begin(n, nil, false)
 		})
 	}
@@ -235,7 +226,7 @@ func (w *world) waiting() (givenUp []string, due time.Time) {
 
 // mayGoOnIn makes choices of how a round goes on.
 func (w *world) mayGoOnIn(r *round) {
-	faulty := w.mail.faults > 0
+	faulty := w.mail.MaxFaults > 0
 	if r.at == atDelivery {
 		for _, how := range w.Relays.Receives {
 			w.may(func() { w.receive(r, how) })
@@ -255,7 +246,7 @@ func (w *world) mayGoOnIn(r *round) {
 
 // killRelay is the death of a relay while it delivers.
 func (w *world) killRelay(r *round) {
-	w.mail.faults--
+	w.mail.MaxFaults--
 	w.Sayf("  the process of %s dies", r.name)
 	w.Saw("relay dies in a delivery")
 	r.end()
@@ -275,7 +266,7 @@ func (w *world) writeLate(n int) {
 
 // handOver lets a process begin a round with what the stream has, from an image on.
 func (w *world) handOver(process, image int, hurried bool) {
-	w.mail.handovers--
+	w.mail.Handovers--
 	images := w.handed()[image:]
 	if !w.Relays.Batches {
 		images = images[:1]

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
@@ -142,7 +141,7 @@ func (r *round) deliver(_ context.Context, e rows.Message) error {
 func (w *world) receive(r *round, how Receives) {
 	e := r.entry
 	w.Sayf("    %s %s", w.nameOf(e.ID, e.Owner), how)
-	w.Saw("message " + how.String())
+	w.Saw("message " + string(how))
 	if g := w.generationOf(e.ID, e.Owner); g != nil {
 		if how == Arrives {
 			g.arrived++
@@ -188,7 +187,7 @@ func (r *round) ask(c rows.BoxCall) rows.BoxReply {
 func (w *world) grantBox(r *round, f Fault) {
 	c := r.call
 	if f != None {
-		w.mail.faults--
+		w.mail.MaxFaults--
 		w.Saw("fault of a relay: " + f.String())
 	}
 	w.Sayf("%s:  %s: %s %s", w.clockText(), r.name, w.describeBoxCall(c), f)
@@ -211,7 +210,7 @@ func (w *world) grantBox(r *round, f Fault) {
 		w.Saw("relay dies")
 		r.end()
 		return
-	case f.err(calls.Get) != nil:
+	case f.err(opGet) != nil:
 		got = rows.BoxReply{Err: errInjected, Tries: c.Entry.Tries}
 	case c.Op != rows.Read:
 		w.Saw(fmt.Sprintf("%s: %t", c.Op, got.Done))

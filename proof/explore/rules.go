@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -74,7 +73,7 @@ var protocolRules = []rule{
 	{"I4 what has expired decides nothing", on{
 		evWritten: func(_ *world, e *event) string {
 			shown := e.d.shown
-			decides := e.Op == calls.Swap && !e.d.began && !e.d.asking.taken && shown.Key != "" &&
+			decides := e.Op == opSwap && !e.d.began && !e.d.asking.taken && shown.Key != "" &&
 				e.Seen.Owner == shown.Owner
 			return when(decides && expired(shown, e.d.shownAt), "keeps a record that has expired")
 		},
@@ -98,7 +97,7 @@ var protocolRules = []rule{
 	}}},
 	{"I4 a running transaction is no outage and is left alone", on{
 		evSent: func(_ *world, e *event) string {
-			return when(e.Op == calls.Claim && e.d.refused,
+			return when(e.Op == opClaim && e.d.refused,
 				"follows one that met a transaction, and nothing was read between")
 		},
 		evAnswered: func(_ *world, e *event) string {

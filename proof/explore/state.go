@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -90,8 +90,8 @@ func (w *world) delivery(d *digest, x *delivery) {
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
 	d := newDigest(w.origin)
-	d.Add(x.history, w.now, g.ending, g.verdict, g.effect, max(0, slices.Index(x.branches, s)), g.fails, g.reply.Done,
-		g.reply.Err != nil,
+	d.Add(x.history, w.now, cmp.Or(g.ending, Succeeds), cmp.Or(g.verdict, StillUnknown), cmp.Or(g.effect, Happens),
+		max(0, slices.Index(x.branches, s)), g.fails, g.reply.Done, g.reply.Err != nil,
 		errors.Is(g.reply.Err, store.ErrWritesRefused))
 	if se, ok := errors.AsType[*store.Error](g.reply.Err); ok {
 		d.Add(se.Kind)
@@ -161,15 +161,15 @@ func (w *world) describeCall(c call) string {
 		return ""
 	}
 	switch c.Op {
-	case calls.Claim:
+	case opClaim:
 		return "claim as " + w.describe(c.Next)
-	case calls.Swap:
+	case opSwap:
 		return fmt.Sprintf("swap %s for %s", w.describe(c.Seen), w.describe(c.Next))
-	case calls.Delete:
+	case opDelete:
 		return "delete of " + w.describe(c.Seen)
-	case calls.Commit:
+	case opCommit:
 		return fmt.Sprintf("commit of %s for %s", w.describe(c.Seen), w.describe(c.Next))
-	case calls.Get:
+	case opGet:
 	}
 	return string(c.Op)
 }
@@ -178,7 +178,7 @@ func (w *world) describeReply(c call, got reply) string {
 	switch {
 	case !w.Tells:
 		return ""
-	case got.Done && c.Op != calls.Get:
+	case got.Done && c.Op != opGet:
 		return "done"
 	case got.Err != nil:
 		return got.Err.Error()

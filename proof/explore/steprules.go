@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -35,7 +34,7 @@ var stepRules = []rule{
 		return when(says && !lost, "follows, and its handler says that its lease is lost")
 	}}},
 	{"I8 who does not own the record records nothing", on{evReplaced: func(w *world, e *event) string {
-		if e.Op == calls.Claim || e.after.Status == store.StatusCompleted {
+		if e.Op == opClaim || e.after.Status == store.StatusCompleted {
 			return ""
 		}
 		owns, owner := e.d.owner == e.before.Owner && !e.takes(), e.d.owner
@@ -83,7 +82,7 @@ var stepRules = []rule{
 			return when(len(a.Steps) > 0 || a.StepWrites > 0, "leaves steps in a completed record")
 		case a == nil && operates:
 			return ""
-		case e.Op == calls.Claim && expired(*e.before, e.d.clock()):
+		case e.Op == opClaim && expired(*e.before, e.d.clock()):
 			return when(len(a.Steps) > 0, "leaves the steps of a record that has expired")
 		}
 		for name, b := range e.before.Steps {
@@ -119,7 +118,7 @@ var stepRules = []rule{
 	}}},
 	{"I8 a crash is resumed if and only if its steps tell all", on{evChanged: func(w *world, e *event) string {
 		b := e.before
-		if !w.Unrepeatable || w.Resolver || e.d == w.operator.self || e.d.asks() || e.Op != calls.Swap ||
+		if !w.Unrepeatable || w.Resolver || e.d == w.operator.self || e.d.asks() || e.Op != opSwap ||
 			e.d.client.Of != Current || b.Status != store.StatusInProgress || b.Released() || e.d.uses(b.Owner) ||
 			unsettled(*b) { // I13
 			return ""

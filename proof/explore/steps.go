@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -237,7 +236,7 @@ func kindOf(err error) string {
 // resolvedStep notes what the resolver of a step said. If nothing was touched, no execution before
 // it stands in the way of another one.
 func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
-	w.Saw("resolver of a step says " + v.String())
+	w.Saw("resolver of a step says " + string(v))
 	d.steps[n].asked = true
 	if v != Untouched {
 		return
@@ -252,7 +251,7 @@ func (w *world) resolvedStep(d *delivery, n int, v Verdict) {
 // noteSteps notes what a write means for steps.
 func (w *world) noteSteps(c change) {
 	switch {
-	case c.by == nil, c.Op == calls.Claim && c.before != nil, c.by == w.operator.self && c.after == nil:
+	case c.by == nil, c.Op == opClaim && c.before != nil, c.by == w.operator.self && c.after == nil:
 		w.life++ // whatever was recorded is gone, as it is said
 	}
 	if c.after == nil {
@@ -283,10 +282,10 @@ func (w *world) noteSteps(c change) {
 func (w *world) noteTaken(c change) {
 	if c.takes() {
 		c.by.life = w.life
-		if c.Op == calls.Swap && !maps.EqualFunc(c.before.Steps, c.Seen.Steps, sameStep) {
+		if c.Op == opSwap && !maps.EqualFunc(c.before.Steps, c.Seen.Steps, sameStep) {
 			w.Saw("takeover that finds a step added after the look")
 		}
-		if c.Op == calls.Swap && c.before.Reason != store.ReasonReleased && len(c.before.Steps) > 0 {
+		if c.Op == opSwap && c.before.Reason != store.ReasonReleased && len(c.before.Steps) > 0 {
 			w.Saw("takeover of a crash with steps")
 		}
 	}

@@ -5,20 +5,19 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // isStep reports whether a Swap is the write of a step by who owns the record.
-func isStep(c *calls.Call) bool { return len(c.Next.Steps) > 0 && c.Seen.Owner == c.Next.Owner }
+func isStep(c *call) bool { return len(c.Next.Steps) > 0 && c.Seen.Owner == c.Next.Owner }
 
 // takes reports whether a Swap is a takeover.
-func takes(c *calls.Call) bool {
+func takes(c *call) bool {
 	return c.Next.Status == store.StatusInProgress && c.Next.Reason == "" && c.Seen.Owner != c.Next.Owner
 }
 
 // writes reports whether a Swap writes a step of a kind, and which.
-func writes(c *calls.Call, kind store.StepKind) (name string, step store.Step, is bool) {
+func writes(c *call, kind store.StepKind) (name string, step store.Step, is bool) {
 	for name, step := range c.Next.Steps {
 		if step.Kind == kind {
 			return name, step, true
@@ -46,8 +45,8 @@ func rewritten(s store.Store, h store.Record, steps map[string]store.Step) store
 func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 	const two = "steps: two deliveries"
 	// taken is a fault of what a takeover has left.
-	taken := func(as func(s store.Store, c calls.Call, got *calls.Reply)) fault {
-		return instead(calls.Swap, func(s store.Store, _ store.Record, c calls.Call) calls.Reply {
+	taken := func(as func(s store.Store, c call, got *reply)) fault {
+		return instead(opSwap, func(s store.Store, _ store.Record, c call) reply {
 			got := c.Make(context.Background(), s)
 			if got.Done && takes(&c) {
 				as(s, c, &got)
@@ -58,11 +57,11 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 	requireMissed(t, map[string]missing{
 		"a takeover shows the record as it was seen": {
 			two, "I8 a recorded step is never begun again",
-			taken(func(_ store.Store, c calls.Call, got *calls.Reply) { got.Held.Steps = c.Seen.Steps }),
+			taken(func(_ store.Store, c call, got *reply) { got.Held.Steps = c.Seen.Steps }),
 		},
 		"a takeover forgets the steps": {
 			two, "I8 what is recorded stays",
-			taken(func(s store.Store, c calls.Call, got *calls.Reply) {
+			taken(func(s store.Store, c call, got *reply) {
 				if len(got.Held.Steps) > 0 {
 					got.Held = rewritten(s, held(s, c.Key), nil)
 				}
@@ -70,7 +69,7 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 		},
 		"a step is written without looking at the owner": {
 			two, "I5 a stale owner changes nothing",
-			alters(calls.Swap, func(h store.Record, c *calls.Call) {
+			alters(opSwap, func(h store.Record, c *call) {
 				if isStep(c) && h.Status == store.StatusInProgress {
 					c.Seen, c.Next.Owner, c.Next.Lease = h, h.Owner, h.Lease
 				}
@@ -78,7 +77,7 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 		},
 		"a step is written into a record that was released": {
 			two, "I8 who does not own the record records nothing",
-			alters(calls.Swap, func(h store.Record, c *calls.Call) {
+			alters(opSwap, func(h store.Record, c *call) {
 				if isStep(c) && h.Reason == store.ReasonReleased {
 					c.Seen, c.Next.Owner, c.Next.Reason, c.Next.Lease = h, h.Owner, h.Reason, h.Lease
 				}
@@ -86,7 +85,7 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 		},
 		"a late start mark wipes a result": {
 			"steps: two faults of steps", "I8 what is recorded stays",
-			instead(calls.Swap, func(s store.Store, h store.Record, c calls.Call) calls.Reply {
+			instead(opSwap, func(s store.Store, h store.Record, c call) reply {
 				name, mark, is := writes(&c, store.StepStarted)
 				if is && h.Steps[name].Kind == store.StepValue && h.Matches(c.Seen) {
 					c.Seen = rewritten(s, h, nil)
@@ -98,7 +97,7 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 		},
 		"a start mark is not kept": {
 			"steps: every effect, at most once", "I8 an effect of at most once never begins twice",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			alters(opSwap, func(_ store.Record, c *call) {
 				if _, _, is := writes(c, store.StepStarted); is {
 					c.Next.Steps = nil
 				}
@@ -106,7 +105,7 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 		},
 		"a result is not kept": {
 			two, "I8 a step returns the same",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			alters(opSwap, func(_ store.Record, c *call) {
 				if isStep(c) {
 					c.Next.Steps = nil
 				}
@@ -114,15 +113,15 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 		},
 		"a release deletes the record": {
 			two, "I8 what is recorded stays",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			alters(opSwap, func(_ store.Record, c *call) {
 				if c.Next.Reason == store.ReasonReleased {
-					c.Op = calls.Delete
+					c.Op = opDelete
 				}
 			}),
 		},
 		"a crash is taken over by who saw no start mark": {
 			"steps: two deliveries, refuse", "I8 a crash is resumed if and only if",
-			alters(calls.Swap, func(_ store.Record, c *calls.Call) {
+			alters(opSwap, func(_ store.Record, c *call) {
 				if takes(c) {
 					c.Seen.StepWrites = store.AnyStepWrites
 				}
@@ -130,9 +129,9 @@ func TestEveryGuardOfStepsInAStoreIsMissed(t *testing.T) {
 		},
 		"a step is denied": {
 			two, "I7 a step is not lost",
-			instead(calls.Swap, func(s store.Store, _ store.Record, c calls.Call) calls.Reply {
+			instead(opSwap, func(s store.Store, _ store.Record, c call) reply {
 				if isStep(&c) {
-					return calls.Reply{Err: &store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true}}
+					return reply{Err: &store.Error{Op: "swap", Kind: store.FailureAccessDenied, NotApplied: true}}
 				}
 				return c.Make(context.Background(), s)
 			}),

@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -58,7 +57,7 @@ func onTick(t time.Time) time.Time {
 
 // takesLease reports whether a Swap asks for a lease that lives.
 func (c call) takesLease(now time.Time) bool {
-	return c.Op == calls.Swap && c.Next.Status == store.StatusInProgress && c.Next.Lease.After(now)
+	return c.Op == opSwap && c.Next.Status == store.StatusInProgress && c.Next.Lease.After(now)
 }
 
 // renews reports whether a call is one of a heartbeat: an owner asks for a longer lease.

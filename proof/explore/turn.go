@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -62,7 +61,7 @@ func (w *world) grantCall(s *strand, f Fault) {
 	if err := f.err(c.Op); err != nil {
 		got = reply{Err: err}
 	}
-	if refused, ok := errors.AsType[*store.Error](got.Err); ok && f == Repeat && s.called.Op == calls.Commit {
+	if refused, ok := errors.AsType[*store.Error](got.Err); ok && f == Repeat && s.called.Op == opCommit {
 		unclear := *refused
 		unclear.NotApplied = false // the copy is an attempt inside of the call that was not answered
 		got.Err = &unclear
@@ -153,5 +152,5 @@ func (w *world) remove() {
 		panic(err)
 	}
 	w.Saw("deleted by the table")
-	w.written(change{before: before, call: call{Call: calls.Call{Op: calls.Delete}}, done: true})
+	w.written(change{before: before, call: call{Op: opDelete}, done: true})
 }

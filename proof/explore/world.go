@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/proof/calls"
 	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -33,7 +32,7 @@ func (w *world) handler(of Version) *idempotent.Handler[Order, Receipt] {
 		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
 	handle := func(ctx context.Context, o Order) (Receipt, error) { return deliveryOf(ctx).execute(ctx, o) }
-	return idempotent.Wrap(handle, calls.Store(enter), append(opts, w.Options...)...)
+	return idempotent.Wrap(handle, called(enter), append(opts, w.Options...)...)
 }
 
 // openStore opens the store of a schedule, with a table of rows where there are commits.
@@ -45,7 +44,7 @@ func (w *world) openStore() {
 		w.store = w.table
 	}
 	if sound := w.store; w.Plant != nil {
-		w.store = calls.Store(func(_ context.Context, c calls.Call) reply { return w.Plant(sound, c) })
+		w.store = called(func(_ context.Context, c call) reply { return w.Plant(sound, c) })
 	}
 }
 
@@ -103,7 +102,7 @@ func newWorld(s *Scenario, recordKey string, choices *schedule) *world {
 		Scenario: s, schedule: choices, recordKey: recordKey, now: beginning, arrived: make(chan arrival, arrivals),
 		processes: make(map[processKey]*process),
 		faults:    s.MaxFaults, leaseSteps: s.LeaseSteps, expirySteps: s.ExpirySteps, timeSteps: s.TimeSteps,
-		dueSteps: s.DueSteps, freezes: s.Freezes, mail: newMail(&s.Relays),
+		dueSteps: s.DueSteps, freezes: s.Freezes, mail: mail{Relays: s.Relays},
 	}
 	w.openStore()
 	if w.Timed {
@@ -195,7 +194,7 @@ func (w *world) straight(strands []*strand) {
 		case atResolver, atStepResolver:
 			w.goOn(s, grant{verdict: Executed})
 		default: // it succeeds
-			w.goOn(s, grant{})
+			w.goOn(s, grant{ending: Succeeds, effect: Happens})
 		}
 		return
 	}
