@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -243,7 +242,7 @@ func (w *world) applyBox(c rows.BoxCall) rows.BoxReply {
 	got := w.box(c)
 	after := w.table.Messages[id]
 	w.Sayf("    %t, %s", got.Done, w.describeMessage(after))
-	if c.Op == rows.Read || reflect.DeepEqual(before, after) {
+	if c.Op == rows.Read || before == after {
 		return got
 	}
 	g := w.generationOf(before.ID, before.Owner)
