@@ -51,6 +51,17 @@ func TestRowsAreWhatWasWritten(t *testing.T) {
 	require.NoError(t, table.Apply(t.Context(), rows.Writes{counts, {Key: "gate", If: rows.Row{"open": 0}}}, ""))
 	require.Equal(t, map[string]rows.Row{"gate": {"open": 0}, "made": {"n": 4}}, table.Rows)
 	require.Equal(t, 2, table.Applied)
+
+	sent := rows.Message{ID: "m", Owner: "A", Created: time.UnixMilli(1), Due: time.UnixMilli(1)}
+	sends := rows.Writes{{Key: "m", Sends: true, Owner: "A", At: sent.Due}}
+	table.Remembers = true
+	for range 2 {
+		require.NoError(t, table.Apply(t.Context(), sends, "token"))
+		require.NoError(t, table.Apply(t.Context(), sends, "token"), "which it knows")
+		table.Forget()
+	}
+	require.Equal(t, []rows.Message{sent, sent}, table.Images)
+	require.Equal(t, sent, table.Messages["m"])
 }
 
 // TestBoxKeepsItsContract is about each sentence of [relay.Box], which the tests of package outbox
