@@ -30,9 +30,9 @@ func strongTable(t *testing.T, opts ...dynamo.Config) (table string) {
 }
 
 // region is a client in a Region.
-func region(t *testing.T, strong *dynamolocal.Strong, name string, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+func region(t *testing.T, strong *dynamolocal.Strong, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 	t.Helper()
-	return dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, strong.Region(name))...)
+	return dynamolocal.Client(dynamolocal.Endpoint(t), append(optFns, strong.Client)...)
 }
 
 // repeatsConflicts is an option of a client: the SDK repeats no write that is refused for another
@@ -58,7 +58,7 @@ func TestStoreWithMultiRegionStrongConsistency(t *testing.T) {
 	}
 	t.Parallel()
 	strong := &dynamolocal.Strong{Conflict: every(3)}
-	s := dynamo.New(region(t, strong, "us-east-1", repeatsConflicts, dynamolocal.Unhurried), strongTable(t))
+	s := dynamo.New(region(t, strong, repeatsConflicts, dynamolocal.Unhurried), strongTable(t))
 	storetest.Run(t, storetest.Features{}, func(tb testing.TB) store.Store {
 		only(tb, "Claim", "Swap", "Delete", "Parts", "Race")
 		return s
@@ -76,7 +76,7 @@ func TestLargeResultsWithMultiRegionStrongConsistency(t *testing.T) {
 			return n == write &&
 				call == "BatchWriteItem"
 		}}
-		s := dynamo.New(region(t, strong, "us-east-1"), strongTable(t))
+		s := dynamo.New(region(t, strong), strongTable(t))
 		r := completion(record("charge#1"), pattern(3<<20))
 		mustClaim(t, s, r, claimTime)
 		assert.Equal(t, r.Result, resultOf(t, s, mustGet(t, s, r.Key)))
@@ -89,7 +89,7 @@ func TestDeletionWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	strong := &dynamolocal.Strong{Conflict: every(3)}
 	table := strongTable(t)
-	client, quiet := region(t, strong, "us-east-1"), dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
+	client, quiet := region(t, strong), dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t)), table)
 	for i := range 60 {
 		held(t, quiet, expiredRecord(fmt.Sprint("charge#", i)))
 	}
@@ -113,7 +113,7 @@ func TestCheckWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	strong := new(dynamolocal.Strong)
 	table := strongTable(t)
-	client := region(t, strong, "us-east-1")
+	client := region(t, strong)
 	s := dynamo.New(client, table)
 	require.NoError(t, s.Check(t.Context()))
 	require.Equal(t, []string{

@@ -80,7 +80,7 @@ func (c *strongCase) deliver() noticed {
 	c.t.Helper()
 	s := c.first.sandbox(nil, c.scenario.opts...)
 	s.over = func(store.Store) store.Store {
-		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Region("us-west-2"),
+		return dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(c.t), c.strong.Client,
 			dynamolocal.Unhurried), c.table, c.config)
 	}
 	s.wrap(nil, c.scenario.opts...)
@@ -143,7 +143,7 @@ func TestACommitWithMultiRegionStrongConsistency(t *testing.T) {
 	t.Parallel()
 	table := strongTable(t)
 	strong := &dynamolocal.Strong{}
-	s := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Region("us-east-1")), table, strongKey("commit"))
+	s := dynamo.New(dynamolocal.Client(dynamolocal.Endpoint(t), strong.Client), table, strongKey("commit"))
 	h := idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 		return dynamo.Commit(ctx, receipt{1, o.Amount}, dynamo.Put(table, map[string]string{"id": "row", "sk": o.ID}))
 	}, s, idempotent.WithOperation("shop"), idempotent.WithKeyPath("id"), patient())
