@@ -40,21 +40,21 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // shards is a stream with several shards, which DynamoDB Local does not make at will. Each has one
-// record, and all but the last one are closed.
-type shards []string
+// record. There is another one as soon as one is read to its end.
+type shards struct {
+	texts []string
+	made  int
+}
 
 // ServeHTTP answers the calls of a pump. The iterator of a shard is its number.
-func (s shards) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var in struct{ ExclusiveStartShardID, ShardID, ShardIterator string }
+func (s *shards) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct{ ShardID, ShardIterator string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		panic(err)
 	}
 	listed := []object{}
-	for i := range s {
+	for i := range s.made {
 		listed = append(listed, object{"ShardId": strconv.Itoa(i)})
-	}
-	if after, err := strconv.Atoi(in.ExclusiveStartShardID); err == nil {
-		listed = listed[after+1:]
 	}
 	out := object{
 		"Table": object{"LatestStreamArn": "arn"}, "StreamDescription": object{"Shards": listed},
@@ -62,10 +62,11 @@ func (s shards) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if i := slices.Index([]string{"0", "1", "2"}, in.ShardIterator); i >= 0 {
 		out["Records"] = []object{{"dynamodb": object{
-			"SequenceNumber": "1", "NewImage": object{"text": object{"S": s[i]}},
+			"SequenceNumber": "1", "NewImage": object{"text": object{"S": s.texts[i]}},
 		}}}
+		s.made = min(i+2, len(s.texts))
 	}
-	if in.ShardIterator == strconv.Itoa(len(s)-1) || in.ShardIterator == "end" {
+	if in.ShardIterator == strconv.Itoa(len(s.texts)-1) || in.ShardIterator == "end" {
 		out["NextShardIterator"] = "end"
 	}
 	if err := json.NewEncoder(w).Encode(out); err != nil {

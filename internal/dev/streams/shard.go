@@ -12,11 +12,8 @@ import (
 	"strings"
 )
 
-// record is one of the stream as an event has it: text is JSON.
-type record struct {
-	number string
-	text   json.RawMessage
-}
+// oldest is the type of an iterator that begins with the oldest record.
+const oldest = "TRIM_HORIZON"
 
 // findStream finds the stream, and in it the shard to begin with.
 func (p *Pump) findStream(ctx context.Context) error {
@@ -29,16 +26,17 @@ func (p *Pump) findStream(ctx context.Context) error {
 	if p.stream = out.Table.LatestStreamArn; p.stream == "" {
 		return fmt.Errorf("streams: the table %s has no stream", p.Table)
 	}
-	shards, err := p.shards(ctx)
-	if err != nil || len(shards) == 0 || !p.Latest {
-		return err
+	from := oldest
+	if p.Latest {
+		from = "LATEST"
 	}
-	p.shard = shards[len(shards)-1]
-	return p.seek(ctx, "LATEST")
+	_, err := p.open(ctx, from)
+	return err
 }
 
-// shards are those behind the one that is read.
-func (p *Pump) shards(ctx context.Context) (ids []string, err error) {
+// open begins to read the newest shard, unless it is the one that was read, and reports whether it
+// has found one.
+func (p *Pump) open(ctx context.Context, from string) (found bool, err error) {
 	var out struct {
 		StreamDescription struct {
 			Shards []struct {
@@ -46,15 +44,13 @@ func (p *Pump) shards(ctx context.Context) (ids []string, err error) {
 			}
 		}
 	}
-	in := object{"StreamArn": p.stream}
-	if p.shard != "" {
-		in["ExclusiveStartShardId"] = p.shard
+	err = p.call(ctx, "DynamoDBStreams_20120810.DescribeStream", object{"StreamArn": p.stream}, &out)
+	shards := out.StreamDescription.Shards
+	if err != nil || len(shards) == 0 || shards[len(shards)-1].ShardID == p.shard {
+		return false, err
 	}
-	err = p.call(ctx, "DynamoDBStreams_20120810.DescribeStream", in, &out)
-	for _, s := range out.StreamDescription.Shards {
-		ids = append(ids, s.ShardID)
-	}
-	return ids, err
+	p.shard = shards[len(shards)-1].ShardID
+	return true, p.seek(ctx, from)
 }
 
 // seek gets an iterator of the shard.
@@ -66,27 +62,16 @@ func (p *Pump) seek(ctx context.Context, from string) error {
 	return err
 }
 
-// oldest is the type of an iterator that begins with the oldest record.
-const oldest = "TRIM_HORIZON"
-
-// read reads the next batch, unless one is there, and reports whether there are records, also if
-// the filter takes none of them. If what the iterator points at is gone, the oldest record that is
-// left is next. DynamoDB Local also says so of an empty shard when another table has been written
-// to before this shard has its first record.
+// read reads the next batch, and reports whether there are records, also if the filter takes none
+// of them. If what the iterator points at is gone, the oldest record that is left is next. DynamoDB
+// Local also says so of an empty shard when another table has been written to before this shard has
+// its first record.
 func (p *Pump) read(ctx context.Context) (found bool, err error) {
-	if len(p.batch) > 0 {
-		return true, nil
-	}
 	if p.iterator == nil { // at first, and at the end of a shard
-		shards, err := p.shards(ctx)
-		if err != nil || len(shards) == 0 {
-			return false, err
-		}
-		p.shard = shards[0]
-		return true, p.seek(ctx, oldest)
+		return p.open(ctx, oldest)
 	}
 	var out struct {
-		Records           []map[string]json.RawMessage
+		Records           []object
 		NextShardIterator *string
 	}
 	get := func() error {
@@ -103,41 +88,12 @@ func (p *Pump) read(ctx context.Context) (found bool, err error) {
 	}
 	p.iterator = out.NextShardIterator
 	for _, r := range out.Records {
-		var change struct{ SequenceNumber string }
-		if err := json.Unmarshal(r["dynamodb"], &change); err != nil {
-			return false, err
-		}
-		r["eventSourceARN"] = encoded(p.stream)
-		text, decoded := encoded(r), object(nil)
-		if err := json.Unmarshal(text, &decoded); err != nil {
-			return false, err
-		}
-		if taken, _ := p.filter.takes(decoded); taken { // its rules are known
-			p.batch = append(p.batch, record{change.SequenceNumber, text})
+		r["eventSourceARN"] = p.stream
+		if taken, _ := takes(p.filter, r); taken { // its rules are known
+			p.batch = append(p.batch, r)
 		}
 	}
 	return len(out.Records) > 0 || p.iterator == nil, nil
-}
-
-// handOver invokes the function with the batch, if there is one, and reports whether it has taken
-// all of it.
-func (p *Pump) handOver(ctx context.Context) (taken bool, err error) {
-	if len(p.batch) == 0 {
-		return true, nil
-	}
-	texts := make([][]byte, len(p.batch))
-	for i, r := range p.batch {
-		texts[i] = r.text
-	}
-	event := slices.Concat([]byte(`{"Records":[`), bytes.Join(texts, []byte(",")), []byte(`]}`))
-	response, failure := p.Invoke(ctx, event)
-	if ctx.Err() != nil {
-		return false, context.Cause(ctx) // what was not waited for is not handled
-	}
-	if failure == nil {
-		p.batch = p.batch[handled(p.batch, response):]
-	}
-	return len(p.batch) == 0, nil
 }
 
 // handled returns how many of the records a response says are handled, see
@@ -146,21 +102,21 @@ func (p *Pump) handOver(ctx context.Context) (taken bool, err error) {
 //   - An empty or a null list, and an empty or a null response, are a complete success.
 //   - An identifier of no record, and a response of another shape, are a complete failure.
 //   - Of several identifiers the lowest one is the checkpoint: what is before it is handled.
-func handled(records []record, response []byte) int {
+func handled(records []object, response []byte) int {
 	var r struct {
 		BatchItemFailures []struct {
 			ItemIdentifier string `json:"itemIdentifier"`
 		} `json:"batchItemFailures"`
 	}
-	if len(response) == 0 {
-		return len(records)
-	}
-	if err := json.Unmarshal(response, &r); err != nil {
+	if err := json.Unmarshal(response, &r); err != nil && len(response) > 0 {
 		return 0
 	}
 	lowest := len(records)
 	for _, failure := range r.BatchItemFailures {
-		i := slices.IndexFunc(records, func(r record) bool { return r.number == failure.ItemIdentifier })
+		i := slices.IndexFunc(records, func(r object) bool {
+			change, _ := r["dynamodb"].(object)
+			return change["SequenceNumber"] == failure.ItemIdentifier
+		})
 		lowest = min(lowest, max(i, 0))
 	}
 	return lowest

@@ -4,9 +4,9 @@
 //
 // A [Pump] drops the records that its filter does not take, and invokes the function with a batch
 // at a time, in order. What the function does not take it hands over again, without end. The
-// checkpoint is kept in memory: a new pump begins anew. It reads one shard after the other, as
-// DynamoDB Local makes them: of the shards that DynamoDB writes at the same time it would read the
-// first.
+// checkpoint is kept in memory: a new pump begins anew. It reads one shard at a time, the newest,
+// and at its end the one that has followed it, as DynamoDB Local makes them: DynamoDB writes several
+// at the same time.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html.
 package streams
@@ -14,6 +14,7 @@ package streams
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,21 +46,19 @@ type Pump struct {
 	Poll, Pause time.Duration
 
 	client http.Client
-	filter filter
+	filter object
 	stream string
 	// shard is the one that is read, iterator is where to read on in it, nil at the end of one that
 	// is closed.
 	shard    string
 	iterator *string
-	// batch is what was read and is not handled.
-	batch []record
+	// batch has the records that were read and are not handled.
+	batch []object
 
 	mu sync.Mutex
 	// idle is when the last look began that left nothing to handle. over is why the pump has ended.
-	// changed is closed when one of them changes, if somebody waits for that.
-	idle    time.Time
-	over    error
-	changed chan struct{}
+	idle time.Time
+	over error
 }
 
 // Run pumps until ctx ends, and returns nil then. It returns an error if the pump is not set up
@@ -70,40 +69,61 @@ func (p *Pump) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		err = nil
 	}
-	p.change(func() { p.over = errors.Join(errors.New("streams: the pump has ended"), err) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = errors.Join(errors.New("streams: the pump has ended"), err)
 	return err
 }
 
-func (p *Pump) run(ctx context.Context) (err error) {
+func (p *Pump) run(ctx context.Context) error {
 	p.client.Transport = &http.Transport{}
 	defer p.client.CloseIdleConnections()
-	if p.filter, err = parseFilter(p.Filter); err != nil {
+	if err := json.Unmarshal([]byte(cmp.Or(p.Filter, "{}")), &p.filter); err != nil {
+		return fmt.Errorf("streams: the filter is no JSON object: %w", err)
+	}
+	if _, err := takes(p.filter, nil); err != nil {
 		return err
 	}
 	if err := p.findStream(ctx); err != nil {
 		return err
 	}
-	for {
-		began, pause := time.Now(), time.Duration(0)
-		found, err := p.read(ctx)
+	for ctx.Err() == nil {
+		pause, err := p.turn(ctx)
 		if err != nil {
 			return err
-		}
-		if !found {
-			p.change(func() { p.idle = began })
-			pause = cmp.Or(p.Poll, 250*time.Millisecond)
-		}
-		if taken, err := p.handOver(ctx); err != nil {
-			return err
-		} else if !taken {
-			pause = cmp.Or(p.Pause, 100*time.Millisecond)
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil
 		}
 	}
+	return nil
+}
+
+// turn reads a batch unless one is there, invokes the function with it, and says how long to wait
+// for the next turn.
+func (p *Pump) turn(ctx context.Context) (pause time.Duration, err error) {
+	if len(p.batch) == 0 {
+		began := time.Now()
+		found, err := p.read(ctx)
+		if err == nil && !found {
+			p.mu.Lock()
+			p.idle = began
+			p.mu.Unlock()
+			pause = cmp.Or(p.Poll, 250*time.Millisecond)
+		}
+		if err != nil || len(p.batch) == 0 {
+			return pause, err
+		}
+	}
+	response, failure := p.Invoke(ctx, encoded(object{"Records": p.batch}))
+	if ctx.Err() == nil && failure == nil { // what was not waited for is not handled
+		p.batch = p.batch[handled(p.batch, response):]
+	}
+	if len(p.batch) > 0 {
+		pause = cmp.Or(p.Pause, 100*time.Millisecond)
+	}
+	return pause, nil
 }
 
 // Idle waits until everything is handled that was in the stream when it was called. It returns an
@@ -113,10 +133,6 @@ func (p *Pump) Idle(ctx context.Context) error {
 	for since := time.Now(); ; {
 		p.mu.Lock()
 		idle, over := !p.idle.Before(since), p.over
-		if p.changed == nil {
-			p.changed = make(chan struct{})
-		}
-		changed := p.changed
 		p.mu.Unlock()
 		switch {
 		case idle:
@@ -125,20 +141,9 @@ func (p *Pump) Idle(ctx context.Context) error {
 			return over
 		}
 		select {
-		case <-changed:
+		case <-time.After(time.Millisecond):
 		case <-ctx.Done():
 			return fmt.Errorf("streams: not everything is handled: %w", context.Cause(ctx))
 		}
-	}
-}
-
-// change makes a change and tells those who wait for one.
-func (p *Pump) change(f func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f()
-	if p.changed != nil {
-		close(p.changed)
-		p.changed = nil
 	}
 }

@@ -128,12 +128,10 @@ func TestABatchHasNoMoreRecordsThanItMay(t *testing.T) {
 
 func TestAShardFollowsTheOneBefore(t *testing.T) {
 	t.Parallel()
-	for latest, want := range map[bool][]string{
-		false: {"first", "first", "second", "third"}, true: {"third", "third"},
-	} {
+	for made, want := range map[int][]string{1: {"first", "first", "second", "third"}, 3: {"third", "third"}} {
 		f := &function{answers: []string{failed}}
-		p := pump(t, shards{"first", "second", "third"}, f)
-		p.Latest = latest
+		p := pump(t, &shards{[]string{"first", "second", "third"}, made}, f)
+		p.Latest = made == 3
 		assert.Equal(t, want, pumped(t, p, f))
 	}
 }
