@@ -6,10 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
-	"strings"
-	"sync/atomic"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
@@ -21,20 +20,20 @@ type chargeStory struct {
 	*world
 
 	function *lambdaruntime.Pool
-	front    *lambdaruntime.Front
+	front    http.Handler
 	run      string
 	steps    int
-	requests atomic.Int64
+	first    map[int]string // the bodies of orders that were charged
 	err      error
 }
 
 const chargeLine = "%4s  %-38s %-19s %-44s %s\n"
 
-// metadata has numbers that do not survive a float64.
-const metadata = `{"order":9007199254740993,"weight":1.10}`
-
 func demoCharge(ctx context.Context, w *world) error {
-	s := &chargeStory{world: w, function: w.function(charges.function, invocationTimeout), run: rand.Text()[:8]}
+	s := &chargeStory{
+		world: w, function: w.function(charges.function, invocationTimeout), run: rand.Text()[:8],
+		first: map[int]string{},
+	}
 	s.front = charges.front(s.function)
 	fmt.Fprintf(w.out, `One function, a provider that charges, and a client that does not give up.
 The records are %s. An invocation may take %v and its claim is protected
@@ -50,110 +49,62 @@ for two seconds more: that is how long a crash blocks its key.
 
 // tell plays all scenes.
 func (s *chargeStory) tell(ctx context.Context) {
-	first := s.send(ctx, 1, 1999)
-	s.print("a first charge", 1, 1999, first.String())
-	s.check(first.charges(1999), 1)
-	again := s.send(ctx, 1, 1999)
-	s.print("the client sends it again", 1, 1999, again.beside(first))
-	s.check(again.replays(201, first.body()), 1)
-	other := s.send(ctx, 1, 2000)
-	s.print("the same key with another amount", 1, 2000, other.String())
-	s.check(other.is(422), 1)
-	s.twoAtOnce(ctx)
-	s.killed(ctx)
-}
+	const again = created + ", replayed, same bytes"
+	s.came("a first charge", 1, 1999, s.send(ctx, 1, 1999), created, 1)
+	s.came("the client sends it again", 1, 1999, s.send(ctx, 1, 1999), again, 1)
+	s.came("the same key with another amount", 1, 2000, s.send(ctx, 1, 2000), "422 Unprocessable Entity", 1)
 
-// twoAtOnce holds back the provider's answer until one of two concurrent requests has its own.
-func (s *chargeStory) twoAtOnce(ctx context.Context) {
-	answered := make(chan struct{})
-	s.watch.arm(moment{services.Charge, true}, func() bool {
-		<-answered
-		return true
-	})
-	answers := make(chan reply, 2)
-	for range 2 {
-		go func() { answers <- s.send(ctx, 2, 500) }()
+	// The second request comes while the first one waits for the provider's answer.
+	charged, early := moment{services.Charge, true}, reply{httptest.NewRecorder()}
+	s.watch.arm(charged, func() { early = s.send(ctx, 2, 500) })
+	late := s.send(ctx, 2, 500)
+	s.came("two at once: the one in the way", 2, 500, early, blocked, 2)
+	s.came("             the one that runs", 2, 500, late, created, 2)
+
+	// The provider has charged when the function is killed. The client goes on asking.
+	died := make(chan error, 1)
+	s.watch.arm(charged, func() { died <- s.function.Kill() })
+	s.came("killed after the charge", 3, 4200, s.send(ctx, 3, 4200), killed, 3)
+	if s.err != nil {
+		return
 	}
-	early := <-answers
-	close(answered)
-	late := <-answers
-	s.print("two at once: the one in the way", 2, 500, early.String())
-	s.print("             the one that runs", 2, 500, late.String())
-	_, err := early.wait()
-	s.check(errors.Join(err, late.charges(500)), 2)
-}
-
-// killed kills the function when the provider has charged and before it answers. The client goes on
-// asking.
-func (s *chargeStory) killed(ctx context.Context) {
-	var killed error
-	s.watch.arm(moment{services.Charge, true}, func() bool {
-		killed = s.function.Kill()
-		return false
-	})
-	a := s.send(ctx, 3, 4200)
-	s.print("killed after the charge", 3, 4200, a.String()+" ("+s.function.Ended()+")")
-	s.check(errors.Join(a.is(500), killed), 3)
-	a = s.send(ctx, 3, 4200)
-	s.print("sent again at once, to a new process", 3, 4200, a.String())
-	wait, err := a.wait()
-	s.check(errors.Join(err, sleep(ctx, wait)), 3)
-	recovered := s.send(ctx, 3, 4200)
-	s.print(fmt.Sprintf("sent again after these %v", wait), 3, 4200, recovered.String())
-	s.check(recovered.charges(4200), 3)
-	a = s.send(ctx, 3, 4200)
-	s.print("sent once more", 3, 4200, a.beside(recovered))
-	s.check(a.replays(201, recovered.body()), 3)
+	held := s.send(ctx, 3, 4200)
+	s.came("sent again at once, to a new process", 3, 4200, held, blocked, 3)
+	s.err = cmp.Or(s.err, <-died, sleep(ctx, held.wait()))
+	s.came(fmt.Sprintf("sent again after these %v", held.wait()), 3, 4200, s.send(ctx, 3, 4200), created, 3)
+	s.came("sent once more", 3, 4200, s.send(ctx, 3, 4200), again, 3)
 }
 
 func (s *chargeStory) send(ctx context.Context, order, amount int) reply {
 	if s.err != nil {
 		return reply{httptest.NewRecorder()}
 	}
-	s.requests.Add(1)
-	body := fmt.Sprintf(`{"amount":%d,"currency":"usd","source":"tok_visa","metadata":%s}`, amount, metadata)
-	return post(ctx, s.front, charges.path, fmt.Sprintf("order-%d-%s", order, s.run), body)
+	return post(ctx, s.front, charges.path, fmt.Sprintf("order-%d-%s", order, s.run),
+		fmt.Sprintf(`{"amount":%d,"currency":"usd","source":"tok_visa"}`, amount))
 }
 
-func (s *chargeStory) print(what string, order, amount int, cameBack string) {
+// came prints what came back, and checks it and how often the provider has charged.
+func (s *chargeStory) came(what string, order, amount int, back reply, want string, charges int) {
 	if s.err != nil {
 		return
 	}
 	s.steps++
-	fmt.Fprintf(s.out, chargeLine, strconv.Itoa(s.steps), what,
-		fmt.Sprintf("order-%d: %d usd", order, amount), cameBack,
-		strconv.Itoa(s.services.Done("", services.Charge)))
-}
-
-// check takes note of an error, and of one if there are not so many charges.
-func (s *chargeStory) check(err error, want int) {
-	if got := s.services.Done("", services.Charge); got != want {
-		err = errors.Join(err, fmt.Errorf("the provider made %d charges, want %d", got, want))
-	}
-	s.err = cmp.Or(s.err, err)
-}
-
-// charges checks that the answer is a new one, about this amount.
-func (a reply) charges(amount int) error {
-	about := fmt.Sprintf(`"amount":%d,"currency":"usd","status":"succeeded","metadata":%s}`, amount, metadata)
-	switch {
-	case a.Code != 201:
-		return a.is(201)
-	case a.replayed():
-		return errors.New("the answer is a replay, want a new one")
-	case !strings.HasSuffix(a.body(), about):
-		return fmt.Errorf("the body is %s, want one that ends with %s", a.body(), about)
+	text, body, made := back.String()+s.ended(back), back.Body.String(), s.services.Done("", services.Charge)
+	switch first, is := s.first[order]; {
+	case back.Code != http.StatusCreated:
+	case !is:
+		s.first[order] = body
+	case body == first:
+		text += ", same bytes"
 	default:
-		return nil
+		text += ", other bytes"
 	}
-}
-
-// beside is String, and says whether the body is that of an earlier answer.
-func (a reply) beside(first reply) string {
-	if a.body() != first.body() {
-		return a.String() + ", other bytes"
+	fmt.Fprintf(s.out, chargeLine, strconv.Itoa(s.steps), what, fmt.Sprintf("order-%d: %d usd", order, amount), text,
+		strconv.Itoa(made))
+	s.err = expect(text, want)
+	if made != charges {
+		s.err = errors.Join(s.err, fmt.Errorf("the provider made %d charges, want %d", made, charges))
 	}
-	return a.String() + ", same bytes"
 }
 
 // sumUp prints and checks the provider's book.
@@ -172,7 +123,7 @@ func (s *chargeStory) sumUp() error {
 	if len(book) != 3 || book[0].Calls != 1 || book[1].Calls != 1 || book[2].Calls != 2 {
 		return errors.New("the provider was not asked 1, 1 and 2 times with 3 keys")
 	}
-	fmt.Fprintf(s.out, "\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.requests.Load(),
+	fmt.Fprintf(s.out, "\nOK: %d requests for 3 orders, one process killed: %d charges, %d cents\n", s.steps,
 		len(book), total)
 	return nil
 }

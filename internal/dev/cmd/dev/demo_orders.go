@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -20,48 +20,103 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
 
-// orderStory sends orders as a client does, kills the functions meanwhile, prints what comes back
-// and checks it.
-type orderStory struct {
-	*world
-
-	front *lambdaruntime.Front
-	// victims are the functions that can be killed.
-	victims map[string]*lambdaruntime.Pool
-	mapping *streams.Pump
-	drained bool
-	wait    time.Duration // what clients were told at most
-}
-
-// purchase is what a client wants: one request, however often it is sent.
+// purchase is an order that a client wants: one request, however often it is sent.
 type purchase struct {
-	plot
+	what string // says who is killed, and when
+	// kills is the function that is killed in the moment at, empty for none.
+	kills    string
+	at       moment
+	declined bool // the payment is
 
 	number int
 	key    string
 }
 
+const (
+	ordering = "orders"
+	relay    = "relay"
+)
+
+// purchases are the orders. The stream loses the message of the last one.
+func purchases() []*purchase {
+	return []*purchase{
+		{what: "nobody"},
+		{what: "before the reservation", kills: ordering, at: moment{services.Reservation, false}},
+		{what: "after the reservation, before its answer", kills: ordering, at: moment{services.Reservation, true}},
+		{what: "between reservation and charge", kills: ordering, at: moment{services.Charge, false}},
+		{what: "after the charge, before its answer", kills: ordering, at: moment{services.Charge, true}},
+		{
+			what: "between refusal and cancellation", kills: ordering, at: moment{services.Cancellation, false},
+			declined: true,
+		},
+		{
+			what: "after the cancellation, before its answer", kills: ordering, at: moment{services.Cancellation, true},
+			declined: true,
+		},
+		{what: "before the commit", kills: ordering, at: moment{commit, false}},
+		{what: "after the commit, before its reply", kills: ordering, at: moment{commit, true}},
+		{what: "the relay, before the message", kills: relay, at: moment{services.Message, false}},
+		{what: "the relay, after it, before its answer", kills: relay, at: moment{services.Message, true}},
+		{what: "the relay, between delivery and mark", kills: relay, at: moment{mark, false}},
+		{what: "the relay, after the mark", kills: relay, at: moment{mark, true}},
+		{what: "nobody, but the stream loses the message"},
+	}
+}
+
+// answered reports whether the order was decided before anything was sent again.
+func (o *purchase) answered() bool { return o.kills != ordering || o.at == moment{commit, true} }
+
+// email is an address that no other order has.
+func (o *purchase) email() string { return o.key + "@example.com" }
+
+// answer is what comes back once the order is decided.
+func (o *purchase) answer() string {
+	if o.declined {
+		return "402 Payment Required"
+	}
+	return created
+}
+
+// calls are how often a service has to be asked for an effect: twice if nobody got the first answer,
+// or nobody noted it.
+func (o *purchase) calls(kind services.Kind) int {
+	if o.at == (moment{kind, true}) || kind == services.Message && o.at.kind == mark {
+		return 2
+	}
+	return 1
+}
+
+// counts are how often each thing has happened to an order.
+type counts struct{ reserved, charged, cancelled, rows, messages int }
+
+// orderStory sends orders as a client does, kills the functions meanwhile, prints what comes back
+// and checks it.
+type orderStory struct {
+	*world
+
+	front http.Handler
+	// victims are the functions that can be killed.
+	victims map[string]*lambdaruntime.Pool
+	mapping *streams.Pump
+	all     []*purchase
+	wait    time.Duration // what clients were told at most
+}
+
 const orderLine = "%5s  %-42s %-38s %9v %8v %9v %5v %8v\n"
 
 func demoOrders(ctx context.Context, w *world) error {
-	function := w.function(ordering, invocationTimeout)
+	s := &orderStory{world: w, all: purchases()}
 	run := rand.Text()[:8] // the records of an earlier run may still be there
-	var all []*purchase
-	for i, p := range plots {
-		all = append(all, &purchase{plot: p, number: i + 1, key: fmt.Sprintf("order-%d-%s", i+1, run)})
+	for i, o := range s.all {
+		o.number, o.key = i+1, fmt.Sprintf("order-%d-%s", i+1, run)
 	}
-	lost := all[len(all)-1]
-	loses := func(event []byte) bool { return bytes.Contains(event, []byte(lost.email())) }
-	relays, mapping, err := w.relaying(ctx, loses)
+	function := w.function(ordering, invocationTimeout)
+	relays, mapping, err := w.relaying(ctx, s.all[len(s.all)-1].email())
 	if err != nil {
 		return err
 	}
-	s := &orderStory{world: w, front: orders.front(function), mapping: mapping}
+	s.front, s.mapping = orders.front(function), mapping
 	s.victims = map[string]*lambdaruntime.Pool{ordering: function, relay: relays}
-	return s.tell(ctx, all)
-}
-
-func (s *orderStory) introduce() {
 	fmt.Fprintf(s.out, `One order has two effects, at two services: a reservation and a charge. If the payment is declined, the
 reservation is cancelled instead. Each effect is a step. The function is killed between any two of them, and within
 each. Then the order is a row in table %s and a message in table %s, written in one transaction with its
@@ -71,18 +126,12 @@ and before and after the mark.
 The records are %s.
 An invocation may take %v and its claim is protected for two seconds more: that is how long a crash blocks its key.
 `, table(rows), table(messages), s.where, invocationTimeout)
-}
-
-func (s *orderStory) header(what string) {
-	fmt.Fprintf(s.out, "\n"+orderLine,
-		"order", what, "came back", "reserved", "charged", "cancelled", "rows", "messages")
+	return s.tell(ctx)
 }
 
 // tell plays all scenes, up to the first that goes wrong.
-func (s *orderStory) tell(ctx context.Context, all []*purchase) error {
-	s.introduce()
-	s.header("who is killed (SIGKILL)")
-	if err := s.each(ctx, all, s.first); err != nil {
+func (s *orderStory) tell(ctx context.Context) error {
+	if err := s.each(ctx, "who is killed (SIGKILL)", s.all, s.first); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "\nSent again at once, each client is told to wait: 409 Conflict, Retry-After: %d at most."+
@@ -90,19 +139,22 @@ func (s *orderStory) tell(ctx context.Context, all []*purchase) error {
 	if err := sleep(ctx, s.wait); err != nil {
 		return err
 	}
-	s.header("sent again, to another process")
-	if err := s.each(ctx, all, s.again); err != nil {
+	if err := s.each(ctx, "sent again, to another process", s.all, s.again); err != nil {
 		return err
 	}
 	fmt.Fprintln(s.out, "\nThe stream has lost a message. The function drain, which a schedule invokes, finds it.")
-	if err := s.drain(ctx, all[len(all)-1]); err != nil {
-		return fmt.Errorf("the drain: %w", err)
+	if err := s.each(ctx, "the drain runs", s.all[len(s.all)-1:], s.drain); err != nil {
+		return err
 	}
-	return s.sumUp(ctx, all)
+	return s.sumUp(ctx)
 }
 
-func (s *orderStory) each(ctx context.Context, all []*purchase, scene func(context.Context, *purchase) error) error {
-	for _, o := range all {
+func (s *orderStory) each(ctx context.Context, what string, of []*purchase,
+	scene func(context.Context, *purchase) error,
+) error {
+	fmt.Fprintf(s.out, "\n"+orderLine,
+		"order", what, "came back", "reserved", "charged", "cancelled", "rows", "messages")
+	for _, o := range of {
 		s.services.For(o.key)
 		if err := scene(ctx, o); err != nil {
 			return fmt.Errorf("order %d: %w", o.number, err)
@@ -111,17 +163,17 @@ func (s *orderStory) each(ctx context.Context, all []*purchase, scene func(conte
 	return nil
 }
 
+// patience is how long a message may take that the relay is killed with.
+const patience = 30 * time.Second
+
 // first sends an order, and kills a function when its moment has come. If that was the order's
 // function, the order is sent again at once.
 func (s *orderStory) first(ctx context.Context, o *purchase) error {
 	died := make(chan error, 1)
-	if o.kills != "" {
-		s.watch.arm(o.at, func() bool {
-			died <- s.victims[o.kills].Kill()
-			return false
-		})
-	} else {
+	if o.kills == "" {
 		died <- nil
+	} else {
+		s.watch.arm(o.at, func() { died <- s.victims[o.kills].Kill() })
 	}
 	a := s.send(ctx, o)
 	select {
@@ -133,106 +185,82 @@ func (s *orderStory) first(ctx context.Context, o *purchase) error {
 		return fmt.Errorf("the function %s was not killed: the moment did not come", o.kills)
 	}
 	if o.kills != ordering {
-		return errors.Join(a.is(o.status()), s.settled(ctx, o), s.row(ctx, o, o.what, a.String()))
+		return s.row(ctx, o, o.what, a.String(), o.answer())
 	}
-	how := a.String() + " (" + s.victims[ordering].Ended() + ")"
-	if err := errors.Join(a.is(500), s.row(ctx, o, o.what, how)); err != nil {
+	if err := s.row(ctx, o, o.what, a.String()+s.ended(a), killed); err != nil {
 		return err
 	}
 	a = s.send(ctx, o)
-	if o.answered() {
-		// Nobody knows the first answer.
-		return errors.Join(a.replays(o.status(), a.body()), s.settled(ctx, o))
+	if o.answered() { // nobody knows the first answer
+		return expect(a.String(), o.answer()+", replayed")
 	}
-	wait, err := a.wait()
-	s.wait = max(s.wait, wait)
-	return err
+	s.wait = max(s.wait, a.wait())
+	return expect(a.String(), blocked)
 }
 
 // again sends an order again, and then once more.
 func (s *orderStory) again(ctx context.Context, o *purchase) error {
-	a, what := s.send(ctx, o), "goes on"
+	a, what, want := s.send(ctx, o), "goes on", o.answer()
 	if o.answered() {
-		what = "has its answer"
+		what, want = "has its answer", want+", replayed"
 	}
-	if err := errors.Join(a.is(o.status()), s.settled(ctx, o), s.row(ctx, o, what, a.String())); err != nil {
+	if err := s.row(ctx, o, what, a.String(), want); err != nil {
 		return err
 	}
-	return errors.Join(s.send(ctx, o).replays(o.status(), a.body()), s.settled(ctx, o))
+	same := s.send(ctx, o)
+	if same.Body.String() != a.Body.String() {
+		return fmt.Errorf("the replayed body is %s, the first one was %s", same.Body, a.Body)
+	}
+	return expect(same.String(), o.answer()+", replayed")
 }
 
 // drain delivers what the stream has lost. A drain leaves a message to the stream for a minute, so
 // the story makes the message older.
 func (s *orderStory) drain(ctx context.Context, lost *purchase) error {
-	pending, err := s.pending(ctx, lost)
-	if err != nil || len(pending) != 1 {
-		return errors.Join(err, fmt.Errorf("%d messages wait, want 1", len(pending)))
+	waiting, err := s.items(ctx, messages, lost)
+	if err != nil || len(waiting) != 1 {
+		return errors.Join(err, fmt.Errorf("%d messages wait, want 1", len(waiting)))
 	}
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: aws.String(table(messages)), Key: map[string]types.AttributeValue{"id": pending[0]["id"]},
+		TableName: aws.String(table(messages)), Key: map[string]types.AttributeValue{"id": waiting[0]["id"]},
 		UpdateExpression:          aws.String("SET outbox_due = :due"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":due": &types.AttributeValueMemberN{Value: "1"}},
 	})
 	if err != nil {
 		return err
 	}
-	s.services.For(lost.key)
-	if _, err := s.world.function("drain", drainTimeout).Invoke(ctx, []byte("{}")); err != nil {
+	if _, err := s.function("drain", drainTimeout).Invoke(ctx, []byte("{}")); err != nil {
 		return err
 	}
-	s.drained = true
-	s.header("the drain runs")
-	return errors.Join(s.row(ctx, lost, "delivered", ""), s.settled(ctx, lost))
+	return s.row(ctx, lost, "delivered", "", "")
 }
 
-// patience is how long a message may take that the relay is killed with.
-const patience = 30 * time.Second
+// row prints what came back, which it checks, and what has become of an order so far.
+func (s *orderStory) row(ctx context.Context, o *purchase, what, came, want string) error {
+	n, err := s.count(ctx, o)
+	fmt.Fprintf(s.out, orderLine, strconv.Itoa(o.number), what, came,
+		n.reserved, n.charged, n.cancelled, n.rows, n.messages)
+	return errors.Join(err, expect(came, want))
+}
 
-// settled waits until the message of an order is delivered, if the stream has it, and checks that
-// the order has come to its end.
-func (s *orderStory) settled(ctx context.Context, o *purchase) error {
+// count counts what has become of an order, once the relay has handled what the stream has.
+func (s *orderStory) count(ctx context.Context, o *purchase) (counts, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for pending := true; pending; {
-		if err := s.mapping.Idle(ctx); err != nil {
-			return fmt.Errorf("its message is not delivered: %w", err)
-		}
-		waiting, err := s.pending(ctx, o)
-		if err != nil {
-			return err
-		}
-		pending = len(waiting) > 0 && (!o.lost || s.drained)
+	if err := s.mapping.Idle(ctx); err != nil {
+		return counts{}, err
 	}
-	idle := s.mapping.Idle(ctx) // what is repeated is not pending
-	got, err := s.count(ctx, o)
-	if want := o.end(s.drained); err == nil && got != want {
-		err = fmt.Errorf("there is %+v, want %+v", got, want)
-	}
-	for _, e := range s.services.Effects(o.key) {
-		err = errors.Join(err, o.check(e))
-	}
-	return errors.Join(idle, err)
-}
-
-// count counts what has become of an order so far.
-func (s *orderStory) count(ctx context.Context, o *purchase) (counts, error) {
 	done := func(kind services.Kind) int { return s.services.Done(o.key, kind) }
-	kept, err := s.scan(ctx, rows, o)
+	kept, err := s.items(ctx, rows, o)
 	return counts{
 		done(services.Reservation), done(services.Charge), done(services.Cancellation), len(kept),
 		done(services.Message),
 	}, err
 }
 
-// pending are the messages of an order that are not delivered yet.
-func (s *orderStory) pending(ctx context.Context, o *purchase) ([]map[string]types.AttributeValue, error) {
-	all, err := s.scan(ctx, messages, o)
-	return slices.DeleteFunc(all, func(m map[string]types.AttributeValue) bool { return m["outbox_due"] == nil }), err
-}
-
-// scan returns the items of a table that are about an order.
-func (s *orderStory) scan(ctx context.Context, of string, o *purchase) (
-	found []map[string]types.AttributeValue, err error,
+// items are those of a table that are about an order.
+func (s *orderStory) items(ctx context.Context, of string, o *purchase) (found []map[string]types.AttributeValue,
+	err error,
 ) {
 	in := &dynamodb.ScanInput{TableName: aws.String(table(of)), ConsistentRead: aws.Bool(true)}
 	for pages := dynamodb.NewScanPaginator(s.client, in); pages.HasMorePages(); {
@@ -240,17 +268,14 @@ func (s *orderStory) scan(ctx context.Context, of string, o *purchase) (
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, page.Items...)
+		for _, it := range page.Items {
+			if text, err := json.Marshal(it); err != nil || strings.Contains(string(text), o.email()) {
+				found = append(found, it)
+			}
+		}
 	}
-	return slices.DeleteFunc(found, func(it map[string]types.AttributeValue) bool {
-		email, _ := it["email"].(*types.AttributeValueMemberS)
-		body, _ := it["body"].(*types.AttributeValueMemberS)
-		return (email == nil || email.Value != o.email()) && (body == nil || !strings.Contains(body.Value, o.email()))
-	}), nil
+	return found, nil
 }
-
-// email is an address that no other order has.
-func (o *purchase) email() string { return o.key + "@example.com" }
 
 func (s *orderStory) send(ctx context.Context, o *purchase) reply {
 	source := "tok_visa"
@@ -262,27 +287,27 @@ func (s *orderStory) send(ctx context.Context, o *purchase) reply {
 		source, o.email()))
 }
 
-// row prints what has become of an order so far.
-func (s *orderStory) row(ctx context.Context, o *purchase, what, cameBack string) error {
-	n, err := s.count(ctx, o)
-	fmt.Fprintf(s.out, orderLine, strconv.Itoa(o.number), what, cameBack,
-		n.reserved, n.charged, n.cancelled, n.rows, n.messages)
-	return err
-}
-
-// sumUp checks once more that every order has come to its end, and prints what the services were
-// asked for.
-func (s *orderStory) sumUp(ctx context.Context, all []*purchase) error {
-	if err := s.each(ctx, all, s.settled); err != nil {
-		return err
-	}
+// sumUp checks that every order has come to its end, with each effect once, and prints what the
+// services were asked for.
+func (s *orderStory) sumUp(ctx context.Context) error {
 	fmt.Fprintln(s.out, "\nAsked for twice, with the same key, because nobody got or had noted the first answer:")
-	killed := 0
-	for _, o := range all {
+	dead := 0
+	for _, o := range s.all {
+		want := counts{reserved: 1, charged: 1, rows: 1, messages: 1}
+		if o.declined {
+			want = counts{reserved: 1, cancelled: 1}
+		}
+		if got, err := s.count(ctx, o); err != nil || got != want {
+			return errors.Join(err, fmt.Errorf("order %d: there is %+v, want %+v", o.number, got, want))
+		}
 		if o.kills != "" {
-			killed++
+			dead++
 		}
 		for _, e := range s.services.Effects(o.key) {
+			if want := o.calls(e.Kind); e.Calls != want {
+				return fmt.Errorf("order %d: the service was asked for the %s %d times with its key, want %d",
+					o.number, e.Kind, e.Calls, want)
+			}
 			if e.Calls > 1 {
 				fmt.Fprintf(s.out, "  the %s of order %d, key %s\n", e.Kind, o.number, e.Key)
 			}
@@ -291,7 +316,7 @@ func (s *orderStory) sumUp(ctx context.Context, all []*purchase) error {
 	done := func(kind services.Kind) int { return s.services.Done("", kind) }
 	fmt.Fprintf(s.out, "\nOK: %d orders, %d processes killed: "+
 		"%d reservations, %d charges, %d cancellations, %d rows, %d messages, each once\n",
-		len(all), killed, done(services.Reservation), done(services.Charge), done(services.Cancellation),
+		len(s.all), dead, done(services.Reservation), done(services.Charge), done(services.Cancellation),
 		done(services.Message), done(services.Message))
 	return nil
 }

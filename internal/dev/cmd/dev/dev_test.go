@@ -117,7 +117,7 @@ func TestTheStoryFailsWithoutProtection(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.NotContains(t, stdout, "OK:")
-	assert.Contains(t, stderr, "FAILED: step 2: the answer is not marked as a replay")
+	assert.Contains(t, stderr, "FAILED: step 2: what came back is \"201 Created, other bytes\"")
 }
 
 func TestAStoreThatIsNotKnownIsAFailure(t *testing.T) {

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
+	"github.com/go-idempotent/idempotent/internal/dev/streams"
+	"github.com/go-idempotent/idempotent/outbox"
 )
 
 // example is a function behind an HTTP API.
@@ -34,8 +36,12 @@ var (
 	}
 )
 
-// timeout is that of a function that is served: API Gateway waits for a second more at most.
-const timeout = 29 * time.Second
+// The timeouts of the functions. API Gateway waits for a second more than the first at most.
+const (
+	timeout      = 29 * time.Second
+	relayTimeout = 5 * time.Second
+	drainTimeout = 30 * time.Second
+)
 
 func (x example) front(p *lambdaruntime.Pool) *lambdaruntime.Front {
 	return &lambdaruntime.Front{Invoke: p.Invoke, Routes: []string{x.route}}
@@ -45,7 +51,7 @@ func (x example) front(p *lambdaruntime.Pool) *lambdaruntime.Front {
 func run(ctx context.Context, w *world, x example) error {
 	function := w.function(x.function, timeout)
 	if x.function == orders.function {
-		if _, _, err := w.relaying(ctx, func([]byte) bool { return false }); err != nil {
+		if _, _, err := w.relaying(ctx, ""); err != nil {
 			return err
 		}
 		go w.drainEachMinute(ctx)
@@ -73,10 +79,9 @@ func (w *world) try(x example, url, key, source string) {
 // far.
 func (w *world) told(front http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		told := reply{httptest.NewRecorder()}
-		front.ServeHTTP(told, r)
+		told := ask(front, r)
 		told.passOn(rw)
-		fmt.Fprintf(w.out, "%s %s: %s", r.Method, r.URL.Path, told.status())
+		fmt.Fprintf(w.out, "%s %s: %s", r.Method, r.URL.Path, told)
 		for _, kind := range services.Kinds() {
 			if n := w.services.Done("", kind); n > 0 {
 				fmt.Fprintf(w.out, ", %ss so far: %d", kind, n)
@@ -84,6 +89,32 @@ func (w *world) told(front http.Handler) http.Handler {
 		}
 		fmt.Fprintln(w.out)
 	})
+}
+
+// relaying begins to invoke the function relay with what is written to the outbox from now on,
+// until the world ends. The stream loses the event that has the text lost, unless that is empty.
+func (w *world) relaying(ctx context.Context, lost string) (
+	function *lambdaruntime.Pool, mapping *streams.Pump, err error,
+) {
+	function = w.function(relay, relayTimeout)
+	mapping = &streams.Pump{
+		Endpoint: w.endpoint, Table: table(messages), Latest: true, Filter: outbox.StreamFilter,
+		BatchSize: 1, Poll: 50 * time.Millisecond, // one message at a time, so that a story knows which of them dies
+		Invoke: func(ctx context.Context, event []byte) ([]byte, error) {
+			if lost != "" && bytes.Contains(event, []byte(lost)) {
+				return nil, nil // for the mapping that is a success
+			}
+			return function.Invoke(context.WithoutCancel(ctx), event) // what has begun goes on to its end
+		},
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- mapping.Run(ctx) }()
+	w.closers = append(w.closers, func() error {
+		stop()
+		return <-ended
+	})
+	return function, mapping, mapping.Idle(ctx)
 }
 
 // drainEachMinute delivers what the relay has put off, as a schedule does.

@@ -178,3 +178,13 @@ func (w *world) close() (err error) {
 	}
 	return err
 }
+
+// ended tells how the functions ended, if they did before they answered.
+func (w *world) ended(a reply) string {
+	for _, f := range w.functions {
+		if how := f.Ended(); how != "" && a.Code == http.StatusInternalServerError {
+			return " (" + how + ")"
+		}
+	}
+	return ""
+}
