@@ -21,7 +21,6 @@ func TestARequestBecomesTheEventThatAPIGatewaySends(t *testing.T) {
 	req.RemoteAddr = "192.0.2.7:51234"
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	req.Header.Set("User-Agent", "curl/8.5.0")
-	req.Header.Set("X-Forwarded-For", "198.51.100.1")
 	req.Header.Add("Idempotency-Key", "a")
 	req.Header.Add("Idempotency-Key", "b")
 	req.Header.Add("Cookie", "one=1; two=2")
@@ -29,9 +28,6 @@ func TestARequestBecomesTheEventThatAPIGatewaySends(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 30, 0, 123e6, time.FixedZone("", 3600))
 
 	e := event(req, []byte(`{"amount":1.10}`), "POST /charges/{id}", "request-1", now)
-	require.Regexp(t, `^Root=1-69a42338-[0-9a-f]{24}$`, e.Headers["x-amzn-trace-id"])
-	e.Headers["x-amzn-trace-id"] = "Root=1-69a42338-random"
-
 	got, err := json.MarshalIndent(e, "", "  ")
 	require.NoError(t, err)
 	const golden = "testdata/event.json"
@@ -54,7 +50,6 @@ func TestABareRequestHasNoOptionalFields(t *testing.T) {
 		require.NotContains(t, fields, absent)
 	}
 	require.Equal(t, false, fields["isBase64Encoded"])
-	require.Equal(t, "80", fields["headers"].(map[string]any)["x-forwarded-port"])
 }
 
 func TestABodyIsBase64UnlessItsMediaTypeIsText(t *testing.T) {

@@ -9,7 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -19,7 +21,8 @@ import (
 // each request becomes an event, and the result of the function becomes the answer. Its fields must
 // not change after the first request.
 //
-// What differs from AWS: there are no authorizers, no CORS and no path variables.
+// What differs from AWS: there are no authorizers, no CORS and no path variables, and the gateway
+// adds no headers to an event.
 //
 // See
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html.
@@ -34,35 +37,88 @@ type Front struct {
 // there is no such response, the client gets what API Gateway sends: 500 for a function that failed
 // or returned what is no response. The reason is logged.
 func (f *Front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	id := rand.Text()
-	w.Header().Set("Apigw-Requestid", id)
-	payload, err := f.payload(req, id)
-	if err != nil {
-		slog.Warn("the request cannot be read", "error", err)
-		refuseRequest(w, http.StatusBadRequest)
-		return
-	}
-	result, err := f.Invoke(context.WithoutCancel(req.Context()), payload)
-	if err == nil {
-		err = answer(w, result)
-	}
-	if err != nil {
-		slog.Error("the function failed", "error", err)
-		refuseRequest(w, http.StatusInternalServerError)
-	}
-}
-
-// payload is the event of a request as JSON.
-func (f *Front) payload(req *http.Request, id string) ([]byte, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return nil, err
+		return // the client is gone
 	}
 	route := "$default"
 	if r := req.Method + " " + req.URL.Path; slices.Contains(f.Routes, r) {
 		route = r
 	}
-	return json.Marshal(event(req, body, route, id, time.Now()))
+	id := rand.Text()
+	w.Header().Set("Apigw-Requestid", id)
+	payload, err := json.Marshal(event(req, body, route, id, time.Now()))
+	var result []byte
+	if err == nil {
+		result, err = f.Invoke(context.WithoutCancel(req.Context()), payload)
+	}
+	if err == nil {
+		err = answer(w, result)
+	}
+	if err != nil {
+		slog.Error("the function failed", "error", err)
+		write(w, http.StatusInternalServerError, `{"message":"Internal Server Error"}`)
+	}
+}
+
+// event is the request in payload format 2.0.
+func event(req *http.Request, body []byte, route, requestID string, now time.Time) events.APIGatewayV2HTTPRequest {
+	e := events.APIGatewayV2HTTPRequest{
+		Version:               "2.0",
+		RouteKey:              route,
+		RawPath:               req.URL.Path, // decoded, as API Gateway passes it on
+		RawQueryString:        req.URL.RawQuery,
+		Cookies:               strings.FieldsFunc(strings.Join(req.Header["Cookie"], ";"), separates),
+		Headers:               joined(req.Header, strings.ToLower),
+		QueryStringParameters: joined(req.URL.Query(), strings.Clone),
+		RequestContext: events.APIGatewayV2HTTPRequestContext{
+			RouteKey:   route,
+			AccountID:  accountID,
+			Stage:      "$default",
+			RequestID:  requestID,
+			APIID:      "localfront",
+			DomainName: (&url.URL{Host: req.Host}).Hostname(),
+			Time:       now.UTC().Format("02/Jan/2006:15:04:05 -0700"),
+			TimeEpoch:  now.UnixMilli(),
+			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
+				Method:    req.Method,
+				Path:      req.URL.Path,
+				Protocol:  req.Proto,
+				SourceIP:  (&url.URL{Host: req.RemoteAddr}).Hostname(),
+				UserAgent: req.UserAgent(),
+			},
+		},
+	}
+	delete(e.Headers, "cookie") // cookies have a field of their own
+	e.Headers["host"] = req.Host
+	if len(body) > 0 {
+		e.Body, e.IsBase64Encoded = encode(req.Header, body)
+	}
+	return e
+}
+
+func separates(r rune) bool { return r == ';' || r == ' ' }
+
+// joined has the values of one name joined by commas.
+func joined(values map[string][]string, spelled func(string) string) map[string]string {
+	all := map[string]string{}
+	for name, each := range values {
+		all[spelled(name)] = strings.Join(each, ",")
+	}
+	return all
+}
+
+// textTypes are the media types besides text/* whose bodies API Gateway passes on as they are. All
+// others, a missing one and form data included, it encodes in base64.
+var textTypes = []string{"application/json", "application/javascript", "application/xml"}
+
+func encode(h http.Header, body []byte) (text string, isBase64 bool) {
+	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	if h.Get("Content-Encoding") == "" && (strings.HasPrefix(media, "text/") || slices.Contains(textTypes, media)) {
+		return string(body), false
+	}
+	return base64.StdEncoding.EncodeToString(body), true
 }
 
 // answer sends the response of the function. If it returns an error, nothing was sent.
@@ -86,16 +142,9 @@ func answer(w http.ResponseWriter, result []byte) error {
 	for name, value := range r.Headers {
 		h.Set(name, value)
 	}
-	for _, cookie := range r.Cookies {
-		h.Add("Set-Cookie", cookie)
-	}
+	h["Set-Cookie"] = r.Cookies
 	h.Del("Content-Length") // the server counts
 	w.WriteHeader(r.StatusCode)
 	_, _ = w.Write(body) // fails if the client is gone
 	return nil
-}
-
-// refuseRequest answers in the gateway's own words.
-func refuseRequest(w http.ResponseWriter, status int) {
-	write(w, status, fmt.Sprintf(`{"message":%q}`, http.StatusText(status)))
 }

@@ -18,7 +18,6 @@ package lambdaruntime
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,24 +43,15 @@ func (f Function) name() string { return cmp.Or(f.Name, "function") }
 
 // environment is that of a process. Of a name that occurs twice the last one counts.
 func (f Function) environment(api string) []string {
-	defaults := []string{
-		"AWS_REGION=us-east-1",
-		"AWS_DEFAULT_REGION=us-east-1",
-		"LANG=en_US.UTF-8",
-		"PATH=/usr/local/bin:/usr/bin:/bin:/opt/bin",
-		"TZ=:UTC",
-	}
-	reserved := []string{
+	return slices.Concat([]string{"AWS_REGION=us-east-1", "TZ=:UTC"}, f.Environment, []string{
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=128",
 		"AWS_LAMBDA_FUNCTION_NAME=" + f.name(),
 		"AWS_LAMBDA_FUNCTION_VERSION=$LATEST",
-		"AWS_LAMBDA_INITIALIZATION_TYPE=on-demand",
 		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + f.name(),
 		"AWS_LAMBDA_LOG_STREAM_NAME=local",
 		"AWS_LAMBDA_RUNTIME_API=" + api,
 		"_HANDLER=bootstrap",
-	}
-	return slices.Concat(defaults, f.Environment, reserved)
+	})
 }
 
 // The types of the errors that the service itself reports for a function.
@@ -78,11 +68,9 @@ var ErrClosed = errors.New("lambdaruntime: the sandbox is closed")
 // FunctionError is the failure of an invocation: the function reported it, or the service did
 // because the function could not.
 type FunctionError struct {
-	// Type and Message are those of the payload, empty if it holds none.
+	// Type and Message are those of the document that the caller gets, empty if it has none.
 	Type    string `json:"errorType"`
 	Message string `json:"errorMessage"`
-	// Payload is the document that the caller gets.
-	Payload []byte `json:"-"`
 }
 
 func (e *FunctionError) Error() string {
@@ -91,22 +79,15 @@ func (e *FunctionError) Error() string {
 
 // serviceError is what the service reports for an invocation.
 func serviceError(kind, requestID, format string, args ...any) *FunctionError {
-	message := fmt.Sprintf("RequestId: %s Error: %s", requestID, fmt.Sprintf(format, args...))
-	payload := fmt.Appendf(nil, `{"errorType":%q,"errorMessage":%q}`, kind, message)
-	return &FunctionError{Type: kind, Message: message, Payload: payload}
+	return &FunctionError{kind, fmt.Sprintf("RequestId: %s Error: ", requestID) + fmt.Sprintf(format, args...)}
 }
 
 func timedOut(requestID string, after time.Duration) *FunctionError {
 	return serviceError(TypeTimedOut, requestID, "Task timed out after %.2f seconds", after.Seconds())
 }
 
-// reported is an error that the function sent. Any payload is passed on; one in another form has no
-// type.
-func reported(payload []byte) *FunctionError {
-	e := &FunctionError{Payload: payload}
-	_ = json.Unmarshal(payload, e)
-	return e
-}
+// accountID is that of every function.
+const accountID = "123456789012"
 
 // requestID is a random UUID (RFC 9562, version 4).
 func requestID() string {

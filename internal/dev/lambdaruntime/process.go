@@ -1,6 +1,7 @@
 package lambdaruntime
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,9 +51,6 @@ func startProcess(f Function, output *os.File) (*process, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.handleNext)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{what}", p.handleAnswer)
-	mux.HandleFunc("POST /2018-06-01/runtime/init/error", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusAccepted, accepted) // its end is what counts
-	})
 	p.api = httptest.NewUnstartedServer(mux)
 	// A killed process leaves broken connections: they are not worth a line.
 	p.api.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -81,14 +79,13 @@ func (p *process) handleNext(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Type", "application/json")
 		h.Set("Lambda-Runtime-Aws-Request-Id", i.id)
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(now.Add(i.timeout).UnixMilli(), 10))
-		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:"+p.function.name())
-		h.Set("Lambda-Runtime-Trace-Id", traceID(now)+";Parent="+traceID(now)[24:]+";Sampled=0")
+		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:"+accountID+":function:"+p.function.name())
+		trace := strings.ReplaceAll(i.id, "-", "")
+		h.Set("Lambda-Runtime-Trace-Id", fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), trace[:24], trace[16:]))
 		_, _ = w.Write(i.payload) // fails if the process was killed, and then its end is the answer
 	case <-r.Context().Done(): // the process ended, or dropped the connection to ask again
 	}
 }
-
-const accepted = `{"status":"OK"}`
 
 // handleAnswer ends the invocation, the only one that there is, with the body of the request.
 func (p *process) handleAnswer(w http.ResponseWriter, r *http.Request) {
@@ -99,20 +96,17 @@ func (p *process) handleAnswer(w http.ResponseWriter, r *http.Request) {
 	if r.PathValue("what") == "response" {
 		p.answered <- result{response: body}
 	} else {
-		p.answered <- result{err: reported(body)}
+		failure := new(FunctionError)
+		_ = json.Unmarshal(body, failure) // one in another form has no type
+		p.answered <- result{err: failure}
 	}
-	write(w, http.StatusAccepted, accepted)
+	write(w, http.StatusAccepted, `{"status":"OK"}`)
 }
 
 func write(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body) // fails if the client is gone, or the process was killed
-}
-
-// traceID is a new one of X-Ray.
-func traceID(now time.Time) string {
-	return fmt.Sprintf("Root=1-%08x-%s", now.Unix(), strings.ReplaceAll(requestID(), "-", "")[:24])
 }
 
 // invoke waits for the answer to an invocation that the process has taken, or says what the service

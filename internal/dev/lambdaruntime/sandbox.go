@@ -15,8 +15,7 @@ import (
 // [Sandbox.Close].
 type Sandbox struct {
 	function Function
-	// turn is full while somebody invokes.
-	turn chan struct{}
+	turn     sync.Mutex // of who invokes
 
 	mu      sync.Mutex
 	process *process
@@ -28,24 +27,26 @@ type Sandbox struct {
 }
 
 // NewSandbox returns a sandbox. Its process is started by the first invocation.
-func NewSandbox(f Function) *Sandbox {
-	return &Sandbox{function: f, turn: make(chan struct{}, 1)}
-}
+func NewSandbox(f Function) *Sandbox { return &Sandbox{function: f} }
 
 // Invoke hands the payload to the function and returns its response. Invocations of one sandbox
-// wait for their turn, or until ctx ends; then Invoke returns its cause. What has begun goes on to
+// wait for their turn; if ctx has ended then, Invoke returns its cause. What has begun goes on to
 // its end. The timeout counts from the moment the process takes the event; when it has passed, the
 // process is killed.
 //
 // An invocation that failed returns a [*FunctionError]; every other error says that there was none:
 // ctx, [ErrClosed], or a bootstrap that cannot be executed.
 func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Duration) ([]byte, error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	return s.invoke(payload, timeout)
+}
+
+// invoke invokes for who has the turn.
+func (s *Sandbox) invoke(payload []byte, timeout time.Duration) ([]byte, error) {
 	i := invocation{id: requestID(), payload: payload, timeout: timeout}
 	for {
 		p, fresh, err := s.current()
@@ -71,26 +72,23 @@ func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Durat
 func (s *Sandbox) current() (p *process, fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.process.alive() {
+	switch {
+	case s.process.alive():
 		return s.process, false, nil
-	}
-	if s.closed {
+	case s.closed:
 		return nil, false, ErrClosed
-	}
-	if s.output == nil {
-		if s.output, err = os.CreateTemp("", "function-*.log"); err != nil {
+	case s.output == nil:
+		if s.output, err = os.CreateTemp("", "function-*.log"); err == nil {
+			err = os.Remove(s.output.Name())
+		}
+		if err != nil {
 			return nil, false, fmt.Errorf("a file for what the function writes: %w", err)
 		}
-		if err := os.Remove(s.output.Name()); err != nil {
-			return nil, false, err
-		}
 	}
-	if p, err = startProcess(s.function, s.output); err != nil {
-		return nil, false, err
+	if p, err = startProcess(s.function, s.output); err == nil {
+		s.process, s.starts = p, s.starts+1
 	}
-	s.process = p
-	s.starts++
-	return p, true, nil
+	return p, true, err
 }
 
 // latest is the process that was started last, nil if there was none.
@@ -112,8 +110,8 @@ func (s *Sandbox) Close() error {
 	s.closed = true // no process is started any more
 	s.mu.Unlock()
 	err := s.Kill()
-	s.turn <- struct{}{}
-	<-s.turn
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	return err
 }
 
@@ -154,4 +152,72 @@ func (s *Sandbox) Logs() string {
 		return fmt.Sprintf("what the function wrote cannot be read: %v", err)
 	}
 	return string(text)
+}
+
+// Pool invokes a function in as many sandboxes as it has invocations at once. Set Function and
+// Timeout before the first one.
+type Pool struct {
+	Function Function
+	Timeout  time.Duration
+
+	mu  sync.Mutex
+	all []*Sandbox
+}
+
+// Invoke is [Sandbox.Invoke], and waits for nobody.
+func (p *Pool) Invoke(_ context.Context, payload []byte) ([]byte, error) {
+	s := p.free()
+	defer s.turn.Unlock()
+	return s.invoke(payload, p.Timeout)
+}
+
+// free returns a sandbox that has the turn.
+func (p *Pool) free() *Sandbox {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.all {
+		if s.turn.TryLock() {
+			return s
+		}
+	}
+	s := NewSandbox(p.Function)
+	s.turn.Lock()
+	p.all = append(p.all, s)
+	return s
+}
+
+// Kill is [Sandbox.Kill] of each.
+func (p *Pool) Kill() error { return p.each((*Sandbox).Kill) }
+
+// Close is [Sandbox.Close] of each. Nothing may be invoked any more.
+func (p *Pool) Close() error { return p.each((*Sandbox).Close) }
+
+func (p *Pool) each(f func(*Sandbox) error) (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.all {
+		err = errors.Join(err, f(s))
+	}
+	return err
+}
+
+// Ended tells how a process ended that has no successor yet, such as "signal: killed"; empty if
+// there is none.
+func (p *Pool) Ended() (how string) {
+	_ = p.each(func(s *Sandbox) error { // none fails
+		if state := s.Ended(); state != nil {
+			how = state.String()
+		}
+		return nil
+	})
+	return how
+}
+
+// Logs is what all processes have written so far.
+func (p *Pool) Logs() (all string) {
+	_ = p.each(func(s *Sandbox) error { // none fails
+		all += s.Logs()
+		return nil
+	})
+	return all
 }
