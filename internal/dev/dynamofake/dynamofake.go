@@ -30,7 +30,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	items   map[place]Item
-	changes []change
+	changes []any
 }
 
 // ServeHTTP implements [http.Handler].

@@ -21,35 +21,35 @@ func (v Value) typed() (kind, text string) {
 	return "", ""
 }
 
-// compare orders two values of one type.
+// compare orders two texts, or two numbers.
 func (v Value) compare(other Value) (order int, ok bool) {
 	kind, text := v.typed()
 	otherKind, otherText := other.typed()
 	switch {
 	case kind != otherKind:
-	case kind == "S":
-		return cmp.Compare(text, otherText), true
+		return 0, false
 	case kind == "N":
-		a, aOK := new(big.Rat).SetString(text)
-		b, bOK := new(big.Rat).SetString(otherText)
-		if aOK && bOK {
-			return a.Cmp(b), true
-		}
+		return v.number().Cmp(other.number()), true
+	default:
+		return cmp.Compare(text, otherText), kind == "S"
 	}
-	return 0, false
+}
+
+// number is a number, 0 if the value is not there.
+func (v Value) number() *big.Rat {
+	kind, text := v.typed()
+	n, ok := new(big.Rat).SetString(cmp.Or(text, "0"))
+	if v != nil && kind != "N" || !ok {
+		invalidf("%v is no number", v)
+	}
+	return n
 }
 
 // sum adds a number to one that may be absent.
 func (v Value) sum(added Value) Value {
-	if v == nil {
-		v = Value{"N": "0"}
-	}
-	kind, text := v.typed()
-	addedKind, addedText := added.typed()
-	a, first := new(big.Int).SetString(text, 10)
-	b, second := new(big.Int).SetString(addedText, 10)
-	if kind != "N" || addedKind != "N" || !first || !second {
+	sum := v.number()
+	if !sum.Add(sum, added.number()).IsInt() {
 		invalidf("only integers are added here")
 	}
-	return Value{"N": a.Add(a, b).String()}
+	return Value{"N": sum.RatString()}
 }

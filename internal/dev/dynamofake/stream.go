@@ -8,9 +8,6 @@ type streamInput struct {
 	Limit                                       int
 }
 
-// change is a write of an item. What was not there, or is not there any more, is nil.
-type change struct{ old, new Item }
-
 // stream answers the calls about the stream of the table s.Streamed: it has one shard without an
 // end, whose sequence numbers and iterators count the changes.
 func (s *Server) stream(operation string, in input) object {
@@ -32,28 +29,27 @@ func (s *Server) stream(operation string, in input) object {
 	decode([]byte(in.ShardIterator), &from)
 	found := []any{}
 	for ; from < len(s.changes) && len(found) < in.Limit; from++ {
-		found = append(found, s.changes[from].event(strconv.Itoa(from+1)))
+		found = append(found, s.changes[from])
 	}
 	return object{"Records": found, "NextShardIterator": strconv.Itoa(from)}
 }
 
-// event is the record as Lambda gets it.
-func (c change) event(number string) object {
-	name, images := "MODIFY", object{"SequenceNumber": number}
-	switch {
-	case c.old == nil:
-		name = "INSERT"
-	case c.new == nil:
+// change is the record of a write as Lambda gets it. What was not there, or is not there any more,
+// is nil.
+func change(number int, old, next Item) object {
+	name, images := "MODIFY", object{"SequenceNumber": strconv.Itoa(number)}
+	if next != nil {
+		images["NewImage"] = next
+	} else {
 		name = "REMOVE"
 	}
-	if c.new != nil {
-		images["NewImage"] = c.new
-	}
-	if c.old != nil {
-		images["OldImage"] = c.old
+	if old != nil {
+		images["OldImage"] = old
+	} else {
+		name = "INSERT"
 	}
 	return object{
-		"eventID": number, "eventName": name, "eventSource": "aws:dynamodb", "eventVersion": "1.1",
+		"eventID": strconv.Itoa(number), "eventName": name, "eventSource": "aws:dynamodb", "eventVersion": "1.1",
 		"dynamodb": images,
 	}
 }

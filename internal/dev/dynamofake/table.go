@@ -114,7 +114,7 @@ func (s *Server) put(at place, next Item) {
 		s.items = make(map[place]Item)
 	}
 	if at.table == s.Streamed {
-		s.changes = append(s.changes, change{s.items[at], next})
+		s.changes = append(s.changes, change(len(s.changes)+1, s.items[at], next))
 	}
 	if s.items[at] = next; next == nil {
 		delete(s.items, at)
@@ -198,8 +198,7 @@ func (s *Server) list(in input) object {
 	}
 	slices.SortFunc(found, func(a, b Item) int {
 		order, _ := a[sorted].compare(b[sorted])
-		return cmp.Or(order, cmp.Compare(s.place(write{TableName: in.TableName, Item: a}).id,
-			s.place(write{TableName: in.TableName, Item: b}).id))
+		return order
 	})
 	return object{"Items": found, "Count": len(found), "ScannedCount": len(found)}
 }
