@@ -42,19 +42,6 @@ func requireRefused(t *testing.T, err error) {
 	require.ErrorAs(t, err, &refused)
 }
 
-func TestARefusedWriteIsNoReasonToWarn(t *testing.T) {
-	t.Parallel()
-	client, logged := Client(Endpoint(t)), &lines{}
-	table := "refused-" + strings.ToLower(t.Name())
-	require.NoError(t, CreateTable(t.Context(), client, table, "id"))
-	DropAfter(t, client, table)
-
-	client = Client(Endpoint(t), logged.to)
-	require.NoError(t, write(t.Context(), client, table))
-	requireRefused(t, write(t.Context(), client, table))
-	require.Empty(t, logged.String())
-}
-
 // TestTheWarningIsTheOneThatIsSilenced looks at the SDK with and without the option, at a server
 // that refuses as DynamoDB Local does: without a checksum. When the first half fails, the SDK no
 // longer warns, and the option can go.

@@ -31,21 +31,26 @@ func Strict() bool { return os.Getenv(StrictVariable) == "1" }
 // that is there but does not start fails the test.
 func Endpoint(tb testing.TB) string {
 	tb.Helper()
-	if endpoint := os.Getenv(EndpointVariable); endpoint != "" {
-		return endpoint
+	if os.Getenv(EndpointVariable) == "" {
+		if err := shared(); err != nil {
+			tb.Fatal(err)
+		}
 	}
-	endpoint, err := shared()
-	switch {
-	case err == nil:
-		return endpoint
-	case errors.Is(err, ErrUnavailable) && !Strict():
-		fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: %v\n", tb.Name(), err)
-		tb.Skipf("!!! SKIPPED: %v", err)
-	default:
-		tb.Fatal(err)
+	endpoint := os.Getenv(EndpointVariable)
+	if endpoint == "" {
+		fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: %v\n", tb.Name(), ErrUnavailable)
+		tb.Skipf("!!! SKIPPED: %v", ErrUnavailable)
 	}
-	return ""
+	return endpoint
 }
+
+// shared provides the server of this test process. Nobody stops it: it ends when the process does.
+var shared = sync.OnceValue(func() error {
+	ctx, cancel := context.WithTimeout(context.Background(), sharedLimit)
+	defer cancel()
+	_, err := Provide(ctx)
+	return err
+})
 
 // Provide tells the commands that this process starts where DynamoDB Local is: it sets
 // [EndpointVariable] to the endpoint of a server that runs until end is called, unless the variable
@@ -67,14 +72,3 @@ func Provide(ctx context.Context) (end func() error, err error) {
 		return nothing, err
 	}
 }
-
-// shared starts the server of this test process. Nobody stops it: it ends when the process does.
-var shared = sync.OnceValues(func() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), sharedLimit)
-	defer cancel()
-	s, err := Start(ctx)
-	if err != nil {
-		return "", err
-	}
-	return s.Endpoint, nil
-})

@@ -8,22 +8,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 )
 
-// expiring is a context whose deadline comes when the test says so.
-type expiring struct {
+// ending is a context that ends when the test says so, for a reason.
+type ending struct {
 	context.Context
 
-	expired chan struct{}
+	ended  chan struct{}
+	reason error
 }
 
-func (e expiring) Done() <-chan struct{} { return e.expired }
+func (e ending) Done() <-chan struct{} { return e.ended }
 
-func (e expiring) Err() error {
+func (e ending) Err() error {
 	select {
-	case <-e.expired:
-		return context.DeadlineExceeded
+	case <-e.ended:
+		return e.reason
 	default:
 		return nil
 	}
@@ -48,47 +50,45 @@ func slow(t *testing.T) (endpoint string, arrived, answer chan struct{}) {
 	return server.URL, arrived, answer
 }
 
-func TestWhoIsUnhurriedWaitsForTheAnswer(t *testing.T) {
+func TestWhoIsUnhurriedWaitsForTheAnswerUnlessItIsCancelled(t *testing.T) {
 	t.Parallel()
-	endpoint, arrived, answer := slow(t)
-	ctx := expiring{t.Context(), make(chan struct{})}
-	go func() {
-		<-arrived
-		close(ctx.expired)
-		time.Sleep(50 * time.Millisecond) // for a client that would give up
-		close(answer)
-	}()
-	requireRefused(t, write(ctx, Client(endpoint, Unhurried), "table"))
-}
-
-func TestOthersAreHurried(t *testing.T) {
-	t.Parallel()
-	endpoint, arrived, _ := slow(t)
-	ctx := expiring{t.Context(), make(chan struct{})}
-	go func() {
-		<-arrived
-		close(ctx.expired)
-	}()
-	require.ErrorIs(t, write(ctx, Client(endpoint), "table"), context.DeadlineExceeded)
-}
-
-func TestWhoIsUnhurriedCanBeCancelled(t *testing.T) {
-	t.Parallel()
-	endpoint, arrived, _ := slow(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-arrived
-		cancel()
-	}()
-	require.ErrorIs(t, write(ctx, Client(endpoint, Unhurried), "table"), context.Canceled)
+	unhurried := []func(*dynamodb.Options){Unhurried}
+	for name, c := range map[string]struct {
+		opts         []func(*dynamodb.Options)
+		reason, want error // nil: the answer
+	}{
+		"unhurried, at the deadline": {unhurried, context.DeadlineExceeded, nil},
+		"others, at the deadline":    {nil, context.DeadlineExceeded, context.DeadlineExceeded},
+		"unhurried, cancelled":       {unhurried, context.Canceled, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			endpoint, arrived, answer := slow(t)
+			ctx := ending{t.Context(), make(chan struct{}), c.reason}
+			go func() {
+				<-arrived
+				close(ctx.ended)
+				if c.want == nil {
+					time.Sleep(50 * time.Millisecond) // for a client that would give up
+					close(answer)
+				}
+			}()
+			err := write(ctx, Client(endpoint, c.opts...), "table")
+			if c.want == nil {
+				requireRefused(t, err)
+			} else {
+				require.ErrorIs(t, err, c.want)
+			}
+		})
+	}
 }
 
 func TestWhoIsUnhurriedBeginsNothingAfterTheDeadline(t *testing.T) {
 	t.Parallel()
 	endpoint, arrived, answer := slow(t)
 	close(answer)
-	ctx := expiring{t.Context(), make(chan struct{})}
-	close(ctx.expired)
+	ctx := ending{t.Context(), make(chan struct{}), context.DeadlineExceeded}
+	close(ctx.ended)
 	require.ErrorIs(t, write(ctx, Client(endpoint, Unhurried), "table"), context.DeadlineExceeded)
 	require.Empty(t, arrived)
 }

@@ -4,7 +4,7 @@
 //
 // The command finds the endpoint in DYNAMODB_ENDPOINT and AWS_ENDPOINT_URL_DYNAMODB, and
 // credentials and a Region that mean nothing unless the environment has some. A signal ends the
-// command, and the exit code is that of the command. If DYNAMODB_ENDPOINT is set already, nothing
+// command, and the exit code is that of the command, 255 if a signal has ended it. If DYNAMODB_ENDPOINT is set already, nothing
 // is started. If DynamoDB Local is not available, the command runs without an endpoint after a loud
 // line; with IDEMPOTENT_TEST_STRICT=1 it does not run.
 package main
@@ -24,8 +24,6 @@ import (
 const (
 	exitUsage   = 2
 	exitFailure = 1
-	// exitSignal is added to the number of the signal that ended the command, as shells do.
-	exitSignal = 128
 )
 
 func main() {
@@ -57,9 +55,6 @@ func run(args []string) int {
 	if cmd.ProcessState == nil {
 		fmt.Fprintln(os.Stderr, "with-dynamodb:", err)
 		return exitFailure
-	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return exitSignal + int(status.Signal())
 	}
 	return cmd.ProcessState.ExitCode()
 }
