@@ -21,6 +21,7 @@ import (
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -32,16 +33,16 @@ import (
 func main() { shop.Start(newHandler) }
 
 // newHandler builds what lives as long as the process.
-func newHandler(e shop.Environment) lambda.Handler {
-	records := e.Required("IDEMPOTENCY_TABLE", "the DynamoDB table of the idempotency records")
+func newHandler(client *dynamodb.Client) lambda.Handler {
+	records := shop.Required("IDEMPOTENCY_TABLE", "the DynamoDB table of the idempotency records")
 	o := &orders{
-		table: e.Required("ORDERS_TABLE", "the DynamoDB table of the orders"),
-		outbox: outbox.New(e.Required("OUTBOX_TABLE",
+		table: shop.Required("ORDERS_TABLE", "the DynamoDB table of the orders"),
+		outbox: outbox.New(shop.Required("OUTBOX_TABLE",
 			"the DynamoDB table of the messages that leave with the orders")),
-		stock:    shop.Service(e.URL("STOCK_URL")),
-		payments: shop.Service(e.URL("PAYMENTS_URL")),
+		stock:    shop.Service(shop.URL("STOCK_URL")),
+		payments: shop.Service(shop.URL("PAYMENTS_URL")),
 	}
-	return idempotent.Wrap(o.place, dynamo.New(e.DynamoDB, records),
+	return idempotent.Wrap(o.place, dynamo.New(client, records),
 		// The services take the derived keys, and know what they have done: repeating an effect
 		// does no harm.
 		idempotent.WithEffects(idempotent.Repeatable),

@@ -24,6 +24,7 @@ import (
 	"sync"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -34,16 +35,16 @@ import (
 
 func main() { shop.Start(newHandler) }
 
-func newHandler(e shop.Environment) lambda.Handler {
-	operation := e.Required("OPERATION", "the function whose records are settled and counted")
-	records := dynamo.New(e.DynamoDB, e.Required("IDEMPOTENCY_TABLE", "the DynamoDB table of the idempotency records"))
-	orders := rows{e.DynamoDB, e.Required("ORDERS_TABLE", "the DynamoDB table of the orders")}
-	relay := shop.NewRelay(e)
+func newHandler(client *dynamodb.Client) lambda.Handler {
+	operation := shop.Required("OPERATION", "the function whose records are settled and counted")
+	records := dynamo.New(client, shop.Required("IDEMPOTENCY_TABLE", "the DynamoDB table of the idempotency records"))
+	orders := rows{client, shop.Required("ORDERS_TABLE", "the DynamoDB table of the orders")}
+	relay := shop.NewRelay(client)
 	reconciler := operate.Reconcile(placed(records, operation), orders.resolve, operate.ReconcileConfig{
 		How:     idempotent.Reconciling{Timeout: shop.Timeout},
 		Observe: observe.All(observe.ReconcileEMF(os.Stdout), observe.ReconcileSlog(nil)),
 	})
-	waiting := &counter{operate.New(records), operation, observe.AttentionEMF(os.Stdout)}
+	operator, write := operate.New(records), observe.AttentionEMF(os.Stdout)
 
 	// Messages and orders at once: neither takes the time of the other. The reports go to the
 	// observers.
@@ -53,7 +54,7 @@ func newHandler(e shop.Environment) lambda.Handler {
 		running.Go(func() { _, drained = relay.Drain(ctx) })
 		running.Go(func() {
 			_, settled = reconciler.Run(ctx)
-			counted = waiting.count(ctx)
+			counted = count(ctx, operator, operation, write)
 		})
 		running.Wait()
 		return errors.Join(drained, settled, counted)

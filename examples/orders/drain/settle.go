@@ -49,26 +49,21 @@ func (r rows) resolve(ctx context.Context, x idempotent.Execution) (idempotent.R
 	return idempotent.Executed(answer), nil
 }
 
-// counter counts the records of an operation that somebody has to settle, and those of them that
-// were given up.
-type counter struct {
-	operator  *operate.Operator
-	operation string
-	write     func(context.Context, report.Attention) error
-}
-
-// count writes one line of metrics. If it cannot read all records it writes none: half a count
-// would look like half of the trouble.
-func (c *counter) count(ctx context.Context) error {
-	a, now := report.Attention{Operation: c.operation}, time.Now()
-	for listed, err := range c.operator.List(ctx, operate.Query{Operation: c.operation}) {
+// count counts the records of an operation that somebody has to settle, and those of them that were
+// given up, and writes one line of metrics. If it cannot read all records it writes none: half a
+// count would look like half of the trouble.
+func count(ctx context.Context, operator *operate.Operator, operation string,
+	write func(context.Context, report.Attention) error,
+) error {
+	a, now := report.Attention{Operation: operation}, time.Now()
+	for listed, err := range operator.List(ctx, operate.Query{Operation: operation}) {
 		var unreadable *store.UnreadableError
 		switch {
 		case errors.As(err, &unreadable): // one record, which somebody has to look at all the more
 			slog.WarnContext(ctx, "a record cannot be understood", "record", listed.Record.Key, "error", err)
 			a.Open++
 		case err != nil:
-			return fmt.Errorf("count %s: %w", c.operation, err)
+			return fmt.Errorf("count %s: %w", operation, err)
 		default:
 			a.Open++
 			if listed.Record.GivenUp() {
@@ -77,5 +72,5 @@ func (c *counter) count(ctx context.Context) error {
 			a.Oldest = max(a.Oldest, now.Sub(listed.Record.AttentionAt))
 		}
 	}
-	return c.write(ctx, a)
+	return write(ctx, a)
 }

@@ -14,10 +14,13 @@ package main
 
 import (
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/go-idempotent/idempotent/examples/orders/shop"
 )
 
 func main() {
-	shop.Start(func(e shop.Environment) lambda.Handler { return lambda.NewHandler(shop.NewRelay(e).Stream) })
+	shop.Start(func(client *dynamodb.Client) lambda.Handler {
+		return lambda.NewHandler(shop.NewRelay(client).Stream)
+	})
 }

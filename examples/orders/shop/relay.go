@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxhttp"
@@ -28,13 +30,13 @@ type Placed struct {
 //
 // The header Idempotency-Key has the id of the message, so the mail sends once what is delivered
 // twice.
-func NewRelay(e Environment) *outbox.Relay {
-	table := e.Required("OUTBOX_TABLE", "the DynamoDB table of the messages that leave with the orders")
+func NewRelay(client *dynamodb.Client) *outbox.Relay {
+	table := Required("OUTBOX_TABLE", "the DynamoDB table of the messages that leave with the orders")
 	deliver := outbox.Deliver(counted)
-	if url := e.URL("MAIL_URL"); url != "" {
+	if url := URL("MAIL_URL"); url != "" {
 		deliver = outboxhttp.To(strings.TrimSuffix(url, "/") + "/v1/messages")
 	}
-	return outbox.NewRelay(e.DynamoDB, table, placedOnly(deliver), outbox.Config{
+	return outbox.NewRelay(client, table, placedOnly(deliver), outbox.Config{
 		Timeout:   Timeout,
 		Observers: []func(context.Context, report.Relay){observe.RelayEMF(os.Stdout), observe.RelaySlog(nil)},
 	})

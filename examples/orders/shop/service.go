@@ -47,14 +47,23 @@ func (e *Error) Unwrap() error { return e.Err }
 // Do sends a request with JSON and an idempotency key, and returns the id in the answer. A nil body
 // is a request without one. Every error is an [*Error]; a status outside of 200 to 299 is one.
 func (s Service) Do(ctx context.Context, method, path, key string, body any) (id string, err error) {
-	if s == "" {
-		return count(ctx, method, path, key, body)
+	var content []byte
+	if body != nil {
+		content, err = encode(body)
 	}
+	if s == "" && err == nil {
+		return count(ctx, method, path, key, content)
+	}
+	address, misplaced := url.JoinPath(string(s), path)
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	req, err := s.request(ctx, method, path, key, body)
-	if err != nil {
+	req, wrong := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
+	if err := errors.Join(err, misplaced, wrong); err != nil {
 		return "", &Error{Err: err}
+	}
+	req.Header.Set("Idempotency-Key", key)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -76,12 +85,8 @@ func (s Service) Do(ctx context.Context, method, path, key string, body any) (id
 }
 
 // count answers in the place of a service.
-func count(ctx context.Context, method, path, key string, body any) (id string, err error) {
-	text, err := encode(body)
-	if err != nil {
-		return "", &Error{Err: err}
-	}
-	if bytes.Contains(text, []byte(`"source":"tok_chargeDeclined"`)) {
+func count(ctx context.Context, method, path, key string, content []byte) (id string, err error) {
+	if bytes.Contains(content, []byte(`"source":"tok_chargeDeclined"`)) {
 		return "", &Error{Status: http.StatusPaymentRequired}
 	}
 	slog.InfoContext(ctx, "counted", "request", method+" "+path)
@@ -90,26 +95,3 @@ func count(ctx context.Context, method, path, key string, body any) (id string, 
 
 // client never follows a redirect to a host that nobody configured.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-
-func (s Service) request(ctx context.Context, method, path, key string, body any) (*http.Request, error) {
-	var content []byte
-	if body != nil {
-		var err error
-		if content, err = encode(body); err != nil {
-			return nil, err
-		}
-	}
-	address, err := url.JoinPath(string(s), path)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Idempotency-Key", key)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	return req, nil
-}

@@ -18,26 +18,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Environment is what a function reads from its variables. If one is missing or wrong, the process
-// ends, and the log says why.
-type Environment struct {
-	// DynamoDB is a client for all tables.
-	DynamoDB *dynamodb.Client
-}
-
-// Start runs a function as Lambda wants it. It does not return.
-func Start(newHandler func(Environment) lambda.Handler) {
+// Start runs a function as Lambda wants it, with a client for all tables. It does not return. If a
+// variable is missing or wrong, the process ends, and the log says why.
+func Start(newHandler func(*dynamodb.Client) lambda.Handler) {
 	slog.SetDefault(lambdacontext.NewLogger())
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
 		exit(err)
 	}
-	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+	lambda.Start(newHandler(dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		// A claim has three seconds: a lost reply leaves time for another try. The limit also ends
 		// the wait on a connection that died while the sandbox was frozen.
 		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(time.Second)
-	})
-	lambda.Start(newHandler(Environment{client}))
+	})))
 }
 
 func exit(err error) {
@@ -46,7 +39,7 @@ func exit(err error) {
 }
 
 // Required returns the value of a variable, which names something.
-func (Environment) Required(variable, what string) string {
+func Required(variable, what string) string {
 	value := os.Getenv(variable)
 	if value == "" {
 		exit(fmt.Errorf("%s is not set: it names %s", variable, what))
@@ -56,7 +49,7 @@ func (Environment) Required(variable, what string) string {
 
 // URL returns the base URL of the service that a variable has. It is empty if there is none: then
 // the function counts what it would ask for.
-func (Environment) URL(variable string) string {
+func URL(variable string) string {
 	text := os.Getenv(variable)
 	if text == "" {
 		slog.Warn(variable + " is not set: what it would be asked for is only counted")

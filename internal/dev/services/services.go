@@ -58,7 +58,6 @@ type Effect struct {
 	For string
 
 	request string
-	answer  string
 }
 
 // Services is an [http.Handler] that counts. Make one with [New].
@@ -114,47 +113,41 @@ func (s *Services) serve(kind Kind, w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client repeats its request
 	}
-	status, text := s.act(kind, r.Header.Get("Idempotency-Key"), r.URL.Path+" "+string(body), body)
+	status, text := http.StatusOK, ""
+	switch e, same := s.act(kind, r.Header.Get("Idempotency-Key"), r.URL.Path+" "+string(body), body); {
+	case !same:
+		status, text = http.StatusBadRequest, `{"error":"there is no key, or it was used for another request"}`
+	case !e.Done:
+		status, text = http.StatusPaymentRequired, `{"error":"the source was declined"}`
+	default:
+		text = fmt.Sprintf(`{"id":%q,"status":"succeeded"}`, e.ID)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text) // likewise
 }
 
-// act answers a request as it answered the first one with the key, and acts if there was none.
-func (s *Services) act(kind Kind, key, request string, body []byte) (status int, answer string) {
+// act returns the effect of a key, which happens if there was none, and reports whether it is that
+// of this request.
+func (s *Services) act(kind Kind, key, request string, body []byte) (e *Effect, same bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if key == "" {
-		return http.StatusBadRequest, `{"error":"there is no Idempotency-Key"}`
-	}
 	i := slices.IndexFunc(s.effects, func(e *Effect) bool { return e.Key == key })
-	if i < 0 {
+	if i < 0 && key != "" {
+		var sent struct {
+			Amount int64
+			Source string
+		}
+		_ = json.Unmarshal(body, &sent) // not everything that is asked for has an amount
 		i = len(s.effects)
-		s.effects = append(s.effects, newEffect(kind, key, request, body))
-		s.effects[i].For = s.owner
+		s.effects = append(s.effects, &Effect{
+			Kind: kind, Key: key, Done: kind != Charge || sent.Source != DeclinedSource,
+			ID: kind[:2] + "_" + rand.Text(), Amount: sent.Amount, For: s.owner, request: request,
+		})
 	}
-	e := s.effects[i]
-	e.Calls++
-	switch {
-	case e.request != request:
-		return http.StatusBadRequest, `{"error":"the key was used for another request"}`
-	case !e.Done:
-		return http.StatusPaymentRequired, e.answer
-	default:
-		return http.StatusOK, e.answer
+	if i < 0 {
+		return nil, false
 	}
-}
-
-func newEffect(kind Kind, key, request string, body []byte) *Effect {
-	var sent struct {
-		Amount int64  `json:"amount"`
-		Source string `json:"source"`
-	}
-	e := &Effect{Kind: kind, Key: key, request: request, ID: kind[:2] + "_" + rand.Text()}
-	if kind == Charge && json.Unmarshal(body, &sent) == nil && sent.Source == DeclinedSource {
-		e.answer = `{"error":"the source was declined"}`
-		return e
-	}
-	e.Done, e.Amount, e.answer = true, sent.Amount, fmt.Sprintf(`{"id":%q,"status":"succeeded"}`, e.ID)
-	return e
+	s.effects[i].Calls++
+	return s.effects[i], s.effects[i].request == request
 }
