@@ -8,26 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 )
 
-// program is a folder of coldstart, the function that is started.
-type program struct {
-	name string
-	// cpu and size are upper limits of what it adds to the first one, in processor time of a start
-	// without database and in bytes of the binary, zero for none.
-	cpu  time.Duration
-	size float64
-}
-
-// programs stand for a function with a client of DynamoDB, and with this library on that client.
-var programs = []program{
-	{name: "client"},
-	{name: "wrapped", cpu: 300 * time.Microsecond, size: 500_000},
-}
+// programs are folders of coldstart, the functions that are started: they stand for a function with
+// a client of DynamoDB, and with this library on that client.
+var programs = []string{"client", "wrapped"}
 
 // startsPerRound is how often each program starts in a round: what it adds is a small part of a
 // start.
@@ -47,7 +35,7 @@ func measureColdStart(rounds int) (table, error) {
 	defer func() { _ = os.RemoveAll(folder) }()
 	sizes := make([]float64, len(programs))
 	for i, p := range programs {
-		if sizes[i], err = p.build(folder); err != nil {
+		if sizes[i], err = build(folder, p); err != nil {
 			return table{}, err
 		}
 	}
@@ -55,28 +43,28 @@ func measureColdStart(rounds int) (table, error) {
 	starts := make([][]start, len(programs))
 	for range max(rounds*startsPerRound, 1) {
 		for i, p := range programs {
-			s, err := p.start(folder, nil, get)
+			s, err := startOnce(folder, p, nil, get)
 			if err != nil {
-				return table{}, fmt.Errorf("%s: %w", p.name, err)
+				return table{}, fmt.Errorf("%s: %w", p, err)
 			}
 			starts[i] = append(starts[i], s)
 		}
 	}
-	return startTable(programs, sizes, starts), nil
+	return startTable(sizes, starts), nil
 }
 
 // start is what one process took.
-type start struct{ cpu, wall, peak float64 }
+type start struct{ cpu, wall float64 }
 
-// build makes the binary with the flags of the Makefile, and returns its size.
-func (p program) build(folder string) (size float64, err error) {
-	path := filepath.Join(folder, p.name)
+// build makes the binary of a program with the flags of the Makefile, and returns its size.
+func build(folder, program string) (size float64, err error) {
+	path := filepath.Join(folder, program)
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags",
 		"-s -w -buildid=",
-		"-o", path, "github.com/go-idempotent/idempotent/bench/coldstart/"+p.name)
+		"-o", path, "github.com/go-idempotent/idempotent/bench/coldstart/"+program)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%w: go build %s: %w\n%s", errNotHere, p.name, err, out)
+		return 0, fmt.Errorf("%w: go build %s: %w\n%s", errNotHere, program, err, out)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -85,10 +73,10 @@ func (p program) build(folder string) (size float64, err error) {
 	return float64(info.Size()), nil
 }
 
-// start runs a process for one invocation.
-func (p program) start(folder string, environment []string, payload []byte) (s start, err error) {
+// startOnce runs a process for one invocation.
+func startOnce(folder, program string, environment []string, payload []byte) (s start, err error) {
 	sandbox := lambdaruntime.NewSandbox(lambdaruntime.Function{
-		Bootstrap:   filepath.Join(folder, p.name),
+		Bootstrap:   filepath.Join(folder, program),
 		Environment: append([]string{"IDEMPOTENCY_TABLE=idempotency"}, environment...),
 	})
 	began := time.Now()
@@ -96,9 +84,6 @@ func (p program) start(folder string, environment []string, payload []byte) (s s
 	s.wall = float64(time.Since(began))
 	if err == nil && !bytes.HasPrefix(answer, []byte(`{"statusCode":201,`)) {
 		err = fmt.Errorf("the answer is %.200s", answer)
-	}
-	if err == nil {
-		s.peak, err = highWater(strconv.Itoa(sandbox.PID()))
 	}
 	if err := errors.Join(err, sandbox.Close()); err != nil {
 		return start{}, err
@@ -109,33 +94,23 @@ func (p program) start(folder string, environment []string, payload []byte) (s s
 }
 
 // startTable compares each program with the first one, start by start.
-func startTable(programs []program, sizes []float64, starts [][]start) table {
+func startTable(sizes []float64, starts [][]start) table {
 	t := table{about: aboutColdStart, header: []string{
-		"", "CPU", "own CPU", "wall", "own wall", "peak RSS", "own RSS", "binary",
-		"own binary", goalColumn,
+		"", "CPU", "own CPU", "wall", "own wall", "binary", "own binary",
 	}}
 	for i, p := range programs {
 		cpu, ownCPU := beside(starts[i], starts[0], func(s start) float64 { return s.cpu })
 		wall, ownWall := beside(starts[i], starts[0], func(s start) float64 { return s.wall })
-		peak, ownPeak := beside(starts[i], starts[0], func(s start) float64 { return s.peak })
-		ownSize := sizes[i] - sizes[0]
 		row := []string{
-			p.name, millis(cpu), millis(ownCPU), millis(wall), millis(ownWall), megabytes(peak), megabytes(ownPeak),
-			megabytes(sizes[i]), megabytes(ownSize), p.judge(ownCPU, ownSize),
+			p, millis(cpu), millis(ownCPU), millis(wall), millis(ownWall), megabytes(sizes[i]),
+			megabytes(sizes[i] - sizes[0]),
 		}
 		if i == 0 {
-			row[2], row[4], row[6], row[8] = "", "", "", ""
+			row[2], row[4], row[6] = "", "", ""
 		}
 		t.rows = append(t.rows, row)
 	}
 	return t
-}
-
-func (p program) judge(ownCPU, ownSize float64) string {
-	return judged(
-		verdict{float64(p.cpu), ownCPU, "own CPU ≤ " + millis(float64(p.cpu))},
-		verdict{p.size, ownSize, "own binary ≤ " + megabytes(p.size)},
-	)
 }
 
 // millis writes nanoseconds.

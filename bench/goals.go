@@ -16,29 +16,18 @@ type goals struct {
 
 // judge says which goals there are and whether they are met.
 func (g goals) judge(f figures) string {
-	return judged(
-		verdict{g.ratio, f.ratio, fmt.Sprintf("ratio ≤ %g", g.ratio)},
-		verdict{float64(g.own), f.own, "own CPU ≤ " + micros(float64(g.own))},
-		verdict{g.ownAllocs, f.ownAllocs, fmt.Sprintf("own allocs ≤ %g", g.ownAllocs)},
-	)
-}
-
-// verdict is an upper limit, zero for none, and what was measured.
-type verdict struct {
-	limit, measured float64
-	text            string
-}
-
-func judged(all ...verdict) string {
 	var texts []string
-	for _, v := range all {
+	say := func(limit, measured float64, text string) {
 		switch {
-		case v.limit == 0:
-		case v.measured <= v.limit:
-			texts = append(texts, v.text+" met")
+		case limit == 0:
+		case measured <= limit:
+			texts = append(texts, text+" met")
 		default:
-			texts = append(texts, v.text+" MISSED")
+			texts = append(texts, text+" MISSED")
 		}
 	}
+	say(g.ratio, f.ratio, fmt.Sprintf("ratio ≤ %g", g.ratio))
+	say(float64(g.own), f.own, "own CPU ≤ "+micros(float64(g.own)))
+	say(g.ownAllocs, f.ownAllocs, fmt.Sprintf("own allocs ≤ %g", g.ownAllocs))
 	return strings.Join(texts, ", ")
 }

@@ -1,5 +1,5 @@
 // Command bench measures what idempotency costs, side by side with what it is compared with: the
-// same calls by hand, other libraries, and the floor. It prints a table per section.
+// same calls by hand, and the floor. It prints a table per section.
 //
 //	go run . [-run regexp] [-rounds n]
 //
@@ -34,11 +34,9 @@ var errNotHere = errors.New("not possible here")
 
 // sections are in the order in which a reader wants them.
 var sections = []section{
-	{"fake/first", onFake(firsts)},
-	{"fake/replay", onFake(replays)},
-	{"fake/steps", onFake(stepwise)},
-	{"memory/first", ofLibraries("First executions of a handler that does nothing.", library.firsts)},
-	{"memory/replay", ofLibraries("Deliveries of a key that was completed.", library.replays)},
+	{"fake/first", firsts.measure},
+	{"fake/replay", replays.measure},
+	{"fake/steps", stepwise.measure},
 	{"memory-peak", measurePeak},
 	{"coldstart", measureColdStart},
 }

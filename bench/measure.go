@@ -18,18 +18,13 @@ const aboutFake = `
 DynamoDB is played at once by a fake below HTTP, so the time is that of this process: SDK, handler and what
 stands between.`
 
-func onFake(p plan) func(rounds int) (table, error) {
-	return func(rounds int) (table, error) {
-		groups, err := p.groups()
-		if err != nil {
-			return table{}, err
-		}
-		return measureGroups(p.about+aboutFake, groups, rounds)
+// measure is the section of a plan.
+func (p plan) measure(rounds int) (table, error) {
+	groups, err := p.groups()
+	if err != nil {
+		return table{}, err
 	}
-}
-
-func measureGroups(about string, groups []group, rounds int) (table, error) {
-	whole := table{about: about}
+	whole := table{about: p.about + aboutFake}
 	for _, g := range groups {
 		t, err := g.measure(rounds)
 		if err != nil {

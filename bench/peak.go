@@ -136,7 +136,7 @@ func peakProcess(argument string) (peak float64, err error) {
 	if err := run(peakDeliveries); err != nil {
 		return 0, err
 	}
-	return highWater("self")
+	return highWater()
 }
 
 // spill moves what is played into files, and forgets the table.
@@ -161,17 +161,16 @@ func peakFromHere() error {
 	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// highWater is the largest resident size of a process so far, in bytes, or since [peakFromHere].
-// That of wait4(2) would count what this process had when it started the other one.
-func highWater(process string) (float64, error) {
-	status, err := os.ReadFile(filepath.Join("/proc", process, "status"))
+// highWater is the largest resident size of this process since [peakFromHere], in bytes.
+func highWater() (float64, error) {
+	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errNotHere, err)
 	}
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	var kilobytes float64
 	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
-		return 0, fmt.Errorf("%w: /proc/%s/status has no VmHWM: %w", errNotHere, process, err)
+		return 0, fmt.Errorf("%w: /proc/self/status has no VmHWM: %w", errNotHere, err)
 	}
 	return kilobytes * (1 << 10), nil
 }

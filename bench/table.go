@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 )
 
 // table is what a section found.
@@ -25,40 +25,19 @@ func (t *table) add(heading string, other table) {
 	t.rows = append(append(t.rows, []string{heading}), other.rows...)
 }
 
-// print aligns the first column and the last, which are text, to the left, and the figures between
-// them to the right.
+// print writes the table in columns.
 func (t *table) print(w io.Writer, name string) {
 	fmt.Fprintf(w, "\n%s\n%s\n\n", name, t.about)
-	widths := make([]int, len(t.header))
-	lines := append([][]string{t.header}, t.rows...)
-	for _, line := range lines {
-		for i, cell := range line {
-			if len(line) > 1 {
-				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-			}
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, line := range append([][]string{t.header}, t.rows...) {
+		text := strings.Join(line, "\t")
+		if len(line) == 1 { // the columns go on below a heading
+			rest := strings.Repeat("\t", len(t.header)-1)
+			text = rest + "\n" + text + rest
 		}
+		fmt.Fprintln(columns, text)
 	}
-	for _, line := range lines {
-		var text strings.Builder
-		if len(line) == 1 {
-			text.WriteByte('\n')
-		}
-		for i, cell := range line {
-			padding := ""
-			if len(line) > 1 {
-				padding = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			}
-			switch i {
-			case 0:
-				text.WriteString(cell + padding)
-			case len(line) - 1:
-				text.WriteString("   " + cell)
-			default:
-				text.WriteString("  " + padding + cell)
-			}
-		}
-		fmt.Fprintln(w, strings.TrimRight(text.String(), " "))
-	}
+	_ = columns.Flush() // as little is known of what was printed above
 }
 
 // micros writes nanoseconds.
