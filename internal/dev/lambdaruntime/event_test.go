@@ -39,19 +39,6 @@ func TestARequestBecomesTheEventThatAPIGatewaySends(t *testing.T) {
 	require.Equal(t, strings.TrimSpace(string(want)), string(got))
 }
 
-func TestABareRequestHasNoOptionalFields(t *testing.T) {
-	t.Parallel()
-	req := httptest.NewRequest("GET", "/", nil)
-	got, err := json.Marshal(event(req, nil, "$default", "request-1", time.Now()))
-	require.NoError(t, err)
-	var fields map[string]any
-	require.NoError(t, json.Unmarshal(got, &fields))
-	for _, absent := range []string{"body", "cookies", "queryStringParameters", "pathParameters", "stageVariables"} {
-		require.NotContains(t, fields, absent)
-	}
-	require.Equal(t, false, fields["isBase64Encoded"])
-}
-
 func TestABodyIsBase64UnlessItsMediaTypeIsText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

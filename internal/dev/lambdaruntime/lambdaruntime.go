@@ -77,13 +77,8 @@ func (e *FunctionError) Error() string {
 	return fmt.Sprintf("lambdaruntime: function error %s: %s", e.Type, e.Message)
 }
 
-// serviceError is what the service reports for an invocation.
-func serviceError(kind, requestID, format string, args ...any) *FunctionError {
-	return &FunctionError{kind, fmt.Sprintf("RequestId: %s Error: ", requestID) + fmt.Sprintf(format, args...)}
-}
-
-func timedOut(requestID string, after time.Duration) *FunctionError {
-	return serviceError(TypeTimedOut, requestID, "Task timed out after %.2f seconds", after.Seconds())
+func timedOut(after time.Duration) *FunctionError {
+	return &FunctionError{TypeTimedOut, fmt.Sprintf("Task timed out after %.2f seconds", after.Seconds())}
 }
 
 // accountID is that of every function.

@@ -24,15 +24,12 @@ type process struct {
 	// next hands an event to the process when it asks for one, answered gets what it answers.
 	next     chan invocation
 	answered chan result
-	// exited is closed when the process is reaped and its API has come to rest; status says then
-	// how it ended, nil for exit code 0.
+	// exited is closed when the process is reaped and its API has come to rest.
 	exited chan struct{}
-	status error
 }
 
 // invocation is one event on its way to a process.
 type invocation struct {
-	id      string
 	payload []byte
 	timeout time.Duration
 }
@@ -63,7 +60,7 @@ func startProcess(f Function, output *os.File) (*process, error) {
 	}
 	go func() {
 		defer close(p.exited)
-		p.status = p.cmd.Wait()
+		_ = p.cmd.Wait() // its state says how it ended
 		p.api.CloseClientConnections()
 		p.api.Close() // waits until no request is being handled
 	}()
@@ -74,13 +71,13 @@ func startProcess(f Function, output *os.File) (*process, error) {
 func (p *process) handleNext(w http.ResponseWriter, r *http.Request) {
 	select {
 	case i := <-p.next:
-		now := time.Now()
+		now, id := time.Now(), requestID()
 		h := w.Header()
 		h.Set("Content-Type", "application/json")
-		h.Set("Lambda-Runtime-Aws-Request-Id", i.id)
+		h.Set("Lambda-Runtime-Aws-Request-Id", id)
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(now.Add(i.timeout).UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:"+accountID+":function:"+p.function.name())
-		trace := strings.ReplaceAll(i.id, "-", "")
+		trace := strings.ReplaceAll(id, "-", "")
 		h.Set("Lambda-Runtime-Trace-Id", fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), trace[:24], trace[16:]))
 		_, _ = w.Write(i.payload) // fails if the process was killed, and then its end is the answer
 	case <-r.Context().Done(): // the process ended, or dropped the connection to ask again
@@ -117,12 +114,12 @@ func (p *process) invoke(i invocation) ([]byte, error) {
 	case r := <-p.answered:
 		return r.response, r.err
 	case <-p.exited:
-		otherwise = p.ended(i.id)
+		otherwise = p.ended()
 	case <-time.After(i.timeout):
 		if err := p.kill(); err != nil {
 			return nil, err
 		}
-		otherwise = timedOut(i.id, i.timeout)
+		otherwise = timedOut(i.timeout)
 	}
 	select {
 	case r := <-p.answered: // before it was gone
@@ -160,9 +157,6 @@ func (p *process) alive() bool {
 
 // ended says how the process ended, "signal: killed" or "exit status 1", to whom it has not
 // answered.
-func (p *process) ended(requestID string) *FunctionError {
-	if p.status == nil {
-		return serviceError(TypeExited, requestID, "Runtime exited without providing a reason")
-	}
-	return serviceError(TypeExited, requestID, "Runtime exited with error: %v", p.status)
+func (p *process) ended() *FunctionError {
+	return &FunctionError{TypeExited, fmt.Sprintf("Runtime exited with error: %v", p.cmd.ProcessState)}
 }

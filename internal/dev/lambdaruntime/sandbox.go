@@ -47,7 +47,7 @@ func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Durat
 
 // invoke invokes for who has the turn.
 func (s *Sandbox) invoke(payload []byte, timeout time.Duration) ([]byte, error) {
-	i := invocation{id: requestID(), payload: payload, timeout: timeout}
+	i := invocation{payload, timeout}
 	for {
 		p, fresh, err := s.current()
 		if err != nil {
@@ -58,12 +58,12 @@ func (s *Sandbox) invoke(payload []byte, timeout time.Duration) ([]byte, error) 
 			return p.invoke(i)
 		case <-p.exited:
 			if fresh {
-				return nil, p.ended(i.id)
+				return nil, p.ended()
 			}
 			// It ended after the previous invocation had been answered: this one gets a new
 			// process.
 		case <-time.After(initLimit):
-			return nil, errors.Join(p.kill(), timedOut(i.id, initLimit))
+			return nil, errors.Join(p.kill(), timedOut(initLimit))
 		}
 	}
 }
