@@ -76,9 +76,11 @@ func (p *process) handleNext(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Type", "application/json")
 		h.Set("Lambda-Runtime-Aws-Request-Id", id)
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(now.Add(i.timeout).UnixMilli(), 10))
-		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:"+accountID+":function:"+p.function.name())
+		h.Set("Lambda-Runtime-Invoked-Function-Arn",
+			"arn:aws:lambda:us-east-1:"+accountID+":function:"+p.function.name())
 		trace := strings.ReplaceAll(id, "-", "")
-		h.Set("Lambda-Runtime-Trace-Id", fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), trace[:24], trace[16:]))
+		h.Set("Lambda-Runtime-Trace-Id",
+			fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), trace[:24], trace[16:]))
 		_, _ = w.Write(i.payload) // fails if the process was killed, and then its end is the answer
 	case <-r.Context().Done(): // the process ended, or dropped the connection to ask again
 	}

@@ -113,14 +113,15 @@ func (s *Services) serve(kind Kind, w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client repeats its request
 	}
-	status, text := http.StatusOK, ""
+	var status int
+	var text string
 	switch e, same := s.act(kind, r.Header.Get("Idempotency-Key"), r.URL.Path+" "+string(body), body); {
 	case !same:
 		status, text = http.StatusBadRequest, `{"error":"there is no key, or it was used for another request"}`
 	case !e.Done:
 		status, text = http.StatusPaymentRequired, `{"error":"the source was declined"}`
 	default:
-		text = fmt.Sprintf(`{"id":%q,"status":"succeeded"}`, e.ID)
+		status, text = http.StatusOK, fmt.Sprintf(`{"id":%q,"status":"succeeded"}`, e.ID)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

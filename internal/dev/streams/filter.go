@@ -6,10 +6,10 @@ import (
 )
 
 // takes reports whether every rule of a filter holds for a record, or a part of one. A filter is an
-// object of objects, with a rule {"exists": true} or false at each leaf. It fails if there is one of
-// the other rules of
-// https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax. Only
-// a leaf exists: where there is an object, no value does, see
+// object of objects, with a rule {"exists": true} or false at each leaf. It fails if there is one
+// of the other rules of
+// https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax.
+// Only a leaf exists: where there is an object, no value does, see
 // https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
 func takes(filter, record object) (holds bool, err error) {
 	holds = true

@@ -5,8 +5,8 @@
 // A [Pump] drops the records that its filter does not take, and invokes the function with a batch
 // at a time, in order. What the function does not take it hands over again, without end. The
 // checkpoint is kept in memory: a new pump begins anew. It reads one shard at a time, the newest,
-// and at its end the one that has followed it, as DynamoDB Local makes them: DynamoDB writes several
-// at the same time.
+// and at its end the one that has followed it, as DynamoDB Local makes them: DynamoDB writes
+// several at the same time.
 //
 // See https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html.
 package streams

@@ -77,8 +77,8 @@ func (o *purchase) answer() string {
 	return created
 }
 
-// calls are how often a service has to be asked for an effect: twice if nobody got the first answer,
-// or nobody noted it.
+// calls are how often a service has to be asked for an effect: twice if nobody got the first
+// answer, or nobody noted it.
 func (o *purchase) calls(kind services.Kind) int {
 	if o.at == (moment{kind, true}) || kind == services.Message && o.at.kind == mark {
 		return 2
