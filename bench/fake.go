@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,14 +47,11 @@ func newFake() *fake {
 type reply struct {
 	status int
 	body   []byte
-	// file has the body, unless it is empty: it takes no memory until it is read.
-	file   string
 	header http.Header
-	length int64
 }
 
 func newReply(status int, body []byte) reply {
-	return reply{status: status, body: body, length: int64(len(body)), header: http.Header{
+	return reply{status: status, body: body, header: http.Header{
 		"Content-Type":     {"application/x-amz-json-1.0"},
 		"Content-Length":   {strconv.Itoa(len(body))},
 		"X-Amzn-Requestid": {"7ULHTJ4J7C3VJ2QWKQ3N7ZP0JVV4KQNSO5AEMVJF66Q9ASUAAJG"},
@@ -85,7 +81,7 @@ func (f *fake) Do(r *http.Request) (*http.Response, error) {
 	if f.answers != nil {
 		f.answers[operation] = append(f.answers[operation], a)
 	}
-	return a.response()
+	return a.response(), nil
 }
 
 func (f *fake) play(operation string, r *http.Request) (*http.Response, error) {
@@ -99,16 +95,12 @@ func (f *fake) play(operation string, r *http.Request) (*http.Response, error) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil { // as it would be sent
 		return nil, err
 	}
-	return answers[n%len(answers)].response()
+	return answers[n%len(answers)].response(), nil
 }
 
-func (a reply) response() (*http.Response, error) {
-	r := &http.Response{StatusCode: a.status, Header: a.header, ContentLength: a.length}
-	if a.file == "" {
-		r.Body = io.NopCloser(bytes.NewReader(a.body))
-		return r, nil
+func (a reply) response() *http.Response {
+	return &http.Response{
+		StatusCode: a.status, Header: a.header, ContentLength: int64(len(a.body)),
+		Body: io.NopCloser(bytes.NewReader(a.body)),
 	}
-	var err error
-	r.Body, err = os.Open(a.file)
-	return r, err
 }

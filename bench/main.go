@@ -14,7 +14,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"os"
 	"regexp"
 )
@@ -44,16 +43,7 @@ var sections = []section{
 func main() {
 	run := flag.String("run", "", "measure only the sections whose name matches this regular expression")
 	rounds := flag.Int("rounds", 15, "how often each case is measured; 0 runs it once, to see that it works")
-	peak := flag.String(peakFlag, "", "what this process is started with by the section memory-peak")
 	flag.Parse()
-	if *peak != "" {
-		bytes, err := peakProcess(*peak)
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(bytes)
-		return
-	}
 	selected, err := regexp.Compile(*run)
 	if err != nil || *rounds < 0 || flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "usage: go run . [-run regexp] [-rounds n], n at least 0")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,15 +10,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
-
-// TestMain is also the process that the section memory-peak starts.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "-"+peakFlag {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
 
 func TestEverySectionStillMeasures(t *testing.T) {
 	for _, s := range sections {

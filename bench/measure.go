@@ -160,7 +160,7 @@ type figures struct {
 	ratio, spread     float64 // spread is half the interquartile range of the ratio, as a part of it
 	own, whole        float64
 	ownAllocs, allocs float64
-	bytes             float64
+	bytes, ownSize    float64
 }
 
 func compare(samples, of []sample) (f figures) {
