@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
-	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
 // patience is how long a client waits before it asks again, whatever Retry-After says.
@@ -134,32 +133,11 @@ func (w *world) serves(p purchase) answer {
 // storeLimit is for how long a test waits for a store that does not answer in time.
 const storeLimit = 2 * time.Minute
 
-// patiently sends a purchase as post does, and again if the machine was too busy for the store to
-// answer in time: the function has given up a call to which nothing was done.
-func (w *world) patiently(p purchase) answer {
-	w.t.Helper()
-	a := w.post(p)
-	for began := time.Now(); a.says("store-unavailable") && time.Since(began) < storeLimit; {
-		if !slices.ContainsFunc(w.proxy.Exchanges(), func(x wire.Exchange) bool {
-			return x.Fault == wire.Pass().Name && x.Answered == 0
-		}) {
-			break
-		}
-		a = w.post(p)
-	}
-	return a
-}
-
 // insist sends a purchase until it has a final answer, and returns all answers. No key may stay
 // blocked longer than the lease of the one who claimed it.
-func (w *world) insist(p purchase) []answer {
+func (w *world) insist(p purchase) (all []answer) {
 	w.t.Helper()
-	return w.insistFor(p, w.lease()+claimBudget+slack)
-}
-
-func (w *world) insistFor(p purchase, limit time.Duration) (all []answer) {
-	w.t.Helper()
-	began := time.Now()
+	began, limit := time.Now(), cmp.Or(w.limit, w.lease()+claimBudget+slack)
 	for started := began; ; time.Sleep(patience) {
 		a := w.post(p)
 		all = append(all, a)
@@ -176,45 +154,15 @@ func (w *world) insistFor(p purchase, limit time.Duration) (all []answer) {
 	}
 }
 
-// insistTogether lets many clients send one purchase at once until each has its final answer, and
-// returns all answers.
-func (w *world) insistTogether(p purchase, clients int) (all []answer) {
+// assertProblem checks that the answer is a problem (RFC 9457), and returns for how long it tells
+// the client to wait.
+func (w *world) assertProblem(a answer, status int, name string) time.Duration {
 	w.t.Helper()
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	for range clients {
-		wg.Go(func() {
-			answers := w.insist(p)
-			assert.Equal(w.t, http.StatusCreated, answers[len(answers)-1].status)
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, answers...)
-		})
-	}
-	wg.Wait()
-	return all
-}
-
-// retryAfter is the time that a client is told to wait.
-func retryAfter(t *testing.T, a answer) time.Duration {
-	t.Helper()
+	assert.Equal(w.t, status, a.status, a)
+	assert.Equal(w.t, "application/problem+json", a.headers["Content-Type"])
+	assert.True(w.t, a.says(name), a)
 	seconds, err := strconv.Atoi(a.headers["Retry-After"])
-	require.NoError(t, err, a)
+	require.NoError(w.t, err, a)
+	assert.Positive(w.t, seconds)
 	return time.Duration(seconds) * time.Second
-}
-
-// assertProblem checks a problem document (RFC 9457).
-func assertProblem(t *testing.T, a answer, status int, name string) {
-	t.Helper()
-	assert.Equal(t, status, a.status, a)
-	assert.Equal(t, "application/problem+json", a.headers["Content-Type"])
-	var document struct {
-		Type, Title, Detail string
-		Status              int
-	}
-	require.NoError(t, json.Unmarshal([]byte(a.body), &document), a.body)
-	assert.Contains(t, document.Type, "#"+name)
-	assert.Equal(t, status, document.Status)
-	assert.NotEmpty(t, document.Title)
-	assert.NotEmpty(t, document.Detail)
 }

@@ -25,6 +25,7 @@ import (
 // What is in the tables, read past the library.
 type (
 	item = map[string]types.AttributeValue
+	row  = map[string]any // of an order
 
 	record struct {
 		ID         string `dynamodbav:"id"`
@@ -37,16 +38,6 @@ type (
 		Reason     string `dynamodbav:"reason"`
 		Attention  int64  `dynamodbav:"attention_at"`
 		Attempt    int    `dynamodbav:"attempt"`
-	}
-	orderRow struct {
-		OrderID       string `dynamodbav:"order_id"`
-		ReservationID string `dynamodbav:"reservation_id"`
-		ChargeID      string `dynamodbav:"charge_id"`
-		SKU           string `dynamodbav:"sku"`
-		Quantity      int64  `dynamodbav:"quantity"`
-		Amount        int64  `dynamodbav:"amount"`
-		Currency      string `dynamodbav:"currency"`
-		Email         string `dynamodbav:"email"`
 	}
 	message struct {
 		ID        string `dynamodbav:"id"`
@@ -94,10 +85,10 @@ func idsIn(text string) (told ids) {
 }
 
 // row is what the table has to hold of a purchase whose client was told this.
-func (p purchase) row(told ids) orderRow {
-	return orderRow{
-		OrderID: told.Order, ReservationID: told.Reservation, ChargeID: told.Charge,
-		SKU: "A-1", Quantity: 2, Amount: p.amount, Currency: "usd", Email: "a@example.com",
+func (p purchase) row(told ids) row {
+	return row{
+		"order_id": told.Order, "reservation_id": told.Reservation, "charge_id": told.Charge,
+		"sku": "A-1", "quantity": 2.0, "amount": float64(p.amount), "currency": "usd", "email": "a@example.com",
 	}
 }
 
@@ -126,7 +117,7 @@ func (w *world) records() []record {
 	return read[record](w, slices.DeleteFunc(w.scan(w.table), func(i item) bool { return i["status"] == nil }))
 }
 
-func (w *world) rows() []orderRow    { return read[orderRow](w, w.scan(w.orders)) }
+func (w *world) rows() []row         { return read[row](w, w.scan(w.orders)) }
 func (w *world) messages() []message { return read[message](w, w.scan(w.outbox)) }
 
 // record is the only one of the table.
@@ -211,7 +202,7 @@ func (w *world) assertServed(p purchase, answers []answer) {
 	told := idsIn(body)
 	assert.Len(w.t, told.Order, 36)
 	assert.Equal(w.t, ids{told.Order, made[services.Reservation], made[services.Charge]}, told)
-	assert.Equal(w.t, []orderRow{p.row(told)}, w.rows(), "the order is what was answered")
+	assert.Equal(w.t, []row{p.row(told)}, w.rows(), "the order is what was answered")
 	require.Len(w.t, w.messages(), 1)
 	assert.JSONEq(w.t, fmt.Sprintf(`{"order_id":%q,"email":"a@example.com"}`, told.Order), w.messages()[0].Body)
 	assert.True(w.t, w.messages()[0].pending(), "nobody delivers here")
@@ -294,7 +285,7 @@ func (w *world) assertWhole() {
 func (w *world) ordered() (all []string) {
 	w.t.Helper()
 	for _, r := range w.rows() {
-		all = append(all, r.OrderID)
+		all = append(all, r["order_id"].(string))
 	}
 	slices.Sort(all)
 	return all

@@ -22,8 +22,6 @@ const (
 	// tortureVariable is how long the random kills go on, as a Go duration.
 	tortureVariable = "IDEMPOTENT_TORTURE"
 	tortureDefault  = 8 * time.Second
-	// tortureLimit is when an order that was killed again and again must have its answer.
-	tortureLimit = 2 * time.Minute
 	// tortured is the number of sandboxes.
 	tortured = 4
 )
@@ -34,9 +32,10 @@ const (
 // effect, its row, its message and its answer once.
 func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	t.Parallel()
-	p := newPost(newWarehouse(t, tortured))
+	p := newPost(t, tortured)
 	p.network.SetRule(slowly)
 	p.timeout, p.relay.timeout, p.drain.timeout = time.Second, 5*time.Second, 5*time.Second
+	p.limit = 2 * time.Minute // an order is killed again and again
 	victims := []*deployment{p.deployment, p.relay, p.drain}
 	for _, v := range victims {
 		v.proxy.SetRule(sometimes)
@@ -120,7 +119,7 @@ func (w *world) answers(end time.Time) map[purchase][]answer {
 		wg.Go(func() {
 			for time.Now().Before(end) {
 				o := newPurchase()
-				all := w.insistFor(o, tortureLimit)
+				all := w.insist(o)
 				assert.Equal(w.t, http.StatusCreated, all[len(all)-1].status)
 				mu.Lock()
 				answers[o] = all
@@ -152,6 +151,21 @@ func slowly(r wire.Request) wire.Fault {
 	return wire.Hold(doze, wire.DelayReply(doze))
 }
 
+// faults are what the network and the service do to one call. The last ones forward a request when
+// the client has given it up and sent it again, or has had its answer for long.
+var faults = []wire.Fault{
+	wire.LoseRequest(), wire.LoseReply(), wire.SwallowRequest(), wire.SwallowReply(), wire.TruncateReply(), wire.Duplicate(),
+	wire.Throttle(), wire.InternalError(), wire.InternalErrorAfter(),
+	wire.DelayRequest(wire.For(1500 * time.Millisecond)), wire.Repeat(wire.For(2500 * time.Millisecond)),
+}
+
+// conflicts are what other writers of the same item do to a call. DynamoDB Local lets them wait for
+// each other instead.
+var conflicts = map[string][]wire.Fault{
+	commit:    {wire.Cancel(0, "TransactionConflict"), wire.Cancel(1, "TransactionConflict")},
+	"PutItem": {wire.Conflict()}, "UpdateItem": {wire.Conflict()}, "DeleteItem": {wire.Conflict()},
+}
+
 // sometimes gives one request in thirty a fault, and one commit in four.
 func sometimes(r wire.Request) wire.Fault {
 	most := 30
@@ -161,7 +175,7 @@ func sometimes(r wire.Request) wire.Fault {
 	if rand.N(most) > 0 {
 		return wire.Pass()
 	}
-	possible := slices.Concat(faults, conflicts(r.Operation))
+	possible := slices.Concat(faults, conflicts[r.Operation])
 	fault := possible[rand.N(len(possible))]
 	if r.Operation == commit && rand.N(2) == 0 {
 		return wire.Forget(fault)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,62 +29,46 @@ type way struct {
 	size    int // of the answer, in bytes
 	// prepare brings the world to where the way begins.
 	prepare func(w *world, p purchase)
-	// calls are those of the store in the first delivery that follows, if nothing fails. The
-	// handler runs after claim of them, or not at all if there are no more.
+	// calls are those of the store in the first delivery that follows, if nothing fails.
 	calls []string
-	claim int
-	// faulty are the calls, from 1 on, that get the faults: each kind of call once in all ways.
-	faulty []int
-	// records tells which result a call records, by the number of the call: what it has not, is
-	// asked for again.
+	// records tells which result a call records, by the number of the call, from 1 on: what it has
+	// not, is asked for again.
 	records map[int]string
 	// requests are those of the services, until the purchase has its final answer.
 	requests []string
-	// status is how that delivery is answered, replayed tells whether with a stored answer.
-	status   int
-	replayed bool
+	// status is how that delivery is answered.
+	status int
 }
 
 var ways = []way{
 	{
 		name: "first charge", example: charging,
-		calls: []string{"PutItem", "UpdateItem"}, claim: 1, faulty: []int{2}, records: map[int]string{2: charge},
+		calls: []string{"PutItem", "UpdateItem"}, records: map[int]string{2: charge},
 		requests: []string{charge}, status: http.StatusCreated,
-	},
-	{
-		name: "replay", example: charging, prepare: func(w *world, p purchase) { w.serves(p) },
-		calls: []string{"PutItem"}, claim: 1, faulty: []int{1},
-		requests: []string{charge}, status: http.StatusCreated, replayed: true,
 	},
 	{
 		name: "release", example: charging,
 		prepare: func(w *world, _ purchase) { w.network.SetRule(wire.On(charge, 1, wire.InternalError())) },
-		calls:   []string{"PutItem", "DeleteItem"}, claim: 1, faulty: []int{2},
-		requests: []string{charge, charge}, status: http.StatusBadGateway,
+		calls:   []string{"PutItem", "DeleteItem"}, requests: []string{charge, charge}, status: http.StatusBadGateway,
 	},
 	{
-		name: "takeover", example: charging, prepare: (*world).crash,
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem"}, claim: 2, faulty: []int{2},
+		name: "takeover", example: charging, prepare: crashAt("PutItem"),
+		calls:   []string{"PutItem", "UpdateItem", "UpdateItem"},
 		records: map[int]string{3: charge}, requests: []string{charge}, status: http.StatusCreated,
 	},
 	{
 		name: "large charge", example: charging, size: large,
-		calls: []string{"PutItem", "BatchWriteItem", "UpdateItem"}, claim: 1, faulty: []int{2},
+		calls:   []string{"PutItem", "BatchWriteItem", "UpdateItem"},
 		records: map[int]string{2: charge, 3: charge}, requests: []string{charge}, status: http.StatusCreated,
 	},
 	{
-		name: "large replay", example: charging, size: large, prepare: func(w *world, p purchase) { w.serves(p) },
-		calls: []string{"PutItem", "BatchGetItem"}, claim: 2, faulty: []int{2},
-		requests: []string{charge}, status: http.StatusCreated, replayed: true,
-	},
-	{
 		name: "order", example: ordering,
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", commit}, claim: 1, faulty: []int{2, 4},
+		calls:   []string{"PutItem", "UpdateItem", "UpdateItem", commit},
 		records: map[int]string{2: reserve, 3: charge}, requests: []string{reserve, charge}, status: http.StatusCreated,
 	},
 	{
 		name: "declined", example: ordering, source: services.DeclinedSource,
-		calls: []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}, claim: 1,
+		calls:    []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"},
 		records:  map[int]string{2: reserve, 3: charge, 4: cancel},
 		requests: []string{reserve, charge, cancel}, status: http.StatusPaymentRequired,
 	},
@@ -101,52 +86,20 @@ func (y way) begin(t *testing.T) (*world, purchase) {
 	}
 	if y.prepare != nil {
 		y.prepare(w, p)
-		w.proxy.SetRule(nil)
 		w.proxy.Forget()
 	}
 	return w, p
 }
 
-// crash sends a purchase, kills the function when it has claimed its key, and ends its lease.
-func (w *world) crash(p purchase) {
-	w.t.Helper()
-	gate := gate(w.t, w.proxy, "PutItem", wire.DelayReply)
-	w.killDuring(w.reach(gate, p))
-	gate.Open()
-	w.endLease()
-}
-
-// asked is how often the services are asked, with one more request of a route unless it is empty.
-func (y way) asked(again string) map[string]int {
-	counts := map[string]int{}
-	for _, route := range y.requests {
-		counts[route]++
+// crashAt sends a purchase, kills the function when a call has been served, and ends its lease.
+func crashAt(operation string) func(*world, purchase) {
+	return func(w *world, p purchase) {
+		w.t.Helper()
+		w.proxy.SetRule(wire.On(operation, 1, w.killed("after")))
+		require.NotNil(w.t, w.post(p).failure)
+		w.proxy.SetRule(nil)
+		w.endLease()
 	}
-	if again != "" {
-		counts[again]++
-	}
-	return counts
-}
-
-// scenarios runs one for each number and each variant.
-func scenarios[V any](t *testing.T, name string, numbers []int, variants []V, run func(t *testing.T, n int, v V)) {
-	t.Helper()
-	for _, n := range numbers {
-		for _, v := range variants {
-			t.Run(fmt.Sprintf("%s/%d/%v", name, n, v), func(t *testing.T) {
-				t.Parallel()
-				run(t, n, v)
-			})
-		}
-	}
-}
-
-// upTo are the numbers of so many things.
-func upTo[T any](things []T) (numbers []int) {
-	for i := range things {
-		numbers = append(numbers, i+1)
-	}
-	return numbers
 }
 
 func TestWithoutFaultsTheWaysTakeTheirCalls(t *testing.T) {
@@ -157,10 +110,8 @@ func TestWithoutFaultsTheWaysTakeTheirCalls(t *testing.T) {
 			w, p := y.begin(t)
 			a := w.post(p)
 			require.Equal(t, y.status, a.status, a)
-			assert.Equal(t, y.replayed, a.replayed())
 			assert.Equal(t, y.calls, w.proxy.Operations())
 			answers := append(w.insist(p), a)
-			assert.Equal(t, y.asked(""), w.askedFor())
 			for i, x := range w.requests("") {
 				assert.Contains(t, x.Operation, y.requests[i])
 			}
@@ -170,13 +121,68 @@ func TestWithoutFaultsTheWaysTakeTheirCalls(t *testing.T) {
 			w.proxy.Forget()
 			again := w.post(p)
 			assert.True(t, again.replayed())
-			exchanges := w.proxy.Exchanges()
-			assert.Len(t, exchanges, len(before), "a replay is one call, and one for what stands beside the record")
-			assert.True(t, exchanges[0].Refused())
+			assert.Equal(t, []string{"PutItem", "BatchGetItem"}[:len(before)], w.proxy.Operations(), "what a replay costs")
 			assert.Equal(t, before, w.scan(w.table), "it changes nothing")
-			expires, _ := again.unmarked(t)
-			assert.NotEmpty(t, expires)
 			w.assertServed(p, append(answers, again))
 		})
 	}
+}
+
+// killAt kills the function at the nth call of the store, or at the nth request to a service, and
+// checks the recovery: what was recorded by then is not asked for again. What was not, is asked for
+// with the same key: again is that, if it has happened by then.
+func (y way) killAt(t *testing.T, store bool, n int, moment, again string) {
+	t.Helper()
+	w, p := y.begin(t)
+	w.timeout = 2500 * time.Millisecond
+	proxy, fault := w.network, w.killed(moment)
+	if store {
+		proxy = w.proxy
+	}
+	proxy.SetRule(wire.At(n, fault))
+	first := w.post(p)
+	require.NotNil(t, first.failure, first)
+	require.Equal(t, []string{fault.Name}, proxy.Faults())
+	w.assertWhole()
+	w.assertServed(p, w.insist(p))
+	asked := map[string]int{}
+	for _, route := range append(y.requests, again) {
+		asked[route]++
+	}
+	delete(asked, "")
+	assert.Equal(t, asked, w.askedFor())
+}
+
+// The function is killed at each call of the store, and at each request to a service.
+func TestAKillAnywhereIsRecovered(t *testing.T) {
+	t.Parallel()
+	for _, y := range ways {
+		for moment := range kills {
+			at := func(what string, store bool, n int, again string) {
+				t.Run(fmt.Sprintf("%s, %s %d, %s", y.name, what, n, moment), func(t *testing.T) {
+					t.Parallel()
+					y.killAt(t, store, n, moment, again)
+				})
+			}
+			for i, operation := range y.calls {
+				again := ""
+				if moment == "before" || operation == "BatchWriteItem" {
+					again = y.records[i+1] // it has happened, and nobody had recorded it
+				}
+				at(operation, true, i+1, again)
+			}
+			for i, route := range y.requests {
+				if y.prepare == nil && y.size == 0 { // the others ask as these do
+					at(route, false, i+1, route)
+				}
+			}
+		}
+	}
+}
+
+// TestTheBinaryIsKilledOnce is one of these: a charge, a kill before its answer is stored, and its
+// recovery.
+func TestTheBinaryIsKilledOnce(t *testing.T) {
+	t.Parallel()
+	ways[0].killAt(t, true, 2, "before", charge)
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,21 +113,30 @@ func (d *deployment) kill() {
 	}
 }
 
-// The moments of a call at which a function is killed: before it is served, after it, and while it
-// is still on its way.
-var moments = []string{"before", "after", "on its way"}
+// kills are the moments of a call at which a function is killed: before it is served, after it, and
+// while it is still on its way.
+var kills = map[string]func(wire.Until) wire.Fault{
+	"before":     func(kill wire.Until) wire.Fault { return wire.Hold(kill, wire.LoseRequest()) },
+	"after":      wire.DelayReply,
+	"on its way": wire.DelayRequest,
+}
 
 // killed is a fault that kills the function.
 func (d *deployment) killed(moment string) wire.Fault {
-	kill := func(context.Context) { d.kill() }
-	switch moment {
-	case "before":
-		return wire.Hold(kill, wire.LoseRequest())
-	case "after":
-		return wire.DelayReply(kill)
-	default:
-		return wire.DelayRequest(kill)
-	}
+	return kills[moment](func(context.Context) { d.kill() })
+}
+
+// freeze stops the process of a sandbox where it stands, as Lambda does between invocations, and
+// waits until all of its threads have stopped: a signal takes a moment to reach them. During an
+// invocation the deadline goes on.
+func (d *deployment) freeze() {
+	d.t.Helper()
+	pid := d.sandboxes[0].PID()
+	require.NoError(d.t, syscall.Kill(pid, syscall.SIGSTOP))
+	var status syscall.WaitStatus
+	_, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil)
+	require.NoError(d.t, err)
+	require.True(d.t, status.Stopped(), "the process has ended instead")
 }
 
 // world is a function that serves purchases: a shop, or a warehouse, which has the table of the
@@ -139,10 +149,9 @@ type world struct {
 	services              *services.Services
 	network               *wire.Proxy
 	table, orders, outbox string
+	// limit is when a purchase must have its answer, if not when the lease of another one has ended.
+	limit time.Duration
 }
-
-func newShop(t *testing.T, sandboxes int) *world      { return newWorld(t, sandboxes, charging) }
-func newWarehouse(t *testing.T, sandboxes int) *world { return newWorld(t, sandboxes, ordering) }
 
 func newWorld(t *testing.T, sandboxes int, example string) *world {
 	t.Helper()
@@ -232,50 +241,17 @@ func (w *world) effects(kind services.Kind) (all []services.Effect) {
 	return all
 }
 
-// gate gives the first request of an operation a fault that waits at a gate, until the test ends at
-// the latest.
-func gate(t *testing.T, proxy *wire.Proxy, operation string, fault func(wire.Until) wire.Fault) *wire.Gate {
-	t.Helper()
-	gate := wire.NewGate()
-	t.Cleanup(gate.Open)
-	proxy.SetRule(wire.On(operation, 1, fault(gate.Wait)))
-	return gate
-}
-
-// reach sends a purchase, and waits until somebody is at the gate. It gives up where nobody comes:
-// the delivery may have failed before.
-func (w *world) reach(gate *wire.Gate, p purchase) (first <-chan answer) {
+// holdCharge sends a purchase and holds the reply to its charge, until open or the end of the test.
+func (w *world) holdCharge(p purchase) (first <-chan answer, open func()) {
 	w.t.Helper()
-	result := make(chan answer, 1)
+	gate, result := wire.NewGate(), make(chan answer, 1)
+	w.t.Cleanup(gate.Open)
+	w.network.SetRule(wire.On(charge, 1, wire.DelayReply(gate.Wait)))
 	go func() { result <- w.post(p) }()
 	select {
 	case <-gate.Arrived():
-	case <-time.After(20 * time.Second):
-		require.FailNow(w.t, "nobody came to the gate")
+	case a := <-result:
+		require.FailNow(w.t, "nobody came to the gate", a)
 	}
-	return result
-}
-
-// killDuring kills the function while a client waits for its answer, and returns what that gets.
-func (w *world) killDuring(first <-chan answer) answer {
-	w.t.Helper()
-	w.kill()
-	a := <-first
-	require.NotNil(w.t, a.failure, a)
-	return a
-}
-
-// await waits for an exchange.
-func await(t *testing.T, proxy *wire.Proxy, wanted func(wire.Exchange) bool) (found wire.Exchange) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		for _, x := range proxy.Exchanges() {
-			if wanted(x) {
-				found = x
-				return true
-			}
-		}
-		return false
-	}, 20*time.Second, 5*time.Millisecond)
-	return found
+	return result, gate.Open
 }
