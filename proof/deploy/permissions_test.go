@@ -56,9 +56,9 @@ func newShop(t *testing.T) *shop {
 	dynamolocal.DropAfter(t, client, s.records, s.orders, s.messages)
 	s.resources = map[string]string{s.records: "Table", s.orders: "OrdersTable", s.messages: "OutboxTable"}
 	var err error
-	s.proxy, err = wire.Start(dynamolocal.Endpoint(t), nil)
+	s.proxy, err = wire.Start(dynamolocal.Endpoint(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.proxy.Close()) })
+	t.Cleanup(s.proxy.Close)
 	s.client = dynamolocal.Client(s.proxy.URL())
 	return s
 }

@@ -99,13 +99,13 @@ func TestManyClientsGetOneAnswer(t *testing.T) {
 func TestWithoutAStoreNothingIsExecuted(t *testing.T) {
 	t.Parallel()
 	w, p := newWorld(t, 1, charging), newPurchase()
-	require.NoError(t, w.proxy.Refuse())
+	w.proxy.Refuse()
 	began := time.Now()
 	w.assertProblem(w.post(p), http.StatusServiceUnavailable, "store-unavailable")
 	assert.Less(t, time.Since(began), claimBudget+slack)
 	assert.Empty(t, w.requests(""))
 	assert.Empty(t, w.records())
-	require.NoError(t, w.proxy.Accept())
+	w.proxy.Accept()
 	w.assertServed(p, []answer{w.serves(p)})
 }
 
@@ -114,8 +114,8 @@ func TestAConnectionThatDiedWhileTheSandboxWasFrozenCostsNothing(t *testing.T) {
 	w := newWorld(t, 1, charging)
 	w.serves(newPurchase())
 	w.freeze()
-	require.NoError(t, w.proxy.Refuse())
-	require.NoError(t, w.proxy.Accept())
+	w.proxy.Refuse()
+	w.proxy.Accept()
 	require.NoError(t, syscall.Kill(w.sandboxes[0].PID(), syscall.SIGCONT))
 	w.serves(newPurchase())
 	assert.Equal(t, 1, w.sandboxes[0].Starts())

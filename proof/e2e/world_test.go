@@ -68,9 +68,9 @@ func deploy(t *testing.T, sandboxes int, example string, environment ...string) 
 
 func startProxy(t *testing.T, endpoint string) *wire.Proxy {
 	t.Helper()
-	proxy, err := wire.Start(endpoint, nil)
+	proxy, err := wire.Start(endpoint)
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
+	t.Cleanup(proxy.Close)
 	return proxy
 }
 

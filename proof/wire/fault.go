@@ -59,11 +59,6 @@ func DelayReply(until Until) Fault {
 	return fault("delay reply", (*trip).forward, until.wait, (*trip).answer)
 }
 
-// Follow passes on request and reply, and lets something happen right behind the reply.
-func Follow(then Until) Fault {
-	return fault("follow", (*trip).forward, (*trip).answer, then.wait)
-}
-
 // Duplicate forwards the request twice before it passes on the first reply.
 func Duplicate() Fault {
 	return fault("duplicate", (*trip).forward, (*trip).forward, (*trip).answer)
@@ -73,7 +68,7 @@ func Duplicate() Fault {
 func Repeat(until Until) Fault {
 	again := func(t *trip) {
 		second := *t
-		t.proxy.active.Go(func() { // beside the exchange
+		t.proxy.later.Go(func() {
 			until.wait(&second)
 			second.forward()
 		})
@@ -93,18 +88,18 @@ func Conflict() Fault {
 }
 
 // InternalError answers that the service failed. The server never sees the request.
-func InternalError() Fault { return fault("internal error", failed, (*trip).answer) }
+func InternalError() Fault {
+	return fault("internal error", says(http.StatusInternalServerError, "InternalServerError"), (*trip).answer)
+}
 
 // InternalErrorAfter forwards the request and answers that the service failed.
 func InternalErrorAfter() Fault {
-	return fault("internal error after", (*trip).forward, failed, (*trip).answer)
+	return fault("internal error after", append([]func(*trip){(*trip).forward}, InternalError().steps...)...)
 }
-
-func failed(t *trip) { says(http.StatusInternalServerError, "InternalServerError")(t) }
 
 // says makes the reply an error.
 func says(status int, code string) func(*trip) {
-	return func(t *trip) { t.reply = errorReply(status, code) }
+	return func(t *trip) { t.reply = errorReply(status, code, 0, 0) }
 }
 
 // Cancel answers that a transaction was cancelled because of one of its items, counted from 0, for
@@ -114,7 +109,7 @@ func Cancel(item int, code string) Fault {
 	return fault("cancel, "+code, func(t *trip) {
 		var body struct{ TransactItems []json.RawMessage }
 		if json.Unmarshal(t.body, &body) == nil && len(body.TransactItems) > item {
-			t.reply = cancelledReply(len(body.TransactItems), item, code)
+			t.reply = errorReply(http.StatusBadRequest, code, len(body.TransactItems), item)
 			return
 		}
 		t.forward()

@@ -15,19 +15,9 @@ func At(number int, f Fault) Rule {
 	return only(f, func(r Request) bool { return r.Number == number })
 }
 
-// From gives every request from this number on a fault.
-func From(number int, f Fault) Rule {
-	return only(f, func(r Request) bool { return r.Number >= number })
-}
-
 // On gives the nth request of an operation a fault and passes all others.
 func On(operation string, nth int, f Fault) Rule {
 	return only(f, func(r Request) bool { return r.Operation == operation && r.Nth == nth })
-}
-
-// Always gives every request a fault.
-func Always(f Fault) Rule {
-	return func(Request) Fault { return f }
 }
 
 func only(f Fault, chosen func(Request) bool) Rule {

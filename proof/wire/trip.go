@@ -7,8 +7,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 )
 
 // trip is one request on its way.
@@ -32,15 +32,11 @@ type reply struct {
 
 // serve handles one request.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	if !p.begin() {
-		panic(http.ErrAbortHandler)
-	}
-	defer p.active.Done()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the client gave up before it had sent the request
 	}
-	x, f := p.arrive(readRequest(r, body))
+	x, f := p.arrive(r, body)
 	t := &trip{proxy: p, exchange: x, w: w, r: r, body: body}
 	for _, step := range f.steps {
 		step(t)
@@ -56,8 +52,7 @@ func (t *trip) forward() {
 		case err != nil:
 			t.exchange.Err = err
 		case t.exchange.Status == 0:
-			t.exchange.Status, t.exchange.Reply = reply.status, reply.body
-			t.reply = reply
+			t.exchange.Status, t.reply = reply.status, reply
 		}
 	})
 }
@@ -113,31 +108,16 @@ func (t *trip) hangUp() { panic(http.ErrAbortHandler) }
 func (t *trip) clientGone() { <-t.r.Context().Done() }
 
 // errorReply is an error in the protocol of DynamoDB, see
-// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html.
-func errorReply(status int, code string) reply {
-	return protocolReply(status, map[string]any{
-		"__type":  "com.amazonaws.dynamodb.v20120810#" + code,
-		"message": "injected by the proxy",
-	})
-}
-
-// cancelledReply is DynamoDB's answer to a transaction of n items that it cancelled because of one
-// of them.
-func cancelledReply(n, item int, code string) reply {
-	codes, reasons := make([]string, n), make([]map[string]string, n)
-	for i := range n {
-		codes[i], reasons[i] = "None", map[string]string{"Code": "None"}
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html. Of a
+// transaction with items it says that it was cancelled because of one of them, for its code.
+func errorReply(status int, code string, items, item int) reply {
+	const prefix, message = "com.amazonaws.dynamodb.v20120810#", "injected by the proxy"
+	content := map[string]any{"__type": prefix + code, "message": message}
+	if items > 0 {
+		reasons := slices.Repeat([]map[string]string{{"Code": "None"}}, items)
+		reasons[item] = map[string]string{"Code": code, "Message": message}
+		content["__type"], content["CancellationReasons"] = prefix+"TransactionCanceledException", reasons
 	}
-	codes[item], reasons[item] = code, map[string]string{"Code": code, "Message": "injected by the proxy"}
-	return protocolReply(http.StatusBadRequest, map[string]any{
-		"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
-		"Message": "Transaction cancelled, please refer cancellation reasons for specific reasons [" +
-			strings.Join(codes, ", ") + "]",
-		"CancellationReasons": reasons,
-	})
-}
-
-func protocolReply(status int, content map[string]any) reply {
 	body, header := marshal(content), make(http.Header)
 	header.Set("Content-Type", "application/x-amz-json-1.0")
 	header.Set("X-Amzn-Requestid", "INJECTED")

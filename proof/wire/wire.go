@@ -1,10 +1,11 @@
 // Package wire stands between the AWS SDK and DynamoDB, or between any client and its server, and
 // makes the network fail. A [Proxy] forwards HTTP requests to an endpoint and lets a [Rule] choose
 // a [Fault] for each of them: it loses, delays, truncates and repeats requests and replies, answers
-// with errors of DynamoDB in its place (also those that DynamoDB Local never gives), or refuses
-// connections. It records all that it saw.
+// with errors of DynamoDB in its place (also those that DynamoDB Local never gives), or hangs up on
+// everybody. It records all that it saw.
 //
-//	proxy, err := wire.Start(endpoint, wire.On("UpdateItem", 1, wire.LoseReply()))
+//	proxy, err := wire.Start(endpoint)
+//	proxy.SetRule(wire.On("UpdateItem", 1, wire.LoseReply()))
 //
 // Faults act on whole requests of HTTP/1.1. What is forwarded goes out once, on a connection of its
 // own, and stays on its way when the client has given up: the server sees a delayed request all the
@@ -14,15 +15,11 @@ package wire
 import (
 	"context"
 	"fmt"
-	"io"
-	"log"
-	"math/rand/v2"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
-	"strconv"
+	"strings"
 	"sync"
-	"time"
 )
 
 // Proxy forwards requests to one endpoint. It is safe for concurrent use. Make one with [Start] and
@@ -30,24 +27,50 @@ import (
 type Proxy struct {
 	target *url.URL
 	client *http.Client
+	server *httptest.Server
 	// lifetime is that of everything that is forwarded or held.
 	lifetime context.Context
 	end      context.CancelFunc
-	// active counts all goroutines of the proxy.
-	active sync.WaitGroup
+	// later counts what is forwarded beside an exchange.
+	later sync.WaitGroup
 
 	mu        sync.Mutex
-	address   string       // empty before it is known
-	server    *http.Server // nil while connections are refused
-	closed    bool
+	refuses   bool
 	rule      Rule
 	requests  int            // since the rule was set
 	ofKind    map[string]int // the same by operation
 	exchanges []*Exchange
 }
 
-// Start starts a proxy on a free port of this machine. A nil rule passes every request.
-func Start(endpoint string, rule Rule) (*Proxy, error) {
+// Request is a request as it arrived.
+type Request struct {
+	// Number counts the requests since the rule was set, from 1, Nth those of the same operation.
+	Number, Nth int
+	// Operation is the name of the API call, for example "PutItem"; of a server that is not
+	// DynamoDB the method and the path, for example "POST /v1/charges".
+	Operation string
+	// Header and Body are the request as it was sent.
+	Header http.Header
+	Body   []byte
+}
+
+// Exchange is a request and what became of it.
+type Exchange struct {
+	Request
+	// Fault is the name of the fault that was chosen.
+	Fault string
+	// Forwarded is how often the request was sent to the server, Status what the server answered
+	// the first time; 0 if it has not.
+	Forwarded, Status int
+	// Answered is the status of the reply that was sent to the client, 0 if none was, or only half
+	// of one.
+	Answered int
+	// Err is the failure of the proxy to reach the server.
+	Err error
+}
+
+// Start starts a proxy on a free port of this machine. It passes every request until it has a rule.
+func Start(endpoint string) (*Proxy, error) {
 	target, err := url.Parse(endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("wire: endpoint: %w", err)
@@ -55,37 +78,29 @@ func Start(endpoint string, rule Rule) (*Proxy, error) {
 	p := &Proxy{
 		target: target,
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}},
-		rule:   rule,
 		ofKind: make(map[string]int),
 	}
 	p.lifetime, p.end = context.WithCancel(context.Background())
-	return p, p.Accept()
+	p.server = httptest.NewServer(http.HandlerFunc(p.serve))
+	return p, nil
 }
 
-// URL is the endpoint for clients. It stays the same for the life of the proxy.
-func (p *Proxy) URL() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return "http://" + p.address
-}
+// URL is the endpoint for clients.
+func (p *Proxy) URL() string { return p.server.URL }
 
-// SetRule replaces the rule for the requests that arrive from now on, and counts them anew. What
-// was recorded stays.
+// SetRule replaces the rule for the requests that arrive from now on, and counts them anew. A nil
+// rule passes every request. What was recorded stays.
 func (p *Proxy) SetRule(rule Rule) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rule, p.requests = rule, 0
-	clear(p.ofKind)
+	p.note(func() { p.rule, p.requests, p.ofKind = rule, 0, make(map[string]int) })
 }
 
 // Exchanges are the requests so far, in the order in which they arrived, as they stand now.
-func (p *Proxy) Exchanges() []Exchange {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := make([]Exchange, len(p.exchanges))
-	for i, x := range p.exchanges {
-		all[i] = *x
-	}
+func (p *Proxy) Exchanges() (all []Exchange) {
+	p.note(func() {
+		for _, x := range p.exchanges {
+			all = append(all, *x)
+		}
+	})
 	return all
 }
 
@@ -99,90 +114,7 @@ func (p *Proxy) Operations() []string {
 }
 
 // Forget empties the record of exchanges.
-func (p *Proxy) Forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.exchanges = nil
-}
-
-// Refuse closes all connections and refuses new ones, like a machine on which nothing listens.
-func (p *Proxy) Refuse() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.server == nil {
-		return nil
-	}
-	err := p.server.Close()
-	p.server = nil
-	return err
-}
-
-// Accept ends what [Proxy.Refuse] began.
-func (p *Proxy) Accept() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.server != nil || p.closed {
-		return nil
-	}
-	listener, err := p.listen()
-	if err != nil {
-		return fmt.Errorf("wire: %w", err)
-	}
-	p.address = listener.Addr().String()
-	server := &http.Server{
-		Handler:           http.HandlerFunc(p.serve),
-		ErrorLog:          log.New(io.Discard, "", 0), // connections are broken on purpose
-		ReadHeaderTimeout: time.Minute,
-	}
-	p.server = server
-	p.active.Go(func() { _ = server.Serve(listener) }) // ends with Refuse
-	return nil
-}
-
-// Close ends the proxy and everything that is on its way through it, and waits for that. Calling it
-// again has no effect.
-func (p *Proxy) Close() error {
-	err := p.Refuse()
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.end()
-	p.active.Wait()
-	return err
-}
-
-// begin counts one more goroutine, unless the proxy is closed.
-func (p *Proxy) begin() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed {
-		p.active.Add(1)
-	}
-	return !p.closed
-}
-
-// arrive records a request and chooses its fault.
-func (p *Proxy) arrive(r Request) (*Exchange, Fault) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.requests++
-	p.ofKind[r.Operation]++
-	r.Number, r.Nth = p.requests, p.ofKind[r.Operation]
-	fault := Pass()
-	if p.rule != nil {
-		fault = p.rule(r)
-	}
-	x := &Exchange{Request: r, Fault: fault.Name}
-	p.exchanges = append(p.exchanges, x)
-	return x, fault
-}
-
-// note changes the record of an exchange.
-func (p *Proxy) note(change func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change()
-}
+func (p *Proxy) Forget() { p.note(func() { p.exchanges = nil }) }
 
 // Faults are the names of the faults so far, without passed requests.
 func (p *Proxy) Faults() []string {
@@ -195,21 +127,50 @@ func (p *Proxy) Faults() []string {
 	return names
 }
 
-// listen takes the proxy's address, or a free one if it has none yet. That is below the ports that
-// systems hand out by themselves: after a refusal the proxy wants it back, and nobody else must
-// have been given it meanwhile.
-func (p *Proxy) listen() (net.Listener, error) {
-	var lc net.ListenConfig
-	if p.address != "" {
-		return lc.Listen(p.lifetime, "tcp", p.address)
+// Refuse closes all connections, and hangs up on whoever comes.
+func (p *Proxy) Refuse() {
+	p.note(func() { p.refuses = true })
+	p.server.CloseClientConnections()
+}
+
+// Accept ends what [Proxy.Refuse] began.
+func (p *Proxy) Accept() { p.note(func() { p.refuses = false }) }
+
+// Close ends the proxy and everything that is on its way through it, and waits for that. Calling it
+// again has no effect.
+func (p *Proxy) Close() {
+	p.end()
+	p.Refuse()
+	p.server.Close()
+	p.later.Wait()
+}
+
+// arrive records a request and chooses its fault, unless the proxy refuses it.
+func (p *Proxy) arrive(r *http.Request, body []byte) (*Exchange, Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refuses {
+		return nil, LoseRequest()
 	}
-	var err error
-	for range 100 {
-		var listener net.Listener
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(15000+rand.IntN(15000)))
-		if listener, err = lc.Listen(p.lifetime, "tcp", address); err == nil {
-			return listener, nil
-		}
+	_, operation, called := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if !called {
+		operation = r.Method + " " + r.URL.Path
 	}
-	return nil, err
+	p.requests++
+	p.ofKind[operation]++
+	x := &Exchange{Request: Request{p.requests, p.ofKind[operation], operation, r.Header, body}}
+	fault := Pass()
+	if p.rule != nil {
+		fault = p.rule(x.Request)
+	}
+	x.Fault = fault.Name
+	p.exchanges = append(p.exchanges, x)
+	return x, fault
+}
+
+// note changes what the proxy keeps.
+func (p *Proxy) note(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
 }
