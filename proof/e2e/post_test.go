@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"slices"
@@ -79,17 +78,6 @@ func (p *post) drainOnce() {
 	require.NoError(p.t, err)
 }
 
-// take takes orders, one after the other, and returns the id of the last one.
-func (w *world) take(n int) (order string) {
-	w.t.Helper()
-	for range n {
-		answers := w.insist(newPurchase())
-		order = idsIn(answers[len(answers)-1].body).Order
-	}
-	require.NotEmpty(w.t, order)
-	return order
-}
-
 // kept are the messages that the receiver has taken, by key.
 func (p *post) kept() map[string]string {
 	all := map[string]string{}
@@ -138,18 +126,6 @@ func (p *post) assertNoneIsDoneTooEarly() {
 			assert.Contains(p.t, kept, m.ID, "done, and never delivered")
 		}
 	}
-}
-
-// only is the message of an order.
-func (p *post) only(order string) message {
-	p.t.Helper()
-	for _, m := range p.messages() {
-		if m.order() == order {
-			return m
-		}
-	}
-	require.FailNow(p.t, "the order has no message")
-	return message{}
 }
 
 func TestEachOrderSendsItsMessageOnce(t *testing.T) {
@@ -203,7 +179,7 @@ func TestAKillOfACarrierLosesNoMessage(t *testing.T) {
 					proxy = p.network
 				}
 				proxy.SetRule(wire.On(tc.operation, tc.nth, fault))
-				p.take(1)
+				p.insist(newPurchase())
 				if tc.drained {
 					require.Equal(t, 1, p.age())
 					_, err := carrier.invoke(t.Context(), []byte(`{}`))
@@ -224,51 +200,6 @@ func TestAKillOfACarrierLosesNoMessage(t *testing.T) {
 			})
 		}
 	}
-}
-
-// byStream is how often the stream hands over a message that fails: the first time, and five times
-// again.
-const byStream = 6
-
-// One message is always refused. The others arrive, those behind it as well. The drain goes on with
-// it, until it is given up. Nobody delivers it then, until somebody redrives it: the relay gets it
-// from the stream.
-func TestAPoisonMessageHoldsUpNobody(t *testing.T) {
-	t.Parallel()
-	p := newPost(t, 1)
-	poison := p.take(1)
-	p.network.SetRule(func(r wire.Request) wire.Fault {
-		if r.Operation == mail && bytes.Contains(r.Body, []byte(poison)) {
-			return wire.InternalError()
-		}
-		return wire.Pass()
-	})
-	p.take(5)
-	p.start()
-	p.idle()
-	p.take(5)
-	p.idle()
-	assert.Len(t, p.kept(), 10)
-	left := p.only(poison)
-	require.True(t, left.pending(), "%+v", left)
-	assert.Equal(t, byStream, left.Tries)
-	for tries := left.Tries; tries < outbox.DefaultMaxTries; tries++ {
-		require.Equal(t, 1, p.age())
-		p.drainOnce()
-		require.Equal(t, tries+1, p.only(poison).Tries)
-	}
-	require.True(t, p.only(poison).givenUp(), "%+v", p.only(poison))
-	requests := len(p.requests(mail))
-	p.drainOnce()
-	p.idle()
-	assert.Len(t, p.requests(mail), requests, "nobody delivers it")
-
-	p.network.SetRule(nil)
-	found, err := outbox.FindGivenUp(t.Context(), p.dynamo, p.outbox, p.only(poison).ID)
-	require.NoError(t, err)
-	require.NoError(t, outbox.Redrive(t.Context(), p.dynamo, p.outbox, found, "operator", "the receiver is mended"))
-	p.idle()
-	p.assertSent(11)
 }
 
 // A client has given up an order between its two effects. The drain asks the table of the orders,

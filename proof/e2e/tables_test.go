@@ -61,11 +61,6 @@ func (m message) done() bool {
 	return m.Due == 0 && m.Shard == "" && m.Tries == 0 && m.GivenUpAt == 0 && m.DoneAt > 0 && m.Expires > m.DoneAt/1000
 }
 
-// givenUp: nobody delivers it, and nothing will delete it.
-func (m message) givenUp() bool {
-	return m.Due > 0 && m.Shard == "given-up" && m.GivenUpAt > 0 && m.DoneAt == 0 && m.Expires == 0
-}
-
 // order is the id of the order that it tells of.
 func (m message) order() string { return idsIn(m.Body).Order }
 

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,9 +23,11 @@ import (
 	"github.com/go-idempotent/idempotent/jmespath"
 )
 
-// pairsVariable is the number of pairs of an expression and an event that TestExpressions draws for
-// each language.
-const pairsVariable = "IDEMPOTENT_INTEROP_PAIRS"
+// seedVariable repeats a run of TestExpressions, which draws so many pairs for each language.
+const (
+	seedVariable = "IDEMPOTENT_INTEROP_SEED"
+	drawn        = 20_000
+)
 
 // pair is an expression and an event to select a key from.
 type pair struct {
@@ -144,15 +146,16 @@ func reasonOf(err error) string {
 // what the published package of the language selects, or refuses it.
 func TestExpressions(t *testing.T) {
 	ifAsked(t)
-	count, seed := given(t, pairsVariable, 20_000), given(t, pairsVariable+"_SEED", uint64(time.Now().UnixNano()))
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv(seedVariable), fmt.Sprint(rand.Uint64())), 10, 64)
+	require.NoError(t, err)
 	for _, s := range selectors(t) {
 		t.Run(string(s.language), func(t *testing.T) {
-			t.Logf("%s_SEED=%d", pairsVariable, seed)
+			t.Logf("%s=%d", seedVariable, seed)
 			codec, err := powertools.New(s.language, "")
 			require.NoError(t, err)
 			d := draw{rand.New(rand.NewPCG(seed, 0))}
-			pairs := append(named(), systematic()...)
-			for range count {
+			pairs := systematic()
+			for range drawn {
 				pairs = append(pairs, pair{d.expression(1 + d.IntN(4)), d.object(2)})
 			}
 			verdicts, reasons := map[verdict]int{}, map[string]int{}
@@ -178,34 +181,6 @@ func TestExpressions(t *testing.T) {
 			assert.Greater(t, verdicts[agreed], len(pairs)/3, "most pairs are compared")
 		})
 	}
-}
-
-// given is the number in a variable of the environment.
-func given(t *testing.T, variable string, otherwise uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	require.NoError(t, err, variable)
-	return n
-}
-
-// named are what programs select in practice.
-func named() []pair {
-	const event = `{"k":"key","body":"{\"id\":\"o-1\",\"amount\":42.50,\"lines\":[{\"type\":\"a\",\"n\":1},{\"type\":\"b\",\"n\":2}]}",` +
-		`"items":[{"type":"a","id":1,"price":5},null],"headers":{"Idempotency-Key":"k-1"},"packed":"eyJhIjoxfQ==","rounded":0.10000000000000000001}`
-	var pairs []pair
-	for _, expression := range []string{
-		"powertools_json(body).id", "powertools_json(body).[id, amount]",
-		"powertools_json(body).{id: id, n: lines[0].n}", `headers."Idempotency-Key"`,
-		"[headers.\"Idempotency-Key\", rounded]", "items[-1].id", "powertools_json(powertools_base64(packed)).a",
-		"missing.deeper", "constructor", "@.items",
-	} {
-		pairs = append(pairs, pair{"[k, " + expression + "]", event})
-	}
-	return pairs
 }
 
 // The values that languages read differently: numbers that are equal only as doubles or only as

@@ -20,6 +20,6 @@
 //
 // TestExpressions draws expressions and events, and compares what this library selects with what
 // the packages for Python, TypeScript and Java select: peer/keys.py, peer/keys.mjs and
-// peer/Keys.java print the text that each gives to its hash function. IDEMPOTENT_INTEROP_PAIRS is
-// how many pairs are drawn (20,000), and IDEMPOTENT_INTEROP_PAIRS_SEED repeats a run.
+// peer/Keys.java print the text that each gives to its hash function. IDEMPOTENT_INTEROP_SEED
+// repeats a run.
 package interop
