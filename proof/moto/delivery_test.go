@@ -1,7 +1,6 @@
 package moto_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -13,11 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/operate"
-	"github.com/go-idempotent/idempotent/operate/operatesqs"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/outbox/outboxsqs"
 	"github.com/go-idempotent/idempotent/proof/moto"
@@ -90,51 +85,6 @@ func TestAFIFOQueueTakesAMessageOnce(t *testing.T) {
 		groups[m.Attributes["MessageDeduplicationId"]] = m.Attributes["MessageGroupId"]
 	}
 	assert.Equal(t, map[string]string{"id-1": "id-1", "id-2": "customer-1"}, groups)
-}
-
-// A record that nobody can tell about becomes a message in a queue, of both kinds, and is given up
-// then. A FIFO queue takes the message once.
-func TestWhatIsGivenUpIsAMessageInAQueue(t *testing.T) {
-	t.Parallel()
-	client := moto.SQS(t)
-	for name, attributes := range map[string]map[string]string{
-		"given-up": nil, "given-up.fifo": {"FifoQueue": "true"},
-	} {
-		url := moto.NewQueue(t, client, name, attributes)
-		giveUp := operatesqs.GiveUp(client, url)
-		h := idempotent.Wrap(func(context.Context, string) (string, error) {
-			return "", idempotent.Uncertain(errors.New("no answer"))
-		}, memory.New(),
-			idempotent.WithOperation("charge"), idempotent.WithKey(func(s string) (string, error) { return s, nil }))
-		r := operate.Reconcile(h, func(context.Context, idempotent.Execution) (idempotent.Resolution[string], error) {
-			return idempotent.StillUnknown[string](), nil
-		}, operate.ReconcileConfig{How: idempotent.Reconciling{
-			MaxTries: 1, GiveUp: func(ctx context.Context, x idempotent.Execution, tries int) error {
-				return errors.Join(giveUp(ctx, x, tries), giveUp(ctx, x, tries))
-			},
-		}})
-		want := map[string]int{}
-		for _, order := range []string{"order-1", "order-2"} {
-			_, err := h.Handle(t.Context(), order)
-			require.Error(t, err)
-			d, err := h.Describe(t.Context(), order)
-			require.NoError(t, err)
-			want[d.RecordKey] = 2 - len(attributes)
-		}
-		for _, givenUp := range []int{0, 2, 0} {
-			done, err := r.Run(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, givenUp, done.GivenUp, "%+v", done)
-		}
-		got := map[string]int{}
-		for _, m := range receive(t, client, url) {
-			var p operatesqs.GivenUp
-			require.NoError(t, json.Unmarshal([]byte(*m.Body), &p))
-			assert.Equal(t, []any{"charge", 1}, []any{p.Operation, p.Tries})
-			got[p.RecordKey]++
-		}
-		assert.Equal(t, want, got, name)
-	}
 }
 
 func TestAQueueTellsWhatItCanNeverTake(t *testing.T) {
