@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"path"
 	"slices"
 
@@ -37,28 +38,18 @@ func (c control) file() string { return path.Join("proof", rowsFolder, c.area+".
 
 // urgent leaves the guards that a change of files concerns. First come those whose source it
 // touches, or whose row, which before has as it was, and one that fits nowhere; then those whose
-// test is built from what it touches. Of both, each area has its turn: no area is always the one
-// for which no time is left.
-func urgent(guards []*guard, p *changes.Packages, files []string, before map[string]control) (chosen []*guard) {
-	type area struct {
-		name    string
-		touched bool
-	}
-	had, turns := make(map[area]int), make(map[*guard]int)
-	for _, g := range guards {
-		touched := g.err != nil || slices.Contains(files, g.source.name) ||
-			slices.Contains(files, g.file()) && before[g.name] != g.control
-		if !touched && !p.Concern(path.Clean(g.suite), files) {
-			continue
+// test is built from what it touches. Both are in no order: there is none for which no time is
+// always left.
+func urgent(guards []*guard, p *changes.Packages, files []string, before map[string]control) []*guard {
+	var touched, others []*guard
+	for _, i := range rand.Perm(len(guards)) {
+		switch g := guards[i]; {
+		case g.err != nil || slices.Contains(files, g.source.name) ||
+			slices.Contains(files, g.file()) && before[g.name] != g.control:
+			touched = append(touched, g)
+		case p.Concern(path.Clean(g.suite), files):
+			others = append(others, g)
 		}
-		a := area{g.area, touched}
-		had[a]++
-		turns[g] = had[a]
-		if !touched {
-			turns[g] += len(guards)
-		}
-		chosen = append(chosen, g)
 	}
-	slices.SortStableFunc(chosen, func(a, b *guard) int { return turns[a] - turns[b] })
-	return chosen
+	return append(touched, others...)
 }

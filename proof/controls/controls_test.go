@@ -91,7 +91,6 @@ var shopCases = []struct{ test, in, old, becomes, want string }{
 	{"TestShutTwice", "Shut", "if $t == nil {", "if false {", `caught `},
 	{"TestLargest", "", "if $v > $largest {", "if $v < $largest {", `caught .* by . TestLargest`},
 	{"TestLargest", "", "$t.open = false", "$t.open = true", `SURVIVED .* all is lost; . TestLargest passes$`},
-	{"TestShutTwice", "", "range $all {", "range $all[:0] {", `SURVIVED .* TestShutTwice passes, but not TestLargest`},
 	{"TestShut", "", "$t.open = false", "", `BROKEN .*\. has no test \^TestShut\$`},
 	{"TestFreeGoodsAreNotSold/all", "", "$t.open = false", "", `BROKEN .* has no test .*/\^all\$`},
 	{"TestBreaksAlways", "", "$t.open = false", "", `BROKEN .* with all guards in place, . TestBreaksAlways fails`},
@@ -101,7 +100,6 @@ var shopCases = []struct{ test, in, old, becomes, want string }{
 	{"TestLargest", "till.sell", "$t.open = false", "", `BROKEN .* not where it should be, but shop.go:25 till.shut`},
 	{"TestLargest", "hut", "$t.open = false", "", `BROKEN .* not where it should be, but shop.go:25 till.shut`},
 	{"TestLargest", "", "return $price, $price != 13", "return $price,", `BROKEN .* it is no Go`},
-	{"TestLargest", "", "return $price, $price != 13", "return $price", `BROKEN .* not enough return values`},
 	{"TestLargest", "", "return $price, $price != 13", "return $price, $sold", `BROKEN .* it is no Go`},
 }
 
@@ -128,8 +126,8 @@ func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
 	t.Parallel()
 	m, guards := shopModule(t)
 	var out bytes.Buffer
-	require.ErrorContains(t, check(&out, m, guards, 0), "13 of 18 controls were not caught")
-	assert.Contains(t, out.String(), "18 controls, 5 caught, in ")
+	require.ErrorContains(t, check(&out, m, guards, 0), "11 of 16 controls were not caught")
+	assert.Contains(t, out.String(), "16 controls, 5 caught, in ")
 	for i, c := range shopCases {
 		word, what, _ := strings.Cut(c.want, " ")
 		assert.Regexp(t, fmt.Sprintf("(?m)^%s +c%d .*%s", word, i, what), out.String(), c)
@@ -150,11 +148,11 @@ func TestNoControlIsBegunAfterTheBudget(t *testing.T) {
 	assert.Contains(t, out.String(), "3 are left out, because 1ns are over\n")
 }
 
-func TestAModuleThatDoesNotCompileIsAnError(t *testing.T) {
+func TestAControlThatDoesNotCompileIsNamed(t *testing.T) {
 	t.Parallel()
-	m, guards := shopModule(t)
-	require.NoError(t, os.WriteFile(filepath.Join(m.root, "more.go"), []byte("package shop\n\nvar x = y\n"), 0o600))
-	require.ErrorContains(t, check(&bytes.Buffer{}, m, guards[:1], 0), "undefined: y")
+	m, _ := shopModule(t)
+	guards := m.find([]control{{name: "half", old: "return $price, $price != 13", new: "return $price", suite: "."}})
+	require.ErrorContains(t, check(&bytes.Buffer{}, m, guards, 0), "/control/half:")
 }
 
 // TestEveryControlFitsTheLibrary is the fast part of what the command does: each guard is in one
@@ -227,18 +225,12 @@ func TestChoosingControls(t *testing.T) {
 	t.Parallel()
 	guards := []*guard{
 		guardIn("undo", "", "claim.go", ""), guardIn("undo-time", "", "claim.go", ""),
-		guardIn("status", "", "memory/list.go", ""),
-		{control: control{name: "lost"}},
+		guardIn("status", "", "memory/list.go", ""), {control: control{name: "lost"}},
 	}
-	chosen, err := choose(guards, "undo$|memory")
-	require.NoError(t, err)
-	assert.Equal(t, []*guard{guards[0], guards[2]}, chosen)
-	chosen, err = choose(guards, "")
-	require.NoError(t, err)
-	assert.Equal(t, guards, chosen, "also what is nowhere: it is to be reported")
-	for _, only := range []string{"nothing", "("} {
-		_, err = choose(guards, only)
-		require.Error(t, err)
+	for only, want := range map[string][]*guard{"undo$|memory": {guards[0], guards[2]}, "": guards, "nothing": nil, "(": nil} {
+		chosen, err := choose(guards, only)
+		assert.Equal(t, want, chosen, only)
+		assert.Equal(t, want == nil, err != nil, only)
 	}
 }
 
@@ -256,20 +248,22 @@ func TestWhichControlsAChangeConcerns(t *testing.T) {
 	for _, g := range guards[1:] { // the first is new
 		before[g.name] = g.control
 	}
-	for files, want := range map[string][]string{
-		"README.md":                         nil,
-		"store/store.go":                    {"claim", "memory", "lease"},
-		"memory/memory_test.go":             {"memory"},
-		"memory/memory.go":                  {"memory", "claim", "lease"},
-		"internal/protocol/claim.go":        {"claim", "lease", "memory"},
-		"proof/controls/rows/claims.txt":    {"claim"},
-		"fingerprint/digest.go memory/a.go": {"digest", "claim", "memory", "lease"},
+	for files, want := range map[string]struct{ touched, others []string }{
+		"README.md":                         {},
+		"store/store.go":                    {nil, []string{"claim", "memory", "lease"}},
+		"memory/memory_test.go":             {nil, []string{"memory"}},
+		"memory/memory.go":                  {[]string{"memory"}, []string{"claim", "lease"}},
+		"internal/protocol/claim.go":        {[]string{"claim", "lease"}, []string{"memory"}},
+		"proof/controls/rows/claims.txt":    {[]string{"claim"}, nil},
+		"fingerprint/digest.go memory/a.go": {[]string{"digest"}, []string{"claim", "memory", "lease"}},
 	} {
 		var names []string
 		for _, g := range urgent(guards, packages, strings.Fields(files), before) {
 			names = append(names, g.name)
 		}
-		assert.Equal(t, want, names, files)
+		require.Len(t, names, len(want.touched)+len(want.others), files)
+		assert.ElementsMatch(t, want.touched, names[:len(want.touched)], files)
+		assert.ElementsMatch(t, want.others, names[len(want.touched):], files)
 	}
 	guards = append(guards, &guard{err: os.ErrNotExist})
 	assert.Len(t, urgent(guards, packages, nil, before), 1, "what fits nowhere is to be reported")

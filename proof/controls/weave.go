@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,32 +62,15 @@ func (g *guard) branch() (string, error) {
 }
 
 // weave writes the sources with their controls, and what names the active one in each of their
-// packages. It leaves out the controls that do not compile, and begins anew without them.
+// packages. The error names the controls that do not compile.
 func (b *bench) weave(guards []*guard) error {
-	for {
-		packages, err := b.write(guards)
-		if err != nil || len(packages) == 0 {
-			return err
-		}
-		output, err := b.goTool(append([]string{"build", "-gcflags=-e"}, packages...)...)
-		if err == nil {
-			return nil
-		}
-		blamed := inCopy.FindAllStringSubmatch(output, -1)
-		if blamed == nil {
-			return err
-		}
-		for _, g := range guards {
-			for _, m := range blamed {
-				if m[1] == g.name && g.err == nil {
-					g.err = errors.New(m[2])
-				}
-			}
-		}
+	packages, err := b.write(guards)
+	if err != nil || len(packages) == 0 {
+		return err
 	}
+	_, err = b.goTool(append([]string{"build", "-gcflags=-e"}, packages...)...)
+	return err
 }
-
-var inCopy = regexp.MustCompile(`(?m)^` + linePrefix + `([\w-]+):\d+:(?:\d+:)? (.*)$`)
 
 // write writes the woven files and their overlay, and returns the packages that they are in.
 func (b *bench) write(guards []*guard) (packages []string, err error) {
