@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -146,26 +145,4 @@ func (b *tab) previewed(home string) (fields string) {
 		require.Contains(b.t, fields, name)
 	}
 	return fields
-}
-
-// What is in a record never runs: the browser itself would refuse it, and would say so.
-func TestThePolicyHolds(t *testing.T) {
-	b := open(t)
-	site, heard := hostile(t)
-	b.do(network.Enable())
-	b.enterHome()
-	assert.Equal(t, "refused", evaluate[string](b, fmt.Sprintf(`new Promise(done => {
-		document.body.insertAdjacentHTML("beforeend", '<img src="%[1]s/img"><a href="%[1]s/out">out</a><form id="away" method="post" action="%[1]s/form"></form>');
-		const e = document.createElement("script"); e.textContent = 'window.ran = "ran"'; document.body.append(e);
-		fetch("%[1]s/fetch").then(() => done("sent"), () => done("refused"));
-	})`, site.URL)))
-	assert.Empty(t, evaluate[string](b, `window.ran || ""`))
-	assert.Equal(t, "form-action", evaluate[string](b, `new Promise(done => {
-		document.addEventListener("securitypolicyviolation", v => done(v.effectiveDirective)); document.getElementById("away").submit();
-	})`))
-	assert.Empty(t, heard())
-	b.follow("out")
-	require.Len(t, heard(), 1)
-	assert.Equal(t, "/out", heard()[0].URL.Path)
-	assert.Empty(t, heard()[0].Referer())
 }
