@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
 
 var binary string
@@ -88,8 +90,7 @@ func open(t *testing.T) *tab {
 	return b
 }
 
-// chromium is the browser. Without one the tests are skipped, loudly, and fail where everything has
-// to be there.
+// chromium is the browser.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{
@@ -99,12 +100,7 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	const missing = "THE PAGE IS NOT TESTED IN A BROWSER: there is no chromium (apt-get install chromium, or set " +
-		"CHROMIUM)"
-	if os.Getenv("IDEMPOTENT_TEST_STRICT") == "1" {
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
+	dynamolocal.CannotRun(t, errors.New("there is no chromium (apt-get install chromium, or set CHROMIUM)"))
 	return ""
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -76,34 +75,21 @@ func (s selector) selectAll(t *testing.T, pairs []pair) (selections []selection)
 	return selections
 }
 
-// verdict is how this library and a package agree on a pair.
-type verdict string
-
-const (
-	agreed  verdict = "agreed"  // on a key, on none, or on a failure
-	refused verdict = "refused" // the expression when wrapping, or the event when delivered
-	differs verdict = "DIFFERS"
-)
-
-// judge selects from the pair here, and compares. The text is the difference, or the reason of a
-// refusal.
-func judge(codec *powertools.Codec, p pair, theirs selection) (verdict, string) {
+// judge selects from the pair here, and compares. A pair is refused with its expression when
+// wrapping, or with its event when delivered. The text is the difference, if there is one.
+func judge(codec *powertools.Codec, p pair, theirs selection) (refused bool, difference string) {
 	compiled, err := jmespath.Compile(p.Expression)
 	if err == nil {
 		err = codec.Allow(compiled)
 	}
 	if err != nil {
-		return refused, "wrapping: " + reasonOf(err)
+		return true, ""
 	}
 	ours, err := hashed(codec, compiled, p.Event)
-	switch there := theirs.key(); {
-	case err == nil && ours == there || err != nil && theirs.Error != "":
-		return agreed, ""
-	case err != nil:
-		return refused, "delivering: " + reasonOf(err)
-	default:
-		return differs, fmt.Sprintf("%s\n\ton %s\n\there  %s\n\tthere %s", p.Expression, p.Event, ours, there)
+	if there := theirs.key(); err == nil && ours != there {
+		difference = fmt.Sprintf("%s\n\ton %s\n\there  %s\n\tthere %s", p.Expression, p.Event, ours, there)
 	}
+	return err != nil && theirs.Error == "", difference
 }
 
 // hashed is what this library hashes.
@@ -131,21 +117,9 @@ func (s selection) key() string {
 	}
 }
 
-// reasonOf is an error without the expression and the position.
-func reasonOf(err error) string {
-	if _, reason, ok := strings.Cut(err.Error(), "\": "); ok {
-		return reason
-	}
-	if refused, ok := errors.AsType[*jmespath.Error](err); ok {
-		return fmt.Sprint(refused.Kind, " ", refused.Function, ": ", refused.Detail)
-	}
-	return err.Error()
-}
-
 // TestExpressions draws expressions and events, and requires that this library selects from each
 // what the published package of the language selects, or refuses it.
 func TestExpressions(t *testing.T) {
-	ifAsked(t)
 	seed, err := strconv.ParseUint(cmp.Or(os.Getenv(seedVariable), fmt.Sprint(rand.Uint64())), 10, 64)
 	require.NoError(t, err)
 	for _, s := range selectors(t) {
@@ -158,27 +132,21 @@ func TestExpressions(t *testing.T) {
 			for range drawn {
 				pairs = append(pairs, pair{d.expression(1 + d.IntN(4)), d.object(2)})
 			}
-			verdicts, reasons := map[verdict]int{}, map[string]int{}
-			differences := map[string]string{} // one of each expression
+			differences, refusals := map[string]string{}, 0 // one of each expression
 			for i, theirs := range s.selectAll(t, pairs) {
-				v, why := judge(codec, pairs[i], theirs)
-				verdicts[v]++
-				if v == differs {
-					differences[pairs[i].Expression] = why
+				refused, difference := judge(codec, pairs[i], theirs)
+				if refused {
+					refusals++
 				}
-				if v == refused {
-					reasons[why]++
+				if difference != "" {
+					differences[pairs[i].Expression] = difference
 				}
-			}
-			fmt.Printf("%s: %v\n", s.language, verdicts)
-			for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-				t.Logf("%7d %s", reasons[reason], reason)
 			}
 			shortest := slices.SortedFunc(maps.Values(differences), func(a, b string) int { return len(a) - len(b) })
 			for _, difference := range shortest[:min(len(shortest), 20)] {
 				t.Error(difference)
 			}
-			assert.Greater(t, verdicts[agreed], len(pairs)/3, "most pairs are compared")
+			assert.Less(t, refusals, len(pairs)*2/3, "most pairs are compared")
 		})
 	}
 }

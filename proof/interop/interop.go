@@ -1,6 +1,5 @@
 // Package interop lets this library and AWS Powertools share a table: its tests run the newest
-// published packages for Python and TypeScript, and this library, in turn and in every direction,
-// and print which behaviours agree.
+// published packages for Python and TypeScript, and this library, in turn and in every direction.
 //
 // # Peers
 //

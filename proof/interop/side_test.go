@@ -150,7 +150,7 @@ func tools(t *testing.T, name, list string, copied []string, commands ...[]strin
 		command = strings.Split(strings.ReplaceAll(strings.Join(command, "\n"), "{}", folder), "\n")
 		needs(t, command[0])
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-			cannotf(t, "%s: %v\n%s", command[0], err, out)
+			dynamolocal.CannotRun(t, fmt.Errorf("%s: %w\n%s", command[0], err, out))
 		}
 	}
 	require.NoError(t, os.WriteFile(stamp, want, 0o600)) // last, so that a folder with it is complete
@@ -160,16 +160,6 @@ func tools(t *testing.T, name, list string, copied []string, commands ...[]strin
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		cannotf(t, "%v", err)
+		dynamolocal.CannotRun(t, err)
 	}
-}
-
-// cannotf ends a test that cannot run here: loudly, and as a failure where none may be left out.
-func cannotf(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if dynamolocal.Strict() {
-		t.Fatalf("AWS Powertools cannot be run: "+format, args...)
-	}
-	fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: "+format+"\n", append([]any{t.Name()}, args...)...)
-	t.Skipf("!!! SKIPPED: "+format, args...)
 }

@@ -29,17 +29,12 @@ import (
 //go:embed server.py
 var program string
 
-// SQS returns a client of the server that all tests share. Without it the test is skipped and says
-// why on standard error, or fails where none may be left out.
+// SQS returns a client of the server that all tests share. Without it the test cannot run.
 func SQS(t *testing.T) *sqs.Client {
 	t.Helper()
 	moto, err := server()
-	if err != nil && dynamolocal.Strict() {
-		t.Fatalf("moto cannot be run: %v", err)
-	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: moto cannot be run: %v\n", t.Name(), err)
-		t.Skipf("!!! SKIPPED: moto cannot be run: %v", err)
+		dynamolocal.CannotRun(t, fmt.Errorf("moto cannot be run: %w", err))
 	}
 	return sqs.New(sqs.Options{
 		BaseEndpoint: aws.String(moto.endpoint), Region: dynamolocal.Region,

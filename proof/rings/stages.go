@@ -188,10 +188,7 @@ func explored(worlds string, env ...string) stage {
 }
 
 func interop() stage {
-	return stage{
-		name: "AWS Powertools on one table", in: proof, test: plainly("./interop"),
-		env: []string{"IDEMPOTENT_INTEROP=1"}, beside: true,
-	}
+	return stage{name: "AWS Powertools on one table", in: proof, test: plainly("./interop"), beside: true}
 }
 
 // race runs with the race detector what a module has where goroutines meet: whole packages that

@@ -38,8 +38,7 @@ func Endpoint(tb testing.TB) string {
 	}
 	endpoint := os.Getenv(EndpointVariable)
 	if endpoint == "" {
-		fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: %v\n", tb.Name(), ErrUnavailable)
-		tb.Skipf("!!! SKIPPED: %v", ErrUnavailable)
+		CannotRun(tb, ErrUnavailable)
 	}
 	return endpoint
 }
@@ -51,6 +50,17 @@ var shared = sync.OnceValue(func() error {
 	_, err := Provide(ctx)
 	return err
 })
+
+// CannotRun ends a test for which something is not there: it is skipped and says why on standard
+// error, or fails if [StrictVariable] is set.
+func CannotRun(tb testing.TB, err error) {
+	tb.Helper()
+	if Strict() {
+		tb.Fatal(err)
+	}
+	fmt.Fprintf(os.Stderr, "!!! SKIPPED %s: %v\n", tb.Name(), err)
+	tb.Skipf("!!! SKIPPED: %v", err)
+}
 
 // Provide tells the commands that this process starts where DynamoDB Local is: it sets
 // [EndpointVariable] to the endpoint of a server that runs until end is called, unless the variable
