@@ -154,8 +154,8 @@ func slowly(r wire.Request) wire.Fault {
 // faults are what the network and the service do to one call. The last ones forward a request when
 // the client has given it up and sent it again, or has had its answer for long.
 var faults = []wire.Fault{
-	wire.LoseRequest(), wire.LoseReply(), wire.SwallowRequest(), wire.SwallowReply(), wire.TruncateReply(), wire.Duplicate(),
-	wire.Throttle(), wire.InternalError(), wire.InternalErrorAfter(),
+	wire.LoseRequest(), wire.LoseReply(), wire.SwallowRequest(), wire.SwallowReply(), wire.TruncateReply(),
+	wire.Duplicate(), wire.Throttle(), wire.InternalError(), wire.InternalErrorAfter(),
 	wire.DelayRequest(wire.For(1500 * time.Millisecond)), wire.Repeat(wire.For(2500 * time.Millisecond)),
 }
 

@@ -121,7 +121,7 @@ func TestWithoutFaultsTheWaysTakeTheirCalls(t *testing.T) {
 			w.proxy.Forget()
 			again := w.post(p)
 			assert.True(t, again.replayed())
-			assert.Equal(t, []string{"PutItem", "BatchGetItem"}[:len(before)], w.proxy.Operations(), "what a replay costs")
+			assert.Equal(t, []string{"PutItem", "BatchGetItem"}[:len(before)], w.proxy.Operations(), "its cost")
 			assert.Equal(t, before, w.scan(w.table), "it changes nothing")
 			w.assertServed(p, append(answers, again))
 		})
