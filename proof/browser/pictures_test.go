@@ -58,7 +58,8 @@ func TestPictures(t *testing.T) {
 			if folder != "" && p.shown == look.name {
 				var picture []byte
 				b.do(chromedp.FullScreenshot(&picture, 100))
-				require.NoError(t, os.WriteFile(filepath.Join(folder, "page-"+p.name+"-"+look.name+".png"), picture, 0o644))
+				file := filepath.Join(folder, "page-"+p.name+"-"+look.name+".png")
+				require.NoError(t, os.WriteFile(file, picture, 0o644))
 			}
 		}
 	}

@@ -42,13 +42,3 @@ func TestFillingLeavesTextsAloneAndNamesAsTheyAre(t *testing.T) {
 	m := newPattern("$route == $StatusUnknown").in(lex("r.Route == store.StatusUnknown"))[0]
 	assert.Equal(t, `r.Route == "$default" && x == store.StatusUnknown`, m.fill(`$route == "$default" && x == $StatusUnknown`))
 }
-
-func TestLexemesAreWhereTheyAre(t *testing.T) {
-	t.Parallel()
-	const text = "if a.b <= `x` {\n\treturn\n}"
-	tokens := lex(text)
-	for _, l := range tokens.all {
-		assert.Equal(t, l.text[1:], text[l.from:l.to])
-	}
-	assert.Len(t, tokens.all, 9)
-}

@@ -117,7 +117,8 @@ func TestTheFirstDeploymentFitsTheModule(t *testing.T) {
 	}
 	given := all(first, `(?s)module "idempotency" \{\n(.*?)\n\}`)[0]
 	assert.Subset(t, all(module, `variable "(\w+)"`), append(all(given, `(?m)^ +(\w+) +=`)[1:], "operation"))
-	assert.Subset(t, all(given, `(?m)^ +(\w+) +=`), all(module, `variable "(\w+)" \{ type = \w+ \}`), "the module wants it")
+	wanted := all(module, `variable "(\w+)" \{ type = \w+ \}`)
+	assert.Subset(t, all(given, `(?m)^ +(\w+) +=`), wanted)
 	assert.Subset(t, all(module, `output "(\w+)"`), all(first, `\bmodule\.idempotency\.(\w+)`))
 	assert.Contains(t, first, `IDEMPOTENCY_TABLE = "`+all(given, `table_name += "(\w+)"`)[0]+`"`)
 	for _, m := range regexp.MustCompile(`\b(aws_\w+)\.(\w+)\b`).FindAllStringSubmatch(both, -1) {
