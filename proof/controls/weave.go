@@ -68,8 +68,7 @@ func (b *bench) weave(guards []*guard) error {
 	if err != nil || len(packages) == 0 {
 		return err
 	}
-	_, err = b.goTool(append([]string{"build", "-gcflags=-e"}, packages...)...)
-	return err
+	return b.goTool(append([]string{"build", "-gcflags=-e"}, packages...)...)
 }
 
 // write writes the woven files and their overlay, and returns the packages that they are in.
