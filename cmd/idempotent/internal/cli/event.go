@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"encoding/json"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -106,106 +104,27 @@ var (
 	methodName = regexp.MustCompile(`^[A-Za-z]+$`)
 )
 
-// usualStages are the stages that neighbours are tried with.
-var usualStages = []string{defaultStage, "prod", "Prod", "live", "dev", "test", "v1"}
-
-// headerOf is the key that an event of a gateway has in its header, empty if it has none.
-func headerOf(payload []byte) string {
-	var e struct {
-		Headers           map[string]string   `json:"headers"`
-		MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
-	}
-	_ = json.Unmarshal(payload, &e) // of another form: it has no header
-	header := make(http.Header)
-	for name, values := range e.MultiValueHeaders {
-		header[http.CanonicalHeaderKey(name)] = values
-	}
-	for name, value := range e.Headers {
-		header.Set(name, value)
-	}
-	return header.Get("Idempotency-Key")
-}
-
-// neighbours are the requests that somebody may have meant instead of one with this scope. A
-// request that no gateway sent has none.
-func (k *keyQuestion) neighbours(scope []keyPart) (all []keyQuestion) {
-	part := make(map[string]string)
-	for _, p := range scope {
-		part[p.Name] = p.Value
-	}
-	this := keyQuestion{
-		operation: k.operation, key: cmp.Or(k.sent, k.key), method: part["method"], route: part["route"],
-		path: part["path"], api: part["API"], stage: part["stage"],
-	}
-	if this.method == "" || this.key == "" || k.keyPath != "" {
-		return nil
-	}
-	var names []string
-	for _, name := range callers[part["caller"]].parts {
-		names = append(names, part[name])
-	}
-	if names != nil {
-		this.caller = part["caller"] + ":" + strings.Join(names, ",")
-	}
-	add := func(differs string, change func(*keyQuestion)) {
-		other := this
-		change(&other)
-		other.differs = differs
-		all = append(all, other)
-	}
-	add("if nobody was named", func(q *keyQuestion) { q.caller = "" })
-	switch part["caller"] {
-	case callerJWT:
-		add("if a Lambda authorizer named "+part["subject"],
-			func(q *keyQuestion) { q.caller = callerLambda + ":" + part["subject"] })
-	case callerLambda, callerNumber:
-		other := map[string]string{callerLambda: callerNumber, callerNumber: callerLambda}[part["caller"]]
-		add("if the principal was sent as another type",
-			func(q *keyQuestion) { q.caller = other + ":" + part["principal"] })
-	}
-	if this.route != "" {
-		add("with the path instead of the route", func(q *keyQuestion) { q.path, q.route = q.route, "" })
-	} else {
-		add("with a route instead of the path", func(q *keyQuestion) { q.route, q.path = q.path, "" })
-	}
-	if !strings.HasPrefix(this.api, "arn:") {
-		for _, stage := range usualStages {
-			add("with the stage "+stage, func(q *keyQuestion) { q.stage = stage })
-			if this.caller != "" {
-				add("with the stage "+stage+" if nobody was named",
-					func(q *keyQuestion) { q.stage, q.caller = stage, "" })
-			}
-		}
-	}
-	return all
-}
-
-// Kinds of callers.
+// Kinds of callers that are not what they look like: a number, and one that no event has.
 const (
-	callerJWT    = "jwt"
-	callerLambda = "lambda"
 	callerNumber = "lambda-number"
 	callerTenant = "tenant"
 )
 
 // callers are the kinds of callers with the form of their names, as the access log of a gateway has
-// them, and with what a scope calls the parts of a name. The event of a REST API has the parts as
-// members of its identity, of its authorizer, or of the claims of that.
+// them. The event of a REST API has the parts of a name as members of its identity, of its
+// authorizer, or of the claims of that.
 var callers = map[string]struct {
-	form                                string
-	parts, identity, authorizer, claims []string
+	form                         string
+	identity, authorizer, claims []string
 }{
 	"anonymous":        {},
-	callerTenant:       {form: "NAME", parts: []string{callerTenant}}, // the handler names the tenant
-	callerJWT:          {form: "ISSUER,SUBJECT", parts: []string{"issuer", "subject"}, claims: []string{"iss", "sub"}},
-	callerLambda:       {form: "PRINCIPAL", parts: []string{"principal"}, authorizer: []string{"principalId"}},
-	callerNumber:       {form: "INTEGER", parts: []string{"principal"}, authorizer: []string{"principalId"}},
-	"cognito-identity": {form: "ID", parts: []string{"identity"}, identity: []string{"cognitoIdentityId"}},
-	"api-key":          {form: "ID", parts: []string{"API key id"}, identity: []string{"apiKeyId"}},
-	"iam": {
-		form: "ACCOUNT,USER_ID[,USER_ARN]", parts: []string{"account", "user or role"},
-		identity: []string{"accountId", "caller", "userArn"},
-	},
+	callerTenant:       {form: "NAME"}, // the handler names the tenant
+	"jwt":              {form: "ISSUER,SUBJECT", claims: []string{"iss", "sub"}},
+	"lambda":           {form: "PRINCIPAL", authorizer: []string{"principalId"}},
+	callerNumber:       {form: "INTEGER", authorizer: []string{"principalId"}},
+	"cognito-identity": {form: "ID", identity: []string{"cognitoIdentityId"}},
+	"api-key":          {form: "ID", identity: []string{"apiKeyId"}},
+	"iam":              {form: "ACCOUNT,USER_ID[,USER_ARN]", identity: []string{"accountId", "caller", "userArn"}},
 }
 
 // callerOf puts a caller where the event of a REST API has it. An authorizer that is there and
@@ -223,7 +142,7 @@ func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 		return nil, nil, usagef(
 			"--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous",
 			kind)
-	case as.form != "" && name == "", len(as.parts) > 1 && values[1] == "", kind == callerNumber && notANumber != nil:
+	case as.form != "" && name == "", strings.Contains(as.form, ",") && values[1] == "", kind == callerNumber && notANumber != nil:
 		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, as.form)
 	}
 	named := make(map[string]any)

@@ -22,11 +22,6 @@ import (
 type keyQuestion struct {
 	event, operation, key, keyPath          string
 	method, route, path, api, stage, caller string
-
-	// differs says how a neighbour differs from what was asked.
-	differs string
-	// sent is the key that the event has in its header.
-	sent string
 }
 
 func (a *app) key() *cobra.Command {
@@ -35,9 +30,7 @@ func (a *app) key() *cobra.Command {
 		Use:   "key --operation NAME --event FILE",
 		Short: "Computes the record key of a request: from a complaint to a record",
 		Long: `Computes the record key of a request, as the handler does. With a table it looks
-the record up. If there is none, it tries the neighbours: nobody named, another
-form of the caller, another stage, the path instead of the route; it says what
-it tried. Without a table it asks nobody. From the event, as the function got
+the record up, without one it asks nobody. From the event, as the function got
 it:
 
   idempotent key --operation charge --event event.json
@@ -87,7 +80,7 @@ DescribeEvent.`,
 			if !d.Protected {
 				return errors.New("this request has no record: " + d.Unprotected)
 			}
-			return a.lookUp(cmd.Context(), k, &d)
+			return a.lookUp(cmd.Context(), &d)
 		},
 	}
 	f := cmd.Flags()
@@ -129,7 +122,6 @@ func (k *keyQuestion) payload(a *app) (payload []byte, of describe, err error) {
 	if !json.Valid(payload) {
 		return nil, nil, usagef("--event: the event of %d bytes is no JSON", len(payload))
 	}
-	k.sent = headerOf(payload)
 	of, err = kindOf(payload)
 	return payload, of, err
 }
@@ -180,13 +172,10 @@ type keyLine struct {
 	RecordKey string    `json:"record_key"`
 	Operation string    `json:"operation"`
 	Scope     []keyPart `json:"scope,omitempty"`
-	// Found says whether there is a record, if somebody looked: under this key, or, if Instead has
-	// one, under a neighbour's. Tried are the neighbours.
-	Found   *bool         `json:"found,omitempty"`
-	State   operate.State `json:"state,omitempty"`
-	Instead string        `json:"instead,omitempty"`
-	Tried   []string      `json:"tried,omitempty"`
-	Where   connect.Place `json:"where,omitzero"`
+	// Found says whether there is a record, if somebody looked.
+	Found *bool         `json:"found,omitempty"`
+	State operate.State `json:"state,omitempty"`
+	Where connect.Place `json:"where,omitzero"`
 }
 
 type keyPart struct {
@@ -195,7 +184,7 @@ type keyPart struct {
 }
 
 // lookUp prints a description, and what there is under its key where there is a table.
-func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Description) error {
+func (a *app) lookUp(ctx context.Context, d *idempotent.Description) error {
 	line := keyLine{RecordKey: d.RecordKey, Operation: d.Operation}
 	var rows show.Rows
 	rows.Add("Record key", d.RecordKey)
@@ -207,22 +196,21 @@ func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Descript
 		if err := a.open(ctx); err != nil {
 			return err
 		}
-		if err := k.find(ctx, a.operator, &line); err != nil {
+		shown, err := a.operator.Inspect(ctx, d.RecordKey)
+		_, unreadable := errors.AsType[*store.UnreadableError](err)
+		switch {
+		case unreadable:
+			shown.State = operate.StateOther
+		case err != nil && !errors.Is(err, operate.ErrNotFound):
 			return err
 		}
-		line.Where = a.place
-		switch {
-		case line.Instead != "":
-			rows.Add("Record", "none under this key, but one that is "+string(line.State)+" "+
-				line.Tried[len(line.Tried)-1]+": "+line.Instead)
-			d.RecordKey = line.Instead
-		case *line.Found:
+		found := shown.State != ""
+		line.Found, line.State, line.Where = &found, shown.State, a.place
+		if found {
 			rows.Add("Record", "there is one: "+string(line.State))
-		default:
-			rows.Add("Record", "none: it was never written, or was released, or has expired and was deleted")
-		}
-		if !*line.Found {
-			rows.Add("Tried too", strings.Join(line.Tried, "; "))
+		} else {
+			rows.Add("Record", "none: it was never written, or was released, or has expired and was deleted; or the "+
+				"request was another one: its caller, stage, route or path differed")
 		}
 	}
 	if a.output == outputJSON {
@@ -232,39 +220,4 @@ func (a *app) lookUp(ctx context.Context, k *keyQuestion, d *idempotent.Descript
 		rows.Add("Next", fmt.Sprintf("idempotent inspect '%s'", d.RecordKey))
 	}
 	return a.out().Table(rows)
-}
-
-// find looks for the record of a key, and then for those of its neighbours. The first one that is
-// there ends it.
-func (k *keyQuestion) find(ctx context.Context, o *operate.Operator, line *keyLine) error {
-	line.Found = new(bool)
-	for _, n := range append([]keyQuestion{{}}, k.neighbours(line.Scope)...) {
-		key, other := line.RecordKey, n.differs != ""
-		if other {
-			payload, err := n.request()
-			if err != nil {
-				continue // there is no such request
-			}
-			d, err := describeREST(ctx, &n, payload)
-			if err != nil || d.RecordKey == key {
-				continue
-			}
-			key, line.Tried = d.RecordKey, append(line.Tried, n.differs)
-		}
-		shown, err := o.Inspect(ctx, key)
-		_, unreadable := errors.AsType[*store.UnreadableError](err)
-		switch {
-		case errors.Is(err, operate.ErrNotFound):
-			continue
-		case unreadable:
-			shown.State = operate.StateOther
-		case err != nil:
-			return err
-		}
-		if *line.Found, line.State = true, shown.State; other {
-			line.Instead = key
-		}
-		return nil
-	}
-	return nil
 }
