@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,11 +97,17 @@ func (l *listing) run(ctx context.Context) error {
 		return err
 	}
 	q := operate.Query{
-		States: l.wanted(), Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
+		NotDue: !l.scan, Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
 		Page: func(p store.Page) { l.pages++; l.read.Records += p.Records; l.read.Units += p.Units },
 	}
-	if !l.scan { // what is not due is counted, and listed if somebody wants released ones
-		q.States, q.NotDue = nil, true
+	switch {
+	case !l.scan: // what is not due is counted, and listed if somebody wants released ones
+	case slices.Contains(l.states, stateAll):
+		q.States = operate.States()
+	default:
+		for _, s := range l.states {
+			q.States = append(q.States, operate.State(s))
+		}
 	}
 	if err := l.agree(ctx, q); err != nil {
 		return err
@@ -120,10 +125,7 @@ func (l *listing) run(ctx context.Context) error {
 	if err := l.print(found); err != nil {
 		return err
 	}
-	if err := l.app.err().Line(l.sum(lines, found)); err != nil || len(found) > 0 {
-		return err
-	}
-	return l.instead(ctx)
+	return l.app.err().Line(l.sum(found, len(lines)-len(found)))
 }
 
 // indexed are the states of which the index has records.
@@ -150,18 +152,6 @@ func (l *listing) check() error {
 	default:
 		return nil
 	}
-}
-
-// wanted are the states that were asked for, none for what somebody has to settle.
-func (l *listing) wanted() []operate.State {
-	if slices.Contains(l.states, stateAll) {
-		return operate.States()
-	}
-	var states []operate.State
-	for _, s := range l.states {
-		states = append(states, operate.State(s))
-	}
-	return states
 }
 
 // agree tells what the listing reads, and asks if it is much.
@@ -212,21 +202,11 @@ func (l *listing) print(rows []show.Line) error {
 }
 
 // number is a number of which 0 says nothing.
-func number(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
+func number(n int) string { return strings.TrimPrefix(strconv.Itoa(n), "0") }
 
 // sum says what was found, what was left out, and what was read.
-func (l *listing) sum(lines, found []show.Line) string {
-	text, notDue, unreadable := show.Count(len(found), "record"), 0, 0
-	for _, r := range lines {
-		if !r.Due {
-			notDue++
-		}
-	}
+func (l *listing) sum(found []show.Line, leftOut int) string {
+	text, unreadable := show.Count(len(found), "record"), 0
 	for _, r := range found {
 		if r.Error != "" {
 			unreadable++
@@ -238,8 +218,8 @@ func (l *listing) sum(lines, found []show.Line) string {
 	case len(found) == 0:
 		text = "No records"
 	}
-	if notDue > 0 && l.states == nil && !l.scan {
-		text += fmt.Sprintf(", and %d not due: --state released lists what has stopped between two steps", notDue)
+	if leftOut > 0 && len(l.states) == 0 {
+		text += fmt.Sprintf(", and %d not due: --state released lists what has stopped between two steps", leftOut)
 	}
 	if unreadable > 0 {
 		text += fmt.Sprintf(", %d of them cannot be understood", unreadable)
@@ -249,31 +229,4 @@ func (l *listing) sum(lines, found []show.Line) string {
 			show.Count(l.pages, "page"), strconv.FormatFloat(l.read.Units, 'f', -1, 64))
 	}
 	return text + "."
-}
-
-// instead says what there is, where a filter has matched nothing.
-func (l *listing) instead(ctx context.Context) error {
-	if l.operation == "" && l.olderThan == 0 && l.states == nil {
-		return nil
-	}
-	counts, err := l.app.operations(ctx)
-	if err != nil || len(counts) == 0 {
-		return l.app.err().Line("Nothing else waits for somebody, either.")
-	}
-	texts := make([]string, 0, len(counts))
-	for _, operation := range slices.Sorted(maps.Keys(counts)) {
-		texts = append(texts, fmt.Sprintf("%s %d", operation, counts[operation]))
-	}
-	return l.app.err().Line(show.Printable("Without these filters somebody has to settle, by operation: " +
-		strings.Join(texts, ", ") + "."))
-}
-
-// operations counts by operation what somebody has to settle.
-func (a *app) operations(ctx context.Context) (map[string]int, error) {
-	counts := make(map[string]int)
-	lines, err := show.List(ctx, a.operator, operate.Query{})
-	for _, l := range lines {
-		counts[l.Operation]++
-	}
-	return counts, err
 }
