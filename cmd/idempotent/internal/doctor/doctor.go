@@ -56,7 +56,7 @@ type Patient struct {
 // Examine makes all checks. An error ends it only if nothing can be looked at: the endpoint does
 // not answer, there is no such table, or ctx has ended.
 func (p *Patient) Examine(ctx context.Context) (Findings, error) {
-	if err := p.shape(ctx); err != nil {
+	if err := p.records(ctx); err != nil {
 		return nil, err
 	}
 	p.replicas(ctx)
@@ -132,69 +132,43 @@ func ofSeconds(n *int32) time.Duration { return time.Duration(aws.ToInt32(n)) * 
 
 func ofMillis(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// The checks of a table.
-const (
-	checkKey       = "key"
-	checkTTL       = "time to live"
-	checkIndex     = "attention index"
-	checkRetention = "retention"
-)
-
-// shape compares the table with what the store needs.
-func (p *Patient) shape(ctx context.Context) error {
-	checks := []string{checkKey, checkTTL, checkIndex}
+// records compares the table with what the store needs.
+func (p *Patient) records(ctx context.Context) error {
 	err := p.Store.Check(ctx)
-	failed, _ := errors.AsType[*store.Error](err)
-	wrong, isWrong := errors.AsType[*store.ConfigError](err)
-	switch {
-	case failed != nil && failed.Kind != store.FailureAccessDenied:
+	failed, unseen := errors.AsType[*store.Error](err)
+	if unseen && failed.Kind != store.FailureAccessDenied {
 		return err
-	case failed != nil && !isWrong && strings.Contains(failed.Error(), "DescribeTable "):
-		for _, check := range checks {
-			p.Found(check, NotChecked, "not allowed: dynamodb:DescribeTable")
-		}
-		return nil
-	case !isWrong:
-		wrong = &store.ConfigError{}
 	}
-	advice, unadvised := p.Store.Advise(ctx)
-	for _, check := range checks {
-		problem, advised := p.about(check, wrong.Problems, checkKey), p.about(check, advice, checkIndex)
-		switch {
-		case strings.HasPrefix(problem, "time to live is DISABLED"): // what stays costs, and nothing is lost
-			p.Found(check, Warning, "%s", problem)
-		case problem != "":
-			p.Found(check, Problem, "%s", problem)
-		case check == checkTTL && failed != nil:
-			p.Found(check, NotChecked, "not allowed: dynamodb:DescribeTimeToLive")
-		case check != checkKey && unadvised != nil:
-			p.unseen(check, unadvised)
-		case advised != "":
-			p.Found(check, Warning, "%s", advised)
-		default:
-			p.Found(check, OK, "")
-		}
+	lacks, unadvised := p.Store.Advise(ctx)
+	if unseen {
+		unadvised = failed
 	}
+	p.table("table", p.Table, "its key, time to live and index fit", err, lacks, unadvised)
 	return nil
 }
 
-// about are those of some texts about the table that belong to a check. Most belong to usual.
-func (p *Patient) about(check string, texts []string, usual string) string {
-	var found []string
-	for _, text := range texts {
-		text = strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Table))
-		of := usual
-		switch {
-		case strings.Contains(text, "time to live"):
-			of = checkTTL
-		case strings.HasPrefix(text, "attribute "):
-			of = checkIndex
-		}
-		if of == check {
-			found = append(found, text)
+// table adds each thing that is wrong with a table, or that it lacks, or that could not be seen.
+func (p *Patient) table(check, table, right string, wrong error, lacks []string, unseen error) {
+	before := len(p.Findings)
+	add := func(texts []string, as Result) {
+		for _, text := range texts {
+			text, result := strings.TrimPrefix(text, fmt.Sprintf("table %q: ", table)), as
+			if strings.HasPrefix(text, "time to live is DISABLED") { // what stays costs, and nothing is lost
+				result = Warning
+			}
+			p.Found(check, result, "%s", text)
 		}
 	}
-	return strings.Join(found, "; ")
+	if c, is := errors.AsType[*store.ConfigError](wrong); is {
+		add(c.Problems, Problem)
+	}
+	add(lacks, Warning)
+	if unseen != nil {
+		p.unseen(check, unseen)
+	}
+	if len(p.Findings) == before {
+		p.Found(check, OK, "%s", right)
+	}
 }
 
 // replicas warns of a table that other Regions write to, too. It finds nothing where there is none.
@@ -218,6 +192,8 @@ func (p *Patient) replicas(ctx context.Context) {
 const (
 	sampleSize    = 100
 	shortestUsual = time.Hour
+
+	checkRetention = "retention"
 )
 
 // retention looks at the first records of the table for one that is replayed for less than an hour.
@@ -275,28 +251,19 @@ func (p *Patient) open(ctx context.Context) {
 // delivers.
 func (p *Patient) outboxTable(ctx context.Context) {
 	const check = "outbox"
-	short := func(text string) string { return strings.TrimPrefix(text, fmt.Sprintf("table %q: ", p.Outbox)) }
-	advice, err := outbox.Check(ctx, p.Client, p.Outbox)
-	wrong, isWrong := errors.AsType[*store.ConfigError](err)
+	lacks, err := outbox.Check(ctx, p.Client, p.Outbox)
+	_, wrong := errors.AsType[*store.ConfigError](err)
 	switch {
-	case isWrong:
-		for _, text := range wrong.Problems {
-			p.Found(check, Problem, "%s", short(text))
-		}
-		return
-	case err != nil && (denied(err) || ctx.Err() != nil):
+	case wrong || err == nil:
+		p.table(check, p.Outbox, "", err, lacks, nil)
+	case denied(err) || ctx.Err() != nil:
 		p.unseen(check, err)
-		return
-	case err != nil:
+	default:
 		p.Found(check, Problem, "%s", reason(err))
-		return
-	case len(advice) == 0:
-		p.Found(check, OK, "")
 	}
-	for _, text := range advice {
-		p.Found(check, Warning, "%s", short(text))
+	if err == nil {
+		p.givenUp(ctx)
 	}
-	p.givenUp(ctx)
 }
 
 // givenUp looks for one message that nobody delivers any more.

@@ -300,19 +300,18 @@ func (s source) responses(whole string) {
 // queue looks at the queue itself.
 func (s source) queue(ctx context.Context, account string, timeout time.Duration) {
 	client := sqs.NewFromConfig(s.Config)
+	var out *sqs.GetQueueAttributesOutput
 	url, err := client.GetQueueUrl(ctx,
 		&sqs.GetQueueUrlInput{QueueName: aws.String(s.name), QueueOwnerAWSAccountId: aws.String(account)})
-	if err != nil {
-		s.found(checkVisibility, NotChecked, "%s", reason(err))
-		return
+	if err == nil {
+		out, err = client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+			QueueUrl: url.QueueUrl,
+			AttributeNames: []sqstypes.QueueAttributeName{
+				sqstypes.QueueAttributeNameVisibilityTimeout,
+				sqstypes.QueueAttributeNameRedrivePolicy,
+			},
+		})
 	}
-	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: url.QueueUrl,
-		AttributeNames: []sqstypes.QueueAttributeName{
-			sqstypes.QueueAttributeNameVisibilityTimeout,
-			sqstypes.QueueAttributeNameRedrivePolicy,
-		},
-	})
 	if err != nil {
 		s.found(checkVisibility, NotChecked, "%s", reason(err))
 		return
