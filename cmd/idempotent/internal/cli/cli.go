@@ -270,7 +270,7 @@ func (a *app) sayWhere() error {
 	}
 	text := "On " + a.place.String()
 	if a.unnamed != nil {
-		text += "; AWS does not say whose credentials these are (" + cause(a.unnamed) + ")"
+		text += "; AWS does not say whose credentials these are (" + connect.Cause(a.unnamed) + ")"
 	}
 	return a.err().Line(show.Printable(text) + ".")
 }
@@ -282,7 +282,7 @@ func (a *app) who() (string, error) {
 	case a.by != "":
 		return a.by, nil
 	case a.unnamed != nil:
-		return "", usagef("nobody says who acts: set --by (%s)", cause(a.unnamed))
+		return "", usagef("nobody says who acts: set --by (%s)", connect.Cause(a.unnamed))
 	case a.place.As != "":
 		return a.place.As, nil
 	case a.world.User == "":

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/aws/smithy-go"
@@ -143,38 +142,18 @@ func (a *app) tableSentence(err error) string {
 		return fmt.Sprintf("there is no %s in this account and Region: check --table, --region, --profile and "+
 			"--endpoint-url", a.name())
 	case code == "AccessDeniedException" || isStore && failed.Kind == store.FailureAccessDenied:
-		return fmt.Sprintf("not allowed on %s: %s", a.name(), cause(err))
+		return fmt.Sprintf("not allowed on %s: %s", a.name(), connect.Cause(err))
 	case isStore && failed.Kind == store.FailureThrottled:
 		return a.name() + " throttles: try again later, and list with a lower --rate"
 	case isStore && (failed.Kind == store.FailureTimeout || failed.Kind == store.FailureUnavailable):
-		return fmt.Sprintf("no answer for %s: %s", a.name(), cause(err))
+		return fmt.Sprintf("no answer for %s: %s", a.name(), connect.Cause(err))
 	case code == "ValidationException" && ofOutbox:
 		return fmt.Sprintf("%s is no outbox with an index %q: %s. A message whose id is known is redriven without "+
-			"it, with --id", a.name(), outbox.Index, cause(err))
+			"it, with --id", a.name(), outbox.Index, connect.Cause(err))
 	case isStore && failed.Kind == store.FailureRejected:
 		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)",
-			a.name(), cause(err))
+			a.name(), connect.Cause(err))
 	default:
-		return fmt.Sprintf("%s: %s", a.name(), cause(err))
+		return fmt.Sprintf("%s: %s", a.name(), connect.Cause(err))
 	}
-}
-
-// cause says what happened without the layers of the SDK, whose words help nobody here.
-func cause(err error) string {
-	answer, isAnswer := errors.AsType[smithy.APIError](err)
-	network, isNetwork := errors.AsType[*net.OpError](err)
-	switch {
-	case isAnswer && answer.ErrorMessage() != "":
-		return answer.ErrorCode() + ": " + answer.ErrorMessage()
-	case isAnswer:
-		return answer.ErrorCode()
-	case isNetwork:
-		return network.Error()
-	case errors.Is(err, context.DeadlineExceeded):
-		return "none came in time"
-	}
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
-		err = inner
-	}
-	return err.Error()
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/page"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
@@ -85,7 +86,7 @@ func (s *serving) run(ctx context.Context) error {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
 	if err != nil {
-		return usagef("--port %d cannot be listened on: %s", s.port, cause(err))
+		return usagef("--port %d cannot be listened on: %s", s.port, connect.Cause(err))
 	}
 	config := page.Config{ //nolint:forcetypeassert // a TCP listener has an address of TCP
 		Operator: s.app.operator, Now: s.app.world.Now, Store: s.app.place.String(), By: by,

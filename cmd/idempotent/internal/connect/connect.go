@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -246,6 +247,26 @@ func (c *Connection) Where(ctx context.Context) (Place, error) {
 	}
 	p.Account, p.As = aws.ToString(out.Account), aws.ToString(out.Arn)
 	return p, nil
+}
+
+// Cause says what happened without the layers of the SDK, whose words help nobody here.
+func Cause(err error) string {
+	answer, isAnswer := errors.AsType[smithy.APIError](err)
+	network, isNetwork := errors.AsType[*net.OpError](err)
+	switch {
+	case isAnswer && answer.ErrorMessage() != "":
+		return answer.ErrorCode() + ": " + answer.ErrorMessage()
+	case isAnswer:
+		return answer.ErrorCode()
+	case isNetwork:
+		return network.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "none came in time"
+	}
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err.Error()
 }
 
 // local reports whether an endpoint is on this machine.

@@ -89,18 +89,14 @@ func (f *Findings) unseen(check string, err error) { f.Found(check, NotChecked, 
 
 // reason says why a call failed, without the layers of the SDK.
 func reason(err error) string {
-	answer, ok := errors.AsType[smithy.APIError](err)
+	_, answered := errors.AsType[smithy.APIError](err)
 	switch {
-	case ok && denied(err):
+	case denied(err):
 		return "not allowed: " + operationOf(err)
-	case ok:
-		return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", operationOf(err), answer.ErrorCode(),
-			answer.ErrorMessage()), ": ")
+	case answered:
+		return operationOf(err) + ": " + connect.Cause(err)
 	default:
-		for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
-			err = inner
-		}
-		return err.Error()
+		return connect.Cause(err)
 	}
 }
 

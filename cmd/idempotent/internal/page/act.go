@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/verdict"
 	"github.com/go-idempotent/idempotent/operate"
 )
@@ -31,7 +30,7 @@ func (p *Page) actForm(r *http.Request) *answer {
 	switch {
 	case refused != nil:
 		return refused
-	case !deletable(shown):
+	case !storyOf(shown).Deletable():
 		return alert(shown, "There is nothing to settle or delete: the record is %s.")
 	default:
 		return p.ask(http.StatusOK, shown, &asked{By: p.By}, "")
@@ -45,19 +44,15 @@ type question struct {
 	Asked *asked
 	// Problem says what is wrong with what was asked before.
 	Problem string
-	// Open are the names of the steps that may have begun.
-	Open []string
-	// Free says that the next request executes already.
-	Free bool
-	Seen string
+	Seen    string
 	// Danger is what the record itself says of an effect.
 	Danger string
 }
 
 func (p *Page) ask(status int, shown operate.Shown, a *asked, problem string) *answer {
 	return answered(status, "act.html", "Settle or release", shown.Record.Key, &question{
-		story: storyOf(shown), Asked: a, Problem: problem, Open: show.OpenSteps(shown.Steps()), Free: free(shown),
-		Seen: p.seen(shown.Record), Danger: verdict.Danger(shown),
+		story: storyOf(shown), Asked: a, Problem: problem, Seen: p.seen(shown.Record),
+		Danger: new(verdict.Verdict).Danger(shown),
 	})
 }
 

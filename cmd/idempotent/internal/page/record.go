@@ -60,8 +60,6 @@ func settledAt(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10)
 type story struct {
 	show.Inspection
 
-	// Settleable is true if something can be said of the record.
-	Settleable, Deletable bool
 	// Done is true if it was just settled here; Alert says what was not done.
 	Done  bool
 	Alert string
@@ -74,31 +72,37 @@ type story struct {
 	Name string
 }
 
-func storyOf(s operate.Shown) *story {
-	return &story{Inspection: show.Inspect(s), Settleable: settleable(s), Deletable: deletable(s)}
-}
+func storyOf(s operate.Shown) *story { return &story{Inspection: show.Inspect(s)} }
 
-// settleable reports whether a verdict or a release makes sense.
-func settleable(s operate.Shown) bool {
+// Settleable reports whether a verdict or a release makes sense.
+func (s *story) Settleable() bool {
 	switch s.State {
 	case operate.StateUnknown, operate.StateCrashed:
-		return !show.ByPowertools(s.Record)
+		return !s.Powertools
 	case operate.StateReleased:
-		return len(s.Steps()) > 0 || s.Record.Attention != ""
+		return len(s.Steps) > 0 || !s.AttentionAt.IsZero()
 	default:
 		return false
 	}
 }
 
-// deletable reports whether the record is one that can be forgotten: ours, and nobody holds it.
-func deletable(s operate.Shown) bool {
-	return s.State != operate.StateInProgress && s.State != operate.StateOther && !show.ByPowertools(s.Record)
+// Deletable reports whether the record is one that can be forgotten: ours, and nobody holds it.
+func (s *story) Deletable() bool {
+	return s.State != operate.StateInProgress && s.State != operate.StateOther && !s.Powertools
 }
 
-// free reports whether the next request executes already: nothing has to be released.
-func free(s operate.Shown) bool {
-	return s.State == operate.StateReleased && len(show.OpenSteps(s.Steps())) == 0
+// Open are the names of the steps that may have begun.
+func (s *story) Open() (names []string) {
+	for _, step := range s.Steps {
+		if step.State == operate.StepOpen {
+			names = append(names, step.Name)
+		}
+	}
+	return names
 }
+
+// Free reports whether the next request executes already: nothing has to be released.
+func (s *story) Free() bool { return s.State == operate.StateReleased && s.Open() == nil }
 
 // again reads the record that a form is about. It is an error if the record is not the one that the
 // form has shown.

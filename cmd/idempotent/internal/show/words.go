@@ -131,17 +131,6 @@ func HasResult(s operate.Step) bool {
 	return s.State == operate.StepRecorded || s.State == operate.StepHasFailed
 }
 
-// OpenSteps are the names of the steps that may have begun.
-func OpenSteps(steps []operate.Step) []string {
-	var names []string
-	for _, s := range steps {
-		if s.State == operate.StepOpen {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
 // moreDerivedKeys says how the derived keys of a record are computed whose names it may not know.
 // It is empty if nothing is missing: the record is done, or keeps the names that were handed out.
 func moreDerivedKeys(s operate.Shown) string {

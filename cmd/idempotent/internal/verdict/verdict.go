@@ -63,22 +63,13 @@ func (v *Verdict) Problem() string {
 }
 
 // Danger says what the record itself tells of an effect that the verdict lets happen again, and
-// whoever gives it has not said that they know. It is empty if there is none.
+// whoever gives it has not said that they know. It is empty if there is none. The zero value is any
+// verdict after which the next request executes.
 func (v *Verdict) Danger(s operate.Shown) string {
-	if v.Kind == Executed || v.Kind == Failed {
-		return ""
-	}
-	if text := Danger(s); !v.MayRepeat {
-		return text
-	}
-	return ""
-}
-
-// Danger says what the record itself tells of an effect, for whoever is about to let the next
-// request execute. It is empty if it tells nothing.
-func Danger(s operate.Shown) string {
 	r := s.Record
 	switch {
+	case v.Kind == Executed, v.Kind == Failed, v.MayRepeat:
+		return ""
 	case r.Reason == store.ReasonResultLost:
 		return "the handler succeeded, so a new execution repeats its effect, unless the other service takes the " +
 			"derived key"
@@ -94,37 +85,34 @@ func Danger(s operate.Shown) string {
 func (v *Verdict) Do(ctx context.Context, o *operate.Operator, s operate.Shown,
 	act operate.Act,
 ) (operate.Entry, error) {
-	result := []byte(v.Result)
+	result, said := []byte(v.Result), operate.NotExecuted()
 	switch {
 	case v.Kind == Released:
 		return o.Release(ctx, s, act)
 	case v.Kind == Deleted:
 		return o.Delete(ctx, s, act)
-	case v.Kind == NotExecuted:
-		return o.Settle(ctx, s, operate.NotExecuted(), act)
 	case v.Kind == Failed && v.Step != "":
-		return o.Settle(ctx, s, operate.StepFailed(v.Step, v.Type, v.Message), act)
+		said = operate.StepFailed(v.Step, v.Type, v.Message)
 	case v.Kind == Failed:
-		return o.Settle(ctx, s, operate.Failed(v.Type, v.Message), act)
+		said = operate.Failed(v.Type, v.Message)
 	case v.Step != "":
-		return o.Settle(ctx, s, operate.StepExecuted(v.Step, result), act)
+		said = operate.StepExecuted(v.Step, result)
 	case v.Value:
-		return o.Settle(ctx, s, operate.Executed(result), act)
-	default:
-		return o.Settle(ctx, s, operate.Responded(result), act)
+		said = operate.Executed(result)
+	case v.Kind == Executed:
+		said = operate.Responded(result)
 	}
+	return o.Settle(ctx, s, said, act)
 }
 
 // words are a verdict, in words, and what follows from it for a retry, also if it is about a step.
 var words = map[string]struct{ name, then, stepThen string }{
 	Executed: {
-		"Settle it as executed", "retries get the result",
-		"the next retry executes, and gets the result from it",
+		"Settle it as executed", "retries get the result", "the next retry executes, and gets the result from it",
 	},
 	NotExecuted: {"Settle it as not executed", "the next retry executes", ""},
 	Failed: {
-		"Settle it as failed", "retries get the error",
-		"the next retry executes, and gets the error from it",
+		"Settle it as failed", "retries get the error", "the next retry executes, and gets the error from it",
 	},
 	Released: {"Release it", "the next retry executes", ""},
 	Deleted:  {"Delete it", "the next retry executes as if the key were new", ""},
@@ -147,18 +135,20 @@ func (v *Verdict) Then() string {
 }
 
 // Notes are lines of a preview about what the record does not know.
-func (v *Verdict) Notes() (notes []string) {
+func (v *Verdict) Notes() []string {
 	switch {
 	case v.Step != "":
+		return nil
 	case v.Kind == Failed:
-		notes = append(notes, "If the handler answers HTTP requests, its gateway makes a 502 of this error: "+
-			"\"executed\" with a response can say what failed.")
-	case v.Kind == Executed:
-		notes = append(notes, "Retries get: "+show.Response([]byte(v.Result), v.Value))
-		if v.Value {
-			notes = append(notes, "If the handler answers HTTP requests after all, every retry gets an error, until the "+
-				"record is deleted.")
-		}
+		return []string{"If the handler answers HTTP requests, its gateway makes a 502 of this error: \"executed\" with a " +
+			"response can say what failed."}
+	case v.Kind != Executed:
+		return nil
+	}
+	notes := []string{"Retries get: " + show.Response([]byte(v.Result), v.Value)}
+	if v.Value {
+		notes = append(notes, "If the handler answers HTTP requests after all, every retry gets an error, until the "+
+			"record is deleted.")
 	}
 	return notes
 }
