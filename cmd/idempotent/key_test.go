@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -177,54 +176,6 @@ func TestKeyOfHandlersThatAnswerNoRequests(t *testing.T) {
 		idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 	assert.Equal(t, value, key(t, "--key o-17 --event "+write(t, "order.json", `{"ID":"o-17"}`)).RecordKey)
 	assert.Equal(t, value, key(t, "--key o-17").RecordKey)
-
-	r := run(t, "key --operation charge --key-path 'Records[0].messageId' --event "+
-		write(t, "batch.json", `{"Records":[`+message+`]}`))
-	assert.Equal(t, 2, r.code)
-	assert.Contains(t, r.err, "give one of them")
-}
-
-func TestKeyRefusesWhatWouldLeadToAnotherRecord(t *testing.T) {
-	t.Parallel()
-	event := " --event " + write(t, "event.json", eventOfV2)
-	const operation, request = "--operation charge ",
-		"--operation charge --key order-1 --method POST --route /charges --api a1b2c3 --stage '$default' "
-	without := func(flag string) string {
-		return regexp.MustCompile(flag+` \S+ `).ReplaceAllString(request, "")
-	}
-	for says, args := range map[string]string{
-		"--operation is missing":                              event,
-		"say what the request was":                            operation,
-		"--event is the whole request":                        request + event,
-		"--key is missing":                                    without("--key"),
-		"--method is missing":                                 without("--method"),
-		"--route or --path is missing":                        without("--route"),
-		"--api is missing":                                    without("--api"),
-		"--stage is missing":                                  without("--stage"),
-		"--caller jwt: is not jwt:ISSUER,SUBJECT":             request + "--caller jwt:user-17",
-		"--caller iam: is not iam:ACCOUNT,USER_ID[,USER_ARN]": request + "--caller iam:user-17",
-		"--caller api-key: is not api-key:ID":                 request + "--caller api-key",
-		"--caller oidc: is none of":                           request + "--caller oidc:x",
-		"the event names the caller":                          operation + "--caller jwt:a,b" + event,
-		"the event of 1 bytes is no JSON":                     operation + "--event " + write(t, "bad.json", "{"),
-		"--event cannot be read":                              operation + "--event /nowhere/event.json",
-		"WithOperation":                                       without("--operation") + "--operation 'a b'",
-		"--method is missing; --route or --path is missing; --api is missing": operation + "--key order-1 --stage live",
-		`--route "POST /charges" is no template`: without("--route") +
-			"--route 'POST /charges'",
-		`--api "https://a1b2c3.example" is no id`: without("--api") + "--api https://a1b2c3.example",
-		"this request has no record":              without("--method") + "--method GET",
-	} {
-		r := run(t, "key "+args)
-		code := 2
-		if strings.HasSuffix(args, "GET") { // nothing is wrong with the question
-			code = 1
-		}
-		assert.Equal(t, code, r.code, "%s: %s%s", says, r.out, r.err)
-		assert.Contains(t, r.err, says)
-		assert.Empty(t, r.out)
-		assert.NotContains(t, r.err, "order-1", "keys of clients are in no message")
-	}
 }
 
 // It is offline: it needs no table, no Region and no credentials, and there is no network where it

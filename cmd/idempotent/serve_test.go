@@ -262,17 +262,3 @@ func TestServeListensOnThisMachineOnly(t *testing.T) {
 	assert.Equal(t, 2, taken.code)
 	assert.Contains(t, taken.err, "--port "+u.Port()+" cannot be listened on")
 }
-
-func TestServeThatCannotBe(t *testing.T) {
-	t.Parallel()
-	for args, says := range map[string]string{
-		"--demo --port -1":    "--port -1 is none",
-		"--demo --port 65536": "--port 65536 is none",
-		"":                    "there is no table",
-	} {
-		r := run(t, "serve --by dana "+args)
-		assert.Equal(t, 2, r.code, says)
-		assert.Contains(t, r.err, says)
-		assert.Empty(t, r.out)
-	}
-}

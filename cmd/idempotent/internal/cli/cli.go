@@ -216,24 +216,21 @@ func (a *app) colours() bool {
 // json prints one line for a program.
 func (a *app) json(v any) error { return show.JSON(a.world.Out, v) }
 
-// printAll prints values: a line of each for a program, else a table with a row of each under a
-// head, which may be nil. Of no values nothing is printed.
-func printAll[T any](a *app, all []T, line func(T) any, head []show.Cell, row func(T) []show.Cell) error {
-	var table [][]show.Cell
-	if head != nil {
-		table = append(table, head)
+// printAll prints values: a line of each for a program, else a table. Of no values nothing is
+// printed.
+func printAll[T any](a *app, lines []T, table [][]show.Cell) error {
+	switch {
+	case len(lines) == 0:
+		return nil
+	case a.output != outputJSON:
+		return a.out().Table(table)
 	}
-	for _, v := range all {
-		if a.output != outputJSON {
-			table = append(table, row(v))
-		} else if err := a.json(line(v)); err != nil {
+	for _, l := range lines {
+		if err := a.json(l); err != nil {
 			return err
 		}
 	}
-	if a.output == outputJSON || len(all) == 0 {
-		return nil
-	}
-	return a.out().Table(table)
+	return nil
 }
 
 // open connects to the table, or makes the demo, and says where that is.

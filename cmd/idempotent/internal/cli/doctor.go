@@ -18,10 +18,10 @@ func (a *app) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Checks the table, and a function that uses it; or a template",
 		Long: `Checks the table: its key, time to live, the index of records with attention,
-replicas, how many records wait for somebody, and for how long results are
-replayed. With --function also the function: its timeout against what its
-gateways wait, the settings of queues and streams, its environment. With
---outbox also the table of an outbox. Nothing is changed.
+replicas, and how many records wait for somebody. With --function also the
+function: its timeout against what its gateways wait, the settings of queues
+and streams, its environment. With --outbox also the table of an outbox.
+Nothing is changed.
 
 With --template it looks at a template of SAM or CloudFormation instead, and
 at what was built of it, and asks AWS nothing: which routes that change
@@ -88,11 +88,12 @@ func (a *app) diagnosis(findings doctor.Findings, err error) error {
 	colours := map[doctor.Result]show.Colour{
 		doctor.OK: show.Green, doctor.Problem: show.Red, doctor.Warning: show.Yellow, doctor.NotChecked: show.Faint,
 	}
-	err = printAll(a, findings, func(f doctor.Finding) any { return f }, nil, func(f doctor.Finding) []show.Cell {
-		return []show.Cell{{Text: string(f.Result), Colour: colours[f.Result]}, {Text: f.Check}, {Text: f.Detail}}
-	})
-	if err == nil && findings.Failed() {
-		return errUnhealthy
+	table := make([][]show.Cell, len(findings))
+	for i, f := range findings {
+		table[i] = []show.Cell{{Text: string(f.Result), Colour: colours[f.Result]}, {Text: f.Check}, {Text: f.Detail}}
 	}
-	return err
+	if err := printAll(a, findings, table); err != nil || !findings.Failed() {
+		return err
+	}
+	return errUnhealthy
 }

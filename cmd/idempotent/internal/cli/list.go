@@ -189,16 +189,16 @@ func (l *listing) print(rows []show.Line) error {
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
 	}
-	head := show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")
-	return printAll(l.app, rows, func(r show.Line) any { return r }, head, func(r show.Line) []show.Cell {
-		state := show.Cell{Text: string(r.State), Colour: show.StateColour(r.State)}
-		reason := r.Because()
+	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")}
+	for _, r := range rows {
+		state, reason := show.Cell{Text: string(r.State), Colour: show.StateColour(r.State)}, r.Because()
 		if r.Error != "" {
 			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.Error
 		}
-		return append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since),
-			show.Relative(r.Since, l.app.world.Now()), number(r.Attempt), number(r.Tries), r.RecordKey)...)
-	})
+		table = append(table, append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since),
+			show.Relative(r.Since, l.app.world.Now()), number(r.Attempt), number(r.Tries), r.RecordKey)...))
+	}
+	return printAll(l.app, rows, table)
 }
 
 // number is a number of which 0 says nothing.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,42 +94,42 @@ type messageLine struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-// listMessages prints messages. People get the bodies as columns of their own.
+// listMessages prints messages.
 func (a *app) listMessages(messages []outbox.GivenUpMessage, body bool) error {
-	line := func(m outbox.GivenUpMessage) any {
-		l := messageLine{
+	lines := make([]messageLine, len(messages))
+	for i, m := range messages {
+		lines[i] = messageLine{
 			ID: m.ID, Topic: m.Topic, Tries: m.Tries, CreatedAt: m.CreatedAt, GivenUpAt: m.GivenUpAt,
 			ErrorType: m.Failure, Group: m.Group, Tenant: m.Tenant, Trace: m.Trace, BodyBytes: len(m.Body),
 		}
 		if body {
-			l.Body, l.Attributes = string(m.Body), m.Attributes
+			lines[i].Body, lines[i].Attributes = string(m.Body), m.Attributes
 			if json.Valid(m.Body) {
-				l.Body = m.Body
+				lines[i].Body = m.Body
 			}
 		}
-		return l
 	}
-	if !body {
-		return printAll(a, messages, line, headOfMessages, a.rowOfMessage)
-	}
-	head := slices.Concat(headOfMessages, show.Cells("BODY", "ATTRIBUTES"))
-	return printAll(a, messages, line, head, func(m outbox.GivenUpMessage) []show.Cell {
-		attributes := ""
-		if m.Attributes != nil {
-			text, _ := json.Marshal(m.Attributes) // texts
-			attributes = string(text)
-		}
-		return append(a.rowOfMessage(m), show.Cells(string(m.Body), attributes)...)
-	})
+	return printAll(a, lines, a.tableOf(messages, body))
 }
 
-var headOfMessages = show.Cells("GIVEN UP", "", "CREATED", "TRIES", "ERROR", "TOPIC", "ID")
-
-func (a *app) rowOfMessage(m outbox.GivenUpMessage) []show.Cell {
+// tableOf are messages for people, who get the bodies as columns of their own.
+func (a *app) tableOf(messages []outbox.GivenUpMessage, body bool) [][]show.Cell {
+	table := [][]show.Cell{show.Cells("GIVEN UP", "", "CREATED", "TRIES", "ERROR", "TOPIC", "ID")}
+	if body {
+		table[0] = append(table[0], show.Cells("BODY", "ATTRIBUTES")...)
+	}
 	now := a.world.Now()
-	return append([]show.Cell{{Text: show.Instant(m.GivenUpAt), Colour: show.Red}}, show.Cells(
-		show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Failure,
-		m.Topic, m.ID)...)
+	for _, m := range messages {
+		row := append([]show.Cell{{Text: show.Instant(m.GivenUpAt), Colour: show.Red}}, show.Cells(
+			show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Failure,
+			m.Topic, m.ID)...)
+		if body {
+			attributes, _ := json.Marshal(m.Attributes) // texts
+			row = append(row, show.Cells(string(m.Body), strings.TrimPrefix(string(attributes), "null"))...)
+		}
+		table = append(table, row)
+	}
+	return table
 }
 
 func (a *app) messagesList() *cobra.Command {
@@ -190,7 +191,6 @@ gets, and may be personal.`,
 type redriving struct {
 	change
 
-	mail  *mail
 	ids   []string
 	all   bool
 	topic string
@@ -229,8 +229,9 @@ last, when and why.`,
 	return cmd
 }
 
-// check finds what can be wrong before anything is read.
-func (r *redriving) check() error {
+// run shows the messages, asks, and redrives each on the condition that it is as shown. One that
+// has changed does not keep the others from it, any other failure does.
+func (r *redriving) run(cmd *cobra.Command) error {
 	switch {
 	case r.all == (len(r.ids) > 0):
 		return usagef("redrive needs either --id ID or --all; messages list tells the ids")
@@ -238,25 +239,20 @@ func (r *redriving) check() error {
 		return usagef("--id is empty")
 	case r.topic != "" && !r.all:
 		return usagef("--topic is for --all")
-	default:
-		return r.change.check("message")
-	}
-}
-
-// run shows the messages, asks, and redrives each on the condition that it is as shown.
-func (r *redriving) run(cmd *cobra.Command) (err error) {
-	if err := r.check(); err != nil {
-		return err
 	}
 	a, ctx := r.app, cmd.Context()
-	if r.mail, err = a.outbox(cmd); err != nil {
+	if err := r.check("message"); err != nil {
+		return err
+	}
+	m, err := a.outbox(cmd)
+	if err != nil {
 		return err
 	}
 	by, err := a.who()
 	if err != nil {
 		return err
 	}
-	messages, err := r.find(ctx)
+	messages, err := r.find(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -264,22 +260,42 @@ func (r *redriving) run(cmd *cobra.Command) (err error) {
 		return a.err().Line("No message was given up.")
 	}
 	agreed, err := r.confirm(ctx, "Redrive "+show.Count(len(messages), "message")+"?", by,
-		func(p show.Printer) error { return r.show(p, messages) },
+		func(p show.Printer) error {
+			return errors.Join(p.Table(a.tableOf(messages, false)),
+				p.Line("\n- Each is delivered again, with the id that it had before, and with its tries counted anew.\n"))
+		},
 		func() error { return a.listMessages(messages, false) })
 	if err != nil || !agreed {
 		return err
 	}
-	return r.redrive(ctx, messages, by)
+	changed := 0
+	for _, message := range messages {
+		err := m.Redrive(ctx, message, by, r.reason)
+		if errors.Is(err, outbox.ErrNotGivenUp) {
+			changed++
+		} else if err != nil {
+			return a.doubtful(message, err)
+		}
+		if err := a.redriven(message, by, r.reason, err == nil); err != nil {
+			return err
+		}
+	}
+	if changed > 0 {
+		return &saidError{is: operate.ErrChanged, text: fmt.Sprintf("refused: of %s, %d changed since: somebody else "+
+			"has redriven or delivered it; nothing was changed of that", show.Count(len(messages), "message"),
+			changed)}
+	}
+	return nil
 }
 
 // find reads the messages. Their bodies are nobody's business here.
-func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, err error) {
+func (r *redriving) find(ctx context.Context, from *mail) (found []outbox.GivenUpMessage, err error) {
 	if r.all {
-		return r.mail.List(ctx, r.topic)
+		return from.List(ctx, r.topic)
 	}
 	slices.Sort(r.ids)
 	for _, id := range slices.Compact(r.ids) {
-		m, err := outbox.FindGivenUp(ctx, r.mail.client, r.mail.table, id)
+		m, err := outbox.FindGivenUp(ctx, from.client, from.table, id)
 		if errors.Is(err, outbox.ErrNotGivenUp) {
 			return nil, &saidError{is: operate.ErrNotFound, text: fmt.Sprintf("no message %q was given up: it was "+
 				"redriven or delivered, or there never was one; nothing was changed", id)}
@@ -290,16 +306,6 @@ func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, er
 		found = append(found, m)
 	}
 	return found, nil
-}
-
-// show shows the messages, and what happens to them.
-func (r *redriving) show(p show.Printer, messages []outbox.GivenUpMessage) error {
-	table := append(make([][]show.Cell, 0, 1+len(messages)), headOfMessages)
-	for _, m := range messages {
-		table = append(table, r.app.rowOfMessage(m))
-	}
-	return errors.Join(p.Table(table),
-		p.Line("\n- Each is delivered again, with the id that it had before, and with its tries counted anew.\n"))
 }
 
 // redriven prints what was done to a message: nothing, if it has changed.
@@ -328,27 +334,4 @@ type redriven struct {
 	By    string    `json:"by"`
 	Why   string    `json:"why"`
 	Time  time.Time `json:"time"`
-}
-
-// redrive redrives the messages. One that has changed does not keep the others from it, any other
-// failure does.
-func (r *redriving) redrive(ctx context.Context, messages []outbox.GivenUpMessage, by string) error {
-	changed := 0
-	for _, m := range messages {
-		err := r.mail.Redrive(ctx, m, by, r.reason)
-		if errors.Is(err, outbox.ErrNotGivenUp) {
-			changed++
-		} else if err != nil {
-			return r.app.doubtful(m, err)
-		}
-		if err := r.app.redriven(m, by, r.reason, err == nil); err != nil {
-			return err
-		}
-	}
-	if changed > 0 {
-		return &saidError{is: operate.ErrChanged, text: fmt.Sprintf("refused: of %s, %d changed since: somebody else "+
-			"has redriven or delivered it; nothing was changed of that", show.Count(len(messages), "message"),
-			changed)}
-	}
-	return nil
 }

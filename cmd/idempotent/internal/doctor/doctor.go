@@ -60,7 +60,6 @@ func (p *Patient) Examine(ctx context.Context) (Findings, error) {
 		return nil, err
 	}
 	p.replicas(ctx)
-	p.retention(ctx)
 	p.open(ctx)
 	if p.Outbox != "" {
 		p.outboxTable(ctx)
@@ -180,50 +179,6 @@ func (p *Patient) replicas(ctx context.Context) {
 	default:
 		p.Found(check, Warning, "two Regions can both accept a claim of one key: send all deliveries of a key to one "+
 			"Region")
-	}
-}
-
-// The sample of records that retention is looked at with, and the shortest that is not suspicious:
-// clients, queues and people retry for longer.
-const (
-	sampleSize    = 100
-	shortestUsual = time.Hour
-
-	checkRetention = "retention"
-)
-
-// retention looks at the first records of the table for one that is replayed for less than an hour.
-func (p *Patient) retention(ctx context.Context) {
-	seen, completed := 0, 0
-	var shortest time.Duration
-	var operation string
-	q := operate.Query{Scan: true, States: operate.States(), PageSize: sampleSize}
-	for listed, err := range p.Operator.List(ctx, q) {
-		_, unreadable := errors.AsType[*store.UnreadableError](err)
-		if err != nil && !unreadable {
-			p.unseen(checkRetention, err)
-			return
-		}
-		if seen++; seen > sampleSize {
-			break
-		}
-		r := listed.Record
-		if r.Status != store.StatusCompleted || r.CompletedAt.IsZero() {
-			continue
-		}
-		if kept := r.Expiry.Sub(r.CompletedAt); completed == 0 || kept < shortest {
-			shortest, operation = kept, r.Operation()
-		}
-		completed++
-	}
-	switch {
-	case completed == 0:
-		p.Found(checkRetention, NotChecked, "no completed record that tells, among the first %d", seen)
-	case shortest < shortestUsual:
-		p.Found(checkRetention, Warning, "a result of operation %q is replayed for %s: whoever retries later "+
-			"executes again", operation, shortest.Round(time.Second))
-	default:
-		p.Found(checkRetention, OK, "%s at least, of %d completed records", shortest.Round(time.Second), completed)
 	}
 }
 

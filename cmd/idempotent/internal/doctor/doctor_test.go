@@ -22,7 +22,7 @@ func TestNothingIsWrongWithWhatIsRight(t *testing.T) {
 		}
 	}
 	for _, check := range []string{
-		"table", "retention", "open records",
+		"table", "open records",
 		"function", "function names the table",
 		"timeout and gateway", "event sources",
 		"queue: visibility timeout", "queue: dead-letter queue",
@@ -75,10 +75,6 @@ func TestEachProblemIsFound(t *testing.T) {
 		"replicas": {
 			healthy, "DescribeTable", `"TableName"`, `"Replicas":[{"RegionName":"eu-west-1"}],"TableName"`,
 			"replicas", doctor.Warning, "send all deliveries of a key to one Region",
-		},
-		"short retention": {
-			healthy, "Scan", "1782961200", "1782875100",
-			"retention", doctor.Warning, `a result of operation "shop-charge" is replayed for 5m0s`,
 		},
 		"another table": {
 			healthy, configuration, `"idempotency"`, `"payments"`,
@@ -294,7 +290,7 @@ func TestWhatCannotBeSeenIsNotChecked(t *testing.T) {
 	for name, checks := range map[string][]string{
 		"DescribeTable":            {"table", "replicas"},
 		"DescribeTimeToLive":       {"table"},
-		"Scan":                     {"retention"},
+		"Scan":                     {"open records"},
 		"GetFunctionConfiguration": {"function"},
 		"GetPolicy":                {"timeout and gateway"},
 		"GetIntegrations":          {"timeout and gateway"},
@@ -319,7 +315,6 @@ func TestWhatCannotBeSeenIsNotChecked(t *testing.T) {
 		"its policy lets no gateway call it": {"timeout and gateway", "GetPolicy", ""},
 		"a load balancer calls it": {"timeout and gateway", "GetPolicy", policy(
 			`{"Principal":{"Service":"elasticloadbalancing.amazonaws.com"},"Action":"lambda:InvokeFunction"}`)},
-		"no completed record": {"retention", "Scan", `{"Items":[],"Count":0,"ScannedCount":0}`},
 	} {
 		a := healthy(t)
 		if a.answers[c.call] = c.answer; c.answer == "" {
