@@ -101,16 +101,12 @@ func TestEachTaskOfAnOperatorIsOneCommand(t *testing.T) {
 	tb.runs(t, "delete "+key+why)
 	assert.Equal(t, 202, answerOf(t, handler, event).StatusCode)
 
-	// Settle as not executed, and release: the next retry executes.
-	for _, verdict := range []string{"--not-executed", "--released"} {
-		stuck.Owner = "OWNEROWNEROWNEROWNEROWNER" + verdict[2:3]
-		tb.replace(t, stuck)
-		assert.Equal(t, 409, answerOf(t, handler, event).StatusCode)
-		tb.runs(t, "settle "+key+" --may-repeat-effect "+verdict+why)
-		assert.Equal(t, 202, answerOf(t, handler, event).StatusCode)
-	}
-
-	// And what failed for good is an error from then on.
+	// Settle as not executed: the next retry executes. And what failed for good is an error from
+	// then on.
+	tb.replace(t, stuck)
+	assert.Equal(t, 409, answerOf(t, handler, event).StatusCode)
+	tb.runs(t, "settle "+key+" --may-repeat-effect --not-executed"+why)
+	assert.Equal(t, 202, answerOf(t, handler, event).StatusCode)
 	tb.replace(t, stuck)
 	tb.runs(t, "settle "+key+" --failed 'Declined: the card was declined'"+why)
 	_, err := handler.Invoke(t.Context(), []byte(event))
@@ -157,34 +153,6 @@ func answerOf(t *testing.T, h httpHandler, event string) events.APIGatewayV2HTTP
 	var answer events.APIGatewayV2HTTPResponse
 	require.NoError(t, json.Unmarshal(out, &answer))
 	return answer
-}
-
-// A person has looked at the record with inspect; a script acts on that later.
-func TestAScriptIsConditionalOnWhatAPersonSaw(t *testing.T) {
-	t.Parallel()
-	tb := newTable(t)
-	r := recordOf(t, "charge#uncertain")
-	tb.put(t, r)
-	settle := "settle " + r.Key + " --not-executed --may-repeat-effect -o json --seen " + tb.inspect(t, r.Key).Seen + why
-	first := tb.runs(t, settle)
-	after := tb.get(t, r.Key)
-	second := tb.run(t, settle)
-	assert.Equal(t, 4, second.code)
-	assert.Empty(t, second.out)
-	var refused struct {
-		Exit int
-		Now  line
-	}
-	require.NoError(t, json.Unmarshal([]byte(second.err), &refused))
-	assert.Equal(t, 4, refused.Exit)
-	assert.Equal(t, operate.StateReleased, refused.Now.State)
-	assert.Equal(t, after, tb.get(t, r.Key))
-
-	entry := lines[operate.Entry](t, first.out)[0]
-	assert.Equal(t, "dana", entry.By)
-	assert.Equal(t, operate.StateUnknown, entry.Before.State)
-	assert.Equal(t, operate.StateReleased, entry.After.State)
-	assert.Equal(t, entry.Time, after.SettledAt.UTC())
 }
 
 func TestBadTargetsAreOneClearSentence(t *testing.T) {

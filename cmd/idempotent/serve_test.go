@@ -122,13 +122,12 @@ func field(t *testing.T, body, name string) string {
 	return html.UnescapeString(found[1])
 }
 
-// settle settles a record as not executed.
+// settle settles a record as not executed, and previewed is the form that does it.
 func (s *serving) settle(t *testing.T, key string) string {
 	t.Helper()
 	return s.post(t, "/confirm", s.previewed(t, key))
 }
 
-// previewed is the form that settles a record as not executed.
 func (s *serving) previewed(t *testing.T, key string) url.Values {
 	t.Helper()
 	asked := s.get(t, "/act?key="+url.QueryEscape(key))
@@ -140,26 +139,6 @@ func (s *serving) previewed(t *testing.T, key string) url.Values {
 		"form": {field(t, previewed, "form")}, "asked": {field(t, previewed, "asked")},
 		"seal": {field(t, previewed, "seal")},
 	}
-}
-
-// The page on a table: what is stuck, a settlement, and its audit entry on standard output.
-func TestServe(t *testing.T) {
-	t.Parallel()
-	tb := newTable(t)
-	tb.put(t, recordOf(t, "charge#uncertain"), recordOf(t, "charge#completed"))
-	s := serve(t, "-o json --by dana", tb.env)
-	body := s.get(t, "/")
-	assert.Contains(t, body, ">charge#uncertain<")
-	assert.NotContains(t, body, "charge#completed")
-	assert.Contains(t, body, tb.name)
-	assert.Contains(t, s.settle(t, "charge#uncertain"), "It is done")
-	r := tb.get(t, "charge#uncertain")
-	assert.Equal(t, "dana", r.SettledBy)
-	assert.Equal(t, "ticket 4711", r.SettledReason)
-	entry := lines[operate.Entry](t, s.stop(t))[0]
-	assert.Equal(t, operate.ActionNotExecuted, entry.Action)
-	assert.Equal(t, "charge#uncertain", entry.RecordKey)
-	assert.Empty(t, s.err.String())
 }
 
 // The demo needs nothing but the program. Its token is printed once, and nowhere else.
@@ -223,6 +202,7 @@ func TestServeEndsBehindAChange(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	s := serve(t, "-o json --by dana", tb.env, env("AWS_ENDPOINT_URL_DYNAMODB="+server.URL))
+	assert.Contains(t, s.get(t, "/"), tb.name)
 	confirm := s.previewed(t, "charge#uncertain")
 	answered := make(chan struct{})
 	go func() {
@@ -235,8 +215,10 @@ func TestServeEndsBehindAChange(t *testing.T) {
 	<-writes
 	entry := lines[operate.Entry](t, s.stop(t))[0]
 	assert.Equal(t, "charge#uncertain", entry.RecordKey)
+	assert.Equal(t, operate.ActionNotExecuted, entry.Action)
 	<-answered
-	assert.Equal(t, "dana", tb.get(t, "charge#uncertain").SettledBy)
+	r := tb.get(t, "charge#uncertain")
+	assert.Equal(t, []string{"dana", "ticket 4711"}, []string{r.SettledBy, r.SettledReason})
 }
 
 // Nobody else on the network reaches it.

@@ -183,19 +183,6 @@ func TestAMessageThatIsNotGivenUpAnyMoreIsLeftAsItIs(t *testing.T) {
 	assert.Equal(t, []string{"dana", "ticket 4711"}, texts(t, m.item(t, ids[1]), "redriven_by", "redriven_reason"))
 }
 
-func TestARedriveThatNobodyConfirmsChangesNothing(t *testing.T) {
-	t.Parallel()
-	m := newOutbox(t)
-	id := m.giveUp(t, "order-placed", "or_1")[0]
-	s := onTerminal(t, program("messages redrive --reason 'ticket 4711' --by dana --id "+id), m.env)
-	s.until("[y/N] ")
-	s.answer("n\n")
-	out, code := s.end()
-	assert.Equal(t, 1, code)
-	assert.Contains(t, out, "not confirmed; nothing was done")
-	assert.True(t, m.isGivenUp(t, id))
-}
-
 func TestALargeListingAsks(t *testing.T) {
 	t.Parallel()
 	for answer, calls := range map[string]int{"y\n": 1 + 3 + 3, "n\n": 1} {

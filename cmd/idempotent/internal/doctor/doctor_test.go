@@ -335,10 +335,3 @@ func TestWithoutATableThereIsNothingToExamine(t *testing.T) {
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, store.FailureMissingTable, failed.Kind)
 }
-
-func TestFailedIsAProblemAndNothingLess(t *testing.T) {
-	t.Parallel()
-	harmless := doctor.Findings{{Result: doctor.OK}, {Result: doctor.Warning}, {Result: doctor.NotChecked}}
-	assert.False(t, harmless.Failed())
-	assert.True(t, (&doctor.Findings{{Result: doctor.OK}, {Result: doctor.Problem}}).Failed())
-}

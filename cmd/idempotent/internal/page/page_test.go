@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -466,12 +467,24 @@ func TestReadOnly(t *testing.T) {
 	s.untouched(t, "charge#uncertain")
 }
 
-// The names of derived keys are told as they are: a provider is asked by the key of that name.
-func TestDerivedKeysAreTold(t *testing.T) {
+// A record is told as the command tells it: the keys to ask a provider by, and the moments in their
+// order, of which those are marked that are still to come.
+func TestTheStoryOfARecord(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	assert.Contains(t, s.record(t, "order#begun").body, ">charge: 8e48d9e1-f17f-854f-9761-73a77acb7875<")
 	assert.Contains(t, s.record(t, "charge#died").body, "inspect --derived NAME computes the key")
+	for key, want := range map[string][]string{
+		"charge#in-progress": {"quiet 02:59:56", "quiet ahead 03:00:18", "quiet ahead 02:59:56"},
+		"charge#expired":     {"quiet 02:00:00", "well 02:00:01", "quiet 02:00:00"},
+	} {
+		var told []string
+		moment := regexp.MustCompile(`<li class="([a-z ]+)">\n<p class="when"><time datetime="[0-9-]+T([0-9:]+)Z"`)
+		for _, found := range moment.FindAllStringSubmatch(s.record(t, key).body, -1) {
+			told = append(told, found[1]+" "+found[2])
+		}
+		assert.Equal(t, want, told, key)
+	}
 }
 
 func TestSearch(t *testing.T) {
