@@ -149,17 +149,3 @@ func TestWhatALargeListingReadsIsToldAndAgreedBefore(t *testing.T) {
 		runs(t, "list", endpoint) // the index is small
 	})
 }
-
-func TestShellsCompleteTheCommandLine(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		assert.Contains(t, runs(t, "completion "+shell).out, "idempotent")
-	}
-	for want, args := range map[string]string{
-		"unknown\n": "list --state ''",
-		"json\n":    "list --output ''",
-		"settle\t":  "''",
-	} {
-		assert.Contains(t, run(t, "__complete "+args).out, want)
-	}
-}

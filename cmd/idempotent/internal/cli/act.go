@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -100,7 +99,7 @@ func (c *act) run(ctx context.Context, key string) error {
 		return err
 	}
 	if c.seen != "" && show.Seen(shown.Record) != c.seen {
-		return c.changed(&shown)
+		return &operate.Error{Kind: operate.ErrChanged, Now: &shown}
 	}
 	by, err := c.app.who()
 	if err != nil {
@@ -109,7 +108,7 @@ func (c *act) run(ctx context.Context, key string) error {
 	a := operate.Act{By: by, Why: c.reason, DryRun: true}
 	preview, err := c.Do(ctx, c.app.operator, shown, a)
 	if err != nil {
-		return c.failed(err)
+		return err
 	}
 	notes := c.Notes()
 	if danger := c.Danger(shown); danger != "" {
@@ -119,8 +118,16 @@ func (c *act) run(ctx context.Context, key string) error {
 				flagMayRepeat + " if you know that it had no effect, or accept a second one")
 		}
 	}
+	i := show.Inspect(shown)
+	var lines strings.Builder
+	for _, line := range preview.Preview {
+		lines.WriteString("\n- " + show.Printable(line))
+	}
+	for _, note := range notes {
+		lines.WriteString("\n! " + show.Document(note))
+	}
 	agreed, err := c.confirm(ctx, c.Name()+"?", preview.By,
-		func(p show.Printer) error { return c.preview(p, shown, preview, notes) },
+		func(p show.Printer) error { return errors.Join(p.Table(factsOf(&i)), p.Line(lines.String()+"\n")) },
 		func() error {
 			preview.Preview = append(preview.Preview, notes...)
 			return c.app.json(audited{preview, c.app.place})
@@ -131,45 +138,9 @@ func (c *act) run(ctx context.Context, key string) error {
 	a.DryRun = false
 	entry, err := c.Do(ctx, c.app.operator, shown, a)
 	if err != nil {
-		return c.failed(err)
+		return err
 	}
 	return c.app.done(entry, c.Then())
-}
-
-// failed says what is there now, where a record has changed.
-func (c *act) failed(err error) error {
-	if refused, is := errors.AsType[*operate.Error](err); is && errors.Is(err, operate.ErrChanged) {
-		return c.changed(refused.Now)
-	}
-	return err
-}
-
-// changed refuses a record that is not the one that was shown, and shows what it is now before the
-// error is reported. A program gets it with the error, see [app.report].
-func (c *act) changed(shown *operate.Shown) error {
-	if shown == nil {
-		return &saidError{text: "refused: the record is gone; nothing was changed", is: operate.ErrChanged}
-	}
-	now := show.Inspect(*shown)
-	said := &saidError{fmt.Sprintf("refused: the record has changed since it was seen, it is %s now; nothing was "+
-		"changed", now.State), operate.ErrChanged, &now}
-	if c.app.output == outputJSON {
-		return said
-	}
-	return errors.Join(tell(c.app.err(), &now, c.app.world.Now()), said)
-}
-
-// preview shows a record and what would become of it.
-func (c *act) preview(p show.Printer, shown operate.Shown, preview operate.Entry, notes []string) error {
-	i := show.Inspect(shown)
-	var lines strings.Builder
-	for _, line := range preview.Preview {
-		lines.WriteString("\n- " + show.Printable(line))
-	}
-	for _, note := range notes {
-		lines.WriteString("\n! " + show.Document(note))
-	}
-	return errors.Join(p.Table(factsOf(&i)), p.Line(lines.String()+"\n"))
 }
 
 // audited is an entry of an audit log, with where the record is.
@@ -305,7 +276,6 @@ If the verdict was wrong, the effect is repeated.`,
 	f.BoolVar(&released, verdict.Released, false, "nobody knows: free the key")
 	f.StringVar(&c.Step, "step", "", "the verdict is on the step with this `name`")
 	c.flags(cmd)
-	must(cmd.MarkFlagFilename(verdict.Executed, "json"))
 	return cmd
 }
 

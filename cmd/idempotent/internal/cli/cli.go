@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/demo"
@@ -128,7 +127,6 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(nearestFlag)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	f := root.PersistentFlags()
 	f.StringVar(&a.target.Table, "table", a.world.Getenv("IDEMPOTENCY_TABLE"),
@@ -145,18 +143,8 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.demo, "demo", false, "try it on records in memory; nothing is kept")
 	f.StringVarP(&a.output, "output", "o", outputTable, "the `form`: table for people, json for programs")
 	f.Lookup("attribute").DefValue = "" // not "[]"
-	must(root.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions([]string{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp)))
-	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(a.list(), a.inspect(), a.key(), a.settle(), a.delete(), a.messages(), a.doctor(), a.serve())
 	return root
-}
-
-// must panics on what only a mistake in this package can cause.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
 }
 
 // oneKey is the only argument of a command.
@@ -181,22 +169,6 @@ func noArgument(cmd *cobra.Command, args []string) error {
 		text += ": did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return errors.New(text)
-}
-
-// nearestFlag says which flag was meant. Cobra knows near names of commands only.
-func nearestFlag(cmd *cobra.Command, err error) error {
-	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
-	if !unknown {
-		return err
-	}
-	flags := &cobra.Command{SuggestionsMinimumDistance: 1}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	if meant := flags.SuggestionsFor(given); len(meant) > 0 {
-		return fmt.Errorf("%w: did you mean --%s?", err, meant[0])
-	}
-	return fmt.Errorf("%w; see --help", err)
 }
 
 // out prints to standard output, and err to standard error.

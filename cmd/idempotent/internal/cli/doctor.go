@@ -55,8 +55,6 @@ surprise somebody later, is a warning.`,
 	f.StringVar(&template, "template", "", "look at the template in this `file` instead, without AWS")
 	f.StringVar(&build, "build-dir", "",
 		"the `folder` with the programs; by default .aws-sam/build beside the template")
-	must(cmd.MarkFlagFilename("template", "yaml", "yml", "json"))
-	must(cmd.MarkFlagDirname("build-dir"))
 	return cmd
 }
 

@@ -20,18 +20,10 @@ func usagef(format string, args ...any) error {
 	return &connect.UsageError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// saidError is an error in the words of a command, which is one of package operate. Of a record
-// that has changed it has the one that is there now.
-type saidError struct {
-	text string
-	is   error
-	now  *show.Inspection
+// said is an error of package operate in the words of a command.
+func said(kind error, format string, args ...any) error {
+	return &operate.Error{Kind: kind, Problem: fmt.Sprintf(format, args...)}
 }
-
-func (e *saidError) Error() string { return e.text }
-
-// Is reports whether target is the error of package operate.
-func (e *saidError) Is(target error) bool { return target == e.is }
 
 // exitCode returns the code that says to a script what became of a command.
 func exitCode(err error) int {
@@ -59,21 +51,25 @@ type failure struct {
 	Where connect.Place    `json:"where,omitzero"`
 }
 
-// report says on standard error why a command failed, in the form that was asked for.
+// report says on standard error why a command failed, in the form that was asked for: of a record
+// that has changed with what it is now.
 func (a *app) report(err error) {
 	if err == nil {
 		return
 	}
-	text := a.sentence(err)
-	if a.output == outputJSON {
-		line := failure{Error: text, Exit: exitCode(err), Where: a.place}
-		if said, ok := errors.AsType[*saidError](err); ok {
-			line.Now = said.now
-		}
-		_ = show.JSON(a.world.Err, line) // there is nowhere else to say it
-		return
+	line := failure{Error: a.sentence(err), Exit: exitCode(err), Where: a.place}
+	if refused, is := errors.AsType[*operate.Error](err); is && refused.Now != nil {
+		now := show.Inspect(*refused.Now)
+		line.Now = &now
 	}
-	_ = a.err().Line("idempotent: " + strings.TrimSuffix(show.Printable(text), "."))
+	switch { // there is nowhere else to say it
+	case a.output == outputJSON:
+		_ = show.JSON(a.world.Err, line)
+		return
+	case line.Now != nil:
+		_ = tell(a.err(), line.Now, a.world.Now())
+	}
+	_ = a.err().Line("idempotent: " + strings.TrimSuffix(show.Printable(line.Error), "."))
 }
 
 // sentence says what went wrong to somebody who does not know the code.
@@ -90,6 +86,13 @@ func (a *app) sentence(err error) string {
 	case errors.Is(err, store.ErrNoIndex):
 		return a.name() + " has no index of the records with attention that can be used; --scan finds them by " +
 			"reading the whole table"
+	case refused.Problem != "" && refused.Field == "":
+		return refused.Problem
+	case refused.Now != nil:
+		return "refused: the record has changed since it was seen, it is " + string(refused.Now.State) + " now; nothing " +
+			"was changed"
+	case errors.Is(err, operate.ErrChanged):
+		return "refused: the record is gone; nothing was changed"
 	case refused.Field == flagResult:
 		return "--executed: the result " + refused.Problem +
 			". Of a handler that answers no HTTP requests, or stores such responses: add --value"

@@ -85,11 +85,11 @@ func (k *keyQuestion) check() error {
 		return usagef("--path %q does not begin with /", k.path)
 	case strings.ContainsAny(k.api, "/.") && !balanced:
 		return usagef("--api %q is no id: of https://a1b2c3.execute-api.eu-central-1.amazonaws.com it is a1b2c3", k.api)
-	case k.method != "" && !methodName.MatchString(k.method):
+	case !methodName.MatchString(k.method):
 		return usagef("--method %q is no method", k.method)
 	case k.stage != "" && balanced:
 		return usagef("--stage %q: a load balancer has no stages", k.stage)
-	case k.stage != "" && k.stage != defaultStage && !stageName.MatchString(k.stage):
+	case !balanced && !stageName.MatchString(k.stage):
 		return usagef("--stage %q is no name of a stage: of …/live/charges it is live, of an HTTP API without one "+
 			"$default", k.stage)
 	default:
@@ -97,10 +97,8 @@ func (k *keyQuestion) check() error {
 	}
 }
 
-const defaultStage = "$default"
-
 var (
-	stageName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+	stageName  = regexp.MustCompile(`^([A-Za-z0-9_-]{1,128}|\$default)$`)
 	methodName = regexp.MustCompile(`^[A-Za-z]+$`)
 )
 

@@ -100,7 +100,7 @@ func (a *app) read(ctx context.Context, key string, names ...string) (shown oper
 			"tries a name that the handler passes to DerivedKey. Any other record is found by what the client sent: " +
 			"idempotent key --help"
 	}
-	return shown, &saidError{text: text, is: operate.ErrNotFound}
+	return shown, said(operate.ErrNotFound, "%s", text)
 }
 
 // show prints an inspection.

@@ -30,20 +30,12 @@ func (a *app) key() *cobra.Command {
 		Use:   "key --operation NAME --event FILE",
 		Short: "Computes the record key of a request: from a complaint to a record",
 		Long: `Computes the record key of a request, as the handler does. With a table it looks
-the record up, without one it asks nobody. From the event, as the function got
-it:
+the record up, without one it asks nobody. It takes the event, as the function
+got it, or what is known of an HTTP request.
 
-  idempotent key --operation charge --event event.json
-
-That may be an event of an HTTP API, a REST API, a function URL or a load
-balancer, or any other value, such as one record of a queue. The latter
-needs --key-path, or --key with what the function of WithKey returns.
-
-Or from what is known of an HTTP request:
-
-  idempotent key --operation charge --key order-1 --method POST \
-    --route /charges --api a1b2c3 --stage '$default' \
-    --caller jwt:https://issuer.example,user-17
+The event may be one of an HTTP API, a REST API, a function URL or a load
+balancer, or any other value, such as one record of a queue. The latter needs
+--key-path, or --key with what the function of WithKey returns.
 
   --route   the template that the gateway matched, such as /charges/{id};
             not of $default, a greedy route, a function URL or a load
@@ -65,8 +57,9 @@ DescribeEvent.`,
   idempotent key --operation ship --event message.json \
     --key-path 'powertools_json(body).order_id'
   idempotent key --operation ship --key o-17
-  idempotent key --demo --operation charge --key order-1 --method POST \
-    --route /charges --api a1b2c3 --stage '$default'`,
+  idempotent key --operation charge --key order-1 --method POST \
+    --route /charges --api a1b2c3 --stage '$default' \
+    --caller jwt:https://issuer.example,user-17`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			payload, describe, err := k.payload(a)
@@ -95,7 +88,6 @@ DescribeEvent.`,
 	f.StringVar(&k.api, "api", "", "the `id` of the API")
 	f.StringVar(&k.stage, "stage", "", "the `stage` of the API")
 	f.StringVar(&k.caller, "caller", "", "who sent it, `kind:name`")
-	must(cmd.MarkFlagFilename("event", "json"))
 	return cmd
 }
 

@@ -75,8 +75,6 @@ listed may be stale: inspect shows the record itself.`,
 	f.IntVar(&l.limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
 	f.BoolVar(&l.scan, "scan", false, "allow reading the whole table")
 	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for no limit")
-	must(cmd.RegisterFlagCompletionFunc("state",
-		cobra.FixedCompletions(append(stateNames(), stateAll), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 

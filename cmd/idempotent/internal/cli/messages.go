@@ -281,9 +281,8 @@ func (r *redriving) run(cmd *cobra.Command) error {
 		}
 	}
 	if changed > 0 {
-		return &saidError{is: operate.ErrChanged, text: fmt.Sprintf("refused: of %s, %d changed since: somebody else "+
-			"has redriven or delivered it; nothing was changed of that", show.Count(len(messages), "message"),
-			changed)}
+		return said(operate.ErrChanged, "refused: of %s, %d changed since: somebody else has redriven or delivered it; "+
+			"nothing was changed of that", show.Count(len(messages), "message"), changed)
 	}
 	return nil
 }
@@ -297,8 +296,8 @@ func (r *redriving) find(ctx context.Context, from *mail) (found []outbox.GivenU
 	for _, id := range slices.Compact(r.ids) {
 		m, err := outbox.FindGivenUp(ctx, from.client, from.table, id)
 		if errors.Is(err, outbox.ErrNotGivenUp) {
-			return nil, &saidError{is: operate.ErrNotFound, text: fmt.Sprintf("no message %q was given up: it was "+
-				"redriven or delivered, or there never was one; nothing was changed", id)}
+			return nil, said(operate.ErrNotFound, "no message %q was given up: it was redriven or delivered, or there never "+
+				"was one; nothing was changed", id)
 		}
 		if err != nil {
 			return nil, err
