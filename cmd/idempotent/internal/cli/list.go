@@ -187,7 +187,8 @@ func (l *listing) print(rows []show.Line) error {
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
 	}
-	table := [][]show.Cell{show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY")}
+	table := append(make([][]show.Cell, 0, 1+len(rows)),
+		show.Cells("STATE", "REASON", "SINCE", "", "ATTEMPT", "ASKED", "RECORD KEY"))
 	for _, r := range rows {
 		state, reason := show.Cell{Text: string(r.State), Colour: show.StateColour(r.State)}, r.Because()
 		if r.Error != "" {

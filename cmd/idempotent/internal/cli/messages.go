@@ -114,7 +114,8 @@ func (a *app) listMessages(messages []outbox.GivenUpMessage, body bool) error {
 
 // tableOf are messages for people, who get the bodies as columns of their own.
 func (a *app) tableOf(messages []outbox.GivenUpMessage, body bool) [][]show.Cell {
-	table := [][]show.Cell{show.Cells("GIVEN UP", "", "CREATED", "TRIES", "ERROR", "TOPIC", "ID")}
+	table := append(make([][]show.Cell, 0, 1+len(messages)),
+		show.Cells("GIVEN UP", "", "CREATED", "TRIES", "ERROR", "TOPIC", "ID"))
 	if body {
 		table[0] = append(table[0], show.Cells("BODY", "ATTRIBUTES")...)
 	}
@@ -124,7 +125,7 @@ func (a *app) tableOf(messages []outbox.GivenUpMessage, body bool) [][]show.Cell
 			show.Relative(m.GivenUpAt, now), show.Relative(m.CreatedAt, now), strconv.Itoa(m.Tries), m.Failure,
 			m.Topic, m.ID)...)
 		if body {
-			attributes, _ := json.Marshal(m.Attributes) // texts
+			attributes, _ := json.Marshal(m.Attributes) //nolint:errchkjson // texts
 			row = append(row, show.Cells(string(m.Body), strings.TrimPrefix(string(attributes), "null"))...)
 		}
 		table = append(table, row)

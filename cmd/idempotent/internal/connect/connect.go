@@ -165,35 +165,29 @@ func (t Target) shape() (c dynamo.Config, err error) {
 			return c, &UsageError{fmt.Sprintf("--endpoint-url %q is no URL with http or https", t.Endpoint)}
 		}
 	}
-	switch {
-	case t.SortKey == "" && t.Partition == "":
-	case t.SortKey == "":
+	switch c.SortKey, c.Partition = t.SortKey, t.Partition; {
+	case t.SortKey == "" && t.Partition != "":
 		return c, &UsageError{"--partition needs --sort-key"}
-	case t.Partition == "":
+	case t.SortKey != "" && t.Partition == "":
 		return c, &UsageError{"--sort-key needs --partition, the value that all records have; of AWS Powertools it " +
 			"is idempotency#<function name>"}
-	default:
-		c.SortKey, c.Partition = t.SortKey, t.Partition
 	}
 	c.Attributes, err = t.attributes()
 	return c, err
 }
 
 // attributes renames those that AWS Powertools can rename, too.
-func (t Target) attributes() (dynamo.Attributes, error) {
-	var names dynamo.Attributes
+func (t Target) attributes() (names dynamo.Attributes, _ error) {
 	places := map[string]*string{
 		"id": &names.Key, "status": &names.Status, "expiration": &names.Expiration,
-		"in_progress_expiration": &names.Lease,
-		"data":                   &names.Data, "validation": &names.Validation,
+		"in_progress_expiration": &names.Lease, "data": &names.Data, "validation": &names.Validation,
 	}
 	for attribute, name := range t.Attributes {
-		place, known := places[attribute]
-		if !known {
+		if places[attribute] == nil {
 			return names, &UsageError{fmt.Sprintf("--attribute %q is none of %q", attribute,
 				slices.Sorted(maps.Keys(places)))}
 		}
-		*place = name
+		*places[attribute] = name
 	}
 	return names, nil
 }

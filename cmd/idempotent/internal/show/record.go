@@ -149,10 +149,16 @@ func (i *Inspection) WithResult(result []byte) {
 
 // Meaning says what the record is.
 func (i *Inspection) Meaning() string {
-	if text := meaning(i.shown.Record, i.State); i.State != operate.StateReleased || len(i.Steps) == 0 {
-		return text
+	switch {
+	case i.State == operate.StateCrashed && i.shown.Record.Attention != "":
+		return "an execution ended without saying how; somebody has to settle it"
+	case i.State == operate.StateCompleted && i.Reason == store.ReasonTerminal:
+		return "it failed for good, and the error is stored"
+	case i.State == operate.StateReleased && len(i.Steps) > 0:
+		return "nobody holds the key; it has stopped between two steps"
+	default:
+		return states[i.State].meaning
 	}
-	return "nobody holds the key; it has stopped between two steps"
 }
 
 // Facts are what people are told beside the state and the timeline.

@@ -57,18 +57,6 @@ const refused = "\"unknown outcome\" (HTTP 409)"
 // StateColour says whether a state needs somebody.
 func StateColour(s operate.State) Colour { return cmp.Or(states[s].colour, Faint) }
 
-// meaning says what a record in this state is.
-func meaning(r store.Record, s operate.State) string {
-	switch {
-	case s == operate.StateCrashed && r.Attention != "":
-		return "an execution ended without saying how; somebody has to settle it"
-	case s == operate.StateCompleted && r.Reason == store.ReasonTerminal:
-		return "it failed for good, and the error is stored"
-	default:
-		return states[s].meaning
-	}
-}
-
 // reasons say how a record came to be as it is.
 var reasons = map[string]string{
 	store.ReasonUncertain:   "the handler said that the effect may have happened",
