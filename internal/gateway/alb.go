@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
 // loadBalancer is an Application Load Balancer.
@@ -29,13 +31,15 @@ var membersOfALB = slices.Concat(membersOfAll, membersOfFormat1, []member{
 // share a scope.
 func requestALB(r *Request) {
 	e := &r.event
-	r.RequestID = e.trace()
+	if trace := r.Header(httpfield.TraceID); len(trace) > 0 {
+		r.RequestID = trace[0]
+	}
 	r.query = undecodedQueryOf(e.query, e.multiQuery)
 	r.answerIn = singleMap
 	if e.hasMulti {
 		r.answerIn = multiMap
 	}
-	if r.API == "" && e.forwarded() {
+	if r.API == "" && r.forwarded() {
 		r.Refusal = errNoTargetGroup
 	}
 }

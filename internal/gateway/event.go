@@ -1,6 +1,6 @@
 package gateway
 
-import "github.com/go-idempotent/idempotent/internal/httpfield"
+import "strings"
 
 // event holds the parts of an event that make its request, as the gateway sent them. A part that
 // the event does not have is empty.
@@ -10,29 +10,44 @@ type event struct {
 	// partRawQuery.
 	query      map[string]string
 	multiQuery map[string][]string
-	headers    headers
+	// names are those of the request headers that count, in lower case. They belong to the family
+	// and are never modified.
+	names   []string
+	headers []header // of each name
 	// hasMulti is true if the gateway sent a header in multiValueHeaders.
 	hasMulti bool
 	body     []byte
 	isBase64 bool
-	// authorized is true if an authorizer let the caller in without a name for it.
+	// authorized is true if an authorizer let the caller in, with or without a name for it.
 	authorized bool
-	// room is memory for headers.
-	room headerRoom
+	// room is memory for the headers of a usual handler.
+	room [8]header
 }
 
-// trace is the id by which access logs know a request.
-func (e *event) trace() string {
-	if ids := e.headers.of(httpfield.TraceID); len(ids) > 0 {
-		return ids[0]
+// header has the values of one request header.
+type header struct {
+	values []string // in the order in which they were sent
+	from   headerMap
+	one    [1]string // memory for a single value
+}
+
+// header returns the header of a name in any spelling, nil if the handler does not look at it.
+// decoded says that the name need not be ASCII.
+func (e *event) header(name []byte, decoded bool) *header {
+	for i, known := range e.names {
+		if (decoded || len(known) == len(name)) && strings.EqualFold(known, string(name)) {
+			return &e.headers[i]
+		}
 	}
-	return ""
+	return nil
 }
 
-// forwarded reports whether a gateway or a load balancer has passed the request on. Of an event
-// that a test made up it reports false.
-func (e *event) forwarded() bool {
-	return len(e.headers.of(httpfield.TraceID)) > 0 || len(e.headers.of(httpfield.ForwardedFor)) > 0
+// add adds a value from a map. Values from multiValueHeaders replace one from headers.
+func (h *header) add(value string, from headerMap) {
+	if from != h.from {
+		h.from, h.values = from, h.one[:0]
+	}
+	h.values = append(h.values, value)
 }
 
 // part names what a member of an event is to its request. Each family has the parts in other

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent/internal/httpfield"
+	"github.com/go-idempotent/idempotent/internal/jsontext"
 )
 
 // Settings are what a handler wants of its gateway.
@@ -43,11 +44,11 @@ type Family struct {
 	// with returns a copy of out with other parts. What is no part of a response stays as it is. A
 	// nil out stays nil.
 	with func(out any, r response) any
-	// fresh makes a response that has nothing but these parts.
-	fresh func(r response) any
-	// ends are the two ends that the JSON of a response may have, empty for a family whose
-	// responses [Family.Splice] does not know.
-	ends [2]string
+	// none is a response without any part.
+	none any
+	// ends are what the JSON of a response may end with, none for a family whose responses
+	// [Family.Splice] does not know. Texts of families that begin alike end differently.
+	ends []string
 }
 
 // Scan reads a request straight from the JSON of its event, without decoding the event. It copies
@@ -59,13 +60,17 @@ type Family struct {
 // Until then the request is refused.
 // Scan does not look at what makes no part of the request: the decoder may still refuse the event.
 func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
-	*r = Request{}
-	s := scanner{text: payload, encoded: encoded, event: &r.event}
-	if !s.scan(f) {
-		r.Refusal = errUnread
+	*r = Request{Refusal: errUnread}
+	e := &r.event
+	e.names, e.headers = f.names, append(e.room[:0], make([]header, len(f.names))...)
+	s := scanner{text: payload, encoded: encoded, event: e}
+	if s.value(f.root, jsontext.Space(payload, 0)) < 0 {
 		return false
 	}
-	r.fill()
+	r.Refusal = nil
+	r.Method = strings.ToUpper(e.text[partMethod])
+	r.Path, r.API, r.Stage, r.RequestID = e.text[partPath], e.text[partAPI], e.text[partStage], e.text[partRequestID]
+	r.Caller = e.caller()
 	f.request(r)
 	if r.Refusal == nil && r.Method == "" {
 		r.Refusal = errNoMethod
@@ -86,7 +91,7 @@ type kind[Event, Response any] struct {
 	parts func(Response) response
 	with  func(Response, response) Response
 	// ends are those of the JSON of a response, see [Family].
-	ends [2]string
+	ends []string
 }
 
 // Supported tells the author of a handler which types make it an HTTP handler.
@@ -127,10 +132,7 @@ func (k kind[Event, Response]) family(in, out reflect.Type, s Settings) *Family 
 			}
 			return v
 		},
-		fresh: func(r response) any {
-			var none Response
-			return back(k.with(none, r))
-		},
+		none: *new(Response),
 		ends: k.ends,
 	}
 }

@@ -11,7 +11,7 @@ import (
 var functionURL = kind[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]{
 	of:      "a function URL",
 	members: membersOfFunctionURL, request: requestFunctionURL, parts: partsFunctionURL, with: withFunctionURL,
-	ends: [2]string{`,"cookies":null}`, `]}`},
+	ends: []string{`,"cookies":null}`, `]}`},
 }
 
 var membersOfFunctionURL = slices.Concat(membersOfAll, membersOfFormat2, []member{

@@ -12,7 +12,7 @@ import (
 var httpAPI = kind[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
 	of:      "an HTTP API with payload format 2.0",
 	members: membersOfHTTPAPI, request: requestHTTPAPI, parts: partsHTTPAPI, with: withHTTPAPI,
-	ends: [2]string{`,"cookies":null}`, `]}`},
+	ends: []string{`,"cookies":null}`, `]}`},
 }
 
 var membersOfHTTPAPI = slices.Concat(membersOfAll, membersOfFormat2, []member{

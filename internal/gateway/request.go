@@ -62,7 +62,20 @@ var (
 // Header returns the values of a request header in the order in which they were sent. name may be
 // in any spelling. The result is nil for a header that was not sent, and for one that [Settings]
 // does not name.
-func (r *Request) Header(name string) []string { return r.event.headers.of(name) }
+func (r *Request) Header(name string) []string {
+	for i, known := range r.event.names {
+		if strings.EqualFold(known, name) && len(r.event.headers[i].values) > 0 {
+			return r.event.headers[i].values
+		}
+	}
+	return nil
+}
+
+// forwarded reports whether a gateway or a load balancer has passed the request on. Of an event
+// that a test made up it reports false.
+func (r *Request) forwarded() bool {
+	return len(r.Header(httpfield.TraceID)) > 0 || len(r.Header(httpfield.ForwardedFor)) > 0
+}
 
 // HasBody reports whether the request has a body that is not empty. It must be called before
 // Forget.
@@ -72,17 +85,6 @@ func (r *Request) HasBody() bool { return len(r.event.body) > 0 }
 // [Request.Fingerprint] has been called.
 func (r *Request) Forget() { r.event.body = nil }
 
-// fill fills in what the events of all gateways have in the same parts.
-func (r *Request) fill() {
-	text := &r.event.text
-	r.Method = strings.ToUpper(text[partMethod])
-	r.Path = text[partPath]
-	r.API = text[partAPI]
-	r.Stage = text[partStage]
-	r.RequestID = text[partRequestID]
-	r.Caller = r.event.caller()
-}
-
 // template returns the template of a route. It returns nothing for a route that says less than the
 // path: $default, which matches every path, and a route with a greedy variable such as {proxy+}.
 func template(route string) string {
@@ -90,46 +92,6 @@ func template(route string) string {
 		return ""
 	}
 	return route
-}
-
-// headers are the request headers that a handler looks at.
-type headers struct {
-	// names are in lower case. They belong to the family and are never modified.
-	names []string
-	// values has the values of each name, in the order in which they were sent.
-	values [][]string
-	// from says in which of the two maps the values of each header were.
-	from []headerMap
-}
-
-// of returns the values of a header in any spelling. It returns none if the header was not sent or
-// is not one of names.
-func (h *headers) of(name string) []string {
-	for i, known := range h.names {
-		if strings.EqualFold(known, name) && len(h.values) > 0 && len(h.values[i]) > 0 {
-			return h.values[i]
-		}
-	}
-	return nil
-}
-
-// headerRoom has memory for one value of each of a few headers. It lives in the event, so a request
-// of a usual handler needs no other memory for its headers.
-type headerRoom struct {
-	lists  [8][]string
-	values [8]string
-	from   [8]headerMap
-}
-
-// headers returns headers of these names, without values yet.
-func (r *headerRoom) headers(names []string) headers {
-	if len(names) > len(r.lists) {
-		return headers{names: names, values: make([][]string, len(names)), from: make([]headerMap, len(names))}
-	}
-	for i := range names {
-		r.lists[i] = r.values[i : i : i+1]
-	}
-	return headers{names: names, values: r.lists[:len(names)], from: r.from[:len(names)]}
 }
 
 // query is the query of a request.
@@ -206,10 +168,16 @@ func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string, exact bool)
 	h.String(r.Method)
 	h.String(r.Path)
 	r.query.digest(h)
-	r.digestBody(h, exact)
+	if body := r.event.decodedBody(); slices.ContainsFunc(r.Header(httpfield.ContentType), isNoJSON) {
+		digestBytes(h, body)
+	} else {
+		DigestJSON(h, body, exact)
+	}
 	r.digestHeaders(h, headers)
 	return h.Text()
 }
+
+func isNoJSON(media string) bool { return !httpfield.IsJSON(media) }
 
 // Endpoint adds to h what the fingerprint of every request covers, also where the handler selects
 // the rest: method and path, and those headers that count.
@@ -223,21 +191,12 @@ func (r *Request) Endpoint(h *fingerprint.Hash, headers []string) {
 func (r *Request) digestHeaders(h *fingerprint.Hash, headers []string) {
 	for _, name := range headers {
 		h.String(name)
-		values := r.event.headers.of(name)
+		values := r.Header(name)
 		h.String(strconv.Itoa(len(values))) // tells a missing header from an empty one
 		for _, value := range values {
 			h.String(value)
 		}
 	}
-}
-
-func (r *Request) digestBody(h *fingerprint.Hash, exact bool) {
-	body := r.event.decodedBody()
-	if r.mayBeJSON() {
-		DigestJSON(h, body, exact)
-		return
-	}
-	digestBytes(h, body)
 }
 
 // DigestJSON adds to h a text by its value if it is JSON, and any other text by its bytes. A text
@@ -270,14 +229,4 @@ func (e *event) decodedBody() []byte {
 		}
 	}
 	return e.body
-}
-
-// mayBeJSON reports whether no Content-Type header says that the body is something else.
-func (r *Request) mayBeJSON() bool {
-	for _, media := range r.event.headers.of(httpfield.ContentType) {
-		if !httpfield.IsJSON(media) {
-			return false
-		}
-	}
-	return true
 }

@@ -95,35 +95,29 @@ func without[V any](m map[string]V, dropped func(name string) bool) (kept map[st
 }
 
 // connectionOptions are the names of headers that the Connection header says belong to the
-// connection.
+// connection. Few responses have that header. As in a request, if multi has values of it, these are
+// all of them.
 func (r response) connectionOptions() []string {
-	var names []string
-	for _, value := range r.connection() {
-		for name := range strings.SplitSeq(value, ",") {
-			names = append(names, strings.Trim(name, " \t"))
-		}
-	}
-	return names
-}
-
-// connection are the values of the Connection header, which few responses have. As in a request, if
-// multi has values of the header, these are all of them.
-func (r response) connection() []string {
 	var values []string
 	for name, several := range r.multi {
 		if strings.EqualFold(name, httpfield.Connection) {
 			values = append(values, several...)
 		}
 	}
-	if len(values) > 0 {
-		return values
-	}
-	for name, value := range r.headers {
-		if strings.EqualFold(name, httpfield.Connection) {
-			values = append(values, value)
+	if len(values) == 0 {
+		for name, value := range r.headers {
+			if strings.EqualFold(name, httpfield.Connection) {
+				values = append(values, value)
+			}
 		}
 	}
-	return values
+	var names []string
+	for _, value := range values {
+		for name := range strings.SplitSeq(value, ",") {
+			names = append(names, strings.Trim(name, " \t"))
+		}
+	}
+	return names
 }
 
 // Status returns the status of a response, and 0 if there is no response.
@@ -185,7 +179,7 @@ func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, chan
 // Make makes a response, with its headers in the map in which the gateway of r looks. r may be
 // refused or never read.
 func (f *Family) Make(r *Request, status int, headers map[string]string, body string) any {
-	return f.fresh(response{status: status, body: body}.adding(headers, r.answerIn))
+	return f.with(f.none, response{status: status, body: body}.adding(headers, r.answerIn))
 }
 
 // Announcement is what an answer says about itself.

@@ -10,7 +10,7 @@ import (
 var restAPI = kind[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]{
 	of:      "a REST API, or of an HTTP API with payload format 1.0,",
 	members: membersOfRESTAPI, request: requestRESTAPI, parts: partsRESTAPI, with: withRESTAPI,
-	ends: [2]string{`"}`, `,"isBase64Encoded":true}`},
+	ends: []string{`"}`, `,"isBase64Encoded":true}`},
 }
 
 // membersOfRESTAPI are also those of an HTTP API, which fills the authorizer with nulls where a
@@ -46,7 +46,7 @@ func requestRESTAPI(r *Request) {
 	e := &r.event
 	r.Route = template(e.text[partRoute])
 	r.query = queryOf(e.query, e.multiQuery)
-	if r.API == "" && e.text[partRoute] == "" && e.forwarded() {
+	if r.API == "" && e.text[partRoute] == "" && r.forwarded() {
 		r.Refusal = errNoAPI
 	}
 }

@@ -58,13 +58,13 @@ func (r *Request) settle() {
 	if len(e.body) == 0 {
 		e.body = nil
 	}
-	values := make([][]string, len(e.headers.names))
-	for i := range values {
-		if len(e.headers.values[i]) > 0 {
-			values[i] = slices.Clone(e.headers.values[i])
+	for i, h := range e.headers {
+		e.headers[i] = header{}
+		if len(h.values) > 0 {
+			e.headers[i].values = slices.Clone(h.values)
 		}
 	}
-	e.headers.values, e.headers.from, e.room = values, nil, headerRoom{}
+	e.headers, e.room = slices.Clone(e.headers), [8]header{}
 	if len(e.query) == 0 {
 		e.query = nil
 	}

@@ -137,50 +137,31 @@ func (c Caller) Anonymous() bool { return c.source == anonymous || c.source == "
 func (c Caller) Unusable() bool { return c.source == unusable }
 
 // caller is whom the gateway has established. If the event names several, the first of these
-// counts.
-func (e *event) caller() Caller {
-	c := e.namedCaller()
-	for _, part := range c.parts {
-		// what stands for characters that could not be decoded, whichever they were
-		if strings.ContainsRune(part, utf8.RuneError) {
-			return CallerOf(unusable)
-		}
-	}
-	return c
-}
-
-func (e *event) namedCaller() Caller {
+// counts. A subject is unique within its issuer only (RFC 7519, section 4.1.2).
+func (e *event) caller() (c Caller) {
 	switch t := &e.text; {
 	case t[partSubject] != "":
-		return jwtCaller(t[partIssuer], t[partSubject])
+		c = CallerOf("jwt", t[partIssuer], t[partSubject])
 	case t[partPrincipal] != "":
-		return CallerOf("lambda", t[partPrincipal])
+		c = CallerOf("lambda", t[partPrincipal])
 	case t[partPrincipalNumber] != "":
-		return CallerOf("lambda-number", t[partPrincipalNumber])
+		c = CallerOf("lambda-number", t[partPrincipalNumber])
 	case t[partIdentity] != "":
-		return CallerOf("cognito-identity", t[partIdentity])
+		c = CallerOf("cognito-identity", t[partIdentity])
 	case t[partUser] != "":
-		return iamCaller(t[partAccount], t[partUser], t[partUserARN])
+		c = iamCaller(t[partAccount], t[partUser], t[partUserARN])
 	case e.authorized || t[partAccount] != "":
-		return CallerOf(unusable)
+		c = CallerOf(unusable)
 	case t[partAPIKey] != "":
-		return CallerOf("api-key", t[partAPIKey])
+		c = CallerOf("api-key", t[partAPIKey])
 	default:
-		return CallerOf(anonymous)
+		c = CallerOf(anonymous)
 	}
-}
-
-// named reports whether the event has a name for its caller.
-func (e *event) named() bool {
-	t := &e.text
-	return t[partSubject] != "" || t[partPrincipal] != "" || t[partPrincipalNumber] != "" || t[partIdentity] != "" ||
-		t[partUser] != ""
-}
-
-// jwtCaller is the subject of a token. A subject is unique within its issuer only (RFC 7519,
-// section 4.1.2).
-func jwtCaller(issuer, subject string) Caller {
-	return CallerOf("jwt", issuer, subject)
+	// what stands for characters that could not be decoded, whichever they were
+	if strings.ContainsRune(c.parts[0], utf8.RuneError) || strings.ContainsRune(c.parts[1], utf8.RuneError) {
+		return CallerOf(unusable)
+	}
+	return c
 }
 
 // poolSession is the session name that an identity pool gives to all of its users.

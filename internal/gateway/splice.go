@@ -34,7 +34,8 @@ func Room(size int) int {
 func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 	const begin, status, headers = `{"statusCode":`, `200`, `,"headers":`
 	const size = len(begin) + len(status) + len(headers)
-	if !a.Replayed && a.Expires.IsZero() || len(text) < size || !f.ended(text) ||
+	ended := func(end string) bool { return bytes.HasSuffix(text, []byte(end)) }
+	if !a.Replayed && a.Expires.IsZero() || len(text) < size || !slices.ContainsFunc(f.ends, ended) ||
 		!bytes.HasPrefix(text, []byte(begin)) ||
 		!bytes.HasSuffix(text[:size], []byte(headers)) {
 		return nil, false
@@ -55,17 +56,6 @@ func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
 		text = append(make([]byte, 0, len(text)+len(added)), text...)
 	}
 	return slices.Replace(text, size, end, added...), true
-}
-
-// ended reports whether text ends as a response of this family. Texts of families that begin alike
-// end differently.
-func (f *Family) ended(text []byte) bool {
-	for _, end := range f.ends {
-		if end != "" && bytes.HasSuffix(text, []byte(end)) {
-			return true
-		}
-	}
-	return false
 }
 
 // maxAnnounced is about the most that an announcement adds to a text.
