@@ -54,12 +54,18 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 		return dst, &SyntaxError{Offset: maxSize, Reason: reasonSize}
 	}
 	out, room := grow(dst, len(src))
-	p := parser{scanner: scanner{src: src}, base: len(dst), form: as, order: newOrder(room)}
-	out, err := p.document(out)
+	p := parser{scanner: scanner{src: src}, form: as, order: newOrder(room)}
+	text, err := p.value(out[len(out):])
+	if p.space(); err == nil && p.pos < len(src) {
+		err = p.unexpected(reasonTrailing)
+	}
 	if err != nil {
 		return dst, err
 	}
-	return out, nil
+	if len(out) == 0 {
+		return text, nil
+	}
+	return append(out, text...), nil // which is there already, unless it took more room than src
 }
 
 // shared is the size in bytes up to which a document and the room to put it in order are allocated
@@ -88,21 +94,9 @@ func grow(dst []byte, size int) (out, room []byte) {
 type parser struct {
 	scanner
 
-	base  int // length of the output before the document; positions in order count from here
 	depth int // arrays and objects that are open
 	form  form
 	order *order
-}
-
-func (p *parser) document(dst []byte) ([]byte, error) {
-	dst, err := p.value(dst)
-	if err != nil {
-		return nil, err
-	}
-	if p.space(); p.pos < len(p.src) {
-		return nil, p.unexpected(reasonTrailing)
-	}
-	return dst, nil
 }
 
 func (p *parser) value(dst []byte) ([]byte, error) {
@@ -129,22 +123,20 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 
 // container appends an object or an array, which ends with end.
 func (p *parser) container(dst []byte, end byte) (_ []byte, err error) {
-	if err := p.descend(); err != nil {
-		return nil, err
+	if p.depth == MaxDepth {
+		return nil, p.unexpected(reasonDepth)
 	}
+	p.depth++
+	p.pos++ // the opening bracket or brace
 	var start scope
-	object, reason := end == '}', reasonElement
-	if object {
-		reason, start = reasonMember, p.order.begin(p.position(dst))
+	one, reason := p.value, reasonElement
+	if end == '}' {
+		one, reason = p.member, reasonMember
+		start = p.order.begin(dst)
 	}
 	dst = append(dst, end-2) // the brackets are two apart, as the braces are
 	for more := !p.accept(end); more; {
-		if object {
-			dst, err = p.member(dst)
-		} else {
-			dst, err = p.value(dst)
-		}
-		if err != nil {
+		if dst, err = one(dst); err != nil {
 			return nil, err
 		}
 		switch {
@@ -157,8 +149,8 @@ func (p *parser) container(dst []byte, end byte) (_ []byte, err error) {
 		}
 	}
 	p.depth--
-	if dst = append(dst, end); object {
-		err = p.endObject(dst, start)
+	if dst = append(dst, end); end == '}' {
+		err = p.order.end(start, dst, p.depth, p.form.folding)
 	}
 	return dst, err
 }
@@ -167,7 +159,7 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 	if p.space(); p.peek() != '"' {
 		return nil, p.unexpected(reasonKey)
 	}
-	m := member{start: p.position(dst), source: offset(p.pos), next: p.order.next()}
+	m := member{start: offset(len(dst)), source: offset(p.pos), next: offset(len(p.order.objects))}
 	dst, err := p.string(dst)
 	if err != nil {
 		return nil, err
@@ -178,34 +170,7 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 	if dst, err = p.value(append(dst, ':')); err != nil {
 		return nil, err
 	}
-	m.end = p.position(dst)
-	p.order.add(m)
+	m.end = offset(len(dst))
+	p.order.open = append(p.order.open, m)
 	return dst, nil
-}
-
-func (p *parser) endObject(dst []byte, start scope) error {
-	if p.form.folding {
-		if folded, found := p.order.firstFolded(start, dst[p.base:]); found {
-			return &SyntaxError{Offset: int(folded), Reason: reasonFolded}
-		}
-	}
-	if duplicate, found := p.order.end(start, dst[p.base:]); found {
-		return &SyntaxError{Offset: int(duplicate), Reason: reasonDuplicate}
-	}
-	return nil
-}
-
-// descend consumes an opening brace or bracket.
-func (p *parser) descend() error {
-	if p.depth == MaxDepth {
-		return p.unexpected(reasonDepth)
-	}
-	p.depth++
-	p.pos++
-	return nil
-}
-
-// position is where the next token goes in the output, counted from the beginning of the document.
-func (p *parser) position(dst []byte) uint32 {
-	return offset(len(dst) - p.base)
 }

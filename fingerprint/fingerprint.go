@@ -59,8 +59,7 @@ type Hash struct {
 // calling code.
 func New(purpose string) *Hash {
 	h := new(Hash)
-	h.fields = h.small[:0]
-	h.begin(purpose)
+	h.fields = appendField(h.small[:0], purpose)
 	return h
 }
 
@@ -81,21 +80,19 @@ func NewKeyed(key []byte, purpose string) *Hash {
 // key, and the room that the fields had: whoever computes several digests needs one Hash.
 func (h *Hash) Reset(purpose string) {
 	h.check()
-	h.begin(purpose)
-}
-
-func (h *Hash) begin(purpose string) {
-	h.fields = append(appendLength(h.fields[:0], len(purpose)), purpose...)
+	h.fields = appendField(h.fields[:0], purpose)
 }
 
 // Bytes adds one field, the bytes of b, which may be empty or nil: both are the empty field.
 func (h *Hash) Bytes(b []byte) {
-	h.fields = append(h.lengthened(len(b)), b...)
+	h.check()
+	h.fields = appendField(h.fields, b)
 }
 
 // String adds one field, the bytes of s, whether or not they are valid UTF-8.
 func (h *Hash) String(s string) {
-	h.fields = append(h.lengthened(len(s)), s...)
+	h.check()
+	h.fields = appendField(h.fields, s)
 }
 
 // JSON adds one field, a canonical form of a JSON text: that of [Canonical], but for numbers, which
@@ -110,12 +107,13 @@ func (h *Hash) JSONFolding(doc []byte) error {
 }
 
 func (h *Hash) canonical(doc []byte, as form) error {
+	h.check()
 	start := len(h.fields)
-	fields, err := canonical(h.lengthened(0), doc, as)
+	fields, err := canonical(appendField(h.fields, ""), doc, as)
 	if err != nil {
 		return err
 	}
-	appendLength(fields[:start], len(fields)-start-lengthSize) // in place of the 0
+	binary.BigEndian.PutUint64(fields[start:], uint64(len(fields)-start-lengthSize)) //nolint:gosec // not negative
 	h.fields = fields
 	return nil
 }
@@ -196,14 +194,9 @@ var digestEncoding = base64.RawURLEncoding.Strict()
 
 const lengthSize = 8
 
-func appendLength(dst []byte, n int) []byte {
-	return binary.BigEndian.AppendUint64(dst, uint64(n)) //nolint:gosec // lengths are not negative
-}
-
-// lengthened returns the fields followed by the length of the next one.
-func (h *Hash) lengthened(n int) []byte {
-	h.check()
-	return appendLength(h.fields, n)
+// appendField appends a field with its length in front.
+func appendField[T string | []byte](dst []byte, field T) []byte {
+	return append(binary.BigEndian.AppendUint64(dst, uint64(len(field))), field...)
 }
 
 func (h *Hash) check() {

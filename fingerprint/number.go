@@ -20,7 +20,6 @@ func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	n = n.trimmed()
 	if e := n.point - 1; e < -maxExponent || e > maxExponent {
 		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
 	}
@@ -40,8 +39,8 @@ func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
 	}
 }
 
-// A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; once it
-// is trimmed, the first and the last are not 0, and there are none if the number is 0.
+// A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; the first
+// and the last are not 0, and there are none if the number is 0.
 type decimal struct {
 	negative        bool
 	whole, fraction []byte
@@ -63,10 +62,23 @@ func (s *scanner) decimal() (n decimal, err error) {
 		}
 	}
 	if s.skip('e') || s.skip('E') {
-		n.point, err = s.exponent()
+		if n.point, err = s.exponent(); err != nil {
+			return n, err
+		}
 	}
 	n.point += int64(len(n.whole))
-	return n, err
+	if n.whole[0] == '0' { // the only digit, by the grammar
+		digits := bytes.TrimLeft(n.fraction, "0")
+		n.point -= int64(len("0") + len(n.fraction) - len(digits))
+		n.whole, n.fraction = nil, digits
+	}
+	if n.fraction = bytes.TrimRight(n.fraction, "0"); len(n.fraction) == 0 {
+		n.whole = bytes.TrimRight(n.whole, "0")
+	}
+	if len(n.whole)+len(n.fraction) == 0 {
+		return decimal{}, nil
+	}
+	return n, nil
 }
 
 func (s *scanner) digits() ([]byte, error) {
@@ -106,22 +118,6 @@ func (s *scanner) exponent() (int64, error) {
 // plainDigits is how many digits a number may have in front of its point before it is written with
 // an exponent.
 const plainDigits = 21
-
-// trimmed returns n without the zeros in front of its digits and behind them.
-func (n decimal) trimmed() decimal {
-	if n.whole[0] == '0' { // the only digit, by the grammar
-		digits := bytes.TrimLeft(n.fraction, "0")
-		n.point -= int64(len("0") + len(n.fraction) - len(digits))
-		n.whole, n.fraction = nil, digits
-	}
-	if n.fraction = bytes.TrimRight(n.fraction, "0"); len(n.fraction) == 0 {
-		n.whole = bytes.TrimRight(n.whole, "0")
-	}
-	if len(n.whole)+len(n.fraction) == 0 {
-		return decimal{}
-	}
-	return n
-}
 
 // lay lays out the digits at the end of dst, from first on, by the steps of ECMAScript's
 // Number::toString.

@@ -18,13 +18,12 @@ type order struct {
 	open    []member // of the objects that have not ended, outermost first
 	objects []object // noted because they cannot stay as they are, by start
 	moved   []member // of noted objects, each one's in the order of their keys
-	depth   int      // number of objects that have not ended
 	text    []byte   // room for the one being put in order
 	hashes  []uint64 // room for one of each member
 }
 
-// immediate is the number of levels of objects that are put in order as soon as they end, hence how
-// often a byte may move.
+// immediate is the number of levels on which objects are put in order as soon as they end, hence
+// how often a byte may move.
 const immediate = 8
 
 // A member is a key and its value. Positions are those in the output.
@@ -64,52 +63,43 @@ func newOrder(room []byte) *order {
 	return &small.order
 }
 
-func (o *order) begin(position uint32) scope {
+// begin tells that an object begins behind text.
+func (o *order) begin(text []byte) scope {
 	s := scope{open: len(o.open), objects: len(o.objects), moved: len(o.moved)}
-	o.objects = append(o.objects, object{start: position})
-	o.depth++
+	o.objects = append(o.objects, object{start: offset(len(text))})
 	return s
 }
 
-// next is the index of the object that would be noted next.
-func (o *order) next() uint32 {
-	return offset(len(o.objects))
-}
-
-func (o *order) add(m member) {
-	o.open = append(o.open, m)
-}
-
-// end tells that the object that began with s ends with text, the output so far. It returns the
-// position in the source of the first key that occurred before in the object, if there is one.
-func (o *order) end(s scope, text []byte) (duplicate uint32, found bool) {
-	o.depth--
+// end tells that the object that began with s, in so many others, ends with text, the output so
+// far. It refuses equal keys and, if folding is set, those that are equal under folding only.
+func (o *order) end(s scope, text []byte, depth int, folding bool) error {
 	members := o.open[s.open:]
 	o.open = o.open[:s.open]
-	plain := len(o.objects) == s.objects+1 // nothing noted within
-	if ascending(members, text) {
-		if plain {
-			o.objects = o.objects[:s.objects]
-			return 0, false
+	if folding {
+		if source, found := o.firstFolded(members, text); found {
+			return &SyntaxError{Offset: int(source), Reason: reasonFolded}
 		}
-	} else if sortMembers(members, text) {
-		return firstDuplicate(members, text), true
 	}
-	if o.depth < immediate {
+	sorted := ascending(members, text)
+	switch {
+	case sorted && len(o.objects) == s.objects+1: // nothing noted within
+		o.objects = o.objects[:s.objects]
+	case !sorted && sortMembers(members, text):
+		return &SyntaxError{Offset: int(firstDuplicate(members, text)), Reason: reasonDuplicate}
+	case depth < immediate:
 		o.arrange(s, members, text)
-	} else {
+	default:
 		o.note(s, members, offset(len(text)-1))
 	}
-	return 0, false
+	return nil
 }
 
 // few is the number of members from which hashes of their names are worth their memory.
 const few = 16
 
-// firstFolded returns the position in the source of the first key of the object that began with s
-// which is equal to an earlier one, also under folding only, if there is one.
-func (o *order) firstFolded(s scope, text []byte) (source uint32, found bool) {
-	members := o.open[s.open:]
+// firstFolded returns the position in the source of the first key of an object which is equal to an
+// earlier one, also under folding only, if there is one.
+func (o *order) firstFolded(members []member, text []byte) (source uint32, found bool) {
 	if len(members) < 2 || len(members) > few && o.allDifferent(members, text) {
 		return 0, false
 	}
@@ -174,7 +164,7 @@ func (o *order) note(s scope, sorted []member, end uint32) {
 	first := len(o.moved)
 	o.moved = append(o.moved, sorted...)
 	ended := &o.objects[s.objects]
-	ended.end, ended.next = end, o.next()
+	ended.end, ended.next = end, offset(len(o.objects))
 	ended.first, ended.last = offset(first), offset(len(o.moved))
 }
 

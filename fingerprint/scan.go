@@ -66,41 +66,28 @@ func (s *scanner) unexpected(reason string) error {
 }
 
 // string appends the string at the current position as RFC 8785 section 3.2.2.2 writes it.
-func (s *scanner) string(dst []byte) ([]byte, error) {
+func (s *scanner) string(dst []byte) (_ []byte, err error) {
 	start := s.pos // of what stands for itself; the quotes do, too
-	s.pos++
-	for {
-		err := s.plain()
-		if err != nil {
-			return nil, err
-		}
-		switch s.peek() {
-		case '"':
+	for s.pos++; ; {
+		s.pos += plainASCII(s.src[s.pos:])
+		switch c := s.peek(); {
+		case c == '"':
 			s.pos++
 			return append(dst, s.src[start:s.pos]...), nil
-		case '\\':
+		case c == '\\':
 			if dst, err = s.escape(append(dst, s.src[start:s.pos]...)); err != nil {
 				return nil, err
 			}
 			start = s.pos
-		default:
+		case c < ' ':
 			return nil, s.unexpected(reasonControl)
+		default:
+			r, size := utf8.DecodeRune(s.src[s.pos:])
+			if r == utf8.RuneError && size == 1 { // U+FFFD itself has size 3
+				return nil, s.unexpected(reasonUTF8)
+			}
+			s.pos += size
 		}
-	}
-}
-
-// plain passes over the characters that stand for themselves in a string.
-func (s *scanner) plain() error {
-	for {
-		s.pos += plainASCII(s.src[s.pos:])
-		if s.pos == len(s.src) || s.src[s.pos] < utf8.RuneSelf {
-			return nil
-		}
-		r, size := utf8.DecodeRune(s.src[s.pos:])
-		if r == utf8.RuneError && size == 1 { // U+FFFD itself has size 3
-			return s.unexpected(reasonUTF8)
-		}
-		s.pos += size
 	}
 }
 
