@@ -132,7 +132,8 @@ func (p *parser) container(dst []byte, end byte) (_ []byte, err error) {
 	one, reason := p.value, reasonElement
 	if end == '}' {
 		one, reason = p.member, reasonMember
-		start = p.order.begin(dst)
+		start = scope{open: len(p.order.open), objects: len(p.order.objects), moved: len(p.order.moved)}
+		p.order.objects = append(p.order.objects, object{start: offset(len(dst))})
 	}
 	dst = append(dst, end-2) // the brackets are two apart, as the braces are
 	for more := !p.accept(end); more; {

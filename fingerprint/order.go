@@ -63,13 +63,6 @@ func newOrder(room []byte) *order {
 	return &small.order
 }
 
-// begin tells that an object begins behind text.
-func (o *order) begin(text []byte) scope {
-	s := scope{open: len(o.open), objects: len(o.objects), moved: len(o.moved)}
-	o.objects = append(o.objects, object{start: offset(len(text))})
-	return s
-}
-
 // end tells that the object that began with s, in so many others, ends with text, the output so
 // far. It refuses equal keys and, if folding is set, those that are equal under folding only.
 func (o *order) end(s scope, text []byte, depth int, folding bool) error {

@@ -42,14 +42,6 @@ func (e *event) header(name []byte, decoded bool) *header {
 	return nil
 }
 
-// add adds a value from a map. Values from multiValueHeaders replace one from headers.
-func (h *header) add(value string, from headerMap) {
-	if from != h.from {
-		h.from, h.values = from, h.one[:0]
-	}
-	h.values = append(h.values, value)
-}
-
 // part names what a member of an event is to its request. Each family has the parts in other
 // members.
 type part int

@@ -145,18 +145,6 @@ func queryOf(single map[string]string, multi map[string][]string) query {
 	return q
 }
 
-// digest adds the query to a digest. The order of names does not count, the order of the values of
-// one name does.
-func (q query) digest(h *fingerprint.Hash) {
-	h.String(q.opaque)
-	slices.SortStableFunc(q.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
-	h.String(strconv.Itoa(len(q.fields)))
-	for _, f := range q.fields {
-		h.String(f.name)
-		h.String(f.value)
-	}
-}
-
 // Fingerprint digests method, path, query and body of r, and those headers that count, with h. It
 // returns the text of the digest. Ids, times, and headers that differ between deliveries of one
 // request have no part in it. headers are in lower case, and their order counts, so callers sort
@@ -167,17 +155,35 @@ func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string, exact bool)
 	h.String("http")
 	h.String(r.Method)
 	h.String(r.Path)
-	r.query.digest(h)
-	if body := r.event.decodedBody(); slices.ContainsFunc(r.Header(httpfield.ContentType), isNoJSON) {
-		digestBytes(h, body)
-	} else {
-		DigestJSON(h, body, exact)
+	h.String(r.query.opaque)
+	// The order of names does not count, the order of the values of one name does.
+	slices.SortStableFunc(r.query.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	h.String(strconv.Itoa(len(r.query.fields)))
+	for _, f := range r.query.fields {
+		h.String(f.name)
+		h.String(f.value)
 	}
+	r.digestBody(h, exact)
 	r.digestHeaders(h, headers)
 	return h.Text()
 }
 
-func isNoJSON(media string) bool { return !httpfield.IsJSON(media) }
+// digestBody adds the body by its value, unless a Content-Type header says that it is no JSON. It
+// keeps the body only as it decoded it: a large one is not there twice.
+func (r *Request) digestBody(h *fingerprint.Hash, exact bool) {
+	e := &r.event
+	if e.isBase64 {
+		if body, err := base64.StdEncoding.AppendDecode(nil, e.body); err == nil {
+			e.body, e.isBase64 = body, false
+		}
+	}
+	other := func(media string) bool { return !httpfield.IsJSON(media) }
+	if slices.ContainsFunc(r.Header(httpfield.ContentType), other) {
+		digestBytes(h, e.body)
+		return
+	}
+	DigestJSON(h, e.body, exact)
+}
 
 // Endpoint adds to h what the fingerprint of every request covers, also where the handler selects
 // the rest: method and path, and those headers that count.
@@ -219,14 +225,4 @@ func DigestJSON(h *fingerprint.Hash, text []byte, exact bool) {
 func digestBytes(h *fingerprint.Hash, text []byte) {
 	h.Bytes(text)
 	h.String("bytes")
-}
-
-// decodedBody keeps the body only as it decoded it: a large one is not there twice.
-func (e *event) decodedBody() []byte {
-	if e.isBase64 {
-		if body, err := base64.StdEncoding.AppendDecode(nil, e.body); err == nil {
-			e.body, e.isBase64 = body, false
-		}
-	}
-	return e.body
 }

@@ -174,7 +174,10 @@ func (s *scanner) headers(from headerMap, at int) (end int) {
 		}
 		add := func(_ []byte, at int) int {
 			value, end := s.string(at)
-			h.add(value, from)
+			if from != h.from { // values from multiValueHeaders replace one from headers
+				h.from, h.values = from, h.one[:0]
+			}
+			h.values = append(h.values, value)
 			return end
 		}
 		if from == singleMap {

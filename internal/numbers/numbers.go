@@ -346,26 +346,17 @@ func HasInexact(selection []byte, typed bool) bool {
 	if typed {
 		return false
 	}
-	for i := 0; i < len(selection); i++ {
-		switch c := selection[i]; {
-		case c == '"':
-			for i++; i < len(selection) && selection[i] != '"'; i++ {
-				if selection[i] == '\\' {
-					i++
-				}
-			}
-		case c == '-' || c >= '0' && c <= '9':
-			end := i
-			for end < len(selection) && strings.IndexByte("+-.eE0123456789", selection[end]) >= 0 {
-				end++
-			}
-			if text := string(selection[i:end]); !isInteger(text) && !FloatKeeps(text, 64) {
-				return true
-			}
-			i = end - 1
+	d := json.NewDecoder(bytes.NewReader(selection))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil { // the end
+			return false
+		}
+		if n, is := token.(json.Number); is && !isInteger(n.String()) && !FloatKeeps(n.String(), 64) {
+			return true
 		}
 	}
-	return false
 }
 
 // isInteger reports whether a number is an integer, and not spelled as a part of one.
