@@ -28,21 +28,15 @@ func (n projection) eval(s *search, on Value) (Value, error) {
 				continue
 			}
 		}
-		if err := list.project(n.item, element); err != nil {
+		result, err := n.item.eval(s, element)
+		if err == nil && result.kind() != kindNull { // JMESPath specification, section Projections
+			err = list.add(result)
+		}
+		if err != nil {
 			return Value{}, err
 		}
 	}
 	return list.value(), nil
-}
-
-// project applies an expression to an element of a projection and collects what is not null
-// (JMESPath specification, section Projections).
-func (b *listBuilder) project(item node, element Value) error {
-	result, err := item.eval(b.search, element)
-	if err != nil || result.kind() == kindNull {
-		return err
-	}
-	return b.add(result)
 }
 
 // flatten is "[]": it replaces each element that is an array by its elements.
