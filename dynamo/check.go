@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -51,8 +50,8 @@ func (s *Store) Check(ctx context.Context, tables ...string) error {
 		c.problems = append(c.problems,
 			fmt.Sprintf("client %T has no TransactWriteItems: there is no commit with it", s.client))
 	}
-	for _, table := range tables {
-		c.checkCommitted(ctx, table)
+	for _, name := range tables {
+		c.checkCommitted(ctx, name)
 	}
 	return c.result()
 }
@@ -88,8 +87,8 @@ func (c *checker) result() error {
 	return errors.Join(append([]error{&store.ConfigError{Problems: c.problems}}, c.errs...)...)
 }
 
-func (c *checker) found(table string, problems ...string) {
-	c.problems = append(c.problems, of("table", table, problems)...)
+func (c *checker) found(name string, problems ...string) {
+	c.problems = append(c.problems, table.Of("table", name, problems)...)
 }
 
 // checkRecords looks at the table of records.
@@ -99,12 +98,11 @@ func (c *checker) checkRecords(ctx context.Context, name string, a *attributes) 
 		return
 	}
 	c.place = placeOf(aws.ToString(t.TableArn))
-	want := a.definition(name)
-	c.found(name, slices.Concat(keyProblems(t.KeySchema, want.KeySchema), typeProblems(t, want))...)
-	if c.commits && isStrong(t) {
+	c.found(name, table.Compare(t, a.definition(name))...)
+	if c.commits && table.Strong(t) {
 		c.found(name, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
 	}
-	if isStrong(t) {
+	if table.Strong(t) {
 		return // it can have no time to live, see Advise
 	}
 	ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
@@ -112,7 +110,7 @@ func (c *checker) checkRecords(ctx context.Context, name string, a *attributes) 
 		c.errs = append(c.errs, checkError("DescribeTimeToLive", name, err))
 		return
 	}
-	c.found(name, timeToLiveProblems(ttl.TimeToLiveDescription, a.expiration.name)...)
+	c.found(name, table.CompareTimeToLive(ttl.TimeToLiveDescription, a.expiration.name)...)
 }
 
 // checkCommitted looks at a table into which handlers commit.
@@ -125,7 +123,7 @@ func (c *checker) checkCommitted(ctx context.Context, name string) {
 	if t == nil {
 		return
 	}
-	if isStrong(t) {
+	if table.Strong(t) {
 		c.found(name, "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
 	}
 	if place := placeOf(aws.ToString(t.TableArn)); place != "" && c.place != "" && place != c.place {
@@ -143,17 +141,11 @@ func (c *checker) describe(ctx context.Context, name string, committed bool) *ty
 		c.found(name, "there is none in this account and Region")
 	case err != nil:
 		c.errs = append(c.errs, checkError("DescribeTable", name, err))
-	case table.Usable(out.Table):
-		return out.Table
 	default:
-		c.found(name, fmt.Sprintf("status is %s, not %s", out.Table.TableStatus, types.TableStatusActive))
+		c.found(name, table.Status(out.Table)...)
 		return out.Table
 	}
 	return nil
-}
-
-func isStrong(t *types.TableDescription) bool {
-	return t.MultiRegionConsistency == types.MultiRegionConsistencyStrong
 }
 
 // Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex],
@@ -170,115 +162,14 @@ func (s *Store) Advise(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, checkError("DescribeTable", s.table, err)
 	}
-	advice := indexAdvice(out.Table, s.attr.index())
-	if isStrong(out.Table) {
+	advice := table.CompareIndex(out.Table, s.attr.index(),
+		"to find what somebody has to settle, the whole table has to be read")
+	if table.Strong(out.Table) {
 		advice = append(advice,
 			"it has multi-Region strong consistency, and so no time to live: what has expired stays until "+
 				"DeleteExpired deletes it")
 	}
-	return of("table", s.table, advice), nil
-}
-
-// keyProblems compares the key of a table, or of its index, with that of the definition.
-func keyProblems(has, want []types.KeySchemaElement) (problems []string) {
-	for _, kind := range []types.KeyType{types.KeyTypeHash, types.KeyTypeRange} {
-		name, expected := keyIn(has, kind), keyIn(want, kind)
-		switch {
-		case name == expected:
-		case name == "":
-			problems = append(problems, fmt.Sprintf("there is no %s, expected %q", keyKind(kind), expected))
-		case expected == "":
-			problems = append(problems, fmt.Sprintf("%s is %q, expected none", keyKind(kind), name))
-		default:
-			problems = append(problems, fmt.Sprintf("%s is %q, expected %q", keyKind(kind), name, expected))
-		}
-	}
-	return problems
-}
-
-// keyIn returns the name of a part of a key, "" if there is none.
-func keyIn(schema []types.KeySchemaElement, kind types.KeyType) string {
-	for _, k := range schema {
-		if k.KeyType == kind {
-			return aws.ToString(k.AttributeName)
-		}
-	}
-	return ""
-}
-
-func keyKind(kind types.KeyType) string {
-	if kind == types.KeyTypeRange {
-		return "sort key"
-	}
-	return "partition key"
-}
-
-// typeProblems compares the types of the attributes of keys with those of the definition. An index,
-// of whatever name, that has those of an attention as another type is wrong, too: DynamoDB refuses
-// to write a record that it cannot index.
-func typeProblems(t *types.TableDescription, want *dynamodb.CreateTableInput) (problems []string) {
-	for _, d := range want.AttributeDefinitions {
-		for _, has := range t.AttributeDefinitions {
-			name := aws.ToString(d.AttributeName)
-			if aws.ToString(has.AttributeName) != name || has.AttributeType == d.AttributeType {
-				continue
-			}
-			problem := fmt.Sprintf("attribute %q has type %s in an index, expected %s: no record can become UNKNOWN", name,
-				has.AttributeType, d.AttributeType)
-			for _, k := range want.KeySchema {
-				if aws.ToString(k.AttributeName) == name {
-					problem = fmt.Sprintf("%s %q has type %s, expected %s", keyKind(k.KeyType), name, has.AttributeType,
-						d.AttributeType)
-				}
-			}
-			problems = append(problems, problem)
-		}
-	}
-	return problems
-}
-
-// indexAdvice says why the records with attention cannot be listed by an index, if they cannot.
-func indexAdvice(t *types.TableDescription, want types.GlobalSecondaryIndex) (advice []string) {
-	index := indexOf(t)
-	if index == nil {
-		return []string{fmt.Sprintf(
-			"there is no index %q: to find what somebody has to settle, the whole table has to be read",
-			AttentionIndex)}
-	}
-	if !ready(index) {
-		advice = append(advice, fmt.Sprintf("status is %s, not %s", index.IndexStatus, types.IndexStatusActive))
-	}
-	advice = append(advice, keyProblems(index.KeySchema, want.KeySchema)...)
-	p := index.Projection
-	for _, name := range want.Projection.NonKeyAttributes {
-		if p == nil || p.ProjectionType != types.ProjectionTypeAll && !slices.Contains(p.NonKeyAttributes, name) {
-			advice = append(advice, fmt.Sprintf("%q is not projected", name))
-		}
-	}
-	return of("index", AttentionIndex, advice)
-}
-
-// indexOf returns the index of the records with attention, nil if there is none.
-func indexOf(t *types.TableDescription) *types.GlobalSecondaryIndexDescription {
-	for i, index := range t.GlobalSecondaryIndexes {
-		if aws.ToString(index.IndexName) == AttentionIndex {
-			return &t.GlobalSecondaryIndexes[i]
-		}
-	}
-	return nil
-}
-
-// ready reports whether an index can be read.
-func ready(index *types.GlobalSecondaryIndexDescription) bool {
-	return index.IndexStatus == types.IndexStatusActive || index.IndexStatus == types.IndexStatusUpdating
-}
-
-// of puts the name of what they are about before each sentence.
-func of(kind, name string, sentences []string) []string {
-	for i, s := range sentences {
-		sentences[i] = fmt.Sprintf("%s %q: %s", kind, name, s)
-	}
-	return sentences
+	return table.Of("table", s.table, advice), nil
 }
 
 func checkError(call, table string, err error) error {
@@ -287,21 +178,6 @@ func checkError(call, table string, err error) error {
 		Op: "check", Kind: kind, NotApplied: nothingWritten,
 		Err: fmt.Errorf("%s of table %q: %w", call, table, speakable(err, kind)),
 	}
-}
-
-func timeToLiveProblems(ttl *types.TimeToLiveDescription, expected string) []string {
-	status, name := types.TimeToLiveStatusDisabled, ""
-	if ttl != nil {
-		status, name = ttl.TimeToLiveStatus, aws.ToString(ttl.AttributeName)
-	}
-	switch {
-	case status != types.TimeToLiveStatusEnabled && status != types.TimeToLiveStatusEnabling:
-		return []string{fmt.Sprintf("time to live is %s, expected %s on %q", status,
-			types.TimeToLiveStatusEnabled, expected)}
-	case name != expected:
-		return []string{fmt.Sprintf("time to live is on %q, expected on %q", name, expected)}
-	}
-	return nil
 }
 
 // placeOf is the Region and account of a table that is given by its ARN, else empty.

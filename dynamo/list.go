@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/go-idempotent/idempotent/internal/table"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -131,7 +132,7 @@ type listing struct {
 }
 
 // ofIndex reads the shards of one operation, or the whole index.
-func (l *listing) ofIndex(table string, q store.Query) []read {
+func (l *listing) ofIndex(from string, q store.Query) []read {
 	a := l.attr
 	before := l.attentionBefore(q.AttentionBefore)
 	if q.Operation == "" {
@@ -140,7 +141,7 @@ func (l *listing) ofIndex(table string, q store.Query) []read {
 		l.use(a.attention)
 		l.keys = append(append(l.keys, "#attention = :attention"), before...)
 	}
-	whole := l.read(table, q.PageSize, a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
+	whole := l.read(from, q.PageSize, a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
 	whole.index = AttentionIndex
 	if q.Operation == "" {
 		return []read{whole}
@@ -174,7 +175,7 @@ func attentions(q store.Query) []string {
 }
 
 // ofTable reads the table, or the one partition of all records.
-func (l *listing) ofTable(table string, q store.Query) read {
+func (l *listing) ofTable(from string, q store.Query) read {
 	a := l.attr
 	if a.composite() {
 		l.use(a.id)
@@ -203,12 +204,12 @@ func (l *listing) ofTable(table string, q store.Query) read {
 		l.values[":created_before"] = numberValue(q.CreatedBefore.UnixMilli())
 		l.filters = append(l.filters, "(attribute_not_exists(#created_at) OR #created_at <= :created_before)")
 	}
-	return l.read(table, q.PageSize, a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention,
+	return l.read(from, q.PageSize, a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention,
 		a.attentionAt, a.owner, a.lease, a.createdAt, a.completedAt, a.settledBy, a.settledAt)
 }
 
 // read is a read with these conditions. It returns these attributes of each record.
-func (l *listing) read(table string, limit int, returns ...attribute) read {
+func (l *listing) read(from string, limit int, returns ...attribute) read {
 	l.use(returns...)
 	refs := make([]string, len(returns))
 	for i, at := range returns {
@@ -216,7 +217,7 @@ func (l *listing) read(table string, limit int, returns ...attribute) read {
 	}
 	r := read{
 		key: strings.Join(l.keys, " AND "), filter: strings.Join(l.filters, " AND "),
-		projection: strings.Join(refs, ", "), names: l.names, values: l.values, table: table, limit: limit,
+		projection: strings.Join(refs, ", "), names: l.names, values: l.values, table: from, limit: limit,
 	}
 	if len(r.values) == 0 {
 		r.values = nil // DynamoDB refuses none
@@ -295,8 +296,8 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 	}
 	requests := int64(1)
 	if q.Index {
-		index := indexOf(out.Table)
-		if index == nil || !ready(index) {
+		index := table.Index(out.Table, AttentionIndex)
+		if index == nil || !table.Ready(index) {
 			return store.Cost{}, s.noIndex(opCost)
 		}
 		c.Records, c.Bytes = aws.ToInt64(index.ItemCount), aws.ToInt64(index.IndexSizeBytes)

@@ -226,7 +226,7 @@ func TestAnIndexOfAnotherShape(t *testing.T) {
 	s := dynamo.New(client, *in.TableName)
 	require.NoError(t, s.Check(t.Context()))
 	require.Equal(t, []string{
-		`table "` + *in.TableName + `": index "attention-index": there is no sort key, expected "attention_at"`,
+		`table "` + *in.TableName + `": index "attention-index": partition key is "attention", expected "attention" with the sort key "attention_at"`,
 		`table "` + *in.TableName + `": index "attention-index": "attempt" is not projected`,
 	}, adviceOf(t, s))
 
@@ -237,9 +237,9 @@ func TestAnIndexOfAnotherShape(t *testing.T) {
 	s = dynamo.New(client, *in.TableName)
 	require.Equal(t, []string{
 		`table "` + *in.TableName +
-			`": attribute "attention" has type N in an index, expected S: no record can become UNKNOWN`,
+			`": attribute "attention" has type N in an index, expected S: no item that has it can be written`,
 		`table "` + *in.TableName +
-			`": attribute "attention_at" has type S in an index, expected N: no record can become UNKNOWN`,
+			`": attribute "attention_at" has type S in an index, expected N: no item that has it can be written`,
 	}, problemsOf(t, s.Check(t.Context())))
 	_, _, err := s.Claim(t.Context(), attended(record("charge#1")), claimTime)
 	requireStoreError(t, err, "claim", store.FailureRejected, true)

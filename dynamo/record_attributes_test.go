@@ -145,15 +145,14 @@ func TestCheckFollowsTheShape(t *testing.T) {
 	t.Parallel()
 	client, plain := newTableOf(t)
 	require.Equal(t, []string{
-		`table "` + plain + `": partition key is "id", expected "key"`,
-		`table "` + plain + `": there is no sort key, expected "range"`,
+		`table "` + plain + `": partition key is "id", expected "key" with the sort key "range"`,
 		`table "` + plain + `": time to live is on "expiration", expected on "ttl"`,
 	}, problemsOf(t, dynamo.New(client, plain, shaped()...).Check(t.Context())))
 
 	client, composite := newTableOf(t, shaped()...)
 	require.NoError(t, dynamo.CreateTable(t.Context(), client, composite, shaped()...), "again")
 	require.Contains(t, problemsOf(t, dynamo.New(client, composite).Check(t.Context())),
-		`table "`+composite+`": sort key is "range", expected none`)
+		`table "`+composite+`": partition key is "key" with the sort key "range", expected "id"`)
 }
 
 // TestTheLongestKeysFitASortKey: 1,024 bytes, for the key of a record and those of its parts.

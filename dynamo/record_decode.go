@@ -159,28 +159,9 @@ func (d *decoder) number(at attribute, most int64) (n int64, fraction bool) {
 
 // typeName names the type of a value as DynamoDB does.
 func typeName(v types.AttributeValue) string {
-	switch v.(type) {
-	case *types.AttributeValueMemberS:
-		return "S"
-	case *types.AttributeValueMemberN:
-		return "N"
-	case *types.AttributeValueMemberB:
-		return "B"
-	case *types.AttributeValueMemberBOOL:
-		return "BOOL"
-	case *types.AttributeValueMemberNULL:
-		return "NULL"
-	case *types.AttributeValueMemberM:
-		return "M"
-	case *types.AttributeValueMemberL:
-		return "L"
-	case *types.AttributeValueMemberSS:
-		return "SS"
-	case *types.AttributeValueMemberNS:
-		return "NS"
-	case *types.AttributeValueMemberBS:
-		return "BS"
-	default:
+	name, known := strings.CutPrefix(fmt.Sprintf("%T", v), "*types.AttributeValueMember")
+	if !known {
 		return "unknown"
 	}
+	return name
 }

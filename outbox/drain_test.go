@@ -11,10 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/report"
@@ -316,21 +314,4 @@ func TestDrainReadsAsItIs(t *testing.T) {
 	r.drain()
 	require.Len(t, r.got, 1)
 	require.Equal(t, []bool{true}, consistent)
-}
-
-// TestMessagesThatAreDoneAreDeleted once their retention is over, where the table has no time to
-// live. Others stay.
-func TestMessagesThatAreDoneAreDeleted(t *testing.T) {
-	t.Parallel()
-	p := newRig(t)
-	pending, fresh, done := p.put(t), p.put(t), p.put(t)
-	require.Empty(t, p.stream(fresh, done))
-	p.set(t, idOf(done), "SET expiration = :past", item{":past": N("1")})
-	p.set(t, idOf(pending), "SET expiration = :past", item{":past": N("1")}) // nothing of this module does so
-	deleted, kept, err := dynamo.New(p.client, p.table).DeleteExpired(t.Context(), time.Now().Add(-time.Hour))
-	require.NoError(t, err)
-	assert.Equal(t, []int{1, 2}, []int{deleted, kept})
-	assert.Empty(t, p.now(done))
-	assert.NotEmpty(t, p.now(pending))
-	assert.NotEmpty(t, p.now(fresh))
 }

@@ -1,4 +1,5 @@
-// Package table creates tables for the packages that define one.
+// Package table creates tables for the packages that define one, and compares tables with their
+// definitions.
 package table
 
 import (
