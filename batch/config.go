@@ -1,13 +1,14 @@
 package batch
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent/internal/queue"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
 )
 
@@ -71,29 +72,16 @@ type Config[R any] struct {
 	Trace func(context.Context, report.Batch) (context.Context, func(report.Batch))
 }
 
-// configOf returns the configuration of a function, and what is wrong with it.
-func configOf[R any](source string, given []Config[R]) (c Config[R], problems []string) {
-	if len(given) > 0 {
-		c = given[0]
-	}
-	wrong := func(is bool, format string, args ...any) {
-		if is {
-			problems = append(problems, fmt.Sprintf(format, args...))
-		}
-	}
-	wrong(len(given) > 1, "there are %d values of Config, and one counts", len(given))
-	wrong(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
-	wrong(c.Reserve < 0, "Reserve: %v is negative", c.Reserve)
-	wrong(c.Visibility != nil && source != queue.SQS, "Visibility: a stream has no visibility timeouts")
-	wrong(c.Unordered && source != queue.Kafka, "Unordered: it is for Kafka")
+// configOf returns the configuration of a function, and adds what is wrong with it.
+func configOf[R any](p *setup.Problems, source string, given []Config[R]) Config[R] {
+	c := setup.One(p, given)
+	p.Addf(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
+	p.Addf(c.Reserve < 0, "Reserve: %v is negative", c.Reserve)
+	p.Addf(c.Visibility != nil && source != queue.SQS, "Visibility: a stream has no visibility timeouts")
+	p.Addf(c.Unordered && source != queue.Kafka, "Unordered: it is for Kafka")
 	for i, observe := range c.Observers {
-		wrong(observe == nil, "Observers: function %d is nil", i+1)
+		p.Addf(observe == nil, "Observers: function %d is nil", i+1)
 	}
-	if c.Concurrency == 0 {
-		c.Concurrency = defaultConcurrency
-	}
-	if c.Reserve == 0 {
-		c.Reserve = DefaultReserve
-	}
-	return c, problems
+	c.Concurrency, c.Reserve = cmp.Or(c.Concurrency, defaultConcurrency), cmp.Or(c.Reserve, DefaultReserve)
+	return c
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/queue"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // runner hands the records of events to a handler. It is safe for concurrent use.
@@ -23,16 +23,10 @@ type runner[R, Out any] struct {
 func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, Out],
 	config []Config[R],
 ) *runner[R, Out] {
-	c, problems := configOf(source, config)
-	if handler == nil {
-		problems = append(problems, "the handler is nil")
-	}
-	if len(problems) > 0 {
-		for i, p := range problems {
-			problems[i] = name + ": " + p
-		}
-		panic(&store.ConfigError{Problems: problems})
-	}
+	p := setup.Of(name)
+	c := configOf(p, source, config)
+	p.Addf(handler == nil, "the handler is nil")
+	p.Panic()
 	return &runner[R, Out]{name: name, source: source, handler: handler, c: c}
 }
 

@@ -1,13 +1,11 @@
 package dynamo
 
 import (
-	"fmt"
 	"os"
-	"reflect"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
 const (
@@ -85,51 +83,32 @@ type Attributes struct {
 	Validation string
 }
 
-// problems collects what is wrong with a configuration.
-type problems []string
-
-func (p *problems) addf(is bool, format string, args ...any) {
-	if is {
-		*p = append(*p, fmt.Sprintf(format, args...))
-	}
-}
-
-// panic panics if there are problems.
-func (p *problems) panic() {
-	if len(*p) > 0 {
-		panic(&store.ConfigError{Problems: *p})
-	}
-}
-
 // configOf returns the configuration and the attributes that it makes. What is wrong is noted.
-func configOf(given []Config, p *problems) (c Config, a *attributes) {
-	if len(given) > 0 {
-		c = given[0]
-	}
-	p.addf(len(given) > 1, "dynamo: there are %d values of Config, and one counts", len(given))
-	p.addf(c.InlineLimit > maxInlineLimit, "InlineLimit: %d is more than %d bytes", c.InlineLimit, maxInlineLimit)
+func configOf(given []Config, p *setup.Problems) (c Config, a *attributes) {
+	c = setup.One(p, given)
+	p.Addf(c.InlineLimit > maxInlineLimit, "InlineLimit: %d is more than %d bytes", c.InlineLimit, maxInlineLimit)
 	switch {
 	case c.InlineLimit == 0:
 		c.InlineLimit = defaultInlineLimit
 	case c.InlineLimit < 0:
 		c.InlineLimit = 0
 	}
-	p.addf(c.Partition != "" && c.SortKey == "", "Partition: there is no SortKey")
+	p.Addf(c.Partition != "" && c.SortKey == "", "Partition: there is no SortKey")
 	return c, c.attributes(p)
 }
 
 // attributesOf returns the attributes that a configuration makes, for a function that needs nothing
 // else of it.
 func attributesOf(given []Config) *attributes {
-	var p problems
-	_, a := configOf(given, &p)
-	p.panic()
+	p := setup.Of("dynamo")
+	_, a := configOf(given, p)
+	p.Panic()
 	return a
 }
 
 // attributes returns those of the default, under the names that are given, and finds names that
 // DynamoDB does not take, and those that two attributes have.
-func (c Config) attributes(p *problems) *attributes {
+func (c Config) attributes(p *setup.Problems) *attributes {
 	a := defaultAttributes()
 	for _, r := range []struct {
 		at   *attribute
@@ -153,16 +132,16 @@ func (c Config) attributes(p *problems) *attributes {
 			a.partition = "idempotency#" + os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
 		}
 	}
-	p.addf(len(a.partition) > maxPartition || !utf8.ValidString(a.partition),
+	p.Addf(len(a.partition) > maxPartition || !utf8.ValidString(a.partition),
 		"Partition: %d bytes are not UTF-8 of at most %d", len(a.partition), maxPartition)
 	taken := make(map[string]string)
 	for _, at := range a.all() {
-		p.addf(len(at.name) > maxName || !utf8.ValidString(at.name),
+		p.Addf(len(at.name) > maxName || !utf8.ValidString(at.name),
 			"the name %q of the attribute %s is not UTF-8 of at most %d bytes", at.name, at.role(), maxName)
 		other, is := taken[at.name]
-		p.addf(is, "the attributes %s and %s have one name, %q", other, at.role(), at.name)
+		p.Addf(is, "the attributes %s and %s have one name, %q", other, at.role(), at.name)
 		taken[at.name] = at.role()
-		p.addf(strings.HasPrefix(at.name, stepPrefix),
+		p.Addf(strings.HasPrefix(at.name, stepPrefix),
 			"the name %q of the attribute %s begins with %q, as those of steps do", at.name, at.role(), stepPrefix)
 	}
 	return a
@@ -191,10 +170,3 @@ const (
 
 // only reports whether s is not empty and made of these characters.
 func only(characters, s string) bool { return s != "" && strings.Trim(s, characters) == "" }
-
-// isNil also finds a nil pointer in a non-nil interface, which would only fail in the first
-// request.
-func isNil(client Client) bool {
-	v := reflect.ValueOf(client)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
-}

@@ -108,6 +108,7 @@ func TestOnlyWhatCertainlyIsOfThisLibraryIsDeleted(t *testing.T) {
 			"id": S("Powertools, in progress"), "status": S("INPROGRESS"), "in_progress_expiration": N("1000"),
 		}),
 		part.with(item{"id": S("charge#1#no.seal#x")}),
+		part.with(item{"id": S("charge#1#no seal#1")}),
 		part.with(item{"id": S("charge#1#" + seal + "#1000")}),
 		part.with(item{"id": S("charge#1#" + seal + "#2"), "data": S("1")}),
 		part.with(item{"id": S("charge#1#" + seal + "#3"), "more": S("x")}),

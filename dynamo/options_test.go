@@ -26,7 +26,7 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	const (
 		nilClient = "dynamo.New: the client is nil"
-		badLimit  = "InlineLimit: 393217 is more than 393216 bytes"
+		badLimit  = "dynamo.New: InlineLimit: 393217 is more than 393216 bytes"
 	)
 	var typedNil *dynamodb.Client
 	tooLarge := dynamo.Config{InlineLimit: 393217}
@@ -40,7 +40,7 @@ func TestConfigurationProblemsAreNamedAllAtOnce(t *testing.T) {
 		"typed nil client": {typedNil, table, nil, []string{nilClient}},
 		"limit too large":  {wall(nil), table, []dynamo.Config{tooLarge}, []string{badLimit}},
 		"everything": {nil, "", []dynamo.Config{tooLarge, {}}, []string{
-			nilClient, noTable(""), "dynamo: there are 2 values of Config, and one counts", badLimit,
+			nilClient, noTable(""), "dynamo.New: there are 2 values of Config, and one counts", badLimit,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

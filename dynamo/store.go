@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -54,11 +55,11 @@ var (
 //
 // It panics with a [*store.ConfigError] that names every problem of the configuration.
 func New(client Client, table string, config ...Config) *Store {
-	var p problems
-	p.addf(isNil(client), "dynamo.New: the client is nil")
-	p.addf(!isTable(table), "dynamo.New: table %q is not the name or ARN of a DynamoDB table", table)
-	c, attr := configOf(config, &p)
-	p.panic()
+	p := setup.Of("dynamo.New")
+	p.Addf(setup.IsNil(client), "the client is nil")
+	p.Addf(!isTable(table), "table %q is not the name or ARN of a DynamoDB table", table)
+	c, attr := configOf(config, p)
+	p.Panic()
 	s := &Store{
 		client: client, table: table, attr: attr,
 		inlineLimit: c.InlineLimit, plainLimit: c.InlineLimit, compression: !c.NoCompression,

@@ -38,10 +38,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/life"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -72,24 +72,11 @@ type Config struct {
 // New returns an operator for the records of a store. It panics with a [*store.ConfigError] that
 // names every problem.
 func New(s store.Store, config ...Config) *Operator {
-	var c Config
-	if len(config) > 0 {
-		c = config[0]
-	}
-	var problems []string
-	if v := reflect.ValueOf(s); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		problems = append(problems, "operate.New: the store is nil")
-	}
-	if len(config) > 1 {
-		problems = append(problems,
-			fmt.Sprintf("operate.New: there are %d values of Config, and one counts", len(config)))
-	}
-	if c.Retention < 0 {
-		problems = append(problems, fmt.Sprintf("operate.New: Retention: %s is negative", c.Retention))
-	}
-	if len(problems) > 0 {
-		panic(&store.ConfigError{Problems: problems})
-	}
+	p := setup.Of("operate.New")
+	p.Addf(setup.IsNil(s), "the store is nil")
+	c := setup.One(p, config)
+	p.Addf(c.Retention < 0, "Retention: %s is negative", c.Retention)
+	p.Panic()
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/life"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -71,34 +72,16 @@ func Reconcile[In, Out any](
 	resolver func(context.Context, idempotent.Execution) (idempotent.Resolution[Out], error),
 	config ...ReconcileConfig,
 ) *Reconciler {
-	var c ReconcileConfig
-	if len(config) > 0 {
-		c = config[0]
-	}
-	var problems []string
-	if len(config) > 1 {
-		problems = append(problems,
-			fmt.Sprintf("operate.Reconcile: there are %d values of ReconcileConfig, and one counts", len(config)))
-	}
-	if h == nil {
-		problems = append(problems, "operate.Reconcile: the handler is nil")
-	}
-	if resolver == nil {
-		problems = append(problems, "operate.Reconcile: the resolver is nil")
-	}
+	p := setup.Of("operate.Reconcile")
+	c := setup.One(p, config)
+	p.Addf(h == nil, "the handler is nil")
+	p.Addf(resolver == nil, "the resolver is nil")
 	if wrong, is := errors.AsType[*idempotent.ConfigError](c.How.Check()); is {
-		problems = append(problems, wrong.Problems...)
+		p.Add(wrong)
 	}
-	if c.Concurrency < 0 {
-		problems = append(problems, fmt.Sprintf("ReconcileConfig.Concurrency: %d is negative", c.Concurrency))
-	}
-	if c.ScanRate < 0 || c.ScanRate > 0 && !c.Scan {
-		problems = append(problems,
-			fmt.Sprintf("ReconcileConfig.ScanRate: %v is negative, or Scan is not set", c.ScanRate))
-	}
-	if len(problems) > 0 {
-		panic(&idempotent.ConfigError{Problems: problems})
-	}
+	p.Addf(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
+	p.Addf(c.ScanRate < 0 || c.ScanRate > 0 && !c.Scan, "ScanRate: %v is negative, or Scan is not set", c.ScanRate)
+	p.Panic()
 	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
 	return &Reconciler{
 		operation: h.RecordsOf(), operator: New(h.Store(), Config{Clock: h.Now}), config: c,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"reflect"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // Deliver delivers a message. It returns nil if, and only if, the message has arrived: then it is
@@ -122,31 +121,20 @@ type Config struct {
 }
 
 // configOf returns the configuration of a relay, and panics if something is wrong.
-func configOf(client Client, table string, deliver Deliver, given []Config) (c Config) {
-	if len(given) > 0 {
-		c = given[0]
-	}
-	var problems []string
-	wrong := func(is bool, format string, args ...any) {
-		if is {
-			problems = append(problems, fmt.Sprintf("outbox.NewRelay: "+format, args...))
-		}
-	}
-	wrong(len(given) > 1, "there are %d values of Config, and one counts", len(given))
-	wrong(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
-	wrong(c.Timeout < 0, "Timeout: %v is negative", c.Timeout)
-	wrong(c.MaxTries < 0, "MaxTries: %d is negative", c.MaxTries)
-	wrong(c.Retention != 0 && c.Retention < time.Second, "Retention: %v is less than a second", c.Retention)
+func configOf(client Client, table string, deliver Deliver, given []Config) Config {
+	p := setup.Of("outbox.NewRelay")
+	c := setup.One(p, given)
+	p.Addf(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
+	p.Addf(c.Timeout < 0, "Timeout: %v is negative", c.Timeout)
+	p.Addf(c.MaxTries < 0, "MaxTries: %d is negative", c.MaxTries)
+	p.Addf(c.Retention != 0 && c.Retention < time.Second, "Retention: %v is less than a second", c.Retention)
 	for i, observe := range c.Observers {
-		wrong(observe == nil, "Observers: function %d is nil", i+1)
+		p.Addf(observe == nil, "Observers: function %d is nil", i+1)
 	}
-	v := reflect.ValueOf(client)
-	wrong(!v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil(), "the client is nil")
-	wrong(table == "", "the name of the table is empty")
-	wrong(deliver == nil, "deliver is nil")
-	if len(problems) > 0 {
-		panic(&store.ConfigError{Problems: problems})
-	}
+	p.Addf(setup.IsNil(client), "the client is nil")
+	p.Addf(table == "", "the name of the table is empty")
+	p.Addf(deliver == nil, "deliver is nil")
+	p.Panic()
 	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.MaxTries = cmp.Or(c.MaxTries, DefaultMaxTries)

@@ -26,15 +26,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"reflect"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
 // Client is what is needed of an SQS client. [*sqs.Client] implements it. It has to be safe for
@@ -61,20 +59,9 @@ type GivenUp struct {
 // It panics with an [*idempotent.ConfigError] that names every problem. The function is safe for
 // concurrent use. An error of it wraps that of the client.
 func GiveUp(client Client, queueURL string) func(ctx context.Context, x idempotent.Execution, tries int) error {
-	var problems []string
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		problems = append(problems, "operatesqs.GiveUp: the client is nil")
-	}
-	u, err := url.Parse(queueURL)
-	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" &&
-		u.Scheme != "http" {
-		problems = append(problems, "operatesqs.GiveUp: the URL of the queue is not one of the form "+
-			"https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none")
-	}
-	if len(problems) > 0 {
-		panic(&idempotent.ConfigError{Problems: problems})
-	}
-	fifo := strings.HasSuffix(u.Path, ".fifo")
+	p := setup.Of("operatesqs.GiveUp")
+	fifo := p.Queue(client, queueURL)
+	p.Panic()
 	return func(ctx context.Context, x idempotent.Execution, tries int) error {
 		in, err := inputOf(x, tries, fifo)
 		if err != nil {

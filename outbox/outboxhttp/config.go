@@ -1,7 +1,6 @@
 package outboxhttp
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"net/textproto"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/httpfield"
+	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
 // maxIdle is how many connections are kept open between deliveries. The default of net/http is two
@@ -42,11 +42,7 @@ type config struct {
 	headers   http.Header
 	tenant    string // the header of the tenant, empty for none
 	permanent func(status int) bool
-	problems  []string
-}
-
-func (c *config) problemf(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Sprintf("outboxhttp.To: "+format, args...))
+	wrong     *setup.Problems
 }
 
 // set sets a header, or notes why not.
@@ -55,7 +51,7 @@ func (c *config) set(name, value string) {
 		return
 	}
 	if problem := unusable(value); problem != "" {
-		c.problemf("Headers: the value of %q %s", name, problem) // the value may be a secret
+		c.wrong.Addf(true, "Headers: the value of %q %s", name, problem) // the value may be a secret
 		return
 	}
 	c.headers[textproto.CanonicalMIMEHeaderKey(name)] = []string{value}
@@ -66,11 +62,11 @@ func (c *config) canSet(field, name string) bool {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	switch {
 	case !httpfield.IsToken(name):
-		c.problemf("%s: %q is no name of a header", field, name)
+		c.wrong.Addf(true, "%s: %q is no name of a header", field, name)
 	case ours[canonical]:
-		c.problemf("%s: %q is set by this package, or by net/http", field, name)
+		c.wrong.Addf(true, "%s: %q is set by this package, or by net/http", field, name)
 	case c.sets(canonical):
-		c.problemf("%s: %q is set twice", field, name)
+		c.wrong.Addf(true, "%s: %q is set twice", field, name)
 	default:
 		return true
 	}
@@ -84,22 +80,18 @@ func (c *config) sets(canonical string) bool {
 }
 
 func configOf(address string, given []Config) *config {
-	c := &config{url: address, headers: http.Header{}}
+	c := &config{url: address, headers: http.Header{}, wrong: setup.Of("outboxhttp.To")}
 	// It may hold a password, so it is not quoted.
-	if u, err := url.Parse(address); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		c.problemf("the URL is not one of the form https://host[:port][/path]")
+	u, err := url.Parse(address)
+	c.wrong.Addf(err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https",
+		"the URL is not one of the form https://host[:port][/path]")
+	of := setup.One(c.wrong, given)
+	c.client, c.permanent = of.Client, of.Permanent
+	for _, name := range slices.Sorted(maps.Keys(of.Headers)) {
+		c.set(name, of.Headers[name])
 	}
-	if len(given) > 1 {
-		c.problemf("there are %d values of Config, and one counts", len(given))
-	}
-	for _, of := range given {
-		c.client, c.permanent = of.Client, of.Permanent
-		for _, name := range slices.Sorted(maps.Keys(of.Headers)) {
-			c.set(name, of.Headers[name])
-		}
-		if of.TenantHeader != "" && c.canSet("TenantHeader", of.TenantHeader) {
-			c.tenant = textproto.CanonicalMIMEHeaderKey(of.TenantHeader)
-		}
+	if of.TenantHeader != "" && c.canSet("TenantHeader", of.TenantHeader) {
+		c.tenant = textproto.CanonicalMIMEHeaderKey(of.TenantHeader)
 	}
 	if c.client == nil {
 		c.client = &http.Client{Transport: transport()}

@@ -40,7 +40,6 @@ import (
 	"net/url"
 
 	"github.com/go-idempotent/idempotent/outbox"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // maxDrained is how much of an answer is read, so that its connection can be used again.
@@ -63,9 +62,7 @@ const maxDrained = 64 << 10
 // the key makes safe.
 func To(url string, config ...Config) outbox.Deliver {
 	c := configOf(url, config)
-	if len(c.problems) > 0 {
-		panic(&store.ConfigError{Problems: c.problems})
-	}
+	c.wrong.Panic()
 	return c.deliver
 }
 

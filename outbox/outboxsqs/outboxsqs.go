@@ -49,8 +49,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"reflect"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -58,8 +56,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/outbox"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // Client is what a delivery needs of an SQS client. [*sqs.Client] implements it. It has to be safe
@@ -80,15 +78,10 @@ type Config struct {
 
 // queue is where messages are delivered to.
 type queue struct {
-	client   Client
-	url      string
-	fifo     bool
-	group    func(outbox.Message) string
-	problems []string
-}
-
-func (q *queue) problemf(format string, args ...any) {
-	q.problems = append(q.problems, fmt.Sprintf("outboxsqs.To: "+format, args...))
+	client Client
+	url    string
+	fifo   bool
+	group  func(outbox.Message) string
 }
 
 // To returns a function that delivers messages to the queue with this URL, for [outbox.NewRelay].
@@ -98,29 +91,9 @@ func (q *queue) problemf(format string, args ...any) {
 // is safe for concurrent use. [outbox.Config] bounds each delivery, with all that the client tries.
 // An error of it wraps that of the client.
 func To(client Client, queueURL string, config ...Config) outbox.Deliver {
-	q := &queue{client: client, url: queueURL, group: func(outbox.Message) string { return "" }}
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		q.problemf("the client is nil")
-	}
-	u, err := url.Parse(queueURL)
-	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Scheme != "https" &&
-		u.Scheme != "http" {
-		q.problemf("the URL of the queue is not one of the form " +
-			"https://sqs.<Region>.amazonaws.com/<account>/<name>; a name or an ARN is none")
-	} else {
-		q.fifo = strings.HasSuffix(u.Path, ".fifo")
-	}
-	if len(config) > 1 {
-		q.problemf("there are %d values of Config, and one counts", len(config))
-	}
-	for _, c := range config {
-		if c.Group != nil {
-			q.group = c.Group
-		}
-	}
-	if len(q.problems) > 0 {
-		panic(&store.ConfigError{Problems: q.problems})
-	}
+	p := setup.Of("outboxsqs.To")
+	q := &queue{client: client, url: queueURL, fifo: p.Queue(client, queueURL), group: setup.One(p, config).Group}
+	p.Panic()
 	return q.deliver
 }
 
@@ -158,7 +131,10 @@ func (q *queue) inputOf(m outbox.Message) (*sqs.SendMessageInput, error) {
 			},
 		}
 	}
-	group := q.group(m)
+	group := ""
+	if q.group != nil {
+		group = q.group(m)
+	}
 	if q.fifo {
 		in.MessageDeduplicationId = aws.String(m.ID)
 		group = cmp.Or(group, m.Group, m.ID)
