@@ -23,7 +23,7 @@ func TestEveryHistoryKeepsTheRules(t *testing.T) {
 	seen := map[string]int{}
 	for range 30 { // times the 100 histories, or as many as -rapid.checks says
 		rapid.Check(t, func(rt *rapid.T) {
-			w := histories.Draw(rt, "history").play(t, nil)
+			w := histories.Draw(rt, "history").play(t)
 			for what, n := range w.seen {
 				seen[what] += n
 			}

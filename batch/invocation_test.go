@@ -24,15 +24,10 @@ type invocation struct {
 	no       int
 	names    []string
 	deadline time.Time
-	// hand is the function of package batch, takes and sets are those of its configuration:
-	// mistakes are planted in them.
-	hand   function
-	takes  func(at, name string) error
-	sets   func(names []string, after time.Duration) error
-	cancel context.CancelFunc
-	killed bool
-	failed []string
-	report report.Batch
+	cancel   context.CancelFunc
+	killed   bool
+	failed   []string
+	report   report.Batch
 	// deliveries are those of record keys, endings those of handlers by the names of records. done
 	// are the records that need not come again, because of what happened here.
 	deliveries map[string]*delivery
@@ -87,7 +82,7 @@ func (i *invocation) run() {
 	ctx, cancel := context.WithDeadline(context.Background(), i.deadline)
 	defer cancel()
 	i.cancel = cancel
-	failed, err := i.hand(ctx, i.names)
+	failed, err := i.function()(ctx, i.names)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.dead() {
@@ -242,7 +237,7 @@ func (i *invocation) function() function {
 			for _, m := range all {
 				names = append(names, m.Body)
 			}
-			return i.sets(names, after)
+			return i.setVisibility(names, after)
 		}
 	}
 	switch i.Source {
@@ -279,7 +274,7 @@ func functionOf[R, E, A any](i *invocation,
 		}},
 	}
 	takes := func(at string) func(context.Context, R, error) error {
-		return func(_ context.Context, r R, _ error) error { return i.takes(at, name(r)) }
+		return func(_ context.Context, r R, _ error) error { return i.take(at, name(r)) }
 	}
 	if i.Terminal {
 		c.Terminal = takes(atTerminal)

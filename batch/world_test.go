@@ -25,7 +25,6 @@ var errDied = errors.New("the process has died")
 // guards what they share, and is never held while anything waits.
 type world struct {
 	history
-	plant func(i *invocation) // a mistake, nil for none
 
 	mu      sync.Mutex
 	records *memory.Store
@@ -50,13 +49,13 @@ type result struct {
 	ends string
 }
 
-// play plays a history, with a mistake or with none. In the end nothing goes wrong any more, and
-// everything is handed over time after time.
-func (h history) play(t *testing.T, plant func(i *invocation)) (w *world) {
+// play plays a history. In the end nothing goes wrong any more, and everything is handed over time
+// after time.
+func (h history) play(t *testing.T) (w *world) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		w = &world{
-			history: h, plant: plant, records: memory.New(), began: time.Now(), results: map[string]result{},
+			history: h, records: memory.New(), began: time.Now(), results: map[string]result{},
 			keys: map[string]string{}, took: map[string]bool{}, seen: map[string]int{},
 		}
 		q := &queueModel{world: w}
@@ -93,10 +92,6 @@ func (w *world) poll(p pick) bool {
 	}
 	i.no = w.saw("invocation")
 	w.sayf("invocation %d gets %v", i.no, i.names)
-	i.hand, i.takes, i.sets = i.function(), i.take, i.setVisibility
-	if w.plant != nil {
-		w.plant(i)
-	}
 	w.running.Go(i.run)
 	return true
 }

@@ -16,28 +16,37 @@ import (
 	"github.com/go-idempotent/idempotent/storetest"
 )
 
+// TestWhatIsDoneInEachState: recorded results of steps stay as long as the record has no result of
+// its own.
 func TestWhatIsDoneInEachState(t *testing.T) {
 	t.Parallel()
+	records := map[string]store.Record{
+		"crashed with steps": halfway(crashed()), "unknown with steps": halfway(unknown()),
+		"released with steps": halfway(stopped(crashed())),
+	}
 	for state, record := range states {
+		records[string(state)] = record()
+	}
+	for name, record := range records {
+		state, withSteps := operate.StateOf(record, now), record.Steps != nil
 		for action, do := range allChanges() {
-			t.Run(string(state)+", "+string(action), func(t *testing.T) {
+			t.Run(name+", "+string(action), func(t *testing.T) {
 				t.Parallel()
 				d := newDesk(t, nil)
-				seen := record()
-				s := d.shown(seen)
-				assert.Equal(t, state, s.State)
+				s := d.shown(record)
+				assert.True(t, strings.HasPrefix(name, string(s.State)), s.State)
 				assert.Equal(t, now, s.At)
-				seen, _ = d.held()
+				seen, _ := d.held()
 				planned, refusal := do(d, s, dry)
 				same, _ := d.held()
 				assert.Equal(t, seen, same, "a dry run changes nothing")
 				entry, err := do(d, s, act)
 				held, found := d.held()
-				if !slices.Contains(possible[state], action) {
+				_, ofStep := stepChanges[action]
+				if !withSteps && !slices.Contains(possible[state], action) {
 					assert.Equal(t, operate.Entry{}, entry)
 					assert.Equal(t, seen, held, "nothing is changed")
 					assert.Equal(t, refusal, err)
-					_, ofStep := stepChanges[action]
 					switch {
 					case state == operate.StateInProgress:
 						assert.Equal(t, seen.Lease, refused(t, err, operate.ErrLive).Until)
@@ -60,22 +69,28 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				assert.Equal(t, planned, entry, "but for that it is the entry of the change")
 				assert.Equal(t, action, entry.Action)
 				assert.Equal(t, state, entry.Before.State)
+				assert.Equal(t, s.Steps(), entry.Before.Steps)
+				assert.Equal(t, ofStep, entry.Step == "charge")
 				assert.Equal(t, action != operate.ActionDelete, found)
 				assert.Equal(t, found, entry.After != nil)
-				assertNoResult(t, entry)
+				text := assertNoResult(t, entry)
+				assert.Equal(t, withSteps, strings.Contains(text, `{"name":"charge","state":"open"}`))
+				assert.Equal(t, withSteps, strings.Contains(text, `{"name":"reserve","state":"recorded","bytes":18}`))
 				if !found {
 					return
 				}
-				told := d.look(key).Story()
+				after := d.look(key)
+				told := after.Story()
 				assert.Equal(t, now.Truncate(time.Millisecond).UTC(), told[len(told)-1].At)
 				assert.Equal(t, operate.WasSettled, told[len(told)-1].What)
-				assert.Regexp(t, `^(executed|failed|not executed|released) by dana$`, told[len(told)-1].Detail)
+				assert.Regexp(t, `^((step charge )?(executed|failed)|not executed|released) by dana$`, told[len(told)-1].Detail)
 				w := want(seen, action, held.Owner)
 				w.Story = held.Story
 				assert.Equal(t, w, held)
 				assert.NotEqual(t, seen.Owner, held.Owner)
 				assert.GreaterOrEqual(t, len(held.Owner), 26, "a token that nobody guesses")
-				assert.Equal(t, operate.StateOf(held, now), entry.After.State)
+				assert.Equal(t, after.State, entry.After.State)
+				assert.Equal(t, after.Steps(), entry.After.Steps)
 				assert.Equal(t, "dana", entry.After.SettledBy)
 				assert.Equal(t, now.Truncate(time.Millisecond), entry.Time)
 			})
@@ -104,14 +119,29 @@ func want(seen store.Record, action operate.Action, owner string) store.Record {
 	if least := now.Add(24*time.Hour + time.Second).Truncate(time.Second); r.Expiry.Before(least) {
 		r.Expiry = least
 	}
+	r.Steps, r.StepWrites = nil, 0
+	failure := []byte(`{"errorType":"CardDeclined","errorMessage":"no \u003cmoney\u003e"}`)
 	switch action {
 	case operate.ActionExecuted:
 		r.Status, r.Reason, r.Result = store.StatusCompleted, "", []byte(result)
 	case operate.ActionFailed:
-		r.Status, r.Reason = store.StatusCompleted, store.ReasonTerminal
-		r.Result = []byte(`{"errorType":"CardDeclined","errorMessage":"no \u003cmoney\u003e"}`)
+		r.Status, r.Reason, r.Result = store.StatusCompleted, store.ReasonTerminal, failure
 	default:
 		r.Status, r.Reason, r.Lease = store.StatusInProgress, store.ReasonReleased, now.Truncate(time.Millisecond)
+		if seen.Steps == nil {
+			return r
+		}
+		r.Steps, r.StepWrites = resumable(seen).Steps, seen.StepWrites+1
+		r.Attention, r.AttentionAt, r.Derived = store.AttentionOf(key),
+			now.Add(store.ReleasedWait).Truncate(time.Millisecond), seen.Derived
+		switch action { //nolint:exhaustive // the others write no step
+		case operate.ActionStepExecuted:
+			r.Steps["charge"] = store.Step{
+				Kind: store.StepValue, Seal: store.Seal(owner, []byte(result)), Result: []byte(result),
+			}
+		case operate.ActionStepFailed:
+			r.Steps["charge"] = store.Step{Kind: store.StepFailure, Seal: store.Seal(owner, failure), Result: failure}
+		}
 		return r
 	}
 	r.Seal, r.CompletedAt = store.Seal(owner, r.Result), now.Truncate(time.Millisecond)

@@ -38,15 +38,18 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string, names
 		case err != nil:
 			return Shown{}, "", failed("find a derived key", err)
 		case e.found:
-			if name, is := handedOut(held, key); is {
-				return o.show(held), name, nil
+			known := slices.AppendSeq(slices.Concat(names, held.Derived), maps.Keys(held.Steps))
+			for _, name := range known {
+				if descriptionOf(held).DerivedKey(name) == key {
+					return o.show(held), name, nil
+				}
 			}
 			of := others[held.Operation()]
 			if of == nil {
 				of = &candidates{names: make(map[string]bool)}
 				others[held.Operation()] = of
 			}
-			for _, name := range slices.AppendSeq(slices.Concat(names, held.Derived), maps.Keys(held.Steps)) {
+			for _, name := range known {
 				if len(of.names) < mostCandidates {
 					of.names[name] = true
 				}
@@ -102,15 +105,4 @@ func (s Shown) DerivedKey(name string) string { return descriptionOf(s.Record).D
 // descriptionOf is what a request stands for whose execution has this record.
 func descriptionOf(r store.Record) idempotent.Description {
 	return idempotent.Description{Protected: true, RecordKey: r.Key, Fingerprint: r.Fingerprint}
-}
-
-// handedOut returns the name under which an execution of the record has handed out a key.
-func handedOut(r store.Record, key string) (string, bool) {
-	of := descriptionOf(r)
-	for _, name := range slices.AppendSeq(slices.Clone(r.Derived), maps.Keys(r.Steps)) {
-		if of.DerivedKey(name) == key {
-			return name, true
-		}
-	}
-	return "", false
 }
