@@ -1,7 +1,9 @@
 package dynamo_test
 
 import (
+	"cmp"
 	"crypto/rand"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,60 +27,27 @@ func TestCheckOfTheTableThatCreateTableMakes(t *testing.T) {
 	require.Equal(t, types.BillingModePayPerRequest, out.Table.BillingModeSummary.BillingMode)
 }
 
+// TestCheckNamesEveryProblem: package table has what else may be wrong.
 func TestCheckNamesEveryProblem(t *testing.T) {
 	t.Parallel()
 	client := dynamolocal.Client(dynamolocal.Endpoint(t))
-	define := func(in *dynamodb.CreateTableInput, name string, of types.ScalarAttributeType, part types.KeyType) {
+	in := dynamo.TableDefinition("dynamo-test-" + rand.Text())
+	in.KeySchema, in.AttributeDefinitions, in.GlobalSecondaryIndexes = nil, nil, nil
+	for name, part := range map[string]types.KeyType{"id": types.KeyTypeHash, "sk": types.KeyTypeRange} {
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: of})
+			types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeN})
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(name), KeyType: part})
 	}
-	keyed := func(partition, sort string, of types.ScalarAttributeType) func(in *dynamodb.CreateTableInput) {
-		return func(in *dynamodb.CreateTableInput) {
-			in.AttributeDefinitions, in.KeySchema, in.GlobalSecondaryIndexes = nil, nil, nil
-			define(in, partition, of, types.KeyTypeHash)
-			if sort != "" {
-				define(in, sort, types.ScalarAttributeTypeS, types.KeyTypeRange)
-			}
-		}
-	}
-	right := func(*dynamodb.CreateTableInput) {}
-	const noTTL = `time to live is DISABLED, expected ENABLED on "expiration"`
-	for name, c := range map[string]struct {
-		change   func(in *dynamodb.CreateTableInput)
-		ttl      string
-		problems []string
-	}{
-		"no time to live": {right, "", []string{noTTL}},
-		"time to live on another attribute": {
-			right, "ttl", []string{`time to live is on "ttl", expected on "expiration"`},
-		},
-		"another key": {
-			keyed("pk", "", types.ScalarAttributeTypeS), "expiration", []string{`partition key is "pk", expected "id"`},
-		},
-		"another type": {
-			keyed("id", "", types.ScalarAttributeTypeN), "expiration",
-			[]string{`key attribute "id" has type N, expected S`},
-		},
-		"everything": {
-			keyed("pk", "sk", types.ScalarAttributeTypeS), "",
-			[]string{`partition key is "pk" with the sort key "sk", expected "id"`, noTTL},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			in := dynamo.TableDefinition("dynamo-test-" + rand.Text())
-			c.change(in)
-			makeTable(t, client, in, c.ttl)
-			for i, p := range c.problems {
-				c.problems[i] = `table "` + *in.TableName + `": ` + p
-			}
-			require.Equal(t, c.problems, problemsOf(t, dynamo.New(client, *in.TableName).Check(t.Context())))
-			if c.ttl != "" { // a wrong table is not taken for the right one
-				require.NotEmpty(t, problemsOf(t, dynamo.CreateTable(t.Context(), client, *in.TableName)))
-			}
-		})
-	}
+	slices.SortFunc(in.KeySchema, func(a, b types.KeySchemaElement) int { return cmp.Compare(a.KeyType, b.KeyType) })
+	makeTable(t, client, in, "")
+	of := `table "` + *in.TableName + `": `
+	require.Equal(t, []string{
+		of + `partition key is "id" with the sort key "sk", expected "id"`,
+		of + `key attribute "id" has type N, expected S`,
+		of + `time to live is DISABLED, expected ENABLED on "expiration"`,
+	}, problemsOf(t, dynamo.New(client, *in.TableName).Check(t.Context())))
+	require.Len(t, problemsOf(t, dynamo.CreateTable(t.Context(), client, *in.TableName)), 2,
+		"a wrong table is not taken for the right one, and gets its time to live")
 }
 
 func makeTable(t *testing.T, client *dynamodb.Client, in *dynamodb.CreateTableInput, ttl string) {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/dynamo"
@@ -308,29 +306,6 @@ func TestAnswersThatLackSomething(t *testing.T) {
 func notUnderstood() reply {
 	return cancelled(reason{Code: condition, Item: json.RawMessage(`{"id":{"S":"order#1"}}`)},
 		reason{Code: none}, reason{Code: none})
-}
-
-// TestEachKindOfWriteIsNamed in the error of the one that cancelled a transaction.
-func TestEachKindOfWriteIsNamed(t *testing.T) {
-	t.Parallel()
-	key, name := item{"sku": S(secret)}, aws.String("stock")
-	of := func(w types.TransactWriteItem) dynamo.Item { return dynamo.Item{TransactWriteItem: w} }
-	w := writesOf(t,
-		of(types.TransactWriteItem{Put: &types.Put{Item: key, TableName: name}}),
-		sdkUpdate("stock", key, "SET amount = :n", terms{values: map[string]any{":n": 1}}),
-		of(types.TransactWriteItem{Delete: &types.Delete{Key: key, TableName: name}}),
-		of(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-			Key: key, TableName: name, ConditionExpression: aws.String("attribute_exists(sku)"),
-		}}),
-	)
-	for i, kind := range []string{"Put", "Update", "Delete", "Check"} {
-		reasons := []reason{{Code: none}, {Code: none}, {Code: none}, {Code: none}}
-		reasons[i].Code = "TransactionConflict"
-		s, _ := scripted(cancelled(reasons...))
-		err := s.Apply(t.Context(), w, "token-1")
-		require.ErrorContains(t, err, fmt.Sprintf("items[%d] (%s on table %q): TransactionConflict", i, kind, "stock"))
-		requireNoSecret(t, err)
-	}
 }
 
 // TestACancelledTransactionIsKnownNotToBeApplied unless an attempt before it was not answered.

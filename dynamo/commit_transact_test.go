@@ -101,11 +101,12 @@ func TestConditionsThatDoNotHoldAreNamed(t *testing.T) {
 		sdkCheck(orders, orderKey{"missing"}, terms{when: "attribute_exists(order_id)", showOld: true}),
 		sdkUpdate(orders, orderKey{"missing-2"}, "SET amount = :n",
 			terms{when: "amount = :n", values: map[string]any{":n": 1}}),
+		sdkDelete(orders, orderKey{"missing-3"}, terms{when: "attribute_exists(order_id)"}),
 	)
-	olds := []item{there, nil, nil}
+	olds := []item{there, nil, nil, nil}
 	text := `dynamo: nothing was written: the conditions of items[1] (Put on table "` + orders +
 		`") and items[2] (Check on table "` + orders +
-		`") and items[3] (Update on table "` + orders + `") do not hold`
+		`") and items[3] (Update on table "` + orders + `") and items[4] (Delete on table "` + orders + `") do not hold`
 	requireRefused := func(t *testing.T, err error, op string) {
 		t.Helper()
 		requireStoreError(t, err, op, store.FailureRejected, true)

@@ -290,55 +290,6 @@ func alike(a, b string) bool {
 	return true
 }
 
-// TestCostsOfSteps: a step is one UpdateItem, which writes the item as it then is; nothing is read,
-// and a replay costs what it does without steps.
-func TestCostsOfSteps(t *testing.T) {
-	t.Parallel()
-	m := newMeter(t, newTable(t))
-	s := dynamo.New(m, newTable(t))
-	held := record("charge#key")
-	spent := func(do func()) cost {
-		m.writes, m.reads = 0, 0
-		do()
-		return cost{m.writes, m.reads}
-	}
-	must := func(_ store.Record, ok bool, err error) {
-		require.NoError(t, err)
-		require.True(t, ok)
-	}
-	step := func(name string, size int) cost {
-		return spent(func() {
-			next := held
-			next.Steps = steps{name: stepValue(held.Owner, string(pattern(size)))}
-			must(s.Swap(t.Context(), held, next))
-			held.Steps, held.StepWrites, _ = held.Merged(next)
-		})
-	}
-	require.Equal(t, cost{1, 0}, spent(func() { must(s.Claim(t.Context(), held, claimTime)) }))
-	for _, name := range []string{"reserve", "charge", "mail", "ship"} {
-		require.Equal(t, cost{1, 0}, step(name, 30), "while the item has less than 1 KB")
-	}
-	require.Equal(t, cost{2, 0}, step("archive", 600), "then for each KB that is begun")
-	require.Equal(t, cost{2, 0}, spent(func() {
-		_, claimed, err := s.Claim(t.Context(), record("charge#key"), claimTime)
-		require.NoError(t, err)
-		require.False(t, claimed)
-	}), "a duplicate pays for the item as it is")
-	taken := held
-	taken.Owner, taken.Attempt, taken.Steps = "owner-2", 2, nil
-	require.Equal(t, cost{2, 0}, spent(func() { must(s.Swap(t.Context(), held, taken)) }),
-		"a takeover reads no more than it writes")
-	taken.Steps = held.Steps
-	require.Equal(t, cost{2, 0}, spent(func() { must(s.Swap(t.Context(), taken, completion(taken, []byte(`"a"`)))) }))
-	m.blank = newTable(t) // where no larger item is replaced
-	require.Equal(t, cost{1, 0}, spent(func() {
-		held, claimed, err := s.Claim(t.Context(), record("charge#key"), claimTime)
-		require.NoError(t, err)
-		require.False(t, claimed)
-		require.Equal(t, store.StatusCompleted, held.Status)
-	}), "a replay stays at one unit")
-}
-
 // TestCostsOfCommits: a commit adds the update of the record to the transaction of the rows, and
 // nothing else. Beside it stands a handler that puts its rows by itself, one after the other,
 // before its answer is stored.

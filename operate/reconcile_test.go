@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -239,22 +238,19 @@ func TestAStoreWithoutAnIndexIsScannedIfThatIsAllowed(t *testing.T) {
 
 func TestAWrongReconciliationPanics(t *testing.T) {
 	t.Parallel()
-	l := newTill(memory.New())
-	executed := func(context.Context, idempotent.Execution) (resolution, error) { return resolution{}, nil }
-	for want, make := range map[string]func(){
-		"the handler is nil":  func() { operate.Reconcile[string](nil, executed) },
-		"the resolver is nil": func() { operate.Reconcile(l.Handler, nil) },
-		"Concurrency: -1": func() {
-			operate.Reconcile(l.Handler, executed,
-				operate.ReconcileConfig{Concurrency: -1})
-		},
-		"ScanRate: 3": func() { operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{ScanRate: 3}) },
-		"Reconciling.MaxTries: -1": func() {
-			operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{How: idempotent.Reconciling{MaxTries: -1}})
-		},
-	} {
-		require.Contains(t, strings.Join(configtest.ProblemsOf(t, make), "\n"), want)
+	wrong := operate.ReconcileConfig{
+		Concurrency: -1, ScanRate: 3, How: idempotent.Reconciling{MaxTries: -1},
 	}
+	problems := configtest.ProblemsOf(t, func() {
+		operate.Reconcile[string, string](nil, nil, wrong, operate.ReconcileConfig{})
+	})
+	require.Contains(t, problems[3], "Reconciling.MaxTries: -1")
+	require.Equal(t, []string{
+		"operate.Reconcile: there are 2 values of ReconcileConfig, and one counts",
+		"operate.Reconcile: the handler is nil", "operate.Reconcile: the resolver is nil", problems[3],
+		"operate.Reconcile: Concurrency: -1 is negative",
+		"operate.Reconcile: ScanRate: 3 is negative, or Scan is not set",
+	}, problems)
 }
 
 func TestADerivedKeyLeadsToItsRecord(t *testing.T) {
