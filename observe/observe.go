@@ -21,8 +21,8 @@ import (
 
 // EMF returns an observer that writes one line of JSON for each delivery, in the Embedded Metric
 // Format of CloudWatch: on Lambda, EMF(os.Stdout) is all it takes to have metrics, without a call
-// to CloudWatch. See docs/observability.md for their names and their meaning. The
-// namespace is Idempotent and the dimension is Operation, unless a [Config] says otherwise.
+// to CloudWatch. See docs/observability.md for their names and their meaning. The namespace is
+// Idempotent and the dimension is Operation, unless a [Config] says otherwise.
 //
 // A line has the metrics that happened and no zeros, because each metric costs something once it
 // has a value; so let alarms treat missing data as not breaching. Beside them it has properties,
