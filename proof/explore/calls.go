@@ -62,8 +62,8 @@ func (c call) Make(ctx context.Context, s store.Store) (r reply) {
 	return r
 }
 
-// called is a store that is one function for all of its methods. Nobody may write rows in it without
-// a record.
+// called is a store that is one function for all of its methods. Nobody may write rows in it
+// without a record.
 type called func(ctx context.Context, c call) reply
 
 var _ store.Committer = called(nil)

@@ -280,6 +280,6 @@ func (w *world) operatorState(d *digest) {
 // unchangedFor reports whether the record is as the operator was shown it, and nobody holds it.
 func (w *world) unchangedFor(o *operator) bool {
 	held := w.held()
-	return held != nil && held.Status == store.StatusUnknown && held.Matches(o.shown.Record) && (o.deed.completes() || o.deed == SettlesNotExecuted) &&
-		!expired(*held, w.now)
+	return held != nil && held.Status == store.StatusUnknown && held.Matches(o.shown.Record) &&
+		(o.deed.completes() || o.deed == SettlesNotExecuted) && !expired(*held, w.now)
 }
