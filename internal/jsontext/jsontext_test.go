@@ -55,7 +55,8 @@ func TestUnquotedTextIsEscapedAgain(t *testing.T) {
 		assert.Equal(t, quoted, string(jsontext.Escapes{}.Append(nil, content)))
 	}
 	assert.Equal(t, "é😀/", jsontext.Unquote(`"\u00e9\ud83d\ude00\/"`))
-	assert.Equal(t, `"\u00E9\uD83D\uDE00\u007F"`, string(jsontext.Escapes{Upper: true, ASCII: true}.Append(nil, "é😀\x7f")))
+	assert.Equal(t, `"\u00E9\uD83D\uDE00\u007F"`,
+		string(jsontext.Escapes{Upper: true, ASCII: true}.Append(nil, "é😀\x7f")))
 }
 
 func TestDecimalsAreExact(t *testing.T) {

@@ -58,7 +58,8 @@ func IsNil(v any) bool {
 func (p *Problems) Queue(client any, queueURL string) (fifo bool) {
 	p.Addf(IsNil(client), "the client is nil")
 	u, err := url.Parse(queueURL)
-	is := err == nil && u.Hostname() != "" && strings.Trim(u.Path, "/") != "" && (u.Scheme == "https" || u.Scheme == "http")
+	is := err == nil && u.Hostname() != "" && strings.Trim(u.Path, "/") != "" &&
+		(u.Scheme == "https" || u.Scheme == "http")
 	p.Addf(!is, "the URL of the queue is not one of the form https://sqs.<Region>.amazonaws.com/<account>/<name>; "+
 		"a name or an ARN is none")
 	return is && strings.HasSuffix(u.Path, ".fifo")

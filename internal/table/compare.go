@@ -46,7 +46,8 @@ func Compare(t *types.TableDescription, want *dynamodb.CreateTableInput) []strin
 			}
 			problem := fmt.Sprintf("attribute %q has type %s in an index, expected %s: no item that has it can be written",
 				name, has.AttributeType, d.AttributeType)
-			if slices.ContainsFunc(want.KeySchema, func(k types.KeySchemaElement) bool { return *k.AttributeName == name }) {
+			isKey := func(k types.KeySchemaElement) bool { return *k.AttributeName == name }
+			if slices.ContainsFunc(want.KeySchema, isKey) {
 				problem = fmt.Sprintf("key attribute %q has type %s, expected %s", name, has.AttributeType, d.AttributeType)
 			}
 			problems = append(problems, problem)
@@ -116,7 +117,9 @@ func CompareTimeToLive(ttl *types.TimeToLiveDescription, expected string) []stri
 	}
 	switch {
 	case status != types.TimeToLiveStatusEnabled && status != types.TimeToLiveStatusEnabling:
-		return []string{fmt.Sprintf("time to live is %s, expected %s on %q", status, types.TimeToLiveStatusEnabled, expected)}
+		return []string{
+			fmt.Sprintf("time to live is %s, expected %s on %q", status, types.TimeToLiveStatusEnabled, expected),
+		}
 	case name != expected:
 		return []string{fmt.Sprintf("time to live is on %q, expected on %q", name, expected)}
 	}

@@ -140,7 +140,8 @@ func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 		return nil, nil, usagef(
 			"--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous",
 			kind)
-	case as.form != "" && name == "", strings.Contains(as.form, ",") && values[1] == "", kind == callerNumber && notANumber != nil:
+	case as.form != "" && name == "", strings.Contains(as.form, ",") && values[1] == "",
+		kind == callerNumber && notANumber != nil:
 		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, as.form)
 	}
 	named := make(map[string]any)

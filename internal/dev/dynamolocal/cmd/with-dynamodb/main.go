@@ -5,8 +5,9 @@
 // The command finds the endpoint in DYNAMODB_ENDPOINT and AWS_ENDPOINT_URL_DYNAMODB, and
 // credentials and a Region that mean nothing unless the environment has some. A signal ends the
 // command, and the exit code is that of the command, 255 if a signal has ended it. If
-// DYNAMODB_ENDPOINT is set already, nothing is started. If DynamoDB Local is not available, the command runs without an endpoint after a loud
-// line; with IDEMPOTENT_TEST_STRICT=1 it does not run.
+// DYNAMODB_ENDPOINT is set already, nothing is started. If DynamoDB Local is not available, the
+// command runs without an endpoint after a loud line; with IDEMPOTENT_TEST_STRICT=1 it does not
+// run.
 package main
 
 import (
