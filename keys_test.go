@@ -14,18 +14,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // selecting is a handler over raw events that counts its executions.
 func selecting(t *testing.T, opts ...idempotent.Option) (invoke func(event string) error, executed *int,
-	store *storetest.Faulty,
+	store *calls.Faulty,
 ) {
 	t.Helper()
 	executed = new(int)
-	store = storetest.NewFaulty(memory.New(), nil)
+	store = calls.NewFaulty(memory.New(), nil)
 	handler := idempotent.Wrap(func(context.Context, json.RawMessage) (int, error) {
 		*executed++
 		return *executed, nil
@@ -222,7 +222,7 @@ func TestDigestKeyChangesEveryStoredDigest(t *testing.T) {
 
 func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 	t.Parallel()
-	store := storetest.NewFaulty(memory.New(), nil)
+	store := calls.NewFaulty(memory.New(), nil)
 	executed := 0
 	var event report.Delivery
 	handler := idempotent.Wrap(func(context.Context, order) (int, error) {
@@ -239,7 +239,7 @@ func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 		assert.Equal(t, report.Released, event.Settlement)
 		assert.ErrorIs(t, err, event.Err, "under the name that Lambda knows")
 	}
-	assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpDelete, storetest.OpClaim, storetest.OpDelete},
+	assert.Equal(t, []calls.Op{calls.Claim, calls.Delete, calls.Claim, calls.Delete},
 		store.Ops())
 	assert.Zero(t, executed)
 }

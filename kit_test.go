@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 type order struct {
@@ -39,7 +39,7 @@ var errCard = errors.New("card declined")
 
 // shop is a handler that numbers its receipts by execution, unless do is set.
 type shop struct {
-	store    *storetest.Faulty
+	store    *calls.Faulty
 	handler  *idempotent.Handler[order, receipt]
 	executed atomic.Int64
 	last     report.Delivery // what the observer saw last
@@ -47,7 +47,7 @@ type shop struct {
 }
 
 func newShop(opts ...idempotent.Option) *shop {
-	s := &shop{store: storetest.NewFaulty(memory.New(), nil)}
+	s := &shop{store: calls.NewFaulty(memory.New(), nil)}
 	s.handler = idempotent.Wrap(func(ctx context.Context, o order) (receipt, error) {
 		n := s.executed.Add(1)
 		if s.do != nil {

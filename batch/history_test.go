@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/storetest"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 )
 
 // Whatever queues and streams hand over, a function keeps the rules of I12, see docs/guarantees.md:
@@ -144,9 +144,9 @@ var faults = map[string][]string{
 	atAnswer:     {lost},
 }
 
-var ofStore = map[string]storetest.Fault{
-	lost: storetest.LoseRequest, replyLost: storetest.LoseReply, refused: storetest.Deny, hangs: storetest.HangAfter,
-	diesBefore: storetest.DieBefore, diesAfter: storetest.DieAfter,
+var ofStore = map[string]calls.Fault{
+	lost: calls.LoseRequest, replyLost: calls.LoseReply, refused: calls.Deny, hangs: calls.HangAfter,
+	diesBefore: calls.DieBefore, diesAfter: calls.DieAfter,
 }
 
 // histories are random ones, small enough to be understood. What would come again for ever is given

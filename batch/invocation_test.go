@@ -11,10 +11,10 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // invocation is one run of the function, in a process of its own.
@@ -101,13 +101,13 @@ func (i *invocation) run() {
 }
 
 // calls says what becomes of a call of the store.
-func (i *invocation) calls(c storetest.Call) storetest.Fault {
+func (i *invocation) calls(c calls.Call) calls.Fault {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.dead() {
-		return storetest.Deny
+		return calls.Deny
 	}
-	if key := c.Next.Key; c.Op == storetest.OpClaim {
+	if key := c.Next.Key; c.Op == calls.Claim {
 		i.check("nothing is begun without the time for it", nothingIsBegunLate(i, key))
 		i.check("copies run one after the other", copiesTakeTurns(i, key))
 		if d := i.delivery(key); !d.inside {
@@ -262,7 +262,7 @@ func functionOf[R, E, A any](i *invocation,
 	visible func(context.Context, []events.SQSMessage, time.Duration) error,
 ) function {
 	h := idempotent.Wrap(func(_ context.Context, r R) (string, error) { return "", i.handle(name(r)) },
-		storetest.NewFaulty(watched{i.records, i}, i.calls), operation(), idempotent.WithObserver(i.answered),
+		calls.NewFaulty(watched{i.records, i}, i.calls), operation(), idempotent.WithObserver(i.answered),
 		idempotent.WithKey(func(r R) (string, error) { return i.record(name(r)).Key, nil }),
 		idempotent.WithFingerprint(func(r R) (any, error) { return i.record(name(r)).Amount, nil }))
 	c := batch.Config[R]{

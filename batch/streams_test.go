@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/batch"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestAStreamBeginsAgainAtTheLowestFailure(t *testing.T) {
@@ -187,7 +187,7 @@ func TestARecordOfAProcessThatHasDiedRunsWhenItsLeaseHasEnded(t *testing.T) {
 				s.takes(10*time.Second, nil, "b")
 				all := onShard(1, "a", "b")
 				// Nobody renews the lease of a process that has died.
-				dead := storetest.NewFaulty(s.records, storetest.OnOp(storetest.OpSwap, storetest.LoseRequest))
+				dead := calls.NewFaulty(s.records, calls.OnOp(calls.Swap, calls.LoseRequest))
 				dying := idempotent.Wrap(func(context.Context, events.KinesisEventRecord) (string, error) {
 					time.Sleep(time.Hour)
 					return "", nil

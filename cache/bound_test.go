@@ -6,12 +6,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -36,6 +36,12 @@ func TestTheRecordThatWasNotUsedForLongestMakesRoom(t *testing.T) {
 	f.forgets(done[2].Key)
 }
 
+func TestTheSmallestCacheHoldsARecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, memory.New(), 1024)
+	f.remembers(f.executes("charge#1", `{"id":"ch_1","amount":1999}`))
+}
+
 func TestARecordThatIsLargerThanAllOfItIsNotKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memory.New(), 1<<20)
@@ -45,17 +51,16 @@ func TestARecordThatIsLargerThanAllOfItIsNotKept(t *testing.T) {
 	f.forgets("large")
 	f.remembers(small)
 
-	for field, change := range map[string]func(r *store.Record, text string){
-		"key":         func(r *store.Record, text string) { r.Key += text },
-		"owner":       func(r *store.Record, text string) { r.Owner += text },
-		"fingerprint": func(r *store.Record, text string) { r.Fingerprint = text },
-		"commit":      func(r *store.Record, text string) { r.Seal = text },
-		"reason":      func(r *store.Record, text string) { r.Reason = text },
-		"parts":       func(r *store.Record, text string) { r.Parts = text },
+	for n, field := range []func(r *store.Record) *string{
+		func(r *store.Record) *string { return &r.Owner },
+		func(r *store.Record) *string { return &r.Fingerprint },
+		func(r *store.Record) *string { return &r.Seal },
+		func(r *store.Record) *string { return &r.Reason },
+		func(r *store.Record) *string { return &r.Parts },
 	} {
-		r := completed(running("charge#"+field, "A"), `{}`)
-		change(&r, strings.Repeat("x", 1<<20))
-		f.claims(r, start)
+		r := completed(running(fmt.Sprint("charge#", n), "A"), `{}`)
+		*field(&r) = strings.Repeat("x", 1<<20)
+		f.does(claim(r, start))
 		f.forgets(r.Key)
 		f.remembers(small)
 	}
@@ -68,7 +73,9 @@ func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
 	const others = 64 << 10 // what the rest of the process may allocate meanwhile
 	for _, size := range []int{0, 10, 700, 5_000, 33_000, 1_100_000} {
 		before := heap()
-		s := cache.New(nothing{}, maxBytes)
+		// It keeps nothing, and every claim meets itself.
+		nothing := calls.Store(func(_ context.Context, c calls.Call) calls.Reply { return calls.Reply{Held: c.Next} })
+		s := cache.New(nothing, maxBytes)
 		for n := range 3 * maxBytes / (size + 500) {
 			// Texts of their own, as a store makes them.
 			first := running(fmt.Sprintf("charge#%043d", n), fmt.Sprintf("%026d", n))
@@ -83,13 +90,6 @@ func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
 		t.Logf("results of %d bytes: %.1f %% of the bytes allowed are in use", size, 100*float64(kept)/maxBytes)
 		runtime.KeepAlive(s)
 	}
-}
-
-// nothing is a store that keeps nothing, and in which every claim meets itself.
-type nothing struct{ store.Store }
-
-func (nothing) Claim(_ context.Context, r store.Record, _ time.Time) (store.Record, bool, error) {
-	return r, false, nil
 }
 
 func heap() int {

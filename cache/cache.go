@@ -149,22 +149,17 @@ func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
 }
 
 // Get implements [store.Store]. It always asks the store behind: without an instant it could not
-// know whether a record that is kept has expired and was replaced elsewhere. If it finds another
-// one, what is kept is forgotten.
+// know whether a record that is kept has expired and was replaced elsewhere.
 func (s *Store) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	r, found, err := s.inner.Get(ctx, key)
-	if err == nil {
-		s.compare(key, r)
-	}
-	return r, found, err
+	return s.inner.Get(ctx, key)
 }
 
 // ReadResult implements [store.ResultReader]. What it reads for a record that is kept is kept with
 // it. If the store behind cannot read results, the answer is that of the module: a
 // [*store.UnreadableError].
 func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
-	if result, found := s.result(r); found && ctx.Err() == nil {
-		return bytes.Clone(result), nil
+	if held, found := s.withResult(r, nil); found && held.Parts == "" && ctx.Err() == nil {
+		return bytes.Clone(held.Result), nil
 	}
 	reader, ok := s.inner.(store.ResultReader)
 	if !ok {
@@ -172,7 +167,7 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	}
 	result, err := reader.ReadResult(ctx, r)
 	if err == nil {
-		s.complete(r, result)
+		s.withResult(r, result)
 	}
 	return result, err
 }

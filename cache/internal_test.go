@@ -2,13 +2,13 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -19,28 +19,28 @@ func TestNothingPilesUp(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	s := New(memory.New(), 10_000)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
 	for n := range 1000 {
 		key := fmt.Sprint("charge#", n%50)
 		r := store.Record{
 			Key: key, Status: store.StatusCompleted, Owner: "A", Expiry: now.Add(time.Hour),
 			Result: make([]byte, n), Seal: "A",
 		}
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx := t.Context()
 		if n%7 == 0 {
-			cancel()
+			ctx = ended
 		}
-		_, _, err := s.Claim(ctx, r, now)
-		_, _, err2 := s.Swap(ctx, r, r)
-		_, _, err4 := s.Claim(ctx, r, now)
-		_, _, err3 := s.Get(ctx, key)
-		if n%7 != 0 {
-			require.NoError(t, errors.Join(err, err2, err3, err4))
+		all := []calls.Call{
+			{Op: calls.Claim, Next: r, Now: now},
+			{Op: calls.Swap, Seen: r, Next: r},
+			{Op: calls.Claim, Next: r, Now: now},
+			{Op: calls.Get, Key: key},
+			{Op: calls.Delete, Seen: r},
 		}
-		if n%5 == 0 {
-			_, err = s.Delete(ctx, r)
-			require.Equal(t, n%7 != 0, err == nil)
+		for _, c := range all[:len(all)-min(1, n%5)] {
+			require.Equal(t, ctx == ended, c.Make(ctx, s).Err != nil)
 		}
-		cancel()
 
 		sum := 0
 		for _, kept := range s.kept.Values() {
@@ -59,13 +59,8 @@ func TestAStoreThatPanicsLeavesNothingBehind(t *testing.T) {
 		store.Store
 		store.Committer
 	}{}, leastBytes)
-	for _, call := range []func(){
-		func() { _, _, _ = s.Claim(t.Context(), store.Record{}, time.Time{}) },
-		func() { _, _, _ = s.Swap(t.Context(), store.Record{}, store.Record{}) },
-		func() { _, _, _ = s.Commit(t.Context(), store.Record{}, store.Record{}, nil, "") },
-		func() { _, _ = s.Delete(t.Context(), store.Record{}) },
-	} {
-		require.Panics(t, call)
+	for _, op := range []calls.Op{calls.Claim, calls.Swap, calls.Commit, calls.Delete} {
+		require.Panics(t, func() { calls.Call{Op: op}.Make(t.Context(), s) })
 		require.Zero(t, s.of("").running)
 	}
 }

@@ -25,17 +25,14 @@ const (
 
 // size is what a record counts in bytes. The allocator of Go takes up to a quarter more than a text
 // or a result has.
-func size(r store.Record) (n int) {
-	for _, text := range []string{
+func size(r store.Record) int {
+	n := len(r.Result) + 16*len(r.Derived)
+	for _, text := range append([]string{
 		r.Key, r.Owner, r.Fingerprint, r.Seal, r.Reason, r.Parts, r.SettledBy, r.SettledReason, r.Attention, r.Trace,
 		r.Story,
-	} {
+	}, r.Derived...) {
 		n += len(text)
 	}
-	for _, name := range r.Derived {
-		n += len(name) + 16
-	}
-	n += len(r.Result)
 	return overhead + n + n/4
 }
 
@@ -74,7 +71,7 @@ func (s *records) find(key string, now time.Time) (r store.Record, found bool, b
 
 // learn keeps the completed record that has refused a claim, if nothing can have replaced it since.
 func (s *records) learn(r store.Record, before changes) {
-	if r.Status != store.StatusCompleted || size(r) > s.maxBytes {
+	if r.Status != store.StatusCompleted {
 		return
 	}
 	r.Result = bytes.Clone(r.Result)
@@ -115,33 +112,16 @@ func (s *records) change(key string) (end func()) {
 	}
 }
 
-// compare forgets what is kept if a look has found another record, or none.
-func (s *records) compare(key string, r store.Record) {
+// withResult is the record that is kept, if it holds the result of the same claim as r. With read it
+// gets that result in place of the parts.
+func (s *records) withResult(r store.Record, read []byte) (held store.Record, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held, found := s.kept.Peek(key); found && !same(held, r) {
-		s.kept.Remove(key)
-	}
-}
-
-// result returns the result of a record, if that is kept with it.
-func (s *records) result(r store.Record) (result []byte, found bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	held, found := s.kept.Peek(r.Key)
-	return held.Result, found && held.Parts == "" && same(held, r)
-}
-
-// complete gives the record that is kept, if it is r, its result in place of the parts.
-func (s *records) complete(r store.Record, result []byte) {
-	result = bytes.Clone(result)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if held, found := s.kept.Peek(r.Key); found && same(held, r) {
-		held.Result, held.Parts = result, ""
+	held, found = s.kept.Peek(r.Key)
+	found = found && r.Seal != "" && held.Seal == r.Seal
+	if found && read != nil {
+		held.Result, held.Parts = bytes.Clone(read), ""
 		s.put(held)
 	}
+	return held, found
 }
-
-// same reports whether two completed records hold the same result of the same claim.
-func same(a, b store.Record) bool { return a.Seal != "" && a.Seal == b.Seal }

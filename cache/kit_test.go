@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/cache"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // inline is the size in bytes of the largest result that a parted store keeps inside the record.
@@ -21,78 +22,46 @@ const inline = 1000
 
 func newParted() *partstore.Store { return partstore.New(inline) }
 
-// The calls of a store.
-const (
-	claim      = storetest.OpClaim
-	swap       = storetest.OpSwap
-	remove     = storetest.OpDelete
-	get        = storetest.OpGet
-	readResult = storetest.OpReadResult
-)
+var errDown = errors.New("down")
 
 // spy is a store that notes the calls it gets. It answers none while it is down, and lets something
 // happen between an answer and its caller.
 type spy struct {
-	*storetest.Faulty
+	calls.Store
 
 	down atomic.Bool
-	told int // of its calls
 
-	mu    sync.Mutex
-	after func()
+	mu        sync.Mutex
+	made      []calls.Op // since it was asked last
+	meanwhile func()     // happens when the next write or reading has been answered
 }
 
 func newSpy(inner store.Store) *spy {
 	s := new(spy)
-	s.Faulty = storetest.NewFaulty(inner, func(storetest.Call) storetest.Fault {
-		if s.down.Load() {
-			return storetest.Deny
+	s.Store = func(ctx context.Context, c calls.Call) calls.Reply {
+		s.mu.Lock()
+		s.made = append(s.made, c.Op)
+		happens := s.meanwhile
+		s.meanwhile = nil
+		s.mu.Unlock()
+		if happens != nil {
+			defer happens()
 		}
-		return storetest.Pass
-	})
+		if s.down.Load() {
+			return calls.Reply{Err: errDown}
+		}
+		return c.Make(ctx, inner)
+	}
 	return s
 }
 
-// calls returns the calls since it was asked last.
-func (s *spy) calls() []storetest.Op {
-	all := s.Ops()
-	calls := all[s.told:]
-	s.told = len(all)
-	return calls
-}
-
-// meanwhile lets something happen when the next claim, swap or reading of a result has been
-// answered and its caller does not know yet.
-func (s *spy) meanwhile(happens func()) {
+// told returns the calls since it was asked last.
+func (s *spy) told() []calls.Op {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.after = happens
-}
-
-// answered returns what happens when a call has been answered, which is not its own occasion.
-func (s *spy) answered() (happens func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	happens, s.after = s.after, nil
-	if happens == nil {
-		return func() {}
-	}
-	return happens
-}
-
-func (s *spy) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-	defer s.answered()()
-	return s.Faulty.Claim(ctx, r, now)
-}
-
-func (s *spy) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	defer s.answered()()
-	return s.Faulty.Swap(ctx, seen, next)
-}
-
-func (s *spy) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
-	defer s.answered()()
-	return s.Faulty.ReadResult(ctx, r)
+	made := s.made
+	s.made = nil
+	return made
 }
 
 // start is the instant at which the records of these tests are claimed, and expiry that at which
@@ -134,52 +103,46 @@ func newFixture(t *testing.T, inner store.Store, maxBytes int) *fixture {
 // elsewhere is another process on the same store.
 func (f *fixture) elsewhere() *fixture { return newFixture(f.t, f.inner, 1<<20) }
 
-// outage does something while the store is down, which fails.
-func (f *fixture) outage(call func() error) {
+// does makes a call, which is done, and returns what it is told is held.
+func (f *fixture) does(c calls.Call) store.Record {
+	f.t.Helper()
+	got := c.Make(f.t.Context(), f.cache)
+	require.NoError(f.t, got.Err)
+	require.True(f.t, got.Done)
+	return got.Held
+}
+
+// fails makes a call while the store is down.
+func (f *fixture) fails(c calls.Call) {
 	f.t.Helper()
 	f.spy.down.Store(true)
-	require.ErrorIs(f.t, call(), storetest.ErrInjected)
+	require.ErrorIs(f.t, c.Make(f.t.Context(), f.cache).Err, errDown)
 	f.spy.down.Store(false)
 }
 
-func (f *fixture) claims(r store.Record, now time.Time) {
-	f.t.Helper()
-	_, claimed, err := f.cache.Claim(f.t.Context(), r, now)
-	require.NoError(f.t, err)
-	require.True(f.t, claimed)
+func claim(r store.Record, now time.Time) calls.Call {
+	return calls.Call{Op: calls.Claim, Key: r.Key, Next: r, Now: now}
 }
 
-func (f *fixture) swaps(seen, next store.Record) {
-	f.t.Helper()
-	_, swapped, err := f.cache.Swap(f.t.Context(), seen, next)
-	require.NoError(f.t, err)
-	require.True(f.t, swapped)
+func swap(seen, next store.Record) calls.Call {
+	return calls.Call{Op: calls.Swap, Key: seen.Key, Seen: seen, Next: next}
 }
 
-func (f *fixture) deletes(seen store.Record) {
-	f.t.Helper()
-	deleted, err := f.cache.Delete(f.t.Context(), seen)
-	require.NoError(f.t, err)
-	require.True(f.t, deleted)
+func remove(seen store.Record) calls.Call {
+	return calls.Call{Op: calls.Delete, Key: seen.Key, Seen: seen}
 }
 
-// looks returns what is held.
-func (f *fixture) looks(key string) store.Record {
-	f.t.Helper()
-	r, found, err := f.cache.Get(f.t.Context(), key)
-	require.NoError(f.t, err)
-	require.True(f.t, found)
-	return r
+func read(r store.Record) calls.Call {
+	return calls.Call{Op: calls.ReadResult, Key: r.Key, Seen: r}
 }
 
 // reads sees that a record has this result, and which calls it takes to read it.
-func (f *fixture) reads(r store.Record, want string, calls ...storetest.Op) {
+func (f *fixture) reads(r store.Record, want string, took ...calls.Op) {
 	f.t.Helper()
-	f.spy.calls()
-	result, err := f.cache.ReadResult(f.t.Context(), r)
-	require.NoError(f.t, err)
+	f.spy.told()
+	result := f.does(read(r)).Result
 	require.Equal(f.t, want, string(result))
-	require.Equal(f.t, slices.Concat(calls), slices.Concat(f.spy.calls()))
+	require.Equal(f.t, took, f.spy.told())
 	clear(result)
 }
 
@@ -187,30 +150,30 @@ func (f *fixture) reads(r store.Record, want string, calls ...storetest.Op) {
 func (f *fixture) executes(key, result string) store.Record {
 	f.t.Helper()
 	first := running(key, "A")
-	f.claims(first, start)
+	f.does(claim(first, start))
 	done := completed(first, result)
-	f.swaps(first, done)
+	f.does(swap(first, done))
 	f.forgets(key) // the claim that it refuses keeps it
 	return done
 }
 
 // duplicate claims the key again at this instant, and returns what it is told is held and which
 // calls that took.
-func (f *fixture) duplicate(key string, now time.Time) (held store.Record, calls []storetest.Op) {
+func (f *fixture) duplicate(key string, now time.Time) (held store.Record, made []calls.Op) {
 	f.t.Helper()
-	f.spy.calls()
+	f.spy.told()
 	held, claimed, err := f.cache.Claim(f.t.Context(), running(key, "duplicate"), now)
 	require.NoError(f.t, err)
 	require.False(f.t, claimed)
-	return held, f.spy.calls()
+	return held, f.spy.told()
 }
 
 // shows sees what a duplicate is shown at this instant, and which calls that takes.
-func (f *fixture) shows(want store.Record, now time.Time, calls ...storetest.Op) {
+func (f *fixture) shows(want store.Record, now time.Time, took ...calls.Op) {
 	f.t.Helper()
 	held, made := f.duplicate(want.Key, now)
 	require.Equal(f.t, want, held)
-	require.Equal(f.t, slices.Concat(calls), slices.Concat(made))
+	require.Equal(f.t, slices.Concat(took), slices.Concat(made))
 }
 
 // remembers sees that the cache knows the record by itself.
@@ -222,6 +185,6 @@ func (f *fixture) remembers(want store.Record) {
 // forgets sees that the cache asks for a record that is held.
 func (f *fixture) forgets(key string) {
 	f.t.Helper()
-	_, calls := f.duplicate(key, start)
-	require.Equal(f.t, []storetest.Op{claim}, calls)
+	_, made := f.duplicate(key, start)
+	require.Equal(f.t, []calls.Op{calls.Claim}, made)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/observe"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 const secretKey, secretPayload = "key-4711", "payload-4242"
@@ -30,11 +30,11 @@ type function struct {
 	do      func(ctx context.Context) (any, error)
 }
 
-func newFunction(inner store.Store, rule func(storetest.Call) storetest.Fault, opts ...idempotent.Option) *function {
+func newFunction(inner store.Store, rule func(calls.Call) calls.Fault, opts ...idempotent.Option) *function {
 	f := &function{inner: inner}
 	f.do = func(context.Context) (any, error) { return "result of " + secretPayload, nil }
 	f.handler = idempotent.Wrap(func(ctx context.Context, _ event) (any, error) { return f.do(ctx) },
-		storetest.NewFaulty(inner, rule), append([]idempotent.Option{
+		calls.NewFaulty(inner, rule), append([]idempotent.Option{
 			idempotent.WithOperation("charge"),
 			idempotent.WithKey(func(e event) (string, error) { return e.Key, nil }),
 			idempotent.WithFingerprint(func(e event) (any, error) { return e.Payload, nil }),
@@ -62,12 +62,12 @@ func (f *function) deliver(t *testing.T, e event) document {
 }
 
 // onStatus does fault to the writes of records of a status.
-func onStatus(status store.Status, fault storetest.Fault) func(storetest.Call) storetest.Fault {
-	return func(c storetest.Call) storetest.Fault {
-		if c.Op == storetest.OpSwap && c.Next.Status == status {
+func onStatus(status store.Status, fault calls.Fault) func(calls.Call) calls.Fault {
+	return func(c calls.Call) calls.Fault {
+		if c.Op == calls.Swap && c.Next.Status == status {
 			return fault
 		}
-		return storetest.Pass
+		return calls.Pass
 	}
 }
 
@@ -88,22 +88,22 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 	dying := func(f *function) { f.do = func(context.Context) (any, error) { panic(secretPayload) } }
 	for name, tc := range map[string]struct {
 		inner  store.Store // a new one if it is nil
-		rule   func(storetest.Call) storetest.Fault
+		rule   func(calls.Call) calls.Fault
 		opts   []idempotent.Option
 		first  func(f *function) // prepares the first delivery
 		second func(f *function) // prepares a second one, after an hour
 		want   []string
 	}{
 		"crash": {
-			rule: storetest.OnOp(storetest.OpDelete, storetest.Deny), first: dying,
+			rule: calls.OnOp(calls.Delete, calls.Deny), first: dying,
 			want: []string{"Panicked", "CompletionFailed", "StoreError"},
 		},
 		"after a crash, failing again": {
-			rule: storetest.OnCall(2, storetest.Deny), first: dying, second: func(*function) {},
+			rule: calls.OnCall(2, calls.Deny), first: dying, second: func(*function) {},
 			want: []string{"Takeover", "Panicked", "FailedRetry"},
 		},
 		"resolved after a crash": {
-			rule: onStatus(store.StatusUnknown, storetest.Deny), first: dying, second: func(*function) {},
+			rule: onStatus(store.StatusUnknown, calls.Deny), first: dying, second: func(*function) {},
 			opts: []idempotent.Option{idempotent.WithResolver(
 				func(context.Context, idempotent.Execution, event) (idempotent.Resolution[any], error) {
 					return idempotent.Executed[any](secretPayload), nil
@@ -111,7 +111,7 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 			want: []string{"Takeover", "Resolved", "Created"},
 		},
 		"completion lost": {
-			rule: onStatus(store.StatusCompleted, storetest.HangBefore),
+			rule: onStatus(store.StatusCompleted, calls.HangBefore),
 			want: []string{"BecameUnknown", "CompletionFailed", "StoreError"},
 		},
 		"lease lost": {
@@ -154,13 +154,13 @@ func TestInvocationsAndTheirMetrics(t *testing.T) {
 func TestLatenciesAreThoseOfTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFunction(memory.New(), func(storetest.Call) storetest.Fault { return storetest.Slow })
+		f := newFunction(memory.New(), func(calls.Call) calls.Fault { return calls.Slow })
 		f.do = func(context.Context) (any, error) {
 			time.Sleep(3 * time.Second)
 			return "done", nil
 		}
 		d := f.deliver(t, event{secretKey, secretPayload})
-		slow := float64(storetest.SlowFor.Milliseconds())
+		slow := float64(calls.SlowFor.Milliseconds())
 		assert.InDelta(t, slow, d.members["ClaimLatency"], 0)
 		assert.InDelta(t, slow, d.members["CompletionLatency"], 0)
 		assert.InDelta(t, 3000, d.members["HandlerLatency"], 0)

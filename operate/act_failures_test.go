@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestRecordsOfPowertools(t *testing.T) {
@@ -80,22 +80,22 @@ func TestARecordOfAnotherOperationIsRefused(t *testing.T) {
 func TestACallThatFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		fault, look storetest.Fault
+		fault, look calls.Fault
 		applied     bool
 		want        error
 	}{
-		"refused by the store":    {fault: storetest.Refuse, want: storetest.ErrInjected},
-		"denied":                  {fault: storetest.Deny, want: storetest.ErrInjected},
-		"reply lost":              {fault: storetest.LoseReply, applied: true},
-		"applied, never answered": {fault: storetest.HangAfter, applied: true},
-		"request lost":            {fault: storetest.LoseRequest, want: operate.ErrOutcomeUnknown},
-		"never answered":          {fault: storetest.HangBefore, want: operate.ErrOutcomeUnknown},
+		"refused by the store":    {fault: calls.Refuse, want: calls.ErrInjected},
+		"denied":                  {fault: calls.Deny, want: calls.ErrInjected},
+		"reply lost":              {fault: calls.LoseReply, applied: true},
+		"applied, never answered": {fault: calls.HangAfter, applied: true},
+		"request lost":            {fault: calls.LoseRequest, want: operate.ErrOutcomeUnknown},
+		"never answered":          {fault: calls.HangBefore, want: operate.ErrOutcomeUnknown},
 		"reply lost, and it cannot be read": {
-			fault: storetest.LoseReply, look: storetest.Deny, applied: true,
+			fault: calls.LoseReply, look: calls.Deny, applied: true,
 			want: operate.ErrOutcomeUnknown,
 		},
 		"reply lost, and nothing answers more": {
-			fault: storetest.HangAfter, look: storetest.HangBefore, applied: true,
+			fault: calls.HangAfter, look: calls.HangBefore, applied: true,
 			want: operate.ErrOutcomeUnknown,
 		},
 	} {
@@ -104,17 +104,17 @@ func TestACallThatFails(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					looks := 0
-					d := newDesk(t, func(call storetest.Call) storetest.Fault {
+					d := newDesk(t, func(call calls.Call) calls.Fault {
 						switch call.Op {
-						case storetest.OpSwap, storetest.OpDelete:
+						case calls.Swap, calls.Delete:
 							return c.fault
-						case storetest.OpGet:
+						case calls.Get:
 							if looks++; looks > 1 {
 								return c.look
 							}
 						default:
 						}
-						return storetest.Pass
+						return calls.Pass
 					})
 					s := d.shown(halfway(unknown()))
 					seen, _ := d.held()
@@ -124,7 +124,7 @@ func TestACallThatFails(t *testing.T) {
 					_, err := do(d, s, act)
 					require.ErrorIs(t, err, c.want)
 					if c.want != nil {
-						require.ErrorIs(t, err, storetest.ErrInjected, "the cause is told")
+						require.ErrorIs(t, err, calls.ErrInjected, "the cause is told")
 					}
 					if c.want != operate.ErrOutcomeUnknown {
 						require.NotErrorIs(t, err, operate.ErrOutcomeUnknown)
@@ -195,9 +195,9 @@ func TestNothingThere(t *testing.T) {
 	d := newDesk(t, nil)
 	_, err := d.Inspect(t.Context(), key)
 	require.ErrorIs(t, err, operate.ErrNotFound)
-	d = newDesk(t, storetest.OnOp(storetest.OpGet, storetest.Deny))
+	d = newDesk(t, calls.OnOp(calls.Get, calls.Deny))
 	_, err = d.Inspect(t.Context(), key)
-	require.ErrorIs(t, err, storetest.ErrInjected)
+	require.ErrorIs(t, err, calls.ErrInjected)
 	require.NotErrorIs(t, err, operate.ErrNotFound)
 }
 

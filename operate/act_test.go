@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // TestWhatIsDoneInEachState: recorded results of steps stay as long as the record has no result of
@@ -338,7 +338,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 		after, _ := d.held()
 		assert.Equal(t, held, after, name)
 	}
-	d := newDesk(t, func(storetest.Call) storetest.Fault { t.Error("the store is asked"); return storetest.Pass })
+	d := newDesk(t, func(calls.Call) calls.Fault { t.Error("the store is asked"); return calls.Pass })
 	_, err := d.Inspect(t.Context(), "")
 	require.ErrorIs(t, err, operate.ErrInput)
 	_, err = d.Release(t.Context(), operate.Shown{Record: unknown()}, act)

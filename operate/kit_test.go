@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // now is the clock of these tests, between two milliseconds, and so late that no table drops their
@@ -30,10 +30,10 @@ type desk struct {
 	inner store.Store
 }
 
-func newDesk(t *testing.T, rule func(storetest.Call) storetest.Fault, config ...operate.Config) *desk {
+func newDesk(t *testing.T, rule func(calls.Call) calls.Fault, config ...operate.Config) *desk {
 	t.Helper()
 	inner := memory.New()
-	d := deskOver(t, storetest.NewFaulty(inner, rule), config...)
+	d := deskOver(t, calls.NewFaulty(inner, rule), config...)
 	d.inner = inner
 	return d
 }

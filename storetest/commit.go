@@ -6,6 +6,7 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -59,7 +60,7 @@ func committed(rows []row) []check {
 // apply applies writes alone.
 func apply(rows ...rowKind) turn {
 	return turn{instead: func(k *kept) {
-		c := k.commits.with(call{op: OpApply}, rows)
+		c := k.commits.with(call{Call: calls.Call{Op: calls.Apply}}, rows)
 		k.do(c, c.declines)
 	}}
 }
@@ -75,15 +76,15 @@ func (m *commits) instead(c call, rows []rowKind, refused bool) call {
 			}
 		}
 	}
-	c.op = OpCommit
+	c.Op = calls.Commit
 	// no two commits have the same seal
-	c.next.Seal = store.CommitSeal(c.next.Owner, c.next.Result, 1+mathrand.IntN(1<<30))
+	c.Next.Seal = store.CommitSeal(c.Next.Owner, c.Next.Result, 1+mathrand.IntN(1<<30))
 	return m.with(c, rows)
 }
 
 // with gives a call rows to write.
 func (m *commits) with(c call, rows []rowKind) call {
-	c.token = rand.Text()
+	c.Token = rand.Text()
 	for _, kind := range rows {
 		switch kind {
 		case added, made:
@@ -95,7 +96,7 @@ func (m *commits) with(c call, rows []rowKind) call {
 			c.rows = append(c.rows, m.shared)
 		}
 	}
-	c.writes = m.features.Of(c.rows...)
+	c.Writes = m.features.Of(c.rows...)
 	return c
 }
 
@@ -161,8 +162,8 @@ func commitChecks() []check {
 func severalDecline(k *kept) {
 	c := k.call(complete(charged).writing(made, taken))
 	alone := c
-	alone.op, alone.rows, alone.declines, alone.token = OpApply, c.rows[:1], false, rand.Text()
-	alone.writes = k.commits.features.Of(alone.rows...)
+	alone.Op, alone.rows, alone.declines, alone.Token = calls.Apply, c.rows[:1], false, rand.Text()
+	alone.Writes = k.commits.features.Of(alone.rows...)
 	k.do(alone, false)
 	k.do(c, true)
 }

@@ -3,6 +3,8 @@ package storetest
 import (
 	"context"
 	"time"
+
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 )
 
 // contextChecks make each call with a context that is over before it.
@@ -25,18 +27,18 @@ func contextChecks() (checks []check) {
 			{"Swap", inProgress, swap(takeover)},
 			{"completion", inProgress, complete(charged)},
 			{"Delete", inProgress, remove()},
-			{"Get", inProgress, turn{op: OpGet}},
-			{"ReadResult", like(inProgress, completion(large)), turn{op: OpReadResult}.asRead()},
+			{"Get", inProgress, turn{op: calls.Get}},
+			{"ReadResult", like(inProgress, completion(large)), turn{op: calls.ReadResult}.asRead()},
 		} {
 			checks = append(checks, check{"that " + ended.name + " fails a " + made.name, func(p *probe) {
 				k := p.begin(made.first)
 				c := k.call(made.turn)
-				if c.op == OpReadResult && c.seen.Parts == "" {
-					p.t.Skipf("the store keeps a result of %d bytes inside its record", len(c.seen.Result))
+				if c.Op == calls.ReadResult && c.Seen.Parts == "" {
+					p.t.Skipf("the store keeps a result of %d bytes inside its record", len(c.Seen.Result))
 				}
 				k.fails(c, ended.end)
-				if c.op == OpCommit {
-					k.fails(k.commits.with(call{op: OpApply}, []rowKind{added}), ended.end)
+				if c.Op == calls.Commit {
+					k.fails(k.commits.with(call{Call: calls.Call{Op: calls.Apply}}, []rowKind{added}), ended.end)
 				}
 			}, made.turn.completes})
 		}
@@ -56,6 +58,6 @@ func (k *kept) fails(c call, end func(ctx context.Context) (context.Context, con
 		k.commits.settle(k.probe, c, false)
 	}
 	if got.done {
-		k.t.Fatalf("%s with a context that has ended reports that it was done", c.op)
+		k.t.Fatalf("%s with a context that has ended reports that it was done", c.Op)
 	}
 }

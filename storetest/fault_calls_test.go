@@ -12,24 +12,24 @@ import (
 func deleteFaults() faults {
 	return faults{
 		"Delete/lets the next claim start afresh": {
-			{"Delete removes any record", deletes.before(func(c *call) { c.seen = c.held })},
+			{"Delete removes any record", deletes.before(func(c *call) { c.Seen = c.held })},
 		},
 		"Delete/removes a record that was swapped, as it is now": {
 			{"Delete only says that it did", deletes.instead(func(c call) answer {
-				return answer{done: c.held.Owner == c.seen.Owner && c.held.Lease.Equal(c.seen.Lease)}
+				return answer{Done: c.held.Owner == c.Seen.Owner && c.held.Lease.Equal(c.Seen.Lease)}
 			})},
 		},
 		"Delete/of a key without a record is false": {
 			{"Delete of nothing is true", deletes.after(func(c call, a *answer) {
-				a.done = a.done || c.held.Key == ""
+				a.Done = a.Done || c.held.Key == ""
 			})},
 		},
 		"Claim/writes the record if the held one was deleted": {
 			{"Delete leaves a mark", all(
-				deletes.before(func(c *call) { c.notes[c.key] = c.seen }),
+				deletes.before(func(c *call) { c.notes[c.Key] = c.Seen }),
 				claims.instead(func(c call) answer {
-					if mark, found := c.notes[c.key]; found {
-						return answer{held: mark}
+					if mark, found := c.notes[c.Key]; found {
+						return answer{Held: mark}
 					}
 					return c.pass()
 				}),
@@ -43,14 +43,14 @@ func getFaults() faults {
 	keysAs := func(change func(string) string) inject {
 		return all(
 			slices.Concat(claims, swaps, deletes).before(func(c *call) {
-				c.seen.Key, c.next.Key = change(c.key), change(c.key)
+				c.Seen.Key, c.Next.Key = change(c.Key), change(c.Key)
 			}),
 			gets.instead(func(c call) answer {
-				key := c.key
-				c.key = change(key)
+				key := c.Key
+				c.Key = change(key)
 				a := c.pass()
-				if a.done {
-					a.held.Key = key
+				if a.Done {
+					a.Held.Key = key
 				}
 				return a
 			}),
@@ -58,8 +58,8 @@ func getFaults() faults {
 	}
 	return faults{
 		"Get/finds nothing under a key that was never claimed": {
-			{"Get finds a record under any key", gets.after(func(_ call, a *answer) { a.done = true })},
-			{"Get returns the key of a record that is not there", gets.after(func(c call, a *answer) { a.held.Key = c.key })},
+			{"Get finds a record under any key", gets.after(func(_ call, a *answer) { a.Done = true })},
+			{"Get returns the key of a record that is not there", gets.after(func(c call, a *answer) { a.Held.Key = c.Key })},
 		},
 		"Get/changes nothing": {
 			{"Get removes what it reads", gets.after(func(c call, _ *answer) { c.drop() })},
@@ -88,7 +88,7 @@ func contextFaults() faults {
 			c.ctx = context.WithoutCancel(ctx)
 			a := c.pass()
 			if ended := ctx.Err(); ended != nil {
-				a = answer{err: &store.Error{Op: "write", Kind: store.FailureTimeout, NotApplied: true, Err: ended}}
+				a = answer{Err: &store.Error{Op: "write", Kind: store.FailureTimeout, NotApplied: true, Err: ended}}
 			}
 			return a
 		})
@@ -109,8 +109,8 @@ func contextFaults() faults {
 		"Context/" + cancelled("ReadResult"): {
 			{"ReadResult ignores its context", never(reads)},
 			{"ReadResult takes a cancelled context for a missing part", reads.after(func(_ call, a *answer) {
-				if a.err != nil {
-					a.err = &store.UnreadableError{Reason: "the part is missing", Err: a.err}
+				if a.Err != nil {
+					a.Err = &store.UnreadableError{Reason: "the part is missing", Err: a.Err}
 				}
 			})},
 		},
@@ -138,7 +138,7 @@ func claimFaults() faults {
 	never := func(where ...condition) inject {
 		return claims.instead(func(c call) answer {
 			if c.held.Key != "" && c.meets(where) {
-				return answer{held: c.held}
+				return answer{Held: c.held}
 			}
 			return c.pass()
 		})
@@ -146,19 +146,19 @@ func claimFaults() faults {
 	// drops removes records of other keys that a claim finds to be over.
 	drops := func(over func(r record, now time.Time) bool) inject {
 		return claims.before(func(c *call) {
-			c.notes[c.key] = c.next
+			c.notes[c.Key] = c.Next
 			for key := range c.notes {
 				other := *c
-				other.key = key
+				other.Key = key
 				other.held = other.holds()
-				if key != c.key && over(other.held, c.now) {
+				if key != c.Key && over(other.held, c.Now) {
 					other.drop()
 				}
 			}
 		})
 	}
 	at := func(change func(time.Time) time.Time) inject {
-		return claims.before(func(c *call) { c.now = change(c.now) })
+		return claims.before(func(c *call) { c.Now = change(c.Now) })
 	}
 	late := func(by time.Duration) inject { return at(func(now time.Time) time.Time { return now.Add(-by) }) }
 	return faults{
@@ -174,7 +174,7 @@ func claimFaults() faults {
 		},
 		"Claim/of a record in progress whose lease ends in a millisecond goes by its expiry": {
 			{"ends a lease a millisecond early", over(expired, func(c call) bool {
-				return !c.now.Add(time.Millisecond).Before(c.held.Lease)
+				return !c.Now.Add(time.Millisecond).Before(c.held.Lease)
 			})},
 		},
 		"Claim/of a record in progress without a lease goes by its expiry": {
@@ -188,7 +188,7 @@ func claimFaults() faults {
 		"Claim/of an UNKNOWN record whose lease is live goes by its expiry": {
 			{"claims over an UNKNOWN record", over(unknown)},
 			{"claims over an UNKNOWN record before its expiry has come", over(unknown, func(c call) bool {
-				return !c.now.Add(time.Millisecond).Before(c.held.Expiry)
+				return !c.Now.Add(time.Millisecond).Before(c.held.Expiry)
 			})},
 			{"keeps an UNKNOWN record for ever", never(unknown)},
 		},
@@ -207,18 +207,18 @@ func claimFaults() faults {
 		},
 		"Claim/repeated by its own owner is refused with its own record": {
 			{"grants a claim to the owner that has it", claims.after(func(c call, a *answer) {
-				a.done = a.done || a.held.Owner == c.next.Owner
+				a.Done = a.Done || a.Held.Owner == c.Next.Owner
 			})},
 		},
 		"Claim/replaces the held record completely": {
 			{"keeps what the claimed record had", claims.before(func(c *call) {
-				if c.next.Fingerprint == "" {
-					c.next.Fingerprint = c.held.Fingerprint
+				if c.Next.Fingerprint == "" {
+					c.Next.Fingerprint = c.held.Fingerprint
 				}
 			})},
 			{"keeps the lease of the claimed record", claims.before(func(c *call) {
-				if c.next.Lease.IsZero() {
-					c.next.Lease = c.held.Lease
+				if c.Next.Lease.IsZero() {
+					c.Next.Lease = c.held.Lease
 				}
 			})},
 		},
@@ -234,16 +234,16 @@ func claimFaults() faults {
 		"Claim/is refused with the record as it is now": {
 			{"claims over a completed record that has not expired", over(completed)},
 			{"refuses a claim without saying why", claims.refusing(func(call) record { return record{} })},
-			{"refuses a claim with the claim", claims.refusing(func(c call) record { return c.next })},
+			{"refuses a claim with the claim", claims.refusing(func(c call) record { return c.Next })},
 			{"refuses a claim without the result", claims.refusing(func(c call) record {
 				c.held.Result = nil
 				return c.held
 			})},
 			{"refuses a claim with what was held first", claims.after(func(c call, a *answer) {
-				if a.done {
-					c.notes[c.key] = c.next
+				if a.Done {
+					c.notes[c.Key] = c.Next
 				} else {
-					a.held = c.notes[c.key]
+					a.Held = c.notes[c.Key]
 				}
 			})},
 		},

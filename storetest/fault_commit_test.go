@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -25,7 +26,7 @@ func halfFaults() faults {
 			{"Commit applies the first write only", upTo(func(all int) int { return min(1, all) })},
 			{"Commit applies all writes but the last", upTo(func(all int) int { return max(0, all-1) })},
 			{"Commit applies each write twice", rows(func(w partedWrites) partedWrites { return slices.Concat(w, w) })},
-			{"Commit completes no record", commits.instead(func(c call) answer { return c.as(storetest.OpApply) })},
+			{"Commit completes no record", commits.instead(func(c call) answer { return c.as(calls.Apply) })},
 		},
 		"Commit/applies many writes": {
 			{"Commit applies at most 25 writes", upTo(func(all int) int { return min(25, all) })},
@@ -41,7 +42,7 @@ func halfFaults() faults {
 func wantsWrite(m methods) inject {
 	return m.instead(func(c call) answer {
 		if len(c.rows) == 0 {
-			return answer{err: rejected(c.op, errors.New("there is no write"))}
+			return answer{Err: rejected(c.Op, errors.New("there is no write"))}
 		}
 		return c.pass()
 	})
@@ -53,14 +54,14 @@ func refusedCommitFaults() faults {
 	return faults{
 		"Commit/Swap by an owner that was taken over is refused with the record of the new owner": {
 			{"Commit applies the writes of a stale owner", commits.after(func(c call, a *answer) {
-				if a.err == nil && !a.done {
-					c.as(storetest.OpApply)
+				if a.Err == nil && !a.Done {
+					c.as(calls.Apply)
 				}
 			})},
 			{"Commit refuses without saying why", commits.refusing(func(call) record { return record{} })},
 			{"Commit looks at its writes before the record", commits.instead(func(c call) answer {
 				if c.Refuses(c.rows) {
-					return answer{err: rejected(c.op, store.ErrWritesRefused)}
+					return answer{Err: rejected(c.Op, store.ErrWritesRefused)}
 				}
 				return c.pass()
 			})},
@@ -69,7 +70,7 @@ func refusedCommitFaults() faults {
 			{"Commit inserts a record that is gone", insertsAbsent(commits)},
 			{"Commit applies the writes although the record is gone", commits.instead(func(c call) answer {
 				if c.held.Key == "" {
-					return answer{err: c.as(storetest.OpApply).err}
+					return answer{Err: c.as(calls.Apply).Err}
 				}
 				return c.pass()
 			})},
@@ -77,19 +78,19 @@ func refusedCommitFaults() faults {
 		},
 		"Commit/Swap by an owner whose lease was renewed since is refused": {
 			{"Commit adopts a later lease", commits.before(func(c *call) {
-				if c.held.Owner == c.seen.Owner && c.held.Status == c.seen.Status {
-					c.seen.Lease = c.held.Lease
+				if c.held.Owner == c.Seen.Owner && c.held.Status == c.Seen.Status {
+					c.Seen.Lease = c.held.Lease
 				}
 			})},
 		},
 		"Commit/Swap by an owner that has completed is refused": {
 			{"Commit completes what was completed", commits.before(func(c *call) {
-				if c.held.Owner == c.seen.Owner {
-					c.seen.Status = c.held.Status
+				if c.held.Owner == c.Seen.Owner {
+					c.Seen.Status = c.held.Status
 				}
 			})},
 			{"Commit takes each commit of one owner for a repeated one", commits.after(func(c call, a *answer) {
-				a.done = a.done || a.held.Owner == c.next.Owner && a.held.Status == store.StatusCompleted
+				a.Done = a.Done || a.Held.Owner == c.Next.Owner && a.Held.Status == store.StatusCompleted
 			})},
 		},
 		"Commit/refuses writes of another kind, and does nothing": {
@@ -100,22 +101,22 @@ func refusedCommitFaults() faults {
 }
 
 // ignoresStrange takes writes of another kind for none.
-func ignoresStrange(m methods) inject { return m.before(func(c *call) { c.strange = nil }) }
+func ignoresStrange(m methods) inject { return m.before(func(c *call) { c.strange = false }) }
 
 // declinedFaults are stores that do something although a write refuses, or do not say so.
 func declinedFaults() faults {
 	// declines does something else if a write refuses.
 	declines := func(instead func(c call, a *answer)) inject {
 		return commits.after(func(c call, a *answer) {
-			if errors.Is(a.err, store.ErrWritesRefused) {
-				c.token = "another"
+			if errors.Is(a.Err, store.ErrWritesRefused) {
+				c.Token = "another"
 				instead(c, a)
 			}
 		})
 	}
 	return faults{
 		"Commit/whose write refuses does nothing, wherever that stands": {
-			{"Commit completes although a write refuses", declines(func(c call, _ *answer) { c.as(storetest.OpSwap) })},
+			{"Commit completes although a write refuses", declines(func(c call, _ *answer) { c.as(calls.Swap) })},
 			{"Commit ignores a write that refuses", declines(func(c call, a *answer) {
 				c.rows = slices.DeleteFunc(c.rows, func(r storetest.Row) bool { return c.Refuses(partedWrites{r}) })
 				*a = c.pass()
@@ -123,17 +124,17 @@ func declinedFaults() faults {
 			{"Commit applies the writes before the one that refuses", declines(func(c call, _ *answer) { c.oneByOne() })},
 			{"Commit applies the writes behind the one that refuses", declines(func(c call, _ *answer) {
 				c.rows = c.rows[len(c.rows)-1:]
-				c.as(storetest.OpApply)
+				c.as(calls.Apply)
 			})},
 			{"Commit writes over what refuses", declines(func(c call, a *answer) {
 				c.conditions(false)
 				*a = c.pass()
 			})},
 			{"Commit takes a write that refuses for a record that does", declines(func(c call, a *answer) {
-				*a = answer{held: c.held}
+				*a = answer{Held: c.held}
 			})},
 			{"Commit does not say why it failed", declines(func(c call, a *answer) {
-				a.err = rejected(c.op, errors.New("the transaction was cancelled"))
+				a.Err = rejected(c.Op, errors.New("the transaction was cancelled"))
 			})},
 		},
 		"Commit/several of whose writes refuse does nothing": {
@@ -147,16 +148,16 @@ func declinedFaults() faults {
 		"Commit/whose write refuses leaves steps and results alone": {
 			{"Commit drops the steps although a write refuses", declines(func(c call, _ *answer) {
 				c.drop()
-				c.next = c.held
-				c.next.Steps, c.next.StepWrites = nil, 0
-				c.as(storetest.OpClaim)
+				c.Next = c.held
+				c.Next.Steps, c.Next.StepWrites = nil, 0
+				c.as(calls.Claim)
 			})},
 		},
 		"Commit/whose write refuses leaves the record to its owner": {
 			{"Commit ends the lease although a write refuses", declines(func(c call, _ *answer) {
-				c.seen, c.next = c.held, c.held
-				c.next.Owner = ""
-				c.as(storetest.OpSwap)
+				c.Seen, c.Next = c.held, c.held
+				c.Next.Owner = ""
+				c.as(calls.Swap)
 			})},
 			{"Commit releases the record when a write refuses", declines(func(c call, _ *answer) { c.drop() })},
 		},
@@ -165,10 +166,10 @@ func declinedFaults() faults {
 
 // oneByOne applies the writes, each in a transaction of its own, as far as none refuses.
 func (c call) oneByOne() (a answer) {
-	a.done = true
+	a.Done = true
 	for _, r := range c.rows {
 		c.rows = partedWrites{r}
-		if a = c.as(storetest.OpApply); a.err != nil {
+		if a = c.as(calls.Apply); a.Err != nil {
 			break
 		}
 	}
@@ -179,12 +180,12 @@ func (c call) oneByOne() (a answer) {
 func tokenFaults() faults {
 	repeated := func(instead func(c call) answer) inject {
 		return commits.instead(func(c call) answer {
-			if _, known := c.notes[c.token]; known {
+			if _, known := c.notes[c.Token]; known {
 				return instead(c)
 			}
 			a := c.pass()
-			if a.done {
-				c.notes[c.token] = c.next
+			if a.Done {
+				c.notes[c.Token] = c.Next
 			}
 			return a
 		})
@@ -193,13 +194,13 @@ func tokenFaults() faults {
 		"Commit/repeated with its token writes nothing again": {
 			{"Commit applies repeated writes", repeated(func(c call) answer {
 				c.conditions(false)
-				return c.as(storetest.OpApply)
+				return c.as(calls.Apply)
 			})},
 			{"Commit takes its own rows for somebody else's", repeated(func(c call) answer {
-				return answer{done: true, err: c.as(storetest.OpApply).err}
+				return answer{Done: true, Err: c.as(calls.Apply).Err}
 			})},
 			{"Commit refuses a token that it knows", repeated(func(c call) answer {
-				return answer{err: rejected(c.op, errors.New("the token was used before"))}
+				return answer{Err: rejected(c.Op, errors.New("the token was used before"))}
 			})},
 			{"Commit refuses a repeated call without saying why", repeated(func(call) answer { return answer{} })},
 		},
@@ -208,7 +209,7 @@ func tokenFaults() faults {
 		},
 		"Commit/repeated after its record is gone writes nothing again": {
 			{"Commit writes a record that is gone for a token that it knows", repeated(func(c call) answer {
-				return answer{done: true, err: c.as(storetest.OpClaim).err}
+				return answer{Done: true, Err: c.as(calls.Claim).Err}
 			})},
 		},
 	}
@@ -217,7 +218,7 @@ func tokenFaults() faults {
 // commitRecordFaults are stores that complete a record otherwise than they were told to.
 func commitRecordFaults() faults {
 	otherwise := func(change func(next *record)) inject {
-		return commits.before(func(c *call) { change(&c.next) })
+		return commits.before(func(c *call) { change(&c.Next) })
 	}
 	return faults{
 		"Commit/Swap completes a record": {
@@ -244,15 +245,15 @@ func commitRecordFaults() faults {
 		},
 		"Commit/Parts are replaced by a Swap": {
 			{"Commit keeps the parts of the record seen", commits.before(func(c *call) {
-				if c.seen.Parts != "" {
-					c.next.Parts, c.next.Result = c.seen.Parts, nil
+				if c.Seen.Parts != "" {
+					c.Next.Parts, c.Next.Result = c.Seen.Parts, nil
 				}
 			})},
 		},
 		"Commit/Parts written by a refused Swap do not change the held result": {
 			// The parts are written before it is known whether the record refuses.
 			{"Commit names parts by their key", all(partsNamed(byKey), commits.before(func(c *call) {
-				c.next = c.Split(c.next)
+				c.Next = c.Split(c.Next)
 			}))},
 		},
 	}
@@ -269,8 +270,8 @@ func applyFaults() faults {
 		"Commit/alone with a write that refuses does nothing": {
 			{"Apply is no transaction", applies.instead(call.oneByOne)},
 			{"Apply does not say that a write refuses", applies.after(func(_ call, a *answer) {
-				if errors.Is(a.err, store.ErrWritesRefused) {
-					a.err = nil
+				if errors.Is(a.Err, store.ErrWritesRefused) {
+					a.Err = nil
 				}
 			})},
 		},

@@ -22,8 +22,8 @@ func fieldFaults() faults {
 	)
 	all := faults{
 		texts: {
-			{"Claim drops the attempt", claims.before(func(c *call) { c.next.Attempt = 0 })},
-			{"Swap drops the attempt", swaps.before(func(c *call) { c.next.Attempt = 0 })},
+			{"Claim drops the attempt", claims.before(func(c *call) { c.Next.Attempt = 0 })},
+			{"Swap drops the attempt", swaps.before(func(c *call) { c.Next.Attempt = 0 })},
 			{"trims texts", shown(func(r *record) { r.Owner = strings.TrimSpace(r.Owner) })},
 			{"ends text at a zero byte", shown(func(r *record) { r.Reason, _, _ = strings.Cut(r.Reason, "\x00") })},
 			{"cuts long texts", shown(func(r *record) {
@@ -49,11 +49,11 @@ func fieldFaults() faults {
 		},
 		"Fields/tell of a settlement until a Claim": {
 			{"Swap keeps the attention that it saw", swaps.before(func(c *call) {
-				c.next.Attention, c.next.Derived = c.seen.Attention, c.seen.Derived
+				c.Next.Attention, c.Next.Derived = c.Seen.Attention, c.Seen.Derived
 			})},
 			{"Claim keeps the settlement of what it replaces", claims.before(func(c *call) {
 				if c.held.Key != "" {
-					c.next.SettledBy = c.held.SettledBy
+					c.Next.SettledBy = c.held.SettledBy
 				}
 			})},
 		},
@@ -106,12 +106,12 @@ func resultFaults() faults {
 			})},
 		},
 		"Layout/is replaced with the result": {
-			{"Swap keeps the layout that it saw", swaps.before(func(c *call) { c.next.Layout = c.seen.Layout })},
+			{"Swap keeps the layout that it saw", swaps.before(func(c *call) { c.Next.Layout = c.Seen.Layout })},
 		},
 		"Layout/is replaced without the result": {
 			{"Swap writes the layout with a result only", swaps.before(func(c *call) {
-				if c.next.Result == nil {
-					c.next.Layout = c.seen.Layout
+				if c.Next.Result == nil {
+					c.Next.Layout = c.Seen.Layout
 				}
 			})},
 		},
@@ -151,7 +151,7 @@ func resultFaults() faults {
 		},
 		"Result/of 409601 bytes comes back byte for byte": {
 			{"cuts results at 400 KiB", reads.after(func(_ call, a *answer) {
-				a.held.Result = a.held.Result[:min(len(a.held.Result), 400<<10)]
+				a.Held.Result = a.Held.Result[:min(len(a.Held.Result), 400<<10)]
 			})},
 		},
 		"Result/of 6291556 bytes comes back byte for byte": {
@@ -166,8 +166,8 @@ func repaired(text []byte) []byte { return bytes.ToValidUTF8(text, []byte("\ufff
 // refusesResultsAbove limits the size of results.
 func refusesResultsAbove(limit int) inject {
 	return slices.Concat(claims, swaps).instead(func(c call) answer {
-		if len(c.next.Result) > limit {
-			return answer{err: &store.Error{Op: string(c.op), Kind: store.FailureTooLarge, NotApplied: true}}
+		if len(c.Next.Result) > limit {
+			return answer{Err: &store.Error{Op: string(c.Op), Kind: store.FailureTooLarge, NotApplied: true}}
 		}
 		return c.pass()
 	})

@@ -84,8 +84,8 @@ func listFaults() faults {
 		"List/forgets a record that somebody has settled": {
 			{"an index of what was settled", all(
 				swaps.after(func(c call, a *answer) {
-					if a.done && c.seen.Attention != "" {
-						c.notes[c.key] = c.seen
+					if a.Done && c.Seen.Attention != "" {
+						c.notes[c.Key] = c.Seen
 					}
 				}),
 				lists(func(ctx context.Context, f *faulty, q store.Query) listing {

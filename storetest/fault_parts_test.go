@@ -3,7 +3,7 @@ package storetest_test
 import (
 	"bytes"
 
-	"github.com/go-idempotent/idempotent/storetest"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 )
 
 // partsNamed names the parts of results.
@@ -19,8 +19,8 @@ func partsFaults() faults {
 	// forgets drops the attribute of a record that the store does not know.
 	forgets := func(of methods, where ...condition) inject {
 		return of.after(func(c call, a *answer) {
-			if a.done && c.meets(where) {
-				c.SetForeign(c.key, false)
+			if a.Done && c.meets(where) {
+				c.SetForeign(c.Key, false)
 			}
 		})
 	}
@@ -34,28 +34,28 @@ func partsFaults() faults {
 		},
 		"Parts/are replaced by a Claim": {
 			{"Claim keeps the parts of the claimed record", claims.before(func(c *call) {
-				if c.next.Result == nil {
-					c.next.Parts = c.held.Parts
+				if c.Next.Result == nil {
+					c.Next.Parts = c.held.Parts
 				}
 			})},
 		},
 		"Parts/are replaced by a Swap": {
 			{"Swap keeps the parts of the record seen", swaps.before(func(c *call) {
-				if c.next.Result == nil {
-					c.next.Parts = c.held.Parts
+				if c.Next.Result == nil {
+					c.Next.Parts = c.held.Parts
 				}
 			})},
 		},
 		"Parts/stay if a Swap hands back the record that was read": {
-			{"Swap drops the parts that it is handed", swaps.before(func(c *call) { c.next.Parts = "" })},
+			{"Swap drops the parts that it is handed", swaps.before(func(c *call) { c.Next.Parts = "" })},
 		},
 		"Parts/of a released record do not come back": {
 			{"remembers the parts of a released record", reads.after(func(c call, a *answer) {
-				of := c.key + c.seen.Owner
+				of := c.Key + c.Seen.Owner
 				if c.shared[of] == nil {
-					c.shared[of] = a.held.Result
+					c.shared[of] = a.Held.Result
 				}
-				a.held.Result = bytes.Clone(c.shared[of])
+				a.Held.Result = bytes.Clone(c.shared[of])
 			})},
 		},
 		"Result/of 4097 bytes comes back byte for byte": {
@@ -69,14 +69,14 @@ func partsFaults() faults {
 		"Foreign/attributes survive a Swap": {
 			{"Swap drops attributes that it does not know", forgets(swaps)},
 			{"Swap of a large result drops attributes that it does not know", forgets(swaps, func(c call) bool {
-				return len(c.next.Result) > 4096
+				return len(c.Next.Result) > 4096
 			})},
 		},
 		"Foreign/attributes are replaced by a Claim": {
 			{"Claim keeps attributes that it does not know", claims.instead(func(c call) answer {
-				had := c.HasForeign(c.key)
-				a := c.as(storetest.OpClaim)
-				c.SetForeign(c.key, had)
+				had := c.HasForeign(c.Key)
+				a := c.as(calls.Claim)
+				c.SetForeign(c.Key, had)
 				return a
 			})},
 		},
@@ -89,14 +89,14 @@ func partsFaults() faults {
 // bytesFaults are stores that share bytes with their callers, without ever losing any themselves.
 func bytesFaults() faults {
 	cloned := gets.after(func(c call, a *answer) {
-		c.share(&a.held)
-		a.held.Result = bytes.Clone(a.held.Result)
+		c.share(&a.Held)
+		a.Held.Result = bytes.Clone(a.Held.Result)
 	})
 	keepsBytes := func(m methods) inject {
-		return all(cloned, m.before(func(c *call) { c.shared[c.key+c.next.Seal] = c.next.Result }))
+		return all(cloned, m.before(func(c *call) { c.shared[c.Key+c.Next.Seal] = c.Next.Result }))
 	}
 	handsOut := func(m methods) inject {
-		return all(cloned, m.after(func(c call, a *answer) { c.share(&a.held) }))
+		return all(cloned, m.after(func(c call, a *answer) { c.share(&a.Held) }))
 	}
 	return faults{
 		"Bytes/of a small result may change after Claim": {
@@ -106,13 +106,13 @@ func bytesFaults() faults {
 		"Bytes/of a small result may change after Swap": {
 			{"Swap keeps the caller's bytes", keepsBytes(swaps)},
 			{"a refused Swap hands out its own bytes", handsOut(swaps)},
-			{"Get hands out its own bytes", gets.after(func(c call, a *answer) { c.share(&a.held) })},
+			{"Get hands out its own bytes", gets.after(func(c call, a *answer) { c.share(&a.Held) })},
 		},
 		"Bytes/of a large result may change after Swap": {
 			{"ReadResult hands out its own bytes", reads.after(func(c call, a *answer) {
-				c.seen.Result = a.held.Result
-				c.share(&c.seen)
-				a.held.Result = c.seen.Result
+				c.Seen.Result = a.Held.Result
+				c.share(&c.Seen)
+				a.Held.Result = c.Seen.Result
 			})},
 		},
 		"Commit/Bytes of a small result may change after Swap": {

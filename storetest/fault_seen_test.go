@@ -55,15 +55,15 @@ func tooLoose() map[string][]mistake {
 			}
 		}
 	}
-	status := func(c *call) { c.seen.Status = c.held.Status }
-	owner := func(c *call) { c.seen.Owner = c.held.Owner }
-	lease := func(c *call) { c.seen.Lease = c.held.Lease }
-	expiry := func(c *call) { c.seen.Expiry = c.held.Expiry }
-	reason := func(c *call) { c.seen.Reason = c.held.Reason }
-	writes := func(c *call) { c.seen.StepWrites = store.AnyStepWrites }
-	sawOwner := func(c call) bool { return c.seen.Owner != "" }
-	sawNoOwner := func(c call) bool { return c.seen.Owner == "" }
-	sawRunning := func(c call) bool { return c.seen.Status == store.StatusInProgress }
+	status := func(c *call) { c.Seen.Status = c.held.Status }
+	owner := func(c *call) { c.Seen.Owner = c.held.Owner }
+	lease := func(c *call) { c.Seen.Lease = c.held.Lease }
+	expiry := func(c *call) { c.Seen.Expiry = c.held.Expiry }
+	reason := func(c *call) { c.Seen.Reason = c.held.Reason }
+	writes := func(c *call) { c.Seen.StepWrites = store.AnyStepWrites }
+	sawOwner := func(c call) bool { return c.Seen.Owner != "" }
+	sawNoOwner := func(c call) bool { return c.Seen.Owner == "" }
+	sawRunning := func(c call) bool { return c.Seen.Status == store.StatusInProgress }
 	unwritten := func(c call) bool { return c.held.StepWrites == 0 }
 	return map[string][]mistake{
 		"a record in progress": {
@@ -72,19 +72,19 @@ func tooLoose() map[string][]mistake {
 			{"ignores the owner where no lease was seen", take(owner, sawNoLease)},
 			{"ignores the lease", take(lease, owned)},
 			{"compares the seconds of the lease", take(lease, func(c call) bool {
-				return c.held.Lease.Truncate(time.Second).Equal(c.seen.Lease.Truncate(time.Second))
+				return c.held.Lease.Truncate(time.Second).Equal(c.Seen.Lease.Truncate(time.Second))
 			})},
 			{"lets the lease be later", take(lease, sawLease, func(c call) bool {
-				return c.held.Lease.After(c.seen.Lease)
+				return c.held.Lease.After(c.Seen.Lease)
 			})},
 			{"lets the lease be earlier", take(lease, leased, func(c call) bool {
-				return c.held.Lease.Before(c.seen.Lease)
+				return c.held.Lease.Before(c.Seen.Lease)
 			})},
 			{"lets a record have an owner where none was seen", take(owner, sawNoOwner)},
 			{"ignores step writes", take(writes)},
 			{"ignores step writes where there are none", take(writes, unwritten)},
 			{"compares the number of steps", take(writes, func(c call) bool {
-				return len(c.held.Steps) == len(c.seen.Steps)
+				return len(c.held.Steps) == len(c.Seen.Steps)
 			})},
 			{"ignores the reason", take(reason)},
 			{"ignores the reason that a record had", take(reason, func(c call) bool { return c.held.Reason == "" })},
@@ -94,9 +94,9 @@ func tooLoose() map[string][]mistake {
 			{"ignores step writes where no lease was seen", take(writes, sawNoLease)},
 		},
 		"a record with a step": {
-			{"ignores step writes where none were seen", take(writes, func(c call) bool { return c.seen.StepWrites == 0 })},
+			{"ignores step writes where none were seen", take(writes, func(c call) bool { return c.Seen.StepWrites == 0 })},
 			{"asks whether there are steps", take(writes, func(c call) bool {
-				return c.held.StepWrites > 0 && c.seen.StepWrites > 0
+				return c.held.StepWrites > 0 && c.Seen.StepWrites > 0
 			})},
 		},
 		"an UNKNOWN record": {
@@ -109,7 +109,7 @@ func tooLoose() map[string][]mistake {
 		"a record without an owner": {
 			{"lets a record have no owner", take(owner, ownerless)},
 			{"lets a record have no owner where no lease was seen", take(func(c *call) {
-				c.seen.Owner, c.seen.Lease = "", c.held.Lease
+				c.Seen.Owner, c.Seen.Lease = "", c.held.Lease
 			}, ownerless, sawNoLease)},
 			{"ignores the lease of a record without an owner", take(lease, ownerless, sawLease, leased)},
 			{"lets a record without an owner have a lease where none was seen", take(lease, ownerless, sawNoLease)},
@@ -129,25 +129,25 @@ func tooStrict() map[string][]mistake {
 	refuse := func(where ...condition) func(c *call) {
 		return func(c *call) {
 			if c.meets(where) {
-				c.seen.Owner = "nobody"
+				c.Seen.Owner = "nobody"
 			}
 		}
 	}
-	otherExpiry := func(c call) bool { return !c.held.Expiry.Equal(c.seen.Expiry) }
-	otherReason := func(c call) bool { return c.held.Reason != c.seen.Reason }
+	otherExpiry := func(c call) bool { return !c.held.Expiry.Equal(c.Seen.Expiry) }
+	otherReason := func(c call) bool { return c.held.Reason != c.Seen.Reason }
 	written := func(c call) bool { return c.held.StepWrites > 0 }
 	return map[string][]mistake{
 		"a record in progress": {
 			{"compares a lease that was not seen", refuse(func(c call) bool {
-				return !c.held.Lease.Equal(c.seen.Lease)
+				return !c.held.Lease.Equal(c.Seen.Lease)
 			})},
 			{"compares the time zone of the lease", refuse(func(c call) bool {
-				return c.held.Lease.Format(time.RFC3339) != c.seen.Lease.Format(time.RFC3339)
+				return c.held.Lease.Format(time.RFC3339) != c.Seen.Lease.Format(time.RFC3339)
 			})},
 			{"compares the expiry of a record with an owner", refuse(otherExpiry)},
-			{"compares the fingerprint", refuse(func(c call) bool { return c.held.Fingerprint != c.seen.Fingerprint })},
+			{"compares the fingerprint", refuse(func(c call) bool { return c.held.Fingerprint != c.Seen.Fingerprint })},
 			{"asks for steps where they are not compared", refuse(func(c call) bool {
-				return c.held.StepWrites == 0 && c.seen.StepWrites == store.AnyStepWrites
+				return c.held.StepWrites == 0 && c.Seen.StepWrites == store.AnyStepWrites
 			})},
 		},
 		"a record in progress without a lease": {
@@ -158,7 +158,7 @@ func tooStrict() map[string][]mistake {
 			{"knows no record that was released", refuse(running, func(c call) bool { return c.held.Reason != "" })},
 		},
 		"a record with a step": {
-			{"always compares step writes", func(c *call) { c.seen.StepWrites = max(0, c.seen.StepWrites) }},
+			{"always compares step writes", func(c *call) { c.Seen.StepWrites = max(0, c.Seen.StepWrites) }},
 			{"knows no record with steps", refuse(written)},
 		},
 		"an UNKNOWN record": {
@@ -171,7 +171,7 @@ func tooStrict() map[string][]mistake {
 		"a completed record": {
 			{"knows no completed record", refuse(completed)},
 			{"compares the step writes of a completed record", refuse(completed, func(c call) bool {
-				return c.held.StepWrites != c.seen.StepWrites
+				return c.held.StepWrites != c.Seen.StepWrites
 			})},
 			{"compares the reason of a completed record", refuse(completed, otherReason)},
 		},

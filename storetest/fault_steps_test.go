@@ -25,7 +25,7 @@ func shownSteps(change func(all steps)) inject {
 
 // swapsSteps changes the steps that a Swap is to write.
 func swapsSteps(change func(c call, next steps)) inject {
-	return swaps.before(func(c *call) { change(*c, ownSteps(&c.next)) })
+	return swaps.before(func(c *call) { change(*c, ownSteps(&c.Next)) })
 }
 
 // stepFaults are stores that read steps otherwise than they were written.
@@ -87,21 +87,21 @@ func stepFaults() faults {
 func stepWriteFaults() faults {
 	none := swapsSteps(func(_ call, next steps) { clear(next) })
 	counted := func(c *call) {
-		if c.next.Status != store.StatusCompleted && len(c.next.Steps) == 0 {
-			c.next.Steps = steps{"none": {}}
+		if c.Next.Status != store.StatusCompleted && len(c.Next.Steps) == 0 {
+			c.Next.Steps = steps{"none": {}}
 		}
 	}
 	return faults{
 		"Steps/are merged into those that are held": {
 			{"Swap writes no steps", none},
-			{"Swap replaces all steps", removes(func(c call) bool { return len(c.next.Steps) > 0 })},
+			{"Swap replaces all steps", removes(func(c call) bool { return len(c.Next.Steps) > 0 })},
 		},
 		"Sequence/of calls is answered as a register answers it": {
 			{"a sequence of swaps that write no steps", none},
 		},
 		"Steps/are merged by a Swap that changes other fields, too": {
 			{"Swap writes steps alone or not at all", swapsSteps(func(c call, next steps) {
-				if !c.next.Expiry.Equal(c.held.Expiry) {
+				if !c.Next.Expiry.Equal(c.held.Expiry) {
 					clear(next)
 				}
 			})},
@@ -109,7 +109,7 @@ func stepWriteFaults() faults {
 		"Steps/are merged into those that are held, and not those that were seen": {
 			{"Swap writes the steps that were seen", swapsSteps(func(c call, next steps) {
 				for name := range c.held.Steps {
-					if _, was := c.seen.Steps[name]; !was && c.seen.StepWrites == store.AnyStepWrites {
+					if _, was := c.Seen.Steps[name]; !was && c.Seen.StepWrites == store.AnyStepWrites {
 						next[name] = store.Step{}
 					}
 				}
@@ -117,16 +117,16 @@ func stepWriteFaults() faults {
 		},
 		"Steps/that were started are not started again": {
 			{"Swap starts a step again", swaps.before(func(c *call) {
-				if _, _, merges := c.held.Merged(c.next); merges || !c.held.Matches(c.seen) {
+				if _, _, merges := c.held.Merged(c.Next); merges || !c.held.Matches(c.Seen) {
 					return
 				}
 				free := *c
-				free.seen, free.next, free.next.Steps = c.held, c.held, make(steps)
-				for name := range c.next.Steps {
-					free.next.Steps[name] = store.Step{}
+				free.Seen, free.Next, free.Next.Steps = c.held, c.held, make(steps)
+				for name := range c.Next.Steps {
+					free.Next.Steps[name] = store.Step{}
 				}
 				free.pass()
-				c.seen.StepWrites = store.AnyStepWrites
+				c.Seen.StepWrites = store.AnyStepWrites
 			})},
 			{"Swap starts a step over a result", swapsSteps(func(c call, next steps) {
 				for name, s := range next {
@@ -145,7 +145,7 @@ func stepWriteFaults() faults {
 		},
 		"Steps/stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over": {
 			{"a renewal drops steps", removes(func(c call) bool {
-				return c.next.Owner == c.held.Owner && c.next.Lease.After(c.held.Lease)
+				return c.Next.Owner == c.held.Owner && c.Next.Lease.After(c.held.Lease)
 			})},
 			{"UNKNOWN drops steps", removes(becomesUnknown)},
 			{"a release drops steps", removes(releases)},
@@ -161,24 +161,24 @@ func stepWriteFaults() faults {
 			{"Commit keeps the steps", keepsSteps(commits)},
 		},
 		"Steps/are replaced by a Claim, with their count": {
-			{"Claim keeps steps", claims.before(func(c *call) { c.next.Steps = c.held.Steps })},
+			{"Claim keeps steps", claims.before(func(c *call) { c.Next.Steps = c.held.Steps })},
 			{"Claim keeps the count of step writes", claims.before(func(c *call) {
-				c.next.StepWrites = c.held.StepWrites
+				c.Next.StepWrites = c.held.StepWrites
 			})},
 		},
 		"Steps/are none of a record that was deleted": {
 			{"steps of a deleted record come back", all(
-				deletes.before(func(c *call) { c.notes[c.key] = c.held }),
-				claims.before(func(c *call) { c.next.Steps = c.notes[c.key].Steps }),
+				deletes.before(func(c *call) { c.notes[c.Key] = c.held }),
+				claims.before(func(c *call) { c.Next.Steps = c.notes[c.Key].Steps }),
 			)},
 		},
 		"Steps/are counted once for each Swap that changes some": {
 			{"counts every Swap", swaps.before(counted)},
 			{"counts each step", swaps.after(func(c call, a *answer) {
 				again := c
-				again.seen, again.next.Steps = c.next, steps{"none": {}}
-				again.seen.Lease, again.seen.StepWrites = c.seen.Lease, store.AnyStepWrites
-				for n := 1; a.done && n < len(c.next.Steps); n++ {
+				again.Seen, again.Next.Steps = c.Next, steps{"none": {}}
+				again.Seen.Lease, again.Seen.StepWrites = c.Seen.Lease, store.AnyStepWrites
+				for n := 1; a.Done && n < len(c.Next.Steps); n++ {
 					again.pass()
 				}
 			})},
@@ -186,13 +186,13 @@ func stepWriteFaults() faults {
 	}
 }
 
-func becomesUnknown(c call) bool { return c.next.Status == store.StatusUnknown }
+func becomesUnknown(c call) bool { return c.Next.Status == store.StatusUnknown }
 
-func releases(c call) bool { return c.next.Reason == store.ReasonReleased }
+func releases(c call) bool { return c.Next.Reason == store.ReasonReleased }
 
-func completes(c call) bool { return c.next.Status == store.StatusCompleted }
+func completes(c call) bool { return c.Next.Status == store.StatusCompleted }
 
-func changesOwner(c call) bool { return c.next.Owner != c.held.Owner }
+func changesOwner(c call) bool { return c.Next.Owner != c.held.Owner }
 
 // removes drops, where it is so, the steps that a Swap leaves alone.
 func removes(where ...condition) inject {
@@ -215,12 +215,12 @@ func remembers(m methods, show func(had record, r *record), where ...condition) 
 	return all(
 		m.before(func(c *call) {
 			if c.held.Key != "" && c.meets(where) {
-				c.notes[c.key] = c.held
+				c.notes[c.Key] = c.held
 			}
 		}),
 		gets.after(func(c call, a *answer) {
-			if a.held.Status == store.StatusCompleted {
-				show(c.notes[c.key], &a.held)
+			if a.Held.Status == store.StatusCompleted {
+				show(c.notes[c.Key], &a.Held)
 			}
 		}),
 	)
@@ -230,9 +230,9 @@ func remembers(m methods, show func(had record, r *record), where ...condition) 
 func takeoverFaults() faults {
 	returns := func(what func(c call) record, where ...condition) inject {
 		return swaps.after(func(c call, a *answer) {
-			if a.done && handsOver(c) && c.meets(where) {
-				c.held, c.notes[c.key] = a.held, c.held
-				a.held = what(c)
+			if a.Done && handsOver(c) && c.meets(where) {
+				c.held, c.notes[c.Key] = a.Held, c.held
+				a.Held = what(c)
 			}
 		})
 	}
@@ -242,10 +242,10 @@ func takeoverFaults() faults {
 			{"a takeover drops steps", removes(changesOwner)},
 			{"a takeover returns nothing", returns(nothing)},
 			{"a takeover of an UNKNOWN record returns nothing", returns(nothing, unknown)},
-			{"a takeover returns what was held before", returns(func(c call) record { return c.notes[c.key] })},
-			{"a takeover returns what it was handed", returns(func(c call) record { return c.next })},
+			{"a takeover returns what was held before", returns(func(c call) record { return c.notes[c.Key] })},
+			{"a takeover returns what it was handed", returns(func(c call) record { return c.Next })},
 			{"a takeover returns what was seen", returns(func(c call) record {
-				c.held.Steps, c.held.StepWrites = c.seen.Steps, max(c.seen.StepWrites, 0)
+				c.held.Steps, c.held.StepWrites = c.Seen.Steps, max(c.Seen.StepWrites, 0)
 				return c.held
 			})},
 		},
@@ -260,7 +260,7 @@ func takeoverFaults() faults {
 func stepPartFaults() faults {
 	forgets := func(where condition) inject {
 		return swaps.after(func(c call, a *answer) {
-			if !a.done || !where(c) {
+			if !a.Done || !where(c) {
 				return
 			}
 			for _, step := range c.held.Steps {
@@ -271,13 +271,13 @@ func stepPartFaults() faults {
 	return faults{
 		"Steps/that are large can be read whatever became of their record since": {
 			{"reads the parts of steps by the owner of the record", reads.instead(func(c call) answer {
-				if c.held.Key != "" && c.seen.Owner != c.held.Owner {
-					return answer{err: &store.UnreadableError{Reason: "the part is missing"}}
+				if c.held.Key != "" && c.Seen.Owner != c.held.Owner {
+					return answer{Err: &store.UnreadableError{Reason: "the part is missing"}}
 				}
 				return c.pass()
 			})},
 			{"a takeover forgets the parts of steps", forgets(func(c call) bool {
-				return c.seen.Owner != c.next.Owner
+				return c.Seen.Owner != c.Next.Owner
 			})},
 			{"a release forgets the parts of steps", forgets(releases)},
 			{"UNKNOWN forgets the parts of steps", forgets(becomesUnknown)},
@@ -313,38 +313,38 @@ func stepPartFaults() faults {
 func stepBytesFaults() faults {
 	share := func(c call, r record) {
 		if len(r.Steps) > 0 {
-			c.notes[c.key] = r
+			c.notes[c.Key] = r
 		}
 	}
 	shares := func(of inject) inject {
 		return all(of, gets.after(func(c call, a *answer) {
-			if kept, is := c.notes[c.key]; is && len(a.held.Steps) > 0 {
-				a.held.Steps = kept.Steps
-				for name, s := range ownSteps(&a.held) {
+			if kept, is := c.notes[c.Key]; is && len(a.Held.Steps) > 0 {
+				a.Held.Steps = kept.Steps
+				for name, s := range ownSteps(&a.Held) {
 					s.Result = bytes.Clone(s.Result)
-					a.held.Steps[name] = s
+					a.Held.Steps[name] = s
 				}
 			}
 		}))
 	}
 	handsOut := func(m methods, done bool) inject {
 		return shares(m.after(func(c call, a *answer) {
-			if a.done == done {
-				share(c, a.held)
+			if a.Done == done {
+				share(c, a.Held)
 			}
 		}))
 	}
 	return faults{
 		"Bytes/of a small step may change after Swap": {
-			{"Swap keeps the caller's steps", shares(swaps.before(func(c *call) { share(*c, c.next) }))},
+			{"Swap keeps the caller's steps", shares(swaps.before(func(c *call) { share(*c, c.Next) }))},
 			{"a refused Claim hands out its own steps", handsOut(claims, false)},
 			{"a refused Swap hands out its own steps", handsOut(swaps, false)},
 			{"a takeover hands out its own steps", handsOut(swaps, true)},
 			{"Get hands out its own steps", gets.after(func(c call, a *answer) {
-				if kept, is := c.notes[c.key]; is {
-					a.held = kept
+				if kept, is := c.notes[c.Key]; is {
+					a.Held = kept
 				}
-				share(c, a.held)
+				share(c, a.Held)
 			})},
 		},
 	}

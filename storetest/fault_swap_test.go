@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func swapFaults() faults {
@@ -16,63 +16,65 @@ func swapFaults() faults {
 	return faults{
 		"Swap/keeps the held lease if next has none": {
 			{"Swap clears the lease if next has none", swaps.after(func(c call, a *answer) {
-				if a.done && c.next.Lease.IsZero() {
+				if a.Done && c.Next.Lease.IsZero() {
 					c.held = c.holds()
 					c.drop()
-					*a = c.as(storetest.OpClaim)
+					*a = c.as(calls.Claim)
 				}
 			})},
 			{"Swap keeps the lease that was seen if next has none", swaps.before(func(c *call) {
-				if c.next.Lease.IsZero() {
-					c.next.Lease = c.seen.Lease
+				if c.Next.Lease.IsZero() {
+					c.Next.Lease = c.Seen.Lease
 				}
-				if c.next.Lease.IsZero() {
-					c.next.Lease = time.Unix(0, 0)
+				if c.Next.Lease.IsZero() {
+					c.Next.Lease = time.Unix(0, 0)
 				}
 			})},
 		},
 		"Swap/never moves the lease of an owner back": {
 			{"Swap moves the lease of an owner back", swaps.before(func(c *call) {
-				if !c.held.Shortens(c.next) || c.held.Status != c.seen.Status || c.held.Owner != c.seen.Owner {
+				if !c.held.Shortens(c.Next) || c.held.Status != c.Seen.Status || c.held.Owner != c.Seen.Owner {
 					return
 				}
 				between := c.held // as another owner, nothing keeps it from a shorter lease
 				between.Owner = "between"
-				call{faulty: c.faulty, ctx: c.ctx, op: c.op, seen: c.held, next: between}.pass()
-				c.seen = between
+				earlier := *c
+				earlier.Seen, earlier.Next = c.held, between
+				earlier.pass()
+				c.Seen = between
 			})},
 		},
 		"Swap/renews a lease, again and again": {
-			{"Swap leaves the lease alone", swaps.before(func(c *call) { c.next.Lease = c.held.Lease })},
+			{"Swap leaves the lease alone", swaps.before(func(c *call) { c.Next.Lease = c.held.Lease })},
 		},
 		"Swap/gives a lease to a record that had none": {
 			{"Swap leaves the lease alone where there was none", swaps.before(func(c *call) {
 				if unleased(*c) {
-					c.next.Lease = time.Time{}
+					c.Next.Lease = time.Time{}
 				}
 			})},
 		},
 		"Swap/takes over a record whose lease ended": {
-			{"Swap leaves the owner alone", swaps.before(func(c *call) { c.next.Owner = c.held.Owner })},
+			{"Swap leaves the owner alone", swaps.before(func(c *call) { c.Next.Owner = c.held.Owner })},
 		},
 		"Swap/takes over a record that AWS Powertools wrote": {
 			{"Swap does not give an owner to a record without one", swaps.before(func(c *call) {
 				if ownerless(*c) {
-					c.next.Owner = ""
+					c.Next.Owner = ""
 				}
 			})},
 		},
 		"Swap/keeps the fields that stay equal": {
 			{"Swap drops the fields that stay equal", swaps.before(func(c *call) {
-				if c.next.Fingerprint == c.seen.Fingerprint {
-					c.next.Fingerprint = ""
+				if c.Next.Fingerprint == c.Seen.Fingerprint {
+					c.Next.Fingerprint = ""
 				}
 			})},
 		},
 		"Swap/marks a record UNKNOWN, and lets its owner complete it later": {
 			{"Swap completes only what is in progress", swaps.instead(func(c call) answer {
-				if c.next.Status == store.StatusCompleted && c.seen.Status != store.StatusInProgress {
-					return answer{held: c.held}
+				if c.Next.Status == store.StatusCompleted && c.Seen.Status != store.StatusInProgress {
+					return answer{Held: c.held}
 				}
 				return c.pass()
 			})},
@@ -86,12 +88,12 @@ func swapFaults() faults {
 			{"Swap refuses without saying why", swaps.refusing(func(call) record { return record{} })},
 		},
 		stale: {
-			{"Swap refuses with what was seen", swaps.refusing(func(c call) record { return c.seen })},
-			{"Swap refuses with next", swaps.refusing(func(c call) record { return c.next })},
+			{"Swap refuses with what was seen", swaps.refusing(func(c call) record { return c.Seen })},
+			{"Swap refuses with next", swaps.refusing(func(c call) record { return c.Next })},
 			{"Swap changes a record although it refuses", swaps.after(func(c call, a *answer) {
-				if !a.done && a.held.Key != "" {
-					c.seen, c.next = a.held, a.held
-					c.next.Attempt++
+				if !a.Done && a.Held.Key != "" {
+					c.Seen, c.Next = a.Held, a.Held
+					c.Next.Attempt++
 					c.pass()
 				}
 			})},
@@ -103,7 +105,7 @@ func swapFaults() faults {
 		"Sequence/of calls is answered as a register answers it": {
 			{"Swap loses every seventh write", swaps.instead(func(c call) answer {
 				if c.count++; c.count%7 == 0 {
-					return answer{done: true}
+					return answer{Done: true}
 				}
 				return c.pass()
 			})},
@@ -115,7 +117,7 @@ func swapFaults() faults {
 func insertsAbsent(m methods) inject {
 	return m.instead(func(c call) answer {
 		if c.held.Key == "" {
-			return c.as(storetest.OpClaim)
+			return c.as(calls.Claim)
 		}
 		return c.pass()
 	})
@@ -123,7 +125,7 @@ func insertsAbsent(m methods) inject {
 
 func showsSeenIfAbsent(c call) record {
 	if c.held.Key == "" {
-		return c.seen
+		return c.Seen
 	}
 	return c.held
 }
@@ -131,7 +133,7 @@ func showsSeenIfAbsent(c call) record {
 // acceptsItsSeal takes a completion for one that has happened if the held record has its seal.
 func acceptsItsSeal(m methods) inject {
 	return m.after(func(c call, a *answer) {
-		a.done = a.done || a.err == nil && a.held.Seal != "" && a.held.Seal == c.next.Seal
+		a.Done = a.Done || a.Err == nil && a.Held.Seal != "" && a.Held.Seal == c.Next.Seal
 	})
 }
 
@@ -140,7 +142,7 @@ func leftoverFaults() faults {
 	var all []fault
 	for _, name := range []string{"Fingerprint", "Seal", "Attempt", "CreatedAt", "Reason", "Result"} {
 		all = append(all, fault{"Swap does not clear " + name, swaps.before(func(c *call) {
-			if next := reflect.ValueOf(&c.next).Elem().FieldByName(name); next.IsZero() {
+			if next := reflect.ValueOf(&c.Next).Elem().FieldByName(name); next.IsZero() {
 				next.Set(reflect.ValueOf(c.held).FieldByName(name))
 			}
 		})})

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // fault breaks a store in one way.
@@ -66,7 +65,7 @@ type faulty struct {
 	resultless bool
 
 	one    sync.Mutex
-	breaks map[storetest.Op]func(c call) answer
+	breaks map[calls.Op]func(c call) answer
 	list   func(ctx context.Context, q store.Query) iter.Seq2[record, error]
 	cost   func(ctx context.Context, q store.Query) (store.Cost, error)
 
@@ -76,20 +75,34 @@ type faulty struct {
 	count  int
 }
 
+// broken is the store that a faulty one is.
+type broken struct {
+	calls.Store
+	*faulty
+}
+
+func (b broken) List(ctx context.Context, q store.Query) iter.Seq2[record, error] {
+	return b.list(ctx, q)
+}
+
+func (b broken) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
+	return b.cost(ctx, q)
+}
+
 // inject breaks a store.
 type inject func(f *faulty)
 
 // into returns a parted store with a fault.
 func (i inject) into(p *parted) store.Store {
 	f := &faulty{
-		parted: p, list: p.List, cost: p.ListCost, breaks: make(map[storetest.Op]func(c call) answer),
+		parted: p, list: p.List, cost: p.ListCost, breaks: make(map[calls.Op]func(c call) answer),
 		notes: make(map[string]record), shared: make(map[string][]byte),
 	}
 	i(f)
 	if f.resultless {
-		return struct{ store.Store }{f}
+		return struct{ store.Store }{calls.Store(f.make)}
 	}
-	return f
+	return broken{f.make, f}
 }
 
 // all injects several faults.
@@ -107,16 +120,16 @@ func torn(parts ...inject) inject {
 }
 
 // methods are those of a store that a fault breaks.
-type methods []storetest.Op
+type methods []calls.Op
 
 var (
-	claims  = methods{storetest.OpClaim}
-	swaps   = methods{storetest.OpSwap}
-	commits = methods{storetest.OpCommit}
-	applies = methods{storetest.OpApply}
-	deletes = methods{storetest.OpDelete}
-	gets    = methods{storetest.OpGet}
-	reads   = methods{storetest.OpReadResult}
+	claims  = methods{calls.Claim}
+	swaps   = methods{calls.Swap}
+	commits = methods{calls.Commit}
+	applies = methods{calls.Apply}
+	deletes = methods{calls.Delete}
+	gets    = methods{calls.Get}
+	reads   = methods{calls.ReadResult}
 )
 
 // instead has something else done.
@@ -148,9 +161,9 @@ func (m methods) after(change func(c call, a *answer)) inject {
 // refusing changes the record that refusals show.
 func (m methods) refusing(show func(c call) record) inject {
 	return m.after(func(c call, a *answer) {
-		if !a.done && a.err == nil {
-			c.held = a.held
-			a.held = show(c)
+		if !a.Done && a.Err == nil {
+			c.held = a.Held
+			a.Held = show(c)
 		}
 	})
 }
@@ -158,44 +171,39 @@ func (m methods) refusing(show func(c call) record) inject {
 // shown changes every record on its way out.
 func shown(change func(r *record)) inject {
 	return slices.Concat(claims, swaps, gets).after(func(_ call, a *answer) {
-		if a.held.Key != "" {
-			change(&a.held)
+		if a.Held.Key != "" {
+			change(&a.Held)
 		}
 	})
 }
 
-// call is one call of a store, whichever method it is of.
+// call is one call of a faulty store.
 type call struct {
 	*faulty
+	calls.Call
 
-	ctx        context.Context
-	op         storetest.Op
-	key        string
-	seen, next record
-	now        time.Time
-	rows       partedWrites
-	strange    store.Writes // of another kind
-	token      string
-
+	ctx  context.Context
+	rows partedWrites
+	// strange says that there are writes of another kind.
+	strange bool
 	// held is the record that the store holds before the call, zero if there is none.
 	held record
 }
 
-// answer is what a call returns. That of ReadResult is the result of the record.
-type answer struct {
-	held record
-	done bool
-	err  error
-}
+type answer = calls.Reply
 
 // make makes a call in the way in which the store is broken.
-func (f *faulty) make(c call) answer {
+func (f *faulty) make(ctx context.Context, made calls.Call) answer {
 	if !f.torn {
 		f.one.Lock()
 		defer f.one.Unlock()
 	}
-	c.faulty = f
-	if instead := f.breaks[c.op]; instead != nil {
+	c := call{faulty: f, Call: made, ctx: ctx}
+	if made.Writes != nil {
+		rows, ours := made.Writes.(partedWrites)
+		c.rows, c.strange = slices.Clone(rows), !ours
+	}
+	if instead := f.breaks[c.Op]; instead != nil {
 		c.held = c.holds()
 		return instead(c)
 	}
@@ -204,60 +212,28 @@ func (f *faulty) make(c call) answer {
 
 // holds returns the record that is held now.
 func (c call) holds() record {
-	held, _, _ := c.parted.Get(c.ctx, c.key)
+	held, _, _ := c.parted.Get(c.ctx, c.Key)
 	return held
 }
 
 // pass makes the call as it should be made.
-func (c call) pass() (a answer) {
-	switch c.op {
-	case storetest.OpClaim:
-		a.held, a.done, a.err = c.parted.Claim(c.ctx, c.next, c.now)
-	case storetest.OpSwap:
-		a.held, a.done, a.err = c.parted.Swap(c.ctx, c.seen, c.next)
-	case storetest.OpCommit:
-		a.held, a.done, a.err = c.parted.Commit(c.ctx, c.seen, c.next, c.writes(), c.token)
-	case storetest.OpApply:
-		a.err = c.parted.Apply(c.ctx, c.writes(), c.token)
-		a.done = a.err == nil
-	case storetest.OpDelete:
-		a.done, a.err = c.parted.Delete(c.ctx, c.seen)
-	case storetest.OpReadResult:
-		a.held.Result, a.err = c.parted.ReadResult(c.ctx, c.seen)
-	default:
-		a.held, a.done, a.err = c.parted.Get(c.ctx, c.key)
+func (c call) pass() answer {
+	if !c.strange {
+		c.Writes = c.rows
 	}
-	return a
+	return c.Make(c.ctx, c.parted)
 }
 
 // as makes the call of another method.
-func (c call) as(op storetest.Op) answer {
-	c.op = op
+func (c call) as(op calls.Op) answer {
+	c.Op = op
 	return c.pass()
 }
 
 // drop removes the held record.
 func (c call) drop() {
-	c.seen = c.held
-	c.as(storetest.OpDelete)
-}
-
-// writes are those that the call was handed, or what has become of them.
-func (c call) writes() store.Writes {
-	if c.strange != nil {
-		return c.strange
-	}
-	return c.rows
-}
-
-// writing gives the call its writes.
-func (c call) writing(w store.Writes) call {
-	if rows, ok := w.(partedWrites); ok {
-		c.rows = slices.Clone(rows)
-	} else {
-		c.strange = w
-	}
-	return c
+	c.Seen = c.held
+	c.as(calls.Delete)
 }
 
 // conditions sets that of each write.
@@ -281,11 +257,11 @@ func owned(c call) bool      { return c.held.Owner != "" }
 func ownerless(c call) bool  { return c.held.Owner == "" }
 func leased(c call) bool     { return !c.held.Lease.IsZero() }
 func unleased(c call) bool   { return c.held.Lease.IsZero() }
-func expired(c call) bool    { return !c.now.Before(c.held.Expiry) }
-func leaseOver(c call) bool  { return !c.now.Before(c.held.Lease) }
-func handsOver(c call) bool  { return c.seen.HandsOver(c.next) }
-func sawLease(c call) bool   { return !c.seen.Lease.IsZero() }
-func sawNoLease(c call) bool { return c.seen.Lease.IsZero() }
+func expired(c call) bool    { return !c.Now.Before(c.held.Expiry) }
+func leaseOver(c call) bool  { return !c.Now.Before(c.held.Lease) }
+func handsOver(c call) bool  { return c.Seen.HandsOver(c.Next) }
+func sawLease(c call) bool   { return !c.Seen.Lease.IsZero() }
+func sawNoLease(c call) bool { return c.Seen.Lease.IsZero() }
 
 // ownSteps gives a record a map of steps of its own.
 func ownSteps(r *record) steps {
@@ -298,52 +274,7 @@ func ownSteps(r *record) steps {
 
 type steps = map[string]store.Step
 
-func (f *faulty) Claim(ctx context.Context, r record, now time.Time) (record, bool, error) {
-	a := f.make(call{ctx: ctx, op: storetest.OpClaim, key: r.Key, next: r, now: now})
-	return a.held, a.done, a.err
-}
-
-func (f *faulty) Swap(ctx context.Context, seen, next record) (record, bool, error) {
-	a := f.make(call{ctx: ctx, op: storetest.OpSwap, key: seen.Key, seen: seen, next: next})
-	return a.held, a.done, a.err
-}
-
-func (f *faulty) Commit(
-	ctx context.Context, seen, next record, writes store.Writes, token string,
-) (record, bool, error) {
-	c := call{ctx: ctx, op: storetest.OpCommit, key: seen.Key, seen: seen, next: next, token: token}
-	a := f.make(c.writing(writes))
-	return a.held, a.done, a.err
-}
-
-func (f *faulty) Apply(ctx context.Context, writes store.Writes, token string) error {
-	return f.make(call{ctx: ctx, op: storetest.OpApply, token: token}.writing(writes)).err
-}
-
-func (f *faulty) Delete(ctx context.Context, seen record) (bool, error) {
-	a := f.make(call{ctx: ctx, op: storetest.OpDelete, key: seen.Key, seen: seen})
-	return a.done, a.err
-}
-
-func (f *faulty) Get(ctx context.Context, key string) (record, bool, error) {
-	a := f.make(call{ctx: ctx, op: storetest.OpGet, key: key})
-	return a.held, a.done, a.err
-}
-
-func (f *faulty) ReadResult(ctx context.Context, r record) ([]byte, error) {
-	a := f.make(call{ctx: ctx, op: storetest.OpReadResult, key: r.Key, seen: r})
-	return a.held.Result, a.err
-}
-
-func (f *faulty) List(ctx context.Context, q store.Query) iter.Seq2[record, error] {
-	return f.list(ctx, q)
-}
-
-func (f *faulty) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
-	return f.cost(ctx, q)
-}
-
 // rejected is the error of a call that was refused for good.
-func rejected(op storetest.Op, err error) error {
+func rejected(op calls.Op, err error) error {
 	return &store.Error{Op: string(op), Kind: store.FailureRejected, NotApplied: true, Err: err}
 }

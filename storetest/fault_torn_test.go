@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/go-idempotent/idempotent/storetest"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 )
 
 // tornFaults are stores that answer rightly as long as calls come one after the other.
@@ -30,17 +30,17 @@ func tornFaults() faults {
 			{"a history of torn swaps", tornSwap()},
 			{"a history of torn deletes", tornDelete()},
 			{"Swap lets go of the record for a moment", swapsAs(func(c call, whole record) answer {
-				if !c.as(storetest.OpDelete).done {
-					return answer{held: c.held}
+				if !c.as(calls.Delete).Done {
+					return answer{Held: c.held}
 				}
 				pause()
-				c.next = whole
-				return c.as(storetest.OpClaim)
+				c.Next = whole
+				return c.as(calls.Claim)
 			})},
 			{"acknowledges a Swap before it is applied", swapsAs(func(c call, _ record) answer {
 				c.ctx = context.WithoutCancel(c.ctx)
 				time.AfterFunc(10*time.Microsecond, func() { c.pass() })
-				return answer{done: true}
+				return answer{Done: true}
 			})},
 		},
 		"Goroutines/end with the calls that started them": {
@@ -76,7 +76,7 @@ func tornCommitFaults() faults {
 		"Commit/Sequence of calls is answered as a register answers it": {
 			{"Commit loses every other write of rows", commits.instead(func(c call) answer {
 				if c.count++; c.count%2 == 0 {
-					return c.as(storetest.OpSwap)
+					return c.as(calls.Swap)
 				}
 				return c.pass()
 			})},
@@ -95,11 +95,11 @@ func pausing(m methods) inject { return m.before(func(*call) { pause() }) }
 
 func tornClaim() inject {
 	return torn(claims.instead(func(c call) answer {
-		if c.held.Key != "" && !c.held.Claimable(c.now) {
-			return answer{held: c.held}
+		if c.held.Key != "" && !c.held.Claimable(c.Now) {
+			return answer{Held: c.held}
 		}
 		pause()
-		return c.overwrite(c.next)
+		return c.overwrite(c.Next)
 	}))
 }
 
@@ -115,11 +115,11 @@ func swapsAs(instead func(c call, whole record) answer) inject {
 	return torn(swaps.instead(func(c call) answer {
 		whole, ok := c.swapped()
 		if !ok {
-			return answer{held: c.held}
+			return answer{Held: c.held}
 		}
 		a := instead(c, whole)
-		if a.done && handsOver(c) {
-			a.held = whole
+		if a.Done && handsOver(c) {
+			a.Held = whole
 		}
 		return a
 	}))
@@ -127,39 +127,39 @@ func swapsAs(instead func(c call, whole record) answer) inject {
 
 func tornDelete() inject {
 	return torn(pausing(swaps), deletes.instead(func(c call) answer {
-		if c.held.Key == "" || !c.held.Matches(c.seen) {
+		if c.held.Key == "" || !c.held.Matches(c.Seen) {
 			return answer{}
 		}
 		pause()
 		c.held = c.holds()
 		c.drop()
-		return answer{done: true}
+		return answer{Done: true}
 	}))
 }
 
 func tornCommit() inject {
 	return torn(pausing(swaps), pausing(deletes), commits.instead(func(c call) answer {
 		whole, ok := c.swapped()
-		if !ok || c.strange != nil || c.Refuses(c.rows) {
+		if !ok || c.strange || c.Refuses(c.rows) {
 			return c.pass()
 		}
 		pause()
 		pause()
-		if a := c.overwrite(whole); a.err != nil {
+		if a := c.overwrite(whole); a.Err != nil {
 			return a
 		}
-		return answer{done: true, err: c.as(storetest.OpApply).err}
+		return answer{Done: true, Err: c.as(calls.Apply).Err}
 	}))
 }
 
 // rowsFirst applies the writes, and takes them for done although the record refuses then.
 func rowsFirst() inject {
 	return torn(commits.instead(func(c call) answer {
-		if _, ok := c.swapped(); !ok || c.strange != nil {
+		if _, ok := c.swapped(); !ok || c.strange {
 			return c.pass()
 		}
-		if a := c.as(storetest.OpApply); a.err != nil {
-			return answer{err: a.err}
+		if a := c.as(calls.Apply); a.Err != nil {
+			return answer{Err: a.Err}
 		}
 		pause()
 		c.rows = nil
@@ -169,22 +169,22 @@ func rowsFirst() inject {
 
 // overwrite writes r over whatever is held.
 func (c call) overwrite(r record) answer {
-	c.next, c.now = r, time.Time{}
+	c.Next, c.Now = r, time.Time{}
 	for {
-		a := c.as(storetest.OpClaim)
-		if a.done || a.err != nil {
-			return answer{done: a.done, err: a.err}
+		a := c.as(calls.Claim)
+		if a.Done || a.Err != nil {
+			return answer{Done: a.Done, Err: a.Err}
 		}
-		c.held = a.held
+		c.held = a.Held
 		c.drop()
 	}
 }
 
 // swapped returns the record that a Swap makes of the held one, or that it refuses.
 func (c call) swapped() (record, bool) {
-	next, held := c.next, c.held
+	next, held := c.Next, c.held
 	steps, writes, ok := held.Merged(next)
-	if !ok || held.Key == "" || !held.Matches(c.seen) || held.Shortens(next) {
+	if !ok || held.Key == "" || !held.Matches(c.Seen) || held.Shortens(next) {
 		return record{}, false
 	}
 	next.Steps, next.StepWrites = steps, writes

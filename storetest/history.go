@@ -14,6 +14,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -77,7 +78,7 @@ func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error)
 		for n := range historyCallers {
 			id := k*historyCallers + n
 			random := mathrand.New(mathrand.NewPCG(seed, uint64(id)))
-			who := &caller{name: fmt.Sprint("C", id), key: key, now: p.now, pick: random.IntN, commits: p.commits}
+			who := &caller{probe: p, name: fmt.Sprint("C", id), pick: random.IntN, seen: store.Record{Key: key}}
 			group.Go(func() {
 				<-start
 				for range historyCalls {
@@ -87,7 +88,7 @@ func record(p *probe, seed uint64) (history []porcupine.Operation, errs []error)
 					returned := time.Since(begin)
 					mu.Lock()
 					if err != nil {
-						errs = append(errs, fmt.Errorf("%s: %w", made.op, err))
+						errs = append(errs, fmt.Errorf("%s: %w", made.Op, err))
 					}
 					op := porcupine.Operation{
 						ClientId: id, Input: made, Call: int64(called), Output: got,
@@ -119,7 +120,7 @@ func model() porcupine.Model {
 		Step: func(state, input, output any) (bool, any) {
 			made, got := as[call](input), as[answer](output)
 			next, want := as[register](state).apply(made)
-			if made.op != OpGet && (!made.handsOver() || !got.done) {
+			if made.Op != calls.Get && (!made.handsOver() || !got.done) {
 				// What a refusal shows is a call of its own, see shown.
 				return got.done == want.done && got.declined == want.declined, next
 			}
@@ -155,11 +156,11 @@ func withoutParts(got, want store.Record) (store.Record, store.Record) {
 func shown(op porcupine.Operation) (look porcupine.Operation, ok bool) {
 	made, got := as[call](op.Input), as[answer](op.Output)
 	nothing := equal(got.record, store.Record{})
-	shows := made.op == OpSwap || made.op == OpCommit && !got.declined || made.op == OpClaim && !nothing
+	shows := made.Op == calls.Swap || made.Op == calls.Commit && !got.declined || made.Op == calls.Claim && !nothing
 	if got.done || !shows {
 		return look, false
 	}
-	op.Input = call{op: OpGet, key: made.key}
+	op.Input = call{Call: calls.Call{Op: calls.Get, Key: made.Key}}
 	op.Output = answer{done: !nothing, record: got.record}
 	return op, true
 }
@@ -167,7 +168,7 @@ func shown(op porcupine.Operation) (look porcupine.Operation, ok bool) {
 func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	byKey := make(map[string][]porcupine.Operation)
 	for _, o := range history {
-		key := as[call](o.Input).key
+		key := as[call](o.Input).Key
 		byKey[key] = append(byKey[key], o)
 	}
 	return slices.Collect(maps.Values(byKey))

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -20,17 +21,10 @@ type register struct {
 
 // call is one call of a store.
 type call struct {
-	op   Op
-	key  string
-	seen store.Record // of Swap, Commit, Delete and ReadResult
-	next store.Record // of Claim, Swap and Commit
-	now  time.Time    // of Claim
+	calls.Call
 
-	// Commit and Apply have writes, which are of these rows, and a token. They decline if the
-	// condition of a write does not hold.
-	writes   store.Writes
+	// rows are what the writes are of. They decline if the condition of one does not hold.
 	rows     []Row
-	token    string
 	declines bool
 }
 
@@ -45,35 +39,32 @@ type answer struct {
 
 // apply returns the register after the call, and what a store answers to it.
 func (g register) apply(c call) (register, answer) {
-	switch c.op {
-	case OpClaim:
-		if g.held && !g.claimable(c.now) {
+	switch c.Op {
+	case calls.Claim:
+		if g.held && !g.claimable(c.Now) {
 			return g, answer{record: g.record}
 		}
-		return register{c.next, true}, answer{done: true}
-	case OpSwap, OpCommit:
-		if !g.is(c.seen) || g.shortened(c) || g.startsAgain(c) {
+		return register{c.Next, true}, answer{done: true}
+	case calls.Swap, calls.Commit:
+		if !g.is(c.Seen) || g.shortened(c) || g.startsAgain(c) {
 			return g, answer{record: g.record}
 		}
 		if c.declines {
 			return g, answer{declined: true}
 		}
-		next := after(g.record, c.next)
-		if next.Lease.IsZero() {
-			next.Lease = g.record.Lease
-		}
+		next := after(g.record, c.Next)
 		if c.handsOver() {
 			return register{next, true}, answer{done: true, record: next}
 		}
 		return register{next, true}, answer{done: true}
-	case OpDelete:
-		if !g.is(c.seen) {
+	case calls.Delete:
+		if !g.is(c.Seen) {
 			return g, answer{}
 		}
 		return register{}, answer{done: true}
-	case OpApply:
+	case calls.Apply:
 		return g, answer{done: !c.declines, declined: c.declines}
-	case OpGet, OpReadResult, OpList, OpListCost:
+	case calls.Get, calls.ReadResult:
 	}
 	return g, answer{done: g.held, record: g.record}
 }
@@ -86,8 +77,8 @@ func (g register) claimable(now time.Time) bool {
 
 // shortened reports whether a swap would move the lease of an owner back.
 func (g register) shortened(c call) bool {
-	same := c.seen.Owner != "" && c.next.Owner == c.seen.Owner && c.next.Status == store.StatusInProgress
-	return same && !c.next.Lease.IsZero() && c.next.Lease.Before(g.record.Lease)
+	same := c.Seen.Owner != "" && c.Next.Owner == c.Seen.Owner && c.Next.Status == store.StatusInProgress
+	return same && !c.Next.Lease.IsZero() && c.Next.Lease.Before(g.record.Lease)
 }
 
 // is reports whether a record is held and is the one that was seen.
@@ -109,9 +100,9 @@ func (g register) is(seen store.Record) bool {
 
 // startsAgain reports whether a swap would mark a step as started that the record has.
 func (g register) startsAgain(c call) bool {
-	for name, s := range c.next.Steps {
+	for name, s := range c.Next.Steps {
 		if _, has := g.record.Steps[name]; has && s.Kind == store.StepStarted &&
-			c.next.Status != store.StatusCompleted {
+			c.Next.Status != store.StatusCompleted {
 			return true
 		}
 	}
@@ -120,13 +111,16 @@ func (g register) startsAgain(c call) bool {
 
 // handsOver reports whether a swap returns the record as it is after the write.
 func (c call) handsOver() bool {
-	return c.op == OpSwap && c.seen.Owner != c.next.Owner && c.next.Status != store.StatusCompleted
+	return c.Op == calls.Swap && c.Seen.Owner != c.Next.Owner && c.Next.Status != store.StatusCompleted
 }
 
-// after returns the record as it is after a write of next, but for the lease: its steps are those
-// of the held one with what next changes.
+// after returns the record as it is after a swap for next: its steps are those of the held one with
+// what next changes.
 func after(held, next store.Record) store.Record {
 	changes := next.Steps
+	if next.Lease.IsZero() {
+		next.Lease = held.Lease
+	}
 	next.Steps, next.StepWrites = nil, 0
 	if next.Status == store.StatusCompleted {
 		return next
@@ -162,44 +156,15 @@ const (
 	conflictPause = 20 * time.Millisecond
 )
 
-func (c call) once(ctx context.Context, s store.Store) (a answer, err error) {
-	switch c.op {
-	case OpClaim:
-		a.record, a.done, err = s.Claim(ctx, c.next, c.now)
-	case OpSwap:
-		a.record, a.done, err = s.Swap(ctx, c.seen, c.next)
-	case OpDelete:
-		a.done, err = s.Delete(ctx, c.seen)
-	case OpCommit, OpApply:
-		a, err = c.transact(ctx, s)
-	case OpReadResult:
-		_, err = readResult(ctx, s, c.seen)
-		a.done = err == nil
-	case OpGet, OpList, OpListCost:
-		a.record, a.done, err = s.Get(ctx, c.key)
-	}
-	if a.done && c.op != OpGet && !c.handsOver() {
-		a.record = store.Record{} // the contract leaves open what a write that was not refused returns
-	}
-	return a, err
-}
-
-// transact makes a commit, or applies writes alone. A write that refuses is an answer.
-func (c call) transact(ctx context.Context, s store.Store) (a answer, err error) {
-	committer, err := store.CommitterOf(s)
-	if err != nil {
-		return answer{}, err
-	}
-	if c.op == OpApply {
-		err = committer.Apply(ctx, c.writes, c.token)
-		a.done = err == nil
-	} else {
-		a.record, a.done, err = committer.Commit(ctx, c.seen, c.next, c.writes, c.token)
-	}
-	if errors.Is(err, store.ErrWritesRefused) {
+func (c call) once(ctx context.Context, s store.Store) (answer, error) {
+	r := c.Make(ctx, s)
+	if errors.Is(r.Err, store.ErrWritesRefused) {
 		return answer{declined: true}, nil
 	}
-	return a, err
+	if r.Done && c.Op != calls.Get && !c.handsOver() {
+		r.Held = store.Record{} // the contract leaves open what a write that was not refused returns
+	}
+	return answer{done: r.Done, record: r.Held}, r.Err
 }
 
 func (a answer) equal(b answer) bool {
@@ -207,12 +172,12 @@ func (a answer) equal(b answer) bool {
 }
 
 func (c call) String() string {
-	text := fmt.Sprintf("%s of %s at %s", c.op, c.key, c.now.Format(time.RFC3339Nano))
-	if c.seen.Key != "" {
-		text += "\nof\n" + describe(c.seen)
+	text := fmt.Sprintf("%s of %s at %s", c.Op, c.Key, c.Now.Format(time.RFC3339Nano))
+	if c.Seen.Key != "" {
+		text += "\nof\n" + describe(c.Seen)
 	}
-	if c.next.Key != "" {
-		text += "\nfor\n" + describe(c.next)
+	if c.Next.Key != "" {
+		text += "\nfor\n" + describe(c.Next)
 	}
 	if c.rows != nil {
 		text += fmt.Sprintf("\nwith %+v", c.rows)

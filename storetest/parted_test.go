@@ -3,7 +3,6 @@ package storetest_test
 import (
 	"github.com/go-idempotent/idempotent/internal/dev/partstore"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 type (
@@ -17,18 +16,9 @@ func newParted() *parted { return partstore.New(4096) }
 
 func partedOf(s store.Store) *parted {
 	switch s := s.(type) {
-	case *faulty:
-		return s.parted
-	case inside:
+	case broken:
 		return s.parted
 	default:
 		return s.(*parted)
 	}
-}
-
-// inside is a store that stands before a parted one.
-type inside struct {
-	*storetest.Faulty
-
-	parted *parted
 }

@@ -3,13 +3,13 @@ package storetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -80,17 +80,9 @@ func (p *probe) parts(of string, r store.Record) []byte {
 	if r.Result != nil {
 		p.t.Fatalf("%s has a Result together with Parts", of)
 	}
-	result, err := readResult(p.t.Context(), p.store, r)
-	p.noError("ReadResult", err)
-	return result
-}
-
-func readResult(ctx context.Context, s store.Store, r store.Record) ([]byte, error) {
-	reader, ok := s.(store.ResultReader)
-	if !ok {
-		return nil, fmt.Errorf("there are parts, but %T is no ResultReader", s)
-	}
-	return reader.ReadResult(ctx, r)
+	read := calls.Call{Op: calls.ReadResult, Seen: r}.Make(p.t.Context(), p.store)
+	p.noError("ReadResult", read.Err)
+	return read.Held.Result
 }
 
 // fits skips the check if the store does not keep results of this size.
@@ -116,7 +108,7 @@ func (p *probe) failed(c call, err error) (notApplied bool) {
 	p.t.Helper()
 	_, unreadable := errors.AsType[*store.UnreadableError](err)
 	if err == nil || unreadable {
-		p.t.Fatalf("%s with a context that has ended returns the error %v", c.op, err)
+		p.t.Fatalf("%s with a context that has ended returns the error %v", c.Op, err)
 	}
 	failure, ok := errors.AsType[*store.Error](err)
 	return ok && failure.NotApplied

@@ -3,6 +3,8 @@ package storetest
 import (
 	"math/rand/v2"
 	"sync"
+
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 )
 
 const (
@@ -63,7 +65,7 @@ func (k *kept) oneWins(r race) {
 		group   sync.WaitGroup
 		start   = make(chan struct{})
 		ctx     = k.t.Context()
-		calls   = make([]call, racers)
+		made    = make([]call, racers)
 		answers = make([]answer, racers)
 		errs    = make([]error, racers)
 	)
@@ -72,10 +74,10 @@ func (k *kept) oneWins(r race) {
 		if n%r.n == 0 {
 			t = r.first
 		}
-		calls[i] = k.call(t)
+		made[i] = k.call(t)
 		group.Go(func() {
 			<-start
-			answers[i], errs[i] = calls[i].make(ctx, k.store)
+			answers[i], errs[i] = made[i].make(ctx, k.store)
 		})
 	}
 	close(start)
@@ -83,23 +85,23 @@ func (k *kept) oneWins(r race) {
 
 	winner := -1
 	for n, a := range answers {
-		k.noError(string(calls[n].op), errs[n])
+		k.noError(string(made[n].Op), errs[n])
 		if a.done && winner >= 0 {
-			k.t.Fatalf("two calls won:\n%s\nand\n%s", calls[winner], calls[n])
+			k.t.Fatalf("two calls won:\n%s\nand\n%s", made[winner], made[n])
 		}
 		if a.done {
 			winner = n
 		}
 	}
 	if winner < 0 {
-		k.t.Fatalf("no call won:\n%s", calls[0])
+		k.t.Fatalf("no call won:\n%s", made[0])
 	}
-	k.register, _ = k.apply(calls[winner])
+	k.register, _ = k.apply(made[winner])
 	k.holds()
-	k.commits.settle(k.probe, calls[winner], true)
+	k.commits.settle(k.probe, made[winner], true)
 	for n, a := range answers {
-		k.commits.settle(k.probe, calls[n], false)
-		if n == winner || calls[n].op == OpDelete {
+		k.commits.settle(k.probe, made[n], false)
+		if n == winner || made[n].Op == calls.Delete {
 			continue
 		}
 		if d := difference(k.record, k.whole(a.record)); d != "" {

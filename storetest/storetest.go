@@ -5,9 +5,6 @@
 //		storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return memory.New() })
 //	}
 //
-// Whoever writes a handler or what stands before a store finds [Faulty] here: a store that fails on
-// purpose.
-//
 // It is test code: programs never import it.
 package storetest
 

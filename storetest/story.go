@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -27,7 +28,7 @@ func from(first kind, turns ...turn) []story { return []story{{first, turns}} }
 
 // turn is one call of a story.
 type turn struct {
-	op Op
+	op calls.Op
 	// next makes the record to write of the one that was seen, and sight what the caller takes that
 	// for.
 	next, sight []change
@@ -48,12 +49,12 @@ type turn struct {
 	instead func(k *kept)
 }
 
-func claim(next ...change) turn { return turn{op: OpClaim, next: next} }
+func claim(next ...change) turn { return turn{op: calls.Claim, next: next} }
 
-func swap(next ...change) turn { return turn{op: OpSwap, next: next} }
+func swap(next ...change) turn { return turn{op: calls.Swap, next: next} }
 
 // completes is a swap for a record that is completed, or a commit of it.
-func completes(next ...change) turn { return turn{op: OpSwap, next: next, completes: true} }
+func completes(next ...change) turn { return turn{op: calls.Swap, next: next, completes: true} }
 
 // complete completes the record with a result.
 func complete(r result, next ...change) turn {
@@ -63,7 +64,7 @@ func complete(r result, next ...change) turn {
 // steps writes steps, as the owner of the record does.
 func steps(all stepsOf) turn { return swap(with(all)).by(blindly) }
 
-func remove() turn { return turn{op: OpDelete} }
+func remove() turn { return turn{op: calls.Delete} }
 
 func again() turn { return turn{repeats: true, refuses: true} }
 
@@ -120,7 +121,7 @@ func (p *probe) begin(first kind) *kept {
 	}
 	r := first(p)
 	k := p.holding(r)
-	k.do(call{op: OpClaim, key: r.Key, next: r, now: p.now}, false)
+	k.do(call{Call: calls.Call{Op: calls.Claim, Key: r.Key, Next: r, Now: p.now}}, false)
 	k.first = k.last
 	return k
 }
@@ -146,7 +147,7 @@ func (k *kept) call(t turn) call {
 	k.t.Helper()
 	if t.repeats {
 		c := k.before
-		c.token = rand.Text()
+		c.Token = rand.Text()
 		return c
 	}
 	seen := k.last
@@ -156,17 +157,17 @@ func (k *kept) call(t turn) call {
 	case t.read:
 		seen, _ = k.get(seen.Key)
 	}
-	c := call{op: t.op, key: seen.Key, seen: seen, next: seen, now: k.now.Add(t.at)}
-	c.next.Steps = nil
-	if t.op == OpClaim {
-		c.next = inProgress(k.probe)
-		c.next.Key = seen.Key
+	c := call{Call: calls.Call{Op: t.op, Key: seen.Key, Seen: seen, Next: seen, Now: k.now.Add(t.at)}}
+	c.Next.Steps = nil
+	if t.op == calls.Claim {
+		c.Next = inProgress(k.probe)
+		c.Next.Key = seen.Key
 	}
 	for _, change := range t.next {
-		c.next = change(k.probe, c.next)
+		c.Next = change(k.probe, c.Next)
 	}
 	for _, change := range t.sight {
-		c.seen = change(k.probe, c.seen)
+		c.Seen = change(k.probe, c.Seen)
 	}
 	if t.completes && k.commits != nil {
 		return k.commits.instead(c, t.writes, t.refuses)
@@ -186,22 +187,22 @@ func (k *kept) do(c call, refuses bool) {
 func (k *kept) try(c call) (done bool) {
 	k.t.Helper()
 	known := c
-	known.next = k.whole(known.next)
+	known.Next = k.whole(known.Next)
 	next, want := k.apply(known)
 	handed := c
 	if k.spoils {
-		handed.seen, handed.next = copied(c.seen), copied(c.next)
-		known.next = copied(known.next)
+		handed.Seen, handed.Next = copied(c.Seen), copied(c.Next)
+		known.Next = copied(known.Next)
 		next, want = k.apply(known)
 	}
 	got, err := handed.make(k.t.Context(), k.store)
-	k.noError(string(c.op), err)
+	k.noError(string(c.Op), err)
 	got.record = k.whole(got.record)
 	if !got.equal(want) {
 		k.t.Fatalf("%s\nis answered %s\nwant %s\n%s", c, got, want, difference(want.record, got.record))
 	}
 	if k.spoils {
-		spoil(handed.seen, handed.next, got.record)
+		spoil(handed.Seen, handed.Next, got.record)
 	}
 	k.register, k.before = next, c
 	if want.done && next.held {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -167,7 +168,7 @@ func largeSteps() []row {
 		{"handed back as they were read are the same", from(inProgress,
 			steps(stepsOf{charge: value(large), mail: value(other)}), turn{instead: func(k *kept) {
 				read, _ := k.get(k.last.Key)
-				k.do(call{op: OpSwap, key: read.Key, seen: read, next: read}, false)
+				k.do(call{Call: calls.Call{Op: calls.Swap, Key: read.Key, Seen: read, Next: read}}, false)
 			}},
 		)},
 	}

@@ -12,16 +12,16 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // described is what Describe and DescribeEvent say, which must be the same.
 func described[In, Out any](ctx context.Context, t require.TestingT, in In,
 	opts ...idempotent.Option,
 ) (idempotent.Description, error) {
-	records := storetest.NewFaulty(memory.New(), nil)
+	records := calls.NewFaulty(memory.New(), nil)
 	h := idempotent.Wrap(func(context.Context, In) (none Out, err error) {
 		require.Fail(t, "the handler ran")
 		return none, nil

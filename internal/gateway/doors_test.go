@@ -39,12 +39,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // door is one way into an HTTP handler: the types of a family, by value or by pointer, through
@@ -219,9 +219,9 @@ func everyWideDoor(t *testing.T, test func(t *testing.T, d door)) {
 // unless do is set.
 type api struct {
 	t        *testing.T
-	store    *storetest.Faulty
+	store    *calls.Faulty
 	inner    *memory.Store
-	fault    storetest.Fault // done to every call
+	fault    calls.Fault // done to every call
 	executed atomic.Int64
 	do       func(ctx context.Context) (reply, error)
 	through  send
@@ -238,7 +238,7 @@ func (d door) open(t *testing.T, opts ...idempotent.Option) *api {
 func (d door) openOver(t *testing.T, over func(store.Store) store.Store, opts ...idempotent.Option) *api {
 	t.Helper()
 	a := &api{t: t, inner: memory.New()}
-	a.store = storetest.NewFaulty(a.inner, func(storetest.Call) storetest.Fault { return a.fault })
+	a.store = calls.NewFaulty(a.inner, func(calls.Call) calls.Fault { return a.fault })
 	observed := idempotent.WithObserver(a.seen.see)
 	a.through = d.wrap(func(ctx context.Context) (reply, error) {
 		n := a.executed.Add(1)
@@ -289,7 +289,7 @@ func (a *api) takenOver(r reply, change func(r *store.Record)) {
 // failsToComplete lets the handler answer r, and the store fail from then on.
 func (a *api) failsToComplete(r reply) {
 	a.do = func(context.Context) (reply, error) {
-		a.fault = storetest.Deny
+		a.fault = calls.Deny
 		return r, nil
 	}
 }
@@ -391,9 +391,9 @@ func (a *api) record() (store.Record, bool) {
 // plant makes the record of a request be what change makes of a live claim.
 func (a *api) plant(q ask, change func(r *store.Record)) store.Record {
 	a.t.Helper()
-	a.fault = storetest.Deny
+	a.fault = calls.Deny
 	a.send(q)
-	a.fault = storetest.Pass
+	a.fault = calls.Pass
 	calls := a.store.Calls()
 	r := calls[len(calls)-1].Next
 	r.Owner = "the-owner-token-of-someone-else"
@@ -441,7 +441,7 @@ func identified(t require.TestingT, event any, opts ...idempotent.Option) identi
 func (d door) identify(ctx context.Context, t require.TestingT, event any,
 	opts ...idempotent.Option,
 ) (identity, reply) {
-	records := storetest.NewFaulty(memory.New(), storetest.OnOp(storetest.OpClaim, storetest.Deny))
+	records := calls.NewFaulty(memory.New(), calls.OnOp(calls.Claim, calls.Deny))
 	through := d.wrap(func(context.Context) (reply, error) { return reply{}, nil }, records,
 		append([]idempotent.Option{idempotent.WithOperation("charge")}, opts...)...)
 	r, err := through(ctx, event)

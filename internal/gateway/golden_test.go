@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // Those of the golden events that are not executed, and why.
@@ -69,7 +69,7 @@ func ways[In, Out any]() [][2]door {
 func executeOnce(t *testing.T, ways [2]door, name string, payload []byte) {
 	t.Helper()
 	executed := 0
-	store := storetest.NewFaulty(memory.New(), nil)
+	store := calls.NewFaulty(memory.New(), nil)
 	var answers []reply
 	for _, d := range ways {
 		answer, err := d.wrap(func(context.Context) (reply, error) {

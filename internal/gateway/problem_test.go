@@ -22,9 +22,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // What must never be seen in an answer.
@@ -60,7 +60,7 @@ var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*
 		completed(r, `{"statusCode":200,"body":"`+secretBody+`"}`)
 		r.Seal = "damaged"
 	}),
-	"store-unavailable": behind(func(a *api, _ *ask) { a.fault = storetest.Deny }),
+	"store-unavailable": behind(func(a *api, _ *ask) { a.fault = calls.Deny }),
 	"commit-failed": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 		answer := reply{Status: 200, Body: secretBody}
 		a := d.committing(t, errRegister, answer, func(_ context.Context, fault error) (reply, error) {
@@ -139,7 +139,7 @@ func TestEveryProblemIsADocumentOfItsOwn(t *testing.T) {
 			executed := map[string]int64{"mismatch": 1, "superseded": 1, "commit-failed": 1, "wrapped-twice": 1}
 			a.assertExecuted(executed[kind])
 
-			secrets := []string{secretBody, secretOwner, secretKey, storetest.ErrInjected.Error()}
+			secrets := []string{secretBody, secretOwner, secretKey, calls.ErrInjected.Error()}
 			for _, c := range a.store.Calls() {
 				_, hash, _ := strings.Cut(c.Next.Key, "#")
 				_, digest, _ := strings.Cut(c.Next.Fingerprint, ":")

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // failingClaims is a store whose first claims fail, or if err is nil find a record that is gone by
@@ -33,15 +33,15 @@ func failingClaims(times int, err error) *hooked {
 }
 
 func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
-	every := func(storetest.Call) bool { return true }
-	hang, refuse := storetest.HangBefore, storetest.Refuse
+	every := func(calls.Call) bool { return true }
+	hang, refuse := calls.HangBefore, calls.Refuse
 	for name, tc := range map[string]struct {
-		faults []storetest.Fault
+		faults []calls.Fault
 		kind   store.Failure
 	}{
-		"never answered":                  {[]storetest.Fault{hang}, store.FailureTimeout},
-		"throttled, then never answered":  {[]storetest.Fault{refuse, hang}, store.FailureThrottled},
-		"behind a call without an answer": {[]storetest.Fault{hang, refuse, hang}, store.FailureThrottled},
+		"never answered":                  {[]calls.Fault{hang}, store.FailureTimeout},
+		"throttled, then never answered":  {[]calls.Fault{refuse, hang}, store.FailureThrottled},
+		"behind a call without an answer": {[]calls.Fault{hang, refuse, hang}, store.FailureThrottled},
 	} {
 		deliveryCase{rule: inTurn(every, tc.faults...), kind: tc.kind, err: errAny}.deliver(t, name)
 	}
@@ -272,7 +272,7 @@ func TestAResultThatIsRefusedAsInvalidIsUnknownAlsoIfItMayBeRepeated(t *testing.
 
 func TestAReleaseWhoseReplyWasLostIsARelease(t *testing.T) {
 	deliveryCase{
-		rule: inTurn(isOp(remove), storetest.LoseReply, storetest.Pass, storetest.Deny), do: fails(errCard),
+		rule: inTurn(isOp(remove), calls.LoseReply, calls.Pass, calls.Deny), do: fails(errCard),
 		err: errCard, runs: 1, settled: report.Released,
 	}.deliver(t, "and then denied")
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
@@ -22,10 +22,10 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 		"refusing at once": nil, "that may wait": {idempotent.WithWait(5 * time.Second)},
 	} {
 		deliveryCase{
-			opts: opts, got: receipt{1, 5}, runs: 1, left: store.StatusCompleted, ops: []storetest.Op{claim, swap},
+			opts: opts, got: receipt{1, 5}, runs: 1, left: store.StatusCompleted, ops: []calls.Op{claim, swap},
 			then: func(s *shop, _ error) {
 				s.mustGet(1999, receipt{1, 5})
-				assert.Equal(s.t, []storetest.Op{claim, swap, claim}, s.store.Ops())
+				assert.Equal(s.t, []calls.Op{claim, swap, claim}, s.store.Ops())
 				assertExecuted(s.t, s, 1)
 				assert.True(s.t, s.mustRecord().CreatedAt.Equal(time.Now()), "all of it in no time")
 			},
@@ -35,8 +35,8 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 
 func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
 	deliveryCase{
-		rule: either(inTurn(isOp(claim), storetest.HangAfter, storetest.LoseRequest),
-			storetest.OnOp(remove, storetest.Slow)),
+		rule: either(inTurn(isOp(claim), calls.HangAfter, calls.LoseRequest),
+			calls.OnOp(remove, calls.Slow)),
 		err: idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget,
 		then: func(s *shop, _ error) {
 			s.sandbox(nil).mustHandle(5, "the key is not blocked by the claim that was undone")
@@ -48,7 +48,7 @@ func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
 func TestWhatADeliveryMeets(t *testing.T) {
 	for name, tc := range map[string]deliveryCase{
 		"no answer to a claim, which is ours ever after, nor to its undo": {
-			rule: either(storetest.OnOp(claim, storetest.LoseReply), inTurn(isOp(remove), storetest.HangBefore)),
+			rule: either(calls.OnOp(claim, calls.LoseReply), inTurn(isOp(remove), calls.HangBefore)),
 			err:  idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget, left: store.StatusInProgress,
 			then: func(s *shop, _ error) {
 				require.Error(s.t, s.event().StoreErr, "the observer learns that the undo failed")
@@ -58,11 +58,11 @@ func TestWhatADeliveryMeets(t *testing.T) {
 			},
 		},
 		"a store that denies access, which leaves nothing to undo": {
-			rule: storetest.OnCall(1, storetest.Deny), err: idempotent.ErrStoreUnavailable,
-			kind: store.FailureAccessDenied, most: time.Nanosecond, ops: []storetest.Op{claim},
+			rule: calls.OnCall(1, calls.Deny), err: idempotent.ErrStoreUnavailable,
+			kind: store.FailureAccessDenied, most: time.Nanosecond, ops: []calls.Op{claim},
 		},
 		"a store that is slow, with little time": {
-			rule: storetest.OnCall(1, storetest.Slow), within: 2 * storetest.SlowFor,
+			rule: calls.OnCall(1, calls.Slow), within: 2 * calls.SlowFor,
 			runs: 1, left: store.StatusCompleted,
 		},
 		"a live lease, which outranks the expiry": {
@@ -94,7 +94,7 @@ func TestWhatADeliveryMeets(t *testing.T) {
 		},
 		"a record that the store cannot read, which is neither claimed again nor undone": {
 			on:  failingClaims(1, &store.UnreadableError{Reason: "attribute odd"}),
-			err: idempotent.ErrUnreadable, ops: []storetest.Op{claim},
+			err: idempotent.ErrUnreadable, ops: []calls.Op{claim},
 			then: func(s *shop, err error) {
 				unreadable := err.(*idempotent.Error)
 				assert.Equal(s.t, "shop", unreadable.Operation)
@@ -119,8 +119,8 @@ func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
 		"deadline": {within: time.Second, most: 900 * time.Millisecond},
 	} {
 		tc.err, tc.outcome = idempotent.ErrStoreUnavailable, report.StoreUnavailable
-		for fault, f := range map[string]storetest.Fault{"silent": storetest.HangBefore, "refusing": storetest.Refuse} {
-			tc.rule = func(storetest.Call) storetest.Fault { return f }
+		for fault, f := range map[string]calls.Fault{"silent": calls.HangBefore, "refusing": calls.Refuse} {
+			tc.rule = func(calls.Call) calls.Fault { return f }
 			tc.deliver(t, name+" "+fault)
 		}
 	}
@@ -128,7 +128,7 @@ func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
 
 func TestCallerThatGivesUpDuringTheClaimLeavesNoClaimBehind(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), storetest.OnOp(storetest.OpClaim, storetest.HangAfter))
+		s := newShopOn(t, memory.New(), calls.OnOp(calls.Claim, calls.HangAfter))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel)
 		s.mustFailWith(ctx, idempotent.ErrStoreUnavailable)
@@ -167,7 +167,7 @@ func TestCrashedLeaseIsTakenOverFromItsEndOn(t *testing.T) {
 		e := s.event()
 		assert.True(t, e.Recovered)
 		assert.Equal(t, 2, e.Attempt)
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpClaim, storetest.OpSwap, storetest.OpSwap},
+		assert.Equal(t, []calls.Op{calls.Claim, calls.Claim, calls.Swap, calls.Swap},
 			s.store.Ops())
 	})
 }
@@ -246,7 +246,7 @@ func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 		assert.Equal(t, seen.Steps, r.Steps)
 		assert.False(t, r.Lease.After(time.Now()), "nobody has to wait for a lease that never ran")
 		for _, c := range s.store.Calls() {
-			if c.Op != storetest.OpGet {
+			if c.Op != calls.Get {
 				assert.NotEqual(t, c.Seen.Owner, r.Owner, "a write still on its way must not match")
 			}
 		}
@@ -257,8 +257,8 @@ func TestTakeoverThatIsUndoneLeavesWhatWasSeen(t *testing.T) {
 // lostTakeover applies the takeover of a record that shop.put has stored, and answers none. What
 // undoes it passes.
 func lostTakeover() rule {
-	return inTurn(func(c storetest.Call) bool { return c.Op == swap && c.Seen.Owner == "someone" },
-		storetest.HangAfter, storetest.LoseRequest)
+	return inTurn(func(c calls.Call) bool { return c.Op == swap && c.Seen.Owner == "someone" },
+		calls.HangAfter, calls.LoseRequest)
 }
 
 func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
@@ -294,12 +294,12 @@ func TestWhatCannotBeUnderstoodIsNeverExecutedOver(t *testing.T) {
 func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.wrap(func(c storetest.Call) storetest.Fault {
+		s.wrap(func(c calls.Call) calls.Fault {
 			if c.N == 1 {
-				return storetest.LoseReply
+				return calls.LoseReply
 			}
 			s.change(unknown)
-			return storetest.Pass
+			return calls.Pass
 		})
 		s.mustFail(1, idempotent.ErrUnknownOutcome)
 		assertExecuted(t, s, 0)
@@ -309,18 +309,18 @@ func TestOwnClaimThatSomeoneMadeUnknownIsUnknown(t *testing.T) {
 func TestRecordThatCompletedAndExpiredBeforeTheTakeoverIsClaimed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
-		s.wrap(func(c storetest.Call) storetest.Fault {
+		s.wrap(func(c calls.Call) calls.Fault {
 			if c.N == 2 {
 				s.change(func(r *store.Record) {
 					completed(r, `{}`)
 					r.Fingerprint, r.Expiry = "1:of another request", time.Now()
 				})
 			}
-			return storetest.Pass
+			return calls.Pass
 		})
 		s.put(crashed)
 		s.mustHandle(1)
 		assertExecuted(t, s, 1)
-		assert.Equal(t, []storetest.Op{claim, swap, claim, swap}, s.store.Ops())
+		assert.Equal(t, []calls.Op{claim, swap, claim, swap}, s.store.Ops())
 	})
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func commitKinds() []column {
@@ -159,11 +159,11 @@ type commitStory struct {
 // deliverFirst is the delivery with the failure.
 func (s *commitStory) deliverFirst() (receipt, error) {
 	f := s.failure
-	s.shop, s.first = newTillOn(s.t, memory.New(), func(storetest.Call) storetest.Fault {
+	s.shop, s.first = newTillOn(s.t, memory.New(), func(calls.Call) calls.Fault {
 		if s.isDown {
-			return storetest.HangBefore
+			return calls.HangBefore
 		}
-		return storetest.Pass
+		return calls.Pass
 	}, f.turns, s.kind.opts...)
 	s.first.before = func(n int) { s.isDown = s.isDown || f.downAt != 0 && n > f.downAt || f.downAt == 1 }
 	if f.downAt > 1 {

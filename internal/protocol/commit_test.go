@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
@@ -40,7 +40,7 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		assert.Len(t, sent.token, 36)
 		assert.True(t, sent.seen.Lease.Equal(time.Now().Add(10*time.Second+idempotent.DefaultMargin)),
 			"the condition names the lease")
-		assert.Equal(t, []storetest.Op{storetest.OpClaim, storetest.OpGet, storetest.OpSwap}, s.store.Ops(),
+		assert.Equal(t, []calls.Op{calls.Claim, calls.Get, calls.Swap}, s.store.Ops(),
 			"the last two are the till's")
 
 		s.mustGet(5, got)
@@ -345,7 +345,7 @@ func TestTheHeartbeatRestsWhileACommitIsUnderWay(t *testing.T) {
 		s, l := newTill(t, []turn{takes}, idempotent.WithTiming(idempotent.Timing{Lease: 9 * time.Second}))
 		renewals := func() (n int) {
 			for _, c := range s.store.Calls() {
-				if c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress {
+				if c.Op == calls.Swap && c.Next.Status == store.StatusInProgress {
 					n++
 				}
 			}
@@ -390,7 +390,7 @@ func TestACommitThatDoesNotBeginLeavesOneHeartbeat(t *testing.T) {
 		assert.Empty(t, l.attempts)
 		renewals := map[time.Time]int{}
 		for _, c := range s.store.Calls() {
-			if c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress && c.Next.Steps == nil {
+			if c.Op == calls.Swap && c.Next.Status == store.StatusInProgress && c.Next.Steps == nil {
 				renewals[c.Next.Lease]++
 			}
 		}

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // A copy of a declined commit that the client has sent is still on its way, and never applied: not
@@ -48,7 +48,7 @@ func TestTheCopyOfADeclinedCommitThatIsFasterThanTheFenceHasLanded(t *testing.T)
 				time.AfterFunc(10*time.Millisecond, func() { l.arrive(t) })
 			}
 		}
-		s.wrap(when(storetest.Slow, func(c storetest.Call) bool {
+		s.wrap(when(calls.Slow, func(c calls.Call) bool {
 			return c.Op == swap && c.Next.Status == store.StatusInProgress
 		}))
 		s.do = commitsRow

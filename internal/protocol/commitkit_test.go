@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // lines are what a handler writes with its answer.
@@ -184,7 +184,7 @@ func newTill(t *testing.T, turns []turn, opts ...idempotent.Option) (*shop, *til
 }
 
 // newTillOn has faults for the calls of the store that are no commits.
-func newTillOn(t *testing.T, inner store.Store, rule func(storetest.Call) storetest.Fault, turns []turn,
+func newTillOn(t *testing.T, inner store.Store, rule func(calls.Call) calls.Fault, turns []turn,
 	opts ...idempotent.Option,
 ) (*shop, *till) {
 	t.Helper()

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // provider is a downstream that takes keys: it counts what was asked of it and what it did.
@@ -57,17 +57,17 @@ func (p *provider) charge(ctx context.Context, o order) (receipt, error) {
 
 // crashFaults are what happens from call number n on, in the order of the table.
 var crashFaults = []crashFault{
-	{"throttled", onCall(storetest.Refuse)},
-	{"request lost", onCall(storetest.LoseRequest)},
-	{"never answered", onCall(storetest.HangBefore)},
-	{"reply lost", onCall(storetest.LoseReply)},
-	{"applied, never answered", onCall(storetest.HangAfter)},
-	{"denied", onCall(storetest.Deny)},
+	{"throttled", onCall(calls.Refuse)},
+	{"request lost", onCall(calls.LoseRequest)},
+	{"never answered", onCall(calls.HangBefore)},
+	{"reply lost", onCall(calls.LoseReply)},
+	{"applied, never answered", onCall(calls.HangAfter)},
+	{"denied", onCall(calls.Deny)},
 	{"reply lost, then denied", func(n int) rule {
-		return either(storetest.OnCall(n, storetest.LoseReply), storetest.OnCall(n+1, storetest.Deny))
+		return either(calls.OnCall(n, calls.LoseReply), calls.OnCall(n+1, calls.Deny))
 	}},
-	{"dies before", onCall(storetest.DieBefore)},
-	{"dies after", onCall(storetest.DieAfter)},
+	{"dies before", onCall(calls.DieBefore)},
+	{"dies after", onCall(calls.DieAfter)},
 }
 
 type crashFault struct {
@@ -77,12 +77,12 @@ type crashFault struct {
 
 func (f crashFault) kills() bool { return strings.HasPrefix(f.name, "dies") }
 
-func onCall(fault storetest.Fault) func(n int) rule {
-	return func(n int) rule { return storetest.OnCall(n, fault) }
+func onCall(fault calls.Fault) func(n int) rule {
+	return func(n int) rule { return calls.OnCall(n, fault) }
 }
 
 // noFault passes everything.
-var noFault = crashFault{rule: onCall(storetest.Pass)}
+var noFault = crashFault{rule: onCall(calls.Pass)}
 
 // leaseOfCrashes is after every lease: the 10 s that Lambda gives, the margin, and rounding.
 const leaseOfCrashes = 13 * time.Second
@@ -267,7 +267,7 @@ func failAgain(t *testing.T, sc scenario, n int, fault crashFault) (schedules in
 }
 
 // callsOf returns the store calls of a scenario without faults.
-func callsOf(t *testing.T, sc scenario) (ops []storetest.Op) {
+func callsOf(t *testing.T, sc scenario) (ops []calls.Op) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { ops = begin(t, sc, 0, noFault).last.store.Ops() })
 	require.NotEmpty(t, ops, "%s asks the store", sc.name)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/storetest"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documentation")
@@ -35,7 +35,7 @@ type crashOutcome struct {
 	first, soon, later, runs string
 }
 
-func (c *crashTable) add(scenario string, n int, op storetest.Op, fault string, soon, later *crash) {
+func (c *crashTable) add(scenario string, n int, op calls.Op, fault string, soon, later *crash) {
 	assert.Equal(soon.t, soon.answered[0], later.answered[0], "the first delivery is the same")
 	runs := fmt.Sprint(soon.provider.calls)
 	if soon.provider.calls != later.provider.calls {

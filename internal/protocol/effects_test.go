@@ -10,20 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // noCompletion refuses every completion for a reason that does not pass.
-var noCompletion = when(storetest.Deny, completes)
+var noCompletion = when(calls.Deny, completes)
 
 func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 	repeatable := idempotent.WithEffects(idempotent.Repeatable)
 	for name, rule := range map[string]rule{
 		"completion denied": noCompletion,
-		"store gone":        storetest.OnOp(swap, storetest.LoseRequest),
+		"store gone":        calls.OnOp(swap, calls.LoseRequest),
 	} {
 		deliveryCase{ // the handler's result is not hidden
 			opts: []idempotent.Option{repeatable}, rule: rule, got: receipt{1, 5}, runs: 1,
@@ -131,7 +131,7 @@ func TestAClaimThatMeetsATransactionReads(t *testing.T) {
 		},
 	} {
 		on, claims, gets := busy(1000)
-		tc.on, tc.ops = on, []storetest.Op{claim, storetest.OpGet}
+		tc.on, tc.ops = on, []calls.Op{claim, calls.Get}
 		tc.then = func(s *shop, _ error) {
 			assert.Equal(s.t, 1, *claims, "the put is not repeated: it would keep the owner from its commit")
 			assert.Equal(s.t, 2, *gets, "one, and one of the test")

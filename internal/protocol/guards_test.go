@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
@@ -50,9 +50,9 @@ func TestLooksAreNeverFurtherApartThanTwoSeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		looked := time.Now()
 		longest := time.Duration(0)
-		s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
+		s := newShopOn(t, memory.New(), func(calls.Call) calls.Fault {
 			longest, looked = max(longest, time.Since(looked)), time.Now()
-			return storetest.Pass
+			return calls.Pass
 		}, idempotent.WithWait(time.Minute))
 		s.put(func(r *store.Record) { r.Lease = r.CreatedAt.Add(time.Hour) })
 		s.mustFailFor(90*time.Second, 5, idempotent.ErrInProgress)
@@ -141,7 +141,7 @@ func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), nil)
 		for n := range 300 {
-			s.wrap(storetest.OnCall(1, storetest.Refuse))
+			s.wrap(calls.OnCall(1, calls.Refuse))
 			started := time.Now()
 			_, err := s.handler.Handle(t.Context(), order{ID: strconv.Itoa(n)})
 			require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestFirstRepetitionComesAfterOneTo26Milliseconds(t *testing.T) {
 
 func TestThrottlingIsNotAnsweredWithAFlood(t *testing.T) {
 	deliveryCase{
-		rule: func(storetest.Call) storetest.Fault { return storetest.Refuse }, err: idempotent.ErrStoreUnavailable,
+		rule: func(calls.Call) calls.Fault { return calls.Refuse }, err: idempotent.ErrStoreUnavailable,
 		then: func(s *shop, _ error) {
 			assert.Greater(s.t, len(s.store.Ops()), 5)
 			assert.Less(s.t, len(s.store.Ops()), 60, "in 2.5 s")
@@ -168,7 +168,7 @@ func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
 	s.mustHandle(5)
 	assert.Equal(t, len(`{"charge":1,"amount":5}`), s.event().ResultBytes)
 
-	s = newShopOn(t, memory.New(), storetest.OnOp(storetest.OpSwap, storetest.Deny))
+	s = newShopOn(t, memory.New(), calls.OnOp(calls.Swap, calls.Deny))
 	s.mustHandle(5)
 	assert.Zero(t, s.event().ResultBytes, "nothing was stored")
 }
@@ -177,15 +177,15 @@ func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
 	n, began := 0, time.Time{}
 	deliveryCase{
 		opts: []idempotent.Option{unrepeatable()}, put: crashed, set: func(*shop) { began = time.Now() },
-		rule: func(storetest.Call) storetest.Fault {
+		rule: func(calls.Call) calls.Fault {
 			n++
 			switch {
 			case n == 2:
-				return storetest.LoseReply
+				return calls.LoseReply
 			case n > 2 && time.Since(began) < 2500*time.Millisecond: // until there is time for nothing but an undo
-				return storetest.Refuse
+				return calls.Refuse
 			default:
-				return storetest.Pass
+				return calls.Pass
 			}
 		},
 		err: idempotent.ErrStoreUnavailable, left: store.StatusUnknown, reason: "crashed",

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // deliveryCase is one delivery of an order of 5, and what there is to see of it.
@@ -44,7 +44,7 @@ type deliveryCase struct {
 	least   time.Duration
 	fired   int // faults, and the number of the execution, if they are said
 	attempt int
-	ops     []storetest.Op
+	ops     []calls.Op
 	rows    lines
 	then    func(s *shop, err error)
 }
@@ -128,7 +128,7 @@ var nothing = map[string]int{}
 
 // Calls of a store, as cases say which ones there were.
 const (
-	claim  = storetest.OpClaim
-	swap   = storetest.OpSwap
-	remove = storetest.OpDelete
+	claim  = calls.Claim
+	swap   = calls.Swap
+	remove = calls.Delete
 )

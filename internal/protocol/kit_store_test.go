@@ -12,38 +12,38 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // outages are those that no repetition mends.
-var outages = map[string]storetest.Fault{
-	"silent": storetest.HangBefore, "refusing": storetest.Refuse, "denying": storetest.Deny,
+var outages = map[string]calls.Fault{
+	"silent": calls.HangBefore, "refusing": calls.Refuse, "denying": calls.Deny,
 }
 
 // when does something to those calls of a store that it is about.
-func when(fault storetest.Fault, about func(c storetest.Call) bool) rule {
-	return func(c storetest.Call) storetest.Fault {
+func when(fault calls.Fault, about func(c calls.Call) bool) rule {
+	return func(c calls.Call) calls.Fault {
 		if about(c) {
 			return fault
 		}
-		return storetest.Pass
+		return calls.Pass
 	}
 }
 
 // while does something to all calls for as long as it is so.
-func while(so *bool, fault storetest.Fault) rule {
-	return when(fault, func(storetest.Call) bool { return *so })
+func while(so *bool, fault calls.Fault) rule {
+	return when(fault, func(calls.Call) bool { return *so })
 }
 
 // inTurn does one thing after the other to the calls that it is about, and the last one to all that
 // follow.
-func inTurn(about func(c storetest.Call) bool, faults ...storetest.Fault) rule {
+func inTurn(about func(c calls.Call) bool, faults ...calls.Fault) rule {
 	n := 0
-	return func(c storetest.Call) storetest.Fault {
+	return func(c calls.Call) calls.Fault {
 		if !about(c) {
-			return storetest.Pass
+			return calls.Pass
 		}
 		n++
 		return faults[min(n, len(faults))-1]
@@ -52,32 +52,32 @@ func inTurn(about func(c storetest.Call) bool, faults ...storetest.Fault) rule {
 
 // either does what the first rule says that says anything.
 func either(rules ...rule) rule {
-	return func(c storetest.Call) storetest.Fault {
+	return func(c calls.Call) calls.Fault {
 		for _, rule := range rules {
-			if fault := rule(c); fault != storetest.Pass {
+			if fault := rule(c); fault != calls.Pass {
 				return fault
 			}
 		}
-		return storetest.Pass
+		return calls.Pass
 	}
 }
 
 // isOp, renews and completes are what rules are about. The owner of a lease renews it, or writes a
 // step.
-func isOp(op storetest.Op) func(storetest.Call) bool {
-	return func(c storetest.Call) bool { return c.Op == op }
+func isOp(op calls.Op) func(calls.Call) bool {
+	return func(c calls.Call) bool { return c.Op == op }
 }
 
-func renews(c storetest.Call) bool {
-	return c.Op == storetest.OpSwap && c.Next.Status == store.StatusInProgress && c.Next.Owner == c.Seen.Owner
+func renews(c calls.Call) bool {
+	return c.Op == calls.Swap && c.Next.Status == store.StatusInProgress && c.Next.Owner == c.Seen.Owner
 }
 
-func completes(c storetest.Call) bool {
-	return c.Op == storetest.OpSwap && c.Next.Status == store.StatusCompleted
+func completes(c calls.Call) bool {
+	return c.Op == calls.Swap && c.Next.Status == store.StatusCompleted
 }
 
 // noRenewal loses every renewal of a lease: the process lives, but cannot keep its claim.
-var noRenewal = when(storetest.LoseRequest, renews)
+var noRenewal = when(calls.LoseRequest, renews)
 
 // hooked is a store with functions in the place of its methods. What is nil is as it was.
 type hooked struct {

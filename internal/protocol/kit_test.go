@@ -31,10 +31,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // order and receipt are the event and the result of the handlers in these tests.
@@ -52,7 +52,7 @@ type (
 	// handler is what a shop does with an order.
 	handler = func(ctx context.Context, o order) (receipt, error)
 	// rule says what happens to each call of a store.
-	rule = func(storetest.Call) storetest.Fault
+	rule = func(calls.Call) calls.Fault
 
 	resolution = idempotent.Resolution[receipt]
 )
@@ -62,7 +62,7 @@ type (
 type shop struct {
 	t        *testing.T
 	inner    store.Store
-	store    *storetest.Faulty
+	store    *calls.Faulty
 	handler  *idempotent.Handler[order, receipt]
 	executed *atomic.Int64
 	events   *seenEvents
@@ -191,7 +191,7 @@ func (s *shop) doing(do handler) *shop {
 }
 
 func (s *shop) wrap(rule rule, opts ...idempotent.Option) {
-	s.store = storetest.NewFaulty(s.inner, rule)
+	s.store = calls.NewFaulty(s.inner, rule)
 	s.events = new(seenEvents)
 	defaults := []idempotent.Option{
 		idempotent.WithOperation("shop"),
@@ -417,7 +417,7 @@ func (s *shop) recordKey() string { return s.claim().Key }
 // claim is the record with which a delivery of order "o-1" would claim.
 func (s *shop) claim() store.Record {
 	s.t.Helper()
-	probe := s.sandbox(func(storetest.Call) storetest.Fault { return storetest.Deny })
+	probe := s.sandbox(func(calls.Call) calls.Fault { return calls.Deny })
 	_, err := probe.handle(0)
 	require.ErrorIs(s.t, err, idempotent.ErrStoreUnavailable)
 	return probe.store.Calls()[0].Next

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
@@ -82,17 +82,17 @@ func TestARenewalThatMeetsAFaultLosesNothing(t *testing.T) {
 	}
 	for name, tc := range map[string]deliveryCase{
 		"the reply to every second one is lost": {
-			rule: when(storetest.LoseReply, func(c storetest.Call) bool { return renews(c) && c.N%2 == 0 }),
+			rule: when(calls.LoseReply, func(c calls.Call) bool { return renews(c) && c.N%2 == 0 }),
 			then: func(s *shop, _ error) { assert.Positive(s.t, s.store.Fired()) },
 		},
-		"one is never answered": {rule: storetest.OnCall(2, storetest.HangBefore), fired: 1},
+		"one is never answered": {rule: calls.OnCall(2, calls.HangBefore), fired: 1},
 		"it finds a later one of ours, whose reply never came": {
 			do: after(changed(func(r *store.Record) { r.Lease = r.Lease.Add(time.Minute) }),
 				succeedsAfter(time.Minute)),
 		},
 		"another Region is faster at one": {on: elsewhere},
 		"the credentials have expired, and the SDK renews them meanwhile": {
-			rule: inTurn(renews, storetest.Deny, storetest.Deny, storetest.Pass),
+			rule: inTurn(renews, calls.Deny, calls.Deny, calls.Pass),
 			do:   succeedsAfter(2 * time.Minute), fired: 2,
 		},
 	} {
@@ -107,7 +107,7 @@ func TestARenewalThatMeetsAFaultLosesNothing(t *testing.T) {
 func TestHandlerIsCancelledAMarginBeforeALeaseThatCannotBeRenewedEnds(t *testing.T) {
 	for name, fault := range outages {
 		deliveryCase{
-			rule: storetest.OnOp(swap, fault), do: untilItIsLost, within: forever, err: context.Canceled, runs: 1,
+			rule: calls.OnOp(swap, fault), do: untilItIsLost, within: forever, err: context.Canceled, runs: 1,
 			then: func(s *shop, _ error) { require.Error(s.t, s.event().StoreErr) },
 		}.deliver(t, name+": it said that it was interrupted, and was released")
 	}
@@ -154,15 +154,15 @@ func TestNoStepBeginsInALongerContextOnceTheLeaseIsLost(t *testing.T) {
 // A renewal is on its way when the handler returns.
 func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
 	for name, tc := range map[string]deliveryCase{
-		"a result": {do: returns(receipt{1, 5}), left: store.StatusCompleted, ops: []storetest.Op{claim, swap, swap}},
-		"a panic":  {do: panics("boom"), panics: "boom", ops: []storetest.Op{claim, swap, remove}},
+		"a result": {do: returns(receipt{1, 5}), left: store.StatusCompleted, ops: []calls.Op{claim, swap, swap}},
+		"a panic":  {do: panics("boom"), panics: "boom", ops: []calls.Op{claim, swap, remove}},
 	} {
 		var began time.Time
 		tc.set = func(*shop) { began = time.Now() }
 		tc.do = after(pause(idempotent.DefaultLease/3+time.Millisecond), tc.do)
-		tc.rule, tc.within, tc.runs = storetest.OnCall(2, storetest.Slow), forever, 1
+		tc.rule, tc.within, tc.runs = calls.OnCall(2, calls.Slow), forever, 1
 		tc.then = func(s *shop, _ error) {
-			assert.GreaterOrEqual(s.t, time.Since(began), idempotent.DefaultLease/3+storetest.SlowFor)
+			assert.GreaterOrEqual(s.t, time.Since(began), idempotent.DefaultLease/3+calls.SlowFor)
 		}
 		tc.deliver(t, name)
 	}
@@ -177,11 +177,11 @@ func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
 	}{
 		"refused": {
 			idempotent.Timing{Lease: time.Second, Margin: 100 * time.Millisecond},
-			storetest.OnOp(claim, storetest.Refuse), 0, 450 * time.Millisecond,
+			calls.OnOp(claim, calls.Refuse), 0, 450 * time.Millisecond,
 		},
 		"never answered": {
 			idempotent.Timing{Lease: 4 * time.Second, Margin: time.Second},
-			func(storetest.Call) storetest.Fault { return storetest.HangBefore },
+			func(calls.Call) calls.Fault { return calls.HangBefore },
 			1400*time.Millisecond + 1, 1500 * time.Millisecond,
 		},
 	} {
@@ -195,7 +195,7 @@ func TestClaimWithoutADeadlineEndsWhileItsLeaseStillHolds(t *testing.T) {
 func TestShortestLeaseCanBeRenewedAfterASlowClaim(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		timing := idempotent.WithTiming(idempotent.Timing{Lease: 3 * time.Second, Margin: time.Second})
-		s := newShopOn(t, memory.New(), when(storetest.Slow, func(c storetest.Call) bool { return c.N <= 2 }), timing)
+		s := newShopOn(t, memory.New(), when(calls.Slow, func(c calls.Call) bool { return c.N <= 2 }), timing)
 		started := time.Now()
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			time.Sleep(time.Until(started.Add(time.Second + time.Millisecond)))
@@ -261,11 +261,11 @@ func freedALeaseAfter(t *testing.T, killed, deadline time.Duration) {
 	start := time.Now()
 	var dead atomic.Bool
 	gone := make(chan struct{})
-	s := newShopOn(t, memory.New(), func(storetest.Call) storetest.Fault {
+	s := newShopOn(t, memory.New(), func(calls.Call) calls.Fault {
 		if dead.Load() {
-			return storetest.LoseRequest
+			return calls.LoseRequest
 		}
-		return storetest.Pass
+		return calls.Pass
 	})
 	s.do = func(context.Context, order) (receipt, error) {
 		<-gone

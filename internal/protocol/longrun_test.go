@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // slowClaim is a store whose first claim takes some time to be answered, whatever its context says.
@@ -30,14 +30,14 @@ func slowClaim(takes time.Duration) *hooked {
 
 // aheadAt makes the clock of records go on by a minute at such a call, while that of contexts
 // stands still.
-func aheadAt(about func(c storetest.Call) bool) (rule, func() time.Time) {
+func aheadAt(about func(c calls.Call) bool) (rule, func() time.Time) {
 	var ahead atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	return func(c storetest.Call) storetest.Fault {
+	return func(c calls.Call) calls.Fault {
 		if about(c) {
 			ahead.Add(int64(time.Minute))
 		}
-		return storetest.Pass
+		return calls.Pass
 	}, now
 }
 
@@ -50,7 +50,7 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 		time.Sleep(takes)
 		return slow.Store.Get(context.WithoutCancel(ctx), key)
 	}
-	suspended, now := aheadAt(func(c storetest.Call) bool { return c.N == 1 })
+	suspended, now := aheadAt(func(c calls.Call) bool { return c.N == 1 })
 	for name, tc := range map[string]deliveryCase{
 		"after a slow look": {
 			on: slow, opts: []idempotent.Option{idempotent.WithWait(10 * time.Minute)}, within: forever,
@@ -84,21 +84,21 @@ func TestClaimsThatAllTakeTooLongAreGivenUp(t *testing.T) {
 	late, now := aheadAt(isOp(claim))
 	deliveryCase{
 		rule: late, opts: []idempotent.Option{idempotent.WithClock(now)}, err: idempotent.ErrStoreUnavailable,
-		ops: []storetest.Op{claim, remove, claim, remove, claim, remove}, // each one is taken back
+		ops: []calls.Op{claim, remove, claim, remove, claim, remove}, // each one is taken back
 	}.deliver(t, "on a machine that is suspended each time")
 }
 
 func TestAClaimThatComesAfterItsDeadlineIsTakenBack(t *testing.T) {
 	deliveryCase{
-		on: slowClaim(10*time.Second + time.Millisecond), rule: storetest.OnOp(remove, storetest.Slow),
-		err: idempotent.ErrStoreUnavailable, ops: []storetest.Op{claim, remove},
+		on: slowClaim(10*time.Second + time.Millisecond), rule: calls.OnOp(remove, calls.Slow),
+		err: idempotent.ErrStoreUnavailable, ops: []calls.Op{claim, remove},
 	}.deliver(t, "slowly")
 }
 
 func TestAClaimThatIsTakenBackLeavesTimeToAnswer(t *testing.T) {
-	late, now := aheadAt(func(c storetest.Call) bool { return c.Op != remove })
+	late, now := aheadAt(func(c calls.Call) bool { return c.Op != remove })
 	deliveryCase{
-		rule: either(storetest.OnOp(remove, storetest.HangBefore), late), within: 300 * time.Millisecond,
+		rule: either(calls.OnOp(remove, calls.HangBefore), late), within: 300 * time.Millisecond,
 		opts: []idempotent.Option{idempotent.WithClock(now)}, err: errAny, most: 300*time.Millisecond - 1,
 		left: store.StatusInProgress,
 	}.deliver(t, "the undo is not answered")
@@ -146,7 +146,7 @@ func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
 func TestAProcessThatIsKilledAtItsDeadlineRenewsNothing(t *testing.T) {
 	deliveryCase{
 		do: untilItEnds(context.Context.Err), within: 5 * time.Second, err: errAny, runs: 1,
-		ops: []storetest.Op{claim, remove},
+		ops: []calls.Op{claim, remove},
 	}.deliver(t, "half a second before the deadline")
 }
 
@@ -156,7 +156,7 @@ func TestAnOverrunWithinHalfOfTheMarginRenewsNothing(t *testing.T) {
 			time.Sleep(5*time.Second + idempotent.DefaultMargin/2 - time.Nanosecond)
 			return receipt{Charge: 1}, nil
 		},
-		within: 5 * time.Second, runs: 1, left: store.StatusCompleted, ops: []storetest.Op{claim, swap},
+		within: 5 * time.Second, runs: 1, left: store.StatusCompleted, ops: []calls.Op{claim, swap},
 	}.deliver(t, "Lambda kills a process within that time")
 }
 

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // Whatever was noted and returned, and in which order, the most cautious mark counts.
@@ -104,12 +104,12 @@ func TestErrorThatIsNotedTooLateTakesNoOnesPlace(t *testing.T) {
 	t.Parallel()
 	var of context.Context
 	late := 0
-	s := newShopOn(t, memory.New(), func(c storetest.Call) storetest.Fault {
-		if c.Op == storetest.OpDelete { // the release
+	s := newShopOn(t, memory.New(), func(c calls.Call) calls.Fault {
+		if c.Op == calls.Delete { // the release
 			late++
 			idempotent.Mark(of, idempotent.Uncertain(errors.New("too late")))
 		}
-		return storetest.Pass
+		return calls.Pass
 	})
 	s.do = func(ctx context.Context, _ order) (receipt, error) {
 		of = ctx //nolint:fatcontext // it is used after the handler
@@ -224,7 +224,7 @@ func TestUnprotectedHandlerInsideAProtectedOneNotesNothingForIt(t *testing.T) {
 // An Uncertain that was noted holds whatever the store does: nobody executes while the lease lasts.
 func TestNotedUncertaintyThatCannotBeWrittenKeepsTheLease(t *testing.T) {
 	deliveryCase{
-		rule: storetest.OnOp(swap, storetest.Deny), do: marking(idempotent.Uncertain(errCard), returns(receipt{})),
+		rule: calls.OnOp(swap, calls.Deny), do: marking(idempotent.Uncertain(errCard), returns(receipt{})),
 		err: errCard, runs: 1, settled: report.NotSettled, left: store.StatusInProgress,
 		then: func(s *shop, err error) {
 			assert.Same(s.t, errCard, err)

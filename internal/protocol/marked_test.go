@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // charges is a step that counts how often it charges, and the answer of its handler.
@@ -33,7 +33,7 @@ func reserves(ctx context.Context, opts ...idempotent.StepOption[int]) error {
 func dying(t *testing.T) (s *shop, dead *bool) {
 	t.Helper()
 	s, dead = newShop(t), new(bool)
-	s.wrap(while(dead, storetest.DieBefore))
+	s.wrap(while(dead, calls.DieBefore))
 	return s, dead
 }
 
@@ -150,14 +150,14 @@ func TestNobodyIsAskedAboutAnEffectWhoseMarkCannotBeWritten(t *testing.T) {
 			return idempotent.Untouched[int](), nil
 		})
 		first := newShop(t)
-		first.wrap(storetest.OnCall(3, storetest.DieBefore)) // behind the claim and the first step
+		first.wrap(calls.OnCall(3, calls.DieBefore)) // behind the claim and the first step
 		first.doing(func(ctx context.Context, _ order) (receipt, error) {
 			return receipt{}, errors.Join(reserves(ctx), errCard)
 		}).mustFail(5, errAny)
 		time.Sleep(time.Minute)
 
 		marks := true
-		next := first.sandbox(when(storetest.Deny, func(c storetest.Call) bool {
+		next := first.sandbox(when(calls.Deny, func(c calls.Call) bool {
 			return marks && stepWrite(c, "charge", store.StepStarted)
 		})).doing(func(ctx context.Context, o order) (receipt, error) {
 			return charges(ctx, o, &charged, asks)
@@ -187,7 +187,7 @@ func TestAClaimDoesNotVouchForWhatAnExecutionBeforeMayHaveBegun(t *testing.T) {
 		s.doing(play(true)).mustFail(5, errAny) // plain
 		*dead = false
 		time.Sleep(time.Minute)
-		second := s.sandbox(while(dead, storetest.DieBefore)).doing(play(false, marks))
+		second := s.sandbox(while(dead, calls.DieBefore)).doing(play(false, marks))
 		_, err := second.handler.Handle(t.Context(), order{ID: "o-0", Amount: 5})
 		require.NoError(t, err)
 		second.doing(func(context.Context, order) (receipt, error) { *dead = true; return receipt{}, errCard })
@@ -265,8 +265,8 @@ func TestWhatPowertoolsRanIsOpenForAStepAtMostOnce(t *testing.T) {
 	each(t, map[string]row{
 		"taken over": {fails: idempotent.ErrUnknownOutcome},
 		"taken over and given back before": {between: func(s *shop) {
-			takesOver := func(c storetest.Call) bool { return c.Op == swap && c.Next.Attempt == 2 }
-			s.sandbox(when(storetest.LoseReply, takesOver)).mustFail(5, idempotent.ErrStoreUnavailable)
+			takesOver := func(c calls.Call) bool { return c.Op == swap && c.Next.Attempt == 2 }
+			s.sandbox(when(calls.LoseReply, takesOver)).mustFail(5, idempotent.ErrStoreUnavailable)
 		}, fails: idempotent.ErrUnknownOutcome},
 		"made UNKNOWN, and settled as not executed": {between: func(s *shop) {
 			s.sandbox(nil, unrepeatable()).mustFail(5, idempotent.ErrUnknownOutcome)

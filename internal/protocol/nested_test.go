@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // nested makes two shops: the handler of the outer one returns what the inner one returns.
@@ -150,7 +150,7 @@ func TestErrorsOfAnInnerDeliveryInAnOuterExecution(t *testing.T) {
 		"in progress":     {nil, nil, func(*store.Record) {}, idempotent.ErrInProgress, ""},
 		"store unavailable, and the outer one is wary": {
 			[]idempotent.Option{unrepeatable()},
-			storetest.OnOp(claim, storetest.Deny), nil,
+			calls.OnOp(claim, calls.Deny), nil,
 			idempotent.ErrStoreUnavailable, store.StatusUnknown,
 		},
 	}, func(t *testing.T, tc row) {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // Handlers go on after whatever they meet: random ones with steps, parallel steps and commits, in
@@ -192,7 +192,7 @@ func (q *actor) wrap(opts []idempotent.Option) {
 		x := &program{actor: q, ctx: ctx, began: time.Now(), own: receipt{q.started, 5}}
 		q.mu.Unlock()
 		return x.run()
-	}, storetest.NewFaulty(q.till, q.happens), append([]idempotent.Option{
+	}, calls.NewFaulty(q.till, q.happens), append([]idempotent.Option{
 		idempotent.WithOperation("shop"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }),
 	}, opts...)...)
 }
@@ -342,15 +342,15 @@ func (x *program) step(name string, then func() error) error {
 
 // happens says what becomes of a call of the store: it waits while the process is frozen, and fails
 // if the process does not reach the store.
-func (q *actor) happens(c storetest.Call) storetest.Fault {
+func (q *actor) happens(c calls.Call) calls.Fault {
 	switch q.suspended(); {
 	case q.dead():
-		return storetest.HangBefore
+		return calls.HangBefore
 	case q.cut():
-		return storetest.LoseRequest
+		return calls.LoseRequest
 	case q.renewsNot && renews(c) && len(c.Next.Steps) == 0:
-		return storetest.Refuse
+		return calls.Refuse
 	default:
-		return storetest.Pass
+		return calls.Pass
 	}
 }

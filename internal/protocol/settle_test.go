@@ -12,19 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T) {
 	for name, fault := range outages {
 		deliveryCase{
-			rule: storetest.OnOp(swap, fault), got: receipt{1, 5}, runs: 1, most: idempotent.DefaultClaimBudget,
+			rule: calls.OnOp(swap, fault), got: receipt{1, 5}, runs: 1, most: idempotent.DefaultClaimBudget,
 			settled: report.NotSettled, left: store.StatusInProgress,
 			then: func(s *shop, _ error) {
-				require.ErrorIs(s.t, s.event().StoreErr, storetest.ErrInjected)
+				require.ErrorIs(s.t, s.event().StoreErr, calls.ErrInjected)
 				assert.NotContains(s.t, s.store.Ops(), remove, "a record is never deleted after an effect")
 			},
 		}.deliver(t, name)
@@ -34,7 +34,7 @@ func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T)
 func TestResultThatCannotBeStoredMakesTheRecordUnknown(t *testing.T) {
 	deliveryCase{
 		// Completions never pass, a small last write does.
-		rule: either(when(storetest.HangBefore, completes), storetest.OnOp(swap, storetest.Slow)),
+		rule: either(when(calls.HangBefore, completes), calls.OnOp(swap, calls.Slow)),
 		runs: 1, settled: report.Unknown, left: store.StatusUnknown, reason: "result-lost",
 		then: func(s *shop, _ error) {
 			assert.Equal(s.t, "result-lost", s.event().Reason)
@@ -194,7 +194,7 @@ func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 		var killed time.Time
 		deliveryCase{
 			set: func(*shop) { killed = time.Now().Add(timeout) },
-			rule: when(storetest.HangBefore, func(c storetest.Call) bool {
+			rule: when(calls.HangBefore, func(c calls.Call) bool {
 				return !time.Now().Before(killed) || c.Next.Status == store.StatusCompleted
 			}),
 			do: untilTheDeadline, within: timeout, most: timeout - 1, // there is time to send the answer
@@ -214,7 +214,7 @@ func TestASettlementEndsBeforeItsLease(t *testing.T) {
 		var began time.Time
 		deliveryCase{
 			set: func(*shop) { began = time.Now() }, within: tc.timeout, do: after(pause(tc.works), returns(receipt{})),
-			rule: when(storetest.HangBefore, func(c storetest.Call) bool { return c.N > 1 }), most: tc.lease - 1,
+			rule: when(calls.HangBefore, func(c calls.Call) bool { return c.N > 1 }), most: tc.lease - 1,
 			runs: 1, left: store.StatusInProgress,
 			then: func(s *shop, _ error) { assert.Equal(s.t, began.Add(tc.lease), s.mustRecord().Lease) },
 		}.deliver(t, name)

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // operator acts on the record of order "o-1".
@@ -28,7 +28,7 @@ type operator struct {
 // dies makes another process take over, and die before it completes.
 func (s *shop) dies() {
 	s.t.Helper()
-	dying := s.sandbox(storetest.OnCall(3, storetest.DieBefore))
+	dying := s.sandbox(calls.OnCall(3, calls.DieBefore))
 	dying.do = func(_ context.Context, o order) (receipt, error) { return receipt{2, o.Amount}, nil }
 	dying.mustHandle(5)
 	time.Sleep(time.Minute)
@@ -98,7 +98,7 @@ func (s *shop) fingerprintOf(amount int64) string {
 
 func TestACrashAfterAReleaseIsACrash(t *testing.T) {
 	deliveryCase{ // the process dies before it completes
-		opts: []idempotent.Option{unrepeatable()}, rule: storetest.OnCall(3, storetest.DieBefore),
+		opts: []idempotent.Option{unrepeatable()}, rule: calls.OnCall(3, calls.DieBefore),
 		put: func(r *store.Record) { r.Reason = store.ReasonReleased }, runs: 1, left: store.StatusInProgress,
 		then: func(s *shop, _ error) {
 			time.Sleep(time.Minute)

@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // TestWhateverHappensIsWhatTheReferenceSays plays random stories of one key: requests and retries
@@ -103,14 +103,14 @@ type sandbox struct {
 var finales = []finale{itSucceeds, itFails, itFailsUntouched, itFailsForEver, itFailsUnsure, itPanics}
 
 // happens says what becomes of a call of its store: nothing once it has died.
-func (p *sandbox) happens(c storetest.Call) storetest.Fault {
+func (p *sandbox) happens(c calls.Call) calls.Fault {
 	if c.Op == claim {
 		p.story.key = c.Next.Key
 	}
 	if p.dead {
-		return storetest.Deny
+		return calls.Deny
 	}
-	return storetest.Pass
+	return calls.Pass
 }
 
 // handle is the handler: it works until the story lets it end.
@@ -150,7 +150,7 @@ func (s *story) send(rt *rapid.T) *sandbox {
 	if s.unrepeatable {
 		opts = append(opts, idempotent.WithEffects(idempotent.Unrepeatable))
 	}
-	h := idempotent.Wrap(p.handle, storetest.NewFaulty(s.store, p.happens), opts...)
+	h := idempotent.Wrap(p.handle, calls.NewFaulty(s.store, p.happens), opts...)
 	go func() {
 		defer func() {
 			if v := recover(); v != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func TestAStartMarkThatCannotBeWrittenKeepsTheEffectFromHappening(t *testing.T) {
-	for name, faults := range map[string][]storetest.Fault{
-		"denied": {storetest.Deny}, "request lost": {storetest.LoseRequest},
-		"reply lost, then denied": {storetest.LoseReply, storetest.Deny},
+	for name, faults := range map[string][]calls.Fault{
+		"denied": {calls.Deny}, "request lost": {calls.LoseRequest},
+		"reply lost, then denied": {calls.LoseReply, calls.Deny},
 	} {
 		deliveryCase{
-			rule: inTurn(func(c storetest.Call) bool { return stepWrite(c, "step", store.StepStarted) }, faults...),
+			rule: inTurn(func(c calls.Call) bool { return stepWrite(c, "step", store.StepStarted) }, faults...),
 			do:   inOneStep("step", once()), err: idempotent.ErrStepRefused, runs: 1, done: nothing,
 			left: store.StatusInProgress, reason: store.ReasonReleased,
 			then: func(s *shop, err error) {
@@ -238,17 +238,17 @@ func TestStepsOfAnUnprotectedExecutionJustRun(t *testing.T) {
 // does not wait for it.
 func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 	for _, policy := range []idempotent.Effects{idempotent.Cautious, idempotent.Unrepeatable} {
-		for _, fault := range []storetest.Fault{storetest.Pass, storetest.LoseReply} {
+		for _, fault := range []calls.Fault{calls.Pass, calls.LoseReply} {
 			takeovers := 0
 			deliveryCase{
 				opts: []idempotent.Option{idempotent.WithEffects(policy)}, put: crashedWith(2, "", "zeroth"),
 				set: func(s *shop) {
-					s.wrap(func(c storetest.Call) storetest.Fault {
+					s.wrap(func(c calls.Call) calls.Fault {
 						if c.Op != swap || c.Next.Owner == c.Seen.Owner {
-							return storetest.Pass
+							return calls.Pass
 						}
 						if takeovers++; takeovers > 1 {
-							return storetest.Pass
+							return calls.Pass
 						}
 						for _, kind := range []store.StepKind{store.StepStarted, store.StepValue} {
 							s.change(func(r *store.Record) {
@@ -260,7 +260,7 @@ func TestATakeoverSeesTheLastStepOfAStaleOwner(t *testing.T) {
 				},
 				do: inTwoSteps(nil), runs: 1, done: map[string]int{"second": 1}, left: store.StatusCompleted,
 				then: func(s *shop, _ error) {
-					once := policy == idempotent.Cautious && fault == storetest.Pass // no mark is open
+					once := policy == idempotent.Cautious && fault == calls.Pass // no mark is open
 					assert.Equal(s.t, once, takeovers == 1)
 					assert.Equal(s.t, []string{"zeroth"}, s.event().OrphanSteps)
 				},

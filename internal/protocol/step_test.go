@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // effects counts what the functions of steps did, by name.
@@ -178,7 +178,7 @@ func TestTheSameKeysAndResults(t *testing.T) {
 
 // The word of the handler counts, but not for what it does not pass on of a step.
 func TestWhatAHandlerMakesOfAStepThatFailed(t *testing.T) {
-	lost := writesOf("step", store.StepValue, storetest.Deny)
+	lost := writesOf("step", store.StepValue, calls.Deny)
 	for name, of := range map[string]deliveryCase{
 		"lost, and it answers":      {rule: lost, do: returns(receipt{1, 5}), left: store.StatusCompleted},
 		"uncertain, and it answers": {do: returns(receipt{1, 5}), left: store.StatusCompleted},
@@ -303,6 +303,6 @@ func TestAStepThatStillRunsWhenTheHandlerReturns(t *testing.T) {
 }
 
 // stepWrite is true of the writes of one step.
-func stepWrite(c storetest.Call, name string, kind store.StepKind) bool {
-	return c.Op == storetest.OpSwap && c.Next.Steps[name].Kind == kind
+func stepWrite(c calls.Call, name string, kind store.StepKind) bool {
+	return c.Op == calls.Swap && c.Next.Steps[name].Kind == kind
 }

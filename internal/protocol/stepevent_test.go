@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // stepOf is what the observer saw last of the one step of an execution.
@@ -51,11 +51,11 @@ func TestAReportTellsHowAStepHasEnded(t *testing.T) {
 			end: report.StepFailed, kind: "errors.errorString", err: errCard,
 		},
 		"lost": {
-			rule: writes(store.StepValue, storetest.Deny), do: inOneStep("charge"), end: report.StepLost,
+			rule: writes(store.StepValue, calls.Deny), do: inOneStep("charge"), end: report.StepLost,
 			kind: "store.Error", err: idempotent.ErrStepLost,
 		},
 		"refused": {
-			rule: writes(store.StepStarted, storetest.Deny), do: inOneStep("charge", once), end: report.StepRefused,
+			rule: writes(store.StepStarted, calls.Deny), do: inOneStep("charge", once), end: report.StepRefused,
 			kind: "store.Error", err: idempotent.ErrStepRefused,
 		},
 		"lease lost": {
@@ -171,14 +171,14 @@ func TestAStepIsOneWrite(t *testing.T) {
 	for _, n := range []int{0, 1, 3, 10, len(names)} { // one write for each, beside the completion
 		deliveryCase{
 			do: inSteps(names[:n]), runs: 1, left: store.StatusCompleted,
-			ops: append([]storetest.Op{claim}, slices.Repeat([]storetest.Op{swap}, n+1)...),
+			ops: append([]calls.Op{claim}, slices.Repeat([]calls.Op{swap}, n+1)...),
 		}.deliver(t, fmt.Sprint(n))
 	}
 	for name, tc := range map[string]deliveryCase{ // nothing for a step that is resumed
 		"a crash without steps": {put: crashed, do: inSteps(nil)},
 		"a crash behind all":    {put: crashedWith(30, "", names...), do: inSteps(names)},
 	} {
-		tc.runs, tc.done, tc.ops, tc.left = 1, nothing, []storetest.Op{claim, swap, swap}, store.StatusCompleted
+		tc.runs, tc.done, tc.ops, tc.left = 1, nothing, []calls.Op{claim, swap, swap}, store.StatusCompleted
 		tc.deliver(t, name)
 	}
 }
@@ -188,7 +188,7 @@ func TestAStepAsksItsPartsToLiveAsLongAsItsRecordCan(t *testing.T) {
 	const kept = 90 * 24 * time.Hour
 	deliveryCase{
 		opts: []idempotent.Option{idempotent.WithTiming(idempotent.Timing{UnknownRetention: kept})},
-		do:   inOneStep("charge"), runs: 1, left: store.StatusCompleted, ops: []storetest.Op{claim, swap, swap},
+		do:   inOneStep("charge"), runs: 1, left: store.StatusCompleted, ops: []calls.Op{claim, swap, swap},
 		then: func(s *shop, _ error) {
 			next := s.store.Calls()[1].Next
 			assert.Equal(s.t, next.Expiry.Add(2*kept), next.Steps["charge"].Until)

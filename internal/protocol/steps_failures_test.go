@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 func stepKinds() []column {
@@ -34,7 +34,7 @@ func stepKinds() []column {
 type stepFailure struct {
 	name string
 	// rule is what happens to the calls of the store.
-	rule func(c storetest.Call) storetest.Fault
+	rule func(c calls.Call) calls.Fault
 	// charge is the function of the step; nil for one that succeeds. behind is what the handler
 	// does after the step.
 	charge func(ctx context.Context, s *shop) (chargeOf, error)
@@ -53,22 +53,22 @@ type chargeOf struct {
 }
 
 // writes is a rule for the write of this kind to the step "charge".
-func writes(kind store.StepKind, fault storetest.Fault) rule { return writesOf("charge", kind, fault) }
+func writes(kind store.StepKind, fault calls.Fault) rule { return writesOf("charge", kind, fault) }
 
 // writesOf is a rule for the write of this kind to a step.
-func writesOf(step string, kind store.StepKind, fault storetest.Fault) rule {
-	return when(fault, func(c storetest.Call) bool { return stepWrite(c, step, kind) })
+func writesOf(step string, kind store.StepKind, fault calls.Fault) rule {
+	return when(fault, func(c calls.Call) bool { return stepWrite(c, step, kind) })
 }
 
 // downFrom is a rule for all calls from that write on.
-func downFrom(kind store.StepKind) func(storetest.Call) storetest.Fault {
-	down, begins := false, writes(kind, storetest.Deny)
-	return func(c storetest.Call) storetest.Fault {
-		down = down || begins(c) != storetest.Pass
+func downFrom(kind store.StepKind) func(calls.Call) calls.Fault {
+	down, begins := false, writes(kind, calls.Deny)
+	return func(c calls.Call) calls.Fault {
+		down = down || begins(c) != calls.Pass
 		if down {
-			return storetest.Deny
+			return calls.Deny
 		}
-		return storetest.Pass
+		return calls.Pass
 	}
 }
 
@@ -88,11 +88,11 @@ func stepFailures() []stepFailure {
 		}},
 		{
 			name: "the process dies in it, or before its result is recorded", kills: true,
-			rule: writes(store.StepValue, storetest.DieBefore),
+			rule: writes(store.StepValue, calls.DieBefore),
 		},
 		{
 			name: "the process dies when its result is recorded", kills: true,
-			rule: writes(store.StepValue, storetest.DieAfter),
+			rule: writes(store.StepValue, calls.DieAfter),
 		},
 		{name: "the handler fails behind it", behind: func() error { return errCard }},
 		{name: "the handler panics behind it", behind: func() error { panic("behind") }},
@@ -114,9 +114,9 @@ func stepFailures() []stepFailure {
 		},
 		{
 			name: "the store is down when its start mark is written", marks: true,
-			rule: writes(store.StepStarted, storetest.Deny),
+			rule: writes(store.StepStarted, calls.Deny),
 		},
-		{name: "the store is down when its result is recorded", rule: writes(store.StepValue, storetest.Deny)},
+		{name: "the store is down when its result is recorded", rule: writes(store.StepValue, calls.Deny)},
 		{name: "the same, and it stays down", rule: downFrom(store.StepValue)},
 		{name: "the handler fails while it still runs", runsOn: true},
 		{
@@ -198,7 +198,7 @@ func (s *stepStory) leave(ctx context.Context, charge func(context.Context) (cha
 	return errCard
 }
 
-func (s *stepStory) deliver(rule func(storetest.Call) storetest.Fault, goesWrong bool) error {
+func (s *stepStory) deliver(rule func(calls.Call) calls.Fault, goesWrong bool) error {
 	on := s.first.sandbox(rule, s.kind.opts...)
 	on.do = s.handler(on, goesWrong)
 	defer func() { _ = recover() }()

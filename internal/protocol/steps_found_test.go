@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // What the search for schedules has found.
@@ -79,7 +79,7 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 
 		crash := func() {
 			// claim, takeover, still unknown
-			_, _ = s.sandbox(storetest.OnCall(3, storetest.DieBefore), resolver).handle(5)
+			_, _ = s.sandbox(calls.OnCall(3, calls.DieBefore), resolver).handle(5)
 			require.Equal(t, store.StatusInProgress, s.mustRecord().Status)
 			time.Sleep(20 * time.Second)
 		}
@@ -100,12 +100,12 @@ func TestADeliveryThatAskedTheResolverAndCrashed(t *testing.T) {
 func TestALateCopyOfAStepLeavesTheExpiryBehindTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		inner := memory.New()
-		var copied *storetest.Call
-		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSwap && len(c.Next.Steps) > 0 && copied == nil {
+		var copied *calls.Call
+		s := newShopOn(t, inner, func(c calls.Call) calls.Fault {
+			if c.Op == calls.Swap && len(c.Next.Steps) > 0 && copied == nil {
 				copied = &c
 			}
-			return storetest.Pass
+			return calls.Pass
 		}, idempotent.WithRetention(time.Second))
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			_, err := take(ctx, "first")
@@ -156,7 +156,7 @@ func TestAFindingThatCannotBeRecordedIsToldAllTheSame(t *testing.T) {
 			return receipt{7, 5}, nil
 		}))
 		s.mustFail(5, errCard, "its start mark stays")
-		s.another(writesOf("first", store.StepValue, storetest.Deny)).mustGet(5, receipt{7, 5})
+		s.another(writesOf("first", store.StepValue, calls.Deny)).mustGet(5, receipt{7, 5})
 	})
 }
 

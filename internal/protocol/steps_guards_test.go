@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // stepBy is a step of this kind as that owner has written it.
@@ -43,16 +43,16 @@ func crashedWith(writes int, begun string, recorded ...string) func(r *store.Rec
 }
 
 // before does something once, right before the first write of a step of this kind.
-func before(kind store.StepKind, do func()) func(storetest.Call) storetest.Fault {
+func before(kind store.StepKind, do func()) func(calls.Call) calls.Fault {
 	done := false
-	return func(c storetest.Call) storetest.Fault {
+	return func(c calls.Call) calls.Fault {
 		for _, step := range c.Next.Steps {
-			if c.Op == storetest.OpSwap && step.Kind == kind && !done {
+			if c.Op == calls.Swap && step.Kind == kind && !done {
 				done = true
 				do()
 			}
 		}
-		return storetest.Pass
+		return calls.Pass
 	}
 }
 
@@ -86,7 +86,7 @@ func TestAnEffectDoesNotBeginBehindAStartMarkThatSaysNothing(t *testing.T) {
 
 func TestTimeIsKeptToSayThatAStepIsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newShopOn(t, memory.New(), writes(store.StepValue, storetest.HangBefore))
+		s := newShopOn(t, memory.New(), writes(store.StepValue, calls.HangBefore))
 		s.do = func(ctx context.Context, _ order) (receipt, error) {
 			time.Sleep(9 * time.Second)
 			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "ch-1", nil })
@@ -116,13 +116,13 @@ func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 func TestAReleaseThatARepetitionFinds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		inner := memory.New()
-		s := newShopOn(t, inner, func(c storetest.Call) storetest.Fault {
+		s := newShopOn(t, inner, func(c calls.Call) calls.Fault {
 			if c.Next.Reason == store.ReasonReleased {
 				_, swapped, err := inner.Swap(context.Background(), c.Seen, c.Next)
 				assert.NoError(t, err)
 				assert.True(t, swapped)
 			}
-			return storetest.Pass
+			return calls.Pass
 		})
 		s.do = inTwoSteps(func() error { return errCard })
 		s.mustFail(5, errCard)
@@ -147,7 +147,7 @@ func TestAPanicBehindAnEffectThatNobodyRecorded(t *testing.T) {
 		rule rule
 		err  error
 	}{
-		"lost":      {writes(store.StepValue, storetest.Deny), nil},
+		"lost":      {writes(store.StepValue, calls.Deny), nil},
 		"uncertain": {nil, idempotent.Uncertain(errCard)},
 	} {
 		deliveryCase{
@@ -177,14 +177,14 @@ func TestARenewalWritesNoSteps(t *testing.T) {
 func TestACrashInTheMiddleOfAnEffectIsNotTakenOver(t *testing.T) {
 	each(t, map[string]bool{"before": false, "late": true}, func(t *testing.T, late bool) {
 		s, began := newShop(t), !late
-		s.wrap(func(c storetest.Call) storetest.Fault {
-			if !began && c.Op == storetest.OpSwap && c.Seen.Owner == "someone" {
+		s.wrap(func(c calls.Call) calls.Fault {
+			if !began && c.Op == calls.Swap && c.Seen.Owner == "someone" {
 				began = true
 				s.change(func(r *store.Record) {
 					r.Steps = map[string]store.Step{"second": stepBy("someone", store.StepStarted, "")}
 				})
 			}
-			return storetest.Pass
+			return calls.Pass
 		}, unrepeatable())
 		s.put(crashedWith(1, map[bool]string{false: "second"}[late], "first"))
 		s.mustFail(5, idempotent.ErrUnknownOutcome)
@@ -229,8 +229,8 @@ func TestACrashBehindAnEffectThatDidNotHappenIsResumed(t *testing.T) {
 func TestTheContextOfAStepBoundsItsMarkAndNotItsResult(t *testing.T) {
 	for name, kind := range map[string]store.StepKind{"mark": store.StepStarted, "result": store.StepValue} {
 		deliveryCase{
-			rule: inTurn(func(c storetest.Call) bool { return stepWrite(c, "charge", kind) },
-				storetest.HangBefore, storetest.Pass),
+			rule: inTurn(func(c calls.Call) bool { return stepWrite(c, "charge", kind) },
+				calls.HangBefore, calls.Pass),
 			do: func(ctx context.Context, o order) (receipt, error) {
 				short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 				defer cancel()

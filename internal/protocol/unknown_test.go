@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // A client that retries must not look like an outcome that has become unknown again and again.
@@ -164,13 +164,13 @@ func TestTwoDeliveriesThatRefuseOneCrashAreToldApart(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShopOn(t, memory.New(), nil, unrepeatable())
 		s.put(crashed)
-		other := s.sandbox(func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSwap { // it has looked, and the first one is faster
+		other := s.sandbox(func(c calls.Call) calls.Fault {
+			if c.Op == calls.Swap { // it has looked, and the first one is faster
 				time.Sleep(time.Millisecond)
 				_, err := s.handle(5)
 				assert.ErrorIs(t, err, idempotent.ErrUnknownOutcome)
 			}
-			return storetest.Pass
+			return calls.Pass
 		}, unrepeatable())
 		other.mustFail(5, idempotent.ErrUnknownOutcome)
 		assert.Equal(t, report.Unknown, s.event().Settlement)

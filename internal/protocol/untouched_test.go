@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // A resolver that has found that nothing happened is believed on every path that can ask: the
@@ -174,7 +174,7 @@ func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 	deliveryCase{
 		turns: manyTurns(losesRequest), within: forever, err: idempotent.ErrCommitFailed, runs: 1,
 		most: 30*time.Second - 1, left: store.StatusInProgress,
-		rule: when(storetest.LoseRequest, func(c storetest.Call) bool { return down && c.Op == swap }),
+		rule: when(calls.LoseRequest, func(c calls.Call) bool { return down && c.Op == swap }),
 		do: func(ctx context.Context, o order) (receipt, error) {
 			t := shopIn(ctx).t
 			down = true
@@ -192,7 +192,7 @@ func TestAHandlerWhoseCommitNobodyKnowsIsToldBeforeItsLeaseEnds(t *testing.T) {
 func TestASettlementWithLittleTimeEndsBeforeTheDeadline(t *testing.T) {
 	for _, limit := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 10 * time.Second} {
 		deliveryCase{
-			rule: storetest.OnOp(swap, storetest.HangBefore), do: untilTheDeadline, within: limit, runs: 1,
+			rule: calls.OnOp(swap, calls.HangBefore), do: untilTheDeadline, within: limit, runs: 1,
 			most: limit, left: store.StatusInProgress,
 		}.deliver(t, limit.String())
 	}

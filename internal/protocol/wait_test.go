@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // running starts a delivery of order "o-1" in another sandbox, whose handler takes d and then ends
@@ -54,7 +54,7 @@ func TestWaitingIsCheapOnTheTable(t *testing.T) {
 			ops := s.store.Ops()
 			assert.Equal(s.t, claim, ops[0])
 			for _, op := range ops[1:] {
-				assert.Equal(s.t, storetest.OpGet, op, "the looks are reads")
+				assert.Equal(s.t, calls.Get, op, "the looks are reads")
 			}
 			assert.Greater(s.t, len(ops), 5, "it looks early")
 			assert.Less(s.t, len(ops), 16, "and then ever less often")
@@ -174,19 +174,19 @@ func TestWaiterDoesNotBeginAtTheLastMoment(t *testing.T) {
 }
 
 func TestAnOutageWhileWaitingIsNoResult(t *testing.T) {
-	refuse, pass := storetest.Refuse, storetest.Pass
+	refuse, pass := calls.Refuse, calls.Pass
 	for name, tc := range map[string]struct {
-		faults []storetest.Fault // of the looks
+		faults []calls.Fault // of the looks
 		err    error
 	}{
-		"passing": {[]storetest.Fault{pass, storetest.LoseReply, refuse, pass, storetest.LoseReply, refuse, pass}, nil},
-		"hanging": {[]storetest.Fault{storetest.HangBefore, pass}, nil},
-		"lasting": {[]storetest.Fault{refuse}, idempotent.ErrInProgress},
-		"denied":  {[]storetest.Fault{storetest.Deny}, idempotent.ErrStoreUnavailable},
+		"passing": {[]calls.Fault{pass, calls.LoseReply, refuse, pass, calls.LoseReply, refuse, pass}, nil},
+		"hanging": {[]calls.Fault{calls.HangBefore, pass}, nil},
+		"lasting": {[]calls.Fault{refuse}, idempotent.ErrInProgress},
+		"denied":  {[]calls.Fault{calls.Deny}, idempotent.ErrStoreUnavailable},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := newShop(t)
-			waiter := s.sandbox(inTurn(isOp(storetest.OpGet), tc.faults...), waits(15*time.Second)...)
+			waiter := s.sandbox(inTurn(isOp(calls.Get), tc.faults...), waits(15*time.Second)...)
 			running(3*time.Second, charged)(s)
 			if tc.err == nil {
 				assert.Equal(t, receipt{77, 1}, waiter.mustHandleFor(25*time.Second, 1))
