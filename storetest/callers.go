@@ -88,75 +88,72 @@ const step = 10 * time.Second
 // values gives r new ones, of which some are none. It leaves the owner, takes another, or none as
 // AWS Powertools writes it. No record expires before the last instant at which a claim is made, so
 // that none may be dropped; some expire in that very instant.
-func (c *caller) values(p *probe, r store.Record) store.Record {
-	next := texted(fmt.Sprintf("%s.%d", c.name, c.count))(p, r)
-	next.Attempt++
-	next.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
-	next.CompletedAt, next.SettledAt, next.AttentionAt = next.CreatedAt, next.CreatedAt, next.CreatedAt
-	next.Tries, next.Questions = c.pick(3), c.pick(3)
+func (c *caller) values(p *probe, r *store.Record) {
+	owner := r.Owner
+	texted(fmt.Sprintf("%s.%d", c.name, c.count))(p, r)
+	r.Attempt++
+	r.CreatedAt = c.now.Add(time.Duration(-c.count) * time.Millisecond)
+	r.CompletedAt, r.SettledAt, r.AttentionAt = r.CreatedAt, r.CreatedAt, r.CreatedAt
+	r.Tries, r.Questions = c.pick(3), c.pick(3)
+	owners := []string{c.name, "", r.Owner, r.Owner, owner, owner, owner, owner}
 	if c.pick(3) == 0 {
-		next = bare(p, next)
+		bare(p, r)
 	}
-	next.Owner = []string{c.name, "", next.Owner, next.Owner, r.Owner, r.Owner, r.Owner, r.Owner}[c.pick(8)]
-	next.Lease = c.now.Add(time.Duration(c.pick(3)) * time.Millisecond)
-	next.Expiry = c.now.Add(step + time.Duration(c.pick(2))*step)
-	next.Unmarked = c.unmarked()
-	return next
+	r.Owner = owners[c.pick(len(owners))]
+	r.Lease = c.now.Add(time.Duration(c.pick(3)) * time.Millisecond)
+	r.Expiry = c.now.Add(step + time.Duration(c.pick(2))*step)
+	r.Unmarked = c.unmarked()
 }
 
 func (c *caller) unmarked() bool { return c.count%2 == 0 }
 
 // running is r as anything else than completed, and may keep its lease.
-func (c *caller) running(_ *probe, r store.Record) store.Record {
+func (c *caller) running(_ *probe, r *store.Record) {
 	r.Result, r.Parts, r.Seal = nil, "", ""
 	r.Status = []store.Status{store.StatusInProgress, store.StatusInProgress, store.StatusUnknown}[c.pick(3)]
 	if c.pick(4) == 0 {
 		r.Lease = time.Time{}
 	}
-	return r
 }
 
-func (c *caller) completed(_ *probe, r store.Record) store.Record {
+func (c *caller) completed(_ *probe, r *store.Record) {
 	r.Status, r.Result, r.Parts = store.StatusCompleted, fmt.Appendf(nil, `"%s.%d"`, c.name, c.count), ""
 	r.Seal = store.Seal(r.Owner, r.Result)
-	return r
 }
 
 // stepNames are the names of steps that callers write.
 var stepNames = []string{charge, mail, "reserve/1"}
 
 // steps writes none, or some of the few that there are.
-func (c *caller) steps(p *probe, r store.Record) store.Record {
+func (c *caller) steps(p *probe, r *store.Record) {
 	r.Steps = make(map[string]store.Step)
 	for c.pick(3) == 0 {
 		of := text(fmt.Sprintf(`"step of %s.%d"`, c.name, c.count))
 		kinds := []stepOf{started, value(of), failed(of), gone}
 		r.Steps[stepNames[c.pick(len(stepNames))]] = kinds[c.pick(len(kinds))](p, c.name)
 	}
-	return r
 }
 
 // sight is what the caller has seen, or what it might mistake that for. It tells nothing else of
 // the record than which one it is. It names every step that there may be: a caller may have missed
 // one.
-func (c *caller) sight(p *probe, r store.Record) store.Record {
+func (c *caller) sight(p *probe, r *store.Record) {
 	if all := sights(); c.pick(2) == 0 {
-		r = all[c.pick(len(all))].sight(p, r)
+		all[c.pick(len(all))].sight(p, r)
 	} else {
-		r = blindly(p, r)
+		blindly(p, r)
 	}
-	r = blur(r)
+	blur(p, r)
 	r.Unmarked = !c.unmarked()
 	r.Steps = make(map[string]store.Step, len(stepNames))
 	for _, name := range stepNames {
 		r.Steps[name] = store.Step{Kind: store.StepStarted, Seal: "blurred"}
 	}
-	return r
 }
 
 // blur changes the fields that do not tell which record was seen. A store may leave alone what seen
 // and next agree in; now they agree in nothing that the held record might have otherwise.
-func blur(seen store.Record) store.Record {
+func blur(_ *probe, seen *store.Record) {
 	const blurred = "blurred"
 	seen.Fingerprint, seen.Seal = blurred, blurred
 	if seen.Status != store.StatusInProgress {
@@ -174,5 +171,4 @@ func blur(seen store.Record) store.Record {
 	if seen.Owner != "" {
 		seen.Expiry = seen.Expiry.Add(time.Hour)
 	}
-	return seen
 }

@@ -198,7 +198,8 @@ func commitsNothingStrange(p *probe) {
 		p.t.Skipf("%T is no Committer", p.store)
 	}
 	k := p.begin(inProgress)
-	done := completion(charged)(p, k.last)
+	done := k.last
+	completion(charged)(p, &done)
 	_, committed, err := committer.Commit(p.t.Context(), k.last, done, strange{}, rand.Text())
 	if committed || !errors.Is(err, store.ErrNoCommit) {
 		p.t.Fatalf("Commit of writes of another kind reports %t and %v, not ErrNoCommit", committed, err)

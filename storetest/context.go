@@ -1,7 +1,11 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"fmt"
+	"runtime/pprof"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
@@ -9,39 +13,32 @@ import (
 
 // contextChecks make each call with a context that is over before it.
 func contextChecks() (checks []check) {
-	for _, ended := range []struct {
-		name string
-		end  func(ctx context.Context) (context.Context, context.CancelFunc)
-	}{
-		{"was cancelled", context.WithCancel},
-		{"is past its deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
+	type end func(ctx context.Context) (context.Context, context.CancelFunc)
+	says := func(ended, name string, end end, first change, t turn) {
+		checks = append(checks, check{"that " + ended + " fails a " + name, func(p *probe) {
+			k := p.begin(first)
+			c := k.call(t)
+			if c.Op == calls.ReadResult && c.Seen.Parts == "" {
+				p.t.Skipf("the store keeps a result of %d bytes inside its record", len(c.Seen.Result))
+			}
+			k.fails(c, end)
+			if c.Op == calls.Commit {
+				k.fails(k.commits.with(call{Call: calls.Call{Op: calls.Apply}}, []rowKind{added}), end)
+			}
+		}, t.completes})
+	}
+	for ended, end := range map[string]end{
+		"was cancelled": context.WithCancel,
+		"is past its deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithDeadline(ctx, time.Now().Add(-time.Second))
-		}},
+		},
 	} {
-		for _, made := range []struct {
-			name  string
-			first kind
-			turn  turn
-		}{
-			{"Claim", nil, claim()},
-			{"Swap", inProgress, swap(takeover)},
-			{"completion", inProgress, complete(charged)},
-			{"Delete", inProgress, remove()},
-			{"Get", inProgress, turn{op: calls.Get}},
-			{"ReadResult", like(inProgress, completion(large)), turn{op: calls.ReadResult}.asRead()},
-		} {
-			checks = append(checks, check{"that " + ended.name + " fails a " + made.name, func(p *probe) {
-				k := p.begin(made.first)
-				c := k.call(made.turn)
-				if c.Op == calls.ReadResult && c.Seen.Parts == "" {
-					p.t.Skipf("the store keeps a result of %d bytes inside its record", len(c.Seen.Result))
-				}
-				k.fails(c, ended.end)
-				if c.Op == calls.Commit {
-					k.fails(k.commits.with(call{Call: calls.Call{Op: calls.Apply}}, []rowKind{added}), ended.end)
-				}
-			}, made.turn.completes})
-		}
+		says(ended, "Claim", end, nil, claim())
+		says(ended, "Swap", end, inProgress, swap(takeover))
+		says(ended, "completion", end, inProgress, complete(charged))
+		says(ended, "Delete", end, inProgress, remove())
+		says(ended, "Get", end, inProgress, turn{op: calls.Get})
+		says(ended, "ReadResult", end, like(inProgress, completion(large)), turn{op: calls.ReadResult}.asRead())
 	}
 	return checks
 }
@@ -60,4 +57,50 @@ func (k *kept) fails(c call, end func(ctx context.Context) (context.Context, con
 	if got.done {
 		k.t.Fatalf("%s with a context that has ended reports that it was done", c.Op)
 	}
+}
+
+// goroutinesEnd makes many calls and sees that the number of goroutines does not grow with them. A
+// few may stay, such as those of a network connection that is kept open. A goroutine has the labels
+// of the one that started it, so those of other tests do not count.
+func goroutinesEnd(p *probe) {
+	const (
+		rounds   = 32
+		patience = 5 * time.Second
+	)
+	label := rand.Text()
+	pprof.SetGoroutineLabels(pprof.WithLabels(p.t.Context(), pprof.Labels("calls", label)))
+	defer pprof.SetGoroutineLabels(p.t.Context())
+	everyCall := func() {
+		p.begin(inProgress).play(claim().refused(), complete(charged), complete(charged).late().refused(), remove())
+		if p.commits != nil {
+			p.begin(inProgress).play(complete(charged).writing(added, taken).refused())
+		}
+	}
+	everyCall() // opens connections
+	before := labelled(p, label)
+	for range rounds {
+		everyCall()
+	}
+	for begin := time.Now(); labelled(p, label)-before >= rounds/2; time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > patience {
+			p.t.Fatalf("%d goroutines more after %d rounds of calls", labelled(p, label)-before, rounds)
+		}
+	}
+}
+
+// labelled counts the goroutines with a label. Those of one stack stand together: "3 @ 0x…".
+func labelled(p *probe, label string) (count int) {
+	p.t.Helper()
+	var text bytes.Buffer
+	p.noError("the profile of goroutines", pprof.Lookup("goroutine").WriteTo(&text, 1))
+	_, groups, _ := bytes.Cut(text.Bytes(), []byte("\n")) // behind the total
+	for group := range bytes.SplitSeq(groups, []byte("\n\n")) {
+		if bytes.Contains(group, []byte(label)) {
+			var n int
+			_, err := fmt.Sscanf(string(group), "%d @", &n)
+			p.noError("the profile of goroutines", err)
+			count += n
+		}
+	}
+	return count
 }

@@ -16,7 +16,7 @@ const (
 // the others the second one.
 type race struct {
 	name          string
-	held          kind
+	held          change
 	n             int
 	first, second turn
 }

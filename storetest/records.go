@@ -8,34 +8,22 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// kind makes records of one kind, each under a key of its own.
-type kind func(p *probe) store.Record
+// change makes the next record of one, or what a caller takes it for. A kind of records is a change
+// of nothing, and each of its records has a key of its own.
+type change func(p *probe, r *store.Record)
 
-// change makes the next record of one, or what a caller takes it for.
-type change func(p *probe, r store.Record) store.Record
-
-// changed makes a change of what only sets fields.
-func changed(set func(p *probe, r *store.Record)) change {
-	return func(p *probe, r store.Record) store.Record {
-		set(p, &r)
-		return r
-	}
-}
-
-// like is a kind with other fields.
-func like(of kind, changes ...change) kind {
-	return func(p *probe) store.Record {
-		r := of(p)
-		for _, c := range changes {
-			r = c(p, r)
+// like makes several changes.
+func like(all ...change) change {
+	return func(p *probe, r *store.Record) {
+		for _, c := range all {
+			c(p, r)
 		}
-		return r
 	}
 }
 
-// inProgress returns a record as a first claim writes it.
-func inProgress(p *probe) store.Record {
-	return store.Record{
+// inProgress is a record as a first claim writes it.
+func inProgress(p *probe, r *store.Record) {
+	*r = store.Record{
 		Key:         "storetest#" + rand.Text(),
 		Status:      store.StatusInProgress,
 		Owner:       rand.Text(),
@@ -47,33 +35,23 @@ func inProgress(p *probe) store.Record {
 	}
 }
 
-// completed returns a completed record that has a value in every field.
-func completed(p *probe) store.Record { return completion(charged)(p, inProgress(p)) }
-
-// unknown returns a record of unknown outcome.
-func unknown(p *probe) store.Record {
-	r := lost(p, inProgress(p))
-	r.Attention, r.AttentionAt = store.AttentionOf(r.Key), p.now.Add(-3*time.Millisecond)
-	r.Derived = []string{charge, mail}
-	return r
-}
-
-// ownerless returns a record in progress as AWS Powertools writes it.
-func ownerless(p *probe) store.Record {
-	r := inProgress(p)
-	return store.Record{Key: r.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
-}
-
-// completedOwnerless returns a completed record, likewise.
-func completedOwnerless(p *probe) store.Record {
-	r := ownerless(p)
-	r.Status, r.Result = store.StatusCompleted, []byte(`"a"`)
-	return r
-}
+// The other kinds: one in which every field has a value, one of unknown outcome, and two as AWS
+// Powertools writes them.
+var (
+	completed = like(inProgress, completion(charged))
+	unknown   = like(inProgress, lost, func(p *probe, r *store.Record) {
+		r.Attention, r.AttentionAt = store.AttentionOf(r.Key), p.now.Add(-3*time.Millisecond)
+		r.Derived = []string{charge, mail}
+	})
+	ownerless          = like(inProgress, bare, owned(""))
+	completedOwnerless = like(ownerless, func(_ *probe, r *store.Record) {
+		r.Status, r.Result = store.StatusCompleted, []byte(`"a"`)
+	})
+)
 
 // completion is r as its owner completes it. Every field has a value, and all that may change does.
 func completion(of result) change {
-	return changed(func(p *probe, r *store.Record) {
+	return func(p *probe, r *store.Record) {
 		r.Status = store.StatusCompleted
 		r.Lease = r.Lease.Add(time.Second)
 		r.Expiry = r.Expiry.Add(24 * time.Hour)
@@ -81,79 +59,75 @@ func completion(of result) change {
 		r.Seal = store.Seal(r.Owner, r.Result)
 		r.Reason = "error"
 		r.CompletedAt = r.Expiry.Add(-25*time.Hour + 5*time.Millisecond)
-	})
+	}
 }
 
 // renewal is r with a later lease and expiry. It has a lease also if r has none.
-func renewal(_ *probe, r store.Record) store.Record {
+func renewal(_ *probe, r *store.Record) {
 	r.Expiry = r.Expiry.Add(30 * time.Second)
 	r.Lease = r.Expiry.Add(-59*time.Minute + 123*time.Millisecond)
-	return r
 }
 
 // takeover is the record with which another owner takes r over.
-func takeover(p *probe, r store.Record) store.Record {
-	next := renewal(p, r)
-	next.Status, next.Owner = store.StatusInProgress, rand.Text()
-	next.Result, next.Parts, next.Seal, next.Reason = nil, "", "", ""
-	next.CompletedAt, next.Attention, next.AttentionAt, next.Derived, next.Tries = time.Time{}, "", time.Time{}, nil, 0
-	next.Attempt++
-	return next
+func takeover(p *probe, r *store.Record) {
+	renewal(p, r)
+	r.Status, r.Owner = store.StatusInProgress, rand.Text()
+	r.Result, r.Parts, r.Seal, r.Reason = nil, "", "", ""
+	r.CompletedAt, r.Attention, r.AttentionAt, r.Derived, r.Tries = time.Time{}, "", time.Time{}, nil, 0
+	r.Attempt++
 }
 
 // settled is r as an operator releases it.
-func settled(p *probe, r store.Record) store.Record {
-	next := takeover(p, r)
-	next.Attempt, next.Reason = r.Attempt, store.ReasonReleased
-	next.SettledBy, next.SettledReason, next.SettledAt = "dana", "ticket 4711",
-		r.Expiry.Add(-time.Hour+9*time.Millisecond)
-	return next
+func settled(p *probe, r *store.Record) {
+	at := r.Expiry.Add(-time.Hour + 9*time.Millisecond)
+	takeover(p, r)
+	r.Attempt--
+	r.Reason, r.SettledBy, r.SettledReason, r.SettledAt = store.ReasonReleased, "dana", "ticket 4711", at
 }
 
 // lost is r as its owner marks it when its result could not be stored.
-func lost(_ *probe, r store.Record) store.Record {
+func lost(_ *probe, r *store.Record) {
 	r.Status, r.Reason = store.StatusUnknown, store.ReasonResultLost
-	return r
 }
 
 // bare is a record with no more than a store needs.
-func bare(_ *probe, r store.Record) store.Record {
-	return store.Record{Key: r.Key, Status: r.Status, Owner: "B", Lease: r.Lease, Expiry: r.Expiry}
+func bare(_ *probe, r *store.Record) {
+	*r = store.Record{Key: r.Key, Status: r.Status, Owner: "B", Lease: r.Lease, Expiry: r.Expiry}
 }
 
 // unleased is r without a lease.
-func unleased(_ *probe, r store.Record) store.Record { r.Lease = time.Time{}; return r }
+func unleased(_ *probe, r *store.Record) { r.Lease = time.Time{} }
 
 // blindly is r as somebody sees it who does not compare its step writes.
-func blindly(_ *probe, r store.Record) store.Record { r.StepWrites = store.AnyStepWrites; return r }
+func blindly(_ *probe, r *store.Record) { r.StepWrites = store.AnyStepWrites }
 
 // leased has a lease until this long after the probe's now.
 func leased(after time.Duration) change {
-	return changed(func(p *probe, r *store.Record) { r.Lease = p.now.Add(after) })
+	return func(p *probe, r *store.Record) { r.Lease = p.now.Add(after) }
 }
 
 // expiring expires this long after the probe's now.
 func expiring(after time.Duration) change {
-	return changed(func(p *probe, r *store.Record) { r.Expiry = p.now.Add(after) })
+	return func(p *probe, r *store.Record) { r.Expiry = p.now.Add(after) }
 }
 
 // leaseMoved has a lease that ends so much later than that of r.
 func leaseMoved(by time.Duration) change {
-	return changed(func(p *probe, r *store.Record) {
+	return func(p *probe, r *store.Record) {
 		if r.Lease.IsZero() {
 			r.Lease = p.now
 		}
 		r.Lease = r.Lease.Add(by)
-	})
+	}
 }
 
-func owned(by string) change { return changed(func(_ *probe, r *store.Record) { r.Owner = by }) }
+func owned(by string) change { return func(_ *probe, r *store.Record) { r.Owner = by } }
 
 func because(reason string) change {
-	return changed(func(_ *probe, r *store.Record) { r.Reason = reason })
+	return func(_ *probe, r *store.Record) { r.Reason = reason }
 }
 
-func attempted(_ *probe, r store.Record) store.Record { r.Attempt++; return r }
+func attempted(_ *probe, r *store.Record) { r.Attempt++ }
 
 // stepOf makes a step of an owner.
 type stepOf func(p *probe, owner string) store.Step
@@ -162,12 +136,12 @@ type stepsOf map[string]stepOf
 
 // with changes these steps.
 func with(all stepsOf) change {
-	return changed(func(p *probe, r *store.Record) {
+	return func(p *probe, r *store.Record) {
 		r.Steps = make(map[string]store.Step, len(all))
 		for name, of := range all {
 			r.Steps[name] = of(p, r.Owner)
 		}
-	})
+	}
 }
 
 // started is a start mark.

@@ -19,12 +19,12 @@ type row struct {
 // story is what happens to one key: a record is planted, unless it is nil, and then come calls, one
 // after the other. A register tells what the store has to answer to each, and what it holds then.
 type story struct {
-	first kind
+	first change
 	turns []turn
 }
 
 // from returns the stories of a row that has one.
-func from(first kind, turns ...turn) []story { return []story{{first, turns}} }
+func from(first change, turns ...turn) []story { return []story{{first, turns}} }
 
 // turn is one call of a story.
 type turn struct {
@@ -113,17 +113,23 @@ type kept struct {
 	before      call
 }
 
-// begin plants a record of a kind. If that is nil, there is only its key.
-func (p *probe) begin(first kind) *kept {
+// begin plants a record of this kind. If that is nil, there is only its key.
+func (p *probe) begin(first change) *kept {
 	p.t.Helper()
 	if first == nil {
-		return p.holding(inProgress(p))
+		return p.holding(p.of(inProgress))
 	}
-	r := first(p)
+	r := p.of(first)
 	k := p.holding(r)
 	k.do(call{Call: calls.Call{Op: calls.Claim, Key: r.Key, Next: r, Now: p.now}}, false)
 	k.first = k.last
 	return k
+}
+
+// of returns a new record of a kind.
+func (p *probe) of(kind change) (r store.Record) {
+	kind(p, &r)
+	return r
 }
 
 // holding returns a story in which nobody holds r yet.
@@ -160,14 +166,14 @@ func (k *kept) call(t turn) call {
 	c := call{Call: calls.Call{Op: t.op, Key: seen.Key, Seen: seen, Next: seen, Now: k.now.Add(t.at)}}
 	c.Next.Steps = nil
 	if t.op == calls.Claim {
-		c.Next = inProgress(k.probe)
+		inProgress(k.probe, &c.Next)
 		c.Next.Key = seen.Key
 	}
 	for _, change := range t.next {
-		c.Next = change(k.probe, c.Next)
+		change(k.probe, &c.Next)
 	}
 	for _, change := range t.sight {
-		c.Seen = change(k.probe, c.Seen)
+		change(k.probe, &c.Seen)
 	}
 	if t.completes && k.commits != nil {
 		return k.commits.instead(c, t.writes, t.refuses)

@@ -37,7 +37,7 @@ func resultRows() []row {
 
 // keepsResult completes a record with this result, and reads it on every way there is.
 func keepsResult(r result, changes ...change) []story {
-	return from(like(inProgress, changes...), complete(r), claim().refused(), swap(takeover).late().refused())
+	return from(like(inProgress, like(changes...)), complete(r), claim().refused(), swap(takeover).late().refused())
 }
 
 // spellings returns JSON texts, and none at all, that do not survive being decoded and encoded
@@ -81,7 +81,7 @@ func keepsLayout(l store.Layout, r result) []story {
 	return append(keepsResult(r, laidOut(l)), written(like(inProgress, completion(r), laidOut(l)))...)
 }
 
-func laidOut(l store.Layout) change { return changed(func(_ *probe, r *store.Record) { r.Layout = l }) }
+func laidOut(l store.Layout) change { return func(_ *probe, r *store.Record) { r.Layout = l } }
 
 // valueSpellings returns JSON texts that every store can keep as values of its kind.
 func valueSpellings() []string {
@@ -104,13 +104,11 @@ func canonical(spelled string) result {
 
 // partsRows are about results that a store might keep beside its record.
 func partsRows() []row {
-	done := like(completed, changed(func(p *probe, r *store.Record) { *r = completion(large)(p, *r) }))
-	as := func(owner string) []change {
-		return []change{owned(owner), completion(large)}
-	}
+	done := like(completed, completion(large))
+	as := func(owner string) change { return like(owned(owner), completion(large)) }
 	return []row{
-		{"written by a refused Claim do not change the held result", from(like(inProgress, as("A")...),
-			claim(as("A")...).refused(), claim(as("B")...).refused(),
+		{"written by a refused Claim do not change the held result", from(like(inProgress, as("A")),
+			claim(as("A")).refused(), claim(as("B")).refused(),
 		)},
 		{"written by a refused Swap do not change the held result", from(inProgress,
 			swap(takeover), complete(large), complete(large).late().refused(), complete(large).by(leased(0)).refused(),
@@ -120,7 +118,7 @@ func partsRows() []row {
 		{"are replaced by a Swap", from(done, completes(takeover, completion(large)).asRead(),
 			swap(takeover).asRead(), complete(charged))},
 		{"stay if a Swap hands back the record that was read", from(done, swap(attempted).asRead())},
-		{"of a released record do not come back", from(like(inProgress, as("A")...), remove(), claim(as("A")...))},
+		{"of a released record do not come back", from(like(inProgress, as("A")), remove(), claim(as("A")))},
 	}
 }
 
@@ -199,14 +197,14 @@ func fieldChecks() []check {
 		instants = append(instants, written(like(completed, at(after)))...)
 	}
 	for _, n := range []int{0, 1, 10, 1<<16 + 1, 1<<31 - 1} {
-		numbers = append(numbers, written(like(unknown, changed(func(_ *probe, r *store.Record) {
+		numbers = append(numbers, written(like(unknown, func(_ *probe, r *store.Record) {
 			r.Attempt, r.Tries, r.Questions, r.Unmarked = n, n, n, n%2 == 0
-		})))...)
+		}))...)
 	}
-	none := changed(func(_ *probe, r *store.Record) {
+	none := func(_ *probe, r *store.Record) {
 		*r = store.Record{Key: r.Key, Status: r.Status, Owner: r.Owner, Expiry: r.Expiry}
-	})
-	for _, of := range []kind{inProgress, unknown, completed} {
+	}
+	for _, of := range []change{inProgress, unknown, completed} {
 		numbers = append(numbers, written(like(of, none))...)
 	}
 	return told([]row{
@@ -222,11 +220,11 @@ func fieldChecks() []check {
 
 // written writes a record by Claim, and under another key by Swap. It leaves neither behind: some
 // expire in a century.
-func written(of kind) []story {
-	whole := func(p *probe, seen store.Record) store.Record {
-		r := of(p)
-		r.Key = seen.Key
-		return r
+func written(of change) []story {
+	whole := func(p *probe, r *store.Record) {
+		key := r.Key
+		of(p, r)
+		r.Key = key
 	}
 	return slices.Concat(from(of, remove()), from(completed, swap(whole), remove()))
 }
@@ -234,7 +232,7 @@ func written(of kind) []story {
 // texted sets each field that is a text, as far as records of this status have it. The owner is
 // none of the empty ones, which are for AWS Powertools.
 func texted(t string) change {
-	return changed(func(_ *probe, r *store.Record) {
+	return func(_ *probe, r *store.Record) {
 		r.Owner, r.Fingerprint, r.Reason = t+"o", t, t
 		r.SettledBy, r.SettledReason, r.Trace, r.Attention, r.Story = t, t, t, t, t
 		r.Derived = []string{t + "a", t + "b"}
@@ -243,7 +241,7 @@ func texted(t string) change {
 		} else {
 			r.StepNames = []string{t + "a", t + "b"}
 		}
-	})
+	}
 }
 
 func oddTexts() []string {
@@ -255,7 +253,7 @@ func oddTexts() []string {
 
 // at sets each field that is an instant. A record expires later than at the probe's now.
 func at(after time.Duration) change {
-	return changed(func(p *probe, r *store.Record) {
+	return func(p *probe, r *store.Record) {
 		at := p.now.Add(after)
 		r.Lease, r.CreatedAt, r.SettledAt = at, at, at
 		r.Attention, r.AttentionAt = "charge#7", at
@@ -263,5 +261,5 @@ func at(after time.Duration) change {
 		if r.Status == store.StatusCompleted {
 			r.CompletedAt = at
 		}
-	})
+	}
 }

@@ -71,7 +71,7 @@ func storedSteps() []row {
 
 // toldToNext has the owner write a step between the look of a takeover and its write. The undo of a
 // takeover is one, too.
-func toldToNext(of kind) []story {
+func toldToNext(of change) []story {
 	return from(of,
 		steps(two), steps(stepsOf{mail: value(other)}),
 		swap(takeover).late().by(blindly), swap(with(stepsOf{"late": value(charged)})).late().by(blindly).refused(),
@@ -131,7 +131,7 @@ func changedSteps() []row {
 		)},
 		{"are counted once for each Swap that changes some", from(inProgress,
 			steps(two), swap(renewal),
-			swap(renewal, reset, changed(func(_ *probe, r *store.Record) { r.StepWrites = 9 })),
+			swap(renewal, reset, func(_ *probe, r *store.Record) { r.StepWrites = 9 }),
 			steps(stepsOf{charge: value(charged)}), turn{instead: func(k *kept) {
 				if r, _ := k.get(k.last.Key); r.StepWrites != 2 {
 					k.t.Fatalf("two writes of steps count as %d", r.StepWrites)
