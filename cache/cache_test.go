@@ -29,6 +29,7 @@ func TestOnlyCompletedRecordsAreRemembered(t *testing.T) {
 		r.Status = status
 		f.does(claim(r, start))
 		f.forgets(r.Key) // claimed here, and shown to a claim
+		f.forgets(r.Key)
 		next := completed(r, `{"id":"ch_1"}`)
 		f.does(swap(r, next))
 		f.does(calls.Call{Op: calls.Get, Key: r.Key})

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -22,16 +23,9 @@ func TestZeroValueIsReadyToUse(t *testing.T) {
 	s := new(memory.Store)
 	now := time.Unix(1_800_000_000, 0)
 	r := record("charge#1", now.Add(time.Hour))
-
-	_, found, err := s.Get(t.Context(), r.Key)
-	require.NoError(t, err)
-	require.False(t, found)
-	_, swapped, err := s.Swap(t.Context(), r, r)
-	require.NoError(t, err)
-	require.False(t, swapped)
-	deleted, err := s.Delete(t.Context(), r)
-	require.NoError(t, err)
-	require.False(t, deleted)
+	for _, op := range []calls.Op{calls.Get, calls.Swap, calls.Delete} {
+		require.Equal(t, calls.Reply{}, calls.Call{Op: op, Key: r.Key, Seen: r, Next: r}.Make(t.Context(), s))
+	}
 	claims(t, s, r, now)
 	assert.Equal(t, 1, s.Len())
 }
@@ -42,18 +36,10 @@ func TestEndedContextIsATimeoutThatAppliedNothing(t *testing.T) {
 	r := record("charge#1", time.Unix(1_800_000_000, 0))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-
-	_, _, claim := s.Claim(ctx, r, r.Expiry)
-	_, _, swap := s.Swap(ctx, r, r)
-	_, remove := s.Delete(ctx, r)
-	_, _, get := s.Get(ctx, r.Key)
-	for op, err := range map[string]error{"claim": claim, "swap": swap, "delete": remove, "get": get} {
-		var failure *store.Error
-		require.ErrorAs(t, err, &failure)
-		assert.Equal(t, op, failure.Op)
-		assert.Equal(t, store.FailureTimeout, failure.Kind)
-		assert.True(t, failure.NotApplied)
-		assert.ErrorIs(t, err, context.Canceled)
+	for _, op := range []calls.Op{calls.Claim, calls.Swap, calls.Delete, calls.Get} {
+		want := &store.Error{Op: string(op), Kind: store.FailureTimeout, NotApplied: true, Err: context.Canceled}
+		got := calls.Call{Op: op, Key: r.Key, Seen: r, Next: r, Now: r.Expiry}.Make(ctx, s)
+		assert.Equal(t, calls.Reply{Err: want}, got)
 	}
 	assert.Zero(t, s.Len())
 }
