@@ -48,9 +48,8 @@ func committing(run func(p *probe)) func(p *probe) {
 	}
 }
 
-// committed returns the checks of rows about commits alone.
-func committed(rows []row) []check {
-	checks := told(rows)
+// committed are checks about commits alone.
+func committed(checks ...check) []check {
 	for i := range checks {
 		checks[i].run, checks[i].completes = committing(checks[i].run), false
 	}
@@ -126,36 +125,36 @@ func commitChecks() []check {
 		declined(taken), declined(taken, added), declined(added, taken),
 		declined(added, made, taken, added),
 	}
-	return append(committed([]row{
-		{"without writes completes a record", from(inProgress, complete(charged).writing())},
-		{"applies many writes", from(inProgress, complete(charged).writing(many...))},
-		{"adds to rows that are there", slices.Repeat(from(inProgress, complete(charged).writing(shared)), 3)},
-		{"whose write refuses does nothing, wherever that stands", from(inProgress, nothing...)},
-		{
+	return append(committed(
+		says("without writes completes a record", from(inProgress, complete(charged).writing())),
+		says("applies many writes", from(inProgress, complete(charged).writing(many...))),
+		says("adds to rows that are there", slices.Repeat(from(inProgress, complete(charged).writing(shared)), 3)),
+		says("whose write refuses does nothing, wherever that stands", from(inProgress, nothing...)),
+		says(
 			"several of whose writes refuse does nothing",
 			from(inProgress, declined(taken), turn{instead: severalDecline}),
-		},
-		{"whose write refuses leaves steps and results alone", slices.Concat(
+		),
+		says("whose write refuses leaves steps and results alone",
 			from(inProgress, steps(stepsOf{charge: value(charged), mail: value(large)}), declined(added, taken)),
 			from(completed, complete(large), declined(added, taken)),
-		)},
-		{"whose write refuses leaves the record to its owner", slices.Concat(
+		),
+		says("whose write refuses leaves the record to its owner",
 			from(inProgress, declined(added, taken), swap(renewal), declined(added, taken),
 				steps(stepsOf{charge: value(charged)}), declined(added, taken), complete(other).by(blindly)),
 			from(inProgress, declined(added, taken), swap(completion(text(`{"error":"taken"}`)))),
 			from(inProgress, declined(added, taken), remove()),
-		)},
-		{"repeated with its token writes nothing again", slices.Concat(
+		),
+		says("repeated with its token writes nothing again",
 			from(inProgress, repeated(charged)), from(inProgress, repeated(large)),
-		)},
-		{"repeated after its record is gone writes nothing again", from(inProgress, repeated(charged, remove()))},
-		{"alone applies the writes", from(nil, apply(added, made, shared, added), apply(shared))},
-		{"alone without writes does nothing", from(nil, apply())},
-		{
+		),
+		says("repeated after its record is gone writes nothing again", from(inProgress, repeated(charged, remove()))),
+		says("alone applies the writes", from(nil, apply(added, made, shared, added), apply(shared))),
+		says("alone without writes does nothing", from(nil, apply())),
+		says(
 			"alone with a write that refuses does nothing",
 			from(nil, apply(taken), apply(taken, added), apply(added, taken)),
-		},
-	}), check{"refuses writes of another kind, and does nothing", commitsNothingStrange, false})
+		),
+	), check{"refuses writes of another kind, and does nothing", commitsNothingStrange, false})
 }
 
 // severalDecline has two writes that refuse.

@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"crypto/rand"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
-
-// row is one sentence of the contract, and the stories that show whether a store keeps it.
-type row struct {
-	sentence string
-	stories  []story
-}
 
 // story is what happens to one key: a record is planted, unless it is nil, and then come calls, one
 // after the other. A register tells what the store has to answer to each, and what it holds then.
@@ -23,7 +18,7 @@ type story struct {
 	turns []turn
 }
 
-// from returns the stories of a row that has one.
+// from returns one story.
 func from(first change, turns ...turn) []story { return []story{{first, turns}} }
 
 // turn is one call of a story.
@@ -86,22 +81,18 @@ func (t turn) after(d time.Duration) turn { t.at = d; return t }
 // writing is a turn with these writes, if it is a commit.
 func (t turn) writing(rows ...rowKind) turn { t.writes = append([]rowKind{}, rows...); return t }
 
-// told returns the checks of rows.
-func told(rows []row) []check {
-	checks := make([]check, len(rows))
-	for i, r := range rows {
-		checks[i] = check{sentence: r.sentence, run: func(p *probe) {
-			for _, s := range r.stories {
-				p.begin(s.first).play(s.turns...)
-			}
-		}}
-		for _, s := range r.stories {
-			for _, t := range s.turns {
-				checks[i].completes = checks[i].completes || t.completes
-			}
+// says returns the check of a sentence: the stories that show whether a store keeps it.
+func says(sentence string, stories ...[]story) check {
+	all := slices.Concat(stories...)
+	c := check{sentence: sentence, run: func(p *probe) {
+		for _, s := range all {
+			p.begin(s.first).play(s.turns...)
 		}
+	}}
+	for _, s := range all {
+		c.completes = c.completes || slices.ContainsFunc(s.turns, func(t turn) bool { return t.completes })
 	}
-	return checks
+	return c
 }
 
 // kept is the key of a story while it is told.

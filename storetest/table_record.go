@@ -9,21 +9,21 @@ import (
 )
 
 func claimChecks() []check {
-	checks := told([]row{
-		{"writes the record if none is held", from(nil, claim())},
-		{"writes a record of any status", slices.Concat(from(completed), from(unknown), from(ownerless))},
-		{"writes the record if the held one was deleted", from(completed, remove(), claim())},
-		{"replaces the held record completely", from(like(completed, expiring(0)), claim(bare, unleased))},
-		{"repeated by its own owner is refused with its own record", from(inProgress, again())},
-		{
+	checks := []check{
+		says("writes the record if none is held", from(nil, claim())),
+		says("writes a record of any status", from(completed), from(unknown), from(ownerless)),
+		says("writes the record if the held one was deleted", from(completed, remove(), claim())),
+		says("replaces the held record completely", from(like(completed, expiring(0)), claim(bare, unleased))),
+		says("repeated by its own owner is refused with its own record", from(inProgress, again())),
+		says(
 			"is refused with the record as it is now",
 			from(inProgress, complete(charged), claim().refused(), swap(takeover), claim().refused()),
-		},
-		{
+		),
+		says(
 			"takes an expiry that is told in another time zone",
 			from(like(completed, expiring(0), inZone(5)), claim().after(-time.Millisecond).refused(), claim()),
-		},
-	})
+		),
+	}
 	for _, of := range claimedOver() {
 		for lease, ends := range map[string]*time.Duration{ // after the claim; nil is a record without a lease
 			"without a lease": nil, "whose lease ended long ago": new(-time.Hour), "whose lease is live": new(time.Hour),
@@ -97,71 +97,71 @@ func inZone(hours int) change {
 	}
 }
 
-func swapRows() []row {
+func swapChecks() []check {
 	stale := []turn{
 		swap(renewal).late().refused(), complete(other).late().refused(), remove().late().refused(),
 		complete(other).late().by(unleased).refused(), remove().late().by(unleased).refused(),
 	}
-	return []row{
-		{"takes over a record whose lease ended", from(inProgress, swap(takeover))},
-		{"takes over a record that AWS Powertools wrote", from(ownerless, swap(takeover))},
-		{"renews a lease, again and again", from(inProgress, swap(renewal), swap(renewal), swap(renewal))},
-		{"never moves the lease of an owner back", from(inProgress,
+	return []check{
+		says("takes over a record whose lease ended", from(inProgress, swap(takeover))),
+		says("takes over a record that AWS Powertools wrote", from(ownerless, swap(takeover))),
+		says("renews a lease, again and again", from(inProgress, swap(renewal), swap(renewal), swap(renewal))),
+		says("never moves the lease of an owner back", from(inProgress,
 			swap(renewal, renewal).by(unleased), // an owner need not know which of its renewals have landed
 			swap(renewal).late().refused(), swap(renewal).late().by(unleased).refused(),
 			swap(leaseMoved(-time.Millisecond)).refused(), swap(leaseMoved(-time.Millisecond)).by(unleased).refused(),
 			swap().by(unleased), swap(leaseMoved(time.Millisecond)).by(unleased),
 			swap(owned("C"), leased(time.Second)).by(unleased), // another owner starts afresh
-		)},
-		{"completes a record", from(inProgress, complete(charged), claim().refused(), swap(takeover).late().refused())},
-		{
+		)),
+		says("completes a record", from(inProgress, complete(charged), claim().refused(), swap(takeover).late().refused())),
+		says(
 			"marks a record UNKNOWN, and lets its owner complete it later",
 			from(inProgress, swap(lost), complete(charged)),
-		},
-		{"keeps the held lease if next has none", slices.Concat(
+		),
+		says("keeps the held lease if next has none",
 			from(inProgress, swap(renewal), complete(charged, unleased).late().by(unleased)),
 			from(inProgress, complete(large, unleased)), from(like(inProgress, unleased), swap(attempted, unleased)),
 			from(inProgress, swap(attempted, unleased), swap(renewal, unleased).by(unleased)),
-		)},
-		{"gives a lease to a record that had none", from(like(inProgress, unleased), swap(leased(time.Minute)))},
-		{"clears the fields that become zero", slices.Concat(
+		),
+		says("gives a lease to a record that had none", from(like(inProgress, unleased), swap(leased(time.Minute)))),
+		says("clears the fields that become zero",
 			from(completed, swap(bare, func(_ *probe, r *store.Record) { r.Status = store.StatusInProgress })),
 			from(like(inProgress, settled), complete(charged, bare)),
-		)},
-		{"keeps the fields that stay equal", from(completed, swap(because(another)))},
-		{"of a key without a record is refused with a zero record, and writes nothing", slices.Concat(
+		),
+		says("keeps the fields that stay equal", from(completed, swap(because(another)))),
+		says("of a key without a record is refused with a zero record, and writes nothing",
 			from(nil, swap(takeover).refused(), complete(charged).refused()),
 			from(inProgress, remove(), swap(takeover).refused(), complete(charged).refused()),
-		)},
-		{"repeated is refused with its own record", from(inProgress,
+		),
+		says("repeated is refused with its own record", from(inProgress,
 			swap(takeover), again(), swap(renewal), again(), complete(charged), again(),
-		)},
-		{"by an owner that was taken over is refused with the record of the new owner", from(inProgress, slices.Concat(
+		)),
+		says("by an owner that was taken over is refused with the record of the new owner", from(inProgress, slices.Concat(
 			[]turn{swap(takeover)}, stale, []turn{complete(charged)}, stale)...,
-		)},
-		{"by an owner whose lease was renewed since is refused", from(inProgress,
+		)),
+		says("by an owner whose lease was renewed since is refused", from(inProgress,
 			swap(renewal), complete(charged).late().refused(), complete(charged).late().refused(),
-		)},
-		{"by an owner that has completed is refused", from(inProgress,
+		)),
+		says("by an owner that has completed is refused", from(inProgress,
 			complete(charged, leased(0)), complete(charged, leased(0)).late().refused(),
 			complete(other).late().by(leased(0)).refused(), complete(other).late().by(leased(0)).refused(),
-		)},
-		{"is followed by a Claim when the record has expired", from(inProgress,
+		)),
+		says("is followed by a Claim when the record has expired", from(inProgress,
 			complete(charged, expiring(time.Hour)), claim().after(time.Hour-1).refused(), claim().after(time.Hour),
-		)},
+		)),
 	}
 }
 
-func deleteRows() []row {
-	return []row{
-		{"of a key without a record is false", slices.Concat(
+func deleteChecks() []check {
+	return []check{
+		says("of a key without a record is false",
 			from(nil, remove().refused()), from(inProgress, remove(), remove().refused()),
-		)},
-		{"lets the next claim start afresh", from(completed, remove(), claim(), remove().late().refused())},
-		{
+		),
+		says("lets the next claim start afresh", from(completed, remove(), claim(), remove().late().refused())),
+		says(
 			"removes a record that was swapped, as it is now",
 			from(inProgress, swap(renewal), remove().late().refused(), remove()),
-		},
+		),
 	}
 }
 

@@ -14,23 +14,23 @@ import (
 // as its own error message for larger ones states it.
 const largestResult = 6_291_556
 
-func resultRows() []row {
+func resultChecks() []check {
 	var spelled []story
 	for _, s := range spellings() {
 		spelled = append(spelled, keepsResult(text(s))...)
 	}
-	rows := []row{
-		{"comes back as it was spelled", spelled},
-		{"that is not valid UTF-8 comes back byte for byte", keepsResult(text("\"\xff\xc3\x28\xed\xa0\x80\""))},
+	rows := []check{
+		says("comes back as it was spelled", spelled),
+		says("that is not valid UTF-8 comes back byte for byte", keepsResult(text("\"\xff\xc3\x28\xed\xa0\x80\""))),
 	}
 	for _, size := range []int{
 		1, 2, 100, 4095, 4096, 4097, 30_000, 350_000, 400<<10 - 1, 400 << 10, 400<<10 + 1, 1 << 20,
 		1<<20 + 1, largestResult,
 	} {
-		rows = append(rows, row{
+		rows = append(rows, says(
 			fmt.Sprintf("of %d bytes comes back byte for byte", size),
 			slices.Concat(keepsResult(random(size)), keepsResult(repetitive(size))),
-		})
+		))
 	}
 	return rows
 }
@@ -50,7 +50,7 @@ func spellings() []string {
 	}
 }
 
-func layoutRows() []row {
+func layoutChecks() []check {
 	var texts, values, replaced, bare, kept []story
 	for _, s := range append(spellings(), "no JSON", "{", `"`, " hello ") {
 		texts = append(texts, keepsLayout(store.LayoutText, text(s))...)
@@ -67,12 +67,12 @@ func layoutRows() []row {
 		large := `"` + strings.Repeat("x", 300_000-2) + `"`
 		kept = append(kept, keepsLayout(l, func(p *probe) []byte { p.fits(len(large)); return []byte(large) })...)
 	}
-	return []row{
-		{"text comes back as it was spelled", texts},
-		{"values come back in canonical form", values},
-		{"is replaced with the result", replaced},
-		{"is replaced without the result", bare},
-		{"keeps results of 300000 bytes with the record", kept},
+	return []check{
+		says("text comes back as it was spelled", texts),
+		says("values come back in canonical form", values),
+		says("is replaced with the result", replaced),
+		says("is replaced without the result", bare),
+		says("keeps results of 300000 bytes with the record", kept),
 	}
 }
 
@@ -103,48 +103,48 @@ func canonical(spelled string) result {
 }
 
 // partsRows are about results that a store might keep beside its record.
-func partsRows() []row {
+func partsChecks() []check {
 	done := like(completed, completion(large))
 	as := func(owner string) change { return like(owned(owner), completion(large)) }
-	return []row{
-		{"written by a refused Claim do not change the held result", from(like(inProgress, as("A")),
+	return []check{
+		says("written by a refused Claim do not change the held result", from(like(inProgress, as("A")),
 			claim(as("A")).refused(), claim(as("B")).refused(),
-		)},
-		{"written by a refused Swap do not change the held result", from(inProgress,
+		)),
+		says("written by a refused Swap do not change the held result", from(inProgress,
 			swap(takeover), complete(large), complete(large).late().refused(), complete(large).by(leased(0)).refused(),
 			complete(large).late().by(unleased).refused(),
-		)},
-		{"are replaced by a Claim", from(like(done, expiring(0)), claim())},
-		{"are replaced by a Swap", from(done, completes(takeover, completion(large)).asRead(),
-			swap(takeover).asRead(), complete(charged))},
-		{"stay if a Swap hands back the record that was read", from(done, swap(attempted).asRead())},
-		{"of a released record do not come back", from(like(inProgress, as("A")), remove(), claim(as("A")))},
+		)),
+		says("are replaced by a Claim", from(like(done, expiring(0)), claim())),
+		says("are replaced by a Swap", from(done, completes(takeover, completion(large)).asRead(),
+			swap(takeover).asRead(), complete(charged))),
+		says("stay if a Swap hands back the record that was read", from(done, swap(attempted).asRead())),
+		says("of a released record do not come back", from(like(inProgress, as("A")), remove(), claim(as("A")))),
 	}
 }
 
 // bytesChecks overwrites the bytes of each record and step that it hands to the store, or that the
 // store hands out.
 func bytesChecks() []check {
-	var rows []row
+	var rows []check
 	for _, of := range []struct {
 		name string
 		result
 	}{{"small", charged}, {"large", large}} {
 		name, r := of.name, of.result
 		rows = append(rows,
-			row{"of a " + name + " result may change after Claim", slices.Concat(
+			says("of a "+name+" result may change after Claim",
 				from(like(inProgress, completion(r))), from(like(inProgress, completion(r)), claim().refused()),
-			)},
-			row{"of a " + name + " result may change after Swap", from(inProgress,
+			),
+			says("of a "+name+" result may change after Swap", from(inProgress,
 				complete(r), swap(takeover).late().refused(), complete(r).late().refused(),
-			)},
-			row{"of a " + name + " step may change after Swap", from(inProgress,
+			)),
+			says("of a "+name+" step may change after Swap", from(inProgress,
 				steps(stepsOf{charge: value(r)}), claim().refused(), swap(takeover).by(owned("nobody")).refused(),
 				swap(takeover),
-			)},
+			)),
 		)
 	}
-	checks := told(rows)
+	checks := rows
 	for i, c := range checks {
 		checks[i].run = func(p *probe) {
 			p.spoils = true
@@ -155,7 +155,7 @@ func bytesChecks() []check {
 }
 
 // foreignRows are about attributes of a record that the store does not know.
-func foreignRows() []row {
+func foreignChecks() []check {
 	has := func(want bool) turn {
 		return turn{instead: func(k *kept) {
 			has, err := k.features.Foreign.Has(k.t.Context(), k.store, k.last.Key)
@@ -171,13 +171,13 @@ func foreignRows() []row {
 		}
 		k.noError("Foreign.Put", k.features.Foreign.Put(k.t.Context(), k.store, k.last.Key))
 	}}
-	return []row{
-		{
+	return []check{
+		says(
 			"attributes survive a Swap",
 			from(inProgress, put, has(true), swap(renewal), has(true), swap(takeover), has(true),
 				complete(charged), has(true), completes(takeover, completion(large)), has(true)),
-		},
-		{"attributes are replaced by a Claim", from(like(completed, expiring(0)), put, has(true), claim(), has(false))},
+		),
+		says("attributes are replaced by a Claim", from(like(completed, expiring(0)), put, has(true), claim(), has(false))),
 	}
 }
 
@@ -207,15 +207,15 @@ func fieldChecks() []check {
 	for _, of := range []change{inProgress, unknown, completed} {
 		numbers = append(numbers, written(like(of, none))...)
 	}
-	return told([]row{
-		{"keep odd texts", texts},
-		{"keep odd instants", instants},
-		{"keep odd numbers, and no value at all", numbers},
-		{"tell of a settlement until a Claim", slices.Concat(
+	return []check{
+		says("keep odd texts", texts),
+		says("keep odd instants", instants),
+		says("keep odd numbers, and no value at all", numbers),
+		says("tell of a settlement until a Claim",
 			from(unknown, swap(settled), swap(takeover), complete(charged)),
 			from(like(inProgress, settled, leased(-time.Second), expiring(0)), claim()),
-		)},
-	})
+		),
+	}
 }
 
 // written writes a record by Claim, and under another key by Swap. It leaves neither behind: some

@@ -9,7 +9,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-func stepRows() []row {
+func stepChecks() []check {
 	return slices.Concat(storedSteps(), changedSteps(), largeSteps())
 }
 
@@ -29,7 +29,7 @@ var (
 )
 
 // storedSteps is what a record keeps of its steps.
-func storedSteps() []row {
+func storedSteps() []check {
 	var spelled []story
 	for _, s := range append(spellings(), "no JSON", "\"\xff\xc3\x28\xed\xa0\x80\"", " ", "\x00",
 		"started", "value x") {
@@ -44,28 +44,28 @@ func storedSteps() []row {
 		hundred[n] = steps(ten)
 	}
 	ended := []turn{complete(charged, with(two)).by(blindly), claim().refused(), swap(takeover, reset), remove()}
-	return []row{
-		{"come back exactly", spelled},
-		{"keep odd names and seals", keepsSteps(oddSteps())},
-		{"are kept if there are a hundred", from(inProgress,
+	return []check{
+		says("come back exactly", spelled),
+		says("keep odd names and seals", keepsSteps(oddSteps())),
+		says("are kept if there are a hundred", from(inProgress,
 			slices.Concat(hundred, onEachWay(), []turn{complete(charged)})...,
-		)},
-		{
+		)),
+		says(
 			"stay while a lease is renewed, and when the record becomes UNKNOWN, is released or is taken over",
 			from(inProgress, steps(two), swap(renewal), swap(lost), steps(stepsOf{mail: value(other)}), swap(settled),
 				swap(takeover), steps(stepsOf{ship: value(charged)})),
-		},
-		{"are dropped by a completion, with their count", slices.Concat(
+		),
+		says("are dropped by a completion, with their count",
 			from(inProgress, append([]turn{steps(two), steps(stepsOf{ship: failed(other)})}, ended...)...),
 			from(inProgress, append([]turn{steps(two), swap(lost), steps(stepsOf{ship: value(large)})}, ended...)...),
-		)},
-		{"are replaced by a Claim, with their count", from(
+		),
+		says("are replaced by a Claim, with their count", from(
 			like(inProgress, leased(0), expiring(0)), steps(two), claim(), remove(),
-		)},
-		{"are none of a record that was deleted", from(inProgress, steps(two), remove(), claim())},
-		{"are told to an owner that takes the record over, also one that was added since", slices.Concat(
+		)),
+		says("are none of a record that was deleted", from(inProgress, steps(two), remove(), claim())),
+		says("are told to an owner that takes the record over, also one that was added since",
 			toldToNext(inProgress), toldToNext(unknown),
-		)},
+		),
 	}
 }
 
@@ -105,31 +105,31 @@ func sealed(of stepOf, seal string) stepOf {
 }
 
 // changedSteps is what a Swap does to steps.
-func changedSteps() []row {
+func changedSteps() []check {
 	both := stepsOf{charge: value(charged), mail: value(other)}
-	return []row{
-		{"are merged into those that are held", from(inProgress,
+	return []check{
+		says("are merged into those that are held", from(inProgress,
 			steps(stepsOf{charge: value(charged)}), steps(stepsOf{mail: value(other), ship: started}),
 			steps(stepsOf{ship: failed(other), charge: value(other)}),
 			steps(stepsOf{ship: value(text("")), mail: value(other)}),
-		)},
-		{"are merged by a Swap that changes other fields, too", from(inProgress,
+		)),
+		says("are merged by a Swap that changes other fields, too", from(inProgress,
 			swap(renewal, with(stepsOf{charge: value(charged)})),
 			swap(settled, with(stepsOf{charge: gone, mail: value(other)})),
-		)},
-		{"are merged into those that are held, and not those that were seen", from(inProgress,
+		)),
+		says("are merged into those that are held, and not those that were seen", from(inProgress,
 			steps(stepsOf{charge: value(charged)}), swap(with(stepsOf{mail: value(other)})).late().by(blindly),
-		)},
-		{"without a kind are removed", from(inProgress,
+		)),
+		says("without a kind are removed", from(inProgress,
 			steps(stepsOf{charge: started, mail: value(other)}), steps(stepsOf{charge: gone}),
 			steps(stepsOf{"none": gone}),
 			steps(stepsOf{charge: started}), // its name is free again
 			steps(stepsOf{charge: gone, mail: gone}), remove().late().refused(), remove(),
-		)},
-		{"that were started are not started again", slices.Concat(
+		)),
+		says("that were started are not started again",
 			startsOnce(started), startsOnce(value(charged)), startsOnce(value(text(""))), startsOnce(failed(charged)),
-		)},
-		{"are counted once for each Swap that changes some", from(inProgress,
+		),
+		says("are counted once for each Swap that changes some", from(inProgress,
 			steps(two), swap(renewal),
 			swap(renewal, reset, func(_ *probe, r *store.Record) { r.StepWrites = 9 }),
 			steps(stepsOf{charge: value(charged)}), turn{instead: func(k *kept) {
@@ -137,10 +137,10 @@ func changedSteps() []row {
 					k.t.Fatalf("two writes of steps count as %d", r.StepWrites)
 				}
 			}},
-		)},
-		{"repeated are refused if they were counted, and written again if not", from(inProgress,
+		)),
+		says("repeated are refused if they were counted, and written again if not", from(inProgress,
 			swap(with(both)), again(), steps(both), swap(with(both)).late().by(blindly),
-		)},
+		)),
 	}
 }
 
@@ -151,32 +151,32 @@ func startsOnce(first stepOf) []story {
 }
 
 // largeSteps are those that a store may keep beside the record.
-func largeSteps() []row {
+func largeSteps() []check {
 	kilobyte := make([]turn, 10)
 	for n := range kilobyte {
 		kilobyte[n] = steps(stepsOf{fmt.Sprint("item-", n): value(random(1000))})
 	}
-	rows := []row{
-		{"of 1000 bytes come back byte for byte, one after the other", from(inProgress,
+	rows := []check{
+		says("of 1000 bytes come back byte for byte, one after the other", from(inProgress,
 			slices.Concat(kilobyte, []turn{complete(large)})...,
-		)},
-		{"that are large can be read whatever became of their record since", from(inProgress, largeStepsStay)},
-		{"that are large do not change what is held if they are refused", from(inProgress,
+		)),
+		says("that are large can be read whatever became of their record since", from(inProgress, largeStepsStay)),
+		says("that are large do not change what is held if they are refused", from(inProgress,
 			steps(stepsOf{charge: value(large)}), swap(with(stepsOf{charge: value(large)})).late().refused(),
 			swap(with(stepsOf{charge: started, mail: value(large)})).refused(), complete(large).late().refused(),
-		)},
-		{"handed back as they were read are the same", from(inProgress,
+		)),
+		says("handed back as they were read are the same", from(inProgress,
 			steps(stepsOf{charge: value(large), mail: value(other)}), turn{instead: func(k *kept) {
 				read, _ := k.get(k.last.Key)
 				k.do(call{Call: calls.Call{Op: calls.Swap, Key: read.Key, Seen: read, Next: read}}, false)
 			}},
-		)},
+		)),
 	}
 	for _, size := range []int{700, 4000, 4096, 4097, 30_000, 400 << 10, 1 << 20} {
 		odd := func(p *probe) []byte { return append([]byte("\xff"), random(size)(p)[1:]...) }
-		rows = append(rows, row{fmt.Sprintf("of %d bytes come back byte for byte", size), keepsSteps(stepsOf{
+		rows = append(rows, says(fmt.Sprintf("of %d bytes come back byte for byte", size), keepsSteps(stepsOf{
 			charge: value(random(size)), mail: value(repetitive(size)), ship: value(odd), "fail": failed(random(size)),
-		})})
+		})))
 	}
 	return rows
 }
