@@ -21,7 +21,7 @@ func lists(list func(ctx context.Context, f *faulty, q store.Query) listing) inj
 func asks(change func(q *store.Query)) inject {
 	return lists(func(ctx context.Context, f *faulty, q store.Query) listing {
 		change(&q)
-		return f.parted.List(ctx, q)
+		return f.List(ctx, q)
 	})
 }
 
@@ -29,7 +29,7 @@ func asks(change func(q *store.Query)) inject {
 func yields(change func(f *faulty, r *record)) inject {
 	return lists(func(ctx context.Context, f *faulty, q store.Query) listing {
 		return func(yield func(record, error) bool) {
-			for r, err := range f.parted.List(ctx, q) {
+			for r, err := range f.List(ctx, q) {
 				if r.Key != "" {
 					change(f, &r)
 				}
@@ -55,16 +55,16 @@ func listFaults() faults {
 		"List/never has a result": {
 			{"a listing with a result", yields(func(_ *faulty, r *record) { r.Result = []byte("1") })},
 			{"a listing with steps", yields(func(f *faulty, r *record) {
-				whole, _, _ := f.parted.Get(context.Background(), r.Key)
+				whole, _, _ := f.Get(context.Background(), r.Key)
 				r.Steps = whole.Steps
 			})},
 			{"a listing of all operations", lists(func(ctx context.Context, f *faulty, q store.Query) listing {
 				// What another listing has planted is found, too.
 				now := time.Now()
 				other := record{Key: "other#1", Status: store.StatusInProgress, Owner: "o", Expiry: now.Add(time.Hour)}
-				_, _, _ = f.parted.Claim(ctx, other, now)
+				_, _, _ = f.Claim(ctx, other, now)
 				q.Operation = ""
-				return f.parted.List(ctx, q)
+				return f.List(ctx, q)
 			})},
 		},
 		"List/yields records with attention, with the index and without": {
@@ -90,7 +90,7 @@ func listFaults() faults {
 				}),
 				lists(func(ctx context.Context, f *faulty, q store.Query) listing {
 					return func(yield func(record, error) bool) {
-						for r, err := range f.parted.List(ctx, q) {
+						for r, err := range f.List(ctx, q) {
 							if !yield(r, err) {
 								return
 							}
@@ -109,7 +109,7 @@ func listFaults() faults {
 				func(ctx context.Context, f *faulty, q store.Query) listing {
 					return func(yield func(record, error) bool) {
 						goesOn := true
-						for r, err := range f.parted.List(ctx, q) {
+						for r, err := range f.List(ctx, q) {
 							goesOn = goesOn && yield(r, err)
 						}
 					}
@@ -122,14 +122,14 @@ func listFaults() faults {
 		"List/respects a context that has ended": {
 			{"a listing that goes on without its context", lists(
 				func(ctx context.Context, f *faulty, q store.Query) listing {
-					return f.parted.List(context.WithoutCancel(ctx), q)
+					return f.List(context.WithoutCancel(ctx), q)
 				},
 			)},
 		},
 		"List/tells its cost": {
 			{"a cost that is exactly wrong", func(f *faulty) {
 				f.cost = func(ctx context.Context, q store.Query) (store.Cost, error) {
-					c, err := f.parted.ListCost(ctx, q)
+					c, err := f.ListCost(ctx, q)
 					c.Records++
 					return c, err
 				}

@@ -20,7 +20,7 @@ func partsFaults() faults {
 	forgets := func(of methods, where ...condition) inject {
 		return of.after(func(c call, a *answer) {
 			if a.Done && c.meets(where) {
-				c.SetForeign(c.Key, false)
+				c.Foreign.Delete(c.Key)
 			}
 		})
 	}
@@ -74,9 +74,11 @@ func partsFaults() faults {
 		},
 		"Foreign/attributes are replaced by a Claim": {
 			{"Claim keeps attributes that it does not know", claims.instead(func(c call) answer {
-				had := c.HasForeign(c.Key)
+				_, had := c.Foreign.Load(c.Key)
 				a := c.as(calls.Claim)
-				c.SetForeign(c.Key, had)
+				if had {
+					c.Foreign.Store(c.Key, true)
+				}
 				return a
 			})},
 		},

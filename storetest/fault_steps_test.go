@@ -264,7 +264,7 @@ func stepPartFaults() faults {
 				return
 			}
 			for _, step := range c.held.Steps {
-				c.Forget(step.Parts)
+				c.Parts.Delete(step.Parts)
 			}
 		})
 	}

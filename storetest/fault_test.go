@@ -212,7 +212,7 @@ func (f *faulty) make(ctx context.Context, made calls.Call) answer {
 
 // holds returns the record that is held now.
 func (c call) holds() record {
-	held, _, _ := c.parted.Get(c.ctx, c.Key)
+	held, _, _ := c.Get(c.ctx, c.Key)
 	return held
 }
 

@@ -10,14 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/dev/partstore"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
-
-func TestMemoryStorePasses(t *testing.T) {
-	storetest.Run(t, storetest.Features{}, func(testing.TB) store.Store { return memory.New() })
-}
 
 func TestStoreThatKeepsOnlySmallResultsPasses(t *testing.T) {
 	const limit = 1000

@@ -24,9 +24,11 @@ type Store struct {
 	// Name names the part of a result.
 	Name func(key, owner string, result []byte) string
 
-	inline         int
-	parts, foreign sync.Map // by their names, and by the keys of their records
+	// Parts are results by their names. Foreign has the keys of the records that have an attribute
+	// which the store does not know.
+	Parts, Foreign sync.Map
 
+	inline int
 	mu     sync.Mutex // of what is written beside records
 	rows   map[string]int
 	tokens map[string]bool // of the commits that were applied
@@ -53,36 +55,24 @@ func Features(behind func(store.Store) *Store) storetest.Features {
 	return storetest.Features{
 		Foreign: &storetest.Foreign{
 			Put: func(_ context.Context, s store.Store, key string) error {
-				behind(s).SetForeign(key, true)
+				behind(s).Foreign.Store(key, true)
 				return nil
 			},
 			Has: func(_ context.Context, s store.Store, key string) (bool, error) {
-				return behind(s).HasForeign(key), nil
+				_, has := behind(s).Foreign.Load(key)
+				return has, nil
 			},
 		},
 		Writes: &storetest.Writes{
 			Of: func(rows ...storetest.Row) store.Writes { return Writes(rows) },
 			Count: func(_ context.Context, s store.Store, name string) (int, error) {
-				return behind(s).Count(name), nil
+				p := behind(s)
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				return p.rows[name], nil
 			},
 		},
 	}
-}
-
-// SetForeign gives a record an attribute that the store does not know, or takes it away.
-func (s *Store) SetForeign(key string, has bool) { s.foreign.Store(key, has) }
-
-// HasForeign reports whether a record has such an attribute.
-func (s *Store) HasForeign(key string) bool {
-	has, _ := s.foreign.Load(key)
-	return has == true
-}
-
-// Count is how often a row was written.
-func (s *Store) Count(row string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rows[row]
 }
 
 // Refuses reports whether the condition of a write does not hold.
@@ -92,14 +82,11 @@ func (s *Store) Refuses(writes Writes) bool {
 	return s.refuses(writes)
 }
 
-// Forget removes a part.
-func (s *Store) Forget(part string) { s.parts.Delete(part) }
-
 // Claim implements [store.Store].
 func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
 	held, claimed, err := s.Store.Claim(ctx, s.Split(r), now)
 	if claimed {
-		s.SetForeign(r.Key, false)
+		s.Foreign.Delete(r.Key)
 	}
 	return held, claimed, err
 }
@@ -158,7 +145,7 @@ func (s *Store) Apply(ctx context.Context, writes store.Writes, _ string) error 
 func (s *Store) Delete(ctx context.Context, seen store.Record) (bool, error) {
 	deleted, err := s.Store.Delete(ctx, seen)
 	if deleted {
-		s.SetForeign(seen.Key, false)
+		s.Foreign.Delete(seen.Key)
 	}
 	return deleted, err
 }
@@ -168,7 +155,7 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, failed("read result", store.FailureTimeout, err)
 	}
-	part, _ := s.parts.Load(r.Parts)
+	part, _ := s.Parts.Load(r.Parts)
 	if text, found := part.([]byte); found {
 		return bytes.Clone(text), nil
 	}
@@ -202,7 +189,7 @@ func (s *Store) apart(key, owner string, result []byte, parts string) (rest []by
 		return result, parts
 	}
 	name = s.Name(key, owner, result)
-	s.parts.Store(name, bytes.Clone(result))
+	s.Parts.Store(name, bytes.Clone(result))
 	return nil, name
 }
 
