@@ -102,7 +102,7 @@ func canonical(spelled string) result {
 	}
 }
 
-// partsRows are about results that a store might keep beside its record.
+// partsChecks are about results that a store might keep beside its record.
 func partsChecks() []check {
 	done := like(completed, completion(large))
 	as := func(owner string) change { return like(owned(owner), completion(large)) }
@@ -154,7 +154,7 @@ func bytesChecks() []check {
 	return checks
 }
 
-// foreignRows are about attributes of a record that the store does not know.
+// foreignChecks are about attributes of a record that the store does not know.
 func foreignChecks() []check {
 	has := func(want bool) turn {
 		return turn{instead: func(k *kept) {
