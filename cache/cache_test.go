@@ -221,7 +221,8 @@ func TestConfiguration(t *testing.T) {
 		tooFew  = "cache.New: 1023 bytes are less than 1024, in which one small record fits"
 	)
 	require.Equal(t, []string{noStore}, configtest.ProblemsOf(t, func() { cache.New(nil, 1024) }))
-	require.Equal(t, []string{noStore, tooFew}, configtest.ProblemsOf(t, func() { cache.New((*memory.Store)(nil), 1023) }))
+	require.Equal(t, []string{noStore, tooFew}, configtest.ProblemsOf(t,
+		func() { cache.New((*memory.Store)(nil), 1023) }))
 }
 
 func TestACacheCommitsOnlyWhatItsStoreCan(t *testing.T) {

@@ -112,8 +112,8 @@ func (s *records) change(key string) (end func()) {
 	}
 }
 
-// withResult is the record that is kept, if it holds the result of the same claim as r. With read it
-// gets that result in place of the parts.
+// withResult is the record that is kept, if it holds the result of the same claim as r. With read
+// it gets that result in place of the parts.
 func (s *records) withResult(r store.Record, read []byte) (held store.Record, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

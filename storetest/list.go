@@ -32,7 +32,8 @@ func listChecks() []check {
 		l.either(store.Query{AttentionBefore: at.Add(-time.Millisecond)})
 		l.either(store.Query{AttentionBefore: at}, l.waiting)
 		l.either(store.Query{AttentionBefore: at, NotGivenUp: true}, l.waiting)
-		l.either(store.Query{Attention: true, AttentionBefore: l.asked.record.AttentionAt}, l.waiting, l.asked, l.givenUp)
+		l.either(store.Query{Attention: true, AttentionBefore: l.asked.record.AttentionAt}, l.waiting, l.asked,
+			l.givenUp)
 		at = l.running.record.CreatedAt
 		l.yields(store.Query{CreatedBefore: at.Add(-time.Millisecond)}, l.ownerless) // which does not say
 		l.yields(store.Query{CreatedBefore: at}, l.running, l.ownerless)
@@ -72,7 +73,10 @@ func listChecks() []check {
 		l.refuses(ctx, store.Query{Operation: l.operation}, context.Canceled)
 	})
 	says("tells its cost", func(l *listing) {
-		for _, q := range []store.Query{{Operation: l.operation}, {Operation: l.operation, Attention: true, Index: true}} {
+		for _, q := range []store.Query{
+			{Operation: l.operation},
+			{Operation: l.operation, Attention: true, Index: true},
+		} {
 			c, err := l.lister.ListCost(l.t.Context(), q)
 			l.noError("ListCost", err)
 			if c.Indexed != q.Index || c.Records < 0 || c.Bytes < 0 || c.Units < 0 || c.Pages < 0 {

@@ -26,12 +26,17 @@ func claimChecks() []check {
 	}
 	for _, of := range claimedOver() {
 		for lease, ends := range map[string]*time.Duration{ // after the claim; nil is a record without a lease
-			"without a lease": nil, "whose lease ended long ago": new(-time.Hour), "whose lease is live": new(time.Hour),
-			"whose lease has just ended": new(time.Duration(0)), "whose lease ends in a millisecond": new(time.Millisecond),
+			"without a lease": nil, "whose lease ended long ago": new(-time.Hour),
+			"whose lease is live":               new(time.Hour),
+			"whose lease has just ended":        new(time.Duration(0)),
+			"whose lease ends in a millisecond": new(time.Millisecond),
 		} {
-			checks = append(checks, check{sentence: "of " + of.name + " " + lease + " goes by its expiry", run: func(p *probe) {
-				claimsByExpiry(p, like(of.kind, expiring(0)), ends)
-			}})
+			checks = append(checks, check{
+				sentence: "of " + of.name + " " + lease + " goes by its expiry",
+				run: func(p *probe) {
+					claimsByExpiry(p, like(of.kind, expiring(0)), ends)
+				},
+			})
 		}
 	}
 	return append(checks, check{sentence: "of another key drops no record before its expiry has passed", run: claimDropsNone})
@@ -113,7 +118,8 @@ func swapChecks() []check {
 			swap().by(unleased), swap(leaseMoved(time.Millisecond)).by(unleased),
 			swap(owned("C"), leased(time.Second)).by(unleased), // another owner starts afresh
 		)),
-		says("completes a record", from(inProgress, complete(charged), claim().refused(), swap(takeover).late().refused())),
+		says("completes a record", from(inProgress, complete(charged), claim().refused(),
+			swap(takeover).late().refused())),
 		says(
 			"marks a record UNKNOWN, and lets its owner complete it later",
 			from(inProgress, swap(lost), complete(charged)),

@@ -177,7 +177,8 @@ func foreignChecks() []check {
 			from(inProgress, put, has(true), swap(renewal), has(true), swap(takeover), has(true),
 				complete(charged), has(true), completes(takeover, completion(large)), has(true)),
 		),
-		says("attributes are replaced by a Claim", from(like(completed, expiring(0)), put, has(true), claim(), has(false))),
+		says("attributes are replaced by a Claim", from(like(completed, expiring(0)), put, has(true), claim(),
+			has(false))),
 	}
 }
 

@@ -59,7 +59,10 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 		"HangBefore":  {fault: calls.HangBefore, kind: store.FailureTimeout, took: time.Second},
 		"HangAfter":   {fault: calls.HangAfter, kind: store.FailureTimeout, applied: true, took: time.Second},
 		"DieBefore":   {fault: calls.DieBefore, kind: store.FailureTimeout, took: time.Second, dead: true},
-		"DieAfter":    {fault: calls.DieAfter, kind: store.FailureTimeout, applied: true, took: time.Second, dead: true},
+		"DieAfter": {
+			fault: calls.DieAfter, kind: store.FailureTimeout, applied: true, took: time.Second,
+			dead: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
