@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -16,11 +15,11 @@ import (
 
 // Option configures [Wrap]. Wrap applies its options in order: a later one replaces an earlier one
 // of the same name. After Wrap has returned, nothing reads an option again.
-type Option interface{ apply(c *config) error }
+type Option interface{ apply(c *config, p *problems) }
 
-type optionFunc func(*config) error
+type optionFunc func(c *config, p *problems)
 
-func (f optionFunc) apply(c *config) error { return f(c) }
+func (f optionFunc) apply(c *config, p *problems) { f(c, p) }
 
 // config is what the options fill in. Wrap makes a handler of it, and the handler does not keep it.
 type config struct {
@@ -80,16 +79,16 @@ func as[T any](v any) T {
 // disabledVariable is the switch of AWS Powertools, with its spellings of true and false.
 const disabledVariable = "POWERTOOLS_IDEMPOTENCY_DISABLED"
 
-func disabledByEnvironment() (bool, error) {
+func disabledByEnvironment(p *problems) bool {
 	value := os.Getenv(disabledVariable)
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "1", "y", "yes", "t", "true", "on":
-		return true, nil
+		return true
 	case "", "0", "n", "no", "f", "false", "off":
-		return false, nil
 	default:
-		return false, fmt.Errorf("%s: %q is neither true nor false", disabledVariable, value)
+		p.addf("%s: %q is neither true nor false", disabledVariable, value)
 	}
+	return false
 }
 
 // maxOperation keeps record keys and the keys of parts within the 1,024 bytes of a DynamoDB sort
@@ -111,48 +110,17 @@ type problems []string
 
 func (p *problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
 
-func (p *problems) addError(err error) {
-	several, ok := errors.AsType[*ConfigError](err)
-	switch {
-	case err == nil:
-	case ok:
-		*p = append(*p, several.Problems...)
-	default:
-		*p = append(*p, err.Error())
+// addError adds an error of an option, unless it is nil.
+func (p *problems) addError(option string, err error) {
+	if err != nil {
+		p.addf("%s: %v", option, err)
 	}
 }
 
-func (p *problems) panicIfAny() {
-	if len(*p) > 0 {
-		panic(&ConfigError{Problems: *p})
+func (p *problems) atLeast(what string, d, least time.Duration) {
+	if d < least {
+		p.addf("%s: %v is less than %v", what, d, least)
 	}
-}
-
-func atLeast(option, field string, d, least time.Duration) error {
-	if d >= least {
-		return nil
-	}
-	if field != "" {
-		option += ": " + field
-	}
-	return fmt.Errorf("%s: %v is less than %v", option, d, least)
-}
-
-// naming puts the option in front of an error.
-func naming(option string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", option, err)
-}
-
-// joinProblems makes one error of all errors that are not nil. It returns nil if there is none.
-func joinProblems(errs ...error) error {
-	var p problems
-	for _, err := range errs {
-		p.addError(err)
-	}
-	return p.err()
 }
 
 // err returns one error of all, nil if there is none.
@@ -166,12 +134,11 @@ func (p *problems) err() error {
 // userFunc makes an option whose value is a function. A nil function is a configuration error and
 // not the default.
 func userFunc(option string, f any, set func(*config)) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(c *config, p *problems) {
 		set(c)
 		c.given[option] = reflect.TypeOf(f)
 		if reflect.ValueOf(f).IsNil() {
-			return fmt.Errorf("%s: the function is nil", option)
+			p.addf("%s: the function is nil", option)
 		}
-		return nil
 	})
 }

@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/go-idempotent/idempotent/report"
@@ -17,38 +16,21 @@ import (
 // changes. So a request that was under way is executed again, and other services take it for a new
 // one.
 func WithOperation(name string) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(c *config, p *problems) {
 		c.operation, c.operationSet = name, true
 		if !validOperation(name) {
-			return fmt.Errorf("WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
+			p.addf("WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
 		}
-		return nil
 	})
 }
 
 // WithRetention sets how long a completed record is replayed: at least one second. Default 24 h.
 // DynamoDB deletes records some time after that; the retention is exact all the same.
 func WithRetention(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(c *config, p *problems) {
 		c.retention = d
-		return atLeast("WithRetention", "", d, time.Second)
+		p.atLeast("WithRetention", d, time.Second)
 	})
-}
-
-func (t Timing) validate() error {
-	d := t.withDefaults()
-	problems := joinProblems(
-		atLeast("WithTiming", "Lease", d.Lease, time.Second),
-		atLeast("WithTiming", "Margin", d.Margin, time.Millisecond),
-		atLeast("WithTiming", "Reserve", d.Reserve, time.Millisecond),
-		atLeast("WithTiming", "ClaimBudget", d.ClaimBudget, 100*time.Millisecond),
-		atLeast("WithTiming", "UnknownRetention", d.UnknownRetention, time.Second),
-	)
-	if d.Margin > d.Lease/3 { // a renewal begins after a third of the lease, and may take until Margin before its end
-		return joinProblems(problems,
-			fmt.Errorf("WithTiming: Margin %v is more than a third of Lease %v", d.Margin, d.Lease))
-	}
-	return problems
 }
 
 // WithWait lets a delivery that meets a running execution wait for its result, for at most d,
@@ -62,9 +44,9 @@ func (t Timing) validate() error {
 // think of many retries at once. Behind a gateway, keep d below the timeout of the gateway (29 s of
 // a REST API, 30 s of an HTTP API) and of the clients: nobody gets an answer that comes later.
 func WithWait(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(c *config, p *problems) {
 		c.wait = d
-		return atLeast("WithWait", "", d, 0)
+		p.atLeast("WithWait", d, 0)
 	})
 }
 
@@ -104,14 +86,22 @@ func WithClock(now func() time.Time) Option {
 // the store. Without this option the environment variable POWERTOOLS_IDEMPOTENCY_DISABLED decides,
 // which Wrap reads once.
 func WithDisabled(disabled bool) Option {
-	return optionFunc(func(c *config) error { c.disabled, c.disabledSet = disabled, true; return nil })
+	return optionFunc(func(c *config, _ *problems) { c.disabled, c.disabledSet = disabled, true })
 }
 
 // WithTiming sets the durations of an invocation.
 func WithTiming(t Timing) Option {
-	return optionFunc(func(c *config) error {
-		c.timing = t.withDefaults()
-		return t.validate()
+	return optionFunc(func(c *config, p *problems) {
+		t := t.withDefaults()
+		c.timing = t
+		p.atLeast("WithTiming: Lease", t.Lease, time.Second)
+		p.atLeast("WithTiming: Margin", t.Margin, time.Millisecond)
+		p.atLeast("WithTiming: Reserve", t.Reserve, time.Millisecond)
+		p.atLeast("WithTiming: ClaimBudget", t.ClaimBudget, 100*time.Millisecond)
+		p.atLeast("WithTiming: UnknownRetention", t.UnknownRetention, time.Second)
+		if t.Margin > t.Lease/3 { // a renewal begins after a third of the lease, and may take until Margin before its end
+			p.addf("WithTiming: Margin %v is more than a third of Lease %v", t.Margin, t.Lease)
+		}
 	})
 }
 
@@ -139,12 +129,11 @@ func WithTiming(t Timing) Option {
 // key is released. If another response says that nothing has happened yet, for example a 503 before
 // the effect was tried, return it with an error marked [NotExecuted]: then the key is released too.
 func WithEffects(e Effects) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(c *config, p *problems) {
 		c.effects = e
 		if e < Cautious || e > Unrepeatable {
-			return fmt.Errorf("WithEffects: %d is not Cautious, Repeatable or Unrepeatable", e)
+			p.addf("WithEffects: %d is not Cautious, Repeatable or Unrepeatable", e)
 		}
-		return nil
 	})
 }
 

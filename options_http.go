@@ -1,8 +1,6 @@
 package idempotent
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -117,9 +115,9 @@ import (
 //
 // docs/http.md tells what the clients of an API have to know.
 func WithHTTP(h HTTP) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(c *config, p *problems) {
 		c.http, c.httpSet, c.requireKeySet = h.withDefaults(), true, h.RequireKey != nil
-		return h.validate()
+		h.check(p)
 	})
 }
 
@@ -132,75 +130,69 @@ func (c *config) checkHTTP(p *problems) {
 	}
 }
 
-func (h HTTP) validate() error {
-	var errs []error
+func (h HTTP) check(p *problems) {
 	switch {
 	case h.Header != "" && !httpfield.IsToken(h.Header):
-		errs = append(errs, fmt.Errorf("WithHTTP: Header %q is no header name", h.Header))
+		p.addf("WithHTTP: Header %q is no header name", h.Header)
 	case httpfield.HasMeaning(h.Header):
-		errs = append(errs, fmt.Errorf("WithHTTP: Header %q has another meaning", h.Header))
+		p.addf("WithHTTP: Header %q has another meaning", h.Header)
 	}
 	for _, m := range h.RequireKey {
 		switch {
 		case !httpfield.IsToken(m) || strings.ToUpper(m) != m:
-			errs = append(errs, fmt.Errorf("WithHTTP: RequireKey: %q is no method in capitals", m))
+			p.addf("WithHTTP: RequireKey: %q is no method in capitals", m)
 		case neverProtected(m):
-			errs = append(errs, fmt.Errorf("WithHTTP: RequireKey: %s has no effect to protect", m))
+			p.addf("WithHTTP: RequireKey: %s has no effect to protect", m)
 		}
 	}
-	errs = append(errs, h.validateFingerprintHeaders()...)
-	return joinProblems(append(errs, h.validateRequestAge(), h.validateAnswers())...)
+	h.checkFingerprintHeaders(p)
+	h.checkRequestAge(p)
+	if s := h.MismatchStatus; !slices.Contains([]int{0, 400, 409, 422}, s) {
+		p.addf("WithHTTP: MismatchStatus %d is not 400, 409 or 422", s)
+	}
 }
 
-func (h HTTP) validateFingerprintHeaders() []error {
-	var errs []error
-	addf := func(format string, name string) {
-		errs = append(errs, fmt.Errorf("WithHTTP: FingerprintHeaders: "+format, name))
-	}
+func (h HTTP) checkFingerprintHeaders(p *problems) {
 	seen := map[string]bool{}
 	for _, name := range h.FingerprintHeaders {
-		switch lower := strings.ToLower(name); {
+		problem, lower := "", strings.ToLower(name)
+		switch {
 		case !httpfield.IsToken(name):
-			addf("%q is no header name", name)
+			problem = "is no header name"
 		case seen[lower]:
-			addf("%q is there twice", name)
+			problem = "is there twice"
 		case strings.EqualFold(name, h.withDefaults().Header):
-			addf("%q carries the key", name)
+			problem = "carries the key"
 		case httpfield.Unsteady(lower):
-			addf("%q differs between deliveries of one request", name)
+			problem = "differs between deliveries of one request"
 		}
-		seen[strings.ToLower(name)] = true
+		if problem != "" {
+			p.addf("WithHTTP: FingerprintHeaders: %q %s", name, problem)
+		}
+		seen[lower] = true
 	}
-	return errs
 }
 
-func (h HTTP) validateRequestAge() error {
-	switch {
-	case h.TimestampHeader == "" && h.MaxRequestAge == 0:
-		return nil
-	case h.TimestampHeader == "":
-		return errors.New("WithHTTP: MaxRequestAge needs a TimestampHeader")
-	case h.MaxRequestAge == 0:
-		return errors.New("WithHTTP: TimestampHeader needs a MaxRequestAge")
-	}
-	errs := []error{atLeast("WithHTTP", "MaxRequestAge", h.MaxRequestAge, time.Second)}
+func (h HTTP) checkRequestAge(p *problems) {
 	is := func(name string) bool { return strings.EqualFold(name, h.TimestampHeader) }
 	switch {
+	case h.TimestampHeader == "" && h.MaxRequestAge == 0:
+		return
+	case h.TimestampHeader == "":
+		p.addf("WithHTTP: MaxRequestAge needs a TimestampHeader")
+		return
+	case h.MaxRequestAge == 0:
+		p.addf("WithHTTP: TimestampHeader needs a MaxRequestAge")
+		return
+	}
+	p.atLeast("WithHTTP: MaxRequestAge", h.MaxRequestAge, time.Second)
+	switch {
 	case !httpfield.IsToken(h.TimestampHeader):
-		errs = append(errs, fmt.Errorf("WithHTTP: TimestampHeader %q is no header name", h.TimestampHeader))
+		p.addf("WithHTTP: TimestampHeader %q is no header name", h.TimestampHeader)
 	case is(h.withDefaults().Header):
-		errs = append(errs, fmt.Errorf("WithHTTP: TimestampHeader %q is the header of the key", h.TimestampHeader))
+		p.addf("WithHTTP: TimestampHeader %q is the header of the key", h.TimestampHeader)
 	case slices.ContainsFunc(h.FingerprintHeaders, is):
-		errs = append(errs, fmt.Errorf(
-			"WithHTTP: TimestampHeader %q is also one of FingerprintHeaders: a retry at another time "+
-				"would be another request", h.TimestampHeader))
+		p.addf("WithHTTP: TimestampHeader %q is also one of FingerprintHeaders: a retry at another time "+
+			"would be another request", h.TimestampHeader)
 	}
-	return joinProblems(errs...)
-}
-
-func (h HTTP) validateAnswers() error {
-	if s := h.MismatchStatus; !slices.Contains([]int{0, 400, 409, 422}, s) {
-		return fmt.Errorf("WithHTTP: MismatchStatus %d is not 400, 409 or 422", s)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/jmespath"
@@ -27,7 +26,7 @@ func WithKey[In any](key func(in In) (string, error)) Option {
 // WithOptionalKey runs a request without a key unprotected, instead of refusing it with
 // [ErrMissingKey].
 func WithOptionalKey() Option {
-	return optionFunc(func(c *config) error { c.optionalKey = true; return nil })
+	return optionFunc(func(c *config, _ *problems) { c.optionalKey = true })
 }
 
 // WithFingerprint computes the fingerprint from what the function returns, encoded as canonical
@@ -72,7 +71,7 @@ func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 //
 // Say it if the handler decodes into maps, or with a decoder that folds no case.
 func WithExactNames() Option {
-	return optionFunc(func(c *config) error { c.exactNames = true; return nil })
+	return optionFunc(func(c *config, _ *problems) { c.exactNames = true })
 }
 
 // WithTenant makes a tenant part of the scope of every key, and so of every [DerivedKey]. On an
@@ -118,10 +117,11 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 // is refused, and so is half a key. [Handler.Handle] evaluates the expression on the JSON of its
 // argument.
 func WithKeyPath(expression string) Option {
-	return optionFunc(func(c *config) (err error) {
+	return optionFunc(func(c *config, p *problems) {
+		var err error
 		c.keyPathSet = true
 		c.keyPath, err = jmespath.Compile(expression)
-		return naming("WithKeyPath", err)
+		p.addError("WithKeyPath", err)
 	})
 }
 
@@ -131,9 +131,10 @@ func WithKeyPath(expression string) Option {
 // missing, the request is refused with [ErrInvalidKey], because nothing tells then whether the key
 // belongs to it.
 func WithFingerprintPath(expression string) Option {
-	return optionFunc(func(c *config) (err error) {
+	return optionFunc(func(c *config, p *problems) {
+		var err error
 		c.fingerprintPath, err = jmespath.Compile(expression)
-		return naming("WithFingerprintPath", err)
+		p.addError("WithFingerprintPath", err)
 	})
 }
 
@@ -145,11 +146,10 @@ func WithFingerprintPath(expression string) Option {
 // A handler with another secret does not find earlier records, and every [DerivedKey] changes, as
 // with a new name in [WithOperation].
 func WithDigestKey(secret []byte) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(c *config, p *problems) {
 		c.digestKey = append([]byte(nil), secret...)
 		if len(secret) < fingerprint.MinKeySize {
-			return fmt.Errorf("WithDigestKey: %d bytes are less than %d", len(secret), fingerprint.MinKeySize)
+			p.addf("WithDigestKey: %d bytes are less than %d", len(secret), fingerprint.MinKeySize)
 		}
-		return nil
 	})
 }

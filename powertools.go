@@ -86,25 +86,26 @@ type Powertools struct {
 //     language could not read it, the record becomes UNKNOWN. It also becomes UNKNOWN after a
 //     [Terminal] error, which their readers would take for a result.
 func WithPowertools(p Powertools) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(c *config, wrong *problems) {
 		c.allCallers = p.AllCallers
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
-		prefix, prefixErr := p.prefix()
+		wrong.addError(optionPowertools, err)
+		prefix, err := p.prefix()
+		wrong.addError(optionPowertools, err)
 		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this
 		// function value refers to the codecs, and the linker leaves them out.
 		c.shared = func(out reflect.Type, problems *problems) sharedRecords {
 			checkShared(c, problems)
-			if err != nil {
+			if codec == nil {
 				return nil
 			}
 			for _, path := range []*jmespath.Expression{c.keyPath, c.fingerprintPath} {
 				if path != nil {
-					problems.addError(naming(optionPowertools, codec.Allow(path)))
+					problems.addError(optionPowertools, codec.Allow(path))
 				}
 			}
 			return newPowertoolsRecords(codec, prefix, out)
 		}
-		return joinProblems(naming(optionPowertools, err), prefixErr)
 	})
 }
 
@@ -130,10 +131,9 @@ func (c *config) checkCallers(p *problems) {
 func (p Powertools) prefix() (string, error) {
 	switch {
 	case p.Prefix != "" && p.Function != "":
-		return "", fmt.Errorf("%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
+		return "", errors.New("Prefix and Function contradict each other: a key has one prefix")
 	case p.Prefix == "" && p.Function == "" && p.Language != PowertoolsTypeScript:
-		return "", fmt.Errorf("%s: Function, or Prefix: keys of %s begin with one of them",
-			optionPowertools, p.Language)
+		return "", fmt.Errorf("Function, or Prefix: keys of %s begin with one of them", p.Language)
 	}
 	prefix := p.Prefix
 	if p.Language == PowertoolsTypeScript {
@@ -143,8 +143,7 @@ func (p Powertools) prefix() (string, error) {
 		prefix = p.functionPrefix(os.Getenv("AWS_LAMBDA_FUNCTION_NAME"))
 	}
 	if len(prefix) > maxPrefix || !utf8.ValidString(prefix) {
-		return "", fmt.Errorf("%s: a prefix of %d bytes is not UTF-8 of at most %d", optionPowertools,
-			len(prefix), maxPrefix)
+		return "", fmt.Errorf("a prefix of %d bytes is not UTF-8 of at most %d", len(prefix), maxPrefix)
 	}
 	return prefix, nil
 }

@@ -35,7 +35,9 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
 	w.trigger = triggerOf(w.shape, t.in)
 	w.settings = settingsOf(c)
-	problems.panicIfAny()
+	if err := problems.err(); err != nil {
+		panic(err)
+	}
 	return w
 }
 
@@ -70,12 +72,10 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 			p.addf("Wrap: option %d is nil", i+1)
 			continue
 		}
-		p.addError(opt.apply(c))
+		opt.apply(c, p)
 	}
 	if !c.disabledSet {
-		disabled, err := disabledByEnvironment()
-		p.addError(err)
-		c.disabled = disabled
+		c.disabled = disabledByEnvironment(p)
 	}
 	c.checkContradictions(p)
 	if c.shared != nil {
