@@ -315,9 +315,7 @@ func (d *delivery) report() report.Delivery {
 	if r.Settlement == report.Completed || r.Outcome == report.Replayed || r.Outcome == report.Resolved {
 		r.ResultBytes = len(d.result)
 	}
-	for name, key := range d.protocol.Handed() {
-		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
-	}
+	r.DerivedKeys = d.protocol.Handed()
 	return r
 }
 

@@ -119,26 +119,18 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string,
 		},
 		Due: how.OnlyDue, Pause: how.pause, MaxTries: how.MaxTries, GiveUp: how.giveUp(),
 	}
-	i := q.Run(ctx)
-	r := Reconciled{
-		Attempt: i.Attempt, Tries: i.Tries, Next: i.Next, Reason: i.Reason, Until: i.Until, Err: i.Err,
-		StoreErr: i.StoreErr,
-	}
-	for name, key := range q.Handed() {
-		r.DerivedKeys = append(r.DerivedKeys, report.NamedKey{Name: name, Key: key})
-	}
-	switch i.Outcome {
+	r := Reconciled(q.Run(ctx))
+	failed := &Error{Operation: w.settings.Operation, RecordKey: recordKey, Err: r.Err}
+	switch r.Outcome {
 	case protocol.InquiryUnreadable:
-		return r, &Error{
-			Kind: ErrUnreadable, Operation: w.settings.Operation, RecordKey: recordKey, Reason: i.Reason, Err: i.Err,
-		}
+		failed.Kind, failed.Reason = ErrUnreadable, r.Reason
 	case protocol.InquiryFailed:
-		r.Err = asked
-		return r, &Error{Kind: ErrStoreUnavailable, Operation: w.settings.Operation, RecordKey: recordKey, Err: i.Err}
+		failed.Kind, r.Err = ErrStoreUnavailable, asked
 	default:
-		r.Outcome = i.Outcome
 		return r, nil
 	}
+	r.Outcome = ""
+	return r, failed
 }
 
 // inquire asks a resolver that gets no event, in a goroutine of its own: neither a panic nor

@@ -155,13 +155,13 @@ func folding(path *jmespath.Expression) *jmespath.Expression {
 // settingsOf returns what the protocol has to know of a handler.
 func settingsOf(c *config) *protocol.Settings {
 	s := &protocol.Settings{
-		Operation: c.operation, Store: c.store, Now: c.now, Retention: c.retention, Wait: c.wait,
-		Timing:     protocol.Timing(c.timing),
-		Repeatable: c.effects == Repeatable, Resolves: c.user.resolver != nil,
-		Concurrent:    lambdacontext.MaxConcurrency() > 1,
-		RefuseCrashed: c.effects == Unrepeatable || c.user.resolver != nil, RefuseFailed: c.effects == Unrepeatable,
+		Operation: c.operation, Store: c.store, Now: c.now, Wait: c.wait, Timing: protocol.Timing(c.timing),
+		Concurrent: lambdacontext.MaxConcurrency() > 1,
+		Repeatable: c.effects == Repeatable, RefuseFailed: c.effects == Unrepeatable,
 		Documented: func(f *execution.Fault) error { return (*Error)(f) },
 	}
+	s.Retention, s.Resolves = c.retention, c.user.resolver != nil
+	s.RefuseCrashed = s.RefuseFailed || s.Resolves
 	if c.records != nil {
 		s.Layout = c.records.layout()
 	}

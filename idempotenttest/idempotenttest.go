@@ -62,10 +62,8 @@ func Context(tb testing.TB, config ...Config) context.Context {
 	for _, c := range config {
 		of.errs = c.CommitErrors
 	}
-	of.Settings = &protocol.Settings{
-		Operation: "test", Store: of, Now: time.Now, Retention: retention,
-		Timing: timing(),
-	}
+	of.Settings = &protocol.Settings{Operation: "test", Store: of, Now: time.Now, Timing: timing()}
+	of.Retention = retention
 	of.RecordKey = "test#" + tb.Name()
 	ctx, cancel := context.WithTimeout(context.WithValue(tb.Context(), deliveryKey{}, of), longest-time.Second)
 	under, r, claimed := of.Begin(ctx, of)

@@ -98,7 +98,6 @@
 //	claim               INPROGRESS, ours, lease in 2m, expires in 1h, steps unseen
 //	renewal             INPROGRESS, ours, lease in 3m, expires in 1h, steps unseen
 //	step                INPROGRESS, ours, lease in 2m, expires in 1h, steps unseen
-//	fenced commit       INPROGRESS, ours, lease in 2m0.001s, expires in 1h, steps unseen
 //	result              COMPLETED, ours, expires in 1h
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, steps unseen, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 1h, tells: failed
@@ -110,7 +109,6 @@
 //	claim               INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
 //	renewal             INPROGRESS, ours, lease in 3m, attention in 2m, expires in 720h
 //	step                INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
-//	fenced commit       INPROGRESS, ours, lease in 2m0.001s, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
@@ -122,7 +120,6 @@
 //	claim               INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h, steps unseen
 //	renewal             INPROGRESS uncertain, ours, lease in 3m, attention in 2m, expires in 720h, steps unseen
 //	step                INPROGRESS uncertain, ours, lease in 2m, attention in 2m, expires in 720h, steps unseen
-//	fenced commit       INPROGRESS uncertain, ours, lease in 2m0.001s, attention in 2m, expires in 720h, steps unseen
 //	result              COMPLETED, ours, expires in 1h
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, steps unseen, tells: asked
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: failed
@@ -135,7 +132,6 @@
 //	claim               INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
 //	renewal             INPROGRESS, ours, lease in 3m, attention in 2m, expires in 720h
 //	step                INPROGRESS, ours, lease in 2m, attention in 2m, expires in 720h
-//	fenced commit       INPROGRESS, ours, lease in 2m0.001s, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h, tells: settled executed by a reconciliation
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: settled not executed by a reconciliation
@@ -148,7 +144,6 @@
 //	claim               INPROGRESS asked, ours, lease in 2m, attention in 2m, expires in 720h
 //	renewal             INPROGRESS asked, ours, lease in 3m, attention in 2m, expires in 720h
 //	step                INPROGRESS asked, ours, lease in 2m, attention in 2m, expires in 720h
-//	fenced commit       INPROGRESS asked, ours, lease in 2m0.001s, attention in 2m, expires in 720h
 //	result              COMPLETED, ours, expires in 1h, tells: settled executed by a reconciliation
 //	unknown outcome     UNKNOWN error, ours, attention now, expires in 720h, tells: unknown error
 //	release with steps  INPROGRESS released, nobody's, lease ended, attention in 1h, expires in 720h, tells: settled not executed by a reconciliation

@@ -124,14 +124,6 @@ func (p Policy) Renewed(mine store.Record, lease, now time.Time) store.Record {
 	return mine
 }
 
-// Fenced is the record of a claim with a lease that is a little later than the one in it: what
-// names that one can come no more.
-func (p Policy) Fenced(mine store.Record, lease, now time.Time) store.Record {
-	mine.Lease = LeaseEnd(lease.Add(time.Millisecond))
-	mine.Expiry = later(mine.Expiry, p.expiryInProgress(mine.Lease, now))
-	return mine
-}
-
 // Completed is the record of a claim with the result. The reason tells a stored error from a stored
 // value.
 func (p Policy) Completed(mine store.Record, reason string, result []byte, now time.Time) store.Record {

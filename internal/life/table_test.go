@@ -269,7 +269,6 @@ func table() string {
 		follow("claim", ours)
 		follow("renewal", c.Renewed(ours, now.Add(3*time.Minute), now))
 		follow("step", c.Stepped(ours, ours.Lease, "a", store.Step{Kind: store.StepValue}, now))
-		follow("fenced commit", c.Fenced(ours, ours.Lease, now))
 		follow("result", c.Completed(ours, "", []byte(`1`), now))
 		follow("unknown outcome", c.EndsUnknown(ours, j.Before, life.Ended{Reason: store.ReasonError}, now))
 		follow("release with steps", c.Released(ours, kept, now))

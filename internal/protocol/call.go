@@ -13,17 +13,38 @@ import (
 // retry repeats a call while that can help and time is left. Each try has half of what is left.
 func retry(ctx context.Context, call func(context.Context) error) error {
 	for failures := 1; ; failures++ {
-		err := try(ctx, call)
+		try, cancel := partOf(ctx, 0)
+		err := call(try)
+		cancel()
 		if err == nil || !store.MayPass(err) || !pause(ctx, failures) {
 			return err
 		}
 	}
 }
 
-func try(ctx context.Context, call func(context.Context) error) error {
-	ctx, cancel := halfOf(ctx)
+// write sends a write once: next in the place of what was seen, or of nothing. It has half of the
+// time that is left, but time for the texts in it.
+func (c *claim) write(ctx context.Context, absent bool, seen, next store.Record, now time.Time) (
+	held store.Record, written bool, _ error,
+) {
+	texts := len(next.Result)
+	for _, step := range next.Steps {
+		texts += len(step.Result)
+	}
+	ctx, cancel := partOf(ctx, transferTime(texts))
 	defer cancel()
-	return call(ctx)
+	if absent {
+		return c.Store.Claim(ctx, next, now)
+	}
+	return c.Store.Swap(ctx, seen, next)
+}
+
+// look reads the record once.
+func (c *claim) look(ctx context.Context) (store.Record, error) {
+	ctx, cancel := partOf(ctx, 0)
+	defer cancel()
+	held, _, err := c.Store.Get(ctx, c.as.Key)
+	return held, err
 }
 
 // maxMoves bounds how often a claim or a settlement follows a record that changes under its eyes.
@@ -121,7 +142,7 @@ func answerable(deadline, now time.Time) time.Time {
 
 // budget is a context whose deadline says when the time for all tries of a step is over. It has no
 // timer: only its parent ends it. No call runs under it directly; each try gets a context made from
-// it by halfOf or wholeOf, and pause goes by what is left. That saves four allocations of five.
+// it by partOf, and pause goes by what is left. That saves four allocations of five.
 type budget struct {
 	context.Context //nolint:containedctx // it is one
 
@@ -167,12 +188,8 @@ func (c *claim) forReading(ctx context.Context) context.Context {
 	return within(ctx, end)
 }
 
-// halfOf gives one try half of the time that is left, so that a reply that never comes leaves room
-// for another.
-func halfOf(ctx context.Context) (context.Context, context.CancelFunc) { return partOf(ctx, 0) }
-
-// partOf gives one try half of the time that is left, but at least what it needs, if there is that
-// much.
+// partOf gives one try half of the time that is left, so that a reply that never comes leaves room
+// for another; but at least what it needs, if there is that much.
 func partOf(ctx context.Context, needs time.Duration) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -182,13 +199,4 @@ func partOf(ctx context.Context, needs time.Duration) (context.Context, context.
 	// the budget, which has none.
 	left := max(time.Until(deadline), 0)
 	return context.WithDeadline(ctx, deadline.Add(-(left - max(left/2, min(needs, left)))))
-}
-
-// mostOf gives one try three quarters of the time that is left.
-func mostOf(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return partOf(ctx, max(time.Until(deadline), 0)/4*3)
 }

@@ -42,15 +42,13 @@ type claim struct {
 	reserve    time.Duration
 }
 
-// claimOf is a claim that has not begun. Asks says that it is one of an inquiry.
-func claimOf(s *Settings, key, fingerprint string, asks bool, r *report.Delivery) claim {
-	return claim{Settings: s, report: r, as: life.Claimant{
-		Key: key, Fingerprint: fingerprint, Derived: s.Learned.Sorted(), Marks: s.Marks.sorted(),
-		Policy: life.Policy{
-			RefuseCrashed: s.RefuseCrashed, Resolves: s.Resolves, Asks: asks, Layout: s.Layout,
-			Retention: s.Retention, UnknownRetention: s.Timing.UnknownRetention,
-		},
-	}}
+// claimOf is a claim that has not begun.
+func claimOf(s *Settings, key, fingerprint string, r *report.Delivery) claim {
+	as := life.Claimant{
+		Policy: s.Policy, Key: key, Fingerprint: fingerprint, Derived: s.Learned.Sorted(), Marks: s.Marks.sorted(),
+	}
+	as.UnknownRetention = s.Timing.UnknownRetention
+	return claim{Settings: s, report: r, as: as}
 }
 
 // undoBudget is the part of the claim budget that is kept for undoing a claim of unknown outcome;
@@ -239,20 +237,13 @@ func (f *failures) wait(ctx context.Context) bool {
 	return pause(ctx, f.count)
 }
 
-// send does once what is due, within half of the time that is left: a lost reply must leave time to
-// ask again.
+// send does once what is due.
 func (c *claim) send(ctx context.Context, m life.Judgement, now time.Time) (store.Record, bool, error) {
-	ctx, cancel := halfOf(ctx)
-	defer cancel()
-	switch m.Verdict {
-	case life.Begin:
-		return c.Store.Claim(ctx, m.Next, now)
-	case life.Look:
-		held, _, err := c.Store.Get(ctx, c.as.Key)
+	if m.Verdict == life.Look {
+		held, err := c.look(ctx)
 		return held, false, err
-	default:
-		return c.Store.Swap(ctx, m.Seen, m.Next)
 	}
+	return c.write(ctx, m.Verdict == life.Begin, m.Seen, m.Next, now)
 }
 
 // undo takes back a write of our token that may have been applied. It works on a context of its
@@ -274,15 +265,6 @@ func (c *claim) takeBack(ctx context.Context, m life.Judgement) error {
 	}
 	_, _, err := c.Store.Swap(ctx, ours, life.TakenBack(m.Seen, c.Now()))
 	return err
-}
-
-// look reads the record within half of the time that is left, so that a reply that never comes
-// leaves room for another.
-func (c *claim) look(ctx context.Context) (store.Record, error) {
-	ctx, cancel := halfOf(ctx)
-	defer cancel()
-	held, _, err := c.Store.Get(ctx, c.as.Key)
-	return held, err
 }
 
 // note keeps a failure of the store that does not decide the result for the observer.

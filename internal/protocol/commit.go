@@ -98,7 +98,7 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.Fault) {
 		}
 		if fault != nil && (errors.Is(fault.Kind, execution.ErrCommitRefused) ||
 			errors.Is(fault.Kind, store.ErrWritesRefused)) {
-			c.all.steps.gate.Open()
+			c.all.steps.open()
 		}
 	}()
 	if fault = c.alone(ctx); fault == nil {
@@ -127,28 +127,18 @@ func (c *commit) alone(ctx context.Context) *execution.Fault {
 			patience = 0
 		}
 	}
-	if err := c.all.steps.gate.Close(ctx, c.all.returned, patience); err != nil {
+	if err := c.all.steps.standStill(ctx, c.all.returned, patience); err != nil {
 		reason := fmt.Sprintf("it has waited for the steps that run: %s; the function of a step uses the context "+
 			"that it is given",
 			strings.Join(c.all.steps.names(), ", "))
 		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reason, Err: err}
 	}
-	c.claim.beside.hold()
-	return c.live(ctx)
-}
-
-// live says why nothing is sent now: the handler's context has ended, or nothing protects the claim
-// any more.
-func (c *commit) live(ctx context.Context) *execution.Fault {
-	lost, ended := c.all.steps.live(ctx)
-	switch {
-	case lost != nil:
+	c.claim.beside.stop(false)
+	fault := c.all.steps.live(ctx, execution.ErrCommitRefused)
+	if fault != nil && errors.Is(fault.Kind, execution.ErrLeaseLost) {
 		return c.leaseLost(store.Record{})
-	case ended != nil:
-		return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reasonContextEnded, Err: ended}
-	default:
-		return nil
 	}
+	return fault
 }
 
 // send sends the commit until the store has decided, or time is over. What is sent again is the
@@ -162,7 +152,7 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 
 	c.next = c.claim.as.Completed(c.claim.mine, "", text, c.claim.Now())
 	c.next.Seal = store.CommitSeal(c.claim.as.Owner, text, c.before+1)
-	c.all.note(func(k *commitsKnown) { k.sent = append(k.sent, c.next) })
+	c.all.sent = append(c.all.sent, c.next)
 	c.seen = life.Unleased(c.claim.mine)
 	c.seen.Lease, c.seen.Steps = c.claim.protection(), c.all.steps.written()
 	for failures, moves := 0, 0; moves < maxMoves; {
@@ -188,8 +178,8 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 		case held.Seal == c.next.Seal: // the reply was lost, the commit was not
 			return c.landed()
 		case c.isOurs(held) && !held.Lease.Equal(c.seen.Lease):
-			c.seen.Lease = held.Lease                            // a renewal came late
-			c.all.note(func(k *commitsKnown) { k.doubt = true }) // the client may have sent what was refused twice
+			c.seen.Lease = held.Lease // a renewal came late
+			c.all.doubt = true        // the client may have sent what was refused twice
 		default:
 			return c.leaseLost(held)
 		}
@@ -218,8 +208,7 @@ func (c *commit) token(move int) string {
 // doubt takes note of an attempt that may have been applied, or may still be.
 func (c *commit) doubt(err error) {
 	if mayBeApplied(err) {
-		c.open = true
-		c.all.note(func(k *commitsKnown) { k.doubt = true })
+		c.open, c.all.doubt = true, true
 	}
 }
 
@@ -231,7 +220,7 @@ func (c *commit) isOurs(held store.Record) bool {
 func (c *commit) landed() *execution.Fault {
 	c.hasLanded = true
 	made := c.next
-	c.all.note(func(k *commitsKnown) { k.landed = &made })
+	c.all.landed = &made
 	return nil
 }
 
@@ -239,97 +228,71 @@ func (c *commit) landed() *execution.Fault {
 // more.
 func (c *commit) leaseLost(held store.Record) *execution.Fault {
 	c.all.steps.note(func(k *stepsKnown) { k.takenBy(held) })
-	c.all.note(func(k *commitsKnown) { k.failed = execution.ErrLeaseLost })
+	c.all.failed = execution.ErrLeaseLost
 	return &execution.Fault{Kind: execution.ErrLeaseLost, Err: execution.ErrLeaseLost}
 }
 
 // declined is a commit that a condition of the writes has refused. The handler goes on, so nothing
 // of it may be applied later, when that condition holds.
 func (c *commit) declined(ctx context.Context, cause error) *execution.Fault {
-	switch how, held, err := c.fence(ctx); how {
-	case fenceStands:
-		c.forget()
-		return &execution.Fault{Kind: store.ErrWritesRefused, Err: cause}
-	case fenceLate:
-		return c.landed()
-	case fenceLost:
-		return c.leaseLost(held)
-	default:
-		return c.unread(err)
+	undone, fault := c.fence(ctx)
+	if !undone {
+		return fault
 	}
-}
-
-// forget keeps of what was sent only its seal, which tells whether it has landed all the same: a
-// handler may try many answers.
-func (c *commit) forget() {
-	c.all.note(func(k *commitsKnown) { k.sent[len(k.sent)-1] = store.Record{Seal: c.next.Seal} })
+	// Of what was sent only its seal is kept, which tells whether it has landed all the same: a
+	// handler may try many answers.
+	c.all.sent[len(c.all.sent)-1] = store.Record{Seal: c.next.Seal}
+	return &execution.Fault{Kind: store.ErrWritesRefused, Err: cause}
 }
 
 // failed is a commit that the store did not take. The record tells whether it has landed all the
 // same; if not, it never will.
 func (c *commit) failed(ctx context.Context, cause error) *execution.Fault {
 	c.all.storeFailed(cause)
-	switch how, held, err := c.fence(ctx); how {
-	case fenceStands:
-		c.all.note(func(k *commitsKnown) { k.failed = execution.ErrCommitFailed })
-		return &execution.Fault{Kind: execution.ErrCommitFailed, Err: cause}
-	case fenceLate:
-		return c.landed()
-	case fenceLost:
-		return c.leaseLost(held)
-	default:
-		return c.unread(err)
+	undone, fault := c.fence(ctx)
+	if !undone {
+		return fault
 	}
+	c.all.failed = execution.ErrCommitFailed
+	return &execution.Fault{Kind: execution.ErrCommitFailed, Err: cause}
 }
 
 // unread is a commit of which nobody knows whether it has landed.
 func (c *commit) unread(cause error) *execution.Fault {
 	c.all.storeFailed(cause)
-	c.all.note(func(k *commitsKnown) { k.failed, k.unread = execution.ErrCommitFailed, true })
+	c.all.failed, c.all.unread = execution.ErrCommitFailed, true
 	return &execution.Fault{
 		Kind: execution.ErrCommitFailed, Err: cause,
 		Reason: "a reply was lost, and the record, which tells the outcome, could not be reached",
 	}
 }
 
-// fence is what an attempt meets that comes late.
-type fence int
-
-const (
-	// fenceStands: nothing of the commit is applied, and nothing will be.
-	fenceStands fence = iota
-	// fenceLate: the commit has landed. fenceLost: the record is somebody else's. fenceUnknown: the
-	// store did not answer.
-	fenceLate
-	fenceLost
-	fenceUnknown
-)
-
 // fence moves the lease, which the condition of every attempt names, so that none can be applied
-// any more. Where each of them was answered there is nothing to do. A record that refuses this
-// tells what has become of the commit.
-func (c *commit) fence(ctx context.Context) (how fence, held store.Record, err error) {
+// any more, and reports whether nothing of the commit is applied then. Where each of them was
+// answered there is nothing to do. If a record refuses this, it tells what has become of the
+// commit.
+func (c *commit) fence(ctx context.Context) (undone bool, otherwise *execution.Fault) {
 	if !c.open {
-		return fenceStands, held, nil
+		return true, nil
 	}
-	next := c.claim.as.Fenced(c.claim.mine, c.seen.Lease, c.claim.Now())
-	moved := false
-	err = retry(ctx, func(ctx context.Context) (err error) {
+	var held store.Record
+	next, moved := c.claim.as.Renewed(c.claim.mine, c.seen.Lease.Add(time.Millisecond), c.claim.Now()), false
+	err := retry(ctx, func(ctx context.Context) (err error) {
 		held, moved, err = c.claim.Store.Swap(ctx, life.Unleased(c.claim.mine), next)
 		return err
 	})
 	switch {
 	case err != nil:
-		return fenceUnknown, held, err
+		return false, c.unread(err)
 	case moved:
 		c.claim.protected.until(time.Time{}, next.Lease)
-		return fenceStands, held, nil
+		return true, nil
 	case held.Seal == c.next.Seal:
-		return fenceLate, held, nil
+		return false, c.landed()
 	case c.isOurs(held) && !held.Lease.Equal(c.seen.Lease): // an earlier try has moved it, or a renewal
-		return fenceStands, held, nil
+		return true, nil
 	default:
-		return fenceLost, held, nil
+		return false, c.leaseLost(held)
 	}
 }
 

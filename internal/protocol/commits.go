@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // commits is what one execution knows of its commits. They may be tried from any goroutine, one at
-// a time, so everything here is guarded. The zero value is ready.
+// a time. The zero value is ready.
 type commits struct {
 	claim *claim
 	steps *steps
@@ -26,14 +25,10 @@ type commits struct {
 	// makes. under is closed when the commit that is under way has come to its end, nil if none is.
 	over            bool
 	returned, under chan struct{}
-	known           commitsKnown
-	// ended is what was known when the handler had returned.
-	ended commitsKnown
-}
 
-// commitsKnown is what is known of the commits of an execution: while it runs, or, once it has
-// ended, for the settlement.
-type commitsKnown struct {
+	// What follows belongs to the commit that is under way, and, once the handler has returned, to
+	// the settlement.
+
 	// landed is the record that a commit has made, nil if none has. It is never changed.
 	landed *store.Record
 	// failed is why no other commit may begin and no answer may be stored any more; nil if none has
@@ -54,49 +49,41 @@ type commitsKnown struct {
 func (c *commits) begin() (before int, refused *execution.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch k := &c.known; {
+	switch {
 	case c.over:
 		return 0, commitRefused("the handler has returned")
 	case c.under != nil:
 		return 0, commitRefused("another commit is under way")
-	case k.landed != nil:
+	case c.landed != nil:
 		return 0, commitRefused("the execution has committed its answer before, and has only one")
-	case k.failed != nil:
+	case c.failed != nil:
 		return 0, commitRefused("an earlier commit of the execution has failed")
 	}
 	if c.returned == nil {
 		c.returned = make(chan struct{})
 	}
 	c.under = make(chan struct{})
-	return len(c.known.reports), nil
+	return len(c.reports), nil
 }
 
 // end takes note of a commit that has come to its end, whichever.
 func (c *commits) end(r report.Commit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.known.reports = append(c.known.reports, r)
+	c.reports = append(c.reports, r)
 	close(c.under)
 	c.under = nil
-}
-
-// note changes what is known.
-func (c *commits) note(change func(k *commitsKnown)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	change(&c.known)
 }
 
 // storeFailed keeps a failure of the store for the observer.
 func (c *commits) storeFailed(err error) {
 	if err != nil {
-		c.note(func(k *commitsKnown) { k.storeErr = err })
+		c.storeErr = err
 	}
 }
 
-// close ends the use of commits, because the handler has returned, and keeps what is known. It
-// waits for one that is under way in another goroutine: what becomes of that decides how the
-// execution ends.
+// close ends the use of commits, because the handler has returned. It waits for one that is under
+// way in another goroutine: what becomes of that decides how the execution ends.
 func (c *commits) close() {
 	c.mu.Lock()
 	c.over = true
@@ -108,17 +95,12 @@ func (c *commits) close() {
 	if under != nil {
 		<-under
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.known
-	k.reports, k.sent = slices.Clip(k.reports), slices.Clip(k.sent)
-	c.ended = k
 }
 
 // CommitFailed reports whether the handler returned an error that says that its commit has failed,
 // and it has.
 func (d *Delivery) CommitFailed(err error) bool {
-	return d.commits.ended.failed != nil && errors.Is(err, execution.ErrCommitFailed)
+	return d.commits.failed != nil && errors.Is(err, execution.ErrCommitFailed)
 }
 
 func commitRefused(reason string) *execution.Fault {

@@ -3,10 +3,10 @@ package protocol
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -20,29 +20,23 @@ type Settings struct {
 	// Now is the clock of records. The durations of a delivery are measured by the clock of
 	// contexts.
 	Now func() time.Time
-	// Layout is the form in which results are stored.
-	Layout store.Layout
+	// Policy is what package life has to know. Its UnknownRetention is that of Timing.
+	life.Policy
+
 	// Documented makes the error of package idempotent of a fault; nil leaves it as it is.
 	Documented func(*execution.Fault) error
-	// Retention is how long a completed record is replayed.
-	Retention time.Duration
 	// Wait is for how long a delivery waits for a running execution, 0 for not at all.
 	Wait   time.Duration
 	Timing Timing
 	// Concurrent says that this process runs several invocations at once. Lambda does that on
 	// Managed Instances, where nobody kills an invocation at its deadline.
 	Concurrent bool
-	// RefuseCrashed makes a crashed execution UNKNOWN, instead of executing again.
-	RefuseCrashed bool
 	// RefuseFailed makes an execution UNKNOWN that failed without a mark, instead of releasing it.
 	// It is set only with RefuseCrashed.
 	RefuseFailed bool
 	// Repeatable says that repeating the effect does no harm: a completion that fails leaves the
 	// record in progress, so that it is executed again once its lease has ended.
 	Repeatable bool
-	// Resolves says that there is a resolver: it is asked about executions that crashed and about
-	// UNKNOWN records.
-	Resolves bool
 	// StepTypes are the types of results of steps that were seen.
 	StepTypes StepTypes
 	// Marks are the steps that are marked before they begin, as far as executions have shown them.
@@ -86,10 +80,9 @@ type Delivery struct {
 	Panic any
 	Stack []byte
 
-	// work is the handler, claim its claim of the record. asks says that a resolver is asked first.
-	work  Work
 	claim claim
-	asks  bool
+	// asks says that a resolver is asked first.
+	asks bool
 	// stop ends what [Delivery.Begin] has begun.
 	stop func()
 	// steps and commits are those of the execution.
@@ -105,20 +98,17 @@ type Delivery struct {
 	notes  execution.Notes
 }
 
-// Handed yields the derived keys that the execution handed out, in the order of their names. What
+// Handed returns the derived keys that the execution handed out, in the order of their names. What
 // [execution.Names] leaves out is missing.
-func (d *Delivery) Handed() iter.Seq2[string, string] { return d.claim.keysOf(&d.handed) }
+func (d *Delivery) Handed() []report.NamedKey { return d.claim.keysOf(&d.handed) }
 
-// keysOf yields the derived keys of these names.
-func (c *claim) keysOf(names *execution.Names) iter.Seq2[string, string] {
-	return func(yield func(name, key string) bool) {
-		of := execution.Claim{RecordKey: c.as.Key, Fingerprint: c.mine.Fingerprint}
-		for _, name := range names.Sorted() {
-			if !yield(name, of.DerivedKey(name)) {
-				return
-			}
-		}
+// keysOf returns the derived keys of these names.
+func (c *claim) keysOf(names *execution.Names) (keys []report.NamedKey) {
+	of := execution.Claim{RecordKey: c.as.Key, Fingerprint: c.mine.Fingerprint}
+	for _, name := range names.Sorted() {
+		keys = append(keys, report.NamedKey{Name: name, Key: of.DerivedKey(name)})
 	}
+	return keys
 }
 
 // execution is the claim as the handler, or a resolver, knows it.
@@ -226,12 +216,4 @@ func since(start time.Time) report.Phase { return report.Phase{Start: start, Too
 
 func unreadableRecord(reason string) Result {
 	return Result{Outcome: report.Unreadable, Reason: reason}
-}
-
-// cause is the error that stands for a result which is none, for an observer.
-func (r Result) cause() error {
-	if r.Outcome == report.Unreadable {
-		return &store.UnreadableError{Reason: r.Reason, Err: r.Err}
-	}
-	return r.Err
 }

@@ -79,17 +79,6 @@ func allSteps(held, known map[string]store.Step) map[string]store.Step {
 	return all
 }
 
-func (c *claim) write(ctx context.Context, absent bool, seen, next store.Record,
-	now time.Time,
-) (store.Record, bool, error) {
-	ctx, cancel := partOf(ctx, transferTime(len(next.Result)))
-	defer cancel()
-	if absent {
-		return c.Store.Claim(ctx, next, now)
-	}
-	return c.Store.Swap(ctx, seen, next)
-}
-
 // releaseAs replaces our claim by a record of nobody, and returns the record that is there then.
 func (c *claim) releaseAs(ctx context.Context, next store.Record) (held store.Record, released bool, _ error) {
 	seen := life.Unleased(c.mine)

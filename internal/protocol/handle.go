@@ -35,9 +35,9 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 		}
 		d.commits.close()
 		d.steps.close()
-		d.Report.Steps, d.Report.Commits = d.steps.ended.reports, d.commits.ended.reports
+		d.Report.Steps, d.Report.Commits = d.steps.ended.reports, d.commits.reports
 		c.note(d.steps.ended.storeErr)
-		c.note(d.commits.ended.storeErr)
+		c.note(d.commits.storeErr)
 	}
 }
 
@@ -102,7 +102,7 @@ func (d *Delivery) executed(ctx context.Context, e ending, failed error) Result 
 	kept := d.withCommit(e)
 	dropped := e.fate == fateComplete && kept.fate != fateComplete // an answer, although the commit has failed
 	if dropped {
-		failed = d.commits.ended.failed
+		failed = d.commits.failed
 	}
 	e = d.withSteps(kept, failed)
 	if e.fate == fateComplete { // a resolver asks for no steps
@@ -204,26 +204,20 @@ func (s *Settings) failed(reason string) ending {
 	return ending{fate: fateRelease}
 }
 
-// crashed is the ending of an execution that panicked. Once the handler has returned, its effect
-// has happened and only the result is lost: that must not lead to a second execution.
-func (s *Settings) crashed(returned bool) ending {
+// panicked is the ending of an execution that panicked. Once the handler has returned, its effect
+// has happened and only the result is lost: that must not lead to a second execution. What the
+// handler noted before may say that its effect may have happened.
+func (d *Delivery) panicked(returned bool) ending {
 	switch {
 	case returned:
 		return ending{fate: fateUnknown, reason: store.ReasonResultLost}
-	case s.RefuseCrashed:
+	case d.notes.Mark() == execution.Uncertain:
+		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
+	case d.RefuseCrashed:
 		return ending{fate: fateUnknown, reason: store.ReasonPanic}
 	default:
 		return ending{fate: fateRelease}
 	}
-}
-
-// panicked is crashed of this execution. What the handler noted before may say that its effect may
-// have happened.
-func (d *Delivery) panicked(returned bool) ending {
-	if !returned && d.notes.Mark() == execution.Uncertain {
-		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
-	}
-	return d.crashed(returned)
 }
 
 // withSteps is the ending of an execution that had steps, with the error that its handler returned.
@@ -263,7 +257,7 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 // failure that it reports instead is one of its own. If nobody knows whether the commit has landed,
 // nothing is written: the record tells the next delivery.
 func (d *Delivery) withCommit(e ending) ending {
-	switch c := &d.commits.ended; {
+	switch c := &d.commits; {
 	case c.failed == nil:
 		return e
 	case c.unread:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -39,19 +38,22 @@ type Inquiry struct {
 	notes  execution.Notes
 }
 
-// Inquired is what an [Inquiry] has made of its record.
+// Inquired is what an [Inquiry] has made of its record. Its fields are those of Reconciled of
+// package idempotent, which is made of it by conversion.
 type Inquired struct {
 	Outcome report.ReconcileOutcome
-	// Reason is why the record is UNKNOWN, or what is wrong with one that cannot be read.
-	Reason string
 	// Attempt is the number of the claim, 0 if none was taken.
 	Attempt int
 	// Tries is how often was asked without an answer, this time included. Next is when it is asked
 	// about again, zero if it is not.
 	Tries int
 	Next  time.Time
+	// Reason is why the record is UNKNOWN, or what is wrong with one that cannot be read.
+	Reason string
 	// Until is the end of the lease of an execution in progress.
 	Until time.Time
+	// DerivedKeys are those that the execution before got.
+	DerivedKeys []report.NamedKey
 	// Err is why the store could not answer, or the verdict not be stored, or the record not be
 	// handed over. StoreErr is the last failure of the store that did not decide the outcome.
 	Err, StoreErr error
@@ -68,8 +70,8 @@ const (
 
 // Run takes the record over, asks, and settles it.
 func (q *Inquiry) Run(ctx context.Context) Inquired {
-	q.claim = claimOf(q.Settings, q.RecordKey, "", true, &q.report)
-	q.claim.as.OnlyDue = q.Due
+	q.claim = claimOf(q.Settings, q.RecordKey, "", &q.report)
+	q.claim.as.Asks, q.claim.as.OnlyDue = true, q.Due
 	t := q.claim.take(ctx)
 	var i Inquired
 	if t.claimed() {
@@ -78,12 +80,9 @@ func (q *Inquiry) Run(ctx context.Context) Inquired {
 	} else {
 		i = q.notAsked(t)
 	}
-	i.StoreErr = q.report.StoreErr
+	i.DerivedKeys, i.StoreErr = q.claim.keysOf(&q.handed), q.report.StoreErr
 	return i
 }
-
-// Handed yields the derived keys that the execution before got, as [Delivery.Handed] does.
-func (q *Inquiry) Handed() iter.Seq2[string, string] { return q.claim.keysOf(&q.handed) }
 
 // notAsked says why the record was not taken.
 func (q *Inquiry) notAsked(t taking) Inquired {

@@ -23,7 +23,7 @@ func (c *claim) begin(ctx context.Context) {
 	if !c.heartbeat {
 		held = c.deadline.Add(c.Timing.Margin)
 	}
-	c.protected.from(held, c.as.Lease)
+	c.protected.held, c.protected.lease = held, c.as.Lease // nothing runs beside yet
 }
 
 // protected is until when a lease protects a claim: held by the clock of contexts, lease by the
@@ -31,13 +31,6 @@ func (c *claim) begin(ctx context.Context) {
 type protected struct {
 	mu          sync.Mutex
 	held, lease time.Time
-}
-
-// from is a new claim.
-func (p *protected) from(held, lease time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.held, p.lease = held, lease
 }
 
 // until is a later lease of the claim. One that is not later changes nothing: it was overtaken.
@@ -108,7 +101,7 @@ func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
 	overrun := time.AfterFunc(time.Until(c.deadline)+c.Timing.Margin/2, func() { c.beside.start(ctx, c.renewOverrun) })
 	return ctx, func() {
 		if !overrun.Stop() {
-			c.beside.end()
+			c.beside.stop(true)
 		}
 		ended()
 	}
@@ -132,7 +125,7 @@ func (c *claim) withHeartbeat(ctx context.Context) (context.Context, func()) {
 	first := time.AfterFunc(time.Until(c.nextRenewal()), func() { c.beside.start(ctx, beat) })
 	return ctx, func() {
 		if !first.Stop() {
-			c.beside.end()
+			c.beside.stop(true)
 		}
 		cancel(context.Canceled)
 	}
@@ -189,7 +182,7 @@ func (c *claim) renewUntil(ctx context.Context, next, limit, last time.Time) err
 func (c *claim) renew(ctx context.Context) error {
 	for failures := 1; ; failures++ {
 		begun, next := time.Now(), c.renewed(c.Timing.Lease)
-		held, swapped, err := c.tryRenew(ctx, next)
+		held, swapped, err := c.write(ctx, false, life.Unleased(c.mine), next, begun)
 		switch {
 		case swapped:
 			c.protected.until(begun.Add(c.Timing.Lease), next.Lease)
@@ -205,12 +198,6 @@ func (c *claim) renew(ctx context.Context) error {
 	}
 }
 
-func (c *claim) tryRenew(ctx context.Context, next store.Record) (store.Record, bool, error) {
-	ctx, cancel := halfOf(ctx)
-	defer cancel()
-	return c.Store.Swap(ctx, life.Unleased(c.mine), next)
-}
-
 // renewed is our record with a lease from now.
 func (c *claim) renewed(lease time.Duration) store.Record {
 	now := c.Now()
@@ -221,11 +208,10 @@ func (c *claim) renewed(lease time.Duration) store.Record {
 // is settled. Its zero value is ready.
 type background struct {
 	mu sync.Mutex
-	// over: the handler has ended. held: what was started waits until it may go on.
+	// over: the handler has ended. held: what was started waits until it may go on, if ever.
 	over, held bool
-	// run and under are what was started, and what makes its context.
-	run    func(context.Context)
-	under  func() (context.Context, context.CancelFunc)
+	// begin begins what was started.
+	begin  func()
 	cancel context.CancelFunc
 	joined chan struct{}
 }
@@ -235,60 +221,41 @@ type background struct {
 func (b *background) start(ctx context.Context, run func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.run, b.under = run, func() (context.Context,
-		context.CancelFunc,
-	) {
-		return context.WithCancel(context.WithoutCancel(ctx))
+	b.begin = func() {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		joined := make(chan struct{})
+		b.cancel, b.joined = cancel, joined
+		go func() {
+			defer close(joined)
+			run(ctx)
+		}()
 	}
-	b.begin() //nolint:contextcheck // it has its own
+	if !b.held {
+		b.begin()
+	}
 }
 
-func (b *background) begin() {
-	if b.over || b.held || b.run == nil {
-		return
-	}
-	ctx, cancel := b.under()
-	run, joined := b.run, make(chan struct{})
-	b.cancel, b.joined = cancel, joined
-	go func() {
-		defer close(joined)
-		run(ctx)
-	}()
-}
-
-// hold ends what runs, and waits for it. What was started, or is started now, begins anew with
-// goOn.
-func (b *background) hold() {
+// stop ends what runs, and waits for it: for good, or until goOn. What is started meanwhile waits.
+func (b *background) stop(forGood bool) {
 	b.mu.Lock()
-	b.held = true
+	b.over, b.held = b.over || forGood, true
+	cancel, joined := b.cancel, b.joined
 	b.mu.Unlock()
-	b.join()
+	if cancel != nil {
+		cancel()
+		<-joined
+	}
 }
 
 // goOn begins anew what was held. Where nothing was, it does nothing: what runs is not begun twice.
 func (b *background) goOn() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held {
-		b.held = false
-		b.begin()
+	if b.over || !b.held {
+		return
 	}
-}
-
-// end ends what runs, and waits for it. Nothing runs any more.
-func (b *background) end() {
-	b.mu.Lock()
-	b.over = true
-	b.mu.Unlock()
-	b.join()
-}
-
-func (b *background) join() {
-	b.mu.Lock()
-	cancel, joined := b.cancel, b.joined
-	b.mu.Unlock()
-	if cancel != nil {
-		cancel()
-		<-joined
+	b.held = false
+	if b.begin != nil {
+		b.begin()
 	}
 }

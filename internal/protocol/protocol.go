@@ -72,10 +72,19 @@ func (d *Delivery) End(ctx context.Context, ended Ended) Result {
 // begin takes the record, and waits for it if that is asked for. False comes with the answer.
 func (d *Delivery) begin(ctx context.Context, w Work) (Result, bool) {
 	began := time.Now()
-	d.work, d.claim = w, claimOf(d.Settings, d.RecordKey, d.Fingerprint, false, &d.Report)
+	d.claim = claimOf(d.Settings, d.RecordKey, d.Fingerprint, &d.Report)
 	d.claim.as.Callers, d.claim.as.Trace = execution.Owners(ctx), d.Trace
 	p := execution.PatienceOf(ctx)
-	r, claimed := d.takeInTime(ctx, p)
+	// Who asks for patience and leaves too little time to execute only looks what becomes of the
+	// other execution.
+	r, claimed := Result{Outcome: report.InProgress}, false
+	patient := !p.Until.IsZero()
+	if patient {
+		d.claim.begin(ctx)
+	}
+	if !patient || d.worthwhile(d.claim.started, p.Least) {
+		r, claimed = d.take(ctx)
+	}
 	d.Report.Claim = since(began)
 	if !claimed && r.Outcome == report.InProgress {
 		r, claimed = d.await(ctx, r, p)
@@ -91,17 +100,6 @@ func (d *Delivery) begin(ctx context.Context, w Work) (Result, bool) {
 		d.Report.Trace = d.claim.before.Trace
 	}
 	return Result{}, true
-}
-
-// takeInTime is take, unless who asks for patience leaves too little time to execute: then the
-// delivery only looks what becomes of the other execution.
-func (d *Delivery) takeInTime(ctx context.Context, p execution.Patience) (Result, bool) {
-	if !p.Until.IsZero() {
-		if d.claim.begin(ctx); !d.worthwhile(d.claim.started, p.Least) {
-			return Result{Outcome: report.InProgress}, false
-		}
-	}
-	return d.take(ctx)
 }
 
 // take takes the record, or answers why not.

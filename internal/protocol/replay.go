@@ -13,7 +13,8 @@ import (
 func (d *Delivery) replay(ctx context.Context, held store.Record) Result {
 	d.Report.Trace, d.Report.Created = held.Trace, held.CompletedAt
 	if d.Unwanted && held.Reason != store.ReasonTerminal {
-		return Result{Outcome: report.Replayed, Record: withoutResult(held), Expires: held.Expiry}
+		held.Result, held.Parts = nil, ""
+		return Result{Outcome: report.Replayed, Record: held, Expires: held.Expiry}
 	}
 	return d.read(ctx, held)
 }
@@ -43,26 +44,15 @@ func (c *claim) readResult(ctx context.Context, held store.Record) ([]byte, erro
 	ctx = c.forReading(ctx)
 	end := time.Now().Add(c.Timing.ClaimBudget)
 	for failures := 1; ; failures++ {
-		result, err := tryRead(ctx, reader, held)
+		left, _ := ctx.Deadline()
+		try, cancel := partOf(ctx, max(time.Until(left), 0)/4*3)
+		result, err := reader.ReadResult(try, held)
+		cancel()
 		// An outage is answered within the budget. A try without an answer was none: it may only
 		// have been slow.
-		outage := !time.Now().Before(end) && !unansweredTry(err)
+		outage := !time.Now().Before(end) && !timedOut(err) && !errors.Is(err, context.DeadlineExceeded)
 		if err == nil || !store.MayPass(err) || outage || !pause(ctx, failures) {
 			return result, err
 		}
 	}
-}
-
-func tryRead(ctx context.Context, reader store.ResultReader, held store.Record) ([]byte, error) {
-	ctx, cancel := mostOf(ctx)
-	defer cancel()
-	return reader.ReadResult(ctx, held)
-}
-
-// unansweredTry reports whether a read ended without an answer: then it may only have been slow.
-func unansweredTry(err error) bool { return timedOut(err) || errors.Is(err, context.DeadlineExceeded) }
-
-func withoutResult(r store.Record) store.Record {
-	r.Result, r.Parts = nil, ""
-	return r
 }

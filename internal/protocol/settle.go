@@ -21,7 +21,7 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	defer func() { d.Report.Settle = since(started) }()
 
 	switch {
-	case d.commits.ended.landed != nil:
+	case d.commits.landed != nil:
 		return d.landed(ctx, e)
 	case e.fate == fateLeave:
 		return d.leave(withinDetached(ctx, started.Add(d.Timing.ClaimBudget)), e)
@@ -42,7 +42,7 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 // landed writes nothing: a commit has completed the record. What the handler returned is the answer
 // if it is what it committed.
 func (d *Delivery) landed(ctx context.Context, e ending) Result {
-	c := *d.commits.ended.landed
+	c := *d.commits.landed
 	d.Report.Settlement = report.Completed
 	if c.Parts != "" { // it is the record as it was found
 		r := d.read(ctx, c)
@@ -65,12 +65,12 @@ func (d *Delivery) hasLanded(held store.Record) bool {
 	if held.Seal == "" {
 		return false
 	}
-	for _, sent := range d.commits.ended.sent {
+	for _, sent := range d.commits.sent {
 		if held.Seal == sent.Seal {
 			if sent.Key == "" { // declined
 				sent = held
 			}
-			d.commits.ended.landed = &sent
+			d.commits.landed = &sent
 			return true
 		}
 	}
@@ -86,7 +86,7 @@ func (d *Delivery) leave(ctx context.Context, e ending) Result {
 	if taken != nil && d.hasLanded(*taken) {
 		return d.landed(ctx, ending{})
 	}
-	if (d.steps.ended.lost || d.commits.ended.unread) && !e.leaseLost {
+	if (d.steps.ended.lost || d.commits.unread) && !e.leaseLost {
 		d.Report.Settlement = report.NotSettled
 		return own
 	}
@@ -154,19 +154,13 @@ func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, err
 		return d.landed(ctx, ending{}), nil
 	case end == overtaken:
 		return d.elsewhere(ctx, held, next.Status, d.Now()), nil
-	default:
-		return d.settled(held), nil
-	}
-}
-
-// settled is the result once the record is ours in the state that is given.
-func (d *Delivery) settled(r store.Record) Result {
-	if r.Status == store.StatusUnknown {
+	case held.Status == store.StatusUnknown:
 		d.Report.Settlement = report.Unknown
-		return Result{Outcome: report.Executed}
+		return Result{Outcome: report.Executed}, nil
+	default:
+		d.Report.Settlement = report.Completed
+		return Result{Outcome: report.Executed, Expires: held.Expiry}, nil
 	}
-	d.Report.Settlement = report.Completed
-	return Result{Outcome: report.Executed, Expires: r.Expiry}
 }
 
 // lostLease reports that somebody else owns the record.
@@ -185,12 +179,15 @@ func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.
 	}
 	switch held.Status {
 	case store.StatusCompleted:
-		r := d.replay(ctx, held)
-		if r.Outcome != report.Replayed {
-			d.Report.StoreErr = r.cause()
-			return own
+		switch r := d.replay(ctx, held); r.Outcome {
+		case report.Replayed:
+			return r
+		case report.Unreadable:
+			d.Report.StoreErr = &store.UnreadableError{Reason: r.Reason, Err: r.Err}
+		default:
+			d.Report.StoreErr = r.Err
 		}
-		return r
+		return own
 	case store.StatusInProgress:
 		r := inProgress(held, now)
 		r.Outcome = report.Superseded
@@ -205,11 +202,18 @@ func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.
 // too, if a commit was not answered: in its place a copy of our claim that comes late could put the
 // record back which a late copy of the commit needs.
 func (d *Delivery) release(ctx context.Context) Result {
-	try := d.releaseGone
-	if d.steps.ended.any() || d.commits.ended.doubt {
-		try = d.releaseKept
+	var (
+		refusing store.Record
+		released bool
+		err      error
+	)
+	if d.steps.ended.any() || d.commits.doubt {
+		left := d.steps.ended.left(d.handed.Sorted())
+		left.Failure = d.failure
+		refusing, released, err = d.claim.releaseAs(ctx, d.claim.as.Released(d.claim.mine, left, d.Now()))
+	} else {
+		refusing, released, err = d.releaseGone(ctx)
 	}
-	refusing, released, err := try(ctx)
 	switch {
 	case d.hasLanded(refusing):
 		return d.landed(ctx, ending{})
@@ -238,7 +242,7 @@ func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, rele
 		if deleted, err = d.Store.Delete(ctx, ours); err != nil || deleted {
 			return err
 		}
-		if len(d.commits.ended.sent) > 0 {
+		if len(d.commits.sent) > 0 {
 			if refusing, _, err = d.Store.Get(ctx, d.RecordKey); err != nil ||
 				refusing.Status == store.StatusCompleted {
 				return err
@@ -251,12 +255,4 @@ func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, rele
 		return err
 	})
 	return refusing, deleted || tries > 1, err
-}
-
-// releaseKept leaves the record to the next delivery with its steps, and returns what releaseGone
-// does.
-func (d *Delivery) releaseKept(ctx context.Context) (held store.Record, released bool, _ error) {
-	left := d.steps.ended.left(d.handed.Sorted())
-	left.Failure = d.failure
-	return d.claim.releaseAs(ctx, d.claim.as.Released(d.claim.mine, left, d.Now()))
 }

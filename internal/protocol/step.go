@@ -189,18 +189,9 @@ func (s *step) unknown(err error) *execution.Fault {
 	return &execution.Fault{Kind: execution.ErrUnknownOutcome, Err: err}
 }
 
-// live says why the effect may not begin now: the handler's context has ended, or nothing protects
-// the claim any more.
+// live says why the effect may not begin now.
 func (s *step) live(ctx context.Context) *execution.Fault {
-	lost, ended := s.all.live(ctx)
-	switch {
-	case lost != nil:
-		return &execution.Fault{Kind: execution.ErrLeaseLost, Err: lost}
-	case ended != nil:
-		return &execution.Fault{Kind: execution.ErrStepRefused, Reason: reasonContextEnded, Err: ended}
-	default:
-		return nil
-	}
+	return s.all.live(ctx, execution.ErrStepRefused)
 }
 
 // run runs the function, after a start mark if that is asked for, and records what came of it.
@@ -339,8 +330,7 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	defer func() { s.report.Recording += time.Since(started) }()
 
 	c := s.claim
-	transfer := transferTime(len(text))
-	end, err := c.settleEnd(ctx, started, transfer)
+	end, err := c.settleEnd(ctx, started, transferTime(len(text)))
 	s.all.failed(err)
 	if kind == store.StepStarted && ctx.Err() == nil {
 		if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
@@ -357,7 +347,8 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	seen.Steps = s.all.write(s.name, step)
 	lease := c.protection()
 	for failures, moves := 0, 0; moves < maxMoves; {
-		held, written, err := s.tryWrite(ctx, transfer, seen, c.as.Stepped(seen, lease, s.name, step, c.Now()))
+		now := c.Now()
+		held, written, err := c.write(ctx, false, seen, c.as.Stepped(seen, lease, s.name, step, now), now)
 		if err != nil {
 			s.all.failed(err)
 			failures++
@@ -385,12 +376,4 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 		}
 	}
 	return errRestless
-}
-
-func (s *step) tryWrite(ctx context.Context, transfer time.Duration, seen,
-	next store.Record,
-) (store.Record, bool, error) {
-	ctx, cancel := partOf(ctx, transfer)
-	defer cancel()
-	return s.claim.Store.Swap(ctx, seen, next)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/life"
@@ -21,10 +22,10 @@ const maxSteps = 100
 type steps struct {
 	claim *claim
 	mu    sync.Mutex
-	// over is true once the handler has returned. gate is what the functions that run have passed;
-	// a commit closes it.
-	over bool
-	gate execution.Gate
+	// over is true once the handler has returned, closed while a commit lets no step begin. left,
+	// unless nil, is closed when the next of those that run ends.
+	over, closed bool
+	left         chan struct{}
 	// asked are the names that the handler has used, at most maxSteps, and running those of them
 	// whose steps run.
 	asked, running []string
@@ -78,8 +79,7 @@ func (s *steps) begin(name string) (held store.Step, refused *execution.Fault) {
 		return held, stepRefused("its name was used before in this execution; each step has a name of its own")
 	case !has && s.count() >= maxSteps:
 		return held, stepRefused("the execution has 100 steps already, which is the most")
-	}
-	if !s.gate.Enter() {
+	case s.closed:
 		return held, stepRefused("the execution commits its answer, or has tried to: steps come before")
 	}
 	s.asked, s.running = append(s.asked, name), append(s.running, name)
@@ -107,7 +107,55 @@ func (s *steps) end(r report.Step, unmarked bool) {
 		s.known.unseen = s.known.unseen.With(r.Name, true)
 	}
 	s.running = slices.DeleteFunc(s.running, func(name string) bool { return name == r.Name })
-	s.gate.Leave()
+	if s.left != nil {
+		close(s.left)
+		s.left = nil
+	}
+}
+
+// standStill lets no other step begin, and waits for those that run. It gives up if ctx ends before
+// them, if returned is closed because the handler has, or, unless patience is 0, if none has ended
+// for so long. Then it returns why.
+func (s *steps) standStill(ctx context.Context, returned <-chan struct{}, patience time.Duration) error {
+	for left := s.shut(); left != nil; left = s.shut() {
+		var standstill <-chan time.Time
+		if patience > 0 {
+			standstill = time.After(patience)
+		}
+		select {
+		case <-left:
+		case <-standstill:
+			return errStandstill
+		case <-returned:
+			return errReturned
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+var (
+	errStandstill = errors.New("none of them has ended for a long time")
+	errReturned   = errors.New("the handler has returned")
+)
+
+// shut lets no step begin, and returns what tells that one has ended, nil if none runs.
+func (s *steps) shut() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if len(s.running) > 0 && s.left == nil {
+		s.left = make(chan struct{})
+	}
+	return s.left
+}
+
+// open lets steps begin again.
+func (s *steps) open() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = false
 }
 
 // names are those of the steps that run.
@@ -164,9 +212,9 @@ func (k *stepsKnown) untouched(names ...string) {
 // reasonContextEnded is why neither a step nor a commit begins.
 const reasonContextEnded = "its context has ended"
 
-// live returns why nothing may begin now that needs the claim: it is lost, or the context has
-// ended.
-func (s *steps) live(ctx context.Context) (lost, ended error) {
+// live says why nothing may begin now that needs the claim: nothing protects that any more, or the
+// context has ended, which is a fault of the kind that is given.
+func (s *steps) live(ctx context.Context, refused error) *execution.Fault {
 	over := s.claim.leaseOver()
 	s.note(func(k *stepsKnown) {
 		over = over || k.leaseLost
@@ -174,9 +222,11 @@ func (s *steps) live(ctx context.Context) (lost, ended error) {
 	})
 	switch cause := context.Cause(ctx); {
 	case over, s.claim.gone.Load(), errors.Is(cause, execution.ErrLeaseLost):
-		return execution.ErrLeaseLost, nil
+		return &execution.Fault{Kind: execution.ErrLeaseLost, Err: execution.ErrLeaseLost}
+	case cause != nil:
+		return &execution.Fault{Kind: refused, Reason: reasonContextEnded, Err: cause}
 	default:
-		return nil, cause
+		return nil
 	}
 }
 
@@ -214,7 +264,7 @@ func (s *steps) close() {
 	s.over = true
 	k := s.known
 	k.idle, k.reports = maps.Clone(k.idle), slices.Clip(k.reports)
-	k.lost = k.lost || s.gate.Busy()
+	k.lost = k.lost || len(s.running) > 0
 	for _, name := range s.running {
 		k.unseen = k.unseen.With(name, true)
 	}
