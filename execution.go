@@ -119,10 +119,7 @@ type Resolution[Out any] struct {
 }
 
 // found is a Resolution without its type.
-type found struct {
-	finding execution.Finding
-	out     any
-}
+type found = Resolution[any]
 
 // Executed says that the earlier execution had its effect, and that this is its result. The result
 // is stored and returned.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
 
@@ -88,15 +87,6 @@ const problemBase = "https://github.com/go-idempotent/idempotent/blob/main/docs/
 
 // clockSkew is how far the timestamp of a request may be ahead of our clock.
 const clockSkew = time.Minute
-
-// gateway returns what the handler wants of its gateway.
-func (h HTTP) gateway() gateway.Settings {
-	s := gateway.Settings{Headers: append([]string{h.Header}, h.FingerprintHeaders...)}
-	if h.TimestampHeader != "" {
-		s.Headers = append(s.Headers, h.TimestampHeader)
-	}
-	return s
-}
 
 func (h HTTP) withDefaults() HTTP {
 	h.Header = cmp.Or(h.Header, "Idempotency-Key")

@@ -96,16 +96,9 @@ type problemDocument struct {
 	Instance string `json:"instance,omitempty"`
 }
 
-// problem is a problem document as a response.
-type problem struct {
-	status  int
-	headers map[string]string
-	body    string
-}
-
-// problem makes the answer to an error of this package. The document holds nothing of the request
-// but its path and id, and nothing of the record.
-func (h HTTP) problem(r *gateway.Request, err *Error) (problem, error) {
+// problem makes the answer to an error of this package, and its status. The document holds nothing
+// of the request but its path and id, and nothing of the record.
+func (h HTTP) problem(r *gateway.Request, err *Error) (status int, body string, _ error) {
 	k := problemKinds[err.Kind]
 	if errors.Is(err.Kind, ErrMismatch) {
 		k.status = h.MismatchStatus
@@ -114,8 +107,8 @@ func (h HTTP) problem(r *gateway.Request, err *Error) (problem, error) {
 		Type: problemBase + k.name, Title: k.title, Status: k.status, Detail: detail(k, err),
 		Instance: instance(r),
 	}
-	body, encodeErr := json.Marshal(document) // unlike encodeJSON it escapes HTML, which a path may hold
-	return problem{status: k.status, headers: problemHeaders(err), body: string(body)}, encodeErr
+	text, encodeErr := json.Marshal(document) // unlike encodeJSON it escapes HTML, which a path may hold
+	return k.status, string(text), encodeErr
 }
 
 // detail tells a client that its header is missing, or what is wrong with it. It never quotes the

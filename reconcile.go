@@ -138,28 +138,22 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string,
 func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
 	resolver func(context.Context, Execution) (found, error),
 ) (protocol.Resolution, error) {
-	r, err := guarded(func() (found, error) { return resolver(ctx, executionOf(c)) })
+	res, err := guarded(func() (res protocol.Resolution, _ error) {
+		r, err := resolver(ctx, executionOf(c))
+		if err == nil && r.finding == execution.HasExecuted {
+			res.Result, err = w.foundText(r.out)
+		}
+		if err == nil && r.finding == execution.HasExecuted {
+			res.Result, err = w.kept(res.Result, false)
+		}
+		res.Finding = r.finding
+		return res, err
+	})
 	if err != nil {
 		err = fmt.Errorf("resolver: %w", err)
 		return protocol.Resolution{ResultErr: err}, err
 	}
-	res := protocol.Resolution{Finding: r.finding}
-	if r.finding == execution.HasExecuted {
-		res.Result, err = w.resultOf(r.out)
-	}
-	if err != nil {
-		res.ResultErr = fmt.Errorf("resolver: %w", err)
-	}
-	return res, res.ResultErr
-}
-
-// resultOf returns what a completed record keeps of a result.
-func (w *wrapped) resultOf(out any) ([]byte, error) {
-	result, err := guarded(func() ([]byte, error) { return w.foundText(out) })
-	if err != nil {
-		return nil, err
-	}
-	return (&work{wrapped: w}).kept(result, false)
+	return res, nil
 }
 
 var errExited = errors.New("it called runtime.Goexit")

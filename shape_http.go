@@ -288,11 +288,11 @@ func (s *httpShape) refuse(src *source, err error) (out any, _ error) {
 	if !ok || problemKinds[refused.Kind].status == 0 {
 		return nil, err
 	}
-	p, encodeErr := s.http.problem(&src.http, refused)
+	status, body, encodeErr := s.http.problem(&src.http, refused)
 	if encodeErr != nil {
 		return nil, errors.Join(err, encodeErr)
 	}
-	return s.gateway.Make(&src.http, p.status, p.headers, p.body), nil
+	return s.gateway.Make(&src.http, status, problemHeaders(refused), body), nil
 }
 
 // protects reports whether the user's function wants a request protected: one of the paths that a

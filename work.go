@@ -116,7 +116,7 @@ func (w *work) storedAnswer() (result []byte, err error) {
 
 // kept returns a result in the form that the record keeps: as it is, or as the program writes it
 // that shares the record.
-func (w *work) kept(result []byte, failed bool) ([]byte, error) {
+func (w *wrapped) kept(result []byte, failed bool) ([]byte, error) {
 	if w.records == nil {
 		return result, nil
 	}
@@ -149,7 +149,11 @@ func isOf(v any, t reflect.Type) bool {
 
 // Resolve implements [protocol.Work].
 func (w *work) Resolve(ctx context.Context, c execution.Claim) protocol.Resolution {
-	r, err := w.ask(ctx, c)
+	var r found
+	in, err := w.source.event()
+	if err == nil {
+		r, err = w.resolver(ctx, executionOf(c), in)
+	}
 	if err == nil && r.finding == execution.HasExecuted {
 		w.result, err = w.foundText(r.out)
 	}
@@ -175,11 +179,3 @@ func (w *wrapped) foundText(out any) ([]byte, error) {
 
 // errNotKept is why a resolver is not believed whose result a handler would not have stored.
 var errNotKept = errors.New("its result is not one that is stored, by its status or by WithStoreIf")
-
-func (w *work) ask(ctx context.Context, c execution.Claim) (found, error) {
-	in, err := w.source.event()
-	if err != nil {
-		return found{}, err
-	}
-	return w.resolver(ctx, executionOf(c), in)
-}

@@ -184,7 +184,11 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 			return nil, nil
 		}
 	}
-	family, isHTTP := gateway.FamilyOf(in, out, c.http.gateway())
+	headers := append([]string{c.http.Header}, c.http.FingerprintHeaders...)
+	if c.http.TimestampHeader != "" {
+		headers = append(headers, c.http.TimestampHeader)
+	}
+	family, isHTTP := gateway.FamilyOf(in, out, gateway.Settings{Headers: headers})
 	if (isHTTP || c.shared != nil) && !c.operationSet {
 		c.operation = defaultOperation(p)
 	}

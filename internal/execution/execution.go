@@ -83,18 +83,13 @@ type anyClaimKey struct{}
 // Owners returns the owners of all claims that a context belongs to, the innermost first: of
 // handlers that call each other.
 func Owners(ctx context.Context) (owners []string) {
-	for c := innermost(ctx); c != nil; c = c.outer() {
-		owners = append(owners, c.claim.Owner)
+	for {
+		c, ok := ctx.Value(anyClaimKey{}).(*claimContext)
+		if !ok {
+			return owners
+		}
+		owners, ctx = append(owners, c.claim.Owner), c.Context
 	}
-	return owners
-}
-
-// outer returns the context of the claim around this one, nil if there is none.
-func (c *claimContext) outer() *claimContext { return innermost(c.Context) }
-
-func innermost(ctx context.Context) *claimContext {
-	c, _ := ctx.Value(anyClaimKey{}).(*claimContext)
-	return c
 }
 
 // Unprotected returns a context that says of itself that it belongs to no claim. A handler that

@@ -179,7 +179,8 @@ func (c Claimant) Meets(held store.Record, now time.Time) Judgement {
 		return Judgement{Verdict: Twice} // whatever the clock says: it waits for us
 	}
 	if state == Free {
-		return Judgement{Verdict: Begin, Next: c.fresh(now)}
+		first := store.Record{Key: c.Key, Fingerprint: c.Fingerprint, CreatedAt: instant(now)}
+		return Judgement{Verdict: Begin, Next: c.claimed(first, now)}
 	}
 	if held.Owner == c.Owner && held.Status == store.StatusInProgress {
 		return Judgement{Verdict: Ours}

@@ -62,11 +62,6 @@ func expiryAt(t, lease time.Time) time.Time {
 // instant is an instant as stores keep it.
 func instant(now time.Time) time.Time { return now.Truncate(time.Millisecond) }
 
-// fresh is the record of a first claim.
-func (c Claimant) fresh(now time.Time) store.Record {
-	return c.claimed(store.Record{Key: c.Key, Fingerprint: c.Fingerprint, CreatedAt: instant(now)}, now)
-}
-
 // claimed is r as it is claimed. What it does not name survives a takeover, also who settled the
 // record before.
 //

@@ -154,7 +154,8 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	c.next.Seal = store.CommitSeal(c.claim.as.Owner, text, c.before+1)
 	c.all.sent = append(c.all.sent, c.next)
 	c.seen = life.Unleased(c.claim.mine)
-	c.seen.Lease, c.seen.Steps = c.claim.protection(), c.all.steps.written()
+	_, c.seen.Lease = c.claim.protected.both()
+	c.seen.Steps = c.all.steps.written()
 	for failures, moves := 0, 0; moves < maxMoves; {
 		held, committed, err := c.try(tries, transfer, c.token(moves))
 		switch {

@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -19,10 +18,10 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 	c := &d.claim
 	d.handed.Add(c.before.Derived...)
 	d.steps.claim = c
+	d.steps.known = stepsOf(c)
 	d.commits.claim, d.commits.steps, d.commits.answer = c, &d.steps, w.Answer
 	under = c.execution()
 	under.Handed, under.Steps, under.Commits, under.Notes = &d.handed, &d.steps, &d.commits, &d.notes
-	d.steps.take(c.mine, c.before.Unseen)
 	d.asks = d.Resolves && under.Recovered && (c.before.Open || !c.as.TellsAll(c.mine))
 	c.mine.Steps = nil
 	hctx, end := c.handlerContext(execution.With(ctx, under))
@@ -283,36 +282,30 @@ const maxMarks = 20
 // more. The zero value is ready; it is safe for concurrent use.
 type Marks struct {
 	mu    sync.Mutex
-	names atomic.Pointer[[]string]
+	names []string // in ascending order; replaced and never changed
 	mixed map[string]bool
 }
 
 // sorted are the names, in ascending order. Nobody changes them.
 func (m *Marks) sorted() []string {
-	if names := m.names.Load(); names != nil {
-		return *names
-	}
-	return nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.names
 }
 
 // learn takes note of a step that begins, with a mark or without.
 func (m *Marks) learn(name string, marked bool) {
-	if _, known := slices.BinarySearch(m.sorted(), name); known == marked {
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	names := m.sorted()
-	i, known := slices.BinarySearch(names, name)
+	i, known := slices.BinarySearch(m.names, name)
 	switch {
-	case marked && !known && !m.mixed[name] && len(names) < maxMarks:
-		names = slices.Insert(slices.Clone(names), i, name)
+	case marked && !known && !m.mixed[name] && len(m.names) < maxMarks:
+		m.names = slices.Insert(slices.Clone(m.names), i, name)
 	case !marked && known:
-		names = slices.Delete(slices.Clone(names), i, i+1)
+		m.names = slices.Delete(slices.Clone(m.names), i, i+1)
 		if m.mixed == nil {
 			m.mixed = make(map[string]bool)
 		}
 		m.mixed[name] = true
 	}
-	m.names.Store(&names)
 }

@@ -105,7 +105,7 @@ func (q *Inquiry) notAsked(t taking) Inquired {
 func (q *Inquiry) ask(ctx context.Context) Inquired {
 	c := &q.claim
 	q.handed.Add(c.before.Derived...)
-	q.steps = stepsKnown{held: c.mine.Steps, unseen: c.before.Unseen}
+	q.steps = stepsOf(c)
 	c.mine.Steps = nil
 	under := c.execution()
 	under.Recovered = true

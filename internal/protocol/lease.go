@@ -51,12 +51,6 @@ func (p *protected) both() (held, lease time.Time) {
 	return p.held, p.lease
 }
 
-// protection is the end of our lease, by the clock of records.
-func (c *claim) protection() time.Time {
-	_, lease := c.protected.both()
-	return lease
-}
-
 // leaseOver reports whether the lease has ended by one of the two clocks: then somebody else may
 // have the record.
 func (c *claim) leaseOver() bool {

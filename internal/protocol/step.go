@@ -345,7 +345,7 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	step := store.Step{Kind: kind, Seal: store.Seal(c.as.Owner, text), Result: text}
 	seen := life.Unleased(c.mine)
 	seen.Steps = s.all.write(s.name, step)
-	lease := c.protection()
+	_, lease := c.protected.both()
 	for failures, moves := 0, 0; moves < maxMoves; {
 		now := c.Now()
 		held, written, err := c.write(ctx, false, seen, c.as.Stepped(seen, lease, s.name, step, now), now)

@@ -244,16 +244,17 @@ func (s *steps) failed(err error) {
 	}
 }
 
-// take takes over the steps that the claimed record has when the execution begins, and which others
-// may have begun.
-func (s *steps) take(mine store.Record, unseen life.Unseen) {
-	s.known.unseen = unseen
-	if mine.Unmarked {
-		s.known.promised = mine.StepNames
+// stepsOf are the steps that the claimed record has when the execution begins, and which others may
+// have begun.
+func stepsOf(c *claim) stepsKnown {
+	k := stepsKnown{held: c.mine.Steps, unseen: c.before.Unseen}
+	if c.mine.Unmarked {
+		k.promised = c.mine.StepNames
 	}
-	if len(mine.Steps) > 0 {
-		s.known.held, s.known.found = mine.Steps, slices.Sorted(maps.Keys(mine.Steps))
+	if len(k.held) > 0 {
+		k.found = slices.Sorted(maps.Keys(k.held))
 	}
+	return k
 }
 
 // close ends the use of steps, because the handler has returned, and keeps what is known. A
@@ -294,19 +295,14 @@ func (k *stepsKnown) resumable() bool {
 
 // left is what the next execution gets of the steps.
 func (k *stepsKnown) left(derived []string) life.Left {
-	return life.Left{Steps: k.removed(), Keeps: len(k.held) > len(k.idle), Unseen: k.unseen, Derived: derived}
-}
-
-// removed are the changes that take idle start marks out of the record.
-func (k *stepsKnown) removed() map[string]store.Step {
-	if len(k.idle) == 0 {
-		return nil
+	left := life.Left{Keeps: len(k.held) > len(k.idle), Unseen: k.unseen, Derived: derived}
+	for name := range k.idle { // its start mark is taken out of the record
+		if left.Steps == nil {
+			left.Steps = make(map[string]store.Step)
+		}
+		left.Steps[name] = store.Step{}
 	}
-	removed := make(map[string]store.Step, len(k.idle))
-	for name := range k.idle {
-		removed[name] = store.Step{}
-	}
-	return removed
+	return left
 }
 
 func stepRefused(reason string) *execution.Fault {
