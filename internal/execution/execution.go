@@ -18,22 +18,14 @@ import (
 
 // Claim is the claim that a handler runs under. It is a plain value.
 type Claim struct {
-	// Operation is the name of the wrapped handler.
-	Operation string
-	// RecordKey is what the store knows the claim by.
-	RecordKey string
-	// Owner is the token of the claim.
-	Owner string
-	// Fingerprint is that of the record, which a handler without fingerprints takes over as it is.
-	Fingerprint string
-	// Attempt counts the executions of the record, from 1.
-	Attempt int
-	// Recovered is true if an earlier execution did not end properly: this one may repeat its
-	// effects.
-	Recovered bool
-	// CreatedAt is the instant of the first claim of the record, the zero time if that is not
-	// known.
-	CreatedAt time.Time
+	// These are those of Execution of package idempotent, which documents them.
+	Operation, RecordKey string
+	Attempt              int
+	Recovered            bool
+	CreatedAt            time.Time
+	// Owner is the token of the claim. Fingerprint is that of the record, which a handler without
+	// fingerprints takes over as it is.
+	Owner, Fingerprint string
 	// Handed, unless nil, takes note of the derived keys that are handed out.
 	Handed *Names
 	// Steps takes the steps of the execution through its record.

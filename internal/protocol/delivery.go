@@ -47,19 +47,10 @@ type Settings struct {
 	Learned execution.Names
 }
 
-// Timing holds the durations of one delivery; all are set.
+// Timing holds the durations of one delivery; all are set. Its fields are those of Timing of package
+// idempotent, which documents them and is converted to it.
 type Timing struct {
-	// Lease protects a claim whose context has no deadline, or a far one; it is renewed.
-	Lease time.Duration
-	// Margin is how long a lease outlives the deadline of its context.
-	Margin time.Duration
-	// Reserve is how long before the deadline the handler's context ends, at most a tenth of what
-	// is left.
-	Reserve time.Duration
-	// ClaimBudget bounds the claim, and the settlement likewise.
-	ClaimBudget time.Duration
-	// UnknownRetention is how long an UNKNOWN record is kept for its settlement.
-	UnknownRetention time.Duration
+	Lease, Margin, Reserve, ClaimBudget, UnknownRetention time.Duration
 }
 
 // Delivery is one delivery on its way. Its zero value with the first three fields set is ready for

@@ -13,21 +13,13 @@ import (
 // not be stored.
 const lastWordBudget = 500 * time.Millisecond
 
-// conclusion is whose a record is once a claim has come to its end.
-type conclusion int
-
-const (
-	concluded conclusion = iota // it is ours, as we wrote it or as an earlier write of ours did
-	committed                   // a commit of ours has completed it
-	overtaken                   // it is somebody else's
-)
-
-// conclude replaces our claim by next, the record it ends in, and returns the record that is there
-// then. steps are those that our record has, and hasLanded tells the commits of the execution. It
-// returns an error if the store did not let it.
+// conclude replaces our claim by next, the record it ends in. It returns the record that is there
+// then, and whether that is ours: as this write made it, an earlier one, or a commit. steps are
+// those that our record has, and hasLanded tells the commits of the execution. It returns an error
+// if the store did not let it.
 func (c *claim) conclude(
 	ctx context.Context, next store.Record, steps map[string]store.Step, hasLanded func(store.Record) bool,
-) (held store.Record, end conclusion, err error) {
+) (held store.Record, ours bool, err error) {
 	seen, absent := life.Unleased(c.mine), false
 	seen.Steps = steps
 	for failures, moves := 0, 0; moves < maxMoves; {
@@ -37,35 +29,35 @@ func (c *claim) conclude(
 		case err != nil:
 			failures++
 			if !store.MayPass(err) || !pause(ctx, failures) {
-				return held, overtaken, err
+				return held, false, err
 			}
 			continue
 		case written:
-			return next, concluded, nil
+			return next, true, nil
 		}
 
 		moves++
 		absent = false
 		switch {
 		case hasLanded(held):
-			return held, committed, nil
+			return held, true, nil
 		case life.CompletedBy(held, c.as.Owner):
-			return held, concluded, nil // the reply was lost, the write was not
+			return held, true, nil // the reply was lost, the write was not
 		case !c.as.Asks && life.Of(held, now) == life.Free:
 			absent = true // deleted meanwhile: the result is stored if nobody else claims first
 		case held.Owner == c.as.Owner && held.Status != store.StatusCompleted:
 			if held.Status == next.Status {
-				return next, concluded, nil
+				return next, true, nil
 			}
 			seen = life.Unleased(held) // someone found that our lease had ended; we still bring the result
 			seen.Steps = allSteps(held.Steps, steps)
 		case next.Status == store.StatusCompleted && c.as.MayComplete(held, c.mine, now):
 			seen = held // they crashed too: complete in their place
 		default:
-			return held, overtaken, nil
+			return held, false, nil
 		}
 	}
-	return held, overtaken, errRestless
+	return held, false, errRestless
 }
 
 // allSteps are the steps that a completion drops: those of the record that is replaced, and those

@@ -41,21 +41,14 @@ type Inquiry struct {
 // Inquired is what an [Inquiry] has made of its record. Its fields are those of Reconciled of
 // package idempotent, which is made of it by conversion.
 type Inquired struct {
-	Outcome report.ReconcileOutcome
-	// Attempt is the number of the claim, 0 if none was taken.
-	Attempt int
-	// Tries is how often was asked without an answer, this time included. Next is when it is asked
-	// about again, zero if it is not.
-	Tries int
-	Next  time.Time
+	Outcome        report.ReconcileOutcome
+	Attempt, Tries int
+	Next           time.Time
 	// Reason is why the record is UNKNOWN, or what is wrong with one that cannot be read.
-	Reason string
-	// Until is the end of the lease of an execution in progress.
-	Until time.Time
-	// DerivedKeys are those that the execution before got.
+	Reason      string
+	Until       time.Time
 	DerivedKeys []report.NamedKey
-	// Err is why the store could not answer, or the verdict not be stored, or the record not be
-	// handed over. StoreErr is the last failure of the store that did not decide the outcome.
+	// Err is also why the store could not answer, or the verdict not be stored.
 	Err, StoreErr error
 }
 
@@ -152,13 +145,13 @@ func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
 	next.SettledReason = "a resolver found the result of the execution"
 	end, err := c.settleEnd(ctx, time.Now(), transferTime(len(result)))
 	c.note(err)
-	switch _, how, err := c.conclude(withinDetached(ctx, end), next, q.steps.held,
+	switch _, ours, err := c.conclude(withinDetached(ctx, end), next, q.steps.held,
 		func(store.Record) bool { return false }); {
 	case neverFits(err):
 		return q.inVain(ctx, err)
 	case err != nil:
 		return Inquired{Outcome: InquiryFailed, Err: err}
-	case how == overtaken:
+	case !ours:
 		c.note(execution.ErrLeaseLost)
 		return Inquired{Outcome: report.ReconcileElsewhere}
 	default:

@@ -146,13 +146,13 @@ func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 // conclude replaces our claim by next, the record it ends in. It returns an error if the store did
 // not let it.
 func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, error) {
-	held, end, err := d.claim.conclude(ctx, next, d.steps.ended.held, d.hasLanded)
+	held, ours, err := d.claim.conclude(ctx, next, d.steps.ended.held, d.hasLanded)
 	switch {
 	case err != nil:
 		return Result{}, err
-	case end == committed:
+	case d.commits.landed != nil:
 		return d.landed(ctx, ending{}), nil
-	case end == overtaken:
+	case !ours:
 		return d.elsewhere(ctx, held, next.Status, d.Now()), nil
 	case held.Status == store.StatusUnknown:
 		d.Report.Settlement = report.Unknown
