@@ -111,6 +111,15 @@ func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 	})
 }
 
+func TestACompletionDropsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = inTwoSteps(func() error { s.change(unknown); return nil })
+		s.mustHandle(5)
+		assert.Empty(t, s.mustHold(store.StatusCompleted, "").Steps)
+	})
+}
+
 // TestAReleaseThatARepetitionFinds: what the store sends again by itself is refused by what came
 // first.
 func TestAReleaseThatARepetitionFinds(t *testing.T) {
