@@ -90,8 +90,7 @@ func WithPowertools(p Powertools) Option {
 		c.allCallers = p.AllCallers
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
 		wrong.addError(optionPowertools, err)
-		prefix, err := p.prefix()
-		wrong.addError(optionPowertools, err)
+		prefix := p.prefix(wrong)
 		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this
 		// function value refers to the codecs, and the linker leaves them out.
 		c.shared = func(out reflect.Type, problems *problems) sharedRecords {
@@ -128,12 +127,14 @@ func (c *config) checkCallers(p *problems) {
 
 // prefix returns what record keys begin with. Each language has its own default name for a function
 // without a name.
-func (p Powertools) prefix() (string, error) {
+func (p Powertools) prefix(wrong *problems) string {
 	switch {
 	case p.Prefix != "" && p.Function != "":
-		return "", errors.New("Prefix and Function contradict each other: a key has one prefix")
+		wrong.addf("%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
+		return ""
 	case p.Prefix == "" && p.Function == "" && p.Language != PowertoolsTypeScript:
-		return "", fmt.Errorf("Function, or Prefix: keys of %s begin with one of them", p.Language)
+		wrong.addf("%s: Function, or Prefix: keys of %s begin with one of them", optionPowertools, p.Language)
+		return ""
 	}
 	prefix := p.Prefix
 	if p.Language == PowertoolsTypeScript {
@@ -143,9 +144,9 @@ func (p Powertools) prefix() (string, error) {
 		prefix = p.functionPrefix(os.Getenv("AWS_LAMBDA_FUNCTION_NAME"))
 	}
 	if len(prefix) > maxPrefix || !utf8.ValidString(prefix) {
-		return "", fmt.Errorf("a prefix of %d bytes is not UTF-8 of at most %d", len(prefix), maxPrefix)
+		wrong.addf("%s: a prefix of %d bytes is not UTF-8 of at most %d", optionPowertools, len(prefix), maxPrefix)
 	}
-	return prefix, nil
+	return prefix
 }
 
 func (p Powertools) functionPrefix(function string) string {

@@ -75,13 +75,12 @@ type anyClaimKey struct{}
 // Owners returns the owners of all claims that a context belongs to, the innermost first: of
 // handlers that call each other.
 func Owners(ctx context.Context) (owners []string) {
-	for {
-		c, ok := ctx.Value(anyClaimKey{}).(*claimContext)
-		if !ok {
-			return owners
-		}
-		owners, ctx = append(owners, c.claim.Owner), c.Context
+	c, ok := ctx.Value(anyClaimKey{}).(*claimContext)
+	for ok {
+		owners = append(owners, c.claim.Owner)
+		c, ok = c.Context.Value(anyClaimKey{}).(*claimContext)
 	}
+	return owners
 }
 
 // Unprotected returns a context that says of itself that it belongs to no claim. A handler that

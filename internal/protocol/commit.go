@@ -92,7 +92,7 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.Fault) {
 	if c.to, err = store.CommitterOf(c.claim.Store); err != nil {
 		return &execution.Fault{Kind: execution.ErrCommitRefused, Err: err}
 	}
-	defer func() { //nolint:contextcheck // the renewal has a context of its own; also where the store panics
+	defer func() { // also where the store panics
 		if !c.hasLanded {
 			c.claim.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
 		}

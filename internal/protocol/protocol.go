@@ -44,7 +44,7 @@ import (
 
 // Run takes the delivery through the protocol.
 func (d *Delivery) Run(ctx context.Context, w Work) Result {
-	if r, claimed := d.begin(ctx, w); !claimed {
+	if r, claimed := d.begin(ctx); !claimed {
 		return r
 	}
 	return d.handle(ctx, w)
@@ -54,7 +54,7 @@ func (d *Delivery) Run(ctx context.Context, w Work) Result {
 // and returns the context to work with until [Delivery.End]. False says that nothing is to be
 // executed, and the result why.
 func (d *Delivery) Begin(ctx context.Context, w Work) (under context.Context, r Result, claimed bool) {
-	if r, claimed = d.begin(ctx, w); !claimed {
+	if r, claimed = d.begin(ctx); !claimed {
 		return ctx, r, false
 	}
 	under, _, d.stop = d.open(ctx, w)
@@ -70,7 +70,7 @@ func (d *Delivery) End(ctx context.Context, ended Ended) Result {
 }
 
 // begin takes the record, and waits for it if that is asked for. False comes with the answer.
-func (d *Delivery) begin(ctx context.Context, w Work) (Result, bool) {
+func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 	began := time.Now()
 	d.claim = claimOf(d.Settings, d.RecordKey, d.Fingerprint, &d.Report)
 	d.claim.as.Callers, d.claim.as.Trace = execution.Owners(ctx), d.Trace
