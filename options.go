@@ -99,7 +99,8 @@ func WithTiming(t Timing) Option {
 		p.atLeast("WithTiming: Reserve", t.Reserve, time.Millisecond)
 		p.atLeast("WithTiming: ClaimBudget", t.ClaimBudget, 100*time.Millisecond)
 		p.atLeast("WithTiming: UnknownRetention", t.UnknownRetention, time.Second)
-		if t.Margin > t.Lease/3 { // a renewal begins after a third of the lease, and may take until Margin before its end
+		// A renewal begins after a third of the lease, and may take until Margin before its end.
+		if t.Margin > t.Lease/3 {
 			p.addf("WithTiming: Margin %v is more than a third of Lease %v", t.Margin, t.Lease)
 		}
 	})

@@ -47,8 +47,8 @@ type Settings struct {
 	Learned execution.Names
 }
 
-// Timing holds the durations of one delivery; all are set. Its fields are those of Timing of package
-// idempotent, which documents them and is converted to it.
+// Timing holds the durations of one delivery; all are set. Its fields are those of Timing of
+// package idempotent, which documents them and is converted to it.
 type Timing struct {
 	Lease, Margin, Reserve, ClaimBudget, UnknownRetention time.Duration
 }
