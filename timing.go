@@ -3,16 +3,8 @@ package idempotent
 import (
 	"cmp"
 	"time"
-)
 
-// The defaults of [WithRetention] and of the zero fields of [Timing].
-const (
-	DefaultRetention        = 24 * time.Hour
-	DefaultUnknownRetention = 30 * 24 * time.Hour
-	DefaultLease            = 30 * time.Second
-	DefaultMargin           = 2 * time.Second
-	DefaultReserve          = 500 * time.Millisecond
-	DefaultClaimBudget      = 3 * time.Second
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // Timing groups the durations of one invocation. A zero field means its default.
@@ -42,10 +34,10 @@ type Timing struct {
 
 func (t Timing) withDefaults() Timing {
 	return Timing{
-		Lease:            cmp.Or(t.Lease, DefaultLease),
-		Margin:           cmp.Or(t.Margin, DefaultMargin),
-		Reserve:          cmp.Or(t.Reserve, DefaultReserve),
-		ClaimBudget:      cmp.Or(t.ClaimBudget, DefaultClaimBudget),
-		UnknownRetention: cmp.Or(t.UnknownRetention, DefaultUnknownRetention),
+		Lease:            cmp.Or(t.Lease, protocol.DefaultLease),
+		Margin:           cmp.Or(t.Margin, protocol.DefaultMargin),
+		Reserve:          cmp.Or(t.Reserve, protocol.DefaultReserve),
+		ClaimBudget:      cmp.Or(t.ClaimBudget, protocol.DefaultClaimBudget),
+		UnknownRetention: cmp.Or(t.UnknownRetention, protocol.DefaultUnknownRetention),
 	}
 }

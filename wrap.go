@@ -57,7 +57,7 @@ func triggerOf(s shape, in reflect.Type) report.Trigger {
 func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems) *config {
 	c := &config{
 		store:     records,
-		retention: DefaultRetention,
+		retention: protocol.DefaultRetention,
 		timing:    Timing{}.withDefaults(),
 		now:       time.Now,
 		http:      HTTP{}.withDefaults(),

@@ -14,7 +14,7 @@ import (
 
 // The defaults of a [Config].
 const (
-	DefaultReserve = time.Second
+	defaultReserve = time.Second
 
 	defaultConcurrency = 10
 )
@@ -27,7 +27,7 @@ type Config[R any] struct {
 	// it is 1.
 	Concurrency int
 	// Reserve is with how much time left before the deadline of the invocation no record is begun
-	// any more. Default [DefaultReserve]. No record is begun either if less time is left than the
+	// any more. Default one second. No record is begun either if less time is left than the
 	// slowest one of the batch took. Those that were not begun fail, and so come again.
 	//
 	// The reserve is less than the timeout of the function, or each of its invocations fails. If
@@ -82,6 +82,6 @@ func configOf[R any](p *setup.Problems, source string, given []Config[R]) Config
 	for i, observe := range c.Observers {
 		p.Addf(observe == nil, "Observers: function %d is nil", i+1)
 	}
-	c.Concurrency, c.Reserve = cmp.Or(c.Concurrency, defaultConcurrency), cmp.Or(c.Reserve, DefaultReserve)
+	c.Concurrency, c.Reserve = cmp.Or(c.Concurrency, defaultConcurrency), cmp.Or(c.Reserve, defaultReserve)
 	return c
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // work runs the records, some of them at the same time. On a stream it waits then for those that
@@ -84,7 +85,7 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 			t = b.inLine(ctx, b.records[i])
 		}
 		b.ends[i] = b.one(ctx, b.records[i], t, b.waits && at == 0)
-		if b.ends[i].outcome == report.RecordInProgress {
+		if b.ends[i].outcome == report.InProgress {
 			b.ends[i].functionErr = b.setVisibility(ctx, i)
 		}
 		stopped[group] = b.ends[i].again && group != ""
@@ -108,7 +109,7 @@ func restOfLease(err error) time.Duration {
 func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 	var lanes [][]int
 	for i, e := range b.ends {
-		if e.outcome == report.RecordInProgress {
+		if e.outcome == report.InProgress {
 			lanes = append(lanes, b.groupFrom(i))
 		}
 	}
@@ -119,7 +120,7 @@ func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 // patient returns a context in which the handler waits for another execution. Without a deadline it
 // waits for one lease.
 func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
-	until := time.Now().Add(idempotent.DefaultLease)
+	until := time.Now().Add(protocol.DefaultLease)
 	if deadline, limited := ctx.Deadline(); limited {
 		until = deadline.Add(-b.c.Reserve)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -95,7 +94,7 @@ func everyRecordEnds(w *world) string {
 
 func nothingIsBegunLate(i *invocation, key string) string {
 	left := time.Until(i.deadline)
-	return when(!i.delivery(key).inside && left < batch.DefaultReserve, "a record begins with %v left", left)
+	return when(!i.delivery(key).inside && left < time.Second, "a record begins with %v left", left)
 }
 
 func copiesTakeTurns(i *invocation, key string) string {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/batch"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
@@ -122,7 +121,7 @@ func TestARecordOfAStreamWaitsForAnotherExecution(t *testing.T) {
 				all := onShard(1, c.records...)
 				ended, began := s.elsewhere(all.Records[0]), time.Now()
 				require.Equal(t, c.want, s.within(c.left, all))
-				most := min(c.waits+2*second, c.left-batch.DefaultReserve) // one look later, and in time for the answer
+				most := min(c.waits+2*second, c.left-time.Second) // one look later, and in time for the answer
 				require.WithinRange(t, time.Now(), began.Add(c.waits), began.Add(most))
 				require.Equal(t, c.done, s.list())
 				require.ErrorIs(t, <-ended, c.err)

@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // timeout is that of the function.
@@ -101,7 +102,7 @@ func (w *world) poll(p pick) bool {
 func (w *world) calmDown() {
 	w.calm = true
 	for round := range 30 {
-		time.Sleep(2 * max(w.Visibility, timeout+idempotent.DefaultMargin))
+		time.Sleep(2 * max(w.Visibility, timeout+protocol.DefaultMargin))
 		for _, key := range w.keys {
 			held, found, _ := w.records.Get(context.Background(), key)
 			if found && round > 1 && held.Status == store.StatusUnknown {

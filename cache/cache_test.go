@@ -19,6 +19,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 func TestOnlyCompletedRecordsAreRemembered(t *testing.T) {
@@ -43,7 +44,7 @@ func TestARecordIsAskedForFromALittleBeforeItsExpiry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memory.New(), 1<<20)
 	done := f.executes("charge#1", `{"id":"ch_1"}`)
-	until := expiry.Add(-idempotent.DefaultMargin)
+	until := expiry.Add(-protocol.DefaultMargin)
 	f.shows(done, until.Add(-1))
 	f.shows(done, until, calls.Claim)
 	f.shows(done, expiry.Add(-1), calls.Claim)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // delivery is the report of a delivery with what it counts as.
@@ -148,7 +149,7 @@ func (c *counts) stood(d *report.Delivery) {
 	}
 }
 
-func (c *counts) step(end report.StepEnd) {
+func (c *counts) step(end report.End) {
 	switch end {
 	case report.StepRecorded, report.StepResolved:
 		c.StepsRecorded++
@@ -156,7 +157,7 @@ func (c *counts) step(end report.StepEnd) {
 		c.StepsResumed++
 	case report.StepLost:
 		c.StepsLost++
-	case report.StepFailed, report.StepRefused, report.StepLeaseLost, report.StepUnreadable, report.StepUnknown:
+	case report.EndFailed, report.EndRefused, report.EndLeaseLost, report.StepUnreadable, report.StepUnknown:
 		c.StepsFailed++
 	}
 }
@@ -168,7 +169,7 @@ func (c *counts) commit(r *report.Commit) {
 		c.Commits++
 	case report.CommitDeclined:
 		c.CommitsDeclined++
-	case report.CommitRefused, report.CommitLeaseLost, report.CommitNotDone:
+	case report.EndRefused, report.EndLeaseLost, report.EndFailed:
 		c.CommitsFailed++
 	}
 }
@@ -186,5 +187,5 @@ func storeFailure(d *report.Delivery) string {
 	if d.StoreErr != nil && d.LeaseLost {
 		return "lease lost"
 	}
-	return report.TypeOf(err)
+	return errortype.Of(err)
 }

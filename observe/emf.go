@@ -14,7 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // Properties that are no fields of a report.
@@ -136,7 +136,7 @@ func (e *emf[R]) appendProperties(b []byte, ctx context.Context, r reflect.Value
 	if e.err.index != nil {
 		v, _ := e.err.in(r)
 		err, _ := reflect.TypeAssert[error](v)
-		b = appendSaid(b, propertyErrorType, report.TypeOf(err))
+		b = appendSaid(b, propertyErrorType, errortype.Of(err))
 	}
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		b = appendSaid(b, propertyRequestID, lc.AwsRequestID)

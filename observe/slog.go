@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // logged writes reports of one type as records of a log.
@@ -52,7 +53,7 @@ func attributes(r reflect.Value, fields []tagged) []slog.Attr {
 		}
 		if f.kind == "type" {
 			err, _ := reflect.TypeAssert[error](v)
-			attrs = append(attrs, slog.String(f.name+"_type", report.TypeOf(err)))
+			attrs = append(attrs, slog.String(f.name+"_type", errortype.Of(err)))
 		}
 		attrs = append(attrs, slog.Attr{Key: f.name, Value: valueOf(v)})
 	}

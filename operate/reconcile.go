@@ -235,19 +235,19 @@ func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) 
 	t.change(func(r *report.Reconciled) {
 		r.NotEnded--
 		switch done.Outcome {
-		case report.ReconcileCompleted:
+		case report.Completed:
 			r.Completed++
-		case report.ReconcileReleased:
+		case report.Released:
 			r.Released++
-		case report.ReconcileScheduled:
+		case report.Scheduled:
 			r.Scheduled++
-		case report.ReconcileGivenUp:
+		case report.GivenUp:
 			r.GivenUp++
-		case report.ReconcileElsewhere:
+		case report.Elsewhere:
 			r.Elsewhere++
-		case report.ReconcileBusy:
+		case report.Busy:
 			r.Busy++
-		case report.ReconcileClosed:
+		case report.Closed:
 			r.Closed++
 		}
 		if done.Attempt > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // box is the table, as a relay sees it. Every write has the condition that the message is pending,
@@ -110,7 +110,7 @@ func (b *box) GiveUp(ctx context.Context, e relay.Entry[Message], now time.Time)
 		values[":tries"] = number(int64(e.Tries))
 	}
 	change := "SET outbox_shard = :givenUp, given_up_at = :now, tries = if_not_exists(tries, :one)"
-	if failure := report.TypeOf(causeOf(e.Failure)); failure != "" {
+	if failure := errortype.Of(causeOf(e.Failure)); failure != "" {
 		change += ", last_error = :failure"
 		values[":failure"] = text(failure)
 	}

@@ -74,8 +74,8 @@ type Relay struct {
 
 // The defaults of a [Relay].
 const (
-	DefaultConcurrency = 10
-	DefaultMaxTries    = 20
+	defaultConcurrency = 10
+	defaultMaxTries    = 20
 
 	defaultTimeout   = 10 * time.Second
 	defaultRetention = 7 * 24 * time.Hour
@@ -94,12 +94,12 @@ const (
 
 // Config adjusts a [Relay]. Its zero value has the defaults.
 type Config struct {
-	// Concurrency is how many messages are delivered at once. Default [DefaultConcurrency].
+	// Concurrency is how many messages are delivered at once. Default 10.
 	Concurrency int
 	// Timeout bounds each delivery. Default ten seconds. Keep it well under the timeout of the
 	// function.
 	Timeout time.Duration
-	// MaxTries is how often a message is tried before it is given up. Default [DefaultMaxTries],
+	// MaxTries is how often a message is tried before it is given up. Default 20,
 	// which takes about nine hours: the first six tries are those of the stream, and then the
 	// pauses of the drain grow from two minutes to an hour, each a quarter longer or shorter at
 	// most. Give the relay of the stream and that of the drain the same number.
@@ -135,9 +135,9 @@ func configOf(client Client, table string, deliver Deliver, given []Config) Conf
 	p.Addf(table == "", "the name of the table is empty")
 	p.Addf(deliver == nil, "deliver is nil")
 	p.Panic()
-	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
+	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
-	c.MaxTries = cmp.Or(c.MaxTries, DefaultMaxTries)
+	c.MaxTries = cmp.Or(c.MaxTries, defaultMaxTries)
 	c.Retention = cmp.Or(c.Retention, defaultRetention)
 	return c
 }

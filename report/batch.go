@@ -15,9 +15,9 @@ type Batch struct {
 	Succeeded  int `emf:"BatchRecordSucceeded"  log:"succeeded"`
 	Terminal   int `emf:"BatchRecordTerminal"   log:"terminal"`
 	Poison     int `emf:"BatchRecordPoison"     log:"poison"`
-	InProgress int `emf:"BatchRecordInProgress" log:"in_progress"`
+	InProgress int `emf:"BatchInProgress" log:"in_progress"`
 	Failed     int `emf:"BatchRecordFailed"     log:"failed"`
-	Panicked   int `emf:"BatchRecordPanicked"   log:"panicked"`
+	Panicked   int `emf:"BatchPanicked"   log:"panicked"`
 	NotBegun   int `emf:"BatchRecordNotBegun"   log:"not_begun"`
 	// Again is how many records Lambda was told to hand over again. A stream hands over those
 	// behind the first of them, too.
@@ -34,33 +34,27 @@ type Batch struct {
 	Err error `emf:"BatchFailed" log:"error"`
 }
 
-// BatchOutcome is what became of a record of a batch.
-type BatchOutcome string
-
-// The outcomes of records.
+// The outcomes that only records of a batch have. [InProgress] and [Panicked] are outcomes of them,
+// too.
 const (
 	// RecordSucceeded: the handler returned a result, or an earlier one was replayed.
-	RecordSucceeded BatchOutcome = "succeeded"
+	RecordSucceeded Outcome = "succeeded"
 	// RecordTerminal: the failure is final.
-	RecordTerminal BatchOutcome = "terminal"
+	RecordTerminal Outcome = "terminal"
 	// RecordPoison: no repetition of the handler can help.
-	RecordPoison BatchOutcome = "poison"
-	// RecordInProgress: another invocation executes it.
-	RecordInProgress BatchOutcome = "in progress"
+	RecordPoison Outcome = "poison"
 	// RecordFailed: the handler returned another error.
-	RecordFailed BatchOutcome = "failed"
-	// RecordPanicked: the handler panicked, or ended its goroutine.
-	RecordPanicked BatchOutcome = "panicked"
+	RecordFailed Outcome = "failed"
 	// RecordNotBegun: there was no time left, or a record before it in its group has failed.
-	RecordNotBegun BatchOutcome = "not begun"
+	RecordNotBegun Outcome = "not begun"
 )
 
 // BatchProblem is a record that has not succeeded.
 type BatchProblem struct {
 	// ID is the message id, the event id of the record of a stream, or partition and offset of one
 	// of Kafka.
-	ID      string       `log:"id"`
-	Outcome BatchOutcome `log:"outcome"`
+	ID      string  `log:"id"`
+	Outcome Outcome `log:"outcome"`
 	// Receives is how often the queue has handed the message over, this time included. It is 0 for
 	// the record of a stream.
 	Receives int `log:"receives"`
@@ -74,7 +68,7 @@ type BatchProblem struct {
 }
 
 // Count counts a record by its outcome.
-func (b *Batch) Count(o BatchOutcome) {
+func (b *Batch) Count(o Outcome) {
 	switch o {
 	case RecordSucceeded:
 		b.Succeeded++
@@ -82,11 +76,11 @@ func (b *Batch) Count(o BatchOutcome) {
 		b.Terminal++
 	case RecordPoison:
 		b.Poison++
-	case RecordInProgress:
+	case InProgress:
 		b.InProgress++
 	case RecordFailed:
 		b.Failed++
-	case RecordPanicked:
+	case Panicked:
 		b.Panicked++
 	case RecordNotBegun:
 		b.NotBegun++

@@ -11,12 +11,7 @@
 // made the error.
 package report
 
-import (
-	"errors"
-	"reflect"
-	"strings"
-	"time"
-)
+import "time"
 
 // Delivery is what became of one delivery to a wrapped handler. What the handler or a resolver put
 // into its own error is the only text in it that is not of this module.
@@ -112,10 +107,10 @@ type Phase struct {
 // NamedKey is a derived key and its name.
 type NamedKey struct{ Name, Key string }
 
-// Outcome is how a delivery was answered.
+// Outcome is how a delivery was answered, or what became of a record of a batch.
 type Outcome string
 
-// The outcomes. Each delivery has exactly one.
+// The outcomes of deliveries. Each has exactly one.
 const (
 	// Executed: the handler ran under a claim, and its own result or error was returned.
 	Executed Outcome = "executed"
@@ -161,10 +156,10 @@ const (
 	Disabled Outcome = "disabled"
 )
 
-// Settlement is what a delivery made of its record.
+// Settlement is what a delivery or a reconciliation made of a record.
 type Settlement string
 
-// The settlements. A delivery that left the record as it found it has none.
+// The settlements of deliveries. One that left the record as it found it has none.
 const (
 	// Completed: the result is stored.
 	Completed Settlement = "completed"
@@ -182,41 +177,3 @@ const (
 	// NotSettled: the store did not answer; the record stays in progress until its lease ends.
 	NotSettled Settlement = "failed"
 )
-
-// TypeOf names the first exported type on the way to the cause of an error, for example
-// payments.DeclinedError; wrapping by fmt.Errorf, errors.Join or a mark does not count. An error
-// with a method ErrorType names itself. Without either it is the type of the cause; empty for no
-// error.
-func TypeOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	for {
-		if named, ok := err.(interface{ ErrorType() string }); ok {
-			return named.ErrorType()
-		}
-		t := reflect.TypeOf(err)
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		cause := unwrap(err)
-		if name := t.Name(); cause == nil || name != "" && strings.ToUpper(name[:1]) == name[:1] {
-			return t.String()
-		}
-		err = cause
-	}
-}
-
-// unwrap is the first error that err wraps.
-func unwrap(err error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return errors.Unwrap(err)
-	}
-	for _, one := range joined.Unwrap() {
-		if one != nil {
-			return one
-		}
-	}
-	return nil
-}

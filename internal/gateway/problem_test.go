@@ -25,6 +25,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // What must never be seen in an answer.
@@ -251,7 +252,7 @@ func TestInstanceIsAlwaysARelativeReference(t *testing.T) {
 func TestRetryAfterIsTheTimeoutAndTheMarginAtMost(t *testing.T) {
 	t.Parallel()
 	const timeout = 20 * time.Second
-	longest := strconv.Itoa(int((timeout + idempotent.DefaultMargin) / time.Second))
+	longest := strconv.Itoa(int((timeout + protocol.DefaultMargin) / time.Second))
 	synctest.Test(t, func(t *testing.T) {
 		mayEnd := make(chan struct{})
 		a := doors()[0].open(t)

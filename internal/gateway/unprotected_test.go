@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/report"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // What needs no protection asks no store and is refused for nothing. The client gets what the
@@ -42,7 +43,7 @@ func TestRequestThatNeedsNoProtectionGetsWhatTheHandlerReturns(t *testing.T) {
 			"Protect":         {keyed, []idempotent.Option{exempting("/charges")}},
 			"Protect before all else": {keyed, []idempotent.Option{idempotent.WithHTTP(idempotent.HTTP{
 				Protect: never, RequireTenant: true, TimestampHeader: "X-Sent",
-				MaxRequestAge: idempotent.DefaultRetention / 2,
+				MaxRequestAge: protocol.DefaultRetention / 2,
 			})}},
 			"Protect before a key of a function": {keyed, []idempotent.Option{
 				exempting("/charges"), d.keyed(func(string) (string, error) { return "", errDownstream }),

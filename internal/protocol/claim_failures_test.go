@@ -17,6 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // failingClaims is a store whose first claims fail, or if err is nil find a record that is gone by
@@ -87,8 +88,8 @@ func TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst(t *testing.T) {
 // due at once.
 func TestAClaimThatTookLongIsBegunAnewOnlyIfARenewalIsOverdue(t *testing.T) {
 	for takes, want := range map[time.Duration]int{
-		idempotent.DefaultLease/3 - time.Millisecond: 1,
-		idempotent.DefaultLease/3 + time.Millisecond: 2,
+		protocol.DefaultLease/3 - time.Millisecond: 1,
+		protocol.DefaultLease/3 + time.Millisecond: 2,
 	} {
 		bubble(t, takes.String(), func(t *testing.T) {
 			records, claims := repeating(takes)
@@ -175,16 +176,16 @@ func deaf(takes time.Duration,
 func TestAnUndoHasItsBudgetHoweverFarTheDeadlineIs(t *testing.T) {
 	for _, timeout := range []time.Duration{20 * time.Minute, 5 * time.Hour} {
 		deliveryCase{
-			on:     deaf(idempotent.DefaultLease/3+time.Second, memory.New().Claim),
+			on:     deaf(protocol.DefaultLease/3+time.Second, memory.New().Claim),
 			within: timeout, err: errAny, most: time.Minute - 1,
 		}.deliver(t, timeout.String())
 	}
 	deliveryCase{
-		on: deaf(2*idempotent.DefaultClaimBudget,
+		on: deaf(2*protocol.DefaultClaimBudget,
 			func(context.Context, store.Record, time.Time) (store.Record, bool, error) {
 				return store.Record{}, false, errors.New("no answer")
 			}),
-		err: idempotent.ErrStoreUnavailable, most: 2 * idempotent.DefaultClaimBudget,
+		err: idempotent.ErrStoreUnavailable, most: 2 * protocol.DefaultClaimBudget,
 	}.deliver(t, "no time is left")
 }
 
@@ -203,7 +204,7 @@ func TestASettlementEndsWhileItsLeaseLives(t *testing.T) {
 		"6 MB in 10 s":  {idempotent.Timing{Lease: 10 * time.Second}, 6 << 20, 10 * time.Second},
 		"12 MB in 22 s": {idempotent.Timing{}, 12 << 20, 22 * time.Second},
 	}, func(t *testing.T, tc row) {
-		executed, lease := 0, idempotent.DefaultLease
+		executed, lease := 0, protocol.DefaultLease
 		if tc.timing.Lease > 0 {
 			lease = tc.timing.Lease
 		}
@@ -235,7 +236,7 @@ func TestAnOutageOfReadsIsAnsweredWithinTheBudget(t *testing.T) {
 		})
 		began := time.Now()
 		s.mustFailFor(timeout, 5, idempotent.ErrStoreUnavailable)
-		assert.Less(t, time.Since(began), idempotent.DefaultClaimBudget+time.Second)
+		assert.Less(t, time.Since(began), protocol.DefaultClaimBudget+time.Second)
 	})
 }
 

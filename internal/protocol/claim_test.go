@@ -15,6 +15,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
@@ -37,7 +38,7 @@ func TestClaimThatStaysUnknownIsUndoneAndNeverExecutes(t *testing.T) {
 	deliveryCase{
 		rule: either(inTurn(isOp(claim), calls.HangAfter, calls.LoseRequest),
 			calls.OnOp(remove, calls.Slow)),
-		err: idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget,
+		err: idempotent.ErrStoreUnavailable, most: protocol.DefaultClaimBudget,
 		then: func(s *shop, _ error) {
 			s.sandbox(nil).mustHandle(5, "the key is not blocked by the claim that was undone")
 			assertExecuted(s.t, s, 1)
@@ -49,7 +50,7 @@ func TestWhatADeliveryMeets(t *testing.T) {
 	for name, tc := range map[string]deliveryCase{
 		"no answer to a claim, which is ours ever after, nor to its undo": {
 			rule: either(calls.OnOp(claim, calls.LoseReply), inTurn(isOp(remove), calls.HangBefore)),
-			err:  idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget, left: store.StatusInProgress,
+			err:  idempotent.ErrStoreUnavailable, most: protocol.DefaultClaimBudget, left: store.StatusInProgress,
 			then: func(s *shop, _ error) {
 				require.Error(s.t, s.event().StoreErr, "the observer learns that the undo failed")
 				s.sandbox(nil).mustFail(5, idempotent.ErrInProgress)
@@ -115,7 +116,7 @@ func TestWhatADeliveryMeets(t *testing.T) {
 
 func TestOutageIsAnsweredWithinTheClaimBudgetAndTheDeadline(t *testing.T) {
 	for name, tc := range map[string]deliveryCase{
-		"budget":   {within: time.Minute, most: idempotent.DefaultClaimBudget},
+		"budget":   {within: time.Minute, most: protocol.DefaultClaimBudget},
 		"deadline": {within: time.Second, most: 900 * time.Millisecond},
 	} {
 		tc.err, tc.outcome = idempotent.ErrStoreUnavailable, report.StoreUnavailable

@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // Commit completes the record with an answer and applies writes with it. It implements
@@ -72,15 +73,15 @@ func (c *commit) ended(fault *execution.Fault, err error) {
 	r.Err = err
 	switch failed, is := errors.AsType[*store.Error](fault.Err); {
 	case errors.Is(fault, store.ErrWritesRefused):
-		r.End, r.ErrorType = report.CommitDeclined, report.TypeOf(fault.Err)
+		r.End, r.ErrorType = report.CommitDeclined, errortype.Of(fault.Err)
 	case errors.Is(fault, execution.ErrCommitRefused):
-		r.End, r.ErrorType = report.CommitRefused, report.TypeOf(fault.Err)
+		r.End, r.ErrorType = report.EndRefused, errortype.Of(fault.Err)
 	case errors.Is(fault, execution.ErrLeaseLost):
-		r.End = report.CommitLeaseLost
+		r.End = report.EndLeaseLost
 	case is:
-		r.End, r.ErrorType = report.CommitNotDone, string(failed.Kind)
+		r.End, r.ErrorType = report.EndFailed, string(failed.Kind)
 	default:
-		r.End, r.ErrorType = report.CommitNotDone, report.TypeOf(fault.Err)
+		r.End, r.ErrorType = report.EndFailed, errortype.Of(fault.Err)
 	}
 }
 

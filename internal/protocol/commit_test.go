@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
@@ -38,7 +39,7 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		assert.Equal(t, store.CommitSeal(done.Owner, done.Result, 1), done.Seal)
 		sent := l.attempts[0]
 		assert.Len(t, sent.token, 36)
-		assert.True(t, sent.seen.Lease.Equal(time.Now().Add(10*time.Second+idempotent.DefaultMargin)),
+		assert.True(t, sent.seen.Lease.Equal(time.Now().Add(10*time.Second+protocol.DefaultMargin)),
 			"the condition names the lease")
 		assert.Equal(t, []calls.Op{calls.Claim, calls.Get, calls.Swap}, s.store.Ops(),
 			"the last two are the till's")

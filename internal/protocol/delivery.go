@@ -47,6 +47,16 @@ type Settings struct {
 	Learned execution.Names
 }
 
+// The defaults of the durations of a handler, see Timing and WithRetention of package idempotent.
+const (
+	DefaultRetention        = 24 * time.Hour
+	DefaultUnknownRetention = 30 * 24 * time.Hour
+	DefaultLease            = 30 * time.Second
+	DefaultMargin           = 2 * time.Second
+	DefaultReserve          = 500 * time.Millisecond
+	DefaultClaimBudget      = 3 * time.Second
+)
+
 // Timing holds the durations of one delivery; all are set. Its fields are those of Timing of
 // package idempotent, which documents them and is converted to it.
 type Timing struct {

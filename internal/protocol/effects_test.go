@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // noCompletion refuses every completion for a reason that does not pass.
@@ -148,7 +149,7 @@ func TestAClaimThatMeetsATransactionReads(t *testing.T) {
 	}.deliver(t, "for longer than a record may change at every look")
 	forEver, claims, _ := busy(1 << 30)
 	deliveryCase{
-		on: forEver, err: idempotent.ErrStoreUnavailable, most: idempotent.DefaultClaimBudget,
+		on: forEver, err: idempotent.ErrStoreUnavailable, most: protocol.DefaultClaimBudget,
 		then: func(s *shop, _ error) {
 			assert.Less(s.t, *claims, 40, "with pauses")
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
@@ -30,7 +31,7 @@ func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
 	deliveryCase{
 		within: 15 * time.Minute, runs: 1, left: store.StatusCompleted,
 		do: after(func(s *shop) {
-			assert.Equal(s.t, 15*time.Minute+idempotent.DefaultMargin, time.Until(s.mustRecord().Lease))
+			assert.Equal(s.t, 15*time.Minute+protocol.DefaultMargin, time.Until(s.mustRecord().Lease))
 		}, returns(receipt{})),
 		then: func(s *shop, _ error) {
 			s.mustHandleFor(15*time.Minute, 5)

@@ -11,6 +11,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // open returns the context of what runs under the claim, and what ends that.
@@ -76,7 +77,7 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 		d.notes.Open() // what a resolver notes says nothing about this execution
 		ended := w.Execute(hctx, &returned)
 		e, failed = d.endingOf(hctx, ended), ended.Err
-		d.failure = report.TypeOf(failed)
+		d.failure = errortype.Of(failed)
 	}
 	done = true
 	stop()
@@ -125,7 +126,7 @@ func (d *Delivery) resolve(ctx context.Context, w Work, under execution.Claim) (
 	case r.Finding == execution.Untouched && ctx.Err() == nil:
 		return execution.Untouched, ending{}
 	default: // also where it is too late to execute: someone else may own the record
-		d.failure = report.TypeOf(r.ResultErr)
+		d.failure = errortype.Of(r.ResultErr)
 		return execution.StillUnknown, ending{fate: fateUnknown, reason: d.claim.before.Reason}
 	}
 }

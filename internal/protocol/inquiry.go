@@ -10,6 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // Inquiry is one question about the record of an execution that ended without saying how. No event
@@ -41,7 +42,7 @@ type Inquiry struct {
 // Inquired is what an [Inquiry] has made of its record. Its fields are those of Reconciled of
 // package idempotent, which is made of it by conversion.
 type Inquired struct {
-	Outcome        report.ReconcileOutcome
+	Outcome        report.Settlement
 	Attempt, Tries int
 	Next           time.Time
 	// Reason is why the record is UNKNOWN, or what is wrong with one that cannot be read.
@@ -52,13 +53,13 @@ type Inquired struct {
 	Err, StoreErr error
 }
 
-// The outcomes of an inquiry that found nothing out, beside those of [report.ReconcileOutcome].
+// The outcomes of an inquiry that found nothing out, beside those of [report.Settlement].
 const (
 	// InquiryUnreadable: the record cannot be understood.
-	InquiryUnreadable report.ReconcileOutcome = "unreadable"
+	InquiryUnreadable report.Settlement = "unreadable"
 	// InquiryFailed: the store could not answer, or take the verdict. What is claimed crashes, and
 	// is due then.
-	InquiryFailed report.ReconcileOutcome = "failed"
+	InquiryFailed report.Settlement = "failed"
 )
 
 // Run takes the record over, asks, and settles it.
@@ -86,11 +87,11 @@ func (q *Inquiry) notAsked(t taking) Inquired {
 		}
 		return Inquired{Outcome: InquiryFailed, Err: t.unanswered}
 	case t.Verdict == life.Busy:
-		return Inquired{Outcome: report.ReconcileBusy, Until: t.held.ProtectedUntil()}
+		return Inquired{Outcome: report.Busy, Until: t.held.ProtectedUntil()}
 	case t.Verdict == life.Unreadable:
 		return Inquired{Outcome: InquiryUnreadable, Reason: t.Reason}
 	default:
-		return Inquired{Outcome: report.ReconcileClosed}
+		return Inquired{Outcome: report.Closed}
 	}
 }
 
@@ -153,9 +154,9 @@ func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
 		return Inquired{Outcome: InquiryFailed, Err: err}
 	case !ours:
 		c.note(execution.ErrLeaseLost)
-		return Inquired{Outcome: report.ReconcileElsewhere}
+		return Inquired{Outcome: report.Elsewhere}
 	default:
-		return Inquired{Outcome: report.ReconcileCompleted}
+		return Inquired{Outcome: report.Completed}
 	}
 }
 
@@ -170,16 +171,16 @@ func (q *Inquiry) untouched(ctx context.Context) Inquired {
 	left := k.left(q.handed.Sorted())
 	next := c.as.Released(c.mine, left, c.Now())
 	if !left.Keeps {
-		return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased})
+		return q.giveBack(ctx, next, Inquired{Outcome: report.Released})
 	}
 	if c.before.Reason != store.ReasonReleased {
-		return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased, Next: next.AttentionAt})
+		return q.giveBack(ctx, next, Inquired{Outcome: report.Released, Next: next.AttentionAt})
 	}
 	// Half of it has been done, and nobody has come to finish it: somebody has to know.
 	next.Tries = c.mine.Tries + 1
 	i := q.again(&next, next.Tries, c.Now())
-	if i.Outcome != report.ReconcileGivenUp {
-		i.Outcome = report.ReconcileReleased
+	if i.Outcome != report.GivenUp {
+		i.Outcome = report.Released
 	}
 	i.Reason = ""
 	return q.giveBack(ctx, next, i)
@@ -200,30 +201,30 @@ func (q *Inquiry) askAgain(ctx context.Context, tries int, cause error) Inquired
 // giveUp puts the record back for a person.
 func (q *Inquiry) giveUp(ctx context.Context, tries int) Inquired {
 	next := life.GaveUp(q.stillOpen(tries, nil), q.Now())
-	return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: tries})
+	return q.giveBack(ctx, next, Inquired{Outcome: report.GivenUp, Reason: next.Reason, Tries: tries})
 }
 
 // stillOpen is our record as it was before we took it over, and nobody's.
 func (q *Inquiry) stillOpen(tries int, cause error) store.Record {
 	c := &q.claim
 	return c.as.PutBack(c.mine, c.before, tries,
-		life.Ended{Failure: report.TypeOf(cause), Derived: q.handed.Sorted()}, c.Now())
+		life.Ended{Failure: errortype.Of(cause), Derived: q.handed.Sorted()}, c.Now())
 }
 
 // again says when the record is asked about next, if it is.
 func (q *Inquiry) again(next *store.Record, tries int, now time.Time) Inquired {
 	mine := q.claim.mine
 	last := q.MaxTries > 0 && tries >= q.MaxTries
-	i := Inquired{Outcome: report.ReconcileScheduled, Reason: next.Reason, Tries: tries}
+	i := Inquired{Outcome: report.Scheduled, Reason: next.Reason, Tries: tries}
 	now = now.Truncate(time.Millisecond)
 	switch {
 	case mine.GivenUp():
 		next.Attention, next.AttentionAt = mine.Attention, q.claim.before.AttentionAt
-		i.Outcome = report.ReconcileGivenUp
+		i.Outcome = report.GivenUp
 		return i
 	case last && q.GiveUp == nil:
 		*next = life.GaveUp(*next, now)
-		i.Outcome = report.ReconcileGivenUp
+		i.Outcome = report.GivenUp
 		return i
 	case last && mine.Tries < q.MaxTries:
 		next.AttentionAt = now // to be handed over
@@ -248,7 +249,7 @@ func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) I
 	case err != nil:
 		return Inquired{Outcome: InquiryFailed, Err: errors.Join(i.Err, err)}
 	case !released:
-		return Inquired{Outcome: report.ReconcileElsewhere, Err: i.Err}
+		return Inquired{Outcome: report.Elsewhere, Err: i.Err}
 	default:
 		return i
 	}

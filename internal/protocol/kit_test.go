@@ -35,6 +35,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // order and receipt are the event and the result of the handlers in these tests.
@@ -165,7 +166,7 @@ func untilItIsLost(ctx context.Context, _ order) (receipt, error) {
 	s := shopIn(ctx)
 	<-ctx.Done()
 	require.ErrorIs(s.t, context.Cause(ctx), idempotent.ErrLeaseLost)
-	assert.Equal(s.t, idempotent.DefaultMargin, time.Until(s.mustRecord().Lease), "neither later nor earlier")
+	assert.Equal(s.t, protocol.DefaultMargin, time.Until(s.mustRecord().Lease), "neither later nor earlier")
 	return receipt{}, ctx.Err()
 }
 
@@ -489,7 +490,7 @@ func assertExecuted(t *testing.T, s *shop, times int64) {
 func assertOver(t *testing.T, s *shop) {
 	t.Helper()
 	before := s.store.Ops()
-	time.Sleep(idempotent.DefaultLease)
+	time.Sleep(protocol.DefaultLease)
 	assert.Equal(t, before, s.store.Ops(), "calls of the store after the answer")
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
@@ -33,7 +34,7 @@ func TestLeaseIsTheDeadlineAndAMarginAndTheHandlerEndsBefore(t *testing.T) {
 			assert.True(t, ok)
 			assert.Equal(t, deadline.Add(-tc.reserve), own)
 			r := s.mustRecord()
-			assert.True(t, r.Lease.Equal(deadline.Add(idempotent.DefaultMargin)), "lease %v", r.Lease)
+			assert.True(t, r.Lease.Equal(deadline.Add(protocol.DefaultMargin)), "lease %v", r.Lease)
 			assert.False(t, r.Expiry.Before(r.Lease))
 			return receipt{}, nil
 		}
@@ -131,7 +132,7 @@ func TestHandlerIsCancelledAtOnceWhenSomeoneElseHasTheRecord(t *testing.T) {
 		}
 		started := time.Now()
 		s.mustFailFor(forever, 0, context.Canceled)
-		assert.LessOrEqual(t, time.Since(started), idempotent.DefaultLease/2)
+		assert.LessOrEqual(t, time.Since(started), protocol.DefaultLease/2)
 		assert.Equal(t, stolen.Owner, s.mustRecord().Owner)
 	})
 }
@@ -159,10 +160,10 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsSettled(t *testing.T) {
 	} {
 		var began time.Time
 		tc.set = func(*shop) { began = time.Now() }
-		tc.do = after(pause(idempotent.DefaultLease/3+time.Millisecond), tc.do)
+		tc.do = after(pause(protocol.DefaultLease/3+time.Millisecond), tc.do)
 		tc.rule, tc.within, tc.runs = calls.OnCall(2, calls.Slow), forever, 1
 		tc.then = func(s *shop, _ error) {
-			assert.GreaterOrEqual(s.t, time.Since(began), idempotent.DefaultLease/3+calls.SlowFor)
+			assert.GreaterOrEqual(s.t, time.Since(began), protocol.DefaultLease/3+calls.SlowFor)
 		}
 		tc.deliver(t, name)
 	}
@@ -218,9 +219,9 @@ func TestFarDeadlineCountsAsNone(t *testing.T) {
 	}, func(t *testing.T, deadline func() time.Time) {
 		s := newShop(t)
 		s.do = func(ctx context.Context, o order) (receipt, error) {
-			assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease,
+			assert.LessOrEqual(t, time.Until(s.mustRecord().Lease), protocol.DefaultLease,
 				"a crash does not block for ever")
-			time.Sleep(2 * idempotent.DefaultLease)
+			time.Sleep(2 * protocol.DefaultLease)
 			assert.True(t, s.mustRecord().Lease.After(time.Now()), "it is renewed")
 			return receipt{1, o.Amount}, ctx.Err()
 		}
@@ -281,10 +282,10 @@ func freedALeaseAfter(t *testing.T, killed, deadline time.Duration) {
 
 	lease := s.mustRecord().Lease
 	if renewedLease(deadline) {
-		assert.LessOrEqual(t, time.Until(lease), idempotent.DefaultLease)
-		assert.Greater(t, time.Until(lease), idempotent.DefaultLease/2)
+		assert.LessOrEqual(t, time.Until(lease), protocol.DefaultLease)
+		assert.Greater(t, time.Until(lease), protocol.DefaultLease/2)
 	} else {
-		assert.Equal(t, start.Add(deadline+idempotent.DefaultMargin).UnixMilli(), lease.UnixMilli())
+		assert.Equal(t, start.Add(deadline+protocol.DefaultMargin).UnixMilli(), lease.UnixMilli())
 	}
 	other := s.sandbox(nil)
 	time.Sleep(time.Until(lease) - time.Second)
@@ -305,7 +306,7 @@ func TestTheHandlerEndsBeforeItsDeadline(t *testing.T) {
 			end := time.Now().Add(deadline)
 			s.do = func(ctx context.Context, _ order) (receipt, error) {
 				<-ctx.Done()
-				assert.Equal(t, idempotent.DefaultReserve, time.Until(end))
+				assert.Equal(t, protocol.DefaultReserve, time.Until(end))
 				assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
 				return receipt{Charge: 7}, nil
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // slowClaim is a store whose first claim takes some time to be answered, whatever its context says.
@@ -43,7 +44,7 @@ func aheadAt(about func(c calls.Call) bool) (rule, func() time.Time) {
 
 func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 	underAFullOne := after(func(s *shop) {
-		assert.GreaterOrEqual(s.t, time.Until(s.mustRecord().Lease), idempotent.DefaultLease-time.Second)
+		assert.GreaterOrEqual(s.t, time.Until(s.mustRecord().Lease), protocol.DefaultLease-time.Second)
 	}, returns(receipt{}))
 	slow, takes := hook(), time.Duration(0)
 	slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
@@ -134,7 +135,7 @@ func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
 			<-ctx.Done()
 			time.Sleep(14 * time.Minute)
 			assert.True(t, s.mustRecord().Lease.After(time.Now()))
-			time.Sleep(2*time.Minute + idempotent.DefaultLease)
+			time.Sleep(2*time.Minute + protocol.DefaultLease)
 			assert.False(t, s.mustRecord().Lease.After(time.Now()),
 				"a handler that hangs does not block its key for ever")
 			return receipt{}, nil
@@ -153,7 +154,7 @@ func TestAProcessThatIsKilledAtItsDeadlineRenewsNothing(t *testing.T) {
 func TestAnOverrunWithinHalfOfTheMarginRenewsNothing(t *testing.T) {
 	deliveryCase{
 		do: func(context.Context, order) (receipt, error) {
-			time.Sleep(5*time.Second + idempotent.DefaultMargin/2 - time.Nanosecond)
+			time.Sleep(5*time.Second + protocol.DefaultMargin/2 - time.Nanosecond)
 			return receipt{Charge: 1}, nil
 		},
 		within: 5 * time.Second, runs: 1, left: store.StatusCompleted, ops: []calls.Op{claim, swap},
@@ -165,7 +166,7 @@ func TestARenewalDoesNotBeginAfterTheHandlerHasEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		for range 100 {
 			s := newShop(t).doing(func(context.Context, order) (receipt, error) {
-				time.Sleep(5*time.Second + idempotent.DefaultMargin/2)
+				time.Sleep(5*time.Second + protocol.DefaultMargin/2)
 				return receipt{Charge: 1}, nil
 			})
 			s.mustHandleFor(5*time.Second, 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // How an execution ends, for every way to end and all effects.
@@ -80,7 +81,7 @@ func TestEndingsByMarkAndEffects(t *testing.T) {
 			s.survive(5)
 			r := s.mustLeave(tc.status, tc.reason)
 			if r.Status == store.StatusUnknown {
-				assert.GreaterOrEqual(t, time.Until(r.Expiry), idempotent.DefaultUnknownRetention-time.Second)
+				assert.GreaterOrEqual(t, time.Until(r.Expiry), protocol.DefaultUnknownRetention-time.Second)
 				assert.Equal(t, tc.reason, s.event().Reason)
 				time.Sleep(48 * time.Hour)
 				s.sandbox(nil, tc.opts...).mustFail(5, idempotent.ErrUnknownOutcome, "it outlives the usual retention")

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 const (
@@ -43,10 +43,10 @@ type party struct {
 
 // What a handler that overruns its deadline does to its lease.
 const (
-	firstRenewal  = timeoutOfStories + idempotent.DefaultMargin/2
-	renewals      = idempotent.DefaultLease / 3
+	firstRenewal  = timeoutOfStories + protocol.DefaultMargin/2
+	renewals      = protocol.DefaultLease / 3
 	lastRenewal   = timeoutOfStories + 15*time.Minute
-	overrunsUntil = lastRenewal + idempotent.DefaultLease
+	overrunsUntil = lastRenewal + protocol.DefaultLease
 )
 
 // renews brings the record to the instant now: p is alive, and its handler is at work.
@@ -63,7 +63,7 @@ func (r *reference) renews(p *party, rules rules, now time.Time) {
 			return
 		}
 		at = at.Add(p.skew)
-		h.lease = wholeMillisecond(at.Add(idempotent.DefaultLease))
+		h.lease = wholeMillisecond(at.Add(protocol.DefaultLease))
 		h.expiry = keptUntil(rules, at)
 	}
 }
@@ -105,7 +105,7 @@ func (r *reference) claim(p *party, rules rules, now time.Time) (executes bool, 
 	case now.Before(h.lease):
 		return false, fmt.Sprint("in progress for ", h.lease.Sub(now))
 	case rules.unrepeatable:
-		h.state, h.expiry = store.StatusUnknown, wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
+		h.state, h.expiry = store.StatusUnknown, wholeSecond(now.Add(protocol.DefaultUnknownRetention))
 		return false, "unknown"
 	default:
 		r.held = p.claims(rules, now, h.attempt+1)
@@ -116,7 +116,7 @@ func (r *reference) claim(p *party, rules rules, now time.Time) (executes bool, 
 
 func (p *party) claims(rules rules, now time.Time, attempt int) *holding {
 	h := &holding{state: store.StatusInProgress, by: p.id, amount: p.amount, attempt: attempt}
-	h.lease = wholeMillisecond(now.Add(timeoutOfStories + idempotent.DefaultMargin))
+	h.lease = wholeMillisecond(now.Add(timeoutOfStories + protocol.DefaultMargin))
 	h.expiry = keptUntil(rules, now)
 	return h
 }
@@ -124,7 +124,7 @@ func (p *party) claims(rules rules, now time.Time, attempt int) *holding {
 // keptUntil is the expiry of a record in progress.
 func keptUntil(rules rules, now time.Time) time.Time {
 	if rules.unrepeatable {
-		return wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
+		return wholeSecond(now.Add(protocol.DefaultUnknownRetention))
 	}
 	return wholeSecond(now.Add(retentionOfStories))
 }
@@ -195,7 +195,7 @@ func (r *reference) becomeUnknown(p *party, now time.Time) {
 	if h != nil && !h.expired(now) && h.by != p.id {
 		return
 	}
-	expiry := wholeSecond(now.Add(idempotent.DefaultUnknownRetention))
+	expiry := wholeSecond(now.Add(protocol.DefaultUnknownRetention))
 	if h != nil && h.by == p.id && h.state == store.StatusUnknown && !h.expired(now) {
 		expiry = h.expiry // it is already
 	}

@@ -16,12 +16,13 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T) {
 	for name, fault := range outages {
 		deliveryCase{
-			rule: calls.OnOp(swap, fault), got: receipt{1, 5}, runs: 1, most: idempotent.DefaultClaimBudget,
+			rule: calls.OnOp(swap, fault), got: receipt{1, 5}, runs: 1, most: protocol.DefaultClaimBudget,
 			settled: report.NotSettled, left: store.StatusInProgress,
 			then: func(s *shop, _ error) {
 				require.ErrorIs(s.t, s.event().StoreErr, calls.ErrInjected)
@@ -206,9 +207,9 @@ func TestLastWordIsSpokenBeforeLambdaKillsTheProcess(t *testing.T) {
 // Behind the end of its lease somebody else may execute.
 func TestASettlementEndsBeforeItsLease(t *testing.T) {
 	for name, tc := range map[string]struct{ timeout, works, lease time.Duration }{
-		"renewed, with a far deadline": {5 * time.Hour, 29 * time.Second, idempotent.DefaultLease},
+		"renewed, with a far deadline": {5 * time.Hour, 29 * time.Second, protocol.DefaultLease},
 		"behind its deadline": {
-			5 * time.Second, 5900 * time.Millisecond, 5*time.Second + idempotent.DefaultMargin,
+			5 * time.Second, 5900 * time.Millisecond, 5*time.Second + protocol.DefaultMargin,
 		},
 	} {
 		var began time.Time
@@ -268,7 +269,7 @@ func TestWriteOfALargeResult(t *testing.T) {
 		// in time to mark it as lost
 		"that ends before the deadline": {time.Hour, 5 * time.Second, 5*time.Second - 1, report.Unknown},
 		"that ends after the time that its size takes": { // at 512 KB/s
-			time.Hour, 24 * time.Hour, idempotent.DefaultClaimBudget + 12*time.Second - 1, report.Unknown,
+			time.Hour, 24 * time.Hour, protocol.DefaultClaimBudget + 12*time.Second - 1, report.Unknown,
 		},
 	}, func(t *testing.T, tc row) {
 		seen := new(seenEvents)

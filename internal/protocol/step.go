@@ -10,6 +10,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // Step takes one step of the handler through the record: what is recorded is its result, and what
@@ -36,7 +37,7 @@ func (all *steps) step(ctx context.Context, name string, e execution.Effect) *ex
 	under.Step = name
 	s := step{
 		all: all, claim: all.claim, name: name, effect: e, held: held, under: under,
-		report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed},
+		report: report.Step{Name: name, Start: time.Now(), End: report.EndFailed},
 	}
 	defer func() { all.end(s.report, s.unmarked) }() // also where the function panics
 	fault := s.do(ctx)
@@ -63,9 +64,9 @@ type step struct {
 }
 
 // stepEnds are the words for faults.
-var stepEnds = map[error]report.StepEnd{
-	execution.ErrStepRefused: report.StepRefused, execution.ErrStepLost: report.StepLost,
-	execution.ErrLeaseLost:  report.StepLeaseLost,
+var stepEnds = map[error]report.End{
+	execution.ErrStepRefused: report.EndRefused, execution.ErrStepLost: report.StepLost,
+	execution.ErrLeaseLost:  report.EndLeaseLost,
 	execution.ErrUnreadable: report.StepUnreadable, execution.ErrUnknownOutcome: report.StepUnknown,
 }
 
@@ -73,11 +74,11 @@ var stepEnds = map[error]report.StepEnd{
 func (s *step) tell(fault *execution.Fault) {
 	r := &s.report
 	if fault != nil {
-		r.End, r.ErrorType = stepEnds[fault.Kind], report.TypeOf(fault.Err)
+		r.End, r.ErrorType = stepEnds[fault.Kind], errortype.Of(fault.Err)
 		r.Err = s.claim.documented(s.claim.blame(fault, s.name))
 		return
 	}
-	r.ErrorType = report.TypeOf(r.Err)
+	r.ErrorType = errortype.Of(r.Err)
 }
 
 func (s *step) do(ctx context.Context) *execution.Fault {

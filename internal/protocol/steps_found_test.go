@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // What the search for schedules has found.
@@ -110,7 +111,7 @@ func TestALateCopyOfAStepLeavesTheExpiryBehindTheLease(t *testing.T) {
 		s.do = func(ctx context.Context, o order) (receipt, error) {
 			_, err := take(ctx, "first")
 			require.NoError(t, err)
-			time.Sleep(idempotent.DefaultLease / 2) // it is renewed
+			time.Sleep(protocol.DefaultLease / 2) // it is renewed
 			_, _, err = inner.Swap(context.WithoutCancel(ctx), copied.Seen, copied.Next)
 			require.NoError(t, err)
 			r := s.mustRecord()

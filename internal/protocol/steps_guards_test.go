@@ -14,6 +14,7 @@ import (
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // stepBy is a step of this kind as that owner has written it.
@@ -174,7 +175,7 @@ func TestARenewalWritesNoSteps(t *testing.T) {
 	deliveryCase{ // its lease is held
 		put: crashedWith(0, "open"), within: forever, runs: 1, left: store.StatusCompleted,
 		do: func(ctx context.Context, o order) (receipt, error) {
-			time.Sleep(2 * idempotent.DefaultLease)
+			time.Sleep(2 * protocol.DefaultLease)
 			require.NoError(shopIn(ctx).t, ctx.Err())
 			return inOneStep("first")(ctx, o)
 		},

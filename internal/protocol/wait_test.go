@@ -13,6 +13,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // running starts a delivery of order "o-1" in another sandbox, whose handler takes d and then ends
@@ -147,7 +148,7 @@ func TestWaiterExecutesWhatTheFirstOneDidNot(t *testing.T) {
 			opts: waits(8 * time.Second), got: receipt{77, 1}, runs: tc.runs, outcome: report.Executed,
 			set: func(s *shop) { tc.start(s); deadline = time.Now().Add(10 * time.Second) },
 			do: after(func(s *shop) {
-				assert.True(s.t, s.mustRecord().Lease.Equal(deadline.Add(idempotent.DefaultMargin)),
+				assert.True(s.t, s.mustRecord().Lease.Equal(deadline.Add(protocol.DefaultMargin)),
 					"a lease for the whole rest")
 			}, charged),
 			left: store.StatusCompleted,
@@ -160,7 +161,7 @@ func TestWaiterWithoutADeadlineClaimsAWholeLease(t *testing.T) {
 		opts: waits(time.Hour), set: running(20*time.Second, fails(errCard)), within: forever,
 		do: after(func(s *shop) {
 			left := time.Until(s.mustRecord().Lease)
-			assert.Greater(s.t, left, idempotent.DefaultLease-100*time.Millisecond)
+			assert.Greater(s.t, left, protocol.DefaultLease-100*time.Millisecond)
 		}, succeedsAfter(50*time.Second)),
 		runs: 2, left: store.StatusCompleted,
 	}.deliver(t, "released")

@@ -12,6 +12,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // Order is the event of the handler that is explored, Receipt its result.
@@ -31,7 +32,7 @@ func (r Receipt) String() string { return fmt.Sprintf("%d by %s", r.Amount, r.By
 // The invocations have as much time as Lambda would give them, and the default margin.
 const (
 	timeout = 10 * time.Second
-	margin  = idempotent.DefaultMargin
+	margin  = protocol.DefaultMargin
 )
 
 // point is where a delivery waits for the schedule.
@@ -293,7 +294,7 @@ func (d *delivery) clock() time.Time {
 // longest is how long a lease is from the beginning of its delivery, or from its renewal.
 func (c *client) longest() time.Duration {
 	if c.NoDeadline {
-		return idempotent.DefaultLease
+		return protocol.DefaultLease
 	}
 	return timeout + margin
 }

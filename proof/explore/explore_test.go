@@ -17,6 +17,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // Which worlds are searched: with 1 also those that are large or deep, which take some minutes, or
@@ -40,11 +41,11 @@ var (
 	}
 	rivals = []Client{{Amount: 5, Deliveries: 1}, {Amount: 6, Deliveries: 1}}
 	// skewed clocks differ by as much as the margin of a lease covers.
-	skewed = []Client{{Amount: 5, Deliveries: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 1}}
+	skewed = []Client{{Amount: 5, Deliveries: 1, Skew: protocol.DefaultMargin}, {Amount: 5, Deliveries: 1}}
 	// apart are handled by two processes, together by one.
 	apart          = []Client{{Amount: 5, Deliveries: 2, Process: 1}, {Amount: 5, Deliveries: 2, Process: 2}}
 	apartAndSkewed = []Client{
-		{Amount: 5, Deliveries: 2, Process: 1, Skew: idempotent.DefaultMargin}, {Amount: 5, Deliveries: 2, Process: 2},
+		{Amount: 5, Deliveries: 2, Process: 1, Skew: protocol.DefaultMargin}, {Amount: 5, Deliveries: 2, Process: 2},
 	}
 	together = []Client{{Amount: 5, Deliveries: 2}, {Amount: 6, Deliveries: 2}}
 )

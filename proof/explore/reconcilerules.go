@@ -180,18 +180,18 @@ var reconcileRules = []rule{
 		}
 		var isSo bool
 		switch d.found.Outcome {
-		case report.ReconcileCompleted:
+		case report.Completed:
 			isSo = a.concluded && a.became.Status == store.StatusCompleted
-		case report.ReconcileReleased:
+		case report.Released:
 			isSo = a.concluded && a.became.Released()
-		case report.ReconcileScheduled:
+		case report.Scheduled:
 			isSo = a.concluded && a.became.Attention != "" && !a.became.GivenUp() &&
 				a.became.AttentionAt.Equal(d.found.Next)
-		case report.ReconcileGivenUp:
+		case report.GivenUp:
 			isSo = a.concluded && a.became.GivenUp()
-		case report.ReconcileBusy, report.ReconcileClosed:
+		case report.Busy, report.Closed:
 			isSo = !a.asked
-		case report.ReconcileElsewhere:
+		case report.Elsewhere:
 			isSo = !a.concluded || !w.faultless()
 		default:
 			isSo = !w.faultless() // nothing else keeps it from ending

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 var protocolRules = []rule{
@@ -35,7 +36,7 @@ var protocolRules = []rule{
 		}
 		least := margin // what is left of it at the deadline
 		if e.d.client.NoDeadline {
-			least = idempotent.DefaultLease / 2 // what a claim within its budget leaves at least
+			least = protocol.DefaultLease / 2 // what a claim within its budget leaves at least
 		}
 		held := w.held()
 		if held == nil || held.Owner != e.d.owner {
@@ -181,7 +182,7 @@ func superseded(err error) bool {
 // longestLease is the longest of the leases that clients take.
 func (w *world) longestLease() (longest time.Duration) {
 	if w.Timed {
-		longest = idempotent.DefaultLease // which a renewal may take
+		longest = protocol.DefaultLease // which a renewal may take
 	}
 	for _, c := range w.clients {
 		longest = max(longest, c.longest())
