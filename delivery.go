@@ -311,7 +311,7 @@ func (d *delivery) report() report.Delivery {
 	if d.unanswered != nil {
 		r.Err = errors.Join(r.Err, d.unanswered)
 	}
-	r.Throttle = string(cmp.Or(store.ThrottleOf(r.StoreErr), store.ThrottleOf(r.Err)))
+	r.Throttle = string(cmp.Or(throttleOf(r.StoreErr), throttleOf(r.Err)))
 	if r.Settlement == report.Completed || r.Outcome == report.Replayed || r.Outcome == report.Resolved {
 		r.ResultBytes = len(d.result)
 	}
@@ -333,4 +333,13 @@ func (d *delivery) storeErr() error {
 	default:
 		return d.notEncoded
 	}
+}
+
+// throttleOf returns what lacked capacity, empty if err does not say.
+func throttleOf(err error) store.Throttle {
+	failed, is := errors.AsType[*store.Error](err)
+	if !is {
+		return ""
+	}
+	return failed.Throttle
 }

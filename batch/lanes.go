@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // work runs the records, some of them at the same time. On a stream it waits then for those that

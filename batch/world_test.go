@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // timeout is that of the function.

@@ -175,10 +175,10 @@ func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) 
 // List implements [store.Lister]. It always asks the store behind. If that cannot list, the error
 // wraps [store.ErrNoListing].
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
-	return store.ListOf(ctx, s.inner, q)
+	return store.ListerOf(s.inner).List(ctx, q)
 }
 
 // ListCost implements [store.Lister], likewise.
 func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
-	return store.ListCostOf(ctx, s.inner, q)
+	return store.ListerOf(s.inner).ListCost(ctx, q)
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/dev/partstore"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 func TestOnlyCompletedRecordsAreRemembered(t *testing.T) {

@@ -329,15 +329,24 @@ func TestReasonsOfThrottlingAreToldApart(t *testing.T) {
 					`","message":"Throughput exceeded","` + member + `":[` + c.reasons + `]}`,
 			}
 			for op, err := range everyWrite(throttles) {
-				require.Equal(t, c.what, store.ThrottleOf(err), op)
+				require.Equal(t, c.what, throttleOf(err), op)
 				requireStoreError(t, err, op, store.FailureThrottled, true)
 				require.ErrorContains(t, err, c.text)
 			}
 			s, _ := scripted(throttles)
 			_, _, err := commitOf(t, s)
-			require.Equal(t, c.what, store.ThrottleOf(err))
+			require.Equal(t, c.what, throttleOf(err))
 		})
 	}
-	require.Empty(t, store.ThrottleOf(context.DeadlineExceeded))
-	require.Empty(t, store.ThrottleOf(nil))
+	require.Empty(t, throttleOf(context.DeadlineExceeded))
+	require.Empty(t, throttleOf(nil))
+}
+
+// throttleOf returns what lacked capacity, empty if err does not say.
+func throttleOf(err error) store.Throttle {
+	failed, is := errors.AsType[*store.Error](err)
+	if !is {
+		return ""
+	}
+	return failed.Throttle
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,12 +36,11 @@ const (
 // List implements [store.Lister]. Reads are eventually consistent, which costs half a read unit for
 // every 4 KB.
 //
-// With the index, a listing of one operation is a Query for each of [store.AttentionShards] shards,
-// and one for those that are given up, and one of all operations a Scan of the index. Without it,
-// it is a Scan of the whole table, or, if the record key is on the sort key, a Query of the one
-// partition, where an operation narrows down what is read. It needs the IAM actions dynamodb:Scan
-// and dynamodb:Query on the table or on the index, and a client that has the methods Scan, Query
-// and DescribeTable of [*dynamodb.Client].
+// With the index, a listing of one operation is a Query for each of [store.AttentionsOf], and one of
+// all operations a Scan of the index. Without it, it is a Scan of the whole table, or, if the
+// record key is on the sort key, a Query of the one partition, where an operation narrows down what
+// is read. It needs the IAM actions dynamodb:Scan and dynamodb:Query on the table or on the index,
+// and a client that has the methods Scan, Query and DescribeTable of [*dynamodb.Client].
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		client, err := s.scanner(opList, q)
@@ -160,18 +160,12 @@ func (l *listing) ofIndex(from string, q store.Query) []read {
 // which is how a reconciliation reads, each listing begins with another shard: what a run without
 // time to end leaves out is not always the same.
 func attentions(q store.Query) []string {
-	first := 0
-	if q.NotGivenUp {
-		first = rand.IntN(store.AttentionShards) //nolint:gosec // no secret
-	}
-	all := make([]string, 0, store.AttentionShards+1)
-	for n := range store.AttentionShards {
-		all = append(all, store.AttentionShard(q.Operation, (first+n)%store.AttentionShards))
-	}
+	open, givenUp := store.AttentionsOf(q.Operation)
 	if !q.NotGivenUp {
-		all = append(all, store.GivenUp(q.Operation))
+		return append(open, givenUp)
 	}
-	return all
+	first := rand.IntN(len(open)) //nolint:gosec // no secret
+	return slices.Concat(open[first:], open[:first])
 }
 
 // ofTable reads the table, or the one partition of all records.

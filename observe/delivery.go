@@ -3,9 +3,9 @@ package observe
 import (
 	"errors"
 
+	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // delivery is the report of a delivery with what it counts as.

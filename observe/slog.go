@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/internal/errortype"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // logged writes reports of one type as records of a log.

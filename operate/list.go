@@ -115,7 +115,7 @@ func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] 
 			return true
 		}
 		full := 1 // who wants one record only does not wait for many
-		for r, err := range store.ListOf(ctx, o.store, q) {
+		for r, err := range store.ListerOf(o.store).List(ctx, q) {
 			batch = append(batch, &entry{r, true, err})
 			if len(batch) < full {
 				continue
@@ -135,7 +135,7 @@ func (o *Operator) Cost(ctx context.Context, q Query) (store.Cost, error) {
 	if err != nil {
 		return store.Cost{}, err
 	}
-	c, err := store.ListCostOf(ctx, o.store, sq)
+	c, err := store.ListerOf(o.store).ListCost(ctx, sq)
 	if err != nil {
 		return store.Cost{}, failed("cost", err)
 	}

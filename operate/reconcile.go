@@ -171,7 +171,7 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 	if due {
 		q.AttentionBefore = r.operator.now()
 	}
-	for listed, err := range store.ListOf(ctx, r.operator.store, q) {
+	for listed, err := range store.ListerOf(r.operator.store).List(ctx, q) {
 		_, unreadable := errors.AsType[*store.UnreadableError](err)
 		switch {
 		case unreadable:

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/internal/errortype"
+	"github.com/go-idempotent/idempotent/internal/relay"
 )
 
 // box is the table, as a relay sees it. Every write has the condition that the message is pending,

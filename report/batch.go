@@ -15,9 +15,9 @@ type Batch struct {
 	Succeeded  int `emf:"BatchRecordSucceeded"  log:"succeeded"`
 	Terminal   int `emf:"BatchRecordTerminal"   log:"terminal"`
 	Poison     int `emf:"BatchRecordPoison"     log:"poison"`
-	InProgress int `emf:"BatchInProgress" log:"in_progress"`
+	InProgress int `emf:"BatchRecordInProgress" log:"in_progress"`
 	Failed     int `emf:"BatchRecordFailed"     log:"failed"`
-	Panicked   int `emf:"BatchPanicked"   log:"panicked"`
+	Panicked   int `emf:"BatchRecordPanicked"   log:"panicked"`
 	NotBegun   int `emf:"BatchRecordNotBegun"   log:"not_begun"`
 	// Again is how many records Lambda was told to hand over again. A stream hands over those
 	// behind the first of them, too.

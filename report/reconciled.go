@@ -50,10 +50,12 @@ type ReconcileProblem struct {
 	Err error `json:"-" log:"error,type"`
 }
 
-// What a reconciliation makes of a record, beside [Completed]: the resolver found the result, which
-// requests get; [Released]: it found that nothing has happened, and the next request executes, but a
-// record with steps stays one that somebody has to settle; and [Elsewhere]: the lease was lost while
-// it was asked, and its answer does not count.
+// What a reconciliation makes of a record, beside these:
+//
+//   - [Completed]: the resolver found the result, which requests get
+//   - [Released]: it found that nothing has happened, so the next request executes; a record with
+//     steps stays one that somebody has to settle, because half of it has been done
+//   - [Elsewhere]: its lease was lost while it was asked, and its answer does not count
 const (
 	// Scheduled: nobody can tell yet. The record is as it was, and is due again later.
 	Scheduled Settlement = "scheduled"

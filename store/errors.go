@@ -45,15 +45,6 @@ const (
 	ThrottledAccount Throttle = "account"
 )
 
-// ThrottleOf returns what lacked capacity, empty if err does not say.
-func ThrottleOf(err error) Throttle {
-	failed, is := errors.AsType[*Error](err)
-	if !is {
-		return ""
-	}
-	return failed.Throttle
-}
-
 // MayPass reports whether repeating a call that failed with err can help. A failure of a kind that
 // is not known here is not repeated.
 func MayPass(err error) bool {

@@ -123,23 +123,27 @@ func (q Query) Names(r Record) bool {
 	}
 }
 
-// ListOf lists the records of a store. If that cannot list, the listing is an error that wraps
+// ListerOf returns the store as a Lister. If it is none, each listing is an error that wraps
 // [ErrNoListing]. Stores that stand before another one forward to it.
-func ListOf(ctx context.Context, s Store, q Query) iter.Seq2[Record, error] {
+func ListerOf(s Store) Lister {
 	if l, ok := s.(Lister); ok {
-		return l.List(ctx, q)
+		return l
 	}
-	return func(yield func(Record, error) bool) { yield(Record{}, noListing("list", s)) }
+	return noLister{s}
 }
 
-// ListCostOf is [Lister.ListCost] of a store, likewise.
-func ListCostOf(ctx context.Context, s Store, q Query) (Cost, error) {
-	if l, ok := s.(Lister); ok {
-		return l.ListCost(ctx, q)
-	}
-	return Cost{}, noListing("list cost", s)
+// noLister stands for a store that cannot list.
+type noLister struct{ store Store }
+
+func (n noLister) List(context.Context, Query) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) { yield(Record{}, n.err("list")) }
 }
 
-func noListing(op string, s Store) error {
-	return &Error{Op: op, Kind: FailureRejected, NotApplied: true, Err: fmt.Errorf("%w: it is a %T", ErrNoListing, s)}
+func (n noLister) ListCost(context.Context, Query) (Cost, error) { return Cost{}, n.err("list cost") }
+
+func (n noLister) err(op string) error {
+	return &Error{
+		Op: op, Kind: FailureRejected, NotApplied: true,
+		Err: fmt.Errorf("%w: it is a %T", ErrNoListing, n.store),
+	}
 }

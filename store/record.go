@@ -221,16 +221,6 @@ func (r Record) ProtectedUntil() time.Time {
 	return r.Lease
 }
 
-// RoundUp rounds an instant up to a unit: leases to the millisecond, expiries to the second, which
-// is what stores keep.
-func RoundUp(t time.Time, unit time.Duration) time.Time {
-	down := t.Truncate(unit)
-	if down.Equal(t) {
-		return down
-	}
-	return down.Add(unit)
-}
-
 // Reached reports whether a period that ends at end is over at the instant now. At its end a period
 // is over. It is the one comparison of the module between the clock and an end.
 func Reached(end, now time.Time) bool { return !now.Before(end) }

@@ -202,7 +202,7 @@ func claimFaults() faults {
 			{"lets records expire a second early", late(-time.Second)},
 			{"lets records expire only after their expiry", late(time.Nanosecond)},
 			{"rounds now up to the second", at(func(now time.Time) time.Time {
-				return store.RoundUp(now, time.Second)
+				return now.Add(time.Second - 1).Truncate(time.Second)
 			})},
 		},
 		"Claim/repeated by its own owner is refused with its own record": {

@@ -239,7 +239,7 @@ func TestARecordThatCannotBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
 	const key = "charge#\x1b[2Jbad"
 	bad := item{
 		"id": text(key), "status": text("UNKNOWN"), "expiration": text("tomorrow"),
-		"attention":    text(store.AttentionShard("charge", 0)),
+		"attention":    text("charge#0"),
 		"attention_at": &types.AttributeValueMemberN{Value: "1"},
 	}
 	tb.putItem(t, bad)

@@ -23,9 +23,9 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // What must never be seen in an answer.

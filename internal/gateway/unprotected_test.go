@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/report"
 )
 
 // What needs no protection asks no store and is refused for nothing. The client gets what the

@@ -47,8 +47,18 @@ func (p Policy) expiryInProgress(lease, now time.Time) time.Time {
 	return expiryAt(now.Add(keep), lease)
 }
 
+// roundUp rounds an instant up to a unit: leases to the millisecond, expiries to the second, which
+// is what stores keep.
+func roundUp(t time.Time, unit time.Duration) time.Time {
+	down := t.Truncate(unit)
+	if down.Equal(t) {
+		return down
+	}
+	return down.Add(unit)
+}
+
 // LeaseEnd rounds a lease up to what stores keep.
-func LeaseEnd(t time.Time) time.Time { return store.RoundUp(t, time.Millisecond) }
+func LeaseEnd(t time.Time) time.Time { return roundUp(t, time.Millisecond) }
 
 // expiryAt rounds an expiry up to what stores keep, and never lets it come before the end of the
 // lease: DynamoDB's TTL must not delete a record that still protects an execution.
@@ -56,7 +66,7 @@ func expiryAt(t, lease time.Time) time.Time {
 	if t.Before(lease) {
 		t = lease
 	}
-	return store.RoundUp(t, time.Second)
+	return roundUp(t, time.Second)
 }
 
 // instant is an instant as stores keep it.

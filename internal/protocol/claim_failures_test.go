@@ -14,10 +14,10 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // failingClaims is a store whose first claims fail, or if err is nil find a record that is gone by

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // Commit completes the record with an answer and applies writes with it. It implements

@@ -14,9 +14,9 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {

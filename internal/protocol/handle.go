@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // open returns the context of what runs under the claim, and what ends that.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // Inquiry is one question about the record of an execution that ended without saying how. No event

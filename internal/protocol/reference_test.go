@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 const (

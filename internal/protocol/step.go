@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/life"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/errortype"
 )
 
 // Step takes one step of the handler through the record: what is recorded is its result, and what

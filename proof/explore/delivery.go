@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
+	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 )
 
 // Order is the event of the handler that is explored, Receipt its result.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/cache"
-	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Which worlds are searched: with 1 also those that are large or deep, which take some minutes, or

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 var protocolRules = []rule{

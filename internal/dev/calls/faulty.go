@@ -191,10 +191,10 @@ func failure(op Op, kind store.Failure, notApplied bool) error {
 
 // List implements [store.Lister].
 func (s *Faulty) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
-	return store.ListOf(ctx, s.inner, q)
+	return store.ListerOf(s.inner).List(ctx, q)
 }
 
 // ListCost implements [store.Lister].
 func (s *Faulty) ListCost(ctx context.Context, q store.Query) (store.Cost, error) {
-	return store.ListCostOf(ctx, s.inner, q)
+	return store.ListerOf(s.inner).ListCost(ctx, q)
 }
