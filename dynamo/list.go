@@ -36,11 +36,12 @@ const (
 // List implements [store.Lister]. Reads are eventually consistent, which costs half a read unit for
 // every 4 KB.
 //
-// With the index, a listing of one operation is a Query for each of [store.AttentionsOf], and one of
-// all operations a Scan of the index. Without it, it is a Scan of the whole table, or, if the
-// record key is on the sort key, a Query of the one partition, where an operation narrows down what
-// is read. It needs the IAM actions dynamodb:Scan and dynamodb:Query on the table or on the index,
-// and a client that has the methods Scan, Query and DescribeTable of [*dynamodb.Client].
+// With the index, a listing of one operation is a Query for each of [store.AttentionsOf], and
+// one of all operations a Scan of the index. Without it, it is a Scan of the whole table, or, if
+// the record key is on the sort key, a Query of the one partition, where an operation narrows
+// down what is read. It needs the IAM actions dynamodb:Scan and dynamodb:Query on the table or
+// on the index, and a client that has the methods Scan, Query and DescribeTable of
+// [*dynamodb.Client].
 func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		client, err := s.scanner(opList, q)
