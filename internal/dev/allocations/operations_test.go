@@ -33,7 +33,7 @@ type (
 	response = events.APIGatewayV2HTTPResponse
 )
 
-// operation is something that a program does often.
+// operation is something that a program does often, or at its start.
 type operation struct {
 	name string
 	do   func() error
@@ -78,6 +78,10 @@ func deliveries(t *testing.T) (all []operation) {
 	spelled := idempotent.Wrap(handler, dynamo.New(after(t, handler, payload), table))
 	payload = []byte(strings.Replace(string(payload), `"rawPath"`, `"RawPath"`, 1))
 	invoking("1 KB, replay of an event in another spelling", spelled)
+	all = append(all, operation{"a cold start: dynamo.New and Wrap", func() error {
+		idempotent.Wrap(handler, dynamo.New(agreeable{}, table))
+		return nil
+	}})
 	return all
 }
 
