@@ -45,7 +45,7 @@ const maxReconcileTimeout = 14 * time.Minute
 
 // Reconciled is what [Handler.Reconcile] has made of a record.
 type Reconciled struct {
-	Outcome report.Settlement
+	Outcome report.ReconcileOutcome
 	// Attempt is the number of the claim under its record, 0 if none was taken.
 	Attempt int
 	// Tries is how often was asked without an answer, this time included. Next is when the record
@@ -55,7 +55,7 @@ type Reconciled struct {
 	// Reason is why the record is UNKNOWN, where it still is.
 	Reason string
 	// Until is the end of the lease of the execution that holds the record, of
-	// [report.Busy].
+	// [report.ReconcileBusy].
 	Until time.Time
 	// DerivedKeys are those that the execution before got, and that the resolver asked with.
 	DerivedKeys []report.NamedKey
@@ -77,7 +77,7 @@ type Reconciled struct {
 // due again once the lease of the claim has ended. An error and a panic count as [StillUnknown].
 // After Timeout, so does [Untouched]: somebody else may own the record by then. A result that comes
 // so late is stored if nobody else has taken the record; else the outcome is
-// [report.Elsewhere].
+// [report.ReconcileElsewhere].
 //
 // A result that is not stored when the handler returns it, by its status or by [WithStoreIf],
 // counts as StillUnknown, too.

@@ -31,7 +31,7 @@ type wrapped struct {
 	observe func(context.Context, report.Delivery)
 	trace   func(context.Context, report.Delivery) Trace
 	// trigger is what the handler takes.
-	trigger  report.Trigger
+	trigger  string
 	disabled bool
 }
 

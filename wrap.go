@@ -16,7 +16,6 @@ import (
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/jmespath"
-	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -41,14 +40,14 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	return w
 }
 
-func triggerOf(s shape, in reflect.Type) report.Trigger {
+func triggerOf(s shape, in reflect.Type) string {
 	switch _, isHTTP := s.(*httpShape); {
 	case isHTTP:
-		return report.TriggerHTTP
+		return "http"
 	case queue.Key(in) != nil:
-		return report.TriggerMessage
+		return "message"
 	default:
-		return report.TriggerCall
+		return "call"
 	}
 }
 

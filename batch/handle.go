@@ -56,7 +56,7 @@ func (b *batch[R, Out]) inLine(ctx context.Context, rec queue.Record[R]) turn {
 }
 
 // handle runs the handler.
-func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits bool) (report.Outcome, error) {
+func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits bool) (report.BatchOutcome, error) {
 	began := time.Now()
 	var err error
 	if b.waits {
@@ -65,11 +65,11 @@ func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits b
 	// The errors keep their marks in a context that belongs to a delivery, also to one without
 	// protection.
 	fault := guarded(func() { _, err = b.handler.Handle(execution.Unwanting(ctx), rec.Event) })
-	outcome := report.Panicked
+	outcome := report.RecordPanicked
 	if fault == nil {
 		outcome, fault = b.outcomeOf(err), execution.Stripped(err)
 	}
-	if outcome != report.InProgress && !waits { // whose handler did not run, or not all the time
+	if outcome != report.RecordInProgress && !waits { // whose handler did not run, or not all the time
 		b.tookAtLeast(time.Since(began))
 	}
 	return outcome, fault
@@ -85,14 +85,14 @@ func (b *batch[R, Out]) tookAtLeast(d time.Duration) {
 }
 
 // outcomeOf tells the errors of a handler apart.
-func (b *batch[R, Out]) outcomeOf(err error) report.Outcome {
+func (b *batch[R, Out]) outcomeOf(err error) report.BatchOutcome {
 	switch {
 	case err == nil:
 		return report.RecordSucceeded
 	case execution.MarkOf(err) == execution.Terminal:
 		return report.RecordTerminal
 	case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, idempotent.ErrSuperseded):
-		return report.InProgress
+		return report.RecordInProgress
 	case b.isPoison(err):
 		return report.RecordPoison
 	default:

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
 	"github.com/go-idempotent/idempotent/report"
 )
@@ -85,7 +84,7 @@ func (b *batch[R, Out]) inOrder(ctx context.Context, lane []int, t turn) {
 			t = b.inLine(ctx, b.records[i])
 		}
 		b.ends[i] = b.one(ctx, b.records[i], t, b.waits && at == 0)
-		if b.ends[i].outcome == report.InProgress {
+		if b.ends[i].outcome == report.RecordInProgress {
 			b.ends[i].functionErr = b.setVisibility(ctx, i)
 		}
 		stopped[group] = b.ends[i].again && group != ""
@@ -109,7 +108,7 @@ func restOfLease(err error) time.Duration {
 func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 	var lanes [][]int
 	for i, e := range b.ends {
-		if e.outcome == report.InProgress {
+		if e.outcome == report.RecordInProgress {
 			lanes = append(lanes, b.groupFrom(i))
 		}
 	}
@@ -117,10 +116,13 @@ func (b *batch[R, Out]) waitForOthers(ctx context.Context) {
 	b.atOnce(ctx, lanes)
 }
 
+// lease is how long a claim is protected where nothing else is configured.
+const lease = 30 * time.Second
+
 // patient returns a context in which the handler waits for another execution. Without a deadline it
 // waits for one lease.
 func (b *batch[R, Out]) patient(ctx context.Context) context.Context {
-	until := time.Now().Add(protocol.DefaultLease)
+	until := time.Now().Add(lease)
 	if deadline, limited := ctx.Deadline(); limited {
 		until = deadline.Add(-b.c.Reserve)
 	}

@@ -81,7 +81,7 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 
 // end is how a record ended.
 type end struct {
-	outcome          report.Outcome
+	outcome          report.BatchOutcome
 	again            bool
 	err, functionErr error
 }

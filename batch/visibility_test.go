@@ -46,7 +46,7 @@ func TestAMessageInProgressComesAgainWhenItsLeaseHasEnded(t *testing.T) {
 		require.Equal(t, map[string]time.Duration{"a": 39 * time.Second}, v.set)
 		require.Equal(t, 1, q.report.InProgress)
 		require.Equal(t, []report.BatchProblem{{
-			ID: "id-a", Outcome: report.InProgress, Receives: 3, Again: true, Err: q.report.Problems[0].Err,
+			ID: "id-a", Outcome: report.RecordInProgress, Receives: 3, Again: true, Err: q.report.Problems[0].Err,
 		}}, q.report.Problems)
 		require.ErrorIs(t, q.report.Problems[0].Err, idempotent.ErrInProgress)
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -102,7 +101,7 @@ func (w *world) poll(p pick) bool {
 func (w *world) calmDown() {
 	w.calm = true
 	for round := range 30 {
-		time.Sleep(2 * max(w.Visibility, timeout+protocol.DefaultMargin))
+		time.Sleep(2 * max(w.Visibility, timeout+2*time.Second))
 		for _, key := range w.keys {
 			held, found, _ := w.records.Get(context.Background(), key)
 			if found && round > 1 && held.Status == store.StatusUnknown {

@@ -149,7 +149,7 @@ func (c *counts) stood(d *report.Delivery) {
 	}
 }
 
-func (c *counts) step(end report.End) {
+func (c *counts) step(end report.StepEnd) {
 	switch end {
 	case report.StepRecorded, report.StepResolved:
 		c.StepsRecorded++
@@ -157,7 +157,7 @@ func (c *counts) step(end report.End) {
 		c.StepsResumed++
 	case report.StepLost:
 		c.StepsLost++
-	case report.EndFailed, report.EndRefused, report.EndLeaseLost, report.StepUnreadable, report.StepUnknown:
+	case report.StepFailed, report.StepRefused, report.StepLeaseLost, report.StepUnreadable, report.StepUnknown:
 		c.StepsFailed++
 	}
 }
@@ -169,7 +169,7 @@ func (c *counts) commit(r *report.Commit) {
 		c.Commits++
 	case report.CommitDeclined:
 		c.CommitsDeclined++
-	case report.EndRefused, report.EndLeaseLost, report.EndFailed:
+	case report.CommitRefused, report.CommitLeaseLost, report.CommitNotDone:
 		c.CommitsFailed++
 	}
 }

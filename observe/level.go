@@ -25,9 +25,9 @@ func levelOf(d *report.Delivery) slog.Level {
 
 func levelOfRecord(p *report.BatchProblem) slog.Level {
 	switch {
-	case p.FunctionErr != nil, p.Outcome == report.Panicked, p.Outcome == report.RecordPoison && p.Again:
+	case p.FunctionErr != nil, p.Outcome == report.RecordPanicked, p.Outcome == report.RecordPoison && p.Again:
 		return slog.LevelError
-	case p.Outcome == report.InProgress:
+	case p.Outcome == report.RecordInProgress:
 		return slog.LevelInfo
 	default:
 		return slog.LevelWarn
@@ -43,9 +43,9 @@ func levelOfMessage(outcome string) slog.Level {
 	}
 }
 
-func levelOfReconciled(o report.Settlement) slog.Level {
+func levelOfReconciled(o report.ReconcileOutcome) slog.Level {
 	switch o {
-	case report.GivenUp, "":
+	case report.ReconcileGivenUp, "":
 		return slog.LevelError
 	default:
 		return slog.LevelWarn

@@ -41,7 +41,7 @@ func TestLevelSaysWhoHasToAct(t *testing.T) {
 		"unreadable":  {report.Delivery{Outcome: report.Unreadable, Err: errors.New("odd")}, "ERROR"},
 		"refused":     {report.Delivery{Outcome: report.Refused, Err: errors.New("odd")}, "ERROR"},
 		"failed step": {
-			report.Delivery{Outcome: report.Executed, Steps: []report.Step{{Name: "charge", End: report.EndFailed}}},
+			report.Delivery{Outcome: report.Executed, Steps: []report.Step{{Name: "charge", End: report.StepFailed}}},
 			"INFO",
 		},
 		"orphan step": {report.Delivery{Outcome: report.Executed, OrphanSteps: []string{"charge"}}, "WARN"},
@@ -105,13 +105,13 @@ func TestEveryFieldOfAnEventIsLogged(t *testing.T) {
 			{Name: "reserve", End: report.StepResumed, Bytes: 7},
 			{Name: "charge", End: report.StepRecorded, Took: time.Second, Recording: time.Millisecond, Bytes: 9},
 			{
-				Name: "mail/1", End: report.EndFailed, Took: time.Minute, Err: errors.New("secret"),
+				Name: "mail/1", End: report.StepFailed, Took: time.Minute, Err: errors.New("secret"),
 				ErrorType: "observe_test.declinedError",
 			},
 		},
 		OrphanSteps: []string{"book", "ship"},
 		// These are for traces.
-		Trigger: report.TriggerHTTP, Trace: "00-1-2-01", Created: time.Now(), Start: time.Now(), Took: time.Hour,
+		Trigger: "http", Trace: "00-1-2-01", Created: time.Now(), Start: time.Now(), Took: time.Hour,
 		Commits: []report.Commit{
 			{
 				End: report.CommitDeclined, Items: 2, Tries: 1, Took: time.Second, Err: errors.New("secret"),

@@ -20,7 +20,7 @@ func TestEveryEndOfAStepAndOfACommitIsCounted(t *testing.T) {
 		change(&d)
 		return d
 	}
-	steps := func(ends ...report.End) report.Delivery {
+	steps := func(ends ...report.StepEnd) report.Delivery {
 		return of(func(d *report.Delivery) {
 			for _, end := range ends {
 				d.Steps = append(d.Steps, report.Step{Name: "charge", End: end, Err: secret})
@@ -32,7 +32,7 @@ func TestEveryEndOfAStepAndOfACommitIsCounted(t *testing.T) {
 	}
 	orphans := of(func(d *report.Delivery) { d.OrphanSteps = []string{"y", "z"} })
 	done, tried := report.Commit{End: report.CommitDone, Tries: 1}, report.Commit{End: report.CommitDone, Tries: 3}
-	failed, lost := report.Commit{End: report.EndFailed, Err: secret}, report.Commit{End: report.EndLeaseLost}
+	failed, lost := report.Commit{End: report.CommitNotDone, Err: secret}, report.Commit{End: report.CommitLeaseLost}
 	for name, tc := range map[string]struct {
 		event report.Delivery
 		want  counted
@@ -42,9 +42,9 @@ func TestEveryEndOfAStepAndOfACommitIsCounted(t *testing.T) {
 		"recorded":   {steps(report.StepRecorded, report.StepRecorded), counted{"StepsRecorded": 2}, "INFO"},
 		"resolved":   {steps(report.StepResolved), counted{"StepsRecorded": 1}, "INFO"},
 		"resumed":    {steps(report.StepResumed), counted{"StepsResumed": 1}, "INFO"},
-		"failed":     {steps(report.EndFailed), counted{"StepsFailed": 1}, "INFO"},
-		"refused":    {steps(report.EndRefused), counted{"StepsFailed": 1}, "INFO"},
-		"lease lost": {steps(report.EndLeaseLost), counted{"StepsFailed": 1}, "INFO"},
+		"failed":     {steps(report.StepFailed), counted{"StepsFailed": 1}, "INFO"},
+		"refused":    {steps(report.StepRefused), counted{"StepsFailed": 1}, "INFO"},
+		"lease lost": {steps(report.StepLeaseLost), counted{"StepsFailed": 1}, "INFO"},
 		"unreadable": {steps(report.StepUnreadable), counted{"StepsFailed": 1}, "INFO"},
 		"unknown":    {steps(report.StepUnknown), counted{"StepsFailed": 1}, "INFO"},
 		"lost":       {steps(report.StepLost), counted{"StepsLost": 1}, "WARN"},
@@ -60,7 +60,7 @@ func TestEveryEndOfAStepAndOfACommitIsCounted(t *testing.T) {
 			"INFO",
 		},
 		"refused, and answered all the same": {
-			commits(report.Commit{End: report.EndRefused, Err: secret}), counted{"CommitsFailed": 1}, "WARN",
+			commits(report.Commit{End: report.CommitRefused, Err: secret}), counted{"CommitsFailed": 1}, "WARN",
 		},
 		"commit without a lease": {commits(lost), counted{"CommitsFailed": 1}, "WARN"},
 		"commit that failed":     {commits(failed), counted{"CommitsFailed": 1}, "WARN"},

@@ -82,7 +82,7 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				after := d.look(key)
 				told := after.Story()
 				assert.Equal(t, now.Truncate(time.Millisecond).UTC(), told[len(told)-1].At)
-				assert.Equal(t, operate.WasSettled, told[len(told)-1].What)
+				assert.Equal(t, "settled", told[len(told)-1].What)
 				assert.Regexp(t, `^((step charge )?(executed|failed)|not executed|released) by dana$`, told[len(told)-1].Detail)
 				w := want(seen, action, held.Owner)
 				w.Story = held.Story

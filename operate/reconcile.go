@@ -235,19 +235,19 @@ func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) 
 	t.change(func(r *report.Reconciled) {
 		r.NotEnded--
 		switch done.Outcome {
-		case report.Completed:
+		case report.ReconcileCompleted:
 			r.Completed++
-		case report.Released:
+		case report.ReconcileReleased:
 			r.Released++
-		case report.Scheduled:
+		case report.ReconcileScheduled:
 			r.Scheduled++
-		case report.GivenUp:
+		case report.ReconcileGivenUp:
 			r.GivenUp++
-		case report.Elsewhere:
+		case report.ReconcileElsewhere:
 			r.Elsewhere++
-		case report.Busy:
+		case report.ReconcileBusy:
 			r.Busy++
-		case report.Closed:
+		case report.ReconcileClosed:
 			r.Closed++
 		}
 		if done.Attempt > 0 {

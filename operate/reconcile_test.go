@@ -92,7 +92,7 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 	require.Len(t, told.Problems, 10)
 	for _, p := range told.Problems {
 		require.ErrorContains(t, p.Err, "the provider says no")
-		require.Equal(t, report.Scheduled, p.Outcome)
+		require.Equal(t, report.ReconcileScheduled, p.Outcome)
 		require.Equal(t, 1, p.Tries)
 	}
 	text, err := json.Marshal(told)

@@ -9,32 +9,21 @@ import (
 
 // Transition is one of the last transitions of a record, as the record itself tells it.
 type Transition struct {
-	At   time.Time      `json:"at"`
-	What TransitionKind `json:"what"`
-	// Detail is a reason, the type of an error, or as what the record was settled and by whom. It
-	// may be cut at its beginning, and never is a text of a handler.
+	At time.Time `json:"at"`
+	// What has happened:
+	//
+	//   - taken-over: an execution died, and another one has begun
+	//   - failed: an execution failed with an error of the type Detail, and has left steps
+	//   - unknown: it became UNKNOWN, for the reason Detail, which the type of an error follows if
+	//     there was one
+	//   - asked: a resolver could not tell, because of an error of the type Detail, if there was
+	//     one
+	//   - given-up: no reconciliation asks any more
+	//   - settled: as what and by whom, says Detail
+	What string `json:"what"`
+	// Detail may be cut at its beginning, and never is a text of a handler.
 	Detail string `json:"detail,omitempty"`
 }
-
-// TransitionKind is what has happened to a record.
-type TransitionKind string
-
-// The kinds of transitions.
-const (
-	// TakenOver: an execution died, and another one has begun.
-	TakenOver TransitionKind = life.TakenOver
-	// HasFailed: an execution failed with an error of the type Detail, and has left steps.
-	HasFailed TransitionKind = life.Failed
-	// BecameUnknown: for the reason Detail, which the type of an error follows if there was one.
-	BecameUnknown TransitionKind = life.BecameUnknown
-	// WasAsked: a resolver could not tell, because of an error of the type Detail, if there was
-	// one.
-	WasAsked TransitionKind = life.Asked
-	// WasGivenUp: no reconciliation asks any more.
-	WasGivenUp TransitionKind = life.GivenUp
-	// WasSettled: as what and by whom, says Detail.
-	WasSettled TransitionKind = life.Settled
-)
 
 // Story returns the last transitions of the record, the first one first. A record keeps a few of
 // them, also after it is settled. One whose first execution has completed it has none.
@@ -42,7 +31,7 @@ func (s Shown) Story() []Transition {
 	story := life.StoryOf(s.Record)
 	all := make([]Transition, len(story))
 	for i, m := range story {
-		all[i] = Transition{m.At.UTC(), TransitionKind(m.What), m.Detail}
+		all[i] = Transition{m.At.UTC(), m.What, m.Detail}
 	}
 	return all
 }

@@ -34,27 +34,33 @@ type Batch struct {
 	Err error `emf:"BatchFailed" log:"error"`
 }
 
-// The outcomes that only records of a batch have. [InProgress] and [Panicked] are outcomes of them,
-// too.
+// BatchOutcome is what became of a record of a batch.
+type BatchOutcome string
+
+// The outcomes of records.
 const (
 	// RecordSucceeded: the handler returned a result, or an earlier one was replayed.
-	RecordSucceeded Outcome = "succeeded"
+	RecordSucceeded BatchOutcome = "succeeded"
 	// RecordTerminal: the failure is final.
-	RecordTerminal Outcome = "terminal"
+	RecordTerminal BatchOutcome = "terminal"
 	// RecordPoison: no repetition of the handler can help.
-	RecordPoison Outcome = "poison"
+	RecordPoison BatchOutcome = "poison"
+	// RecordInProgress: another invocation executes it.
+	RecordInProgress BatchOutcome = "in progress"
 	// RecordFailed: the handler returned another error.
-	RecordFailed Outcome = "failed"
+	RecordFailed BatchOutcome = "failed"
+	// RecordPanicked: the handler panicked, or ended its goroutine.
+	RecordPanicked BatchOutcome = "panicked"
 	// RecordNotBegun: there was no time left, or a record before it in its group has failed.
-	RecordNotBegun Outcome = "not begun"
+	RecordNotBegun BatchOutcome = "not begun"
 )
 
 // BatchProblem is a record that has not succeeded.
 type BatchProblem struct {
 	// ID is the message id, the event id of the record of a stream, or partition and offset of one
 	// of Kafka.
-	ID      string  `log:"id"`
-	Outcome Outcome `log:"outcome"`
+	ID      string       `log:"id"`
+	Outcome BatchOutcome `log:"outcome"`
 	// Receives is how often the queue has handed the message over, this time included. It is 0 for
 	// the record of a stream.
 	Receives int `log:"receives"`
@@ -68,7 +74,7 @@ type BatchProblem struct {
 }
 
 // Count counts a record by its outcome.
-func (b *Batch) Count(o Outcome) {
+func (b *Batch) Count(o BatchOutcome) {
 	switch o {
 	case RecordSucceeded:
 		b.Succeeded++
@@ -76,11 +82,11 @@ func (b *Batch) Count(o Outcome) {
 		b.Terminal++
 	case RecordPoison:
 		b.Poison++
-	case InProgress:
+	case RecordInProgress:
 		b.InProgress++
 	case RecordFailed:
 		b.Failed++
-	case Panicked:
+	case RecordPanicked:
 		b.Panicked++
 	case RecordNotBegun:
 		b.NotBegun++

@@ -33,8 +33,9 @@ type Delivery struct {
 	Attempt int `emf:"attempt,property" log:"attempt"`
 	// Recovered is true if the claim was a takeover after a crash.
 	Recovered bool `log:"recovered"`
-	// Trigger is what the handler takes.
-	Trigger Trigger
+	// Trigger is what the handler takes: "http" for requests of a gateway, "message" for messages
+	// of a queue or records of a stream, one at a time, or "call" for events of the caller's own.
+	Trigger string
 	// Trace is the trace context of another execution, as the header traceparent of W3C Trace
 	// Context has it: of the one whose answer was replayed, of the one that died or was released
 	// before this one, or of the one that was waited for or runs. It is empty if there was none, or
@@ -85,19 +86,6 @@ type Delivery struct {
 	Throttle string `emf:"throttle,property" log:"throttle"`
 }
 
-// Trigger is what a handler takes.
-type Trigger string
-
-// The triggers.
-const (
-	// TriggerHTTP: requests of a gateway.
-	TriggerHTTP Trigger = "http"
-	// TriggerMessage: messages of a queue or records of a stream, one at a time.
-	TriggerMessage Trigger = "message"
-	// TriggerCall: events of the caller's own.
-	TriggerCall Trigger = "call"
-)
-
 // Phase is a part of a delivery. The zero Phase did not happen.
 type Phase struct {
 	Start time.Time
@@ -107,10 +95,10 @@ type Phase struct {
 // NamedKey is a derived key and its name.
 type NamedKey struct{ Name, Key string }
 
-// Outcome is how a delivery was answered, or what became of a record of a batch.
+// Outcome is how a delivery was answered.
 type Outcome string
 
-// The outcomes of deliveries. Each has exactly one.
+// The outcomes. Each delivery has exactly one.
 const (
 	// Executed: the handler ran under a claim, and its own result or error was returned.
 	Executed Outcome = "executed"
@@ -156,10 +144,10 @@ const (
 	Disabled Outcome = "disabled"
 )
 
-// Settlement is what a delivery or a reconciliation made of a record.
+// Settlement is what a delivery made of its record.
 type Settlement string
 
-// The settlements of deliveries. One that left the record as it found it has none.
+// The settlements. A delivery that left the record as it found it has none.
 const (
 	// Completed: the result is stored.
 	Completed Settlement = "completed"

@@ -43,29 +43,37 @@ type Reconciled struct {
 type ReconcileProblem struct {
 	RecordKey string `log:"record"`
 	// Outcome is what became of it, empty if the store did not tell.
-	Outcome Settlement `log:"outcome,always"`
+	Outcome ReconcileOutcome `log:"outcome,always"`
 	// Tries is how often was asked without an answer.
 	Tries int `log:"tries"`
 	// Err is why. Its text is that of the resolver, or of the store.
 	Err error `json:"-" log:"error,type"`
 }
 
-// What a reconciliation makes of a record, beside these:
-//
-//   - [Completed]: the resolver found the result, which requests get
-//   - [Released]: it found that nothing has happened, so the next request executes; a record with
-//     steps stays one that somebody has to settle, because half of it has been done
-//   - [Elsewhere]: its lease was lost while it was asked, and its answer does not count
+// ReconcileOutcome is how the reconciliation of one record ends.
+type ReconcileOutcome string
+
+// The outcomes of a reconciliation of one record.
 const (
-	// Scheduled: nobody can tell yet. The record is as it was, and is due again later.
-	Scheduled Settlement = "scheduled"
-	// GivenUp: nobody could tell, as often as was asked. A person has to settle the record.
-	GivenUp Settlement = "given up"
-	// Busy: an execution holds the record, or another reconciliation. Nobody was asked.
-	Busy Settlement = "busy"
-	// Closed: there is nothing to ask about: the record is gone, or completed, or the next request
-	// executes anyway, or it is not due. Nobody was asked.
-	Closed Settlement = "closed"
+	// ReconcileCompleted: the resolver found the result. It is stored, and requests get it.
+	ReconcileCompleted ReconcileOutcome = "completed"
+	// ReconcileReleased: the resolver found that nothing has happened. The next request executes.
+	// If the record has steps that were recorded, it stays one that somebody has to settle, because
+	// half of it has been done.
+	ReconcileReleased ReconcileOutcome = "released"
+	// ReconcileScheduled: nobody can tell yet. The record is as it was, and is due again later.
+	ReconcileScheduled ReconcileOutcome = "scheduled"
+	// ReconcileGivenUp: nobody could tell, as often as was asked. A person has to settle the
+	// record.
+	ReconcileGivenUp ReconcileOutcome = "given up"
+	// ReconcileBusy: an execution holds the record, or another reconciliation. Nobody was asked.
+	ReconcileBusy ReconcileOutcome = "busy"
+	// ReconcileClosed: there is nothing to ask about: the record is gone, or completed, or the next
+	// request executes anyway, or it is not due. Nobody was asked.
+	ReconcileClosed ReconcileOutcome = "closed"
+	// ReconcileElsewhere: the resolver was asked, but its lease was lost meanwhile, and somebody
+	// else has the record or has settled it. Its answer does not count.
+	ReconcileElsewhere ReconcileOutcome = "elsewhere"
 )
 
 // Attention is how many records of an operation wait for somebody to settle them, at one instant.

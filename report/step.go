@@ -4,8 +4,8 @@ import "time"
 
 // Step is what became of one step of a handler.
 type Step struct {
-	Name string `log:",key"`
-	End  End    `log:"end"`
+	Name string  `log:",key"`
+	End  StepEnd `log:"end"`
 	// Start is when the function of the step began, or when the step was asked for, if it did not
 	// run.
 	Start time.Time
@@ -22,9 +22,34 @@ type Step struct {
 	ErrorType string `log:"error"`
 }
 
+// StepEnd is what came of a step.
+type StepEnd string
+
+// The ends of steps. Each step has exactly one.
+const (
+	// StepRecorded: this execution recorded what came of it, which may be a final failure.
+	// StepResolved: and a resolver found it.
+	StepRecorded StepEnd = "recorded"
+	StepResolved StepEnd = "resolved"
+	// StepResumed: an earlier execution had recorded it, so the function did not run.
+	StepResumed StepEnd = "resumed"
+	// StepFailed: its function returned an error that is not recorded, or panicked.
+	StepFailed StepEnd = "failed"
+	// StepLost: its function ran, and what it returned could not be recorded.
+	StepLost StepEnd = "lost"
+	// StepRefused: its function did not run.
+	StepRefused StepEnd = "refused"
+	// StepLeaseLost: the execution had lost its lease.
+	StepLeaseLost StepEnd = "lease lost"
+	// StepUnreadable: what is recorded cannot be understood.
+	StepUnreadable StepEnd = "unreadable"
+	// StepUnknown: a step that began once and did not end may have had its effect.
+	StepUnknown StepEnd = "unknown outcome"
+)
+
 // Commit is what became of one commit of a handler.
 type Commit struct {
-	End End `log:"end"`
+	End CommitEnd `log:"end"`
 	// Items is how many writes it had beside the answer. Tries is how often it was sent: more than
 	// once if another writer was at work, the store lacked capacity, or a reply was lost.
 	Items int `log:"items,always"`
@@ -38,35 +63,19 @@ type Commit struct {
 	ErrorType string `log:"error"`
 }
 
-// End is what came of a step or of a commit.
-type End string
+// CommitEnd is what came of a commit.
+type CommitEnd string
 
-// The ends. Each step and each commit has exactly one.
+// The ends of commits. Each commit has exactly one.
 const (
-	// StepRecorded: this execution recorded what came of the step, which may be a final failure.
-	// StepResolved: and a resolver found it.
-	StepRecorded End = "recorded"
-	StepResolved End = "resolved"
-	// StepResumed: an earlier execution had recorded it, so the function did not run.
-	StepResumed End = "resumed"
-	// StepLost: its function ran, and what it returned could not be recorded.
-	StepLost End = "lost"
-	// StepUnreadable: what is recorded cannot be understood.
-	StepUnreadable End = "unreadable"
-	// StepUnknown: a step that began once and did not end may have had its effect.
-	StepUnknown End = "unknown outcome"
-
-	CommitDone End = "committed"
+	CommitDone CommitEnd = "committed"
 	// CommitDeclined: the condition of a write did not hold: an ordinary branch of the handler, and
 	// no failure.
-	CommitDeclined End = "declined"
-
-	// EndFailed: the function of a step returned an error that is not recorded, or panicked; the
-	// store did not take a commit.
-	EndFailed End = "failed"
-	// EndRefused: the function of a step did not run; it was wrong to call a commit, and nothing
-	// was sent.
-	EndRefused End = "refused"
-	// EndLeaseLost: the execution had lost its lease.
-	EndLeaseLost End = "lease lost"
+	CommitDeclined CommitEnd = "declined"
+	// CommitRefused: it was wrong to call it, and nothing was sent.
+	CommitRefused CommitEnd = "refused"
+	// CommitLeaseLost: the execution had lost its lease.
+	CommitLeaseLost CommitEnd = "lease lost"
+	// CommitNotDone: the store did not take it.
+	CommitNotDone CommitEnd = "failed"
 )

@@ -75,13 +75,13 @@ func (c *commit) ended(fault *execution.Fault, err error) {
 	case errors.Is(fault, store.ErrWritesRefused):
 		r.End, r.ErrorType = report.CommitDeclined, errortype.Of(fault.Err)
 	case errors.Is(fault, execution.ErrCommitRefused):
-		r.End, r.ErrorType = report.EndRefused, errortype.Of(fault.Err)
+		r.End, r.ErrorType = report.CommitRefused, errortype.Of(fault.Err)
 	case errors.Is(fault, execution.ErrLeaseLost):
-		r.End = report.EndLeaseLost
+		r.End = report.CommitLeaseLost
 	case is:
-		r.End, r.ErrorType = report.EndFailed, string(failed.Kind)
+		r.End, r.ErrorType = report.CommitNotDone, string(failed.Kind)
 	default:
-		r.End, r.ErrorType = report.EndFailed, errortype.Of(fault.Err)
+		r.End, r.ErrorType = report.CommitNotDone, errortype.Of(fault.Err)
 	}
 }
 

@@ -260,10 +260,10 @@ func (s *commitStory) checkReport() {
 	if s.failure.then == nil {
 		assert.Equal(s.t, len(s.first.attempts), told.Tries)
 	}
-	for end, err := range map[report.End]error{
+	for end, err := range map[report.CommitEnd]error{
 		report.CommitDone: nil, report.CommitDeclined: store.ErrWritesRefused,
-		report.EndRefused: idempotent.ErrCommitRefused, report.EndLeaseLost: idempotent.ErrLeaseLost,
-		report.EndFailed: idempotent.ErrCommitFailed,
+		report.CommitRefused: idempotent.ErrCommitRefused, report.CommitLeaseLost: idempotent.ErrLeaseLost,
+		report.CommitNotDone: idempotent.ErrCommitFailed,
 	} {
 		assert.Equal(s.t, errors.Is(s.commitErr, err), end == told.End, "%v ends as %s", s.commitErr, told.End)
 	}

@@ -42,7 +42,7 @@ type Inquiry struct {
 // Inquired is what an [Inquiry] has made of its record. Its fields are those of Reconciled of
 // package idempotent, which is made of it by conversion.
 type Inquired struct {
-	Outcome        report.Settlement
+	Outcome        report.ReconcileOutcome
 	Attempt, Tries int
 	Next           time.Time
 	// Reason is why the record is UNKNOWN, or what is wrong with one that cannot be read.
@@ -53,13 +53,13 @@ type Inquired struct {
 	Err, StoreErr error
 }
 
-// The outcomes of an inquiry that found nothing out, beside those of [report.Settlement].
+// The outcomes of an inquiry that found nothing out, beside those of [report.ReconcileOutcome].
 const (
 	// InquiryUnreadable: the record cannot be understood.
-	InquiryUnreadable report.Settlement = "unreadable"
+	InquiryUnreadable report.ReconcileOutcome = "unreadable"
 	// InquiryFailed: the store could not answer, or take the verdict. What is claimed crashes, and
 	// is due then.
-	InquiryFailed report.Settlement = "failed"
+	InquiryFailed report.ReconcileOutcome = "failed"
 )
 
 // Run takes the record over, asks, and settles it.
@@ -87,11 +87,11 @@ func (q *Inquiry) notAsked(t taking) Inquired {
 		}
 		return Inquired{Outcome: InquiryFailed, Err: t.unanswered}
 	case t.Verdict == life.Busy:
-		return Inquired{Outcome: report.Busy, Until: t.held.ProtectedUntil()}
+		return Inquired{Outcome: report.ReconcileBusy, Until: t.held.ProtectedUntil()}
 	case t.Verdict == life.Unreadable:
 		return Inquired{Outcome: InquiryUnreadable, Reason: t.Reason}
 	default:
-		return Inquired{Outcome: report.Closed}
+		return Inquired{Outcome: report.ReconcileClosed}
 	}
 }
 
@@ -154,9 +154,9 @@ func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
 		return Inquired{Outcome: InquiryFailed, Err: err}
 	case !ours:
 		c.note(execution.ErrLeaseLost)
-		return Inquired{Outcome: report.Elsewhere}
+		return Inquired{Outcome: report.ReconcileElsewhere}
 	default:
-		return Inquired{Outcome: report.Completed}
+		return Inquired{Outcome: report.ReconcileCompleted}
 	}
 }
 
@@ -171,16 +171,16 @@ func (q *Inquiry) untouched(ctx context.Context) Inquired {
 	left := k.left(q.handed.Sorted())
 	next := c.as.Released(c.mine, left, c.Now())
 	if !left.Keeps {
-		return q.giveBack(ctx, next, Inquired{Outcome: report.Released})
+		return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased})
 	}
 	if c.before.Reason != store.ReasonReleased {
-		return q.giveBack(ctx, next, Inquired{Outcome: report.Released, Next: next.AttentionAt})
+		return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileReleased, Next: next.AttentionAt})
 	}
 	// Half of it has been done, and nobody has come to finish it: somebody has to know.
 	next.Tries = c.mine.Tries + 1
 	i := q.again(&next, next.Tries, c.Now())
-	if i.Outcome != report.GivenUp {
-		i.Outcome = report.Released
+	if i.Outcome != report.ReconcileGivenUp {
+		i.Outcome = report.ReconcileReleased
 	}
 	i.Reason = ""
 	return q.giveBack(ctx, next, i)
@@ -201,7 +201,7 @@ func (q *Inquiry) askAgain(ctx context.Context, tries int, cause error) Inquired
 // giveUp puts the record back for a person.
 func (q *Inquiry) giveUp(ctx context.Context, tries int) Inquired {
 	next := life.GaveUp(q.stillOpen(tries, nil), q.Now())
-	return q.giveBack(ctx, next, Inquired{Outcome: report.GivenUp, Reason: next.Reason, Tries: tries})
+	return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: tries})
 }
 
 // stillOpen is our record as it was before we took it over, and nobody's.
@@ -215,16 +215,16 @@ func (q *Inquiry) stillOpen(tries int, cause error) store.Record {
 func (q *Inquiry) again(next *store.Record, tries int, now time.Time) Inquired {
 	mine := q.claim.mine
 	last := q.MaxTries > 0 && tries >= q.MaxTries
-	i := Inquired{Outcome: report.Scheduled, Reason: next.Reason, Tries: tries}
+	i := Inquired{Outcome: report.ReconcileScheduled, Reason: next.Reason, Tries: tries}
 	now = now.Truncate(time.Millisecond)
 	switch {
 	case mine.GivenUp():
 		next.Attention, next.AttentionAt = mine.Attention, q.claim.before.AttentionAt
-		i.Outcome = report.GivenUp
+		i.Outcome = report.ReconcileGivenUp
 		return i
 	case last && q.GiveUp == nil:
 		*next = life.GaveUp(*next, now)
-		i.Outcome = report.GivenUp
+		i.Outcome = report.ReconcileGivenUp
 		return i
 	case last && mine.Tries < q.MaxTries:
 		next.AttentionAt = now // to be handed over
@@ -249,7 +249,7 @@ func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) I
 	case err != nil:
 		return Inquired{Outcome: InquiryFailed, Err: errors.Join(i.Err, err)}
 	case !released:
-		return Inquired{Outcome: report.Elsewhere, Err: i.Err}
+		return Inquired{Outcome: report.ReconcileElsewhere, Err: i.Err}
 	default:
 		return i
 	}

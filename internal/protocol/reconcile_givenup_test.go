@@ -42,7 +42,7 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 				}
 				for n, pause := range []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 3 * time.Minute} {
 					done := s.reconcile(r, how)
-					require.Equal(t, report.Scheduled, done.Outcome)
+					require.Equal(t, report.ReconcileScheduled, done.Outcome)
 					require.Equal(t, n+1, done.Tries)
 					require.WithinDuration(t, time.Now().Add(pause), done.Next, time.Second)
 					held := s.mustRecord()
@@ -51,19 +51,19 @@ func TestWhereNobodyCanTellThePausesGrowAndARecordIsGivenUp(t *testing.T) {
 					require.Equal(t, done.Next, held.AttentionAt)
 					require.Equal(t, store.AttentionOf(s.recordKey()), held.Attention)
 					require.Equal(t, []string{"charge"}, held.Derived)
-					require.Equal(t, report.Closed, s.reconcile(r, how).Outcome, "it is not due")
+					require.Equal(t, report.ReconcileClosed, s.reconcile(r, how).Outcome, "it is not due")
 					s.mustFail(5, idempotent.ErrUnknownOutcome)
 					time.Sleep(time.Until(done.Next))
 				}
 				done := s.reconcile(r, how)
-				require.Equal(t, report.GivenUp, done.Outcome)
+				require.Equal(t, report.ReconcileGivenUp, done.Outcome)
 				require.True(t, s.mustRecord().GivenUp())
 				time.Sleep(24 * time.Hour)
-				require.Equal(t, report.Closed, s.reconcile(r, how).Outcome)
+				require.Equal(t, report.ReconcileClosed, s.reconcile(r, how).Outcome)
 				how.OnlyDue = false
-				require.Equal(t, report.GivenUp, s.reconcile(r, how).Outcome,
+				require.Equal(t, report.ReconcileGivenUp, s.reconcile(r, how).Outcome,
 					"it is asked about, and stays given up")
-				require.Equal(t, report.Completed,
+				require.Equal(t, report.ReconcileCompleted,
 					s.reconcile(answers(charged7, nil), how).Outcome)
 				assertExecuted(t, s, 1)
 			})
@@ -97,22 +97,22 @@ func TestWhatIsGivenUpIsHandedOverFirst(t *testing.T) {
 		next := ask().Next
 		time.Sleep(time.Until(next))
 		done := ask()
-		require.Equal(t, report.Scheduled, done.Outcome)
+		require.Equal(t, report.ReconcileScheduled, done.Outcome)
 		require.False(t, done.Next.After(time.Now()), "it is handed over at the next run")
 		done = ask()
-		require.Equal(t, report.Scheduled, done.Outcome)
+		require.Equal(t, report.ReconcileScheduled, done.Outcome)
 		require.ErrorContains(t, done.Err, "it panicked with a string")
 		require.True(t, done.Next.After(time.Now()))
 		require.Equal(t, 2, done.Tries)
 		require.False(t, s.mustRecord().GivenUp())
 		time.Sleep(time.Until(done.Next))
 		fails = false
-		require.Equal(t, report.GivenUp, ask().Outcome)
+		require.Equal(t, report.ReconcileGivenUp, ask().Outcome)
 		require.True(t, s.mustRecord().GivenUp())
 		require.Equal(t, 2, asked)
 		require.Equal(t, 2, handed)
 		time.Sleep(24 * time.Hour)
-		require.Equal(t, report.Closed, ask().Outcome)
+		require.Equal(t, report.ReconcileClosed, ask().Outcome)
 		require.Equal(t, 2, handed)
 	})
 }
@@ -128,7 +128,7 @@ func TestAGivenUpRecordStaysGivenUpWhenAClientCannotSettleIt(t *testing.T) {
 		}
 		return finding{}, nil
 	}))
-	require.Equal(t, report.GivenUp,
+	require.Equal(t, report.ReconcileGivenUp,
 		s.reconcile(answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
 	s.mustFail(5, idempotent.ErrUnknownOutcome)
 	held := s.mustRecord()
@@ -151,7 +151,7 @@ func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 		})
 		return finding{}, nil
 	}, idempotent.Reconciling{})
-	require.Equal(t, report.Scheduled, done.Outcome)
+	require.Equal(t, report.ReconcileScheduled, done.Outcome)
 	held := s.mustRecord()
 	require.Equal(t, 1, held.Tries)
 	require.Equal(t, done.Next, held.AttentionAt)
@@ -162,7 +162,7 @@ func TestAQuestionWhoseLeaseWasLostCounts(t *testing.T) {
 func TestAGivenUpRecordStaysGivenUpWhenAQuestionDies(t *testing.T) {
 	t.Parallel()
 	s := newUncertain(t)
-	require.Equal(t, report.GivenUp,
+	require.Equal(t, report.ReconcileGivenUp,
 		s.reconcile(answers(finding{}, nil), idempotent.Reconciling{MaxTries: 1}).Outcome)
 	s.change(func(r *store.Record) {
 		r.Status, r.Owner = store.StatusInProgress, "the question"

@@ -73,7 +73,7 @@ func TestAResolverSettlesWhatNoClientRetries(t *testing.T) {
 		s.mustFail(5, idempotent.ErrInProgress, "a client waits")
 		return charged7, nil
 	}, idempotent.Reconciling{})
-	require.Equal(t, report.Completed, done.Outcome)
+	require.Equal(t, report.ReconcileCompleted, done.Outcome)
 	require.Equal(t, "shop", asked.Operation)
 	require.Equal(t, s.recordKey(), asked.RecordKey)
 	require.True(t, asked.Recovered)
@@ -113,11 +113,11 @@ func TestNobodyIsAskedBesideAResolverThatHangs(t *testing.T) {
 				t.Error("it is asked twice at a time")
 				return finding{}, nil
 			}, idempotent.Reconciling{})
-			require.Equal(t, report.Busy, done.Outcome)
+			require.Equal(t, report.ReconcileBusy, done.Outcome)
 			require.False(t, done.Until.Before(time.Now()))
 			s.mustFail(5, idempotent.ErrInProgress)
 		}
-		require.Equal(t, report.Completed, (<-ended).Outcome, "what it found late is true all the same")
+		require.Equal(t, report.ReconcileCompleted, (<-ended).Outcome, "what it found late is true all the same")
 		assertExecuted(t, s, 1)
 	})
 }
@@ -154,12 +154,12 @@ func TestARecordThatNeedsNobodyIsLeftAlone(t *testing.T) {
 		return finding{}, nil
 	}
 	s := newShop(t)
-	require.Equal(t, report.Closed, s.reconcile(never, idempotent.Reconciling{}).Outcome,
+	require.Equal(t, report.ReconcileClosed, s.reconcile(never, idempotent.Reconciling{}).Outcome,
 		"there is no record")
 	s.assertGone("and none is made")
 	s.mustHandle(5)
 	before := s.mustRecord()
-	require.Equal(t, report.Closed, s.reconcile(never, idempotent.Reconciling{}).Outcome)
+	require.Equal(t, report.ReconcileClosed, s.reconcile(never, idempotent.Reconciling{}).Outcome)
 	require.Equal(t, before, s.mustRecord())
 }
 
@@ -192,7 +192,7 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 		s := newStopped(t, false)
 		how := idempotent.Reconciling{OnlyDue: true, MaxTries: 2}
 		untouched := answers(untouched, nil)
-		require.Equal(t, report.Closed, s.reconcile(untouched, how).Outcome, "its client may still come")
+		require.Equal(t, report.ReconcileClosed, s.reconcile(untouched, how).Outcome, "its client may still come")
 		time.Sleep(store.ReleasedWait)
 		done := s.reconcile(func(ctx context.Context, x idempotent.Execution) (finding, error) {
 			held := s.mustRecord()
@@ -202,11 +202,11 @@ func TestAnOrderThatStoppedHalfWayIsAskedAboutAndStaysOpen(t *testing.T) {
 			require.ErrorIs(t, err, idempotent.ErrStepRefused)
 			return untouched(ctx, x)
 		}, how)
-		require.Equal(t, report.Released, done.Outcome)
+		require.Equal(t, report.ReconcileReleased, done.Outcome)
 		require.Equal(t, 1, done.Tries)
 		require.True(t, done.Next.After(time.Now()))
 		time.Sleep(time.Until(done.Next))
-		require.Equal(t, report.GivenUp, s.reconcile(untouched, how).Outcome,
+		require.Equal(t, report.ReconcileGivenUp, s.reconcile(untouched, how).Outcome,
 			"nobody finishes it: a person has to know")
 		s.mustGet(5, receipt{7, 5})
 		require.Empty(t, s.mustRecord().Attention)
@@ -219,7 +219,7 @@ func TestAStepThatMayHaveBegunIsReleasedWithTheOthers(t *testing.T) {
 		require.Equal(t, store.StatusUnknown, s.mustRecord().Status)
 		require.Equal(t, store.StepStarted, s.mustRecord().Steps["charge"].Kind)
 		done := s.ask(untouched)
-		require.Equal(t, report.Released, done.Outcome)
+		require.Equal(t, report.ReconcileReleased, done.Outcome)
 		require.WithinDuration(t, time.Now().Add(store.ReleasedWait), done.Next, time.Second, "its client may come")
 		held := s.mustRecord()
 		require.Contains(t, held.Steps, "reserve")
@@ -293,10 +293,10 @@ func TestAResponseThatIsNotStoredIsNoResult(t *testing.T) {
 	}
 	for _, status := range []int{0, 429, 500, 503} {
 		done := ask(status)
-		require.Equal(t, report.Scheduled, done.Outcome, status)
+		require.Equal(t, report.ReconcileScheduled, done.Outcome, status)
 		require.ErrorContains(t, done.Err, "not one that is stored")
 	}
-	require.Equal(t, report.Completed, ask(201).Outcome)
+	require.Equal(t, report.ReconcileCompleted, ask(201).Outcome)
 	out, err := h.Handle(t.Context(), req)
 	require.NoError(t, err)
 	require.Equal(t, 201, out.StatusCode)
@@ -316,7 +316,7 @@ func TestAQuestionWhoseClaimWasTakenChangesNothing(t *testing.T) {
 				taken = s.change(func(r *store.Record) { r.Owner = "somebody else" })
 				return found, nil
 			}, idempotent.Reconciling{})
-			require.Equal(t, report.Elsewhere, done.Outcome)
+			require.Equal(t, report.ReconcileElsewhere, done.Outcome)
 			require.Equal(t, taken.Owner, s.mustRecord().Owner)
 
 			s = newUncertain(t)
@@ -325,7 +325,7 @@ func TestAQuestionWhoseClaimWasTakenChangesNothing(t *testing.T) {
 				require.NoError(t, err)
 				return found, nil
 			}, idempotent.Reconciling{})
-			require.Equal(t, report.Elsewhere, done.Outcome)
+			require.Equal(t, report.ReconcileElsewhere, done.Outcome)
 			s.assertGone("what is deleted stays deleted")
 		})
 	}

@@ -37,7 +37,7 @@ func (all *steps) step(ctx context.Context, name string, e execution.Effect) *ex
 	under.Step = name
 	s := step{
 		all: all, claim: all.claim, name: name, effect: e, held: held, under: under,
-		report: report.Step{Name: name, Start: time.Now(), End: report.EndFailed},
+		report: report.Step{Name: name, Start: time.Now(), End: report.StepFailed},
 	}
 	defer func() { all.end(s.report, s.unmarked) }() // also where the function panics
 	fault := s.do(ctx)
@@ -64,9 +64,9 @@ type step struct {
 }
 
 // stepEnds are the words for faults.
-var stepEnds = map[error]report.End{
-	execution.ErrStepRefused: report.EndRefused, execution.ErrStepLost: report.StepLost,
-	execution.ErrLeaseLost:  report.EndLeaseLost,
+var stepEnds = map[error]report.StepEnd{
+	execution.ErrStepRefused: report.StepRefused, execution.ErrStepLost: report.StepLost,
+	execution.ErrLeaseLost:  report.StepLeaseLost,
 	execution.ErrUnreadable: report.StepUnreadable, execution.ErrUnknownOutcome: report.StepUnknown,
 }
 

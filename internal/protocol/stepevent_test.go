@@ -36,7 +36,7 @@ func TestAReportTellsHowAStepHasEnded(t *testing.T) {
 		rule rule
 		put  func(r *store.Record)
 		do   handler
-		end  report.End // empty where nothing is told of it
+		end  report.StepEnd // empty where nothing is told of it
 		kind string
 		err  error
 	}{
@@ -48,19 +48,19 @@ func TestAReportTellsHowAStepHasEnded(t *testing.T) {
 			do: func(ctx context.Context, _ order) (receipt, error) {
 				return receipt{}, failIn(ctx, "charge", errCard)
 			},
-			end: report.EndFailed, kind: "errors.errorString", err: errCard,
+			end: report.StepFailed, kind: "errors.errorString", err: errCard,
 		},
 		"lost": {
 			rule: writes(store.StepValue, calls.Deny), do: inOneStep("charge"), end: report.StepLost,
 			kind: "store.Error", err: idempotent.ErrStepLost,
 		},
 		"refused": {
-			rule: writes(store.StepStarted, calls.Deny), do: inOneStep("charge", once), end: report.EndRefused,
+			rule: writes(store.StepStarted, calls.Deny), do: inOneStep("charge", once), end: report.StepRefused,
 			kind: "store.Error", err: idempotent.ErrStepRefused,
 		},
 		"lease lost": {
 			do:  after(func(s *shop) { s.takeOver(func(*store.Record) {}) }, inOneStep("charge")),
-			end: report.EndLeaseLost, kind: "errors.errorString", err: idempotent.ErrLeaseLost,
+			end: report.StepLeaseLost, kind: "errors.errorString", err: idempotent.ErrLeaseLost,
 		},
 		"unreadable": {
 			put: crashedWith(1, "", "charge"), do: func(ctx context.Context, _ order) (receipt, error) {

@@ -96,11 +96,11 @@ func (o *Observer) Trace(ctx context.Context, r report.Delivery) idempotent.Trac
 	kind := trace.SpanKindInternal
 	if !within(ctx) {
 		switch r.Trigger {
-		case report.TriggerHTTP:
+		case "http":
 			kind = trace.SpanKindServer
-		case report.TriggerMessage:
+		case "message":
 			kind = trace.SpanKindConsumer
-		case report.TriggerCall:
+		case "call":
 		}
 	}
 	ctx, span := o.tracer.Start(ctx, "idempotent "+r.Operation, trace.WithSpanKind(kind), trace.WithTimestamp(r.Start),

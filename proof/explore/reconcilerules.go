@@ -180,18 +180,18 @@ var reconcileRules = []rule{
 		}
 		var isSo bool
 		switch d.found.Outcome {
-		case report.Completed:
+		case report.ReconcileCompleted:
 			isSo = a.concluded && a.became.Status == store.StatusCompleted
-		case report.Released:
+		case report.ReconcileReleased:
 			isSo = a.concluded && a.became.Released()
-		case report.Scheduled:
+		case report.ReconcileScheduled:
 			isSo = a.concluded && a.became.Attention != "" && !a.became.GivenUp() &&
 				a.became.AttentionAt.Equal(d.found.Next)
-		case report.GivenUp:
+		case report.ReconcileGivenUp:
 			isSo = a.concluded && a.became.GivenUp()
-		case report.Busy, report.Closed:
+		case report.ReconcileBusy, report.ReconcileClosed:
 			isSo = !a.asked
-		case report.Elsewhere:
+		case report.ReconcileElsewhere:
 			isSo = !a.concluded || !w.faultless()
 		default:
 			isSo = !w.faultless() // nothing else keeps it from ending

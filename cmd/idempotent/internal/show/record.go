@@ -207,10 +207,10 @@ func (i *Inspection) Timeline() (all []Moment) {
 			all = append(all, Moment{at, what, c})
 		}
 	}
-	told := make(map[operate.TransitionKind]bool)
+	told := make(map[string]bool)
 	add(r.CreatedAt, "claimed for the first time", Faint)
 	for _, t := range i.Story {
-		if told[t.What] = true; t.What == operate.WasSettled && t.At.Equal(r.SettledAt) {
+		if told[t.What] = true; t.What == "settled" && t.At.Equal(r.SettledAt) {
 			t.Detail += ": “" + r.SettledReason + "”"
 		}
 		what, colour := toldOf(t, r.Tries)
@@ -223,7 +223,7 @@ func (i *Inspection) Timeline() (all []Moment) {
 		add(r.Lease, "its lease ended, and nobody has said how its execution ended", Yellow)
 	case i.State == operate.StateReleased && len(i.Story) == 0:
 		add(r.Lease, "released: the next request executes", Yellow)
-	case i.State == operate.StateUnknown && !told[operate.BecameUnknown]:
+	case i.State == operate.StateUnknown && !told["unknown"]:
 		add(i.Since, "became unknown", Red)
 	case i.Status == store.StatusCompleted && r.Reason == store.ReasonTerminal:
 		add(r.CompletedAt, "it failed for good: every retry gets the error", Yellow)
@@ -250,30 +250,30 @@ func toldOf(t operate.Transition, tries int) (string, Colour) {
 	reason, kind, _ := strings.Cut(t.Detail, " ")
 	with := func(text, detail string) string { return strings.TrimSuffix(text+" ("+detail+")", " ()") }
 	switch t.What {
-	case operate.TakenOver:
+	case "taken-over":
 		return "its process had died, and another execution began", Yellow
-	case operate.HasFailed:
+	case "failed":
 		return with("the execution failed, and left its steps", t.Detail), Yellow
-	case operate.BecameUnknown:
+	case "unknown":
 		return with("became unknown, "+because(reason), kind), Red
-	case operate.WasAsked:
+	case "asked":
 		return with(fmt.Sprintf("asked %s, without an answer", Count(max(tries, 1), "time")), t.Detail), Yellow
-	case operate.WasGivenUp:
+	case "given-up":
 		return "given up: a person has to settle it", Red
-	case operate.WasSettled:
+	case "settled":
 		return "settled as " + t.Detail, Green
 	default:
-		return strings.TrimSpace(string(t.What) + " " + t.Detail), Faint
+		return strings.TrimSpace(t.What + " " + t.Detail), Faint
 	}
 }
 
 // failure is the type of the last error of an execution, empty if the record does not tell it.
 func failure(story []operate.Transition) string {
 	for _, t := range slices.Backward(story) {
-		if t.What == operate.HasFailed {
+		if t.What == "failed" {
 			return t.Detail
 		}
-		if t.What == operate.BecameUnknown {
+		if t.What == "unknown" {
 			_, kind, _ := strings.Cut(t.Detail, " ")
 			return kind
 		}
