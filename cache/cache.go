@@ -36,15 +36,14 @@ package cache
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"hash/maphash"
 	"iter"
 	"math"
-	"reflect"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -79,17 +78,10 @@ var (
 // It panics with a [*store.ConfigError] if inner is nil, or if maxBytes is less than 1,024, in
 // which not one record with an owner and a small result would fit.
 func New(inner store.Store, maxBytes int) *Store {
-	var problems []string
-	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		problems = append(problems, "cache.New: the store is nil")
-	}
-	if maxBytes < leastBytes {
-		problems = append(problems,
-			fmt.Sprintf("cache.New: %d bytes are less than %d, in which one small record fits", maxBytes, leastBytes))
-	}
-	if len(problems) > 0 {
-		panic(&store.ConfigError{Problems: problems})
-	}
+	p := setup.Of("cache.New")
+	p.Addf(setup.IsNil(inner), "the store is nil")
+	p.Addf(maxBytes < leastBytes, "%d bytes are less than %d, in which one small record fits", maxBytes, leastBytes)
+	p.Panic()
 	s := &Store{inner: inner, records: records{maxBytes: maxBytes, seed: maphash.MakeSeed()}}
 	// it takes any positive size
 	s.kept, _ = simplelru.NewLRU(math.MaxInt, func(_ string, r store.Record) { s.bytes -= size(r) })

@@ -1,16 +1,16 @@
 package observe
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // Config adjusts the functions of this package that write metrics. The zero Config is the default.
@@ -49,96 +49,34 @@ const (
 	maxValue      = 1024
 )
 
-// checked is a Config in the making, and what is wrong with it.
-type checked struct {
-	Config
-
-	problems []string
-}
-
-func configOf(constructor string, w io.Writer, config []Config) *checked {
-	c := &checked{}
-	switch len(config) {
-	case 0:
-	case 1:
-		c.Config = config[0]
-	default:
-		c.problemf("%s: there are %d Configs", constructor, len(config))
-	}
-	if w == nil {
-		c.problemf("%s: the writer is nil", constructor)
-	}
-	if c.Namespace == "" {
-		c.Namespace = defaultNamespace
-	}
-	c.checkNamespace()
-	if len(c.Dimensions) > maxDimensions {
-		c.problemf("Config.Dimensions: there are %d, more than %d", len(c.Dimensions), maxDimensions)
-	}
+// configOf returns the Config of a constructor, and panics with what is wrong with it.
+func configOf(constructor string, w io.Writer, given []Config, ofDeliveries bool) Config {
+	p := setup.Of(constructor)
+	c := setup.One(p, given)
+	p.Addf(w == nil, "the writer is nil")
+	c.Namespace = cmp.Or(c.Namespace, defaultNamespace)
+	checkText(p, "Config.Namespace:", c.Namespace, maxNamespace)
+	p.Addf(strings.HasPrefix(c.Namespace, ":") || strings.HasPrefix(c.Namespace, "AWS/"),
+		"Config.Namespace: %q begins with a colon or with AWS/, which CloudWatch keeps for itself", c.Namespace)
+	p.Addf(len(c.Dimensions) > maxDimensions, "Config.Dimensions: there are %d, more than %d",
+		len(c.Dimensions), maxDimensions)
 	for _, name := range slices.Sorted(maps.Keys(c.Dimensions)) {
-		c.checkDimension(name, c.Dimensions[name])
+		checkText(p, "Config.Dimensions: the name", name, maxName)
+		p.Addf(strings.HasPrefix(name, ":"), "Config.Dimensions: the name %q begins with a colon", name)
+		p.Addf(slices.Contains(members(), name), "Config.Dimensions: a line has another member of the name %q", name)
+		checkText(p, "Config.Dimensions: "+name+": the value", c.Dimensions[name], maxValue)
 	}
+	p.Addf(c.Tenant != nil && !ofDeliveries, "Config.Tenant: a line is not about one tenant")
+	p.Addf(c.Route && !ofDeliveries, "Config.Route: a line is not about one route")
+	p.Panic()
 	return c
 }
 
-func (c *checked) checkNamespace() {
-	if problem := unusable(c.Namespace, maxNamespace); problem != "" {
-		c.problemf("Config.Namespace: %q %s", c.Namespace, problem)
-	}
-	if strings.HasPrefix(c.Namespace, ":") || strings.HasPrefix(c.Namespace, "AWS/") {
-		c.problemf("Config.Namespace: %q begins with a colon or with AWS/, which CloudWatch keeps for itself",
-			c.Namespace)
-	}
-}
-
-func (c *checked) checkDimension(name, value string) {
-	if problem := unusable(name, maxName); problem != "" {
-		c.problemf("Config.Dimensions: the name %q %s", name, problem)
-	}
-	if strings.HasPrefix(name, ":") {
-		c.problemf("Config.Dimensions: the name %q begins with a colon", name)
-	}
-	if slices.Contains(members(), name) {
-		c.problemf("Config.Dimensions: a line has another member of the name %q", name)
-	}
-	if problem := unusable(value, maxValue); problem != "" {
-		c.problemf("Config.Dimensions: %s: the value %q %s", name, value, problem)
-	}
-}
-
-func (c *checked) problemf(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Sprintf(format, args...))
-}
-
-func (c *checked) panicIfWrong() {
-	if len(c.problems) > 0 {
-		panic(&store.ConfigError{Problems: c.problems})
-	}
-}
-
-// panicIfOfDeliveries is panicIfWrong for a line that is not about one delivery.
-func (c *checked) panicIfOfDeliveries(constructor string) {
-	if c.Tenant != nil {
-		c.problemf("%s: Config.Tenant: a line is not about one tenant", constructor)
-	}
-	if c.Route {
-		c.problemf("%s: Config.Route: a line is not about one route", constructor)
-	}
-	c.panicIfWrong()
-}
-
-// unusable says why CloudWatch takes s neither as a name nor as a value, empty if it does.
-func unusable(s string, most int) string {
-	switch {
-	case strings.TrimSpace(s) == "":
-		return "is blank"
-	case !printable(s):
-		return "is not printable ASCII"
-	case len(s) > most:
-		return fmt.Sprintf("has %d characters, more than %d", len(s), most)
-	default:
-		return ""
-	}
+// checkText adds why CloudWatch takes s neither as a name nor as a value.
+func checkText(p *setup.Problems, of, s string, most int) {
+	p.Addf(strings.TrimSpace(s) == "", "%s %q is blank", of, s)
+	p.Addf(!printable(s), "%s %q is not printable ASCII", of, s)
+	p.Addf(len(s) > most, "%s %q has %d characters, more than %d", of, s, len(s), most)
 }
 
 // printable reports whether s is of ASCII characters from the space to the tilde.

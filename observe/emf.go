@@ -41,7 +41,7 @@ type emf[R any] struct {
 	line []byte
 }
 
-func newEMF[R any](c *checked) *emf[R] {
+func newEMF[R any](c Config) *emf[R] {
 	e := &emf[R]{namespace: `{"Namespace":` + string(appendString(nil, c.Namespace)) + `,"Dimensions":[`}
 	t := reflect.TypeFor[R]()
 	for _, f := range taggedOf(t, "emf") {

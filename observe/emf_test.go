@@ -260,7 +260,7 @@ func TestWrongConfigsAreNamedAllAtOnce(t *testing.T) {
 	assert.Len(t, problems, 3)
 	assert.Contains(t, problems[0], "the writer is nil")
 	problems = configtest.ProblemsOf(t, func() { observe.EMF(&bytes.Buffer{}, observe.Config{}, observe.Config{}) })
-	assert.Contains(t, problems[0], "there are 2 Configs")
+	assert.Contains(t, problems[0], "there are 2 values of Config")
 
 	tenant := func(context.Context, report.Delivery) string { return "t" }
 	line := rawLineOf(t.Context(), someEvent, observe.Config{Dimensions: many, Tenant: tenant})

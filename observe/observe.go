@@ -15,8 +15,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
-	"github.com/go-idempotent/idempotent/store"
 )
 
 // EMF returns an observer that writes one line of JSON for each delivery, in the Embedded Metric
@@ -38,8 +38,7 @@ import (
 // The format:
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 func EMF(w io.Writer, config ...Config) func(context.Context, report.Delivery) {
-	c := configOf("observe.EMF", w, config)
-	c.panicIfWrong()
+	c := configOf("observe.EMF", w, config, true)
 	emf := newEMF[delivery](c)
 	return func(ctx context.Context, d report.Delivery) {
 		line := told(&d)
@@ -169,9 +168,7 @@ func ReconcileSlog(logger *slog.Logger) func(context.Context, report.Reconciled)
 // any more, and a line that is missing says that nobody has counted. Config.Tenant and Config.Route
 // are wrong here, because a record does not tell them.
 func AttentionEMF(w io.Writer, config ...Config) func(context.Context, report.Attention) error {
-	c := configOf("observe.AttentionEMF", w, config)
-	c.panicIfOfDeliveries("observe.AttentionEMF")
-	emf := newEMF[report.Attention](c)
+	emf := newEMF[report.Attention](configOf("observe.AttentionEMF", w, config, false))
 	return func(ctx context.Context, a report.Attention) error {
 		if err := emf.write(ctx, w, &a); err != nil {
 			return fmt.Errorf("observe: attention of %q: %w", a.Operation, err)
@@ -182,9 +179,7 @@ func AttentionEMF(w io.Writer, config ...Config) func(context.Context, report.At
 
 // summaryEMF is an observer of what happened in one invocation to many things.
 func summaryEMF[R any](constructor string, w io.Writer, config []Config) func(context.Context, R) {
-	c := configOf(constructor, w, config)
-	c.panicIfOfDeliveries(constructor)
-	emf := newEMF[R](c)
+	emf := newEMF[R](configOf(constructor, w, config, false))
 	return func(ctx context.Context, r R) { _ = emf.write(ctx, w, &r) }
 }
 
@@ -196,15 +191,11 @@ func summaryEMF[R any](constructor string, w io.Writer, config []Config) func(co
 // A nil observer panics with a [*store.ConfigError].
 func All[R any](observers ...func(context.Context, R)) func(context.Context, R) {
 	observers = slices.Clone(observers) // the caller may go on using the slice
-	var problems []string
+	p := setup.Of("observe.All")
 	for i, o := range observers {
-		if o == nil {
-			problems = append(problems, fmt.Sprintf("observe.All: observer %d is nil", i+1))
-		}
+		p.Addf(o == nil, "observer %d is nil", i+1)
 	}
-	if problems != nil {
-		panic(&store.ConfigError{Problems: problems})
-	}
+	p.Panic()
 	return func(ctx context.Context, r R) {
 		for _, observe := range observers {
 			observe(ctx, r)
