@@ -2,12 +2,12 @@ package idempotent
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"reflect"
 	"strings"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -15,11 +15,13 @@ import (
 
 // Option configures [Wrap]. Wrap applies its options in order: a later one replaces an earlier one
 // of the same name. After Wrap has returned, nothing reads an option again.
-type Option interface{ apply(c *config, p *problems) }
+type Option interface {
+	apply(c *config, p *setup.Problems)
+}
 
-type optionFunc func(c *config, p *problems)
+type optionFunc func(*config, *setup.Problems)
 
-func (f optionFunc) apply(c *config, p *problems) { f(c, p) }
+func (f optionFunc) apply(c *config, p *setup.Problems) { f(c, p) }
 
 // config is what the options fill in. Wrap makes a handler of it, and the handler does not keep it.
 type config struct {
@@ -47,7 +49,7 @@ type config struct {
 
 	// shared makes records as another program writes them, for a handler whose results have the
 	// type out. It is nil for records of this module's own.
-	shared func(out reflect.Type, p *problems) sharedRecords
+	shared func(out reflect.Type, p *setup.Problems) sharedRecords
 
 	records sharedRecords // what shared made
 	// allCallers: whoever calls shares the keys of that program.
@@ -79,14 +81,14 @@ func as[T any](v any) T {
 // disabledVariable is the switch of AWS Powertools, with its spellings of true and false.
 const disabledVariable = "POWERTOOLS_IDEMPOTENCY_DISABLED"
 
-func disabledByEnvironment(p *problems) bool {
+func disabledByEnvironment(p *setup.Problems) bool {
 	value := os.Getenv(disabledVariable)
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "1", "y", "yes", "t", "true", "on":
 		return true
 	case "", "0", "n", "no", "f", "false", "off":
 	default:
-		p.addf("%s: %q is neither true nor false", disabledVariable, value)
+		p.Addf(true, "%s: %q is neither true nor false", disabledVariable, value)
 	}
 	return false
 }
@@ -105,40 +107,16 @@ func validOperation(name string) bool {
 // module, that of package store, so that [errors.As] finds each.
 type ConfigError = store.ConfigError
 
-// problems collects what is wrong with a configuration.
-type problems []string
-
-func (p *problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
-
-// addError adds an error of an option, unless it is nil.
-func (p *problems) addError(option string, err error) {
-	if err != nil {
-		p.addf("%s: %v", option, err)
-	}
-}
-
-func (p *problems) atLeast(what string, d, least time.Duration) {
-	if d < least {
-		p.addf("%s: %v is less than %v", what, d, least)
-	}
-}
-
-// err returns one error of all, nil if there is none.
-func (p *problems) err() error {
-	if len(*p) == 0 {
-		return nil
-	}
-	return &ConfigError{Problems: *p}
+func atLeast(p *setup.Problems, option string, d, least time.Duration) {
+	p.Addf(d < least, "%s: %v is less than %v", option, d, least)
 }
 
 // userFunc makes an option whose value is a function. A nil function is a configuration error and
 // not the default.
 func userFunc(option string, f any, set func(*config)) Option {
-	return optionFunc(func(c *config, p *problems) {
+	return optionFunc(func(c *config, p *setup.Problems) {
 		set(c)
 		c.given[option] = reflect.TypeOf(f)
-		if reflect.ValueOf(f).IsNil() {
-			p.addf("%s: the function is nil", option)
-		}
+		p.Addf(reflect.ValueOf(f).IsNil(), "%s: the function is nil", option)
 	})
 }

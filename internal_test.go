@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
 // The linker keeps the marker only if the configuration refers to it. What "idempotent doctor"
 // makes of that is tested there, with real programs.
 func TestTheConfigurationRefersToTheMarker(t *testing.T) {
 	t.Parallel()
-	var p problems
+	var p setup.Problems
 	c := newConfig(nil, nil, reflect.TypeFor[string](), &p)
 	require.Equal(t, marker, c.marker)
 	require.Equal(t, "github.com/go-idempotent/idempotent: this program calls Wrap (7H2QXVT4KZ6M)", marker,

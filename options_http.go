@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/httpfield"
+	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
 // WithHTTP configures an HTTP handler. On any other handler it is a configuration error.
@@ -115,84 +116,62 @@ import (
 //
 // docs/http.md tells what the clients of an API have to know.
 func WithHTTP(h HTTP) Option {
-	return optionFunc(func(c *config, p *problems) {
+	return optionFunc(func(c *config, p *setup.Problems) {
 		c.http, c.httpSet, c.requireKeySet = h.withDefaults(), true, h.RequireKey != nil
 		h.check(p)
 	})
 }
 
 // checkHTTP finds contradictions between WithHTTP and other options.
-func (c *config) checkHTTP(p *problems) {
-	if longest := c.retention - clockSkew; c.http.MaxRequestAge > max(longest, 0) {
-		p.addf("WithHTTP: MaxRequestAge %v is more than %v, the retention less %v of clock skew: an old request "+
-			"would be executed "+
-			"again after its record expired", c.http.MaxRequestAge, longest, clockSkew)
-	}
+func (c *config) checkHTTP(p *setup.Problems) {
+	longest := c.retention - clockSkew
+	p.Addf(c.http.MaxRequestAge > max(longest, 0), "WithHTTP: MaxRequestAge %v is more than %v, the retention less %v "+
+		"of clock skew: an old request would be executed again after its record expired",
+		c.http.MaxRequestAge, longest, clockSkew)
 }
 
-func (h HTTP) check(p *problems) {
-	switch {
-	case h.Header != "" && !httpfield.IsToken(h.Header):
-		p.addf("WithHTTP: Header %q is no header name", h.Header)
-	case httpfield.HasMeaning(h.Header):
-		p.addf("WithHTTP: Header %q has another meaning", h.Header)
-	}
+func (h HTTP) check(p *setup.Problems) {
+	p.Addf(h.Header != "" && !httpfield.IsToken(h.Header), "WithHTTP: Header %q is no header name", h.Header)
+	p.Addf(httpfield.HasMeaning(h.Header), "WithHTTP: Header %q has another meaning", h.Header)
 	for _, m := range h.RequireKey {
-		switch {
-		case !httpfield.IsToken(m) || strings.ToUpper(m) != m:
-			p.addf("WithHTTP: RequireKey: %q is no method in capitals", m)
-		case neverProtected(m):
-			p.addf("WithHTTP: RequireKey: %s has no effect to protect", m)
-		}
+		p.Addf(!httpfield.IsToken(m) || strings.ToUpper(m) != m, "WithHTTP: RequireKey: %q is no method in capitals", m)
+		p.Addf(neverProtected(m), "WithHTTP: RequireKey: %s has no effect to protect", m)
 	}
 	h.checkFingerprintHeaders(p)
 	h.checkRequestAge(p)
-	if s := h.MismatchStatus; !slices.Contains([]int{0, 400, 409, 422}, s) {
-		p.addf("WithHTTP: MismatchStatus %d is not 400, 409 or 422", s)
-	}
+	p.Addf(!slices.Contains([]int{0, 400, 409, 422}, h.MismatchStatus),
+		"WithHTTP: MismatchStatus %d is not 400, 409 or 422", h.MismatchStatus)
 }
 
-func (h HTTP) checkFingerprintHeaders(p *problems) {
+func (h HTTP) checkFingerprintHeaders(p *setup.Problems) {
 	seen := map[string]bool{}
 	for _, name := range h.FingerprintHeaders {
-		problem, lower := "", strings.ToLower(name)
+		lower, wrong := strings.ToLower(name), ""
 		switch {
 		case !httpfield.IsToken(name):
-			problem = "is no header name"
+			wrong = "is no header name"
 		case seen[lower]:
-			problem = "is there twice"
+			wrong = "is there twice"
 		case strings.EqualFold(name, h.withDefaults().Header):
-			problem = "carries the key"
+			wrong = "carries the key"
 		case httpfield.Unsteady(lower):
-			problem = "differs between deliveries of one request"
+			wrong = "differs between deliveries of one request"
 		}
-		if problem != "" {
-			p.addf("WithHTTP: FingerprintHeaders: %q %s", name, problem)
-		}
+		p.Addf(wrong != "", "WithHTTP: FingerprintHeaders: %q %s", name, wrong)
 		seen[lower] = true
 	}
 }
 
-func (h HTTP) checkRequestAge(p *problems) {
+func (h HTTP) checkRequestAge(p *setup.Problems) {
+	p.Addf(h.TimestampHeader == "" && h.MaxRequestAge != 0, "WithHTTP: MaxRequestAge needs a TimestampHeader")
+	p.Addf(h.TimestampHeader != "" && h.MaxRequestAge == 0, "WithHTTP: TimestampHeader needs a MaxRequestAge")
+	if h.TimestampHeader == "" || h.MaxRequestAge == 0 {
+		return
+	}
+	atLeast(p, "WithHTTP: MaxRequestAge", h.MaxRequestAge, time.Second)
 	is := func(name string) bool { return strings.EqualFold(name, h.TimestampHeader) }
-	switch {
-	case h.TimestampHeader == "" && h.MaxRequestAge == 0:
-		return
-	case h.TimestampHeader == "":
-		p.addf("WithHTTP: MaxRequestAge needs a TimestampHeader")
-		return
-	case h.MaxRequestAge == 0:
-		p.addf("WithHTTP: TimestampHeader needs a MaxRequestAge")
-		return
-	}
-	p.atLeast("WithHTTP: MaxRequestAge", h.MaxRequestAge, time.Second)
-	switch {
-	case !httpfield.IsToken(h.TimestampHeader):
-		p.addf("WithHTTP: TimestampHeader %q is no header name", h.TimestampHeader)
-	case is(h.withDefaults().Header):
-		p.addf("WithHTTP: TimestampHeader %q is the header of the key", h.TimestampHeader)
-	case slices.ContainsFunc(h.FingerprintHeaders, is):
-		p.addf("WithHTTP: TimestampHeader %q is also one of FingerprintHeaders: a retry at another time "+
-			"would be another request", h.TimestampHeader)
-	}
+	p.Addf(!httpfield.IsToken(h.TimestampHeader), "WithHTTP: TimestampHeader %q is no header name", h.TimestampHeader)
+	p.Addf(is(h.withDefaults().Header), "WithHTTP: TimestampHeader %q is the header of the key", h.TimestampHeader)
+	p.Addf(slices.ContainsFunc(h.FingerprintHeaders, is), "WithHTTP: TimestampHeader %q is also one of "+
+		"FingerprintHeaders: a retry at another time would be another request", h.TimestampHeader)
 }

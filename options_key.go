@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/jmespath"
 )
 
@@ -26,7 +27,7 @@ func WithKey[In any](key func(in In) (string, error)) Option {
 // WithOptionalKey runs a request without a key unprotected, instead of refusing it with
 // [ErrMissingKey].
 func WithOptionalKey() Option {
-	return optionFunc(func(c *config, _ *problems) { c.optionalKey = true })
+	return optionFunc(func(c *config, _ *setup.Problems) { c.optionalKey = true })
 }
 
 // WithFingerprint computes the fingerprint from what the function returns, encoded as canonical
@@ -71,7 +72,7 @@ func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 //
 // Say it if the handler decodes into maps, or with a decoder that folds no case.
 func WithExactNames() Option {
-	return optionFunc(func(c *config, _ *problems) { c.exactNames = true })
+	return optionFunc(func(c *config, _ *setup.Problems) { c.exactNames = true })
 }
 
 // WithTenant makes a tenant part of the scope of every key, and so of every [DerivedKey]. On an
@@ -117,11 +118,9 @@ func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error))
 // is refused, and so is half a key. [Handler.Handle] evaluates the expression on the JSON of its
 // argument.
 func WithKeyPath(expression string) Option {
-	return optionFunc(func(c *config, p *problems) {
-		var err error
+	return optionFunc(func(c *config, p *setup.Problems) {
 		c.keyPathSet = true
-		c.keyPath, err = jmespath.Compile(expression)
-		p.addError("WithKeyPath", err)
+		c.keyPath = compile(p, "WithKeyPath", expression)
 	})
 }
 
@@ -131,11 +130,15 @@ func WithKeyPath(expression string) Option {
 // missing, the request is refused with [ErrInvalidKey], because nothing tells then whether the key
 // belongs to it.
 func WithFingerprintPath(expression string) Option {
-	return optionFunc(func(c *config, p *problems) {
-		var err error
-		c.fingerprintPath, err = jmespath.Compile(expression)
-		p.addError("WithFingerprintPath", err)
+	return optionFunc(func(c *config, p *setup.Problems) {
+		c.fingerprintPath = compile(p, "WithFingerprintPath", expression)
 	})
+}
+
+func compile(p *setup.Problems, option, expression string) *jmespath.Expression {
+	path, err := jmespath.Compile(expression)
+	p.Addf(err != nil, "%s: %v", option, err)
+	return path
 }
 
 // WithDigestKey computes record keys and fingerprints with HMAC-SHA-256 and this secret. It is for
@@ -146,10 +149,9 @@ func WithFingerprintPath(expression string) Option {
 // A handler with another secret does not find earlier records, and every [DerivedKey] changes, as
 // with a new name in [WithOperation].
 func WithDigestKey(secret []byte) Option {
-	return optionFunc(func(c *config, p *problems) {
+	return optionFunc(func(c *config, p *setup.Problems) {
 		c.digestKey = append([]byte(nil), secret...)
-		if len(secret) < fingerprint.MinKeySize {
-			p.addf("WithDigestKey: %d bytes are less than %d", len(secret), fingerprint.MinKeySize)
-		}
+		p.Addf(len(secret) < fingerprint.MinKeySize, "WithDigestKey: %d bytes are less than %d", len(secret),
+			fingerprint.MinKeySize)
 	})
 }

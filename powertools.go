@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/powertools"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -86,21 +87,22 @@ type Powertools struct {
 //     language could not read it, the record becomes UNKNOWN. It also becomes UNKNOWN after a
 //     [Terminal] error, which their readers would take for a result.
 func WithPowertools(p Powertools) Option {
-	return optionFunc(func(c *config, wrong *problems) {
+	return optionFunc(func(c *config, wrong *setup.Problems) {
 		c.allCallers = p.AllCallers
 		codec, err := powertools.New(powertools.Language(p.Language), p.Hash)
-		wrong.addError(optionPowertools, err)
+		wrong.Addf(err != nil, "%s: %v", optionPowertools, err)
 		prefix := p.prefix(wrong)
 		// Programs that do not call WithPowertools are 0.3 MB smaller, because nothing but this
 		// function value refers to the codecs, and the linker leaves them out.
-		c.shared = func(out reflect.Type, problems *problems) sharedRecords {
-			checkShared(c, problems)
-			if codec == nil {
+		c.shared = func(out reflect.Type, wrong *setup.Problems) sharedRecords {
+			checkShared(c, wrong)
+			if err != nil {
 				return nil
 			}
 			for _, path := range []*jmespath.Expression{c.keyPath, c.fingerprintPath} {
 				if path != nil {
-					problems.addError(optionPowertools, codec.Allow(path))
+					err := codec.Allow(path)
+					wrong.Addf(err != nil, "%s: %v", optionPowertools, err)
 				}
 			}
 			return newPowertoolsRecords(codec, prefix, out)
@@ -110,7 +112,7 @@ func WithPowertools(p Powertools) Option {
 
 // checkCallers asks for a choice where callers of an HTTP handler would share keys unasked. Without
 // a path the whole event is the key, and with it who calls.
-func (c *config) checkCallers(p *problems) {
+func (c *config) checkCallers(p *setup.Problems) {
 	if c.shared == nil || c.allCallers || c.keyPath == nil {
 		return
 	}
@@ -119,7 +121,7 @@ func (c *config) checkCallers(p *problems) {
 		(strings.Contains(path, "authorizer") || strings.Contains(path, "identity")) {
 		return
 	}
-	p.addf("%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path "+
+	p.Addf(true, "%s: keys of Powertools hold no caller, so that one caller can get the answer of another: let the path "+
 		"of WithKeyPath select who "+
 		"calls, such as requestContext.authorizer.principalId, or say with Powertools.AllCallers that all callers "+
 		"share keys", optionPowertools)
@@ -127,15 +129,11 @@ func (c *config) checkCallers(p *problems) {
 
 // prefix returns what record keys begin with. Each language has its own default name for a function
 // without a name.
-func (p Powertools) prefix(wrong *problems) string {
-	switch {
-	case p.Prefix != "" && p.Function != "":
-		wrong.addf("%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
-		return ""
-	case p.Prefix == "" && p.Function == "" && p.Language != PowertoolsTypeScript:
-		wrong.addf("%s: Function, or Prefix: keys of %s begin with one of them", optionPowertools, p.Language)
-		return ""
-	}
+func (p Powertools) prefix(wrong *setup.Problems) string {
+	wrong.Addf(p.Prefix != "" && p.Function != "",
+		"%s: Prefix and Function contradict each other: a key has one prefix", optionPowertools)
+	wrong.Addf(p.Prefix == "" && p.Function == "" && p.Language != PowertoolsTypeScript,
+		"%s: Function, or Prefix: keys of %s begin with one of them", optionPowertools, p.Language)
 	prefix := p.Prefix
 	if p.Language == PowertoolsTypeScript {
 		prefix = strings.TrimSpace(prefix)
@@ -143,9 +141,8 @@ func (p Powertools) prefix(wrong *problems) string {
 	if prefix == "" {
 		prefix = p.functionPrefix(os.Getenv("AWS_LAMBDA_FUNCTION_NAME"))
 	}
-	if len(prefix) > maxPrefix || !utf8.ValidString(prefix) {
-		wrong.addf("%s: a prefix of %d bytes is not UTF-8 of at most %d", optionPowertools, len(prefix), maxPrefix)
-	}
+	wrong.Addf(len(prefix) > maxPrefix || !utf8.ValidString(prefix),
+		"%s: a prefix of %d bytes is not UTF-8 of at most %d", optionPowertools, len(prefix), maxPrefix)
 	return prefix
 }
 
@@ -162,7 +159,7 @@ func (p Powertools) functionPrefix(function string) string {
 }
 
 // checkShared finds the options that contradict keys and fingerprints of another program.
-func checkShared(c *config, p *problems) {
+func checkShared(c *config, p *setup.Problems) {
 	const theirs = "keys and fingerprints are those of the other program"
 	for _, contradiction := range []struct {
 		given          bool
@@ -176,9 +173,8 @@ func checkShared(c *config, p *problems) {
 		{len(c.http.FingerprintHeaders) > 0, "WithHTTP: FingerprintHeaders", theirs},
 		{c.requireKeySet, "WithHTTP: RequireKey", "every method needs its key, or none does with WithOptionalKey"},
 	} {
-		if contradiction.given {
-			p.addf("%s and %s contradict each other: %s", optionPowertools, contradiction.option, contradiction.reason)
-		}
+		p.Addf(contradiction.given, "%s and %s contradict each other: %s", optionPowertools, contradiction.option,
+			contradiction.reason)
 	}
 }
 

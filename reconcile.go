@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -186,40 +187,32 @@ func (r Reconciling) WithDefaults() Reconciling {
 
 // Check returns a [*ConfigError] that names everything that is wrong, nil if nothing is.
 func (r Reconciling) Check() error {
-	var p problems
+	var p setup.Problems
 	r.check(&p)
-	return p.err()
+	return p.Err()
 }
 
-func (r Reconciling) check(p *problems) {
-	if r.Timeout != 0 && (r.Timeout < time.Second || r.Timeout > maxReconcileTimeout) {
-		p.addf("Reconciling.Timeout: %s is not from %s to %s", r.Timeout, time.Second, maxReconcileTimeout)
-	}
-	if r.FirstPause < 0 || r.FirstPause > 0 && r.FirstPause < time.Second {
-		p.addf("Reconciling.FirstPause: %s is less than a second", r.FirstPause)
-	}
-	if first := max(r.FirstPause, 0); r.LongestPause < 0 || r.LongestPause > 0 && r.LongestPause < first {
-		p.addf("Reconciling.LongestPause: %s is less than FirstPause, %s", r.LongestPause, first)
-	}
-	if r.MaxTries < 0 {
-		p.addf("Reconciling.MaxTries: %d is negative", r.MaxTries)
-	}
+func (r Reconciling) check(p *setup.Problems) {
+	p.Addf(r.Timeout != 0 && (r.Timeout < time.Second || r.Timeout > maxReconcileTimeout),
+		"Reconciling.Timeout: %s is not from %s to %s", r.Timeout, time.Second, maxReconcileTimeout)
+	p.Addf(r.FirstPause != 0 && r.FirstPause < time.Second,
+		"Reconciling.FirstPause: %s is less than a second", r.FirstPause)
+	first := max(r.FirstPause, 0)
+	p.Addf(r.LongestPause != 0 && r.LongestPause < first,
+		"Reconciling.LongestPause: %s is less than FirstPause, %s", r.LongestPause, first)
+	p.Addf(r.MaxTries < 0, "Reconciling.MaxTries: %d is negative", r.MaxTries)
 }
 
 func (w *wrapped) checkReconciling(recordKey string, noResolver bool, how Reconciling) error {
-	var p problems
-	if of := (store.Record{Key: recordKey}).Operation(); of != w.recordsOf() {
-		p.addf("Reconcile: the record is one of operation %q, and those of the handler are of %q", of, w.recordsOf())
-	}
-	if w.disabled {
-		p.addf("WithDisabled: the protection is turned off: requests execute whatever a record says, so there is " +
-			"nothing to settle")
-	}
-	if noResolver {
-		p.addf("Reconcile: the resolver is nil")
-	}
+	var p setup.Problems
+	of := store.Record{Key: recordKey}.Operation()
+	p.Addf(of != w.recordsOf(), "Reconcile: the record is one of operation %q, and those of the handler are of %q", of,
+		w.recordsOf())
+	p.Addf(w.disabled, "WithDisabled: the protection is turned off: requests execute whatever a record says, so there "+
+		"is nothing to settle")
+	p.Addf(noResolver, "Reconcile: the resolver is nil")
 	how.check(&p)
-	return p.err()
+	return p.Err()
 }
 
 // pause is how long a record waits after so many questions without an answer.

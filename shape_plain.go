@@ -7,6 +7,7 @@ import (
 	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/queue"
+	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
 // plainShape is the shape of handlers whose events are not HTTP. An option says where their key is,
@@ -109,7 +110,7 @@ func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePar
 // common: the whole event, if its type is the user's own; the payload, if it is a message of a
 // queue or a stream. It returns nil, and adds a problem, for any other type of package events:
 // those carry request ids and times.
-func payloadOf(in reflect.Type, exact bool, p *problems) func(h *fingerprint.Hash, src *source) error {
+func payloadOf(in reflect.Type, exact bool, p *setup.Problems) func(h *fingerprint.Hash, src *source) error {
 	if add := queue.Payload(in, exact); add != nil {
 		return func(h *fingerprint.Hash, src *source) error {
 			in, err := src.event()
@@ -121,7 +122,7 @@ func payloadOf(in reflect.Type, exact bool, p *problems) func(h *fingerprint.Has
 		}
 	}
 	if named := queue.Event(in); named != nil {
-		p.addf("WithFingerprint or WithFingerprintPath: choose what tells two requests in %v apart: the whole event "+
+		p.Addf(true, "WithFingerprint or WithFingerprintPath: choose what tells two requests in %v apart: the whole event "+
 			"does not, because %v holds ids or times that differ between deliveries", in, named)
 		return nil
 	}

@@ -15,17 +15,16 @@ import (
 	"github.com/go-idempotent/idempotent/internal/numbers"
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/internal/queue"
+	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // wrap is Wrap without its types. The handler is nil if the user gave none.
 func wrap(handler func(ctx context.Context, in any) (any, error), t types, s store.Store, opts []Option) *wrapped {
-	var problems problems
+	var problems setup.Problems
 	c := newConfig(s, opts, t.out, &problems)
-	if handler == nil {
-		problems.addf("Wrap: the handler is nil")
-	}
+	problems.Addf(handler == nil, "Wrap: the handler is nil")
 	c.checkFunctions(t, &problems)
 	w := &wrapped{
 		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace,
@@ -34,9 +33,7 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
 	w.trigger = triggerOf(w.shape, t.in)
 	w.settings = settingsOf(c)
-	if err := problems.err(); err != nil {
-		panic(err)
-	}
+	problems.Panic()
 	return w
 }
 
@@ -53,7 +50,7 @@ func triggerOf(s shape, in reflect.Type) string {
 
 // newConfig makes the configuration of a handler whose results have the type out. It applies the
 // options to the defaults, and adds every contradiction between options to p.
-func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems) *config {
+func newConfig(records store.Store, opts []Option, out reflect.Type, p *setup.Problems) *config {
 	c := &config{
 		store:     records,
 		retention: protocol.DefaultRetention,
@@ -63,12 +60,10 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 		given:     map[string]reflect.Type{},
 	}
 	c.marker = marker
-	if isNil(records) {
-		p.addf("Wrap: the store is nil")
-	}
+	p.Addf(setup.IsNil(records), "Wrap: the store is nil")
 	for i, opt := range opts {
-		if isNil(opt) {
-			p.addf("Wrap: option %d is nil", i+1)
+		if setup.IsNil(opt) {
+			p.Addf(true, "Wrap: option %d is nil", i+1)
 			continue
 		}
 		opt.apply(c, p)
@@ -84,16 +79,13 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *problems
 }
 
 // checkContradictions finds options that contradict each other.
-func (c *config) checkContradictions(p *problems) {
-	if c.user.key != nil && c.keyPathSet {
-		p.addf("WithKey and WithKeyPath contradict each other: a handler has one key")
-	}
-	if c.user.fingerprint != nil && c.fingerprintPath != nil {
-		p.addf("WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
-	}
-	if c.effects == Repeatable && c.user.resolver != nil {
-		p.addf("WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
-	}
+func (c *config) checkContradictions(p *setup.Problems) {
+	p.Addf(c.user.key != nil && c.keyPathSet,
+		"WithKey and WithKeyPath contradict each other: a handler has one key")
+	p.Addf(c.user.fingerprint != nil && c.fingerprintPath != nil,
+		"WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
+	p.Addf(c.effects == Repeatable && c.user.resolver != nil,
+		"WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
 }
 
 // types are those of a handler, and those that the functions of its options must have.
@@ -118,11 +110,11 @@ func typesOf[In, Out any]() types {
 }
 
 // checkFunctions finds functions of options that have other types than the handler needs.
-func (c *config) checkFunctions(t types, p *problems) {
+func (c *config) checkFunctions(t types, p *setup.Problems) {
 	for _, needed := range t.functions {
-		if given := c.given[needed.option]; given != nil && given != needed.is {
-			p.addf("%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
-		}
+		given := c.given[needed.option]
+		p.Addf(given != nil && given != needed.is, "%s: the function is a %v, the handler needs a %v", needed.option,
+			given, needed.is)
 	}
 }
 
@@ -170,16 +162,16 @@ func settingsOf(c *config) *protocol.Settings {
 // shapeOf returns the shape of a handler, which follows from its types, and keeps, which reports
 // whether a result is to be stored (nil means always). If no option names the operation, shapeOf
 // sets the default, where there is one.
-func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(out any) bool) {
+func shapeOf(c *config, in, out reflect.Type, p *setup.Problems) (_ shape, keeps func(out any) bool) {
 	reader := reflect.TypeFor[io.Reader]()
 	if out.Implements(reader) || reflect.PointerTo(out).Implements(reader) {
-		p.addf("Wrap: the response %v is a stream, which cannot be stored and replayed: return the whole response, "+
+		p.Addf(true, "Wrap: the response %v is a stream, which cannot be stored and replayed: return the whole response, "+
 			"and leave the invoke mode of a function URL at BUFFERED", out)
 		return nil, nil
 	}
 	for _, problem := range []string{queue.Problem(in), gateway.OfTwo(in, out)} {
 		if problem != "" {
-			p.addf("Wrap: %s", problem)
+			p.Addf(true, "Wrap: %s", problem)
 			return nil, nil
 		}
 	}
@@ -207,33 +199,24 @@ func shapeOf(c *config, in, out reflect.Type, p *problems) (_ shape, keeps func(
 }
 
 // plainShapeOf returns the shape of a handler that is no HTTP handler.
-func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
-	if problem := jsonform.Problem(out); problem != "" {
-		p.addf("Wrap: %s", problem)
-	}
-	if !c.operationSet && c.shared == nil {
-		p.addf("WithOperation: a handler of %v must name its operation", in)
-	}
+func plainShapeOf(c *config, in, out reflect.Type, p *setup.Problems) *plainShape {
+	problem := jsonform.Problem(out)
+	p.Addf(problem != "", "Wrap: %s", problem)
+	p.Addf(!c.operationSet && c.shared == nil, "WithOperation: a handler of %v must name its operation", in)
 	if own := queue.Key(in); own != nil && c.user.key == nil && !c.keyPathSet {
 		if c.shared == nil {
 			c.user.key = own
 		} else {
-			p.addf("WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in "+
+			p.Addf(true, "WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in "+
 				"each delivery", in)
 		}
 	}
-	if c.user.key == nil && !c.keyPathSet && c.shared == nil {
-		p.addf("WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out,
-			gateway.Supported)
-	}
-	if c.user.storeIf == nil && gateway.HasStatus(out) {
-		p.addf("WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which "+
-			"statuses are stored, "+
-			"or server errors are replayed", out, in)
-	}
-	if c.httpSet {
-		p.addf("WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
-	}
+	p.Addf(c.user.key == nil && !c.keyPathSet && c.shared == nil,
+		"WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
+	p.Addf(c.user.storeIf == nil && gateway.HasStatus(out),
+		"WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which statuses are "+
+			"stored, or server errors are replayed", out, in)
+	p.Addf(c.httpSet, "WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)
 	s := &plainShape{keys: keysOf(c, in), out: out}
 	if c.shared == nil && !s.keys.selectsFingerprint {
 		s.payload = payloadOf(in, c.exactNames, p)
@@ -243,30 +226,14 @@ func plainShapeOf(c *config, in, out reflect.Type, p *problems) *plainShape {
 
 // defaultOperation returns the name of the Lambda function. An HTTP handler needs no other name,
 // because its scope tells routes apart.
-func defaultOperation(p *problems) string {
+func defaultOperation(p *setup.Problems) string {
 	name, ok := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
 	if !ok || name == "" {
 		return "local"
 	}
-	if !validOperation(name) {
-		p.addf("AWS_LAMBDA_FUNCTION_NAME: %q is not 1 to %d characters of [A-Za-z0-9._-]; name the operation with "+
-			"WithOperation",
-			name, maxOperation)
-	}
+	p.Addf(!validOperation(name), "AWS_LAMBDA_FUNCTION_NAME: %q is not 1 to %d characters of [A-Za-z0-9._-]; name the "+
+		"operation with WithOperation", name, maxOperation)
 	return name
-}
-
-// isNil reports whether v is nil or holds a nil pointer, function, map, slice or channel.
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Interface, reflect.Slice, reflect.Chan:
-		return r.IsNil()
-	default:
-		return false
-	}
 }
 
 // marker is in every program into which [Wrap] is linked, and in no other: only Wrap's

@@ -11,7 +11,8 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// Problems are what is wrong with what a constructor was given, whose name each begins with.
+// Problems are what is wrong with what a constructor was given, whose name each begins with. Those
+// of the zero value begin with nothing.
 type Problems struct {
 	of  string
 	all []string
@@ -30,10 +31,18 @@ func (p *Problems) Addf(is bool, format string, args ...any) {
 // Add adds those of an error, as they are.
 func (p *Problems) Add(wrong *store.ConfigError) { p.all = append(p.all, wrong.Problems...) }
 
-// Panic panics with a [*store.ConfigError] if there is a problem.
+// Err returns a [*store.ConfigError] of all, nil if there is none.
+func (p *Problems) Err() error {
+	if len(p.all) == 0 {
+		return nil
+	}
+	return &store.ConfigError{Problems: p.all}
+}
+
+// Panic panics with [Problems.Err] if there is a problem.
 func (p *Problems) Panic() {
-	if len(p.all) > 0 {
-		panic(&store.ConfigError{Problems: p.all})
+	if err := p.Err(); err != nil {
+		panic(err)
 	}
 }
 
@@ -47,11 +56,17 @@ func One[C any](p *Problems, given []C) (c C) {
 	return c
 }
 
-// IsNil also finds a nil pointer in a non-nil interface, which would only fail in the first
-// request.
+// IsNil also finds a nil pointer, function, map, slice or channel in a non-nil interface, which
+// would only fail in the first request.
 func IsNil(v any) bool {
-	value := reflect.ValueOf(v)
-	return !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil()
+	switch value := reflect.ValueOf(v); value.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return value.IsNil()
+	default:
+		return false
+	}
 }
 
 // Queue adds what is wrong with a queue of SQS, and reports whether it is a FIFO queue.
