@@ -182,15 +182,3 @@ func TestAMessageThatIsNotGivenUpAnyMoreIsLeftAsItIs(t *testing.T) {
 	assert.Equal(t, []string{"eve", "ticket 4710"}, texts(t, m.item(t, ids[0]), "redriven_by", "redriven_reason"))
 	assert.Equal(t, []string{"dana", "ticket 4711"}, texts(t, m.item(t, ids[1]), "redriven_by", "redriven_reason"))
 }
-
-func TestALargeListingAsks(t *testing.T) {
-	t.Parallel()
-	for answer, calls := range map[string]int{"y\n": 1 + 3 + 3, "n\n": 1} {
-		l, endpoint := newLarge(t)
-		s := onTerminal(t, program("list --scan --rate 0"), endpoint)
-		s.until("Read it? (on table \"million\" at http")
-		s.answer(answer)
-		_, _ = s.end()
-		assert.Len(t, l.made(), calls)
-	}
-}

@@ -16,12 +16,9 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// The bounds of a listing that nobody has to ask for.
 const (
 	// defaultRate is how many read units a second a listing takes.
 	defaultRate = 500
-	// askUnits is from how many read units on somebody has to agree.
-	askUnits = 1000
 	// stateAll stands for all states.
 	stateAll = "all"
 )
@@ -55,8 +52,7 @@ rule the client retries, and it goes on.
 
 Records in other states are in no index. --scan finds them by reading the
 whole table, page by page, at no more than --rate read units a second. What
-a listing reads is told before, on standard error; if it is much, somebody
-has to agree.
+a listing reads is told before, on standard error.
 
 SINCE is when the record became what it is, ATTEMPT counts its executions, and
 ASKED how often a reconciliation has asked about it without an answer. What is
@@ -107,7 +103,7 @@ func (l *listing) run(ctx context.Context) error {
 			q.States = append(q.States, operate.State(s))
 		}
 	}
-	if err := l.agree(ctx, q); err != nil {
+	if err := l.tell(ctx, q); err != nil {
 		return err
 	}
 	lines, err := show.List(ctx, l.app.operator, q)
@@ -152,14 +148,10 @@ func (l *listing) check() error {
 	}
 }
 
-// agree tells what the listing reads, and asks if it is much.
-func (l *listing) agree(ctx context.Context, q operate.Query) error {
+// tell tells what the listing reads.
+func (l *listing) tell(ctx context.Context, q operate.Query) error {
 	cost, err := l.app.operator.Cost(ctx, q)
 	if failed, is := errors.AsType[*store.Error](err); is && failed.Kind == store.FailureAccessDenied {
-		if l.scan && !l.app.yes {
-			return usagef("how much this reads cannot be told, because dynamodb:DescribeTable is not allowed: add " +
-				"--yes if you mean it")
-		}
 		return l.app.err().Line("How much this reads cannot be told: dynamodb:DescribeTable is not allowed.")
 	}
 	if err != nil {
@@ -169,17 +161,7 @@ func (l *listing) agree(ctx context.Context, q operate.Query) error {
 	if cost.Indexed {
 		what = "Reads the index of records with attention, and then each of them: " + show.Cost(cost, l.rate)
 	}
-	if err := l.app.err().Line(what + "."); err != nil {
-		return err
-	}
-	switch {
-	case cost.Units < askUnits || l.app.yes:
-		return nil
-	case !l.app.world.InTerminal:
-		return usagef("this reads more than %d read units: add --yes if you mean it", askUnits)
-	default:
-		return l.app.ask(ctx, "Read it?", "")
-	}
+	return l.app.err().Line(what + ".")
 }
 
 // print prints the rows, the oldest first, up to the limit.
