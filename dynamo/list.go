@@ -139,7 +139,6 @@ func (l *listing) ofIndex(from string, q store.Query) []read {
 	if q.Operation == "" {
 		l.filters = append(l.filters, before...)
 	} else {
-		l.use(a.attention)
 		l.keys = append(append(l.keys, "#attention = :attention"), before...)
 	}
 	whole := l.read(from, q.PageSize, a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
@@ -178,7 +177,6 @@ func (l *listing) ofTable(from string, q store.Query) read {
 		l.keys = append(l.keys, "#id = :partition")
 	}
 	if q.Operation != "" {
-		l.use(a.recordKey())
 		l.values[":operation"] = textValue(q.Operation + "#")
 		begins := "begins_with(" + a.recordKey().ref + ", :operation)"
 		if a.composite() {
@@ -187,15 +185,12 @@ func (l *listing) ofTable(from string, q store.Query) read {
 			l.filters = append(l.filters, begins)
 		}
 	}
-	l.use(a.status)
 	l.filters = append(l.filters, "attribute_exists(#status)") // parts have none
 	if q.Attention {
-		l.use(a.attention)
 		l.filters = append(l.filters, "attribute_exists(#attention)")
 	}
 	l.filters = append(l.filters, l.attentionBefore(q.AttentionBefore)...)
 	if !q.CreatedBefore.IsZero() {
-		l.use(a.createdAt)
 		l.values[":created_before"] = numberValue(q.CreatedBefore.UnixMilli())
 		l.filters = append(l.filters, "(attribute_not_exists(#created_at) OR #created_at <= :created_before)")
 	}
@@ -203,7 +198,8 @@ func (l *listing) ofTable(from string, q store.Query) read {
 		a.attentionAt, a.owner, a.lease, a.createdAt, a.completedAt, a.settledBy, a.settledAt)
 }
 
-// read is a read with these conditions. It returns these attributes of each record.
+// read is a read with these conditions. It returns these attributes of each record, which are all
+// that the conditions name beside a partition key.
 func (l *listing) read(from string, limit int, returns ...attribute) read {
 	l.use(returns...)
 	refs := make([]string, len(returns))
@@ -224,7 +220,6 @@ func (l *listing) statuses(statuses []store.Status) {
 	if len(statuses) == 0 {
 		return
 	}
-	l.use(l.attr.status)
 	refs := make([]string, len(statuses))
 	for i, status := range statuses {
 		refs[i] = fmt.Sprintf(":status%d", i)
@@ -238,7 +233,6 @@ func (l *listing) attentionBefore(t time.Time) []string {
 	if t.IsZero() {
 		return nil
 	}
-	l.use(l.attr.attentionAt)
 	l.values[":attention_before"] = numberValue(t.UnixMilli())
 	return []string{"#attention_at <= :attention_before"}
 }
