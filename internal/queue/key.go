@@ -14,25 +14,28 @@ import (
 // not the type of a record, nor of a pointer to one. An event is a pointer to an in. A nil pointer
 // has no key.
 func Key(in reflect.Type) func(event any) (string, error) {
-	if isRecord(in, events.SQSMessage{}, events.KinesisEventRecord{}, events.DynamoDBEventRecord{},
-		events.KafkaRecord{}) {
-		return func(event any) (string, error) { return keyOf(valueOf(event)), nil }
+	if _, is := keyOf(reflect.Zero(elemOf(in)).Interface()); !is {
+		return nil
 	}
-	return nil
+	return func(event any) (string, error) {
+		key, _ := keyOf(valueOf(event))
+		return key, nil
+	}
 }
 
-func keyOf(record any) string {
+// keyOf also reports whether it is a record of a type that has keys.
+func keyOf(record any) (key string, is bool) {
 	switch r := record.(type) {
 	case events.SQSMessage:
-		return keyOfMessage(r)
+		return keyOfMessage(r), true
 	case events.KinesisEventRecord:
-		return keyOfKinesis(r)
+		return keyOfKinesis(r), true
 	case events.DynamoDBEventRecord:
-		return r.EventID
+		return r.EventID, true
 	case events.KafkaRecord:
-		return keyOfKafka(r)
+		return keyOfKafka(r), true
 	default:
-		return "" // a nil pointer
+		return "", false // also a nil pointer
 	}
 }
 

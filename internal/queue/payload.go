@@ -14,11 +14,8 @@ import (
 // common. It returns nil if in is not the type of a record, nor of a pointer to one. An event is a
 // pointer to an in. A nil pointer has no payload. With exact, names that differ in case are two.
 func Payload(in reflect.Type, exact bool) func(h *fingerprint.Hash, event any) error {
-	if !isRecord(in,
-		events.SQSMessage{}, events.SNSEntity{}, events.SNSEventRecord{}, events.KinesisRecord{},
-		events.KinesisEventRecord{},
-		events.DynamoDBStreamRecord{}, events.DynamoDBEventRecord{}, events.EventBridgeEvent{}, events.KafkaRecord{},
-	) {
+	tried := payloadHash{Hash: fingerprint.New("")}
+	if !tried.record(reflect.Zero(elemOf(in)).Interface()) {
 		return nil
 	}
 	return func(h *fingerprint.Hash, event any) error {
@@ -47,7 +44,8 @@ type payloadHash struct {
 	err   error
 }
 
-func (h *payloadHash) record(record any) {
+// record reports whether it is a record of a type that has a payload. A nil pointer is none.
+func (h *payloadHash) record(record any) bool {
 	switch r := record.(type) {
 	case events.SQSMessage:
 		h.sqs(r)
@@ -67,7 +65,10 @@ func (h *payloadHash) record(record any) {
 		h.eventBridge(r)
 	case events.KafkaRecord:
 		h.kafka(r)
+	default:
+		return false
 	}
+	return true
 }
 
 func (h *payloadHash) text(s string) { gateway.DigestJSON(h.Hash, []byte(s), h.exact) }

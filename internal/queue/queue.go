@@ -40,12 +40,6 @@ type Record[R any] struct {
 	Partition string
 }
 
-// isRecord reports whether in is the type of one of the records, or of a pointer to it.
-func isRecord(in reflect.Type, records ...any) bool {
-	in = elemOf(in)
-	return slices.ContainsFunc(records, func(r any) bool { return reflect.TypeOf(r) == in })
-}
-
 // valueOf is the record that an event points to, also by a pointer in between, nil if that is nil.
 func valueOf(event any) any {
 	v := reflect.ValueOf(event).Elem()
