@@ -225,7 +225,7 @@ func (a *audit) records(changing []route) {
 func (f *function) names(table string) string {
 	variables, _ := at(f.properties, "Environment", "Variables").(map[string]any)
 	for _, name := range sorted(variables) {
-		if named(variables[name], "") == table {
+		if named(variables[name]) == table {
 			return name
 		}
 	}
@@ -258,7 +258,7 @@ func (a *audit) alarms(functions []resource) {
 		for _, d := range list(alarm.properties["Dimensions"]) {
 			operation := text(at(d, "Value"))
 			known := slices.ContainsFunc(functions, func(f resource) bool {
-				return named(operation, "") == f.id || operation == f.text("FunctionName")
+				return named(operation) == f.id || operation == f.text("FunctionName")
 			})
 			if alarm.text("Namespace") == "Idempotent" && text(at(d, "Name")) == "Operation" && !known {
 				a.found("alarm", doctor.Warning, "%s watches the operation %s, which no function here is named: unless "+
@@ -296,7 +296,7 @@ func (a *audit) statements(f *function, table string) (statements []any, elsewhe
 				d = inside
 			}
 			crud := at(d, "DynamoDBCrudPolicy", "TableName") // a policy template of SAM
-			if named(crud, "") == table {
+			if named(crud) == table {
 				allowed := map[string]any{"Effect": "Allow", "Action": "dynamodb:*", "Resource": crud}
 				d = map[string]any{"Statement": allowed}
 			}
@@ -309,11 +309,11 @@ func (a *audit) statements(f *function, table string) (statements []any, elsewhe
 	if f.text("Role") == "" {
 		return statements, elsewhere
 	}
-	role, inTemplate := a.resources[named(f.properties["Role"], "")]
+	role, inTemplate := a.resources[named(f.properties["Role"])]
 	of(role.properties["Policies"])
 	of(role.properties["ManagedPolicyArns"])
 	for _, policy := range a.of("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy") {
-		if slices.ContainsFunc(list(policy.properties["Roles"]), func(r any) bool { return named(r, "") == role.id }) {
+		if slices.ContainsFunc(list(policy.properties["Roles"]), func(r any) bool { return named(r) == role.id }) {
 			of(policy.properties)
 		}
 	}
@@ -328,6 +328,6 @@ func allows(statement any, action, table string) bool {
 			return is && err == nil
 		}) &&
 		slices.ContainsFunc(list(at(statement, "Resource")), func(of any) bool {
-			return text(of) == "*" || named(of, "") == table && !strings.Contains(text(of), "/index/")
+			return text(of) == "*" || named(of) == table && !strings.Contains(text(of), "/index/")
 		})
 }

@@ -251,16 +251,21 @@ func (t *template) routes() (all int, changing []route) {
 		}
 	}
 	t.events(add)
-	t.urls(add)
+	for _, u := range t.of("AWS::Lambda::Url") {
+		add(u.text("TargetFunctionArn"), "", "/", functionURL)
+	}
 	t.written(add)
 	t.methods(add)
 	return all, changing
 }
 
+// functionURL takes requests of all methods on all paths.
+const functionURL = "function URL"
+
 // adding adds a route to what has this target.
 type adding func(target, method, path, gateway string)
 
-// events are the routes that functions of SAM name as events.
+// events are the routes that functions of SAM name as events, and their URLs.
 func (t *template) events(add adding) {
 	for _, f := range t.of(kindServerless) {
 		events, _ := f.properties["Events"].(map[string]any)
@@ -269,23 +274,14 @@ func (t *template) events(add adding) {
 			method, path := text(at(p, "Method")), text(at(p, "Path"))
 			switch text(at(events[name], "Type")) {
 			case "HttpApi":
-				add(f.ref(), method, cmp.Or(path, "$default"), "HTTP API "+named(at(p, "ApiId"), "ServerlessHttpApi"))
+				add(f.ref(), method, cmp.Or(path, "$default"), "HTTP API "+cmp.Or(named(at(p, "ApiId")), "ServerlessHttpApi"))
 			case "Api":
-				add(f.ref(), method, path, "REST API "+named(at(p, "RestApiId"), "ServerlessRestApi"))
+				add(f.ref(), method, path, "REST API "+cmp.Or(named(at(p, "RestApiId")), "ServerlessRestApi"))
 			}
 		}
-	}
-}
-
-// urls are function URLs. One takes requests of all methods on all paths.
-func (t *template) urls(add adding) {
-	for _, f := range t.of(kindServerless) {
 		if f.properties["FunctionUrlConfig"] != nil {
-			add(f.ref(), "", "/", "function URL")
+			add(f.ref(), "", "/", functionURL)
 		}
-	}
-	for _, u := range t.of("AWS::Lambda::Url") {
-		add(u.text("TargetFunctionArn"), "", "/", "function URL")
 	}
 }
 
@@ -293,11 +289,11 @@ func (t *template) urls(add adding) {
 // method.
 func (t *template) written(add adding) {
 	for _, r := range t.of("AWS::ApiGatewayV2::Route") {
-		api := named(r.properties["ApiId"], "")
+		api := named(r.properties["ApiId"])
 		if t.resources[api].text("ProtocolType") == "WEBSOCKET" {
 			continue
 		}
-		integration := t.resources[named(strings.TrimPrefix(r.text("Target"), "integrations/"), "")]
+		integration := t.resources[named(strings.TrimPrefix(r.text("Target"), "integrations/"))]
 		method, path, both := strings.Cut(r.text("RouteKey"), " ")
 		if !both {
 			method, path = "", "$default"
@@ -312,7 +308,7 @@ func (t *template) methods(add adding) {
 	for _, m := range t.of("AWS::ApiGateway::Method") {
 		if m.text("Integration", "Type") != "MOCK" {
 			add(m.text("Integration", "Uri"), m.text("HttpMethod"), t.path(m.properties["ResourceId"], 0),
-				"REST API "+named(m.properties["RestApiId"], ""))
+				"REST API "+named(m.properties["RestApiId"]))
 		}
 	}
 }
@@ -322,7 +318,7 @@ const deepest = 50
 
 // path is the path of a resource of a REST API, which names its parent.
 func (t *template) path(id any, depth int) string {
-	r := t.resources[named(id, "")]
+	r := t.resources[named(id)]
 	if r.kind != "AWS::ApiGateway::Resource" || depth > deepest {
 		return "/"
 	}
@@ -332,17 +328,12 @@ func (t *template) path(id any, depth int) string {
 // reference is what a reference to a resource has become, or to an attribute of one.
 var reference = regexp.MustCompile(`\$\{([A-Za-z0-9]+)(\.[A-Za-z0-9.]+)?\}`)
 
-// named is the id of the resource that a value refers to, the value itself if it refers to none, or
-// usual if there is no value.
-func named(value any, usual string) string {
-	name := text(value)
-	if match := reference.FindStringSubmatch(name); match != nil {
+// named is the id of the resource that a value refers to, the value itself if it refers to none.
+func named(value any) string {
+	if match := reference.FindStringSubmatch(text(value)); match != nil {
 		return match[1]
 	}
-	if name == "" {
-		return usual
-	}
-	return name
+	return text(value)
 }
 
 // functionOf is the id of the function that a target names: by its ARN, within a URI, or by an
@@ -353,7 +344,7 @@ func (t *template) functionOf(target string) string {
 		case kindServerless, kindFunction:
 			return r.id
 		case "AWS::Lambda::Alias":
-			return named(r.properties["FunctionName"], "")
+			return named(r.properties["FunctionName"])
 		}
 	}
 	return ""
