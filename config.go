@@ -55,6 +55,8 @@ type config struct {
 	// allCallers: whoever calls shares the keys of that program.
 	allCallers bool
 
+	problems setup.Problems
+
 	// These options were given, with a valid value or not.
 	operationSet, keyPathSet, disabledSet, httpSet, requireKeySet bool
 
@@ -117,6 +119,8 @@ func userFunc(option string, f any, set func(*config)) Option {
 	return optionFunc(func(c *config, p *setup.Problems) {
 		set(c)
 		c.given[option] = reflect.TypeOf(f)
-		p.Addf(reflect.ValueOf(f).IsNil(), "%s: the function is nil", option)
+		if reflect.ValueOf(f).IsNil() {
+			p.Addf(true, "%s: the function is nil", option)
+		}
 	})
 }

@@ -5,16 +5,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-idempotent/idempotent/internal/setup"
 )
 
 // The linker keeps the marker only if the configuration refers to it. What "idempotent doctor"
 // makes of that is tested there, with real programs.
 func TestTheConfigurationRefersToTheMarker(t *testing.T) {
 	t.Parallel()
-	var p setup.Problems
-	c := newConfig(nil, nil, reflect.TypeFor[string](), &p)
+	c := newConfig(nil, nil, reflect.TypeFor[string]())
 	require.Equal(t, marker, c.marker)
 	require.Equal(t, "github.com/go-idempotent/idempotent: this program calls Wrap (7H2QXVT4KZ6M)", marker,
 		"tools of other versions look for this text")

@@ -19,7 +19,9 @@ import (
 func WithOperation(name string) Option {
 	return optionFunc(func(c *config, p *setup.Problems) {
 		c.operation, c.operationSet = name, true
-		p.Addf(!validOperation(name), "WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
+		if !validOperation(name) {
+			p.Addf(true, "WithOperation: %q is not 1 to %d characters of [A-Za-z0-9._-]", name, maxOperation)
+		}
 	})
 }
 

@@ -124,10 +124,10 @@ func WithHTTP(h HTTP) Option {
 
 // checkHTTP finds contradictions between WithHTTP and other options.
 func (c *config) checkHTTP(p *setup.Problems) {
-	longest := c.retention - clockSkew
-	p.Addf(c.http.MaxRequestAge > max(longest, 0), "WithHTTP: MaxRequestAge %v is more than %v, the retention less %v "+
-		"of clock skew: an old request would be executed again after its record expired",
-		c.http.MaxRequestAge, longest, clockSkew)
+	if longest := c.retention - clockSkew; c.http.MaxRequestAge > max(longest, 0) {
+		p.Addf(true, "WithHTTP: MaxRequestAge %v is more than %v, the retention less %v of clock skew: an old request "+
+			"would be executed again after its record expired", c.http.MaxRequestAge, longest, clockSkew)
+	}
 }
 
 func (h HTTP) check(p *setup.Problems) {

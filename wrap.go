@@ -22,15 +22,15 @@ import (
 
 // wrap is Wrap without its types. The handler is nil if the user gave none.
 func wrap(handler func(ctx context.Context, in any) (any, error), t types, s store.Store, opts []Option) *wrapped {
-	var problems setup.Problems
-	c := newConfig(s, opts, t.out, &problems)
+	c := newConfig(s, opts, t.out)
+	problems := &c.problems
 	problems.Addf(handler == nil, "Wrap: the handler is nil")
-	c.checkFunctions(t, &problems)
+	c.checkFunctions(t, problems)
 	w := &wrapped{
 		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace,
 		disabled: c.disabled,
 	}
-	w.shape, w.keeps = shapeOf(c, t.in, t.out, &problems)
+	w.shape, w.keeps = shapeOf(c, t.in, t.out, problems)
 	w.trigger = triggerOf(w.shape, t.in)
 	w.settings = settingsOf(c)
 	problems.Panic()
@@ -49,8 +49,8 @@ func triggerOf(s shape, in reflect.Type) string {
 }
 
 // newConfig makes the configuration of a handler whose results have the type out. It applies the
-// options to the defaults, and adds every contradiction between options to p.
-func newConfig(records store.Store, opts []Option, out reflect.Type, p *setup.Problems) *config {
+// options to the defaults, and finds every contradiction between options.
+func newConfig(records store.Store, opts []Option, out reflect.Type) *config {
 	c := &config{
 		store:     records,
 		retention: protocol.DefaultRetention,
@@ -60,6 +60,7 @@ func newConfig(records store.Store, opts []Option, out reflect.Type, p *setup.Pr
 		given:     map[string]reflect.Type{},
 	}
 	c.marker = marker
+	p := &c.problems
 	p.Addf(setup.IsNil(records), "Wrap: the store is nil")
 	for i, opt := range opts {
 		if setup.IsNil(opt) {
@@ -112,9 +113,9 @@ func typesOf[In, Out any]() types {
 // checkFunctions finds functions of options that have other types than the handler needs.
 func (c *config) checkFunctions(t types, p *setup.Problems) {
 	for _, needed := range t.functions {
-		given := c.given[needed.option]
-		p.Addf(given != nil && given != needed.is, "%s: the function is a %v, the handler needs a %v", needed.option,
-			given, needed.is)
+		if given := c.given[needed.option]; given != nil && given != needed.is {
+			p.Addf(true, "%s: the function is a %v, the handler needs a %v", needed.option, given, needed.is)
+		}
 	}
 }
 
