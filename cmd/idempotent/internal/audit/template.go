@@ -274,7 +274,8 @@ func (t *template) events(add adding) {
 			method, path := text(at(p, "Method")), text(at(p, "Path"))
 			switch text(at(events[name], "Type")) {
 			case "HttpApi":
-				add(f.ref(), method, cmp.Or(path, "$default"), "HTTP API "+cmp.Or(named(at(p, "ApiId")), "ServerlessHttpApi"))
+				add(f.ref(), method, cmp.Or(path, "$default"),
+					"HTTP API "+cmp.Or(named(at(p, "ApiId")), "ServerlessHttpApi"))
 			case "Api":
 				add(f.ref(), method, path, "REST API "+cmp.Or(named(at(p, "RestApiId")), "ServerlessRestApi"))
 			}
