@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -16,10 +17,10 @@ func (w *world) choose() {
 	w.choices = w.choices[:0]
 	running := false // or still to come
 	for _, d := range w.deliveries {
-		if d.active() && !d.dead {
+		if d.alive() {
 			running = true
 			w.mayGoOn(d)
-			if w.freezes > 0 && !d.frozen && d.client == w.clients[0] {
+			if w.Freezes > 0 && !d.frozen && d.client == w.clients[0] {
 				w.may(func() { w.freeze(d) })
 			}
 		}
@@ -34,12 +35,11 @@ func (w *world) choose() {
 		}
 	}
 	w.mayOperate()
-	if w.outside < len(w.Outside) {
+	if len(w.Outside) > 0 {
 		w.may(w.changeRows)
 	}
 	w.mayStep()
-	w.mayRelay()
-	if !running && len(w.mail.rounds) == 0 {
+	if relaying := w.mayRelay(); !running && !relaying {
 		w.may(w.end)
 	}
 }
@@ -75,6 +75,7 @@ func (w *world) mayGoOn(d *delivery) {
 		w.may(func() { w.kill(d) })
 		return
 	}
+	left, faults := w.harm(d)
 	for _, s := range d.strands() {
 		if s.at == atCall {
 			w.mayCall(s)
@@ -83,8 +84,9 @@ func (w *world) mayGoOn(d *delivery) {
 		for _, g := range w.grants(s) {
 			w.may(func() { w.goOn(s, g) })
 		}
-		runs := s.at == atEnding || s.at == atStep || s.at == atGiveUp || s.at == atResolver && d.asks()
-		if runs && w.faults > 0 && slices.ContainsFunc(w.Faults, Fault.kills) {
+		runs := s.at == atEnding || s.at == atStep || s.at == atGiveUp || s.at == atDelivery ||
+			s.at == atResolver && d.asks()
+		if runs && *left > 0 && slices.ContainsFunc(faults, Fault.kills) {
 			w.may(func() { w.kill(d) })
 		}
 	}
@@ -113,6 +115,10 @@ func (w *world) grants(s *strand) (all []grant) {
 		}
 		for _, e := range w.Effects {
 			all = append(all, grant{effect: e})
+		}
+	case atDelivery:
+		for _, how := range w.Relays.Receives {
+			all = append(all, grant{receives: how})
 		}
 	case atResolver, atStepResolver:
 		for _, v := range w.verdicts(d) {
@@ -149,18 +155,34 @@ func (w *world) mayCall(s *strand) {
 		return
 	}
 	w.may(func() { w.grantCall(s, None) })
-	if s.slow != None || w.faults == 0 {
+	left, faults := w.harm(d)
+	if s.slow != None || *left == 0 {
 		return
 	}
-	for _, f := range w.Faults {
-		switch {
-		case s.called.Op == opGet && f.leavesMessage():
-		case f == Conflict && !w.underTransaction(s):
-		case f.ofCommits(s.called):
-		case w.Strikes != nil && !w.Strikes(f, d.callName(s.called)):
-		default:
+	for _, f := range faults {
+		if w.mayBefall(s, f) {
 			w.may(func() { w.grantCall(s, f) })
 		}
+	}
+}
+
+// harm is what may befall the calls of a delivery, and how often that is left.
+func (w *world) harm(d *delivery) (left *int, faults []Fault) {
+	if d.round != nil {
+		return &w.Relays.MaxFaults, w.Relays.Faults
+	}
+	return &w.MaxFaults, w.Faults
+}
+
+// mayBefall reports whether a fault may happen to the call of a strand.
+func (w *world) mayBefall(s *strand, f Fault) bool {
+	switch d := s.of; {
+	case d.round != nil:
+		return d.boxCall.Op != rows.Read || !f.leavesMessage() && f != Twice
+	case s.called.Op == opGet && f.leavesMessage(), f == Conflict && !w.underTransaction(s), f.ofCommits(s.called):
+		return false
+	default:
+		return w.Strikes == nil || w.Strikes(f, d.callName(s.called))
 	}
 }
 
@@ -179,7 +201,7 @@ func (w *world) underTransaction(s *strand) bool {
 // mayStep makes choices of what the clock and the table do, where anybody sees something else then.
 func (w *world) mayStep() {
 	held := w.held()
-	if w.timeSteps > 0 && w.mayPass() && !w.nextInstant().IsZero() {
+	if w.TimeSteps > 0 && w.mayPass() && !w.nextInstant().IsZero() {
 		w.may(w.passTime)
 	}
 	if held == nil {
@@ -191,20 +213,20 @@ func (w *world) mayStep() {
 		w.now = w.now.Add(end.Sub(w.fastest())) // the one that is furthest ahead is at end
 		w.Sayf("%s: %s", w.clockText(), what)
 	}
-	if w.leaseSteps > 0 && held.Status == store.StatusInProgress && w.fastest().Before(held.Lease) {
-		w.may(func() { to(&w.leaseSteps, held.Lease, "the lease ends") })
+	if w.LeaseSteps > 0 && held.Status == store.StatusInProgress && w.fastest().Before(held.Lease) {
+		w.may(func() { to(&w.LeaseSteps, held.Lease, "the lease ends") })
 	}
-	if w.expirySteps > 0 && w.fastest().Before(held.Expiry) {
+	if w.ExpirySteps > 0 && w.fastest().Before(held.Expiry) {
 		w.may(func() {
 			w.expired = true
-			to(&w.expirySteps, held.Expiry.Add(time.Second), "the expiry has passed") // DynamoDB deletes after it
+			to(&w.ExpirySteps, held.Expiry.Add(time.Second), "the expiry has passed") // DynamoDB deletes after it
 			if w.table != nil {
 				w.table.Forget() // as it does ten minutes after a transaction
 			}
 		})
 	}
-	if w.dueSteps > 0 && held.Attention != "" && w.fastest().Before(held.AttentionAt) {
-		w.may(func() { to(&w.dueSteps, held.AttentionAt, "somebody is to be asked about the record") })
+	if w.DueSteps > 0 && held.Attention != "" && w.fastest().Before(held.AttentionAt) {
+		w.may(func() { to(&w.DueSteps, held.AttentionAt, "somebody is to be asked about the record") })
 	}
 	if w.expired && w.now.After(held.Expiry) {
 		w.may(w.remove)

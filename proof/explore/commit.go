@@ -260,8 +260,8 @@ func (w *world) appliedRows() int {
 
 // changeRows is what somebody else does to the rows.
 func (w *world) changeRows() {
-	err := w.table.Apply(context.Background(), w.Outside[w.outside], "")
-	w.outside++
+	err := w.table.Apply(context.Background(), w.Outside[0], "")
+	w.Outside = w.Outside[1:]
 	became := "applied"
 	if err != nil {
 		became = "not applied"
@@ -313,7 +313,7 @@ func (w *world) rowDigest(d *digest) {
 	if w.table == nil {
 		return
 	}
-	d.Add(w.outside, w.fences)
+	d.Add(len(w.Outside), w.fences)
 	all := w.table.Rows
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		d.Add(key)

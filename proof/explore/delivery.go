@@ -11,6 +11,7 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
+	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -39,7 +40,7 @@ const (
 type point int
 
 const (
-	atCall         point = iota // of the store
+	atCall         point = iota // of the store, or of the box of a relay
 	atEnding                    // the handler runs and is about to return
 	atResolver                  // the resolver is asked
 	atGiveUp                    // somebody is given a record to be given up
@@ -47,12 +48,11 @@ const (
 	atStep                      // the function of a step runs
 	atStepResolver              // the resolver of a step is asked
 	atDelivery                  // a relay delivers a message
-	atBox                       // a relay makes a call
 	atEnd                       // answered
 	away                        // it runs, sleeps, or waits for its heartbeat
 )
 
-// delivery is one invocation of the handler. Its fields belong to whoever runs: the schedule, or
+// delivery is one invocation of the handler, or a round of a relay. Its fields belong to whoever runs: the schedule, or
 // the delivery's goroutine.
 type delivery struct {
 	client  *client
@@ -87,6 +87,8 @@ type delivery struct {
 	// own is the error that the caller gets of a handler that failed.
 	own error
 
+	*round // of a relay, nil if it is none
+
 	// history is a digest of everything the delivery has learned since its beginning.
 	history uint64
 }
@@ -98,6 +100,9 @@ type grant struct {
 	verdict Verdict
 	effect  Effect
 	fails   bool
+	// What a relay is told: of a call, and how its delivery ends.
+	box      rows.BoxReply
+	receives Receives
 }
 
 type deliveryKey struct{}
@@ -265,6 +270,9 @@ func (d *delivery) strands() []*strand {
 func (d *delivery) active() bool {
 	return d.at != atEnd || slices.ContainsFunc(d.branches, func(b *strand) bool { return b.at != atEnd })
 }
+
+// alive reports whether something of it runs that the world sees.
+func (d *delivery) alive() bool { return d.active() && !d.dead }
 
 // handling reports whether its handler runs.
 func (d *delivery) handling() bool { return d.began && !d.returned && d.at != atEnd }

@@ -138,7 +138,7 @@ func Run(s Scenario) Report {
 	if s.Endings == nil {
 		s.Endings = []Ending{Succeeds}
 	}
-	about, err := (&world{Scenario: &s}).handler(Current).Describe(context.Background(), Order{Key: "k"})
+	about, err := (&world{Scenario: s}).handler(Current).Describe(context.Background(), Order{Key: "k"})
 	if err != nil {
 		panic(err)
 	}

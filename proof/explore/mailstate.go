@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/go-idempotent/idempotent/proof/rows"
 )
@@ -15,7 +14,7 @@ func (w *world) mailDigest(d *digest) {
 		return
 	}
 	m := &w.mail
-	d.Add(m.Handovers, m.Drains, m.Redrives, m.MaxFaults, m.DueSteps)
+	d.Add(w.Relays.Handovers, w.Relays.Drains, w.Relays.Redrives, w.Relays.MaxFaults, w.Relays.DueSteps)
 	all := w.table.Messages
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		w.entry(d, all[id])
@@ -33,9 +32,11 @@ func (w *world) mailDigest(d *digest) {
 	}
 	d.Add(m.begun)
 	for _, r := range m.rounds {
-		d.Add(r.process, r.history, r.at)
-		w.entry(d, r.entry)
-		w.boxCall(d, r.call)
+		if r.alive() {
+			d.Add(r.client.Process, r.history, r.at)
+			w.entry(d, r.entry)
+			w.boxCall(d, r.boxCall)
+		}
 	}
 }
 
@@ -46,7 +47,8 @@ func (w *world) uncounted(g *generation) int {
 	if m.Owner != g.owner || !rows.Pending(m) {
 		return 0
 	}
-	return min(g.failed+g.taken+g.doubled-m.Tries, w.Relays.Handovers+w.Relays.Drains+w.Relays.MaxFaults)
+	all := w.given.Relays
+	return min(g.failed+g.taken+g.doubled-m.Tries, all.Handovers+all.Drains+all.MaxFaults)
 }
 
 func (w *world) boxCall(d *digest, c rows.BoxCall) {
@@ -65,21 +67,6 @@ func sends(d *digest, writes rows.Writes) {
 			d.Add(one.Key, one.At)
 		}
 	}
-}
-
-// learn adds what a round is told to its history.
-func (r *round) learn() {
-	w := r.world
-	d := newDigest(w.origin)
-	d.Add(r.history, w.now, r.receives, r.got.Done, r.got.Err != nil, r.got.Tries)
-	w.entry(d, r.got.Entry)
-	r.history = d.Sum64()
-}
-
-// learnList adds what it was handed over, or has read in a list.
-func (r *round) learnList(ids []string) {
-	w := r.world
-	r.history = digestOf(w.origin, r.history, w.now, r.entries == nil, r.hurried, strings.Join(ids, " "))
 }
 
 // nameOf is a message in a story.

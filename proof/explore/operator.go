@@ -145,10 +145,7 @@ func (w *world) look() {
 func (w *world) do(d Deed, f Fault) {
 	o := w.operator
 	o.deed, o.fault, o.acted = d, f, true
-	if f != None {
-		w.faults--
-		w.Saw("fault: " + f.String())
-	}
+	w.befalls(o.self, f)
 	act := operate.Act{By: "the operator", Why: "because"}
 	ctx := context.Background()
 	w.Sayf("  the operator %s %s", d, f)
@@ -226,7 +223,7 @@ func (w *world) mayOperate() {
 		w.may(func() { w.do(d, None) })
 		for _, f := range w.Faults {
 			// Its message neither dies nor waits for long.
-			if w.faults > 0 && f <= Repeat && !f.kills() && (w.Strikes == nil || w.Strikes(f, OfOperator)) {
+			if w.MaxFaults > 0 && f <= Repeat && !f.kills() && (w.Strikes == nil || w.Strikes(f, OfOperator)) {
 				w.may(func() { w.do(d, f) })
 			}
 		}

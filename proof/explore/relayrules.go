@@ -76,7 +76,7 @@ var relayRules = []rule{
 type mailEvent struct {
 	// of is the message that it is about, nil if no commit has put it.
 	of    *generation
-	round *round
+	round *delivery
 	// entry is what is delivered, or was reported with outcome.
 	entry   rows.Message
 	outcome relay.Outcome

@@ -77,14 +77,9 @@ func (w *world) settings() relay.Settings {
 
 // mail is what is under way between the messages of a table and who receives them.
 type mail struct {
-	// Relays are what is left of them.
-	Relays
-
 	// begun is how many processes have begun a round, in the order of their numbers.
-	begun int
-	// rounds are those that have not ended, counted are all.
-	rounds  []*round
-	counted int
+	begun  int
+	rounds []*delivery
 	// late are writes that are still on their way.
 	late []rows.BoxCall
 	// generations are the messages that commits have put, in their order.
@@ -157,43 +152,45 @@ func (w *world) handed() []rows.Message {
 		func(m rows.Message) bool { return !rows.Pending(m) || m.Tries > 0 })
 }
 
-// mayRelay makes choices of what is done about messages.
-func (w *world) mayRelay() {
-	if w.Relays.Processes == 0 {
-		return
-	}
+// mayRelay makes choices of what is done about messages. It reports whether a round is under way.
+func (w *world) mayRelay() bool {
+	busy := map[int]bool{} // processes
 	for _, r := range w.mail.rounds {
-		w.mayGoOnIn(r)
+		if r.alive() {
+			busy[r.client.Process] = true
+			w.mayGoOn(r)
+		}
 	}
 	for n := range w.mail.late {
 		w.may(func() { w.writeLate(n) })
 	}
 	for n := range min(w.mail.begun+1, w.Relays.Processes) { // those that have not begun are alike
-		if !slices.ContainsFunc(w.mail.rounds, func(r *round) bool { return r.process == n }) {
+		if !busy[n] {
 			w.mayBegin(n)
 		}
 	}
 	givenUp, due := w.waiting()
-	if w.mail.Redrives > 0 {
+	if w.Relays.Redrives > 0 {
 		for _, id := range givenUp {
 			w.may(func() {
-				w.mail.Redrives--
+				w.Relays.Redrives--
 				w.redrive(id)
 			})
 		}
 	}
-	if w.mail.DueSteps > 0 && !due.IsZero() {
+	if w.Relays.DueSteps > 0 && !due.IsZero() {
 		w.may(func() {
-			w.mail.DueSteps--
+			w.Relays.DueSteps--
 			w.now = due
 			w.Sayf("%s: a message is due", w.clockText())
 		})
 	}
+	return len(busy) > 0
 }
 
 // mayBegin makes choices of the rounds that a process may begin.
 func (w *world) mayBegin(n int) {
-	if w.mail.Handovers > 0 {
+	if w.Relays.Handovers > 0 {
 		for image := range w.handed() {
 			w.may(func() { w.handOver(n, image, false) })
 			if w.Relays.Hurried {
@@ -201,9 +198,9 @@ func (w *world) mayBegin(n int) {
 			}
 		}
 	}
-	if w.mail.Drains > 0 && len(w.mail.generations) > 0 {
+	if w.Relays.Drains > 0 && len(w.mail.generations) > 0 {
 		w.may(func() {
-			w.mail.Drains--
+			w.Relays.Drains--
 			w.begin(n, nil, false)
 		})
 	}
@@ -224,34 +221,6 @@ func (w *world) waiting() (givenUp []string, due time.Time) {
 	return givenUp, due
 }
 
-// mayGoOnIn makes choices of how a round goes on.
-func (w *world) mayGoOnIn(r *round) {
-	faulty := w.mail.MaxFaults > 0
-	if r.at == atDelivery {
-		for _, how := range w.Relays.Receives {
-			w.may(func() { w.receive(r, how) })
-		}
-		if faulty && slices.ContainsFunc(w.Relays.Faults, Fault.kills) {
-			w.may(func() { w.killRelay(r) })
-		}
-		return
-	}
-	w.may(func() { w.grantBox(r, None) })
-	for _, f := range w.Relays.Faults {
-		if faulty && (r.call.Op != rows.Read || !f.leavesMessage() && f != Twice) {
-			w.may(func() { w.grantBox(r, f) })
-		}
-	}
-}
-
-// killRelay is the death of a relay while it delivers.
-func (w *world) killRelay(r *round) {
-	w.mail.MaxFaults--
-	w.Sayf("  the process of %s dies", r.name)
-	w.Saw("relay dies in a delivery")
-	r.end()
-}
-
 // writeLate lets a relay's write of a message arrive late.
 func (w *world) writeLate(n int) {
 	c := w.mail.late[n]
@@ -266,7 +235,7 @@ func (w *world) writeLate(n int) {
 
 // handOver lets a process begin a round with what the stream has, from an image on.
 func (w *world) handOver(process, image int, hurried bool) {
-	w.mail.Handovers--
+	w.Relays.Handovers--
 	images := w.handed()[image:]
 	if !w.Relays.Batches {
 		images = images[:1]
@@ -298,17 +267,6 @@ func (w *world) lastRounds() {
 		givenUp, _ := w.waiting()
 		for _, id := range givenUp {
 			w.redrive(id)
-		}
-	}
-}
-
-// finish lets a round go on without a detour.
-func (w *world) finish(r *round) {
-	for r.at != atEnd && w.broken == nil {
-		if r.at == atDelivery {
-			w.receive(r, Arrives)
-		} else {
-			w.grantBox(r, None)
 		}
 	}
 }

@@ -165,7 +165,7 @@ func when(is bool, format string, args ...any) string {
 }
 
 // faultless reports whether nothing has gone wrong so far.
-func (w *world) faultless() bool { return w.faults == w.MaxFaults }
+func (w *world) faultless() bool { return w.MaxFaults == w.given.MaxFaults }
 
 // expired reports whether a record counts no more at the instant now. A lease that lives outranks
 // the expiry.

@@ -17,7 +17,7 @@ import (
 // depends on what it has learned; what the invariants will say, on the chronicle.
 func (w *world) state() uint64 {
 	d := newDigest(w.origin)
-	d.Add(w.now, w.timeSteps, w.faults, w.leaseSteps, w.expirySteps, w.dueSteps, w.freezes, w.expired, w.unknown,
+	d.Add(w.now, w.TimeSteps, w.MaxFaults, w.LeaseSteps, w.ExpirySteps, w.DueSteps, w.Freezes, w.expired, w.unknown,
 		w.unsettled, w.stopped, w.lastLease(), len(w.messages))
 	if held := w.held(); held != nil {
 		w.record(d, *held)
@@ -45,7 +45,7 @@ func (w *world) state() uint64 {
 }
 
 func (w *world) delivery(d *digest, x *delivery) {
-	alive := !x.dead && x.active()
+	alive := x.alive()
 	stepsOf(d, x)
 	commitsOf(d, x)
 	askingOf(d, x)
@@ -97,6 +97,8 @@ func (w *world) learn(s *strand, g grant) {
 		d.Add(se.Kind)
 	}
 	w.record(d, g.reply.Held)
+	d.Add(g.receives, g.box.Done, g.box.Err != nil, g.box.Tries)
+	w.entry(d, g.box.Entry)
 	x.history = d.Sum64()
 }
 

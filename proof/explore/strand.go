@@ -9,10 +9,10 @@ import (
 )
 
 // strand is what runs and stops where the schedule decides: of a delivery the invocation itself,
-// the heartbeat beside it, or a branch of its handler, or a round of a relay.
+// the heartbeat beside it, or a branch of its handler.
 type strand struct {
 	world  *world
-	of     *delivery // nil in a round of a relay
+	of     *delivery
 	at     point
 	called call
 	// asked is the clock when the call was made.
@@ -96,7 +96,7 @@ func (w *world) take(a arrival) {
 		w.now = onTick(time.Now())
 	}
 	switch {
-	case a.at == atCall:
+	case a.called != nil:
 		a.strand.called, a.asked, a.slow, a.got = *a.called, a.of.clock(), None, reply{}
 		if a.strand == &a.of.beat {
 			w.Saw("renewal")
@@ -148,7 +148,7 @@ func (w *world) turn(s *strand, g grant) {
 // rest waits until the invocation has arrived, or waits for its heartbeat, which has.
 func (w *world) rest(d *delivery) {
 	for {
-		if w.Timed || len(w.Commits) > 0 && len(d.branches) > 0 {
+		if w.Timed || d.round != nil || len(w.Commits) > 0 && len(d.branches) > 0 {
 			w.settle()
 		}
 		if d.rests() {
@@ -238,7 +238,7 @@ func (i ice) wait() {
 func (w *world) freeze(d *delivery) {
 	if d.frozen = !d.frozen; d.frozen {
 		d.ice.freeze()
-		w.freezes--
+		w.Freezes--
 		w.Sayf("%s: the process of %s is suspended", w.clockText(), d.name)
 		w.Saw("suspended")
 		d.wasFrozen, d.failedRenewals = true, hopeless // nobody knows until when its lease holds

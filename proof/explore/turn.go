@@ -10,7 +10,7 @@ import (
 
 // passTime lets time go on until a heartbeat acts, a lease ends, or a prepared one is nearly over.
 func (w *world) passTime() {
-	w.timeSteps--
+	w.TimeSteps--
 	w.pass(w.nextInstant())
 	w.Sayf("%s: time has passed", w.clockText())
 	w.check(&event{kind: evPassed})
@@ -19,27 +19,45 @@ func (w *world) passTime() {
 // kill is the death of the process of a running handler.
 func (w *world) kill(d *delivery) {
 	w.Sayf("  the process of %s dies", d.name)
-	if d.client.Of != Powertools {
-		w.faults--
+	if d.round != nil {
+		w.Saw("relay dies in a delivery")
+	}
+	if left, _ := w.harm(d); d.client.Of != Powertools {
+		*left--
 	}
 	w.die(d)
 }
 
-// grantCall lets a call of the store happen, or its fault.
+// befalls notes that a fault happens to a call.
+func (w *world) befalls(d *delivery, f Fault) {
+	if f == None {
+		return
+	}
+	left, _ := w.harm(d)
+	*left--
+	what := "fault: "
+	if d.round != nil {
+		what = "fault of a relay: "
+	}
+	w.Saw(what + f.String())
+}
+
+// grantCall lets a call happen, or its fault.
 func (w *world) grantCall(s *strand, f Fault) {
 	d, c := s.of, s.called
-	if s.slow != None {
+	switch {
+	case d.round != nil:
+		w.grantBox(d, f)
+		return
+	case s.slow != None:
 		w.grantSlow(s)
 		return
 	}
 	w.sent(s, f)
-	switch {
-	case f == Conflict && d.conflicts: // as long as the owner works
-	case f != None:
-		w.faults--
-		w.Saw("fault: " + f.String())
-		d.conflicts = d.conflicts || f == Conflict
+	if f != Conflict || !d.conflicts { // which lasts as long as the owner works
+		w.befalls(d, f)
 	}
+	d.conflicts = d.conflicts || f == Conflict
 	w.Sayf("%s:  %s: %s %s", w.clockText(), d.name, w.describeCall(c), f)
 	var got reply
 	if f.applied() {
@@ -120,6 +138,8 @@ func (w *world) granted(s *strand, g grant) {
 	case atResolver:
 		w.Sayf("  the resolver of %s says: %s", d.name, g.verdict)
 		w.resolved(d, g.verdict)
+	case atDelivery:
+		w.received(d.entry, g.receives)
 	case atGiveUp:
 		became := map[bool]string{true: "not handed over", false: "handed over"}[g.fails]
 		w.Sayf("  what %s is to give up is %s", d.name, became)

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-idempotent/idempotent"
@@ -53,7 +54,8 @@ var beginning = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // world is one schedule.
 type world struct {
-	*Scenario
+	Scenario           // what is left of it
+	given    *Scenario // all of it
 	*schedule
 	// recordKey is the key of the record that everybody meets at.
 	recordKey string
@@ -74,10 +76,7 @@ type world struct {
 	mail     mail
 	choices  []func() // of the schedule, in this state
 
-	faults, leaseSteps, expirySteps, timeSteps int // left
-	dueSteps, freezes                          int
-	outside                                    int  // transactions of somebody else so far
-	expired, over                              bool // over: only the aftermath is left
+	expired, over bool // over: only the aftermath is left
 	chronicle
 }
 
@@ -99,10 +98,8 @@ type message struct {
 
 func newWorld(s *Scenario, recordKey string, choices *schedule) *world {
 	w := &world{
-		Scenario: s, schedule: choices, recordKey: recordKey, now: beginning, arrived: make(chan arrival, arrivals),
-		processes: make(map[processKey]*process),
-		faults:    s.MaxFaults, leaseSteps: s.LeaseSteps, expirySteps: s.ExpirySteps, timeSteps: s.TimeSteps,
-		dueSteps: s.DueSteps, freezes: s.Freezes, mail: mail{Relays: s.Relays},
+		Scenario: *s, given: s, schedule: choices, recordKey: recordKey, now: beginning,
+		arrived: make(chan arrival, arrivals), processes: make(map[processKey]*process),
 	}
 	w.openStore()
 	if w.Timed {
@@ -153,7 +150,7 @@ func (w *world) aftermath() {
 	if held := w.held(); held != nil {
 		end = later(end, held.Lease.Add(2*margin))
 	}
-	w.faults, w.over = 0, true
+	w.MaxFaults, w.over = 0, true
 	if w.Timed {
 		time.Sleep(time.Until(end))
 		w.settle()
@@ -177,7 +174,11 @@ func (w *world) deliver(c *client) {
 		return
 	}
 	w.start(c)
-	d := c.sent[len(c.sent)-1]
+	w.finish(c.sent[len(c.sent)-1])
+}
+
+// finish lets a delivery go on without a detour.
+func (w *world) finish(d *delivery) {
 	for d.at != atEnd && w.broken == nil {
 		w.straight(append([]*strand{&d.strand}, d.strands()...))
 	}
@@ -194,7 +195,7 @@ func (w *world) straight(strands []*strand) {
 		case atResolver, atStepResolver:
 			w.goOn(s, grant{verdict: Executed})
 		default: // it succeeds
-			w.goOn(s, grant{ending: Succeeds, effect: Happens})
+			w.goOn(s, grant{ending: Succeeds, effect: Happens, receives: Arrives})
 		}
 		return
 	}
@@ -202,10 +203,7 @@ func (w *world) straight(strands []*strand) {
 
 // unwind ends the goroutines of the schedule.
 func (w *world) unwind() {
-	for _, r := range w.mail.rounds {
-		r.end()
-	}
-	for _, d := range w.deliveries {
+	for _, d := range slices.Concat(w.deliveries, w.mail.rounds) {
 		if !d.active() {
 			continue
 		}
@@ -266,13 +264,18 @@ func (w *world) arrive(d *delivery) {
 		if !d.began {
 			w.began(d)
 		}
+	case atDelivery:
+		w.Sayf("  %s delivers %s", d.name, w.nameOf(d.entry.ID, d.entry.Owner))
+		w.checkMail(evDelivers, mailEvent{round: d, entry: d.entry})
 	case atEnd:
-		if d.asks() {
+		switch {
+		case d.round != nil:
+		case d.asks():
 			w.reconciled(d)
-			return
+		default:
+			w.Sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
+			w.answered(d)
 		}
-		w.Sayf("  %s is answered: %s (%s, %s)", d.name, d.answer(), d.event.Outcome, d.event.Settlement)
-		w.answered(d)
 	case atResolver, atGiveUp:
 		w.asked(d)
 	default:
