@@ -1,10 +1,7 @@
 package explore
 
 import (
-	"encoding/binary"
 	"hash/maphash"
-	"math"
-	"reflect"
 	"time"
 )
 
@@ -19,55 +16,21 @@ type digest struct {
 	origin time.Time
 }
 
-// newDigest returns an empty one of a world that began at an instant.
-func newDigest(origin time.Time) *digest {
+// newDigest returns one of a world that began at an instant, with values, see [digest.Add].
+func newDigest(origin time.Time, values ...any) *digest {
 	d := &digest{origin: origin}
 	d.SetSeed(seed)
+	d.Add(values...)
 	return d
 }
 
-// digestOf is the digest of values, see [digest.Add].
-func digestOf(origin time.Time, values ...any) uint64 {
-	d := newDigest(origin)
-	d.Add(values...)
-	return d.Sum64()
-}
-
-// Add takes up values in their order: texts, numbers, what is so or not, and instants, these by how
-// many milliseconds they are from the beginning of the world. Values of another kind are a mistake,
-// and panic.
+// Add takes up values in their order, instants by how many milliseconds they are from the beginning
+// of the world. Values that cannot be compared are a mistake, and panic.
 func (d *digest) Add(values ...any) {
 	for _, value := range values {
 		if at, is := value.(time.Time); is {
-			d.number(d.since(at))
-			continue
+			value = at.Sub(d.origin).Milliseconds() // as far as can be if there is none
 		}
-		switch v := reflect.ValueOf(value); {
-		case v.Kind() == reflect.String:
-			d.WriteString(v.String()) // never fails
-			d.WriteByte(0)
-		case v.Kind() == reflect.Bool && v.Bool():
-			d.WriteByte(1)
-		case v.Kind() == reflect.Bool:
-			d.WriteByte(0)
-		case v.CanInt():
-			d.number(uint64(v.Int()))
-		default:
-			d.number(v.Uint())
-		}
+		maphash.WriteComparable(&d.Hash, value)
 	}
-}
-
-// since is an instant as a number, another one than those of instants if there is none.
-func (d *digest) since(t time.Time) uint64 {
-	if t.IsZero() {
-		return math.MaxUint64
-	}
-	return uint64(t.Sub(d.origin).Milliseconds())
-}
-
-func (d *digest) number(n uint64) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], n)
-	d.Write(b[:])
 }

@@ -55,8 +55,7 @@ func (p *process) remember(x *delivery, c call, got reply) {
 	if x.world.Before == nil {
 		return
 	}
-	d := newDigest(x.world.origin)
-	d.Add(p.history, x.name, c.Op, got.Done, got.Err != nil)
+	d := newDigest(x.world.origin, p.history, x.name, c.Op, got.Done, got.Err != nil)
 	x.world.record(d, got.Held)
 	p.history = d.Sum64()
 }

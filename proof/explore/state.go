@@ -16,9 +16,8 @@ import (
 // state is the digest of all that the rest of a schedule depends on. What a delivery will do
 // depends on what it has learned; what the invariants will say, on the chronicle.
 func (w *world) state() uint64 {
-	d := newDigest(w.origin)
-	d.Add(w.now, w.TimeSteps, w.MaxFaults, w.LeaseSteps, w.ExpirySteps, w.DueSteps, w.Freezes, w.expired, w.unknown,
-		w.unsettled, w.stopped, w.lastLease(), len(w.messages))
+	d := newDigest(w.origin, w.now, w.TimeSteps, w.MaxFaults, w.LeaseSteps, w.ExpirySteps, w.DueSteps, w.Freezes,
+		w.expired, w.unknown, w.unsettled, w.stopped, w.lastLease(), len(w.messages))
 	if held := w.held(); held != nil {
 		w.record(d, *held)
 	}
@@ -89,8 +88,7 @@ func (w *world) delivery(d *digest, x *delivery) {
 // whenever it runs.
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
-	d := newDigest(w.origin)
-	d.Add(x.history, w.now, cmp.Or(g.ending, Succeeds), cmp.Or(g.verdict, StillUnknown), cmp.Or(g.effect, Happens),
+	d := newDigest(w.origin, x.history, w.now, cmp.Or(g.ending, Succeeds), cmp.Or(g.verdict, StillUnknown), cmp.Or(g.effect, Happens),
 		max(0, slices.Index(x.branches, s)), g.fails, g.reply.Done, g.reply.Err != nil,
 		errors.Is(g.reply.Err, store.ErrWritesRefused))
 	if se, ok := errors.AsType[*store.Error](g.reply.Err); ok {
@@ -104,7 +102,7 @@ func (w *world) learn(s *strand, g grant) {
 
 // learnOf adds to the history of a delivery what it learned from nobody but the clock.
 func (d *delivery) learnOf(now time.Time, what string) {
-	d.history = digestOf(d.world.origin, d.history, now, what)
+	d.history = newDigest(d.world.origin, d.history, now, what).Sum64()
 }
 
 func (w *world) message(d *digest, c call) {
