@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"maps"
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/store"
@@ -25,17 +26,16 @@ type processKey struct {
 	number int
 }
 
-func (c *client) process() processKey { return processKey{c.Of, c.Process} }
-
 // processOf is the process that handles the next delivery of a client.
 func (w *world) processOf(c *client) *process {
-	p := w.processes[c.process()]
+	key := processKey{c.Of, c.Process}
+	p := w.processes[key]
 	if p == nil {
 		p = &process{store: called(atGate), handler: w.handler(c.Of)}
 		if w.Before != nil {
 			p.store = w.Before(p.store)
 		}
-		w.processes[c.process()] = p
+		w.processes[key] = p
 	}
 	return p
 }
@@ -44,9 +44,7 @@ func (w *world) processOf(c *client) *process {
 // stand for those of a process that only looks dead.
 func (w *world) die(d *delivery) {
 	d.die()
-	if w.processes[d.client.process()] == d.process {
-		delete(w.processes, d.client.process())
-	}
+	maps.DeleteFunc(w.processes, func(_ processKey, p *process) bool { return p == d.process })
 }
 
 // remember takes up that a call goes to the store, or what came back: nothing else passes what is
@@ -72,4 +70,88 @@ func enter(ctx context.Context, c call) reply {
 		d.world.Sayf("  %s: %s is answered from memory: %s", d.name, c.Op, d.world.describe(got.Held))
 	}
 	return got
+}
+
+// atGate makes a call of the store as deliveries see it: it waits until the schedule grants it.
+func atGate(ctx context.Context, c call) reply {
+	d := deliveryOf(ctx)
+	if d.client.Of == Powertools && c.Op == opClaim {
+		r := c.Next
+		c.Next = store.Record{Key: c.Key, Status: r.Status, Lease: r.Lease, Expiry: r.Expiry}
+		c.Next.Fingerprint = r.Fingerprint
+	}
+	d.process.remember(d, c, reply{})
+	got := d.call(ctx, c)
+	d.process.remember(d, c, got)
+	return got
+}
+
+// Call names what a delivery asks of the store.
+type Call string
+
+// The calls. A completion is any Swap that ends an execution.
+const (
+	Claim      Call = "claim"
+	Takeover   Call = "takeover"
+	Renewal    Call = "renewal"
+	Completion Call = "completion"
+	Release    Call = "release"
+	Undo       Call = "undo"
+	StepMark   Call = "start mark"
+	StepRecord Call = "step"
+	Look       Call = "look"
+	OfOperator Call = "change of an operator"
+	Commit     Call = "commit"
+	Fence      Call = "fence"
+	Conclusion Call = "settlement of a reconciliation"
+)
+
+// callName is the name of a call that the delivery makes.
+func (d *delivery) callName(c call) Call {
+	switch {
+	case d.world.operator.self == d:
+		return OfOperator
+	case d.asks():
+		return d.callOfReconciler(c)
+	case c.Op == opCommit:
+		return Commit
+	case c.within && c.Op == opSwap && len(c.Next.Steps) == 0:
+		return Fence
+	case c.Op == opClaim:
+		return Claim
+	case c.Op == opGet:
+		return Look
+	case !d.began && !d.resolved && d.uses(c.Seen.Owner) && !d.takesBack(c) &&
+		(c.Op == opDelete || !c.takesLease(d.clock()) && !c.refuses()):
+		return Undo
+	case c.Op == opDelete, c.keepsSteps() && d.began:
+		return Release
+	case len(c.Next.Steps) > 0 && d.uses(c.Seen.Owner) && c.marks():
+		return StepMark
+	case len(c.Next.Steps) > 0 && d.uses(c.Seen.Owner):
+		return StepRecord
+	case c.Next.Status != store.StatusInProgress:
+		return Completion
+	case c.Seen.Owner == c.Next.Owner:
+		return Renewal
+	default:
+		return Takeover
+	}
+}
+
+// takesBack reports whether the call takes over what an earlier claim of the delivery holds, which
+// arrived after the delivery had begun anew.
+func (d *delivery) takesBack(c call) bool { return c.Seen.Owner != d.owner && c.Next.Owner == d.owner }
+
+// refuses reports whether the call makes a crash UNKNOWN: the owner stays.
+func (c call) refuses() bool {
+	return c.Next.Status == store.StatusUnknown && c.Next.Owner == c.Seen.Owner
+}
+
+// marks reports whether the call writes a start mark.
+func (c call) marks() bool {
+	for _, s := range c.Next.Steps {
+		return s.Kind == store.StepStarted
+	}
+	return false
 }

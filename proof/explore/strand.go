@@ -33,6 +33,9 @@ func (w *world) newStrand(of *delivery) strand {
 // fresh reports whether the strand has made a call of which nothing has been decided yet.
 func (s *strand) fresh() bool { return s.at == atCall && s.slow == None }
 
+// waits reports whether the strand waits for the schedule.
+func (s *strand) waits() bool { return s.at != away && s.at != atEnd }
+
 // arrival is a strand that has come to a point at which it waits, or that has given up a call. A
 // strand is written by the schedule alone.
 type arrival struct {

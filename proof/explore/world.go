@@ -177,27 +177,16 @@ func (w *world) deliver(c *client) {
 	w.finish(c.sent[len(c.sent)-1])
 }
 
-// finish lets a delivery go on without a detour.
+// finish lets a delivery go on without a detour: what waits first goes on, and succeeds.
 func (w *world) finish(d *delivery) {
 	for d.at != atEnd && w.broken == nil {
-		w.straight(append([]*strand{&d.strand}, d.strands()...))
-	}
-}
-
-// straight lets the first of strands that waits go on without a detour.
-func (w *world) straight(strands []*strand) {
-	for _, s := range strands {
-		switch s.at {
-		case away, atEnd:
-			continue
-		case atCall:
+		all := append([]*strand{&d.strand}, d.strands()...)
+		s := all[slices.IndexFunc(all, (*strand).waits)]
+		if s.at == atCall {
 			w.grantCall(s, None)
-		case atResolver, atStepResolver:
-			w.goOn(s, grant{verdict: Executed})
-		default: // it succeeds
-			w.goOn(s, grant{ending: Succeeds, effect: Happens, receives: Arrives})
+		} else {
+			w.goOn(s, grant{verdict: Executed, ending: Succeeds, effect: Happens, receives: Arrives})
 		}
-		return
 	}
 }
 
@@ -215,7 +204,7 @@ func (w *world) unwind() {
 		}
 		for d.active() {
 			for _, s := range d.strands() {
-				if s.at != away && s.at != atEnd {
+				if s.waits() {
 					s.at = away
 					s.resume <- grant{}
 				}
