@@ -190,11 +190,18 @@ func (w *world) mayRelay() bool {
 
 // mayBegin makes choices of the rounds that a process may begin.
 func (w *world) mayBegin(n int) {
-	if w.Relays.Handovers > 0 {
-		for image := range w.handed() {
-			w.may(func() { w.handOver(n, image, false) })
-			if w.Relays.Hurried {
-				w.may(func() { w.handOver(n, image, true) })
+	handed := w.handed()
+	for image := range handed {
+		images := handed[image:]
+		if !w.Relays.Batches {
+			images = images[:1]
+		}
+		for _, hurried := range []bool{false, true} {
+			if w.Relays.Handovers > 0 && (w.Relays.Hurried || !hurried) {
+				w.may(func() {
+					w.Relays.Handovers--
+					w.begin(n, images, hurried)
+				})
 			}
 		}
 	}
@@ -231,16 +238,6 @@ func (w *world) writeLate(n int) {
 		became = " applied"
 	}
 	w.Saw("late " + string(c.Op) + became)
-}
-
-// handOver lets a process begin a round with what the stream has, from an image on.
-func (w *world) handOver(process, image int, hurried bool) {
-	w.Relays.Handovers--
-	images := w.handed()[image:]
-	if !w.Relays.Batches {
-		images = images[:1]
-	}
-	w.begin(process, images, hurried)
 }
 
 func (w *world) redrive(id string) {
