@@ -3,6 +3,7 @@ package explore
 import (
 	"errors"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -114,7 +115,7 @@ func (f Fault) kills() bool         { return faults[f].kills }
 var errInjected = errors.New("injected")
 
 // err is what the delivery learns of the call.
-func (f Fault) err(op op) error {
+func (f Fault) err(op calls.Op) error {
 	switch {
 	case f == Garbles:
 		return &store.UnreadableError{Reason: "injected", Err: errInjected}

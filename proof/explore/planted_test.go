@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -15,7 +16,7 @@ import (
 type fault func(s store.Store, c call) reply
 
 // instead is a fault of the calls of one method. It knows the record that is held.
-func instead(op op, do func(s store.Store, h store.Record, c call) reply) fault {
+func instead(op calls.Op, do func(s store.Store, h store.Record, c call) reply) fault {
 	return func(s store.Store, c call) reply {
 		if c.Op != op {
 			return c.Make(context.Background(), s)
@@ -25,7 +26,7 @@ func instead(op op, do func(s store.Store, h store.Record, c call) reply) fault 
 }
 
 // alters makes another call of those of one method.
-func alters(op op, as func(h store.Record, c *call)) fault {
+func alters(op calls.Op, as func(h store.Record, c *call)) fault {
 	return instead(op, func(s store.Store, h store.Record, c call) reply {
 		as(h, &c)
 		return c.Make(context.Background(), s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -172,5 +173,5 @@ func (w *world) remove() {
 		panic(err)
 	}
 	w.Saw("deleted by the table")
-	w.written(change{before: before, call: call{Op: opDelete}, done: true})
+	w.written(change{before: before, call: call{Call: calls.Call{Op: opDelete}}, done: true})
 }
