@@ -16,6 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/dev/configtest"
 	"github.com/go-idempotent/idempotent/internal/dev/partstore"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
@@ -114,7 +115,7 @@ func TestAnOldAnswerDoesNotBringBackWhatWasReplaced(t *testing.T) {
 				f.elsewhere().does(swap(done, next))
 			}
 			f.does(calls.Call{
-				Op: calls.Commit, Key: key, Seen: next, Next: completed(next, `{}`), Writes: partstore.Writes{},
+				Op: calls.Commit, Key: key, Seen: next, Next: completed(next, `{}`), Writes: rows.Writes{},
 			})
 		},
 	} {
@@ -231,7 +232,7 @@ func TestACacheCommitsOnlyWhatItsStoreCan(t *testing.T) {
 	inner := memory.New()
 	_, want := store.CommitterOf(inner)
 	for _, op := range []calls.Op{calls.Commit, calls.Apply} {
-		got := calls.Call{Op: op, Writes: partstore.Writes{}}.Make(t.Context(), cache.New(inner, 1<<20))
+		got := calls.Call{Op: op, Writes: rows.Writes{}}.Make(t.Context(), cache.New(inner, 1<<20))
 		require.Equal(t, calls.Reply{Err: want}, got)
 	}
 }

@@ -6,26 +6,26 @@ import (
 	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/store"
-	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // halfFaults are stores of which one half of a commit is missing.
 func halfFaults() faults {
-	// rows commits other writes than it was told to.
-	rows := func(change func(rows partedWrites) partedWrites) inject {
+	// writes commits other ones than it was told to.
+	writes := func(change func(w rows.Writes) rows.Writes) inject {
 		return commits.before(func(c *call) { c.rows = change(c.rows) })
 	}
 	// upTo commits the first writes, as many as there may be of them.
 	upTo := func(count func(all int) int) inject {
-		return rows(func(w partedWrites) partedWrites { return w[:count(len(w))] })
+		return writes(func(w rows.Writes) rows.Writes { return w[:count(len(w))] })
 	}
 	return faults{
 		"Commit/Swap completes a record": {
 			{"Commit applies no writes", upTo(func(int) int { return 0 })},
 			{"Commit applies the first write only", upTo(func(all int) int { return min(1, all) })},
 			{"Commit applies all writes but the last", upTo(func(all int) int { return max(0, all-1) })},
-			{"Commit applies each write twice", rows(func(w partedWrites) partedWrites { return slices.Concat(w, w) })},
+			{"Commit applies each write twice", writes(func(w rows.Writes) rows.Writes { return slices.Concat(w, w) })},
 			{"Commit completes no record", commits.instead(func(c call) answer { return c.as(calls.Apply) })},
 		},
 		"Commit/applies many writes": {
@@ -118,7 +118,7 @@ func declinedFaults() faults {
 		"Commit/whose write refuses does nothing, wherever that stands": {
 			{"Commit completes although a write refuses", declines(func(c call, _ *answer) { c.as(calls.Swap) })},
 			{"Commit ignores a write that refuses", declines(func(c call, a *answer) {
-				c.rows = slices.DeleteFunc(c.rows, func(r storetest.Row) bool { return c.Refuses(partedWrites{r}) })
+				c.rows = slices.DeleteFunc(c.rows, func(r rows.Write) bool { return c.Refuses(rows.Writes{r}) })
 				*a = c.pass()
 			})},
 			{"Commit applies the writes before the one that refuses", declines(func(c call, _ *answer) { c.oneByOne() })},
@@ -139,7 +139,7 @@ func declinedFaults() faults {
 		},
 		"Commit/several of whose writes refuse does nothing": {
 			{"Commit looks at the first write that might refuse", declines(func(c call, a *answer) {
-				if len(c.rows) > 1 && c.rows[0].New && c.rows[1].New {
+				if len(c.rows) > 1 && len(c.rows[0].If) > 0 && len(c.rows[1].If) > 0 {
 					c.rows = nil
 					*a = c.pass()
 				}
@@ -168,7 +168,7 @@ func declinedFaults() faults {
 func (c call) oneByOne() (a answer) {
 	a.Done = true
 	for _, r := range c.rows {
-		c.rows = partedWrites{r}
+		c.rows = rows.Writes{r}
 		if a = c.as(calls.Apply); a.Err != nil {
 			break
 		}
@@ -252,9 +252,7 @@ func commitRecordFaults() faults {
 		},
 		"Commit/Parts written by a refused Swap do not change the held result": {
 			// The parts are written before it is known whether the record refuses.
-			{"Commit names parts by their key", all(partsNamed(byKey), commits.before(func(c *call) {
-				c.Next = c.Split(c.Next)
-			}))},
+			{"Commit names parts by their key", partsNamed(byKey)},
 		},
 	}
 }

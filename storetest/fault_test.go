@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -183,7 +184,7 @@ type call struct {
 	calls.Call
 
 	ctx  context.Context
-	rows partedWrites
+	rows rows.Writes
 	// strange says that there are writes of another kind.
 	strange bool
 	// held is the record that the store holds before the call, zero if there is none.
@@ -200,8 +201,8 @@ func (f *faulty) make(ctx context.Context, made calls.Call) answer {
 	}
 	c := call{faulty: f, Call: made, ctx: ctx}
 	if made.Writes != nil {
-		rows, ours := made.Writes.(partedWrites)
-		c.rows, c.strange = slices.Clone(rows), !ours
+		w, ours := made.Writes.(rows.Writes)
+		c.rows, c.strange = slices.Clone(w), !ours
 	}
 	if instead := f.breaks[c.Op]; instead != nil {
 		c.held = c.holds()
@@ -226,7 +227,7 @@ func (c call) pass() answer {
 
 // as makes the call of another method.
 func (c call) as(op calls.Op) answer {
-	c.Op = op
+	c.Op, c.Token = op, "" // one that nobody remembers
 	return c.pass()
 }
 
@@ -239,7 +240,10 @@ func (c call) drop() {
 // conditions sets that of each write.
 func (c call) conditions(isNew bool) {
 	for n := range c.rows {
-		c.rows[n].New = isNew
+		c.rows[n].If = nil
+		if isNew {
+			c.rows[n].If = rows.Row{"n": 0}
+		}
 	}
 }
 

@@ -8,8 +8,7 @@ import (
 type (
 	record = store.Record
 	// parted is a store that has all that a store can have.
-	parted       = partstore.Store
-	partedWrites = partstore.Writes
+	parted = partstore.Store
 )
 
 func newParted() *parted { return partstore.New(4096) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 

@@ -2,7 +2,7 @@ package explore
 
 import (
 	"github.com/go-idempotent/idempotent"
-	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 )
 
 // The commits of handlers add to rows without a condition on them, so that one that is applied

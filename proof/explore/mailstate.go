@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 )
 
 // mailDigest takes up the messages and all that relays may still do.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
 // boxFault makes the calls of a box of which one guard was taken out.

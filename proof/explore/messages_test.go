@@ -1,7 +1,7 @@
 package explore
 
 import (
-	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 )
 
 // orderPlaced is what the handlers commit: a message and nothing else. twoMessages are two of one

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
 var relayRules = []rule{

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/relay"
-	"github.com/go-idempotent/idempotent/proof/rows"
 )
 
 // round is one invocation of a relay. A delivery is one if it has this.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/dev/partstore"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
@@ -103,7 +104,7 @@ func TestEachFaultIsWhatItSays(t *testing.T) {
 				assert.Equal(t, []calls.Op{calls.Claim, calls.Claim}, s.Ops())
 				assert.Equal(t, c.fault != calls.Pass, s.Fired() == 1)
 
-				row := partstore.Writes{{Name: "row", New: true}}
+				row := rows.Writes{{Key: "row", Add: rows.Row{"n": 1}, If: rows.Row{"n": 0}}}
 				require.NoError(t, inner.Apply(t.Context(), row, "earlier"))
 				refusing := calls.NewFaulty(inner, calls.OnOp(calls.Apply, c.fault))
 				err = limited(func(ctx context.Context) error { return refusing.Apply(ctx, row, "token") })
@@ -129,8 +130,8 @@ func TestARuleSeesWhatACallWasHanded(t *testing.T) {
 		{N: 1, Op: calls.Claim, Key: "k", Next: first, Now: now},
 		{N: 2, Op: calls.Get, Key: "k"},
 		{N: 3, Op: calls.Swap, Key: "k", Seen: first, Next: next},
-		{N: 4, Op: calls.Commit, Key: "k", Seen: next, Next: first, Writes: partstore.Writes{}, Token: "token"},
-		{N: 5, Op: calls.Apply, Writes: partstore.Writes{}, Token: "other"},
+		{N: 4, Op: calls.Commit, Key: "k", Seen: next, Next: first, Writes: rows.Writes{}, Token: "token"},
+		{N: 5, Op: calls.Apply, Writes: rows.Writes{}, Token: "other"},
 		{N: 6, Op: calls.Delete, Key: "k", Seen: next},
 		{N: 7, Op: calls.ReadResult, Key: "k", Seen: next},
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
+	"github.com/go-idempotent/idempotent/storetest"
 )
 
 // Row is what a table has under a key: numbers by name. A number that is not there is 0.
@@ -65,6 +66,29 @@ type Table struct {
 
 var _ store.Committer = (*Table)(nil)
 
+// Counted are what the conformance suite writes in a table, which behind finds behind the store
+// that a check is handed: rows that count how often they were written.
+func Counted(behind func(store.Store) *Table) *storetest.Writes {
+	return &storetest.Writes{
+		Of: func(all ...storetest.Row) store.Writes {
+			writes := make(Writes, len(all))
+			for n, r := range all {
+				writes[n] = Write{Key: r.Name, Add: Row{"n": 1}}
+				if r.New {
+					writes[n].If = Row{"n": 0}
+				}
+			}
+			return writes
+		},
+		Count: func(_ context.Context, s store.Store, name string) (int, error) {
+			t := behind(s)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			return int(t.Rows[name]["n"]), nil
+		},
+	}
+}
+
 // New returns a table with these rows.
 func New(rows map[string]Row) *Table {
 	t := &Table{Rows: map[string]Row{}, Messages: map[string]Message{}, tokens: map[string]bool{}}
@@ -83,52 +107,64 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 ) (store.Record, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w, is := writes.(Writes)
-	switch {
-	case !is:
-		return store.Record{}, false, failed("commit", store.ErrNoCommit)
-	case t.tokens[token]:
-		return store.Record{}, true, nil
+	w, err := own(ctx, "commit", writes)
+	if err != nil || t.tokens[token] {
+		return store.Record{}, err == nil, err
 	}
 	held, found, err := t.Get(ctx, seen.Key)
 	if err != nil || !found || !held.Matches(seen) {
 		return held, false, err
 	}
 	if t.refuses(w) {
-		return store.Record{}, false, failed("commit", store.ErrWritesRefused)
+		return store.Record{}, false, failed("commit", store.FailureRejected, store.ErrWritesRefused)
 	}
 	// Rows change under the lock only, so the conditions still hold where the record is compared
 	// again.
 	held, committed, err := t.Swap(ctx, seen, next)
-	if err != nil || !committed {
-		return held, false, err
+	if committed {
+		t.apply(w, token)
 	}
-	t.apply(w, token)
-	return store.Record{}, true, nil
+	return held, committed, err
 }
 
 // Apply implements [store.Committer].
 func (t *Table) Apply(ctx context.Context, writes store.Writes, token string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w, is := writes.(Writes)
+	w, err := own(ctx, "apply", writes)
 	switch {
-	case !is:
-		return failed("apply", store.ErrNoCommit)
-	case ctx.Err() != nil || t.tokens[token]:
-		return ctx.Err()
+	case err != nil || t.tokens[token]:
+		return err
 	case t.refuses(w):
-		return failed("apply", store.ErrWritesRefused)
+		return failed("apply", store.FailureRejected, store.ErrWritesRefused)
 	}
 	t.apply(w, token)
 	return nil
 }
 
-func failed(op string, err error) error {
-	return &store.Error{Op: op, Kind: store.FailureRejected, NotApplied: true, Err: err}
+// own returns writes that are a table's own, for a call whose context has not ended.
+func own(ctx context.Context, op string, writes store.Writes) (Writes, error) {
+	w, is := writes.(Writes)
+	switch {
+	case !is:
+		return nil, failed(op, store.FailureRejected, store.ErrNoCommit)
+	case ctx.Err() != nil:
+		return nil, failed(op, store.FailureTimeout, ctx.Err())
+	}
+	return w, nil
 }
 
-// refuses reports whether a condition does not hold.
+func failed(op string, kind store.Failure, err error) error {
+	return &store.Error{Op: op, Kind: kind, NotApplied: true, Err: err}
+}
+
+// Refuses reports whether a condition does not hold.
+func (t *Table) Refuses(w Writes) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refuses(w)
+}
+
 func (t *Table) refuses(w Writes) bool {
 	return slices.ContainsFunc(w, func(one Write) bool {
 		for name, n := range one.If {

@@ -1,13 +1,12 @@
 package rows_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/store"
 	"github.com/go-idempotent/idempotent/storetest"
 )
@@ -15,21 +14,7 @@ import (
 // TestTableKeepsTheContractOfStores also where it commits, as DynamoDB does: with tokens and
 // without.
 func TestTableKeepsTheContractOfStores(t *testing.T) {
-	counted := &storetest.Writes{
-		Of: func(all ...storetest.Row) store.Writes {
-			writes := make(rows.Writes, len(all))
-			for n, r := range all {
-				writes[n] = rows.Write{Key: r.Name, Add: rows.Row{"n": 1}}
-				if r.New {
-					writes[n].If = rows.Row{"n": 0}
-				}
-			}
-			return writes
-		},
-		Count: func(_ context.Context, s store.Store, name string) (int, error) {
-			return int(s.(*rows.Table).Rows[name]["n"]), nil
-		},
-	}
+	counted := rows.Counted(func(s store.Store) *rows.Table { return s.(*rows.Table) })
 	for name, remembers := range map[string]bool{"tokens": true, "no tokens": false} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, storetest.Features{Writes: counted}, func(testing.TB) store.Store {
