@@ -23,6 +23,7 @@ package gateway_test
 //   - assertProblem, api.assertExecuted and api.assertNoIO
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -40,6 +41,7 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/memory"
@@ -220,8 +222,9 @@ func everyWideDoor(t *testing.T, test func(t *testing.T, d door)) {
 type api struct {
 	t        *testing.T
 	store    *calls.Faulty
-	inner    *memory.Store
+	inner    *rows.Table
 	fault    calls.Fault // done to every call
+	onCommit calls.Fault // done to every commit
 	executed atomic.Int64
 	do       func(ctx context.Context) (reply, error)
 	through  send
@@ -231,14 +234,10 @@ type api struct {
 
 func (d door) open(t *testing.T, opts ...idempotent.Option) *api {
 	t.Helper()
-	return d.openOver(t, func(s store.Store) store.Store { return s }, opts...)
-}
-
-// openOver has something between the handler and the store.
-func (d door) openOver(t *testing.T, over func(store.Store) store.Store, opts ...idempotent.Option) *api {
-	t.Helper()
-	a := &api{t: t, inner: memory.New()}
-	a.store = calls.NewFaulty(a.inner, func(calls.Call) calls.Fault { return a.fault })
+	a := &api{t: t, inner: rows.New(nil)}
+	a.store = calls.NewFaulty(a.inner, func(c calls.Call) calls.Fault {
+		return cmp.Or(a.fault, calls.OnOp(calls.Commit, a.onCommit)(c))
+	})
 	observed := idempotent.WithObserver(a.seen.see)
 	a.through = d.wrap(func(ctx context.Context) (reply, error) {
 		n := a.executed.Add(1)
@@ -246,7 +245,7 @@ func (d door) openOver(t *testing.T, over func(store.Store) store.Store, opts ..
 			return a.do(ctx)
 		}
 		return reply{Status: 201, Body: "charge " + strconv.FormatInt(n, 10)}, nil
-	}, over(a.store), append([]idempotent.Option{idempotent.WithOperation("charge"), observed}, opts...)...)
+	}, a.store, append([]idempotent.Option{idempotent.WithOperation("charge"), observed}, opts...)...)
 	return a
 }
 
@@ -257,15 +256,16 @@ func (a *api) returns(r reply, err error) {
 	a.do = func(context.Context) (reply, error) { return r, err }
 }
 
-// committing opens a door to a handler that commits an answer, which fails if it is said so, and
-// goes on with what came of it.
-func (d door) committing(t *testing.T, fails error, answer reply,
+// committing opens a door to a handler that commits an answer, to which fault is done, and goes on
+// with what came of it.
+func (d door) committing(t *testing.T, fault calls.Fault, answer reply,
 	then func(ctx context.Context, fault error) (reply, error), opts ...idempotent.Option,
 ) *api {
 	t.Helper()
-	a := d.openOver(t, func(s store.Store) store.Store { return register{s, fails} }, opts...)
+	a := d.open(t, opts...)
+	a.onCommit = fault
 	a.do = func(ctx context.Context) (reply, error) {
-		return then(ctx, execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, answer), row{}, nil))
+		return then(ctx, execution.CommitsOf(ctx).Commit(ctx, responseOf(ctx, answer), rows.Writes{{}}, nil))
 	}
 	return a
 }
@@ -336,32 +336,6 @@ func (e *seenEvents) see(_ context.Context, event report.Delivery) {
 	defer e.mu.Unlock()
 	e.seen = append(e.seen, event)
 }
-
-// register is a store that commits, unless it is made to fail; row is what a handler writes with
-// its answer.
-type register struct {
-	store.Store
-	fails error
-}
-
-type row struct{}
-
-var errRegister = &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: errDownstream}
-
-func (row) Len() int { return 1 }
-
-// Commit implements [store.Committer].
-func (r register) Commit(ctx context.Context, seen, next store.Record, _ store.Writes,
-	_ string,
-) (store.Record, bool, error) {
-	if r.fails != nil {
-		return store.Record{}, false, r.fails
-	}
-	return r.Swap(ctx, seen, next)
-}
-
-// Apply implements [store.Committer].
-func (r register) Apply(context.Context, store.Writes, string) error { return r.fails }
 
 // order and receipt are the event and the result of a handler that is not HTTP.
 type order struct {

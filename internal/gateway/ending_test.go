@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -157,14 +158,14 @@ func TestAnswerAfterACommit(t *testing.T) {
 	own := reply{Status: 409, Headers: map[string]string{}, Body: "sold out"}
 	everyDoor(t, func(t *testing.T, d door) {
 		for _, err := range errorsOfAHandler() {
-			a := d.committing(t, nil, committed, func(ctx context.Context, fault error) (reply, error) {
+			a := d.committing(t, calls.Pass, committed, func(ctx context.Context, fault error) (reply, error) {
 				require.NoError(t, fault)
 				return noting(committed, err)(ctx)
 			}, idempotent.WithEffects(idempotent.Unrepeatable))
 			a.assertAnswers(committed, report.Completed, errDownstream)
 		}
 		fails := func(then func(ctx context.Context, fault error) (reply, error)) *api {
-			return d.committing(t, errRegister, reply{Status: 201}, then)
+			return d.committing(t, calls.Deny, reply{Status: 201}, then)
 		}
 		a := fails(func(ctx context.Context, _ error) (reply, error) {
 			return noting(own, idempotent.Terminal(errDownstream))(ctx)
@@ -184,7 +185,7 @@ func TestAnswerAfterACommit(t *testing.T) {
 		assert.Equal(t, report.Released, e.Settlement)
 		assert.ErrorIs(t, e.Err, idempotent.ErrCommitFailed)
 		assert.ErrorContains(t, e.Err, "order: ")
-		assert.ErrorIs(t, e.Err, errDownstream)
+		assert.ErrorIs(t, e.Err, calls.ErrInjected)
 
 		// The first client of a failure that is called final gets what every other one gets.
 		a = fails(func(_ context.Context, fault error) (reply, error) { return reply{}, idempotent.Terminal(fault) })

@@ -64,7 +64,7 @@ var trouble = map[string]func(t *testing.T, d door, q ask, h idempotent.HTTP) (*
 	"store-unavailable": behind(func(a *api, _ *ask) { a.fault = calls.Deny }),
 	"commit-failed": func(t *testing.T, d door, q ask, h idempotent.HTTP) (*api, reply) {
 		answer := reply{Status: 200, Body: secretBody}
-		a := d.committing(t, errRegister, answer, func(_ context.Context, fault error) (reply, error) {
+		a := d.committing(t, calls.Deny, answer, func(_ context.Context, fault error) (reply, error) {
 			assert.ErrorIs(t, fault, idempotent.ErrCommitFailed)
 			return answer, nil
 		}, idempotent.WithHTTP(h))
