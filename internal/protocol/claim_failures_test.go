@@ -15,22 +15,19 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/protocol"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
 // failingClaims is a store whose first claims fail, or if err is nil find a record that is gone by
 // the time it is looked at.
-func failingClaims(times int, err error) *hooked {
-	h := hook()
-	h.claim = func(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
+func failingClaims(times int, err error) store.Store {
+	return hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
 		if times--; times >= 0 {
-			return store.Record{}, false, err
+			return calls.Reply{Err: err}
 		}
-		return h.Store.Claim(ctx, r, now)
-	}
-	return h
+		return c.Make(ctx, records)
+	}, claim)
 }
 
 func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
@@ -50,24 +47,23 @@ func TestOutageIsReportedByItsCauseAndNotByTheTimeThatRanOut(t *testing.T) {
 
 // repeating is a store that answers the first claim late, and that the network hands the undo of
 // that claim once more, after the next claim.
-func repeating(takes time.Duration) (h *hooked, claims *atomic.Int32) {
-	h, claims = hook(), new(atomic.Int32)
-	var undo store.Record
-	h.claim = func(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
-		held, claimed, err := h.Store.Claim(ctx, next, now)
+func repeating(takes time.Duration) (_ store.Store, claims *atomic.Int32) {
+	claims = new(atomic.Int32)
+	var undo calls.Call
+	return hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+		if c.Op == remove {
+			undo = c
+			return c.Make(ctx, records)
+		}
+		got := c.Make(ctx, records)
 		switch claims.Add(1) {
 		case 1:
 			time.Sleep(takes)
 		case 2:
-			time.AfterFunc(time.Second, func() { _, _ = h.Store.Delete(context.WithoutCancel(ctx), undo) })
+			time.AfterFunc(time.Second, func() { undo.Make(context.WithoutCancel(ctx), records) })
 		}
-		return held, claimed, err
-	}
-	h.delete = func(ctx context.Context, seen store.Record) (bool, error) {
-		undo = seen
-		return h.Store.Delete(ctx, seen)
-	}
-	return h, claims
+		return got
+	}, claim, remove), claims
 }
 
 func TestAClaimThatIsBegunAnewIsNotEndedByTheUndoOfTheFirst(t *testing.T) {
@@ -102,19 +98,14 @@ func TestAClaimThatTookLongIsBegunAnewOnlyIfARenewalIsOverdue(t *testing.T) {
 	}
 }
 
-// inParts is a store that keeps results beside their records, and reads them as it is told.
-type inParts struct {
-	store.Store
-
-	read func(ctx context.Context) ([]byte, error)
-}
-
-func (p inParts) ReadResult(ctx context.Context, _ store.Record) ([]byte, error) { return p.read(ctx) }
-
-// newShopInParts is a shop on such a store, which holds a completed record.
+// newShopInParts is a shop on a store that keeps results beside their records, and reads them as it
+// is told. It holds a completed record.
 func newShopInParts(t *testing.T, read func(ctx context.Context) ([]byte, error)) *shop {
 	t.Helper()
-	s := newShopOn(t, inParts{memory.New(), read}, nil)
+	s := newShopOn(t, hook(func(ctx context.Context, _ calls.Call, _ store.Store) (got calls.Reply) {
+		got.Held.Result, got.Err = read(ctx)
+		return got
+	}, calls.ReadResult), nil)
 	s.put(func(r *store.Record) {
 		completed(r, `{"charge":7}`)
 		r.Result, r.Parts = nil, "1"
@@ -156,35 +147,31 @@ func TestReadOfAResultHasTheTimeThatIsLeft(t *testing.T) {
 	})
 }
 
-// deaf is a store that answers claims late, whatever their context says, and deletes nothing until
-// theirs ends.
-func deaf(takes time.Duration,
-	answer func(context.Context, store.Record, time.Time) (store.Record, bool, error),
-) *hooked {
-	h := hook()
-	h.claim = func(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
+// deaf is a store that answers claims late, whatever their context says, or fails them, and deletes
+// nothing until the context of that ends.
+func deaf(takes time.Duration, err error) store.Store {
+	return hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+		if c.Op == remove {
+			<-ctx.Done()
+			return calls.Reply{Err: ctx.Err()}
+		}
 		time.Sleep(takes)
-		return answer(context.WithoutCancel(ctx), next, now)
-	}
-	h.delete = func(ctx context.Context, _ store.Record) (bool, error) {
-		<-ctx.Done()
-		return false, ctx.Err()
-	}
-	return h
+		if err != nil {
+			return calls.Reply{Err: err}
+		}
+		return c.Make(context.WithoutCancel(ctx), records)
+	}, claim, remove)
 }
 
 func TestAnUndoHasItsBudgetHoweverFarTheDeadlineIs(t *testing.T) {
 	for _, timeout := range []time.Duration{20 * time.Minute, 5 * time.Hour} {
 		deliveryCase{
-			on:     deaf(protocol.DefaultLease/3+time.Second, memory.New().Claim),
-			within: timeout, err: errAny, most: time.Minute - 1,
+			on: deaf(protocol.DefaultLease/3+time.Second, nil), within: timeout, err: errAny, most: time.Minute - 1,
+			left: store.StatusInProgress,
 		}.deliver(t, timeout.String())
 	}
 	deliveryCase{
-		on: deaf(2*protocol.DefaultClaimBudget,
-			func(context.Context, store.Record, time.Time) (store.Record, bool, error) {
-				return store.Record{}, false, errors.New("no answer")
-			}),
+		on:  deaf(2*protocol.DefaultClaimBudget, errors.New("no answer")),
 		err: idempotent.ErrStoreUnavailable, most: 2 * protocol.DefaultClaimBudget,
 	}.deliver(t, "no time is left")
 }
@@ -242,14 +229,14 @@ func TestAnOutageOfReadsIsAnsweredWithinTheBudget(t *testing.T) {
 
 // The first claim is never answered, and then a transaction is under way.
 func TestAClaimThatThenMeetsATransactionIsUndone(t *testing.T) {
-	silent, claims := hook(), 0
-	silent.claim = func(ctx context.Context, _ store.Record, _ time.Time) (store.Record, bool, error) {
+	claims := 0
+	silent := hook(func(ctx context.Context, _ calls.Call, _ store.Store) calls.Reply {
 		if claims++; claims > 1 {
-			return store.Record{}, false, noAnswer(store.FailureConflict)
+			return calls.Reply{Err: noAnswer(store.FailureConflict)}
 		}
 		<-ctx.Done()
-		return store.Record{}, false, noAnswer(store.FailureTimeout)
-	}
+		return calls.Reply{Err: noAnswer(store.FailureTimeout)}
+	}, claim)
 	deliveryCase{
 		on: silent, err: idempotent.ErrStoreUnavailable,
 		then: func(s *shop, _ error) { assert.Contains(s.t, s.store.Ops(), remove, "the first claim may still land") },
@@ -258,13 +245,12 @@ func TestAClaimThatThenMeetsATransactionIsUndone(t *testing.T) {
 
 // Or it would be executed again for ever.
 func TestAResultThatIsRefusedAsInvalidIsUnknownAlsoIfItMayBeRepeated(t *testing.T) {
-	invalid := hook()
-	invalid.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-		if next.Result != nil {
-			return store.Record{}, false, noAnswer(store.FailureRejected)
+	invalid := hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+		if c.Next.Result != nil {
+			return calls.Reply{Err: noAnswer(store.FailureRejected)}
 		}
-		return invalid.Store.Swap(ctx, seen, next)
-	}
+		return c.Make(ctx, records)
+	}, swap)
 	deliveryCase{
 		on: invalid, opts: []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)},
 		runs: 1, left: store.StatusUnknown, reason: "result-lost",

@@ -12,7 +12,6 @@ import (
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/internal/protocol"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -40,28 +39,23 @@ func TestRepeatableEffectsHealByThemselves(t *testing.T) {
 }
 
 // smallStore refuses results of more than so many bytes.
-type smallStore struct {
-	store.Store
-
-	most int
-}
-
-func (s smallStore) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	large := len(next.Result) > s.most
-	for _, step := range next.Steps {
-		large = large || len(step.Result) > s.most
-	}
-	if large {
-		return store.Record{}, false,
-			&store.Error{Op: "swap", Kind: store.FailureTooLarge, NotApplied: true, Err: errCard}
-	}
-	return s.Store.Swap(ctx, seen, next)
+func smallStore(most int) store.Store {
+	return hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+		large := len(c.Next.Result) > most
+		for _, step := range c.Next.Steps {
+			large = large || len(step.Result) > most
+		}
+		if large {
+			return calls.Reply{Err: noAnswer(store.FailureTooLarge)}
+		}
+		return c.Make(ctx, records)
+	}, swap)
 }
 
 func TestAResultThatCanNeverBeStoredIsUnknownWhateverTheEffectsAre(t *testing.T) {
 	for _, effects := range []idempotent.Effects{idempotent.Cautious, idempotent.Repeatable, idempotent.Unrepeatable} {
 		deliveryCase{ // it is sent all the same
-			on: smallStore{Store: memory.New()}, opts: []idempotent.Option{idempotent.WithEffects(effects)},
+			on: smallStore(0), opts: []idempotent.Option{idempotent.WithEffects(effects)},
 			got: receipt{1, 5}, runs: 1, left: store.StatusUnknown, reason: "result-lost",
 			then: func(s *shop, _ error) {
 				assert.Empty(s.t, s.mustRecord().Result)
@@ -103,22 +97,19 @@ func TestEffectsThatContradictOtherOptionsAreRefused(t *testing.T) {
 
 // busy is a store that answers claims by a conflict with a transaction, as often as it is told, and
 // counts what is asked of it then.
-func busy(conflicts int) (h *hooked, claims, gets *int) {
-	h, claims, gets = hook(), new(int), new(int)
-	h.claim = func(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-		if r.Owner == "someone" { // who was there before
-			return h.Store.Claim(ctx, r, now)
+func busy(conflicts int) (_ store.Store, claims, gets *int) {
+	claims, gets = new(int), new(int)
+	return hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+		switch {
+		case c.Op == calls.Get:
+			*gets++
+		case c.Next.Owner != "someone": // who was there before
+			if *claims++; *claims <= conflicts {
+				return calls.Reply{Err: noAnswer(store.FailureConflict)}
+			}
 		}
-		if *claims++; *claims <= conflicts {
-			return store.Record{}, false, noAnswer(store.FailureConflict)
-		}
-		return h.Store.Claim(ctx, r, now)
-	}
-	h.get = func(ctx context.Context, key string) (store.Record, bool, error) {
-		*gets++
-		return h.Store.Get(ctx, key)
-	}
-	return h, claims, gets
+		return c.Make(ctx, records)
+	}, claim, calls.Get), claims, gets
 }
 
 func TestAClaimThatMeetsATransactionReads(t *testing.T) {

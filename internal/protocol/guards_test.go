@@ -109,32 +109,29 @@ func TestReadingAResultIsRepeatedOnlyIfThatCanHelp(t *testing.T) {
 }
 
 // fickle is a store whose record is gone whenever one looks again, from some call on.
-func fickle(applied int) (h *hooked, calls *int) {
-	h, calls = hook(), new(int)
-	answer := func() (store.Record, bool, error) {
-		if *calls++; *calls > 100 {
-			return store.Record{}, false, errCard // whoever looks for ever
+func fickle(applied int) (_ store.Store, made *int) {
+	made = new(int)
+	return hook(func(context.Context, calls.Call, store.Store) calls.Reply {
+		if *made++; *made > 100 {
+			return calls.Reply{Err: errCard} // whoever looks for ever
 		}
-		return store.Record{}, *calls <= applied, nil
-	}
-	h.claim = func(context.Context, store.Record, time.Time) (store.Record, bool, error) { return answer() }
-	h.swap = func(context.Context, store.Record, store.Record) (store.Record, bool, error) { return answer() }
-	return h, calls
+		return calls.Reply{Done: *made <= applied}
+	}, claim, swap), made
 }
 
 func TestClaimFollowsARecordThatChangesTenTimes(t *testing.T) {
-	records, calls := fickle(0)
+	records, made := fickle(0)
 	deliveryCase{
 		on: records, err: idempotent.ErrStoreUnavailable,
-		then: func(s *shop, _ error) { assert.Equal(s.t, 10, *calls) },
+		then: func(s *shop, _ error) { assert.Equal(s.t, 10, *made) },
 	}.deliver(t, "it is gone each time")
 }
 
 func TestCompletionFollowsARecordThatChangesTenTimesAndSoDoesTheLastWord(t *testing.T) {
-	records, calls := fickle(1)
+	records, made := fickle(1)
 	deliveryCase{
 		on: records, got: receipt{1, 5}, runs: 1, settled: report.NotSettled,
-		then: func(s *shop, _ error) { assert.Equal(s.t, 1+10+10, *calls) },
+		then: func(s *shop, _ error) { assert.Equal(s.t, 1+10+10, *made) },
 	}.deliver(t, "it is gone each time")
 }
 
@@ -200,15 +197,14 @@ func TestRefusalOfUnknownOutcomeStands(t *testing.T) {
 
 // The store takes five seconds to answer the first renewal, and never answers another one.
 func TestRenewedLeaseCountsFromWhenItWasAskedFor(t *testing.T) {
-	slow, renewals := hook(), 0
-	slow.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	renewals := 0
+	slow := hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
 		if renewals++; renewals > 1 {
 			<-ctx.Done()
-			return store.Record{}, false, ctx.Err()
+			return calls.Reply{Err: ctx.Err()}
 		}
-		held, swapped, err := slow.Store.Swap(ctx, seen, next)
-		time.Sleep(5 * time.Second)
-		return held, swapped, err
-	}
+		defer time.Sleep(5 * time.Second)
+		return c.Make(ctx, records)
+	}, swap)
 	deliveryCase{on: slow, do: untilItIsLost, within: forever, err: context.Canceled, runs: 1}.deliver(t, "slow")
 }

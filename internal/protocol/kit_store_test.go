@@ -5,12 +5,12 @@ package protocol_test
 //   - when, while, inTurn and either, rules that say what happens to the calls of a store, and
 //     outages, faults that no repetition mends
 //   - isOp, renews and completes, what rules are about
-//   - hooked, a store with functions of a test in the place of its methods, and noAnswer, an error
-//     of it
+//   - hook, a store with a function of a test in the place of its methods, and noAnswer, an error of
+//     it
 
 import (
 	"context"
-	"time"
+	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
 	"github.com/go-idempotent/idempotent/memory"
@@ -79,46 +79,17 @@ func completes(c calls.Call) bool {
 // noRenewal loses every renewal of a lease: the process lives, but cannot keep its claim.
 var noRenewal = when(calls.LoseRequest, renews)
 
-// hooked is a store with functions in the place of its methods. What is nil is as it was.
-type hooked struct {
-	store.Store
-
-	claim  func(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error)
-	swap   func(ctx context.Context, seen, next store.Record) (store.Record, bool, error)
-	delete func(ctx context.Context, seen store.Record) (bool, error)
-	get    func(ctx context.Context, key string) (store.Record, bool, error)
+// hook is a store in memory in the place of some of whose methods is a function of a test, which has
+// the records behind it.
+func hook(do func(ctx context.Context, c calls.Call, records store.Store) calls.Reply, of ...calls.Op) store.Store {
+	records := memory.New()
+	return calls.Store(func(ctx context.Context, c calls.Call) calls.Reply {
+		if slices.Contains(of, c.Op) {
+			return do(ctx, c, records)
+		}
+		return c.Make(ctx, records)
+	})
 }
-
-func (h *hooked) Claim(ctx context.Context, next store.Record, now time.Time) (store.Record, bool, error) {
-	if h.claim != nil {
-		return h.claim(ctx, next, now)
-	}
-	return h.Store.Claim(ctx, next, now)
-}
-
-func (h *hooked) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if h.swap != nil {
-		return h.swap(ctx, seen, next)
-	}
-	return h.Store.Swap(ctx, seen, next)
-}
-
-func (h *hooked) Delete(ctx context.Context, seen store.Record) (bool, error) {
-	if h.delete != nil {
-		return h.delete(ctx, seen)
-	}
-	return h.Store.Delete(ctx, seen)
-}
-
-func (h *hooked) Get(ctx context.Context, key string) (store.Record, bool, error) {
-	if h.get != nil {
-		return h.get(ctx, key)
-	}
-	return h.Store.Get(ctx, key)
-}
-
-// hook returns a store in memory for functions of a test.
-func hook() *hooked { return &hooked{Store: memory.New()} }
 
 // noAnswer is an error of a store. It was not applied unless that cannot be known.
 func noAnswer(kind store.Failure) error {

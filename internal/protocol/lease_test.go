@@ -74,13 +74,13 @@ func TestWithoutADeadlineTheLeaseIsRenewedWhileTheHandlerRuns(t *testing.T) {
 }
 
 func TestARenewalThatMeetsAFaultLosesNothing(t *testing.T) {
-	elsewhere, writes := hook(), 0
-	elsewhere.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
+	writes := 0
+	elsewhere := hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
 		if writes++; writes == 2 {
-			return store.Record{}, false, noAnswer(store.FailureConflict)
+			return calls.Reply{Err: noAnswer(store.FailureConflict)}
 		}
-		return elsewhere.Store.Swap(ctx, seen, next)
-	}
+		return c.Make(ctx, records)
+	}, swap)
 	for name, tc := range map[string]deliveryCase{
 		"the reply to every second one is lost": {
 			rule: when(calls.LoseReply, func(c calls.Call) bool { return renews(c) && c.N%2 == 0 }),

@@ -17,16 +17,12 @@ import (
 )
 
 // slowClaim is a store whose first claim takes some time to be answered, whatever its context says.
-func slowClaim(takes time.Duration) *hooked {
-	h := hook()
-	h.claim = func(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-		held, claimed, err := h.Store.Claim(context.WithoutCancel(ctx), r, now)
-		d := takes
+func slowClaim(takes time.Duration) store.Store {
+	return hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+		defer time.Sleep(takes)
 		takes = 0
-		time.Sleep(d)
-		return held, claimed, err
-	}
-	return h
+		return c.Make(context.WithoutCancel(ctx), records)
+	}, claim)
 }
 
 // aheadAt makes the clock of records go on by a minute at such a call, while that of contexts
@@ -46,11 +42,11 @@ func TestTheHandlerNeverStartsUnderALeaseThatIsPartlyUsedUp(t *testing.T) {
 	underAFullOne := after(func(s *shop) {
 		assert.GreaterOrEqual(s.t, time.Until(s.mustRecord().Lease), protocol.DefaultLease-time.Second)
 	}, returns(receipt{}))
-	slow, takes := hook(), time.Duration(0)
-	slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
+	takes := time.Duration(0)
+	slow := hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
 		time.Sleep(takes)
-		return slow.Store.Get(context.WithoutCancel(ctx), key)
-	}
+		return c.Make(context.WithoutCancel(ctx), records)
+	}, calls.Get)
 	suspended, now := aheadAt(func(c calls.Call) bool { return c.N == 1 })
 	for name, tc := range map[string]deliveryCase{
 		"after a slow look": {

@@ -235,19 +235,17 @@ func TestPanicOfATracerAfterTheHandlerReturnedDoesNotRelease(t *testing.T) {
 
 // steady is a store whose writes of a result take a time of their own, unless their context ends
 // before.
-func steady(takes time.Duration) *hooked {
-	h := hook()
-	h.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-		if next.Result != nil {
+func steady(takes time.Duration) store.Store {
+	return hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+		if c.Next.Result != nil {
 			select {
 			case <-ctx.Done():
-				return store.Record{}, false, ctx.Err()
+				return calls.Reply{Err: ctx.Err()}
 			case <-time.After(takes):
 			}
 		}
-		return h.Store.Swap(ctx, seen, next)
-	}
-	return h
+		return c.Make(ctx, records)
+	}, swap)
 }
 
 // large is a handler whose result has 6 MB, on a store that takes its time to write it.

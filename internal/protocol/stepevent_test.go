@@ -137,11 +137,11 @@ func TestStepsThatNoCodeAsksForAreOrphansUnlessAResolverAnswered(t *testing.T) {
 // A store may still read what it was given while another step runs.
 func TestStepsThatAStoreWasGivenStayAsTheyWere(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		remembers, given := hook(), []map[string]store.Step(nil)
-		remembers.swap = func(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-			given = append(given, seen.Steps)
-			return remembers.Store.Swap(ctx, seen, next)
-		}
+		var given []map[string]store.Step
+		remembers := hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+			given = append(given, c.Seen.Steps)
+			return c.Make(ctx, records)
+		}, swap)
 		s := newShopOn(t, remembers, nil)
 		s.do = inTwoSteps(func() error { return nil })
 		s.mustHandle(5)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
-	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -209,7 +208,7 @@ func (s *stepStory) deliver(rule func(calls.Call) calls.Fault, goesWrong bool) e
 // play tells the cell: what is left of the record, and what the next delivery does.
 func (s *stepStory) play() string {
 	s.t.Helper()
-	s.first = newShopOn(s.t, smallStore{memory.New(), 100}, nil, s.kind.opts...)
+	s.first = newShopOn(s.t, smallStore(100), nil, s.kind.opts...)
 	s.left = make(chan struct{})
 	_ = s.deliver(s.failure.rule, true)
 	left := s.first.mustRecord()

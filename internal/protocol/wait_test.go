@@ -221,18 +221,17 @@ func TestNegativeWaitIsRefusedWhenWrapping(t *testing.T) {
 // The network hands the store the first claim that was refused once more, some time after it.
 func TestAClaimThatComesToLifeLateIsNotOursAnyMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		echoing := hook()
 		var once sync.Once
-		echoing.claim = func(ctx context.Context, r store.Record, now time.Time) (store.Record, bool, error) {
-			held, claimed, err := echoing.Store.Claim(ctx, r, now)
-			if !claimed {
+		echoing := hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
+			got := c.Make(ctx, records)
+			if !got.Done {
 				once.Do(func() {
 					time.AfterFunc(time.Second+time.Microsecond,
-						func() { _, _, _ = echoing.Store.Claim(context.WithoutCancel(ctx), r, now) })
+						func() { c.Make(context.WithoutCancel(ctx), records) })
 				})
 			}
-			return held, claimed, err
-		}
+			return got
+		}, claim)
 		s := newShopOn(t, echoing, nil, idempotent.WithWait(5*time.Second))
 		running(time.Second, fails(errCard))(s)
 		s.mustFail(1, idempotent.ErrInProgress)
@@ -254,19 +253,19 @@ func TestWaitIsOverWhenItEnds(t *testing.T) {
 		"hangs after one":      {hangs, 2000 * ms, 3010 * ms},
 		"hangs from the first": {func(int) time.Duration { return time.Hour }, 2000 * ms, 3010 * ms},
 	} {
-		slow, n := hook(), 0
-		slow.get = func(ctx context.Context, key string) (store.Record, bool, error) {
+		n := 0
+		slow := hook(func(ctx context.Context, c calls.Call, records store.Store) calls.Reply {
 			if _, ours := ctx.Deadline(); !ours { // it is the test that looks
-				return slow.Store.Get(ctx, key)
+				return c.Make(ctx, records)
 			}
 			n++
 			select {
 			case <-time.After(tc.takes(n)):
-				return slow.Store.Get(ctx, key)
+				return c.Make(ctx, records)
 			case <-ctx.Done():
-				return store.Record{}, false, ctx.Err()
+				return calls.Reply{Err: ctx.Err()}
 			}
-		}
+		}, calls.Get)
 		deliveryCase{
 			on: slow, opts: waits(3 * time.Second), set: running(9*time.Second, charged), within: 30 * time.Second,
 			err: idempotent.ErrInProgress, least: tc.least, most: tc.most, runs: 1, left: store.StatusInProgress,

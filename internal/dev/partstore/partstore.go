@@ -1,5 +1,5 @@
-// Package partstore is a table of package rows for tests that need all that a store can have: it also
-// keeps large results beside their records, and attributes that it does not know.
+// Package partstore is a table of package rows for tests that need all that a store can have: it
+// also keeps large results beside their records, and attributes that it does not know.
 package partstore
 
 import (
