@@ -247,9 +247,9 @@ func (s *commitStory) checkReport() {
 	s.t.Helper()
 	token := map[string]string{}
 	for _, a := range s.first.attempts {
-		result := string(a.next.Result)
-		assert.Equal(s.t, cmp.Or(token[result], a.token), a.token, "who sends a commit again sends the same")
-		token[result] = a.token
+		result := string(a.Next.Result)
+		assert.Equal(s.t, cmp.Or(token[result], a.Token), a.Token, "who sends a commit again sends the same")
+		token[result] = a.Token
 	}
 	if s.failure.kills {
 		return

@@ -39,12 +39,12 @@ func TestAnAnswerThatSaysTheSameIsTheCommittedOne(t *testing.T) {
 		"a list deep in another one": {answer{Sums: []any{[]any{}}}, answer{Sums: []any{nil}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, told := &till{Store: memory.New()}, new(seenEvents)
+			told := new(seenEvents)
 			h := idempotent.Wrap(func(ctx context.Context, _ order) (answer, error) {
 				_, err := commit(ctx, c.committed, "row")
 				require.NoError(t, err)
 				return c.returned, nil
-			}, l, idempotent.WithOperation("shop"), idempotent.WithObserver(told.see),
+			}, new(till).over(memory.New()), idempotent.WithOperation("shop"), idempotent.WithObserver(told.see),
 				idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
 			first, err := h.Invoke(t.Context(), []byte(`{"id":"o-1"}`))
 			require.NoError(t, err)

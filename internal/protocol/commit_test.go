@@ -38,8 +38,8 @@ func TestACommitStoresTheAnswerAndWhatIsWrittenWithIt(t *testing.T) {
 		assert.True(t, done.Sealed([]byte(`{"charge":7,"amount":5}`)))
 		assert.Equal(t, store.CommitSeal(done.Owner, done.Result, 1), done.Seal)
 		sent := l.attempts[0]
-		assert.Len(t, sent.token, 36)
-		assert.True(t, sent.seen.Lease.Equal(time.Now().Add(10*time.Second+protocol.DefaultMargin)),
+		assert.Len(t, sent.Token, 36)
+		assert.True(t, sent.Seen.Lease.Equal(time.Now().Add(10*time.Second+protocol.DefaultMargin)),
 			"the condition names the lease")
 		assert.Equal(t, []calls.Op{calls.Claim, calls.Get, calls.Swap}, s.store.Ops(),
 			"the last two are the till's")
@@ -235,7 +235,7 @@ func TestAfterADeclinedCommitTheHandlerTakesStepsAndCommitsAgain(t *testing.T) {
 		},
 		then: func(s *shop, _ error) {
 			assert.Empty(s.t, s.mustRecord().Steps)
-			assert.NotEqual(s.t, s.till.attempts[0].token, s.till.attempts[1].token)
+			assert.NotEqual(s.t, s.till.attempts[0].Token, s.till.attempts[1].Token)
 		},
 	}.deliver(t, "declined")
 }
@@ -302,7 +302,7 @@ func TestACommitWaitsForTheStepsThatRun(t *testing.T) {
 		s.mustHandle(5)
 		assert.Zero(t, s.count("late"))
 		assert.Equal(t, lines{"row"}, l.written)
-		assert.Len(t, l.attempts[0].seen.Steps, 2, "what the completion drops")
+		assert.Len(t, l.attempts[0].Seen.Steps, 2, "what the completion drops")
 		assert.Empty(t, s.mustRecord().Steps)
 		assert.Zero(t, s.mustRecord().StepWrites)
 	})
@@ -410,7 +410,7 @@ func TestACommitFollowsALeaseThatWasRenewedUnseen(t *testing.T) {
 		then: func(s *shop, _ error) {
 			sent := s.till.attempts
 			require.Len(s.t, sent, 2)
-			assert.NotEqual(s.t, sent[0].token, sent[1].token, "another condition is another request")
+			assert.NotEqual(s.t, sent[0].Token, sent[1].Token, "another condition is another request")
 		},
 	}.deliver(t, "a second")
 }

@@ -158,16 +158,7 @@ func landsLate(ctx context.Context, o order) (receipt, error) {
 // replayed, but this one is the answer of the execution.
 func TestACommitThatLandsLateInABatchIsTheAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		inParts := &partsAt{Store: memory.New()}
-		s, l := newTillOn(t, inParts, nil, []turn{declines})
-		s.over = func(on store.Store) store.Store {
-			l.Store = on
-			return struct {
-				*till
-				store.ResultReader
-			}{l, inParts}
-		}
-		s.wrap(nil)
+		s, _ := newTillOn(t, &partsAt{Store: memory.New()}, nil, []turn{declines})
 		s.do = landsLate
 		got, err := s.handler.Handle(execution.Unwanting(t.Context()), order{ID: "o-1", Amount: 5})
 		require.NoError(t, err)
@@ -211,10 +202,10 @@ func TestAnUnprotectedExecutionAppliesTheWrites(t *testing.T) {
 		s.do = commitsRow
 		s.mustCommit(l)
 		require.Len(t, l.attempts, 2)
-		assert.Equal(t, l.attempts[0].token, l.attempts[1].token)
-		assert.Len(t, l.attempts[0].token, 36)
+		assert.Equal(t, l.attempts[0].Token, l.attempts[1].Token)
+		assert.Len(t, l.attempts[0].Token, 36)
 		s.mustFail(5, store.ErrWritesRefused)
-		assert.NotEqual(t, l.attempts[1].token, l.attempts[2].token)
+		assert.NotEqual(t, l.attempts[1].Token, l.attempts[2].Token)
 		s.assertGone()
 	})
 }

@@ -49,27 +49,36 @@ const (
 	delays
 )
 
-// attempt is what was sent.
-type attempt struct {
-	seen, next store.Record
-	lines      lines
-	token      string
-}
-
 // till is a store that commits.
 type till struct {
-	store.Store
+	calls.Store
 
 	mu       sync.Mutex
+	records  store.Store
 	turns    []turn // of the attempts, in their order; then it takes all
-	attempts []attempt
-	late     []attempt
+	attempts []calls.Call
+	late     []calls.Call
 	written  lines
 	before   func(n int)             // is called before each attempt
 	swaps    func(next store.Record) // is called before the record is replaced by one that is no commit
 }
 
-func (l *till) next(a attempt) (n int, t turn) {
+// over puts the till before a store.
+func (l *till) over(records store.Store) store.Store {
+	l.records = records
+	l.Store = func(ctx context.Context, c calls.Call) calls.Reply {
+		switch {
+		case c.Op == calls.Commit || c.Op == calls.Apply:
+			return l.take(ctx, c)
+		case c.Op == calls.Swap && l.swaps != nil:
+			l.swaps(c.Next)
+		}
+		return c.Make(ctx, records)
+	}
+	return l
+}
+
+func (l *till) next(a calls.Call) (n int, t turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.attempts = append(l.attempts, a)
@@ -85,79 +94,52 @@ func (l *till) next(a attempt) (n int, t turn) {
 
 var errTill = errors.New("the till was made to fail")
 
-func failed(kind store.Failure, notApplied bool) error {
-	return &store.Error{Op: "commit", Kind: kind, NotApplied: notApplied, Err: errTill}
+func failed(kind store.Failure, notApplied bool, err error) calls.Reply {
+	return calls.Reply{Err: &store.Error{Op: "commit", Kind: kind, NotApplied: notApplied, Err: err}}
 }
 
-var errNotNow = &store.Error{Op: "commit", Kind: store.FailureRejected, NotApplied: true, Err: store.ErrWritesRefused}
-
-func (l *till) Swap(ctx context.Context, seen, next store.Record) (store.Record, bool, error) {
-	if l.swaps != nil {
-		l.swaps(next)
-	}
-	return l.Store.Swap(ctx, seen, next)
-}
-
-// Commit implements [store.Committer].
-func (l *till) Commit(ctx context.Context, seen, next store.Record, w store.Writes,
-	token string,
-) (store.Record, bool, error) {
-	a := attempt{seen, next, w.(lines), token}
+// take takes an attempt as its turn says.
+func (l *till) take(ctx context.Context, a calls.Call) calls.Reply {
 	n, t := l.next(a)
 	if l.before != nil {
 		l.before(n)
 	}
 	switch t {
 	case losesRequest, delays:
-		return store.Record{}, false, failed(store.FailureUnavailable, false)
+		return failed(store.FailureUnavailable, false, errTill)
 	case conflicts:
-		return store.Record{}, false, failed(store.FailureConflict, true)
+		return failed(store.FailureConflict, true, errTill)
 	case rejects:
-		return store.Record{}, false, failed(store.FailureRejected, true)
+		return failed(store.FailureRejected, true, errTill)
 	default:
 		return l.apply(ctx, a, t)
 	}
 }
 
-func (l *till) apply(ctx context.Context, a attempt, t turn) (held store.Record, committed bool, err error) {
-	held, found, err := l.Get(ctx, a.seen.Key)
-	if err != nil || !found || !held.Matches(a.seen) {
-		return held, false, err
+func (l *till) apply(ctx context.Context, a calls.Call, t turn) (r calls.Reply) {
+	if a.Op == calls.Commit {
+		r = calls.Call{Op: calls.Get, Key: a.Key}.Make(ctx, l.records)
+		if r.Err != nil || !r.Done || !r.Held.Matches(a.Seen) {
+			return calls.Reply{Held: r.Held, Err: r.Err}
+		}
 	}
-	switch t {
-	case declines:
-		return store.Record{}, false, errNotNow
-	case declinesSecond:
-		return store.Record{}, false,
-			&store.Error{Op: "commit", Kind: store.FailureRejected, Err: store.ErrWritesRefused}
-	default:
+	if t == declines || t == declinesSecond {
+		return failed(store.FailureRejected, t == declines, store.ErrWritesRefused)
 	}
-	held, committed, err = l.Store.Swap(ctx, a.seen, a.next)
-	if committed {
-		l.mu.Lock()
-		l.written = append(l.written, a.lines...)
-		l.mu.Unlock()
+	if a.Op == calls.Commit {
+		w := a
+		w.Op = calls.Swap
+		if r = w.Make(ctx, l.records); !r.Done {
+			return r
+		}
 	}
-	if t == losesReply && err == nil {
-		return store.Record{}, false, failed(store.FailureUnavailable, false)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.written = append(l.written, a.Writes.(lines)...)
+	if t == losesReply {
+		return failed(store.FailureUnavailable, false, errTill)
 	}
-	return held, committed, err
-}
-
-// Apply implements [store.Committer].
-func (l *till) Apply(_ context.Context, w store.Writes, token string) error {
-	a := attempt{lines: w.(lines), token: token}
-	switch _, t := l.next(a); t {
-	case declines:
-		return errNotNow
-	case conflicts:
-		return failed(store.FailureConflict, true)
-	default:
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.written = append(l.written, a.lines...)
-		return nil
-	}
+	return r
 }
 
 // arrive lets what was delayed arrive, and tells how many of it were applied.
@@ -168,9 +150,9 @@ func (l *till) arrive(t *testing.T) (applied int) {
 	l.late = nil
 	l.mu.Unlock()
 	for _, a := range late {
-		_, committed, err := l.apply(context.WithoutCancel(t.Context()), a, takes)
-		require.NoError(t, err)
-		if committed {
+		got := l.apply(context.WithoutCancel(t.Context()), a, takes)
+		require.NoError(t, got.Err)
+		if got.Done {
 			applied++
 		}
 	}
@@ -190,10 +172,7 @@ func newTillOn(t *testing.T, inner store.Store, rule func(calls.Call) calls.Faul
 	t.Helper()
 	l := &till{turns: turns}
 	s := &shop{t: t, inner: inner, executed: new(atomic.Int64), effects: newEffects(), till: l}
-	s.over = func(on store.Store) store.Store {
-		l.Store = on
-		return l
-	}
+	s.over = l.over
 	s.wrap(rule, opts...)
 	return s, l
 }
