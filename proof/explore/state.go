@@ -169,9 +169,9 @@ func (w *world) describeCall(c call) string {
 		return "delete of " + w.describe(c.Seen)
 	case opCommit:
 		return fmt.Sprintf("commit of %s for %s", w.describe(c.Seen), w.describe(c.Next))
-	case opGet:
+	default:
+		return string(c.Op)
 	}
-	return string(c.Op)
 }
 
 func (w *world) describeReply(c call, got reply) string {
