@@ -5,7 +5,8 @@ package protocol_test
 //   - when, while, inTurn and either, rules that say what happens to the calls of a store, and
 //     outages, faults that no repetition mends
 //   - isOp, renews and completes, what rules are about
-//   - hook, a store with a function of a test in the place of its methods, and noAnswer, an error of
+//   - hook, a store with a function of a test in the place of its methods, and noAnswer, an error
+// of
 //     it
 
 import (
@@ -79,8 +80,8 @@ func completes(c calls.Call) bool {
 // noRenewal loses every renewal of a lease: the process lives, but cannot keep its claim.
 var noRenewal = when(calls.LoseRequest, renews)
 
-// hook is a store in memory in the place of some of whose methods is a function of a test, which has
-// the records behind it.
+// hook is a store in memory in the place of some of whose methods is a function of a test, which
+// has the records behind it.
 func hook(do func(ctx context.Context, c calls.Call, records store.Store) calls.Reply, of ...calls.Op) store.Store {
 	records := memory.New()
 	return calls.Store(func(ctx context.Context, c calls.Call) calls.Reply {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-idempotent/idempotent/proof/rows"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/store"
 )
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent"
+	"github.com/go-idempotent/idempotent/internal/dev/rows"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/protocol"
-	"github.com/go-idempotent/idempotent/proof/rows"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -52,8 +52,8 @@ const (
 	away                        // it runs, sleeps, or waits for its heartbeat
 )
 
-// delivery is one invocation of the handler, or a round of a relay. Its fields belong to whoever runs: the schedule, or
-// the delivery's goroutine.
+// delivery is one invocation of the handler, or a round of a relay. Its fields belong to whoever
+// runs: the schedule, or the delivery's goroutine.
 type delivery struct {
 	client  *client
 	process *process

@@ -88,7 +88,8 @@ func (w *world) delivery(d *digest, x *delivery) {
 // whenever it runs.
 func (w *world) learn(s *strand, g grant) {
 	x := s.of
-	d := newDigest(w.origin, x.history, w.now, cmp.Or(g.ending, Succeeds), cmp.Or(g.verdict, StillUnknown), cmp.Or(g.effect, Happens),
+	d := newDigest(w.origin, x.history, w.now, cmp.Or(g.ending, Succeeds), cmp.Or(g.verdict, StillUnknown),
+		cmp.Or(g.effect, Happens),
 		max(0, slices.Index(x.branches, s)), g.fails, g.reply.Done, g.reply.Err != nil,
 		errors.Is(g.reply.Err, store.ErrWritesRefused))
 	if se, ok := errors.AsType[*store.Error](g.reply.Err); ok {
