@@ -37,7 +37,7 @@ func (t *table) print(w io.Writer, name string) {
 		}
 		fmt.Fprintln(columns, text)
 	}
-	_ = columns.Flush() // as little is known of what was printed above
+	_ = columns.Flush() // like what is printed above, nobody checks whether it arrives
 }
 
 // micros writes nanoseconds.

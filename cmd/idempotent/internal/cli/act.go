@@ -68,6 +68,8 @@ type act struct {
 	verdict.Verdict
 
 	seen string
+	// conditional reports whether seen was given, also as an empty text: a script may have lost it.
+	conditional func() bool
 }
 
 // flagMayRepeat names the danger of a change after which the next request executes.
@@ -79,6 +81,7 @@ func (c *act) flags(cmd *cobra.Command) {
 	f.StringVar(&c.reason, "reason", "", "why, for the record and the audit `text`; required; no secrets")
 	f.BoolVar(&c.MayRepeat, flagMayRepeat, false, "of a record that is unknown: let a retry execute")
 	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed this `text` as Seen")
+	c.conditional = func() bool { return f.Changed("seen") }
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would happen, and change nothing")
 }
 
@@ -88,7 +91,7 @@ func (c *act) run(ctx context.Context, key string) error {
 	if err := c.check("record"); err != nil {
 		return err
 	}
-	if c.seen != "" && !show.IsSeen(c.seen) {
+	if c.conditional() && !show.IsSeen(c.seen) {
 		return usagef("--seen is not what inspect prints as Seen")
 	}
 	if err := c.app.open(ctx); err != nil {
@@ -98,7 +101,7 @@ func (c *act) run(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if c.seen != "" && show.Seen(shown.Record) != c.seen {
+	if c.conditional() && show.Seen(shown.Record) != c.seen {
 		return &operate.Error{Kind: operate.ErrChanged, Now: &shown}
 	}
 	by, err := c.app.who()
