@@ -2,10 +2,9 @@
 // starts the bootstrap binary of a function as a child process and serves it the Lambda Runtime
 // API, as the sandboxes of AWS do.
 //
-// A [Sandbox] does what the service does to a process: it starts one for the first invocation,
-// hands it one event at a time, keeps it for the next ones, kills it when an invocation is not
-// answered by its deadline, and starts another one for the invocation after that. Besides,
-// [Sandbox.Kill] kills it at any moment.
+// A [Sandbox] does what the service does to processes: it starts one for an invocation that finds
+// all others busy, hands it one event at a time, keeps it for later ones, and kills it when an
+// invocation is not answered by its deadline. Besides, [Sandbox.Kill] kills at any moment.
 //
 // What differs from AWS: a process is not frozen between invocations, there is no limit on memory
 // and on the size of events and responses, and there are no extensions and no streamed responses. A
@@ -27,7 +26,7 @@ import (
 // initLimit is how long a process may take until it asks for its first event.
 const initLimit = 10 * time.Second
 
-// Function is what the sandboxes of a function have in common.
+// Function is what a sandbox runs.
 type Function struct {
 	// Bootstrap is the path of the executable.
 	Bootstrap string

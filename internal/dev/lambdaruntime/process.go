@@ -131,11 +131,8 @@ func (p *process) invoke(i invocation) ([]byte, error) {
 	}
 }
 
-// kill sends SIGKILL and waits until the process is gone, if there is one.
+// kill sends SIGKILL and waits until the process is gone.
 func (p *process) kill() error {
-	if p == nil {
-		return nil
-	}
 	err := p.cmd.Process.Kill()
 	<-p.exited
 	if errors.Is(err, os.ErrProcessDone) {
@@ -144,11 +141,8 @@ func (p *process) kill() error {
 	return err
 }
 
-// alive reports whether there is a process that has not ended.
+// alive reports whether the process has not ended.
 func (p *process) alive() bool {
-	if p == nil {
-		return false
-	}
 	select {
 	case <-p.exited:
 		return false

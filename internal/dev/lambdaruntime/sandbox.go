@@ -10,57 +10,48 @@ import (
 	"time"
 )
 
-// Sandbox is one execution environment of a function: at most one process, which handles one
-// invocation at a time. It is safe for concurrent use. Make one with [NewSandbox] and end it with
-// [Sandbox.Close].
+// Sandbox runs a function, in as many processes as it has invocations at once. It is safe for
+// concurrent use. Make one with [NewSandbox] and end it with [Sandbox.Close].
 type Sandbox struct {
 	function Function
-	turn     sync.Mutex // of who invokes
+	invoking sync.RWMutex // held, as by a reader, by each invocation
 
-	mu      sync.Mutex
-	process *process
+	mu sync.Mutex
+	// started are all processes, idle those that wait for an event, or have ended since.
+	started, idle []*process
 	// output is the file that the processes write to, which has no name any more. It is no pipe:
 	// what a process has written before it answers is there when its answer is.
 	output *os.File
-	starts int
 	closed bool
 }
 
-// NewSandbox returns a sandbox. Its process is started by the first invocation.
+// NewSandbox returns a sandbox. Its first process is started by the first invocation.
 func NewSandbox(f Function) *Sandbox { return &Sandbox{function: f} }
 
-// Invoke hands the payload to the function and returns its response. Invocations of one sandbox
-// wait for their turn; if ctx has ended then, Invoke returns its cause. What has begun goes on to
-// its end. The timeout counts from the moment the process takes the event; when it has passed, the
-// process is killed.
+// Invoke hands the payload to the function and returns its response. What has begun goes on to its
+// end, whatever the context says. The timeout counts from the moment a process takes the event;
+// when it has passed, the process is killed.
 //
 // An invocation that failed returns a [*FunctionError]; every other error says that there was none:
-// ctx, [ErrClosed], or a bootstrap that cannot be executed.
-func (s *Sandbox) Invoke(ctx context.Context, payload []byte, timeout time.Duration) ([]byte, error) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return s.invoke(payload, timeout)
-}
-
-// invoke invokes for who has the turn.
-func (s *Sandbox) invoke(payload []byte, timeout time.Duration) ([]byte, error) {
+// [ErrClosed], or a bootstrap that cannot be executed.
+func (s *Sandbox) Invoke(_ context.Context, payload []byte, timeout time.Duration) ([]byte, error) {
+	s.invoking.RLock()
+	defer s.invoking.RUnlock()
 	i := invocation{payload, timeout}
 	for {
-		p, fresh, err := s.current()
+		p, fresh, err := s.take()
 		if err != nil {
 			return nil, err
 		}
 		select {
 		case p.next <- i:
+			defer s.give(p)
 			return p.invoke(i)
 		case <-p.exited:
 			if fresh {
 				return nil, p.ended()
 			}
-			// It ended after the previous invocation had been answered: this one gets a new
+			// It ended after the previous invocation had been answered: this one gets another
 			// process.
 		case <-time.After(initLimit):
 			return nil, errors.Join(p.kill(), timedOut(initLimit))
@@ -68,13 +59,16 @@ func (s *Sandbox) invoke(payload []byte, timeout time.Duration) ([]byte, error) 
 	}
 }
 
-// current returns the process of the sandbox, and starts one if there is none.
-func (s *Sandbox) current() (p *process, fresh bool, err error) {
+// take returns a process that waits for an event, and starts one if there is none.
+func (s *Sandbox) take() (p *process, fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for len(s.idle) > 0 {
+		if p, s.idle = s.idle[0], s.idle[1:]; p.alive() {
+			return p, false, nil
+		}
+	}
 	switch {
-	case s.process.alive():
-		return s.process, false, nil
 	case s.closed:
 		return nil, false, ErrClosed
 	case s.output == nil:
@@ -86,55 +80,62 @@ func (s *Sandbox) current() (p *process, fresh bool, err error) {
 		}
 	}
 	if p, err = startProcess(s.function, s.output); err == nil {
-		s.process, s.starts = p, s.starts+1
+		s.started = append(s.started, p)
 	}
 	return p, true, err
 }
 
-// latest is the process that was started last, nil if there was none.
-func (s *Sandbox) latest() *process {
+// give gives back a process that has answered.
+func (s *Sandbox) give(p *process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.process
+	s.idle = append(s.idle, p)
 }
 
-// Kill sends SIGKILL to the process, whatever it is doing, and waits until it is gone. A running
-// invocation fails with [TypeExited]. The next invocation starts a new process. Without a process
-// nothing happens.
-func (s *Sandbox) Kill() error { return s.latest().kill() }
+// processes are all that were started.
+func (s *Sandbox) processes() []*process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.started[:len(s.started):len(s.started)]
+}
 
-// Close kills the process and waits for the invocation that has begun. Calling it again has no
+// Kill sends SIGKILL to all processes, whatever they are doing, and waits until they are gone. A
+// running invocation fails with [TypeExited]. The next one starts a new process.
+func (s *Sandbox) Kill() (err error) {
+	for _, p := range s.processes() {
+		err = errors.Join(err, p.kill())
+	}
+	return err
+}
+
+// Close kills the processes and waits for the invocations that have begun. Calling it again has no
 // effect.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	s.closed = true // no process is started any more
 	s.mu.Unlock()
 	err := s.Kill()
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.invoking.Lock()
+	defer s.invoking.Unlock()
 	return err
 }
 
-// Starts is the number of processes that were started, the current one included.
-func (s *Sandbox) Starts() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.starts
-}
+// Starts is the number of processes that were started.
+func (s *Sandbox) Starts() int { return len(s.processes()) }
 
-// PID is the id of the process, 0 if none is running.
+// PID is the id of the process that was started last, 0 if it is not running.
 func (s *Sandbox) PID() int {
-	if p := s.latest(); p.alive() {
-		return p.cmd.Process.Pid
+	if all := s.processes(); len(all) > 0 && all[len(all)-1].alive() {
+		return all[len(all)-1].cmd.Process.Pid
 	}
 	return 0
 }
 
-// Ended tells how the latest process ended and what it used until then: processor time, memory. It
-// is nil while that process runs, and before there was one.
+// Ended tells how the process ended that was started last, and what it used until then: processor
+// time, memory. It is nil while that process runs, and before there was one.
 func (s *Sandbox) Ended() *os.ProcessState {
-	if p := s.latest(); p != nil && !p.alive() {
-		return p.cmd.ProcessState
+	if all := s.processes(); len(all) > 0 && !all[len(all)-1].alive() {
+		return all[len(all)-1].cmd.ProcessState
 	}
 	return nil
 }
@@ -152,72 +153,4 @@ func (s *Sandbox) Logs() string {
 		return fmt.Sprintf("what the function wrote cannot be read: %v", err)
 	}
 	return string(text)
-}
-
-// Pool invokes a function in as many sandboxes as it has invocations at once. Set Function and
-// Timeout before the first one.
-type Pool struct {
-	Function Function
-	Timeout  time.Duration
-
-	mu  sync.Mutex
-	all []*Sandbox
-}
-
-// Invoke is [Sandbox.Invoke], and waits for nobody.
-func (p *Pool) Invoke(_ context.Context, payload []byte) ([]byte, error) {
-	s := p.free()
-	defer s.turn.Unlock()
-	return s.invoke(payload, p.Timeout)
-}
-
-// free returns a sandbox that has the turn.
-func (p *Pool) free() *Sandbox {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.all {
-		if s.turn.TryLock() {
-			return s
-		}
-	}
-	s := NewSandbox(p.Function)
-	s.turn.Lock()
-	p.all = append(p.all, s)
-	return s
-}
-
-// Kill is [Sandbox.Kill] of each.
-func (p *Pool) Kill() error { return p.each((*Sandbox).Kill) }
-
-// Close is [Sandbox.Close] of each. Nothing may be invoked any more.
-func (p *Pool) Close() error { return p.each((*Sandbox).Close) }
-
-func (p *Pool) each(f func(*Sandbox) error) (err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.all {
-		err = errors.Join(err, f(s))
-	}
-	return err
-}
-
-// Ended tells how a process ended that has no successor yet, such as "signal: killed"; empty if
-// there is none.
-func (p *Pool) Ended() (how string) {
-	_ = p.each(func(s *Sandbox) error { // none fails
-		if state := s.Ended(); state != nil {
-			how = state.String()
-		}
-		return nil
-	})
-	return how
-}
-
-// Logs is what all processes have written so far.
-func (p *Pool) Logs() (all string) {
-	_ = p.each(func(s *Sandbox) error { // none fails
-		all += s.Logs()
-		return nil
-	})
-	return all
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -181,19 +180,21 @@ func TestABootstrapThatDoesNotExistIsNoFunctionError(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestConcurrentInvocationsOfASandboxTakeTurns(t *testing.T) {
+func TestAnInvocationWaitsForNoOther(t *testing.T) {
 	t.Parallel()
 	s := sandbox(t, function())
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			response, err := invoke(t, s, event{Do: "echo", Text: "x"})
-			assert.NoError(t, err)
-			assert.JSONEq(t, `"x"`, string(response))
-		})
+	first := invoking(t, s, event{Do: "hang"})
+	hangs(t, s)
+	for range 2 {
+		_, err := invoke(t, s, event{Do: "echo"})
+		require.NoError(t, err)
 	}
-	wg.Wait()
-	assert.Equal(t, 1, s.Starts())
+	assert.Equal(t, 2, s.Starts(), "a process that waits is used again")
+	require.NoError(t, s.Kill())
+	functionError(t, <-first)
+	_, err := invoke(t, s, event{Do: "echo"})
+	require.NoError(t, err)
+	assert.Equal(t, 3, s.Starts(), "both were killed")
 }
 
 func TestCloseEndsEverything(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"strconv"
 
-	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 )
 
@@ -19,7 +18,7 @@ import (
 type chargeStory struct {
 	*world
 
-	function *lambdaruntime.Pool
+	function *function
 	front    http.Handler
 	run      string
 	steps    int

@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/go-idempotent/idempotent/internal/dev/lambdaruntime"
 	"github.com/go-idempotent/idempotent/internal/dev/services"
 	"github.com/go-idempotent/idempotent/internal/dev/streams"
 )
@@ -96,7 +95,7 @@ type orderStory struct {
 
 	front http.Handler
 	// victims are the functions that can be killed.
-	victims map[string]*lambdaruntime.Pool
+	victims map[string]*function
 	mapping *streams.Pump
 	all     []*purchase
 	wait    time.Duration // what clients were told at most
@@ -110,13 +109,13 @@ func demoOrders(ctx context.Context, w *world) error {
 	for i, o := range s.all {
 		o.number, o.key = i+1, fmt.Sprintf("order-%d-%s", i+1, run)
 	}
-	function := w.function(ordering, invocationTimeout)
+	shop := w.function(ordering, invocationTimeout)
 	relays, mapping, err := w.relaying(ctx, s.all[len(s.all)-1].email())
 	if err != nil {
 		return err
 	}
-	s.front, s.mapping = orders.front(function), mapping
-	s.victims = map[string]*lambdaruntime.Pool{ordering: function, relay: relays}
+	s.front, s.mapping = orders.front(shop), mapping
+	s.victims = map[string]*function{ordering: shop, relay: relays}
 	fmt.Fprintf(s.out, `One order has two effects, at two services: a reservation and a charge. If the payment is declined, the
 reservation is cancelled instead. Each effect is a step. The function is killed between any two of them, and within
 each. Then the order is a row in table %s and a message in table %s, written in one transaction with its
@@ -229,7 +228,7 @@ func (s *orderStory) drain(ctx context.Context, lost *purchase) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.function("drain", drainTimeout).Invoke(ctx, []byte("{}")); err != nil {
+	if _, err := s.function("drain", drainTimeout).invoke(ctx, []byte("{}")); err != nil {
 		return err
 	}
 	return s.row(ctx, lost, "delivered", "", "")

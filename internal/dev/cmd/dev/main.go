@@ -68,7 +68,7 @@ func start(ctx context.Context, args []string, out io.Writer) (err error) {
 	err = plays[args[0]+" "+args[1]](ctx, w)
 	for _, f := range w.functions {
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "The function %s wrote:\n%s\n", f.Function.Name, f.Logs())
+			fmt.Fprintf(os.Stderr, "The function %s wrote:\n%s\n", f.name, f.Logs())
 		}
 	}
 	return err

@@ -43,8 +43,8 @@ const (
 	drainTimeout = 30 * time.Second
 )
 
-func (x example) front(p *lambdaruntime.Pool) *lambdaruntime.Front {
-	return &lambdaruntime.Front{Invoke: p.Invoke, Routes: []string{x.route}}
+func (x example) front(f *function) *lambdaruntime.Front {
+	return &lambdaruntime.Front{Invoke: f.invoke, Routes: []string{x.route}}
 }
 
 // run serves an example until ctx ends, and the relay and the drain of the orders beside it.
@@ -93,10 +93,8 @@ func (w *world) told(front http.Handler) http.Handler {
 
 // relaying begins to invoke the function relay with what is written to the outbox from now on,
 // until the world ends. The stream loses the event that has the text lost, unless that is empty.
-func (w *world) relaying(ctx context.Context, lost string) (
-	function *lambdaruntime.Pool, mapping *streams.Pump, err error,
-) {
-	function = w.function(relay, relayTimeout)
+func (w *world) relaying(ctx context.Context, lost string) (f *function, mapping *streams.Pump, err error) {
+	f = w.function(relay, relayTimeout)
 	mapping = &streams.Pump{
 		Endpoint: w.endpoint, Table: table(messages), Latest: true, Filter: outbox.StreamFilter,
 		BatchSize: 1, Poll: 50 * time.Millisecond, // one message at a time, so that a story knows which of them dies
@@ -104,7 +102,7 @@ func (w *world) relaying(ctx context.Context, lost string) (
 			if lost != "" && bytes.Contains(event, []byte(lost)) {
 				return nil, nil // for the mapping that is a success
 			}
-			return function.Invoke(context.WithoutCancel(ctx), event) // what has begun goes on to its end
+			return f.invoke(ctx, event)
 		},
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -114,14 +112,14 @@ func (w *world) relaying(ctx context.Context, lost string) (
 		stop()
 		return <-ended
 	})
-	return function, mapping, mapping.Idle(ctx)
+	return f, mapping, mapping.Idle(ctx)
 }
 
 // drainEachMinute delivers what the relay has put off, as a schedule does.
 func (w *world) drainEachMinute(ctx context.Context) {
 	drain := w.function("drain", drainTimeout)
 	for tick := time.NewTicker(time.Minute); ; {
-		if _, err := drain.Invoke(ctx, []byte("{}")); err != nil && ctx.Err() == nil {
+		if _, err := drain.invoke(ctx, []byte("{}")); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(w.out, "the drain has failed:", err)
 		}
 		select {

@@ -42,7 +42,7 @@ type world struct {
 	client   *dynamodb.Client
 	// variables are those of every function.
 	variables []string
-	functions []*lambdaruntime.Pool
+	functions []*function
 	closers   []func() error
 }
 
@@ -150,13 +150,24 @@ func (w *world) watched(database http.Handler) http.Handler {
 	})
 }
 
-// function is one of the folder. It is invoked in as many processes as it has invocations at once.
-func (w *world) function(name string, timeout time.Duration) *lambdaruntime.Pool {
-	p := &lambdaruntime.Pool{Timeout: timeout, Function: lambdaruntime.Function{
+// function is one of the folder.
+type function struct {
+	*lambdaruntime.Sandbox
+
+	name    string
+	timeout time.Duration
+}
+
+func (w *world) function(name string, timeout time.Duration) *function {
+	f := &function{lambdaruntime.NewSandbox(lambdaruntime.Function{
 		Bootstrap: filepath.Join(w.folder, name), Name: name, Environment: w.variables,
-	}}
-	w.functions, w.closers = append(w.functions, p), append(w.closers, p.Close)
-	return p
+	}), name, timeout}
+	w.functions, w.closers = append(w.functions, f), append(w.closers, f.Close)
+	return f
+}
+
+func (f *function) invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	return f.Invoke(ctx, payload, f.timeout)
 }
 
 // listen serves a handler until the world ends, and returns its URL.
@@ -182,8 +193,8 @@ func (w *world) close() (err error) {
 // ended tells how the functions ended, if they did before they answered.
 func (w *world) ended(a reply) string {
 	for _, f := range w.functions {
-		if how := f.Ended(); how != "" && a.Code == http.StatusInternalServerError {
-			return " (" + how + ")"
+		if how := f.Ended(); how != nil && a.Code == http.StatusInternalServerError {
+			return fmt.Sprintf(" (%s)", how)
 		}
 	}
 	return ""
