@@ -39,7 +39,7 @@ func newPost(t *testing.T, sandboxes int) *post {
 	}
 	p.pump = &streams.Pump{
 		Endpoint: dynamolocal.Endpoint(t), Table: w.outbox, Invoke: p.relay.invoke, Filter: outbox.StreamFilter,
-		Poll: 20 * time.Millisecond, Pause: 20 * time.Millisecond,
+		Poll: 20 * time.Millisecond,
 	}
 	return p
 }

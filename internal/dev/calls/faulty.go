@@ -2,7 +2,6 @@ package calls
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -137,56 +136,46 @@ func (s *Faulty) next(c Call) Fault {
 	return fault
 }
 
+// failure is the error of a call that has failed. NotApplied says that its caller may know that.
+type failure struct {
+	kind       store.Failure
+	notApplied bool
+	// after: the call is applied. hangs: it is answered only when its context has ended.
+	after, hangs bool
+}
+
+var failures = map[Fault]failure{
+	Refuse:      {kind: store.FailureThrottled, notApplied: true},
+	Deny:        {kind: store.FailureAccessDenied, notApplied: true},
+	LoseRequest: {kind: store.FailureUnavailable},
+	LoseReply:   {kind: store.FailureUnavailable, after: true},
+	HangBefore:  {kind: store.FailureTimeout, hangs: true},
+	HangAfter:   {kind: store.FailureTimeout, hangs: true, after: true},
+	DieBefore:   {kind: store.FailureTimeout, hangs: true},
+	DieAfter:    {kind: store.FailureTimeout, hangs: true, after: true},
+}
+
 // make makes a call under its fault. One that failed returns nothing else.
-func (s *Faulty) make(ctx context.Context, c Call) Reply {
+func (s *Faulty) make(ctx context.Context, c Call) (r Reply) {
 	fault := s.next(c)
-	if err := fault.before(ctx, c.Op); err != nil {
-		return Reply{Err: err}
+	f, fails := failures[fault]
+	if fault == Slow {
+		time.Sleep(SlowFor)
 	}
-	r := c.Make(ctx, s.inner)
-	if r.Err == nil || errors.Is(r.Err, store.ErrWritesRefused) { // a reply like any other, which may get lost
-		r.Err = cmp.Or(fault.after(ctx, c.Op), r.Err)
+	if !fails || f.after {
+		r = c.Make(ctx, s.inner)
+	}
+	// What a write refuses is a reply like any other, which may get lost.
+	if fails && (r.Err == nil || errors.Is(r.Err, store.ErrWritesRefused)) {
+		if f.hangs {
+			<-ctx.Done()
+		}
+		r.Err = &store.Error{Op: string(c.Op), Kind: f.kind, NotApplied: f.notApplied, Err: ErrInjected}
 	}
 	if r.Err != nil {
 		return Reply{Err: r.Err}
 	}
 	return r
-}
-
-// before returns the error of a call that is not applied.
-func (f Fault) before(ctx context.Context, op Op) error {
-	switch f {
-	case Refuse:
-		return failure(op, store.FailureThrottled, true)
-	case Deny:
-		return failure(op, store.FailureAccessDenied, true)
-	case LoseRequest:
-		return failure(op, store.FailureUnavailable, false)
-	case HangBefore, DieBefore:
-		<-ctx.Done()
-		return failure(op, store.FailureTimeout, false)
-	case Slow:
-		time.Sleep(SlowFor)
-	case Pass, LoseReply, HangAfter, DieAfter:
-	}
-	return nil
-}
-
-// after returns the error of a call that was applied, and whose reply is lost.
-func (f Fault) after(ctx context.Context, op Op) error {
-	switch f {
-	case LoseReply:
-		return failure(op, store.FailureUnavailable, false)
-	case HangAfter, DieAfter:
-		<-ctx.Done()
-		return failure(op, store.FailureTimeout, false)
-	default:
-		return nil
-	}
-}
-
-func failure(op Op, kind store.Failure, notApplied bool) error {
-	return &store.Error{Op: string(op), Kind: kind, NotApplied: notApplied, Err: ErrInjected}
 }
 
 // List implements [store.Lister].

@@ -52,7 +52,7 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 // pump returns a pump of the table that looks often, and hands events to f.
 func (b *table) pump(f func(events.DynamoDBEvent) (any, error)) *streams.Pump {
 	return &streams.Pump{
-		Endpoint: dynamolocal.Endpoint(b.t), Table: b.name, Poll: time.Millisecond, Pause: time.Millisecond,
+		Endpoint: dynamolocal.Endpoint(b.t), Table: b.name, Poll: time.Millisecond,
 		Invoke: func(_ context.Context, payload []byte) ([]byte, error) {
 			var event events.DynamoDBEvent
 			if err := json.Unmarshal(payload, &event); err != nil {

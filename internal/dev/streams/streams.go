@@ -40,10 +40,9 @@ type Pump struct {
 	// BatchSize is how many records are read at once, and so how many an event has at most, 100
 	// if 0.
 	BatchSize int
-	// Poll is the time between two looks at a stream that has no new records, 250 ms if 0. Pause is
-	// that before a batch is handed over again, 100 ms if 0. Lambda documents the first, and not
-	// the second.
-	Poll, Pause time.Duration
+	// Poll is the time between two looks at a stream that has no new records, and that before a
+	// batch is handed over again. It is 250 ms if 0, which Lambda documents of the first.
+	Poll time.Duration
 
 	client http.Client
 	filter object
@@ -110,10 +109,10 @@ func (p *Pump) turn(ctx context.Context) (pause time.Duration, err error) {
 			p.mu.Lock()
 			p.idle = began
 			p.mu.Unlock()
-			pause = cmp.Or(p.Poll, 250*time.Millisecond)
+			return p.poll(), nil
 		}
 		if err != nil || len(p.batch) == 0 {
-			return pause, err
+			return 0, err
 		}
 	}
 	response, failure := p.Invoke(ctx, encoded(object{"Records": p.batch}))
@@ -121,10 +120,12 @@ func (p *Pump) turn(ctx context.Context) (pause time.Duration, err error) {
 		p.batch = p.batch[handled(p.batch, response):]
 	}
 	if len(p.batch) > 0 {
-		pause = cmp.Or(p.Pause, 100*time.Millisecond)
+		return p.poll(), nil
 	}
-	return pause, nil
+	return 0, nil
 }
+
+func (p *Pump) poll() time.Duration { return cmp.Or(p.Poll, 250*time.Millisecond) }
 
 // Idle waits until everything is handled that was in the stream when it was called. It returns an
 // error if ctx or the pump ends before. It takes an answer without records for the end of a shard,

@@ -62,7 +62,7 @@ func pump(t *testing.T, s http.Handler, f *function) *streams.Pump {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return &streams.Pump{
-		Endpoint: server.URL, Table: "table", Invoke: f.invoke, Poll: time.Millisecond, Pause: time.Microsecond,
+		Endpoint: server.URL, Table: "table", Invoke: f.invoke, Poll: time.Millisecond,
 	}
 }
 
