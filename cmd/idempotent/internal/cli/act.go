@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/connect"
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
-	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/verdict"
 	"github.com/go-idempotent/idempotent/operate"
 )
 
@@ -65,7 +64,7 @@ func (c *change) confirm(ctx context.Context, question, by string, preview func(
 // act is a change of one record: what settle and delete have in common.
 type act struct {
 	change
-	verdict.Verdict
+	show.Verdict
 
 	seen string
 	// conditional reports whether seen was given, also as an empty text: a script may have lost it.
@@ -177,7 +176,7 @@ func (a *app) done(entry operate.Entry, then string) error {
 }
 
 func (a *app) delete() *cobra.Command {
-	c := &act{change: change{app: a}, Verdict: verdict.Verdict{Kind: verdict.Deleted}}
+	c := &act{change: change{app: a}, Verdict: show.Verdict{Kind: show.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete KEY --reason TEXT",
 		Short: "Forgets a record: the next retry executes as if the key were new",
@@ -246,7 +245,7 @@ If the verdict was wrong, the effect is repeated.`,
     --reason 'ticket 4711' --dry-run`,
 		Args: oneKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			verdicts := []string{verdict.Executed, verdict.NotExecuted, verdict.Failed, verdict.Released}
+			verdicts := []string{show.Executed, show.NotExecuted, show.Failed, show.Released}
 			given := slices.DeleteFunc(verdicts, func(kind string) bool { return !cmd.Flags().Changed(kind) })
 			if len(given) != 1 {
 				return usagef("settle needs one verdict: --executed FILE, --not-executed, --failed TYPE:MESSAGE or --released")
@@ -254,12 +253,12 @@ If the verdict was wrong, the effect is repeated.`,
 			switch c.Kind = given[0]; {
 			case cmd.Flags().Changed("step") && c.Step == "":
 				return usagef("--step is empty")
-			case c.Value && c.Kind != verdict.Executed:
+			case c.Value && c.Kind != show.Executed:
 				return usagef("--value is for --executed")
-			case c.Kind == verdict.Failed:
+			case c.Kind == show.Failed:
 				kind, message, _ := strings.Cut(failed, ":")
 				c.Type, c.Message = strings.TrimSpace(kind), strings.TrimSpace(message)
-			case c.Kind == verdict.Executed:
+			case c.Kind == show.Executed:
 				if err := c.readResult(executed); err != nil {
 					return err
 				}
@@ -272,11 +271,11 @@ If the verdict was wrong, the effect is repeated.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&executed, verdict.Executed, "", "it had its effect: the `file` with its result as JSON")
+	f.StringVar(&executed, show.Executed, "", "it had its effect: the `file` with its result as JSON")
 	f.BoolVar(&c.Value, "value", false, "the result is no response of an HTTP handler, but a value")
-	f.BoolVar(&notExecuted, verdict.NotExecuted, false, "it had no effect")
-	f.StringVar(&failed, verdict.Failed, "", "it failed for good: the `type:message` of the error")
-	f.BoolVar(&released, verdict.Released, false, "nobody knows: free the key")
+	f.BoolVar(&notExecuted, show.NotExecuted, false, "it had no effect")
+	f.StringVar(&failed, show.Failed, "", "it failed for good: the `type:message` of the error")
+	f.BoolVar(&released, show.Released, false, "nobody knows: free the key")
 	f.StringVar(&c.Step, "step", "", "the verdict is on the step with this `name`")
 	c.flags(cmd)
 	return cmd
@@ -288,7 +287,7 @@ func (c *act) readResult(file string) error {
 	if c.stdin && c.app.world.InTerminal {
 		return usagef("--executed - reads standard input, which is a terminal: name a file")
 	}
-	result, err := c.app.file("--executed", file, verdict.MostResult+1)
+	result, err := c.app.file("--executed", file, show.MostResult+1)
 	c.Result = strings.TrimSpace(string(result))
 	return err
 }

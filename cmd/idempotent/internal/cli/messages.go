@@ -29,16 +29,10 @@ func (a *app) messages() *cobra.Command {
 	return cmd
 }
 
-// mail is the table of an outbox.
-type mail struct {
-	client outbox.Client
-	table  string
-}
-
-// List reads the messages of a topic, or of all, that were given up: those first that have waited
+// givenUp reads the messages of a topic, or of all, that were given up: those first that have waited
 // longest.
-func (m *mail) List(ctx context.Context, topic string) (found []outbox.GivenUpMessage, err error) {
-	for message, err := range outbox.GivenUp(ctx, m.client, m.table) {
+func (a *app) givenUp(ctx context.Context, table, topic string) (found []outbox.GivenUpMessage, err error) {
+	for message, err := range outbox.GivenUp(ctx, a.conn.Client, table) {
 		if err != nil {
 			return nil, err
 		}
@@ -50,31 +44,23 @@ func (m *mail) List(ctx context.Context, topic string) (found []outbox.GivenUpMe
 	return found, nil
 }
 
-// Redrive lets a message be delivered again, if it is still as it was listed.
-func (m *mail) Redrive(ctx context.Context, message outbox.GivenUpMessage, by, why string) error {
-	return outbox.Redrive(ctx, m.client, m.table, message, by, why)
-}
-
-// outbox connects to the table of an outbox, which is another one than that of the records.
-func (a *app) outbox(cmd *cobra.Command) (*mail, error) {
+// openOutbox connects to the table of an outbox, which is another one than that of the records.
+func (a *app) openOutbox(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	switch {
 	case a.demo:
-		return nil, usagef("--demo has records and no messages")
+		return usagef("--demo has records and no messages")
 	case given("sort-key") || given("partition") || given("attribute"):
-		return nil, usagef("--sort-key, --partition and --attribute are about records: the attributes of messages " +
+		return usagef("--sort-key, --partition and --attribute are about records: the attributes of messages " +
 			"have fixed names")
 	}
 	if !given("table") {
 		a.target.Table = a.world.Getenv("OUTBOX_TABLE")
 	}
 	if a.target.Table == "" {
-		return nil, usagef("there is no outbox: set --table or OUTBOX_TABLE")
+		return usagef("there is no outbox: set --table or OUTBOX_TABLE")
 	}
-	if err := a.connect(cmd.Context()); err != nil {
-		return nil, err
-	}
-	return &mail{a.conn.Client, a.target.Table}, nil
+	return a.connect(cmd.Context())
 }
 
 // messageLine is a message that was given up, for programs.
@@ -156,11 +142,10 @@ gets, and may be personal.`,
 				return usagef("--limit %d is negative", limit)
 			}
 			a.lists = true
-			m, err := a.outbox(cmd)
-			if err != nil {
+			if err := a.openOutbox(cmd); err != nil {
 				return err
 			}
-			messages, err := m.List(cmd.Context(), topic)
+			messages, err := a.givenUp(cmd.Context(), a.target.Table, topic)
 			if err != nil {
 				return err
 			}
@@ -245,15 +230,14 @@ func (r *redriving) run(cmd *cobra.Command) error {
 	if err := r.check("message"); err != nil {
 		return err
 	}
-	m, err := a.outbox(cmd)
-	if err != nil {
+	if err := a.openOutbox(cmd); err != nil {
 		return err
 	}
 	by, err := a.who()
 	if err != nil {
 		return err
 	}
-	messages, err := r.find(ctx, m)
+	messages, err := r.find(ctx)
 	if err != nil {
 		return err
 	}
@@ -271,7 +255,7 @@ func (r *redriving) run(cmd *cobra.Command) error {
 	}
 	changed := 0
 	for _, message := range messages {
-		err := m.Redrive(ctx, message, by, r.reason)
+		err := outbox.Redrive(ctx, a.conn.Client, a.target.Table, message, by, r.reason)
 		if errors.Is(err, outbox.ErrNotGivenUp) {
 			changed++
 		} else if err != nil {
@@ -289,13 +273,14 @@ func (r *redriving) run(cmd *cobra.Command) error {
 }
 
 // find reads the messages. Their bodies are nobody's business here.
-func (r *redriving) find(ctx context.Context, from *mail) (found []outbox.GivenUpMessage, err error) {
+func (r *redriving) find(ctx context.Context) (found []outbox.GivenUpMessage, err error) {
+	table := r.app.target.Table
 	if r.all {
-		return from.List(ctx, r.topic)
+		return r.app.givenUp(ctx, table, r.topic)
 	}
 	slices.Sort(r.ids)
 	for _, id := range slices.Compact(r.ids) {
-		m, err := outbox.FindGivenUp(ctx, from.client, from.table, id)
+		m, err := outbox.FindGivenUp(ctx, r.app.conn.Client, table, id)
 		if errors.Is(err, outbox.ErrNotGivenUp) {
 			return nil, said(operate.ErrNotFound, "no message %q was given up: it was redriven or delivered, or there never "+
 				"was one; nothing was changed", id)

@@ -94,7 +94,14 @@ func (s *serving) run(ctx context.Context) error {
 		Sentence: s.app.sentence, Done: s.done, Wrong: s.wrong,
 	}
 	if table := s.app.world.Getenv("OUTBOX_TABLE"); table != "" && s.app.conn != nil {
-		config.Messages = toldMail{&mail{s.app.conn.Client, table}, s}
+		config.Messages = func(ctx context.Context) ([]outbox.GivenUpMessage, error) {
+			return s.app.givenUp(ctx, table, "")
+		}
+		config.Redrive = func(ctx context.Context, m outbox.GivenUpMessage, by, why string) error {
+			err := outbox.Redrive(ctx, s.app.conn.Client, table, m, by, why)
+			s.redriven(m, by, why, err)
+			return err
+		}
 	}
 	p := page.New(config)
 	// the only place where the token is
@@ -157,25 +164,15 @@ func (s *serving) print(change func(*app) error) error {
 	return errors.Join(fmt.Errorf("standard output does not take it: %w", err), change(&other))
 }
 
-// toldMail is an outbox whose redrives are printed.
-type toldMail struct {
-	*mail
-
-	serving *serving
-}
-
-// Redrive prints what became of the message. One of which nobody knows is told as what went wrong.
-func (t toldMail) Redrive(ctx context.Context, m outbox.GivenUpMessage, by, why string) error {
-	err := t.mail.Redrive(ctx, m, by, why)
+// redriven prints what became of a message. One of which nobody knows is told as what went wrong.
+func (s *serving) redriven(m outbox.GivenUpMessage, by, why string, err error) {
 	if err != nil && !errors.Is(err, outbox.ErrNotGivenUp) {
-		t.serving.wrong(fmt.Errorf("by %s, because of %q: %w", by, why, t.serving.app.doubtful(m, err)))
-		return err
+		s.wrong(fmt.Errorf("by %s, because of %q: %w", by, why, s.app.doubtful(m, err)))
+		return
 	}
-	say := func(a *app) error { return a.redriven(m, by, why, err == nil) }
-	if failed := t.serving.print(say); failed != nil {
-		t.serving.wrong(fmt.Errorf("the redrive of message %q by %s: %w", m.ID, by, failed))
+	if failed := s.print(func(a *app) error { return a.redriven(m, by, why, err == nil) }); failed != nil {
+		s.wrong(fmt.Errorf("the redrive of message %q by %s: %w", m.ID, by, failed))
 	}
-	return err
 }
 
 // wrong prints what went wrong in the page itself.

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -55,14 +54,6 @@ func (p *Page) overview(r *http.Request) *answer {
 	return answered(http.StatusOK, "overview.html", "What is stuck", "", &overview{operation, len(all), some})
 }
 
-// Messages are those of an outbox that were given up.
-type Messages interface {
-	// List reads those of a topic, or of all.
-	List(ctx context.Context, topic string) ([]outbox.GivenUpMessage, error)
-	// Redrive lets one be delivered again, if it is still as it was listed.
-	Redrive(ctx context.Context, m outbox.GivenUpMessage, by, why string) error
-}
-
 // given are messages, and what came of a redrive.
 type given struct {
 	Rows     []outbox.GivenUpMessage
@@ -76,7 +67,7 @@ func (p *Page) messages(r *http.Request, g *given) *answer {
 		return refuse(http.StatusNotFound, "There is no outbox",
 			"Start the page with OUTBOX_TABLE to see messages that were given up.")
 	}
-	all, err := p.Messages.List(r.Context(), "")
+	all, err := p.Messages(r.Context())
 	if err != nil {
 		return p.failed(err)
 	}
@@ -92,7 +83,7 @@ func (p *Page) redrive(r *http.Request) *answer {
 		return refuse(http.StatusUnprocessableEntity, "This cannot be right",
 			"Choose messages, and say why, so nothing was done.")
 	}
-	all, err := p.Messages.List(r.Context(), "")
+	all, err := p.Messages(r.Context())
 	if err != nil {
 		return p.failed(err)
 	}
@@ -103,7 +94,7 @@ func (p *Page) redrive(r *http.Request) *answer {
 		i := slices.IndexFunc(all, func(m outbox.GivenUpMessage) bool { return m.ID == unfield(id) })
 		err := outbox.ErrNotGivenUp
 		if i >= 0 {
-			err = p.Messages.Redrive(ctx, all[i], p.By, why)
+			err = p.Redrive(ctx, all[i], p.By, why)
 		}
 		switch {
 		case err == nil:

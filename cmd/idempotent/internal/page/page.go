@@ -12,6 +12,7 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/cmd/idempotent/internal/show"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/outbox"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -38,8 +40,10 @@ type Config struct {
 	Port int
 	// Store names where the records are, and By who acts.
 	Store, By string
-	// Messages are those of an outbox that were given up, nil if the page is not to show them.
-	Messages Messages
+	// Messages reads those of an outbox that were given up, and Redrive lets one be delivered again,
+	// if it is still as it was read. Both are nil if the page is not to show them.
+	Messages func(context.Context) ([]outbox.GivenUpMessage, error)
+	Redrive  func(ctx context.Context, m outbox.GivenUpMessage, by, why string) error
 	// ReadOnly refuses every change. Demo says that the records are those of a demo.
 	ReadOnly, Demo bool
 	// Sentence says what went wrong, as the command line does.

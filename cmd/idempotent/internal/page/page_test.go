@@ -62,7 +62,7 @@ func TestOnlySoManyAreListed(t *testing.T) {
 	a := s.get(t, "/")
 	assert.Equal(t, 200, strings.Count(a.body, "<tr role=\"row\">\n"))
 	assert.Contains(t, a.body, "the oldest 200 of 230")
-	a = newSite(t, func(c *page.Config) { c.Messages = &outboxOf{more: 227} }).get(t, "/messages")
+	a = newSite(t, (&outboxOf{more: 227}).of).get(t, "/messages")
 	assert.Equal(t, 200, strings.Count(a.body, `name="id"`))
 	assert.Contains(t, a.body, "The first 200 of 230")
 }
@@ -318,7 +318,9 @@ type outboxOf struct {
 	more     int
 }
 
-func (o *outboxOf) List(context.Context, string) ([]outbox.GivenUpMessage, error) {
+func (o *outboxOf) of(c *page.Config) { c.Messages, c.Redrive = o.list, o.redrive }
+
+func (o *outboxOf) list(context.Context) ([]outbox.GivenUpMessage, error) {
 	var all []outbox.GivenUpMessage
 	for i := range 3 + o.more {
 		all = append(all, outbox.GivenUpMessage{Message: outbox.Message{
@@ -329,7 +331,7 @@ func (o *outboxOf) List(context.Context, string) ([]outbox.GivenUpMessage, error
 	return all, nil
 }
 
-func (o *outboxOf) Redrive(_ context.Context, m outbox.GivenUpMessage, by, why string) error {
+func (o *outboxOf) redrive(_ context.Context, m outbox.GivenUpMessage, by, why string) error {
 	if m.ID == "m-2" {
 		return outbox.ErrNotGivenUp
 	}
@@ -340,7 +342,7 @@ func (o *outboxOf) Redrive(_ context.Context, m outbox.GivenUpMessage, by, why s
 func TestMessagesAreRedriven(t *testing.T) {
 	t.Parallel()
 	messages := &outboxOf{}
-	s := newSite(t, func(c *page.Config) { c.Messages = messages })
+	s := newSite(t, messages.of)
 	listed := s.get(t, "/messages")
 	assert.Contains(t, listed.body, "order-placed")
 	form := listed.form(t, []string{"form"}, map[string]string{"why": ""})
