@@ -21,26 +21,21 @@ import (
 )
 
 func main() {
+	name := ""
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Main(ctx, os.Args[1:], cli.World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTerminal: terminal(os.Stdin), OutTerminal: terminal(os.Stdout), ErrTerminal: terminal(os.Stderr),
-		Getenv: os.Getenv, Now: time.Now, User: userName(), Version: version(),
+		Getenv: os.Getenv, Now: time.Now, User: name, Version: version(),
 	})
 	stop()
 	os.Exit(code)
 }
 
 func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// userName is that of the operating system, empty where it has none.
-func userName() string {
-	u, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return u.Username
-}
 
 // version is that of the module, as go install has resolved it, with the commit if the program was
 // built from a clone.

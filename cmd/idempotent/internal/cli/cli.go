@@ -24,14 +24,11 @@ type World struct {
 	Out, Err io.Writer
 	// These say which of the three is a terminal.
 	InTerminal, OutTerminal, ErrTerminal bool
-	// Getenv reads the environment.
-	Getenv func(string) string
-	// Now is the clock.
-	Now func() time.Time
-	// Version is that of the program.
-	Version string
-	// User is the name of the user of the operating system, empty if it has none.
-	User string
+	Getenv                               func(string) string
+	Now                                  func() time.Time
+	// Version is that of the program, and User who runs it, empty if the operating system has no
+	// name for that.
+	Version, User string
 }
 
 // Main runs the command that the arguments name, and returns its exit code: 0 fine, 1 error, 2
@@ -70,7 +67,6 @@ type app struct {
 	began bool
 }
 
-// The forms of output.
 const (
 	outputTable = "table"
 	outputJSON  = "json"
@@ -117,7 +113,6 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          noArgument,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		// The command line has been understood.
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			a.began = true
 			if a.output != outputTable && a.output != outputJSON {

@@ -16,12 +16,7 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-const (
-	// defaultRate is how many read units a second a listing takes.
-	defaultRate = 500
-	// stateAll stands for all states.
-	stateAll = "all"
-)
+const stateAll = "all"
 
 // listing is what was asked for.
 type listing struct {
@@ -70,7 +65,7 @@ listed may be stale: inspect shows the record itself.`,
 	f.DurationVar(&l.olderThan, "older-than", 0, "only what waits, or is there, for this `time`, such as 1h30m")
 	f.IntVar(&l.limit, "limit", 0, "the oldest of them, up to this `number`; 0 for all")
 	f.BoolVar(&l.scan, "scan", false, "allow reading the whole table")
-	f.Float64Var(&l.rate, "rate", defaultRate, "read at most this `number` of read units a second; 0 for no limit")
+	f.Float64Var(&l.rate, "rate", 500, "read at most this `number` of read units a second; 0 for no limit")
 	return cmd
 }
 
@@ -122,11 +117,9 @@ func (l *listing) run(ctx context.Context) error {
 	return l.app.err().Line(l.sum(found, len(lines)-len(found)))
 }
 
-// indexed are the states of which the index has records.
-var indexed = []string{string(operate.StateUnknown), string(operate.StateReleased)}
-
 // check finds what can be wrong before anything is read.
 func (l *listing) check() error {
+	indexed := []string{string(operate.StateUnknown), string(operate.StateReleased)}
 	for _, s := range l.states {
 		if s != stateAll && !slices.Contains(stateNames(), s) {
 			return usagef("--state %q is none of %s, all", s, strings.Join(stateNames(), ", "))

@@ -61,15 +61,6 @@ sides: the page answers to its own port only.`,
 	return cmd
 }
 
-// The times of the server. Nobody sends much to it, and a scan may take long.
-const (
-	headerLimit   = 10 * time.Second
-	bodyLimit     = time.Minute
-	idleLimit     = 2 * time.Minute
-	shutdownLimit = 2 * time.Second
-	headerBytes   = 32 << 10
-)
-
 func (s *serving) run(ctx context.Context) error {
 	if s.port < 0 || s.port > 65535 {
 		return usagef("--port %d is none: 1 to 65535, or 0 for one that is free", s.port)
@@ -119,9 +110,9 @@ func (s *serving) run(ctx context.Context) error {
 
 // serve serves the page until the context ends.
 func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page) error {
-	server := &http.Server{
-		Handler: p, ReadHeaderTimeout: headerLimit, ReadTimeout: bodyLimit, WriteTimeout: bodyLimit,
-		IdleTimeout: idleLimit, MaxHeaderBytes: headerBytes, ErrorLog: log.New(s, "", 0),
+	server := &http.Server{ // nobody sends much to it, and a scan may take long
+		Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: log.New(s, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	ended := make(chan error, 1)
@@ -133,7 +124,7 @@ func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page
 	}
 	p.Wait()
 	defer p.Wait() // for one that has begun since
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := server.Shutdown(limited); err != nil {
 		return errors.Join(err, server.Close())

@@ -56,20 +56,6 @@ type UsageError struct{ Problem string }
 
 func (e *UsageError) Error() string { return e.Problem }
 
-// The times that a command line has: a person waits.
-const (
-	attemptLimit     = 10 * time.Second
-	credentialsLimit = 20 * time.Second
-	callerLimit      = 5 * time.Second
-)
-
-// The Region and the credentials for an endpoint on this machine, where the environment has none:
-// what the tests and the commands of this project use with DynamoDB Local.
-const (
-	localRegion      = "us-east-1"
-	localCredentials = "local"
-)
-
 // Open makes the store of a target. It sends nothing to it, but may ask for credentials. What is
 // wrong with the target is a [*UsageError].
 func Open(ctx context.Context, t Target) (c *Connection, err error) {
@@ -102,7 +88,7 @@ func Open(ctx context.Context, t Target) (c *Connection, err error) {
 // load reads the configuration as the AWS CLI does.
 func (t Target) load(ctx context.Context) (aws.Config, error) {
 	load := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(attemptLimit)),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(10 * time.Second)),
 		config.WithLogger(logging.Nop{}), // what it warns of is in the errors
 		config.WithSharedConfigProfile(t.Profile), config.WithRegion(t.Region),
 	}
@@ -126,16 +112,16 @@ func (c *Connection) authenticate(ctx context.Context) error {
 		if !local(c.Endpoint) {
 			return &UsageError{"there is no Region: set --region, AWS_REGION, or one in the profile"}
 		}
-		c.Config.Region = localRegion
+		c.Config.Region = "us-east-1" // as the tests and the commands of this project
 	}
-	ctx, cancel := context.WithTimeout(ctx, credentialsLimit)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	_, err := c.Config.Credentials.Retrieve(ctx)
 	switch {
 	case err == nil:
 		return nil
 	case local(c.Endpoint):
-		c.Config.Credentials = credentials.NewStaticCredentialsProvider(localCredentials, localCredentials, "")
+		c.Config.Credentials = credentials.NewStaticCredentialsProvider("local", "local", "")
 		return nil
 	case strings.Contains(err.Error(), "no EC2 IMDS role found"): // the last place where the SDK looks
 		return errors.New("there are no AWS credentials: set --profile, AWS_PROFILE, or AWS_ACCESS_KEY_ID and " +
@@ -233,7 +219,7 @@ func (c *Connection) Where(ctx context.Context) (Place, error) {
 		p.Endpoint = c.Endpoint
 		return p, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, callerLimit)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	out, err := sts.NewFromConfig(c.Config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {

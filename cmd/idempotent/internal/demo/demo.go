@@ -107,9 +107,11 @@ const unknownRetention = 30 * 24 * time.Hour
 
 // claimed is a record that was claimed at an instant, in progress for 22 seconds.
 func claimed(key string, at time.Time) store.Record {
+	digest := fingerprint.New("fingerprint")
+	digest.String(key)
 	return store.Record{
 		Key: key, Status: store.StatusInProgress, Owner: ownerOf(key), Attempt: 1, CreatedAt: at,
-		Lease: at.Add(22 * time.Second), Expiry: at.Add(24 * time.Hour), Fingerprint: digestOf("fingerprint", key),
+		Lease: at.Add(22 * time.Second), Expiry: at.Add(24 * time.Hour), Fingerprint: digest.Text(),
 	}
 }
 
@@ -173,10 +175,4 @@ func ownerOf(key string) string {
 		token[i] = letters[int(sum[i])%len(letters)]
 	}
 	return string(token)
-}
-
-func digestOf(purpose, key string) string {
-	h := fingerprint.New(purpose)
-	h.String(key)
-	return h.Text()
 }

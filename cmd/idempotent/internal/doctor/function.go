@@ -226,13 +226,6 @@ const (
 	checkDestination = "stream: on-failure destination"
 )
 
-// What AWS recommends: how many timeouts of the function a message has to stay invisible at least,
-// and how often it is received at least before it goes to the dead-letter queue.
-const (
-	visibilityFactor = 6
-	fewestReceives   = 5
-)
-
 // sources looks at the queues and streams that call the function.
 func (p *Patient) sources(ctx context.Context, client *lambda.Client, timeout time.Duration) {
 	before := len(p.Findings)
@@ -321,11 +314,11 @@ func (s source) queue(ctx context.Context, account string, timeout time.Duration
 }
 
 // visibility compares for how long a message that was received stays invisible with what its batch
-// may take.
+// may take: AWS recommends six timeouts of the function.
 func (s source) visibility(attributes map[string]string, timeout time.Duration) {
 	n, err := strconv.Atoi(attributes[string(sqstypes.QueueAttributeNameVisibilityTimeout)])
 	visible := time.Duration(n) * time.Second
-	switch need := visibilityFactor*timeout + ofSeconds(s.mapping.MaximumBatchingWindowInSeconds); {
+	switch need := 6*timeout + ofSeconds(s.mapping.MaximumBatchingWindowInSeconds); {
 	case err != nil:
 		s.found(checkVisibility, NotChecked, "its visibility timeout is no number")
 	case visible < need:
@@ -336,7 +329,8 @@ func (s source) visibility(attributes map[string]string, timeout time.Duration) 
 	}
 }
 
-// redrive looks whether a message that always fails ends somewhere, and not too early.
+// redrive looks whether a message that always fails ends somewhere, and not before it was received
+// five times, as AWS recommends.
 func (s source) redrive(attributes map[string]string) {
 	text := attributes[string(sqstypes.QueueAttributeNameRedrivePolicy)]
 	var policy struct {
@@ -350,9 +344,9 @@ func (s source) redrive(attributes map[string]string) {
 			"there is none: a message that always fails comes again until the queue forgets it, and then it is lost")
 	case err != nil || notANumber != nil:
 		s.found(checkRedrive, NotChecked, "its redrive policy cannot be read")
-	case receives < fewestReceives:
+	case receives < 5:
 		s.found(checkRedrive, Warning, "maxReceiveCount is %d, which has to be %d: throttled invocations and "+
-			"keys in progress count, too, so messages get there that nothing is wrong with", receives, fewestReceives)
+			"keys in progress count, too, so messages get there that nothing is wrong with", receives, 5)
 	default:
 		s.found(checkRedrive, OK, "after %d receives", receives)
 	}

@@ -102,14 +102,12 @@ func (p Printer) paint(text string, c Colour) string {
 
 // Printable returns text with everything escaped that is no printable character.
 func Printable(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return text
 	}
 	quoted := strconv.Quote(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // JSON writes a value as one line. As [Printable] does, it escapes every character that is not
 // printable: inside of texts, which are the only place where JSON has others, that is another

@@ -19,13 +19,11 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// stateWords are a state: whether it needs somebody, and what is said of most records in it.
-type stateWords struct {
+// states say whether a state needs somebody, and what is said of most records in it.
+var states = map[operate.State]struct {
 	colour             Colour
 	meaning, retryGets string
-}
-
-var states = map[operate.State]stateWords{
+}{
 	operate.StateInProgress: {
 		Faint, "an execution holds the key",
 		"\"in progress\" (HTTP 409 with Retry-After) until the lease ends; the handler does not run",
@@ -80,22 +78,16 @@ func RetryGets(r store.Record, s operate.State) string {
 		return refused + ", unless the handler has a resolver that can tell"
 	case s == operate.StateCrashed && (r.Resumable() || len(r.Steps) > 0),
 		s == operate.StateReleased && len(r.Steps) > 0:
-		return resumes(r)
+		if r.Resumable() {
+			return "a new execution with the same derived keys, which gets the results of the recorded steps and goes " +
+				"on from there"
+		}
+		return "a new execution, which asks the resolver of the step that may have begun; without one " + refused
 	case s == operate.StateCompleted && r.Reason == store.ReasonTerminal:
 		return "the stored error; the handler does not run"
 	default:
 		return states[s].retryGets
 	}
-}
-
-// resumes says what an execution does with the steps of a record.
-func resumes(r store.Record) string {
-	if r.Resumable() {
-		return "a new execution with the same derived keys, which gets the results of the recorded steps and goes " +
-			"on from there"
-	}
-	return "a new execution, which asks the resolver of the step that may have begun; without one \"unknown " +
-		"outcome\" (HTTP 409)"
 }
 
 // StepMeaning says what is known of a step.
@@ -216,10 +208,9 @@ func Response(result []byte, value bool) string {
 	return strings.Join(append(lines, cut(r.Body)), "\n    ")
 }
 
-// mostShown is how much of a result a preview shows.
-const mostShown = 2000
-
+// cut is as much of a result as a preview shows.
 func cut(text string) string {
+	const mostShown = 2000
 	if len(text) <= mostShown {
 		return text
 	}
