@@ -133,10 +133,10 @@ func (d *door) posted(w http.ResponseWriter, r *http.Request) *answer {
 	return nil
 }
 
-// seal returns a text that only this page can make of another one, for a purpose.
-func (d *door) seal(purpose, text string) string {
+// seal returns a text that only this page can make of another one.
+func (d *door) seal(text string) string {
 	h := hmac.New(sha256.New, []byte(d.secret))
-	h.Write([]byte(purpose + "\x00" + text))
+	h.Write([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 

@@ -19,6 +19,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -76,7 +77,7 @@ func New(c Config) *Page {
 	p := &Page{Config: c, door: newDoor(c.Port)}
 	p.routes = map[string]route{
 		"/":          {get: p.overview},
-		"/style.css": {get: func(*http.Request) *answer { return &answer{file: styleFile} }},
+		"/style.css": {get: func(*http.Request) *answer { return &answer{status: http.StatusOK, file: "style.css"} }},
 		"/record":    {get: p.record},
 		"/result":    {post: p.result},
 		"/search":    {get: p.search},
@@ -147,16 +148,10 @@ func (p *Page) recovered(w http.ResponseWriter) {
 	}
 }
 
-//go:embed templates/*.html
+//go:embed templates
 var files embed.FS
 
-//go:embed templates/style.css
-var style []byte
-
-// styleFile stands for the style, which is no template.
-const styleFile = "style.css"
-
-// templates are all of the page. A text that somebody else may have written goes through t, or
+// templates are all of the page, its style included. A text that somebody else may have written goes through t, or
 // long, which escape what is no printable character: what somebody wrote into a table of records
 // must not turn around what stands beside it.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
@@ -169,7 +164,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"class": func(c show.Colour) string { return classes[c] },
 	"step":  show.StepMeaning,
 	"has":   show.HasResult,
-}).ParseFS(files, "templates/*.html"))
+}).ParseFS(files, "templates/*"))
 
 func printable(v any) string { return show.Printable(fmt.Sprint(v)) }
 
@@ -245,14 +240,12 @@ func (p *Page) render(w http.ResponseWriter, r *http.Request, a *answer) {
 	switch {
 	case a.to != "":
 		http.Redirect(w, r, a.to, http.StatusSeeOther) //nolint:gosec // below the page, whatever the key is
-	case a.file == styleFile:
-		send(w, http.StatusOK, "text/css", style)
 	default:
 		f := &frame{p.Config, p.door.base, *a, p.door.form, p.Now()}
 		if err := templates.ExecuteTemplate(&b, a.file, f); err != nil {
 			panic(err) // a mistake in a template
 		}
-		send(w, a.status, "text/html", b.Bytes())
+		send(w, a.status, "text/"+strings.TrimPrefix(path.Ext(a.file), "."), b.Bytes())
 	}
 }
 

@@ -116,15 +116,12 @@ func (p *Page) again(ctx context.Context, a *asked) (operate.Shown, *answer) {
 		return shown, changed(a.Key, nil)
 	case err != nil:
 		return shown, p.failedOf(a.Key, err)
-	case !same(a.Seen, p.seen(shown.Record)):
+	case a.Seen != show.Seen(shown.Record):
 		return shown, changed(a.Key, &shown)
 	default:
 		return shown, nil
 	}
 }
-
-// seen names a record as it is.
-func (p *Page) seen(r store.Record) string { return p.door.seal("seen", r.Key+"\x00"+show.Seen(r)) }
 
 // changed shows a record that is not the one that was shown before, nil if it is gone.
 func changed(key string, now *operate.Shown) *answer {
@@ -224,15 +221,13 @@ type question struct {
 	Asked *asked
 	// Problem says what is wrong with what was asked before.
 	Problem string
-	Seen    string
 	// Danger is what the record itself says of an effect.
 	Danger string
 }
 
 func (p *Page) ask(status int, shown operate.Shown, a *asked, problem string) *answer {
 	return answered(status, "act.html", "Settle or release", shown.Record.Key, &question{
-		story: storyOf(shown), Asked: a, Problem: problem, Seen: p.seen(shown.Record),
-		Danger: new(show.Verdict).Danger(shown),
+		story: storyOf(shown), Asked: a, Problem: problem, Danger: new(show.Verdict).Danger(shown),
 	})
 }
 
@@ -281,7 +276,7 @@ func (p *Page) preview(r *http.Request) *answer {
 	}
 	asked := base64.RawURLEncoding.EncodeToString(text)
 	return answered(http.StatusOK, "preview.html", a.Name()+"?", a.Key, &previewed{
-		Entry: entry, Asked: a, Notes: a.Notes(), State: shown.State, Sent: asked, Seal: p.door.seal("asked", asked),
+		Entry: entry, Asked: a, Notes: a.Notes(), State: shown.State, Sent: asked, Seal: p.door.seal(asked),
 	})
 }
 
@@ -328,7 +323,7 @@ func (p *Page) confirm(r *http.Request) *answer {
 	sent := r.PostForm.Get("asked")
 	var a asked
 	text, err := base64.RawURLEncoding.DecodeString(sent)
-	if !same(r.PostForm.Get("seal"), p.door.seal("asked", sent)) || err != nil || json.Unmarshal(text, &a) != nil {
+	if !same(r.PostForm.Get("seal"), p.door.seal(sent)) || err != nil || json.Unmarshal(text, &a) != nil {
 		return refuse(http.StatusForbidden, "Not what was shown",
 			"What was confirmed is not what the page has shown, so nothing was done. Open the record again.")
 	}

@@ -32,19 +32,13 @@ var states = map[operate.State]struct {
 		Yellow, "an execution ended without saying how, and no request has come since",
 		"a new execution with the same derived keys; under a policy that refuses crashed executions " + refused,
 	},
-	operate.StateReleased: {
-		Yellow, "nobody holds the key", "a new execution with the same derived keys",
-	},
-	operate.StateCompleted: {
-		Green, "its result is stored", "the stored result; the handler does not run",
-	},
+	operate.StateReleased:  {Yellow, "nobody holds the key", "a new execution with the same derived keys"},
+	operate.StateCompleted: {Green, "its result is stored", "the stored result; the handler does not run"},
 	operate.StateUnknown: {
 		Red, "it may have had its effect; somebody has to settle it",
 		refused + " until somebody settles it; the handler does not run",
 	},
-	operate.StateExpired: {
-		Faint, "as good as gone", "a new execution, as if the key were new",
-	},
+	operate.StateExpired: {Faint, "as good as gone", "a new execution, as if the key were new"},
 	operate.StateOther: {
 		Red, "this version does not know its status",
 		"\"unreadable record\" (HTTP 500); the handler does not run",
