@@ -84,9 +84,8 @@ func misrouted(e shop.Request) (out shop.Response, is bool, err error) {
 		out, err = shop.Problem(http.StatusMethodNotAllowed, only)
 		out.Headers["Allow"] = http.MethodPost
 		return out, true, err
-	default:
-		return out, false, nil
 	}
+	return out, false, nil
 }
 
 // payment is what the payment provider answered.

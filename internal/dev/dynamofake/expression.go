@@ -194,9 +194,8 @@ func (v Value) compare(other Value) (order int, ok bool) {
 		return 0, false
 	case kind == "N":
 		return v.number().Cmp(other.number()), true
-	default:
-		return cmp.Compare(text, otherText), kind == "S"
 	}
+	return cmp.Compare(text, otherText), kind == "S"
 }
 
 // number is a number, 0 if the value is not there.

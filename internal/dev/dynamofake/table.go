@@ -76,9 +76,8 @@ func (s *Server) writeOne(kind string, in input) object {
 	switch in.ReturnValues {
 	case "ALL_NEW", "UPDATED_NEW": // what was not changed does no harm
 		return object{"Attributes": next}
-	default:
-		return object{}
 	}
+	return object{}
 }
 
 // next is the item after a write, nil if it is deleted, or what is answered if its condition does

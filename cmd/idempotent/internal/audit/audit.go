@@ -84,7 +84,6 @@ type function struct {
 
 const everything = "EXEMPT"
 
-// look finds out what there is to know of a function.
 func (a *audit) look(r resource) *function {
 	f := &function{resource: r, exempt: map[string]string{}}
 	path, is, err := a.program(r)

@@ -62,7 +62,6 @@ func read(file string) (*template, error) {
 	return t, nil
 }
 
-// add adds a resource.
 func (t *template) add(id string, definition any) {
 	r := resource{id: id, kind: text(at(definition, "Type"))}
 	r.properties, _ = t.resolve(at(definition, "Properties")).(map[string]any)

@@ -34,9 +34,8 @@ func (c *change) check(what string) error {
 	case unasked && !c.app.world.InTerminal:
 		return usagef("standard input is no terminal, so nobody can be asked: add --yes, or --dry-run to see what would " +
 			"happen")
-	default:
-		return nil
 	}
+	return nil
 }
 
 // confirm shows what would happen, and asks. It is false where that was all that was wanted; then a
@@ -67,8 +66,6 @@ type act struct {
 	show.Verdict
 
 	seen string
-	// conditional reports whether seen was given, also as an empty text: a script may have lost it.
-	conditional func() bool
 }
 
 // flagMayRepeat names the danger of a change after which the next request executes.
@@ -80,17 +77,17 @@ func (c *act) flags(cmd *cobra.Command) {
 	f.StringVar(&c.reason, "reason", "", "why, for the record and the audit `text`; required; no secrets")
 	f.BoolVar(&c.MayRepeat, flagMayRepeat, false, "of a record that is unknown: let a retry execute")
 	f.StringVar(&c.seen, "seen", "", "refuse a record that has changed since inspect printed this `text` as Seen")
-	c.conditional = func() bool { return f.Changed("seen") }
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would happen, and change nothing")
 }
 
 // run shows the record and what the change does to it, asks, and changes it, on the condition that
 // it is as shown.
-func (c *act) run(ctx context.Context, key string) error {
+func (c *act) run(cmd *cobra.Command, key string) error {
+	ctx, conditional := cmd.Context(), cmd.Flags().Changed("seen") // a script may have lost what it saw
 	if err := c.check("record"); err != nil {
 		return err
 	}
-	if c.conditional() && !show.IsSeen(c.seen) {
+	if conditional && !show.IsSeen(c.seen) {
 		return usagef("--seen is not what inspect prints as Seen")
 	}
 	if err := c.app.open(ctx); err != nil {
@@ -100,7 +97,7 @@ func (c *act) run(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if c.conditional() && show.Seen(shown.Record) != c.seen {
+	if conditional && show.Seen(shown.Record) != c.seen {
 		return &operate.Error{Kind: operate.ErrChanged, Now: &shown}
 	}
 	by, err := c.app.who()
@@ -145,14 +142,12 @@ func (c *act) run(ctx context.Context, key string) error {
 	return c.app.done(entry, c.Then())
 }
 
-// audited is an entry of an audit log, with where the record is.
 type audited struct {
 	operate.Entry
 
 	Where connect.Place `json:"where,omitzero"`
 }
 
-// done prints what was done, and what follows from it.
 func (a *app) done(entry operate.Entry, then string) error {
 	if a.output == outputJSON {
 		return a.json(audited{entry, a.place})
@@ -188,7 +183,7 @@ its effect: deleting it needs --` + flagMayRepeat + `.`,
 		Example: `  idempotent delete 'charge#JKJaXmPLvHcESHA' --reason 'ticket 4711'
   idempotent delete charge#completed --demo --reason 'to see it' --dry-run`,
 		Args: oneKey,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.flags(cmd)
 	return cmd
@@ -201,7 +196,6 @@ const flagResult = "result"
 func (a *app) settle() *cobra.Command {
 	c := &act{change: change{app: a}}
 	var executed, failed string
-	var notExecuted, released bool
 	cmd := &cobra.Command{
 		Use:        "settle KEY VERDICT --reason TEXT",
 		Short:      "Says what became of an execution that left its outcome unknown",
@@ -266,22 +260,21 @@ If the verdict was wrong, the effect is repeated.`,
 			if problem := c.Problem(); problem != "" {
 				return usagef("--%s: %s", c.Kind, problem)
 			}
-			return c.run(cmd.Context(), args[0])
+			return c.run(cmd, args[0])
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&executed, show.Executed, "", "it had its effect: the `file` with its result as JSON")
 	f.BoolVar(&c.Value, "value", false, "the result is no response of an HTTP handler, but a value")
-	f.BoolVar(&notExecuted, show.NotExecuted, false, "it had no effect")
+	f.Bool(show.NotExecuted, false, "it had no effect")
 	f.StringVar(&failed, show.Failed, "", "it failed for good: the `type:message` of the error")
-	f.BoolVar(&released, show.Released, false, "nobody knows: free the key")
+	f.Bool(show.Released, false, "nobody knows: free the key")
 	f.StringVar(&c.Step, "step", "", "the verdict is on the step with this `name`")
 	c.flags(cmd)
 	return cmd
 }
 
-// readResult reads the result from a file, or from standard input.
 func (c *act) readResult(file string) error {
 	c.stdin = file == "-"
 	if c.stdin && c.app.world.InTerminal {

@@ -149,9 +149,8 @@ func oneKey(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s needs the key of a record; see --help", cmd.CommandPath())
 	case len(args) > 1:
 		return fmt.Errorf("%s takes one key, not %d; put it in quotes", cmd.CommandPath(), len(args))
-	default:
-		return nil
 	}
+	return nil
 }
 
 // noArgument refuses a command that there is not, and says which one was meant.
@@ -180,7 +179,6 @@ func (a *app) colours() bool {
 	return a.world.Getenv("NO_COLOR") == "" && a.world.Getenv("TERM") != "dumb"
 }
 
-// json prints one line for a program.
 func (a *app) json(v any) error { return show.JSON(a.world.Out, v) }
 
 // printAll prints values: a line of each for a program, else a table. Of no values nothing is
@@ -203,12 +201,8 @@ func printAll[T any](a *app, lines []T, table [][]show.Cell) error {
 // open connects to the table, or makes the demo, and says where that is.
 func (a *app) open(ctx context.Context) error {
 	if a.demo {
-		s, err := demo.Store(ctx)
-		if err != nil {
-			return err
-		}
 		a.target, a.world.Now = connect.Target{}, demo.Now
-		a.operator = operate.New(s, operate.Config{Clock: demo.Now})
+		a.operator = operate.New(demo.Store(), operate.Config{Clock: demo.Now})
 		return a.sayWhere()
 	}
 	if err := a.connect(ctx); err != nil {
@@ -251,9 +245,8 @@ func (a *app) who() (string, error) {
 		return a.place.As, nil
 	case a.world.User == "":
 		return "", usagef("nobody says who acts: set --by")
-	default:
-		return a.world.User, nil
 	}
+	return a.world.User, nil
 }
 
 // ask asks on the terminal, and repeats where the command acts. Any other answer than yes is an

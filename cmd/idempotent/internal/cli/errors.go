@@ -37,12 +37,10 @@ func exitCode(err error) int {
 		return 3
 	case errors.Is(err, operate.ErrChanged):
 		return 4
-	default:
-		return 1
 	}
+	return 1
 }
 
-// failure is an error for programs.
 type failure struct {
 	Error string `json:"error"`
 	Exit  int    `json:"exit"`
@@ -113,9 +111,8 @@ func (a *app) sentence(err error) string {
 		return "interrupted"
 	case isStore, strings.HasPrefix(err.Error(), "outbox: "):
 		return a.tableSentence(err)
-	default:
-		return trimmed(err)
 	}
+	return trimmed(err)
 }
 
 // trimmed is the text of an error without the name of the package that it comes from.
@@ -123,7 +120,6 @@ func trimmed(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "operate: "), "idempotent: ")
 }
 
-// name is what the records are called in.
 func (a *app) name() string {
 	if a.target.Table == "" {
 		return "the store"
@@ -156,7 +152,6 @@ func (a *app) tableSentence(err error) string {
 	case isStore && failed.Kind == store.FailureRejected:
 		return fmt.Sprintf("%s has another key than expected: check --sort-key, --partition and --attribute (%s)",
 			a.name(), connect.Cause(err))
-	default:
-		return fmt.Sprintf("%s: %s", a.name(), connect.Cause(err))
 	}
+	return fmt.Sprintf("%s: %s", a.name(), connect.Cause(err))
 }

@@ -138,9 +138,7 @@ var (
 )
 
 // describeAs wraps a handler of these types, which never runs. What Wrap refuses is a wrong flag.
-func describeAs[In, Out any](ctx context.Context, k *keyQuestion,
-	payload []byte,
-) (d idempotent.Description, err error) {
+func describeAs[In, Out any](ctx context.Context, k *keyQuestion, event []byte) (d idempotent.Description, err error) {
 	defer connect.Refused(&err)
 	opts := []idempotent.Option{idempotent.WithDisabled(false), idempotent.WithOperation(k.operation)}
 	kind, tenant, _ := strings.Cut(k.caller, ":")
@@ -159,10 +157,9 @@ func describeAs[In, Out any](ctx context.Context, k *keyQuestion,
 	never := func(context.Context, In) (none Out, _ error) {
 		return none, errors.New("a description runs no handler")
 	}
-	return idempotent.Wrap(never, memory.New(), opts...).DescribeEvent(ctx, payload)
+	return idempotent.Wrap(never, memory.New(), opts...).DescribeEvent(ctx, event)
 }
 
-// keyLine is a record key, for programs.
 type keyLine struct {
 	RecordKey string    `json:"record_key"`
 	Operation string    `json:"operation"`
@@ -241,9 +238,8 @@ func kindOf(payload []byte) (describe, error) {
 		return describeAs[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse], nil
 	case e.HTTPMethod != "":
 		return describeREST, nil
-	default:
-		return describeValue, nil
 	}
+	return describeValue, nil
 }
 
 // request makes an event of what is known of an HTTP request: one of a REST API, because a scope
@@ -299,9 +295,8 @@ func (k *keyQuestion) check() error {
 	case !balanced && !stageName.MatchString(k.stage):
 		return usagef("--stage %q is no name of a stage: of …/live/charges it is live, of an HTTP API without one "+
 			"$default", k.stage)
-	default:
-		return nil
 	}
+	return nil
 }
 
 var (
@@ -364,7 +359,6 @@ func callerOf(caller string) (identity, authorizer map[string]any, err error) {
 		return nil, named, nil
 	case as.claims != nil:
 		return nil, map[string]any{"claims": named}, nil
-	default:
-		return nil, nil, nil
 	}
+	return nil, nil, nil
 }

@@ -18,7 +18,6 @@ import (
 
 const stateAll = "all"
 
-// listing is what was asked for.
 type listing struct {
 	app       *app
 	states    []string
@@ -28,13 +27,12 @@ type listing struct {
 	scan      bool
 	rate      float64
 
-	// read is what was read so far, in this many pages.
-	read  store.Page
-	pages int
+	// read is what was read so far.
+	read store.Cost
 }
 
 func (a *app) list() *cobra.Command {
-	l := &listing{app: a}
+	l := &listing{app: a, read: store.Cost{Exact: true}}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists what somebody has to settle, or the records in other states",
@@ -87,7 +85,7 @@ func (l *listing) run(ctx context.Context) error {
 	}
 	q := operate.Query{
 		NotDue: !l.scan, Operation: l.operation, OlderThan: l.olderThan, Scan: l.scan, Rate: l.rate,
-		Page: func(p store.Page) { l.pages++; l.read.Records += p.Records; l.read.Units += p.Units },
+		Page: func(p store.Page) { l.read.Pages++; l.read.Records += int64(p.Records); l.read.Units += p.Units },
 	}
 	switch {
 	case !l.scan: // what is not due is counted, and listed if somebody wants released ones
@@ -136,9 +134,8 @@ func (l *listing) check() error {
 		return usagef("--rate %v is negative", l.rate)
 	case l.olderThan < 0:
 		return usagef("--older-than %s is negative", l.olderThan)
-	default:
-		return nil
 	}
+	return nil
 }
 
 // tell tells what the listing reads.
@@ -157,7 +154,6 @@ func (l *listing) tell(ctx context.Context, q operate.Query) error {
 	return l.app.err().Line(what + ".")
 }
 
-// print prints the rows, the oldest first, up to the limit.
 func (l *listing) print(rows []show.Line) error {
 	if l.limit > 0 {
 		rows = rows[:min(len(rows), l.limit)]
@@ -199,8 +195,7 @@ func (l *listing) sum(found []show.Line, leftOut int) string {
 		text += fmt.Sprintf(", %d of them cannot be understood", unreadable)
 	}
 	if l.read.Units > 0 {
-		text += fmt.Sprintf(" (read %s in %s, %s read units)", show.Count(l.read.Records, "record"),
-			show.Count(l.pages, "page"), strconv.FormatFloat(l.read.Units, 'f', -1, 64))
+		text += " (read " + show.Cost(l.read, 0) + ")"
 	}
 	return text + "."
 }
@@ -271,7 +266,6 @@ record has changed since.`,
 	return cmd
 }
 
-// read reads a record.
 func (a *app) read(ctx context.Context, key string, names ...string) (shown operate.Shown, err error) {
 	if shown, err = a.operator.Inspect(ctx, key); !errors.Is(err, operate.ErrNotFound) {
 		return shown, err
@@ -296,7 +290,6 @@ func (a *app) read(ctx context.Context, key string, names ...string) (shown oper
 	return shown, said(operate.ErrNotFound, "%s", text)
 }
 
-// show prints an inspection.
 func (a *app) show(i *show.Inspection) error {
 	if a.output == outputJSON {
 		return a.json(i)
@@ -309,9 +302,8 @@ func (a *app) show(i *show.Inspection) error {
 		return a.out().Line("\n" + show.Document(string(i.Result)))
 	case i.ResultText != nil:
 		return a.out().Line("\n" + show.Document(*i.ResultText))
-	default:
-		return nil
 	}
+	return nil
 }
 
 // tell prints a record with its story.

@@ -63,7 +63,6 @@ func (a *app) openOutbox(cmd *cobra.Command) error {
 	return a.connect(cmd.Context())
 }
 
-// messageLine is a message that was given up, for programs.
 type messageLine struct {
 	ID        string    `json:"id"`
 	Topic     string    `json:"topic"`
@@ -80,7 +79,6 @@ type messageLine struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-// listMessages prints messages.
 func (a *app) listMessages(messages []outbox.GivenUpMessage, body bool) error {
 	lines := make([]messageLine, len(messages))
 	for i, m := range messages {

@@ -108,7 +108,6 @@ func (s *serving) run(ctx context.Context) error {
 	return s.serve(ctx, listener, p)
 }
 
-// serve serves the page until the context ends.
 func (s *serving) serve(ctx context.Context, listener net.Listener, p *page.Page) error {
 	server := &http.Server{ // nobody sends much to it, and a scan may take long
 		Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
@@ -166,7 +165,6 @@ func (s *serving) redriven(m outbox.GivenUpMessage, by, why string, err error) {
 	}
 }
 
-// wrong prints what went wrong in the page itself.
 func (s *serving) wrong(err error) { _, _ = s.Write([]byte(err.Error())) }
 
 // Write prints what the server reports, which may quote what it was sent.

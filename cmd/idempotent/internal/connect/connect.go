@@ -126,9 +126,8 @@ func (c *Connection) authenticate(ctx context.Context) error {
 	case strings.Contains(err.Error(), "no EC2 IMDS role found"): // the last place where the SDK looks
 		return errors.New("there are no AWS credentials: set --profile, AWS_PROFILE, or AWS_ACCESS_KEY_ID and " +
 			"AWS_SECRET_ACCESS_KEY")
-	default:
-		return fmt.Errorf("the AWS credentials cannot be used: %w", err)
 	}
+	return fmt.Errorf("the AWS credentials cannot be used: %w", err)
 }
 
 // Refused turns a panic about a wrong configuration into a [*UsageError]. It is to be deferred.
@@ -206,9 +205,8 @@ func (p Place) String() string {
 		return fmt.Sprintf("table %q at %s", p.Table, p.Endpoint)
 	case p.As == "":
 		return fmt.Sprintf("table %q in %s", p.Table, p.Region)
-	default:
-		return fmt.Sprintf("table %q in %s, account %s, as %s", p.Table, p.Region, p.Account, p.As)
 	}
+	return fmt.Sprintf("table %q in %s, account %s, as %s", p.Table, p.Region, p.Account, p.As)
 }
 
 // Where asks AWS whom the credentials belong to, and returns where the connection leads. The place
@@ -249,7 +247,6 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// local reports whether an endpoint is on this machine.
 func local(endpoint string) bool {
 	host := hostOf(endpoint)
 	ip := net.ParseIP(host)

@@ -4,7 +4,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -18,18 +17,14 @@ import (
 func Now() time.Time { return time.Date(2026, time.July, 1, 3, 0, 0, 0, time.UTC) }
 
 // Store returns a store with the records of the demo.
-func Store(ctx context.Context) (*memory.Store, error) {
+func Store() *memory.Store {
 	s := memory.New()
 	for _, r := range Records(Now()) {
-		_, claimed, err := s.Claim(ctx, r, r.CreatedAt)
-		if err != nil {
-			return nil, fmt.Errorf("demo: %w", err)
-		}
-		if !claimed {
+		if _, claimed, err := s.Claim(context.Background(), r, r.CreatedAt); err != nil || !claimed {
 			panic("demo: two records have the key " + r.Key) // they are written here
 		}
 	}
-	return s, nil
+	return s
 }
 
 // Records returns the records of the demo: one for each state and each reason, and some with steps.

@@ -94,9 +94,8 @@ func reason(err error) string {
 		return "not allowed: " + operationOf(err)
 	case answered:
 		return operationOf(err) + ": " + connect.Cause(err)
-	default:
-		return connect.Cause(err)
 	}
+	return connect.Cause(err)
 }
 
 // operationOf is the IAM action that a call needed, as far as the SDK tells.
@@ -112,7 +111,6 @@ func operationOf(err error) string {
 	return service + ":" + oe.OperationName
 }
 
-// denied reports whether a call was refused for lack of a permission.
 func denied(err error) bool {
 	answer, ok := errors.AsType[smithy.APIError](err)
 	codes := []string{

@@ -290,7 +290,6 @@ func (s source) responses(whole string) {
 	}
 }
 
-// queue looks at the queue itself.
 func (s source) queue(ctx context.Context, account string, timeout time.Duration) {
 	client := sqs.NewFromConfig(s.Config)
 	var out *sqs.GetQueueAttributesOutput

@@ -101,8 +101,7 @@ func TestAStrangerIsNotLetIn(t *testing.T) {
 // The token lets in one browser, and is nowhere after that.
 func TestTheTokenIsForOnce(t *testing.T) {
 	t.Parallel()
-	over, err := demo.Store(t.Context())
-	require.NoError(t, err)
+	over := demo.Store()
 	s, stopped := closed(t, over), stranger(t)
 	stopped.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, refused := range []struct{ method, address string }{

@@ -56,8 +56,7 @@ func (s *site) origin() string { return fmt.Sprintf("http://127.0.0.1:%d", s.Por
 // newSite serves the page over the store of the demo. change changes its configuration.
 func newSite(t *testing.T, change ...func(*page.Config)) *site {
 	t.Helper()
-	over, err := demo.Store(t.Context())
-	require.NoError(t, err)
+	over := demo.Store()
 	return newSiteOn(t, over, change...)
 }
 
@@ -300,8 +299,7 @@ type otherwise struct {
 
 func newOtherwise(t *testing.T) *otherwise {
 	t.Helper()
-	m, err := demo.Store(t.Context())
-	require.NoError(t, err)
+	m := demo.Store()
 	return &otherwise{m, m.Get, m.List, m.Swap}
 }
 

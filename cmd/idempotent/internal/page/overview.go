@@ -29,7 +29,6 @@ type section struct {
 	N    int
 }
 
-// overview shows what is stuck, the oldest first.
 func (p *Page) overview(r *http.Request) *answer {
 	operation := r.URL.Query().Get("operation")
 	all, err := show.List(r.Context(), p.Operator, operate.Query{Operation: operation, NotDue: true})

@@ -130,18 +130,13 @@ func (p *Page) serve(w http.ResponseWriter, r *http.Request, path string) *answe
 		return route.post(r)
 	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && route.get != nil:
 		return route.get(r)
-	default:
-		return refuse(http.StatusMethodNotAllowed, "This is not done so", "Use the forms and links of the page.")
 	}
+	return refuse(http.StatusMethodNotAllowed, "This is not done so", "Use the forms and links of the page.")
 }
 
 // recovered answers a request whose handling has panicked, and tells of it.
 func (p *Page) recovered(w http.ResponseWriter) {
-	switch v := recover(); v {
-	case nil:
-	case http.ErrAbortHandler:
-		panic(v)
-	default:
+	if v := recover(); v != nil {
 		p.Wrong(fmt.Errorf("page: panic: %v", v))
 		shut(w, refuse(http.StatusInternalServerError, "Something went wrong",
 			"It is a mistake of this program. The terminal in which it runs says which."))
@@ -197,7 +192,6 @@ func answered(status int, file, title, query string, body any) *answer {
 	return &answer{status: status, file: file, Title: title, Query: query, Body: body}
 }
 
-// refuse says why a request was not done.
 func refuse(status int, title, text string) *answer {
 	return &answer{status: status, file: "error.html", Title: title, Text: text}
 }
@@ -281,15 +275,13 @@ func (p *Page) failed(err error) *answer {
 	case errors.Is(err, operate.ErrLive), errors.Is(err, operate.ErrState), errors.Is(err, operate.ErrStep),
 		errors.Is(err, operate.ErrForeign):
 		return refuse(http.StatusConflict, "Refused", sentence(strings.TrimPrefix(err.Error(), "operate: ")))
-	default:
-		return refuse(http.StatusBadGateway, "The table did not answer as expected", sentence(p.Sentence(err)))
 	}
+	return refuse(http.StatusBadGateway, "The table did not answer as expected", sentence(p.Sentence(err)))
 }
 
 // sentence begins a text with a capital and ends it with a full stop.
 func sentence(text string) string { return capital(strings.TrimSuffix(text, ".")) + "." }
 
-// capital begins a text with a capital.
 func capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 || first == utf8.RuneError {

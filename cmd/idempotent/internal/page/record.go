@@ -17,7 +17,6 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// record shows one record.
 func (p *Page) record(r *http.Request) *answer {
 	shown, refused := p.inspect(r.Context(), r.URL.Query().Get("key"))
 	if refused != nil {
@@ -47,7 +46,6 @@ func (p *Page) failedOf(key string, err error) *answer {
 	return refused
 }
 
-// inspect reads a record.
 func (p *Page) inspect(ctx context.Context, key string) (operate.Shown, *answer) {
 	shown, err := p.Operator.Inspect(ctx, key)
 	if err != nil {
@@ -118,9 +116,8 @@ func (p *Page) again(ctx context.Context, a *asked) (operate.Shown, *answer) {
 		return shown, p.failedOf(a.Key, err)
 	case a.Seen != show.Seen(shown.Record):
 		return shown, changed(a.Key, &shown)
-	default:
-		return shown, nil
 	}
+	return shown, nil
 }
 
 // changed shows a record that is not the one that was shown before, nil if it is gone.
@@ -209,12 +206,10 @@ func (p *Page) actForm(r *http.Request) *answer {
 		return refused
 	case !storyOf(shown).Deletable():
 		return alert(shown, "There is nothing to settle or delete: the record is %s.")
-	default:
-		return p.ask(http.StatusOK, shown, &asked{By: p.By}, "")
 	}
+	return p.ask(http.StatusOK, shown, &asked{By: p.By}, "")
 }
 
-// question is what the form shows.
 type question struct {
 	*story
 
@@ -280,7 +275,6 @@ func (p *Page) preview(r *http.Request) *answer {
 	})
 }
 
-// previewed is what a change would do.
 type previewed struct {
 	operate.Entry
 
@@ -300,9 +294,8 @@ func (p *Page) refused(shown operate.Shown, a *asked, err error) *answer {
 	switch refused.status {
 	case http.StatusUnprocessableEntity, http.StatusConflict:
 		return p.ask(refused.status, shown, a, refused.Text)
-	default:
-		return p.failedOf(a.Key, err)
 	}
+	return p.failedOf(a.Key, err)
 }
 
 // changeLimit bounds a change, which goes on when its request has ended.
@@ -318,7 +311,6 @@ func (p *Page) unhurried(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// confirm does what was previewed.
 func (p *Page) confirm(r *http.Request) *answer {
 	sent := r.PostForm.Get("asked")
 	var a asked

@@ -156,9 +156,8 @@ func (i *Inspection) Meaning() string {
 		return "it failed for good, and the error is stored"
 	case i.State == operate.StateReleased && len(i.Steps) > 0:
 		return "nobody holds the key; it has stopped between two steps"
-	default:
-		return states[i.State].meaning
 	}
+	return states[i.State].meaning
 }
 
 // Facts are what people are told beside the state and the timeline.
@@ -186,9 +185,8 @@ func (i *Inspection) HasResult() string {
 		return ""
 	case i.ResultInParts:
 		return "kept beside the record"
-	default:
-		return fmt.Sprintf("%d bytes", i.ResultBytes)
 	}
+	return fmt.Sprintf("%d bytes", i.ResultBytes)
 }
 
 // Moment is what has happened to a record, or will.

@@ -178,7 +178,6 @@ func rough(d time.Duration) string {
 		return fmt.Sprintf("%dh", d/time.Hour)
 	case d >= time.Minute:
 		return fmt.Sprintf("%dm", d/time.Minute)
-	default:
-		return fmt.Sprintf("%ds", d/time.Second)
 	}
+	return fmt.Sprintf("%ds", d/time.Second)
 }

@@ -79,9 +79,8 @@ func RetryGets(r store.Record, s operate.State) string {
 		return "a new execution, which asks the resolver of the step that may have begun; without one " + refused
 	case s == operate.StateCompleted && r.Reason == store.ReasonTerminal:
 		return "the stored error; the handler does not run"
-	default:
-		return states[s].retryGets
 	}
+	return states[s].retryGets
 }
 
 // StepMeaning says what is known of a step.
@@ -254,9 +253,8 @@ func (v *Verdict) Problem() string {
 		return fmt.Sprintf("the result has more than %d bytes, which no function can return", MostResult)
 	case !utf8.ValidString(v.Result) || !json.Valid([]byte(v.Result)):
 		return fmt.Sprintf("the result of %d bytes is no JSON", len(v.Result))
-	default:
-		return ""
 	}
+	return ""
 }
 
 // Danger says what the record itself tells of an effect that the verdict lets happen again, and
@@ -273,21 +271,18 @@ func (v *Verdict) Danger(s operate.Shown) string {
 	case s.State == operate.StateUnknown, r.Status == store.StatusInProgress && r.Reason != "" &&
 		s.State == operate.StateCrashed:
 		return "the execution may have had its effect, which a new one may repeat"
-	default:
-		return ""
 	}
+	return ""
 }
 
 // Do makes the change, or says what it would be.
-func (v *Verdict) Do(ctx context.Context, o *operate.Operator, s operate.Shown,
-	act operate.Act,
-) (operate.Entry, error) {
+func (v *Verdict) Do(ctx context.Context, o *operate.Operator, s operate.Shown, a operate.Act) (operate.Entry, error) {
 	result, said := []byte(v.Result), operate.NotExecuted()
 	switch {
 	case v.Kind == Released:
-		return o.Release(ctx, s, act)
+		return o.Release(ctx, s, a)
 	case v.Kind == Deleted:
-		return o.Delete(ctx, s, act)
+		return o.Delete(ctx, s, a)
 	case v.Kind == Failed && v.Step != "":
 		said = operate.StepFailed(v.Step, v.Type, v.Message)
 	case v.Kind == Failed:
@@ -299,7 +294,7 @@ func (v *Verdict) Do(ctx context.Context, o *operate.Operator, s operate.Shown,
 	case v.Kind == Executed:
 		said = operate.Responded(result)
 	}
-	return o.Settle(ctx, s, said, act)
+	return o.Settle(ctx, s, said, a)
 }
 
 // verdicts are a verdict, in words, and what follows from it for a retry, also if it is about a step.
