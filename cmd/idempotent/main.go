@@ -37,8 +37,7 @@ func main() {
 
 func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// version is that of the module, as go install has resolved it, with the commit if the program was
-// built from a clone.
+// version is that of the module, as go install has resolved it, with the commit of a clone.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

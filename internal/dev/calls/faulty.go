@@ -28,8 +28,7 @@ const (
 	HangBefore
 	// HangAfter applies the call, and answers only when its context has ended.
 	HangAfter
-	// DieBefore is HangBefore for this call and for all later ones: to the store the process is
-	// dead.
+	// DieBefore is HangBefore for this call and all later ones: to the store the process is dead.
 	DieBefore
 	// DieAfter is HangAfter for this call and HangBefore for all later ones.
 	DieAfter
@@ -92,8 +91,7 @@ func NewFaulty(inner store.Store, rule func(Call) Fault) *Faulty {
 	return s
 }
 
-// Calls returns the calls so far, in the order in which they began. Those of a dead process are
-// among them.
+// Calls returns the calls so far, also of a dead process, in the order in which they began.
 func (s *Faulty) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()

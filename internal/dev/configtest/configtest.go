@@ -1,5 +1,4 @@
-// Package configtest is for tests of constructors, which panic with all that is wrong with what
-// they are given.
+// Package configtest is for tests of constructors, which panic with all that they find wrong.
 package configtest
 
 import (

@@ -80,8 +80,7 @@ func (s *Server) writeOne(kind string, in input) object {
 	return object{}
 }
 
-// next is the item after a write, nil if it is deleted, or what is answered if its condition does
-// not hold.
+// next is the item after a write, nil if it is deleted, or the answer if its condition fails.
 func (s *Server) next(kind string, w write) (next Item, failed *refusal) {
 	at := s.place(w)
 	if at.id == "" {
@@ -235,8 +234,7 @@ func (s *Server) stream(operation string, in input) object {
 	return object{"Records": found, "NextShardIterator": strconv.Itoa(from)}
 }
 
-// change is the record of a write as Lambda gets it. What was not there, or is not there any more,
-// is nil.
+// change is the record of a write as Lambda gets it. What is not there before or after is nil.
 func change(number int, old, next Item) object {
 	name, images := "MODIFY", object{"SequenceNumber": strconv.Itoa(number)}
 	if next != nil {

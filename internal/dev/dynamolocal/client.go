@@ -20,8 +20,7 @@ const (
 	AccessKey = "local"
 )
 
-// Client returns a client of the endpoint with credentials that mean nothing. The functions adjust
-// its options.
+// Client returns a client of the endpoint with credentials that mean nothing, and these options.
 func Client(endpoint string, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region:       Region,

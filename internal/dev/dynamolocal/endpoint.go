@@ -13,12 +13,10 @@ import (
 const (
 	// EndpointVariable names the endpoint to test against. With it set nothing is started.
 	EndpointVariable = "DYNAMODB_ENDPOINT"
-	// StrictVariable turns a test that would be skipped for lack of an endpoint into a failure if
-	// it is 1.
+	// StrictVariable, if it is 1, lets a test fail that would be skipped for lack of an endpoint.
 	StrictVariable = "IDEMPOTENT_TEST_STRICT"
 
-	// sharedLimit bounds the start of the shared server with everything that has to be fetched for
-	// it.
+	// sharedLimit bounds the start of the shared server with all that it has to fetch.
 	sharedLimit = 5 * time.Minute
 )
 

@@ -14,8 +14,7 @@ import (
 // Version is the version of DynamoDB Local that is started.
 const Version = "3.1.0"
 
-// ErrUnavailable is returned when nothing on this machine can run DynamoDB Local; the error says
-// what was tried.
+// ErrUnavailable: nothing on this machine can run DynamoDB Local. The error says what was tried.
 var ErrUnavailable = errors.New("DynamoDB Local is not available")
 
 // launcher gives the command that serves DynamoDB on a port.
@@ -73,8 +72,7 @@ func javaLauncher(ctx context.Context) (launcher, error) {
 		}
 	}
 	return func(port string) []string {
-		// A small heap, one collector thread and the quick compiler: the server shares the machine
-		// with the tests.
+		// A small heap, one collector thread and the quick compiler: tests share the machine.
 		return []string{
 			java, "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 			"-Djava.library.path=" + jars, "-cp", filepath.Join(jars, "*"),
@@ -88,8 +86,7 @@ const (
 	copyGoal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 	mainJar  = "DynamoDBLocal-" + Version + ".jar"
 
-	// pom asks for DynamoDB Local and all that it needs, the native libraries of its database
-	// included.
+	// pom asks for DynamoDB Local and all that it needs, native libraries included.
 	pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>local</groupId>

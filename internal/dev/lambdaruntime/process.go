@@ -108,8 +108,7 @@ func write(w http.ResponseWriter, status int, body string) {
 	_, _ = io.WriteString(w, body) // fails if the client is gone, or the process was killed
 }
 
-// invoke waits for the answer to an invocation that the process has taken, or says what the service
-// says in its place.
+// invoke waits for the answer to what the process has taken, or says what the service then says.
 func (p *process) invoke(i invocation) ([]byte, error) {
 	var otherwise error
 	select {
@@ -151,8 +150,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// ended says how the process ended, "signal: killed" or "exit status 1", to whom it has not
-// answered.
+// ended says how the process ended before it answered: "signal: killed" or "exit status 1".
 func (p *process) ended() *FunctionError {
 	return &FunctionError{TypeExited, fmt.Sprintf("Runtime exited with error: %v", p.cmd.ProcessState)}
 }

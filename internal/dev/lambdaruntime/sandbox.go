@@ -108,8 +108,7 @@ func (s *Sandbox) Kill() (err error) {
 	return err
 }
 
-// Close kills the processes and waits for the invocations that have begun. Calling it again has no
-// effect.
+// Close kills the processes and waits for what has begun. Calling it again has no effect.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	s.closed = true // no process is started any more

@@ -111,8 +111,7 @@ func (t *Table) Redrive(m Message, now time.Time) {
 	t.put(m)
 }
 
-// Answer makes a call of a box. It does to the messages what the table of package outbox does to
-// its own.
+// Answer makes a call of a box, as the table of package outbox does.
 func (t *Table) Answer(c BoxCall) BoxReply {
 	if c.Op == List {
 		return BoxReply{Page: t.page()}

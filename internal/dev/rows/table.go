@@ -21,12 +21,10 @@ import (
 // Row is what a table has under a key: numbers by name. A number that is not there is 0.
 type Row map[string]int64
 
-// Write is one write of a transaction. It is applied if its row has the numbers of If; without Set
-// and Add it only looks.
+// Write is one of a transaction. Its row must have the numbers of If. Without Set and Add it looks.
 type Write struct {
 	Key string
-	// Set are numbers that the row gets, Add what is added to others. The row is made if there is
-	// none.
+	// Set are numbers that the row gets, which is made if there is none; Add is added to others.
 	Set, Add, If Row
 	// Sends makes it a message, whose id is the key, whatever there was with that id. Owner and At
 	// are who commits it, and when it was made.
@@ -118,8 +116,7 @@ func (t *Table) Commit(ctx context.Context, seen, next store.Record, writes stor
 	if t.refuses(w) {
 		return store.Record{}, false, failed("commit", store.FailureRejected, store.ErrWritesRefused)
 	}
-	// Rows change under the lock only, so the conditions still hold where the record is compared
-	// again.
+	// Rows change under the lock only, so the conditions still hold in this second comparison.
 	held, committed, err := t.Swap(ctx, seen, next)
 	if committed {
 		t.apply(w, token)

@@ -128,8 +128,7 @@ func (s *Services) serve(kind Kind, w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, text) // likewise
 }
 
-// act returns the effect of a key, which happens if there was none, and reports whether it is that
-// of this request.
+// act returns the effect of a key, which happens if there was none. same: it is of this request.
 func (s *Services) act(kind Kind, key, request string, body []byte) (e *Effect, same bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,8 +35,7 @@ func (p *Pump) findStream(ctx context.Context) error {
 	return err
 }
 
-// open begins to read the newest shard, unless it is the one that was read, and reports whether it
-// has found one.
+// open begins to read the newest shard, and reports whether it is another one than before.
 func (p *Pump) open(ctx context.Context, from string) (found bool, err error) {
 	var out struct {
 		StreamDescription struct {
@@ -123,8 +122,7 @@ func handled(records []object, response []byte) int {
 	return lowest
 }
 
-// call sends a call with a signature that means nothing: DynamoDB Local wants one, and does not
-// look.
+// call sends a call with a signature that means nothing: DynamoDB Local wants one, unseen.
 func (p *Pump) call(ctx context.Context, target string, in object, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Endpoint, bytes.NewReader(encoded(in)))
 	if err != nil {

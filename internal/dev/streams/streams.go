@@ -25,8 +25,7 @@ import (
 // Pump is the event source mapping of one stream and one function, with the function response type
 // ReportBatchItemFailures. Set its fields before [Pump.Run].
 type Pump struct {
-	// Endpoint is the URL that answers the calls of DynamoDB and its streams. Table is the table
-	// whose stream is read.
+	// Endpoint answers the calls of DynamoDB and its streams. The stream of Table is read.
 	Endpoint, Table string
 	// Invoke invokes the function with an event. An error says that the function has failed. It is
 	// called for one batch at a time.
@@ -37,8 +36,7 @@ type Pump struct {
 	// Filter is the pattern of the filter criteria; an empty one takes every record. What it does
 	// not take is never handed over.
 	Filter string
-	// BatchSize is how many records are read at once, and so how many an event has at most, 100
-	// if 0.
+	// BatchSize is how many records are read at once, and an event has at most, 100 if 0.
 	BatchSize int
 	// Poll is the time between two looks at a stream that has no new records, and that before a
 	// batch is handed over again. It is 250 ms if 0, which Lambda documents of the first.
@@ -47,8 +45,7 @@ type Pump struct {
 	client http.Client
 	filter object
 	stream string
-	// shard is the one that is read, iterator is where to read on in it, nil at the end of one that
-	// is closed.
+	// shard is the one that is read, iterator where to read on, nil at the end of a closed one.
 	shard    string
 	iterator *string
 	// batch has the records that were read and are not handled.
@@ -99,8 +96,7 @@ func (p *Pump) run(ctx context.Context) error {
 	return nil
 }
 
-// turn reads a batch unless one is there, invokes the function with it, and says how long to wait
-// for the next turn.
+// turn reads a batch unless one is there, invokes the function with it, and says how long to wait.
 func (p *Pump) turn(ctx context.Context) (pause time.Duration, err error) {
 	if len(p.batch) == 0 {
 		began := time.Now()

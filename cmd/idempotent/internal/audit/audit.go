@@ -33,9 +33,9 @@ func Examine(file, build string) (doctor.Findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audit{template: t, build: build, functions: map[string]*function{}}
-	if a.build == "" {
-		a.build = filepath.Join(t.folder, ".aws-sam", "build")
+	a := &audit{
+		template: t, build: cmp.Or(build, filepath.Join(t.folder, ".aws-sam", "build")),
+		functions: map[string]*function{},
 	}
 	all, changing := t.routes()
 	functions := t.of(kindServerless, kindFunction)
@@ -111,8 +111,7 @@ func (a *audit) look(r resource) *function {
 	return f
 }
 
-// exempts is why a route need not be wrapped, empty if it has to be. A function that wraps needs no
-// exemption.
+// exempts is why a route need not be wrapped, empty if it has to be, or if the function wraps.
 func (f *function) exempts(r route) string {
 	if f.wraps {
 		return ""
@@ -166,8 +165,7 @@ func wraps(path string) (bool, error) {
 	return false, nil
 }
 
-// program looks where the program of a function may be: where SAM builds it, and where the template
-// or CDK has it.
+// program looks where a program may be: where SAM builds it, and where the template or CDK has it.
 func (a *audit) program(f resource) (path string, is bool, err error) {
 	path = filepath.Join(a.build, f.id)
 	if is, err = wraps(path); !errors.Is(err, fs.ErrNotExist) {
@@ -188,9 +186,6 @@ func (a *audit) program(f resource) (path string, is bool, err error) {
 	is, err = wraps(code)
 	return code, is, err
 }
-
-// needed are the actions without which a request fails.
-var needed = []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 
 // records looks at the tables that have the index of records, or that a function finds in a
 // variable named like IDEMPOTENCY_TABLE. The functions behind routes that change state need them.
@@ -272,7 +267,8 @@ func (a *audit) alarms(functions []resource) {
 // conditions are not looked at.
 func (a *audit) permissions(f *function, table string) {
 	statements, elsewhere := a.statements(f, table)
-	missing := slices.DeleteFunc(slices.Clone(needed), func(action string) bool {
+	needed := []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	missing := slices.DeleteFunc(needed, func(action string) bool {
 		return slices.ContainsFunc(statements, func(s any) bool { return allows(s, action, table) })
 	})
 	switch {

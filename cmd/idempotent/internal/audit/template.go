@@ -82,8 +82,7 @@ func (t *template) add(id string, definition any) {
 	}
 }
 
-// merge puts the properties of a resource over those of Globals: objects are merged, everything
-// else is replaced.
+// merge puts the properties of a resource over those of Globals, objects member by member.
 func merge(global, own map[string]any) map[string]any {
 	out := make(map[string]any, len(global)+len(own))
 	maps.Copy(out, global)
@@ -109,8 +108,7 @@ func (t *template) of(kinds ...string) (found []resource) {
 
 const refers = "Ref"
 
-// longForm rewrites the short form of intrinsic functions, "!Sub text", into the long one,
-// {"Fn::Sub": text}.
+// longForm rewrites a function from the short form, "!Sub text", into the long {"Fn::Sub": text}.
 func longForm(n *yaml.Node) {
 	for _, child := range n.Content {
 		longForm(child)
@@ -221,7 +219,6 @@ func joined(value any, by string) string {
 
 func sorted(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }
 
-// The types of functions.
 const (
 	kindServerless = "AWS::Serverless::Function"
 	kindFunction   = "AWS::Lambda::Function"
@@ -285,8 +282,7 @@ func (t *template) events(add adding) {
 	}
 }
 
-// written are the routes of HTTP APIs that are written out. The routes of a WebSocket API have no
-// method.
+// written are the written-out routes of HTTP APIs. Those of a WebSocket API have no method.
 func (t *template) written(add adding) {
 	for _, r := range t.of("AWS::ApiGatewayV2::Route") {
 		api := named(r.properties["ApiId"])
@@ -302,8 +298,7 @@ func (t *template) written(add adding) {
 	}
 }
 
-// methods are the methods of REST APIs that are written out. One that is mocked is answered by the
-// gateway itself.
+// methods are the written-out ones of REST APIs. The gateway itself answers one that is mocked.
 func (t *template) methods(add adding) {
 	for _, m := range t.of("AWS::ApiGateway::Method") {
 		if m.text("Integration", "Type") != "MOCK" {
@@ -336,8 +331,7 @@ func named(value any) string {
 	return text(value)
 }
 
-// functionOf is the id of the function that a target names: by its ARN, within a URI, or by an
-// alias of it.
+// functionOf is the id of the function that a target names: by ARN, within a URI, or by an alias.
 func (t *template) functionOf(target string) string {
 	for _, match := range reference.FindAllStringSubmatch(target, -1) {
 		switch r := t.resources[match[1]]; r.kind {

@@ -38,8 +38,7 @@ func (c *change) check(what string) error {
 	return nil
 }
 
-// confirm shows what would happen, and asks. It is false where that was all that was wanted; then a
-// program gets a line.
+// confirm shows what would happen, and asks. It is false for a dry run; then a program gets a line.
 func (c *change) confirm(ctx context.Context, question, by string, preview func(show.Printer) error,
 	line func() error,
 ) (bool, error) {
@@ -80,8 +79,7 @@ func (c *act) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would happen, and change nothing")
 }
 
-// run shows the record and what the change does to it, asks, and changes it, on the condition that
-// it is as shown.
+// run shows the record and what the change does to it, asks, and changes it if it is as shown.
 func (c *act) run(cmd *cobra.Command, key string) error {
 	ctx, conditional := cmd.Context(), cmd.Flags().Changed("seen") // a script may have lost what it saw
 	if err := c.check("record"); err != nil {
@@ -159,7 +157,9 @@ func (a *app) done(entry operate.Entry, then string) error {
 	rows.AddIn(show.StateColour(entry.Before.State), "Was", string(entry.Before.State))
 	if after := entry.After; after != nil {
 		rows.AddIn(show.StateColour(after.State), "Is", string(after.State))
-		rows.Add("Expires", show.Both(after.Expiry, entry.Time))
+		if !after.Expiry.IsZero() {
+			rows.Add("Expires", show.Instant(after.Expiry)+" ("+show.Relative(after.Expiry, entry.Time)+")")
+		}
 	}
 	if entry.ResultDigest != "" {
 		rows.Add("Result", "SHA-256 "+entry.ResultDigest)
@@ -189,8 +189,7 @@ its effect: deleting it needs --` + flagMayRepeat + `.`,
 	return cmd
 }
 
-// flagResult is the flag that shows a result, and the name of that field in errors of package
-// operate.
+// flagResult is the flag that shows a result, and the name of the field in errors of operate.
 const flagResult = "result"
 
 func (a *app) settle() *cobra.Command {

@@ -26,8 +26,7 @@ type World struct {
 	InTerminal, OutTerminal, ErrTerminal bool
 	Getenv                               func(string) string
 	Now                                  func() time.Time
-	// Version is that of the program, and User who runs it, empty if the operating system has no
-	// name for that.
+	// Version is that of the program, User the name of who runs it, empty if nobody knows.
 	Version, User string
 }
 
@@ -181,8 +180,7 @@ func (a *app) colours() bool {
 
 func (a *app) json(v any) error { return show.JSON(a.world.Out, v) }
 
-// printAll prints values: a line of each for a program, else a table. Of no values nothing is
-// printed.
+// printAll prints values, if there are any: a line of each for a program, else a table.
 func printAll[T any](a *app, lines []T, table [][]show.Cell) error {
 	switch {
 	case len(lines) == 0:
@@ -200,22 +198,19 @@ func printAll[T any](a *app, lines []T, table [][]show.Cell) error {
 
 // open connects to the table, or makes the demo, and says where that is.
 func (a *app) open(ctx context.Context) error {
-	if a.demo {
-		a.target, a.world.Now = connect.Target{}, demo.Now
-		a.operator = operate.New(demo.Store(), operate.Config{Clock: demo.Now})
-		return a.sayWhere()
+	if !a.demo {
+		return a.connect(ctx)
 	}
-	if err := a.connect(ctx); err != nil {
-		return err
-	}
-	a.operator = operate.New(a.conn.Store, operate.Config{Clock: a.world.Now})
-	return nil
+	a.target, a.world.Now = connect.Target{}, demo.Now
+	a.operator = operate.New(demo.Store(), operate.Config{Clock: demo.Now})
+	return a.sayWhere()
 }
 
 func (a *app) connect(ctx context.Context) (err error) {
 	if a.conn, err = connect.Open(ctx, a.target); err != nil {
 		return err
 	}
+	a.operator = operate.New(a.conn.Store, operate.Config{Clock: a.world.Now})
 	a.place, a.unnamed = a.conn.Where(ctx)
 	return a.sayWhere()
 }
@@ -233,8 +228,7 @@ func (a *app) sayWhere() error {
 	return a.err().Line(show.Printable(text) + ".")
 }
 
-// who says who acts: what was given, or whom the credentials belong to, or the user of this machine
-// where AWS is not asked.
+// who says who acts: as given, else the owner of the credentials, else the user of this machine.
 func (a *app) who() (string, error) {
 	switch {
 	case a.by != "":
@@ -249,8 +243,7 @@ func (a *app) who() (string, error) {
 	return a.world.User, nil
 }
 
-// ask asks on the terminal, and repeats where the command acts. Any other answer than yes is an
-// error.
+// ask asks on the terminal, and repeats where the command acts. Any answer but yes is an error.
 func (a *app) ask(ctx context.Context, question, by string) error {
 	question += " (on " + a.place.String()
 	if by != "" && by != a.place.As {

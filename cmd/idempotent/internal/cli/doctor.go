@@ -58,9 +58,6 @@ surprise somebody later, is a warning.`,
 	return cmd
 }
 
-// errUnhealthy is a table, a function or a template with a problem.
-var errUnhealthy = errors.New("there are problems")
-
 func (a *app) examine(ctx context.Context, function, messages string) error {
 	if err := a.open(ctx); err != nil {
 		return err
@@ -93,5 +90,5 @@ func (a *app) diagnosis(findings doctor.Findings, err error) error {
 	if err := printAll(a, findings, table); err != nil || !findings.Failed() {
 		return err
 	}
-	return errUnhealthy
+	return errors.New("there are problems")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -111,7 +110,8 @@ func (k *keyQuestion) payload(a *app) (payload []byte, of describe, err error) {
 		return nil, nil, usagef(
 			"say what the request was: --event FILE, or --key, --method, --api and so on; see --help")
 	}
-	if payload, err = a.file("--event", k.event, mostEvent); err != nil {
+	// An event has 6 MB at most, or 20 MB of a stream.
+	if payload, err = a.file("--event", k.event, 32<<20); err != nil {
 		return nil, nil, err
 	}
 	if !json.Valid(payload) {
@@ -124,16 +124,12 @@ func (k *keyQuestion) payload(a *app) (payload []byte, of describe, err error) {
 const operationMissing = "--operation is missing: the name of the handler, of an HTTP handler usually that of its " +
 	"function"
 
-// mostEvent bounds what is read of an event. One has 6 MB at most, or 20 MB of a stream.
-const mostEvent = 32 << 20
-
 // describe asks a handler like the one that the request came to what an event stands for.
 type describe func(context.Context, *keyQuestion, []byte) (idempotent.Description, error)
 
 var (
 	describeREST describe = describeAs[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]
-	// describeValue is one that answers no HTTP requests: what its key is, --key or --key-path
-	// says.
+	// describeValue is of one that answers no HTTP requests: --key or --key-path says its key.
 	describeValue describe = describeAs[json.RawMessage, json.RawMessage]
 )
 
@@ -143,7 +139,7 @@ func describeAs[In, Out any](ctx context.Context, k *keyQuestion, event []byte) 
 	opts := []idempotent.Option{idempotent.WithDisabled(false), idempotent.WithOperation(k.operation)}
 	kind, tenant, _ := strings.Cut(k.caller, ":")
 	switch {
-	case kind == callerTenant && tenant != "":
+	case kind == "tenant" && tenant != "":
 		opts = append(opts, idempotent.WithTenant(func(context.Context, In) (string, error) { return tenant, nil }))
 	case k.caller != "" && k.event != "":
 		return d, usagef("--caller %s: the event names the caller; only tenant:NAME goes with it", kind)
@@ -248,17 +244,13 @@ func (k *keyQuestion) request() ([]byte, error) {
 	if err := k.check(); err != nil {
 		return nil, err
 	}
-	identity, authorizer, err := callerOf(k.caller)
-	if err != nil {
+	context := map[string]any{"apiId": k.api, "stage": k.stage}
+	if err := k.nameCaller(context); err != nil {
 		return nil, err
 	}
 	return json.Marshal(map[string]any{
 		"resource": k.route, "path": k.path, "httpMethod": strings.ToUpper(k.method),
-		"headers": map[string]string{"Idempotency-Key": k.key},
-		"requestContext": map[string]any{
-			"apiId": k.api, "stage": k.stage, "identity": identity,
-			"authorizer": authorizer,
-		},
+		"headers": map[string]string{"Idempotency-Key": k.key}, "requestContext": context,
 	})
 }
 
@@ -304,61 +296,56 @@ var (
 	methodName = regexp.MustCompile(`^[A-Za-z]+$`)
 )
 
-// Kinds of callers that are not what they look like: a number, and one that no event has.
-const (
-	callerNumber = "lambda-number"
-	callerTenant = "tenant"
-)
-
 // callers are the kinds of callers with the form of their names, as the access log of a gateway has
 // them. The event of a REST API has the parts of a name as members of its identity, of its
 // authorizer, or of the claims of that.
 var callers = map[string]struct {
-	form                         string
-	identity, authorizer, claims []string
+	form, in string
+	members  []string
+	number   bool
 }{
 	"anonymous":        {},
-	callerTenant:       {form: "NAME"}, // the handler names the tenant
-	"jwt":              {form: "ISSUER,SUBJECT", claims: []string{"iss", "sub"}},
-	"lambda":           {form: "PRINCIPAL", authorizer: []string{"principalId"}},
-	callerNumber:       {form: "INTEGER", authorizer: []string{"principalId"}},
-	"cognito-identity": {form: "ID", identity: []string{"cognitoIdentityId"}},
-	"api-key":          {form: "ID", identity: []string{"apiKeyId"}},
-	"iam":              {form: "ACCOUNT,USER_ID[,USER_ARN]", identity: []string{"accountId", "caller", "userArn"}},
+	"tenant":           {form: "NAME"}, // the handler names the tenant
+	"jwt":              {form: "ISSUER,SUBJECT", in: "claims", members: []string{"iss", "sub"}},
+	"lambda":           {form: "PRINCIPAL", in: "authorizer", members: []string{"principalId"}},
+	"lambda-number":    {form: "INTEGER", in: "authorizer", members: []string{"principalId"}, number: true},
+	"cognito-identity": {form: "ID", in: "identity", members: []string{"cognitoIdentityId"}},
+	"api-key":          {form: "ID", in: "identity", members: []string{"apiKeyId"}},
+	"iam": {
+		form: "ACCOUNT,USER_ID[,USER_ARN]", in: "identity", members: []string{"accountId", "caller", "userArn"},
+	},
 }
 
-// callerOf puts a caller where the event of a REST API has it. An authorizer that is there and
-// names nobody would be refused.
-func callerOf(caller string) (identity, authorizer map[string]any, err error) {
-	kind, name, _ := strings.Cut(caller, ":")
+// nameCaller puts the caller into the context of the event of a REST API. An authorizer that is
+// there and names nobody would be refused.
+func (k *keyQuestion) nameCaller(context map[string]any) error {
+	kind, name, _ := strings.Cut(k.caller, ":")
 	as, known := callers[kind]
-	members := slices.Concat(as.identity, as.authorizer, as.claims)
-	values := append(strings.SplitN(name, ",", max(1, len(members))), "", "")
+	values := append(strings.SplitN(name, ",", max(1, len(as.members))), "", "")
 	number, notANumber := strconv.ParseInt(name, 10, 64)
 	switch {
-	case caller == "":
-		return nil, nil, nil
+	case k.caller == "":
+		return nil
 	case !known:
-		return nil, nil, usagef(
+		return usagef(
 			"--caller %s: is none of jwt, lambda, lambda-number, cognito-identity, iam, api-key, tenant, anonymous",
 			kind)
 	case as.form != "" && name == "", strings.Contains(as.form, ",") && values[1] == "",
-		kind == callerNumber && notANumber != nil:
-		return nil, nil, usagef("--caller %s: is not %s:%s", kind, kind, as.form)
+		as.number && notANumber != nil:
+		return usagef("--caller %s: is not %s:%s", kind, kind, as.form)
 	}
 	named := make(map[string]any)
-	for i, member := range members {
-		if named[member] = values[i]; kind == callerNumber {
+	for i, member := range as.members {
+		if named[member] = values[i]; as.number {
 			named[member] = number
 		}
 	}
-	switch {
-	case as.identity != nil:
-		return named, nil, nil
-	case as.authorizer != nil:
-		return nil, named, nil
-	case as.claims != nil:
-		return nil, map[string]any{"claims": named}, nil
+	switch as.in {
+	case "":
+	case "claims":
+		context["authorizer"] = map[string]any{as.in: named}
+	default:
+		context[as.in] = named
 	}
-	return nil, nil, nil
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -166,13 +165,10 @@ func (l *listing) print(rows []show.Line) error {
 			state, reason = show.Cell{Text: "unreadable", Colour: show.Red}, r.Error
 		}
 		table = append(table, append([]show.Cell{state}, show.Cells(reason, show.Instant(r.Since),
-			show.Relative(r.Since, l.app.world.Now()), number(r.Attempt), number(r.Tries), r.RecordKey)...))
+			show.Relative(r.Since, l.app.world.Now()), show.Number(r.Attempt), show.Number(r.Tries), r.RecordKey)...))
 	}
 	return printAll(l.app, rows, table)
 }
-
-// number is a number of which 0 says nothing.
-func number(n int) string { return strings.TrimPrefix(strconv.Itoa(n), "0") }
 
 // sum says what was found, what was left out, and what was read.
 func (l *listing) sum(found []show.Line, leftOut int) string {

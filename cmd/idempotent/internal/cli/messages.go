@@ -29,8 +29,7 @@ func (a *app) messages() *cobra.Command {
 	return cmd
 }
 
-// givenUp reads the messages of a topic, or of all, that were given up: those first that have waited
-// longest.
+// givenUp reads the messages of a topic, or of all, that were given up, the oldest first.
 func (a *app) givenUp(ctx context.Context, table, topic string) (found []outbox.GivenUpMessage, err error) {
 	for message, err := range outbox.GivenUp(ctx, a.conn.Client, table) {
 		if err != nil {

@@ -65,8 +65,7 @@ func (s *serving) run(ctx context.Context) error {
 	if s.port < 0 || s.port > 65535 {
 		return usagef("--port %d is none: 1 to 65535, or 0 for one that is free", s.port)
 	}
-	// Otherwise a reader of standard output that goes away would end the program in the middle of a
-	// change.
+	// A reader of standard output that goes away must not end the program amid a change.
 	signal.Ignore(syscall.SIGPIPE)
 	if err := s.app.open(ctx); err != nil {
 		return err

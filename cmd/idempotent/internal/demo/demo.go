@@ -137,8 +137,7 @@ func moment(at time.Time, what string) string {
 	return strconv.FormatInt(at.UnixMilli(), 10) + " " + what
 }
 
-// givenUp is a record that crashed at an instant, and that a reconciliation asked about for a day
-// in vain.
+// givenUp is a record that crashed, and that a reconciliation asked about for a day without answer.
 func givenUp(crashed time.Time) store.Record {
 	r := unknown("charge#given-up", store.ReasonCrashed, crashed)
 	r.Tries = idempotent.Reconciling{}.WithDefaults().MaxTries

@@ -46,8 +46,7 @@ type Patient struct {
 	connect.Connection
 
 	Operator *operate.Operator
-	// Function is the name of a function that uses the table, or its ARN, and Outbox the table of
-	// an outbox.
+	// Function is the name or ARN of a function that uses the table, Outbox the table of an outbox.
 	Function, Outbox string
 
 	Findings
@@ -119,11 +118,9 @@ func denied(err error) bool {
 	return ok && slices.Contains(codes, answer.ErrorCode())
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%d s", d/time.Second) }
-
+func seconds(d time.Duration) string   { return fmt.Sprintf("%d s", d/time.Second) }
 func ofSeconds(n *int32) time.Duration { return time.Duration(aws.ToInt32(n)) * time.Second }
-
-func ofMillis(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
+func ofMillis(n int32) time.Duration   { return time.Duration(n) * time.Millisecond }
 
 // records compares the table with what the store needs.
 func (p *Patient) records(ctx context.Context) error {
@@ -196,8 +193,7 @@ func (p *Patient) open(ctx context.Context) {
 	}
 }
 
-// outboxTable compares the table with what an outbox needs, and looks for messages that nobody
-// delivers.
+// outboxTable compares the table with what an outbox needs, and looks for what nobody delivers.
 func (p *Patient) outboxTable(ctx context.Context) {
 	const check = "outbox"
 	lacks, err := outbox.Check(ctx, p.Client, p.Outbox)

@@ -72,7 +72,7 @@ func (p *Patient) gateways(ctx context.Context, client *lambda.Client, timeout t
 
 // sharedRoles is about people whom IAM knows by a role alone.
 func (p *Patient) sharedRoles(what string) {
-	p.Found(checkCallers, Warning, "%s authorizes by IAM: people who share a federated role (SAML, OIDC) count as one "+
+	p.Found("callers", Warning, "%s authorizes by IAM: people who share a federated role (SAML, OIDC) count as one "+
 		"caller, unless their sessions are named by e-mail addresses; WithTenant tells them apart", what)
 }
 
@@ -166,8 +166,7 @@ func (p *Patient) restAPI(ctx context.Context, api string) (of integrations, err
 	return of, nil
 }
 
-// isFunction reports whether the URI of an integration is that of the function, in any version and
-// with any alias.
+// isFunction reports whether the URI of an integration is that of any version of the function.
 func (p *Patient) isFunction(uri string) bool {
 	name := func(function string) string { return functionName.FindStringSubmatch(function)[1] }
 	return strings.Contains(uri, ":function:") && name(uri) == name(p.Function)
@@ -176,13 +175,11 @@ func (p *Patient) isFunction(uri string) bool {
 // functionName finds the name of a function: the Lambda API takes a name, an ARN, or a part of one.
 var functionName = regexp.MustCompile(`^(?:.*?function:)?([^/:]*)`)
 
-// The checks of a function.
 const (
 	checkFunction = "function"
 	checkVariable = "function names the table"
 	checkGateway  = "timeout and gateway"
 	checkBatches  = "event sources"
-	checkCallers  = "callers"
 )
 
 func (p *Patient) function(ctx context.Context) {

@@ -27,7 +27,6 @@ type door struct {
 	cookie, form, secret string
 }
 
-// The names of what a request carries.
 const (
 	tokenField = "token"
 	cookieName = "idempotent"
@@ -107,8 +106,7 @@ func (d *door) inside(r *http.Request) (path string, refused *answer) {
 	return "", notIn
 }
 
-// posted looks at what a form sends: nothing of its body is read before it is known where it comes
-// from.
+// posted looks at what a form sends. It reads none of it before it knows where it comes from.
 func (d *door) posted(w http.ResponseWriter, r *http.Request) *answer {
 	if new(http.CrossOriginProtection).Check(r) != nil {
 		return refuse(http.StatusForbidden, "Not from this page",
@@ -142,8 +140,7 @@ func (d *door) seal(text string) string {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// protect says to the browser what the page may do: nothing but show itself, and send its forms
-// back.
+// protect tells the browser that the page may only show itself, and send its forms back.
 func protect(h http.Header) {
 	for name, value := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors " +

@@ -74,8 +74,7 @@ func (p *Page) messages(r *http.Request, g *given) *answer {
 	return answered(http.StatusOK, "messages.html", "Messages that were given up", "", g)
 }
 
-// redrive lets the messages that were chosen be delivered again. One that has changed is left as it
-// is.
+// redrive lets the messages that were chosen be delivered again, unless they have changed.
 func (p *Page) redrive(r *http.Request) *answer {
 	why := strings.TrimSpace(r.PostForm.Get("why"))
 	if p.Messages == nil || why == "" || len(r.PostForm["id"]) == 0 {

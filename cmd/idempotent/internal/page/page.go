@@ -146,12 +146,12 @@ func (p *Page) recovered(w http.ResponseWriter) {
 //go:embed templates
 var files embed.FS
 
-// templates are all of the page, its style included. A text that somebody else may have written goes through t, or
-// long, which escape what is no printable character: what somebody wrote into a table of records
-// must not turn around what stands beside it.
+// templates are all of the page, its style included. A text that somebody else may have written goes
+// through t, or long, which escape what is no printable character: what somebody wrote into a table
+// of records must not turn around what stands beside it.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"t":     printable,
-	"long":  document,
+	"t":     func(v any) string { return show.Printable(fmt.Sprint(v)) },
+	"long":  func(v any) string { return show.Document(fmt.Sprint(v)) },
 	"cap":   capital,
 	"field": url.QueryEscape,
 	"iso":   show.Instant,
@@ -161,17 +161,10 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"has":   show.HasResult,
 }).ParseFS(files, "templates/*"))
 
-func printable(v any) string { return show.Printable(fmt.Sprint(v)) }
-
-func document(v any) string { return show.Document(fmt.Sprint(v)) }
-
 // unfield is what a hidden field holds, whose form field escapes because browsers would change it:
 // the ends of lines, for one. It is empty if the field is none of the page.
 func unfield(value string) string {
-	text, err := url.QueryUnescape(value)
-	if err != nil {
-		return ""
-	}
+	text, _ := url.QueryUnescape(value)
 	return text
 }
 
@@ -250,8 +243,7 @@ func send(w http.ResponseWriter, status int, kind string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// shut answers who has not been let in, or nothing else can be shown to: without a link, a style or
-// a name.
+// shut answers who has not been let in, or can be shown nothing else: without a link or a style.
 func shut(w http.ResponseWriter, refused *answer) {
 	send(w, refused.status, "text/plain", []byte(refused.Title+"\n\n"+refused.Text+"\n"))
 }
@@ -290,6 +282,5 @@ func capital(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// classes are those of states and moments: as on a terminal red needs somebody, yellow may, green
-// is well.
+// classes are those of states and moments, by their colours on a terminal.
 var classes = map[show.Colour]string{show.Red: "needs", show.Yellow: "may", show.Green: "well", show.Faint: "quiet"}

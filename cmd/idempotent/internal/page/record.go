@@ -27,11 +27,7 @@ func (p *Page) record(r *http.Request) *answer {
 		v.Done = true // the record itself says so
 	}
 	v.Name = r.URL.Query().Get("derived")
-	return showRecord(http.StatusOK, v)
-}
-
-func showRecord(status int, v *story) *answer {
-	return answered(status, "record.html", v.RecordKey, v.RecordKey, v)
+	return v.answer(http.StatusOK)
 }
 
 // failedOf is an error about the record with a key.
@@ -64,8 +60,7 @@ type story struct {
 	// Done is true if it was just settled here; Alert says what was not done.
 	Done  bool
 	Alert string
-	// Shown is a result that was asked for, ShownOf the step that it is of, Cut how many of its
-	// bytes are left out.
+	// Shown is a result that was asked for, ShownOf its step, Cut how many bytes are left out.
 	Shown   string
 	ShownOf string
 	Cut     int
@@ -74,6 +69,10 @@ type story struct {
 }
 
 func storyOf(s operate.Shown) *story { return &story{Inspection: show.Inspect(s)} }
+
+func (s *story) answer(status int) *answer {
+	return answered(status, "record.html", s.RecordKey, s.RecordKey, s)
+}
 
 // Settleable reports whether a verdict or a release makes sense.
 func (s *story) Settleable() bool {
@@ -105,8 +104,7 @@ func (s *story) Open() (names []string) {
 // Free reports whether the next request executes already: nothing has to be released.
 func (s *story) Free() bool { return s.State == operate.StateReleased && s.Open() == nil }
 
-// again reads the record that a form is about. It is an error if the record is not the one that the
-// form has shown.
+// again reads the record that a form is about, which has to be as the form has shown it.
 func (p *Page) again(ctx context.Context, a *asked) (operate.Shown, *answer) {
 	shown, err := p.Operator.Inspect(ctx, a.Key)
 	switch {
@@ -136,7 +134,7 @@ func changed(key string, now *operate.Shown) *answer {
 func alert(now operate.Shown, format string) *answer {
 	v := storyOf(now)
 	v.Alert = fmt.Sprintf(format, now.State)
-	return showRecord(http.StatusConflict, v)
+	return v.answer(http.StatusConflict)
 }
 
 // mostShown is how much of a result is shown, in bytes.
@@ -162,7 +160,7 @@ func (p *Page) result(r *http.Request) *answer {
 	text := strings.ToValidUTF8(string(result), "\uFFFD")
 	v.Shown = strings.ToValidUTF8(text[:min(len(text), mostShown)], "") // to the end of a character
 	v.ShownOf, v.Cut = step, max(0, len(result)-mostShown)
-	return showRecord(http.StatusOK, v)
+	return v.answer(http.StatusOK)
 }
 
 // search finds a record by its key, or by a derived key that it has handed out.
@@ -226,8 +224,7 @@ func (p *Page) ask(status int, shown operate.Shown, a *asked, problem string) *a
 	})
 }
 
-// askedOf reads the form. Of the fields that belong to a verdict it takes those of the one that was
-// given.
+// askedOf reads the form. Of the fields of verdicts it takes those of the one that was given.
 func askedOf(form url.Values) *asked {
 	get := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	a := &asked{Key: unfield(form.Get("key")), Seen: form.Get("seen"), By: get("by"), Why: get("why")}
@@ -265,10 +262,7 @@ func (p *Page) preview(r *http.Request) *answer {
 	if err != nil {
 		return p.refused(shown, a, err)
 	}
-	text, err := json.Marshal(a)
-	if err != nil {
-		panic(err) // texts
-	}
+	text, _ := json.Marshal(a) //nolint:errchkjson // texts
 	asked := base64.RawURLEncoding.EncodeToString(text)
 	return answered(http.StatusOK, "preview.html", a.Name()+"?", a.Key, &previewed{
 		Entry: entry, Asked: a, Notes: a.Notes(), State: shown.State, Sent: asked, Seal: p.door.seal(asked),
@@ -291,8 +285,7 @@ func (p *Page) refused(shown operate.Shown, a *asked, err error) *answer {
 		return changed(a.Key, now.Now)
 	}
 	refused := p.failed(err)
-	switch refused.status {
-	case http.StatusUnprocessableEntity, http.StatusConflict:
+	if refused.status == http.StatusUnprocessableEntity || refused.status == http.StatusConflict {
 		return p.ask(refused.status, shown, a, refused.Text)
 	}
 	return p.failedOf(a.Key, err)

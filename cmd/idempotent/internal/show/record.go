@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -42,8 +41,7 @@ type Line struct {
 	// compute others, of a record that may have handed them out.
 	DerivedKeys        map[string]string `json:"derived_keys,omitempty"`
 	DerivedKeysUnknown string            `json:"derived_keys_unknown,omitempty"`
-	// WithSteps and Due are of a listing: the record was released with steps, and somebody has to
-	// settle it now.
+	// Of a listing: the record was released with steps, and somebody has to settle it now.
 	WithSteps bool `json:"with_steps,omitempty"`
 	Due       bool `json:"due,omitempty"`
 	// Error says what is wrong with a record that cannot be understood.
@@ -63,8 +61,7 @@ func LineOf(s operate.Shown, names ...string) Line {
 	}
 }
 
-// List makes lines of a listing, also of records that cannot be understood. What has waited longest
-// comes first.
+// List makes lines of a listing, the oldest first, also of records that cannot be understood.
 func List(ctx context.Context, o *operate.Operator, q operate.Query) (lines []Line, _ error) {
 	for l, err := range o.List(ctx, q) {
 		r := l.Record
@@ -101,8 +98,7 @@ func (l Line) Because() string {
 	return strings.Join(words, ", ")
 }
 
-// Inspection is a record with what only the record itself tells. It holds a result only if that was
-// asked for.
+// Inspection is a record with what only itself tells, and with a result only if that was asked for.
 type Inspection struct {
 	Line
 
@@ -111,14 +107,12 @@ type Inspection struct {
 	Story       []operate.Transition `json:"story,omitempty"`
 	Steps       []operate.Step       `json:"steps,omitempty"`
 	RetryGets   string               `json:"retry_gets"`
-	// ResultBytes is the size of a result in the record; ResultInParts says that it is kept beside
-	// it.
+	// ResultBytes is the size of a result in the record; ResultInParts: it is kept beside it.
 	ResultBytes   int  `json:"result_bytes,omitempty"`
 	ResultInParts bool `json:"result_in_parts,omitempty"`
 	// Seen is what --seen takes.
 	Seen string `json:"seen"`
-	// Result is JSON as it is, anything else is a text. ResultOfStep is the step that it is of, if
-	// it is.
+	// Result is JSON as it is, anything else is a text. ResultOfStep is the step that it is of.
 	ResultOfStep string          `json:"result_of_step,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`
 	ResultText   *string         `json:"result_text,omitempty"`
@@ -167,9 +161,7 @@ func (i *Inspection) Facts() (facts Rows) {
 	if i.Powertools {
 		facts.Add("Written by", "AWS Powertools")
 	}
-	if i.Attempt > 0 {
-		facts.Add("Executions", strconv.Itoa(i.Attempt))
-	}
+	facts.Add("Executions", Number(i.Attempt))
 	for _, name := range slices.Sorted(maps.Keys(i.DerivedKeys)) {
 		facts.Add("Derived key", name+": "+i.DerivedKeys[name])
 	}
@@ -196,8 +188,7 @@ type Moment struct {
 	Colour Colour
 }
 
-// Timeline tells what has happened to the record, and what will if nothing else does, as far as the
-// record tells when.
+// Timeline is what has happened to the record, and what will, as far as the record tells when.
 func (i *Inspection) Timeline() (all []Moment) {
 	r := i.shown.Record
 	add := func(at time.Time, what string, c Colour) {

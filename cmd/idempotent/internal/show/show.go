@@ -1,5 +1,4 @@
-// Package show tells people what a record is, in words, and writes tables, times and colours for a
-// terminal.
+// Package show says in words what a record is, and writes tables, times and colours on terminals.
 package show
 
 import (
@@ -56,8 +55,7 @@ func (r *Rows) AddIn(c Colour, name, value string) {
 	}
 }
 
-// Printer writes to one stream. Its zero value writes nowhere; Out is needed. It is not safe for
-// concurrent use.
+// Printer writes to one stream. Out is needed. It is not safe for concurrent use.
 type Printer struct {
 	Out io.Writer
 	// Colours are written only if this is true.
@@ -79,7 +77,11 @@ func (p Printer) Table(rows [][]Cell) error {
 		var line strings.Builder
 		for i, c := range row {
 			text := Printable(c.Text)
-			line.WriteString(p.paint(text, c.Colour) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+2))
+			behind := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+2)
+			if p.Colours && c.Colour != Plain && text != "" {
+				text = "\x1b[" + string(c.Colour) + "m" + text + "\x1b[0m"
+			}
+			line.WriteString(text + behind)
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
@@ -91,13 +93,6 @@ func (p Printer) Table(rows [][]Cell) error {
 func (p Printer) Line(text string) error {
 	_, err := fmt.Fprintln(p.Out, text)
 	return err
-}
-
-func (p Printer) paint(text string, c Colour) string {
-	if !p.Colours || c == Plain || text == "" {
-		return text
-	}
-	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
 // Printable returns text with everything escaped that is no printable character.
@@ -132,8 +127,7 @@ func JSON(w io.Writer, v any) error {
 	return err
 }
 
-// Document returns a text of several lines with everything escaped that is no printable character,
-// tab or end of a line.
+// Document returns a text with everything escaped but printable characters, tabs and ends of lines.
 func Document(text string) string { return field.ReplaceAllStringFunc(text, Printable) }
 
 var field = regexp.MustCompile(`[^\n\t]+`)
@@ -158,14 +152,6 @@ func Relative(t, now time.Time) string {
 	default:
 		return "in " + rough(d)
 	}
-}
-
-// Both writes a time with what it is from now.
-func Both(t, now time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return Instant(t) + " (" + Relative(t, now) + ")"
 }
 
 // rough cuts a duration down to its largest unit; two days are the first that count as days.

@@ -121,6 +121,9 @@ func moreDerivedKeys(s operate.Shown) string {
 // ByPowertools reports whether AWS Powertools wrote a record: it has no owners.
 func ByPowertools(r store.Record) bool { return r.Owner == "" && r.Status != store.StatusUnknown }
 
+// Number is a number of which 0 says nothing.
+func Number(n int) string { return strings.TrimPrefix(strconv.Itoa(n), "0") }
+
 // Count is a number of things.
 func Count[N int | int64](n N, what string) string {
 	if n != 1 {

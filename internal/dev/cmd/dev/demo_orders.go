@@ -88,8 +88,7 @@ func (o *purchase) calls(kind services.Kind) int {
 // counts are how often each thing has happened to an order.
 type counts struct{ reserved, charged, cancelled, rows, messages int }
 
-// orderStory sends orders as a client does, kills the functions meanwhile, prints what comes back
-// and checks it.
+// orderStory sends orders, kills the functions meanwhile, prints what comes back and checks it.
 type orderStory struct {
 	*world
 

@@ -142,8 +142,7 @@ func (w *world) try(x example, url, key, source string) {
 		url, x.path, key, fmt.Sprintf(x.body, source))
 }
 
-// told says on the console what became of each request, and how often the services have acted so
-// far.
+// told prints what became of each request, and how often the services have acted so far.
 func (w *world) told(front http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		told := ask(front, r)

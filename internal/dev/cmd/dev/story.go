@@ -75,8 +75,7 @@ func expect(came, want string) error {
 	return nil
 }
 
-// moment is one within a request of a function: before the effect that it asks for, or after it and
-// before its answer.
+// moment is one in a request: before the effect that it asks for, or after it, before the answer.
 type moment struct {
 	kind  string
 	after bool

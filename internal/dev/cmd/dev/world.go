@@ -28,8 +28,7 @@ import (
 	"github.com/go-idempotent/idempotent/outbox"
 )
 
-// world is what outlives the process of a function: the tables, and the services that the functions
-// call.
+// world is what outlives the process of a function: the tables, and the services that it calls.
 type world struct {
 	out    io.Writer
 	folder string
@@ -123,8 +122,7 @@ func (w *world) openStore(ctx context.Context) (http.Handler, error) {
 	}
 }
 
-// The moments in DynamoDB that a story waits for: the commit of an order, and the mark of a message
-// that was delivered.
+// What a story waits for in DynamoDB: the commit of an order, the mark of a delivered message.
 const (
 	commit = "commit"
 	mark   = "mark"
