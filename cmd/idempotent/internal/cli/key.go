@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -297,8 +298,8 @@ var (
 )
 
 // callers are the kinds of callers with the form of their names, as the access log of a gateway has
-// them. The event of a REST API has the parts of a name as members of its identity, of its
-// authorizer, or of the claims of that.
+// them. The event of a REST API has the parts of a name as members of its identity, or in its
+// authorizer, or in the claims of that.
 var callers = map[string]struct {
 	form, in string
 	members  []string
@@ -309,11 +310,9 @@ var callers = map[string]struct {
 	"jwt":              {form: "ISSUER,SUBJECT", in: "claims", members: []string{"iss", "sub"}},
 	"lambda":           {form: "PRINCIPAL", in: "authorizer", members: []string{"principalId"}},
 	"lambda-number":    {form: "INTEGER", in: "authorizer", members: []string{"principalId"}, number: true},
-	"cognito-identity": {form: "ID", in: "identity", members: []string{"cognitoIdentityId"}},
-	"api-key":          {form: "ID", in: "identity", members: []string{"apiKeyId"}},
-	"iam": {
-		form: "ACCOUNT,USER_ID[,USER_ARN]", in: "identity", members: []string{"accountId", "caller", "userArn"},
-	},
+	"cognito-identity": {form: "ID", members: []string{"cognitoIdentityId"}},
+	"api-key":          {form: "ID", members: []string{"apiKeyId"}},
+	"iam":              {form: "ACCOUNT,USER_ID[,USER_ARN]", members: []string{"accountId", "caller", "userArn"}},
 }
 
 // nameCaller puts the caller into the context of the event of a REST API. An authorizer that is
@@ -340,12 +339,11 @@ func (k *keyQuestion) nameCaller(context map[string]any) error {
 			named[member] = number
 		}
 	}
-	switch as.in {
-	case "":
-	case "claims":
+	switch {
+	case as.in == "claims":
 		context["authorizer"] = map[string]any{as.in: named}
-	default:
-		context[as.in] = named
+	case as.members != nil:
+		context[cmp.Or(as.in, "identity")] = named
 	}
 	return nil
 }
