@@ -5,12 +5,14 @@
 package dynamofake
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,4 +94,249 @@ func encoded(v any) []byte {
 		panic(err) // it was decoded from JSON
 	}
 	return text
+}
+
+// input is the input of all operations.
+type input struct {
+	write
+	streamInput
+
+	ConsistentRead                    bool
+	ReturnValues                      string
+	RequestItems                      map[string]json.RawMessage
+	TransactItems                     []map[string]write
+	IndexName, KeyConditionExpression string
+	FilterExpression                  string
+}
+
+// write is a write of one item.
+type write struct {
+	TableName                           string
+	Item, Key                           Item
+	ConditionExpression                 string
+	UpdateExpression                    string
+	ExpressionAttributeNames            map[string]string
+	ExpressionAttributeValues           Item
+	ReturnValuesOnConditionCheckFailure string
+}
+
+func (s *Server) operate(operation string, in input) object {
+	switch operation {
+	case "PutItem", "UpdateItem", "DeleteItem":
+		return s.writeOne(operation[:len(operation)-len("Item")], in)
+	case "GetItem":
+		if found := s.items[s.place(in.write)]; found != nil {
+			return object{"Item": found}
+		}
+		return object{}
+	case "BatchWriteItem":
+		return s.writeBatch(in)
+	case "BatchGetItem":
+		return s.readBatch(in)
+	case "TransactWriteItems":
+		return s.transact(in.TransactItems)
+	case "Query", "Scan":
+		return s.list(in)
+	case "DescribeTable", "DescribeStream", "GetShardIterator", "GetRecords":
+		return s.stream(operation, in)
+	default:
+		invalidf("%s is none of the operations known here", operation)
+		return nil
+	}
+}
+
+// place is where an item is: in a table, under its partition key, which is empty if it has none.
+type place struct{ table, id string }
+
+func (s *Server) place(w write) place {
+	name := cmp.Or(s.Keys[w.TableName], "id")
+	_, key := w.Key[name].typed()
+	_, id := w.Item[name].typed()
+	return place{w.TableName, cmp.Or(key, id)}
+}
+
+func (s *Server) writeOne(kind string, in input) object {
+	next, failed := s.next(kind, in.write)
+	if failed != nil {
+		panic(*failed)
+	}
+	s.put(s.place(in.write), next)
+	switch in.ReturnValues {
+	case "ALL_NEW", "UPDATED_NEW": // what was not changed does no harm
+		return object{"Attributes": next}
+	}
+	return object{}
+}
+
+// next is the item after a write, nil if it is deleted, or the answer if its condition fails.
+func (s *Server) next(kind string, w write) (next Item, failed *refusal) {
+	at := s.place(w)
+	if at.id == "" {
+		invalidf("the item has no key")
+	}
+	held := s.items[at]
+	if !w.holds(w.ConditionExpression, held) {
+		failed = &refusal{"ConditionalCheckFailedException", "The conditional request failed", object{}}
+		if held != nil && w.ReturnValuesOnConditionCheckFailure == "ALL_OLD" {
+			failed.more["Item"] = held
+		}
+		return nil, failed
+	}
+	switch kind {
+	case "Put":
+		next = w.Item
+	case "Update":
+		next = maps.Clone(w.Key)
+		maps.Copy(next, held)
+		w.update(next)
+	case "ConditionCheck":
+		next = held
+	}
+	return next, nil
+}
+
+// put writes an item, or deletes one.
+func (s *Server) put(at place, next Item) {
+	if s.items == nil {
+		s.items = make(map[place]Item)
+	}
+	if at.table == s.Streamed {
+		s.changes = append(s.changes, change(len(s.changes)+1, s.items[at], next))
+	}
+	if s.items[at] = next; next == nil {
+		delete(s.items, at)
+	}
+}
+
+// transact writes all items, or none and says why.
+func (s *Server) transact(items []map[string]write) object {
+	var puts []func()
+	refused := false
+	reasons := make([]object, len(items))
+	for i, item := range items {
+		reasons[i] = object{"Code": "None"}
+		for kind, w := range item {
+			next, failed := s.next(kind, w)
+			if failed != nil {
+				refused = true
+				reasons[i] = object{
+					"Code": "ConditionalCheckFailed", "Message": failed.message,
+					"Item": failed.more["Item"],
+				}
+			}
+			puts = append(puts, func() { s.put(s.place(w), next) })
+		}
+	}
+	if refused {
+		panic(refusal{
+			"TransactionCanceledException",
+			"Transaction cancelled, please refer cancellation reasons for specific reasons",
+			object{"CancellationReasons": reasons},
+		})
+	}
+	for _, put := range puts {
+		put()
+	}
+	return object{}
+}
+
+func (s *Server) writeBatch(in input) object {
+	for table, requests := range in.RequestItems {
+		var writes []struct {
+			PutRequest    struct{ Item Item }
+			DeleteRequest struct{ Key Item }
+		}
+		decode(requests, &writes)
+		for _, w := range writes {
+			at := s.place(write{TableName: table, Item: w.PutRequest.Item, Key: w.DeleteRequest.Key})
+			s.put(at, w.PutRequest.Item)
+		}
+	}
+	return object{"UnprocessedItems": object{}}
+}
+
+func (s *Server) readBatch(in input) object {
+	found := make(map[string][]Item)
+	for table, requests := range in.RequestItems {
+		var keys struct{ Keys []Item }
+		decode(requests, &keys)
+		for _, key := range keys.Keys {
+			if it := s.items[s.place(write{TableName: table, Key: key})]; it != nil {
+				found[table] = append(found[table], it)
+			}
+		}
+	}
+	return object{"Responses": found, "UnprocessedKeys": object{}}
+}
+
+// list is the answer of a query of an index, or of a scan: all in one page.
+func (s *Server) list(in input) object {
+	found := []Item{}
+	sorted := s.Indexes[in.IndexName]
+	if in.KeyConditionExpression != "" && sorted == "" {
+		invalidf("there is no index %q", in.IndexName)
+	}
+	for at, it := range s.items {
+		_, indexed := it[sorted]
+		if at.table == in.TableName && (indexed || sorted == "") &&
+			in.holds(in.KeyConditionExpression, it) && in.holds(in.FilterExpression, it) {
+			found = append(found, it)
+		}
+	}
+	slices.SortFunc(found, func(a, b Item) int {
+		order, _ := a[sorted].compare(b[sorted])
+		return order
+	})
+	return object{"Items": found, "Count": len(found), "ScannedCount": len(found)}
+}
+
+// streamInput is the input of the calls that read a stream.
+type streamInput struct {
+	StreamArn, ShardIteratorType, ShardIterator string
+	Limit                                       int
+}
+
+// stream answers the calls about the stream of the table s.Streamed: it has one shard without an
+// end, whose sequence numbers and iterators count the changes.
+func (s *Server) stream(operation string, in input) object {
+	switch operation {
+	case "DescribeTable":
+		if in.TableName != s.Streamed {
+			invalidf("nothing is known of this table")
+		}
+		return object{"Table": object{"LatestStreamArn": in.TableName}}
+	case "DescribeStream":
+		return object{"StreamDescription": object{"Shards": []any{object{"ShardId": "shard"}}}}
+	case "GetShardIterator":
+		if in.ShardIteratorType == "LATEST" {
+			return object{"ShardIterator": strconv.Itoa(len(s.changes))}
+		}
+		return object{"ShardIterator": "0"}
+	}
+	var from int
+	decode([]byte(in.ShardIterator), &from)
+	found := []any{}
+	for ; from < len(s.changes) && len(found) < in.Limit; from++ {
+		found = append(found, s.changes[from])
+	}
+	return object{"Records": found, "NextShardIterator": strconv.Itoa(from)}
+}
+
+// change is the record of a write as Lambda gets it. What is not there before or after is nil.
+func change(number int, old, next Item) object {
+	name, images := "MODIFY", object{"SequenceNumber": strconv.Itoa(number)}
+	if next != nil {
+		images["NewImage"] = next
+	} else {
+		name = "REMOVE"
+	}
+	if old != nil {
+		images["OldImage"] = old
+	} else {
+		name = "INSERT"
+	}
+	return object{
+		"eventID": strconv.Itoa(number), "eventName": name, "eventSource": "aws:dynamodb", "eventVersion": "1.1",
+		"dynamodb": images,
+	}
 }

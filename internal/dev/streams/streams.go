@@ -12,12 +12,17 @@
 package streams
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -144,3 +149,180 @@ func (p *Pump) Idle(ctx context.Context) error {
 		}
 	}
 }
+
+// oldest is the type of an iterator that begins with the oldest record.
+const oldest = "TRIM_HORIZON"
+
+// findStream finds the stream, and in it the shard to begin with.
+func (p *Pump) findStream(ctx context.Context) error {
+	var out struct {
+		Table struct{ LatestStreamArn string }
+	}
+	if err := p.call(ctx, "DynamoDB_20120810.DescribeTable", object{"TableName": p.Table}, &out); err != nil {
+		return err
+	}
+	if p.stream = out.Table.LatestStreamArn; p.stream == "" {
+		return fmt.Errorf("streams: the table %s has no stream", p.Table)
+	}
+	from := oldest
+	if p.Latest {
+		from = "LATEST"
+	}
+	_, err := p.open(ctx, from)
+	return err
+}
+
+// open begins to read the newest shard, and reports whether it is another one than before.
+func (p *Pump) open(ctx context.Context, from string) (found bool, err error) {
+	var out struct {
+		StreamDescription struct {
+			Shards []struct {
+				ShardID string `json:"ShardId"`
+			}
+		}
+	}
+	err = p.call(ctx, "DynamoDBStreams_20120810.DescribeStream", object{"StreamArn": p.stream}, &out)
+	shards := out.StreamDescription.Shards
+	if err != nil || len(shards) == 0 || shards[len(shards)-1].ShardID == p.shard {
+		return false, err
+	}
+	p.shard = shards[len(shards)-1].ShardID
+	return true, p.seek(ctx, from)
+}
+
+// seek gets an iterator of the shard.
+func (p *Pump) seek(ctx context.Context, from string) error {
+	var out struct{ ShardIterator *string }
+	err := p.call(ctx, "DynamoDBStreams_20120810.GetShardIterator",
+		object{"StreamArn": p.stream, "ShardId": p.shard, "ShardIteratorType": from}, &out)
+	p.iterator = out.ShardIterator
+	return err
+}
+
+// read reads the next batch, and reports whether there are records, also if the filter takes none
+// of them. If what the iterator points at is gone, the oldest record that is left is next. DynamoDB
+// Local also says so of an empty shard when another table has been written to before this shard has
+// its first record.
+func (p *Pump) read(ctx context.Context) (found bool, err error) {
+	if p.iterator == nil { // at first, and at the end of a shard
+		return p.open(ctx, oldest)
+	}
+	var out struct {
+		Records           []object
+		NextShardIterator *string
+	}
+	get := func() error {
+		return p.call(ctx, "DynamoDBStreams_20120810.GetRecords",
+			object{"ShardIterator": p.iterator, "Limit": cmp.Or(p.BatchSize, 100)}, &out)
+	}
+	if err = get(); err != nil && strings.Contains(err.Error(), "TrimmedDataAccessException") {
+		if err = p.seek(ctx, oldest); err == nil {
+			err = get()
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	p.iterator = out.NextShardIterator
+	for _, r := range out.Records {
+		r["eventSourceARN"] = p.stream
+		if taken, _ := takes(p.filter, r); taken { // its rules are known
+			p.batch = append(p.batch, r)
+		}
+	}
+	return len(out.Records) > 0 || p.iterator == nil, nil
+}
+
+// handled returns how many of the records a response says are handled, see
+// https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html:
+//
+//   - An empty or a null list, and an empty or a null response, are a complete success.
+//   - An identifier of no record, and a response of another shape, are a complete failure.
+//   - Of several identifiers the lowest one is the checkpoint: what is before it is handled.
+func handled(records []object, response []byte) int {
+	var r struct {
+		BatchItemFailures []struct {
+			ItemIdentifier string `json:"itemIdentifier"`
+		} `json:"batchItemFailures"`
+	}
+	if err := json.Unmarshal(response, &r); err != nil && len(response) > 0 {
+		return 0
+	}
+	lowest := len(records)
+	for _, failure := range r.BatchItemFailures {
+		i := slices.IndexFunc(records, func(r object) bool {
+			change, _ := r["dynamodb"].(object)
+			return change["SequenceNumber"] == failure.ItemIdentifier
+		})
+		lowest = min(lowest, max(i, 0))
+	}
+	return lowest
+}
+
+// call sends a call with a signature that means nothing: DynamoDB Local wants one, unseen.
+func (p *Pump) call(ctx context.Context, target string, in object, out any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Endpoint, bytes.NewReader(encoded(in)))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	req.Header.Set("X-Amz-Target", target)
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, "+
+		"SignedHeaders=host, Signature=0")
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("streams: %s: %s: %s", target, resp.Status, body)
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, out)
+}
+
+type object = map[string]any
+
+func encoded(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return text
+}
+
+// takes reports whether every rule of a filter holds for a record, or a part of one. A filter is an
+// object of objects, with a rule {"exists": true} or false at each leaf. It fails if there is one
+// of the other rules of
+// https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax.
+// Only a leaf exists: where there is an object, no value does, see
+// https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html.
+func takes(filter, record object) (holds bool, err error) {
+	holds = true
+	for name, at := range filter {
+		value, there := record[name]
+		inner, isObject := value.(object)
+		within := false
+		switch deeper, is := at.(object); {
+		case is:
+			within, err = takes(deeper, inner)
+		case reflect.DeepEqual(at, exists(true)):
+			within = there && !isObject
+		case reflect.DeepEqual(at, exists(false)):
+			within = !there || isObject
+		default:
+			err = fmt.Errorf("streams: the filter has a rule at %q that is not known here", name)
+		}
+		if err != nil {
+			return false, err
+		}
+		holds = holds && within
+	}
+	return holds, nil
+}
+
+// exists is a rule.
+func exists(wanted bool) any { return []any{object{"exists": wanted}} }

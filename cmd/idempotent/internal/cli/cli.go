@@ -202,7 +202,7 @@ func (a *app) open(ctx context.Context) error {
 		return a.connect(ctx)
 	}
 	a.target, a.world.Now = connect.Target{}, demo.Now
-	a.operator = operate.New(demo.Store(), operate.Config{Clock: demo.Now}) //nolint:contextcheck // it waits for nothing
+	a.operator = operate.New(demo.Store(), operate.Config{Clock: demo.Now}) //nolint:contextcheck // nothing waits
 	return a.sayWhere()
 }
 
