@@ -172,7 +172,7 @@ func answers(ctx context.Context, client *dynamodb.Client) bool {
 const (
 	// EndpointVariable names the endpoint to test against. With it set nothing is started.
 	EndpointVariable = "DYNAMODB_ENDPOINT"
-	// StrictVariable, if it is 1, lets a test fail that would be skipped for lack of an endpoint.
+	// StrictVariable if it is 1 lets a test fail that would be skipped for lack of an endpoint.
 	StrictVariable = "IDEMPOTENT_TEST_STRICT"
 
 	// sharedLimit bounds the start of the shared server with all that it has to fetch.

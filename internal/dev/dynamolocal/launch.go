@@ -14,7 +14,7 @@ import (
 // Version is the version of DynamoDB Local that is started.
 const Version = "3.1.0"
 
-// ErrUnavailable: nothing on this machine can run DynamoDB Local. The error says what was tried.
+// ErrUnavailable is returned when nothing here can run DynamoDB Local; it says what was tried.
 var ErrUnavailable = errors.New("DynamoDB Local is not available")
 
 // launcher gives the command that serves DynamoDB on a port.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -96,7 +97,7 @@ func (s *Sandbox) give(p *process) {
 func (s *Sandbox) processes() []*process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.started[:len(s.started):len(s.started)]
+	return slices.Clip(s.started)
 }
 
 // Kill sends SIGKILL to all processes, whatever they are doing, and waits until they are gone. A

@@ -150,8 +150,8 @@ var files embed.FS
 // through t, or long, which escape what is no printable character: what somebody wrote into a table
 // of records must not turn around what stands beside it.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"t":     func(v any) string { return show.Printable(fmt.Sprint(v)) },
-	"long":  func(v any) string { return show.Document(fmt.Sprint(v)) },
+	"t":     printable,
+	"long":  document,
 	"cap":   capital,
 	"field": url.QueryEscape,
 	"iso":   show.Instant,
@@ -160,6 +160,9 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"step":  show.StepMeaning,
 	"has":   show.HasResult,
 }).ParseFS(files, "templates/*"))
+
+func printable(v any) string { return show.Printable(fmt.Sprint(v)) }
+func document(v any) string  { return show.Document(fmt.Sprint(v)) }
 
 // unfield is what a hidden field holds, whose form field escapes because browsers would change it:
 // the ends of lines, for one. It is empty if the field is none of the page.
