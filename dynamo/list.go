@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -49,10 +48,19 @@ func (s *Store) List(ctx context.Context, q store.Query) iter.Seq2[store.Record,
 			yield(store.Record{}, err)
 			return
 		}
-		l := lists{Store: s, query: q, pace: pace{rate: q.Rate}}
-		for _, r := range s.reads(q) {
-			if !l.all(ctx, client, r, yield) {
+		for page, err := range pages(ctx, client, q.Rate, s.reads(q)...) {
+			if err != nil {
+				yield(store.Record{}, s.listError(err, q.Index))
 				return
+			}
+			if q.Page != nil {
+				q.Page(store.Page{Records: page.read, Units: page.units})
+			}
+			for _, it := range page.items {
+				listed, err := s.decodeListed(it, q.Index)
+				if (err != nil || q.Names(listed)) && !yield(listed, err) {
+					return
+				}
 			}
 		}
 	}
@@ -72,76 +80,32 @@ func (s *Store) scanner(op string, q store.Query) (scanner, error) {
 	}
 }
 
-// lists is a listing that is under way.
-type lists struct {
-	*Store
-
-	query store.Query
-	pace  pace
-}
-
-// all yields what one read finds, and reports whether the listing goes on.
-func (l *lists) all(ctx context.Context, client scanner, r read, yield func(store.Record, error) bool) bool {
-	for page, err := range pages(func(start item) (page, error) {
-		if err := l.pace.wait(ctx); err != nil {
-			return page{}, &store.Error{Op: opList, Kind: store.FailureTimeout, NotApplied: nothingWritten, Err: err}
-		}
-		p, err := r.page(ctx, client, start)
-		if err != nil {
-			return page{}, l.listError(err, l.query.Index)
-		}
-		return p, nil
-	}) {
-		if err != nil {
-			yield(store.Record{}, err)
-			return false
-		}
-		l.pace.spent(page.units)
-		if l.query.Page != nil {
-			l.query.Page(store.Page{Records: page.read, Units: page.units})
-		}
-		for _, it := range page.items {
-			listed, err := l.decodeListed(it, l.query.Index)
-			if err == nil && !l.query.Names(listed) {
-				continue
-			}
-			if !yield(listed, err) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// reads returns the reads that find what a query names.
+// reads returns the reads that find what a query names: of the shards of one operation, of the whole
+// index, of the table, or of the one partition of all records.
 func (s *Store) reads(q store.Query) []read {
-	l := listing{expression: newExpression(), attr: s.attr}
-	l.statuses(q.Statuses)
-	if q.Index {
-		return l.ofIndex(s.table, q)
+	a, l := s.attr, listing{expression: newExpression()}
+	if len(q.Statuses) > 0 {
+		refs := make([]string, len(q.Statuses))
+		for i, status := range q.Statuses {
+			refs[i] = fmt.Sprintf(":status%d", i)
+			l.values[refs[i]] = textValue(string(status))
+		}
+		l.filters = append(l.filters, "#status IN ("+strings.Join(refs, ", ")+")")
 	}
-	return []read{l.ofTable(s.table, q)}
-}
-
-// listing collects the conditions of a read.
-type listing struct {
-	*expression
-
-	attr    *attributes
-	keys    []string
-	filters []string
-}
-
-// ofIndex reads the shards of one operation, or the whole index.
-func (l *listing) ofIndex(from string, q store.Query) []read {
-	a := l.attr
-	before := l.attentionBefore(q.AttentionBefore)
-	if q.Operation == "" {
+	var before []string
+	if !q.AttentionBefore.IsZero() {
+		l.values[":attention_before"] = numberValue(q.AttentionBefore.UnixMilli())
+		before = append(before, "#attention_at <= :attention_before")
+	}
+	switch {
+	case !q.Index:
+		return []read{l.ofTable(s, q, before)}
+	case q.Operation == "":
 		l.filters = append(l.filters, before...)
-	} else {
+	default:
 		l.keys = append(append(l.keys, "#attention = :attention"), before...)
 	}
-	whole := l.read(from, q.PageSize, a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
+	whole := l.read(s, q, a.recordKey(), a.status, a.reason, a.attempt, a.attention, a.attentionAt)
 	whole.index = AttentionIndex
 	if q.Operation == "" {
 		return []read{whole}
@@ -156,6 +120,57 @@ func (l *listing) ofIndex(from string, q store.Query) []read {
 	return shards
 }
 
+// listing collects the conditions of a read.
+type listing struct {
+	*expression
+
+	keys, filters []string
+}
+
+// ofTable reads the table, or the one partition of all records.
+func (l *listing) ofTable(s *Store, q store.Query, before []string) read {
+	a, at := s.attr, &l.filters
+	if a.composite() {
+		at = &l.keys
+		l.use(a.id)
+		l.values[":partition"] = textValue(a.partition)
+		l.keys = append(l.keys, "#id = :partition")
+	}
+	if q.Operation != "" {
+		l.values[":operation"] = textValue(q.Operation + "#")
+		*at = append(*at, "begins_with("+a.recordKey().ref+", :operation)")
+	}
+	l.filters = append(l.filters, "attribute_exists(#status)") // parts have none
+	if q.Attention {
+		l.filters = append(l.filters, "attribute_exists(#attention)")
+	}
+	l.filters = append(l.filters, before...)
+	if !q.CreatedBefore.IsZero() {
+		l.values[":created_before"] = numberValue(q.CreatedBefore.UnixMilli())
+		l.filters = append(l.filters, "(attribute_not_exists(#created_at) OR #created_at <= :created_before)")
+	}
+	return l.read(s, q, a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention,
+		a.attentionAt, a.owner, a.lease, a.createdAt, a.completedAt, a.settledBy, a.settledAt)
+}
+
+// read is a read with these conditions. It returns these attributes of each record, which are all
+// that the conditions name beside a partition key.
+func (l *listing) read(s *Store, q store.Query, returns ...attribute) read {
+	l.use(returns...)
+	refs := make([]string, len(returns))
+	for i, at := range returns {
+		refs[i] = at.ref
+	}
+	r := read{
+		key: strings.Join(l.keys, " AND "), filter: strings.Join(l.filters, " AND "),
+		projection: strings.Join(refs, ", "), names: l.names, values: l.values, table: s.table, limit: q.PageSize,
+	}
+	if len(r.values) == 0 {
+		r.values = nil // DynamoDB refuses none
+	}
+	return r
+}
+
 // attentions are those of the shards of one operation, and of what is given up. Without the latter,
 // which is how a reconciliation reads, each listing begins with another shard: what a run without
 // time to end leaves out is not always the same.
@@ -166,75 +181,6 @@ func attentions(q store.Query) []string {
 	}
 	first := rand.IntN(len(open)) //nolint:gosec // no secret
 	return slices.Concat(open[first:], open[:first])
-}
-
-// ofTable reads the table, or the one partition of all records.
-func (l *listing) ofTable(from string, q store.Query) read {
-	a := l.attr
-	if a.composite() {
-		l.use(a.id)
-		l.values[":partition"] = textValue(a.partition)
-		l.keys = append(l.keys, "#id = :partition")
-	}
-	if q.Operation != "" {
-		l.values[":operation"] = textValue(q.Operation + "#")
-		begins := "begins_with(" + a.recordKey().ref + ", :operation)"
-		if a.composite() {
-			l.keys = append(l.keys, begins)
-		} else {
-			l.filters = append(l.filters, begins)
-		}
-	}
-	l.filters = append(l.filters, "attribute_exists(#status)") // parts have none
-	if q.Attention {
-		l.filters = append(l.filters, "attribute_exists(#attention)")
-	}
-	l.filters = append(l.filters, l.attentionBefore(q.AttentionBefore)...)
-	if !q.CreatedBefore.IsZero() {
-		l.values[":created_before"] = numberValue(q.CreatedBefore.UnixMilli())
-		l.filters = append(l.filters, "(attribute_not_exists(#created_at) OR #created_at <= :created_before)")
-	}
-	return l.read(from, q.PageSize, a.recordKey(), a.status, a.expiration, a.reason, a.attempt, a.attention,
-		a.attentionAt, a.owner, a.lease, a.createdAt, a.completedAt, a.settledBy, a.settledAt)
-}
-
-// read is a read with these conditions. It returns these attributes of each record, which are all
-// that the conditions name beside a partition key.
-func (l *listing) read(from string, limit int, returns ...attribute) read {
-	l.use(returns...)
-	refs := make([]string, len(returns))
-	for i, at := range returns {
-		refs[i] = at.ref
-	}
-	r := read{
-		key: strings.Join(l.keys, " AND "), filter: strings.Join(l.filters, " AND "),
-		projection: strings.Join(refs, ", "), names: l.names, values: l.values, table: from, limit: limit,
-	}
-	if len(r.values) == 0 {
-		r.values = nil // DynamoDB refuses none
-	}
-	return r
-}
-
-func (l *listing) statuses(statuses []store.Status) {
-	if len(statuses) == 0 {
-		return
-	}
-	refs := make([]string, len(statuses))
-	for i, status := range statuses {
-		refs[i] = fmt.Sprintf(":status%d", i)
-		l.values[refs[i]] = textValue(string(status))
-	}
-	l.filters = append(l.filters, "#status IN ("+strings.Join(refs, ", ")+")")
-}
-
-// attentionBefore is the condition on the age of an attention, if there is one.
-func (l *listing) attentionBefore(t time.Time) []string {
-	if t.IsZero() {
-		return nil
-	}
-	l.values[":attention_before"] = numberValue(t.UnixMilli())
-	return []string{"#attention_at <= :attention_before"}
 }
 
 // decodeListed reads what a listing has of a record. If that cannot be understood, the record has
@@ -305,22 +251,3 @@ func (s *Store) ListCost(ctx context.Context, q store.Query) (store.Cost, error)
 // pageBytes is what one page reads at most. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.Pagination.
 const pageBytes = 1 << 20
-
-// pace keeps a listing to a rate of read units per second. What a slow reader leaves unused is not
-// saved up. The zero value does not wait.
-type pace struct {
-	rate float64
-	due  time.Time
-}
-
-// spent notes what a page that was just read has consumed.
-func (p *pace) spent(units float64) {
-	if p.rate > 0 {
-		p.due = time.Now().Add(time.Duration(units / p.rate * float64(time.Second)))
-	}
-}
-
-// wait waits until the next page may be read.
-func (p *pace) wait(ctx context.Context) error {
-	return pause(ctx, time.Until(p.due))
-}

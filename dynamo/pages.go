@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -17,15 +18,28 @@ type page struct {
 	last  item
 }
 
-// pages yields one answer after the other, until the last one or an error.
-func pages(ask func(start item) (page, error)) iter.Seq2[page, error] {
+// pages yields the pages of all reads, one after the other, until the last one or an error. It keeps
+// to a rate of read units per second, unless that is 0: what a slow reader leaves unused is not
+// saved up.
+func pages(ctx context.Context, client scanner, rate float64, reads ...read) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
-		for start := item(nil); ; {
-			p, err := ask(start)
-			if !yield(p, err) || err != nil || len(p.last) == 0 {
-				return
+		var due time.Time
+		for _, r := range reads {
+			for p := (page{}); ; {
+				err := pause(ctx, time.Until(due))
+				if err == nil {
+					p, err = r.page(ctx, client, p.last)
+				}
+				if rate > 0 {
+					due = time.Now().Add(time.Duration(p.units / rate * float64(time.Second)))
+				}
+				if !yield(p, err) || err != nil {
+					return
+				}
+				if len(p.last) == 0 {
+					break
+				}
 			}
-			start = p.last
 		}
 	}
 }

@@ -1,9 +1,10 @@
 package dynamo
 
 import (
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/store"
@@ -122,18 +123,18 @@ func (e *expression) setText(at attribute, seen, next string) {
 func (e *expression) set(at attribute, v types.AttributeValue) {
 	e.use(at)
 	if v == nil {
-		e.removes = listed(e.removes, at.ref)
+		e.removes = listed(e.removes, " REMOVE ", at.ref)
 		return
 	}
 	e.values[at.value] = v
-	e.sets = append(append(listed(e.sets, at.ref), " = "...), at.value...)
+	e.sets = append(append(listed(e.sets, " SET ", at.ref), " = "...), at.value...)
 }
 
 // count adds one to a number.
 func (e *expression) count(at attribute) {
 	e.use(at)
 	e.values[at.value] = numberValue(1)
-	e.adds = append(append(listed(e.adds, at.ref), ' '), at.value...)
+	e.adds = append(append(listed(e.adds, " ADD ", at.ref), ' '), at.value...)
 }
 
 func (e *expression) use(ats ...attribute) {
@@ -142,33 +143,16 @@ func (e *expression) use(ats ...attribute) {
 	}
 }
 
-// listed appends to a list of what commas separate.
-func listed(list []byte, text string) []byte {
-	if list == nil {
-		list = make([]byte, 0, 192)
-	} else {
-		list = append(list, ", "...)
+// listed appends to a clause, which begins with its verb and has commas between what it lists.
+func listed(clause []byte, verb, text string) []byte {
+	separator := ", "
+	if clause == nil {
+		clause, separator = make([]byte, 0, 192), verb
 	}
-	return append(list, text...)
+	return append(append(clause, separator...), text...)
 }
 
 // update returns the update expression, nil if there is nothing to change.
 func (e *expression) update() *string {
-	if e.sets == nil && e.removes == nil && e.adds == nil {
-		return nil
-	}
-	text := make([]byte, 0, len(e.sets)+len(e.removes)+len(e.adds)+len("SET  REMOVE  ADD "))
-	for _, clause := range []struct {
-		verb string
-		list []byte
-	}{{"SET ", e.sets}, {"REMOVE ", e.removes}, {"ADD ", e.adds}} {
-		if clause.list == nil {
-			continue
-		}
-		if len(text) > 0 {
-			text = append(text, ' ')
-		}
-		text = append(append(text, clause.verb...), clause.list...)
-	}
-	return aws.String(string(text))
+	return optional(strings.TrimSpace(string(slices.Concat(e.sets, e.removes, e.adds))))
 }

@@ -30,30 +30,20 @@ type attributes struct {
 	data       attribute // S: the JSON text of the result; B: its bytes in the encoding that is named
 	validation attribute // S: the fingerprint
 
-	owner     attribute // S
-	commit    attribute // S: owner and digest of the result
-	attempt   attribute // N
-	createdAt attribute // N: epoch milliseconds
-	reason    attribute // S
-	parts     attribute // S: where the result is if there is no data
-	encoding  attribute // S: of data that is B, or of the parts
-	layout    attribute // S: store.Layout of the result
+	commit      attribute // S: owner and digest of the result
+	parts       attribute // S: where the result is if there is no data
+	encoding    attribute // S: of data that is B, or of the parts
+	layout      attribute // S: store.Layout of the result
+	attention   attribute // S: the partition key of the index
+	attentionAt attribute // N: epoch milliseconds, the sort key of the index
+	trace       attribute // S: the trace context of the execution
+	story       attribute // S: the last transitions
+	steps       attribute // N: how often steps were written
 
-	completedAt   attribute // N: epoch milliseconds
-	settledBy     attribute // S
-	settledAt     attribute // N: epoch milliseconds
-	settledReason attribute // S
-	attention     attribute // S: the partition key of the index
-	attentionAt   attribute // N: epoch milliseconds, the sort key of the index
-	derived       attribute // SS
-	tries         attribute // N
-	questions     attribute // N
-	unmarked      attribute // N
-	stepNames     attribute // SS
-	trace         attribute // S: the trace context of the execution
-	story         attribute // S: the last transitions
-
-	steps attribute // N: how often steps were written
+	owner, reason, settledBy, settledReason attribute // S
+	createdAt, completedAt, settledAt       attribute // N: epoch milliseconds
+	attempt, tries, questions, unmarked     attribute // N
+	derived, stepNames                      attribute // SS
 
 	sort      attribute // S: the record key, if the table has a sort key; else without a name
 	partition string    // the one partition of all records, if the table has a sort key
@@ -148,14 +138,6 @@ func set(it item, at attribute, v types.AttributeValue) {
 	if v != nil {
 		it[at.name] = v
 	}
-}
-
-// encodePart returns the item of a part: the bytes and the time to live.
-func (a *attributes) encodePart(key string, p []byte, expiration int64) item {
-	it := a.key(key)
-	it[a.data.name] = binaryValue(p)
-	it[a.expiration.name] = numberValue(expiration)
-	return it
 }
 
 func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

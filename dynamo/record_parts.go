@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -82,17 +83,35 @@ func (s *Store) partsOf(op string, r *store.Record, outlive time.Duration) *part
 }
 
 // write writes the next pieces of the result, and forgets them: a large result is not kept longer
-// than it takes.
+// than it takes. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html.
 func (w *partWriter) write(ctx context.Context, pieces [][]byte) error {
 	for batch := range slices.Chunk(pieces, writeBatch) {
 		writes := make([]types.WriteRequest, len(batch))
 		for i, piece := range batch {
 			w.written.count++
 			w.written.size += len(piece)
-			it := w.attr.encodePart(partKey(w.key, w.seal, w.written.count), piece, w.expiration)
+			it := w.attr.key(partKey(w.key, w.seal, w.written.count))
+			it[w.attr.data.name] = binaryValue(piece)
+			it[w.attr.expiration.name] = numberValue(w.expiration)
 			writes[i] = types.WriteRequest{PutRequest: &types.PutRequest{Item: it}}
 		}
-		if err := w.writeBatch(ctx, w.op, writes); err != nil {
+		err := inRounds(ctx, w.op, writes, func(ctx context.Context, writes []types.WriteRequest) (left []types.WriteRequest,
+			_ error,
+		) {
+			var a attempts
+			out, err := w.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+				RequestItems: map[string][]types.WriteRequest{w.table: writes},
+			}, a.observe)
+			if err != nil {
+				return nil, w.storeError(w.op, a.explained(err), nothingWritten)
+			}
+			for _, of := range out.UnprocessedItems {
+				left = append(left, of...)
+			}
+			return left, nil
+		})
+		if err != nil {
 			return err
 		}
 		clear(batch)
@@ -105,26 +124,6 @@ func tooLargeResult(op string, size int) error {
 		Op: op, Kind: store.FailureTooLarge, NotApplied: nothingWritten,
 		Err: fmt.Errorf("the result has %d bytes, more than %d", size, maxResult),
 	}
-}
-
-// writeBatch writes items. See
-// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html.
-func (s *Store) writeBatch(ctx context.Context, op string, writes []types.WriteRequest) error {
-	return inRounds(ctx, op, writes, func(ctx context.Context, writes []types.WriteRequest) (left []types.WriteRequest,
-		_ error,
-	) {
-		var a attempts
-		out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-			RequestItems: map[string][]types.WriteRequest{s.table: writes},
-		}, a.observe)
-		if err != nil {
-			return nil, s.storeError(op, a.explained(err), nothingWritten)
-		}
-		for _, of := range out.UnprocessedItems {
-			left = append(left, of...)
-		}
-		return left, nil
-	})
 }
 
 // inRounds has DynamoDB process parts until none is left. A request returns those for which
@@ -153,4 +152,89 @@ func inRounds[P any](ctx context.Context, op string, parts []P,
 		}
 		parts = left
 	}
+}
+
+// ReadResult reads the parts of a record, or of one of its steps, consistently and verifies that
+// together they are the result that its commit names.
+func (s *Store) ReadResult(ctx context.Context, r store.Record) ([]byte, error) {
+	const op = "read result"
+	if err := s.ready(op); err != nil {
+		return nil, err
+	}
+	list, encoding := splitParts(r.Parts)
+	l, ok := parsePartList(list)
+	if !ok {
+		return nil, unreadable("attribute %q of type S is malformed", s.attr.parts.name)
+	}
+	stored, err := s.readParts(ctx, op, r, l)
+	if err != nil {
+		return nil, err
+	}
+	result := stored
+	if encoding == encodingGzip {
+		if result, err = s.gzip.expand(stored); err != nil {
+			return nil, unreadable("the %d parts are no gzip of a result", l.count)
+		}
+	}
+	if !r.Sealed(result) {
+		return nil, unreadable("the %d parts do not match the commit", l.count)
+	}
+	return result, nil
+}
+
+// readParts reads what the parts hold, batch by batch, so that no more than one of them is in
+// memory beside it.
+func (s *Store) readParts(ctx context.Context, op string, r store.Record, l partList) ([]byte, error) {
+	stored := make([]byte, 0, withRoom(l.size))
+	for first := 1; first <= l.count; first += readBatch {
+		keys := make([]item, min(readBatch, l.count-first+1))
+		for i := range keys {
+			keys[i] = s.attr.key(partKey(r.Key, r.Seal, first+i))
+		}
+		found, err := s.readBatch(ctx, op, keys)
+		if err != nil {
+			return nil, err
+		}
+		for n := first; n < first+len(keys); n++ {
+			part, ok := found[partKey(r.Key, r.Seal, n)]
+			if !ok {
+				return nil, unreadable("part %d of %d is missing", n, l.count)
+			}
+			stored = append(stored, part...)
+		}
+	}
+	return stored, nil
+}
+
+// readBatch reads the bytes of parts, under their keys; those that do not exist are not found. See
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html.
+func (s *Store) readBatch(ctx context.Context, op string, keys []item) (map[string][]byte, error) {
+	found := make(map[string][]byte, len(keys))
+	return found, inRounds(ctx, op, keys, func(ctx context.Context, keys []item) (left []item, err error) {
+		var a attempts
+		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
+		}, a.observe)
+		if err != nil {
+			return nil, s.storeError(op, a.explained(err), nothingWritten)
+		}
+		for _, items := range out.Responses {
+			for _, it := range items {
+				d := decoder{it: it}
+				key, data := d.required(s.attr.recordKey()), it[s.attr.data.name]
+				part, ok := data.(*types.AttributeValueMemberB)
+				if !ok {
+					d.fail(s.attr.data, "of a part has type "+typeName(data)+", not B")
+				}
+				if d.err != nil {
+					return nil, d.err
+				}
+				found[key] = part.Value
+			}
+		}
+		for _, of := range out.UnprocessedKeys {
+			left = append(left, of.Keys...)
+		}
+		return left, nil
+	})
 }

@@ -50,24 +50,15 @@ func (s *Store) Claim(ctx context.Context, r store.Record, now time.Time) (store
 	switch {
 	case found && !held.Claimable(now):
 		return copied(held), false, nil
-	case !found:
-		s.dropExpired(now)
+	case s.records == nil:
+		s.records = make(map[string]store.Record)
+	case !found && len(s.records) >= s.sweepAt:
+		// A record is still kept in the very instant of its expiry.
+		maps.DeleteFunc(s.records, func(_ string, r store.Record) bool { return now.After(r.Expiry) })
+		s.sweepAt = 2*len(s.records) + 1
 	}
 	s.records[r.Key] = copied(r)
 	return store.Record{}, true, nil
-}
-
-// dropExpired drops the records whose expiry has passed, whenever there are twice as many records
-// as it left behind before. A record is still kept in the very instant of its expiry.
-func (s *Store) dropExpired(now time.Time) {
-	if len(s.records) < s.sweepAt {
-		return
-	}
-	if s.records == nil {
-		s.records = make(map[string]store.Record)
-	}
-	maps.DeleteFunc(s.records, func(_ string, r store.Record) bool { return now.After(r.Expiry) })
-	s.sweepAt = 2*len(s.records) + 1
 }
 
 // Swap implements [store.Store].
@@ -88,7 +79,7 @@ func (s *Store) Swap(ctx context.Context, seen, next store.Record) (store.Record
 		next.Lease = held.Lease
 	}
 	s.records[next.Key] = copied(next)
-	if !seen.HandsOver(next) {
+	if next.Status == store.StatusCompleted { // nobody looks at what a completion returns
 		return store.Record{}, true, nil
 	}
 	return copied(next), true, nil

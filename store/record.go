@@ -267,7 +267,7 @@ func (s Step) Owner() string { return s.Seal[:max(strings.LastIndexByte(s.Seal, 
 
 // Sealed reports whether Result is the one that the step's seal names.
 func (s Step) Sealed() bool {
-	return s.Seal != "" && s.Seal == string(appendSeal(make([]byte, 0, sealSize), s.Owner(), s.Result))
+	return Record{Owner: s.Owner(), Seal: s.Seal}.Sealed(s.Result)
 }
 
 // OfStep returns a record that has the result of a step in the place of its own, for
