@@ -58,7 +58,7 @@ func (s *Store) Check(ctx context.Context, tables ...string) error {
 
 // describer returns the client as one that can look at tables.
 func (s *Store) describer() (Describer, error) {
-	if s.unmade() {
+	if s.ready("check") != nil {
 		return nil, &store.ConfigError{Problems: []string{errUnmade.Error()}}
 	}
 	d, ok := s.client.(Describer)

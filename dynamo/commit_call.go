@@ -67,21 +67,17 @@ const maxItems = 99
 // [idempotent.ErrOtherAnswer]: https://pkg.go.dev/github.com/go-idempotent/idempotent#ErrOtherAnswer
 // [*idempotent.Error]: https://pkg.go.dev/github.com/go-idempotent/idempotent#Error
 func Commit[Out any](ctx context.Context, out Out, items ...Item) (Out, error) {
-	if err := commit(ctx, out, items); err != nil {
-		var none Out
-		return none, err
-	}
-	return out, nil
-}
-
-func commit(ctx context.Context, out any, items []Item) error {
+	var none Out
 	commits := execution.CommitsOf(ctx)
 	if commits == nil {
-		return &execution.Fault{
+		return none, &execution.Fault{
 			Kind:   execution.ErrCommitRefused,
 			Reason: "its context belongs to no delivery: pass on the one that the handler was given",
 		}
 	}
 	w, err := newWrites(items)
-	return commits.Commit(ctx, out, w, err)
+	if err := commits.Commit(ctx, out, w, err); err != nil {
+		return none, err
+	}
+	return out, nil
 }

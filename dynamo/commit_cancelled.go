@@ -62,12 +62,12 @@ func (t *transaction) refused(ctx context.Context, reasons []reason) (held store
 	// Else nobody knows of which write each is.
 	placed := len(reasons) == len(t.in.TransactItems) && slices.ContainsFunc(reasons, reason.failed)
 	switch {
-	case !placed && t.record:
+	case !placed && t.own > 0:
 		held, err := t.store.refuser(ctx, t.op, t.seen.Key, &t.attempts, nil)
 		if err != nil || !held.Matches(t.seen) {
 			return held, false, err
 		}
-	case t.record && reasons[0].code == reasonCondition:
+	case t.own > 0 && reasons[0].code == reasonCondition:
 		held, err := t.store.refuser(ctx, t.op, t.seen.Key, &t.attempts, reasons[0].old)
 		return held, false, err
 	}
@@ -104,30 +104,20 @@ func (t *transaction) worst(reasons []reason, placed bool) error {
 func (t *transaction) conditions(reasons []reason) (refused []RefusedItem) {
 	for i, r := range reasons {
 		if r.code == reasonCondition { // that of the record was looked at before
-			index := t.index(i)
 			kind, table := described(t.in.TransactItems[i])
-			refused = append(refused, RefusedItem{Index: index, Table: table, Old: r.old, kind: kind})
+			refused = append(refused, RefusedItem{Index: i - t.own, Table: table, Old: r.old, kind: kind})
 		}
 	}
 	return refused
 }
 
-// index is which item of the user's call a write is.
-func (t *transaction) index(write int) int {
-	if t.record {
-		return write - 1
-	}
-	return write
-}
-
 // at says which write it is.
 func (t *transaction) at(write int) string {
-	index := t.index(write)
-	if index < 0 {
+	if write < t.own {
 		return "the record"
 	}
 	kind, table := described(t.in.TransactItems[write])
-	return at(index, kind, table)
+	return at(write-t.own, kind, table)
 }
 
 // error is that of a transaction which was cancelled.
@@ -165,3 +155,38 @@ func (r reason) kind() (kind store.Failure, known bool) {
 	}
 	return store.FailureUnavailable, false
 }
+
+// ConditionError says that conditions of items of a [Commit] do not hold. Nothing was written,
+// nothing of it will be, and the claim stands.
+type ConditionError struct {
+	// Refused are the items whose conditions do not hold, in the order of the call. There is one at
+	// least.
+	Refused []RefusedItem
+}
+
+// RefusedItem is an item whose condition does not hold.
+type RefusedItem struct {
+	// Index is which item of the call it is, from 0.
+	Index int
+	Table string
+	// Old is the item as it was then. It is nil if there was none, or if the write did not ask for
+	// it, see [ReturnOld]. A log that shows the error, also one in JSON, does not show it.
+	Old map[string]types.AttributeValue `json:"-"`
+
+	kind string // of write
+}
+
+// Error names the items, and nothing of what they hold.
+func (e *ConditionError) Error() string {
+	refused := make([]string, len(e.Refused))
+	for i, r := range e.Refused {
+		refused[i] = at(r.Index, r.kind, r.Table)
+	}
+	if len(refused) == 1 {
+		return "dynamo: nothing was written: the condition of " + refused[0] + " does not hold"
+	}
+	return "dynamo: nothing was written: the conditions of " + strings.Join(refused, " and ") + " do not hold"
+}
+
+// Is reports whether target is [store.ErrWritesRefused].
+func (e *ConditionError) Is(target error) bool { return target == store.ErrWritesRefused }

@@ -43,7 +43,7 @@ func (s *Store) Commit(ctx context.Context, seen, next store.Record, w store.Wri
 		return store.Record{}, false, err
 	}
 	t := &transaction{
-		store: s, op: op, record: true, seen: seen,
+		store: s, op: op, own: 1, seen: seen,
 		in: &dynamodb.TransactWriteItemsInput{
 			TransactItems:      slices.Concat([]types.TransactWriteItem{{Update: &completes}}, own),
 			ClientRequestToken: aws.String(token),
@@ -96,9 +96,10 @@ func noCommit(op, format string, of any) error {
 type transaction struct {
 	store *Store
 	op    string
-	// record: the first write completes the record that was seen.
-	record bool
-	seen   store.Record
+	// own is where the writes of the handler begin: at 1, behind that which completes the record that
+	// was seen, or at 0.
+	own  int
+	seen store.Record
 
 	in       *dynamodb.TransactWriteItemsInput
 	attempts attempts

@@ -83,13 +83,22 @@ func (x *expiring) delete(ctx context.Context, it item) (deleted bool, err error
 	if d.err != nil || expires.After(x.before) || a.composite() && d.text(a.id) != a.partition {
 		return false, nil //nolint:nilerr // what is not understood stays
 	}
-	certain := x.isRecord(it) || x.isMessage(it)
-	if !certain {
-		if certain, err = x.isLoosePart(ctx, key, it); err != nil || !certain {
+	if !x.isRecord(it) && !x.isMessage(it) {
+		if loose, err := x.isLoosePart(ctx, key, it); err != nil || !loose {
 			return false, err
 		}
 	}
-	_, err = x.client.DeleteItem(ctx, x.deletion(a.key(key), it))
+	// Whoever claims, renews, completes or settles a record changes one of these, and whoever writes
+	// a message again has another owner.
+	e, due := newExpression(), attribute{messageDue, "#due", ":due"}
+	for _, at := range []attribute{a.expiration, a.status, a.owner, a.lease, due} {
+		e.same(at, at.value, it[at.name])
+	}
+	_, err = x.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: aws.String(x.table), Key: a.key(key),
+		ConditionExpression:      aws.String(strings.TrimPrefix(e.condition, " AND ")),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+	})
 	_, changes := errors.AsType[*types.ReplicatedWriteConflictException](err)
 	if _, changed := refusal(err); changed || changes {
 		return false, nil
@@ -148,22 +157,6 @@ func (x *expiring) isLoosePart(ctx context.Context, part string, it item) (bool,
 	return true, nil
 }
 
-// deletion is the call that deletes an item whose expiry, owner, status and lease are those that
-// were read. Whoever claims, renews, completes or settles a record changes one of them, and whoever
-// writes a message again has another owner.
-func (x *expiring) deletion(key, seen item) *dynamodb.DeleteItemInput {
-	e := newExpression()
-	due := attribute{messageDue, "#due", ":due"}
-	for _, at := range []attribute{x.attr.expiration, x.attr.status, x.attr.owner, x.attr.lease, due} {
-		e.same(at, at.value, seen[at.name])
-	}
-	return &dynamodb.DeleteItemInput{
-		TableName: aws.String(x.table), Key: key,
-		ConditionExpression:      aws.String(strings.TrimPrefix(e.condition, " AND ")),
-		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
-	}
-}
-
 // partOf takes the key of a part apart, see partKey. Keys of records may have a #, neither a commit
 // nor a number has one.
 func partOf(part string) (key, seal string, ok bool) {
@@ -171,13 +164,11 @@ func partOf(part string) (key, seal string, ok bool) {
 	key, seal = cutLast(rest)
 	n, err := strconv.Atoi(number)
 	return key, seal, key != "" && strings.Contains(seal, ".") && err == nil && n >= 1 && n <= maxParts &&
-		strconv.Itoa(n) == number
+		partKey(key, seal, n) == part
 }
 
 // cutLast cuts a text at its last #, or at its end where there is none.
 func cutLast(s string) (before, after string) {
-	if i := strings.LastIndex(s, "#"); i >= 0 {
-		return s[:i], s[i+1:]
-	}
-	return s, ""
+	i := strings.LastIndexByte(s, '#')
+	return s[:max(i, 0)], s[i+1:]
 }

@@ -123,8 +123,11 @@ func inline(result []byte) content {
 // reason and the time of its completion.
 func (d *decoder) content(a *attributes, r *store.Record) {
 	r.Layout = d.layout(a)
-	v, ok := d.it[a.data.name]
-	switch v := v.(type) {
+	switch v := d.it[a.data.name].(type) {
+	case nil:
+		if r.Seal != "" {
+			d.parts(a, r)
+		}
 	case *types.AttributeValueMemberS:
 		r.Result = []byte(v.Value)
 		if r.Layout == store.LayoutValue {
@@ -137,11 +140,7 @@ func (d *decoder) content(a *attributes, r *store.Record) {
 		}
 		d.value(a, r, v)
 	default:
-		if ok {
-			d.value(a, r, v)
-		} else if r.Seal != "" {
-			d.parts(a, r)
-		}
+		d.value(a, r, v)
 	}
 	if r.Result != nil && !r.Sealed(r.Result) {
 		r.Seal = ""

@@ -61,33 +61,30 @@ func unreadable(format string, args ...any) error {
 	return &store.UnreadableError{Reason: fmt.Sprintf(format, args...)}
 }
 
+// typed reads an attribute of one type. It is not there if it is absent.
+func typed[T types.AttributeValue](d *decoder, at attribute) (value T, is bool) {
+	v, there := d.it[at.name]
+	if value, is = v.(T); there && !is {
+		d.fail(at, "has type "+typeName(v)+", not "+typeName(value))
+	}
+	return value, is
+}
+
 // text reads an attribute of type S, "" if it is absent.
 func (d *decoder) text(at attribute) string {
-	v, ok := d.it[at.name]
-	if !ok {
-		return ""
+	if s, is := typed[*types.AttributeValueMemberS](d, at); is {
+		return s.Value
 	}
-	s, ok := v.(*types.AttributeValueMemberS)
-	if !ok {
-		d.fail(at, "has type "+typeName(v)+", not S")
-		return ""
-	}
-	return s.Value
+	return ""
 }
 
 // set reads an attribute of type SS in ascending order, nil if it is absent. DynamoDB keeps no
 // order.
 func (d *decoder) set(at attribute) []string {
-	v, ok := d.it[at.name]
-	if !ok {
-		return nil
+	if s, is := typed[*types.AttributeValueMemberSS](d, at); is {
+		return slices.Sorted(slices.Values(s.Value))
 	}
-	s, ok := v.(*types.AttributeValueMemberSS)
-	if !ok {
-		d.fail(at, "has type "+typeName(v)+", not SS")
-		return nil
-	}
-	return slices.Sorted(slices.Values(s.Value))
+	return nil
 }
 
 // notEmpty reads an attribute that is absent or has a text.
@@ -139,16 +136,11 @@ func (d *decoder) whole(at attribute, most int64) int64 {
 // number reads an attribute of type N that lies between 0 and most, 0 if it is absent, rounded
 // down. DynamoDB returns numbers of this size as plain decimals.
 func (d *decoder) number(at attribute, most int64) (n int64, fraction bool) {
-	v, ok := d.it[at.name]
-	if !ok {
+	v, is := typed[*types.AttributeValueMemberN](d, at)
+	if !is {
 		return 0, false
 	}
-	t, ok := v.(*types.AttributeValueMemberN)
-	if !ok {
-		d.fail(at, "has type "+typeName(v)+", not N")
-		return 0, false
-	}
-	whole, decimals, _ := strings.Cut(t.Value, ".")
+	whole, decimals, _ := strings.Cut(v.Value, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || strings.HasPrefix(whole, "-") || n > most || strings.Trim(decimals, "0123456789") != "" {
 		d.fail(at, "of type N is not a number in the range of this attribute")

@@ -191,8 +191,8 @@ func (s *Store) readParts(ctx context.Context, op string, r store.Record, l part
 		for i := range keys {
 			keys[i] = s.attr.key(partKey(r.Key, r.Seal, first+i))
 		}
-		found, err := s.readBatch(ctx, op, keys)
-		if err != nil {
+		found := make(map[string][]byte, len(keys))
+		if err := s.readBatch(ctx, op, keys, found); err != nil {
 			return nil, err
 		}
 		for n := first; n < first+len(keys); n++ {
@@ -206,11 +206,10 @@ func (s *Store) readParts(ctx context.Context, op string, r store.Record, l part
 	return stored, nil
 }
 
-// readBatch reads the bytes of parts, under their keys; those that do not exist are not found. See
+// readBatch puts the bytes of parts under their keys; those that do not exist are not found. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html.
-func (s *Store) readBatch(ctx context.Context, op string, keys []item) (map[string][]byte, error) {
-	found := make(map[string][]byte, len(keys))
-	return found, inRounds(ctx, op, keys, func(ctx context.Context, keys []item) (left []item, err error) {
+func (s *Store) readBatch(ctx context.Context, op string, keys []item, found map[string][]byte) error {
+	return inRounds(ctx, op, keys, func(ctx context.Context, keys []item) (left []item, err error) {
 		var a attempts
 		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},

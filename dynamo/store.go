@@ -72,12 +72,9 @@ func New(client Client, table string, config ...Config) *Store {
 
 var errUnmade = errors.New("dynamo.New has not made this Store: its zero value is not usable")
 
-// unmade reports whether this is the zero value, or none at all.
-func (s *Store) unmade() bool { return s == nil || s.client == nil }
-
 // ready is the error of a call of a Store that New has not made.
 func (s *Store) ready(op string) error {
-	if s.unmade() {
+	if s == nil || s.client == nil {
 		return rejected(op, errUnmade)
 	}
 	return nil
