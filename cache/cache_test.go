@@ -3,6 +3,9 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -291,4 +294,191 @@ func TestManyDeliveriesAtTheSameTimeGetTheSameResult(t *testing.T) {
 		assert.Equal(t, large, receipt)
 	}
 	assert.Empty(t, f.spy.told(), "all of them are in memory now")
+}
+
+// large is a result that a parted store keeps in parts.
+var large = `"` + strings.Repeat("x", 2*inline) + `"`
+
+// inParts completes a record elsewhere whose result is kept in parts, and returns it as a duplicate
+// is shown it.
+func (f *fixture) inParts() (done, held store.Record) {
+	f.t.Helper()
+	done = completed(running("charge#1", "A"), large)
+	f.elsewhere().does(claim(done, start))
+	held, _ = f.duplicate(done.Key, start)
+	require.NotEmpty(f.t, held.Parts)
+	return done, held
+}
+
+func TestAResultInPartsIsReadOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 1<<20)
+	done, inParts := f.inParts()
+	f.remembers(inParts) // what says that another request is a mismatch
+	f.fails(read(inParts))
+	f.remembers(inParts)
+
+	f.reads(inParts, large, calls.ReadResult)
+	f.remembers(done)
+	f.reads(inParts, large)
+	f.reads(inParts, large)
+}
+
+func TestTheResultOfAnotherRecordIsNotTakenForTheOneInParts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 1<<20)
+	old, inParts := f.inParts()
+
+	again := completed(running(old.Key, "B"), strings.ToUpper(large))
+	f.does(remove(old))
+	f.does(claim(again, start))
+	held, _ := f.duplicate(again.Key, start)
+	f.remembers(held)
+	f.reads(inParts, large, calls.ReadResult) // parts outlive their record
+	f.remembers(held)
+
+	f.spy.meanwhile = func() { f.does(remove(again)) } // while its parts are on their way
+	f.reads(held, strings.ToUpper(large), calls.ReadResult, calls.Delete)
+	f.does(claim(running(old.Key, "C"), start)) // a record that is gone does not come back with its result
+}
+
+// TestRecordsWithoutASealAreNotTheSame: one of AWS Powertools has none.
+func TestRecordsWithoutASealAreNotTheSame(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 1<<20)
+	r := completed(running("charge#1", "A"), `{}`)
+	r.Seal = ""
+	f.does(claim(r, start))
+	f.forgets(r.Key)
+	f.remembers(r)
+	r.Parts, r.Result = "of another", nil
+	require.ErrorAs(t, read(r).Make(t.Context(), f.cache).Err, new(*store.UnreadableError))
+}
+
+func TestAResultThatDoesNotFitIsReadEachTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 2*inline)
+	_, inParts := f.inParts()
+	f.reads(inParts, large, calls.ReadResult)
+	f.reads(inParts, large, calls.ReadResult)
+	f.remembers(inParts)
+}
+
+func TestPartsThatTheStoreCannotReadAreUnreadable(t *testing.T) {
+	t.Parallel()
+	s := cache.New(memory.New(), 1<<20)
+	r := completed(running("charge#1", "A"), "")
+	r.Parts = "1:2"
+	require.ErrorAs(t, read(r).Make(t.Context(), s).Err, new(*store.UnreadableError))
+}
+
+// TestTheResultOfAStepIsNotThatOfItsRecord: both are read under one key.
+func TestTheResultOfAStepIsNotThatOfItsRecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newParted(), 1<<20)
+	seen := running("charge#1", "A")
+	f.does(claim(seen, start))
+	result := strings.ToUpper(large)
+	stepped := seen
+	stepped.Steps = map[string]store.Step{
+		"charge": {Kind: store.StepValue, Seal: store.Seal("A", []byte(result)), Result: []byte(result)},
+	}
+	f.does(swap(seen, stepped))
+	held := f.does(calls.Call{Op: calls.Get, Key: seen.Key})
+	step := held.OfStep(held.Steps["charge"])
+	require.NotEmpty(t, step.Parts)
+	f.reads(step, result, calls.ReadResult)
+	f.reads(step, result, calls.ReadResult)
+	f.forgets(seen.Key)
+
+	f.elsewhere().does(swap(held, completed(held, large)))
+	inParts, _ := f.duplicate(seen.Key, start)
+	f.reads(step, result, calls.ReadResult) // of a record that is remembered with parts
+	f.remembers(inParts)
+	f.reads(inParts, large, calls.ReadResult)
+	f.reads(step, result, calls.ReadResult) // of one that is remembered with its result
+	f.remembers(completed(seen, large))
+}
+
+// TestTheRecordThatWasNotUsedForLongestMakesRoom has room for three records.
+func TestTheRecordThatWasNotUsedForLongestMakesRoom(t *testing.T) {
+	t.Parallel()
+	const size = 10_000
+	result := `"` + strings.Repeat("x", size-2) + `"`
+	f := newFixture(t, memory.New(), 3*(size+size/4+1500))
+	var done []store.Record
+	for n := range 3 {
+		done = append(done, f.executes(fmt.Sprint("charge#", n), result))
+	}
+	for _, r := range done {
+		f.remembers(r)
+	}
+	f.remembers(done[0])
+	f.executes("charge#3", result)
+	f.forgets(done[1].Key) // which takes the place of done[2]
+	f.remembers(done[0])
+	f.forgets(done[2].Key)
+}
+
+func TestTheSmallestCacheHoldsARecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, memory.New(), 1024)
+	f.remembers(f.executes("charge#1", `{"id":"ch_1","amount":1999}`))
+}
+
+func TestARecordThatIsLargerThanAllOfItIsNotKept(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, memory.New(), 1<<20)
+	small := f.executes("small", `{}`)
+	f.executes("large", `"`+strings.Repeat("x", 1<<20)+`"`)
+	f.forgets("large")
+	f.forgets("large")
+	f.remembers(small)
+
+	for n, field := range []func(r *store.Record) *string{
+		func(r *store.Record) *string { return &r.Owner },
+		func(r *store.Record) *string { return &r.Fingerprint },
+		func(r *store.Record) *string { return &r.Seal },
+		func(r *store.Record) *string { return &r.Reason },
+		func(r *store.Record) *string { return &r.Parts },
+	} {
+		r := completed(running(fmt.Sprint("charge#", n), "A"), `{}`)
+		*field(&r) = strings.Repeat("x", 1<<20)
+		f.does(claim(r, start))
+		f.forgets(r.Key)
+		f.remembers(small)
+	}
+}
+
+// TestNoMoreIsKeptThanWasAllowed fills caches with records of several sizes and weighs them. It is
+// not parallel because it measures the heap.
+func TestNoMoreIsKeptThanWasAllowed(t *testing.T) {
+	const maxBytes = 16 << 20
+	const others = 64 << 10 // what the rest of the process may allocate meanwhile
+	for _, size := range []int{0, 10, 700, 5_000, 33_000, 1_100_000} {
+		before := heap()
+		// It keeps nothing, and every claim meets itself.
+		nothing := calls.Store(func(_ context.Context, c calls.Call) calls.Reply { return calls.Reply{Held: c.Next} })
+		s := cache.New(nothing, maxBytes)
+		for n := range 3 * maxBytes / (size + 500) {
+			// Texts of their own, as a store makes them.
+			first := running(fmt.Sprintf("charge#%043d", n), fmt.Sprintf("%026d", n))
+			first.Fingerprint = fmt.Sprintf("1:%043d", n)
+			_, claimed, err := s.Claim(t.Context(), completed(first, strings.Repeat("1", size)), start)
+			require.NoError(t, err)
+			require.False(t, claimed)
+		}
+		kept := heap() - before
+		assert.LessOrEqual(t, kept, maxBytes+others, "results of %d bytes", size)
+		assert.Greater(t, kept, maxBytes/2, "results of %d bytes", size)
+		t.Logf("results of %d bytes: %.1f %% of the bytes allowed are in use", size, 100*float64(kept)/maxBytes)
+		runtime.KeepAlive(s)
+	}
+}
+
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }

@@ -25,6 +25,7 @@ func TestCheckOfTheTableThatCreateTableMakes(t *testing.T) {
 	out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(table)})
 	require.NoError(t, err)
 	require.Equal(t, types.BillingModePayPerRequest, out.Table.BillingModeSummary.BillingMode)
+	require.Empty(t, adviceOf(t, s))
 }
 
 // TestCheckNamesEveryProblem: package table has what else may be wrong.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -181,40 +180,5 @@ func FuzzInvokeOverGarbage(f *testing.F) {
 			requireRefused(t, records, u.recordKey, out, err)
 		}
 		require.Equal(t, before, it)
-	})
-}
-
-// FuzzParts: parts are the result that the commit names, or unreadable.
-func FuzzParts(f *testing.F) {
-	f.Add([]byte("result"), uint8(2), uint8(0), []byte("x"))
-	f.Fuzz(func(t *testing.T, result []byte, count, broken uint8, content []byte) {
-		if len(result) == 0 {
-			return
-		}
-		r := completion(record("k"), result)
-		r.Result, r.Parts = nil, fmt.Sprint(count, ":", len(result))
-		var parts []item
-		for n := range int(count) {
-			from, to := n*len(result)/int(count), (n+1)*len(result)/int(count)
-			parts = append(parts, item{
-				"id":   S("k#" + r.Seal + "#" + strconv.Itoa(n+1)),
-				"data": B(string(result[from:to])),
-			})
-		}
-		whole := true
-		if len(parts) > 0 && broken > 0 {
-			n := int(broken) % len(parts)
-			data := parts[n]["data"].(*types.AttributeValueMemberB).Value
-			whole = string(data) == string(content)
-			parts[n]["data"] = B(string(content))
-		}
-		got, err := dynamo.New(wall(nil, parts...), table).ReadResult(t.Context(), r)
-		if err != nil {
-			require.ErrorAs(t, err, new(*store.UnreadableError))
-			require.Nil(t, got)
-			return
-		}
-		require.True(t, whole)
-		require.Equal(t, result, got)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -209,43 +208,6 @@ func adviceOf(t *testing.T, s *dynamo.Store) []string {
 	advice, err := s.Advise(t.Context())
 	require.NoError(t, err)
 	return advice
-}
-
-// TestAnIndexOfAnotherShape: one that only misleads operators is right, one that keeps records from
-// being written is not.
-func TestAnIndexOfAnotherShape(t *testing.T) {
-	t.Parallel()
-	client := dynamolocal.Client(dynamolocal.Endpoint(t))
-	in := dynamo.TableDefinition("dynamo-test-" + rand.Text())
-	in.GlobalSecondaryIndexes[0].Projection = &types.Projection{
-		ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"status", "reason"},
-	}
-	in.GlobalSecondaryIndexes[0].KeySchema = in.GlobalSecondaryIndexes[0].KeySchema[:1]
-	in.AttributeDefinitions = in.AttributeDefinitions[:2]
-	makeTable(t, client, in, "expiration")
-	s := dynamo.New(client, *in.TableName)
-	require.NoError(t, s.Check(t.Context()))
-	require.Equal(t, []string{
-		`table "` + *in.TableName + `": index "attention-index": partition key is "attention", expected "attention" with the sort key "attention_at"`,
-		`table "` + *in.TableName + `": index "attention-index": "attempt" is not projected`,
-	}, adviceOf(t, s))
-
-	in = dynamo.TableDefinition("dynamo-test-" + rand.Text())
-	in.AttributeDefinitions[1].AttributeType = types.ScalarAttributeTypeN
-	in.AttributeDefinitions[2].AttributeType = types.ScalarAttributeTypeS
-	makeTable(t, client, in, "expiration")
-	s = dynamo.New(client, *in.TableName)
-	require.Equal(t, []string{
-		`table "` + *in.TableName +
-			`": attribute "attention" has type N in an index, expected S: no item that has it can be written`,
-		`table "` + *in.TableName +
-			`": attribute "attention_at" has type S in an index, expected N: no item that has it can be written`,
-	}, problemsOf(t, s.Check(t.Context())))
-	_, _, err := s.Claim(t.Context(), attended(record("charge#1")), claimTime)
-	requireStoreError(t, err, "claim", store.FailureRejected, true)
-
-	s, _, _ = local(t)
-	require.Empty(t, adviceOf(t, s), "of the table that CreateTable makes")
 }
 
 func TestWhatAListingCosts(t *testing.T) {

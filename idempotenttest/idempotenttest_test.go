@@ -2,6 +2,9 @@ package idempotenttest_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,4 +61,56 @@ func TestContextIsThatOfARealDelivery(t *testing.T) {
 		require.ErrorIs(t, err, idempotent.ErrStepRefused)
 		require.ErrorIs(t, commit(ctx, 1), idempotent.ErrCommitRefused)
 	})
+}
+
+func TestMarkedTellsWhatAHandlerNoted(t *testing.T) {
+	t.Parallel()
+	timeout := errors.New("timeout")
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		idempotent.Mark(r.Context(), idempotent.Uncertain(timeout))
+		idempotent.Mark(r.Context(), nil)
+		idempotent.Mark(r.Context(), errors.ErrUnsupported)
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	ctx := idempotenttest.Context(t)
+	require.Empty(t, idempotenttest.Marked(ctx))
+	handler.ServeHTTP(httptest.NewRecorder(),
+		httptest.NewRequestWithContext(ctx, http.MethodPost, "/charges", http.NoBody))
+	all := idempotenttest.Marked(ctx)
+	require.Len(t, all, 2)
+	require.ErrorIs(t, all[0], timeout)
+	assert.Equal(t, errors.ErrUnsupported, all[1])
+	assert.Empty(t, idempotenttest.Marked(idempotenttest.Context(t)), "another context")
+}
+
+func TestMarkedNeedsAContextOfThisPackage(t *testing.T) {
+	t.Parallel()
+	assert.Panics(t, func() { idempotenttest.Marked(context.Background()) })
+}
+
+func TestStepsOfAContextRunAndReturnWhatARecordWouldKeep(t *testing.T) {
+	t.Parallel()
+	type charge struct {
+		ID     string
+		hidden string
+	}
+	ctx := idempotenttest.Context(t)
+	var key string
+	got, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (charge, error) {
+		key = idempotent.DerivedKey(ctx, "")
+		return charge{ID: "ch-1", hidden: "no JSON"}, nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, charge{ID: "ch-1"}, got)
+	assert.Equal(t, idempotent.DerivedKey(ctx, "charge"), key)
+}
+
+func TestTheNameOfAStepCanBeUsedOnce(t *testing.T) {
+	t.Parallel()
+	errDown := errors.New("down")
+	ctx := idempotenttest.Context(t)
+	for _, want := range []error{errDown, idempotent.ErrStepRefused} {
+		_, err := idempotent.Step(ctx, "fails", func(context.Context) (int, error) { return 0, errDown })
+		require.ErrorIs(t, err, want)
+	}
 }

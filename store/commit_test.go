@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -111,11 +110,13 @@ func TestCommitterOfAStoreThatIsOne(t *testing.T) {
 	require.Equal(t, s, c)
 }
 
-func TestSealsHaveOneForm(t *testing.T) {
+// The parts of a step live as long as its record can, which may be longer than the record says when
+// they are written.
+func TestThePartsOfAStepLiveAsLongAsItAsks(t *testing.T) {
 	t.Parallel()
-	for _, owner := range []string{"", "A", strings.Repeat("O", 300)} {
-		r := store.Record{Key: key, Owner: owner, Lease: time.Unix(1, 0), Seal: store.CommitSeal(owner, nil, 1)}
-		require.True(t, r.Sealed(nil))
-		require.Len(t, r.Seal, len(owner)+1+43+2)
-	}
+	expiry := time.Unix(1_800_000_000, 0)
+	r := store.Record{Key: "k", Expiry: expiry}
+	assert.Equal(t, expiry, r.OfStep(store.Step{}).Expiry)
+	assert.Equal(t, expiry, r.OfStep(store.Step{Until: expiry.Add(-time.Hour)}).Expiry)
+	assert.Equal(t, expiry.Add(90*24*time.Hour), r.OfStep(store.Step{Until: expiry.Add(90 * 24 * time.Hour)}).Expiry)
 }
