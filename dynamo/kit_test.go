@@ -297,15 +297,14 @@ func (f fake) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
 	return answered[dynamodb.BatchGetItemOutput](ctx, f, in)
 }
 
-// wall is a client whose every write is refused by one item, and whose parts are those that are
-// given.
-func wall(it item, parts ...item) fake {
+// wall is a client whose every write is refused by one item, and which has no parts.
+func wall(it item) fake {
 	return func(_ context.Context, in any) (any, error) {
 		switch in.(type) {
 		case *dynamodb.GetItemInput:
 			return &dynamodb.GetItemOutput{Item: it}, nil
 		case *dynamodb.BatchGetItemInput:
-			return &dynamodb.BatchGetItemOutput{Responses: map[string][]item{table: parts}}, nil
+			return nil, nil
 		default:
 			return nil, &types.ConditionalCheckFailedException{Item: it}
 		}
