@@ -88,8 +88,9 @@ func (t *transaction) worst(reasons []reason, placed bool) error {
 		store.FailureConflict, store.FailureThrottled, store.FailureUnavailable,
 	} {
 		for i, r := range reasons {
+			of, _ := r.kind()
 			switch {
-			case !r.is(kind):
+			case !r.failed() || of != kind:
 			case placed:
 				return t.error(kind, fmt.Errorf("%s: %w", t.at(i), r))
 			default:
@@ -139,12 +140,6 @@ func (r reason) Error() string {
 
 // failed reports whether it was this write that cancelled the transaction.
 func (r reason) failed() bool { return r.code != reasonNone && r.code != "" }
-
-// is reports whether the reason is a failure of this kind.
-func (r reason) is(kind store.Failure) bool {
-	of, _ := r.kind()
-	return r.failed() && of == kind
-}
 
 // kind is what kind of failure a reason is, and whether its code is known.
 func (r reason) kind() (kind store.Failure, known bool) {

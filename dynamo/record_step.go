@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -84,7 +83,7 @@ func (s *Store) placeSteps(ctx context.Context, op string, seen, next store.Reco
 			}
 			room -= len(text)
 			parts = parts || inParts
-			change.value = stepValue(text)
+			change.value = inline(text).data
 		}
 		changes = append(changes, change)
 	}
@@ -143,14 +142,6 @@ func stepText(step store.Step) []byte {
 	}
 	text = append(append(append(text, ' '), place...), ' ')
 	return append(text, content...)
-}
-
-// stepValue is the value of an attribute with this text.
-func stepValue(text []byte) types.AttributeValue {
-	if utf8.Valid(text) {
-		return textValue(string(text))
-	}
-	return binaryValue(text)
 }
 
 // encodeSteps adds the steps of a record that is claimed to its item.

@@ -34,13 +34,6 @@ const (
 	retention = 24 * time.Hour
 )
 
-func timing() protocol.Timing {
-	return protocol.Timing{
-		Lease: 30 * time.Second, Margin: 2 * time.Second, Reserve: 500 * time.Millisecond, ClaimBudget: 3 * time.Second,
-		UnknownRetention: 30 * 24 * time.Hour,
-	}
-}
-
 // Context returns a context that belongs to a first execution, for code that asks for one by
 // idempotent.FromContext or idempotent.DerivedKey, makes an idempotent.Step, or commits. It is that
 // of a real delivery, on a store in memory, and ends with the test, or after 15 minutes. Derived
@@ -62,7 +55,10 @@ func Context(tb testing.TB, config ...Config) context.Context {
 	for _, c := range config {
 		of.errs = c.CommitErrors
 	}
-	of.Settings = &protocol.Settings{Operation: "test", Store: of, Now: time.Now, Timing: timing()}
+	of.Settings = &protocol.Settings{Operation: "test", Store: of, Now: time.Now, Timing: protocol.Timing{
+		Lease: 30 * time.Second, Margin: 2 * time.Second, Reserve: 500 * time.Millisecond, ClaimBudget: 3 * time.Second,
+		UnknownRetention: 30 * 24 * time.Hour,
+	}}
 	of.Retention = retention
 	of.RecordKey = "test#" + tb.Name()
 	ctx, cancel := context.WithTimeout(context.WithValue(tb.Context(), deliveryKey{}, of), longest-time.Second)

@@ -29,7 +29,8 @@ type caller struct {
 // only its own answers.
 func sequences(p *probe) {
 	rapid.Check(p.t, func(t *rapid.T) {
-		p := p.in(t)
+		p := new(*p)
+		p.t = t
 		pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") }
 		keys := []*kept{p.begin(nil), p.begin(nil)}
 		callers := make([]*caller, 6)
@@ -139,7 +140,7 @@ func (c *caller) steps(p *probe, r *store.Record) {
 // one.
 func (c *caller) sight(p *probe, r *store.Record) {
 	if all := sights(); c.pick(2) == 0 {
-		all[c.pick(len(all))].sight(p, r)
+		all[c.pick(len(all))].kind(p, r)
 	} else {
 		blindly(p, r)
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"runtime/pprof"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // contextChecks make each call with a context that is over before it.
@@ -50,7 +52,10 @@ func (k *kept) fails(c call, end func(ctx context.Context) (context.Context, con
 	ctx, cancel := end(k.t.Context())
 	cancel()
 	got, err := c.once(ctx, k.store)
-	if k.failed(c, err) {
+	if _, blamed := errors.AsType[*store.UnreadableError](err); err == nil || blamed {
+		k.t.Fatalf("%s with a context that has ended returns the error %v", c.Op, err)
+	}
+	if failure, ok := errors.AsType[*store.Error](err); ok && failure.NotApplied {
 		k.holds()
 		k.commits.settle(k.probe, c, false)
 	}

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"testing"
 	"time"
@@ -31,13 +30,6 @@ type probe struct {
 type tester interface {
 	rapid.TB
 	Context() context.Context
-}
-
-// in returns the same probe for one case of a property.
-func (p *probe) in(t tester) *probe {
-	q := *p
-	q.t = t
-	return &q
 }
 
 // get returns the record held under key as the store returned it.
@@ -101,15 +93,4 @@ func (p *probe) noError(call string, err error) {
 	if err != nil {
 		p.t.Fatalf("%s: %v", call, err)
 	}
-}
-
-// failed sees that a call with a context that has ended failed, and blamed no record for it.
-func (p *probe) failed(c call, err error) (notApplied bool) {
-	p.t.Helper()
-	_, unreadable := errors.AsType[*store.UnreadableError](err)
-	if err == nil || unreadable {
-		p.t.Fatalf("%s with a context that has ended returns the error %v", c.Op, err)
-	}
-	failure, ok := errors.AsType[*store.Error](err)
-	return ok && failure.NotApplied
 }

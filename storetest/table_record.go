@@ -182,10 +182,10 @@ func seenChecks() (checks []check) {
 					k = p.begin(of.kind).play(of.then...)
 				}
 				seen := k.last
-				s.sight(p, &seen)
+				s.kind(p, &seen)
 				t.refuses = !k.is(seen)
 				p.t.Logf("seen %s", s.name)
-				if k.try(k.call(t.by(s.sight))) {
+				if k.try(k.call(t.by(s.kind))) {
 					k = nil
 				}
 			}
@@ -214,13 +214,8 @@ func seen() []named {
 	}
 }
 
-// sight is what a caller takes a record for.
-type sight struct {
-	name  string
-	sight change
-}
-
-func sights() []sight {
+// sights are what a caller takes a record for.
+func sights() []named {
 	written := func(more int) change {
 		return func(_ *probe, r *store.Record) { r.StepWrites = max(0, r.StepWrites+more) }
 	}
@@ -229,35 +224,35 @@ func sights() []sight {
 		blur(p, r)
 		r.Steps = steps
 	}
-	all := []sight{
-		{"as it is", func(*probe, *store.Record) {}},
-		{"in another time zone", inZone(-3)},
-		{"with a lease that ends a millisecond earlier", leaseMoved(-time.Millisecond)},
-		{"with a lease that ends a millisecond later", leaseMoved(time.Millisecond)},
-		{"without a lease", unleased},
+	all := []named{
+		{name: "as it is", kind: func(*probe, *store.Record) {}},
+		{name: "in another time zone", kind: inZone(-3)},
+		{name: "with a lease that ends a millisecond earlier", kind: leaseMoved(-time.Millisecond)},
+		{name: "with a lease that ends a millisecond later", kind: leaseMoved(time.Millisecond)},
+		{name: "without a lease", kind: unleased},
 		{
-			"with an expiry a second later",
-			func(_ *probe, r *store.Record) { r.Expiry = r.Expiry.Add(time.Second) },
+			name: "with an expiry a second later",
+			kind: func(_ *probe, r *store.Record) { r.Expiry = r.Expiry.Add(time.Second) },
 		},
-		{"with the owner B", owned("B")},
-		{"with the owner B and without a lease", like(owned("B"), unleased)},
-		{"without an owner", owned("")},
-		{"without an owner and a lease", like(owned(""), unleased)},
-		{"released", because(store.ReasonReleased)},
-		{"with another reason", because(another)},
-		{"without a reason", because("")},
-		{"without step writes", written(-1 << 20)},
-		{"without step writes and a lease", like(written(-1<<20), unleased)},
-		{"with a step write less", written(-1)},
-		{"with a step write more", written(1)},
-		{"with any step writes", blindly},
-		{"with nothing that does not tell it", blurred},
-		{"with nothing that does not tell it, without a lease", like(blurred, unleased)},
+		{name: "with the owner B", kind: owned("B")},
+		{name: "with the owner B and without a lease", kind: like(owned("B"), unleased)},
+		{name: "without an owner", kind: owned("")},
+		{name: "without an owner and a lease", kind: like(owned(""), unleased)},
+		{name: "released", kind: because(store.ReasonReleased)},
+		{name: "with another reason", kind: because(another)},
+		{name: "without a reason", kind: because("")},
+		{name: "without step writes", kind: written(-1 << 20)},
+		{name: "without step writes and a lease", kind: like(written(-1<<20), unleased)},
+		{name: "with a step write less", kind: written(-1)},
+		{name: "with a step write more", kind: written(1)},
+		{name: "with any step writes", kind: blindly},
+		{name: "with nothing that does not tell it", kind: blurred},
+		{name: "with nothing that does not tell it, without a lease", kind: like(blurred, unleased)},
 	}
 	for _, s := range []store.Status{store.StatusInProgress, store.StatusCompleted, store.StatusUnknown} {
-		all = append(all, sight{
-			"as one that is " + string(s),
-			func(_ *probe, r *store.Record) { r.Status = s },
+		all = append(all, named{
+			name: "as one that is " + string(s),
+			kind: func(_ *probe, r *store.Record) { r.Status = s },
 		})
 	}
 	return all
