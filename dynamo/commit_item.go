@@ -123,26 +123,18 @@ func newWrites(items []Item) (writes, error) {
 		return nil, fmt.Errorf("%d items are more than %d, which is how many a commit takes", len(items), maxItems)
 	}
 	w := make(writes, len(items))
-	var problems []error
+	var problems error // in one line
 	for i, it := range items {
-		if it.Err != nil {
-			problems = append(problems, fmt.Errorf("items[%d]: %w", i, it.Err))
+		switch {
+		case it.Err == nil:
+		case problems == nil:
+			problems = fmt.Errorf("items[%d]: %w", i, it.Err)
+		default:
+			problems = fmt.Errorf("%w; items[%d]: %w", problems, i, it.Err)
 		}
 		w[i] = it.TransactWriteItem
 	}
-	return w, joined(problems)
-}
-
-// joined is one error of several, in one line.
-func joined(problems []error) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	err := problems[0]
-	for _, next := range problems[1:] {
-		err = fmt.Errorf("%w; %w", err, next)
-	}
-	return err
+	return w, problems
 }
 
 // described says what a write is, without anything that it writes, and names its table.

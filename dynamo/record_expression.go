@@ -49,13 +49,13 @@ func (e *expression) sameAs(a *attributes, seen store.Record) {
 		e.condition += " AND #expiration > :second_before AND #expiration <= :seen_expiration"
 	}
 	if seen.Owner == "" || !seen.Lease.IsZero() {
-		e.same(a.lease, ":seen_lease", millisOrNone(seen.Lease))
+		e.same(a.lease, ":seen_lease", says(&seen.Lease).value())
 	}
 	if seen.Status == store.StatusInProgress { // it may have been released since, or taken up again
 		e.same(a.reason, ":seen_reason", textOrNone(seen.Reason))
 	}
 	if seen.Status != store.StatusCompleted && seen.StepWrites != store.AnyStepWrites {
-		e.same(a.steps, ":seen_steps", numberOrNone(int64(seen.StepWrites)))
+		e.same(a.steps, ":seen_steps", says(&seen.StepWrites).value())
 	}
 }
 
@@ -88,8 +88,8 @@ func (e *expression) neverShorter(a *attributes, seen, next store.Record) {
 func (e *expression) setFields(a *attributes, seen, next *store.Record) {
 	had, has := a.fields(seen), a.fields(next)
 	for i, f := range has {
-		if says := f.says(); !says.same(had[i].says()) && (f.at != &a.lease || says.is) {
-			e.set(*f.at, says.value())
+		if now := says(f.of); !now.same(says(had[i].of)) && (f.at != &a.lease || now.is) {
+			e.set(*f.at, now.value())
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (a *attributes) encode(r *store.Record, c content) item {
 	set(it, a.encoding, textOrNone(c.encoding))
 	set(it, a.layout, textOrNone(string(r.Layout)))
 	for _, f := range a.fields(r) {
-		set(it, *f.at, f.says().value())
+		set(it, *f.at, says(f.of).value())
 	}
 	return it
 }
@@ -152,22 +152,6 @@ func textOrNone(s string) types.AttributeValue {
 		return nil
 	}
 	return textValue(s)
-}
-
-// numberOrNone is a number, or nil for zero.
-func numberOrNone(n int64) types.AttributeValue {
-	if n == 0 {
-		return nil
-	}
-	return numberValue(n)
-}
-
-// millisOrNone is an instant, or nil for the zero time.
-func millisOrNone(t time.Time) types.AttributeValue {
-	if t.IsZero() {
-		return nil
-	}
-	return numberValue(t.UnixMilli())
 }
 
 func numberValue(n int64) types.AttributeValue {
@@ -220,8 +204,8 @@ type said struct {
 	set    []string
 }
 
-func (f field) says() said {
-	switch of := f.of.(type) {
+func says(field any) said {
+	switch of := field.(type) {
 	case *string:
 		return said{is: *of != "", text: *of}
 	case *int:
