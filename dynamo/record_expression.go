@@ -96,21 +96,16 @@ func (e *expression) setFields(a *attributes, seen, next *store.Record) {
 
 // setContent replaces the result, wherever the old one was kept, and the reason. What the new one
 // does not need goes even if it was not seen: a leftover that reading hides must not count again
-// under a new commit.
-func (e *expression) setContent(a *attributes, c content, reason string) {
+// under a new commit. The layout goes also if it was seen alone, because reading infers it from a
+// record that names none.
+func (e *expression) setContent(a *attributes, c content, seen, next store.Record) {
 	e.set(a.data, c.data)
 	e.set(a.parts, textOrNone(c.parts))
 	e.set(a.encoding, textOrNone(c.encoding))
-	e.set(a.reason, textOrNone(reason))
-}
-
-// setLayout names the layout of a result that is replaced: also one that was seen, because reading
-// infers it from a record that names none.
-func (e *expression) setLayout(a *attributes, seen, next store.Layout) {
-	if next != "" {
-		seen = ""
+	e.set(a.reason, textOrNone(next.Reason))
+	if seen.Layout != "" || next.Layout != "" {
+		e.set(a.layout, textOrNone(string(next.Layout)))
 	}
-	e.setText(a.layout, string(seen), string(next))
 }
 
 func (e *expression) setText(at attribute, seen, next string) {

@@ -73,8 +73,7 @@ func (s *Store) update(ctx context.Context, op string, seen, next store.Record) 
 		if err != nil {
 			return u, false, err
 		}
-		e.setContent(s.attr, c, next.Reason)
-		e.setLayout(s.attr, seen.Layout, next.Layout)
+		e.setContent(s.attr, c, seen, next)
 		parts = parts || next.Result != nil && c.parts != ""
 	}
 	return types.Update{

@@ -21,11 +21,11 @@ type race struct {
 	first, second turn
 }
 
-func races() []race {
+func raceChecks() (checks []check) {
 	mark := swap(with(stepsOf{charge: started})).by(blindly)
 	step := swap(with(stepsOf{charge: value(charged)}))
 	claims, takes, done := claim(), swap(takeover), complete(charged).writing(added, shared)
-	return []race{
+	for _, r := range []race{
 		{"claims for one key", nil, 1, claims, claims},
 		{"claims over one expired record", like(completed, expiring(0)), 1, claims, claims},
 		{"takeovers of one crashed record", inProgress, 1, takes, takes},
@@ -41,18 +41,12 @@ func races() []race {
 		{"start marks of one step", inProgress, 1, mark, mark},
 		{"a step and releases", inProgress, 8, step, remove()},
 		{"releases", inProgress, 1, remove(), remove()},
-	}
-}
-
-func raceChecks() []check {
-	all := races()
-	checks := make([]check, len(all))
-	for i, r := range all {
-		checks[i] = check{"of " + r.name + " has one winner", func(p *probe) {
+	} {
+		checks = append(checks, check{"of " + r.name + " has one winner", func(p *probe) {
 			for range raceRounds {
 				p.begin(r.held).oneWins(r)
 			}
-		}, r.first.completes || r.second.completes}
+		}, r.first.completes || r.second.completes})
 	}
 	return checks
 }
