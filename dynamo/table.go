@@ -2,12 +2,16 @@ package dynamo
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/go-idempotent/idempotent/internal/table"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // TableCreator is what [CreateTable] needs of a client, and that of package outbox;
@@ -121,4 +125,179 @@ func Actions() []string {
 		"dynamodb:PutItem",
 		"dynamodb:UpdateItem",
 	}
+}
+
+// Describer is what [Store.Check] needs of a client beyond [Client], and Check of package outbox;
+// [*dynamodb.Client] implements it.
+type Describer interface {
+	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
+		optFns ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+}
+
+// Check compares the table with its [TableDefinition]. It is meant for deployments and for the
+// start of a process, not for the request path, and needs the IAM actions dynamodb:DescribeTable
+// and dynamodb:DescribeTimeToLive.
+//
+// The tables, by name or ARN, are those into which handlers [Commit]: each has to be there, ready,
+// in the account and Region of the table of the store. They and the table of the store have to have
+// transactions, which a table with multi-Region strong consistency has not. Of these it needs
+// dynamodb:DescribeTable alone.
+//
+// Such a table cannot have time to live either, so as the table of the store it is right without:
+// [Store.Advise] says what has to be done.
+//
+// What is wrong with a table is a [*store.ConfigError] with all problems. A table without the
+// [AttentionIndex] is right: of that [Store.Advise] tells. A table that cannot be looked at is a
+// [*store.Error] with Op "check": Kind is FailureMissingTable if there is none, FailureAccessDenied
+// if one of the two actions is not allowed, in which case nothing is said about the request path.
+func (s *Store) Check(ctx context.Context, tables ...string) error {
+	d, err := s.describer()
+	if err != nil {
+		return err
+	}
+	c := checker{Describer: d, commits: len(tables) > 0}
+	c.checkRecords(ctx, s.table, s.attr)
+	if _, ok := s.client.(transactor); !ok && c.commits {
+		c.problems = append(c.problems,
+			fmt.Sprintf("client %T has no TransactWriteItems: there is no commit with it", s.client))
+	}
+	for _, name := range tables {
+		c.checkCommitted(ctx, name)
+	}
+	return c.result()
+}
+
+// describer returns the client as one that can look at tables.
+func (s *Store) describer() (Describer, error) {
+	if s.ready("check") != nil {
+		return nil, &store.ConfigError{Problems: []string{errUnmade.Error()}}
+	}
+	d, ok := s.client.(Describer)
+	if !ok {
+		return nil, &store.ConfigError{Problems: []string{fmt.Sprintf(
+			"table %q cannot be checked: client %T has no DescribeTable and DescribeTimeToLive", s.table, s.client)}}
+	}
+	return d, nil
+}
+
+// checker looks at tables and collects what is wrong with them.
+type checker struct {
+	Describer
+
+	commits  bool   // handlers commit
+	place    string // account and Region of the table of records, empty if it is not known
+	problems []string
+	errs     []error
+}
+
+// result is what was found.
+func (c *checker) result() error {
+	if len(c.problems) == 0 {
+		return errors.Join(c.errs...)
+	}
+	return errors.Join(append([]error{&store.ConfigError{Problems: c.problems}}, c.errs...)...)
+}
+
+func (c *checker) found(name string, problems ...string) {
+	c.problems = append(c.problems, table.Of("table", name, problems)...)
+}
+
+// checkRecords looks at the table of records.
+func (c *checker) checkRecords(ctx context.Context, name string, a *attributes) {
+	t := c.describe(ctx, name, false)
+	if t == nil {
+		return
+	}
+	c.place = placeOf(aws.ToString(t.TableArn))
+	c.found(name, table.Compare(t, a.definition(name))...)
+	if c.commits && table.Strong(t) {
+		c.found(name, "it has multi-Region strong consistency, and so no transactions: no handler can commit")
+	}
+	if table.Strong(t) {
+		return // it can have no time to live, see Advise
+	}
+	ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
+	if err != nil {
+		c.errs = append(c.errs, checkError("DescribeTimeToLive", name, err))
+		return
+	}
+	c.found(name, table.CompareTimeToLive(ttl.TimeToLiveDescription, a.expiration.name)...)
+}
+
+// checkCommitted looks at a table into which handlers commit.
+func (c *checker) checkCommitted(ctx context.Context, name string) {
+	if !isTable(name) {
+		c.found(name, "that is not the name or ARN of a DynamoDB table")
+		return
+	}
+	t := c.describe(ctx, name, true)
+	if t == nil {
+		return
+	}
+	if table.Strong(t) {
+		c.found(name, "it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
+	}
+	if place := placeOf(aws.ToString(t.TableArn)); place != "" && c.place != "" && place != c.place {
+		c.found(name, "it is in another account or Region than the table of records, and no transaction spans two")
+	}
+}
+
+// describe looks at a table and its status. It returns nil if it cannot, or if there is none: among
+// the tables that are committed into that is a problem like any other.
+func (c *checker) describe(ctx context.Context, name string, committed bool) *types.TableDescription {
+	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
+	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
+	switch {
+	case missing && committed:
+		c.found(name, "there is none in this account and Region")
+	case err != nil:
+		c.errs = append(c.errs, checkError("DescribeTable", name, err))
+	default:
+		c.found(name, table.Status(out.Table)...)
+		return out.Table
+	}
+	return nil
+}
+
+// Advise says, in sentences, what the table lacks that no request needs: the [AttentionIndex],
+// without which operators have to read the whole table to find what they have to settle, and time
+// to live where it has multi-Region strong consistency, without which [Store.DeleteExpired] has to
+// delete what has expired. What is wrong is the business of [Store.Check]. It needs the IAM action
+// dynamodb:DescribeTable; errors are those of Check.
+func (s *Store) Advise(ctx context.Context) ([]string, error) {
+	d, err := s.describer()
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(s.table)})
+	if err != nil {
+		return nil, checkError("DescribeTable", s.table, err)
+	}
+	advice := table.CompareIndex(out.Table, s.attr.index(),
+		"to find what somebody has to settle, the whole table has to be read")
+	if table.Strong(out.Table) {
+		advice = append(advice,
+			"it has multi-Region strong consistency, and so no time to live: what has expired stays until "+
+				"DeleteExpired deletes it")
+	}
+	return table.Of("table", s.table, advice), nil
+}
+
+func checkError(call, table string, err error) error {
+	kind := kindOf(err)
+	return &store.Error{
+		Op: "check", Kind: kind, NotApplied: nothingWritten,
+		Err: fmt.Errorf("%s of table %q: %w", call, table, speakable(err, kind)),
+	}
+}
+
+// placeOf is the Region and account of a table that is given by its ARN, else empty.
+func placeOf(table string) string {
+	arn := strings.Split(table, ":")
+	if len(arn) != 6 {
+		return ""
+	}
+	return arn[3] + ":" + arn[4]
 }
