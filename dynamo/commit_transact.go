@@ -96,8 +96,8 @@ func noCommit(op, format string, of any) error {
 type transaction struct {
 	store *Store
 	op    string
-	// own is where the writes of the handler begin: at 1, behind that which completes the record that
-	// was seen, or at 0.
+	// own is where the writes of the handler begin: at 1, behind that which completes the record
+	// that was seen, or at 0.
 	own  int
 	seen store.Record
 

@@ -88,8 +88,8 @@ func (x *expiring) delete(ctx context.Context, it item) (deleted bool, err error
 			return false, err
 		}
 	}
-	// Whoever claims, renews, completes or settles a record changes one of these, and whoever writes
-	// a message again has another owner.
+	// Whoever claims, renews, completes or settles a record changes one of these, and whoever
+	// writes a message again has another owner.
 	e, due := newExpression(), attribute{messageDue, "#due", ":due"}
 	for _, at := range []attribute{a.expiration, a.status, a.owner, a.lease, due} {
 		e.same(at, at.value, it[at.name])

@@ -82,8 +82,8 @@ func (s *Store) scanner(op string, q store.Query) (scanner, error) {
 	}
 }
 
-// reads returns the reads that find what a query names: of the shards of one operation, of the whole
-// index, of the table, or of the one partition of all records.
+// reads returns the reads that find what a query names: of the shards of one operation, of the
+// whole index, of the table, or of the one partition of all records.
 func (s *Store) reads(q store.Query) []read {
 	a, l := s.attr, listing{expression: newExpression()}
 	if len(q.Statuses) > 0 {
@@ -262,9 +262,9 @@ type page struct {
 	last  item
 }
 
-// pages yields the pages of all reads, one after the other, until the last one or an error. It keeps
-// to a rate of read units per second, unless that is 0: what a slow reader leaves unused is not
-// saved up.
+// pages yields the pages of all reads, one after the other, until the last one or an error. It
+// keeps to a rate of read units per second, unless that is 0: what a slow reader leaves unused is
+// not saved up.
 func pages(ctx context.Context, client scanner, rate float64, reads ...read) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		var due time.Time

@@ -86,8 +86,9 @@ func (s *Store) partsOf(op string, r *store.Record, outlive time.Duration) *part
 // than it takes. See
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html.
 func (w *partWriter) write(ctx context.Context, pieces [][]byte) error {
+	type requests = []types.WriteRequest
 	for batch := range slices.Chunk(pieces, writeBatch) {
-		writes := make([]types.WriteRequest, len(batch))
+		writes := make(requests, len(batch))
 		for i, piece := range batch {
 			w.written.count++
 			w.written.size += len(piece)
@@ -96,12 +97,10 @@ func (w *partWriter) write(ctx context.Context, pieces [][]byte) error {
 			it[w.attr.expiration.name] = numberValue(w.expiration)
 			writes[i] = types.WriteRequest{PutRequest: &types.PutRequest{Item: it}}
 		}
-		err := inRounds(ctx, w.op, writes, func(ctx context.Context, writes []types.WriteRequest) (left []types.WriteRequest,
-			_ error,
-		) {
+		err := inRounds(ctx, w.op, writes, func(ctx context.Context, writes requests) (left requests, _ error) {
 			var a attempts
 			out, err := w.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-				RequestItems: map[string][]types.WriteRequest{w.table: writes},
+				RequestItems: map[string]requests{w.table: writes},
 			}, a.observe)
 			if err != nil {
 				return nil, w.storeError(w.op, a.explained(err), nothingWritten)
