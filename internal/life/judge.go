@@ -171,9 +171,12 @@ type Before struct {
 	Trace string
 }
 
-// Meets is the one place that says what a held record means for a delivery. The zero record says
+// Meets is the one place that says what a held record means for who meets it. The zero record says
 // that there is none.
 func (c Claimant) Meets(held store.Record, now time.Time) Judgement {
+	if c.Asks {
+		return c.inquires(held, now)
+	}
 	state := Of(held, now)
 	if held.Status == store.StatusInProgress && slices.Contains(c.Callers, held.Owner) {
 		return Judgement{Verdict: Twice} // whatever the clock says: it waits for us
@@ -225,9 +228,9 @@ func (c Claimant) meetsCrash(held store.Record, now time.Time) Judgement {
 	}
 }
 
-// Inquires says what a held record means for a reconciliation: it takes what somebody has to
+// inquires says what a held record means for a reconciliation: it takes what somebody has to
 // settle, and never a key that nobody holds.
-func (c Claimant) Inquires(held store.Record, now time.Time) Judgement {
+func (c Claimant) inquires(held store.Record, now time.Time) Judgement {
 	state := Of(held, now)
 	notDue := c.OnlyDue && (held.GivenUp() || held.AttentionAt.After(now))
 	switch {

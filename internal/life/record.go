@@ -47,26 +47,16 @@ func (p Policy) expiryInProgress(lease, now time.Time) time.Time {
 	return expiryAt(now.Add(keep), lease)
 }
 
-// roundUp rounds an instant up to a unit: leases to the millisecond, expiries to the second, which
-// is what stores keep.
-func roundUp(t time.Time, unit time.Duration) time.Time {
-	down := t.Truncate(unit)
-	if down.Equal(t) {
-		return down
-	}
-	return down.Add(unit)
-}
+// LeaseEnd rounds a lease up to what stores keep, which is milliseconds.
+func LeaseEnd(t time.Time) time.Time { return t.Add(time.Millisecond - 1).Truncate(time.Millisecond) }
 
-// LeaseEnd rounds a lease up to what stores keep.
-func LeaseEnd(t time.Time) time.Time { return roundUp(t, time.Millisecond) }
-
-// expiryAt rounds an expiry up to what stores keep, and never lets it come before the end of the
-// lease: DynamoDB's TTL must not delete a record that still protects an execution.
+// expiryAt rounds an expiry up to what stores keep, which is seconds, and never lets it come before
+// the end of the lease: DynamoDB's TTL must not delete a record that still protects an execution.
 func expiryAt(t, lease time.Time) time.Time {
 	if t.Before(lease) {
 		t = lease
 	}
-	return roundUp(t, time.Second)
+	return t.Add(time.Second - 1).Truncate(time.Second)
 }
 
 // instant is an instant as stores keep it.
@@ -94,7 +84,8 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	r.Expiry = c.expiryInProgress(c.Lease, now)
 	r.Attempt++
 	if !c.Asks && !c.RefuseCrashed {
-		r = unseenOf(r).claimed(c.Marks).into(r)
+		// Should it die, it may have begun any step but those that it marks, and others had not begun.
+		r = Unseen{Any: true, Names: slices.DeleteFunc(slices.Clone(c.Marks), unseenOf(r).May)}.into(r)
 	}
 	r.Steps = nil // those of the record stay
 	if c.watches() {
@@ -337,16 +328,4 @@ func (u Unseen) With(name string, may bool) Unseen {
 		names = nil
 	}
 	return Unseen{Any: u.Any, Names: names}
-}
-
-// claimed is what remains unseen if an execution dies that marks these steps, in ascending order,
-// and may run any other.
-func (u Unseen) claimed(marks []string) Unseen {
-	var sure []string
-	for _, name := range marks {
-		if !u.May(name) {
-			sure = append(sure, name)
-		}
-	}
-	return Unseen{Any: true, Names: sure}
 }

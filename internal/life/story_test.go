@@ -40,7 +40,7 @@ func TestAStoryIsToldToItsEnd(t *testing.T) {
 	q.Asks, q.Owner = true, "asking"
 	for hour := range 3 {
 		at := now.Add(time.Duration(hour+1) * time.Hour)
-		j = q.Inquires(r, at)
+		j = q.Meets(r, at)
 		assert.Equal(t, since, life.UnknownSince(j.Next).UTC(), "also while somebody asks")
 		r = q.PutBack(j.Next, j.Before, hour+1, life.Ended{Failure: "net.OpError"}, at)
 		assert.Equal(t, since, life.UnknownSince(r).UTC(), "a question does not move it")
@@ -61,10 +61,10 @@ func TestAReconciliationIsNamedAsWhoHasSettledARecord(t *testing.T) {
 	t.Parallel()
 	q := claimant(asks)
 	q.Asks = true
-	r := q.Inquires(record(unknown), now).Next
+	r := q.Meets(record(unknown), now).Next
 	assert.Equal(t, []string{"settled executed by a reconciliation"}, tells(q.Completed(r, "", []byte(`1`), now)))
 	assert.Equal(t, []string{"settled not executed by a reconciliation"}, tells(q.Released(r, life.Left{}, now)))
-	assert.Empty(t, tells(q.Inquires(record(watched), now).Next), "a question takes nothing over")
+	assert.Empty(t, tells(q.Meets(record(watched), now).Next), "a question takes nothing over")
 }
 
 // A story has bounds, whoever writes what into it.

@@ -232,7 +232,7 @@ func table() string {
 		func(c life.Claimant, r store.Record) life.Judgement { return c.Meets(r, now) })
 	meets("A reconciliation meets it. The handler …", func(c life.Claimant, r store.Record) life.Judgement {
 		c.Asks, c.Fingerprint = true, ""
-		return c.Inquires(r, now)
+		return c.Meets(r, now)
 	})
 	b.WriteString("// † with attention ‡ given up, as before\n//\n" +
 		"// Who lists what waits for a person finds\n//\n")
@@ -260,7 +260,7 @@ func table() string {
 		c := claimant(p.Policy)
 		j := c.Meets(p.held, now)
 		if p.Asks {
-			j = c.Inquires(p.held, now)
+			j = c.Meets(p.held, now)
 		}
 		ours, left := j.Next, life.Left{Derived: []string{"charge"}}
 		kept := left
@@ -355,7 +355,7 @@ func TestAQuestionForgetsNothing(t *testing.T) {
 		r.Tries, r.Derived, r.Expiry = 3, []string{"charge"}, now.Add(365*24*time.Hour)
 		c := claimant(asks)
 		c.Asks, c.Fingerprint = true, ""
-		next := c.Inquires(r, now).Next
+		next := c.Meets(r, now).Next
 		require.Equal(t, 3, next.Tries)
 		require.Equal(t, r.Derived, next.Derived)
 		require.Equal(t, r.Attention, next.Attention)

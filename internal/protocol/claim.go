@@ -85,7 +85,7 @@ func (c *claim) take(ctx context.Context) taking {
 		if !t.claimed() || !c.worn() {
 			return t
 		}
-		c.undo(ctx, t.Judgement, c.undoEnd(time.Now()))
+		c.undo(ctx, t.Judgement, c.endOf(undoBudget))
 		if c.over(time.Now()) {
 			break
 		}
@@ -93,27 +93,18 @@ func (c *claim) take(ctx context.Context) taking {
 	return taking{unanswered: errSlow}
 }
 
-// judge says what a held record means for us. The zero record says that the one that refused is
-// gone.
-func (c *claim) judge(held store.Record, now time.Time) life.Judgement {
-	if c.as.Asks {
-		return c.as.Inquires(held, now)
-	}
-	return c.as.Meets(held, now)
-}
-
 // over reports whether the deadline has come: the handler's context would have ended before it
 // starts.
 func (c *claim) over(now time.Time) bool { return !c.deadline.IsZero() && !now.Before(c.deadline) }
 
-// undoEnd bounds the undo of a claim that took long: by the invocation's deadline, or, if that has
-// come and the process still lives, by a budget that the margin of the lease covers.
-func (c *claim) undoEnd(now time.Time) time.Time {
-	end := now.Add(undoBudget)
-	if !c.over(now) && c.deadline.Before(end) && !c.deadline.IsZero() {
+// endOf is when a budget ends that starts now: in time to answer before the invocation's deadline,
+// unless that has come, and the process still lives.
+func (c *claim) endOf(budget time.Duration) time.Time {
+	now := time.Now()
+	if c.deadline.After(now) && c.deadline.Before(now.Add(budget)) {
 		return answerable(c.deadline, now)
 	}
-	return end
+	return now.Add(budget)
 }
 
 // tryTake takes the record by one token, or says why not. Every record that is held goes through
@@ -129,32 +120,52 @@ func (c *claim) tryTake(ctx context.Context) taking {
 		longest = min(longest, (c.Timing.Lease-c.Timing.Margin)/2)
 	}
 	end := budgetEnd(ctx, longest)
-	tries := within(ctx, end.Add(-min(undoBudget, time.Until(end)/3)))
+	tries := end.Add(-min(undoBudget, time.Until(end)/3))
 
 	m := life.Judgement{Verdict: life.Look} // an inquiry looks who holds the key; a delivery takes it, as if nobody did
 	if !c.as.Asks {
-		m = c.judge(store.Record{}, c.Now())
+		m = c.as.Meets(store.Record{}, c.Now())
 	}
 	var f failures
 	for moves := 0; moves < maxMoves; {
-		now := c.Now()
-		held, won, err := c.send(tries, m, now)
-		busy := inTransaction(err)
+		var (
+			now  = c.Now()
+			held store.Record
+			won  bool
+			err  error
+		)
+		if m.Verdict == life.Look {
+			held, err = c.look(ctx, tries)
+		} else {
+			held, won, err = c.write(ctx, tries, m.Seen, m.Next, now)
+		}
+		// What met a transaction, or another writer of the same item, reads, instead of repeating the
+		// write: many duplicates of one request must not keep the owner from its commit.
+		failed, is := errors.AsType[*store.Error](err)
+		busy := is && failed.Kind == store.FailureConflict && failed.NotApplied
 		if busy {
 			f.note(m, err)
-			held, err = c.look(tries)
+			held, err = c.look(ctx, tries)
 		}
 		if err != nil {
-			if f.repeat(tries, m, err) {
+			f.note(m, err)
+			if store.MayPass(err) && f.wait(ctx, tries) {
 				continue
 			}
 			return c.giveUp(ctx, &f, f.cause, end)
 		}
-		refused := m.Verdict == life.Refuse && life.Landed(held, m.Next) // and the reply was lost
-		if won || refused {
-			return c.won(m, held)
+		switch {
+		case m.Verdict == life.Refuse && (won || life.Landed(held, m.Next)): // its reply was lost
+			c.report.Settlement = report.Unknown
+			return taking{Judgement: m, held: m.Next}
+		case won && m.Verdict == life.Begin:
+			c.mine, c.before = m.Next, m.Before
+			return taking{Judgement: m, held: m.Next}
+		case won:
+			c.mine, c.before = held, m.Before // a stale owner may have written a step since we looked
+			return taking{Judgement: m, held: held}
 		}
-		j := c.judge(held, now)
+		j := c.as.Meets(held, now)
 		switch j.Verdict {
 		case life.Ours:
 			c.mine, c.before = held, m.Before
@@ -166,24 +177,11 @@ func (c *claim) tryTake(ctx context.Context) taking {
 		}
 		if !busy {
 			moves++
-		} else if !f.wait(tries) {
+		} else if !f.wait(ctx, tries) {
 			return c.giveUp(ctx, &f, f.cause, end)
 		}
 	}
 	return c.giveUp(ctx, &f, errRestless, end)
-}
-
-// won notes a write that was applied. held is what the store returned.
-func (c *claim) won(m life.Judgement, held store.Record) taking {
-	switch m.Verdict {
-	case life.TakeOver:
-		c.mine, c.before = held, m.Before // a stale owner may have written a step since we looked
-	case life.Begin:
-		c.mine, c.before = m.Next, m.Before
-	default:
-		c.report.Settlement = report.Unknown
-	}
-	return taking{Judgement: m, held: m.Next}
 }
 
 // giveUp ends a claim that the store could not decide. What may have been applied of it is undone.
@@ -226,45 +224,28 @@ func (f *failures) note(m life.Judgement, err error) {
 	}
 }
 
-// repeat takes note of a failure, waits, and reports whether the same shall be sent again.
-func (f *failures) repeat(ctx context.Context, m life.Judgement, err error) bool {
-	f.note(m, err)
-	return store.MayPass(err) && f.wait(ctx)
-}
-
-func (f *failures) wait(ctx context.Context) bool {
+// wait waits before the same is sent again, and reports whether there is time for that.
+func (f *failures) wait(ctx context.Context, tries time.Time) bool {
 	f.count++
-	return pause(ctx, f.count)
-}
-
-// send does once what is due.
-func (c *claim) send(ctx context.Context, m life.Judgement, now time.Time) (store.Record, bool, error) {
-	if m.Verdict == life.Look {
-		held, err := c.look(ctx)
-		return held, false, err
-	}
-	return c.write(ctx, m.Verdict == life.Begin, m.Seen, m.Next, now)
+	return pause(ctx, tries, f.count)
 }
 
 // undo takes back a write of our token that may have been applied. It works on a context of its
 // own: the caller's may have ended. If it fails, the lease bounds how long the key stays blocked.
 func (c *claim) undo(ctx context.Context, m life.Judgement, end time.Time) {
-	c.note(retry(withinDetached(ctx, end), func(ctx context.Context) error {
-		err := c.takeBack(ctx, m)
-		c.note(err) // also where a later try succeeds
-		return err
-	}))
-}
-
-func (c *claim) takeBack(ctx context.Context, m life.Judgement) error {
 	ours := life.Unleased(m.Next)
 	if m.Verdict == life.Begin {
 		ours.StepWrites = 0 // nothing ran under it
-		_, err := c.Store.Delete(ctx, ours)
-		return err
 	}
-	_, _, err := c.Store.Swap(ctx, ours, life.TakenBack(m.Seen, c.Now()))
-	return err
+	_ = retry(context.WithoutCancel(ctx), end, func(ctx context.Context) (err error) {
+		if m.Verdict == life.Begin {
+			_, err = c.Store.Delete(ctx, ours)
+		} else {
+			_, _, err = c.Store.Swap(ctx, ours, life.TakenBack(m.Seen, c.Now()))
+		}
+		c.note(err) // also where a later try succeeds
+		return err
+	})
 }
 
 // note keeps a failure of the store that does not decide the result for the observer.
@@ -272,10 +253,4 @@ func (c *claim) note(err error) {
 	if err != nil {
 		c.report.StoreErr = err
 	}
-}
-
-// recovered reports whether an execution before this one did not end properly. A record that was
-// released says that it did.
-func (c *claim) recovered() bool {
-	return c.mine.Attempt > 1 && c.before.Reason != store.ReasonReleased
 }

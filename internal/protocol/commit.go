@@ -58,9 +58,9 @@ type commit struct {
 	to     store.Committer
 	// seen is our record as it is expected, next what the commit makes of it.
 	seen, next store.Record
-	// open: an attempt may have been applied, or may still be. hasLanded: the record is completed.
-	open, hasLanded bool
-	report          report.Commit
+	// open: an attempt may have been applied, or may still be.
+	open   bool
+	report report.Commit
 }
 
 // ended says how the commit came to its end, and with which error.
@@ -94,7 +94,7 @@ func (c *commit) do(ctx context.Context, answer any) (fault *execution.Fault) {
 		return &execution.Fault{Kind: execution.ErrCommitRefused, Err: err}
 	}
 	defer func() { // also where the store panics
-		if !c.hasLanded {
+		if c.all.landed == nil {
 			c.claim.beside.goOn() // a handler that works on keeps its claim; who has lost it is told by its context
 		}
 		if fault != nil && (errors.Is(fault.Kind, execution.ErrCommitRefused) ||
@@ -147,31 +147,31 @@ func (c *commit) alone(ctx context.Context) *execution.Fault {
 func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 	transfer := transferTime(len(text))
 	end, err := c.claim.commitEnd(ctx, transfer)
-	c.all.storeFailed(err)
-	ctx = withinDetached(ctx, end) // a commit that has begun is not left in the middle
-	tries := keepForLast(ctx)
+	c.all.steps.failed(err)
+	ctx = context.WithoutCancel(ctx) // a commit that has begun is not left in the middle
+	tries := keepForLast(end)
 
 	c.next = c.claim.as.Completed(c.claim.mine, "", text, c.claim.Now())
 	c.next.Seal = store.CommitSeal(c.claim.as.Owner, text, c.before+1)
 	c.all.sent = append(c.all.sent, c.next)
 	c.seen = life.Unleased(c.claim.mine)
 	_, c.seen.Lease = c.claim.protected.both()
-	c.seen.Steps = c.all.steps.written()
+	c.all.steps.note(func(k *stepsKnown) { c.seen.Steps = k.held })
 	for failures, moves := 0, 0; moves < maxMoves; {
-		held, committed, err := c.try(tries, transfer, c.token(moves))
+		held, committed, err := c.try(ctx, tries, transfer, c.token(moves))
 		switch {
 		case committed:
 			return c.landed()
 		case errors.Is(err, store.ErrWritesRefused):
 			c.doubt(err) // an attempt that the client made before the one that was answered
-			return c.declined(ctx, err)
+			return c.declined(ctx, end, err)
 		case errors.Is(err, store.ErrNoCommit) && !c.open:
 			return &execution.Fault{Kind: execution.ErrCommitRefused, Err: err}
 		case err != nil:
 			c.doubt(err)
 			failures++
-			if !store.MayPass(err) || !pause(tries, failures) {
-				return c.failed(ctx, err)
+			if !store.MayPass(err) || !pause(ctx, tries, failures) {
+				return c.failed(ctx, end, err)
 			}
 			continue
 		}
@@ -186,14 +186,16 @@ func (c *commit) send(ctx context.Context, text []byte) *execution.Fault {
 			return c.leaseLost(held)
 		}
 	}
-	return c.failed(ctx, errRestless)
+	return c.failed(ctx, end, errRestless)
 }
 
 // try sends the commit once, in so little time that a reply which never comes leaves room for
 // another try.
-func (c *commit) try(ctx context.Context, transfer time.Duration, token string) (store.Record, bool, error) {
+func (c *commit) try(ctx context.Context, tries time.Time, transfer time.Duration, token string) (
+	held store.Record, committed bool, _ error,
+) {
 	c.report.Tries++
-	ctx, cancel := partOf(ctx, transfer)
+	ctx, cancel := partOf(ctx, tries, transfer)
 	defer cancel()
 	ctx, cancelLong := context.WithTimeout(ctx, c.claim.Timing.ClaimBudget/2+transfer)
 	defer cancelLong()
@@ -220,7 +222,6 @@ func (c *commit) isOurs(held store.Record) bool {
 }
 
 func (c *commit) landed() *execution.Fault {
-	c.hasLanded = true
 	made := c.next
 	c.all.landed = &made
 	return nil
@@ -236,8 +237,8 @@ func (c *commit) leaseLost(held store.Record) *execution.Fault {
 
 // declined is a commit that a condition of the writes has refused. The handler goes on, so nothing
 // of it may be applied later, when that condition holds.
-func (c *commit) declined(ctx context.Context, cause error) *execution.Fault {
-	undone, fault := c.fence(ctx)
+func (c *commit) declined(ctx context.Context, end time.Time, cause error) *execution.Fault {
+	undone, fault := c.fence(ctx, end)
 	if !undone {
 		return fault
 	}
@@ -249,9 +250,9 @@ func (c *commit) declined(ctx context.Context, cause error) *execution.Fault {
 
 // failed is a commit that the store did not take. The record tells whether it has landed all the
 // same; if not, it never will.
-func (c *commit) failed(ctx context.Context, cause error) *execution.Fault {
-	c.all.storeFailed(cause)
-	undone, fault := c.fence(ctx)
+func (c *commit) failed(ctx context.Context, end time.Time, cause error) *execution.Fault {
+	c.all.steps.failed(cause)
+	undone, fault := c.fence(ctx, end)
 	if !undone {
 		return fault
 	}
@@ -261,7 +262,7 @@ func (c *commit) failed(ctx context.Context, cause error) *execution.Fault {
 
 // unread is a commit of which nobody knows whether it has landed.
 func (c *commit) unread(cause error) *execution.Fault {
-	c.all.storeFailed(cause)
+	c.all.steps.failed(cause)
 	c.all.failed, c.all.unread = execution.ErrCommitFailed, true
 	return &execution.Fault{
 		Kind: execution.ErrCommitFailed, Err: cause,
@@ -273,13 +274,13 @@ func (c *commit) unread(cause error) *execution.Fault {
 // any more, and reports whether nothing of the commit is applied then. Where each of them was
 // answered there is nothing to do. If a record refuses this, it tells what has become of the
 // commit.
-func (c *commit) fence(ctx context.Context) (undone bool, otherwise *execution.Fault) {
+func (c *commit) fence(ctx context.Context, end time.Time) (undone bool, otherwise *execution.Fault) {
 	if !c.open {
 		return true, nil
 	}
 	var held store.Record
 	next, moved := c.claim.as.Renewed(c.claim.mine, c.seen.Lease.Add(time.Millisecond), c.claim.Now()), false
-	err := retry(ctx, func(ctx context.Context) (err error) {
+	err := retry(ctx, end, func(ctx context.Context) (err error) {
 		held, moved, err = c.claim.Store.Swap(ctx, life.Unleased(c.claim.mine), next)
 		return err
 	})
@@ -303,7 +304,7 @@ func (c *commit) fence(ctx context.Context) (undone bool, otherwise *execution.F
 // the handler has given it.
 func (c *claim) commitEnd(ctx context.Context, transfer time.Duration) (end time.Time, err error) {
 	if end = c.handlerEnd; c.heartbeat {
-		end, err = c.settleEnd(ctx, time.Now(), transfer)
+		end, err = c.settleEnd(ctx, transfer)
 		if !c.handlerEnd.IsZero() && c.handlerEnd.Before(end) {
 			end = c.handlerEnd
 		}
@@ -327,17 +328,18 @@ func (u Unprotected) Commit(ctx context.Context, _ any, writes store.Writes, unf
 	if cause := context.Cause(ctx); cause != nil {
 		return u.told(&execution.Fault{Kind: execution.ErrCommitRefused, Reason: reasonContextEnded, Err: cause})
 	}
-	ctx = within(ctx, budgetEnd(ctx, u.Timing.ClaimBudget))
 	token := execution.RandomKey()
-	err = retry(ctx, func(ctx context.Context) error { return to.Apply(ctx, writes, token) })
+	err = retry(ctx, budgetEnd(ctx, u.Timing.ClaimBudget), func(ctx context.Context) error {
+		return to.Apply(ctx, writes, token)
+	})
+	kind := execution.ErrCommitFailed
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrWritesRefused):
-		return u.told(&execution.Fault{Kind: store.ErrWritesRefused, Err: err})
+		kind = store.ErrWritesRefused
 	case errors.Is(err, store.ErrNoCommit):
-		return u.told(&execution.Fault{Kind: execution.ErrCommitRefused, Err: err})
-	default:
-		return u.told(&execution.Fault{Kind: execution.ErrCommitFailed, Err: err})
+		kind = execution.ErrCommitRefused
 	}
+	return u.told(&execution.Fault{Kind: kind, Err: err})
 }

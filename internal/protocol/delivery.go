@@ -117,7 +117,7 @@ func (c *claim) execution() execution.Claim {
 	return execution.Claim{
 		Operation: c.Operation, RecordKey: c.as.Key, Owner: c.mine.Owner, Fingerprint: c.mine.Fingerprint,
 		Attempt:   c.mine.Attempt,
-		Recovered: c.recovered(), CreatedAt: c.mine.CreatedAt,
+		Recovered: c.report.Recovered, CreatedAt: c.mine.CreatedAt,
 	}
 }
 

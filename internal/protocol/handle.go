@@ -37,7 +37,6 @@ func (d *Delivery) open(ctx context.Context, w Work) (hctx context.Context, unde
 		d.steps.close()
 		d.Report.Steps, d.Report.Commits = d.steps.ended.reports, d.commits.reports
 		c.note(d.steps.ended.storeErr)
-		c.note(d.commits.storeErr)
 	}
 }
 
@@ -245,7 +244,7 @@ func (d *Delivery) withSteps(e ending, err error) ending {
 		return ending{fate: fateUnknown, reason: store.ReasonResultLost}
 	case s.uncertain:
 		return ending{fate: fateUnknown, reason: store.ReasonUncertain}
-	case leaseLost, s.any() && (s.leaseLost || d.claim.leaseOver()):
+	case leaseLost, len(s.held) > 0 && (s.leaseLost || d.claim.leaseOver()):
 		return ending{fate: fateLeave, leaseLost: leaseLost}
 	default:
 		return e
@@ -267,6 +266,12 @@ func (d *Delivery) withCommit(e ending) ending {
 	default:
 		return e
 	}
+}
+
+// CommitFailed reports whether the handler returned an error that says that its commit has failed,
+// and it has.
+func (d *Delivery) CommitFailed(err error) bool {
+	return d.commits.failed != nil && errors.Is(err, execution.ErrCommitFailed)
 }
 
 // isOthers reports whether a record that refused a write is somebody else's.

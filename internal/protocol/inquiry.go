@@ -101,8 +101,8 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 	q.handed.Add(c.before.Derived...)
 	q.steps = stepsOf(c)
 	c.mine.Steps = nil
+	q.report.Recovered = true
 	under := c.execution()
-	under.Recovered = true
 	under.Handed, under.Steps, under.Commits, under.Notes = &q.handed, asksOnly{c}, asksOnly{c}, &q.notes
 	hctx, end := c.handlerContext(execution.With(ctx, under))
 	if q.handOver() {
@@ -111,7 +111,10 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 		if err != nil {
 			return q.askAgain(hctx, c.mine.Tries, fmt.Errorf("hand over a record to be given up: %w", err))
 		}
-		return q.giveUp(hctx, c.mine.Tries)
+		next := life.GaveUp(q.stillOpen(c.mine.Tries, nil), c.Now())
+		return q.giveBack(hctx, next, Inquired{
+			Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: c.mine.Tries,
+		})
 	}
 	found := q.Ask(hctx, under)
 	late := hctx.Err() != nil
@@ -144,10 +147,7 @@ func (q *Inquiry) found(ctx context.Context, result []byte) Inquired {
 	next := c.as.Completed(c.mine, "", result, c.Now())
 	next.SettledBy, next.SettledAt = ReconciledBy, next.CompletedAt
 	next.SettledReason = "a resolver found the result of the execution"
-	end, err := c.settleEnd(ctx, time.Now(), transferTime(len(result)))
-	c.note(err)
-	switch _, ours, err := c.conclude(withinDetached(ctx, end), next, q.steps.held,
-		func(store.Record) bool { return false }); {
+	switch ours, err := q.conclude(ctx, next); {
 	case neverFits(err):
 		return q.inVain(ctx, err)
 	case err != nil:
@@ -198,12 +198,6 @@ func (q *Inquiry) askAgain(ctx context.Context, tries int, cause error) Inquired
 	return q.giveBack(ctx, next, i)
 }
 
-// giveUp puts the record back for a person.
-func (q *Inquiry) giveUp(ctx context.Context, tries int) Inquired {
-	next := life.GaveUp(q.stillOpen(tries, nil), q.Now())
-	return q.giveBack(ctx, next, Inquired{Outcome: report.ReconcileGivenUp, Reason: next.Reason, Tries: tries})
-}
-
 // stillOpen is our record as it was before we took it over, and nobody's.
 func (q *Inquiry) stillOpen(tries int, cause error) store.Record {
 	c := &q.claim
@@ -242,17 +236,23 @@ func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) I
 	if next.Expiry.Before(c.mine.Expiry) { // what is recorded is not forgotten earlier because somebody was asked
 		next.Expiry = c.mine.Expiry
 	}
-	end, err := c.settleEnd(ctx, time.Now(), 0)
-	c.note(err)
-	_, released, err := c.releaseAs(withinDetached(ctx, end), next)
-	switch {
+	switch ours, err := q.conclude(ctx, next); {
 	case err != nil:
 		return Inquired{Outcome: InquiryFailed, Err: errors.Join(i.Err, err)}
-	case !released:
+	case !ours:
 		return Inquired{Outcome: report.ReconcileElsewhere, Err: i.Err}
 	default:
 		return i
 	}
+}
+
+// conclude replaces our claim by next, and reports whether it did.
+func (q *Inquiry) conclude(ctx context.Context, next store.Record) (ours bool, err error) {
+	c := &q.claim
+	end, err := c.settleEnd(ctx, transferTime(len(next.Result)))
+	c.note(err)
+	_, ours, err = c.conclude(context.WithoutCancel(ctx), end, next, q.steps.held, func(store.Record) bool { return false })
+	return ours, err
 }
 
 // asksOnly refuses the steps and the commits of a resolver that has no delivery.

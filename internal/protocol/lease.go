@@ -75,90 +75,67 @@ func (c *claim) leaseFromNow() time.Time {
 }
 
 // handlerContext is the context the handler runs with. It ends a little before the invocation's
-// deadline, with the cause of that deadline. The lease is renewed beside the handler: from the
-// start, or if the handler overruns its deadline in a process that nobody kills. The returned
-// function ends both, and waits for the renewal.
+// deadline, with the cause of that deadline. The lease is renewed beside the handler: from a third
+// of it on, or if the handler overruns its deadline in a process that nobody kills: on Lambda
+// Managed Instances, in a container, in a test. The context ends as soon as the lease is lost. The
+// returned function ends both, and waits for the renewal.
 func (c *claim) handlerContext(ctx context.Context) (context.Context, func()) {
-	ended := func() {}
+	ended, lost := func() {}, func(error) {}
 	if !c.deadline.IsZero() {
 		c.reserve = min(c.Timing.Reserve, time.Until(c.deadline)/10)
 		c.handlerEnd = c.deadline.Add(-c.reserve)
 		ctx, ended = context.WithDeadline(ctx, c.handlerEnd)
 	}
+	// The first renewal of an overrun is tried in the second half of the margin, in which a killed
+	// process sends nothing.
+	first := c.deadline.Add(c.Timing.Margin / 2)
 	if c.heartbeat {
-		ctx, joined := c.withHeartbeat(ctx)
-		return ctx, func() {
-			joined()
-			ended()
-		}
+		ctx, lost = context.WithCancelCause(ctx)
+		first = c.started.Add(c.Timing.Lease / 3)
 	}
-	overrun := time.AfterFunc(time.Until(c.deadline)+c.Timing.Margin/2, func() { c.beside.start(ctx, c.renewOverrun) })
+	under := ctx
+	renewal := time.AfterFunc(time.Until(first), func() {
+		c.beside.start(under, func(ctx context.Context) {
+			if err := c.keepRenewed(ctx); err != nil {
+				c.note(err)
+				lost(execution.ErrLeaseLost)
+			}
+		})
+	})
 	return ctx, func() {
-		if !overrun.Stop() {
+		if !renewal.Stop() {
 			c.beside.stop(true)
 		}
+		lost(context.Canceled)
 		ended()
 	}
-}
-
-// withHeartbeat renews the lease from a third of it on. The context ends as soon as the lease is
-// lost.
-func (c *claim) withHeartbeat(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var last time.Time
-	if !c.deadline.IsZero() {
-		last = c.deadline.Add(longestOverrun)
-	}
-	beat := func(ctx context.Context) {
-		held, _ := c.protected.both()
-		if err := c.renewUntil(ctx, c.nextRenewal(), held.Add(-c.Timing.Margin), last); err != nil {
-			c.note(err)
-			cancel(execution.ErrLeaseLost)
-		}
-	}
-	first := time.AfterFunc(time.Until(c.nextRenewal()), func() { c.beside.start(ctx, beat) })
-	return ctx, func() {
-		if !first.Stop() {
-			c.beside.stop(true)
-		}
-		cancel(context.Canceled)
-	}
-}
-
-// nextRenewal is when a third of the lease is over.
-func (c *claim) nextRenewal() time.Time {
-	held, _ := c.protected.both()
-	return held.Add(c.Timing.Lease/3 - c.Timing.Lease)
 }
 
 // longestOverrun is for how long after its deadline a handler keeps its claim. Beyond it the lease
 // ends, so that a handler which hangs does not block its key for ever.
 const longestOverrun = 15 * time.Minute
 
-// renewOverrun renews the lease of a handler that has overrun its deadline and still runs: on
-// Lambda Managed Instances, in a container, in a test. The first renewal is tried in the second
-// half of the margin, in which a killed process sends nothing.
-func (c *claim) renewOverrun(ctx context.Context) {
-	first, margin := time.Now(), c.Timing.Margin
-	c.note(c.renewUntil(ctx, first, first.Add(margin/4), c.deadline.Add(longestOverrun)))
-}
-
-// renewUntil renews the lease at the instant next, and then at every third of it, until ctx ends
-// or, if that is not zero, the instant last comes. It tries each renewal until the instant limit, a
-// margin before the lease would end. It returns an error once the lease cannot be held: at the
-// limit, or at once if someone else has the record.
-func (c *claim) renewUntil(ctx context.Context, next, limit, last time.Time) error {
+// keepRenewed renews the lease at every third of it, that of an overrun at once, until ctx ends or
+// the handler has overrun its deadline for too long. It tries each renewal until a margin before
+// the lease would end; the first one of an overrun in a half of what is left of the margin. It
+// returns an error once the lease cannot be held: at that instant, or at once if someone else has
+// the record.
+func (c *claim) keepRenewed(ctx context.Context) error {
+	next := time.Now()
+	limit := next.Add(c.Timing.Margin / 4)
+	if c.heartbeat {
+		held, _ := c.protected.both()
+		next, limit = held.Add(c.Timing.Lease/3-c.Timing.Lease), held.Add(-c.Timing.Margin)
+	}
 	for sleep(ctx, time.Until(next)) {
 		begun := time.Now()
-		if !last.IsZero() && !begun.Before(last) {
+		if !c.deadline.IsZero() && !begun.Before(c.deadline.Add(longestOverrun)) {
 			return nil
 		}
-		tries, cancel := context.WithDeadline(ctx, limit)
-		err := c.renew(tries)
+		err := c.renew(ctx, limit)
 		if err != nil && !errors.Is(err, execution.ErrLeaseLost) {
-			<-tries.Done() // the lease still holds: the handler may come to its end in time
+			sleep(ctx, time.Until(limit)) // the lease still holds: the handler may come to its end in time
 		}
-		cancel()
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the handler has returned; whether the lease was renewed does not matter any more
 		}
@@ -171,12 +148,12 @@ func (c *claim) renewUntil(ctx context.Context, next, limit, last time.Time) err
 	return nil
 }
 
-// renew moves the lease of our record, trying until ctx ends. Whatever fails is tried again, also
-// what does not pass by itself: credentials that have expired are renewed beside us.
-func (c *claim) renew(ctx context.Context) error {
+// renew moves the lease of our record, trying until end. Whatever fails is tried again, also what
+// does not pass by itself: credentials that have expired are renewed beside us.
+func (c *claim) renew(ctx context.Context, end time.Time) error {
 	for failures := 1; ; failures++ {
 		begun, next := time.Now(), c.renewed(c.Timing.Lease)
-		held, swapped, err := c.write(ctx, false, life.Unleased(c.mine), next, begun)
+		held, swapped, err := c.write(ctx, end, life.Unleased(c.mine), next, begun)
 		switch {
 		case swapped:
 			c.protected.until(begun.Add(c.Timing.Lease), next.Lease)
@@ -186,7 +163,7 @@ func (c *claim) renew(ctx context.Context) error {
 			return nil // a later lease of ours is there: this renewal was overtaken
 		case err == nil:
 			return execution.ErrLeaseLost
-		case !pause(ctx, failures):
+		case !pause(ctx, end, failures):
 			return err
 		}
 	}

@@ -16,7 +16,7 @@
 //	lease.go    how long a claim is protected, and the heartbeat beside the handler that renews it
 //	step.go     one step of the handler: resumed, or run and recorded
 //	commit.go   completes the record together with writes of the handler
-//	settle.go   completes the record, makes it UNKNOWN, or releases it
+//	settle.go   completes the record, makes it UNKNOWN, or releases it: how, and in how much time
 //
 // An inquiry stands beside it:
 //
@@ -26,9 +26,7 @@
 //
 //	delivery.go what a delivery is, what its handler offers, and how it ends
 //	replay.go   reads the result of a completed record, and checks it
-//	end.go      the last write of a claim, and how much time it has
-//	steps.go    what an execution knows of its steps
-//	commits.go  what an execution knows of its commits
+//	steps.go    what an execution knows of its steps and of its commits
 //	call.go     one call of the store: how long, how often, and what its failure means
 package protocol
 
@@ -95,7 +93,9 @@ func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 		}
 		return r, false
 	}
-	d.Report.Attempt, d.Report.Recovered = d.claim.mine.Attempt, d.claim.recovered()
+	d.Report.Attempt = d.claim.mine.Attempt
+	// A record that was released says that the execution before this one ended properly.
+	d.Report.Recovered = d.Report.Attempt > 1 && d.claim.before.Reason != store.ReasonReleased
 	if d.Report.Recovered || d.Report.Trace == "" {
 		d.Report.Trace = d.claim.before.Trace
 	}

@@ -34,24 +34,26 @@ func (d *Delivery) read(ctx context.Context, held store.Record) Result {
 	return Result{Outcome: report.Replayed, Record: held, Expires: held.Expiry}
 }
 
-// readResult gives the store most of the time that is left: it reads piece by piece, and repeats
-// what is not answered.
+// longestRead bounds the reading of a result whose deadline is later, or that has none. It is
+// enough for 15 MB on a slow network, more than any function returns.
+const longestRead = 30 * time.Second
+
+// readResult gives the store most of the time until the deadline: it reads piece by piece, and
+// repeats what is not answered. The claim is over then, so its budget bounds only an outage: what
+// could be stored can be replayed.
 func (c *claim) readResult(ctx context.Context, held store.Record) ([]byte, error) {
 	reader, ok := c.Store.(store.ResultReader)
 	if !ok {
 		return nil, &store.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}
 	}
-	ctx = c.forReading(ctx)
-	end := time.Now().Add(c.Timing.ClaimBudget)
+	end, budget := c.endOf(longestRead), time.Now().Add(c.Timing.ClaimBudget)
 	for failures := 1; ; failures++ {
-		left, _ := ctx.Deadline()
-		try, cancel := partOf(ctx, max(time.Until(left), 0)/4*3)
+		try, cancel := partOf(ctx, end, time.Until(end)/4*3)
 		result, err := reader.ReadResult(try, held)
 		cancel()
-		// An outage is answered within the budget. A try without an answer was none: it may only
-		// have been slow.
-		outage := !time.Now().Before(end) && !timedOut(err) && !errors.Is(err, context.DeadlineExceeded)
-		if err == nil || !store.MayPass(err) || outage || !pause(ctx, failures) {
+		// A try without an answer was no outage: it may only have been slow.
+		outage := !time.Now().Before(budget) && !timedOut(err) && !errors.Is(err, context.DeadlineExceeded)
+		if err == nil || !store.MayPass(err) || outage || !pause(ctx, end, failures) {
 			return result, err
 		}
 	}

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"context"
+	"maps"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -20,22 +21,22 @@ func (d *Delivery) settle(ctx context.Context, e ending) Result {
 	started := time.Now()
 	defer func() { d.Report.Settle = since(started) }()
 
+	ctx = context.WithoutCancel(ctx)
 	switch {
 	case d.commits.landed != nil:
 		return d.landed(ctx, e)
 	case e.fate == fateLeave:
-		return d.leave(withinDetached(ctx, started.Add(d.Timing.ClaimBudget)), e)
+		return d.leave(ctx, e)
 	}
-	end, err := d.claim.settleEnd(ctx, started, transferTime(len(e.result)))
+	end, err := d.claim.settleEnd(ctx, transferTime(len(e.result)))
 	d.claim.note(err)
-	ctx = withinDetached(ctx, end)
 	switch e.fate {
 	case fateComplete:
-		return d.complete(ctx, e)
+		return d.complete(ctx, end, e)
 	case fateUnknown:
-		return d.becomeUnknown(ctx, e.reason)
+		return d.becomeUnknown(ctx, end, e.reason)
 	default:
-		return d.release(ctx)
+		return d.release(ctx, end)
 	}
 }
 
@@ -102,38 +103,27 @@ func (d *Delivery) leave(ctx context.Context, e ending) Result {
 //
 // An effect that may be repeated needs no last word: the record stays in progress, and its lease
 // heals it by itself. Only a result that can never be stored would be lost again and again.
-func (d *Delivery) complete(ctx context.Context, e ending) Result {
-	tries := ctx
+func (d *Delivery) complete(ctx context.Context, end time.Time, e ending) Result {
+	tries := end
 	if !d.Repeatable {
-		tries = keepForLast(ctx)
+		tries = keepForLast(end)
 	}
 	next := d.claim.as.Completed(d.claim.mine, e.reason, e.result, d.Now())
 	next.Questions += d.questions
-	r, err := d.conclude(tries, next)
-	d.claim.note(err)
-	switch {
-	case err == nil:
+	r, err := d.conclude(ctx, tries, next)
+	if err == nil || d.Repeatable && !neverFits(err) {
 		return r
-	case d.Repeatable && !neverFits(err):
-		d.Report.Settlement = report.NotSettled
-		return Result{Outcome: report.Executed}
-	default:
-		return d.becomeUnknown(ctx, store.ReasonResultLost)
 	}
+	return d.becomeUnknown(ctx, end, store.ReasonResultLost)
 }
 
 // becomeUnknown makes the record UNKNOWN. The handler's own result or error stays the answer.
-func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
+func (d *Delivery) becomeUnknown(ctx context.Context, end time.Time, reason string) Result {
 	c := &d.claim
 	next := c.as.EndsUnknown(c.mine, c.before,
 		life.Ended{Reason: reason, Failure: d.failure, Derived: d.handed.Sorted()}, d.Now())
 	next.Questions += d.questions
-	r, err := d.conclude(ctx, next)
-	if err != nil {
-		d.Report.Settlement = report.NotSettled
-		d.claim.note(err)
-		return Result{Outcome: report.Executed}
-	}
+	r, _ := d.conclude(ctx, end, next)
 	if d.Report.Settlement == report.Unknown {
 		d.Report.Reason = reason
 		if c.before.Open {
@@ -143,24 +133,51 @@ func (d *Delivery) becomeUnknown(ctx context.Context, reason string) Result {
 	return r
 }
 
-// conclude replaces our claim by next, the record it ends in. It returns an error if the store did
-// not let it.
-func (d *Delivery) conclude(ctx context.Context, next store.Record) (Result, error) {
-	held, ours, err := d.claim.conclude(ctx, next, d.steps.ended.held, d.hasLanded)
+// release ends the claim without a result, so that the next delivery executes. Its failure goes to
+// the observer; the lease bounds what it costs. What steps have recorded stays. The record stays,
+// too, if a commit was not answered: in its place a copy of our claim that comes late could put the
+// record back which a late copy of the commit needs.
+func (d *Delivery) release(ctx context.Context, end time.Time) Result {
+	var next store.Record // nothing
+	if len(d.steps.ended.held) > 0 || d.commits.doubt {
+		left := d.steps.ended.left(d.handed.Sorted())
+		left.Failure = d.failure
+		next = d.claim.as.Released(d.claim.mine, left, d.Now())
+	}
+	r, _ := d.conclude(ctx, end, next)
+	return r
+}
+
+// conclude replaces our claim by next, the record it ends in, or by nothing. Where it returns an
+// error, the store did not let it, and the result is what that comes to.
+func (d *Delivery) conclude(ctx context.Context, end time.Time, next store.Record) (Result, error) {
+	var (
+		held store.Record
+		ours bool
+		err  error
+	)
+	if next.Key == "" {
+		ours, err = d.removed(ctx, end)
+	} else {
+		held, ours, err = d.claim.conclude(ctx, end, next, d.steps.ended.held, d.hasLanded)
+	}
+	r := Result{Outcome: report.Executed}
 	switch {
 	case err != nil:
-		return Result{}, err
+		d.Report.Settlement = report.NotSettled
+		d.claim.note(err)
 	case d.commits.landed != nil:
 		return d.landed(ctx, ending{}), nil
 	case !ours:
 		return d.elsewhere(ctx, held, next.Status, d.Now()), nil
 	case held.Status == store.StatusUnknown:
 		d.Report.Settlement = report.Unknown
-		return Result{Outcome: report.Executed}, nil
+	case held.Status == store.StatusCompleted:
+		d.Report.Settlement, r.Expires = report.Completed, held.Expiry
 	default:
-		d.Report.Settlement = report.Completed
-		return Result{Outcome: report.Executed, Expires: held.Expiry}, nil
+		d.Report.Settlement = report.Released
 	}
+	return r, err
 }
 
 // lostLease reports that somebody else owns the record.
@@ -197,54 +214,22 @@ func (d *Delivery) elsewhere(ctx context.Context, held store.Record, ours store.
 	}
 }
 
-// release ends the claim without a result, so that the next delivery executes. Its failure goes to
-// the observer; the lease bounds what it costs. What steps have recorded stays. The record stays,
-// too, if a commit was not answered: in its place a copy of our claim that comes late could put the
-// record back which a late copy of the commit needs.
-func (d *Delivery) release(ctx context.Context) Result {
-	var (
-		refusing store.Record
-		released bool
-		err      error
-	)
-	if d.steps.ended.any() || d.commits.doubt {
-		left := d.steps.ended.left(d.handed.Sorted())
-		left.Failure = d.failure
-		refusing, released, err = d.claim.releaseAs(ctx, d.claim.as.Released(d.claim.mine, left, d.Now()))
-	} else {
-		refusing, released, err = d.releaseGone(ctx)
-	}
-	switch {
-	case d.hasLanded(refusing):
-		return d.landed(ctx, ending{})
-	case err != nil:
-		d.Report.Settlement = report.NotSettled
-		d.claim.note(err)
-	case !released: // not even a lost reply of ours can have done it
-		d.lostLease()
-	default:
-		d.Report.Settlement = report.Released
-	}
-	return Result{Outcome: report.Executed}
-}
-
-// releaseGone deletes the record. If a commit may have landed, it returns the record that refused.
-// The record may have been deleted by a try whose reply was lost, and be somebody else's by now:
-// that counts as released.
-func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, released bool, _ error) {
+// removed deletes the record, unless a commit has landed. The record may have been deleted by a try
+// whose reply was lost, and be somebody else's by now: that counts as released.
+func (d *Delivery) removed(ctx context.Context, end time.Time) (released bool, _ error) {
 	ours := life.Unleased(d.claim.mine)
 	ours.StepWrites = d.claim.mine.StepWrites // what some step has recorded meanwhile is never deleted
 	unknown := ours                           // someone found that our lease had ended; they did not execute
 	unknown.Status = store.StatusUnknown
 	tries, deleted := 0, false
-	err := retry(ctx, func(ctx context.Context) (err error) {
+	err := retry(ctx, end, func(ctx context.Context) (err error) {
 		tries++
 		if deleted, err = d.Store.Delete(ctx, ours); err != nil || deleted {
 			return err
 		}
 		if len(d.commits.sent) > 0 {
-			if refusing, _, err = d.Store.Get(ctx, d.RecordKey); err != nil ||
-				refusing.Status == store.StatusCompleted {
+			held, _, err := d.Store.Get(ctx, d.RecordKey)
+			if err != nil || d.hasLanded(held) || held.Status == store.StatusCompleted {
 				return err
 			}
 		}
@@ -254,5 +239,125 @@ func (d *Delivery) releaseGone(ctx context.Context) (refusing store.Record, rele
 		}
 		return err
 	})
-	return refusing, deleted || tries > 1, err
+	return deleted || tries > 1, err
+}
+
+// lastWordBudget is the part of a settlement that is kept for marking a record whose result could
+// not be stored.
+const lastWordBudget = 500 * time.Millisecond
+
+// conclude replaces our claim by next, the record it ends in: the result, an unknown outcome, or a
+// record of nobody. It returns the record that is there then, and whether that is ours: as this
+// write made it, an earlier one, or a commit. steps are those that our record has, and hasLanded
+// tells the commits of the execution. It returns an error if the store did not let it.
+func (c *claim) conclude(
+	ctx context.Context, end time.Time, next store.Record, steps map[string]store.Step, hasLanded func(store.Record) bool,
+) (held store.Record, ours bool, err error) {
+	seen, keeps, failures := life.Unleased(c.mine), next.Owner == c.as.Owner, 0
+	seen.Steps = steps
+	for moves := 0; moves < maxMoves; {
+		now := c.Now()
+		held, written, err := c.write(ctx, end, seen, next, now)
+		switch {
+		case err != nil:
+			failures++
+			if !store.MayPass(err) || !pause(ctx, end, failures) {
+				return held, false, err
+			}
+			continue
+		case written:
+			return next, true, nil
+		}
+
+		moves++
+		switch {
+		case hasLanded(held), life.CompletedBy(held, c.as.Owner), !keeps && life.Landed(held, next):
+			return held, true, nil // the reply was lost, the write was not
+		case keeps && !c.as.Asks && life.Of(held, now) == life.Free:
+			seen = store.Record{} // deleted meanwhile: the result is stored if nobody else claims first
+		case held.Owner == c.as.Owner && held.Status != store.StatusCompleted:
+			if keeps && held.Status == next.Status {
+				return next, true, nil
+			}
+			seen = life.Unleased(held) // someone found that our lease had ended; they did not execute
+			seen.Steps = allSteps(held.Steps, steps)
+		case next.Status == store.StatusCompleted && c.as.MayComplete(held, c.mine, now):
+			seen = held // they crashed too: complete in their place
+		case !keeps && failures > 0 && !c.as.Asks:
+			return next, true, nil // by an earlier try, perhaps; an inquiry reports what it has written
+		default:
+			return held, false, nil
+		}
+	}
+	return held, false, errRestless
+}
+
+// allSteps are the steps that a completion drops: those of the record that is replaced, and those
+// that are known.
+func allSteps(held, known map[string]store.Step) map[string]store.Step {
+	if len(held) == 0 {
+		return known
+	}
+	all := maps.Clone(held)
+	maps.Copy(all, known)
+	return all
+}
+
+// keepForLast is early enough before end for the last word on a result that could not be stored.
+func keepForLast(end time.Time) time.Time {
+	return end.Add(-min(lastWordBudget, time.Until(end)/4))
+}
+
+// settleEnd bounds a settlement: by the budget that an outage may take, with the time that the
+// result takes on its way; by the invocation's deadline, when Lambda kills the process; and by the
+// lease, without which someone else may execute. A quarter of the margin is left for clocks that
+// differ.
+//
+// A lease that is too short even for half of the reserve is renewed first. That happens where the
+// result is very large, and where a handler has overrun its deadline in a process that still lives.
+//
+// It is safe for concurrent use. The error is that of such a renewal.
+func (c *claim) settleEnd(ctx context.Context, transfer time.Duration) (time.Time, error) {
+	now, budget := time.Now(), c.Timing.ClaimBudget+transfer
+	least := min(c.Timing.Reserve, c.Timing.ClaimBudget)/2 + transfer
+	end := now.Add(budget)
+	if !c.deadline.IsZero() && !end.Before(c.deadline) && c.deadline.Sub(now) >= c.reserve/10 {
+		end = answerable(c.deadline, now)
+	}
+	if !c.heartbeat && end.Before(c.deadline) {
+		return end, nil
+	}
+	held, _ := c.protected.both()
+	protected := held.Add(-c.Timing.Margin / 4)
+	if !end.After(protected) {
+		return end, nil
+	}
+	if protected.Sub(now) < least {
+		return c.extend(ctx, now, budget)
+	}
+	return protected, nil
+}
+
+// extend renews the lease for a settlement, and returns the end of that. If the lease cannot be
+// renewed, what is left of it has to do.
+func (c *claim) extend(ctx context.Context, now time.Time, budget time.Duration) (time.Time, error) {
+	extended := false
+	err := retry(context.WithoutCancel(ctx), now.Add(c.Timing.ClaimBudget), func(ctx context.Context) error {
+		begun, next := time.Now(), c.renewed(budget+c.Timing.Margin)
+		held, swapped, err := c.Store.Swap(ctx, life.Unleased(c.mine), next)
+		switch {
+		case err != nil:
+			return err
+		case swapped:
+			c.protected.until(begun.Add(budget+c.Timing.Margin), next.Lease)
+			extended = true
+		case held.Owner == c.as.Owner && held.Status == store.StatusInProgress: // a later lease of ours is there
+			extended = true
+		}
+		return nil
+	})
+	if !extended {
+		return time.Now().Add(min(c.Timing.Reserve, c.Timing.ClaimBudget)), err
+	}
+	return time.Now().Add(budget), err
 }

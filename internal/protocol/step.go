@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/errortype"
@@ -331,16 +332,16 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	defer func() { s.report.Recording += time.Since(started) }()
 
 	c := s.claim
-	end, err := c.settleEnd(ctx, started, transferTime(len(text)))
+	end, err := c.settleEnd(ctx, transferTime(len(text)))
 	s.all.failed(err)
 	if kind == store.StepStarted && ctx.Err() == nil {
 		if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
 			end = deadline // nothing has happened yet
 		}
 	}
-	ctx = withinDetached(ctx, end)
+	ctx = context.WithoutCancel(ctx)
 	if kind != store.StepStarted && !c.Repeatable {
-		ctx = keepForLast(ctx) // to say that it is lost
+		end = keepForLast(end) // to say that it is lost
 	}
 
 	step := store.Step{Kind: kind, Seal: store.Seal(c.as.Owner, text), Result: text}
@@ -349,11 +350,11 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 	_, lease := c.protected.both()
 	for failures, moves := 0, 0; moves < maxMoves; {
 		now := c.Now()
-		held, written, err := c.write(ctx, false, seen, c.as.Stepped(seen, lease, s.name, step, now), now)
+		held, written, err := c.write(ctx, end, seen, c.as.Stepped(seen, lease, s.name, step, now), now)
 		if err != nil {
 			s.all.failed(err)
 			failures++
-			if !store.MayPass(err) || !pause(ctx, failures) {
+			if !store.MayPass(err) || !pause(ctx, end, failures) {
 				return err
 			}
 			continue
@@ -377,4 +378,19 @@ func (s *step) write(ctx context.Context, text []byte, kind store.StepKind) erro
 		}
 	}
 	return errRestless
+}
+
+// StepTypes remembers which types of results can be recorded. Its zero value is ready; it is safe
+// for concurrent use.
+type StepTypes struct{ known sync.Map }
+
+// unfit says why values of the type cannot be recorded, empty if they can.
+func (t *StepTypes) unfit(e execution.Effect) string {
+	of := e.Result()
+	if problem, known := t.known.Load(of); known {
+		return problem.(string) //nolint:forcetypeassert // nothing else is stored
+	}
+	problem := e.Unfit()
+	t.known.Store(of, problem)
+	return problem
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/execution"
@@ -165,13 +166,6 @@ func (s *steps) names() []string {
 	return slices.Sorted(slices.Values(s.running))
 }
 
-// written are the steps that the record may hold.
-func (s *steps) written() map[string]store.Step {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.known.held
-}
-
 // write notes a write that is about to be sent, and returns the steps that the record may hold
 // beside it.
 func (s *steps) write(name string, step store.Step) (others map[string]store.Step) {
@@ -277,9 +271,6 @@ func (s *steps) close() {
 	s.ended = k
 }
 
-// any reports whether the record has a step, or may have one.
-func (k *stepsKnown) any() bool { return len(k.held) > 0 }
-
 // resumable reports whether the steps tell all that the execution did, as [store.Record.Resumable]
 // does.
 func (k *stepsKnown) resumable() bool {
@@ -290,7 +281,7 @@ func (k *stepsKnown) resumable() bool {
 			delete(kept, name)
 		}
 	}
-	return k.any() && !k.lost && (len(kept) == 0 || store.Record{Steps: kept}.Resumable())
+	return len(k.held) > 0 && !k.lost && (len(kept) == 0 || store.Record{Steps: kept}.Resumable())
 }
 
 // left is what the next execution gets of the steps.
@@ -309,17 +300,85 @@ func stepRefused(reason string) *execution.Fault {
 	return &execution.Fault{Kind: execution.ErrStepRefused, Reason: reason}
 }
 
-// StepTypes remembers which types of results can be recorded. Its zero value is ready; it is safe
-// for concurrent use.
-type StepTypes struct{ known sync.Map }
+// commits is what one execution knows of its commits. They may be tried from any goroutine, one at
+// a time. The zero value is ready.
+type commits struct {
+	claim *claim
+	steps *steps
+	// answer returns what a completed record keeps of an answer, see [Work].
+	answer func(any) (text []byte, problem string, err error)
+	// resolving is true while the resolver is asked.
+	resolving atomic.Bool
 
-// unfit says why values of the type cannot be recorded, empty if they can.
-func (t *StepTypes) unfit(e execution.Effect) string {
-	of := e.Result()
-	if problem, known := t.known.Load(of); known {
-		return problem.(string) //nolint:forcetypeassert // nothing else is stored
+	mu sync.Mutex
+	// over is true once the handler has returned: then returned is closed, which the first commit
+	// makes. under is closed when the commit that is under way has come to its end, nil if none is.
+	over            bool
+	returned, under chan struct{}
+
+	// What follows belongs to the commit that is under way, and, once the handler has returned, to
+	// the settlement.
+
+	// landed is the record that a commit has made, nil if none has. It is never changed.
+	landed *store.Record
+	// failed is why no other commit may begin and no answer may be stored any more; nil if none has
+	// failed.
+	failed error
+	// sent are the records that the commits were to make, of those that were declined the seals.
+	// unread: nobody knows whether the last of them is there.
+	sent   []store.Record
+	unread bool
+	// doubt: an attempt of a commit was not answered.
+	doubt bool
+
+	reports []report.Commit
+}
+
+// begin lets the handler commit, and tells how many commits were tried before; or it says why not.
+func (c *commits) begin() (before int, refused *execution.Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.over:
+		return 0, commitRefused("the handler has returned")
+	case c.under != nil:
+		return 0, commitRefused("another commit is under way")
+	case c.landed != nil:
+		return 0, commitRefused("the execution has committed its answer before, and has only one")
+	case c.failed != nil:
+		return 0, commitRefused("an earlier commit of the execution has failed")
 	}
-	problem := e.Unfit()
-	t.known.Store(of, problem)
-	return problem
+	if c.returned == nil {
+		c.returned = make(chan struct{})
+	}
+	c.under = make(chan struct{})
+	return len(c.reports), nil
+}
+
+// end takes note of a commit that has come to its end, whichever.
+func (c *commits) end(r report.Commit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reports = append(c.reports, r)
+	close(c.under)
+	c.under = nil
+}
+
+// close ends the use of commits, because the handler has returned. It waits for one that is under
+// way in another goroutine: what becomes of that decides how the execution ends.
+func (c *commits) close() {
+	c.mu.Lock()
+	c.over = true
+	under := c.under
+	if c.returned != nil {
+		close(c.returned) // nothing protects the steps any more that a commit would wait for
+	}
+	c.mu.Unlock()
+	if under != nil {
+		<-under
+	}
+}
+
+func commitRefused(reason string) *execution.Fault {
+	return &execution.Fault{Kind: execution.ErrCommitRefused, Reason: reason}
 }

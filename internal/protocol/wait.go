@@ -44,11 +44,11 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 			return r, false
 		}
 		now, asked := d.Now(), time.Now()
-		looks := within(ctx, end)
+		until := end
 		if last { // half of this is until the end
-			looks = within(ctx, asked.Add(2*max(end.Sub(asked), leastLook)))
+			until = asked.Add(2 * max(end.Sub(asked), leastLook))
 		}
-		held, err := d.claim.look(looks)
+		held, err := d.claim.look(ctx, until)
 		if err == nil {
 			slowest = max(slowest, time.Since(asked))
 		} else {
@@ -58,7 +58,7 @@ func (d *Delivery) await(ctx context.Context, r Result, p execution.Patience) (R
 			}
 			continue
 		}
-		switch j := d.claim.judge(held, now); j.Verdict {
+		switch j := d.claim.as.Meets(held, now); j.Verdict {
 		case life.Begin, life.TakeOver, life.Refuse, life.Ours:
 			if !d.worthwhile(started, p.Least) {
 				return inProgress(held, now), false
