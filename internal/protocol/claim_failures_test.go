@@ -262,4 +262,20 @@ func TestAReleaseWhoseReplyWasLostIsARelease(t *testing.T) {
 		rule: inTurn(isOp(remove), calls.LoseReply, calls.Pass, calls.Deny), do: fails(errCard),
 		err: errCard, runs: 1, settled: report.Released,
 	}.deliver(t, "and then denied")
+	var in *shop
+	releases := 0
+	deliveryCase{
+		set: func(s *shop) { in = s }, do: inTwoSteps(func() error { return errCard }),
+		rule: func(c calls.Call) calls.Fault {
+			if c.Next.Reason != store.ReasonReleased {
+				return calls.Pass
+			}
+			if releases++; releases == 1 {
+				return calls.LoseReply
+			}
+			in.takeOver(func(*store.Record) {})
+			return calls.Pass
+		},
+		err: errCard, runs: 1, settled: report.Released, left: store.StatusInProgress, reason: store.ReasonReleased,
+	}.deliver(t, "and then somebody else has it")
 }

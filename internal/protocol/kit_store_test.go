@@ -6,8 +6,7 @@ package protocol_test
 //     outages, faults that no repetition mends
 //   - isOp, renews and completes, what rules are about
 //   - hook, a store with a function of a test in the place of its methods, and noAnswer, an error
-// of
-//     it
+//     of it
 
 import (
 	"context"

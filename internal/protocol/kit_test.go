@@ -412,6 +412,14 @@ func (s *shop) change(next func(r *store.Record)) store.Record {
 	return r
 }
 
+// delete deletes the record.
+func (s *shop) delete() {
+	s.t.Helper()
+	deleted, err := s.inner.Delete(s.t.Context(), s.mustRecord())
+	require.NoError(s.t, err)
+	require.True(s.t, deleted)
+}
+
 // recordKey learns the record key of order "o-1" from a delivery that never reaches the store.
 func (s *shop) recordKey() string { return s.claim().Key }
 

@@ -53,18 +53,11 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 	crash := func(r *store.Record) { r.Lease = time.Now().Add(-time.Second) }
 	theirs := func(r *store.Record) { completed(r, `{"charge":9,"amount":5}`) }
 	all := func(changes ...func(r *store.Record)) func(s *shop) {
-		return func(s *shop) {
-			s.change(func(r *store.Record) {
-				for _, change := range changes {
-					change(r)
-				}
-			})
-		}
-	}
-	deleted := func(s *shop) {
-		gone, err := s.inner.Delete(s.t.Context(), s.mustRecord())
-		require.NoError(s.t, err)
-		require.True(s.t, gone)
+		return changed(func(r *store.Record) {
+			for _, change := range changes {
+				change(r)
+			}
+		})
 	}
 	ours, running, answered := receipt{1, 5}, store.StatusInProgress, store.StatusCompleted
 	for name, tc := range map[string]struct {
@@ -73,7 +66,7 @@ func TestLostLeaseAtCompletion(t *testing.T) {
 		left    store.Status
 		stored  bool // the record holds our result afterwards
 	}{
-		"deleted": {deleted, ours, answered, true},
+		"deleted": {(*shop).delete, ours, answered, true},
 		"made UNKNOWN by someone who saw the lease end": {
 			all(func(r *store.Record) { r.Status, r.Reason = store.StatusUnknown, "crashed" }), ours, answered, true,
 		},

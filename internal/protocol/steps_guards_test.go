@@ -112,6 +112,15 @@ func TestAReleaseKeepsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 	})
 }
 
+func TestAReleaseBringsNothingBackThatWasDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newShop(t)
+		s.do = inTwoSteps(func() error { s.delete(); return errCard })
+		s.mustFail(5, errCard)
+		s.assertGone()
+	})
+}
+
 func TestACompletionDropsTheStepsOfARecordThatBecameUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newShop(t)
