@@ -68,11 +68,8 @@ type taking struct {
 	held       store.Record
 	at         time.Time
 	unanswered error
-}
-
-// claimed reports whether the record is ours.
-func (t taking) claimed() bool {
-	return t.unanswered == nil && (t.Verdict == life.Begin || t.Verdict == life.TakeOver)
+	// claimed says that the record is ours.
+	claimed bool
 }
 
 // take takes the record under a lease that has just begun, or says why not. A claim that took long,
@@ -82,7 +79,7 @@ func (c *claim) take(ctx context.Context) taking {
 	for range maxClaims {
 		c.begin(ctx)
 		t := c.tryTake(ctx)
-		if !t.claimed() || !c.worn() {
+		if !t.claimed || !c.worn() {
 			return t
 		}
 		c.undo(ctx, t.Judgement, c.endOf(undoBudget))
@@ -160,16 +157,16 @@ func (c *claim) tryTake(ctx context.Context) taking {
 			return taking{Judgement: m, held: m.Next}
 		case won && m.Verdict == life.Begin:
 			c.mine, c.before = m.Next, m.Before
-			return taking{Judgement: m, held: m.Next}
+			return taking{Judgement: m, held: m.Next, claimed: true}
 		case won:
 			c.mine, c.before = held, m.Before // a stale owner may have written a step since we looked
-			return taking{Judgement: m, held: held}
+			return taking{Judgement: m, held: held, claimed: true}
 		}
 		j := c.as.Meets(held, now)
 		switch j.Verdict {
 		case life.Ours:
 			c.mine, c.before = held, m.Before
-			return taking{Judgement: m, held: held}
+			return taking{Judgement: m, held: held, claimed: m.Verdict == life.Begin || m.Verdict == life.TakeOver}
 		case life.Begin, life.TakeOver, life.Refuse:
 			m = j
 		default:

@@ -25,6 +25,7 @@ func TestFirstExecutionIsOneClaimAndOneSwapAndAReplayIsOneClaim(t *testing.T) {
 		deliveryCase{
 			opts: opts, got: receipt{1, 5}, runs: 1, left: store.StatusCompleted, ops: []calls.Op{claim, swap},
 			then: func(s *shop, _ error) {
+				assert.Equal(s.t, len(`{"charge":1,"amount":5}`), s.event().ResultBytes)
 				s.mustGet(1999, receipt{1, 5})
 				assert.Equal(s.t, []calls.Op{claim, swap, claim}, s.store.Ops())
 				assertExecuted(s.t, s, 1)

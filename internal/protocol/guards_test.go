@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/internal/dev/calls"
-	"github.com/go-idempotent/idempotent/internal/protocol"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
@@ -25,19 +24,6 @@ func TestSecretOfDigestsMayBeWipedOnceItWasHandedOver(t *testing.T) {
 	clear(secret)
 	s.mustHandle(5)
 	assertExecuted(t, s, 1)
-}
-
-func TestDeadlineOfExactlyAQuarterOfAnHourIsNear(t *testing.T) {
-	deliveryCase{
-		within: 15 * time.Minute, runs: 1, left: store.StatusCompleted,
-		do: after(func(s *shop) {
-			assert.Equal(s.t, 15*time.Minute+protocol.DefaultMargin, time.Until(s.mustRecord().Lease))
-		}, returns(receipt{})),
-		then: func(s *shop, _ error) {
-			s.mustHandleFor(15*time.Minute, 5)
-			assertExecuted(s.t, s, 1)
-		},
-	}.deliver(t, "15 min")
 }
 
 func TestWaiterBeginsWithExactlyAQuarterOfItsTimeLeft(t *testing.T) {
@@ -158,17 +144,6 @@ func TestThrottlingIsNotAnsweredWithAFlood(t *testing.T) {
 			assert.NotContains(s.t, s.store.Ops(), remove, "there is nothing to undo")
 		},
 	}.deliver(t, "throttled")
-}
-
-func TestObserverSeesTheSizeOfWhatWasStored(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.mustHandle(5)
-	assert.Equal(t, len(`{"charge":1,"amount":5}`), s.event().ResultBytes)
-
-	s = newShopOn(t, memory.New(), calls.OnOp(calls.Swap, calls.Deny))
-	s.mustHandle(5)
-	assert.Zero(t, s.event().ResultBytes, "nothing was stored")
 }
 
 func TestRefusalOfUnknownOutcomeStands(t *testing.T) {

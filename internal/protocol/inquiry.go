@@ -68,7 +68,7 @@ func (q *Inquiry) Run(ctx context.Context) Inquired {
 	q.claim.as.Asks, q.claim.as.OnlyDue = true, q.Due
 	t := q.claim.take(ctx)
 	var i Inquired
-	if t.claimed() {
+	if t.claimed {
 		i = q.ask(ctx)
 		i.Attempt = q.claim.mine.Attempt
 	} else {
@@ -232,9 +232,8 @@ func (q *Inquiry) again(next *store.Record, tries int, now time.Time) Inquired {
 
 // giveBack replaces our claim by a record of nobody.
 func (q *Inquiry) giveBack(ctx context.Context, next store.Record, i Inquired) Inquired {
-	c := &q.claim
-	if next.Expiry.Before(c.mine.Expiry) { // what is recorded is not forgotten earlier because somebody was asked
-		next.Expiry = c.mine.Expiry
+	if mine := q.claim.mine; next.Expiry.Before(mine.Expiry) {
+		next.Expiry = mine.Expiry // what is recorded is not forgotten earlier because somebody was asked
 	}
 	switch ours, err := q.conclude(ctx, next); {
 	case err != nil:

@@ -286,12 +286,6 @@ func (s *shop) mustReturn(amount int64, want error) {
 	assert.Same(s.t, want, err)
 }
 
-// mustPanic is handle of an order whose handler panics.
-func (s *shop) mustPanic(amount int64, want any) {
-	s.t.Helper()
-	assert.PanicsWithValue(s.t, want, func() { _, _ = s.handle(amount) })
-}
-
 // mustRefuse is handle of an order that gets an error of the package, of this kind.
 func (s *shop) mustRefuse(amount int64, want error) (told *idempotent.Error) {
 	s.t.Helper()

@@ -19,13 +19,6 @@ import (
 
 // The tests of this file run alone: they look at the goroutines and the heap of the process.
 
-// noGoroutineIsLeft fails the test if it leaves a goroutine behind.
-func noGoroutineIsLeft(t *testing.T) {
-	t.Helper()
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-}
-
 // shopOf is a handler of orders without faults and observer.
 func shopOf(records store.Store, do handler, opts ...idempotent.Option) *idempotent.Handler[order, receipt] {
 	return idempotent.Wrap(do, records, append(opts,
@@ -36,7 +29,8 @@ func shopOf(records store.Store, do handler, opts ...idempotent.Option) *idempot
 // results, and lets them expire. What a round leaves behind would be seen: it brings more than the
 // bound.
 func TestAProcessThatServesForLongStaysFlat(t *testing.T) {
-	noGoroutineIsLeft(t)
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	const (
 		rounds, keys, size = 20, 100, 20_000
 		bound              = keys * size // bytes: of one round

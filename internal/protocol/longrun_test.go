@@ -140,13 +140,6 @@ func TestAnOverrunIsProtectedForAQuarterOfAnHour(t *testing.T) {
 	})
 }
 
-func TestAProcessThatIsKilledAtItsDeadlineRenewsNothing(t *testing.T) {
-	deliveryCase{
-		do: untilItEnds(context.Context.Err), within: 5 * time.Second, err: errAny, runs: 1,
-		ops: []calls.Op{claim, remove},
-	}.deliver(t, "half a second before the deadline")
-}
-
 func TestAnOverrunWithinHalfOfTheMarginRenewsNothing(t *testing.T) {
 	deliveryCase{
 		do: func(context.Context, order) (receipt, error) {

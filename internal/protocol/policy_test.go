@@ -118,21 +118,6 @@ func TestMarkOfNilIsNil(t *testing.T) {
 	require.NoError(t, idempotent.Uncertain(nil))
 }
 
-func TestCrashOfAnUnrepeatableEffectBecomesUnknownWhenItIsMet(t *testing.T) {
-	deliveryCase{
-		opts: []idempotent.Option{unrepeatable()}, put: crashed, err: idempotent.ErrUnknownOutcome,
-		left: store.StatusUnknown, reason: "crashed",
-		then: func(s *shop, err error) {
-			assert.Equal(s.t, "crashed", err.(*idempotent.Error).Reason)
-			r := s.mustRecord()
-			assert.Equal(s.t, "someone", r.Owner, "its owner may still bring the result")
-			assert.Equal(s.t, store.AttentionOf(r.Key), r.Attention)
-			assert.Equal(s.t, time.Now().Truncate(time.Millisecond), r.AttentionAt)
-			assert.Empty(s.t, r.Derived, "nobody knows what it handed out")
-		},
-	}.deliver(t, "crashed")
-}
-
 func TestResolverSettlesWhatCrashedAndWhatIsUnknown(t *testing.T) {
 	still := deliveryCase{err: idempotent.ErrUnknownOutcome, left: store.StatusUnknown, outcome: report.UnknownOutcome}
 	panicked := deliveryCase{

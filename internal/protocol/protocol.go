@@ -105,7 +105,7 @@ func (d *Delivery) begin(ctx context.Context) (Result, bool) {
 // take takes the record, or answers why not.
 func (d *Delivery) take(ctx context.Context) (r Result, claimed bool) {
 	t := d.claim.take(ctx)
-	if t.claimed() {
+	if t.claimed {
 		return Result{}, true
 	}
 	return d.answer(ctx, t), false

@@ -26,6 +26,7 @@ func TestStoreThatIsDownAtCompletionHidesNothingAndExecutesNothing(t *testing.T)
 			settled: report.NotSettled, left: store.StatusInProgress,
 			then: func(s *shop, _ error) {
 				require.ErrorIs(s.t, s.event().StoreErr, calls.ErrInjected)
+				assert.Zero(s.t, s.event().ResultBytes, "nothing was stored")
 				assert.NotContains(s.t, s.store.Ops(), remove, "a record is never deleted after an effect")
 			},
 		}.deliver(t, name)

@@ -237,7 +237,7 @@ func TestACrashBehindAnEffectThatDidNotHappenIsResumed(t *testing.T) {
 			}
 			return inOneStep("charge")(ctx, o)
 		})
-		s.mustPanic(5, "boom")
+		assert.PanicsWithValue(t, "boom", func() { _, _ = s.handle(5) })
 		assert.Equal(t, report.Released, s.event().Settlement)
 		s.mustGet(5, receipt{1, 5})
 	})

@@ -2,12 +2,9 @@ package protocol_test
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -93,37 +90,6 @@ func TestAHandlerMayCallItselfForAnotherRequest(t *testing.T) {
 	got := s.mustHandle(1)
 	assert.Equal(t, int64(7), got.Charge)
 	assertExecuted(t, s, 2)
-}
-
-func TestAClientOfAHandlerThatIsWrappedTwiceGetsAnOwnProblem(t *testing.T) {
-	type (
-		request  = events.APIGatewayV2HTTPRequest
-		response = events.APIGatewayV2HTTPResponse
-	)
-	on := memory.New()
-	inner := idempotent.Wrap(func(context.Context, request) (response, error) {
-		t.Error("the handler ran")
-		return response{}, nil
-	}, on, idempotent.WithOperation("pay"))
-	var heard report.Delivery
-	outer := idempotent.Wrap(inner.Handle, on, idempotent.WithOperation("pay"),
-		idempotent.WithObserver(func(_ context.Context, d report.Delivery) { heard = d }))
-	in := request{
-		RouteKey: "POST /pay", RawPath: "/pay",
-		Headers: map[string]string{"idempotency-key": "k"}, Body: "{}",
-	}
-	in.RequestContext.HTTP.Method, in.RequestContext.HTTP.Path = http.MethodPost, "/pay"
-	for range 2 {
-		out, err := outer.Handle(t.Context(), in)
-		require.NoError(t, err)
-		assert.Equal(t, 500, out.StatusCode)
-		require.ErrorIs(t, heard.Err, idempotent.ErrWrappedTwice, "also the outer observer")
-		assert.Empty(t, out.Headers["Retry-After"])
-		var problem struct{ Type string }
-		require.NoError(t, json.Unmarshal([]byte(out.Body), &problem))
-		assert.Equal(t, "https://github.com/go-idempotent/idempotent/blob/main/docs/problems.md#wrapped-twice",
-			problem.Type)
-	}
 }
 
 // TestARecordWithoutAFingerprintIsNoMistakeOfTheClient: another program wrote it, or the handler
