@@ -209,29 +209,27 @@ func TestCauseOfTheHandlersContextIsAnInterruption(t *testing.T) {
 	})
 }
 
-// Without a deadline, the lease of the resolver is renewed, until somebody else has it.
-func TestResolverThatComesBackAfterItsLeaseWasLostExecutesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		var s *shop
-		s = newShop(t, asking(func(ctx context.Context) resolution {
-			s.change(func(r *store.Record) { r.Owner, r.Lease = "someone else", time.Now().Add(time.Hour) })
+// Without a deadline, the lease of the resolver is renewed, until somebody else has it. Else the
+// next delivery asks again.
+func TestAResolverThatComesBackTooLateExecutesNothing(t *testing.T) {
+	for name, tc := range map[string]deliveryCase{
+		"at the deadline":          {left: store.StatusUnknown, reason: store.ReasonCrashed},
+		"after its lease was lost": {within: forever, left: store.StatusInProgress},
+	} {
+		var in *shop
+		tc.set = func(s *shop) { in = s }
+		tc.opts = []idempotent.Option{asking(func(ctx context.Context) resolution {
+			if tc.within == forever {
+				in.change(func(r *store.Record) { r.Owner, r.Lease = "someone else", time.Now().Add(time.Hour) })
+			}
 			<-ctx.Done()
-			assert.ErrorIs(t, context.Cause(ctx), idempotent.ErrLeaseLost)
-			return idempotent.Untouched[receipt]()
-		}))
-		s.put(crashed)
-		s.mustFailFor(forever, 1, idempotent.ErrUnknownOutcome)
-		assertExecuted(t, s, 0)
-		assert.Equal(t, "someone else", s.mustRecord().Owner)
-	})
-}
-
-func TestResolverThatComesBackAtTheDeadlineExecutesNothing(t *testing.T) {
-	deliveryCase{ // the next delivery asks again
-		opts: []idempotent.Option{asking(func(ctx context.Context) resolution {
-			<-ctx.Done()
-			return idempotent.Untouched[receipt]()
-		})},
-		put: crashed, err: idempotent.ErrUnknownOutcome, left: store.StatusUnknown, reason: "crashed",
-	}.deliver(t, "it found nothing")
+			assert.Equal(in.t, tc.within == forever, errors.Is(context.Cause(ctx), idempotent.ErrLeaseLost))
+			return untouched
+		})}
+		tc.put, tc.err = crashed, idempotent.ErrUnknownOutcome
+		tc.then = func(s *shop, _ error) {
+			assert.Equal(s.t, tc.within == forever, s.mustRecord().Owner == "someone else")
+		}
+		tc.deliver(t, name)
+	}
 }
