@@ -166,7 +166,7 @@ func (c *claim) tryTake(ctx context.Context) taking {
 		switch j.Verdict {
 		case life.Ours:
 			c.mine, c.before = held, m.Before
-			return taking{Judgement: m, held: held, claimed: m.Verdict == life.Begin || m.Verdict == life.TakeOver}
+			return taking{Judgement: m, held: held, claimed: m.Verdict != life.Refuse}
 		case life.Begin, life.TakeOver, life.Refuse:
 			m = j
 		default:
