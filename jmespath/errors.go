@@ -75,12 +75,21 @@ func (e *JSONError) Error() string {
 	return fmt.Sprintf("jmespath: invalid JSON at offset %d: %s", e.Offset, e.Detail)
 }
 
-// fail begins the error of a search; the call that fails and Search fill in the rest.
-func fail(kind, detail string) *Error { return &Error{Kind: kind, Detail: detail} }
-
 // compileError begins an error of Compile, which fills in the expression.
 func compileError(kind string, offset int, detail string) *Error {
 	return &Error{Kind: kind, Offset: offset, Detail: detail, compiling: true}
+}
+
+// caught is deferred by what compiles or searches, and makes an error of the *Error that ended it.
+func caught(expression string, err *error) {
+	switch failure := recover().(type) {
+	case nil:
+	case *Error:
+		failure.Expression = expression
+		*err = failure
+	default:
+		panic(failure)
+	}
 }
 
 // quoted keeps an error message readable even if someone compiled a megabyte.

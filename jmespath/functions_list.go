@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,51 +9,42 @@ import (
 )
 
 // contains looks for an equal element, or for a substring. A string contains nothing but strings.
-func contains(s *search, arguments []argument) (Value, error) {
+func contains(s *search, arguments []argument) Value {
 	subject, wanted := arguments[0].Value, arguments[1].Value
 	if subject.kind() == kindString {
-		return booleanValue(wanted.kind() == kindString && strings.Contains(subject.str(), wanted.str())), nil
+		return booleanValue(wanted.kind() == kindString && strings.Contains(subject.str(), wanted.str()))
 	}
 	for element := range subject.elements() {
-		if equal, err := s.equal(element, wanted); err != nil || equal {
-			return booleanValue(equal), err
+		if s.equal(element, wanted) {
+			return booleanValue(true)
 		}
 	}
-	return booleanValue(false), nil
+	return booleanValue(false)
 }
 
 // keys returns the names of an object in the order of the document.
-func keys(s *search, arguments []argument) (Value, error) {
-	return s.ofEach(arguments[0].Value, func(m member) Value { return Value{m.raw} })
+func keys(s *search, arguments []argument) Value {
+	list := listBuilder{search: s}
+	for _, m := range s.membersOf(arguments[0].Value) {
+		list.add(Value{m.raw})
+	}
+	return list.value()
 }
 
-func values(s *search, arguments []argument) (Value, error) {
-	return s.ofEach(arguments[0].Value, func(m member) Value { return m.value })
-}
-
-// ofEach makes an array of something of each member of an object.
-func (s *search) ofEach(object Value, something func(member) Value) (Value, error) {
-	members, err := s.membersOf(object)
-	if err != nil {
-		return Value{}, err
+func values(s *search, arguments []argument) Value {
+	list := listBuilder{search: s}
+	for _, m := range s.membersOf(arguments[0].Value) {
+		list.add(m.value)
 	}
-	all := make([]Value, len(members))
-	for i, m := range members {
-		all[i] = something(m)
-	}
-	return s.array(all)
+	return list.value()
 }
 
 // merge takes the last value of each name, in the place of the first.
-func merge(s *search, arguments []argument) (Value, error) {
+func merge(s *search, arguments []argument) Value {
 	var merged []member
 	places := map[string]int{}
 	for _, a := range arguments {
-		members, err := s.membersOf(a.Value)
-		if err != nil {
-			return Value{}, err
-		}
-		for _, m := range members {
+		for _, m := range s.membersOf(a.Value) {
 			name := jsontext.Unquote(m.raw)
 			place, known := places[name]
 			if !known {
@@ -66,40 +58,33 @@ func merge(s *search, arguments []argument) (Value, error) {
 	return s.object(merged)
 }
 
-func notNull(_ *search, arguments []argument) (Value, error) {
+func notNull(_ *search, arguments []argument) Value {
 	for _, a := range arguments {
 		if a.kind() != kindNull {
-			return a.Value, nil
+			return a.Value
 		}
 	}
-	return Value{}, nil
+	return Value{}
 }
 
-func toArray(s *search, arguments []argument) (Value, error) {
-	v := arguments[0].Value
-	if v.kind() == kindArray {
-		return v, nil
+func toArray(s *search, arguments []argument) Value {
+	if v := arguments[0].Value; v.kind() != kindArray {
+		return s.array([]Value{v})
 	}
-	return s.array([]Value{v})
+	return arguments[0].Value
 }
 
 // mapEach is map. Other than a projection it keeps what is null.
-func mapEach(s *search, arguments []argument) (Value, error) {
+func mapEach(s *search, arguments []argument) Value {
 	list := listBuilder{search: s}
 	for element := range arguments[1].elements() {
-		result, err := arguments[0].expression.eval(s, element)
-		if err == nil {
-			err = list.add(result)
-		}
-		if err != nil {
-			return Value{}, err
-		}
+		list.add(arguments[0].expression(s, element))
 	}
-	return list.value(), nil
+	return list.value()
 }
 
 // reverse turns round the elements of an array or the characters of a string.
-func reverse(s *search, arguments []argument) (Value, error) {
+func reverse(s *search, arguments []argument) Value {
 	v := arguments[0].Value
 	if v.kind() == kindString {
 		characters := []rune(v.str())
@@ -109,4 +94,70 @@ func reverse(s *search, arguments []argument) (Value, error) {
 	elements := slices.Collect(v.elements())
 	slices.Reverse(elements)
 	return s.array(elements)
+}
+
+// A ranked value is one with the number or the string that it is ordered by; the other one is
+// empty.
+type ranked struct {
+	value  Value
+	number jsontext.Decimal
+	text   string
+}
+
+// compare orders numbers by their exact values and strings by code points, which is the order of
+// their bytes in UTF-8.
+func (r ranked) compare(other ranked) int {
+	return cmp.Or(r.number.Compare(other.number), strings.Compare(r.text, other.text))
+}
+
+// rankEach visits the elements of the first argument, ranked by what the second one selects from
+// each, which must be numbers only or strings only. Without a second one they are ranked by
+// themselves, and the signature has seen to it.
+func (s *search) rankEach(arguments []argument, visit func(ranked)) {
+	by := current
+	if len(arguments) > 1 {
+		by = arguments[1].expression
+	}
+	wanted := typeNumber | typeString
+	for element := range arguments[0].elements() {
+		key := by(s, element)
+		if !wanted.accept(key) {
+			panic(s.wrongType("a key", key, wanted))
+		}
+		wanted = 1 << key.kind()
+		if key.kind() == kindNumber {
+			visit(ranked{value: element, number: jsontext.ParseDecimal(key.text)})
+		} else {
+			visit(ranked{value: element, text: key.str()})
+		}
+	}
+}
+
+// sorted is sort and sort_by. It keeps the order of values that compare equal.
+func sorted(s *search, arguments []argument) Value {
+	var all []ranked
+	s.rankEach(arguments, func(r ranked) { all = append(all, r) })
+	slices.SortStableFunc(all, ranked.compare)
+	list := listBuilder{search: s}
+	for _, r := range all {
+		list.add(r.value)
+	}
+	return list.value()
+}
+
+// greatest is max and max_by: the first of the greatest elements, or null if there are none.
+func greatest(s *search, arguments []argument) Value { return s.extreme(1, arguments) }
+
+// least is min and min_by.
+func least(s *search, arguments []argument) Value { return s.extreme(-1, arguments) }
+
+func (s *search) extreme(direction int, arguments []argument) Value {
+	var best ranked
+	found := false
+	s.rankEach(arguments, func(r ranked) {
+		if !found || r.compare(best)*direction > 0 {
+			best, found = r, true
+		}
+	})
+	return best.value
 }

@@ -50,11 +50,7 @@
 // ends with an [Error] of the kind limit.
 package jmespath
 
-import (
-	"errors"
-
-	"github.com/go-idempotent/idempotent/fingerprint"
-)
+import "github.com/go-idempotent/idempotent/fingerprint"
 
 const (
 	// maxLength is the length of an expression in bytes.
@@ -79,15 +75,12 @@ type Expression struct {
 // Compile prepares an expression for repeated use. The error is an *Error of the kind syntax,
 // unknown-function, invalid-arity, invalid-type (only about expression references), invalid-value
 // (a slice with step 0) or limit.
-func Compile(expression string) (*Expression, error) {
-	root, parts, err := parse(expression)
-	if failure, ok := errors.AsType[*Error](err); ok {
-		failure.Expression = expression
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Expression{source: expression, root: root, parts: parts}, nil
+func Compile(expression string) (x *Expression, err error) {
+	defer caught(expression, &err)
+	p := parser{tokens: tokenize(expression)}
+	root := p.expression(0)
+	p.expect(tokenEnd)
+	return &Expression{source: expression, root: root, parts: p.parts}, nil
 }
 
 // String returns the source of the expression.
@@ -113,18 +106,16 @@ func (x *Expression) Folding() *Expression {
 // The error is a *JSONError if the payload is not acceptable JSON, and otherwise an *Error of the
 // kind invalid-type, invalid-value, limit or names that differ only in case.
 func (x *Expression) Search(payload []byte) (Value, error) {
-	document, err := parsePayload(payload)
+	document, err := parseText(payload)
 	if err != nil || x.root == nil {
 		return Value{}, err
 	}
 	s := newSearch(document)
 	s.folding = x.folding
-	selected, err := x.root.eval(s, document)
-	if failure, ok := errors.AsType[*Error](err); ok {
-		failure.Expression = x.source
-	}
-	if err != nil {
-		return Value{}, err
-	}
-	return selected, nil
+	return x.eval(s, document)
+}
+
+func (x *Expression) eval(s *search, document Value) (selected Value, err error) {
+	defer caught(x.source, &err)
+	return x.root(s, document), nil
 }

@@ -35,68 +35,76 @@ var operators = [...]string{
 	"&&", "&", "||", "|", "==", "!=", "!", "<=", "<", ">=", ">",
 }
 
-// A lexer splits an expression into tokens.
+// A lexer splits an expression into tokens. What is wrong with it panics with an *Error, see
+// caught.
 type lexer struct {
 	text string
 	at   int
 }
 
-func tokenize(expression string) ([]token, error) {
+func tokenize(expression string) (tokens []token) {
 	if len(expression) > maxLength {
-		return nil, compileError(errLimit, maxLength, "expression is too long")
+		panic(compileError(errLimit, maxLength, "expression is too long"))
 	}
-	if at := invalidUTF8(expression); at >= 0 {
-		return nil, syntaxError(at, "invalid UTF-8")
+	for at, r := range expression {
+		if r == utf8.RuneError && !strings.HasPrefix(expression[at:], string(utf8.RuneError)) {
+			panic(syntaxError(at, "invalid UTF-8"))
+		}
 	}
 	l := lexer{text: expression}
-	var tokens []token
 	for {
 		l.at = jsontext.Space(l.text, l.at)
-		if l.at == len(l.text) {
-			return append(tokens, token{kind: tokenEnd, offset: l.at}), nil
+		start := l.at
+		if start == len(l.text) {
+			return append(tokens, token{kind: tokenEnd, offset: start})
 		}
-		next, err := l.next()
-		if err != nil {
-			return nil, err
-		}
+		next := l.next()
+		next.offset = start
 		tokens = append(tokens, next)
 	}
 }
 
-func syntaxError(offset int, detail string) error { return compileError(errSyntax, offset, detail) }
+func syntaxError(offset int, detail string) *Error { return compileError(errSyntax, offset, detail) }
 
-func (l *lexer) next() (token, error) {
+func (l *lexer) next() token {
 	start := l.at
 	switch b := l.text[start]; {
-	case isIdentifierStart(b):
-		l.at = identifierEnd(l.text, start)
-		return token{kind: tokenIdentifier, offset: start, text: l.text[start:l.at]}, nil
-	case isDigit(b) || b == '-':
-		return l.number()
 	case b == '"', b == '\'', b == '`':
 		return l.delimited(b)
+	case b == '-', isDigit(b):
+		return token{kind: tokenNumber, number: l.number()}
+	case isWord(b):
+		for l.at < len(l.text) && isWord(l.text[l.at]) {
+			l.at++
+		}
+		return token{kind: tokenIdentifier, text: l.text[start:l.at]}
 	}
 	for _, operator := range operators {
 		if strings.HasPrefix(l.text[start:], operator) {
 			l.at += len(operator)
-			return token{kind: operator, offset: start}, nil
+			return token{kind: operator}
 		}
 	}
-	return token{}, syntaxError(start, "unexpected character")
+	panic(syntaxError(start, "unexpected character"))
 }
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// isWord reports whether an identifier may have a byte in it.
+func isWord(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' || b == '_' || isDigit(b) }
 
 // number reads an index. One that no array can have becomes the nearest number
 // that no array can have either, so that evaluation may add and subtract.
-func (l *lexer) number() (token, error) {
+func (l *lexer) number() int {
 	start := l.at
 	for l.at++; l.at < len(l.text) && isDigit(l.text[l.at]); {
 		l.at++
 	}
 	n, err := strconv.ParseInt(l.text[start:l.at], 10, 32) // the nearest if it is out of range
 	if errors.Is(err, strconv.ErrSyntax) {
-		return token{}, syntaxError(start, "minus sign without digits")
+		panic(syntaxError(start, "minus sign without digits"))
 	}
-	return token{kind: tokenNumber, offset: start, number: int(max(n, -math.MaxInt32))}, nil
+	return int(max(n, -math.MaxInt32))
 }
 
 // delimited reads what stands between two delimiters: an identifier in double quotes, which is a
@@ -105,31 +113,28 @@ func (l *lexer) number() (token, error) {
 //
 // In single quotes, the only escape sequence is that of the quote; every other backslash stands for
 // itself, also where two of them precede the closing quote.
-func (l *lexer) delimited(delimiter byte) (token, error) {
+func (l *lexer) delimited(delimiter byte) token {
 	start := l.at
-	raw, err := l.until(delimiter)
-	if err != nil {
-		return token{}, err
-	}
-	text := unescapeDelimiter(raw, delimiter)
+	raw := l.until(delimiter)
+	text := strings.ReplaceAll(raw, `\`+string(delimiter), string(delimiter))
 	switch delimiter {
 	case '"':
 		name, err := parseText(`"` + raw + `"`)
 		if err != nil {
-			return token{}, syntaxError(start, "quoted identifier is not a JSON string")
+			panic(syntaxError(start, "quoted identifier is not a JSON string"))
 		}
-		return token{kind: tokenQuoted, offset: start, text: name.str()}, nil
+		return token{kind: tokenQuoted, text: name.str()}
 	case '\'':
-		return token{kind: tokenRawString, offset: start, value: stringValue(text)}, nil
+		return token{kind: tokenRawString, value: stringValue(text)}
 	}
 	value, err := parseText(text)
 	if err != nil && isDeprecatedString(text) {
 		value, err = parseText(`"` + strings.TrimLeft(text, " \t\r\n") + `"`)
 	}
 	if err != nil {
-		return token{}, syntaxError(start, "literal is not JSON; a string stands in single quotes")
+		panic(syntaxError(start, "literal is not JSON; a string stands in single quotes"))
 	}
-	return token{kind: tokenLiteral, offset: start, value: value}, nil
+	return token{kind: tokenLiteral, value: value}
 }
 
 // isDeprecatedString reports whether a literal that is not JSON can be meant as a
@@ -142,7 +147,7 @@ func isDeprecatedString(text string) bool {
 
 // until returns what is between the delimiter at the position and the next one
 // that no backslash precedes, and moves behind it.
-func (l *lexer) until(delimiter byte) (string, error) {
+func (l *lexer) until(delimiter byte) string {
 	start := l.at + 1
 	for i := start; i < len(l.text); i++ {
 		switch l.text[i] {
@@ -150,49 +155,8 @@ func (l *lexer) until(delimiter byte) (string, error) {
 			i++
 		case delimiter:
 			l.at = i + 1
-			return l.text[start:i], nil
+			return l.text[start:i]
 		}
 	}
-	return "", syntaxError(l.at, "missing closing "+string(delimiter))
-}
-
-// unescapeDelimiter removes the backslash in front of each delimiter.
-func unescapeDelimiter(raw string, delimiter byte) string {
-	if strings.IndexByte(raw, delimiter) < 0 {
-		return raw
-	}
-	text := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); i++ {
-		if raw[i] == '\\' {
-			if i++; raw[i] != delimiter {
-				text = append(text, '\\')
-			}
-		}
-		text = append(text, raw[i])
-	}
-	return string(text)
-}
-
-func isIdentifierStart(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_'
-}
-
-// identifierEnd returns the position behind the letters, digits and underscores
-// that begin at i.
-func identifierEnd(text string, i int) int {
-	for i < len(text) && (isIdentifierStart(text[i]) || isDigit(text[i])) {
-		i++
-	}
-	return i
-}
-
-// invalidUTF8 returns the position of the first byte of a text that is not part of a character, -1
-// if there is none.
-func invalidUTF8(text string) int {
-	for i, r := range text {
-		if r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
-			return i
-		}
-	}
-	return -1
+	panic(syntaxError(l.at, "missing closing "+string(delimiter)))
 }

@@ -114,7 +114,7 @@ func TestTheBoundNeverChangesTheResult(t *testing.T) {
 		for growth := 0; !ended; growth++ {
 			s := newSearch(Value{})
 			s.growth = growth
-			got, err := expression.root.eval(s, document)
+			got, err := expression.eval(s, document)
 			if err != nil {
 				require.Equal(t, errLimit, kindOf(err), source)
 				continue

@@ -1,159 +1,152 @@
 package jmespath
 
-import "errors"
+import "slices"
 
-// A node is a part of a compiled expression. Nodes are immutable, which makes an Expression safe
-// for concurrent use.
-type node interface {
-	// eval returns what the part selects from a value.
-	eval(s *search, on Value) (Value, error)
-}
+// A node is a part of a compiled expression: it returns what the part selects from a value. It
+// keeps no state, which makes an Expression safe for concurrent use.
+type node func(s *search, on Value) Value
 
 // current is "@", and what a projection applies to its elements if nothing follows.
-type current struct{}
-
-func (current) eval(_ *search, on Value) (Value, error) { return on, nil }
-
-// literal is JSON in backticks or a string in single quotes.
-type literal struct{ value Value }
-
-func (n literal) eval(*search, Value) (Value, error) { return n.value, nil }
-
-// field is an identifier.
-type field struct{ name string }
-
-func (n field) eval(s *search, on Value) (Value, error) { return s.field(on, n.name) }
-
-// index is [i].
-type index struct{ i int }
-
-func (n index) eval(_ *search, on Value) (Value, error) { return on.index(n.i), nil }
+func current(_ *search, on Value) Value { return on }
 
 // chain is "left.right" and "left | right", which differ in the grammar only: a pipe ends a
 // projection.
-type chain struct{ left, right node }
-
-func (n chain) eval(s *search, on Value) (Value, error) {
-	left, err := n.left.eval(s, on)
-	if err != nil {
-		return Value{}, err
-	}
-	return n.right.eval(s, left)
+func chain(left, right node) node {
+	return func(s *search, on Value) Value { return right(s, left(s, on)) }
 }
 
 // logic is "left || right", or, if both is set, "left && right".
-type logic struct {
-	both        bool
-	left, right node
+func logic(both bool, left, right node) node {
+	return func(s *search, on Value) Value {
+		if value := left(s, on); value.truthy() != both {
+			return value
+		}
+		return right(s, on)
+	}
 }
 
-func (n logic) eval(s *search, on Value) (Value, error) {
-	left, err := n.left.eval(s, on)
-	if err != nil || left.truthy() != n.both {
-		return left, err
-	}
-	return n.right.eval(s, on)
-}
-
-// not is "!operand".
-type not struct{ operand node }
-
-func (n not) eval(s *search, on Value) (Value, error) {
-	operand, err := n.operand.eval(s, on)
-	return booleanValue(!operand.truthy()), err
-}
-
-// comparison is "left operator right".
-type comparison struct {
-	operator    string
-	left, right node
-}
-
-func (n comparison) eval(s *search, on Value) (Value, error) {
-	left, err := n.left.eval(s, on)
-	if err != nil {
-		return Value{}, err
-	}
-	right, err := n.right.eval(s, on)
-	if err != nil {
-		return Value{}, err
-	}
-	switch n.operator {
-	case "==", "!=":
-		equal, err := s.equal(left, right)
-		return booleanValue(equal == (n.operator == "==")), err
-	}
-	// Only numbers have an order (JMESPath specification, section Ordering Operators).
-	if left.kind() != kindNumber || right.kind() != kindNumber {
-		return Value{}, nil
-	}
-	return booleanValue(ordered(n.operator, compareNumbers(left, right))), nil
-}
-
-func ordered(operator string, compared int) bool {
-	switch operator {
-	case "<":
-		return compared < 0
-	case "<=":
-		return compared <= 0
-	case ">":
-		return compared > 0
-	default: // ">="
-		return compared >= 0
+func comparison(operator string, left, right node) node {
+	return func(s *search, on Value) Value {
+		one, other := left(s, on), right(s, on)
+		switch {
+		case operator == "==" || operator == "!=":
+			return booleanValue(s.equal(one, other) == (operator == "=="))
+		case one.kind() != kindNumber || other.kind() != kindNumber:
+			return Value{} // only numbers have an order (JMESPath specification, section Ordering Operators)
+		}
+		switch compareNumbers(one, other) {
+		case -1:
+			return booleanValue(operator[0] == '<')
+		case 1:
+			return booleanValue(operator[0] == '>')
+		default:
+			return booleanValue(len(operator) == len("<="))
+		}
 	}
 }
 
 // multiList is [a, b].
-type multiList []node
-
-func (n multiList) eval(s *search, on Value) (Value, error) {
-	if on.kind() == kindNull {
-		return Value{}, nil
+func multiList(items []node) node {
+	return func(s *search, on Value) Value {
+		if on.kind() == kindNull {
+			return Value{}
+		}
+		list := listBuilder{search: s}
+		for _, item := range items {
+			list.add(item(s, on))
+		}
+		return list.value()
 	}
-	items := make([]Value, len(n))
-	for i, item := range n {
-		var err error
-		if items[i], err = item.eval(s, on); err != nil {
-			return Value{}, err
+}
+
+// multiHash is {name: a}. The names are JSON strings, no two the same.
+func multiHash(names []string, items []node) node {
+	return func(s *search, on Value) Value {
+		if on.kind() == kindNull {
+			return Value{}
+		}
+		members := make([]member, len(items))
+		for i, item := range items {
+			members[i] = member{names[i], item(s, on)}
+		}
+		return s.object(members)
+	}
+}
+
+// projection is "source[*].item", "source[?condition].item" and "source.*.item", with a nil
+// condition for all elements. For a slice and a flattened list, these are part of the source.
+func projection(of kind, source, condition, item node) node {
+	return func(s *search, on Value) Value {
+		from := source(s, on)
+		if from.kind() != of {
+			return Value{}
+		}
+		s.unambiguous(from, false)
+		list := listBuilder{search: s}
+		for _, element := range from.members() {
+			if condition != nil && !condition(s, element).truthy() {
+				continue
+			}
+			// JMESPath specification, section Projections
+			if result := item(s, element); result.kind() != kindNull {
+				list.add(result)
+			}
+		}
+		return list.value()
+	}
+}
+
+// flatten is "[]": it replaces each element that is an array by its elements.
+func flatten(s *search, on Value) Value {
+	if on.kind() != kindArray {
+		return Value{}
+	}
+	list := listBuilder{search: s}
+	for element := range on.elements() {
+		if element.kind() != kindArray {
+			list.add(element)
+			continue
+		}
+		for nested := range element.elements() {
+			list.add(nested)
 		}
 	}
-	return s.array(items)
+	return list.value()
 }
 
-// multiHash is {name: a}.
-type multiHash struct {
-	names []string // as JSON strings, no two the same
-	items []node
-}
-
-func (n multiHash) eval(s *search, on Value) (Value, error) {
-	if on.kind() == kindNull {
-		return Value{}, nil
-	}
-	members := make([]member, len(n.items))
-	for i, item := range n.items {
-		value, err := item.eval(s, on)
-		if err != nil {
-			return Value{}, err
+// slice is [start:stop:step]; nil stands for what was left out.
+func slice(start, stop, step *int) node {
+	return func(s *search, on Value) Value {
+		if on.kind() != kindArray {
+			return Value{}
 		}
-		members[i] = member{n.names[i], value}
+		elements := slices.Collect(on.elements())
+		by, first, last, lowest, highest := 1, 0, len(elements), 0, len(elements)
+		if step != nil {
+			// A longer step reaches no further element and could overflow.
+			by = min(max(*step, -len(elements)), len(elements))
+		}
+		if by < 0 {
+			first, last, lowest, highest = len(elements)-1, -1, -1, len(elements)-1
+		}
+		last = bound(stop, last, lowest, highest)
+		var part []Value
+		for i := bound(start, first, lowest, highest); by > 0 && i < last || by < 0 && i > last; i += by {
+			part = append(part, elements[i])
+		}
+		return s.array(part)
 	}
-	return s.object(members)
 }
 
-// call is a function with its arguments.
-type call struct {
-	name      string
-	offset    int
-	function  function
-	arguments []node
-}
-
-func (n call) eval(s *search, on Value) (Value, error) {
-	result, err := n.function.apply(s, n.arguments, on)
-	// The error names the function that failed, unless an inner one did.
-	if failure, ok := errors.AsType[*Error](err); ok && failure.Function == "" {
-		failure.Function, failure.Offset = n.name, n.offset
+// bound returns where a slice begins or ends, which a negative number counts from the end of the
+// list, within lowest and highest (JMESPath specification, section Slices).
+func bound(given *int, otherwise, lowest, highest int) int {
+	if given == nil {
+		return otherwise
 	}
-	return result, err
+	at := *given
+	if at < 0 {
+		at += highest - lowest // the length of the list, in both directions
+	}
+	return min(max(at, lowest), highest)
 }

@@ -17,25 +17,13 @@ const (
 	powerNot        = 45
 )
 
-// A parser builds the tree of an expression by operator precedence (Pratt).
+// A parser builds the nodes of an expression by operator precedence (Pratt). What is wrong with it
+// panics with an *Error, see caught.
 type parser struct {
 	tokens []token
 	at     int
 	depth  int
 	parts  []Part
-}
-
-func parse(expression string) (node, []Part, error) {
-	tokens, err := tokenize(expression)
-	if err != nil {
-		return nil, nil, err
-	}
-	p := parser{tokens: tokens}
-	root, err := p.expression(0)
-	if err == nil {
-		err = p.expect(tokenEnd)
-	}
-	return root, p.parts, err
 }
 
 // note keeps a part for Expression.Parts.
@@ -64,23 +52,21 @@ func (p *parser) accept(kind string) bool {
 	if p.peek().kind != kind {
 		return false
 	}
-	p.at++
+	p.advance()
 	return true
 }
 
-func (p *parser) expect(kind string) error {
-	if next := p.peek(); next.kind != kind {
-		return unexpected(next)
+func (p *parser) expect(kind string) {
+	if !p.accept(kind) {
+		panic(unexpected(p.peek()))
 	}
-	p.advance()
-	return nil
 }
 
-func unexpected(t token) error {
-	if t.kind == tokenEnd {
+func unexpected(t token) *Error {
+	switch t.kind {
+	case tokenEnd:
 		return syntaxError(t.offset, "expression is incomplete")
-	}
-	if t.kind == tokenRawString {
+	case tokenRawString:
 		t.kind = tokenLiteral
 	}
 	return syntaxError(t.offset, "unexpected "+t.kind)
@@ -88,69 +74,64 @@ func unexpected(t token) error {
 
 // expression reads operands as long as the operators between them bind stronger
 // than the given power.
-func (p *parser) expression(above int) (node, error) {
+func (p *parser) expression(above int) node {
 	if p.depth == maxLevels {
-		return nil, compileError(errLimit, p.peek().offset, "expression is nested too deep")
+		panic(compileError(errLimit, p.peek().offset, "expression is nested too deep"))
 	}
 	p.depth++
-	defer func() { p.depth-- }()
-	left, err := p.prefix()
-	for err == nil && powers[p.peek().kind] > above {
-		left, err = p.infix(left)
+	left := p.prefix()
+	for powers[p.peek().kind] > above {
+		left = p.infix(left)
 	}
-	return left, err
+	p.depth--
+	return left
 }
 
 // prefix reads what an expression can begin with.
-func (p *parser) prefix() (node, error) {
+func (p *parser) prefix() node {
 	t := p.advance()
 	switch t.kind {
 	case tokenIdentifier, tokenQuoted:
 		switch {
 		case !p.accept("("):
 			p.note(partIdentifier, t.text, t.offset)
-			return field{t.text}, nil
+			return func(s *search, on Value) Value { return s.field(on, t.text) }
 		case t.kind == tokenQuoted:
-			return nil, syntaxError(t.offset, "function name in quotes")
+			panic(syntaxError(t.offset, "function name in quotes"))
 		}
 		return p.call(t)
 	case tokenLiteral, tokenRawString:
 		p.note(t.kind, "", t.offset)
-		return literal{t.value}, nil
+		return func(*search, Value) Value { return t.value }
 	case "@":
 		p.note("@", "", t.offset)
-		return current{}, nil
+		return current
 	case "!":
 		p.note("!", "", t.offset)
-		operand, err := p.expression(powerNot)
-		return not{operand}, err
+		operand := p.expression(powerNot)
+		return func(s *search, on Value) Value { return booleanValue(!operand(s, on).truthy()) }
 	case "(":
-		inner, err := p.expression(0)
-		if err != nil {
-			return nil, err
-		}
-		return inner, p.expect(")")
+		inner := p.expression(0)
+		p.expect(")")
+		return inner
 	case "{":
-		return p.multiSelectHash()
-	case "[":
-		if p.beginsBracketSpecifier() {
-			return p.bracketSpecifier(current{}, t)
-		}
-		return p.multiSelectList()
+		return p.multiSelectHash(t)
 	case "*":
 		p.note("*", "", t.offset)
-		item, err := p.projected(powerStar)
-		return projection{of: kindObject, source: current{}, item: item}, err
-	case "[?":
-		return p.filter(current{}, t)
-	case "[]":
-		return p.flatten(current{}, t)
+		return projection(kindObject, current, nil, p.projected(powerStar))
+	case "[":
+		if !p.beginsBracketSpecifier() {
+			return p.multiSelectList(t)
+		}
+	case "[?", "[]":
+	default:
+		panic(unexpected(t))
 	}
-	return nil, unexpected(t)
+	return p.bracket(current, t)
 }
 
 // infix reads an operator behind left and its right operand.
-func (p *parser) infix(left node) (node, error) {
+func (p *parser) infix(left node) node {
 	t := p.advance()
 	switch t.kind {
 	case ".":
@@ -158,46 +139,181 @@ func (p *parser) infix(left node) (node, error) {
 			// With the power of the dot this one ends after one step, so that
 			// "a.*.b.c" means "(a.*.b).c", unlike "*.b.c" and "a[*].b.c".
 			p.note("*", "", p.advance().offset)
-			item, err := p.projected(powerDot)
-			return projection{of: kindObject, source: left, item: item}, err
+			return projection(kindObject, left, nil, p.projected(powerDot))
 		}
-		right, err := p.member(powerDot)
-		return chain{left, right}, err
-	case "[?":
-		return p.filter(left, t)
-	case "[]":
-		return p.flatten(left, t)
+		return chain(left, p.member(powerDot))
 	case "[":
 		if !p.beginsBracketSpecifier() {
-			return nil, unexpected(p.peek())
+			panic(unexpected(p.peek()))
 		}
-		return p.bracketSpecifier(left, t)
+		return p.bracket(left, t)
+	case "[?", "[]":
+		return p.bracket(left, t)
 	}
 	p.note(t.kind, "", t.offset)
-	right, err := p.expression(powers[t.kind])
+	right := p.expression(powers[t.kind])
 	switch t.kind {
 	case "|":
-		return chain{left, right}, err
+		return chain(left, right)
 	case "||", "&&":
-		return logic{t.kind == "&&", left, right}, err
+		return logic(t.kind == "&&", left, right)
 	}
-	return comparison{t.kind, left, right}, err
+	return comparison(t.kind, left, right)
 }
 
 // member reads what may follow a dot. A multi-select ends a projection that it
 // belongs to, as in the official implementations: what follows it applies to the
 // whole result.
-func (p *parser) member(above int) (node, error) {
+func (p *parser) member(above int) node {
 	switch next := p.peek(); next.kind {
 	case tokenIdentifier, tokenQuoted, "*":
 		return p.expression(above)
 	case "[":
-		p.advance()
-		return p.multiSelectList()
+		return p.multiSelectList(p.advance())
 	case "{":
-		p.advance()
-		return p.multiSelectHash()
+		return p.multiSelectHash(p.advance())
 	default:
-		return nil, unexpected(next)
+		panic(unexpected(next))
 	}
+}
+
+// projected reads what a projection applies to each of its elements.
+func (p *parser) projected(above int) node {
+	switch {
+	case powers[p.peek().kind] < powerProjection:
+		return current
+	case p.accept("."):
+		return p.member(above)
+	default: // "[" or "[?"
+		return p.expression(above)
+	}
+}
+
+// beginsBracketSpecifier tells an index, a slice or "*" from a multi-select.
+func (p *parser) beginsBracketSpecifier() bool {
+	switch p.peek().kind {
+	case tokenNumber, ":":
+		return true
+	case "*":
+		return p.peekSecond() == "]"
+	}
+	return false
+}
+
+// bracket reads what begins with t: a filter, a flattened list, an index, a slice or "*", and what
+// a projection applies to each element.
+func (p *parser) bracket(left node, t token) node {
+	switch {
+	case t.kind == "[?":
+		p.note(partFilter, "", t.offset)
+		condition := p.expression(0)
+		p.expect("]")
+		return projection(kindArray, left, condition, p.projected(powerFilter))
+	case t.kind == "[]":
+		p.note("[]", "", t.offset)
+		return projection(kindArray, chain(left, flatten), nil, p.projected(powerFlatten))
+	case p.accept("*"):
+		p.note("[*]", "", t.offset)
+		p.expect("]")
+	case p.peek().kind == tokenNumber && p.peekSecond() != ":":
+		i := p.advance().number
+		p.note(partIndex, "", t.offset)
+		p.expect("]")
+		return chain(left, func(_ *search, on Value) Value { return on.index(i) })
+	default:
+		left = chain(left, p.slice())
+		p.note(partSlice, "", t.offset)
+	}
+	return projection(kindArray, left, nil, p.projected(powerStar))
+}
+
+// slice reads [start]:[stop][:[step]] and the closing bracket.
+func (p *parser) slice() node {
+	var parts [3]*int
+	step := p.peek().offset
+	for i := range parts {
+		if p.peek().kind == tokenNumber {
+			number := p.advance()
+			step = number.offset
+			parts[i] = &number.number
+		}
+		if i == len(parts)-1 || !p.accept(":") {
+			break
+		}
+	}
+	p.expect("]")
+	if parts[2] != nil && *parts[2] == 0 {
+		panic(compileError(errInvalidValue, step, "slice with step 0"))
+	}
+	return slice(parts[0], parts[1], parts[2])
+}
+
+// several reads what stands between commas, and the token that ends it.
+func (p *parser) several(end string, one func()) {
+	one()
+	for p.accept(",") {
+		one()
+	}
+	p.expect(end)
+}
+
+// multiSelectList reads a multi-select list behind its opening bracket.
+func (p *parser) multiSelectList(t token) node {
+	p.note(partSelectList, "", t.offset)
+	var items []node
+	p.several("]", func() { items = append(items, p.expression(0)) })
+	return multiList(items)
+}
+
+// multiSelectHash reads a multi-select hash behind its opening brace.
+func (p *parser) multiSelectHash(t token) node {
+	p.note(partSelectHash, "", t.offset)
+	var names []string
+	var items []node
+	known := map[string]bool{}
+	p.several("}", func() {
+		name := p.advance()
+		if name.kind != tokenIdentifier && name.kind != tokenQuoted {
+			panic(unexpected(name))
+		}
+		if known[name.text] {
+			panic(syntaxError(name.offset, "member name repeated in a multi-select"))
+		}
+		known[name.text] = true
+		p.note(partMember, name.text, name.offset)
+		p.expect(":")
+		names = append(names, stringValue(name.text).text)
+		items = append(items, p.expression(0))
+	})
+	return multiHash(names, items)
+}
+
+// call reads the arguments of a function behind the opening parenthesis.
+func (p *parser) call(name token) node {
+	p.note(partFunction, name.text, name.offset)
+	f, ok := builtins[name.text]
+	if !ok {
+		panic(compileError(errUnknownFunction, name.offset, name.text))
+	}
+	c := &call{name: name.text, offset: name.offset, function: f}
+	if !p.accept(")") {
+		p.several(")", func() { c.arguments = append(c.arguments, p.argument(c)) })
+	}
+	if wrong := f.arityError(len(c.arguments)); wrong != "" {
+		panic(compileError(errInvalidArity, name.offset, "function "+name.text+" "+wrong))
+	}
+	return c.eval
+}
+
+// argument reads the next argument of a function. Expression references exist only
+// here, so that they never become values.
+func (p *parser) argument(c *call) node {
+	start := p.peek().offset
+	isReference := p.accept("&")
+	argument := p.expression(0)
+	wanted := c.parameter(len(c.arguments))
+	if wanted != 0 && isReference != (wanted == typeExpression) {
+		panic(compileError(errInvalidType, start, "argument of "+c.name+" must be "+wanted.String()))
+	}
+	return argument
 }

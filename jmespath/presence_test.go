@@ -70,8 +70,7 @@ func definedPresence(v Value) Presence {
 	case kindArray:
 		members = slices.Collect(v.elements())
 	case kindObject:
-		named, _ := newSearch(v).membersOf(v)
-		for _, m := range named {
+		for _, m := range newSearch(v).membersOf(v) {
 			members = append(members, m.value)
 		}
 	default:

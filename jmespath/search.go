@@ -1,5 +1,13 @@
 package jmespath
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-idempotent/idempotent/internal/fold"
+	"github.com/go-idempotent/idempotent/internal/jsontext"
+)
+
 // maxGrowth is how many bytes one evaluation may make, beside perByte for each byte of the payload.
 // The largest event of AWS Lambda has 6 MB (AWS Lambda quotas, synchronous invocation).
 const (
@@ -7,20 +15,183 @@ const (
 	perByte   = 4
 )
 
-// A search is one evaluation of an expression.
+// A search is one evaluation of an expression. What fails panics with an *Error, see caught.
 type search struct {
 	growth  int  // bytes that may still be made
 	folding bool // see Expression.Folding
+	within  frame
+}
+
+// A frame is the innermost call that is being evaluated, and those of its arguments that a failure
+// there is about.
+type frame struct {
+	*call
+
+	arguments []argument
 }
 
 func newSearch(document Value) *search {
 	return &search{growth: maxGrowth + perByte*len(document.text)}
 }
 
-// grow takes bytes that are about to be made off the bound. The error is of the kind errLimit.
-func (s *search) grow(bytes int) error {
-	if s.growth -= bytes; s.growth < 0 {
-		return fail(errLimit, "the evaluation makes too much of the payload")
+// failure returns the error of a search, for the panic that ends it.
+func (s *search) failure(kind, detail string) *Error {
+	failure := &Error{Kind: kind, Detail: detail}
+	if s.within.call != nil {
+		failure.Function, failure.Offset = s.within.name, s.within.offset
+		failure.Nothing = slices.ContainsFunc(s.within.arguments, argument.isNothing)
 	}
-	return nil
+	return failure
+}
+
+// grow takes bytes that are about to be made off the bound.
+func (s *search) grow(bytes int) {
+	if s.growth -= bytes; s.growth < 0 {
+		panic(s.failure(errLimit, "the evaluation makes too much of the payload"))
+	}
+}
+
+// string makes a string of a content that is UTF-8.
+func (s *search) string(content string) Value {
+	s.grow(len(content))
+	return stringValue(content)
+}
+
+// array makes an array.
+func (s *search) array(items []Value) Value {
+	list := listBuilder{search: s}
+	for _, item := range items {
+		list.add(item)
+	}
+	return list.value()
+}
+
+// object makes an object. No two members may have the same name.
+func (s *search) object(members []member) Value {
+	var text strings.Builder
+	separator := byte('{')
+	for _, m := range members {
+		s.grow(len(m.raw) + len(m.value.json()) + len(":,"))
+		text.WriteByte(separator)
+		text.WriteString(m.raw + ":")
+		text.WriteString(m.value.json())
+		separator = ','
+	}
+	if separator == '{' {
+		return Value{"{}"}
+	}
+	text.WriteByte('}')
+	return Value{text.String()}
+}
+
+// A listBuilder makes an array of values that come one by one. Unlike a slice of them it takes
+// hardly more memory than the text.
+type listBuilder struct {
+	*search
+
+	text strings.Builder
+}
+
+func (b *listBuilder) add(element Value) {
+	text := element.json()
+	b.grow(len(text) + len(","))
+	if b.text.Len() == 0 {
+		b.text.Grow(64) // enough for most keys
+		b.text.WriteByte('[')
+	} else {
+		b.text.WriteByte(',')
+	}
+	b.text.WriteString(text)
+}
+
+// value ends the array.
+func (b *listBuilder) value() Value {
+	if b.text.Len() == 0 {
+		return Value{"[]"}
+	}
+	b.text.WriteByte(']')
+	return Value{b.text.String()}
+}
+
+// field is Value.field, and what Folding makes of it.
+func (s *search) field(on Value, name string) Value {
+	if !s.folding || on.kind() != kindObject {
+		return on.field(name)
+	}
+	s.unambiguous(on, false)
+	for raw, value := range on.members() {
+		if rawEquals(raw, name) {
+			return value
+		}
+		if fold.Equal(jsontext.Unquote(raw), name) {
+			panic(s.failure(errFoldedName, "a name is there only in another spelling"))
+		}
+	}
+	return Value{}
+}
+
+// unambiguous refuses an object of which two names are equal under folding, if the expression is
+// one of Folding; deep also those within a value.
+func (s *search) unambiguous(v Value, deep bool) {
+	if s.folding && (v.kind() == kindObject || deep && v.kind() == kindArray) && unambiguousAt(v.text, 0, deep) < 0 {
+		panic(s.failure(errFoldedName, "two names of an object are equal but for case"))
+	}
+}
+
+// unambiguousAt looks at the array or object at i and returns the position behind it, -1 if it is
+// ambiguous.
+func unambiguousAt(text string, i int, deep bool) int {
+	var names fold.Names[string]
+	return jsontext.Within(text, i, func(raw string, at int) int {
+		if raw != "" && !names.Add(jsontext.Unquote(raw)) {
+			return -1
+		}
+		if deep && (text[at] == '{' || text[at] == '[') {
+			return unambiguousAt(text, at, deep)
+		}
+		return jsontext.End(text, at)
+	})
+}
+
+// membersOf returns what is in an object or an array, whose elements have no names.
+func (s *search) membersOf(container Value) (all []member) {
+	s.unambiguous(container, false)
+	for raw, value := range container.members() {
+		all = append(all, member{raw, value})
+	}
+	return all
+}
+
+// equal compares two values by content: numbers by their exact values, strings by their characters,
+// objects without regard to the order of their members.
+func (s *search) equal(a, b Value) bool {
+	kind := a.kind()
+	switch {
+	case kind != b.kind():
+		return false
+	case a.text == b.text, kind == kindNull:
+		return true
+	case kind == kindNumber:
+		return compareNumbers(a, b) == 0
+	case kind == kindString:
+		return a.str() == b.str()
+	case kind == kindBoolean:
+		return false
+	}
+	left, right := s.sortedMembers(a), s.sortedMembers(b)
+	return slices.EqualFunc(left, right, func(l, r member) bool { return l.raw == r.raw }) &&
+		slices.EqualFunc(left, right, func(l, r member) bool { return s.equal(l.value, r.value) })
+}
+
+// sortedMembers returns the elements of an array in their order, and the members of an object by
+// name, with the content of the names in place of their spelling.
+func (s *search) sortedMembers(of Value) []member {
+	members := s.membersOf(of)
+	if of.kind() == kindObject {
+		for i := range members {
+			members[i].raw = jsontext.Unquote(members[i].raw)
+		}
+		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.raw, b.raw) })
+	}
+	return members
 }

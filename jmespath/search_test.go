@@ -305,7 +305,7 @@ func TestPartsNameEveryPartOfAnExpression(t *testing.T) {
 		require.NoError(t, err, source)
 		var parts []string
 		for _, part := range expression.Parts() {
-			parts = append(parts, part.String()+" at "+integerValue(part.Offset).text)
+			parts = append(parts, part.String()+" at "+strconv.Itoa(part.Offset))
 		}
 		assert.Equal(t, want, strings.Join(parts, ", "), source)
 	}

@@ -1,6 +1,13 @@
 package jmespath
 
-import "github.com/go-idempotent/idempotent/internal/jsontext"
+import (
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/go-idempotent/idempotent/fingerprint"
+	"github.com/go-idempotent/idempotent/internal/jsontext"
+)
 
 // A kind is a JSON type.
 type kind uint8
@@ -15,9 +22,7 @@ const (
 )
 
 // String returns the name that the JMESPath function type uses.
-func (k kind) String() string {
-	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
-}
+func (k kind) String() string { return typeNames[k] }
 
 // A Value is a JSON value, held as its text. It is immutable and safe for
 // concurrent use. The zero value is null. Two Values with the same content may
@@ -27,6 +32,32 @@ type Value struct {
 	// Everything in this package that makes a Value upholds that, and everything
 	// that reads one relies on it.
 	text string
+}
+
+// parseText makes a Value of a copy of one acceptable JSON text: one that has a canonical form.
+// Everything else in the package reads text that has passed, and does not look for errors again.
+// The error is a *JSONError.
+func parseText[T jsontext.Text](text T) (Value, error) {
+	if _, err := fingerprint.Canonical(nil, []byte(text)); err != nil {
+		failure := &JSONError{Detail: err.Error()}
+		if wrong, ok := errors.AsType[*fingerprint.SyntaxError](err); ok {
+			failure.Offset, failure.Detail = wrong.Offset, wrong.Reason
+		}
+		return Value{}, failure
+	}
+	return Value{strings.Trim(string(text), " \t\r\n")}, nil
+}
+
+// stringValue makes a string.
+func stringValue(content string) Value {
+	return Value{string(jsontext.Escapes{}.Append(make([]byte, 0, len(content)+2), content))}
+}
+
+func booleanValue(b bool) Value {
+	if b {
+		return Value{"true"}
+	}
+	return Value{"false"}
 }
 
 // kind returns the type of the value.
@@ -64,6 +95,33 @@ func (v Value) json() string {
 // str returns the content of a value that is known to be a string.
 func (v Value) str() string { return jsontext.Unquote(v.text) }
 
+// A member of an object, its name as spelled in the document, or an element of an array.
+type member struct {
+	raw   string
+	value Value
+}
+
+// members walks over what is in a value that must be an array or an object. A name is as it is
+// spelled, with its quotes; an element has none.
+func (v Value) members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		jsontext.Within(v.text, 0, func(name string, at int) int {
+			end := jsontext.End(v.text, at)
+			if !yield(name, Value{v.text[at:end]}) {
+				return -1
+			}
+			return end
+		})
+	}
+}
+
+// elements is members without names.
+func (v Value) elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		v.members()(func(_ string, element Value) bool { return yield(element) })
+	}
+}
+
 // field returns the member of that name, or null if v is no object or has none.
 func (v Value) field(name string) Value {
 	if v.kind() != kindObject {
@@ -77,6 +135,12 @@ func (v Value) field(name string) Value {
 	return Value{}
 }
 
+// rawEquals reports whether a string, as spelled in a document, has that content.
+func rawEquals(raw, content string) bool {
+	// An escape sequence is never shorter than what it stands for.
+	return len(raw)-len(`""`) >= len(content) && jsontext.Unquote(raw) == content
+}
+
 // index returns the i-th element, counted from the end if i is negative, or null
 // if v is no array or has no such element.
 func (v Value) index(i int) Value {
@@ -84,9 +148,7 @@ func (v Value) index(i int) Value {
 		return Value{}
 	}
 	if i < 0 {
-		if i += v.length(); i < 0 {
-			return Value{}
-		}
+		i += v.length()
 	}
 	for element := range v.elements() {
 		if i == 0 {
@@ -130,9 +192,30 @@ func (v Value) empty() bool {
 	return jsontext.Space(v.text, 1) == len(v.text)-1
 }
 
-func booleanValue(b bool) Value {
-	if b {
-		return Value{"true"}
+// compareNumbers compares two numbers by their exact values.
+func compareNumbers(a, b Value) int {
+	if a.text == b.text {
+		return 0
 	}
-	return Value{"false"}
+	return jsontext.ParseDecimal(a.text).Compare(jsontext.ParseDecimal(b.text))
+}
+
+// compact returns the text of a value without space outside of strings, and with
+// its strings escaped in the shortest way.
+func compact(text string) string {
+	short := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '"':
+			end := jsontext.End(text, i)
+			short = jsontext.Escapes{}.Append(short, jsontext.Unquote(text[i:end]))
+			i = end
+		case ' ', '\n', '\t', '\r':
+			i++
+		default:
+			short = append(short, text[i])
+			i++
+		}
+	}
+	return string(short)
 }

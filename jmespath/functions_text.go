@@ -1,0 +1,122 @@
+package jmespath
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+func startsWith(_ *search, arguments []argument) Value {
+	return booleanValue(strings.HasPrefix(arguments[0].str(), arguments[1].str()))
+}
+
+func endsWith(_ *search, arguments []argument) Value {
+	return booleanValue(strings.HasSuffix(arguments[0].str(), arguments[1].str()))
+}
+
+func join(s *search, arguments []argument) Value {
+	separator := arguments[0].str()
+	var joined strings.Builder
+	before := ""
+	for element := range arguments[1].elements() {
+		part := element.str()
+		s.grow(len(separator) + len(part))
+		joined.WriteString(before)
+		joined.WriteString(part)
+		before = separator
+	}
+	return s.string(joined.String())
+}
+
+// toString writes anything but a string as compact JSON, with numbers as they are spelled and
+// members in their order.
+func toString(s *search, arguments []argument) Value {
+	v := arguments[0].Value
+	if v.kind() == kindString {
+		return v
+	}
+	s.unambiguous(v, true)
+	return s.string(compact(v.json()))
+}
+
+func typeOf(_ *search, arguments []argument) Value { return stringValue(arguments[0].kind().String()) }
+
+// length counts characters, elements or members.
+func length(s *search, arguments []argument) Value {
+	var count int
+	switch v := arguments[0].Value; v.kind() {
+	case kindString:
+		count = utf8.RuneCountInString(v.str())
+	case kindArray:
+		count = v.length()
+	default: // an object
+		count = len(s.membersOf(v))
+	}
+	return Value{strconv.Itoa(count)}
+}
+
+// The functions of AWS Powertools, as documented at
+// https://docs.powertools.aws.dev/lambda/python/latest/utilities/jmespath_functions/
+
+// powertoolsJSON decodes JSON in a string.
+func powertoolsJSON(s *search, arguments []argument) Value {
+	text := arguments[0].str()
+	s.grow(len(text))
+	decoded, err := parseText(text)
+	if reason, ok := errors.AsType[*JSONError](err); ok {
+		detail := fmt.Sprintf("the string is not acceptable JSON: %s at its offset %d", reason.Detail, reason.Offset)
+		failure := s.failure(errInvalidValue, detail)
+		failure.Err = err
+		panic(failure)
+	}
+	return decoded
+}
+
+// powertoolsBase64 decodes base64 of UTF-8 text.
+func powertoolsBase64(s *search, arguments []argument) Value {
+	return s.utf8Text(s.decodeBase64(arguments[0].Value))
+}
+
+// powertoolsBase64Gzip decodes base64 of packed UTF-8 text.
+func powertoolsBase64Gzip(s *search, arguments []argument) Value {
+	return s.utf8Text(s.gunzip(s.decodeBase64(arguments[0].Value)))
+}
+
+// decodeBase64 decodes the content of a string in the standard alphabet, with padding.
+func (s *search) decodeBase64(text Value) []byte {
+	decoded, err := base64.StdEncoding.DecodeString(text.str())
+	if err != nil {
+		panic(s.failure(errInvalidValue, "the string is not base64"))
+	}
+	return decoded
+}
+
+// gunzip stops at the bound, before more than that is in memory.
+func (s *search) gunzip(packed []byte) []byte {
+	var unpacked []byte
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err == nil {
+		unpacked, err = io.ReadAll(io.LimitReader(reader, int64(s.growth)+1))
+	}
+	if len(unpacked) > s.growth {
+		panic(s.failure(errLimit, "the string unpacks to more than allowed"))
+	}
+	if err != nil {
+		panic(s.failure(errInvalidValue, "the decoded string is not gzip"))
+	}
+	return unpacked
+}
+
+// utf8Text makes a string of decoded bytes.
+func (s *search) utf8Text(content []byte) Value {
+	if !utf8.Valid(content) {
+		panic(s.failure(errInvalidValue, "the decoded string is not UTF-8"))
+	}
+	return s.string(string(content))
+}
