@@ -7,7 +7,7 @@ const (
 	// is a [*SyntaxError].
 	MaxDepth = 1000
 	// maxSize is the length in bytes of the longest accepted document: far beyond what Lambda
-	// transports, and small enough for positions to fit in 32 bits.
+	// transports.
 	maxSize = 256 << 20
 )
 
@@ -53,10 +53,21 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 	if len(src) > maxSize {
 		return dst, &SyntaxError{Offset: maxSize, Reason: reasonSize}
 	}
-	out, room := grow(dst, len(src))
-	p := parser{scanner: scanner{src: src}, form: as, order: newOrder(room)}
-	text, err := p.value(out[len(out):])
-	if p.space(); err == nil && p.pos < len(src) {
+	room := min(len(src), enough)
+	out := slices.Grow(dst, len(src)+room)
+	end := cap(out) - room
+	small := new(struct {
+		parser
+
+		members [16]member
+		objects [1]object
+	})
+	small.parser = parser{
+		src: src, form: as, open: small.members[:0], noted: small.objects[:0], room: out[end:end],
+	}
+	p := &small.parser
+	text, err := p.value(out[len(out):len(out):end])
+	if p.token(); err == nil && p.pos < len(src) {
 		err = p.unexpected(reasonTrailing)
 	}
 	if err != nil {
@@ -68,48 +79,31 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 	return append(out, text...), nil // which is there already, unless it took more room than src
 }
 
-// shared is the size in bytes up to which a document and the room to put it in order are allocated
-// together.
-const shared = 128 << 10
+// enough is the size of the room, in bytes, that most documents are put in order in. It is allocated
+// with the output, so that a short field can follow there without another allocation.
+const enough = 128 << 10
 
-// behind is the room that is left behind a document, so that a short field can follow it without
-// another allocation.
-const behind = 64
-
-// grow returns dst with capacity for a document of size bytes, and room beyond that capacity to put
-// it in order in.
-func grow(dst []byte, size int) (out, room []byte) {
-	if size > shared {
-		return slices.Grow(dst, size), nil
-	}
-	if cap(dst)-len(dst) < 2*size {
-		dst = slices.Grow(dst, 2*size+behind)
-	}
-	end := cap(dst) - size
-	return dst[:len(dst):end], dst[end:end]
-}
-
-// parser checks a JSON text and appends its tokens to a slice, each in canonical form, in the order
-// of the text. [order] then moves the members of objects to where they belong.
+// parser checks a JSON text and appends its tokens to a slice, each in canonical form. Each object
+// is appended in the order of the text; see order.go for how its members get to where they belong.
 type parser struct {
-	scanner
+	src  []byte
+	pos  int // of the next byte
+	form form
 
-	depth int // arrays and objects that are open
-	form  form
-	order *order
+	depth int      // arrays and objects that are open
+	open  []member // of the objects that are, outermost first
+	noted []object // that are to be put in order, by start; none is within another one
+	room  []byte   // to do so
 }
 
 func (p *parser) value(dst []byte) ([]byte, error) {
-	p.space()
-	switch p.peek() {
-	case '{':
-		return p.container(dst, '}')
-	case '[':
-		return p.container(dst, ']')
+	switch p.token() {
+	case '{', '[':
+		return p.container(dst)
 	case '"':
 		return p.string(dst)
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		return p.number(dst, p.form.shortest)
+		return p.number(dst)
 	case 't':
 		return p.literal(dst, "true")
 	case 'f':
@@ -121,21 +115,20 @@ func (p *parser) value(dst []byte) ([]byte, error) {
 	}
 }
 
-// container appends an object or an array, which ends with end.
-func (p *parser) container(dst []byte, end byte) (_ []byte, err error) {
+// container appends an object or an array.
+func (p *parser) container(dst []byte) (_ []byte, err error) {
 	if p.depth == MaxDepth {
 		return nil, p.unexpected(reasonDepth)
 	}
-	p.depth++
-	p.pos++ // the opening bracket or brace
-	var start scope
+	start, open, noted := len(dst), len(p.open), len(p.noted)
+	dst = append(dst, p.src[p.pos])
+	end := p.src[p.pos] + 2 // the brackets are two apart, as the braces are
 	one, reason := p.value, reasonElement
 	if end == '}' {
 		one, reason = p.member, reasonMember
-		start = scope{open: len(p.order.open), objects: len(p.order.objects), moved: len(p.order.moved)}
-		p.order.objects = append(p.order.objects, object{start: offset(len(dst))})
 	}
-	dst = append(dst, end-2) // the brackets are two apart, as the braces are
+	p.depth++
+	p.pos++
 	for more := !p.accept(end); more; {
 		if dst, err = one(dst); err != nil {
 			return nil, err
@@ -150,17 +143,18 @@ func (p *parser) container(dst []byte, end byte) (_ []byte, err error) {
 		}
 	}
 	p.depth--
-	if dst = append(dst, end); end == '}' {
-		err = p.order.end(start, dst, p.depth, p.form.folding)
+	dst = append(dst, end)
+	if err := p.order(dst, start, open, noted); err != nil {
+		return nil, err
 	}
-	return dst, err
+	return dst, nil
 }
 
 func (p *parser) member(dst []byte) ([]byte, error) {
-	if p.space(); p.peek() != '"' {
+	if p.token() != '"' {
 		return nil, p.unexpected(reasonKey)
 	}
-	m := member{start: offset(len(dst)), source: offset(p.pos), next: offset(len(p.order.objects))}
+	m := member{start: len(dst), source: p.pos}
 	dst, err := p.string(dst)
 	if err != nil {
 		return nil, err
@@ -171,7 +165,7 @@ func (p *parser) member(dst []byte) ([]byte, error) {
 	if dst, err = p.value(append(dst, ':')); err != nil {
 		return nil, err
 	}
-	m.end = offset(len(dst))
-	p.order.open = append(p.order.open, m)
+	m.end = len(dst)
+	p.open = append(p.open, m)
 	return dst, nil
 }

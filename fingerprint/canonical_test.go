@@ -231,6 +231,7 @@ func TestCanonicalSortsEveryLevel(t *testing.T) {
 			canonical(t, nest(`{"b":[{},`, `{"b":1,"a":2}`, `,{"d":1,"c":2}],"a":0}`)))
 		require.Equal(t, nest(`{"a":`, `{"a":2,"b":1}`, `,"b":0}`),
 			canonical(t, nest(`{"a":`, `{"b":1,"a":2}`, `,"b":0}`)))
+		require.Equal(t, nest("[", `{"a":2,"b":1}`, ",0]"), canonical(t, nest("[", `{"b":1,"a":2}`, ",0]")))
 	}
 }
 
@@ -270,7 +271,7 @@ func TestDepthDoesNotMultiplyTheTimeToSort(t *testing.T) {
 }
 
 // Names that encoding/json takes for one, after unescaping, are refused at the place of the later
-// one, also among so many that their hashes are compared.
+// one, also among many.
 func TestNamesThatFoldIntoOneAreRefused(t *testing.T) {
 	t.Parallel()
 	for names, fold := range map[[2]string]bool{

@@ -59,7 +59,8 @@ type Hash struct {
 // calling code.
 func New(purpose string) *Hash {
 	h := new(Hash)
-	h.fields = appendField(h.small[:0], purpose)
+	h.fields = h.small[:0]
+	add(h, purpose)
 	return h
 }
 
@@ -79,21 +80,15 @@ func NewKeyed(key []byte, purpose string) *Hash {
 // Reset begins anew, as [New] or [NewKeyed] did, for another purpose or the same one. It keeps the
 // key, and the room that the fields had: whoever computes several digests needs one Hash.
 func (h *Hash) Reset(purpose string) {
-	h.check()
-	h.fields = appendField(h.fields[:0], purpose)
+	h.fields = h.fields[:0]
+	add(h, purpose)
 }
 
 // Bytes adds one field, the bytes of b, which may be empty or nil: both are the empty field.
-func (h *Hash) Bytes(b []byte) {
-	h.check()
-	h.fields = appendField(h.fields, b)
-}
+func (h *Hash) Bytes(b []byte) { add(h, b) }
 
 // String adds one field, the bytes of s, whether or not they are valid UTF-8.
-func (h *Hash) String(s string) {
-	h.check()
-	h.fields = appendField(h.fields, s)
-}
+func (h *Hash) String(s string) { add(h, s) }
 
 // JSON adds one field, a canonical form of a JSON text: that of [Canonical], but for numbers, which
 // are as short as they can be. 1000 is 1e3 and 0.001 is 1e-3: so the field is never longer than
@@ -107,10 +102,11 @@ func (h *Hash) JSONFolding(doc []byte) error {
 }
 
 func (h *Hash) canonical(doc []byte, as form) error {
-	h.check()
 	start := len(h.fields)
-	fields, err := canonical(appendField(h.fields, ""), doc, as)
+	add(h, "")
+	fields, err := canonical(h.fields, doc, as)
 	if err != nil {
+		h.fields = h.fields[:start]
 		return err
 	}
 	binary.BigEndian.PutUint64(fields[start:], uint64(len(fields)-start-lengthSize)) //nolint:gosec // not negative
@@ -194,13 +190,15 @@ var digestEncoding = base64.RawURLEncoding.Strict()
 
 const lengthSize = 8
 
-// appendField appends a field with its length in front.
-func appendField[T string | []byte](dst []byte, field T) []byte {
-	return append(binary.BigEndian.AppendUint64(dst, uint64(len(field))), field...)
+// add adds a field with its length in front.
+func add[T string | []byte](h *Hash, field T) {
+	h.check()
+	h.fields = append(binary.BigEndian.AppendUint64(h.fields, uint64(len(field))), field...)
 }
 
+// check panics for the zero Hash: that of New has its purpose at least.
 func (h *Hash) check() {
-	if len(h.fields) == 0 {
+	if h.fields == nil {
 		panic("fingerprint: Hash without a purpose: use New or NewKeyed")
 	}
 }

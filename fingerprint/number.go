@@ -13,97 +13,69 @@ import (
 const maxExponent = 1_000_000_000_000_000
 
 // number appends the exact value of the number at the current position, laid out as by ECMAScript,
-// or in the shortest way.
-func (s *scanner) number(dst []byte, shortest bool) ([]byte, error) {
-	start := s.pos
-	n, err := s.decimal()
-	if err != nil {
+// or in the shortest way. Its grammar is that of RFC 8259 section 6.
+func (p *parser) number(dst []byte) ([]byte, error) {
+	start := p.pos
+	negative := p.skip('-')
+	whole, err := p.digits()
+	switch {
+	case err != nil:
 		return nil, err
+	case len(whole) > 1 && whole[0] == '0':
+		return nil, &SyntaxError{Offset: p.pos - len(whole) + 1, Reason: reasonZero}
 	}
-	if e := n.point - 1; e < -maxExponent || e > maxExponent {
-		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
+	var fraction []byte
+	if p.skip('.') {
+		if fraction, err = p.digits(); err != nil {
+			return nil, err
+		}
 	}
-	if n.negative {
-		dst = append(dst, '-')
+	var point int64 // the number is ±0.digits × 10^point
+	if p.skip('e') || p.skip('E') {
+		if point, err = p.exponent(); err != nil {
+			return nil, err
+		}
 	}
-	first := len(dst)
-	dst = append(append(dst, n.whole...), n.fraction...)
-	digits := int64(len(dst) - first)
+	point += int64(len(whole))
+	if whole[0] == '0' { // the only digit, by the grammar
+		significant := bytes.TrimLeft(fraction, "0")
+		point -= int64(len("0") + len(fraction) - len(significant))
+		whole, fraction = nil, significant
+	}
+	if fraction = bytes.TrimRight(fraction, "0"); len(fraction) == 0 {
+		whole = bytes.TrimRight(whole, "0")
+	}
+	digits := len(whole) + len(fraction)
 	switch {
 	case digits == 0:
 		return append(dst, '0'), nil
-	case shortest:
-		return n.layShortest(dst, first, digits), nil
-	default:
-		return n.lay(dst, first, digits), nil
+	case point-1 < -maxExponent || point-1 > maxExponent:
+		return nil, &SyntaxError{Offset: start, Reason: reasonExponent}
+	case negative:
+		dst = append(dst, '-')
 	}
+	return p.form.lay(append(append(dst, whole...), fraction...), digits, point), nil
 }
 
-// A decimal is ±0.digits × 10^point. The digits are those of whole and fraction in a row; the first
-// and the last are not 0, and there are none if the number is 0.
-type decimal struct {
-	negative        bool
-	whole, fraction []byte
-	point           int64
-}
-
-// decimal reads a number by the grammar of RFC 8259 section 6.
-func (s *scanner) decimal() (n decimal, err error) {
-	n.negative = s.skip('-')
-	if n.whole, err = s.digits(); err != nil {
-		return n, err
+func (p *parser) digits() ([]byte, error) {
+	start := p.pos
+	for c := p.peek(); '0' <= c && c <= '9'; c = p.peek() {
+		p.pos++
 	}
-	if len(n.whole) > 1 && n.whole[0] == '0' {
-		return n, &SyntaxError{Offset: s.pos - len(n.whole) + 1, Reason: reasonZero}
+	if p.pos == start {
+		return nil, p.unexpected(reasonDigit)
 	}
-	if s.skip('.') {
-		if n.fraction, err = s.digits(); err != nil {
-			return n, err
-		}
-	}
-	if s.skip('e') || s.skip('E') {
-		if n.point, err = s.exponent(); err != nil {
-			return n, err
-		}
-	}
-	n.point += int64(len(n.whole))
-	if n.whole[0] == '0' { // the only digit, by the grammar
-		digits := bytes.TrimLeft(n.fraction, "0")
-		n.point -= int64(len("0") + len(n.fraction) - len(digits))
-		n.whole, n.fraction = nil, digits
-	}
-	if n.fraction = bytes.TrimRight(n.fraction, "0"); len(n.fraction) == 0 {
-		n.whole = bytes.TrimRight(n.whole, "0")
-	}
-	if len(n.whole)+len(n.fraction) == 0 {
-		return decimal{}, nil
-	}
-	return n, nil
-}
-
-func (s *scanner) digits() ([]byte, error) {
-	start := s.pos
-	for c := s.peek(); '0' <= c && c <= '9'; c = s.peek() {
-		s.pos++
-	}
-	if s.pos == start {
-		return nil, s.unexpected(reasonDigit)
-	}
-	return s.src[start:s.pos], nil
+	return p.src[start:p.pos], nil
 }
 
 // exponent reads what follows the letter. Digits are ignored once 10 × maxExponent is reached: a
 // mantissa of at most maxSize digits cannot bring the number back within the limit.
-func (s *scanner) exponent() (int64, error) {
-	negative := s.skip('-')
+func (p *parser) exponent() (e int64, err error) {
+	negative := p.skip('-')
 	if !negative {
-		s.skip('+')
+		p.skip('+')
 	}
-	digits, err := s.digits()
-	if err != nil {
-		return 0, err
-	}
-	var e int64
+	digits, err := p.digits()
 	for _, d := range digits {
 		if e < 10*maxExponent {
 			e = e*10 + int64(d-'0')
@@ -112,48 +84,34 @@ func (s *scanner) exponent() (int64, error) {
 	if negative {
 		e = -e
 	}
-	return e, nil
+	return e, err
 }
 
-// plainDigits is how many digits a number may have in front of its point before it is written with
+// lay lays out 0.digits × 10^point, of which dst ends with the digits: by the steps of ECMAScript's
+// Number::toString, or, in the shortest form, so that no spelling of the number is shorter. There,
+// whole numbers that end in three zeros or more, and those below a hundredth, have their digits and
 // an exponent.
-const plainDigits = 21
-
-// lay lays out the digits at the end of dst, from first on, by the steps of ECMAScript's
-// Number::toString.
-func (n decimal) lay(dst []byte, first int, digits int64) []byte {
-	switch {
-	case digits <= n.point && n.point <= plainDigits:
-		const zeros = "00000000000000000000"
-		return append(dst, zeros[:n.point-digits]...)
-	case 0 < n.point && n.point <= plainDigits:
-		return slices.Insert(dst, first+int(n.point), '.')
-	case -6 < n.point && n.point <= 0:
-		const zeros = "0.00000"
-		return slices.Insert(dst, first, []byte(zeros[:2-n.point])...)
+func (f form) lay(dst []byte, digits int, point int64) []byte {
+	first, zeros := len(dst)-digits, point-int64(digits)
+	plain := -6 < point && point <= 21
+	if f.shortest {
+		plain = -2 < point && zeros < 3
 	}
-	if digits > 1 {
+	switch {
+	case plain && zeros >= 0:
+		return append(dst, "00000000000000000000"[:zeros]...)
+	case plain && point > 0:
+		return slices.Insert(dst, first+int(point), '.')
+	case plain:
+		return slices.Insert(dst, first, []byte("0.00000")[:2-point]...)
+	case f.shortest:
+		return strconv.AppendInt(append(dst, 'e'), zeros, 10)
+	case digits > 1:
 		dst = slices.Insert(dst, first+1, '.')
 	}
 	dst = append(dst, 'e')
-	if n.point > 0 {
+	if point > 0 {
 		dst = append(dst, '+')
 	}
-	return strconv.AppendInt(dst, n.point-1, 10)
-}
-
-// layShortest lays them out so that no spelling of n is shorter: a document is never longer in the
-// form that is digested. Whole numbers that end in three zeros or more, and those below a
-// hundredth, have their digits and an exponent.
-func (n decimal) layShortest(dst []byte, first int, digits int64) []byte {
-	switch zeros := n.point - digits; {
-	case zeros >= 3 || n.point < -1:
-		return strconv.AppendInt(append(dst, 'e'), zeros, 10)
-	case zeros >= 0:
-		return append(dst, "00"[:zeros]...)
-	case n.point > 0:
-		return slices.Insert(dst, first+int(n.point), '.')
-	default:
-		return slices.Insert(dst, first, []byte("0.0")[:2-n.point]...)
-	}
+	return strconv.AppendInt(dst, point-1, 10)
 }

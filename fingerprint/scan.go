@@ -7,98 +7,84 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads a JSON text token by token.
-type scanner struct {
-	src []byte
-	pos int // of the next byte
-}
-
 // peek returns the next byte, or 0 at the end: no token starts with a zero byte, so both are
 // refused by whoever asked.
-func (s *scanner) peek() byte {
-	if s.pos < len(s.src) {
-		return s.src[s.pos]
+func (p *parser) peek() byte {
+	if p.pos < len(p.src) {
+		return p.src[p.pos]
 	}
 	return 0
 }
 
 // skip consumes the next byte if it is c.
-func (s *scanner) skip(c byte) bool {
-	if s.peek() != c {
+func (p *parser) skip(c byte) bool {
+	if p.peek() != c {
 		return false
 	}
-	s.pos++
+	p.pos++
 	return true
 }
 
-// accept consumes white space and then the next byte if it is c.
-func (s *scanner) accept(c byte) bool {
-	s.space()
-	return s.skip(c)
-}
-
-func (s *scanner) space() {
-	for s.pos < len(s.src) {
-		switch s.src[s.pos] {
+// token consumes white space and returns the byte behind it, as peek does.
+func (p *parser) token() byte {
+	for {
+		switch c := p.peek(); c {
 		case ' ', '\t', '\n', '\r':
-			s.pos++
+			p.pos++
 		default:
-			return
+			return c
 		}
 	}
 }
 
-func (s *scanner) literal(dst []byte, word string) ([]byte, error) {
+// accept consumes white space and then the next byte if it is c.
+func (p *parser) accept(c byte) bool {
+	p.token()
+	return p.skip(c)
+}
+
+func (p *parser) literal(dst []byte, word string) ([]byte, error) {
 	for i := range len(word) {
-		if !s.skip(word[i]) {
-			return nil, s.unexpected(reasonLiteral)
+		if !p.skip(word[i]) {
+			return nil, p.unexpected(reasonLiteral)
 		}
 	}
 	return append(dst, word...), nil
 }
 
 // unexpected refuses the next byte for the given reason, or the end of the document for its own.
-func (s *scanner) unexpected(reason string) error {
-	if s.pos == len(s.src) {
+func (p *parser) unexpected(reason string) error {
+	if p.pos == len(p.src) {
 		reason = reasonEnd
 	}
-	return &SyntaxError{Offset: s.pos, Reason: reason}
+	return &SyntaxError{Offset: p.pos, Reason: reason}
 }
 
 // string appends the string at the current position as RFC 8785 section 3.2.2.2 writes it.
-func (s *scanner) string(dst []byte) (_ []byte, err error) {
-	start := s.pos // of what stands for itself; the quotes do, too
-	for s.pos++; ; {
-		s.pos += plainASCII(s.src[s.pos:])
-		switch c := s.peek(); {
+func (p *parser) string(dst []byte) (_ []byte, err error) {
+	start := p.pos // of what stands for itself; the quotes do, too
+	for p.pos++; ; {
+		switch c := p.peek(); {
 		case c == '"':
-			s.pos++
-			return append(dst, s.src[start:s.pos]...), nil
+			p.pos++
+			return append(dst, p.src[start:p.pos]...), nil
 		case c == '\\':
-			if dst, err = s.escape(append(dst, s.src[start:s.pos]...)); err != nil {
+			if dst, err = p.escape(append(dst, p.src[start:p.pos]...)); err != nil {
 				return nil, err
 			}
-			start = s.pos
+			start = p.pos
 		case c < ' ':
-			return nil, s.unexpected(reasonControl)
+			return nil, p.unexpected(reasonControl)
+		case c < utf8.RuneSelf:
+			p.pos++
 		default:
-			r, size := utf8.DecodeRune(s.src[s.pos:])
+			r, size := utf8.DecodeRune(p.src[p.pos:])
 			if r == utf8.RuneError && size == 1 { // U+FFFD itself has size 3
-				return nil, s.unexpected(reasonUTF8)
+				return nil, p.unexpected(reasonUTF8)
 			}
-			s.pos += size
+			p.pos += size
 		}
 	}
-}
-
-// plainASCII returns how many characters of ASCII that stand for themselves text begins with.
-func plainASCII(text []byte) int {
-	for i, c := range text {
-		if c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
-			return i
-		}
-	}
-	return len(text)
 }
 
 // The control characters that have an escape of their own, and its letters; the digits of the
@@ -110,27 +96,27 @@ const (
 )
 
 // escape appends the character that the escape sequence at the current position stands for.
-func (s *scanner) escape(dst []byte) ([]byte, error) {
-	start := s.pos
-	s.pos++ // the backslash
-	switch c := s.peek(); c {
+func (p *parser) escape(dst []byte) ([]byte, error) {
+	start := p.pos
+	p.pos++ // the backslash
+	switch c := p.peek(); c {
 	case '"', '\\', '/':
-		s.pos++
+		p.pos++
 		return appendCharacter(dst, rune(c)), nil
 	case 'b', 't', 'n', 'f', 'r':
-		s.pos++
+		p.pos++
 		return appendCharacter(dst, rune(shortControls[strings.IndexByte(shortLetters, c)])), nil
 	case 'u':
-		s.pos++
+		p.pos++
 	default:
-		return nil, s.unexpected(reasonEscape)
+		return nil, p.unexpected(reasonEscape)
 	}
-	r, err := s.hex()
+	r, err := p.hex()
 	if err != nil {
 		return nil, err
 	}
 	if utf16.IsSurrogate(r) {
-		if r, err = s.surrogate(start, r); err != nil {
+		if r, err = p.surrogate(start, r); err != nil {
 			return nil, err
 		}
 	}
@@ -139,10 +125,10 @@ func (s *scanner) escape(dst []byte) ([]byte, error) {
 
 // surrogate reads what must follow the first half of a pair, whose escape began at start, and
 // returns the character of both.
-func (s *scanner) surrogate(start int, first rune) (rune, error) {
-	if bytes.HasPrefix(s.src[s.pos:], []byte(`\u`)) {
-		s.pos += len(`\u`)
-		second, err := s.hex()
+func (p *parser) surrogate(start int, first rune) (rune, error) {
+	if bytes.HasPrefix(p.src[p.pos:], []byte(`\u`)) {
+		p.pos += len(`\u`)
+		second, err := p.hex()
 		if err != nil {
 			return 0, err
 		}
@@ -154,10 +140,10 @@ func (s *scanner) surrogate(start int, first rune) (rune, error) {
 }
 
 // hex reads the four digits of a \u escape.
-func (s *scanner) hex() (rune, error) {
+func (p *parser) hex() (rune, error) {
 	var r rune
 	for range 4 {
-		switch c := s.peek(); {
+		switch c := p.peek(); {
 		case '0' <= c && c <= '9':
 			r = r<<4 | rune(c-'0')
 		case 'a' <= c && c <= 'f':
@@ -165,9 +151,9 @@ func (s *scanner) hex() (rune, error) {
 		case 'A' <= c && c <= 'F':
 			r = r<<4 | rune(c-'A'+10)
 		default:
-			return 0, s.unexpected(reasonHex)
+			return 0, p.unexpected(reasonHex)
 		}
-		s.pos++
+		p.pos++
 	}
 	return r, nil
 }

@@ -96,7 +96,7 @@ func (b *listBuilder) add(element Value) {
 	text := element.json()
 	b.grow(len(text) + len(","))
 	if b.text.Len() == 0 {
-		b.text.Grow(64) // enough for most keys
+		b.text.Grow(32) // enough for most keys
 		b.text.WriteByte('[')
 	} else {
 		b.text.WriteByte(',')
@@ -123,7 +123,7 @@ func (s *search) field(on Value, name string) Value {
 		if rawEquals(raw, name) {
 			return value
 		}
-		if fold.Equal(jsontext.Unquote(raw), name) {
+		if fold.Compare(jsontext.Unquote(raw), name) == 0 {
 			panic(s.failure(errFoldedName, "a name is there only in another spelling"))
 		}
 	}
@@ -141,16 +141,21 @@ func (s *search) unambiguous(v Value, deep bool) {
 // unambiguousAt looks at the array or object at i and returns the position behind it, -1 if it is
 // ambiguous.
 func unambiguousAt(text string, i int, deep bool) int {
-	var names fold.Names[string]
-	return jsontext.Within(text, i, func(raw string, at int) int {
-		if raw != "" && !names.Add(jsontext.Unquote(raw)) {
-			return -1
+	var room [16]string // enough for most objects
+	names := room[:0]
+	end := jsontext.Within(text, i, func(raw string, at int) int {
+		if raw != "" {
+			names = append(names, jsontext.Unquote(raw))
 		}
 		if deep && (text[at] == '{' || text[at] == '[') {
 			return unambiguousAt(text, at, deep)
 		}
 		return jsontext.End(text, at)
 	})
+	if !fold.Distinct(names) {
+		return -1
+	}
+	return end
 }
 
 // membersOf returns what is in an object or an array, whose elements have no names.

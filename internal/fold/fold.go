@@ -4,79 +4,39 @@
 package fold
 
 import (
+	"cmp"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
 
-// few is the number of names up to which comparing all of them with one another is cheaper than a
-// set.
-const few = 16
-
 // Text is a name, as a string or as its bytes.
 type Text interface{ string | []byte }
 
-// Names collects the names of one object, and finds two that are equal under folding. The zero
-// Names is empty and ready to use. It keeps the names that it is given. It is not safe for
-// concurrent use.
-type Names[T Text] struct {
-	names [few]T
-	count int
-	// many holds the folded names of an object that has more than few.
-	many map[string]struct{}
-}
-
-// Add adds a name, and reports whether no name before it was equal under folding. Equal names are
-// not new either.
-func (n *Names[T]) Add(name T) bool {
-	if n.many != nil {
-		return n.addToMany(name)
-	}
-	for _, other := range n.names[:n.count] {
-		if Equal(other, name) {
+// Distinct reports whether no two names are equal under folding. It sorts them.
+func Distinct[T Text](names []T) bool {
+	slices.SortFunc(names, Compare)
+	for i := 1; i < len(names); i++ {
+		if Compare(names[i-1], names[i]) == 0 {
 			return false
 		}
 	}
-	if n.count == few {
-		n.many = make(map[string]struct{}, 4*few)
-		for _, known := range n.names {
-			n.addToMany(known)
-		}
-		return n.addToMany(name)
-	}
-	n.names[n.count] = name
-	n.count++
 	return true
 }
 
-func (n *Names[T]) addToMany(name T) bool {
-	folded := string(Append(make([]byte, 0, len(name)), name))
-	_, known := n.many[folded]
-	n.many[folded] = struct{}{}
-	return !known
-}
-
-// Append appends the form that a name has in common with those that are equal to it under folding.
-func Append[T Text](dst []byte, name T) []byte {
-	for i := 0; i < len(name); {
-		r, size := runeAt(name, i)
-		i += size
-		dst = utf8.AppendRune(dst, r)
-	}
-	return dst
-}
-
-// Equal reports whether two names are equal under folding.
-func Equal[T Text](one, other T) bool {
+// Compare returns 0 if two names are equal under folding, and else -1 or 1, which puts names in an
+// order.
+func Compare[T Text](one, other T) int {
 	i, j := 0, 0
 	for i < len(one) && j < len(other) {
 		a, first := runeAt(one, i)
 		b, second := runeAt(other, j)
 		if a != b {
-			return false
+			return cmp.Compare(a, b)
 		}
 		i, j = i+first, j+second
 	}
-	return i == len(one) && j == len(other)
+	return cmp.Compare(len(one)-i, len(other)-j)
 }
 
 // runeAt returns the folded rune at a position, and its size.

@@ -5,6 +5,8 @@
 // end, and not what is wrong with an escape sequence, a number or a word.
 package jsontext
 
+import "strings"
+
 // Text is a JSON text, as a string or as its bytes.
 type Text interface{ string | []byte }
 
@@ -28,17 +30,13 @@ func End[T Text](text T, i int) int {
 		return containerEnd(text, i)
 	}
 	start := i
-	for i < len(text) && !endsScalar(text[i]) {
+	for i < len(text) && strings.IndexByte(",]} \n\t\r", text[i]) < 0 {
 		i++
 	}
 	if i == start {
 		return -1
 	}
 	return i
-}
-
-func endsScalar(b byte) bool {
-	return b == ',' || b == ']' || b == '}' || b == ' ' || b == '\n' || b == '\t' || b == '\r'
 }
 
 func stringEnd[T Text](text T, i int) int {
