@@ -67,13 +67,11 @@ func rulesOf(l Language) *rules {
 	switch l {
 	case Python:
 		return &rules{
-			keys: &pythonStyle, data: pythonStyle.forResults(), missing: pythonMissing,
-			digest: hex.EncodeToString,
-			hashes: pythonHashes,
+			keys: &pythonStyle, data: &pythonStyle, missing: pythonMissing, digest: hex.EncodeToString, hashes: pythonHashes,
 		}
 	case TypeScript:
 		return &rules{
-			keys: &typescriptStyle, data: typescriptData(), missing: typescriptMissing,
+			keys: &typescriptStyle, data: &typescriptData, missing: typescriptMissing,
 			digest: base64.StdEncoding.EncodeToString, hashes: nodeHashes,
 		}
 	case Java:
@@ -87,10 +85,8 @@ func rulesOf(l Language) *rules {
 }
 
 func javaRules(j jdk) *rules {
-	return &rules{
-		keys: javaStyle(j), data: javaStyle(j).forResults(), missing: javaMissing, digest: bigInteger,
-		hashes: javaHashes,
-	}
+	s := javaStyle(j)
+	return &rules{keys: s, data: s, missing: javaMissing, digest: bigInteger, hashes: javaHashes}
 }
 
 // bigInteger is String.format("%032x", …) of a digest as a number: zeros that lead more than 32
@@ -111,19 +107,25 @@ func (c *Codec) Hashed(selected []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.write(c.rules.keys, v)
+	return c.write(c.rules.keys, v, false)
 }
 
 // write writes a value, of which Java takes a text by its content: toString in
 // BasePersistenceStore.generateHash.
-func (c *Codec) write(s *style, v value) ([]byte, error) {
+func (c *Codec) write(s *style, v value, lossless bool) ([]byte, error) {
+	w := writer{style: s, lossless: lossless}
 	switch {
 	case v.kind != text || !c.raw():
-		return s.write(nil, v)
-	case !utf8.ValidString(v.text):
-		return nil, ErrSurrogate
+		w.value(v)
+	case utf8.ValidString(v.text):
+		w.dst = []byte(v.text)
+	default:
+		w.err = ErrSurrogate
 	}
-	return []byte(v.text), nil
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.dst, nil
 }
 
 // raw reports whether the language keeps strings without quotes.

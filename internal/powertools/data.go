@@ -45,7 +45,7 @@ func (c *Codec) EncodeData(result []byte) (Data, error) {
 	case c.raw() && (v.kind == text) != c.strings:
 		return Data{}, ErrStringResult
 	}
-	content, err := c.write(c.rules.data, v)
+	content, err := c.write(c.rules.data, v, true)
 	if err != nil {
 		return Data{}, err
 	}
@@ -73,32 +73,4 @@ func (c *Codec) DecodeData(d Data) ([]byte, error) {
 		return nil, ErrUnreadable
 	}
 	return []byte(d.Text), nil
-}
-
-// forResults is a style for results.
-func (s *style) forResults() *style {
-	results := *s
-	results.lossless = true
-	return &results
-}
-
-// typescriptData is marshall of @aws-sdk/util-dynamodb, as JSON text.
-func typescriptData() *style {
-	return &style{
-		comma: ",", colon: ":",
-		whole:     true,
-		arrange:   attributes,
-		lossless:  true,
-		attribute: true,
-		double:    javaScriptDouble,
-	}
-}
-
-func attributes(members []member) ([]member, error) {
-	for _, m := range members {
-		if m.name == "" {
-			return nil, ErrEmptyName
-		}
-	}
-	return asObject(members)
 }

@@ -6,27 +6,9 @@
 // Sources: Python 3.37.0, TypeScript 2.35.0, Java 2.9.0 and 1.15.0 are checked against records that
 // those packages wrote (testdata/interop).
 //
-// # Use
-//
-//	codec, err := powertools.New(powertools.Python, "")
-//	expression, err := jmespath.Compile("powertools_json(body).[user, order]")
-//	err = codec.Allow(expression)
-//	selected, err := expression.Search(event)
-//	if codec.Missing(selected.JSON()) { … } // no key: the language would not protect this call
-//	key, err := codec.Key("orders-fn.app.handler", selected.JSON())
-//
 // [Codec.Allow] takes the expressions that select the same in every language. Results go through
-// [Codec.EncodeData] and [Codec.DecodeData].
-//
-// # Prefixes
-//
-// The caller names the prefix, because it contains names of the other program. By default it is,
-// with name for the value of AWS_LAMBDA_FUNCTION_NAME:
-//
-//   - Python: name.module.qualname of the decorated function ("test-func" without the variable);
-//   - TypeScript: name alone for makeIdempotent without keyPrefix, name.function where the store
-//     was configured with a function name; a keyPrefix is trimmed;
-//   - Java: name.method of the annotated method ("testFunction" without the variable).
+// [Codec.EncodeData] and [Codec.DecodeData]. The caller names the prefix of keys, because it
+// contains names of the other program.
 //
 // # Unsafe rules that are reproduced
 //

@@ -8,7 +8,6 @@ func javaStyle(j jdk) *style {
 		comma: ",", colon: ":",
 		escapes: jsontext.Escapes{Upper: true},
 		whole:   true,
-		arrange: asSent,
 		integer: true,
 		double:  j.appendDouble,
 	}
@@ -17,4 +16,4 @@ func javaStyle(j jdk) *style {
 // javaMissing is isMissingIdemPotencyKey: null, and an array or object that has nothing but null.
 // Java 1.15.0 checks the same, but goes on and hashes unless it is told to throw; it does not look
 // into arrays.
-func javaMissing(v value) bool { return isNull(v) || v.isContainer() && v.all(isNull) }
+func javaMissing(v value) bool { return isNull(v) || v.holdsOnly(isNull) }

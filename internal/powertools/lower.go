@@ -12,9 +12,6 @@ import (
 // which maps two characters differently from their simple mapping (SpecialCasing.txt): İ becomes
 // two characters, and Σ at the end of a word becomes ς.
 func lowerCase(s string) string {
-	if isLowerASCII(s) {
-		return s
-	}
 	lower := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		r, size := jsontext.NextRune(s[i:])
@@ -31,50 +28,13 @@ func lowerCase(s string) string {
 	return string(lower)
 }
 
-func isLowerASCII(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
-			return false
-		}
-	}
-	return true
-}
-
 // endsWord is the condition Final_Sigma (The Unicode Standard, table 3-17): a cased letter stands
-// before and none behind, not counting characters that case ignores.
+// before and none behind, not counting characters that case ignores. Half of a surrogate pair is
+// neither.
 func endsWord(before, behind string) bool {
-	for before != "" {
-		r, size := previousRune(before)
-		before = before[:len(before)-size]
-		if isCaseIgnorable(r) {
-			continue
-		}
-		if !isCased(r) {
-			return false
-		}
-		return !startsCased(behind)
-	}
-	return false
-}
-
-func startsCased(s string) bool {
-	for s != "" {
-		r, size := jsontext.NextRune(s)
-		if s = s[size:]; !isCaseIgnorable(r) {
-			return isCased(r)
-		}
-	}
-	return false
-}
-
-// previousRune decodes the last character, or half of a surrogate pair, which is neither cased nor
-// ignorable.
-func previousRune(s string) (r rune, size int) {
-	r, size = utf8.DecodeLastRuneInString(s)
-	if r == utf8.RuneError && size == 1 {
-		return 0xD800, 3
-	}
-	return r, size
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(before, isCaseIgnorable))
+	next, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(behind, isCaseIgnorable))
+	return isCased(last) && !isCased(next)
 }
 
 // isCased is the property Cased (DerivedCoreProperties.txt).

@@ -38,5 +38,5 @@ func pythonFloat(dst []byte, f float64) ([]byte, error) {
 // pythonMissing is IdempotencyPersistenceLayer.is_missing_idempotency_key: None, an empty text, and
 // a list or dict without any value but None.
 func pythonMissing(v value) bool {
-	return v.kind == null || v.kind == text && v.text == "" || v.isContainer() && v.all(isNull)
+	return v.kind == null || v.kind == text && v.text == "" || v.holdsOnly(isNull)
 }

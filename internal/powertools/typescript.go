@@ -17,6 +17,22 @@ var typescriptStyle = style{
 	double:  javaScriptDouble,
 }
 
+// typescriptData is marshall of @aws-sdk/util-dynamodb, as JSON text.
+var typescriptData = style{
+	comma: ",", colon: ":",
+	whole:     true,
+	arrange:   attributes,
+	attribute: true,
+	double:    javaScriptDouble,
+}
+
+func attributes(members []member) ([]member, error) {
+	if slices.ContainsFunc(members, func(m member) bool { return m.name == "" }) {
+		return nil, ErrEmptyName
+	}
+	return asObject(members)
+}
+
 // protoName is no member of an object that is written in JavaScript: it sets what the object
 // inherits from.
 const protoName = "__proto__"
@@ -104,21 +120,17 @@ func javaScriptDouble(dst []byte, f float64) ([]byte, error) {
 // typescriptMissing is isMissingIdempotencyKey: what is falsy, and an array or object without any
 // truthy value.
 func typescriptMissing(v value) bool {
-	return !truthy(v) || v.isContainer() && v.all(func(v value) bool { return !truthy(v) })
+	return falsy(v) || v.holdsOnly(falsy)
 }
 
-func truthy(v value) bool {
+func falsy(v value) bool {
 	switch v.kind {
-	case null:
-		return false
-	case boolean:
-		return v.text == trueWord
 	case number:
-		f, err := double(v.text)
-		return err != nil || f != 0 // what overflows is infinite
-	case text:
-		return v.text != ""
+		f, _ := double(v.text) // what overflows is infinite
+		return f == 0
 	case array, object:
+		return false
+	default:
+		return v.text == "" || v.kind == boolean && v.text == "false"
 	}
-	return true
 }

@@ -14,99 +14,105 @@ type style struct {
 	escapes      jsontext.Escapes
 	whole        bool // refuse halves of surrogate pairs
 	// arrange returns the members in the order of the language, and refuses names. It must not
-	// change its argument.
+	// change its argument. Nil keeps the order of the event.
 	arrange   func([]member) ([]member, error)
 	integer   bool // write integers exactly
-	lossless  bool // keep the spelling of a number that is not exactly what the language would keep of it
 	attribute bool // refuse a number that is no attribute
 	// double writes a number that is not written exactly.
 	double func(dst []byte, f float64) ([]byte, error)
 }
 
-// write appends a value. Depth is bounded by the parser.
-func (s *style) write(dst []byte, v value) (_ []byte, err error) {
+// A writer writes one value. Depth is bounded by the parser.
+type writer struct {
+	*style
+
+	lossless bool // keep the spelling of a number that is not exactly what the language would keep of it
+	dst      []byte
+	err      error // the first one
+}
+
+func (w *writer) value(v value) {
 	switch v.kind {
 	case null:
-		return append(dst, "null"...), nil
+		w.dst = append(w.dst, "null"...)
 	case boolean:
-		return append(dst, v.text...), nil
+		w.dst = append(w.dst, v.text...)
 	case number:
-		return s.number(dst, v.text)
+		w.number(v.text)
 	case text:
-		return s.string(dst, v.text)
+		w.string(v.text)
 	case array:
-		return s.array(dst, v.elements)
+		w.members("[]", v.members)
 	case object:
+		members := v.members
+		if w.arrange != nil {
+			var err error
+			members, err = w.arrange(members)
+			w.refuse(err)
+		}
+		w.members("{}", members)
 	}
-	return s.object(dst, v.members)
 }
 
-func (s *style) array(dst []byte, elements []value) (_ []byte, err error) {
-	dst = append(dst, '[')
-	for i, e := range elements {
-		if i > 0 {
-			dst = append(dst, s.comma...)
-		}
-		if dst, err = s.write(dst, e); err != nil {
-			return nil, err
-		}
+func (w *writer) refuse(err error) {
+	if w.err == nil {
+		w.err = err
 	}
-	return append(dst, ']'), nil
 }
 
-func (s *style) object(dst []byte, members []member) ([]byte, error) {
-	members, err := s.arrange(members)
-	if err != nil {
-		return nil, err
-	}
-	dst = append(dst, '{')
+func (w *writer) members(brackets string, members []member) {
+	w.dst = append(w.dst, brackets[0])
 	for i, m := range members {
+		if w.err != nil {
+			return
+		}
 		if i > 0 {
-			dst = append(dst, s.comma...)
+			w.dst = append(w.dst, w.comma...)
 		}
-		if dst, err = s.string(dst, m.name); err != nil {
-			return nil, err
+		if brackets == "{}" {
+			w.string(m.name)
+			w.dst = append(w.dst, w.colon...)
 		}
-		if dst, err = s.write(append(dst, s.colon...), m.value); err != nil {
-			return nil, err
-		}
+		w.value(m.value)
 	}
-	return append(dst, '}'), nil
+	w.dst = append(w.dst, brackets[1])
 }
 
-// asSent keeps the order of the event.
-func asSent(members []member) ([]member, error) { return members, nil }
-
-// string appends a content with quotes. Halves of surrogate pairs, which have no form in UTF-8, are
+// string writes a content with quotes. Halves of surrogate pairs, which have no form in UTF-8, are
 // refused or written as escapes.
-func (s *style) string(dst []byte, content string) ([]byte, error) {
-	if s.whole && !utf8.ValidString(content) {
-		return nil, ErrSurrogate
+func (w *writer) string(content string) {
+	if w.whole && !utf8.ValidString(content) {
+		w.refuse(ErrSurrogate)
+		return
 	}
-	return s.escapes.Append(dst, content), nil
+	w.dst = w.escapes.Append(w.dst, content)
 }
 
-func (s *style) number(dst []byte, written string) ([]byte, error) {
-	if s.integer && isInteger(written) {
+func (w *writer) number(written string) {
+	if w.integer && isInteger(written) {
 		if written == "-0" { // the only other spelling of an integer
 			written = "0"
 		}
-		return append(dst, written...), nil
+		w.dst = append(w.dst, written...)
+		return
 	}
 	f, err := double(written)
+	if w.attribute && !isAttribute(f) {
+		w.refuse(ErrNumberRange)
+		return
+	}
+	own := w.dst
+	if err == nil {
+		own, err = w.double(w.dst, f)
+	}
 	switch {
-	case s.attribute && !isAttribute(f):
-		return nil, ErrNumberRange
-	case s.lossless && !numbers.FloatKeeps(written, 64):
-		return append(dst, written...), nil
+	case w.lossless && (err != nil || !numbers.FloatKeeps(written, 64)):
+		w.dst = append(w.dst, written...)
 	case err != nil:
-		return nil, err
+		w.refuse(err)
+	default:
+		w.dst = own
 	}
-	own, err := s.double(dst, f)
-	if err == nil || !s.lossless {
-		return own, err
-	}
-	return append(dst, written...), nil
 }
 
 // isAttribute reports whether neither marshall refuses a number (beyond Number.MAX_SAFE_INTEGER)
