@@ -129,7 +129,6 @@ func TestLongChainsDoNotExhaustTheStack(t *testing.T) {
 func TestLongErrorsAreCut(t *testing.T) {
 	t.Parallel()
 	_, err := Compile(strings.Repeat("(", 10_000))
-	assert.Less(t, len(err.Error()), 400)
 	assert.Contains(t, err.Error(), `(((((((((("...: limit at offset 256: expression is nested too deep`)
 	_, err = Compile("a.")
 	assert.EqualError(t, err, `jmespath: compile "a.": syntax at offset 2: expression is incomplete`)

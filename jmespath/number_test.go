@@ -279,10 +279,3 @@ func TestCeilAndFloorAgreeWithRationalNumbers(t *testing.T) {
 		}
 	})
 }
-
-func TestAverageOfManyNumbersIsExact(t *testing.T) {
-	t.Parallel()
-	numbers := strings.Repeat("0.1,", 99999) + "0.1"
-	require.Equal(t, "10000", selectJSON(t, "sum(@)", "["+numbers+"]"))
-	require.Equal(t, "0.1", selectJSON(t, "avg(@)", "["+numbers+"]"))
-}

@@ -205,7 +205,7 @@ func (p *parser) beginsBracketSpecifier() bool {
 func (p *parser) bracket(left node, t token) node {
 	switch {
 	case t.kind == "[?":
-		p.note(partFilter, "", t.offset)
+		p.note("filter", "", t.offset)
 		condition := p.expression(0)
 		p.expect("]")
 		return projection(kindArray, left, condition, p.projected(powerFilter))
@@ -217,12 +217,12 @@ func (p *parser) bracket(left node, t token) node {
 		p.expect("]")
 	case p.peek().kind == tokenNumber && p.peekSecond() != ":":
 		i := p.advance().number
-		p.note(partIndex, "", t.offset)
+		p.note("index", "", t.offset)
 		p.expect("]")
 		return chain(left, func(_ *search, on Value) Value { return on.index(i) })
 	default:
 		left = chain(left, p.slice())
-		p.note(partSlice, "", t.offset)
+		p.note("slice", "", t.offset)
 	}
 	return projection(kindArray, left, nil, p.projected(powerStar))
 }
@@ -259,7 +259,7 @@ func (p *parser) several(end string, one func()) {
 
 // multiSelectList reads a multi-select list behind its opening bracket.
 func (p *parser) multiSelectList(t token) node {
-	p.note(partSelectList, "", t.offset)
+	p.note("multi-select list", "", t.offset)
 	var items []node
 	p.several("]", func() { items = append(items, p.expression(0)) })
 	return multiList(items)
@@ -267,7 +267,7 @@ func (p *parser) multiSelectList(t token) node {
 
 // multiSelectHash reads a multi-select hash behind its opening brace.
 func (p *parser) multiSelectHash(t token) node {
-	p.note(partSelectHash, "", t.offset)
+	p.note("multi-select hash", "", t.offset)
 	var names []string
 	var items []node
 	known := map[string]bool{}

@@ -20,11 +20,6 @@ const (
 	partIdentifier = "identifier"
 	partMember     = "member"
 	partFunction   = "function"
-	partFilter     = "filter"
-	partIndex      = "index"
-	partSlice      = "slice"
-	partSelectList = "multi-select list"
-	partSelectHash = "multi-select hash"
 )
 
 // String names the part for an error.

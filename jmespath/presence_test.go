@@ -40,23 +40,6 @@ func TestPresence(t *testing.T) {
 		strings.Join([]string{Missing.String(), Partial.String(), Present.String()}, " "))
 }
 
-func TestPresenceOfSelections(t *testing.T) {
-	t.Parallel()
-	const payload = `{"a":null,"b":"x","c":0,"d":false,"e":"","f":[],"g":{"h":null}}`
-	for source, want := range map[string]Presence{
-		"nothing": Missing, "a": Missing, "e": Missing, "f": Missing, "g": Missing, "[a, b]": Partial,
-		"[a, nothing]": Missing,
-		"b":            Present, "c": Present, "d": Present, "[c, d]": Present, "{x: a, y: b}": Partial,
-		"[b, e]": Partial,
-		"[b, f]": Partial,
-		"[b, g]": Partial, "@": Partial, "not_null(a, b)": Present, "[a, b][?@]": Present, "f[*].x": Missing,
-	} {
-		selected, err := trySelect(source, payload)
-		require.NoError(t, err)
-		assert.Equal(t, want, selected.Presence(), source)
-	}
-}
-
 func definedPresence(v Value) Presence {
 	var members []Value
 	switch v.kind() {

@@ -113,17 +113,17 @@ func (b *listBuilder) value() Value {
 	return Value{b.text.String()}
 }
 
-// field is Value.field, and what Folding makes of it.
+// field returns the member of that name, or null if a value is no object or has none.
 func (s *search) field(on Value, name string) Value {
-	if !s.folding || on.kind() != kindObject {
-		return on.field(name)
+	if on.kind() != kindObject {
+		return Value{}
 	}
 	s.unambiguous(on, false)
 	for raw, value := range on.members() {
 		if rawEquals(raw, name) {
 			return value
 		}
-		if fold.Compare(jsontext.Unquote(raw), name) == 0 {
+		if s.folding && fold.Compare(jsontext.Unquote(raw), name) == 0 {
 			panic(s.failure(errFoldedName, "a name is there only in another spelling"))
 		}
 	}

@@ -122,19 +122,6 @@ func (v Value) elements() iter.Seq[Value] {
 	}
 }
 
-// field returns the member of that name, or null if v is no object or has none.
-func (v Value) field(name string) Value {
-	if v.kind() != kindObject {
-		return Value{}
-	}
-	for raw, member := range v.members() {
-		if rawEquals(raw, name) {
-			return member
-		}
-	}
-	return Value{}
-}
-
 // rawEquals reports whether a string, as spelled in a document, has that content.
 func rawEquals(raw, content string) bool {
 	// An escape sequence is never shorter than what it stands for.

@@ -140,17 +140,14 @@ func (h *hidden) hides(t reflect.Type, addressable bool) bool {
 			continue
 		}
 		content = true
-		embedded := f.Anonymous && indirect(f.Type).Kind() == reflect.Struct
+		of := f.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		embedded := f.Anonymous && of.Kind() == reflect.Struct
 		if f.Tag.Get("json") != "-" && (f.IsExported() || embedded) && !h.is(f.Type, addressable) {
 			return false
 		}
 	}
 	return content
-}
-
-func indirect(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
 }

@@ -41,9 +41,6 @@ const (
 	anyValue               // an interface: every number in it becomes a float64
 	quotedValue            // a value in a text: the option string of a tag
 	textValue              // a type that reads texts by itself
-	listValue
-	mapValue
-	structValue
 )
 
 var (
@@ -94,12 +91,10 @@ func (w *numberWalk) of(t reflect.Type) *Places {
 		of := w.of(t.Elem())
 		w.seen[t] = of
 		return of
-	case reflect.Slice, reflect.Array:
-		n.kind, n.element = listValue, w.of(t.Elem())
-	case reflect.Map:
-		n.kind, n.element = mapValue, w.of(t.Elem())
+	case reflect.Slice, reflect.Array, reflect.Map:
+		n.element = w.of(t.Elem())
 	case reflect.Struct:
-		n.kind, n.fields = structValue, map[string]*Places{}
+		n.fields = map[string]*Places{}
 		w.addFields(n, t)
 	}
 	return n
@@ -248,7 +243,7 @@ func (n *Places) inside() *Places {
 }
 
 func (n *Places) member(name json.Token) *Places {
-	if n != nil && n.kind == structValue {
+	if n != nil && n.fields != nil {
 		text, _ := name.(string)
 		return n.fields[strings.ToLower(text)]
 	}
