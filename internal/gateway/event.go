@@ -1,6 +1,15 @@
 package gateway
 
-import "strings"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-idempotent/idempotent/internal/jsontext"
+)
 
 // event holds the parts of an event that make its request, as the gateway sent them. A part that
 // the event does not have is empty.
@@ -26,20 +35,9 @@ type event struct {
 
 // header has the values of one request header.
 type header struct {
-	values []string // in the order in which they were sent
-	from   headerMap
+	values []string  // in the order in which they were sent
+	from   part      // partHeaders or partMultiHeaders
 	one    [1]string // memory for a single value
-}
-
-// header returns the header of a name in any spelling, nil if the handler does not look at it.
-// decoded says that the name need not be ASCII.
-func (e *event) header(name []byte, decoded bool) *header {
-	for i, known := range e.names {
-		if (decoded || len(known) == len(name)) && strings.EqualFold(known, string(name)) {
-			return &e.headers[i]
-		}
-	}
-	return nil
 }
 
 // part names what a member of an event is to its request. Each family has the parts in other
@@ -90,4 +88,260 @@ var membersOfAll = []member{
 	{"headers", partHeaders},
 	{"body", partBody},
 	{"isBase64Encoded", partBase64},
+}
+
+// node is a place in an event that counts: a part of the request, or an object with such places in
+// it.
+type node struct {
+	name    string
+	part    part
+	members []*node
+}
+
+// rootOf makes the nodes of an event that has its parts in these members.
+func rootOf(members []member) *node {
+	root := &node{}
+	for _, m := range members {
+		n := root
+		for name := range strings.SplitSeq(m.path, ".") {
+			at := slices.IndexFunc(n.members, func(m *node) bool { return m.name == name })
+			if at < 0 {
+				at = len(n.members)
+				n.members = append(n.members, &node{name: name})
+			}
+			n = n.members[at]
+		}
+		n.part = m.part
+	}
+	return root
+}
+
+// Scan reads a request straight from the JSON of its event, without decoding the event. It copies
+// what it keeps of the payload, and ignores what follows the event.
+//
+// The JSON is as a gateway or a client sent it, or, if encoded is true, as encoding/json encodes an
+// event of the handler's type. Of what was sent, Scan reports false if the decoder has rules of its
+// own for something in it, and if it is no event. Then decode the event, encode it, and scan that.
+// Until then the request is refused.
+// Scan does not look at what makes no part of the request: the decoder may still refuse the event.
+func (f *Family) Scan(payload []byte, encoded bool, r *Request) bool {
+	*r = Request{Refusal: errUnread}
+	e := &r.event
+	e.names, e.headers = f.names, append(e.room[:0], make([]header, len(f.names))...)
+	s := scanner{text: payload, encoded: encoded, event: e}
+	if s.value(f.root, jsontext.Space(payload, 0)) < 0 {
+		return false
+	}
+	r.Refusal = nil
+	r.Method = strings.ToUpper(e.text[partMethod])
+	r.Path, r.API, r.Stage, r.RequestID = e.text[partPath], e.text[partAPI], e.text[partStage], e.text[partRequestID]
+	r.Route = e.text[partRoute]
+	r.Caller = e.caller()
+	if raw := e.text[partRawQuery]; raw != "" {
+		r.query = parseQuery(raw)
+	} else if e.query != nil || e.multiQuery != nil {
+		r.query = queryOf(e.query, e.multiQuery)
+	}
+	f.request(r)
+	if r.Route == "$default" || strings.Contains(r.Route, "+}") {
+		r.Route = ""
+	}
+	if r.Refusal == nil && r.Method == "" {
+		r.Refusal = errNoMethod
+	}
+	return true
+}
+
+// scanner walks through the JSON of an event and keeps the parts of the request. Its methods take
+// what is at a position, and return the position behind it: -1 as soon as the decoder has rules of
+// its own for something, or there is no event. What none of the nodes stands for is skipped unread.
+type scanner struct {
+	text []byte
+	// encoded is true of JSON that encoding/json made of a decoded event: each name is there once,
+	// and spelled as the type of the event spells it, or, in a map, as data.
+	encoded bool
+
+	event *event
+	// room keeps the texts of one event in few allocations. They are copies, because the payload
+	// belongs to the caller.
+	room strings.Builder
+}
+
+// value takes the value of a node, or any value for a nil node.
+func (s *scanner) value(n *node, at int) (end int) {
+	if n != nil && at < len(s.text) && s.text[at] != 'n' {
+		switch {
+		case len(n.members) > 0:
+			return s.object(n, at)
+		case n.part == partHeaders || n.part == partMultiHeaders:
+			return s.headers(n.part, at)
+		}
+	}
+	end = jsontext.End(s.text, at)
+	if n != nil && end >= 0 && !s.part(n.part, s.text[at:end]) {
+		return -1
+	}
+	return end
+}
+
+// part takes a part. A null leaves it as it is. A Lambda authorizer may call its principal an
+// integer. From 2^53 on, decoding may have changed digits: two principals would become one.
+func (s *scanner) part(as part, sent []byte) (usual bool) {
+	var own bool
+	switch {
+	case string(sent) == "null":
+		return true
+	case as == partQuery:
+		return json.Unmarshal(sent, &s.event.query) == nil
+	case as == partMultiQuery:
+		return json.Unmarshal(sent, &s.event.multiQuery) == nil
+	case as == partBase64:
+		s.event.isBase64 = string(sent) == "true"
+		return true
+	case as == partBody && sent[0] == '"':
+		if s.event.body, own, usual = unquoted(sent); !own {
+			s.event.body = bytes.Clone(s.event.body)
+		}
+		return usual
+	case as < textParts && sent[0] == '"':
+		s.event.text[as], usual = s.string(sent)
+		return usual
+	case as == partPrincipal:
+		const exact = 1 << 53
+		if n, err := strconv.ParseInt(string(sent), 10, 64); err == nil && -exact < n && n < exact {
+			s.event.text[partPrincipalNumber] = strconv.FormatInt(n, 10)
+			return true
+		}
+	}
+	return s.encoded
+}
+
+func (s *scanner) object(n *node, at int) (end int) {
+	s.event.authorized = s.event.authorized || n.part == partAuthorizer
+	var seen uint64
+	others := false
+	return s.within(at, func(name []byte, at int) int {
+		child, usual := s.member(n, name, &seen)
+		switch null := at < len(s.text) && s.text[at] == 'n'; {
+		case n.part != partAuthorizerMap:
+		case !null:
+			s.event.authorized, others = true, others || child == nil
+		case child == nil: // it may take back one of its name
+			usual = usual && (!others || s.encoded)
+		}
+		if !usual {
+			return -1
+		}
+		return s.value(child, at)
+	})
+}
+
+// member returns the node of a name, nil if there is none. The decoder has rules of its own for a
+// name that is there twice, and for one that differs from that of a field in case alone.
+func (s *scanner) member(n *node, name []byte, seen *uint64) (of *node, usual bool) {
+	for i, m := range n.members {
+		switch {
+		case string(name) == m.name:
+			bit := uint64(1) << i
+			usual = *seen&bit == 0
+			*seen |= bit
+			return m, usual
+		case !s.encoded && strings.EqualFold(string(name), m.name):
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+// headers takes a map of headers. One that is there in several spellings was sent several times. If
+// multiValueHeaders has values of a header, these are all of them, and its value in headers is one
+// of them.
+func (s *scanner) headers(from part, at int) (end int) {
+	return s.within(at, func(name []byte, at int) int {
+		s.event.hasMulti = s.event.hasMulti || from == partMultiHeaders
+		i := slices.IndexFunc(s.event.names, func(n string) bool { return strings.EqualFold(n, string(name)) })
+		if i < 0 {
+			return jsontext.End(s.text, at)
+		}
+		h := &s.event.headers[i]
+		add := func(_ []byte, at int) int {
+			end := jsontext.End(s.text, at)
+			if end < 0 || s.text[at] != '"' {
+				return -1
+			}
+			value, ok := s.string(s.text[at:end])
+			if !ok {
+				return -1
+			}
+			if from != h.from { // values from multiValueHeaders replace one from headers
+				h.from, h.values = from, h.one[:0]
+			}
+			h.values = append(h.values, value)
+			return end
+		}
+		switch value := s.text[at:]; {
+		case len(value) == 0, !s.encoded && h.from == from:
+			return -1
+		case from == partHeaders && h.from == partMultiHeaders, from == partMultiHeaders && value[0] == 'n':
+			return jsontext.End(s.text, at)
+		case from == partHeaders:
+			return add(nil, at)
+		case value[0] == '[':
+			return jsontext.Within(s.text, at, add)
+		}
+		return -1
+	})
+}
+
+// within walks over the members of an object. The decoder may take a name with escape sequences for
+// that of a field.
+func (s *scanner) within(at int, each func(name []byte, at int) int) (end int) {
+	if s.text[at] != '{' {
+		return -1
+	}
+	return jsontext.Within(s.text, at, func(sent []byte, at int) int {
+		name, own, ok := unquoted(sent)
+		if !ok || own && !s.encoded {
+			return -1
+		}
+		return each(name, at)
+	})
+}
+
+// string returns a copy of what a string stands for.
+func (s *scanner) string(sent []byte) (text string, ok bool) {
+	const atATime = 512 // they hold all texts of most requests
+	content, _, ok := unquoted(sent)
+	if s.room.Cap()-s.room.Len() < len(content) {
+		s.room = strings.Builder{}
+		s.room.Grow(max(len(content), atATime))
+	}
+	start := s.room.Len()
+	s.room.Write(content)
+	return s.room.String()[start:], ok
+}
+
+// unquoted returns what a string stands for, which is given with its quotes. own is false of a part
+// of it: text without escape sequences.
+func unquoted(sent []byte) (content []byte, own, ok bool) {
+	text := sent[1 : len(sent)-1]
+	valid := utf8.Valid(text)
+	if valid && bytes.IndexByte(text, '\\') < 0 {
+		return text, false, true
+	}
+	for content = make([]byte, 0, len(text)); valid; {
+		at := bytes.IndexByte(text, '\\')
+		if at < 0 {
+			return append(content, text...), true, true
+		}
+		short := strings.IndexByte(`"\/bfnrt`, text[at+1])
+		if short < 0 {
+			break
+		}
+		content = append(append(content, text[:at]...), "\"\\/\b\f\n\r\t"[short])
+		text = text[at+2:]
+	}
+	var other string
+	err := json.Unmarshal(sent, &other)
+	return []byte(other), true, err == nil
 }

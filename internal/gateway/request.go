@@ -85,15 +85,6 @@ func (r *Request) HasBody() bool { return len(r.event.body) > 0 }
 // [Request.Fingerprint] has been called.
 func (r *Request) Forget() { r.event.body = nil }
 
-// template returns the template of a route. It returns nothing for a route that says less than the
-// path: $default, which matches every path, and a route with a greedy variable such as {proxy+}.
-func template(route string) string {
-	if route == "$default" || strings.Contains(route, "+}") {
-		return ""
-	}
-	return route
-}
-
 // query is the query of a request.
 type query struct {
 	// fields are decoded. Those of one name are in the order in which they were sent.
@@ -104,26 +95,33 @@ type query struct {
 
 type field struct{ name, value string }
 
-// parseQuery reads the text of a query. If one field cannot be decoded, the whole text counts as it
-// was sent.
+// parseQuery reads the text of a query.
 func parseQuery(raw string) query {
-	if raw == "" {
-		return query{}
-	}
 	q := query{fields: make([]field, 0, 1+strings.Count(raw, "&"))}
 	for text := range strings.SplitSeq(raw, "&") {
-		if text == "" {
-			continue
+		if text != "" {
+			name, value, _ := strings.Cut(text, "=")
+			q.fields = append(q.fields, field{name, value})
 		}
-		name, value, _ := strings.Cut(text, "=")
-		name, nameErr := url.QueryUnescape(name)
-		value, valueErr := url.QueryUnescape(value)
-		if nameErr != nil || valueErr != nil {
-			return query{opaque: raw}
-		}
-		q.fields = append(q.fields, field{name, value})
+	}
+	if !q.decode() {
+		return query{opaque: raw}
 	}
 	return q
+}
+
+// decode decodes the fields. It reports false if one cannot be decoded: then the whole query counts
+// as it was sent, which the fields are no longer.
+func (q *query) decode() bool {
+	for i, f := range q.fields {
+		name, nameErr := url.QueryUnescape(f.name)
+		value, valueErr := url.QueryUnescape(f.value)
+		if nameErr != nil || valueErr != nil {
+			return false
+		}
+		q.fields[i] = field{name, value}
+	}
+	return true
 }
 
 // queryOf collects the fields of a query that the gateway has taken apart. If a name has values in
@@ -163,14 +161,8 @@ func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string, exact bool)
 		h.String(f.name)
 		h.String(f.value)
 	}
-	r.digestBody(h, exact)
-	r.digestHeaders(h, headers)
-	return h.Text()
-}
-
-// digestBody adds the body by its value, unless a Content-Type header says that it is no JSON. It
-// keeps the body only as it decoded it: a large one is not there twice.
-func (r *Request) digestBody(h *fingerprint.Hash, exact bool) {
+	// The body counts by its value, unless a Content-Type header says that it is no JSON. It is kept
+	// only as it was decoded: a large one is not there twice.
 	e := &r.event
 	if e.isBase64 {
 		if body, err := base64.StdEncoding.AppendDecode(nil, e.body); err == nil {
@@ -180,9 +172,11 @@ func (r *Request) digestBody(h *fingerprint.Hash, exact bool) {
 	other := func(media string) bool { return !httpfield.IsJSON(media) }
 	if slices.ContainsFunc(r.Header(httpfield.ContentType), other) {
 		digestBytes(h, e.body)
-		return
+	} else {
+		DigestJSON(h, e.body, exact)
 	}
-	DigestJSON(h, e.body, exact)
+	r.digestHeaders(h, headers)
+	return h.Text()
 }
 
 // Endpoint adds to h what the fingerprint of every request covers, also where the handler selects

@@ -1,9 +1,16 @@
 package gateway
 
 import (
+	"bytes"
 	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/go-idempotent/idempotent/internal/httpfield"
 )
@@ -17,6 +24,52 @@ type response struct {
 	multi   map[string][]string
 	cookies []string
 	body    string
+}
+
+// partsOf takes a response of any family apart. What is no response has no parts.
+func partsOf(out any) response {
+	if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && !v.IsNil() {
+		out = v.Elem().Interface()
+	}
+	switch r := out.(type) {
+	case events.APIGatewayV2HTTPResponse:
+		return response{r.StatusCode, r.Headers, r.MultiValueHeaders, r.Cookies, r.Body}
+	case events.LambdaFunctionURLResponse:
+		return response{r.StatusCode, r.Headers, nil, r.Cookies, r.Body}
+	case events.APIGatewayProxyResponse:
+		return response{r.StatusCode, r.Headers, r.MultiValueHeaders, nil, r.Body}
+	case events.ALBTargetGroupResponse:
+		return response{r.StatusCode, r.Headers, r.MultiValueHeaders, nil, r.Body}
+	}
+	return response{}
+}
+
+// in returns a copy of out with the parts of r. What is no part of a response stays as it is, but
+// the description of another status, such as "409 Conflict". What is no response stays, too.
+func (r response) in(out any) any {
+	if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && !v.IsNil() {
+		made := reflect.New(v.Type().Elem())
+		made.Elem().Set(reflect.ValueOf(r.in(v.Elem().Interface())))
+		return made.Interface()
+	}
+	switch o := out.(type) {
+	case events.APIGatewayV2HTTPResponse:
+		o.StatusCode, o.Headers, o.MultiValueHeaders, o.Cookies, o.Body = r.status, r.headers, r.multi, r.cookies, r.body
+		return o
+	case events.LambdaFunctionURLResponse:
+		o.StatusCode, o.Headers, o.Cookies, o.Body = r.status, r.headers, r.cookies, r.body
+		return o
+	case events.APIGatewayProxyResponse:
+		o.StatusCode, o.Headers, o.MultiValueHeaders, o.Body = r.status, r.headers, r.multi, r.body
+		return o
+	case events.ALBTargetGroupResponse:
+		if o.StatusCode != r.status {
+			o.StatusDescription = strconv.Itoa(r.status) + " " + reasonPhrase(r.status)
+		}
+		o.StatusCode, o.Headers, o.MultiValueHeaders, o.Body = r.status, r.headers, r.multi, r.body
+		return o
+	}
+	return out
 }
 
 // headerMap says in which of the two header maps of a response the gateway looks: headers, with one
@@ -81,17 +134,20 @@ func singleOf(multi map[string][]string) map[string]string {
 	return single
 }
 
-// without returns a map without the dropped headers, and whether there were any. m itself stays as
-// it is.
-func without[V any](m map[string]V, dropped func(name string) bool) (kept map[string]V, fewer bool) {
-	for name := range m {
-		if dropped(name) {
-			kept = maps.Clone(m)
-			maps.DeleteFunc(kept, func(name string, _ V) bool { return dropped(name) })
-			return kept, true
-		}
+// drop takes headers out of r, and reports whether there were any.
+func (r *response) drop(dropped func(name string) bool) (fewer bool) {
+	for name := range r.headers {
+		fewer = fewer || dropped(name)
 	}
-	return m, false
+	for name := range r.multi {
+		fewer = fewer || dropped(name)
+	}
+	if fewer {
+		r.headers, r.multi = maps.Clone(r.headers), maps.Clone(r.multi)
+		maps.DeleteFunc(r.headers, func(name, _ string) bool { return dropped(name) })
+		maps.DeleteFunc(r.multi, func(name string, _ []string) bool { return dropped(name) })
+	}
+	return fewer
 }
 
 // connectionOptions are the names of headers that the Connection header says belong to the
@@ -121,28 +177,23 @@ func (r response) connectionOptions() []string {
 }
 
 // Status returns the status of a response, and 0 if there is no response.
-func (f *Family) Status(out any) int { return f.parts(out).status }
+func (f *Family) Status(out any) int { return partsOf(out).status }
 
 // Storable returns a response without the headers and cookies that must not be replayed: those of
 // one connection, of one moment and of one client, and those that this module sets itself. changed
 // is false if there are none; then stored is out. out itself stays as it is.
 func (f *Family) Storable(out any) (stored any, changed bool) {
-	r := f.parts(out)
+	r := partsOf(out)
 	named := r.connectionOptions()
-	dropped := func(name string) bool { return drops(name) || httpfield.IsOneOf(named, name) }
-	headers, fewer := without(r.headers, dropped)
-	multi, fewerMulti := without(r.multi, dropped)
-	if !fewer && !fewerMulti && len(r.cookies) == 0 {
+	fewer := r.drop(func(name string) bool {
+		return strings.EqualFold(name, httpfield.DateHeader) || strings.EqualFold(name, httpfield.SetCookie) ||
+			httpfield.IsConnection(name) || owns(name) || httpfield.IsOneOf(named, name)
+	})
+	if !fewer && len(r.cookies) == 0 {
 		return out, false
 	}
-	r.headers, r.multi, r.cookies = headers, multi, nil
-	return f.with(out, r), true
-}
-
-// drops reports whether a header is left out of the stored form of every response.
-func drops(name string) bool {
-	return strings.EqualFold(name, httpfield.DateHeader) || strings.EqualFold(name, httpfield.SetCookie) ||
-		httpfield.IsConnection(name) || owns(name)
+	r.cookies = nil
+	return r.in(out), true
 }
 
 func owns(name string) bool {
@@ -152,10 +203,8 @@ func owns(name string) bool {
 // Announces reports whether a response already has a header of an announcement. It speaks of the
 // answer of another service, which uses this module, too.
 func (f *Family) Announces(out any) bool {
-	r := f.parts(out)
-	_, one := without(r.headers, owns)
-	_, several := without(r.multi, owns)
-	return one || several
+	r := partsOf(out)
+	return r.drop(owns)
 }
 
 // Announce adds an announcement to a response, in the header map in which the gateway looks.
@@ -164,22 +213,29 @@ func (f *Family) Announces(out any) bool {
 //
 // r may be refused or never read.
 func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, changed bool) {
-	p := f.parts(out)
-	var fewer, fewerMulti bool
-	p.headers, fewer = without(p.headers, owns)
-	p.multi, fewerMulti = without(p.multi, owns)
+	p := partsOf(out)
+	fewer := p.drop(owns)
 	if added := a.headers(); len(added) > 0 {
 		p = p.adding(added, r.answerIn)
-	} else if !fewer && !fewerMulti {
+	} else if !fewer {
 		return out, false
 	}
-	return f.with(out, p), true
+	return p.in(out), true
 }
 
 // Make makes a response, with its headers in the map in which the gateway of r looks. r may be
 // refused or never read.
 func (f *Family) Make(r *Request, status int, headers map[string]string, body string) any {
-	return f.with(f.none, response{status: status, body: body}.adding(headers, r.answerIn))
+	return response{status: status, body: body}.adding(headers, r.answerIn).in(f.none)
+}
+
+// reasonPhrase is that of the IANA registry, as far as a response of [Family.Make] may have the
+// status.
+func reasonPhrase(status int) string {
+	if status == http.StatusUnprocessableEntity {
+		return "Unprocessable Content" // as RFC 9110 calls it
+	}
+	return http.StatusText(status)
 }
 
 // Announcement is what an answer says about itself.
@@ -203,3 +259,68 @@ func (a Announcement) headers() map[string]string {
 	}
 	return added
 }
+
+// large is the size from which [Family.Splice] changes a text where it stands. Below, a copy costs
+// next to nothing.
+const large = 64 << 10
+
+// Room returns the capacity that a text of this size needs for [Family.Splice] to do without a
+// copy.
+func Room(size int) int {
+	if size < large {
+		return size
+	}
+	return size + maxAnnounced
+}
+
+// Splice adds an announcement to the JSON of a response, which says what [Family.Announce] would
+// make of it. Decoding and encoding a response would take longer than the rest of a replay. Splice
+// does not read the text: the headers stand at its beginning. A large text is the caller's no
+// longer: where there is room, it becomes the answer. A smaller one stays as it is.
+//
+// text must be what encoding/json, without escaping HTML, makes of a response of any family,
+// without a header that an announcement replaces. The caller vouches for that.
+//
+// Splice reports false, and leaves text and the work to [Family.Announce], if the announcement adds
+// nothing, if the response is one of another family, and for a load balancer, which reads the
+// headers in either of two maps.
+func (f *Family) Splice(text []byte, a Announcement) (answer []byte, ok bool) {
+	const begin, status, headers = `{"statusCode":`, `200`, `,"headers":`
+	const size = len(begin) + len(status) + len(headers)
+	ended := func(end string) bool { return bytes.HasSuffix(text, []byte(end)) }
+	if !a.Replayed && a.Expires.IsZero() || len(text) < size || !slices.ContainsFunc(f.ends, ended) ||
+		!bytes.HasPrefix(text, []byte(begin)) ||
+		!bytes.HasSuffix(text[:size], []byte(headers)) {
+		return nil, false
+	}
+	added := append(make([]byte, 0, maxAnnounced), '{') // nothing in it has to be escaped
+	if !a.Expires.IsZero() {
+		added = append(added, `"`+httpfield.ExpiresHeader+`":"`...)
+		added = append(a.Expires.UTC().AppendFormat(added, httpfield.Date), '"')
+		if a.Replayed {
+			added = append(added, ',')
+		}
+	}
+	if a.Replayed {
+		added = append(added, `"`+httpfield.Replayed+`":"`+replayMark+`"`...)
+	}
+	var end int // of what the announcement replaces
+	switch rest := text[size:]; {
+	case bytes.HasPrefix(rest, []byte("null,")):
+		added, end = append(added, '}'), size+len("null")
+	case bytes.HasPrefix(rest, []byte("{}")):
+		end = size + len("{")
+	case rest[0] == '{':
+		added, end = append(added, ','), size+len("{")
+	default:
+		return nil, false
+	}
+	if len(text) < large {
+		text = append(make([]byte, 0, len(text)+len(added)), text...)
+	}
+	return slices.Replace(text, size, end, added...), true
+}
+
+// maxAnnounced is about the most that an announcement adds to a text.
+const maxAnnounced = len(`{`) + 2*len(`"":"",`) + len(httpfield.Replayed) + len(replayMark) +
+	len(httpfield.ExpiresHeader) + len(httpfield.Date)
