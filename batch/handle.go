@@ -15,73 +15,82 @@ import (
 // one runs a record, when its turn has come: copies of it, which have the same key, run one after
 // the other. There is always time to wait for another execution of the record, if that is all.
 func (b *batch[R, Out]) one(ctx context.Context, rec queue.Record[R], t turn, waits bool) end {
-	t.wait()
-	defer t.leave()
+	if t.before != nil {
+		<-t.before
+	}
+	defer close(t.mine)
 	if b.late(ctx) && !waits {
 		return end{outcome: report.RecordNotBegun, again: true}
 	}
 	outcome, err := b.handle(ctx, rec, waits)
 	e := end{outcome: outcome, err: err}
+	var take func(context.Context, R, error) error
 	switch outcome {
 	case report.RecordSucceeded:
 	case report.RecordTerminal:
-		if b.c.Terminal != nil {
-			e.functionErr = b.hand(ctx, b.c.Terminal, rec, err)
-		}
-		e.again = e.functionErr != nil
+		take = b.c.Terminal
 	case report.RecordPoison:
-		if b.c.Poison != nil {
-			e.functionErr = b.hand(ctx, b.c.Poison, rec, err)
-		}
-		e.again = b.c.Poison == nil || e.functionErr != nil
+		take, e.again = b.c.Poison, b.c.Poison == nil
 	default:
 		e.again = true
+	}
+	if take != nil {
+		e.functionErr = guarded(func() error { return take(ctx, rec.Event, err) })
+		e.again = e.functionErr != nil
 	}
 	return e
 }
 
-// inLine gets a record in line for its key.
+// turn is a place in the line for a key: before is closed when whoever asked last for the key has
+// given it back, and is nil if nobody has. To close mine gives it back.
+type turn struct{ before, mine chan struct{} }
+
+// inLine gets a record in line for its key: one record at a time has a key, in the order in which
+// they ask for it. A record without a key waits for nobody.
 func (b *batch[R, Out]) inLine(ctx context.Context, rec queue.Record[R]) turn {
+	t := turn{mine: make(chan struct{})}
 	if len(b.records) == 1 {
-		return turn{}
+		return t
 	}
 	// The name of the stored record is that by which copies know each other. Why there is none, an
 	// error or a panic, the handler reports.
 	var key string
-	_ = guarded(func() {
-		d, _ := b.handler.Describe(ctx, rec.Event)
+	_ = guarded(func() error {
+		d, err := b.handler.Describe(ctx, rec.Event)
 		key = d.RecordKey
+		return err
 	})
-	return b.keys.ask(key)
+	if key != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		t.before, b.last[key] = b.last[key], t.mine
+	}
+	return t
 }
 
 // handle runs the handler.
 func (b *batch[R, Out]) handle(ctx context.Context, rec queue.Record[R], waits bool) (report.BatchOutcome, error) {
 	began := time.Now()
-	var err error
 	if b.waits {
 		ctx = b.patient(ctx)
 	}
 	// The errors keep their marks in a context that belongs to a delivery, also to one without
 	// protection.
-	fault := guarded(func() { _, err = b.handler.Handle(execution.Unwanting(ctx), rec.Event) })
+	var err error
+	fault := guarded(func() error {
+		_, err = b.handler.Handle(execution.Unwanting(ctx), rec.Event)
+		return nil
+	})
 	outcome := report.RecordPanicked
 	if fault == nil {
 		outcome, fault = b.outcomeOf(err), execution.Stripped(err)
 	}
 	if outcome != report.RecordInProgress && !waits { // whose handler did not run, or not all the time
-		b.tookAtLeast(time.Since(began))
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.slowest = max(b.slowest, time.Since(began))
 	}
 	return outcome, fault
-}
-
-func (b *batch[R, Out]) tookAtLeast(d time.Duration) {
-	for {
-		was := b.slowest.Load()
-		if int64(d) <= was || b.slowest.CompareAndSwap(was, int64(d)) {
-			return
-		}
-	}
 }
 
 // outcomeOf tells the errors of a handler apart.
@@ -118,14 +127,4 @@ func (b *batch[R, Out]) isPoison(err error) bool {
 var poison = []error{
 	idempotent.ErrMissingKey, idempotent.ErrInvalidKey, idempotent.ErrMismatch, idempotent.ErrUnreadable,
 	idempotent.ErrUnknownOutcome,
-}
-
-// hand gives a record to a function of the configuration.
-func (b *batch[R, Out]) hand(ctx context.Context, take func(context.Context, R, error) error, rec queue.Record[R],
-	failure error,
-) (err error) {
-	if fault := guarded(func() { err = take(ctx, rec.Event, failure) }); fault != nil {
-		return fault
-	}
-	return err
 }

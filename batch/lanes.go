@@ -142,7 +142,7 @@ func (b *batch[R, Out]) groupFrom(first int) (group []int) {
 
 // setVisibility says when a message comes again that another invocation executes, and those of its
 // group behind it.
-func (b *batch[R, Out]) setVisibility(ctx context.Context, first int) (err error) {
+func (b *batch[R, Out]) setVisibility(ctx context.Context, first int) error {
 	if b.c.Visibility == nil {
 		return nil
 	}
@@ -151,8 +151,5 @@ func (b *batch[R, Out]) setVisibility(ctx context.Context, first int) (err error
 		m, _ := any(b.records[i].Event).(events.SQSMessage) // configOf has refused it for others
 		messages = append(messages, m)
 	}
-	if fault := guarded(func() { err = b.c.Visibility(ctx, messages, restOfLease(b.ends[first].err)) }); fault != nil {
-		return fault
-	}
-	return err
+	return guarded(func() error { return b.c.Visibility(ctx, messages, restOfLease(b.ends[first].err)) })
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/go-idempotent/idempotent"
@@ -12,6 +12,9 @@ import (
 	"github.com/go-idempotent/idempotent/internal/setup"
 	"github.com/go-idempotent/idempotent/report"
 )
+
+// maxProblems bounds what a report lists.
+const maxProblems = 100
 
 // runner hands the records of events to a handler. It is safe for concurrent use.
 type runner[R, Out any] struct {
@@ -33,7 +36,9 @@ func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, O
 // run works through the records of an event, and returns those that have to come again, in the
 // order of the event.
 func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (again []queue.Record[R], err error) {
-	b := &batch[R, Out]{runner: r, records: records, ends: make([]end, len(records)), began: time.Now()}
+	b := &batch[R, Out]{
+		runner: r, records: records, ends: make([]end, len(records)), began: time.Now(), last: map[string]chan struct{}{},
+	}
 	end := func(report.Batch) {}
 	if r.c.Trace != nil {
 		ctx, end = r.c.Trace(ctx,
@@ -70,7 +75,11 @@ func (r *runner[R, Out]) observe(ctx context.Context, b *batch[R, Out], again in
 		}
 	}
 	for _, observe := range r.c.Observers {
-		if fault := guarded(func() { observe(ctx, told) }); fault != nil {
+		fault := guarded(func() error {
+			observe(ctx, told)
+			return nil
+		})
+		if fault != nil {
 			// What it only looks on must not come again for that, and nobody else is there to be
 			// told.
 			slog.ErrorContext(ctx, r.name+": an observer failed", "error", fault)
@@ -94,11 +103,16 @@ type batch[R, Out any] struct {
 	// ends are those of the records, by their indexes. Each is written by one goroutine.
 	ends  []end
 	began time.Time
-	keys  keys
-	// slowest is the longest time that a record took, in nanoseconds.
-	slowest atomic.Int64
 	// waits says that records are waited for which other executions have in progress.
 	waits bool
+
+	// Who waits for a channel stands still in a bubble of testing/synctest, and who waits for a mutex
+	// does not: nobody keeps it for long.
+	mu sync.Mutex
+	// last is closed when whoever asked last for a key has given it back.
+	last map[string]chan struct{}
+	// slowest is the longest time that a record took.
+	slowest time.Duration
 }
 
 // check finds what is wrong with an event before anything runs.
@@ -106,21 +120,21 @@ func (b *batch[R, Out]) check(ctx context.Context) error {
 	for i, rec := range b.records {
 		if rec.ID == "" {
 			return fmt.Errorf("%s: record %d of the event has no id by which an answer could name it; it says that "+
-				"it comes from %q: "+
-				"look at the event source of the function", b.name, i, rec.From)
+				"it comes from %q: look at the event source of the function", b.name, i, rec.From)
 		}
 	}
 	if len(b.records) > 0 && b.late(ctx) {
 		return fmt.Errorf("%s: less than %v are left of the invocation, in which no record is begun: raise the "+
-			"timeout of the "+
-			"function, or see Config.Reserve", b.name, b.c.Reserve)
+			"timeout of the function, or see Config.Reserve", b.name, b.c.Reserve)
 	}
 	return nil
 }
 
 // least is what has to be left of the invocation to begin a record.
 func (b *batch[R, Out]) least() time.Duration {
-	return max(b.c.Reserve, time.Duration(b.slowest.Load()))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(b.c.Reserve, b.slowest)
 }
 
 // late reports whether there is too little time left to begin a record.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -70,26 +71,12 @@ func (r *Request) withoutStage(p string) string {
 // unescape decodes what is percent-encoded in a path, slashes only if asked to. What is no valid
 // escape stays as it is.
 func unescape(p string, slashes bool) string {
-	var b strings.Builder
-	for {
-		at := strings.IndexByte(p, '%')
-		if at < 0 {
-			break
+	return escapes.ReplaceAllStringFunc(p, func(sent string) string {
+		if one, _ := url.PathUnescape(sent); one != "/" || slashes {
+			return one
 		}
-		b.WriteString(p[:at])
-		p = p[at:]
-		one, err := url.PathUnescape(p[:min(3, len(p))])
-		if err != nil || one == "/" && !slashes {
-			one = "%"
-			p = p[1:]
-		} else {
-			p = p[3:]
-		}
-		b.WriteString(one)
-	}
-	if b.Len() == 0 {
-		return p
-	}
-	b.WriteString(p)
-	return b.String()
+		return sent
+	})
 }
+
+var escapes = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,55 +26,36 @@ type Routes struct {
 	Name func(method, path string) string
 
 	mu    sync.Mutex
-	known map[route]string
+	known map[string]bool
 }
 
-// route is a method and a template, or a name that the user's function has given.
-type route struct{ method, name string }
-
 // Of returns the name of the route of a request, empty if it has none. There are at most 100, and
-// "other".
-func (n *Routes) Of(r *Request) string {
-	var of route
+// "other". Where the gateway has no template, the name is never the path: a client chooses that,
+// and the method, too.
+func (n *Routes) Of(r *Request) (name string) {
 	if n.Name != nil {
-		if of.name = n.Name(r.Method, r.Paths()[0]); of.name == "" {
+		if name = n.Name(r.Method, r.Paths()[0]); name == "" {
 			return ""
 		}
 	} else {
-		of = templateOf(r)
+		method := r.Method
+		if !slices.Contains(methods, method) {
+			method = otherMethod
+		}
+		name = method + " " + cmp.Or(r.Route, anyRoute)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	name, ok := n.known[of]
 	switch {
-	case ok:
+	case n.known[name]:
 		return name
 	case len(n.known) == maxRoutes:
 		return otherRoute
+	case n.known == nil:
+		n.known = make(map[string]bool)
 	}
-	if n.known == nil {
-		n.known = make(map[route]string)
-	}
-	of.method, of.name = strings.Clone(of.method), strings.Clone(of.name) // not the rest of the event
-	name = of.name
-	if of.method != "" {
-		name = of.method + " " + of.name
-	}
-	n.known[of] = name
+	n.known[strings.Clone(name)] = true // not the rest of the event
 	return name
-}
-
-// templateOf is the route by the template of the gateway. Where there is none, it is never the
-// path: a client chooses that, and the method, too.
-func templateOf(r *Request) route {
-	of := route{method: r.Method, name: r.Route}
-	if !slices.Contains(methods, of.method) {
-		of.method = otherMethod
-	}
-	if of.name == "" {
-		of.name = anyRoute
-	}
-	return of
 }
 
 // methods are those of RFC 9110, section 9, and PATCH of RFC 5789.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -66,7 +67,10 @@ func (r *Request) ScopeParts(tenantID string, who Caller, selected bool) []Scope
 		}
 	}
 	add("tenant of the invocation", tenantID)
-	parts = append(parts, who.scopeParts()...)
+	add("caller", cmp.Or(who.source, anonymous))
+	for i, value := range who.parts[:who.count] {
+		parts = append(parts, ScopePart{Name: callerParts[who.source][i], Value: value, Personal: true})
+	}
 	add("API", r.API)
 	add("stage", r.Stage)
 	if selected {
@@ -89,18 +93,6 @@ var callerParts = map[string][2]string{
 	"cognito-identity": {"identity"},
 	"iam":              {"account", "user or role"},
 	"api-key":          {"API key id"},
-}
-
-func (c Caller) scopeParts() []ScopePart {
-	source := c.source
-	if source == "" {
-		source = anonymous
-	}
-	parts := append(make([]ScopePart, 0, 1+c.count), ScopePart{Name: "caller", Value: source})
-	for i, value := range c.parts[:c.count] {
-		parts = append(parts, ScopePart{Name: callerParts[c.source][i], Value: value, Personal: true})
-	}
-	return parts
 }
 
 // Caller is who sent a request. Two callers are the same if they are equal.

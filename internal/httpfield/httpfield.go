@@ -35,11 +35,16 @@ func (m MalformedError) Error() string { return m.Reason }
 // key; nil accepts every key. The errors of ReadKey are of type [MalformedError].
 func ReadKey(values []string, check func(key string) error) (string, error) {
 	key, err := parseKey(values)
-	if err == nil && len(key) > MaxKey {
+	switch {
+	case err != nil:
+	case key == "":
+		err = errKeyEmpty
+	case len(key) > MaxKey:
 		err = errKeyLong
-	}
-	if err == nil && check != nil {
-		err = quoteless(check(key), key)
+	case check != nil:
+		if err = check(key); err != nil && strings.Contains(err.Error(), key) { // a client reads it
+			err = errKeyForm
+		}
 	}
 	if err != nil {
 		return "", MalformedError{Reason: err.Error(), Remedy: remedy}
@@ -47,18 +52,9 @@ func ReadKey(values []string, check func(key string) error) (string, error) {
 	return key, nil
 }
 
-// quoteless returns an error that does not quote the key.
-func quoteless(err error, key string) error {
-	if err != nil && strings.Contains(err.Error(), key) {
-		return errKeyForm
-	}
-	return err
-}
-
 // remedy tells a client what it may send.
 const remedy = "Send the header once, with a key of 1 to 255 printable ASCII characters, in double quotes if it " +
-	"holds a space, " +
-	"comma, semicolon, double quote or backslash."
+	"holds a space, comma, semicolon, double quote or backslash."
 
 // Each of these continues "the idempotency key".
 var (
@@ -92,27 +88,14 @@ func parseKey(values []string) (string, error) {
 		return "", errKeyTwice
 	}
 	field := strings.Trim(values[0], " \t")
-	read := bareKey
 	if strings.HasPrefix(field, `"`) {
-		read = stringKey
+		item, err := httpsfv.UnmarshalItem([]string{field})
+		if err != nil {
+			return "", errKeyString
+		}
+		key, _ := item.Value.(string) // an item that begins with a quote is always a string
+		return key, nil
 	}
-	key, err := read(field)
-	if err == nil && key == "" {
-		return "", errKeyEmpty
-	}
-	return key, err
-}
-
-func stringKey(field string) (string, error) {
-	item, err := httpsfv.UnmarshalItem([]string{field})
-	if err != nil {
-		return "", errKeyString
-	}
-	key, _ := item.Value.(string) // an item that begins with a quote is always a string
-	return key, nil
-}
-
-func bareKey(field string) (string, error) {
 	for _, c := range []byte(field) {
 		switch {
 		case c < '!' || c > '~':

@@ -3,7 +3,6 @@ package queue
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -42,8 +41,8 @@ func Problem(in reflect.Type) string {
 		}
 	}
 	return fmt.Sprintf("%v is a whole batch of records, and the same record may come again in another batch: wrap a "+
-		"handler of one "+
-		"record (%v) and %s, see docs/batches.md", event, record, then)
+		"handler of one record "+
+		"(%v) and %s, see docs/batches.md", event, record, then)
 }
 
 // recordIn returns the type of the records of which an event is a batch, nil if it is none. A batch
@@ -85,7 +84,7 @@ func recordOf(list reflect.Type) reflect.Type {
 	if list.Kind() == reflect.Map {
 		list = list.Elem()
 	}
-	if !slices.Contains([]reflect.Kind{reflect.Slice, reflect.Array}, list.Kind()) {
+	if list.Kind() != reflect.Slice && list.Kind() != reflect.Array {
 		return nil
 	}
 	record := elemOf(list.Elem())

@@ -23,17 +23,26 @@ func Key(in reflect.Type) func(event any) (string, error) {
 	}
 }
 
-// keyOf also reports whether it is a record of a type that has keys.
+// keyOf also reports whether it is a record of a type that has keys. The key of a record of a
+// Kinesis stream is its event id, which is shard and sequence number, within its stream. The stream
+// is the same for a consumer of its own (enhanced fan-out). The key of a record of a Kafka topic is
+// where it stands. The record does not tell its cluster.
 func keyOf(record any) (key string, is bool) {
 	switch r := record.(type) {
 	case events.SQSMessage:
 		return keyOfMessage(r), true
 	case events.KinesisEventRecord:
-		return keyOfKinesis(r), true
+		if stream, _, _ := strings.Cut(r.EventSourceArn, "/consumer/"); r.EventID != "" {
+			key = together(stream, r.EventID)
+		}
+		return key, true
 	case events.DynamoDBEventRecord:
 		return r.EventID, true
 	case events.KafkaRecord:
-		return keyOfKafka(r), true
+		if r.Topic != "" {
+			key = together(r.Topic, strconv.FormatInt(r.Partition, 10), strconv.FormatInt(r.Offset, 10))
+		}
+		return key, true
 	default:
 		return "", false // also a nil pointer
 	}
@@ -53,26 +62,6 @@ func keyOfMessage(m events.SQSMessage) string {
 		return m.MessageId
 	}
 	return together(m.EventSourceARN, m.Attributes["MessageGroupId"], id)
-}
-
-// keyOfKinesis returns the key of a record of a Kinesis stream: the event id, which is shard and
-// sequence number, within its stream. The stream is the same for a consumer of its own (enhanced
-// fan-out).
-func keyOfKinesis(r events.KinesisEventRecord) string {
-	if r.EventID == "" {
-		return ""
-	}
-	stream, _, _ := strings.Cut(r.EventSourceArn, "/consumer/")
-	return together(stream, r.EventID)
-}
-
-// keyOfKafka returns the key of a record of a Kafka topic: where it stands. The record does not
-// tell its cluster.
-func keyOfKafka(r events.KafkaRecord) string {
-	if r.Topic == "" {
-		return ""
-	}
-	return together(r.Topic, strconv.FormatInt(r.Partition, 10), strconv.FormatInt(r.Offset, 10))
 }
 
 // together writes some texts as one, so that no others are written the same.

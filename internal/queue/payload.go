@@ -44,34 +44,55 @@ type payloadHash struct {
 	err   error
 }
 
-// record reports whether it is a record of a type that has a payload. A nil pointer is none.
+// record reports whether it is a record of a type that has a payload. A nil pointer is none. Ids,
+// receipt handles, counts and times have no part in it, nor where a record stands.
 func (h *payloadHash) record(record any) bool {
 	switch r := record.(type) {
 	case events.SQSMessage:
-		h.sqs(r)
+		h.String("sqs")
+		gateway.DigestJSON(h.Hash, []byte(r.Body), h.exact)
+		h.value(untraced(r.MessageAttributes))
 	case events.SNSEntity:
-		h.sns(r)
+		h.String("sns")
+		h.String(r.TopicArn)
+		h.String(r.Subject)
+		gateway.DigestJSON(h.Hash, []byte(r.Message), h.exact)
+		h.value(untraced(r.MessageAttributes))
 	case events.SNSEventRecord:
-		h.sns(r.SNS)
+		return h.record(r.SNS)
 	case events.KinesisRecord:
-		h.kinesis(r)
+		h.String("kinesis")
+		h.String(r.PartitionKey)
+		gateway.DigestJSON(h.Hash, r.Data, h.exact)
 	case events.KinesisEventRecord:
-		h.kinesis(r.Kinesis)
+		return h.record(r.Kinesis)
 	case events.DynamoDBStreamRecord:
-		h.stream(r)
+		h.String("stream")
+		h.value([]any{r.Keys, r.OldImage, r.NewImage})
 	case events.DynamoDBEventRecord:
-		h.change(r)
+		h.String(r.EventName)
+		return h.record(r.Change)
 	case events.EventBridgeEvent:
-		h.eventBridge(r)
+		h.String("eventbridge")
+		h.String(r.Source)
+		h.String(r.DetailType)
+		gateway.DigestJSON(h.Hash, r.Detail, h.exact)
 	case events.KafkaRecord:
-		h.kafka(r)
+		h.String("kafka")
+		h.String(r.Key)
+		gateway.DigestJSON(h.Hash, Value(r), h.exact)
+		var headers []any
+		for i := range r.Headers {
+			for name, value := range untraced(r.Headers[i]) { // there is one
+				headers = append(headers, name, []byte(value))
+			}
+		}
+		h.value(headers)
 	default:
 		return false
 	}
 	return true
 }
-
-func (h *payloadHash) text(s string) { gateway.DigestJSON(h.Hash, []byte(s), h.exact) }
 
 func (h *payloadHash) value(v any) {
 	if err := h.Value(v); err != nil && h.err == nil {
@@ -88,61 +109,6 @@ func untraced[V any](attributes map[string]V) map[string]V {
 		}
 	}
 	return kept
-}
-
-// sqs leaves out ids, receipt handles and counts, and the attributes that carry the context of a
-// trace.
-func (h *payloadHash) sqs(m events.SQSMessage) {
-	h.String("sqs")
-	h.text(m.Body)
-	h.value(untraced(m.MessageAttributes))
-}
-
-// kafka leaves out where the record stands and when it was written.
-func (h *payloadHash) kafka(r events.KafkaRecord) {
-	h.String("kafka")
-	h.String(r.Key)
-	h.text(string(Value(r)))
-	var headers []any
-	for i := range r.Headers {
-		for name, value := range r.Headers[i] { // there is one
-			if !tracing[name] {
-				headers = append(headers, name, []byte(value))
-			}
-		}
-	}
-	h.value(headers)
-}
-
-func (h *payloadHash) sns(m events.SNSEntity) {
-	h.String("sns")
-	h.String(m.TopicArn)
-	h.String(m.Subject)
-	h.text(m.Message)
-	h.value(untraced(m.MessageAttributes))
-}
-
-func (h *payloadHash) kinesis(r events.KinesisRecord) {
-	h.String("kinesis")
-	h.String(r.PartitionKey)
-	gateway.DigestJSON(h.Hash, r.Data, h.exact)
-}
-
-func (h *payloadHash) change(r events.DynamoDBEventRecord) {
-	h.String(r.EventName)
-	h.stream(r.Change)
-}
-
-func (h *payloadHash) stream(r events.DynamoDBStreamRecord) {
-	h.String("stream")
-	h.value([]any{r.Keys, r.OldImage, r.NewImage})
-}
-
-func (h *payloadHash) eventBridge(e events.EventBridgeEvent) {
-	h.String("eventbridge")
-	h.String(e.Source)
-	h.String(e.DetailType)
-	gateway.DigestJSON(h.Hash, e.Detail, h.exact)
 }
 
 // tracing has the attributes by which tracers pass on the context of a trace. It differs each time

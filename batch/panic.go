@@ -3,10 +3,26 @@ package batch
 import (
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 )
 
-// maxProblems bounds what a report lists.
-const maxProblems = 100
+// guarded calls f, and returns its error, or a [*PanicError] if it panics or ends its goroutine.
+func guarded(f func() error) (err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		returned := false
+		defer func() {
+			if value := recover(); !returned {
+				err = &PanicError{Value: value, Stack: debug.Stack()}
+			}
+		}()
+		err = f()
+		returned = true
+	}()
+	<-done
+	return err
+}
 
 // PanicError is the error of a function that has panicked, or has ended its goroutine. Its text
 // names the type of the value alone; a log gets the stack, too.
