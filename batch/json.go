@@ -72,24 +72,22 @@ func (e *BodyError) Error() string {
 
 func decode[T any](body []byte, into *T) error {
 	wrong := &BodyError{Type: reflect.TypeFor[T]()}
+	err := json.Unmarshal(body, into)
+	// The texts of these errors quote the body.
+	syntax, isSyntax := errors.AsType[*json.SyntaxError](err)
+	unfit, isUnfit := errors.AsType[*json.UnmarshalTypeError](err)
 	switch text := bytes.TrimSpace(body); {
 	case len(text) == 0:
 		wrong.Reason = "it is empty"
-		return wrong
 	case string(text) == "null":
 		wrong.Reason = "it is null"
-		return wrong
-	}
-	err := json.Unmarshal(body, into)
-	if err == nil {
+	case err == nil:
 		return nil
-	}
-	// The texts of these errors quote the body.
-	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
+	case isSyntax:
 		wrong.Reason, wrong.Offset = "it is no JSON", syntax.Offset
-	} else if unfit, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+	case isUnfit:
 		wrong.Reason, wrong.Offset = fmt.Sprintf("a value in it does not fit into %v", unfit.Type), unfit.Offset
-	} else {
+	default:
 		wrong.Reason = fmt.Sprintf("a decoder refused it with a %T", err)
 	}
 	return wrong

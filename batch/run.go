@@ -37,7 +37,8 @@ func newRunner[R, Out any](name, source string, handler *idempotent.Handler[R, O
 // order of the event.
 func (r *runner[R, Out]) run(ctx context.Context, records []queue.Record[R]) (again []queue.Record[R], err error) {
 	b := &batch[R, Out]{
-		runner: r, records: records, ends: make([]end, len(records)), began: time.Now(), last: map[string]chan struct{}{},
+		runner: r, records: records, ends: make([]end, len(records)), began: time.Now(),
+		last: map[string]chan struct{}{},
 	}
 	end := func(report.Batch) {}
 	if r.c.Trace != nil {

@@ -216,41 +216,31 @@ func (s *scanner) part(as part, sent []byte) (usual bool) {
 	return s.encoded
 }
 
+// object takes an object with members that count. The decoder has rules of its own for a name that
+// is there twice, and for one that differs from that of a field in case alone.
 func (s *scanner) object(n *node, at int) (end int) {
 	s.event.authorized = s.event.authorized || n.part == partAuthorizer
 	var seen uint64
 	others := false
 	return s.within(at, func(name []byte, at int) int {
-		child, usual := s.member(n, name, &seen)
+		var child *node
+		for i, m := range n.members {
+			switch bit := uint64(1) << i; {
+			case string(name) == m.name && seen&bit == 0:
+				child, seen = m, seen|bit
+			case !s.encoded && strings.EqualFold(string(name), m.name):
+				return -1
+			}
+		}
 		switch null := at < len(s.text) && s.text[at] == 'n'; {
 		case n.part != partAuthorizerMap:
 		case !null:
 			s.event.authorized, others = true, others || child == nil
-		case child == nil: // it may take back one of its name
-			usual = usual && (!others || s.encoded)
-		}
-		if !usual {
+		case child == nil && others && !s.encoded: // it may take back one of its name
 			return -1
 		}
 		return s.value(child, at)
 	})
-}
-
-// member returns the node of a name, nil if there is none. The decoder has rules of its own for a
-// name that is there twice, and for one that differs from that of a field in case alone.
-func (s *scanner) member(n *node, name []byte, seen *uint64) (of *node, usual bool) {
-	for i, m := range n.members {
-		switch {
-		case string(name) == m.name:
-			bit := uint64(1) << i
-			usual = *seen&bit == 0
-			*seen |= bit
-			return m, usual
-		case !s.encoded && strings.EqualFold(string(name), m.name):
-			return nil, false
-		}
-	}
-	return nil, true
 }
 
 // headers takes a map of headers. One that is there in several spellings was sent several times. If

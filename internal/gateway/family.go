@@ -21,15 +21,12 @@
 //
 // # Adding a family
 //
-//  1. Declare a kind, such as httpAPI, add it to kinds and its types to [Supported].
-//  2. Add the type of its response to partsOf and response.in.
-//  3. Add events to testdata/events at the root of the module, with a prefix of their own, and the
-//     prefix to eventReaders in scan_test.go. The tests then check that an event reads as it does
-//     when it was decoded, also after changes in every place.
-//  4. Add the response to splicers in splice_test.go. The tests then check that spliced answers
-//     decode into announced ones.
-//  5. Add the digests of its events to identities in golden_test.go. Digests must never change once
-//     they are stored.
+//  1. Declare a kind, such as httpAPI, and add it to kinds, its types to [Supported], and that of
+//     its response to partsOf and response.in.
+//  2. Add events to testdata/events, with a prefix of their own, and the prefix to eventReaders, the
+//     response to splicers, and the digests of the events to identities. The tests then check that
+//     an event reads as it does when it was decoded, also after changes in every place, and that
+//     spliced answers decode into announced ones. Digests must never change once they are stored.
 package gateway
 
 import (

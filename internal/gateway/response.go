@@ -54,7 +54,8 @@ func (r response) in(out any) any {
 	}
 	switch o := out.(type) {
 	case events.APIGatewayV2HTTPResponse:
-		o.StatusCode, o.Headers, o.MultiValueHeaders, o.Cookies, o.Body = r.status, r.headers, r.multi, r.cookies, r.body
+		o.StatusCode, o.Headers, o.MultiValueHeaders = r.status, r.headers, r.multi
+		o.Cookies, o.Body = r.cookies, r.body
 		return o
 	case events.LambdaFunctionURLResponse:
 		o.StatusCode, o.Headers, o.Cookies, o.Body = r.status, r.headers, r.cookies, r.body
@@ -134,8 +135,8 @@ func singleOf(multi map[string][]string) map[string]string {
 	return single
 }
 
-// drop takes headers out of r, and reports whether there were any.
-func (r *response) drop(dropped func(name string) bool) (fewer bool) {
+// drop returns r without some headers, and whether there were any.
+func (r response) drop(dropped func(name string) bool) (kept response, fewer bool) {
 	for name := range r.headers {
 		fewer = fewer || dropped(name)
 	}
@@ -147,7 +148,7 @@ func (r *response) drop(dropped func(name string) bool) (fewer bool) {
 		maps.DeleteFunc(r.headers, func(name, _ string) bool { return dropped(name) })
 		maps.DeleteFunc(r.multi, func(name string, _ []string) bool { return dropped(name) })
 	}
-	return fewer
+	return r, fewer
 }
 
 // connectionOptions are the names of headers that the Connection header says belong to the
@@ -183,9 +184,9 @@ func (f *Family) Status(out any) int { return partsOf(out).status }
 // one connection, of one moment and of one client, and those that this module sets itself. changed
 // is false if there are none; then stored is out. out itself stays as it is.
 func (f *Family) Storable(out any) (stored any, changed bool) {
-	r := partsOf(out)
-	named := r.connectionOptions()
-	fewer := r.drop(func(name string) bool {
+	all := partsOf(out)
+	named := all.connectionOptions()
+	r, fewer := all.drop(func(name string) bool {
 		return strings.EqualFold(name, httpfield.DateHeader) || strings.EqualFold(name, httpfield.SetCookie) ||
 			httpfield.IsConnection(name) || owns(name) || httpfield.IsOneOf(named, name)
 	})
@@ -203,8 +204,8 @@ func owns(name string) bool {
 // Announces reports whether a response already has a header of an announcement. It speaks of the
 // answer of another service, which uses this module, too.
 func (f *Family) Announces(out any) bool {
-	r := partsOf(out)
-	return r.drop(owns)
+	_, announces := partsOf(out).drop(owns)
+	return announces
 }
 
 // Announce adds an announcement to a response, in the header map in which the gateway looks.
@@ -213,8 +214,7 @@ func (f *Family) Announces(out any) bool {
 //
 // r may be refused or never read.
 func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, changed bool) {
-	p := partsOf(out)
-	fewer := p.drop(owns)
+	p, fewer := partsOf(out).drop(owns)
 	if added := a.headers(); len(added) > 0 {
 		p = p.adding(added, r.answerIn)
 	} else if !fewer {

@@ -155,13 +155,8 @@ var unsteadyHeaders = []string{
 // IsToken reports whether s is a token of RFC 9110, section 5.6.2. Header names and methods are
 // tokens.
 func IsToken(s string) bool {
-	for _, c := range []byte(s) {
-		alphanumeric := c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-		if !alphanumeric && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return s != ""
+	const letters = "abcdefghijklmnopqrstuvwxyz" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return s != "" && strings.Trim(s, letters+"0123456789!#$%&'*+-.^_`|~") == ""
 }
 
 // HasMeaning reports whether a header, in any spelling, means something already. Such a header

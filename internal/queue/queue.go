@@ -52,7 +52,10 @@ func valueOf(event any) any {
 	return v.Interface()
 }
 
-// Messages are those of an event of SQS.
+// Messages are those of an event of SQS. Those of a FIFO queue, whose name ends so, stay in order. A
+// sequence number tells where there is no name. A message of a standard queue may have a group id,
+// too, which says nothing about order:
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html.
 func Messages(event events.SQSEvent) []Record[events.SQSMessage] {
 	all := make([]Record[events.SQSMessage], len(event.Records))
 	for i, m := range event.Records {
@@ -61,20 +64,12 @@ func Messages(event events.SQSEvent) []Record[events.SQSMessage] {
 			Event: m, ID: m.MessageId, Name: m.MessageId, From: m.EventSource,
 			Receives: receives,
 		}
-		if isFIFO(m) {
+		arn, number := m.EventSourceARN, m.Attributes["SequenceNumber"]
+		if strings.HasSuffix(arn, ".fifo") || arn == "" && number != "" {
 			all[i].Group = "group " + m.Attributes["MessageGroupId"]
 		}
 	}
 	return all
-}
-
-// isFIFO reports whether a message is one of a FIFO queue, whose name ends so. A message of a
-// standard queue may have a group id, too, which says nothing about order:
-// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html.
-// A sequence number tells where there is no name.
-func isFIFO(m events.SQSMessage) bool {
-	return strings.HasSuffix(m.EventSourceARN, ".fifo") || m.EventSourceARN == "" &&
-		m.Attributes["SequenceNumber"] != ""
 }
 
 // OnShard are the records of an event of Kinesis.
