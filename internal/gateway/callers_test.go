@@ -95,11 +95,7 @@ func TestCallersOfEachGateway(t *testing.T) {
 // callers, nor that of another one.
 func TestCallerWhomTheAuthorizerDoesNotNameIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, principal := range []string{
-		`""`, "null", "17.5", "18446744073709551617", "9007199254740992", "-9007199254740992", "9007199254740993",
-		"1e300", "true", `["a"]`,
-		`{"id":"a"}`,
-	} {
+	for _, principal := range []string{`""`, "17.5", "9007199254740992", `["a"]`} { // more are in caller_test.go
 		assert.Empty(t, callerKey(t, "v2-lambda-principal", "authorizer.lambda.principalId="+principal), principal)
 		assert.Empty(t, callerKey(t, "v1-lambda-principal", "authorizer.principalId="+principal), principal)
 	}

@@ -1,26 +1,7 @@
 package gateway_test
 
-// The kit for tests of HTTP handlers. It offers
-//
-//   - ask, a request as a client sends it: its methods v2, v1, url, alb and albMulti make the event
-//     of each gateway
-//   - reply, a response as the gateway gets it: respond makes of it what a handler returns, and
-//     read reads it; reply.summary is its status in words
-//   - door, one way into a handler: the types of one gateway, by value or by pointer, through
-//     Invoke or Handle. everyDoor runs a test through all of them, everyWideDoor through those
-//     whose responses have headers in two maps. families has one door for each gateway
-//   - api, a handler behind a door, made by door.open: it counts its executions, answers what
-//     api.answers says, and its store fails as api.fault says. api.send and api.try deliver an ask,
-//     an event or the JSON of one, api.gets says what the answers to several deliveries are, and
-//     api.plant stores a record for one
-//   - api.event, what the observer saw last; api.record, what the store holds
-//   - identify and identified: the record key and the fingerprint of an event, found without a
-//     claim
-//   - golden and load, the events of testdata/events; edited, one with other members; familyOf, the
-//     door for one
-//   - responseOf, a reply as the handler returns it, for a commit
-//   - deliver, which sends an event by value or in its wire form
-//   - assertProblem, api.assertExecuted and api.assertNoIO
+// The kit for tests of HTTP handlers: an ask is a request as a client sends it, a reply the response
+// as the gateway gets it, a door one way into a handler, and an api a handler behind a door.
 
 import (
 	"cmp"

@@ -164,6 +164,13 @@ func TestTenantFunctionReplacesTheCaller(t *testing.T) {
 	assert.NotEqual(t, a.key, b.key)
 	assert.Equal(t, a.fingerprint, b.fingerprint)
 	assert.NotEqual(t, identified(t, event).key, a.key)
+	enough, _ := d.identify(t.Context(), t, &event, withTenant("a", nil), requireTenant)
+	assert.Equal(t, a, enough)
+	for _, nobody := range []idempotent.Option{withTenant("", nil), withTenant("ada", errors.New("secret reason"))} {
+		r, _ := d.refused(t, &event, nobody, requireTenant)
+		assert.Equal(t, "500 refused", r.summary())
+		assert.NotContains(t, r.Body, "secret")
+	}
 
 	event.RequestContext.Authorizer = map[string]any{"principalId": "a"}
 	replaced, _ := d.identify(t.Context(), t, &event, withTenant("a", nil))

@@ -1,8 +1,6 @@
 package gateway_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -70,22 +68,4 @@ func TestTenantOfTheInvocationIsAName(t *testing.T) {
 	assert.Empty(t, of(""))
 	assert.NotEmpty(t, of("a"))
 	assert.NotEqual(t, of("a"), of("b"))
-}
-
-func TestTenantFunctionFailsClosedByItself(t *testing.T) {
-	t.Parallel()
-	for name, f := range map[string]func(context.Context, requestALB) (string, error){
-		"fails": func(context.Context, requestALB) (string, error) {
-			return "ada", errors.New("secret reason")
-		},
-		"yields nothing": func(context.Context, requestALB) (string, error) { return "", nil },
-	} {
-		for _, opts := range [][]idempotent.Option{{}, {requireTenant}} {
-			r, _ := families()["alb"].refused(t, ask{key: "k"}, append(opts, idempotent.WithTenant(f))...)
-			assert.Equal(t, "500 refused", r.summary(), name)
-			assert.NotContains(t, r.Body, "secret")
-		}
-	}
-	ada := idempotent.WithTenant(func(context.Context, requestALB) (string, error) { return "ada", nil })
-	assert.Equal(t, identified(t, ask{key: "k"}.alb(), ada), identified(t, ask{key: "k"}.alb(), ada, requireTenant))
 }

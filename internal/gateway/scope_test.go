@@ -212,17 +212,6 @@ func TestTwoScopesNeverShareARecordAndOneScopeAlwaysDoes(t *testing.T) {
 	})
 }
 
-func TestRoutesOfOneTemplateShareAScopeAndTellTheirPathsApart(t *testing.T) {
-	t.Parallel()
-	one := ask{key: "k", route: "/charges/{id}", path: "/charges/1"}
-	two := ask{key: "k", route: "/charges/{id}", path: "/charges/2"}
-	for _, events := range [][2]any{{one.v2(), two.v2()}, {one.v1(), two.v1()}} {
-		first, second := identified(t, events[0]), identified(t, events[1])
-		assert.Equal(t, first.key, second.key)
-		assert.NotEqual(t, first.fingerprint, second.fingerprint)
-	}
-}
-
 func TestDefaultAndGreedyRoutesCountAsThePath(t *testing.T) {
 	t.Parallel()
 	of := func(route, path string) string {

@@ -54,8 +54,6 @@ type splicer struct {
 	announce func(s sample, text []byte) []byte
 	// again is a text after it was decoded and encoded.
 	again func(text []byte) []byte
-	// owned reports whether an announcement replaces a header of a text.
-	owned func(text []byte) bool
 }
 
 func splicers() []splicer {
@@ -91,10 +89,6 @@ func splicerOf[In, Out any](name string) splicer {
 			})
 		},
 		again: func(text []byte) []byte { return again(text, func(out Out) Out { return out }) },
-		owned: func(text []byte) bool {
-			var out Out
-			return json.Unmarshal(text, &out) == nil && family.Announces(out)
-		},
 	}
 }
 
@@ -152,60 +146,16 @@ func (s sample) answered(family string, call func(sample)) {
 	}
 }
 
-func TestSplicedHeadersAreThoseOfADecodedResponse(t *testing.T) {
+func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 	t.Parallel()
 	headers := []map[string]string{
-		nil,
-		{},
-		{"X": "1"},
-		{"A": "1"},
-		{"": ""},
-		{"A": "1", "X": "2"},
-		{
-			"A": "", "Idempotency-Key-Expirer": "1", "Idempotency-Key-Expiresx": "2", "Idempotent-Replaye": "3",
-			"Idempotent-Replayed2": "4", "z": "5",
-		},
-		{
-			"Content-Type": "application/json", "Location": "/charges/1?a=b&c=<d>", "Vary": "Accept, Origin",
-			"etag": `W/"1"`,
-		},
-		{"X-Text": "a\"b\\\u2028\u0000\t\r\n\\", "X-Text-2": `\`, "X-Text-3": `"`, "x": "schlüssel \U0001F600"},
-		{"IDEMPOTENT-REPLAYED": "true", "X": "1"},
-		{"idempotency-key-expires": "never"},
-		{"-": "1"},
-		{"schlüssel": "1"},
-		{"a\"b": "1"},
-		{"a\\b": "1"},
-		{"a\tb": "1"},
-		{"a\x7fb": "1"},
-		{"<a&b>": "1", "~": "2", " ": "3", "#{": "4"},
+		nil, {}, {"X": "1"}, {"": ""}, {"a\"b": "1", "<a&b>": "1", "schlüssel \\": "\\\u2028\u0000\t\"\U0001F600"},
+		{"Idempotency-Key-Expirer": "1", "Idempotent-Replaye": "3", "Idempotent-Replayed2": "4", "z": "5"},
 		{"Idempotency-\u212aey-Expires": "1", "Idempotency-Key-Expire\u017f": "2"},
 	}
 	multi := []map[string][]string{
-		nil,
-		{},
-		{"X": {"1"}},
-		{"A": {"1", "2"}, "X-None": {}, "X-Nil": nil, "Z": {"", "]", `"]`, `\`, "}"}},
-		{"Idempotent-replayed": {"true"}, "X": {"1"}},
-		{"IDEMPOTENCY-KEY-EXPIRES": nil},
-		{"X-UNTIL": {}, "Idempotent-B": {"1"}},
-		{"ä": {"1"}},
+		nil, {}, {"A": {"1", "2"}, "X-None": {}, "X-Nil": nil, "Z": {"", "]", `"]`, `\`, "}"}},
 	}
-	for _, f := range splicers() {
-		for _, single := range headers {
-			for _, several := range multi {
-				s := sample{
-					StatusCode: 201, StatusDescription: "201 Created", Headers: single, MultiValueHeaders: several,
-					Body: `{"id":1}`,
-				}
-				s.answered(f.name, func(s sample) { assertSpliced(t, f, s) })
-			}
-		}
-	}
-}
-
-func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
-	t.Parallel()
 	bodies := []string{
 		"", "x", `{"id":1}`, `"}`, `\`, "<&>\u2028\u0000\U0001F600", `","cookies":null}`,
 		`,"isBase64Encoded":true}`, "AAEC/w==",
@@ -213,18 +163,17 @@ func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 	cookies := [][]string{nil, {}, {"a=1"}, {"a=1; Path=/", `b="2"`, "]}"}, {""}}
 	descriptions := []string{"", "200 OK", `","headers":{"x":"y"},"body":"`, "\\"}
 	for _, f := range splicers() {
-		for _, status := range []int{0, 1, 99, 100, 200, 599, 999, 1000, -200} {
-			for _, body := range bodies {
-				for _, cookie := range cookies {
+		for i, status := range []int{0, 1, 99, 100, 200, 599, 999, 1000, -200} {
+			for j, body := range bodies {
+				for k, cookie := range cookies {
 					for _, description := range descriptions {
 						s := sample{
 							StatusCode: status, StatusDescription: description, Body: body, Cookies: cookie,
-							replayed: true,
+							Headers: headers[(i+j+k)%len(headers)], MultiValueHeaders: multi[(i+k)%len(multi)],
 						}
-						assertSpliced(t, f, s)
-						s.IsBase64Encoded, s.Headers = true, map[string]string{"A": "1"}
-						s.MultiValueHeaders = map[string][]string{"B": {"2"}}
-						assertSpliced(t, f, s)
+						for _, s.IsBase64Encoded = range []bool{false, true} {
+							s.answered(f.name, func(s sample) { assertSpliced(t, f, s) })
+						}
 					}
 				}
 			}
@@ -325,40 +274,4 @@ func TestSplicingGivesUpOnATextOfAnotherForm(t *testing.T) {
 			assert.False(t, ok, "%s: %s", name, text)
 		}
 	}
-}
-
-// FuzzSplice: a text that encoding/json may have made becomes what it becomes when it is decoded.
-func FuzzSplice(f *testing.F) {
-	all := splicers()
-	for i, family := range all {
-		for _, s := range []sample{
-			{StatusCode: 201},
-			{
-				StatusCode: 200, Headers: map[string]string{"A": "1", "Z": "\\\""},
-				MultiValueHeaders: map[string][]string{"B": {"2", "3"}, "C": nil}, Body: `{"a":1}`,
-			},
-			{
-				StatusCode: 200, Headers: map[string]string{}, MultiValueHeaders: map[string][]string{},
-				Cookies: []string{"a=1"}, IsBase64Encoded: true, StatusDescription: "OK",
-			},
-		} {
-			for options := range uint8(4) {
-				f.Add(family.encode(s), uint8(i), options)
-			}
-		}
-	}
-	f.Fuzz(func(t *testing.T, text []byte, which, options uint8) {
-		family := all[int(which)%len(all)]
-		s := sample{replayed: options&1 > 0}
-		if options&2 > 0 {
-			s.expires = time.Unix(1_800_000_000, 0)
-		}
-		before := bytes.Clone(text)
-		got, ok := family.splice(s, text)
-		require.Equal(t, before, text)
-		if !ok || !bytes.Equal(family.again(text), text) || family.owned(text) {
-			return
-		}
-		require.Equal(t, string(family.announce(s, text)), string(family.again(got)))
-	})
 }
