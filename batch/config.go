@@ -12,13 +12,6 @@ import (
 	"github.com/go-idempotent/idempotent/report"
 )
 
-// The defaults of a [Config].
-const (
-	defaultReserve = time.Second
-
-	defaultConcurrency = 10
-)
-
 // Config adjusts [SQS], [Kinesis], [DynamoDB] and [Kafka]. Its zero value has the defaults. R is
 // the type of the records.
 type Config[R any] struct {
@@ -82,6 +75,6 @@ func configOf[R any](p *setup.Problems, source string, given []Config[R]) Config
 	for i, observe := range c.Observers {
 		p.Addf(observe == nil, "Observers: function %d is nil", i+1)
 	}
-	c.Concurrency, c.Reserve = cmp.Or(c.Concurrency, defaultConcurrency), cmp.Or(c.Reserve, defaultReserve)
+	c.Concurrency, c.Reserve = cmp.Or(c.Concurrency, 10), cmp.Or(c.Reserve, time.Second)
 	return c
 }

@@ -29,24 +29,20 @@ func JSON[T any, R interface {
 	}
 	return func(ctx context.Context, record R) (Out, error) {
 		var body T
-		if err := decode(bodyOf(record), &body); err != nil {
+		var text []byte
+		switch r := any(record).(type) {
+		case events.SQSMessage:
+			text = []byte(r.Body)
+		case events.KinesisEventRecord:
+			text = r.Kinesis.Data
+		case events.KafkaRecord:
+			text = queue.Value(r)
+		}
+		if err := decode(text, &body); err != nil {
 			var none Out
 			return none, idempotent.NotExecuted(err)
 		}
 		return h(ctx, body, record)
-	}
-}
-
-func bodyOf(record any) []byte {
-	switch r := record.(type) {
-	case events.SQSMessage:
-		return []byte(r.Body)
-	case events.KinesisEventRecord:
-		return r.Kinesis.Data
-	case events.KafkaRecord:
-		return queue.Value(r)
-	default:
-		return nil
 	}
 }
 

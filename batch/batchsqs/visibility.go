@@ -51,28 +51,21 @@ func Visibility(client Client, queueURL string) func(ctx context.Context, messag
 		}
 		var errs []error
 		for some := range slices.Chunk(messages, maxEntries) {
-			errs = append(errs, change(ctx, client, queueURL, some, seconds))
+			in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: aws.String(queueURL)}
+			for i, m := range some {
+				in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
+					Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.ReceiptHandle), VisibilityTimeout: seconds,
+				})
+			}
+			if out, err := client.ChangeMessageVisibilityBatch(ctx, in); err != nil {
+				errs = append(errs, fmt.Errorf("batchsqs: %w", err))
+			} else if len(out.Failed) > 0 {
+				errs = append(errs, fmt.Errorf("batchsqs: SQS did not change the visibility of %d of %d messages: %s",
+					len(out.Failed), len(some), aws.ToString(out.Failed[0].Code)))
+			}
 		}
 		return errors.Join(errs...)
 	}
-}
-
-func change(ctx context.Context, client Client, queueURL string, messages []events.SQSMessage, seconds int32) error {
-	in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: aws.String(queueURL)}
-	for i, m := range messages {
-		in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.ReceiptHandle), VisibilityTimeout: seconds,
-		})
-	}
-	out, err := client.ChangeMessageVisibilityBatch(ctx, in)
-	if err != nil {
-		return fmt.Errorf("batchsqs: %w", err)
-	}
-	if len(out.Failed) > 0 {
-		return fmt.Errorf("batchsqs: SQS did not change the visibility of %d of %d messages: %s", len(out.Failed),
-			len(messages), aws.ToString(out.Failed[0].Code))
-	}
-	return nil
 }
 
 // sameQueue compares the names of the queue: the last parts of a URL and of an ARN.

@@ -54,18 +54,11 @@ func (r *Request) cleaned(all []string, p string) []string {
 
 // withoutStage takes the stage off the beginning of a path, if the gateway has put it there.
 func (r *Request) withoutStage(p string) string {
-	if r.prefix == "" {
-		return p
-	}
 	rest, found := strings.CutPrefix(p, r.prefix)
-	switch {
-	case found && rest == "":
-		return "/"
-	case found && rest[0] == '/':
-		return rest
-	default:
+	if r.prefix == "" || !found || rest != "" && rest[0] != '/' {
 		return p
 	}
+	return cmp.Or(rest, "/")
 }
 
 // unescape decodes what is percent-encoded in a path, slashes only if asked to. What is no valid

@@ -65,7 +65,11 @@ func (r response) in(out any) any {
 		return o
 	case events.ALBTargetGroupResponse:
 		if o.StatusCode != r.status {
-			o.StatusDescription = strconv.Itoa(r.status) + " " + reasonPhrase(r.status)
+			phrase := http.StatusText(r.status)
+			if r.status == http.StatusUnprocessableEntity {
+				phrase = "Unprocessable Content" // as RFC 9110 calls it
+			}
+			o.StatusDescription = strconv.Itoa(r.status) + " " + phrase
 		}
 		o.StatusCode, o.Headers, o.MultiValueHeaders, o.Body = r.status, r.headers, r.multi, r.body
 		return o
@@ -154,24 +158,20 @@ func (r response) drop(dropped func(name string) bool) (kept response, fewer boo
 // connectionOptions are the names of headers that the Connection header says belong to the
 // connection. Few responses have that header. As in a request, if multi has values of it, these are
 // all of them.
-func (r response) connectionOptions() []string {
-	var values []string
-	for name, several := range r.multi {
-		if strings.EqualFold(name, httpfield.Connection) {
-			values = append(values, several...)
-		}
-	}
-	if len(values) == 0 {
-		for name, value := range r.headers {
-			if strings.EqualFold(name, httpfield.Connection) {
-				values = append(values, value)
+func (r response) connectionOptions() (names []string) {
+	add := func(header string, values ...string) {
+		for i := 0; i < len(values) && strings.EqualFold(header, httpfield.Connection); i++ {
+			for name := range strings.SplitSeq(values[i], ",") {
+				names = append(names, strings.Trim(name, " \t"))
 			}
 		}
 	}
-	var names []string
-	for _, value := range values {
-		for name := range strings.SplitSeq(value, ",") {
-			names = append(names, strings.Trim(name, " \t"))
+	for header, values := range r.multi {
+		add(header, values...)
+	}
+	if len(names) == 0 {
+		for header, value := range r.headers {
+			add(header, value)
 		}
 	}
 	return names
@@ -227,15 +227,6 @@ func (f *Family) Announce(r *Request, out any, a Announcement) (answer any, chan
 // refused or never read.
 func (f *Family) Make(r *Request, status int, headers map[string]string, body string) any {
 	return response{status: status, body: body}.adding(headers, r.answerIn).in(f.none)
-}
-
-// reasonPhrase is that of the IANA registry, as far as a response of [Family.Make] may have the
-// status.
-func reasonPhrase(status int) string {
-	if status == http.StatusUnprocessableEntity {
-		return "Unprocessable Content" // as RFC 9110 calls it
-	}
-	return http.StatusText(status)
 }
 
 // Announcement is what an answer says about itself.

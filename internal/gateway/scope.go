@@ -147,7 +147,7 @@ func (e *event) caller() (c Caller) {
 	case t[partAPIKey] != "":
 		c = CallerOf("api-key", t[partAPIKey])
 	default:
-		c = CallerOf(anonymous)
+		return Caller{source: anonymous}
 	}
 	// what stands for characters that could not be decoded, whichever they were
 	if strings.ContainsRune(c.parts[0], utf8.RuneError) || strings.ContainsRune(c.parts[1], utf8.RuneError) {

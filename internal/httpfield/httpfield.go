@@ -205,17 +205,14 @@ func IsJSON(media string) bool {
 // is always in GMT: convert a time to UTC before you format it.
 const Date = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// maxUnixDigits is the length of the longest timestamp in seconds. A timestamp in milliseconds has
-// more digits.
-const maxUnixDigits = 11
-
 // ParseTimestamp reads Unix time in seconds (digits alone), a time of RFC 3339, or an HTTP-date in
 // its preferred form. It reports false for anything else, such as Unix time in milliseconds. A
 // gateway joins repeated headers with a comma; the result is none of the three forms.
 func ParseTimestamp(text string) (time.Time, bool) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
+		const longest = 11 // a timestamp in milliseconds has more digits
 		seconds, err := strconv.ParseInt(text, 10, 64)
-		return time.Unix(seconds, 0), err == nil && len(text) <= maxUnixDigits
+		return time.Unix(seconds, 0), err == nil && len(text) <= longest
 	}
 	for _, layout := range []string{time.RFC3339, Date} {
 		if at, err := time.Parse(layout, text); err == nil {
