@@ -107,8 +107,8 @@ type batch[R, Out any] struct {
 	// waits says that records are waited for which other executions have in progress.
 	waits bool
 
-	// Who waits for a channel stands still in a bubble of testing/synctest, and who waits for a mutex
-	// does not: nobody keeps it for long.
+	// Who waits for a channel stands still in a bubble of testing/synctest, and who waits for a
+	// mutex does not: nobody keeps it for long.
 	mu sync.Mutex
 	// last is closed when whoever asked last for a key has given it back.
 	last map[string]chan struct{}

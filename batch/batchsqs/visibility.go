@@ -54,7 +54,8 @@ func Visibility(client Client, queueURL string) func(ctx context.Context, messag
 			in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: aws.String(queueURL)}
 			for i, m := range some {
 				in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
-					Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.ReceiptHandle), VisibilityTimeout: seconds,
+					Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.ReceiptHandle),
+					VisibilityTimeout: seconds,
 				})
 			}
 			if out, err := client.ChangeMessageVisibilityBatch(ctx, in); err != nil {

@@ -1,7 +1,8 @@
 package gateway_test
 
-// The kit for tests of HTTP handlers: an ask is a request as a client sends it, a reply the response
-// as the gateway gets it, a door one way into a handler, and an api a handler behind a door.
+// The kit for tests of HTTP handlers: an ask is a request as a client sends it, a reply the
+// response as the gateway gets it, a door one way into a handler, and an api a handler behind a
+// door.
 
 import (
 	"cmp"

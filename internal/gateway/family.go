@@ -23,10 +23,10 @@
 //
 //  1. Declare a kind, such as httpAPI, and add it to kinds, its types to [Supported], and that of
 //     its response to partsOf and response.in.
-//  2. Add events to testdata/events, with a prefix of their own, and the prefix to eventReaders, the
-//     response to splicers, and the digests of the events to identities. The tests then check that
-//     an event reads as it does when it was decoded, also after changes in every place, and that
-//     spliced answers decode into announced ones. Digests must never change once they are stored.
+//  2. Add events to testdata/events, with a prefix of their own, and the prefix to eventReaders,
+//     the response to splicers, and the digests of the events to identities. The tests then check
+//     that an event reads as it does when it was decoded, also after changes in every place, and
+//     that spliced answers decode into announced ones. Digests must never change once stored.
 package gateway
 
 import (

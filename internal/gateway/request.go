@@ -161,8 +161,8 @@ func (r *Request) Fingerprint(h *fingerprint.Hash, headers []string, exact bool)
 		h.String(f.name)
 		h.String(f.value)
 	}
-	// The body counts by its value, unless a Content-Type header says that it is no JSON. It is kept
-	// only as it was decoded: a large one is not there twice.
+	// The body counts by its value, unless a Content-Type header says that it is no JSON. It is
+	// kept only as it was decoded: a large one is not there twice.
 	e := &r.event
 	if e.isBase64 {
 		if body, err := base64.StdEncoding.AppendDecode(nil, e.body); err == nil {

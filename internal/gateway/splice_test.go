@@ -149,7 +149,11 @@ func (s sample) answered(family string, call func(sample)) {
 func TestSplicedResponsesAreThoseOfADecodedResponse(t *testing.T) {
 	t.Parallel()
 	headers := []map[string]string{
-		nil, {}, {"X": "1"}, {"": ""}, {"a\"b": "1", "<a&b>": "1", "schlüssel \\": "\\\u2028\u0000\t\"\U0001F600"},
+		nil,
+		{},
+		{"X": "1"},
+		{"": ""},
+		{"a\"b": "1", "<a&b>": "1", "schlüssel \\": "\\\u2028\u0000\t\"\U0001F600"},
 		{"Idempotency-Key-Expirer": "1", "Idempotent-Replaye": "3", "Idempotent-Replayed2": "4", "z": "5"},
 		{"Idempotency-\u212aey-Expires": "1", "Idempotency-Key-Expire\u017f": "2"},
 	}

@@ -30,8 +30,8 @@ func spelled(name string, call func(string)) {
 func TestHeadersWithAMeaning(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"Connection", "Accept", "Authorization", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Type", "Cookie",
-		"Date", "ETag", "Expires",
+		"Connection", "Accept", "Authorization", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Type",
+		"Cookie", "Date", "ETag", "Expires",
 		"Forwarded", "Host", "Location", "Origin", "Referer", "Retry-After", "Server", "Set-Cookie",
 		"User-Agent", "Vary", "Via",
 		"WWW-Authenticate", "X-API-Key", "X-Amzn-Trace-Id", "X-Forwarded-For", "Idempotent-Replayed",

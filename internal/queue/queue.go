@@ -52,9 +52,9 @@ func valueOf(event any) any {
 	return v.Interface()
 }
 
-// Messages are those of an event of SQS. Those of a FIFO queue, whose name ends so, stay in order. A
-// sequence number tells where there is no name. A message of a standard queue may have a group id,
-// too, which says nothing about order:
+// Messages are those of an event of SQS. Those of a FIFO queue, whose name ends so, stay in order.
+// A sequence number tells where there is no name. A message of a standard queue may have a group
+// id, too, which says nothing about order:
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html.
 func Messages(event events.SQSEvent) []Record[events.SQSMessage] {
 	all := make([]Record[events.SQSMessage], len(event.Records))
