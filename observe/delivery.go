@@ -2,181 +2,153 @@ package observe
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/go-idempotent/idempotent/internal/errortype"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// delivery is the report of a delivery with what it counts as.
-type delivery struct {
-	counts
-	report.Delivery
-
-	StoreFailure string `emf:"storeFailure,property"`
+// counts are what a delivery counts as, in the order of a line: the one place that says it. Alarms
+// hold on to the names.
+var counts = [...]struct {
+	name string
+	of   func(d *report.Delivery) int
+}{
+	{"Created", settled(report.Completed)},
+	{"Replayed", answered(report.Replayed)},
+	{"Resolved", answered(report.Resolved)},
+	{"InProgress", answered(report.InProgress)},
+	{"KeyMisuse", answered(report.MissingKey, report.InvalidKey, report.Mismatch)},
+	{"Mismatch", answered(report.Mismatch)},
+	{"Stale", answered(report.Stale)},
+	{"MissingTenant", answered(report.MissingTenant)},
+	{"FailedRetry", settled(report.Released)},
+	{"BecameUnknown", settled(report.Unknown)},
+	{"MetUnknown", when(metUnknown)},
+	{"Takeover", when(func(d *report.Delivery) bool { return d.Recovered })},
+	{"LeaseLost", when(leaseLost)},
+	{"CompletionFailed", when(completionFailed)},
+	{"StoreError", when(storeError)},
+	{"ThrottledKey", throttled(store.ThrottledKey)},
+	{"ThrottledTable", throttled(store.ThrottledTable)},
+	{"ThrottledAccount", throttled(store.ThrottledAccount)},
+	{"Unreadable", when(unreadable)},
+	{"Refused", answered(report.Refused, report.WrappedTwice)},
+	{"Panicked", answered(report.Panicked)},
+	{"Unprotected", answered(report.Unprotected)},
+	{"Disabled", answered(report.Disabled)},
+	{"StepsRecorded", steps(report.StepRecorded, report.StepResolved)},
+	{"StepsResumed", steps(report.StepResumed)},
+	{"StepsFailed", steps(report.StepFailed, report.StepRefused, report.StepLeaseLost, report.StepUnreadable,
+		report.StepUnknown)},
+	{"StepsLost", stepsLost},
+	{"OrphanSteps", func(d *report.Delivery) int { return len(d.OrphanSteps) }},
+	{"Commits", commits(report.CommitDone)},
+	{"CommitsDeclined", commits(report.CommitDeclined)},
+	{"CommitsFailed", commitsFailed},
+	{"CommitRetries", commitRetries},
+	{"CommittedOtherwise", when(func(d *report.Delivery) bool { return d.OtherAnswer })},
 }
 
-// counts are what a delivery counts as. Alarms hold on to the names.
-type counts struct {
-	Created            int  `emf:"Created"`
-	Replayed           int  `emf:"Replayed"`
-	Resolved           int  `emf:"Resolved"`
-	InProgress         int  `emf:"InProgress"`
-	KeyMisuse          int  `emf:"KeyMisuse"`
-	Mismatch           int  `emf:"Mismatch"`
-	Stale              int  `emf:"Stale"`
-	MissingTenant      int  `emf:"MissingTenant"`
-	FailedRetry        int  `emf:"FailedRetry"`
-	BecameUnknown      int  `emf:"BecameUnknown"`
-	MetUnknown         int  `emf:"MetUnknown"`
-	Takeover           bool `emf:"Takeover"`
-	LeaseLost          bool `emf:"LeaseLost"`
-	CompletionFailed   bool `emf:"CompletionFailed"`
-	StoreError         bool `emf:"StoreError"`
-	ThrottledKey       bool `emf:"ThrottledKey"`
-	ThrottledTable     bool `emf:"ThrottledTable"`
-	ThrottledAccount   bool `emf:"ThrottledAccount"`
-	Unreadable         bool `emf:"Unreadable"`
-	Refused            int  `emf:"Refused"`
-	Panicked           int  `emf:"Panicked"`
-	Unprotected        int  `emf:"Unprotected"`
-	Disabled           int  `emf:"Disabled"`
-	StepsRecorded      int  `emf:"StepsRecorded"`
-	StepsResumed       int  `emf:"StepsResumed"`
-	StepsFailed        int  `emf:"StepsFailed"`
-	StepsLost          int  `emf:"StepsLost"`
-	OrphanSteps        int  `emf:"OrphanSteps"`
-	Commits            int  `emf:"Commits"`
-	CommitsDeclined    int  `emf:"CommitsDeclined"`
-	CommitsFailed      int  `emf:"CommitsFailed"`
-	CommitRetries      int  `emf:"CommitRetries"`
-	CommittedOtherwise bool `emf:"CommittedOtherwise"`
-}
-
-// told is what a line says of a delivery. It is the one place that says what a delivery counts as.
-func told(d *report.Delivery) delivery {
-	var c counts
-	c.answered(d)
-	c.settled(d)
-	c.stood(d)
-	c.ThrottledKey = d.Throttle == string(store.ThrottledKey)
-	c.ThrottledTable = d.Throttle == string(store.ThrottledTable)
-	c.ThrottledAccount = d.Throttle == string(store.ThrottledAccount)
-	for i := range d.Steps {
-		c.step(d.Steps[i].End)
+// countDelivery adds to a line what a delivery counts as.
+func countDelivery(l *line, d *report.Delivery) (storeFailure string) {
+	for i := range counts {
+		if n := counts[i].of(d); n > 0 {
+			l.metric(counts[i].name, count, float64(n))
+		}
 	}
+	return storeFailureOf(d)
+}
+
+// when counts 1 if something is so.
+func when(is func(d *report.Delivery) bool) func(d *report.Delivery) int {
+	return func(d *report.Delivery) int {
+		if is(d) {
+			return 1
+		}
+		return 0
+	}
+}
+
+func answered(by ...report.Outcome) func(d *report.Delivery) int {
+	return when(func(d *report.Delivery) bool { return slices.Contains(by, d.Outcome) })
+}
+
+func settled(as report.Settlement) func(d *report.Delivery) int {
+	return when(func(d *report.Delivery) bool { return d.Settlement == as })
+}
+
+func throttled(what store.Throttle) func(d *report.Delivery) int {
+	return when(func(d *report.Delivery) bool { return d.Throttle == string(what) })
+}
+
+// metUnknown does not count a record that this very delivery has made UNKNOWN.
+func metUnknown(d *report.Delivery) bool {
+	return d.Settlement == report.StillUnknown || d.Outcome == report.UnknownOutcome && d.Settlement != report.Unknown
+}
+
+func leaseLost(d *report.Delivery) bool {
+	return d.LeaseLost || d.Outcome == report.Superseded || d.Settlement == report.Elsewhere
+}
+
+// completionFailed does not count a record that says so and that this delivery has only met.
+func completionFailed(d *report.Delivery) bool {
+	return d.Settlement == report.NotSettled ||
+		d.Reason == store.ReasonResultLost && d.Outcome != report.UnknownOutcome
+}
+
+func storeError(d *report.Delivery) bool {
+	return d.Outcome == report.StoreUnavailable || d.StoreErr != nil && !d.LeaseLost && !metUnreadable(d)
+}
+
+func unreadable(d *report.Delivery) bool { return d.Outcome == report.Unreadable || metUnreadable(d) }
+
+func metUnreadable(d *report.Delivery) bool {
+	_, is := errors.AsType[*store.UnreadableError](d.StoreErr)
+	return is
+}
+
+func steps(with ...report.StepEnd) func(d *report.Delivery) int {
+	return func(d *report.Delivery) (n int) {
+		for i := range d.Steps {
+			if slices.Contains(with, d.Steps[i].End) {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+func commits(with ...report.CommitEnd) func(d *report.Delivery) int {
+	return func(d *report.Delivery) (n int) {
+		for i := range d.Commits {
+			if slices.Contains(with, d.Commits[i].End) {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+func commitRetries(d *report.Delivery) (n int) {
 	for i := range d.Commits {
-		c.commit(&d.Commits[i])
+		n += max(d.Commits[i].Tries-1, 0)
 	}
-	if d.Outcome == report.CommitFailed && c.CommitsFailed == 0 {
-		c.CommitsFailed = 1 // whatever the commits say, the caller was told so
-	}
-	c.OrphanSteps = len(d.OrphanSteps)
-	c.CommittedOtherwise = d.OtherAnswer
-	c.Takeover = d.Recovered
-	return delivery{counts: c, Delivery: *d, StoreFailure: storeFailure(d)}
+	return n
 }
 
-// answered counts the outcome.
-func (c *counts) answered(d *report.Delivery) {
-	switch d.Outcome {
-	case report.Executed, report.CommitFailed: // the settlement and the commits say what came of it
-	case report.Replayed:
-		c.Replayed = 1
-	case report.Resolved:
-		c.Resolved = 1
-	case report.MissingKey, report.InvalidKey:
-		c.KeyMisuse = 1
-	case report.Mismatch:
-		c.KeyMisuse, c.Mismatch = 1, 1
-	case report.Stale:
-		c.Stale = 1
-	case report.MissingTenant:
-		c.MissingTenant = 1
-	case report.InProgress:
-		c.InProgress = 1
-	case report.Superseded:
-		c.LeaseLost = true
-	case report.UnknownOutcome:
-		c.MetUnknown = 1
-	case report.Unreadable:
-		c.Unreadable = true
-	case report.StoreUnavailable:
-		c.StoreError = true
-	case report.Refused, report.WrappedTwice:
-		c.Refused = 1
-	case report.Panicked:
-		c.Panicked = 1
-	case report.Unprotected:
-		c.Unprotected = 1
-	case report.Disabled:
-		c.Disabled = 1
-	}
+var stepsLost = steps(report.StepLost)
+
+// commitsFailed is at least 1 if the caller was told so, whatever the commits say.
+func commitsFailed(d *report.Delivery) int {
+	failed := commits(report.CommitRefused, report.CommitLeaseLost, report.CommitNotDone)
+	return max(failed(d), answered(report.CommitFailed)(d))
 }
 
-// settled counts the settlement.
-func (c *counts) settled(d *report.Delivery) {
-	const lost = "result-lost" // stored in records
-	switch d.Settlement {
-	case report.Completed:
-		c.Created = 1
-	case report.Released:
-		c.FailedRetry = 1
-	case report.Unknown:
-		c.BecameUnknown, c.MetUnknown = 1, 0 // by this very delivery, which did not meet it so
-	case report.StillUnknown:
-		c.MetUnknown = 1
-	case report.Elsewhere:
-		c.LeaseLost = true
-	case report.NotSettled:
-		c.CompletionFailed = true
-	}
-	// A record may say so that this delivery has only met.
-	c.CompletionFailed = c.CompletionFailed || d.Reason == lost && d.Outcome != report.UnknownOutcome
-}
-
-// stood counts the failure of the store that did not decide the answer.
-func (c *counts) stood(d *report.Delivery) {
-	var unreadable *store.UnreadableError
-	switch {
-	case d.StoreErr == nil:
-	case d.LeaseLost:
-		c.LeaseLost = true
-	case errors.As(d.StoreErr, &unreadable):
-		c.Unreadable = true
-	default:
-		c.StoreError = true
-	}
-}
-
-func (c *counts) step(end report.StepEnd) {
-	switch end {
-	case report.StepRecorded, report.StepResolved:
-		c.StepsRecorded++
-	case report.StepResumed:
-		c.StepsResumed++
-	case report.StepLost:
-		c.StepsLost++
-	case report.StepFailed, report.StepRefused, report.StepLeaseLost, report.StepUnreadable, report.StepUnknown:
-		c.StepsFailed++
-	}
-}
-
-func (c *counts) commit(r *report.Commit) {
-	c.CommitRetries += max(r.Tries-1, 0)
-	switch r.End {
-	case report.CommitDone:
-		c.Commits++
-	case report.CommitDeclined:
-		c.CommitsDeclined++
-	case report.CommitRefused, report.CommitLeaseLost, report.CommitNotDone:
-		c.CommitsFailed++
-	}
-}
-
-// storeFailure says what failed in the store: a kind, or else the type of an error; empty if
+// storeFailureOf says what failed in the store: a kind, or else the type of an error; empty if
 // nothing did.
-func storeFailure(d *report.Delivery) string {
+func storeFailureOf(d *report.Delivery) string {
 	err := d.StoreErr
 	if err == nil && d.Outcome == report.StoreUnavailable {
 		err = d.Err

@@ -19,8 +19,9 @@ import (
 
 // Properties that are no fields of a report.
 const (
-	propertyErrorType = "errorType"
-	propertyRequestID = "requestId"
+	propertyErrorType    = "errorType"
+	propertyRequestID    = "requestId"
+	propertyStoreFailure = "storeFailure"
 )
 
 // dimension is a dimension of a line and its value. Without a value it is none.
@@ -33,29 +34,42 @@ type emf[R any] struct {
 	// those that never change.
 	first                   tagged
 	namespace, names, fixed string
-	properties, metrics     []tagged
-	// err is the field for the property errorType, none if it has no index.
-	err tagged
+	// fields are properties and metrics. err is the field for the property errorType, none if it
+	// has no index.
+	fields []tagged
+	err    tagged
+	// count, unless nil, adds metrics that are no fields, and returns the property storeFailure.
+	count func(l *line, r *R) (storeFailure string)
 
 	mu   sync.Mutex // guards line and the writer
-	line []byte
+	line line
+}
+
+// line is a line and its parts: the definitions of its metrics, their values, and the properties.
+type line struct{ text, definitions, values, properties []byte }
+
+// metric adds a metric.
+func (l *line) metric(name, unit string, value float64) {
+	if len(l.definitions) > 0 {
+		l.definitions = append(l.definitions, ',')
+	}
+	l.definitions = append(append(l.definitions, `{"Name":"`...), name...)
+	l.definitions = append(append(append(l.definitions, `","Unit":"`...), unit...), `"}`...)
+	l.values = appendNumber(l.values, name, value)
 }
 
 func newEMF[R any](c Config) *emf[R] {
 	e := &emf[R]{namespace: `{"Namespace":` + string(appendString(nil, c.Namespace)) + `,"Dimensions":[`}
 	t := reflect.TypeFor[R]()
 	for _, f := range taggedOf(t, "emf") {
-		switch f.kind {
-		case "dimension":
+		if f.kind == "dimension" {
 			e.first = f
-		case "property":
-			e.properties = append(e.properties, f)
-		default:
-			e.metrics = append(e.metrics, f)
+		} else {
+			e.fields = append(e.fields, f)
 		}
 	}
 	if field, has := t.FieldByName("Err"); has {
-		e.err = tagged{index: field.Index, name: propertyErrorType}
+		e.err = tagged{index: field.Index}
 	}
 	names, fixed := appendString(nil, e.first.name), []byte(nil)
 	for _, name := range slices.Sorted(maps.Keys(c.Dimensions)) {
@@ -71,86 +85,60 @@ func newEMF[R any](c Config) *emf[R] {
 func (e *emf[R]) write(ctx context.Context, w io.Writer, r *R, sets ...dimension) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var some bool
-	if e.line, some = e.appendLine(e.line[:0], ctx, reflect.ValueOf(r).Elem(), sets, time.Now()); !some {
+	l := &e.line
+	*l = line{l.text[:0], l.definitions[:0], l.values[:0], l.properties[:0]}
+	e.addFields(ctx, r)
+	if len(l.definitions) == 0 {
 		return nil
 	}
-	_, err := w.Write(e.line)
-	return err
-}
-
-func (e *emf[R]) appendLine(b []byte, ctx context.Context, r reflect.Value, sets []dimension,
-	now time.Time,
-) (line []byte, some bool) {
-	b = append(b, `{"_aws":{"Timestamp":`...)
-	b = strconv.AppendInt(b, now.UnixMilli(), 10)
-	b = append(b, `,"CloudWatchMetrics":[`...)
-	b = append(append(append(append(b, e.namespace...), '['), e.names...), ']')
+	b := strconv.AppendInt(append(l.text, `{"_aws":{"Timestamp":`...), time.Now().UnixMilli(), 10)
+	b = append(append(b, `,"CloudWatchMetrics":[`...), e.namespace...)
+	b = append(append(append(b, '['), e.names...), ']')
 	for _, d := range sets {
 		if d.value != "" {
 			b = append(append(append(b, `,[`...), e.names...), ',')
 			b = append(appendString(b, d.name), ']')
 		}
 	}
-	b = append(b, `],"Metrics":[`...)
-	for i := range e.metrics {
-		if _, happened := e.metrics[i].happened(r); happened {
-			b = appendDefinition(b, some, &e.metrics[i])
-			some = true
-		}
-	}
-	b = append(b, `]}]}`...)
-	operation, _ := e.first.in(r)
+	b = append(append(append(b, `],"Metrics":[`...), l.definitions...), `]}]}`...)
+	operation, _ := e.first.in(reflect.ValueOf(r).Elem())
 	b = append(appendMember(b, e.first.name, operation.String()), e.fixed...)
 	for _, d := range sets {
 		b = appendSaid(b, d.name, d.value)
 	}
-	b = e.appendProperties(b, ctx, r)
-	for i := range e.metrics {
-		if value, happened := e.metrics[i].happened(r); happened {
-			b = appendNumber(b, e.metrics[i].name, value)
-		}
-	}
-	return append(b, "}\n"...), some
+	l.text = append(append(append(b, l.properties...), l.values...), "}\n"...)
+	_, err := w.Write(l.text)
+	return err
 }
 
-// happened returns the value of a metric, and whether a line has it.
-func (f *tagged) happened(r reflect.Value) (float64, bool) {
-	v, there := f.in(r)
-	if !there {
-		return 0, false
+// addFields adds the metrics and properties of a report.
+func (e *emf[R]) addFields(ctx context.Context, r *R) {
+	l, storeFailure := &e.line, ""
+	if e.count != nil {
+		storeFailure = e.count(l, r)
 	}
-	value := f.number(v)
-	return value, f.always || value > 0
-}
-
-func (e *emf[R]) appendProperties(b []byte, ctx context.Context, r reflect.Value) []byte {
-	for i := range e.properties {
-		switch v, _ := e.properties[i].in(r); {
+	for i := range e.fields {
+		f := &e.fields[i]
+		v, there := f.in(reflect.ValueOf(r).Elem())
+		switch {
+		case !there:
 		case v.Kind() == reflect.String:
-			b = appendSaid(b, e.properties[i].name, v.String())
-		case !v.IsZero():
-			b = appendNumber(b, e.properties[i].name, e.properties[i].number(v))
+			l.properties = appendSaid(l.properties, f.name, v.String())
+		case f.kind == "property" && !v.IsZero():
+			l.properties = appendNumber(l.properties, f.name, f.number(v))
+		case f.kind == "" && (f.always || f.number(v) > 0):
+			l.metric(f.name, f.unit, f.number(v))
 		}
 	}
+	l.properties = appendSaid(l.properties, propertyStoreFailure, storeFailure)
 	if e.err.index != nil {
-		v, _ := e.err.in(r)
+		v, _ := e.err.in(reflect.ValueOf(r).Elem())
 		err, _ := reflect.TypeAssert[error](v)
-		b = appendSaid(b, propertyErrorType, errortype.Of(err))
+		l.properties = appendSaid(l.properties, propertyErrorType, errortype.Of(err))
 	}
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		b = appendSaid(b, propertyRequestID, lc.AwsRequestID)
+		l.properties = appendSaid(l.properties, propertyRequestID, lc.AwsRequestID)
 	}
-	return b
-}
-
-func appendDefinition(b []byte, comma bool, f *tagged) []byte {
-	if comma {
-		b = append(b, ',')
-	}
-	b = append(append(b, `{"Name":"`...), f.name...)
-	b = append(append(b, `","Unit":"`...), f.unit...)
-	return append(b, `"}`...)
 }
 
 // appendSaid appends a member, unless it says nothing.

@@ -5,6 +5,9 @@ type Metric struct{ Name, Unit string }
 
 // Metrics lists what all functions of this package write.
 func Metrics() (all []Metric) {
+	for _, c := range counts {
+		all = append(all, Metric{Name: c.name, Unit: count})
+	}
 	for _, r := range reports {
 		for _, f := range taggedOf(r, "emf") {
 			if f.kind == "" {

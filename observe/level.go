@@ -2,21 +2,20 @@ package observe
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/go-idempotent/idempotent/report"
 )
 
 // levelOf is that of the record about a delivery.
 func levelOf(d *report.Delivery) slog.Level {
-	c := told(d).counts
 	switch {
 	case d.StoreErr != nil, d.Outcome == report.StoreUnavailable, d.Outcome == report.Unreadable,
-		d.Outcome == report.Refused,
-		d.Outcome == report.WrappedTwice, d.Outcome == report.Panicked:
+		d.Outcome == report.Refused, d.Outcome == report.WrappedTwice, d.Outcome == report.Panicked:
 		return slog.LevelError
 	case d.Outcome == report.InProgress:
 		return slog.LevelInfo
-	case d.Err != nil, d.Settlement == report.Unknown, c.StepsLost > 0, c.OrphanSteps > 0, c.CommitsFailed > 0:
+	case d.Err != nil, d.Settlement == report.Unknown, stepsLost(d) > 0, len(d.OrphanSteps) > 0, commitsFailed(d) > 0:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo
@@ -35,27 +34,19 @@ func levelOfRecord(p *report.BatchProblem) slog.Level {
 }
 
 func levelOfMessage(outcome string) slog.Level {
-	switch outcome {
-	case "given up", "unmarked", "uncounted":
-		return slog.LevelError
-	default:
-		return slog.LevelWarn
-	}
+	return errorIf(slices.Contains([]string{"given up", "unmarked", "uncounted"}, outcome), slog.LevelWarn)
 }
 
 func levelOfReconciled(o report.ReconcileOutcome) slog.Level {
-	switch o {
-	case report.ReconcileGivenUp, "":
-		return slog.LevelError
-	default:
-		return slog.LevelWarn
-	}
+	return errorIf(o == report.ReconcileGivenUp || o == "", slog.LevelWarn)
 }
 
 // levelOfInvocation is that of the record about a whole invocation.
-func levelOfInvocation(err error) slog.Level {
-	if err != nil {
+func levelOfInvocation(err error) slog.Level { return errorIf(err != nil, slog.LevelInfo) }
+
+func errorIf(is bool, otherwise slog.Level) slog.Level {
+	if is {
 		return slog.LevelError
 	}
-	return slog.LevelInfo
+	return otherwise
 }

@@ -39,9 +39,9 @@ import (
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 func EMF(w io.Writer, config ...Config) func(context.Context, report.Delivery) {
 	c := configOf("observe.EMF", w, config, true)
-	emf := newEMF[delivery](c)
+	emf := newEMF[report.Delivery](c)
+	emf.count = countDelivery
 	return func(ctx context.Context, d report.Delivery) {
-		line := told(&d)
 		sets := [2]dimension{{name: dimensionTenant}, {name: dimensionRoute}}
 		if c.Tenant != nil {
 			sets[0].value = dimensionValue(c.Tenant(ctx, d))
@@ -49,7 +49,7 @@ func EMF(w io.Writer, config ...Config) func(context.Context, report.Delivery) {
 		if c.Route {
 			sets[1].value = dimensionValue(d.Route)
 		}
-		_ = emf.write(ctx, w, &line, sets[:]...)
+		_ = emf.write(ctx, w, &d, sets[:]...)
 	}
 }
 

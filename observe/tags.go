@@ -18,14 +18,18 @@ const (
 
 // reports are the types of what is written as metrics.
 var reports = [...]reflect.Type{
-	reflect.TypeFor[delivery](), reflect.TypeFor[report.Batch](), reflect.TypeFor[report.Relay](),
-	reflect.TypeFor[report.Reconciled](),
-	reflect.TypeFor[report.Attention](),
+	reflect.TypeFor[report.Delivery](), reflect.TypeFor[report.Batch](), reflect.TypeFor[report.Relay](),
+	reflect.TypeFor[report.Reconciled](), reflect.TypeFor[report.Attention](),
 }
 
 // members lists every name that a line can have, beside those of a Config.
 func members() []string {
-	all := []string{"_aws", dimensionTenant, dimensionRoute, propertyErrorType, propertyRequestID}
+	all := []string{
+		"_aws", dimensionTenant, dimensionRoute, propertyErrorType, propertyRequestID, propertyStoreFailure,
+	}
+	for _, c := range counts {
+		all = append(all, c.name)
+	}
 	for _, r := range reports {
 		for _, f := range taggedOf(r, "emf") {
 			all = append(all, f.name)
