@@ -75,7 +75,7 @@ func (w *work) call(ctx context.Context, returned *bool) error {
 	if a.err == nil && trace.ResponseEvent != nil {
 		trace.ResponseEvent(ctx, a.out)
 	}
-	a.err = execution.Noted(a.err, execution.NotesOf(ctx).Close())
+	a.err = execution.Noted(ctx, a.err)
 	a.given = w.shape.answers(a.out, a.err)
 	return nil
 }

@@ -90,7 +90,8 @@ func deliveryOf(ctx context.Context, caller string) *delivery {
 // in one made from it, in their order. There are 20 at most. It panics if ctx is another one.
 func Marked(ctx context.Context) []error {
 	deliveryOf(ctx, "Marked")
-	return execution.NotesOf(ctx).All()
+	under, _ := execution.From(ctx)
+	return under.Notes.All()
 }
 
 // Answer implements [protocol.Work]: it keeps what is about to be committed.

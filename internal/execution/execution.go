@@ -38,49 +38,35 @@ type Claim struct {
 	Step string
 }
 
-type claimKey struct{}
-
-// claimContext is a context.WithValue that holds the claim without boxing it.
-type claimContext struct {
+// place is a context that says which delivery it belongs to: one under the claim, or one without
+// protection, whose claim has nothing but what takes its commits.
+type place struct {
 	context.Context //nolint:containedctx // it is one
 
-	claim Claim
+	claim     Claim // which nobody changes
+	protected bool
+	// unwanted: who delivers does not look at a result that is replayed.
+	unwanted bool
 }
 
-func (c *claimContext) Value(key any) any {
-	switch key {
-	case claimKey{}:
-		return &c.claim // which nobody changes
-	case anyClaimKey{}:
-		return c
+type placeKey struct{}
+
+func (p *place) Value(key any) any {
+	if key == (placeKey{}) {
+		return p
 	}
-	return c.Context.Value(key)
+	return p.Context.Value(key)
+}
+
+// placeOf is the innermost place of a context, nil if it belongs to no delivery.
+func placeOf(ctx context.Context) *place {
+	p, _ := ctx.Value(placeKey{}).(*place)
+	return p
 }
 
 // With returns a context that belongs to an execution under the claim.
-func With(ctx context.Context, c Claim) context.Context { return &claimContext{ctx, c} }
-
-// From returns the claim that a context belongs to, and false if it belongs to none.
-func From(ctx context.Context) (Claim, bool) {
-	c, ok := ctx.Value(claimKey{}).(*Claim)
-	if !ok {
-		return Claim{}, false
-	}
-	return *c, true
-}
-
-// anyClaimKey is the key of the innermost claim, also where a context says that it belongs to none.
-type anyClaimKey struct{}
-
-// Owners returns the owners of all claims that a context belongs to, the innermost first: of
-// handlers that call each other.
-func Owners(ctx context.Context) (owners []string) {
-	c, ok := ctx.Value(anyClaimKey{}).(*claimContext)
-	for ok {
-		owners = append(owners, c.claim.Owner)
-		c, ok = c.Context.Value(anyClaimKey{}).(*claimContext)
-	}
-	return owners
+func With(ctx context.Context, c Claim) context.Context {
+	return &place{Context: ctx, claim: c, protected: true}
 }
 
 // Unprotected returns a context that says of itself that it belongs to no claim. A handler that
@@ -88,61 +74,57 @@ func Owners(ctx context.Context) (owners []string) {
 // own, and keys derived from it are not for its effects. commits, unless nil, takes the commits of
 // the delivery that runs unprotected.
 func Unprotected(ctx context.Context, commits Commits) context.Context {
-	return context.WithValue(ctx, claimKey{}, unprotected{commits: commits})
-}
-
-type unprotected struct {
-	commits Commits
-	// unwanted: who delivers does not look at a result that is replayed.
-	unwanted bool
+	return &place{Context: ctx, claim: Claim{Commits: commits}}
 }
 
 // Unwanting returns a context, as [Unprotected] does, for deliveries whose results nobody looks at:
 // that a request was handled is enough.
-func Unwanting(ctx context.Context) context.Context {
-	return context.WithValue(ctx, claimKey{}, unprotected{unwanted: true})
+func Unwanting(ctx context.Context) context.Context { return &place{Context: ctx, unwanted: true} }
+
+// From returns the claim that a context belongs to, and false if it belongs to none.
+func From(ctx context.Context) (Claim, bool) {
+	if p := placeOf(ctx); p != nil && p.protected {
+		return p.claim, true
+	}
+	return Claim{}, false
 }
 
-// Patience is how long deliveries with a context wait for other executions of their requests, in
-// the place of what their handlers say.
-type Patience struct {
-	// Until is when the wait ends, the zero time if nobody asks for one.
-	Until time.Time
-	// Least is what has to be left of the invocation after the wait, to begin an execution.
-	Least time.Duration
+// Owners returns the owners of all claims that a context belongs to, the innermost first: of
+// handlers that call each other.
+func Owners(ctx context.Context) (owners []string) {
+	for p := placeOf(ctx); p != nil; p = placeOf(p.Context) {
+		if p.protected {
+			owners = append(owners, p.claim.Owner)
+		}
+	}
+	return owners
 }
 
-type patienceKey struct{}
-
-// Patient returns a context whose deliveries wait, also those of handlers that a handler calls.
-func Patient(ctx context.Context, p Patience) context.Context {
-	return context.WithValue(ctx, patienceKey{}, p)
-}
-
-// PatienceOf returns how long deliveries with a context wait, zero if nobody asks for it.
-func PatienceOf(ctx context.Context) Patience {
-	p, _ := ctx.Value(patienceKey{}).(Patience)
-	return p
+// CommitsOf returns what takes the commits of the delivery that a context belongs to, protected or
+// not. It is nil if there is none.
+func CommitsOf(ctx context.Context) Commits {
+	if p := placeOf(ctx); p != nil {
+		return p.claim.Commits
+	}
+	return nil
 }
 
 // IsUnwanted reports whether nobody looks at the result of a delivery with this context. A delivery
 // inside of that one is another matter.
 func IsUnwanted(ctx context.Context) bool {
-	of, _ := ctx.Value(claimKey{}).(unprotected)
-	return of.unwanted
+	p := placeOf(ctx)
+	return p != nil && p.unwanted
 }
 
 // IsUnprotected reports whether a context says that it belongs to no claim. One that says nothing
 // was lost on the way.
 func IsUnprotected(ctx context.Context) bool {
-	_, says := ctx.Value(claimKey{}).(unprotected)
-	return says
+	p := placeOf(ctx)
+	return p != nil && !p.protected
 }
 
 // Within reports whether a context belongs to a delivery, protected or not.
-func Within(ctx context.Context) bool {
-	return ctx.Value(claimKey{}) != nil
-}
+func Within(ctx context.Context) bool { return placeOf(ctx) != nil }
 
 // DerivedKey returns the idempotency key for one downstream effect, a UUID in text form. It is the
 // same for every attempt of one request. Without a name, it is that of the step that the claim is

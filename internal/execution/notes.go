@@ -53,8 +53,17 @@ func Marked(err error, m Mark) error {
 
 // MarkOf returns the most cautious of all marks in the tree of err, wherever it stands: an effect
 // that may have happened outweighs one that certainly did not.
-func MarkOf(err error) Mark {
-	found := markOf(err)
+func MarkOf(err error) (found Mark) {
+	marked, is := err.(*markedError) //nolint:errorlint // what it wraps follows
+	tells, ok := err.(interface{ Is(target error) bool })
+	switch {
+	case is:
+		found = marked.mark
+	case ok && tells.Is(ErrMayHaveHappened):
+		return Uncertain
+	case ok && tells.Is(ErrFinal):
+		found = Terminal
+	}
 	switch wrapper := err.(type) { //nolint:errorlint // the whole tree is walked
 	case interface{ Unwrap() error }:
 		found = max(found, MarkOf(wrapper.Unwrap()))
@@ -64,22 +73,6 @@ func MarkOf(err error) Mark {
 		}
 	}
 	return found
-}
-
-// markOf returns the mark of an error itself.
-func markOf(err error) Mark {
-	if m, ok := err.(*markedError); ok { //nolint:errorlint // what it wraps follows
-		return m.mark
-	}
-	tells, ok := err.(interface{ Is(target error) bool })
-	switch {
-	case ok && tells.Is(ErrMayHaveHappened):
-		return Uncertain
-	case ok && tells.Is(ErrFinal):
-		return Terminal
-	default:
-		return Unmarked
-	}
 }
 
 // Stripped returns the handler's own error value. Lambda reports the outermost type as the error
@@ -111,15 +104,6 @@ type Notes struct {
 	mark Mark // the most cautious of all
 }
 
-// NotesOf returns where the execution that a context belongs to notes errors, nil if it belongs to
-// none.
-func NotesOf(ctx context.Context) *Notes {
-	if c, ok := ctx.Value(claimKey{}).(*Claim); ok {
-		return c.Notes
-	}
-	return nil
-}
-
 // Open begins to take errors.
 func (n *Notes) Open() {
 	n.mu.Lock()
@@ -145,17 +129,6 @@ func (n *Notes) Add(err error) {
 		n.all[maxNotes-1] = err
 	}
 	n.mark = max(n.mark, mark)
-}
-
-// Close takes no more errors, and returns those that were noted, in their order.
-func (n *Notes) Close() []error {
-	if n == nil {
-		return nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.open = false
-	return n.all
 }
 
 // All returns the errors that were noted so far, in their order.
@@ -186,15 +159,24 @@ func (e *notedError) Error() string   { return errors.Join(e.all...).Error() }
 func (e *notedError) Unwrap() []error { return e.all }
 
 // Noted returns the error of a handler that returned err and noted others, nil if there is none.
-func Noted(err error, notes []error) error {
+// The execution that ctx belongs to takes no more of them.
+func Noted(ctx context.Context, err error) error {
+	p := placeOf(ctx)
+	if p == nil || p.claim.Notes == nil {
+		return err
+	}
+	n := p.claim.Notes
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.open = false
 	switch {
-	case len(notes) == 0:
+	case len(n.all) == 0:
 		return err
 	case err != nil:
-		return &notedError{main: err, all: append([]error{err}, notes...)}
+		return &notedError{main: err, all: append([]error{err}, n.all...)}
 	default:
-		main := slices.MaxFunc(notes, func(a, b error) int { return cmp.Compare(MarkOf(a), MarkOf(b)) })
-		return &notedError{main: main, all: notes, beside: true}
+		main := slices.MaxFunc(n.all, func(a, b error) int { return cmp.Compare(MarkOf(a), MarkOf(b)) })
+		return &notedError{main: main, all: n.all, beside: true}
 	}
 }
 

@@ -3,6 +3,9 @@ package execution
 import (
 	"context"
 	"reflect"
+	"strings"
+
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Steps is the hook of a step: what the execution that a context belongs to does with it.
@@ -49,18 +52,18 @@ const (
 	Untouched
 )
 
+const stepCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-"
+
 // ValidStep reports whether a name can be that of a step.
 func ValidStep(name string) bool {
-	if name == "" || len(name) > 64 {
-		return false
-	}
-	for _, c := range []byte(name) {
-		switch {
-		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-		case c == '.', c == '_', c == '/', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return name != "" && len(name) <= 64 && strings.Trim(name, stepCharacters) == ""
+}
+
+// Commits is the hook of a commit: what the execution that a context belongs to does with it.
+type Commits interface {
+	// Commit completes the record of the execution with the answer and applies the writes with it,
+	// both or neither. Unfit, unless nil, is why there are no writes: nothing is sent then. Commit
+	// returns nil if it has happened, an error of the store that is [store.ErrWritesRefused], or a
+	// [Fault] in its documented form.
+	Commit(ctx context.Context, answer any, writes store.Writes, unfit error) error
 }
