@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/setup"
-	"github.com/go-idempotent/idempotent/jmespath"
 	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
@@ -25,34 +24,29 @@ func (f optionFunc) apply(c *config, p *setup.Problems) { f(c, p) }
 
 // config is what the options fill in. Wrap makes a handler of it, and the handler does not keep it.
 type config struct {
-	store       store.Store
-	operation   string
-	retention   time.Duration
-	timing      Timing
-	wait        time.Duration
-	effects     Effects
-	optionalKey bool
-	disabled    bool
-	now         func() time.Time
-	observe     func(context.Context, report.Delivery)
-	trace       func(context.Context, report.Delivery) Trace
-	http        HTTP
+	keyOptions
 
-	// user holds the functions that options were given. given are the types of these functions by
-	// the names of the options: Wrap checks that they fit the handler.
-	user  functions
+	store     store.Store
+	retention time.Duration
+	timing    Timing
+	wait      time.Duration
+	effects   Effects
+	disabled  bool
+	now       func() time.Time
+	observe   func(context.Context, report.Delivery)
+	trace     func(context.Context, report.Delivery) Trace
+	http      HTTP
+	storeIf   func(out any) bool
+	resolver  func(ctx context.Context, x Execution, in any) (found, error)
+
+	// given are the types of the functions that options were given, by the names of the options:
+	// Wrap checks that they fit the handler.
 	given map[string]reflect.Type
 
-	keyPath, fingerprintPath *jmespath.Expression
-	exactNames               bool
-	digestKey                []byte
-
 	// shared makes records as another program writes them, for a handler whose results have the
-	// type out. It is nil for records of this module's own.
-	shared func(out reflect.Type, p *setup.Problems) sharedRecords
-
-	records sharedRecords // what shared made
-	// allCallers: whoever calls shares the keys of that program.
+	// type out. It is nil for records of this module's own. allCallers: whoever calls shares the
+	// keys of that program.
+	shared     func(out reflect.Type, p *setup.Problems) sharedRecords
 	allCallers bool
 
 	problems setup.Problems
@@ -62,16 +56,6 @@ type config struct {
 
 	// marker is [marker], which is linked in because it is stored here. Nothing reads it.
 	marker string
-}
-
-// functions are the functions that the user gave as options, with pointers to In and values of Out
-// in an any. Those that were not given are nil.
-type functions struct {
-	key         func(in any) (string, error)
-	fingerprint func(in any) (any, error)
-	tenant      func(ctx context.Context, in any) (string, error)
-	storeIf     func(out any) bool
-	resolver    func(ctx context.Context, x Execution, in any) (found, error)
 }
 
 // as returns a value that is a T, or the zero value for none.

@@ -15,33 +15,36 @@ import (
 	"github.com/go-idempotent/idempotent/store"
 )
 
-// keys finds the key, the fingerprint and the tenant of an event, as the options of a handler say.
-type keys struct {
+// keyOptions are what options say of the key, the fingerprint and the tenant of an event.
+type keyOptions struct {
 	operation string
-	// optional lets events without a key run unprotected. exactNames is true if the handler tells
-	// names of members apart that differ only in case.
-	optional, exactNames bool
+	// optionalKey lets events without a key run unprotected. exactNames is true if the handler
+	// tells names of members apart that differ only in case.
+	optionalKey, exactNames bool
 	// digestKey is the secret of digests, nil for none.
 	digestKey []byte
+	// At most one of key and keyPath is set, and at most one of fingerprint and fingerprintPath.
+	// The functions get pointers to In.
+	key                      func(in any) (string, error)
+	fingerprint              func(in any) (any, error)
+	tenant                   func(ctx context.Context, in any) (string, error)
+	keyPath, fingerprintPath *jmespath.Expression
+	// records are those of another program that shares the table; nil for records of this module's
+	// own.
+	records sharedRecords
+}
+
+// keys finds the key, the fingerprint and the tenant of an event.
+type keys struct {
+	keyOptions
 
 	// selects says that an option finds the key: an HTTP handler then does not look for its header.
 	// selectsFingerprint says that an option finds what the fingerprint covers.
 	selects, selectsFingerprint bool
-	// At most one of key and keyPath is set, and at most one of fingerprint and fingerprintPath.
-	key             func(in any) (string, error)
-	fingerprint     func(in any) (any, error)
-	tenant          func(ctx context.Context, in any) (string, error)
-	keyPath         *jmespath.Expression
-	fingerprintPath *jmespath.Expression
-
 	// numbers are the places of In where a value has several spellings, nil for none. exactNumbers
 	// is true if a type of the handler keeps decimals as they are.
 	numbers      *numbers.Places
 	exactNumbers bool
-
-	// records are those of another program that shares the table; nil for records of this module's
-	// own.
-	records sharedRecords
 }
 
 // selected returns the key that an option finds. The key is empty, without an error, if the event

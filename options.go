@@ -57,7 +57,7 @@ func WithWait(d time.Duration) Option {
 // executes, or, under [Unrepeatable], becomes UNKNOWN. The function must not modify its argument.
 func WithStoreIf[Out any](storeIf func(out Out) bool) Option {
 	return userFunc("WithStoreIf", storeIf, func(c *config) {
-		c.user.storeIf = func(out any) bool { return storeIf(as[Out](out)) }
+		c.storeIf = func(out any) bool { return storeIf(as[Out](out)) }
 	})
 }
 
@@ -159,7 +159,7 @@ func WithEffects(e Effects) Option {
 // [Unrepeatable] effects.
 func WithResolver[In, Out any](resolver func(ctx context.Context, x Execution, in In) (Resolution[Out], error)) Option {
 	return userFunc("WithResolver", resolver, func(c *config) {
-		c.user.resolver = func(ctx context.Context, x Execution, in any) (found, error) {
+		c.resolver = func(ctx context.Context, x Execution, in any) (found, error) {
 			r, err := resolver(ctx, x, *in.(*In)) //nolint:forcetypeassert // see config.given
 			return found{r.finding, r.out}, err
 		}

@@ -20,7 +20,7 @@ import (
 // methods of [HTTP.RequireKey].
 func WithKey[In any](key func(in In) (string, error)) Option {
 	return userFunc("WithKey", key, func(c *config) {
-		c.user.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given
+		c.key = func(in any) (string, error) { return key(*in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 
@@ -56,7 +56,7 @@ func WithOptionalKey() Option {
 // a known key gets the first result, whatever else it says.
 func WithFingerprint[In any](fingerprint func(in In) (any, error)) Option {
 	return userFunc("WithFingerprint", fingerprint, func(c *config) {
-		c.user.fingerprint = func(in any) (any, error) { return fingerprint(*in.(*In)) } //nolint:forcetypeassert // see config.given
+		c.fingerprint = func(in any) (any, error) { return fingerprint(*in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 
@@ -81,7 +81,7 @@ func WithExactNames() Option {
 // request with status 500.
 func WithTenant[In any](tenant func(ctx context.Context, in In) (string, error)) Option {
 	return userFunc(optionTenant, tenant, func(c *config) {
-		c.user.tenant = func(ctx context.Context, in any) (string, error) { return tenant(ctx, *in.(*In)) } //nolint:forcetypeassert // see config.given
+		c.tenant = func(ctx context.Context, in any) (string, error) { return tenant(ctx, *in.(*In)) } //nolint:forcetypeassert // see config.given
 	})
 }
 

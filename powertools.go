@@ -165,9 +165,9 @@ func checkShared(c *config, p *setup.Problems) {
 		given          bool
 		option, reason string
 	}{
-		{c.user.key != nil, "WithKey", theirs},
-		{c.user.fingerprint != nil, optionFingerprint, theirs},
-		{c.user.tenant != nil, optionTenant, theirs},
+		{c.key != nil, "WithKey", theirs},
+		{c.fingerprint != nil, optionFingerprint, theirs},
+		{c.tenant != nil, optionTenant, theirs},
 		{c.digestKey != nil, "WithDigestKey", theirs},
 		{c.http.RequireTenant, "WithHTTP: RequireTenant", theirs},
 		{len(c.http.FingerprintHeaders) > 0, "WithHTTP: FingerprintHeaders", theirs},
@@ -185,15 +185,14 @@ type powertoolsRecords struct {
 	// rawText is true if results are strings and the language is Java, which keeps them without
 	// quotes.
 	rawText bool
-	// response is the rule for the status of results.
-	response responseRule
+	out     reflect.Type // of results
 }
 
 func (r *powertoolsRecords) name() string { return r.prefix }
 
 // newPowertoolsRecords returns the records of a handler whose results have the type out.
 func newPowertoolsRecords(codec *powertools.Codec, prefix string, out reflect.Type) *powertoolsRecords {
-	r := &powertoolsRecords{codec: codec, prefix: prefix, response: responseRuleOf(out)}
+	r := &powertoolsRecords{codec: codec, prefix: prefix, out: out}
 	if out.Kind() == reflect.String {
 		r.codec = codec.StringResults()
 		r.rawText = strings.HasPrefix(string(codec.Language()), string(powertools.Java))
@@ -262,7 +261,7 @@ func (r *powertoolsRecords) decode(held store.Record) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.response.complete(result)
+	return r.withStatus(result)
 }
 
 // dataOf returns what the record keeps.
@@ -280,45 +279,31 @@ func (r *powertoolsRecords) dataOf(held store.Record) (powertools.Data, error) {
 	}
 }
 
-// responseRule says what a gateway does with a result that has no status.
-type responseRule int
-
-const (
-	noResponse    responseRule = iota // the result is no response
-	withStatus                        // it must have one
-	withoutStatus                     // it need not: payload format 2.0, also of function URLs
-)
-
-// responseRuleOf returns the rule for results of type out.
-func responseRuleOf(out reflect.Type) responseRule {
-	switch elemOf(out) {
-	case reflect.TypeFor[events.APIGatewayV2HTTPResponse](), reflect.TypeFor[events.LambdaFunctionURLResponse]():
-		return withoutStatus
-	case reflect.TypeFor[events.APIGatewayProxyResponse](), reflect.TypeFor[events.ALBTargetGroupResponse]():
-		return withStatus
-	default:
-		return noResponse
-	}
-}
-
-// complete gives a result of another program its status, as the gateway would do. A result of
-// payload format 2.0 without a status is the JSON body of a response with status 200. Where a
-// status is required, a result without one is unreadable. See
+// withStatus gives a result of another program its status, as the gateway would do. A result of
+// payload format 2.0 without a status, also of a function URL, is the JSON body of a response with
+// status 200. Where a status is required, a result without one is unreadable. See
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html.
-func (r responseRule) complete(result []byte) ([]byte, error) {
-	if r == noResponse {
-		return result, nil
+func (r *powertoolsRecords) withStatus(result []byte) ([]byte, error) {
+	optional := false
+	switch elemOf(r.out) {
+	case reflect.TypeFor[events.APIGatewayV2HTTPResponse](), reflect.TypeFor[events.LambdaFunctionURLResponse]():
+		optional = true
+	case reflect.TypeFor[events.APIGatewayProxyResponse](), reflect.TypeFor[events.ALBTargetGroupResponse]():
+	default:
+		return result, nil // it is no response
 	}
 	var response struct {
 		StatusCode json.RawMessage `json:"statusCode"`
 	}
-	if err := json.Unmarshal(result, &response); err == nil && response.StatusCode != nil {
+	err := json.Unmarshal(result, &response)
+	switch {
+	case err == nil && response.StatusCode != nil:
 		return result, nil
-	}
-	if r == withStatus {
+	case !optional:
 		return nil, errNoStatus
+	default:
+		return encodeJSON(map[string]any{
+			"statusCode": 200, "headers": map[string]string{"content-type": "application/json"}, "body": string(result),
+		})
 	}
-	return encodeJSON(map[string]any{
-		"statusCode": 200, "headers": map[string]string{"content-type": "application/json"}, "body": string(result),
-	})
 }

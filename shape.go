@@ -20,9 +20,9 @@ type shape interface {
 	// runs without protection.
 	scope(ctx context.Context, src *source) ([]gateway.ScopePart, error)
 	unprotected(src *source) string
-	// answers reports whether out is the answer, if the handler returned it with err, or noted
-	// that.
-	answers(out any, err error) bool
+	// answers reports whether a.out is the answer, if the handler returned it with a.err, or noted
+	// that. It notes what a.out announces.
+	answers(a *answer) bool
 	// untouched reports whether a result that is not to be stored says by itself that nothing has
 	// happened.
 	untouched(out any) bool
@@ -52,17 +52,10 @@ type answer struct {
 	// text is out in its wire form. If there is none, textErr is the reason.
 	text    []byte
 	textErr error
-	// shed is true if out is gone, and text alone is left of it. announces is what the gateway says
-	// of it then.
-	shed, announces bool
+	// announces says that out has a header that an announcement replaces. shed is true if out is
+	// gone, and text alone is left of it.
+	announces, shed bool
 }
-
-// shedFrom is the size of a text from which it is kept without the value that it is made of.
-const shedFrom = 64 << 10
-
-// sheds reports whether text alone is enough from now on: a large answer would be in memory twice
-// while it is stored.
-func (a *answer) sheds() bool { return a.wire && a.textErr == nil && len(a.text) >= shedFrom }
 
 // encode makes the wire form of an answer that is given.
 func (a *answer) encode() {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/httpfield"
@@ -27,9 +26,8 @@ type httpShape struct {
 	now     func() time.Time
 }
 
-func neverProtected(method string) bool {
-	return method == "GET" || method == "HEAD" || method == "OPTIONS"
-}
+// neverProtected are the methods that have no effect.
+var neverProtected = []string{"GET", "HEAD", "OPTIONS"}
 
 func (s *httpShape) identify(ctx context.Context, src *source) (request, error) {
 	r := &src.http
@@ -47,7 +45,7 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	if src.observed {
 		src.route = s.routes.Of(r)
 	}
-	if neverProtected(r.Method) && !s.keys.selects {
+	if slices.Contains(neverProtected, r.Method) && !s.keys.selects {
 		return request{}, nil
 	}
 	if src.exempt = s.http.Protect != nil && !s.http.protects(r); src.exempt {
@@ -85,29 +83,25 @@ func (s *httpShape) identify(ctx context.Context, src *source) (request, error) 
 	}
 	req := request{recordKey: recordKey(s.keys.operation, h)}
 	h.Reset("fingerprint")
-	req.fingerprint, err = s.fingerprint(h, src)
-	return req, err
-}
-
-// fingerprint returns the fingerprint of a request. What an option selects replaces query and body,
-// but never the endpoint: /accounts/1 and /accounts/2 behind one route are two requests.
-func (s *httpShape) fingerprint(h *fingerprint.Hash, src *source) (string, error) {
-	r := &src.http
 	if !s.keys.selectsFingerprint {
-		return r.Fingerprint(h, s.http.FingerprintHeaders, s.keys.exactNames), nil
+		req.fingerprint = r.Fingerprint(h, s.http.FingerprintHeaders, s.keys.exactNames)
+		return req, nil
 	}
+	// What an option selects replaces query and body, but never the endpoint: /accounts/1 and
+	// /accounts/2 behind one route are two requests.
 	r.Endpoint(h, s.http.FingerprintHeaders)
 	if err := s.keys.addSelected(h, src); err != nil {
-		return "", err
+		return request{}, err
 	}
-	return h.Text(), nil
+	req.fingerprint = h.Text()
+	return req, nil
 }
 
 // key returns the key of a request. It is empty, without an error, if the request carries none and
 // needs none.
 func (s *httpShape) key(src *source) (string, error) {
 	r := &src.http
-	needed := !s.keys.optional && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
+	needed := !s.keys.optionalKey && (s.keys.records != nil || slices.Contains(s.http.RequireKey, r.Method))
 	if s.keys.selects {
 		key, err := s.keys.selected(src, needed)
 		if err != nil && s.lacksKey(r, err) {
@@ -131,7 +125,7 @@ func (s *httpShape) key(src *source) (string, error) {
 // client could choose to be unprotected. Another program that shares the records needs its key
 // whatever the method.
 func (s *httpShape) lacksKey(r *gateway.Request, err error) bool {
-	if s.keys.records != nil || !neverProtected(r.Method) || r.HasBody() {
+	if s.keys.records != nil || !slices.Contains(neverProtected, r.Method) || r.HasBody() {
 		return false
 	}
 	failed, ok := errors.AsType[*jmespath.Error](err)
@@ -206,9 +200,13 @@ func (h HTTP) staleness(values []string, now time.Time) string {
 
 // answers accepts a response also if a marked error stands beside it, or one that the handler noted
 // because it returns none. An empty response is no response.
-func (s *httpShape) answers(out any, err error) bool {
-	beside := execution.MarkOf(err) != execution.Unmarked || execution.StandsBeside(err)
-	return err == nil || beside && s.gateway.Status(out) != 0
+func (s *httpShape) answers(a *answer) bool {
+	a.announces = s.gateway.Announces(a.out)
+	if a.err == nil {
+		return true
+	}
+	beside := execution.MarkOf(a.err) != execution.Unmarked || execution.StandsBeside(a.err)
+	return beside && s.gateway.Status(a.out) != 0
 }
 
 // keeps decides by the status. Not stored is an answer after which a retry may succeed: the client
@@ -241,16 +239,7 @@ func (s *httpShape) stored(a *answer) (text []byte, err error) {
 	if text, err = a.text, a.textErr; changed || !a.wire {
 		text, err = encodeJSON(out)
 	}
-	if a.sheds() {
-		a.announces = s.gateway.Announces(a.out)
-		a.out, a.shed = nil, true
-	}
 	return text, err
-}
-
-// announces reports whether the handler's response has a header that an announcement replaces.
-func (s *httpShape) announces(a *answer) bool {
-	return a.announces || !a.shed && s.gateway.Announces(a.out)
 }
 
 // present adds the header that says until when the answer is replayed, and marks a replay. If it
@@ -261,7 +250,7 @@ func (s *httpShape) present(src *source, a *answer, p presentation) error {
 	if p.stored {
 		text = p.text
 	}
-	if a.wire && (p.sealed || !p.stored && !s.announces(a)) {
+	if a.wire && (p.sealed || !p.stored && !a.announces) {
 		if spliced, ok := s.gateway.Splice(text, added); ok {
 			a.given, a.text, a.textErr = true, spliced, nil
 			return nil
@@ -306,7 +295,7 @@ func (s *httpShape) unprotected(src *source) string {
 	switch {
 	case src.exempt:
 		return "the function of HTTP.Protect leaves this method and path unprotected"
-	case neverProtected(src.http.Method) && !s.keys.selects:
+	case slices.Contains(neverProtected, src.http.Method) && !s.keys.selects:
 		return "the method " + src.http.Method + " is never protected"
 	default:
 		return keyless

@@ -21,7 +21,7 @@ type plainShape struct {
 }
 
 func (s *plainShape) identify(ctx context.Context, src *source) (request, error) {
-	key, err := s.keys.selected(src, !s.keys.optional)
+	key, err := s.keys.selected(src, !s.keys.optionalKey)
 	if key == "" || err != nil {
 		return request{}, err
 	}
@@ -55,14 +55,11 @@ func (s *plainShape) identify(ctx context.Context, src *source) (request, error)
 	return req, nil
 }
 
-func (*plainShape) answers(_ any, err error) bool { return err == nil }
+func (*plainShape) answers(a *answer) bool { return a.err == nil }
 
 func (*plainShape) untouched(any) bool { return false }
 
 func (*plainShape) stored(a *answer) ([]byte, error) {
-	if a.sheds() {
-		a.out, a.shed = nil, true
-	}
 	if a.wire {
 		return a.text, a.textErr
 	}

@@ -76,9 +76,13 @@ func (w *work) call(ctx context.Context, returned *bool) error {
 		trace.ResponseEvent(ctx, a.out)
 	}
 	a.err = execution.Noted(ctx, a.err)
-	a.given = w.shape.answers(a.out, a.err)
+	a.given = w.shape.answers(a)
 	return nil
 }
+
+// shedFrom is the size of an answer from which its text is kept without the value: it would be in
+// memory twice while it is stored.
+const shedFrom = 64 << 10
 
 // Execute implements [protocol.Work].
 func (w *work) Execute(ctx context.Context, returned *bool) protocol.Ended {
@@ -89,29 +93,27 @@ func (w *work) Execute(ctx context.Context, returned *bool) protocol.Ended {
 	a := &w.answer
 	a.encode()
 	e := protocol.Ended{Err: a.err, Keep: a.err == nil && (w.keeps == nil || w.keeps(a.out))}
-	if e.Keep || execution.MarkOf(a.err) == execution.Terminal {
-		e.Failure = !a.given
-		e.Result, e.ResultErr = w.storedAnswer()
-	}
 	e.Untouched = a.err == nil && !e.Keep && w.shape.untouched(a.out)
-	return e
-}
-
-// storedAnswer returns what a completed record keeps of the answer: the result, or the failure.
-func (w *work) storedAnswer() (result []byte, err error) {
-	failed := !w.answer.given
-	if failed {
-		result, err = encodeJSON(failureOf(w.answer.err))
+	if !e.Keep && execution.MarkOf(a.err) != execution.Terminal {
+		return e
+	}
+	e.Failure = !a.given
+	if e.Failure {
+		e.Result, e.ResultErr = encodeJSON(failureOf(a.err))
 	} else {
-		result, err = w.shape.stored(&w.answer)
+		e.Result, e.ResultErr = w.shape.stored(a)
+		if a.wire && a.textErr == nil && len(a.text) >= shedFrom {
+			a.out, a.shed = nil, true
+		}
 	}
-	if err != nil {
-		w.unanswered = err
-		return nil, err
+	if e.ResultErr != nil {
+		w.unanswered = e.ResultErr
+		return e
 	}
-	w.result = result
-	result, w.notEncoded = w.kept(result, failed)
-	return result, w.notEncoded
+	w.result = e.Result
+	e.Result, w.notEncoded = w.kept(e.Result, e.Failure)
+	e.ResultErr = w.notEncoded
+	return e
 }
 
 // kept returns a result in the form that the record keeps: as it is, or as the program writes it

@@ -27,7 +27,7 @@ func wrap(handler func(ctx context.Context, in any) (any, error), t types, s sto
 	problems.Addf(handler == nil, "Wrap: the handler is nil")
 	c.checkFunctions(t, problems)
 	w := &wrapped{
-		handler: handler, resolver: c.user.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace,
+		handler: handler, resolver: c.resolver, out: t.out, records: c.records, observe: c.observe, trace: c.trace,
 		disabled: c.disabled,
 	}
 	w.shape, w.keeps = shapeOf(c, t.in, t.out, problems)
@@ -81,11 +81,11 @@ func newConfig(records store.Store, opts []Option, out reflect.Type) *config {
 
 // checkContradictions finds options that contradict each other.
 func (c *config) checkContradictions(p *setup.Problems) {
-	p.Addf(c.user.key != nil && c.keyPathSet,
+	p.Addf(c.key != nil && c.keyPathSet,
 		"WithKey and WithKeyPath contradict each other: a handler has one key")
-	p.Addf(c.user.fingerprint != nil && c.fingerprintPath != nil,
+	p.Addf(c.fingerprint != nil && c.fingerprintPath != nil,
 		"WithFingerprint and WithFingerprintPath contradict each other: a handler has one fingerprint")
-	p.Addf(c.effects == Repeatable && c.user.resolver != nil,
+	p.Addf(c.effects == Repeatable && c.resolver != nil,
 		"WithEffects(Repeatable) contradicts WithResolver: what may be repeated is executed again after a crash")
 }
 
@@ -121,11 +121,7 @@ func (c *config) checkFunctions(t types, p *setup.Problems) {
 
 // keysOf returns what finds the key, the fingerprint and the tenant of an event.
 func keysOf(c *config, in reflect.Type) *keys {
-	k := &keys{
-		operation: c.operation, optional: c.optionalKey, exactNames: c.exactNames, digestKey: c.digestKey,
-		key: c.user.key, fingerprint: c.user.fingerprint, tenant: c.user.tenant,
-		keyPath: c.keyPath, fingerprintPath: c.fingerprintPath, records: c.records,
-	}
+	k := &keys{keyOptions: c.keyOptions}
 	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
 	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
 	if in = elemOf(in); !numbers.IsEvent(in) {
@@ -152,7 +148,7 @@ func settingsOf(c *config) *protocol.Settings {
 		Repeatable: c.effects == Repeatable, RefuseFailed: c.effects == Unrepeatable,
 		Documented: func(f *execution.Fault) error { return (*Error)(f) },
 	}
-	s.Retention, s.Resolves = c.retention, c.user.resolver != nil
+	s.Retention, s.Resolves = c.retention, c.resolver != nil
 	s.RefuseCrashed = s.RefuseFailed || s.Resolves
 	if c.records != nil {
 		s.Layout = c.records.layout()
@@ -191,12 +187,12 @@ func shapeOf(c *config, in, out reflect.Type, p *setup.Problems) (_ shape, keeps
 			keys: keysOf(c, in), out: out, http: c.http, gateway: family, now: c.now,
 			routes: &gateway.Routes{Name: c.http.Route},
 		}
-		if c.user.storeIf != nil {
-			return s, c.user.storeIf
+		if c.storeIf != nil {
+			return s, c.storeIf
 		}
 		return s, s.keeps
 	}
-	return plainShapeOf(c, in, out, p), c.user.storeIf
+	return plainShapeOf(c, in, out, p), c.storeIf
 }
 
 // plainShapeOf returns the shape of a handler that is no HTTP handler.
@@ -204,17 +200,17 @@ func plainShapeOf(c *config, in, out reflect.Type, p *setup.Problems) *plainShap
 	problem := jsonform.Problem(out)
 	p.Addf(problem != "", "Wrap: %s", problem)
 	p.Addf(!c.operationSet && c.shared == nil, "WithOperation: a handler of %v must name its operation", in)
-	if own := queue.Key(in); own != nil && c.user.key == nil && !c.keyPathSet {
+	if own := queue.Key(in); own != nil && c.key == nil && !c.keyPathSet {
 		if c.shared == nil {
-			c.user.key = own
+			c.key = own
 		} else {
 			p.Addf(true, "WithKey or WithKeyPath: with WithPowertools the whole %v would be the key, and it differs in "+
 				"each delivery", in)
 		}
 	}
-	p.Addf(c.user.key == nil && !c.keyPathSet && c.shared == nil,
+	p.Addf(c.key == nil && !c.keyPathSet && c.shared == nil,
 		"WithKey or WithKeyPath: a handler of %v with response %v has no key of its own: %s", in, out, gateway.Supported)
-	p.Addf(c.user.storeIf == nil && gateway.HasStatus(out),
+	p.Addf(c.storeIf == nil && gateway.HasStatus(out),
 		"WithStoreIf: %v has a status, but with %v it belongs to no HTTP handler known here: say which statuses are "+
 			"stored, or server errors are replayed", out, in)
 	p.Addf(c.httpSet, "WithHTTP: a handler of %v with response %v is no HTTP handler: %s", in, out, gateway.Supported)

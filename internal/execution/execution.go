@@ -92,7 +92,7 @@ func From(ctx context.Context) (Claim, bool) {
 // Owners returns the owners of all claims that a context belongs to, the innermost first: of
 // handlers that call each other.
 func Owners(ctx context.Context) (owners []string) {
-	for p := placeOf(ctx); p != nil; p = placeOf(p.Context) {
+	for p := placeOf(ctx); p != nil; p = placeOf(p.Context) { //nolint:contextcheck // from the inside out
 		if p.protected {
 			owners = append(owners, p.claim.Owner)
 		}
