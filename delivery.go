@@ -54,10 +54,32 @@ func (d *delivery) run(ctx context.Context) {
 	switch {
 	case err != nil:
 		d.refuse(err)
+		return
 	case req.recordKey == "":
 		d.unprotected(ctx, report.Unprotected)
+		return
+	}
+	d.protocol = protocol.Delivery{
+		Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint,
+		Unwanted: execution.IsUnwanted(ctx), Trace: d.traceParent,
+	}
+	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
+	case report.Executed:
+		if r.Committed {
+			d.committed(r)
+			return
+		}
+		d.own(r)
+	case report.Replayed:
+		d.replay(r)
+	case report.Resolved:
+		d.resolved(r)
+	case report.CommitFailed:
+		d.commitFailed(r.Err)
 	default:
-		d.protected(ctx, req)
+		err := d.failure(sentinelOf(r.Outcome), r.Reason, r.Err)
+		err.RetryAfter = r.RetryAfter
+		d.refuse(err)
 	}
 }
 
@@ -79,32 +101,7 @@ func (d *delivery) unprotected(ctx context.Context, outcome report.Outcome) {
 		d.outcome, d.refused = report.Refused, err
 		return
 	}
-	d.answer.encode()
 	d.outcome = outcome
-}
-
-// protected takes the delivery through the protocol.
-func (d *delivery) protected(ctx context.Context, req request) {
-	d.protocol = protocol.Delivery{Settings: d.settings, RecordKey: req.recordKey, Fingerprint: req.fingerprint}
-	d.protocol.Unwanted, d.protocol.Trace = execution.IsUnwanted(ctx), d.traceParent
-	switch r := d.protocol.Run(ctx, &d.work); r.Outcome {
-	case report.Executed:
-		if r.Committed {
-			d.committed(r)
-			return
-		}
-		d.own(r)
-	case report.Replayed:
-		d.replay(r)
-	case report.Resolved:
-		d.resolved(r)
-	case report.CommitFailed:
-		d.commitFailed(r.Err)
-	default:
-		err := d.failure(sentinelOf(r.Outcome), r.Reason, r.Err)
-		err.RetryAfter = r.RetryAfter
-		d.refuse(err)
-	}
 }
 
 // own answers with what the handler returned. If that was stored, the caller is told until when it
@@ -265,8 +262,10 @@ func (d *delivery) bytes() ([]byte, error) {
 			return nil, reported(err)
 		}
 		return encodeJSON(out)
+	case d.answer.given && d.answer.textErr != nil:
+		return nil, reported(d.answer.textErr)
 	case d.answer.given:
-		return d.answer.text, reported(d.answer.textErr)
+		return d.answer.text, nil
 	default:
 		return nil, reported(execution.Stripped(d.answer.err))
 	}

@@ -39,12 +39,13 @@ type keys struct {
 	keyOptions
 
 	// selects says that an option finds the key: an HTTP handler then does not look for its header.
-	// selectsFingerprint says that an option finds what the fingerprint covers.
-	selects, selectsFingerprint bool
-	// numbers are the places of In where a value has several spellings, nil for none. exactNumbers
-	// is true if a type of the handler keeps decimals as they are.
-	numbers      *numbers.Places
-	exactNumbers bool
+	// selectsFingerprint says that an option finds what the fingerprint covers. exactNumbers is true
+	// if a type of the handler keeps decimals as they are.
+	selects, selectsFingerprint, exactNumbers bool
+	// numbers are the places of In where a value has several spellings, nil for none.
+	numbers *numbers.Places
+	// newHash begins a digest, keyed if the handler has a secret.
+	newHash func(purpose string) *fingerprint.Hash
 }
 
 // selected returns the key that an option finds. The key is empty, without an error, if the event
@@ -317,14 +318,6 @@ func (k *keys) sharedRequest(key string, src *source) (request, error) {
 		err = k.invalid(sourceFingerprint, err.Error(), err)
 	}
 	return req, err
-}
-
-// newHash begins a digest, keyed if the handler has a secret.
-func (k *keys) newHash(purpose string) *fingerprint.Hash {
-	if k.digestKey != nil {
-		return fingerprint.NewKeyed(k.digestKey, purpose)
-	}
-	return fingerprint.New(purpose)
 }
 
 // recordKey returns the record key: the operation and a digest of scope and key.

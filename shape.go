@@ -57,17 +57,12 @@ type answer struct {
 	announces, shed bool
 }
 
-// encode makes the wire form of an answer that is given.
-func (a *answer) encode() {
-	if a.given && a.wire {
-		a.text, a.textErr = encodeJSON(a.out)
-	}
-}
-
 // give makes out the answer.
 func (a *answer) give(out any) {
 	a.out, a.given, a.textErr = out, true, nil
-	a.encode()
+	if a.wire {
+		a.text, a.textErr = encodeJSON(out)
+	}
 }
 
 // presentation says how a result becomes an answer.

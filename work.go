@@ -76,7 +76,9 @@ func (w *work) call(ctx context.Context, returned *bool) error {
 		trace.ResponseEvent(ctx, a.out)
 	}
 	a.err = execution.Noted(ctx, a.err)
-	a.given = w.shape.answers(a)
+	if w.shape.answers(a) {
+		a.give(a.out)
+	}
 	return nil
 }
 
@@ -91,7 +93,6 @@ func (w *work) Execute(ctx context.Context, returned *bool) protocol.Ended {
 		return protocol.Ended{Err: NotExecuted(err)}
 	}
 	a := &w.answer
-	a.encode()
 	e := protocol.Ended{Err: a.err, Keep: a.err == nil && (w.keeps == nil || w.keeps(a.out))}
 	e.Untouched = a.err == nil && !e.Keep && w.shape.untouched(a.out)
 	if !e.Keep && execution.MarkOf(a.err) != execution.Terminal {

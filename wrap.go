@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/go-idempotent/idempotent/fingerprint"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/gateway"
 	"github.com/go-idempotent/idempotent/internal/jsonform"
@@ -121,7 +122,10 @@ func (c *config) checkFunctions(t types, p *setup.Problems) {
 
 // keysOf returns what finds the key, the fingerprint and the tenant of an event.
 func keysOf(c *config, in reflect.Type) *keys {
-	k := &keys{keyOptions: c.keyOptions}
+	k := &keys{keyOptions: c.keyOptions, newHash: fingerprint.New}
+	if c.digestKey != nil {
+		k.newHash = func(purpose string) *fingerprint.Hash { return fingerprint.NewKeyed(c.digestKey, purpose) }
+	}
 	k.selects = k.key != nil || k.keyPath != nil || k.records != nil
 	k.selectsFingerprint = k.fingerprint != nil || k.fingerprintPath != nil
 	if in = elemOf(in); !numbers.IsEvent(in) {

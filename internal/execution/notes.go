@@ -95,20 +95,20 @@ func Stripped(err error) error {
 const maxNotes = 20
 
 // Notes are the errors that a handler notes because it cannot return one. What is beyond 20 is left
-// out, unless it is more cautious than all before. The zero value takes none until it is opened,
-// and nil takes none at all. They are safe for concurrent use.
+// out, unless it is more cautious than all before. Nil takes none. They are safe for concurrent
+// use.
 type Notes struct {
-	mu   sync.Mutex
-	open bool
-	all  []error
-	mark Mark // the most cautious of all
+	mu     sync.Mutex
+	closed bool
+	all    []error
+	mark   Mark // the most cautious of all
 }
 
-// Open begins to take errors.
-func (n *Notes) Open() {
+// Close takes no more errors, or takes them again.
+func (n *Notes) Close(closed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.open = true
+	n.closed = closed
 }
 
 // Add takes note of an error.
@@ -118,7 +118,7 @@ func (n *Notes) Add(err error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.open {
+	if n.closed {
 		return
 	}
 	mark := MarkOf(err)
@@ -168,7 +168,7 @@ func Noted(ctx context.Context, err error) error {
 	n := p.claim.Notes
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.open = false
+	n.closed = true
 	switch {
 	case len(n.all) == 0:
 		return err

@@ -66,14 +66,15 @@ func (d *Delivery) handle(ctx context.Context, w Work) (r Result) {
 
 	finding, e, failed := execution.Untouched, ending{}, error(nil)
 	if d.asks { // an execution that may have had its effect
+		d.notes.Close(true) // what a resolver notes says nothing about this execution
 		finding, e = d.resolve(hctx, w, under)
 	}
 	if finding == execution.Untouched {
 		d.claim.before.Open = false
 		if d.asks {
 			d.steps.note(func(k *stepsKnown) { k.untouched() })
+			d.notes.Close(false)
 		}
-		d.notes.Open() // what a resolver notes says nothing about this execution
 		ended := w.Execute(hctx, &returned)
 		e, failed = d.endingOf(hctx, ended), ended.Err
 		d.failure = errortype.Of(failed)

@@ -36,7 +36,6 @@ type Inquiry struct {
 	// before got.
 	steps  stepsKnown
 	handed execution.Names
-	notes  execution.Notes
 }
 
 // Inquired is what an [Inquiry] has made of its record. Its fields are those of Reconciled of
@@ -103,7 +102,7 @@ func (q *Inquiry) ask(ctx context.Context) Inquired {
 	c.mine.Steps = nil
 	q.report.Recovered = true
 	under := c.execution()
-	under.Handed, under.Steps, under.Commits, under.Notes = &q.handed, asksOnly{c}, asksOnly{c}, &q.notes
+	under.Handed, under.Steps, under.Commits = &q.handed, asksOnly{c}, asksOnly{c}
 	hctx, end := c.handlerContext(execution.With(ctx, under))
 	if q.handOver() {
 		err := q.GiveUp(hctx, under, c.mine.Tries)

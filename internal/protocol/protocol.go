@@ -56,7 +56,6 @@ func (d *Delivery) Begin(ctx context.Context, w Work) (under context.Context, r 
 		return ctx, r, false
 	}
 	under, _, d.stop = d.open(ctx, w)
-	d.notes.Open()
 	return under, r, true
 }
 
