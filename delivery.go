@@ -67,13 +67,14 @@ func (d *delivery) run(ctx context.Context) {
 	case report.Executed:
 		if r.Committed {
 			d.committed(r)
-			return
+		} else {
+			d.own(r)
 		}
-		d.own(r)
 	case report.Replayed:
 		d.replay(r)
 	case report.Resolved:
-		d.resolved(r)
+		d.outcome = report.Resolved
+		d.present(presentation{stored: true, replayed: true, text: d.result, expires: r.Expires})
 	case report.CommitFailed:
 		d.commitFailed(r.Err)
 	default:
@@ -180,12 +181,6 @@ func (d *delivery) replay(r protocol.Result) {
 	// A result that an operator gave has a seal, too, but no handler encoded it.
 	encoded := r.Record.Seal != "" && r.Record.SettledBy == "" && d.records == nil
 	d.present(presentation{stored: true, replayed: true, text: result, sealed: encoded, expires: r.Expires})
-}
-
-// resolved answers with what the resolver found.
-func (d *delivery) resolved(r protocol.Result) {
-	d.outcome = report.Resolved
-	d.present(presentation{stored: true, replayed: true, text: d.result, expires: r.Expires})
 }
 
 // decoded returns the stored result as JSON.

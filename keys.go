@@ -67,21 +67,21 @@ func (k *keys) selected(src *source, needed bool) (string, error) {
 	}
 	switch selection.Presence() {
 	case jmespath.Missing:
-		return "", k.nothingSelected("", needed)
+		return "", k.missing(k.place(), needed)
 	case jmespath.Partial:
 		// also where no key is needed: half a key is a mistake, not a choice
-		return "", k.nothingSelected(", of which a part is missing", true)
+		return "", k.missing(k.place()+", of which a part is missing", true)
 	case jmespath.Present:
 	}
 	if k.records != nil {
 		return k.sharedKey(selection.JSON(), false, needed)
 	}
 	if k.roundsNumber(k.keyPath, selection.JSON()) {
-		return "", k.invalid(selectedBy(sourceKeyPath, k.keyPath), reasonInexact, nil)
+		return "", k.invalid(k.place(), reasonInexact, nil)
 	}
 	key, err := k.canonical(selection.JSON())
 	if err != nil {
-		return "", k.invalid(selectedBy(sourceKeyPath, k.keyPath), "has no canonical form", err)
+		return "", k.invalid(k.place(), "has no canonical form", err)
 	}
 	return string(key), nil
 }
@@ -112,7 +112,7 @@ func (k *keys) unsearchable(err error) error {
 	}
 	problem := fmt.Sprintf("no JSON: %s at offset %d", text.Detail, text.Offset)
 	if _, inside := errors.AsType[*jmespath.Error](err); inside {
-		return k.invalid(selectedBy(sourceKeyPath, k.keyPath), "decodes a text that is "+problem, err)
+		return k.invalid(k.place(), "decodes a text that is "+problem, err)
 	}
 	return k.invalid(sourceEvent, "is "+problem, err)
 }
@@ -152,16 +152,12 @@ func (k *keys) missing(source string, needed bool) error {
 	return &Error{Kind: ErrMissingKey, Operation: k.operation, Field: source}
 }
 
-// nothingSelected is missing, of what the key path selected, or of the whole event.
-func (k *keys) nothingSelected(part string, needed bool) error {
-	switch {
-	case !needed:
-		return nil
-	case k.keyPath == nil:
-		return k.missing(sourceEvent, needed)
-	default:
-		return k.missing(selectedBy(sourceKeyPath, k.keyPath)+part, needed)
+// place names where the key is: in what the key path selects, or in the whole event.
+func (k *keys) place() string {
+	if k.keyPath == nil {
+		return sourceEvent
 	}
+	return selectedBy(sourceKeyPath, k.keyPath)
 }
 
 // selectedBy names a selection and its expression, which is configuration and nothing of the event.
@@ -278,7 +274,7 @@ func (k *keys) sharedKey(selection []byte, whole, needed bool) (string, error) {
 	case err != nil:
 		return "", k.invalid(sourceKeyPath, err.Error(), err)
 	case key == "":
-		return "", k.nothingSelected("", needed)
+		return "", k.missing(k.place(), needed)
 	default:
 		return key, nil
 	}

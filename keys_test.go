@@ -244,15 +244,6 @@ func TestEventThatDoesNotDecodeAfterItsKeyWasClaimedIsReleased(t *testing.T) {
 	assert.Zero(t, executed)
 }
 
-func TestPartlyMissingFingerprintIsRefused(t *testing.T) {
-	t.Parallel()
-	path := idempotent.WithFingerprintPath("[amount, currency]")
-	invoke, executed, _ := selecting(t, idempotent.WithKeyPath("id"), path)
-	require.ErrorIs(t, invoke(`{"id":1,"amount":5}`), idempotent.ErrInvalidKey)
-	assert.Zero(t, *executed)
-	require.NoError(t, invoke(`{"id":1,"amount":5,"currency":"EUR"}`))
-}
-
 // Events that the handler reads as one have one key, or are refused.
 func TestEventsThatTheHandlerReadsAsOneHaveOneKey(t *testing.T) {
 	t.Parallel()

@@ -42,21 +42,6 @@ func TestOneIDWithAnotherAmountIsAMismatch(t *testing.T) {
 	assert.Equal(t, string(paid), string(again))
 }
 
-func TestInvokeAndHandleHaveOneFingerprint(t *testing.T) {
-	t.Parallel()
-	h := idempotent.Wrap(func(_ context.Context, o order) (receipt, error) { return receipt{Amount: o.Amount}, nil },
-		memory.New(),
-		idempotent.WithOperation("pay"), idempotent.WithKey(func(o order) (string, error) { return o.ID, nil }))
-	o := order{ID: "o-1", Amount: 10}
-	first, err := h.Handle(t.Context(), o)
-	require.NoError(t, err)
-	second, err := h.Invoke(t.Context(), []byte(` {"amount": 10, "id":"o-1"} `))
-	require.NoError(t, err)
-	text, err := json.Marshal(first)
-	require.NoError(t, err)
-	assert.JSONEq(t, string(text), string(second))
-}
-
 // paymentOf has a record of package events in an event of its own.
 type paymentOf struct {
 	events.SQSMessage

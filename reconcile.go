@@ -139,16 +139,17 @@ func (w *wrapped) reconcile(ctx context.Context, recordKey string,
 func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
 	resolver func(context.Context, Execution) (found, error),
 ) (protocol.Resolution, error) {
-	res, err := guarded(func() (res protocol.Resolution, _ error) {
+	var res protocol.Resolution
+	err := guarded(func() error {
 		r, err := resolver(ctx, executionOf(c))
-		if err == nil && r.finding == execution.HasExecuted {
-			res.Result, err = w.foundText(r.out)
+		if res.Finding = r.finding; err != nil || r.finding != execution.HasExecuted {
+			return err
 		}
-		if err == nil && r.finding == execution.HasExecuted {
-			res.Result, err = w.kept(res.Result, false)
+		text, err := w.foundText(r.out)
+		if err == nil {
+			res.Result, err = w.kept(text, false)
 		}
-		res.Finding = r.finding
-		return res, err
+		return err
 	})
 	if err != nil {
 		err = fmt.Errorf("resolver: %w", err)
@@ -159,8 +160,8 @@ func (w *wrapped) inquire(ctx context.Context, c execution.Claim,
 
 var errExited = errors.New("it called runtime.Goexit")
 
-// guarded returns what f does, in a goroutine of its own. A panic of f is an error.
-func guarded[T any](f func() (T, error)) (out T, err error) {
+// guarded returns the error of f, in a goroutine of its own. A panic of f is one.
+func guarded(f func() error) (err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -170,10 +171,10 @@ func guarded[T any](f func() (T, error)) (out T, err error) {
 				err = &PanicError{Value: p, Stack: debug.Stack()}
 			}
 		}()
-		out, err = f()
+		err = f()
 	}()
 	<-done
-	return out, err
+	return err
 }
 
 // WithDefaults returns r with its zero fields set.
@@ -229,7 +230,6 @@ func (r Reconciling) giveUp() func(context.Context, execution.Claim, int) error 
 		return nil
 	}
 	return func(ctx context.Context, c execution.Claim, tries int) error {
-		_, err := guarded(func() (struct{}, error) { return struct{}{}, r.GiveUp(ctx, executionOf(c), tries) })
-		return err
+		return guarded(func() error { return r.GiveUp(ctx, executionOf(c), tries) })
 	}
 }

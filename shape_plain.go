@@ -90,17 +90,16 @@ func (s *plainShape) scope(ctx context.Context, src *source) ([]gateway.ScopePar
 	if s.keys.records != nil {
 		return nil, nil
 	}
-	var parts []gateway.ScopePart
-	if id := tenantID(ctx); id != "" {
-		parts = append(parts, gateway.ScopePart{Name: "tenant of the invocation", Value: id})
+	id := tenantID(ctx)
+	switch {
+	case s.keys.tenant != nil:
+		tenant, err := s.keys.tenantOf(ctx, src)
+		return src.http.ScopeParts(id, gateway.CallerOf("tenant", tenant), true), err
+	case id != "":
+		return []gateway.ScopePart{{Name: "tenant of the invocation", Value: id}}, nil
+	default:
+		return nil, nil
 	}
-	if s.keys.tenant == nil {
-		return parts, nil
-	}
-	tenant, err := s.keys.tenantOf(ctx, src)
-	parts = append(parts, gateway.ScopePart{Name: "caller", Value: "tenant"},
-		gateway.ScopePart{Name: "tenant", Value: tenant, Personal: true})
-	return parts, err
 }
 
 // payloadOf returns a function that adds to a fingerprint what all deliveries of an event have in
