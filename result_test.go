@@ -29,16 +29,16 @@ import (
 
 // The results of handlers, by what JSON makes of them.
 type (
-	hidden        struct{ id, name string }
+	hidden        struct{ id string } //nolint:unused // the encoder must not see it
 	hiddenInside  struct{ Inner hidden }
 	hiddenPointer struct{ Inner *hidden }
 	ignored       struct {
 		ID string `json:"-"`
 	}
-	embedsHidden  struct{ hidden }
+	embedsHidden  struct{ hidden } //nolint:unused // the encoder must not see it
 	embedsPlain   struct{ plainResult }
 	embedsPointer struct{ *plainResult }
-	embedsScalar  struct{ scalar }
+	embedsScalar  struct{ scalar } //nolint:unused // the encoder must not see it
 	scalar        int
 	plainResult   struct{ ID string }
 	partlyHidden  struct {
@@ -81,7 +81,7 @@ type (
 	byScalar    map[scalar]string
 	ownJSON     struct{ id string } //nolint:unused // the encoder must not see it
 	ownText     struct{ id string } //nolint:unused // the encoder must not see it
-	ownPointer  struct{ id string }
+	ownPointer  struct{ id string } //nolint:unused // the encoder must not see it
 	ownPointers []ownPointer
 	hasPointer  struct{ Own ownPointer }
 	stringer    = fmt.Stringer
