@@ -84,9 +84,9 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 }
 
 // constantsOf lists the constants of a string type as the source of the core declares them.
-func constantsOf(t *testing.T, typeName string) []string {
+func constantsOf(t *testing.T, fileName, typeName string) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../report/delivery.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "../report/"+fileName, nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
 	var values []string
 	ast.Inspect(file, func(n ast.Node) bool {

@@ -20,7 +20,7 @@ import (
 // each settlement counts.
 func TestEveryEventMakesAValidLine(t *testing.T) {
 	t.Parallel()
-	outcomes, settlements := constantsOf(t, "Outcome"), constantsOf(t, "Settlement")
+	outcomes, settlements := constantsOf(t, "delivery.go", "Outcome"), constantsOf(t, "delivery.go", "Settlement")
 	require.Contains(t, outcomes, string(report.Replayed), "the source was understood")
 	require.Contains(t, settlements, string(report.Released), "the source was understood")
 	for _, outcome := range outcomes {
@@ -53,6 +53,24 @@ func TestEveryEventMakesAValidLine(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestEveryEndOfAStepAndOfACommitCounts(t *testing.T) {
+	t.Parallel()
+	steps, commits := constantsOf(t, "step.go", "StepEnd"), constantsOf(t, "step.go", "CommitEnd")
+	require.Contains(t, steps, string(report.StepLost), "the source was understood")
+	require.Contains(t, commits, string(report.CommitDeclined), "the source was understood")
+	executed := report.Delivery{Outcome: report.Executed, Settlement: report.Completed}
+	for _, end := range steps {
+		d := executed
+		d.Steps = []report.Step{{End: report.StepEnd(end)}}
+		assert.Len(t, lineOf(t, d).counts(), 2, "a step that ended as %q counts", end)
+	}
+	for _, end := range commits {
+		d := executed
+		d.Commits = []report.Commit{{End: report.CommitEnd(end)}}
+		assert.Len(t, lineOf(t, d).counts(), 2, "a commit that ended as %q counts", end)
 	}
 }
 
