@@ -61,7 +61,7 @@ func TestEveryEndOfAStepAndOfACommitCounts(t *testing.T) {
 	steps, commits := constantsOf(t, "step.go", "StepEnd"), constantsOf(t, "step.go", "CommitEnd")
 	require.Contains(t, steps, string(report.StepLost), "the source was understood")
 	require.Contains(t, commits, string(report.CommitDeclined), "the source was understood")
-	executed := report.Delivery{Outcome: report.Executed, Settlement: report.Completed}
+	executed := report.Delivery{Operation: "charge", Outcome: report.Executed, Settlement: report.Completed}
 	for _, end := range steps {
 		d := executed
 		d.Steps = []report.Step{{End: report.StepEnd(end)}}
