@@ -24,11 +24,7 @@ func (p plan) measure(rounds int) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	return measureGroups(p.about+aboutFake, groups, rounds)
-}
-
-func measureGroups(about string, groups []group, rounds int) (table, error) {
-	whole := table{about: about}
+	whole := table{about: p.about + aboutFake}
 	for _, g := range groups {
 		t, err := g.measure(rounds)
 		if err != nil {

@@ -71,21 +71,22 @@ func history(t *testing.T) string {
 
 func TestAChangeIsWhatIsYoungerThanADay(t *testing.T) {
 	root := history(t)
-	t.Setenv("BASE", "")
-	c, err := Latest(t.Context(), root)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.Files)
-
-	t.Setenv("BASE", "HEAD")
-	c, err = Latest(t.Context(), root)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"uncommitted.go"}, c.Files)
-
-	t.Setenv("BASE", "")
-	_, err = Git(t.Context(), root, "update-ref", "refs/remotes/origin/main", "HEAD~1")
-	require.NoError(t, err)
-	c, err = Latest(t.Context(), root)
-	require.NoError(t, err)
-	assert.Equal(t, "where the branch left origin/main", c.Why)
-	assert.Equal(t, []string{"committed.go", "uncommitted.go"}, c.Files)
+	for _, since := range []struct {
+		base, why string
+		files     []string
+	}{
+		{"", "the newest commit that is a day older than the last one", []string{"committed.go", "uncommitted.go"}},
+		{"HEAD", "BASE", []string{"uncommitted.go"}},
+		{"", "where the branch left origin/main", []string{"committed.go", "uncommitted.go"}},
+	} {
+		t.Setenv("BASE", since.base)
+		c, err := Latest(t.Context(), root)
+		require.NoError(t, err)
+		assert.Equal(t, since.why, c.Why)
+		assert.Equal(t, since.files, c.Files)
+		if since.base != "" {
+			_, err = Git(t.Context(), root, "update-ref", "refs/remotes/origin/main", "HEAD~1")
+			require.NoError(t, err)
+		}
+	}
 }

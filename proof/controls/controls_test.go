@@ -103,10 +103,9 @@ var shopCases = []struct{ test, in, old, becomes, want string }{
 	{"TestLargest", "", "return $price, $price != 13", "return $price, $sold", `BROKEN .* it is no Go`},
 }
 
-// shopModule is the shop, written into a folder, and its guards, which have the names c0, c1 and so
-// on.
-func shopModule(t *testing.T) (*module, []*guard) {
-	t.Helper()
+// The controls have the names c0, c1 and so on.
+func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for name, text := range shop {
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
@@ -119,12 +118,7 @@ func shopModule(t *testing.T) (*module, []*guard) {
 			suite: ".", test: c.test,
 		})
 	}
-	return m, m.find(controls)
-}
-
-func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
-	t.Parallel()
-	m, guards := shopModule(t)
+	guards := m.find(controls)
 	var out bytes.Buffer
 	require.ErrorContains(t, check(&out, m, guards, 0), "11 of 16 controls were not caught")
 	assert.Contains(t, out.String(), "16 controls, 5 caught, in ")
@@ -137,22 +131,13 @@ func TestEachControlIsReportedAsWhatItIs(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, text, string(now), "a control changes no file")
 	}
-}
 
-func TestNoControlIsBegunAfterTheBudget(t *testing.T) {
-	t.Parallel()
-	m, guards := shopModule(t)
-	var out bytes.Buffer
+	out.Reset()
 	require.NoError(t, check(&out, m, guards[:3], time.Nanosecond))
 	assert.Contains(t, out.String(), "3 controls, 0 caught, in ")
 	assert.Contains(t, out.String(), "3 are left out, because 1ns are over\n")
-}
-
-func TestAControlThatDoesNotCompileIsNamed(t *testing.T) {
-	t.Parallel()
-	m, _ := shopModule(t)
-	guards := m.find([]control{{name: "half", old: "return $price, $price != 13", new: "return $price", suite: "."}})
-	require.ErrorContains(t, check(&bytes.Buffer{}, m, guards, 0), "/control/half:")
+	half := m.find([]control{{name: "half", old: "return $price, $price != 13", new: "return $price", suite: "."}})
+	require.ErrorContains(t, check(&out, m, half, 0), "/control/half:", "it does not compile, and is named")
 }
 
 // TestEveryControlFitsTheLibrary is the fast part of what the command does: each guard is in one
@@ -198,38 +183,19 @@ func mustRead(t *testing.T, root string) *module {
 	return m
 }
 
-// guardIn is a guard in a file of the library.
-func guardIn(name, area, file, suite string) *guard {
-	return &guard{
-		control: control{name: name, area: area, suite: suite, test: "TestIt"}, source: &source{name: file},
-	}
-}
-
-func TestChoosingControls(t *testing.T) {
-	t.Parallel()
-	guards := []*guard{
-		guardIn("undo", "", "claim.go", ""), guardIn("undo-time", "", "claim.go", ""),
-		guardIn("status", "", "memory/list.go", ""),
-		{control: control{name: "lost"}},
-	}
-	for only, want := range map[string][]*guard{
-		"undo$|memory": {guards[0], guards[2]}, "": guards, "nothing": nil, "(": nil,
-	} {
-		chosen, err := choose(guards, only)
-		assert.Equal(t, want, chosen, only)
-		assert.Equal(t, want == nil, err != nil, only)
-	}
-}
-
 func TestWhichControlsAChangeConcerns(t *testing.T) {
 	t.Parallel()
 	packages, err := changes.Read(t.Context(), mustRead(t, libraryRoot).root)
 	require.NoError(t, err)
-	guards := []*guard{
-		guardIn("claim", "claims", "internal/protocol/claim.go", "."),
-		guardIn("lease", "claims", "internal/protocol/claim.go", "."),
-		guardIn("memory", "memory", "memory/memory.go", "./memory"),
-		guardIn("digest", "fingerprints", "fingerprint/digest.go", "./fingerprint"),
+	var guards []*guard
+	for _, row := range [][4]string{ // a name, its area, the file of the guard, and the suite
+		{"claim", "claims", "internal/protocol/claim.go", "."},
+		{"lease", "claims", "internal/protocol/claim.go", "."},
+		{"memory", "memory", "memory/memory.go", "./memory"},
+		{"digest", "fingerprints", "fingerprint/digest.go", "./fingerprint"},
+	} {
+		c := control{name: row[0], area: row[1], suite: row[3]}
+		guards = append(guards, &guard{control: c, source: &source{name: row[2]}})
 	}
 	before := make(map[string]control)
 	for _, g := range guards[1:] { // the first is new

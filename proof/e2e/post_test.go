@@ -128,25 +128,6 @@ func (p *post) assertNoneIsDoneTooEarly() {
 	}
 }
 
-func TestEachOrderSendsItsMessageOnce(t *testing.T) {
-	t.Parallel()
-	p := newPost(t, 1)
-	p.start()
-	for range 3 {
-		o := newPurchase()
-		p.serves(o)
-		assert.True(t, p.serves(o).replayed(), "a replay sends nothing")
-	}
-	declined := newPurchase()
-	declined.source = services.DeclinedSource
-	require.Equal(t, http.StatusPaymentRequired, p.post(declined).status)
-	p.idle()
-	p.assertSent(3)
-	assert.Len(t, p.requests(mail), 3)
-	assert.Equal(t, []string{"UpdateItem", "UpdateItem", "UpdateItem"}, p.relay.proxy.Operations(),
-		"a delivery costs one write and no read")
-}
-
 // Relay and drain are killed at each moment of each of their writes, and of their delivery. The
 // relay gets the message again, and the drain goes on when it is due again. It arrives all the
 // same, and is marked after it has arrived.

@@ -61,9 +61,6 @@ func (m message) done() bool {
 	return m.Due == 0 && m.Shard == "" && m.Tries == 0 && m.GivenUpAt == 0 && m.DoneAt > 0 && m.Expires > m.DoneAt/1000
 }
 
-// order is the id of the order that it tells of.
-func (m message) order() string { return idsIn(m.Body).Order }
-
 // ids are what an answer, or a message, tells of an order.
 type ids struct {
 	Order       string `json:"order_id"`
@@ -277,19 +274,19 @@ func (w *world) assertWhole() {
 
 // ordered are the ids of the orders that have rows, and announced those of which messages tell, in
 // order.
-func (w *world) ordered() (all []string) {
+func (w *world) ordered() []string {
 	w.t.Helper()
-	for _, r := range w.rows() {
-		all = append(all, r["order_id"].(string))
-	}
-	slices.Sort(all)
-	return all
+	return idsOf(w.rows(), func(r row) string { return r["order_id"].(string) })
 }
 
-func (w *world) announced() (all []string) {
+func (w *world) announced() []string {
 	w.t.Helper()
-	for _, m := range w.messages() {
-		all = append(all, m.order())
+	return idsOf(w.messages(), func(m message) string { return idsIn(m.Body).Order })
+}
+
+func idsOf[T any](told []T, of func(T) string) (all []string) {
+	for _, one := range told {
+		all = append(all, of(one))
 	}
 	slices.Sort(all)
 	return all

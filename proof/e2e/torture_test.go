@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -18,13 +19,8 @@ import (
 	"github.com/go-idempotent/idempotent/proof/wire"
 )
 
-const (
-	// tortureVariable is how long the random kills go on, as a Go duration.
-	tortureVariable = "IDEMPOTENT_TORTURE"
-	tortureDefault  = 8 * time.Second
-	// tortured is the number of sandboxes.
-	tortured = 4
-)
+// tortureVariable is how long the random kills go on, as a Go duration.
+const tortureVariable = "IDEMPOTENT_TORTURE"
 
 // Clients place orders while the processes that serve them are killed at random and the network
 // fails at random. A kill can hit the commit, too, and so can the faults. A relay and a drain bring
@@ -32,7 +28,9 @@ const (
 // effect, its row, its message and its answer once.
 func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 	t.Parallel()
-	p := newPost(t, tortured)
+	takes, err := time.ParseDuration(cmp.Or(os.Getenv(tortureVariable), "8s"))
+	require.NoError(t, err, tortureVariable)
+	p := newPost(t, 4)
 	p.network.SetRule(slowly)
 	p.timeout, p.relay.timeout, p.drain.timeout = time.Second, 5*time.Second, 5*time.Second
 	p.limit = 2 * time.Minute // an order is killed again and again
@@ -41,7 +39,7 @@ func TestRandomKillsLeaveEachEffectOfAnOrderOnceAndItsRow(t *testing.T) {
 		v.proxy.SetRule(sometimes)
 	}
 	p.start()
-	end := time.Now().Add(tortureTime(t))
+	end := time.Now().Add(takes)
 	var wg sync.WaitGroup
 	var kills, looks atomic.Int64
 	again := func(f func()) { // until the end
@@ -111,11 +109,10 @@ func killOne(d *deployment, within time.Duration) int64 {
 // to each is final.
 func (w *world) answers(end time.Time) map[purchase][]answer {
 	w.t.Helper()
-	const clients = 10
 	answers := map[purchase][]answer{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for range clients {
+	for range 10 {
 		wg.Go(func() {
 			for time.Now().Before(end) {
 				o := newPurchase()
@@ -129,17 +126,6 @@ func (w *world) answers(end time.Time) map[purchase][]answer {
 	}
 	wg.Wait()
 	return answers
-}
-
-func tortureTime(t *testing.T) time.Duration {
-	t.Helper()
-	text := os.Getenv(tortureVariable)
-	if text == "" {
-		return tortureDefault
-	}
-	d, err := time.ParseDuration(text)
-	require.NoError(t, err, tortureVariable)
-	return d
 }
 
 // slowly makes an effect take its time, so that kills hit it, and refuses one message in ten.

@@ -147,10 +147,7 @@ func commitScenarios() map[string]Scenario {
 	late := []Fault{LoseLate, FailLate, Repeat}
 	lost := []Fault{LoseReply, LoseLate, FailAfter, FailLate, Repeat}
 	passing := []Fault{Contends, Throttles}
-	unclear := []Fault{
-		LoseReply, LoseLate, FailBefore, FailLate,
-		FailAfter, Garbles,
-	}
+	unclear := []Fault{LoseReply, LoseLate, FailBefore, FailLate, FailAfter, Garbles}
 	whatever := append([]Ending{Differs}, anyEnd...)
 	answers := []Ending{Succeeds, Fails}
 	repeatable := []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}
@@ -169,55 +166,22 @@ func commitScenarios() map[string]Scenario {
 		"a fault and a careless handler": {
 			Clients: clients(1, 3), Endings: whatever, Careless: true, Faults: every, MaxFaults: 2,
 		},
-		"a late claim and a late commit": {
-			Clients: clients(1, 1), Endings: []Ending{Fails}, Commits: gated, Rows: open, Outside: shutsOpens,
-			Faults: []Fault{LoseLate, FailLate, Repeat}, MaxFaults: 2, Strikes: only(Claim, Commit),
-		},
 		"an owner that learns late that it is stale": {
 			Endings: answers, EndsEarly: true, LeaseSteps: 2, Faults: lost, Strikes: ofCommit,
 		},
-		"again after one that nobody knows of": {
-			Clients: clients(1, 2), Endings: whatever, Restless: true, Careless: true,
-			Commits: []rows.Writes{whileOpen, elseOther, elseOther}, Rows: open, Outside: shutsOpens[:1],
-			Faults: unclear, MaxFaults: 2, Strikes: ofCommit,
-		},
 		"passing faults": {Endings: answers, Faults: passing, MaxFaults: 3, Strikes: ofCommit},
-		"a gate that opens": {
-			Clients: clients(1, 2), Endings: whatever, Commits: gated, Rows: shut, Outside: thenOpens, Faults: every,
-			Strikes: ofCommit,
-		},
-		"other writes where the gate is shut": {
-			Endings: answers, Commits: either, Rows: shut, Outside: thenOpens, Faults: lost, Strikes: ofCommit,
-		},
-		"a gate that shuts and opens": {
-			Clients: clients(1, 2), Endings: answers, Commits: either, Rows: open, Outside: shutsOpens, Faults: every,
-			MaxFaults: 2, Strikes: ofCommit,
-		},
-		"a gate that shuts and opens, tokens are remembered": {
-			Clients: clients(1, 2), Endings: answers, Commits: either, Rows: open, Outside: shutsOpens, Faults: lost,
-			MaxFaults: 2, Strikes: ofCommit, Remembers: true,
-		},
-		"a gate for two": {
-			Endings: answers, Commits: gated, Rows: open, Outside: shutsOpens, Faults: late, Strikes: ofCommit,
-		},
-		"again and again": {
-			Clients: clients(1, 2), Endings: whatever, Restless: true, Careless: true, Commits: either, Rows: open,
-			Outside: shutsOpens, Faults: every,
-		},
 		"unrepeatable": {
 			Clients: clients(1, 2), Endings: whatever, Careless: true, Faults: unclear, MaxFaults: 2,
 			Unrepeatable: true, Strikes: settling,
-		},
-		"unrepeatable, a gate": {
-			Clients: clients(1, 2), Endings: answers, Commits: gated, Rows: open, Outside: shutsOpens, Faults: lost,
-			Unrepeatable: true, Strikes: ofCommit,
 		},
 		"repeatable": {
 			Clients: clients(1, 2), Endings: whatever, Careless: true, Faults: unclear, MaxFaults: 2,
 			Options: repeatable, Strikes: settling,
 		},
-		"refuse":      {Endings: whatever, LeaseSteps: 2, Faults: every, Unrepeatable: true},
-		"a resolver":  {Endings: uncertain, Faults: append(late, DieLate, DieAfter), Resolver: true},
+		"refuse": {Endings: whatever, LeaseSteps: 2, Faults: every, Unrepeatable: true},
+		"a resolver": {
+			Endings: []Ending{Succeeds, FailsUncertain}, Faults: append(late, DieLate, DieAfter), Resolver: true,
+		},
 		"an operator": {Endings: answers, Careless: true, LeaseSteps: 2, Deeds: deeds},
 		"an operator and a late commit": {
 			Clients: clients(1, 2), Endings: answers, Deeds: deeds, Faults: append(late, DieLate), Strikes: ofCommit,
@@ -232,20 +196,56 @@ func commitScenarios() map[string]Scenario {
 		"two caches":            {Clients: apart, Endings: answers, Before: cached, Faults: lost, Strikes: ofCommit},
 		"a running transaction": {Clients: clients(3, 1), Faults: []Fault{Conflict, Contends}, MaxFaults: 2},
 		"after steps":           {Endings: answers, Steps: oneStep, Effects: mayStumble, Faults: every},
-		"after steps, at most once, a gate": {
-			Clients: clients(1, 2), Endings: answers, Steps: onceSteps, Commits: gated, Rows: open, Outside: shutsOpens,
-			Faults: lost, Strikes: ofCommit,
-		},
 		"after lost steps": {
 			Clients: clients(1, 3), Endings: answers, Careless: true, Steps: oneStep, Effects: marked, Faults: unclear,
 			MaxFaults: 2, Strikes: only(StepRecord, Commit),
 		},
-		"beside steps, a gate": {
-			Clients: clients(1, 1), Steps: oneStep, Abandons: true, Commits: either, Rows: open, Outside: shutsOpens,
-			Faults: late, Strikes: ofCommit,
-		},
 	})
+	behindGates := Scenario{
+		Clients: clients(1, 2), LeaseSteps: 1, Commits: either, Rows: open, Outside: shutsOpens, Endings: answers,
+	}
+	maps.Copy(all, family("commit: ", behindGates, map[string]Scenario{
+		"a late claim and a late commit": {
+			Clients: clients(1, 1), Endings: []Ending{Fails}, Commits: gated,
+			Faults: []Fault{LoseLate, FailLate, Repeat}, MaxFaults: 2, Strikes: only(Claim, Commit),
+		},
+		"again after one that nobody knows of": {
+			Endings: whatever, Restless: true, Careless: true, Commits: []rows.Writes{whileOpen, elseOther, elseOther},
+			Outside: shutsOpens[:1], Faults: unclear, MaxFaults: 2, Strikes: ofCommit,
+		},
+		"a gate that opens": {
+			Endings: whatever, Commits: gated, Rows: shut, Outside: thenOpens, Faults: every, Strikes: ofCommit,
+		},
+		"other writes where the gate is shut": {
+			Clients: clients(2, 1), Rows: shut, Outside: thenOpens, Faults: lost, Strikes: ofCommit,
+		},
+		"a gate that shuts and opens": {Faults: every, MaxFaults: 2, Strikes: ofCommit},
+		"a gate that shuts and opens, tokens are remembered": {
+			Faults: lost, MaxFaults: 2, Strikes: ofCommit, Remembers: true,
+		},
+		"a gate for two":                    {Clients: clients(2, 1), Commits: gated, Faults: late, Strikes: ofCommit},
+		"again and again":                   {Endings: whatever, Restless: true, Careless: true, Faults: every},
+		"unrepeatable, a gate":              {Commits: gated, Faults: lost, Unrepeatable: true, Strikes: ofCommit},
+		"after steps, at most once, a gate": {Steps: onceSteps, Commits: gated, Faults: lost, Strikes: ofCommit},
+	}))
 	maps.Copy(all, family("commit: ", Scenario{}, map[string]Scenario{
+		"beside steps, a gate": {
+			Clients: clients(1, 1), LeaseSteps: 1, Steps: oneStep, Abandons: true, Commits: either, Rows: open,
+			Outside: shutsOpens, Faults: late, Strikes: ofCommit,
+		},
+		"timed, renewals that come late": {
+			Clients: []Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: gated,
+			Rows: open, Outside: shutsOpens, Faults: []Fault{LoseLate, LoseReply}, MaxFaults: 2,
+			Strikes: only(Renewal, Commit, Fence),
+		},
+		"timed, a gate and a heartbeat": {
+			Clients: []Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: either,
+			Rows: open, Outside: shutsOpens, Faults: []Fault{LoseLate, LoseReply, SlowRequest},
+			Strikes: only(Renewal, Commit, Fence),
+		},
+		"timed, the heartbeat goes on": {
+			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: gated, Rows: shut,
+		},
 		"the expiry, tokens are remembered": {
 			Clients: clients(2, 1), ExpirySteps: 1, Commits: oneRow, Faults: late, Remembers: true,
 		},
@@ -257,22 +257,9 @@ func commitScenarios() map[string]Scenario {
 			Clients: []Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 4, Commits: oneRow,
 			Faults: []Fault{LoseLate, Repeat, SlowRequest, SlowReply}, Strikes: only(Renewal, Commit),
 		},
-		"timed, renewals that come late": {
-			Clients: []Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: gated,
-			Rows: open, Outside: shutsOpens, Faults: []Fault{LoseLate, LoseReply}, MaxFaults: 2,
-			Strikes: only(Renewal, Commit, Fence),
-		},
 		"timed, a slow commit": {
 			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: slow,
 			Strikes: ofCommit,
-		},
-		"timed, a gate and a heartbeat": {
-			Clients: []Client{renewing}, Endings: answers, Timed: true, EndsEarly: true, TimeSteps: 3, Commits: either,
-			Rows: open, Outside: shutsOpens, Faults: []Fault{LoseLate, LoseReply, SlowRequest},
-			Strikes: only(Renewal, Commit, Fence),
-		},
-		"timed, the heartbeat goes on": {
-			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: gated, Rows: shut,
 		},
 		"timed, slow steps beside it": {
 			Clients: []Client{renewing}, Timed: true, TimeSteps: 3, Steps: oneStep, Abandons: true, Commits: oneRow,

@@ -34,11 +34,8 @@ func clients(n, deliveries int) []Client {
 var (
 	declines = []Ending{FailsTerminal} // so that a client sends again what has been completed
 	mayFail  = []Ending{Succeeds, Fails}
-	anyEnd   = []Ending{
-		Succeeds, Fails, FailsNotExecuted, FailsTerminal, FailsUncertain,
-		Panics,
-	}
-	rivals = []Client{{Amount: 5, Deliveries: 1}, {Amount: 6, Deliveries: 1}}
+	anyEnd   = []Ending{Succeeds, Fails, FailsNotExecuted, FailsTerminal, FailsUncertain, Panics}
+	rivals   = []Client{{Amount: 5, Deliveries: 1}, {Amount: 6, Deliveries: 1}}
 	// skewed clocks differ by as much as the margin of a lease covers.
 	skewed = []Client{{Amount: 5, Deliveries: 1, Skew: protocol.DefaultMargin}, {Amount: 5, Deliveries: 1}}
 	// apart are handled by two processes, together by one.
@@ -251,27 +248,17 @@ func mustBeSeen() []string {
 		"takeover of an UNKNOWN record", "own claim recognised", "own swap recognised", "undo of a claim",
 		"undo of a takeover", "lost lease: executed", "lost lease: replayed", "lost lease: superseded",
 		"claim of an expired record, INPROGRESS", "claim of an expired record, UNKNOWN", "renewal", "renewal given up",
-		"late renewal applied", "late renewal refused", "slow claim", "slow takeover", "slow renewal",
-		"slow completion", "slow release", "slow look", "completed", "completed although deleted",
-		"completed although UNKNOWN", "completed in place of a crashed one", "unknown: crashed", "unknown: uncertain",
-		"unknown: error", "unknown: panic", "unknown: result-lost", "resolver says executed",
-		"resolver says untouched", "resolver says still unknown", "late claim applied", "late claim refused",
-		"late swap applied", "late swap refused", "waited: replayed", "waited: executed", "waited: in progress",
-		"answered from memory", "late delete applied", "late delete refused", "deleted by the table", "suspended",
+		"slow claim", "slow takeover", "slow renewal", "slow completion", "slow release", "slow look", "completed",
+		"completed although deleted", "completed although UNKNOWN", "completed in place of a crashed one",
+		"unknown: crashed", "unknown: uncertain", "unknown: error", "unknown: panic", "unknown: result-lost",
+		"resolver says executed", "resolver says untouched", "resolver says still unknown", "waited: replayed",
+		"waited: executed", "waited: in progress", "answered from memory", "deleted by the table", "suspended",
 		"goes on after its lease", "resolver says nothing, it fails", "resolver says nothing, it panics",
 		"operator is shown: in-progress", "operator is shown: crashed", "operator is shown: unknown",
-		"operator is shown: completed", "operator is shown: expired", "operator settles it as executed: done",
-		"operator settles it as executed: not done", "operator settles it as not executed: done",
-		"operator settles it as not executed: not done", "operator settles it as failed: done",
-		"operator settles it as failed: not done", "operator releases it: done", "operator releases it: not done",
-		"operator deletes it: done", "operator deletes it: not done", "operator applied: settles it as executed",
-		"operator applied: settles it as not executed", "operator applied: releases it",
-		"operator applied: settles it as failed", "operator applied: deletes it", "takeover of a released record",
-		"superseded by a verdict", "replayed a verdict", "late change of an operator applied",
-		"late change of an operator refused", "step: begun", "step: recorded", "step: resumed", "step: resolved",
-		"step: lost", "step: lost lease", "step: refused", "step: unknown", "step: its own error",
-		"step: fails for ever", "late step applied", "late step refused", "late start mark applied",
-		"late start mark refused", "fault: is on its way, no reply", "slow step", "kept release",
+		"operator is shown: completed", "operator is shown: expired", "takeover of a released record",
+		"superseded by a verdict", "replayed a verdict", "step: begun", "step: recorded", "step: resumed",
+		"step: resolved", "step: lost", "step: lost lease", "step: refused", "step: unknown", "step: its own error",
+		"step: fails for ever", "fault: is on its way, no reply", "slow step", "kept release",
 		"kept release of an UNKNOWN record", "takeover of a crash with steps",
 		"takeover that finds a step added after the look", "step recorded although UNKNOWN",
 		"resolver of a step says executed", "resolver of a step says untouched",
@@ -279,8 +266,7 @@ func mustBeSeen() []string {
 		"operator settles its step as failed: done", "operator takes a start mark away", "commit: landed",
 		"commit: not begun", "commit: declined", "commit: lost lease", "commit: failed", "rows applied", "fence",
 		"own commit recognised by its seal", "own commit recognised by its token", "commit meets a late renewal",
-		"late commit applied", "late commit refused", "late fence applied", "late fence refused", "slow commit",
-		"rows of somebody else: applied", "commit failed", "reconcile: asked", "reconcile: handed over",
+		"slow commit", "rows of somebody else: applied", "commit failed", "reconcile: asked", "reconcile: handed over",
 		"reconcile: not handed over", "reconcile: failed", "reconcile: completed", "reconcile: released",
 		"reconcile: scheduled", "reconcile: given up", "reconcile: busy", "reconcile: closed", "reconcile: elsewhere",
 		"reconcile: takes UNKNOWN", "reconcile: takes a record that is given up",
@@ -294,8 +280,17 @@ func mustBeSeen() []string {
 		"message arrives", "message bounces", "message bounces for good", "message: delivered", "message: elsewhere",
 		"message: failed", "message: put off", "message: given up", "message: unmarked", "message: uncounted",
 		"message: not begun", "mark: true", "mark: false", "count: true", "count: false", "take: true", "take: false",
-		"give up: true", "give up: false", "late mark applied", "late mark refused", "late count applied",
-		"late count refused", "late take applied", "late take refused", "late give up applied", "late give up refused",
+		"give up: true", "give up: false",
+	}
+	for _, late := range []string{
+		"renewal", "claim", "swap", "delete", "change of an operator", "step", "start mark", "commit", "fence", "mark",
+		"count", "take", "give up",
+	} {
+		names = append(names, "late "+late+" applied", "late "+late+" refused")
+	}
+	for _, deed := range AllDeeds() {
+		does := "operator " + string(deed)
+		names = append(names, does+": done", does+": not done", "operator applied: "+string(deed))
 	}
 	for _, f := range slices.Concat(AllFaults(), SlowFaults(), CommitFaults(), []Fault{Conflict}) {
 		names = append(names, "fault: "+f.String())

@@ -162,6 +162,15 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 	const again, beside = "another commit after the expiry", "another commit beside a drain"
 	const delivered, changes = "only a message that was delivered is done", "changes no message of another commit"
 	const arrives, reason = "a message that has left arrives", "given up for a reason"
+	// Each failure that is counted changes the message in another way.
+	failureDoes := func(op rows.BoxOp) boxFault {
+		return insteadIn(rows.Failed, func(t *rows.Table, _ rows.Message, c rows.BoxCall) rows.BoxReply {
+			c.Op = op
+			got := t.Answer(c)
+			got.Tries = c.Entry.Tries + 1
+			return got
+		})
+	}
 	anybodys := func(m rows.Message, c *rows.BoxCall) { c.Entry.Owner = m.Owner }
 	for name, c := range map[string]struct {
 		scenario, breaks string
@@ -188,13 +197,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			}),
 		},
 		"a delivery that fails marks": {
-			"a stream", delivered,
-			insteadIn(rows.Failed, func(t *rows.Table, _ rows.Message, c rows.BoxCall) rows.BoxReply {
-				c.Op = rows.Done
-				got := t.Answer(c)
-				got.Tries = c.Entry.Tries + 1
-				return got
-			}),
+			"a stream", delivered, failureDoes(rows.Done),
 		},
 		"a mark comes before the delivery": {
 			"two drains", delivered,
@@ -222,13 +225,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			altersIn(rows.GiveUp, func(_ rows.Message, c *rows.BoxCall) { c.Entry.Tries = 0 }),
 		},
 		"a delivery that fails gives up": {
-			"a stream", reason,
-			insteadIn(rows.Failed, func(t *rows.Table, _ rows.Message, c rows.BoxCall) rows.BoxReply {
-				c.Op = rows.GiveUp
-				got := t.Answer(c)
-				got.Tries = c.Entry.Tries + 1
-				return got
-			}),
+			"a stream", reason, failureDoes(rows.GiveUp),
 		},
 		"a message that is given up is taken": {
 			"a message that is given up beside a drain", "leaves alone what is given up",

@@ -93,6 +93,7 @@ func requireBroken(t *testing.T, scenario, rule string, plant func(*Scenario)) {
 // TestEveryGuardOfTheStoreIsMissed takes out one guard after the other and expects the search to
 // find a schedule that breaks an invariant.
 func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
+	const overruns = "operator: two deliveries that overrun their lease"
 	requireMissed(t, map[string]missing{
 		"claims over a record in progress": {
 			"three deliveries", "I5",
@@ -163,13 +164,6 @@ func TestEveryGuardOfTheStoreIsMissed(t *testing.T) {
 			"two requests under one key", "I3",
 			alters(opClaim, func(_ store.Record, c *call) { c.Next.Fingerprint = "1:x" }),
 		},
-	})
-}
-
-// TestEveryGuardOfAnOperatorIsMissed takes out what keeps an operator and an owner apart.
-func TestEveryGuardOfAnOperatorIsMissed(t *testing.T) {
-	const overruns = "operator: two deliveries that overrun their lease"
-	requireMissed(t, map[string]missing{
 		"a swap that does not compare the owner": {
 			overruns, "I11",
 			alters(opSwap, func(h store.Record, c *call) {

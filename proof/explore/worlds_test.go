@@ -123,10 +123,7 @@ func goingOnScenarios() map[string]Scenario {
 	both := []Client{renewing, dated}
 	late := []Fault{LoseLate, FailBefore, FailAfter, FailLate}
 	fails := []Verdict{CannotTell, BreaksDown, Untouched}
-	every := []Verdict{
-		StillUnknown, Executed, Untouched, CannotTell,
-		BreaksDown,
-	}
+	every := []Verdict{StillUnknown, Executed, Untouched, CannotTell, BreaksDown}
 	within := []Effect{CommitsInside, CommitsOutside, CommitsDetached}
 	return family("goes on: ", Scenario{}, map[string]Scenario{
 		"timed, after a commit that failed": {
@@ -207,10 +204,7 @@ func deployedScenarios() map[string]Scenario {
 func operatorScenarios() map[string]Scenario {
 	deeds := AllDeeds()
 	some := []Deed{SettlesExecuted, SettlesNotExecuted, Deletes}
-	lost := []Fault{
-		LoseRequest, LoseReply, LoseLate, FailBefore, FailAfter,
-		FailLate, Repeat,
-	}
+	lost := []Fault{LoseRequest, LoseReply, LoseLate, FailBefore, FailAfter, FailLate, Repeat}
 	return family("operator: ", Scenario{Clients: clients(2, 1), Deeds: deeds}, map[string]Scenario{
 		"two deliveries that overrun their lease": {Endings: mayFail, LeaseSteps: 2},
 		"every ending":              {Clients: clients(1, 2), Endings: anyEnd, LeaseSteps: 1},

@@ -61,8 +61,7 @@ func TestWhatIsTooLong(t *testing.T) {
 
 // tooLong finds what is too long in the text of a Go file, by line.
 func tooLong(text string) map[int]string {
-	spans, literals := texts(text)
-	found := map[int]string{}
+	free, found := texts(text), map[int]string{}
 	output := false
 	for i, line := range strings.Split(text, "\n") {
 		n, ends := i+1, utf8.RuneCountInString(line)+(tab-1)*strings.Count(line, "\t")
@@ -70,7 +69,7 @@ func tooLong(text string) map[int]string {
 		comment := strings.HasPrefix(trimmed, "//")
 		output = comment && (output || trimmed == "// Output:")
 		switch {
-		case spans[n], literals[n], output, strings.Contains(line, "//nolint:"), strings.HasPrefix(line, "//go:"):
+		case free[n], output, strings.Contains(line, "//nolint:"), strings.HasPrefix(line, "//go:"):
 		case comment && (strings.Contains(line, "://") || strings.HasPrefix(trimmed, "//\t")):
 		case comment && ends > commentEnds:
 			found[n] = "a comment ends after column 100"
@@ -82,23 +81,15 @@ func tooLong(text string) map[int]string {
 }
 
 // texts returns the lines that belong to a text of several lines, and those with a long literal.
-func texts(text string) (spans, literals map[int]bool) {
-	spans, literals = map[int]bool{}, map[int]bool{}
-	file := token.NewFileSet().AddFile("", -1, len(text))
+func texts(text string) map[int]bool {
+	lines, file := map[int]bool{}, token.NewFileSet().AddFile("", -1, len(text))
 	var s scanner.Scanner
 	s.Init(file, []byte(text), nil, 0)
-	for {
-		pos, kind, literal := s.Scan()
-		if kind == token.EOF {
-			return spans, literals
-		}
-		if kind != token.STRING {
-			continue
-		}
+	for pos, kind, literal := s.Scan(); kind != token.EOF; pos, kind, literal = s.Scan() {
 		first, more := file.Position(pos).Line, strings.Count(literal, "\n")
-		for n := first; more > 0 && n <= first+more; n++ {
-			spans[n] = true
+		for n := first; kind == token.STRING && n <= first+more; n++ {
+			lines[n] = lines[n] || more > 0 || len(literal) > longText
 		}
-		literals[first] = literals[first] || len(literal) > longText
 	}
+	return lines
 }

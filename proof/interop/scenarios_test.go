@@ -1,18 +1,76 @@
 package interop
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 )
+
+// TestMatrix runs every scenario in every direction.
+func TestMatrix(t *testing.T) {
+	for _, there := range []side{python(t), typescript(t)} {
+		here := ours(t, there.language)
+		for _, sides := range [][2]side{{here, there}, {there, here}} {
+			for _, s := range scenarios {
+				t.Run(s.name+", "+sides[0].name+" → "+sides[1].name, func(t *testing.T) {
+					s.run(newStage(t, sides[0].start(t), sides[1].start(t)))
+				})
+			}
+		}
+	}
+}
+
+// stage is where one scenario plays: the two sides, and an invocation on a table.
+type stage struct {
+	*testing.T
+	ask
+
+	first, second *peer
+}
+
+// newStage gives both sides a table of their own.
+func newStage(t *testing.T, first, second *peer) *stage {
+	t.Helper()
+	remaining := int64(30_000)
+	return &stage{
+		T: t, first: first, second: second,
+		ask: ask{
+			Table: table(t, shape{}), KeyPath: "id", Event: event("1", 10), Prefix: "interop", RemainingMS: &remaining,
+		},
+	}
+}
+
+func event(id string, amount int) []byte {
+	return fmt.Appendf(nil, `{"id":%q,"amount":%d}`, id, amount)
+}
+
+// table makes a table of this shape, for the time of the test.
+func table(t *testing.T, s shape) string {
+	t.Helper()
+	client := dynamolocal.Client(dynamolocal.Endpoint(t))
+	name := newName(t, client)
+	require.NoError(t, dynamo.CreateTable(t.Context(), client, name, s.config()))
+	return name
+}
+
+// newName returns the name of a table that is deleted after the test.
+func newName(t *testing.T, client *dynamodb.Client) string {
+	t.Helper()
+	name := "interop-" + rand.Text()
+	dynamolocal.DropAfter(t, client, name)
+	return name
+}
 
 // scenario is one behaviour that both sides have to agree on.
 type scenario struct {
@@ -58,7 +116,7 @@ var scenarios = []scenario{
 		s.first.kill()
 		s.takesOver()
 		s.second.returns(`2`)
-		s.d.first.start(s.T).replays(s.ask, `2`)
+		s.first.side.start(s.T).replays(s.ask, `2`)
 	}},
 	{"a stale owner, who ends after the other", staleOwnerLast},
 	{"a stale owner, who ends before the other", staleOwnerFirst},
@@ -74,8 +132,8 @@ var scenarios = []scenario{
 	}},
 	{"the switch in the environment", func(s *stage) {
 		for range 2 {
-			s.d.first.disabled().start(s.T).executes(s.ask, `1`)
-			s.d.second.disabled().start(s.T).executes(s.ask, `2`)
+			s.first.disabled().start(s.T).executes(s.ask, `1`)
+			s.second.disabled().start(s.T).executes(s.ask, `2`)
 		}
 		s.first.executes(s.ask, `3`)
 	}},

@@ -255,18 +255,6 @@ func TestWhatWaitsHappensWhenItsTimeHasCome(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(started), delay)
 }
 
-func TestAProxyRefusesConnectionsAndAcceptsThemAgain(t *testing.T) {
-	t.Parallel()
-	l := newLine(t, nil)
-	l.passes("1")
-	l.Refuse()
-	_, err := l.put(t.Context())
-	require.Error(t, err)
-	assert.Len(t, l.Exchanges(), 1, "it sees nothing")
-	l.Accept()
-	l.passes("2")
-}
-
 func TestCloseEndsWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	gate := wire.NewGate()
