@@ -201,9 +201,10 @@ func TestTheDrainMayDoWhatItNeeds(t *testing.T) {
 		return "", idempotent.Uncertain(errors.New("no answer"))
 	}, idempotent.WithEffects(idempotent.Unrepeatable))
 	type resolution = idempotent.Resolution[string]
-	found := map[string]resolution{}
+	found, large := map[string]resolution{}, make([]byte, 500_000) // which nothing makes smaller
+	rand.Read(large)
 	for key, finding := range map[string]resolution{
-		"executed": idempotent.Executed("o_1"), "large": idempotent.Executed(bulky(1_000_000)),
+		"executed": idempotent.Executed("o_1"), "large": idempotent.Executed(fmt.Sprintf("%x", large)),
 		"untouched": idempotent.Untouched[string](), "unknown": idempotent.StillUnknown[string](),
 		"away": idempotent.Executed("away"),
 	} {
@@ -274,13 +275,4 @@ func (s *shop) event() (event events.DynamoDBEvent) {
 		event.Records = append(event.Records, record)
 	}
 	return event
-}
-
-// bulky is a text of a size that cannot be compressed.
-func bulky(size int) string {
-	var b strings.Builder
-	for b.Len() < size {
-		b.WriteString(rand.Text())
-	}
-	return b.String()[:size]
 }

@@ -25,88 +25,85 @@ func stepScenarios() map[string]Scenario {
 	deeds := append(AllDeeds(), StepDeeds()...)
 	stepCalls := only(StepMark, StepRecord)
 	marked := []Effect{Happens, HappensNot, MayHappen}
-	all := family("steps: ", Scenario{Clients: clients(2, 1), LeaseSteps: 1, Steps: oneStep}, map[string]Scenario{
-		"two deliveries":         {Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Effects: mayStumble},
-		"two deliveries, refuse": {Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Unrepeatable: true},
+	usual := Scenario{Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Steps: oneStep}
+	all := family("steps: ", usual, map[string]Scenario{
+		"two deliveries":         {LeaseSteps: 2, Steps: twoSteps, Effects: mayStumble},
+		"two deliveries, refuse": {LeaseSteps: 2, Steps: twoSteps, Unrepeatable: true},
 		"every effect and every ending": {
 			Clients: clients(1, 3), Endings: anyEnd, Effects: AllEffects(), EndsEarly: true,
 		},
-		"every effect, at most once": {
-			Clients: clients(1, 3), Endings: mayFail, Steps: onceSteps, Effects: AllEffects(),
-		},
+		"every effect, at most once": {Clients: clients(1, 3), Steps: onceSteps, Effects: AllEffects()},
 		"every effect, at most once, resolver of the step": {
-			Clients: clients(1, 3), Endings: mayFail, Steps: askedSteps, Effects: AllEffects(), EndsEarly: true,
+			Clients: clients(1, 3), Steps: askedSteps, Effects: AllEffects(), EndsEarly: true,
 		},
 		"every effect, refuse": {
 			Clients: clients(1, 3), Endings: anyEnd, Effects: AllEffects(), Unrepeatable: true, EndsEarly: true,
 		},
 		"every effect, careless": {
-			Clients: clients(1, 2), Endings: mayFail, Steps: twoSteps, Effects: AllEffects(), Careless: true,
+			Clients: clients(1, 2), Steps: twoSteps, Effects: AllEffects(), Careless: true,
 		},
-		"one fault":               {Endings: mayFail, Steps: twoSteps, Faults: faults},
-		"one fault, at most once": {Endings: mayFail, Steps: onceSteps, Effects: marked, Faults: faults},
-		"one fault, resolver of the step": {
-			Clients: clients(1, 3), Endings: mayFail, Steps: askedSteps, Effects: marked, Faults: faults,
-		},
-		"one fault, refuse":      {Endings: mayFail, Effects: marked, Faults: faults, Unrepeatable: true},
-		"one fault, careless":    {Endings: mayFail, Steps: twoSteps, Faults: lost, Careless: true},
-		"two faults and a retry": {Clients: clients(1, 3), Endings: mayFail, Faults: faults, MaxFaults: 2},
-		"two faults of steps":    {Steps: onceSteps, Faults: late, MaxFaults: 2, Strikes: stepCalls},
+		"one fault":                       {Steps: twoSteps, Faults: faults},
+		"one fault, at most once":         {Steps: onceSteps, Effects: marked, Faults: faults},
+		"one fault, resolver of the step": {Clients: clients(1, 3), Steps: askedSteps, Effects: marked, Faults: faults},
+		"one fault, refuse":               {Effects: marked, Faults: faults, Unrepeatable: true},
+		"one fault, careless":             {Steps: twoSteps, Faults: lost, Careless: true},
+		"two faults and a retry":          {Clients: clients(1, 3), Faults: faults, MaxFaults: 2},
 		"a resolver": {
 			Clients: clients(1, 3), Endings: uncertain, Resolver: true, Faults: []Fault{FailBefore},
 			Strikes: only(Completion),
 		},
-		"a resolver, at most once": {
-			Clients: clients(1, 3), Resolver: true, Steps: onceSteps, Effects: mayStumble, Faults: crash,
-			Strikes: stepCalls,
-		},
-		"clocks that differ": {Clients: skewed, Endings: mayFail, LeaseSteps: 2, Steps: twoSteps, Careless: true},
+		"clocks that differ": {Clients: skewed, LeaseSteps: 2, Steps: twoSteps, Careless: true},
 		"at the same time": {
-			Clients: clients(1, 2), Endings: mayFail, Steps: twoSteps, Effects: mayStumble, Parallel: true,
+			Clients: clients(1, 2), Steps: twoSteps, Effects: mayStumble, Parallel: true,
 			Faults: []Fault{LoseLate, FailAfter}, Strikes: stepCalls,
 		},
-		"nobody waits for them": {Endings: mayFail, Abandons: true, Faults: crash},
+		"nobody waits for them": {Abandons: true, Faults: crash},
 		"repeatable": {
-			Endings: mayFail, Effects: []Effect{Happens, HappensUnwritten, MayHappen},
+			Effects: []Effect{Happens, HappensUnwritten, MayHappen},
 			Options: []idempotent.Option{idempotent.WithEffects(idempotent.Repeatable)}, Faults: faults,
 		},
-		"clocks that differ, refuse": {
-			Clients: skewed, Endings: mayFail, LeaseSteps: 2, Effects: marked, Unrepeatable: true,
-		},
+		"clocks that differ, refuse": {Clients: skewed, LeaseSteps: 2, Effects: marked, Unrepeatable: true},
 		"waiting": {
-			Endings: mayFail, Effects: mayStumble, Faults: lost,
-			Options: []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)},
+			Effects: mayStumble, Faults: lost, Options: []idempotent.Option{idempotent.WithWait(40 * time.Millisecond)},
 		},
-		"two caches": {Clients: apart, Endings: mayFail, Before: cached},
+		"two caches": {Clients: apart, Before: cached},
 		"a resolver, refuse": {
 			Clients: clients(1, 3), Endings: uncertain, Resolver: true, Effects: marked, Unrepeatable: true,
 			Faults: lost,
 		},
-		"an operator": {Endings: mayFail, LeaseSteps: 2, Deeds: deeds},
+		"an operator": {LeaseSteps: 2, Deeds: deeds},
 		"an operator and every effect": {
-			Clients: clients(1, 2), Endings: mayFail, Deeds: deeds, Steps: askedSteps,
+			Clients: clients(1, 2), Deeds: deeds, Steps: askedSteps,
 			Effects: []Effect{Happens, Stumbles, MayHappen, HappensUnwritten},
 		},
-		"an operator and a late message": {Deeds: deeds, Faults: late, Strikes: only(StepRecord, Release, OfOperator)},
-		"an operator, refuse":            {Endings: mayFail, Deeds: deeds, Unrepeatable: true, Faults: crash},
+		"an operator, refuse": {Deeds: deeds, Unrepeatable: true, Faults: crash},
 	})
-	maps.Copy(all, family("steps: ", Scenario{}, map[string]Scenario{
+	usual = Scenario{Clients: bothKinds, Timed: true, TimeSteps: 4, Steps: oneStep}
+	maps.Copy(all, family("steps: ", usual, map[string]Scenario{
 		"timed, renewals and a release": {
-			Clients: []Client{{Amount: 5, Deliveries: 2, NoDeadline: true}}, Endings: mayFail, Timed: true,
-			TimeSteps: 4, Steps: oneStep, Faults: []Fault{LoseLate, LoseReply, Repeat}, Strikes: only(Renewal),
+			Clients: []Client{{Amount: 5, Deliveries: 2, NoDeadline: true}}, Endings: mayFail,
+			Faults: []Fault{LoseLate, LoseReply, Repeat}, Strikes: only(Renewal),
 		},
 		"timed, a lost lease, refuse": {
-			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 3, Steps: twoSteps, Unrepeatable: true,
-			Faults: slow, Strikes: only(Renewal),
+			TimeSteps: 3, Steps: twoSteps, Unrepeatable: true, Faults: slow, Strikes: only(Renewal),
 		},
-		"timed, a slow step": {
-			Clients: []Client{renewing, dated}, Endings: mayFail, Timed: true, TimeSteps: 4, Steps: oneStep,
-			Faults: slow, Strikes: stepCalls,
-		},
+		"timed, a slow step": {Endings: mayFail, Faults: slow, Strikes: stepCalls},
 		"timed, a short retention": {
-			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4, Steps: oneStep,
 			Options: []idempotent.Option{idempotent.WithRetention(time.Second)}, Faults: []Fault{LoseReply, Repeat},
 			Strikes: only(Renewal, StepRecord),
+		},
+	}))
+	maps.Copy(all, family("steps: ", Scenario{}, map[string]Scenario{
+		"two faults of steps": {
+			Clients: clients(2, 1), LeaseSteps: 1, Steps: onceSteps, Faults: late, MaxFaults: 2, Strikes: stepCalls,
+		},
+		"a resolver, at most once": {
+			Clients: clients(1, 3), LeaseSteps: 1, Resolver: true, Steps: onceSteps, Effects: mayStumble, Faults: crash,
+			Strikes: stepCalls,
+		},
+		"an operator and a late message": {
+			Clients: clients(2, 1), LeaseSteps: 1, Deeds: deeds, Steps: oneStep, Faults: late,
+			Strikes: only(StepRecord, Release, OfOperator),
 		},
 		"the expiry": {Clients: rivals, ExpirySteps: 1, Steps: oneStep, Faults: late, Strikes: stepCalls},
 	}))
@@ -243,9 +240,7 @@ func commitScenarios() map[string]Scenario {
 			Rows: open, Outside: shutsOpens, Faults: []Fault{LoseLate, LoseReply, SlowRequest},
 			Strikes: only(Renewal, Commit, Fence),
 		},
-		"timed, the heartbeat goes on": {
-			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: gated, Rows: shut,
-		},
+		"timed, the heartbeat goes on": {Clients: bothKinds, Timed: true, TimeSteps: 4, Commits: gated, Rows: shut},
 		"the expiry, tokens are remembered": {
 			Clients: clients(2, 1), ExpirySteps: 1, Commits: oneRow, Faults: late, Remembers: true,
 		},
@@ -258,7 +253,7 @@ func commitScenarios() map[string]Scenario {
 			Faults: []Fault{LoseLate, Repeat, SlowRequest, SlowReply}, Strikes: only(Renewal, Commit),
 		},
 		"timed, a slow commit": {
-			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: slow,
+			Clients: bothKinds, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: slow,
 			Strikes: ofCommit,
 		},
 		"timed, slow steps beside it": {

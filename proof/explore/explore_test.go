@@ -72,15 +72,9 @@ func scenarios() map[string]Scenario {
 		"unrepeatable": {
 			Clients: clients(2, 1), Endings: anyEnd, LeaseSteps: 1, Faults: faults, Unrepeatable: true,
 		},
-		"waiting": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Options: waits,
-		},
-		"resolver": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Resolver: true,
-		},
-		"two caches": {
-			Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached,
-		},
+		"waiting":    {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Options: waits},
+		"resolver":   {Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Faults: faults, Resolver: true},
+		"two caches": {Clients: apart, Endings: declines, LeaseSteps: 1, ExpirySteps: 1, Before: cached},
 		"two caches and clocks that differ": {
 			Clients: apartAndSkewed, Endings: declines, ExpirySteps: 1, Before: cached,
 		},
@@ -119,26 +113,20 @@ func family(name string, usual Scenario, worlds map[string]Scenario) map[string]
 // deepScenarios have more of everything.
 func deepScenarios() map[string]Scenario {
 	faults := AllFaults()
-	return map[string]Scenario{
-		"deep: a fault and the expiry": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Faults: faults,
-		},
-		"deep: three deliveries, each sent twice": {Clients: clients(3, 2), Endings: mayFail, LeaseSteps: 1},
-		"deep: two deliveries, each sent twice, one fault": {
+	return family("deep: ", Scenario{Clients: clients(2, 1)}, map[string]Scenario{
+		"a fault and the expiry":            {Endings: mayFail, LeaseSteps: 1, ExpirySteps: 1, Faults: faults},
+		"three deliveries, each sent twice": {Clients: clients(3, 2), Endings: mayFail, LeaseSteps: 1},
+		"two deliveries, each sent twice, one fault": {
 			Clients: clients(2, 2), Endings: mayFail, LeaseSteps: 1, Faults: faults,
 		},
-		"deep: three deliveries, every ending, two ends": {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2},
-		"deep: three deliveries, every ending, and the expiry": {
-			Clients: clients(3, 1), Endings: anyEnd, ExpirySteps: 1,
+		"three deliveries, every ending, two ends":       {Clients: clients(3, 1), Endings: anyEnd, LeaseSteps: 2},
+		"three deliveries, every ending, and the expiry": {Clients: clients(3, 1), Endings: anyEnd, ExpirySteps: 1},
+		"two faults, two ends": {
+			Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2,
 		},
-		"deep: two faults, two ends": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 2, Faults: faults, MaxFaults: 2,
-		},
-		"deep: one cache": {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
-		"deep: resolver, two faults": {
-			Clients: clients(2, 1), LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true,
-		},
-	}
+		"one cache":            {Clients: together, Endings: declines, ExpirySteps: 1, Before: cached},
+		"resolver, two faults": {LeaseSteps: 2, Faults: faults, MaxFaults: 2, Resolver: true},
+	})
 }
 
 // large are the scenarios that take longest. Most of them have two faults, or two of the things

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	mathrand "math/rand/v2"
 	"slices"
 	"sync"
@@ -114,16 +115,13 @@ type keyState struct {
 
 func invocations() porcupine.Model {
 	return porcupine.Model{
-		Partition: func(h []porcupine.Operation) (parts [][]porcupine.Operation) {
+		Partition: func(h []porcupine.Operation) [][]porcupine.Operation {
 			byKey := map[string][]porcupine.Operation{}
 			for _, o := range h {
 				key := o.Input.(step).key
 				byKey[key] = append(byKey[key], o)
 			}
-			for _, part := range byKey {
-				parts = append(parts, part)
-			}
-			return parts
+			return slices.Collect(maps.Values(byKey))
 		},
 		Init: func() any { return keyState{} },
 		Step: func(state, input, _ any) (bool, any) {

@@ -8,13 +8,12 @@ import (
 	"github.com/go-idempotent/idempotent"
 )
 
-// renewing is a client without a deadline, dated one with.
 var (
-	renewing = Client{Amount: 5, Deliveries: 1, NoDeadline: true}
-	dated    = Client{Amount: 5, Deliveries: 1}
-)
+	// renewing is a client without a deadline, dated one with.
+	renewing  = Client{Amount: 5, Deliveries: 1, NoDeadline: true}
+	dated     = Client{Amount: 5, Deliveries: 1}
+	bothKinds = []Client{renewing, dated}
 
-var (
 	crash     = []Fault{DieAfter}
 	crashes   = []Fault{DieAfter, DieBefore, DieLate}
 	uncertain = []Ending{Succeeds, FailsUncertain}
@@ -43,7 +42,7 @@ func timedScenarios() map[string]Scenario {
 	slow := SlowFaults()
 	slowAndDeath := []Fault{DieAfter, SlowRequest, SlowReply}
 	obeys := []Ending{Succeeds, ObeysContext}
-	usual := Scenario{Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 4}
+	usual := Scenario{Clients: bothKinds, Timed: true, TimeSteps: 4}
 	return family("timed: ", usual, map[string]Scenario{
 		"a fault of a renewal": {
 			Endings: obeys, Strikes: only(Renewal), Faults: []Fault{
@@ -88,97 +87,82 @@ func timedScenarios() map[string]Scenario {
 
 // foundScenarios are small ones, each about something that others leave out.
 func foundScenarios() map[string]Scenario {
-	return map[string]Scenario{
-		"nothing executed, and meanwhile UNKNOWN": {
-			Clients: clients(2, 2), Endings: []Ending{Succeeds, FailsNotExecuted}, LeaseSteps: 1, Unrepeatable: true,
-		},
-		"crashed and expired": {Clients: rivals, LeaseSteps: 1, ExpirySteps: 1, Faults: crash},
+	return family("", Scenario{Clients: clients(2, 2), LeaseSteps: 1}, map[string]Scenario{
+		"nothing executed, and meanwhile UNKNOWN": {Endings: []Ending{Succeeds, FailsNotExecuted}, Unrepeatable: true},
+		"crashed and expired":                     {Clients: rivals, ExpirySteps: 1, Faults: crash},
 		"unknown and expired": {
-			Clients: rivals, Endings: uncertain, LeaseSteps: 1, ExpirySteps: 1, Faults: crash, Unrepeatable: true,
+			Clients: rivals, Endings: uncertain, ExpirySteps: 1, Faults: crash, Unrepeatable: true,
 		},
-		"expired before it is resolved": {
-			Clients: clients(2, 1), Endings: uncertain, LeaseSteps: 1, ExpirySteps: 1, Resolver: true,
-		},
+		"expired before it is resolved": {Clients: clients(2, 1), Endings: uncertain, ExpirySteps: 1, Resolver: true},
 		"a running transaction": {
-			Clients: clients(3, 1), Endings: mayFail, LeaseSteps: 1, Faults: []Fault{Conflict}, MaxFaults: 2,
+			Clients: clients(3, 1), Endings: mayFail, Faults: []Fault{Conflict}, MaxFaults: 2,
 		},
 		"an undone takeover": {
-			Clients: clients(2, 2), LeaseSteps: 1, MaxFaults: 2, Faults: []Fault{LoseLate, FailAfter, FailLate, Repeat},
-			Strikes: only(Takeover, Undo),
+			MaxFaults: 2, Faults: []Fault{LoseLate, FailAfter, FailLate, Repeat}, Strikes: only(Takeover, Undo),
 		},
 		"an undone takeover for a resolver": {
-			Clients: clients(1, 3), Endings: []Ending{FailsUncertain}, LeaseSteps: 1, Resolver: true, MaxFaults: 2,
+			Clients: clients(1, 3), Endings: []Ending{FailsUncertain}, Resolver: true, MaxFaults: 2,
 			Faults: []Fault{LoseLate, FailAfter}, Strikes: only(Takeover, Undo),
 		},
 		"a late claim in the place of a takeover": {
 			Clients: clients(2, 1), Endings: []Ending{Fails}, LeaseSteps: 2, MaxFaults: 2,
 			Faults: []Fault{LoseReply, LoseLate}, Strikes: only(Claim),
 		},
-	}
+	})
 }
 
 // goingOnScenarios are those of handlers that go on, whatever they meet; of processes that are
 // suspended meanwhile; and of resolvers that fail.
 func goingOnScenarios() map[string]Scenario {
-	both := []Client{renewing, dated}
 	late := []Fault{LoseLate, FailBefore, FailAfter, FailLate}
 	fails := []Verdict{CannotTell, BreaksDown, Untouched}
 	every := []Verdict{StillUnknown, Executed, Untouched, CannotTell, BreaksDown}
 	within := []Effect{CommitsInside, CommitsOutside, CommitsDetached}
-	return family("goes on: ", Scenario{}, map[string]Scenario{
+	all := family("goes on: ", Scenario{Clients: bothKinds, Timed: true}, map[string]Scenario{
 		"timed, after a commit that failed": {
-			Clients: both, Careless: true, Timed: true, TimeSteps: 4, Commits: oneRow, Faults: late,
-			Strikes: only(Commit),
+			Careless: true, TimeSteps: 4, Commits: oneRow, Faults: late, Strikes: only(Commit),
 		},
 		"timed, after a commit that nobody can read": {
-			Clients: both, Careless: true, Timed: true, TimeSteps: 3, Commits: oneRow, MaxFaults: 2, Strikes: ofCommit,
+			Careless: true, TimeSteps: 3, Commits: oneRow, MaxFaults: 2, Strikes: ofCommit,
 			Faults: []Fault{FailBefore, FailLate},
 		},
-		"steps after a commit": {
-			Clients: clients(1, 2), Endings: mayFail, LeaseSteps: 1, Commits: gated, Rows: shut, Outside: thenOpens,
-			Steps: oneStep, StepsLast: true, Careless: true, Faults: late, Strikes: only(Commit),
-		},
 		"timed, steps after a commit": {
-			Clients: both, Timed: true, TimeSteps: 2, Commits: gated, Rows: shut, Steps: oneStep, StepsLast: true,
-			Careless: true, Faults: late, Strikes: only(Commit),
+			TimeSteps: 2, Commits: gated, Rows: shut, Steps: oneStep, StepsLast: true, Careless: true, Faults: late,
+			Strikes: only(Commit),
 		},
 		"timed, a commit inside of a step": {
-			Clients: both, Timed: true, TimeSteps: 3, Commits: oneRow, Steps: oneStep, Effects: within, Careless: true,
-		},
-		"a commit that nobody waits for": {
-			Clients: clients(2, 1), Endings: mayFail, LeaseSteps: 1, Commits: oneRow, Unawaited: true,
+			TimeSteps: 3, Commits: oneRow, Steps: oneStep, Effects: within, Careless: true,
 		},
 		"timed, a commit that nobody waits for, beside a step": {
-			Clients: both[:1], Timed: true, TimeSteps: 2, Commits: oneRow, Unawaited: true, Steps: oneStep,
-			Abandons: true,
+			Clients: bothKinds[:1], TimeSteps: 2, Commits: oneRow, Unawaited: true, Steps: oneStep, Abandons: true,
 		},
-		"timed, suspended in steps": {
-			Clients: both, Timed: true, EndsEarly: true, TimeSteps: 1, Steps: oneStep, Freezes: 1,
-		},
-		"timed, suspended in a commit": {
-			Clients: both, Careless: true, EndsEarly: true, Timed: true, TimeSteps: 1, Commits: oneRow, Freezes: 1,
-		},
+		"timed, suspended in steps":    {EndsEarly: true, TimeSteps: 1, Steps: oneStep, Freezes: 1},
+		"timed, suspended in a commit": {Careless: true, EndsEarly: true, TimeSteps: 1, Commits: oneRow, Freezes: 1},
 		"timed, suspended, a deadline": {
-			Clients: []Client{dated, dated}, Timed: true, EndsEarly: true, TimeSteps: 1, Steps: oneStep, Freezes: 1,
+			Clients: []Client{dated, dated}, EndsEarly: true, TimeSteps: 1, Steps: oneStep, Freezes: 1,
 		},
 		"timed, suspended after a commit that failed": {
-			Clients: both, Careless: true, Timed: true, TimeSteps: 2, Commits: oneRow, Freezes: 1,
-			Faults: []Fault{FailBefore, FailLate}, Strikes: only(Commit),
+			Careless: true, TimeSteps: 2, Commits: oneRow, Freezes: 1, Faults: []Fault{FailBefore, FailLate},
+			Strikes: only(Commit),
 		},
 		"timed, suspended in a resolver": {
-			Clients: []Client{{Amount: 5, Deliveries: 2, NoDeadline: true}, dated}, Endings: uncertain[1:], Timed: true,
+			Clients: []Client{{Amount: 5, Deliveries: 2, NoDeadline: true}, dated}, Endings: uncertain[1:],
 			TimeSteps: 1, Resolver: true, Verdicts: []Verdict{Executed, Untouched}, Freezes: 1,
 		},
-		"a resolver that fails": {
-			Clients: clients(1, 3), Endings: uncertain, LeaseSteps: 1, Resolver: true, Verdicts: fails, Steps: oneStep,
-		},
-		"a resolver that a waiting delivery asks": {
-			Clients: clients(2, 1), Endings: uncertain, LeaseSteps: 1, Resolver: true, Verdicts: every, Options: waits,
-		},
-		"a resolver of a step that fails": {
-			Clients: clients(1, 3), Endings: mayFail, LeaseSteps: 1, Steps: askedSteps, Verdicts: every, Faults: crash,
-		},
 	})
+	maps.Copy(all, family("goes on: ", Scenario{Clients: clients(1, 3), LeaseSteps: 1}, map[string]Scenario{
+		"steps after a commit": {
+			Clients: clients(1, 2), Endings: mayFail, Commits: gated, Rows: shut, Outside: thenOpens, Steps: oneStep,
+			StepsLast: true, Careless: true, Faults: late, Strikes: only(Commit),
+		},
+		"a commit that nobody waits for": {Clients: clients(2, 1), Endings: mayFail, Commits: oneRow, Unawaited: true},
+		"a resolver that fails":          {Endings: uncertain, Resolver: true, Verdicts: fails, Steps: oneStep},
+		"a resolver that a waiting delivery asks": {
+			Clients: clients(2, 1), Endings: uncertain, Resolver: true, Verdicts: every, Options: waits,
+		},
+		"a resolver of a step that fails": {Endings: mayFail, Steps: askedSteps, Verdicts: every, Faults: crash},
+	}))
+	return all
 }
 
 // deployedScenarios are those of versions of a function that follow each other.
@@ -220,7 +204,7 @@ func operatorScenarios() map[string]Scenario {
 		},
 		"a resolver": {Endings: uncertain, LeaseSteps: 1, Resolver: true},
 		"timed, renewals that fail": {
-			Clients: []Client{renewing, dated}, Timed: true, TimeSteps: 3, Faults: []Fault{LoseLate, SlowRequest},
+			Clients: bothKinds, Timed: true, TimeSteps: 3, Faults: []Fault{LoseLate, SlowRequest},
 			Strikes: only(Renewal),
 		},
 	})
@@ -329,9 +313,7 @@ func attentionScenarios() map[string]Scenario {
 			Endings: mayFail, Steps: oneStep, Verdicts: told, Effects: []Effect{Happens, MayHappen},
 		},
 		"an operator": {Deeds: AllDeeds(), Verdicts: told},
-		"the expiry": {
-			Clients: append(clients(1, 2), byIndex), Endings: mayFail, ExpirySteps: 1, Verdicts: told,
-		},
+		"the expiry":  {Clients: append(clients(1, 2), byIndex), Endings: mayFail, ExpirySteps: 1, Verdicts: told},
 	})
 	maps.Copy(all, family("attention: ", Scenario{}, map[string]Scenario{
 		"killed in the first execution, a resolver": {

@@ -109,16 +109,11 @@ func (p *peer) kill() {
 	_ = p.cmd.Wait()
 }
 
-// freeze stops the process as Lambda does between two invocations: its handler neither ends nor
-// renews a lease until thaw.
-func (p *peer) freeze() {
+// gets sends the process a signal. After SIGSTOP, which is what Lambda does between two
+// invocations, its handler neither ends nor renews a lease until SIGCONT.
+func (p *peer) gets(signal syscall.Signal) {
 	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGSTOP))
-}
-
-func (p *peer) thaw() {
-	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGCONT))
+	require.NoError(p.t, p.cmd.Process.Signal(signal))
 }
 
 func (p *peer) say(v any) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -222,10 +223,10 @@ func (s *stage) takesOver() {
 func staleOwnerLast(s *stage) {
 	s.short()
 	s.first.enters(s.ask)
-	s.first.freeze()
+	s.first.gets(syscall.SIGSTOP)
 	s.takesOver()
 	s.second.returns(`"second"`)
-	s.first.thaw()
+	s.first.gets(syscall.SIGCONT)
 	stored := `"first"` // documented: their stale owner replaces the result
 	if s.first.ours {
 		stored = `"second"`
@@ -239,10 +240,10 @@ func staleOwnerLast(s *stage) {
 func staleOwnerFirst(s *stage) {
 	s.short()
 	s.first.enters(s.ask)
-	s.first.freeze()
+	s.first.gets(syscall.SIGSTOP)
 	s.RemainingMS = nil
 	s.takesOver()
-	s.first.thaw()
+	s.first.gets(syscall.SIGCONT)
 	got := s.first.returns(`"first"`)
 	if s.first.ours {
 		require.Equal(s.T, "SupersededError", got.Error)
