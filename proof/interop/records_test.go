@@ -116,8 +116,8 @@ func TestStoredRecords(t *testing.T) {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+"/"+r.Name, func(t *testing.T) {
 				b := &bench{T: t, recordVector: r, language: vectors.About.Language, client: client, table: tables[s]}
 				if r.Name == "validation_missing" {
-					// The packages validate the digest of null, this library refuses an event without what
-					// it validates, unless the handler does not ask.
+					// The packages validate the digest of null, this library refuses an event
+					// without what it validates, unless the handler does not ask.
 					_, err := b.deliver(time.UnixMilli(b.ReplayWall[0]))
 					require.ErrorIs(b, err, idempotent.ErrInvalidKey)
 					b.ValidationPath = nil
