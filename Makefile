@@ -107,7 +107,7 @@ torture: ## random kills of the real binary on the wire, for TORTURE=10m
 		go test -C proof -timeout 0 -count=1 -run Kill -v ./e2e
 
 .PHONY: bench
-bench: ## what it costs, beside the SDK by hand (RUN=fake, ROUNDS=15)
+bench: ## what it costs, beside the SDK by hand and other libraries (RUN=fake, ROUNDS=15)
 	@go run -C bench . -run '$(RUN)' -rounds $(ROUNDS)
 
 # The proof is a module of its own, see proof/README.md.

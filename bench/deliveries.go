@@ -69,7 +69,7 @@ func compared(
 		g.cases = []measured{{name: unwrapped.name, run: unwrapped.of(r.result, nil).executions}}
 		ways := []way{wrapped}
 		if r.byHand {
-			ways = []way{handmade, wrapped}
+			ways = []way{handmade, wrapped, uncompressed}
 		}
 		for i, w := range ways {
 			f := newFake()

@@ -8,6 +8,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0
 	github.com/go-idempotent/idempotent v0.1.0
 	github.com/stretchr/testify v1.12.1
+	github.com/velmie/idempo v0.2.0
 )
 
 require (

@@ -1,5 +1,5 @@
 // Command bench measures what idempotency costs, side by side with what it is compared with: the
-// same calls by hand, and the handler alone. It prints a table per section.
+// same calls by hand, other libraries, and the floor. It prints a table per section.
 //
 //	go run . [-run regexp] [-rounds n]
 //
@@ -36,6 +36,8 @@ var sections = []section{
 	{"fake/first", firsts.measure},
 	{"fake/replay", replays.measure},
 	{"fake/steps", stepwise.measure},
+	{"memory/first", ofLibraries("First executions of a handler that does nothing.", library.firsts)},
+	{"memory/replay", ofLibraries("Deliveries of a key that was completed.", library.replays)},
 	{"memory-peak", measurePeak},
 	{"coldstart", measureColdStart},
 }

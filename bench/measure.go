@@ -24,7 +24,11 @@ func (p plan) measure(rounds int) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	whole := table{about: p.about + aboutFake}
+	return measureGroups(p.about+aboutFake, groups, rounds)
+}
+
+func measureGroups(about string, groups []group, rounds int) (table, error) {
+	whole := table{about: about}
 	for _, g := range groups {
 		t, err := g.measure(rounds)
 		if err != nil {

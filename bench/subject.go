@@ -33,6 +33,10 @@ var (
 	wrapped  = way{"wrapped", func(s *shop, f *fake) lambda.Handler {
 		return idempotent.Wrap(s.charge, dynamo.New(f.client, records))
 	}}
+	// uncompressed trades write units for time.
+	uncompressed = way{"wrapped, uncompressed", func(s *shop, f *fake) lambda.Handler {
+		return idempotent.Wrap(s.charge, dynamo.New(f.client, records, dynamo.Config{NoCompression: true}))
+	}}
 )
 
 // of returns a handler with this result.

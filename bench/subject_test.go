@@ -9,6 +9,70 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// responseOf is an answer without what the library adds for the client.
+func responseOf(t *testing.T, answer []byte) response {
+	t.Helper()
+	var r response
+	require.NoError(t, json.Unmarshal(answer, &r))
+	delete(r.Headers, "Idempotent-Replayed")
+	delete(r.Headers, "Idempotency-Key-Expires")
+	return r
+}
+
+func TestAllWaysGiveTheSameAnswerAndAReplayDoesNotExecute(t *testing.T) {
+	t.Parallel()
+	for _, r := range results {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			alone := unwrapped.of(r.result, nil)
+			answer, err := alone.deliver(1)
+			require.NoError(t, err)
+			require.NoError(t, alone.shop.check(answer))
+			expected := responseOf(t, answer)
+
+			ways := []*subject{wrapped.of(r.result, newFake())}
+			if r.byHand {
+				ways = append(ways, handmade.of(r.result, newFake()))
+			}
+			for _, s := range ways {
+				for delivery := range 3 {
+					answer, err := s.deliver(2)
+					require.NoError(t, err)
+					assert.Equal(t, expected, responseOf(t, answer), "%s, delivery %d", s.name, delivery+1)
+				}
+				assert.EqualValues(t, 1, s.shop.executed.Load(), s.name)
+				for key := range uint64(3) {
+					_, err := s.deliver(10 + key)
+					require.NoError(t, err)
+				}
+				assert.EqualValues(t, 1+3, s.shop.executed.Load(), s.name)
+			}
+		})
+	}
+}
+
+func TestTheAnswersThatArePlayedAreThoseOfTheTable(t *testing.T) {
+	t.Parallel()
+	for _, r := range results {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			c := newFake()
+			first := wrapped.of(r.result, c)
+			run, err := first.rehearsedExecution(c)
+			require.NoError(t, err)
+			require.NoError(t, run(3))
+			assert.EqualValues(t, 2+3, first.shop.executed.Load())
+
+			c = newFake()
+			again := wrapped.of(r.result, c)
+			run, err = again.rehearsedReplay(c)
+			require.NoError(t, err)
+			require.NoError(t, run(3))
+			assert.EqualValues(t, 1, again.shop.executed.Load())
+		})
+	}
+}
+
 func TestResultsHaveTheirSize(t *testing.T) {
 	t.Parallel()
 	for _, r := range results {
