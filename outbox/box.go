@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -20,6 +21,52 @@ import (
 	"github.com/go-idempotent/idempotent/internal/relay"
 )
 
+// The attributes of a message in the table that are named outside of [stored].
+const (
+	attributeID        = "id"
+	attributeOwner     = "owner"
+	attributeCreatedAt = "created_at"
+	// attributeDue is there while the message is pending. So is attributeShard, and together they
+	// are the key of the index.
+	attributeDue        = "outbox_due"
+	attributeShard      = "outbox_shard"
+	attributeExpiration = "expiration"
+	// attributeLastWrite is the token of the write of a relay that came last, attributeRedrive that
+	// of the last redrive.
+	attributeLastWrite = "last_write"
+	attributeRedrive   = "redrive"
+)
+
+// givenUpShard is the shard of the messages that nobody delivers.
+const givenUpShard = "given-up"
+
+// stored is a message in the table. Instants are milliseconds since 1970.
+type stored struct {
+	ID         string            `dynamodbav:"id"`
+	Topic      string            `dynamodbav:"topic"`
+	Body       string            `dynamodbav:"body"`
+	Attributes map[string]string `dynamodbav:"attributes,omitempty"`
+	Group      string            `dynamodbav:"group,omitempty"`
+	Tenant     string            `dynamodbav:"tenant,omitempty"`
+	Trace      string            `dynamodbav:"trace,omitempty"`
+	Owner      string            `dynamodbav:"owner"`
+	CreatedAt  int64             `dynamodbav:"created_at"`
+	Due        int64             `dynamodbav:"outbox_due"`
+	Shard      string            `dynamodbav:"outbox_shard"`
+	// Tries is there from the first failure on, or since a drain has taken the message.
+	Tries     int    `dynamodbav:"tries,omitempty"`
+	GivenUpAt int64  `dynamodbav:"given_up_at,omitempty"`
+	Failure   string `dynamodbav:"last_error,omitempty"`
+}
+
+func (s stored) message() Message {
+	return Message{
+		ID: s.ID, Topic: s.Topic, Body: json.RawMessage(s.Body), Attributes: s.Attributes, Group: s.Group,
+		Tenant: s.Tenant, Trace: s.Trace,
+		CreatedAt: time.UnixMilli(s.CreatedAt).UTC(), Tries: s.Tries,
+	}
+}
+
 // box is the table, as a relay sees it. Every write has the condition that the message is pending,
 // and that the commit of the entry has put it: with the same id there may be a later one.
 type box struct {
@@ -28,7 +75,7 @@ type box struct {
 	retention time.Duration
 }
 
-var _ relay.Box[Message] = (*box)(nil)
+var _ relay.Box[stored] = (*box)(nil)
 
 type attributes = map[string]types.AttributeValue
 
@@ -51,25 +98,19 @@ func number(n int64) types.AttributeValue {
 func keyOf(id string) attributes { return attributes{attributeID: text(id)} }
 
 // Get implements [relay.Box].
-func (b *box) Get(ctx context.Context, id string) (relay.Entry[Message], bool, error) {
-	it, err := b.read(ctx, id)
-	e, pending := entryOf(it)
-	return e, pending, err
-}
-
-// read reads a message as it is. There is no such message if it is nil.
-func (b *box) read(ctx context.Context, id string) (attributes, error) {
+func (b *box) Get(ctx context.Context, id string) (relay.Entry[stored], bool, error) {
 	out, err := b.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: aws.String(b.table), Key: keyOf(id), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("outbox: read a message: %w", err)
+		return relay.Entry[stored]{}, false, fmt.Errorf("outbox: read a message: %w", err)
 	}
-	return out.Item, nil
+	e, pending := entryOf(out.Item)
+	return e, pending, nil
 }
 
 // Done implements [relay.Box].
-func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
+func (b *box) Done(ctx context.Context, e relay.Entry[stored], now time.Time) (bool, error) {
 	_, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
 		"SET done_at = :now, expiration = :expiration REMOVE outbox_due, outbox_shard, tries, given_up_at, last_error",
 		attributes{refNow: number(now.UnixMilli()), ":expiration": number(now.Add(b.retention).Unix() + 1)})
@@ -77,7 +118,7 @@ func (b *box) Done(ctx context.Context, e relay.Entry[Message], now time.Time) (
 }
 
 // Failed implements [relay.Box].
-func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time) (tries int, pending bool, err error) {
+func (b *box) Failed(ctx context.Context, e relay.Entry[stored], due time.Time) (tries int, pending bool, err error) {
 	changed, pending, err := b.update(ctx, e, attributeLastWrite, pendingOfOwner(),
 		"SET outbox_due = :due ADD tries :one", attributes{":due": number(due.UnixMilli()), refOne: number(1)})
 	if !pending {
@@ -91,7 +132,7 @@ func (b *box) Failed(ctx context.Context, e relay.Entry[Message], due time.Time)
 }
 
 // Take implements [relay.Box].
-func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (bool, error) {
+func (b *box) Take(ctx context.Context, e relay.Entry[stored], due time.Time) (bool, error) {
 	_, taken, err := b.update(ctx, e, attributeLastWrite,
 		"#owner = :owner AND outbox_due = :seen AND outbox_shard <> :givenUp", "SET outbox_due = :due ADD tries :one",
 		attributes{
@@ -102,7 +143,7 @@ func (b *box) Take(ctx context.Context, e relay.Entry[Message], due time.Time) (
 }
 
 // GiveUp implements [relay.Box].
-func (b *box) GiveUp(ctx context.Context, e relay.Entry[Message], now time.Time) (bool, error) {
+func (b *box) GiveUp(ctx context.Context, e relay.Entry[stored], now time.Time) (bool, error) {
 	condition, values := pendingOfOwner(),
 		attributes{refGivenUp: text(givenUpShard), refNow: number(now.UnixMilli()), refOne: number(1)}
 	if e.Tries > 0 {
@@ -132,7 +173,7 @@ func causeOf(err error) error {
 // A client repeats a write whose answer was lost. The message keeps a token of the write, in the
 // attribute that is the mark, so that the copy changes nothing, and what refuses it tells that the
 // write has landed.
-func (b *box) update(ctx context.Context, e relay.Entry[Message], mark, condition, change string,
+func (b *box) update(ctx context.Context, e relay.Entry[stored], mark, condition, change string,
 	values attributes,
 ) (attributes, bool, error) {
 	token := text(rand.Text())
@@ -195,20 +236,13 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 	}
 }
 
-// storedOf reads an item. False says that it is no message, or none that is pending.
-func storedOf(it attributes) (s stored, pending bool) {
+// entryOf reads an item as a relay has it. False says that it is no message, or none that is
+// pending.
+func entryOf(it attributes) (relay.Entry[stored], bool) {
+	var s stored
 	err := attributevalue.UnmarshalMap(it, &s)
-	return s, err == nil && s.Owner != "" && s.Topic != "" && s.Due != 0
-}
-
-// entryOf reads an item as a relay has it.
-func entryOf(it attributes) (relay.Entry[Message], bool) {
-	s, pending := storedOf(it)
-	if !pending {
-		return relay.Entry[Message]{}, false
-	}
-	return relay.Entry[Message]{
+	return relay.Entry[stored]{
 		ID: s.ID, Owner: s.Owner, Due: time.UnixMilli(s.Due), Tries: s.Tries, GivenUp: s.Shard == givenUpShard,
-		Created: time.UnixMilli(s.CreatedAt), Message: s.message(),
-	}, true
+		Created: time.UnixMilli(s.CreatedAt), Message: s,
+	}, err == nil && s.Owner != "" && s.Topic != "" && s.Due != 0
 }

@@ -43,16 +43,13 @@ func GivenUp(ctx context.Context, client Client, table string) iter.Seq2[GivenUp
 
 // givenUp reads a message. False says that it is not given up.
 func (b *box) givenUp(ctx context.Context, id string) (GivenUpMessage, bool, error) {
-	it, err := b.read(ctx, id)
-	if err != nil {
+	e, pending, err := b.Get(ctx, id)
+	if err != nil || !pending || !e.GivenUp {
 		return GivenUpMessage{}, false, err
 	}
-	m, pending := storedOf(it)
-	if !pending || m.Shard != givenUpShard {
-		return GivenUpMessage{}, false, nil
-	}
 	return GivenUpMessage{
-		Message: m.message(), GivenUpAt: time.UnixMilli(m.GivenUpAt).UTC(), Failure: m.Failure, owner: m.Owner,
+		Message: e.Message.message(), GivenUpAt: time.UnixMilli(e.Message.GivenUpAt).UTC(),
+		Failure: e.Message.Failure, owner: e.Owner,
 	}, true, nil
 }
 
@@ -92,7 +89,7 @@ func Redrive(ctx context.Context, client Client, table string, m GivenUpMessage,
 	}
 	change := "SET outbox_shard = :shard, outbox_due = :now, redriven_at = :now, redriven_by = :by, " +
 		"redriven_reason = :why REMOVE tries, given_up_at, last_error"
-	_, redriven, err := (&box{client: client, table: table}).update(ctx, relay.Entry[Message]{ID: m.ID, Owner: m.owner},
+	_, redriven, err := (&box{client: client, table: table}).update(ctx, relay.Entry[stored]{ID: m.ID, Owner: m.owner},
 		attributeRedrive, "#owner = :owner AND outbox_shard = :givenUp AND given_up_at = :at", change, attributes{
 			refGivenUp: text(givenUpShard), ":at": number(m.GivenUpAt.UnixMilli()), ":shard": text(shardOf(m.ID)),
 			refNow: number(time.Now().UnixMilli()), ":by": text(by), ":why": text(why),

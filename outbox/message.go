@@ -63,11 +63,14 @@ type Message struct {
 // Its text names neither the id nor anything of the body.
 func (o *Outbox) Message(ctx context.Context, name string, body any, config ...MessageConfig) dynamo.Item {
 	d := draft{stored: stored{Topic: name}}
+	d.Trace, _ = ctx.Value(traceKey).(string)
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		d.Tenant = lc.TenantID
+	}
 	if strings.TrimSpace(name) == "" {
 		d.problemf("the name is empty")
 	}
 	d.setBody(body)
-	d.setContext(ctx)
 	d.configure(config)
 	if len(d.problems) == 0 { // a key that nobody gets is not reported
 		d.setKey(ctx, name)
@@ -109,14 +112,6 @@ func (d *draft) setBody(body any) {
 // traceKey is the key of the X-Ray trace header in the context of an invocation, as package lambda
 // of aws-lambda-go sets it.
 const traceKey = "x-amzn-trace-id"
-
-// setContext sets what the invocation tells.
-func (d *draft) setContext(ctx context.Context) {
-	d.Trace, _ = ctx.Value(traceKey).(string)
-	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		d.Tenant = lc.TenantID
-	}
-}
 
 // setKey sets what the execution tells.
 func (d *draft) setKey(ctx context.Context, name string) {

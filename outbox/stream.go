@@ -2,12 +2,13 @@ package outbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/report"
@@ -60,7 +61,7 @@ var errTooShort = errors.New(
 		"timeout of the function")
 
 // entriesOf returns the messages of an event that are to be delivered, with their sequence numbers.
-func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []relay.Entry[Message],
+func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (entries []relay.Entry[stored],
 	numbers []string, err error,
 ) {
 	for i, record := range event.Records {
@@ -69,14 +70,16 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 				"outbox: record %d of the event is of the stream %q, and this relay is of the table %q: look at the event "+
 					"source mapping of the function", i, source, r.box.table)
 		}
-		image := attributesOf(record.Change.NewImage)
+		image := record.Change.NewImage
 		if record.EventName == string(events.DynamoDBOperationTypeRemove) || isDone(image) {
 			report.Skipped++
 			continue
 		}
-		e, is := entryOf(image)
+		text, _ := json.Marshal(image) // what it cannot write cannot be read, either
+		it, unreadable := attributevalue.UnmarshalMapJSON(text)
+		e, is := entryOf(it)
 		switch {
-		case !is || record.Change.SequenceNumber == "":
+		case unreadable != nil || !is || record.Change.SequenceNumber == "":
 			report.Foreign++
 		case e.Tries > 0:
 			report.Skipped++
@@ -88,25 +91,8 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 }
 
 // isDone reports whether an image is that of a message that was delivered.
-func isDone(image attributes) bool {
-	_, done := image[attributeDoneAt]
+func isDone(image map[string]events.DynamoDBAttributeValue) bool {
+	_, done := image["done_at"]
 	_, due := image[attributeDue]
 	return done && !due
-}
-
-// attributesOf returns an image of a stream as the SDK has it. What no message has is left out.
-func attributesOf(image map[string]events.DynamoDBAttributeValue) attributes {
-	it := make(attributes, len(image))
-	for name, v := range image {
-		switch v.DataType() {
-		case events.DataTypeString:
-			it[name] = text(v.String())
-		case events.DataTypeNumber:
-			it[name] = &types.AttributeValueMemberN{Value: v.Number()}
-		case events.DataTypeMap:
-			it[name] = &types.AttributeValueMemberM{Value: attributesOf(v.Map())}
-		default:
-		}
-	}
-	return it
 }

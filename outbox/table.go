@@ -2,6 +2,9 @@ package outbox
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/table"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Index is the name of the index by which [Relay.Drain] finds what is due. It is a global secondary
@@ -80,4 +84,56 @@ func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) e
 		err = configError(advice)
 	}
 	return err
+}
+
+// Check compares a table with what an outbox needs. It is meant for deployments and for the start
+// of a process, and needs the IAM actions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive.
+//
+// The advice is what the table lacks that not everybody needs, in sentences: a stream, without
+// which [Relay.Stream] gets nothing; the [Index], without which [Relay.Drain] finds nothing; time
+// to live, without which messages that are done stay. A table that lacks both of the first is an
+// error, because nothing ever leaves it.
+//
+// What is wrong with a table is a [*store.ConfigError] with all problems. Other errors are those of
+// the client.
+func Check(ctx context.Context, client dynamo.Describer, name string) (advice []string, err error) {
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)})
+	if err != nil {
+		return nil, fmt.Errorf("outbox: describe table %q: %w", name, err)
+	}
+	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
+	if err != nil {
+		return nil, fmt.Errorf("outbox: describe time to live of table %q: %w", name, err)
+	}
+	want := TableDefinition(name)
+	problems := slices.Concat(table.Status(out.Table), table.Compare(out.Table, want))
+	if table.Strong(out.Table) {
+		problems = append(problems,
+			"it has multi-Region strong consistency, and so no transactions: nothing can be committed into it")
+	}
+	stream := streamProblem(out.Table)
+	index := table.CompareIndex(out.Table, want.GlobalSecondaryIndexes[0], "a drain finds nothing")
+	if len(stream) > 0 && len(index) > 0 {
+		problems = append(problems, "nothing delivers its messages: "+strings.Join(append(stream, index...), ", and "))
+	}
+	if len(problems) > 0 {
+		return nil, configError(table.Of("table", name, problems))
+	}
+	advice = slices.Concat(stream, index, table.CompareTimeToLive(ttl.TimeToLiveDescription, attributeExpiration))
+	return table.Of("table", name, advice), nil
+}
+
+func configError(problems []string) error { return &store.ConfigError{Problems: problems} }
+
+// streamProblem says why the stream hands over no messages.
+func streamProblem(t *types.TableDescription) []string {
+	switch s := t.StreamSpecification; {
+	case s == nil || !aws.ToBool(s.StreamEnabled):
+		return []string{"it has no stream: a relay gets no messages from it"}
+	case s.StreamViewType != types.StreamViewTypeNewImage && s.StreamViewType != types.StreamViewTypeNewAndOldImages:
+		return []string{fmt.Sprintf(
+			"its stream has the view type %s, without new images: a relay gets no messages from it", s.StreamViewType)}
+	default:
+		return nil
+	}
 }
