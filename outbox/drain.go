@@ -61,45 +61,28 @@ const maxCounted = 20 * pageSize
 func (b *box) left(ctx context.Context) (l report.Left, foreign int, err error) {
 	ctx, cancel := earlier(ctx, reportTime)
 	defer cancel()
-	c := counter{box: b}
+	count := func(shard string) (n int, err error) {
+		for m, err := range b.entries(ctx, shard, &foreign) {
+			switch {
+			case ctx.Err() != nil || n == maxCounted:
+				l.Partial = true
+				return n, nil // the time is over, or there are too many, and what was counted is true
+			case err != nil:
+				return 0, err
+			case shard != givenUpShard && m.Created.UnixMilli() > 0:
+				l.Oldest = max(l.Oldest, time.Since(m.Created))
+			}
+			n++
+		}
+		return n, nil
+	}
 	for shard := range relay.Shards {
-		n, err := c.count(ctx, strconv.Itoa(shard))
+		n, err := count(strconv.Itoa(shard))
 		if err != nil {
 			return report.Left{}, 0, err
 		}
 		l.Pending += n
 	}
-	if c.oldest > 0 { // before those are counted that are given up
-		l.Oldest = time.Since(time.UnixMilli(c.oldest))
-	}
-	l.GivenUp, err = c.count(ctx, givenUpShard)
-	l.Partial = c.partial
-	return l, c.foreign, err
-}
-
-// counter counts the messages of shards.
-type counter struct {
-	*box
-
-	oldest  int64 // when the oldest one was made, in milliseconds since 1970
-	foreign int
-	partial bool
-}
-
-// count returns how many messages a shard has.
-func (c *counter) count(ctx context.Context, shard string) (n int, err error) {
-	for m, err := range c.entries(ctx, shard, &c.foreign) {
-		switch {
-		case ctx.Err() != nil || n == maxCounted:
-			c.partial = true
-			return n, nil // the time is over, or there are too many, and what was counted is true
-		case err != nil:
-			return 0, err
-		}
-		n++
-		if at := m.Created.UnixMilli(); c.oldest == 0 || at < c.oldest {
-			c.oldest = at
-		}
-	}
-	return n, nil
+	l.GivenUp, err = count(givenUpShard)
+	return l, foreign, err
 }

@@ -73,15 +73,6 @@ type Relay struct {
 	trace     func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
 
-// The defaults of a [Relay].
-const (
-	defaultConcurrency = 10
-	defaultMaxTries    = 20
-
-	defaultTimeout   = 10 * time.Second
-	defaultRetention = 7 * 24 * time.Hour
-)
-
 const (
 	// reports is how often a failure is reported to the stream before the message is put off: those
 	// behind it wait meanwhile.
@@ -121,10 +112,13 @@ type Config struct {
 	Trace func(context.Context, report.Relay) (context.Context, func(report.Relay))
 }
 
-// configOf returns the configuration of a relay, and panics if something is wrong.
-func configOf(client Client, table string, deliver Deliver, given []Config) Config {
+// NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing;
+// see [Check].
+//
+// It panics with a [*store.ConfigError] that names every problem of the configuration.
+func NewRelay(client Client, table string, deliver Deliver, config ...Config) *Relay {
 	p := setup.Of("outbox.NewRelay")
-	c := setup.One(p, given)
+	c := setup.One(p, config)
 	p.Addf(c.Concurrency < 0, "Concurrency: %d is negative", c.Concurrency)
 	p.Addf(c.Timeout < 0, "Timeout: %v is negative", c.Timeout)
 	p.Addf(c.MaxTries < 0, "MaxTries: %d is negative", c.MaxTries)
@@ -136,46 +130,29 @@ func configOf(client Client, table string, deliver Deliver, given []Config) Conf
 	p.Addf(table == "", "the name of the table is empty")
 	p.Addf(deliver == nil, "deliver is nil")
 	p.Panic()
-	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
-	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
-	c.MaxTries = cmp.Or(c.MaxTries, defaultMaxTries)
-	c.Retention = cmp.Or(c.Retention, defaultRetention)
-	return c
-}
-
-// NewRelay returns a relay of the messages in a table, given by its name or ARN. It sends nothing;
-// see [Check].
-//
-// It panics with a [*store.ConfigError] that names every problem of the configuration.
-func NewRelay(client Client, table string, deliver Deliver, config ...Config) *Relay {
-	c := configOf(client, table, deliver, config)
-	wait := grace
-	if c.NoStream {
-		wait = 0
-	}
-	return &Relay{
-		box: &box{client, table, c.Retention}, deliver: deliver, observers: c.Observers, trace: c.Trace,
+	r := &Relay{
+		box: &box{client, table, cmp.Or(c.Retention, 7*24*time.Hour)}, deliver: deliver, observers: c.Observers,
+		trace: c.Trace,
 		settings: relay.Settings{
-			Concurrency: c.Concurrency, Timeout: c.Timeout, Reserve: reserve, Reports: reports, MaxTries: c.MaxTries,
-			Grace: wait, Pause: spread, Now: time.Now,
+			Concurrency: cmp.Or(c.Concurrency, 10), Timeout: cmp.Or(c.Timeout, 10*time.Second), Reserve: reserve,
+			Reports: reports, MaxTries: cmp.Or(c.MaxTries, 20), Grace: grace, Pause: pause, Now: time.Now,
 		},
 	}
+	if c.NoStream {
+		r.settings.Grace = 0
+	}
+	return r
 }
 
 // pause is what lies between a try and the next one: a minute as long as a stream tries, and twice
-// as much after each other try.
+// as much after each other try, or up to a quarter more or less. Messages that were due together
+// with one that ends the process are not so the next time.
 func pause(tries int) time.Duration {
 	p := time.Minute
 	for ; tries > reports+1 && p < maxPause; tries-- {
 		p *= 2
 	}
-	return min(p, maxPause)
-}
-
-// spread is a pause, or up to a quarter more or less: messages that were due together with one that
-// ends the process are not so the next time.
-func spread(tries int) time.Duration {
-	p := pause(tries)
+	p = min(p, maxPause)
 	return p*3/4 + rand.N(p/2) //nolint:gosec // no secret
 }
 

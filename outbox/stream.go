@@ -75,7 +75,7 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 			report.Skipped++
 			continue
 		}
-		text, _ := json.Marshal(image) // what it cannot write cannot be read, either
+		text, _ := json.Marshal(image) //nolint:errchkjson // what it cannot write cannot be read, either
 		it, unreadable := attributevalue.UnmarshalMapJSON(text)
 		e, is := entryOf(it)
 		switch {
