@@ -23,7 +23,6 @@ package operatesqs
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -63,11 +62,17 @@ func GiveUp(client Client, queueURL string) func(ctx context.Context, x idempote
 	fifo := p.Queue(client, queueURL)
 	p.Panic()
 	return func(ctx context.Context, x idempotent.Execution, tries int) error {
-		in, err := inputOf(x, tries, fifo)
+		body, err := json.Marshal(GivenUp{
+			Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries, CreatedAt: x.CreatedAt,
+		})
 		if err != nil {
-			return err
+			return fmt.Errorf("operatesqs: encode the message: %w", err)
 		}
-		in.QueueUrl = aws.String(queueURL)
+		in := &sqs.SendMessageInput{QueueUrl: aws.String(queueURL), MessageBody: aws.String(string(body))}
+		if fifo {
+			in.MessageGroupId = aws.String(digest([]byte(x.RecordKey)))
+			in.MessageDeduplicationId = aws.String(digest(body))
+		}
 		if _, err := client.SendMessage(ctx, in); err != nil {
 			return fmt.Errorf("operatesqs: send a message: %w", err)
 		}
@@ -75,24 +80,7 @@ func GiveUp(client Client, queueURL string) func(ctx context.Context, x idempote
 	}
 }
 
-func inputOf(x idempotent.Execution, tries int, fifo bool) (*sqs.SendMessageInput, error) {
-	body, err := json.Marshal(GivenUp{
-		Operation: x.Operation, RecordKey: x.RecordKey, Tries: tries,
-		CreatedAt: x.CreatedAt,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("operatesqs: encode the message: %w", err)
-	}
-	in := &sqs.SendMessageInput{MessageBody: aws.String(string(body))}
-	if fifo {
-		in.MessageGroupId = aws.String(digest([]byte(x.RecordKey)))
-		in.MessageDeduplicationId = aws.String(digest(body))
-	}
-	return in, nil
-}
-
 // digest is short enough for SQS, which a record key need not be.
 func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }

@@ -1,6 +1,7 @@
 package outboxhttp
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/textproto"
@@ -42,64 +43,50 @@ type config struct {
 	headers   http.Header
 	tenant    string // the header of the tenant, empty for none
 	permanent func(status int) bool
-	wrong     *setup.Problems
 }
 
-// set sets a header, or notes why not.
-func (c *config) set(name, value string) {
-	if !c.canSet("Headers", name) {
-		return
+func configOf(address string, given []Config) *config {
+	p := setup.Of("outboxhttp.To")
+	// It may hold a password, so it is not quoted.
+	u, err := url.Parse(address)
+	p.Addf(err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https",
+		"the URL is not one of the form https://host[:port][/path]")
+	of := setup.One(p, given)
+	c := &config{url: address, headers: http.Header{}, permanent: of.Permanent}
+	check := func(field, name string) (canonical string) {
+		canonical = textproto.CanonicalMIMEHeaderKey(name)
+		problem := ""
+		switch {
+		case !httpfield.IsToken(name):
+			problem = "is no name of a header"
+		case ours[canonical]:
+			problem = "is set by this package, or by net/http"
+		case c.sets(canonical):
+			problem = "is set twice"
+		}
+		p.Addf(problem != "", "%s: %q %s", field, name, problem)
+		return canonical
 	}
-	if problem := unusable(value); problem != "" {
-		c.wrong.Addf(true, "Headers: the value of %q %s", name, problem) // the value may be a secret
-		return
+	for _, name := range slices.Sorted(maps.Keys(of.Headers)) {
+		problem := unusable(of.Headers[name])
+		p.Addf(problem != "", "Headers: the value of %q %s", name, problem) // the value may be a secret
+		c.headers[check("Headers", name)] = []string{of.Headers[name]}
 	}
-	c.headers[textproto.CanonicalMIMEHeaderKey(name)] = []string{value}
-}
-
-// canSet reports whether a field can set a header, and notes why not.
-func (c *config) canSet(field, name string) bool {
-	canonical := textproto.CanonicalMIMEHeaderKey(name)
-	switch {
-	case !httpfield.IsToken(name):
-		c.wrong.Addf(true, "%s: %q is no name of a header", field, name)
-	case ours[canonical]:
-		c.wrong.Addf(true, "%s: %q is set by this package, or by net/http", field, name)
-	case c.sets(canonical):
-		c.wrong.Addf(true, "%s: %q is set twice", field, name)
-	default:
-		return true
+	if of.TenantHeader != "" {
+		c.tenant = check("TenantHeader", of.TenantHeader)
 	}
-	return false
+	p.Panic()
+	client := cmp.Or(of.Client, &http.Client{Transport: transport()})
+	copied := *client
+	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.client = &copied
+	return c
 }
 
 // sets reports whether the configuration has set a header.
 func (c *config) sets(canonical string) bool {
 	_, is := c.headers[canonical]
 	return is || c.tenant == canonical
-}
-
-func configOf(address string, given []Config) *config {
-	c := &config{url: address, headers: http.Header{}, wrong: setup.Of("outboxhttp.To")}
-	// It may hold a password, so it is not quoted.
-	u, err := url.Parse(address)
-	c.wrong.Addf(err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https",
-		"the URL is not one of the form https://host[:port][/path]")
-	of := setup.One(c.wrong, given)
-	c.client, c.permanent = of.Client, of.Permanent
-	for _, name := range slices.Sorted(maps.Keys(of.Headers)) {
-		c.set(name, of.Headers[name])
-	}
-	if of.TenantHeader != "" && c.canSet("TenantHeader", of.TenantHeader) {
-		c.tenant = textproto.CanonicalMIMEHeaderKey(of.TenantHeader)
-	}
-	if c.client == nil {
-		c.client = &http.Client{Transport: transport()}
-	}
-	copied := *c.client
-	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.client = &copied
-	return c
 }
 
 // transport is that of net/http, which keeps more connections open.

@@ -61,9 +61,7 @@ const maxDrained = 64 << 10
 // sends a message again only on a connection that had been idle and turns out to be closed, which
 // the key makes safe.
 func To(url string, config ...Config) outbox.Deliver {
-	c := configOf(url, config)
-	c.wrong.Panic()
-	return c.deliver
+	return configOf(url, config).deliver
 }
 
 func (c *config) deliver(ctx context.Context, m outbox.Message) error {
