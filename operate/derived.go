@@ -29,55 +29,32 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string, names
 	if !derivedKey.MatchString(key) {
 		return Shown{}, "", bad("derived key", "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case")
 	}
-	others := make(map[string]*candidates)
+	others, tried := make(map[string][]idempotent.Description), make(map[string][]string)
 	for e := range o.entries(ctx, store.Query{Attention: true, Index: true, Operation: operation}) {
-		held, err := e.record, e.err
 		switch {
-		case errors.As(err, new(*store.UnreadableError)):
+		case errors.As(e.err, new(*store.UnreadableError)):
 			continue // it is some other record, or one that nobody can settle by its key
-		case err != nil:
-			return Shown{}, "", failed("find a derived key", err)
-		case e.found:
-			known := slices.AppendSeq(slices.Concat(names, held.Derived), maps.Keys(held.Steps))
-			for _, name := range known {
-				if descriptionOf(held).DerivedKey(name) == key {
-					return o.show(held), name, nil
-				}
-			}
-			of := others[held.Operation()]
-			if of == nil {
-				of = &candidates{names: make(map[string]bool)}
-				others[held.Operation()] = of
-			}
-			for _, name := range known {
-				if len(of.names) < mostCandidates {
-					of.names[name] = true
-				}
-			}
-			of.records = append(of.records, descriptionOf(held))
+		case e.err != nil:
+			return Shown{}, "", failed("find a derived key", e.err)
+		case !e.found:
+			continue
 		}
+		d, of := descriptionOf(e.record), e.record.Operation()
+		for _, name := range slices.AppendSeq(slices.Concat(names, e.record.Derived), maps.Keys(e.record.Steps)) {
+			if d.DerivedKey(name) == key {
+				return o.show(e.record), name, nil
+			}
+			if len(tried[of]) < mostTried && !slices.Contains(tried[of], name) {
+				tried[of] = append(tried[of], name)
+			}
+		}
+		others[of] = append(others[of], d)
 	}
-	return o.findAmong(ctx, others, key)
-}
-
-// candidates are records of one operation that are not known to have handed out a key, and the
-// names that any of them knows.
-type candidates struct {
-	records []idempotent.Description
-	names   map[string]bool
-}
-
-// mostCandidates is how many names of an operation are tried.
-const mostCandidates = 100
-
-func (o *Operator) findAmong(ctx context.Context, others map[string]*candidates, key string) (s Shown,
-	name string, err error,
-) {
-	for _, of := range others {
-		for _, name := range slices.Sorted(maps.Keys(of.names)) {
-			for _, r := range of.records {
-				if r.DerivedKey(name) == key {
-					s, err := o.Inspect(ctx, r.RecordKey)
+	for of, records := range others {
+		for _, d := range records {
+			for _, name := range tried[of] {
+				if d.DerivedKey(name) == key {
+					s, err := o.Inspect(ctx, d.RecordKey)
 					return s, name, err
 				}
 			}
@@ -85,6 +62,9 @@ func (o *Operator) findAmong(ctx context.Context, others map[string]*candidates,
 	}
 	return Shown{}, "", ErrNotFound
 }
+
+// mostTried is how many names of an operation are tried on its other records.
+const mostTried = 100
 
 // DerivedKeys are the keys of idempotent.DerivedKey that executions of the record are known to have
 // handed out, or may have, and those of other names, by their names: those that it keeps, and those

@@ -16,23 +16,29 @@ func preview(seen, next store.Record, v Verdict) []string {
 	if seen.Fingerprint == "" {
 		request = "request with this key"
 	}
-	p := stepVerdict(v)
+	given, what := fmt.Sprintf("the given result of %d bytes", len(v.result)), "result"
+	if v.errorType != "" {
+		given, what = fmt.Sprintf("an error of type %q", v.errorType), "error"
+	}
+	var p []string
 	switch v.action {
-	case ActionExecuted:
+	case ActionExecuted, ActionFailed:
 		p = append(p,
-			fmt.Sprintf("The record is completed with the given result of %d bytes, and kept until %s.",
-				len(v.result), until),
-			fmt.Sprintf("Until then every %s gets this result. The handler does not run.", request),
-			"If the execution before comes back, its caller gets this result too.",
-			"If the handler commits rows with its answer, they are not written: this is the answer alone.")
-		p = append(p, dropped(seen, "are dropped", "is dropped")...)
-	case ActionFailed:
-		p = append(p,
-			fmt.Sprintf("The record is completed with an error of type %q, and kept until %s.", v.errorType, until),
-			fmt.Sprintf("Until then every %s gets this error. The handler does not run.", request),
-			"If the execution before comes back, its caller gets this error too.")
+			fmt.Sprintf("The record is completed with %s, and kept until %s.", given, until),
+			fmt.Sprintf("Until then every %s gets this %s. The handler does not run.", request, what),
+			fmt.Sprintf("If the execution before comes back, its caller gets this %s too.", what))
+		if v.action == ActionExecuted {
+			p = append(p, "If the handler commits rows with its answer, they are not written: this is the answer alone.")
+		}
 		p = append(p, dropped(seen, "are dropped", "is dropped")...)
 	case ActionNotExecuted, ActionRelease, ActionStepExecuted, ActionStepFailed:
+		if v.ofStep() {
+			p = append(p, fmt.Sprintf("The step %q is recorded with %s. It does not run again.", v.step, given))
+		}
+		if v.action == ActionStepExecuted {
+			p = append(p, "If the result is none that the step returns, requests get an error, until the record is "+
+				"completed or deleted.")
+		}
 		p = append(p,
 			fmt.Sprintf("The record is kept as released until %s.", until),
 			fmt.Sprintf("The next %s runs the handler, whatever its effects, as attempt %d.", request,
@@ -69,38 +75,11 @@ func committed(r store.Record) bool {
 	return owned && strings.Contains(rest, ".")
 }
 
-// stepVerdict says what a verdict on one step does to it.
-func stepVerdict(v Verdict) []string {
-	switch v.action {
-	case ActionStepExecuted:
-		return []string{
-			fmt.Sprintf("The step %q is recorded with the given result of %d bytes. It does not run again.", v.step,
-				len(v.result)),
-			"If the result is none that the step returns, requests get an error, until the record is completed or " +
-				"deleted.",
-		}
-	case ActionStepFailed:
-		return []string{fmt.Sprintf("The step %q is recorded with an error of type %q. It does not run again.",
-			v.step, v.errorType)}
-	default:
-		return nil
-	}
-}
-
 // kept says what becomes of the steps of a record that is released, and of the effect of the
 // execution before.
 func kept(seen, next store.Record, v Verdict) []string {
-	var p []string
-	repeated := "If the execution before had its effect after all, the effect is repeated, with the same derived keys."
-	if len(seen.Steps) > 0 {
-		repeated = "If what is not recorded had its effect after all, that effect is repeated, with the same " +
-			"derived keys."
-	}
-	if names := named(seen, ended...); len(names) > 0 {
-		p = append(p, steps(names, "recorded ")+choose(names,
-			" is kept. The next execution gets its result and does not run it again.",
-			" are kept. The next execution gets their results and does not run them again."))
-	}
+	p := recorded(seen, "is kept. The next execution gets its result and does not run it again.",
+		"are kept. The next execution gets their results and does not run them again.")
 	for _, name := range named(seen, StepOpen) {
 		switch {
 		case !v.ofStep():
@@ -108,11 +87,14 @@ func kept(seen, next store.Record, v Verdict) []string {
 		case name != v.step:
 			p = append(p, fmt.Sprintf(
 				"The step %q stays as it is: it may have begun. An execution that reaches it asks the resolver of "+
-					"the step; "+
-					"if there is none, or it cannot tell, the record becomes UNKNOWN again.", name))
+					"the step; if there is none, or it cannot tell, the record becomes UNKNOWN again.", name))
 		}
 	}
-	p = append(p, repeated)
+	repeated := "If the execution before had its effect after all, the effect is repeated"
+	if len(seen.Steps) > 0 {
+		repeated = "If what is not recorded had its effect after all, that effect is repeated"
+	}
+	p = append(p, repeated+", with the same derived keys.")
 	if next.Attention != "" {
 		p = append(p, fmt.Sprintf(
 			"If no request comes until %s, the record is listed as one that somebody has to settle.",
@@ -123,41 +105,32 @@ func kept(seen, next store.Record, v Verdict) []string {
 
 // dropped says what becomes of the steps of a record that is completed or deleted.
 func dropped(seen store.Record, are, is string) []string {
-	var p []string
-	if names := named(seen, ended...); len(names) > 0 {
-		p = append(p, steps(names, "recorded ")+choose(names, " "+is, " "+are)+".")
-	}
+	p := recorded(seen, is+".", are+".")
 	for _, name := range named(seen, StepOpen) {
 		p = append(p, fmt.Sprintf("The start mark of %q, which may have begun, %s.", name, is))
 	}
 	return p
 }
 
-// ended are the states of steps that do not run again.
-var ended = []StepState{StepRecorded, StepHasFailed, StepOther}
-
 // mostNames is how many steps a sentence names.
 const mostNames = 10
 
-// steps is the beginning of a sentence about steps of the record.
-func steps(names []string, what string) string {
-	if len(names) == 1 {
-		return fmt.Sprintf("Its %sstep %q", what, names[0])
+// recorded says of the steps that do not run again, one or many of them, if there are any.
+func recorded(seen store.Record, one, many string) []string {
+	names := named(seen, StepRecorded, StepHasFailed, StepOther)
+	switch len(names) {
+	case 0:
+		return nil
+	case 1:
+		return []string{fmt.Sprintf("Its recorded step %q %s", names[0], one)}
 	}
-	quoted := make([]string, 0, mostNames)
-	for _, name := range names[:min(len(names), mostNames)] {
-		quoted = append(quoted, strconv.Quote(name))
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
 	}
-	last := fmt.Sprintf("%d more", len(names)-len(quoted))
-	if len(names) <= mostNames {
-		last, quoted = quoted[len(quoted)-1], quoted[:len(quoted)-1]
+	first, last := quoted[:len(names)-1], quoted[len(names)-1]
+	if len(names) > mostNames {
+		first, last = quoted[:mostNames], fmt.Sprintf("%d more", len(names)-mostNames)
 	}
-	return fmt.Sprintf("Its %d %ssteps %s and %s", len(names), what, strings.Join(quoted, ", "), last)
-}
-
-func choose(names []string, one, many string) string {
-	if len(names) == 1 {
-		return one
-	}
-	return many
+	return []string{fmt.Sprintf("Its %d recorded steps %s and %s %s", len(names), strings.Join(first, ", "), last, many)}
 }
