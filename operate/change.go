@@ -32,8 +32,9 @@ func (o *Operator) change(ctx context.Context, s Shown, v Verdict, a Act) (Entry
 		entry.ResultDigest = fmt.Sprintf("%x", sha256.Sum256(v.result))
 	}
 	if v.action != ActionDelete {
-		after := snapshot(merged(seen, next), now)
-		entry.After = &after
+		after := next
+		after.Steps, _, _ = seen.Merged(next)
+		entry.After = new(snapshot(after, now))
 	}
 	switch {
 	case a.DryRun:
@@ -113,6 +114,15 @@ func (o *Operator) next(seen store.Record, v Verdict, a Act, now time.Time) stor
 	default:
 		return s.Released(seen, "", store.Step{})
 	}
+}
+
+// said is the verdict in a story.
+func (v Verdict) said() string {
+	return map[Action]string{
+		ActionExecuted: "executed", ActionNotExecuted: "not executed", ActionFailed: "failed",
+		ActionRelease:      "released",
+		ActionStepExecuted: "step " + v.step + " executed", ActionStepFailed: "step " + v.step + " failed",
+	}[v.action]
 }
 
 func (o *Operator) swap(ctx context.Context, seen, next store.Record) error {

@@ -166,38 +166,32 @@ func (o *Operator) query(q Query) (store.Query, error) {
 		return store.Query{}, bad("rate", "%v is negative", q.Rate)
 	}
 	sq := store.Query{Operation: q.Operation, PageSize: q.PageSize, Rate: q.Rate, Page: q.Page}
-	open := len(q.States) == 0 || len(q.States) == 1 && q.States[0] == StateUnknown
-	switch {
-	case q.Scan:
-		if q.OlderThan > 0 {
-			sq.CreatedBefore = o.now().Add(-q.OlderThan)
+	if !q.Scan {
+		if slices.ContainsFunc(q.States, func(s State) bool { return s != StateUnknown }) {
+			return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s, and those %s with steps",
+				ErrNeedsScan, StateUnknown, StateReleased)
 		}
-		sq.Statuses = statuses(q.States)
-		if len(q.States) == 0 {
-			sq.Statuses = statuses([]State{StateUnknown, StateReleased})
-		}
-	case open:
 		sq.Index, sq.Attention = true, true // not by when they are asked about: that moves
-	default:
-		return store.Query{}, fmt.Errorf("%w: the index knows only records that are %s, and those %s with steps",
-			ErrNeedsScan, StateUnknown, StateReleased)
+		return sq, nil
 	}
-	return sq, nil
-}
-
-// statuses are those that records in these states have, nil if they may have any.
-func statuses(states []State) []store.Status {
-	var all []store.Status
+	if q.OlderThan > 0 {
+		sq.CreatedBefore = o.now().Add(-q.OlderThan)
+	}
+	states := q.States
+	if len(states) == 0 {
+		states = []State{StateUnknown, StateReleased}
+	}
 	for _, s := range states {
 		status, only := statusOf[s]
 		if !only {
-			return nil
+			sq.Statuses = nil
+			break
 		}
-		if !slices.Contains(all, status) {
-			all = append(all, status)
+		if !slices.Contains(sq.Statuses, status) {
+			sq.Statuses = append(sq.Statuses, status)
 		}
 	}
-	return all
+	return sq, nil
 }
 
 // wanted leaves out what the index says of records that were settled meanwhile, and states that

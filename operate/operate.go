@@ -151,17 +151,18 @@ func (o *Operator) Result(ctx context.Context, s Shown) ([]byte, error) {
 	if r.Status != store.StatusCompleted {
 		return nil, inState("show the result", s.State)
 	}
+	return o.result(ctx, r, r.Seal == "" || r.Sealed(r.Result), "its result is not the one that was committed")
+}
+
+// result reads the result of a record, also one that is kept beside it. One in the record counts if
+// it is sealed; if not, that is the reason.
+func (o *Operator) result(ctx context.Context, r store.Record, sealed bool, reason string) ([]byte, error) {
 	if r.Parts == "" {
-		if r.Seal != "" && !r.Sealed(r.Result) {
-			return nil, &store.UnreadableError{Reason: "its result is not the one that was committed"}
+		if !sealed {
+			return nil, &store.UnreadableError{Reason: reason}
 		}
 		return bytes.Clone(r.Result), nil
 	}
-	return o.readParts(ctx, r)
-}
-
-// readParts reads the result of a record that is kept beside it.
-func (o *Operator) readParts(ctx context.Context, r store.Record) ([]byte, error) {
 	reader, ok := o.store.(store.ResultReader)
 	if !ok {
 		return nil, &store.UnreadableError{Reason: "its result is kept in parts, which this store cannot read"}

@@ -134,9 +134,9 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 		return fmt.Errorf("operate: reconcile: %s are left, and one question may take %s and %s",
 			time.Until(end).Round(time.Millisecond), how.WithDefaults().Timeout, reconcileReserve)
 	}
-	listing, cancel := context.WithCancel(ctx)
-	defer cancel()
+	listing := ctx
 	if limited {
+		var cancel context.CancelFunc
 		listing, cancel = context.WithDeadline(ctx, last)
 		defer cancel()
 	}
@@ -234,21 +234,12 @@ func (t *reconcileTally) close() report.Reconciled {
 func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) {
 	t.change(func(r *report.Reconciled) {
 		r.NotEnded--
-		switch done.Outcome {
-		case report.ReconcileCompleted:
-			r.Completed++
-		case report.ReconcileReleased:
-			r.Released++
-		case report.ReconcileScheduled:
-			r.Scheduled++
-		case report.ReconcileGivenUp:
-			r.GivenUp++
-		case report.ReconcileElsewhere:
-			r.Elsewhere++
-		case report.ReconcileBusy:
-			r.Busy++
-		case report.ReconcileClosed:
-			r.Closed++
+		if count := map[report.ReconcileOutcome]*int{
+			report.ReconcileCompleted: &r.Completed, report.ReconcileReleased: &r.Released,
+			report.ReconcileScheduled: &r.Scheduled, report.ReconcileGivenUp: &r.GivenUp,
+			report.ReconcileElsewhere: &r.Elsewhere, report.ReconcileBusy: &r.Busy, report.ReconcileClosed: &r.Closed,
+		}[done.Outcome]; count != nil {
+			*count++
 		}
 		if done.Attempt > 0 {
 			r.Asked++
@@ -260,8 +251,7 @@ func (t *reconcileTally) end(key string, done idempotent.Reconciled, err error) 
 		}
 		if joined := errors.Join(err, done.Err); joined != nil {
 			addProblem(r, report.ReconcileProblem{
-				RecordKey: key, Outcome: done.Outcome, Tries: done.Tries,
-				Err: joined,
+				RecordKey: key, Outcome: done.Outcome, Tries: done.Tries, Err: joined,
 			})
 		}
 	})

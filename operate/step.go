@@ -2,6 +2,7 @@ package operate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -35,18 +36,11 @@ const (
 	StepOther StepState = "other"
 )
 
-func stepStateOf(s store.Step) StepState {
-	switch s.Kind {
-	case store.StepValue:
-		return StepRecorded
-	case store.StepFailure:
-		return StepHasFailed
-	case store.StepStarted:
-		return StepOpen
-	default:
-		return StepOther
-	}
+var stepStates = map[store.StepKind]StepState{
+	store.StepValue: StepRecorded, store.StepFailure: StepHasFailed, store.StepStarted: StepOpen,
 }
+
+func stepStateOf(s store.Step) StepState { return cmp.Or(stepStates[s.Kind], StepOther) }
 
 // Steps returns the steps of the record, by name. A completed record has none: a completion drops
 // them.
@@ -83,12 +77,8 @@ func (o *Operator) StepResult(ctx context.Context, s Shown, name string) ([]byte
 		return nil, ofStep(showStep, name, "")
 	case step.Kind == store.StepStarted:
 		return nil, ofStep(showStep, name, StepOpen)
-	case step.Parts != "":
-		return o.readParts(ctx, r.OfStep(step))
-	case !step.Sealed():
-		return nil, &store.UnreadableError{Reason: "the result of a step is not the one that was recorded"}
 	default:
-		return bytes.Clone(step.Result), nil
+		return o.result(ctx, r.OfStep(step), step.Sealed(), "the result of a step is not the one that was recorded")
 	}
 }
 
@@ -139,12 +129,6 @@ func named(r store.Record, states ...StepState) []string {
 		}
 	}
 	return names
-}
-
-// merged is a record after a change, with all of its steps.
-func merged(seen, next store.Record) store.Record {
-	next.Steps, next.StepWrites, _ = seen.Merged(next)
-	return next
 }
 
 // ofStep is what makes no sense for a step in this state, which is empty if there is no such step.

@@ -192,25 +192,16 @@ func (t *tally) add(_ context.Context, e relay.Entry[stored], o relay.Outcome, e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.r
-	switch o {
+	*map[relay.Outcome]*int{
+		relay.Delivered: &r.Delivered, relay.Elsewhere: &r.Elsewhere, relay.Failed: &r.Failed, relay.PutOff: &r.PutOff,
+		relay.GivenUp: &r.GivenUp, relay.Unmarked: &r.Unmarked, relay.Uncounted: &r.Uncounted,
+		relay.NotBegun: &r.NotBegun,
+	}[o]++
+	switch o { //nolint:exhaustive // the others are counted once
 	case relay.Delivered:
-		r.Delivered++
 		r.Slowest = max(r.Slowest, time.Since(e.Created))
-	case relay.Elsewhere:
-		r.Elsewhere++
-	case relay.Failed:
-		r.Failed++
 	case relay.PutOff:
 		r.Failed++
-		r.PutOff++
-	case relay.GivenUp:
-		r.GivenUp++
-	case relay.Unmarked:
-		r.Unmarked++
-	case relay.Uncounted:
-		r.Uncounted++
-	case relay.NotBegun:
-		r.NotBegun++
 	}
 	if err != nil && o != relay.Elsewhere && len(r.Problems) < maxProblems {
 		r.Problems = append(r.Problems,
