@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -19,6 +20,8 @@ import (
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/execution"
 	"github.com/go-idempotent/idempotent/internal/relay"
+	"github.com/go-idempotent/idempotent/internal/setup"
+	"github.com/go-idempotent/idempotent/store"
 )
 
 // Message is a message as it is delivered.
@@ -67,17 +70,15 @@ func (o *Outbox) Message(ctx context.Context, name string, body any, config ...M
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		d.Tenant = lc.TenantID
 	}
-	if strings.TrimSpace(name) == "" {
-		d.problemf("the name is empty")
-	}
+	d.Addf(strings.TrimSpace(name) == "", "the name is empty")
 	d.setBody(body)
 	d.configure(config)
-	if len(d.problems) == 0 { // a key that nobody gets is not reported
+	if d.Err() == nil { // a key that nobody gets is not reported
 		d.setKey(ctx, name)
 		d.checkSize()
 	}
-	if len(d.problems) > 0 {
-		return dynamo.Item{Err: fmt.Errorf("outbox: message %q: %s", name, strings.Join(d.problems, "; "))}
+	if wrong, is := errors.AsType[*store.ConfigError](d.Err()); is {
+		return dynamo.Item{Err: fmt.Errorf("outbox: message %q: %s", name, strings.Join(wrong.Problems, "; "))}
 	}
 	return dynamo.Put(o.table, d.stored)
 }
@@ -85,27 +86,18 @@ func (o *Outbox) Message(ctx context.Context, name string, body any, config ...M
 // draft is a message on its way to its item.
 type draft struct {
 	stored
-
-	problems []string
-}
-
-func (d *draft) problemf(format string, args ...any) {
-	d.problems = append(d.problems, fmt.Sprintf(format, args...))
+	setup.Problems
 }
 
 func (d *draft) setBody(body any) {
-	if _, is := body.([]byte); is {
-		d.problemf("the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and " +
-			"text as a string")
-		return
-	}
+	_, bytesOf := body.([]byte)
+	d.Addf(bytesOf, "the body is a []byte, whose JSON form is a text in base64: pass JSON as a json.RawMessage, and "+
+		"text as a string")
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
-		d.problemf("the body, a %T, has no JSON form", body) // the error may quote it
-		return
-	}
+	err := encoder.Encode(body)
+	d.Addf(err != nil, "the body, a %T, has no JSON form", body) // the error may quote it
 	d.Body = strings.TrimSuffix(text.String(), "\n")
 }
 
@@ -122,7 +114,7 @@ func (d *draft) setKey(ctx context.Context, name string) {
 	case execution.IsUnprotected(ctx):
 		d.ID = execution.RandomKey()
 	default:
-		d.problemf("the context belongs to no delivery, so nothing can be committed: pass on the one that the " +
+		d.Addf(true, "the context belongs to no delivery, so nothing can be committed: pass on the one that the "+
 			"handler was given")
 		return
 	}
@@ -144,9 +136,7 @@ func (d *draft) checkSize() {
 	for name, value := range d.Attributes {
 		size += len(name) + len(value) + 1
 	}
-	if size > maxMessage {
-		d.problemf("it has %d bytes, more than the %d of a message", size, maxMessage)
-	}
+	d.Addf(size > maxMessage, "it has %d bytes, more than the %d of a message", size, maxMessage)
 }
 
 // shardOf is the part of the index that an id is in.
@@ -174,16 +164,12 @@ type MessageConfig struct {
 
 // configure adds what a configuration says.
 func (d *draft) configure(given []MessageConfig) {
-	if len(given) > 1 {
-		d.problemf("there are %d values of MessageConfig, and one counts", len(given))
-	}
+	d.Addf(len(given) > 1, "there are %d values of MessageConfig, and one counts", len(given))
 	for _, c := range given {
 		d.Topic, d.Group, d.Tenant = cmp.Or(c.Topic, d.Topic), c.Group, cmp.Or(c.Tenant, d.Tenant)
 		d.Attributes = maps.Clone(c.Attributes)
 		for _, name := range slices.Sorted(maps.Keys(c.Attributes)) {
-			if name == "" || c.Attributes[name] == "" {
-				d.problemf("Attributes: %q has no name or no value", name)
-			}
+			d.Addf(name == "" || c.Attributes[name] == "", "Attributes: %q has no name or no value", name)
 		}
 	}
 }
