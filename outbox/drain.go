@@ -21,19 +21,19 @@ import (
 // An error says that the index could not be read, at least in part, or that there were less than
 // two seconds to begin with. The report is true all the same.
 func (r *Relay) Drain(ctx context.Context) (report.Relay, error) {
-	ctx, t := r.begin(ctx, "drain")
-	early, cancel := earlier(ctx, countTime)
-	defer cancel()
-	if t.relay.Late(early) {
-		return r.done(ctx, t, errTooShort), errTooShort
-	}
-	err := t.relay.Drain(early)
-	left, foreign, leftErr := r.box.left(ctx)
-	if leftErr == nil {
-		t.r.Left, t.r.Foreign = &left, foreign
-	}
-	err = errors.Join(err, leftErr)
-	return r.done(ctx, t, err), err
+	return r.run(ctx, "drain", func(ctx context.Context, t *tally) error {
+		early, cancel := earlier(ctx, countTime)
+		defer cancel()
+		if t.relay.Late(early) {
+			return errTooShort
+		}
+		err := t.relay.Drain(early)
+		left, foreign, leftErr := r.box.left(ctx)
+		if leftErr == nil {
+			t.r.Left, t.r.Foreign = &left, foreign
+		}
+		return errors.Join(err, leftErr)
+	})
 }
 
 const (

@@ -177,14 +177,28 @@ func tableOf(name string) string {
 // maxProblems bounds what a report lists.
 const maxProblems = 100
 
+// run is one invocation: it does something, and reports it. The source is that of [report.Relay].
+func (r *Relay) run(ctx context.Context, source string, do func(context.Context, *tally) error) (report.Relay, error) {
+	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
+	t.relay = relay.New(r.box, r.deliverEntry, t.add, r.settings)
+	ended := func(report.Relay) {}
+	if r.trace != nil {
+		ctx, ended = r.trace(ctx, t.r)
+	}
+	t.r.Err = do(ctx, t)
+	for _, observe := range r.observers {
+		observe(ctx, t.r)
+	}
+	ended(t.r)
+	return t.r, t.r.Err
+}
+
 // tally is a report in the making. It is safe for concurrent use.
 type tally struct {
 	relay *relay.Relay[stored] // reports to it
 
 	mu sync.Mutex
 	r  report.Relay
-	// ended gets the report at the end, if it is not nil.
-	ended func(report.Relay)
 }
 
 // add notes what has become of a message.
@@ -207,27 +221,4 @@ func (t *tally) add(_ context.Context, e relay.Entry[stored], o relay.Outcome, e
 		r.Problems = append(r.Problems,
 			report.RelayProblem{ID: e.ID, Topic: e.Message.Topic, Outcome: string(o), Tries: e.Tries, Err: err})
 	}
-}
-
-// done hands the report to the observers.
-func (r *Relay) done(ctx context.Context, t *tally, err error) report.Relay {
-	t.r.Err = err
-	for _, observe := range r.observers {
-		observe(ctx, t.r)
-	}
-	if t.ended != nil {
-		t.ended(t.r)
-	}
-	return t.r
-}
-
-// begin is the tally of an invocation, and the context that it goes on with. The source is that of
-// [report.Relay].
-func (r *Relay) begin(ctx context.Context, source string) (context.Context, *tally) {
-	t := &tally{r: report.Relay{Table: tableOf(r.box.table), Source: source}}
-	t.relay = relay.New(r.box, r.deliverEntry, t.add, r.settings)
-	if r.trace != nil {
-		ctx, t.ended = r.trace(ctx, t.r)
-	}
-	return ctx, t
 }

@@ -25,25 +25,25 @@ import (
 // An event of another table is an error, and so is an invocation that has less than two seconds to
 // begin with. Nothing else is.
 func (r *Relay) Stream(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	ctx, t := r.begin(ctx, "stream")
-	entries, numbers, err := r.entriesOf(event, &t.r)
-	if len(entries) > 0 && t.relay.Late(ctx) {
-		err = errors.Join(err, errTooShort)
-	}
-	if err != nil {
-		r.done(ctx, t, err)
-		return events.DynamoDBEventResponse{}, err
-	}
 	// in JSON a list, also without any
 	answer := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
-	for i, o := range t.relay.Stream(ctx, entries) {
-		if o.Again() {
-			answer.BatchItemFailures = append(answer.BatchItemFailures,
-				events.DynamoDBBatchItemFailure{ItemIdentifier: numbers[i]})
+	_, err := r.run(ctx, "stream", func(ctx context.Context, t *tally) error {
+		entries, numbers, err := r.entriesOf(event, &t.r)
+		if len(entries) > 0 && t.relay.Late(ctx) {
+			err = errTooShort
 		}
-	}
-	r.done(ctx, t, nil)
-	return answer, nil
+		if err != nil {
+			return err
+		}
+		for i, o := range t.relay.Stream(ctx, entries) {
+			if o.Again() {
+				answer.BatchItemFailures = append(answer.BatchItemFailures,
+					events.DynamoDBBatchItemFailure{ItemIdentifier: numbers[i]})
+			}
+		}
+		return nil
+	})
+	return answer, err
 }
 
 // isOf reports whether a stream, given by its ARN, is that of the relay's table.
