@@ -30,19 +30,17 @@ func (o *Operator) FindDerived(ctx context.Context, operation, key string, names
 		return Shown{}, "", bad("derived key", "is no key of idempotent.DerivedKey: a UUID of version 8 in lower case")
 	}
 	others, tried := make(map[string][]idempotent.Description), make(map[string][]string)
-	for e := range o.entries(ctx, store.Query{Attention: true, Index: true, Operation: operation}) {
+	for held, err := range o.records(ctx, store.Query{Attention: true, Index: true, Operation: operation}) {
 		switch {
-		case errors.As(e.err, new(*store.UnreadableError)):
+		case errors.As(err, new(*store.UnreadableError)):
 			continue // it is some other record, or one that nobody can settle by its key
-		case e.err != nil:
-			return Shown{}, "", failed("find a derived key", e.err)
-		case !e.found:
-			continue
+		case err != nil:
+			return Shown{}, "", failed("find a derived key", err)
 		}
-		d, of := descriptionOf(e.record), e.record.Operation()
-		for _, name := range slices.AppendSeq(slices.Concat(names, e.record.Derived), maps.Keys(e.record.Steps)) {
+		d, of := descriptionOf(held), held.Operation()
+		for _, name := range slices.AppendSeq(slices.Concat(names, held.Derived), maps.Keys(held.Steps)) {
 			if d.DerivedKey(name) == key {
-				return o.show(e.record), name, nil
+				return o.show(held), name, nil
 			}
 			if len(tried[of]) < mostTried && !slices.Contains(tried[of], name) {
 				tried[of] = append(tried[of], name)

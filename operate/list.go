@@ -54,14 +54,12 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Shown, error] {
 			yield(Shown{}, err)
 			return
 		}
-		for e := range o.entries(ctx, sq) {
-			found := o.show(e.record)
-			_, unreadable := errors.AsType[*store.UnreadableError](e.err)
+		for r, err := range o.records(ctx, sq) {
+			found := o.show(r)
+			_, unreadable := errors.AsType[*store.UnreadableError](err)
 			switch {
-			case e.err == nil && !e.found:
-				continue
-			case e.err != nil:
-				if !yield(Shown{Record: store.Record{Key: e.record.Key}}, failed("list", e.err)) || !unreadable {
+			case err != nil:
+				if !yield(Shown{Record: store.Record{Key: r.Key}}, failed("list", err)) || !unreadable {
 					return
 				}
 			case wanted(q, found) && (q.OlderThan == 0 || !found.Since.After(found.At.Add(-q.OlderThan))):
@@ -74,21 +72,19 @@ func (o *Operator) List(ctx context.Context, q Query) iter.Seq2[Shown, error] {
 	}
 }
 
-// entry is a record of a listing, once it is read. It is not found if nobody has to look at it: it
-// is gone, or may still run.
-type entry struct {
-	record store.Record
-	found  bool
-	err    error
-}
-
 // mostAtOnce is how many records of a listing are read at once.
 const mostAtOnce = 32
 
-// entries yields what the store lists, and reads what that says too little of: what the index has,
-// and whose attention may mean something.
-func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] {
-	return func(yield func(*entry) bool) {
+// records yields what the store lists, and reads what that says too little of: what the index has,
+// and whose attention may mean something. What is gone, or may still run, is left out. Beside an
+// error a record has its key.
+func (o *Operator) records(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
+	type entry struct {
+		record store.Record
+		found  bool
+		err    error
+	}
+	return func(yield func(store.Record, error) bool) {
 		var batch []*entry
 		flush := func() bool {
 			var reading sync.WaitGroup
@@ -107,7 +103,7 @@ func (o *Operator) entries(ctx context.Context, q store.Query) iter.Seq[*entry] 
 			}
 			reading.Wait()
 			for _, e := range batch {
-				if !yield(e) {
+				if (e.found || e.err != nil) && !yield(e.record, e.err) {
 					return false
 				}
 			}
