@@ -38,6 +38,12 @@ func TestRecordsOfPowertools(t *testing.T) {
 		},
 		"a device that is unknown":    {func(r *store.Record) { r.Status = store.StatusUnknown }, all},
 		"a session without operation": {func(r *store.Record) { r.Key = "session" }, all},
+		"UNKNOWN by us, without a lease": {func(r *store.Record) {
+			r.Status, r.Reason, r.Lease = store.StatusUnknown, store.ReasonCrashed, time.Time{}
+		}, nil},
+		"released by us, without a lease": {func(r *store.Record) {
+			r.Reason, r.Lease = store.ReasonReleased, time.Time{}
+		}, nil},
 		"written by them, and UNKNOWN by us": {
 			func(r *store.Record) { r.Owner, r.Status, r.Reason = "", store.StatusUnknown, store.ReasonCrashed }, nil,
 		},
@@ -141,6 +147,69 @@ func TestACallThatFails(t *testing.T) {
 	}
 }
 
+// TestAChangeThatIsLostBesideAnother: the record tells what became of it, if it can be read.
+func TestAChangeThatIsLostBesideAnother(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault, look calls.Fault
+		gone        bool
+	}{
+		"lost, and taken over":      {fault: calls.LoseRequest},
+		"lost, and deleted":         {fault: calls.LoseRequest, gone: true},
+		"refused, and it is silent": {look: calls.Deny},
+	} {
+		for action, do := range allChanges() {
+			for _, a := range acts {
+				after := calls.Pass
+				d := newDesk(t, func(call calls.Call) calls.Fault {
+					if call.Op == calls.Get {
+						return after
+					}
+					return c.fault
+				})
+				s := d.shown(halfway(unknown()))
+				after = c.look
+				held, _ := d.held()
+				next := held
+				next.Owner, next.Steps = "owner-2", nil
+				require.True(t, d.swap(held, next))
+				if c.gone {
+					_, err := d.inner.Delete(t.Context(), next)
+					require.NoError(t, err)
+				}
+				_, err := do(d, s, a)
+				switch {
+				case c.look == calls.Deny && (a.DryRun || action == operate.ActionDelete):
+					require.ErrorIs(t, err, calls.ErrInjected, name)
+				case c.gone && !a.DryRun && action == operate.ActionDelete:
+					require.NoError(t, err, "it is what was asked for")
+				default:
+					assert.Equal(t, c.gone, refused(t, err, operate.ErrChanged).Now == nil, "%s, %s", name, action)
+				}
+			}
+		}
+	}
+}
+
+// plain is a store of somebody who returns errors of his own.
+type plain struct{ store.Store }
+
+func (plain) Swap(context.Context, store.Record, store.Record) (store.Record, bool, error) {
+	return store.Record{}, false, calls.ErrInjected
+}
+
+func TestAStoreWithoutListsAndPartsAndWithErrorsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	d := deskOver(t, plain{memory.New()})
+	_, err := d.Release(t.Context(), d.shown(unknown()), act)
+	require.ErrorIs(t, err, operate.ErrOutcomeUnknown)
+	d = deskOver(t, plain{memory.New()})
+	r := completed()
+	r.Result, r.Parts = nil, "1:1"
+	_, err = d.Result(t.Context(), d.shown(r))
+	require.ErrorAs(t, err, new(*store.UnreadableError))
+}
+
 // TestResults: what was committed reads as what was completed, and what was altered does not read.
 func TestResults(t *testing.T) {
 	t.Parallel()
@@ -156,6 +225,7 @@ func TestResults(t *testing.T) {
 	}{
 		"completed":                    {completed(), true},
 		"committed":                    {committed(), true},
+		"without a seal":               {altered(completed(), func(r *store.Record) { r.Seal = "" }), true},
 		"another result":               {altered(completed(), other), false},
 		"another result, committed":    {altered(committed(), other), false},
 		"a longer seal":                {altered(committed(), func(r *store.Record) { r.Seal += ".more" }), false},

@@ -1,6 +1,8 @@
 package operate_test
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -71,6 +73,11 @@ func TestWhatIsDoneInEachState(t *testing.T) {
 				assert.Equal(t, state, entry.Before.State)
 				assert.Equal(t, s.Steps(), entry.Before.Steps)
 				assert.Equal(t, ofStep, entry.Step == "charge")
+				digest := ""
+				if given := cmp.Or(string(held.Result), string(held.Steps[entry.Step].Result)); given != "" {
+					digest = fmt.Sprintf("%x", sha256.Sum256([]byte(given)))
+				}
+				assert.Equal(t, digest, entry.ResultDigest)
 				assert.Equal(t, action != operate.ActionDelete, found)
 				assert.Equal(t, found, entry.After != nil)
 				text := assertNoResult(t, entry)
@@ -264,7 +271,7 @@ func TestWhatThePreviewSays(t *testing.T) {
 		}, []string{rows}},
 		"deleted": {crashed(), remove, []string{
 			"removed", "whatever its content, as if the key were new", "If it comes back first, its result is stored again",
-		}, []string{rows}},
+		}, []string{rows, "mismatch"}},
 		"deleted, committed": {committed(), remove, []string{rows}, nil},
 		"deleted, completed": {completed(), remove, []string{
 			"A process that remembers the record (package cache) may go on answering with it until 2086-07-01T13:00:00Z",
@@ -313,6 +320,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 			act, responded(`{"statusCode":200,"isBase64Encoded":true,"body":"secret!"}`), "result", "body is no base64",
 		},
 		"header with a line":  {act, responded(`{"statusCode":200,"headers":{"a":"secret\r\nb: c"}}`), "result", breaks},
+		"header with DEL":     {act, responded(`{"statusCode":200,"headers":{"a":"\u007f"}}`), "result", breaks},
 		"name with a line":    {act, responded(`{"statusCode":200,"multiValueHeaders":{"a\nb":["c"]}}`), "result", breaks},
 		"cookie with a line":  {act, responded(`{"statusCode":200,"cookies":["a=b\r\nc"]}`), "result", breaks},
 		"status out of range": {act, responded(`{"statusCode":600}`), "result", "statusCode 600"},
@@ -350,7 +358,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 func TestResponsesOfEveryGatewayAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, response := range []string{
-		`{"statusCode":200}`, `{"statusCode":499,"headers":null,"body":""}`,
+		`{"statusCode":200,"body":"{}"}`, `{"statusCode":200,"headers":{"a":"b\tc"}}`, `{"statusCode":499,"headers":null,"body":""}`,
 		`{"statusCode":201,"statusDescription":"201 Created","headers":{"a":"b"},"multiValueHeaders":{"a":["b"]},"cookies":["c=d"],` +
 			`"body":"e30=","isBase64Encoded":true}`,
 	} {

@@ -1,20 +1,25 @@
 package operate_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-idempotent/idempotent"
 	"github.com/go-idempotent/idempotent/dynamo"
 	"github.com/go-idempotent/idempotent/internal/dev/dynamolocal"
 	"github.com/go-idempotent/idempotent/memory"
 	"github.com/go-idempotent/idempotent/operate"
+	"github.com/go-idempotent/idempotent/report"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -79,6 +84,9 @@ func TestListingsByState(t *testing.T) {
 		found, err := d.list(c.query)
 		require.NoError(t, err, name)
 		assert.Equal(t, c.want, keysOf(found), name)
+		for _, l := range found {
+			assert.NotZero(t, l.Since, name)
+		}
 		cost, err := d.Cost(t.Context(), c.query)
 		require.NoError(t, err, name)
 		assert.Equal(t, !c.query.Scan, cost.Indexed, name)
@@ -205,6 +213,121 @@ func TestAListingEndsWhereItsReaderDoes(t *testing.T) {
 		break
 	}
 	assert.Equal(t, 1, pages)
+}
+
+// odd is a store that notes what it is asked for, and whose listings may begin with a record that
+// cannot be read. Single records may be gone when they are read, or fail.
+type odd struct {
+	*memory.Store
+
+	garbled, gone bool
+	fails         error
+	asked         []store.Query
+	gets          atomic.Int64
+}
+
+func (s *odd) List(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
+	s.asked = append(s.asked, q)
+	return func(yield func(store.Record, error) bool) {
+		if s.garbled && !yield(store.Record{Key: "charge#garbled"}, &store.UnreadableError{Reason: "odd"}) {
+			return
+		}
+		s.Store.List(ctx, q)(yield)
+	}
+}
+
+func (s *odd) Get(ctx context.Context, key string) (store.Record, bool, error) {
+	if s.gets.Add(1); s.gone || s.fails != nil {
+		return store.Record{}, false, s.fails
+	}
+	return s.Store.Get(ctx, key)
+}
+
+func TestAListingGoesOnAfterARecordThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := &odd{Store: memory.New(), garbled: true}
+	d := deskOver(t, s)
+	other := unknown()
+	other.Key = "charge#2"
+	d.put(other)
+	shown := d.shown(unknown())
+	for _, scan := range []bool{false, true} {
+		found := map[string]bool{}
+		for l, err := range d.List(t.Context(), operate.Query{Scan: scan}) {
+			found[l.Record.Key] = err == nil
+		}
+		assert.Equal(t, map[string]bool{"charge#garbled": false, key: true, "charge#2": true}, found)
+	}
+	for _, err := range d.List(t.Context(), operate.Query{}) {
+		require.ErrorAs(t, err, new(*store.UnreadableError))
+		break
+	}
+	_, name, err := d.FindDerived(t.Context(), "", shown.DerivedKey("charge"))
+	require.NoError(t, err)
+	assert.Equal(t, "charge", name)
+
+	s.garbled, s.fails = false, errDead
+	failures := 0
+	for _, err := range d.List(t.Context(), operate.Query{}) {
+		require.ErrorIs(t, err, errDead)
+		failures++
+	}
+	assert.Equal(t, 1, failures, "another error ends it")
+	_, _, err = d.FindDerived(t.Context(), "", shown.DerivedKey("charge"))
+	require.ErrorIs(t, err, errDead)
+	s.fails, s.gone = nil, true
+	assert.Empty(t, d.listed(operate.Query{Scan: true, States: []operate.State{operate.StateExpired}}))
+}
+
+// TestAScanReadsByItselfOnlyWhatMayWait: the others the listing has told enough of.
+func TestAScanReadsByItselfOnlyWhatMayWait(t *testing.T) {
+	t.Parallel()
+	s := &odd{Store: memory.New()}
+	d := deskOver(t, s)
+	dead, runs := crashed(), live()
+	dead.Key, runs.Key, runs.Derived = "charge#dead", "charge#runs", []string{"charge"}
+	runs.Attention, runs.AttentionAt = store.AttentionOf(runs.Key), runs.Lease
+	for _, r := range []store.Record{dead, runs, unknown()} {
+		d.put(r)
+	}
+	assert.Len(t, d.listed(operate.Query{Scan: true, States: operate.States()}), 3)
+	assert.EqualValues(t, 1, s.gets.Load())
+	_, _, err := d.FindDerived(t.Context(), "", d.look(runs.Key).DerivedKey("charge"))
+	require.ErrorIs(t, err, operate.ErrNotFound, "nobody settles what runs")
+}
+
+func TestWhatAStoreIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := &odd{Store: memory.New()}
+	d := deskOver(t, s)
+	const released, completed = operate.StateReleased, operate.StateCompleted
+	for _, q := range []operate.Query{
+		{},
+		{Scan: true, Operation: "charge", OlderThan: time.Hour, PageSize: 3, Rate: 2},
+		{Scan: true, States: []operate.State{released, operate.StateCrashed}},
+		{Scan: true, States: []operate.State{released, completed}},
+		{Scan: true, States: []operate.State{completed, operate.StateExpired}},
+	} {
+		d.listed(q)
+	}
+	r := operate.Reconcile(wrapped(s, charges, idempotent.WithClock(func() time.Time { return now })),
+		func(context.Context, idempotent.Execution) (resolution, error) { return resolution{}, nil })
+	for _, run := range []func(context.Context) (report.Reconciled, error){r.Run, r.All} {
+		_, err := run(t.Context())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []store.Query{
+		{Index: true, Attention: true},
+		{
+			Statuses:  []store.Status{store.StatusUnknown, store.StatusInProgress},
+			Operation: "charge", CreatedBefore: now.Add(-time.Hour), PageSize: 3, Rate: 2,
+		},
+		{Statuses: []store.Status{store.StatusInProgress}},
+		{Statuses: []store.Status{store.StatusInProgress, store.StatusCompleted}},
+		{},
+		{Index: true, Attention: true, Operation: "charge", AttentionBefore: now, NotGivenUp: true},
+		{Index: true, Attention: true, Operation: "charge"},
+	}, s.asked)
 }
 
 // onDynamoDB is a desk over a table of its own.

@@ -71,8 +71,7 @@ func preview(seen, next store.Record, v Verdict) []string {
 // committed reports whether a record was completed by a commit: its seal names more than the owner
 // and the result.
 func committed(r store.Record) bool {
-	rest, owned := strings.CutPrefix(r.Seal, r.Owner+".")
-	return owned && strings.Contains(rest, ".")
+	return strings.Contains(strings.TrimPrefix(r.Seal, r.Owner+"."), ".")
 }
 
 // kept says what becomes of the steps of a record that is released, and of the effect of the

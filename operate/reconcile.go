@@ -181,7 +181,7 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 			})
 		case err != nil:
 			return failed("reconcile", err)
-		case !due && life.MayRun(listed, r.operator.now()): // an execution
+		case life.MayRun(listed, r.operator.now()): // an execution
 		case !do(listed.Key):
 			return nil
 		}

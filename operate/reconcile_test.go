@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -70,7 +71,7 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 	t.Parallel()
 	l := newTill(memory.New())
 	keys := l.leave(t, 40)
-	var reports []report.Reconciled
+	var reports, traced []report.Reconciled
 	r := operate.Reconcile(l.Handler, func(_ context.Context, x idempotent.Execution) (resolution, error) {
 		var n int
 		_, err := fmt.Sscanf(keys[x.RecordKey], "order-%d", &n)
@@ -85,10 +86,21 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 		default:
 			return resolution{}, errors.New("the provider says no")
 		}
-	}, operate.ReconcileConfig{Observe: func(_ context.Context, r report.Reconciled) { reports = append(reports, r) }})
+	}, operate.ReconcileConfig{
+		Observe: func(_ context.Context, r report.Reconciled) { reports = append(reports, r) },
+		Trace: func(ctx context.Context, r report.Reconciled) (context.Context, func(report.Reconciled)) {
+			traced = append(traced, r)
+			return ctx, func(r report.Reconciled) { traced = append(traced, r) }
+		},
+	})
 	told, err := r.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []report.Reconciled{told}, reports)
+	require.Equal(t, []report.Reconciled{{Operation: "charge"}, told}, traced)
+	for l, err := range operate.New(l.store).List(t.Context(), operate.Query{}) {
+		require.NoError(t, err)
+		require.False(t, l.Since.After(l.At), "it is UNKNOWN since before it was asked about")
+	}
 	require.Len(t, told.Problems, 10)
 	for _, p := range told.Problems {
 		require.ErrorContains(t, p.Err, "the provider says no")
@@ -119,6 +131,30 @@ func TestARunSettlesAllThatIsDue(t *testing.T) {
 			require.Contains(t, []string{"found", "charged again"}, out)
 		}
 	}
+}
+
+func TestARunTellsWhatItCouldNotRead(t *testing.T) {
+	t.Parallel()
+	s := &odd{Store: memory.New(), garbled: true}
+	l := newTill(s)
+	l.leave(t, 1)
+	r := operate.Reconcile(l.Handler, func(context.Context, idempotent.Execution) (resolution, error) {
+		return idempotent.Executed("found"), nil
+	})
+	for _, c := range []struct {
+		fails              error
+		unreadable, failed int
+	}{{&store.UnreadableError{Reason: "odd"}, 2, 0}, {errDead, 1, 1}} {
+		s.fails = c.fails
+		told, err := r.Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, [2]int{c.unreadable, c.failed}, [2]int{told.Unreadable, told.Failed})
+		require.Len(t, told.Problems, 2)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := r.Run(ended)
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 // Everything at once: questions of several runs, clients that retry the same keys, and operators.
@@ -231,7 +267,7 @@ func TestAStoreWithoutAnIndexIsScannedIfThatIsAllowed(t *testing.T) {
 	}
 	_, err := operate.Reconcile(l.Handler, executed).Run(t.Context())
 	require.ErrorIs(t, err, operate.ErrNeedsScan)
-	told, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true}).Run(t.Context())
+	told, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true, ScanRate: 1000}).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3, told.Completed)
 }
@@ -251,6 +287,9 @@ func TestAWrongReconciliationPanics(t *testing.T) {
 		"operate.Reconcile: Concurrency: -1 is negative",
 		"operate.Reconcile: ScanRate: 3 is negative, or Scan is not set",
 	}, problems)
+	require.Contains(t, configtest.ProblemsOf(t, func() {
+		operate.Reconcile[string, string](nil, nil, operate.ReconcileConfig{Scan: true, ScanRate: -3})
+	}), "operate.Reconcile: ScanRate: -3 is negative, or Scan is not set")
 }
 
 func TestADerivedKeyLeadsToItsRecord(t *testing.T) {
@@ -347,6 +386,19 @@ func TestTheNamesOfOthersLeadToARecord(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, warm.Derived[0], name)
 	require.Equal(t, cold.Key, shown.Record.Key)
+
+	many := []string{}
+	for n := range 101 {
+		many = append(many, fmt.Sprint("name ", n))
+	}
+	_, _, err = o.FindDerived(t.Context(), "", of.DerivedKey(warm.Derived[0]), many...)
+	require.ErrorIs(t, err, operate.ErrNotFound, "a hundred names are tried")
+	of.RecordKey = warm.Key
+	_, _, err = o.FindDerived(t.Context(), "", of.DerivedKey(warm.Derived[0]), many...)
+	require.NoError(t, err, "beside its own")
+	of.RecordKey = cold.Key
+	_, _, err = o.FindDerived(t.Context(), "", of.DerivedKey(warm.Derived[0]), slices.Repeat(many[:1], 101)...)
+	require.NoError(t, err, "each once")
 
 	sent := of.DerivedKey("known to me")
 	_, _, err = o.FindDerived(t.Context(), "", sent)

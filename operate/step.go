@@ -52,10 +52,7 @@ func (s Shown) Steps() []Step {
 }
 
 func stepsOf(r store.Record) []Step {
-	if len(r.Steps) == 0 {
-		return nil
-	}
-	steps := make([]Step, 0, len(r.Steps))
+	var steps []Step
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
 		steps = append(steps, Step{Name: name, State: stepStateOf(s), Bytes: len(s.Result), InParts: s.Parts != ""})
