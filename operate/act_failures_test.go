@@ -198,7 +198,7 @@ func (plain) Swap(context.Context, store.Record, store.Record) (store.Record, bo
 	return store.Record{}, false, calls.ErrInjected
 }
 
-func TestAStoreWithoutListsAndPartsAndWithErrorsOfItsOwn(t *testing.T) {
+func TestAStoreWithoutPartsAndWithErrorsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	d := deskOver(t, plain{memory.New()})
 	_, err := d.Release(t.Context(), d.shown(unknown()), act)

@@ -142,11 +142,11 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 	}
 	slots := make(chan struct{}, r.config.Concurrency)
 	var running sync.WaitGroup
-	err := r.listed(listing, t, due, func(key string) bool {
+	err := r.listed(listing, t, due, func(key string) {
 		select {
 		case slots <- struct{}{}:
-		case <-listing.Done():
-			return false
+		case <-listing.Done(): // which ends the listing
+			return
 		}
 		t.change(func(r *report.Reconciled) { r.NotEnded++ })
 		running.Go(func() {
@@ -154,7 +154,6 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 			done, err := r.one(ctx, key, how)
 			t.end(key, done, err)
 		})
-		return true
 	})
 	if listing.Err() != nil && ctx.Err() == nil { // the time is over, which is no failure
 		t.change(func(r *report.Reconciled) { r.NotBegun = true })
@@ -164,8 +163,8 @@ func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) erro
 	return err
 }
 
-// listed calls do for each record to be asked about, until it returns false.
-func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do func(key string) bool) error {
+// listed calls do for each record to be asked about.
+func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do func(key string)) error {
 	c := r.config
 	q := store.Query{Attention: true, Operation: r.operation, Index: !c.Scan, Rate: c.ScanRate, NotGivenUp: due}
 	if due {
@@ -182,8 +181,8 @@ func (r *Reconciler) listed(ctx context.Context, t *reconcileTally, due bool, do
 		case err != nil:
 			return failed("reconcile", err)
 		case life.MayRun(listed, r.operator.now()): // an execution
-		case !do(listed.Key):
-			return nil
+		default:
+			do(listed.Key)
 		}
 	}
 	return nil

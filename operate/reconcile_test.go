@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,71 +154,6 @@ func TestARunTellsWhatItCouldNotRead(t *testing.T) {
 	cancel()
 	_, err := r.Run(ended)
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-// Everything at once: questions of several runs, clients that retry the same keys, and operators.
-func TestNobodyIsAskedOrExecutesBesideAQuestion(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := newTill(memory.New(), idempotent.WithObserver(func(context.Context, report.Delivery) {}))
-		keys := l.leave(t, 100)
-		asking := sync.Map{}
-		var questions atomic.Int64
-		r := operate.Reconcile(l.Handler, func(_ context.Context, x idempotent.Execution) (resolution, error) {
-			_, twice := asking.LoadOrStore(x.RecordKey, true)
-			assert.False(t, twice, "two are asked about one record at a time")
-			defer asking.Delete(x.RecordKey)
-			n := questions.Add(1)
-			time.Sleep(time.Duration(n%7) * 300 * time.Millisecond)
-			switch {
-			case n%5 == 0:
-				panic("odd")
-			case n%3 == 0:
-				return resolution{}, errors.New("away")
-			case n%11 == 0:
-				return idempotent.Untouched[string](), nil
-			default:
-				return idempotent.Executed("found"), nil
-			}
-		}, operate.ReconcileConfig{Concurrency: 8})
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
-		defer cancel()
-		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() {
-				for ctx.Err() == nil {
-					run, end := context.WithTimeout(ctx, 30*time.Second)
-					_, err := r.Run(run)
-					end()
-					if ctx.Err() == nil {
-						assert.NoError(t, err)
-					}
-					time.Sleep(time.Minute)
-				}
-			})
-		}
-		for key, id := range keys {
-			all.Go(func() {
-				for ctx.Err() == nil {
-					if _, busy := asking.Load(key); !busy {
-						time.Sleep(37 * time.Second)
-						continue
-					}
-					_, err := l.Handle(ctx, id)
-					if _, still := asking.Load(key); still {
-						assert.ErrorIs(t, err, idempotent.ErrInProgress)
-					}
-					time.Sleep(17 * time.Second)
-				}
-			})
-		}
-		all.Wait()
-		for _, id := range keys {
-			_, err := l.Handle(t.Context(), id)
-			require.NoError(t, err, "nothing stays stuck")
-			require.LessOrEqual(t, l.ran[id], 2)
-		}
-	})
 }
 
 func TestARunEndsBeforeItsDeadline(t *testing.T) {

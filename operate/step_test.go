@@ -154,12 +154,16 @@ func TestTheVerdictOnOneStepIsNoVerdictOnAnother(t *testing.T) {
 	r := halfway(unknown())
 	r.Steps["mail"] = begun()
 	s := d.shown(r)
-	entry, err := d.Settle(t.Context(), s, operate.StepExecuted("charge", []byte(result)), dry)
+	given := []byte(result)
+	v := operate.StepExecuted("charge", given)
+	clear(given) // it is the caller's
+	entry, err := d.Settle(t.Context(), s, v, dry)
 	require.NoError(t, err)
 	assert.Contains(t, strings.Join(entry.Preview, " "), `"mail" stays as it is: it may have begun`)
-	_, err = d.Settle(t.Context(), s, operate.StepExecuted("charge", []byte(result)), act)
+	_, err = d.Settle(t.Context(), s, v, act)
 	require.NoError(t, err)
 	s = d.look(key)
+	assert.Equal(t, result, string(s.Record.Steps["charge"].Result))
 	assert.Contains(t, s.Steps(), operate.Step{Name: "mail", State: operate.StepOpen})
 	assert.Contains(t, s.Steps(), operate.Step{Name: "charge", State: operate.StepRecorded, Bytes: len(result)})
 
@@ -281,22 +285,6 @@ func TestAStepThatWasWrittenSinceTheRecordWasShown(t *testing.T) {
 	}
 }
 
-// TestALateStepAfterASettlement: what an execution sent before, and what arrives after it, is not
-// recorded.
-func TestALateStepAfterASettlement(t *testing.T) {
-	t.Parallel()
-	for action, do := range allChanges() {
-		d := newDesk(t, nil)
-		s := d.shown(halfway(unknown()))
-		owners, next := s.Record, s.Record
-		owners.StepWrites = store.AnyStepWrites
-		next.Steps = map[string]store.Step{"mail": recorded(`1`)}
-		_, err := do(d, s, act)
-		require.NoError(t, err)
-		assert.False(t, d.swap(owners, next), action)
-	}
-}
-
 func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 	t.Parallel()
 	many := resumable(unknown())
@@ -359,16 +347,4 @@ func TestWhatThePreviewSaysOfSteps(t *testing.T) {
 	} {
 		c.check(t, name)
 	}
-}
-
-func TestTheResultOfAVerdictIsCopied(t *testing.T) {
-	t.Parallel()
-	given := []byte(result)
-	v := operate.StepExecuted("charge", given)
-	clear(given)
-	d := newDesk(t, nil)
-	_, err := d.Settle(t.Context(), d.shown(halfway(unknown())), v, act)
-	require.NoError(t, err)
-	held, _ := d.held()
-	assert.Equal(t, result, string(held.Steps["charge"].Result))
 }
