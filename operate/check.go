@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -66,14 +68,7 @@ func (v Verdict) check() error {
 
 // checkResponse finds what no gateway takes for a response. Errors do not quote it.
 func checkResponse(text []byte) error {
-	var r struct {
-		StatusCode        int                 `json:"statusCode"`
-		Headers           map[string]string   `json:"headers"`
-		MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
-		Cookies           []string            `json:"cookies"`
-		Body              string              `json:"body"`
-		IsBase64Encoded   bool                `json:"isBase64Encoded"`
-	}
+	var r events.APIGatewayV2HTTPResponse // it has what those of the other gateways have
 	err := json.Unmarshal(text, &r)
 	wrong, _ := errors.AsType[*json.UnmarshalTypeError](err)
 	_, coded := base64.StdEncoding.DecodeString(r.Body)

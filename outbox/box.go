@@ -199,7 +199,7 @@ func (b *box) update(ctx context.Context, e relay.Entry[stored], mark, condition
 }
 
 // List implements [relay.Box].
-func (b *box) List(ctx context.Context, shard int) iter.Seq2[relay.Listed, error] {
+func (b *box) List(ctx context.Context, shard int) iter.Seq2[relay.Entry[stored], error] {
 	return b.entries(ctx, strconv.Itoa(shard), new(int))
 }
 
@@ -208,8 +208,8 @@ const pageSize = 500
 
 // entries yields what a shard of the index has, which may be late. What is no message there is only
 // counted. An error ends it.
-func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2[relay.Listed, error] {
-	return func(yield func(relay.Listed, error) bool) {
+func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2[relay.Entry[stored], error] {
+	return func(yield func(relay.Entry[stored], error) bool) {
 		pages := dynamodb.NewQueryPaginator(b.client, &dynamodb.QueryInput{
 			TableName: aws.String(b.table), IndexName: aws.String(Index), Limit: aws.Int32(pageSize),
 			KeyConditionExpression:    aws.String("outbox_shard = :shard"),
@@ -218,7 +218,7 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(relay.Listed{}, fmt.Errorf("outbox: read the index %s: %w", Index, err))
+				yield(relay.Entry[stored]{}, fmt.Errorf("outbox: read the index %s: %w", Index, err))
 				return
 			}
 			for _, it := range out.Items {
@@ -227,7 +227,7 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 					*foreign++
 					continue
 				}
-				listed := relay.Listed{ID: m.ID, Due: time.UnixMilli(m.Due), Created: time.UnixMilli(m.CreatedAt)}
+				listed := relay.Entry[stored]{ID: m.ID, Due: time.UnixMilli(m.Due), Created: time.UnixMilli(m.CreatedAt)}
 				if !yield(listed, nil) {
 					return
 				}

@@ -78,9 +78,7 @@ const (
 	// behind it wait meanwhile.
 	reports = 5
 	// grace is how long a drain leaves a message to the stream after it is due.
-	grace = time.Minute
-	// reserve is what is kept of an invocation for marks.
-	reserve  = time.Second
+	grace    = time.Minute
 	maxPause = time.Hour
 )
 
@@ -134,7 +132,7 @@ func NewRelay(client Client, table string, deliver Deliver, config ...Config) *R
 		box: &box{client, table, cmp.Or(c.Retention, 7*24*time.Hour)}, deliver: deliver, observers: c.Observers,
 		trace: c.Trace,
 		settings: relay.Settings{
-			Concurrency: cmp.Or(c.Concurrency, 10), Timeout: cmp.Or(c.Timeout, 10*time.Second), Reserve: reserve,
+			Concurrency: cmp.Or(c.Concurrency, 10), Timeout: cmp.Or(c.Timeout, 10*time.Second),
 			Reports: reports, MaxTries: cmp.Or(c.MaxTries, 20), Grace: grace, Pause: pause, Now: time.Now,
 		},
 	}

@@ -59,14 +59,13 @@ func (r *Relay[M]) drainShard(ctx context.Context, p *pool, shard int) error {
 func (r *Relay[M]) due(at time.Time) bool { return !r.s.Now().Before(at.Add(r.s.Grace)) }
 
 // found delivers a message of a list, which may be late.
-func (r *Relay[M]) found(ctx context.Context, listed Listed) {
+func (r *Relay[M]) found(ctx context.Context, listed Entry[M]) {
 	if r.Late(ctx) {
 		return // it has waited for its turn
 	}
 	e, pending, err := r.box.Get(ctx, listed.ID)
 	if err != nil {
-		e.ID = listed.ID
-		r.report(ctx, e, Uncounted, err)
+		r.report(ctx, listed, Uncounted, err)
 		return
 	}
 	if !pending || e.GivenUp || !r.due(e.Due) {

@@ -25,7 +25,7 @@ var (
 type box struct {
 	relay.Box[string]
 
-	shards map[int][]relay.Listed
+	shards map[int][]relay.Entry[string]
 	// pending: the messages are not done.
 	pending bool
 	// fails are the calls that fail, and listing is called when a list is read.
@@ -47,13 +47,13 @@ func (b *box) called(what string, of any) error {
 	return nil
 }
 
-func (b *box) List(_ context.Context, shard int) iter.Seq2[relay.Listed, error] {
-	return func(yield func(relay.Listed, error) bool) {
+func (b *box) List(_ context.Context, shard int) iter.Seq2[relay.Entry[string], error] {
+	return func(yield func(relay.Entry[string], error) bool) {
 		if b.listing != nil {
 			b.listing()
 		}
 		if err := b.called("list", shard); err != nil {
-			yield(relay.Listed{}, err)
+			yield(relay.Entry[string]{}, err)
 			return
 		}
 		for _, listed := range b.shards[shard] {
@@ -87,18 +87,18 @@ func (b *box) drain(ctx context.Context) (told []string, err error) {
 	}, func(_ context.Context, e relay.Entry[string], o relay.Outcome, err error) {
 		told = append(told, fmt.Sprint(e.ID, " is ", o, ": ", err))
 	}, relay.Settings{
-		Concurrency: 1, Timeout: time.Minute, Reserve: time.Second, MaxTries: 2, Grace: time.Minute,
+		Concurrency: 1, Timeout: time.Minute, MaxTries: 2, Grace: time.Minute,
 		Pause: func(int) time.Duration { return time.Minute }, Now: func() time.Time { return now.Add(time.Minute) },
 	}).Drain(ctx)
 	return told, err
 }
 
 // everywhere has a message that is due in each shard.
-func everywhere(ids ...string) map[int][]relay.Listed {
-	shards := map[int][]relay.Listed{}
+func everywhere(ids ...string) map[int][]relay.Entry[string] {
+	shards := map[int][]relay.Entry[string]{}
 	for shard := range relay.Shards {
 		for _, id := range ids {
-			shards[shard] = append(shards[shard], relay.Listed{ID: id, Due: now})
+			shards[shard] = append(shards[shard], relay.Entry[string]{ID: id, Due: now})
 		}
 	}
 	return shards
@@ -133,9 +133,9 @@ func TestDrainOfAList(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := &box{shards: map[int][]relay.Listed{}, pending: c.pending, fails: c.fails}
+			b := &box{shards: map[int][]relay.Entry[string]{}, pending: c.pending, fails: c.fails}
 			for n, due := range c.list {
-				b.shards[3] = append(b.shards[3], relay.Listed{ID: string(rune('a' + n)), Due: now.Add(due)})
+				b.shards[3] = append(b.shards[3], relay.Entry[string]{ID: string(rune('a' + n)), Due: now.Add(due)})
 			}
 			told, err := b.drain(t.Context())
 			require.NoError(t, err)

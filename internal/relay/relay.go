@@ -58,14 +58,8 @@ type Box[M any] interface {
 	// than the entry has: a redrive begins to count anew.
 	GiveUp(ctx context.Context, e Entry[M], now time.Time) (bool, error)
 	// List yields the messages of a shard that are pending and not given up, in the order in which
-	// they are due. It may be late. An error ends it.
-	List(ctx context.Context, shard int) iter.Seq2[Listed, error]
-}
-
-// Listed is a message in a list.
-type Listed struct {
-	ID           string
-	Due, Created time.Time
+	// they are due, with their ID, Due and Created. It may be late. An error ends it.
+	List(ctx context.Context, shard int) iter.Seq2[Entry[M], error]
 }
 
 // Outcome is what has become of a message in one invocation.
@@ -109,8 +103,6 @@ type Settings struct {
 	Concurrency int
 	// Timeout bounds one delivery.
 	Timeout time.Duration
-	// Reserve is what of the time of an invocation is kept for writes: no delivery lasts into it.
-	Reserve time.Duration
 	// Reports is how often a stream repeats a message that fails. After that it is put off.
 	Reports int
 	// MaxTries is how often a message is tried before it is given up.
@@ -155,21 +147,24 @@ func (e *PermanentError) Unwrap() error { return e.Err }
 func (r *Relay[M]) try(ctx context.Context, e Entry[M]) error {
 	limit := r.s.Timeout
 	if deadline, limited := ctx.Deadline(); limited {
-		limit = min(limit, time.Until(deadline)-r.s.Reserve)
+		limit = min(limit, time.Until(deadline)-reserve)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return r.deliver(ctx, e)
 }
 
-// leastTime is what a delivery needs, besides the time that is kept. Nobody knows that: it is a
-// guess.
-const leastTime = time.Second
+const (
+	// reserve is what of the time of an invocation is kept for writes: no delivery lasts into it.
+	reserve = time.Second
+	// leastTime is what a delivery needs, besides. Nobody knows that: it is a guess.
+	leastTime = time.Second
+)
 
 // Late reports whether there is no time left to begin a delivery.
 func (r *Relay[M]) Late(ctx context.Context) bool {
 	deadline, limited := ctx.Deadline()
-	return ctx.Err() != nil || limited && time.Until(deadline) < r.s.Reserve+leastTime
+	return ctx.Err() != nil || limited && time.Until(deadline) < reserve+leastTime
 }
 
 func permanent(err error) bool {

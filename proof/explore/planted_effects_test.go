@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-idempotent/idempotent/internal/dev/rows"
-	"github.com/go-idempotent/idempotent/internal/relay"
 	"github.com/go-idempotent/idempotent/store"
 )
 
@@ -255,7 +254,7 @@ func TestEveryGuardOfMessagesIsMissed(t *testing.T) {
 			insteadIn(rows.List, func(t *rows.Table, _ rows.Message, c rows.BoxCall) rows.BoxReply {
 				got := t.Answer(c)
 				got.Page = slices.DeleteFunc(got.Page,
-					func(listed relay.Listed) bool { return t.Messages[listed.ID].Tries > 0 })
+					func(listed rows.Message) bool { return t.Messages[listed.ID].Tries > 0 })
 				return got
 			}),
 		},

@@ -69,7 +69,7 @@ const (
 // settings are those of the relays.
 func (w *world) settings() relay.Settings {
 	return relay.Settings{
-		Concurrency: 1, Timeout: timeout, Reserve: time.Second, Reports: reports, MaxTries: maxTries,
+		Concurrency: 1, Timeout: timeout, Reports: reports, MaxTries: maxTries,
 		Pause: func(tries int) time.Duration { return time.Duration(tries) * time.Minute },
 		Now:   func() time.Time { return w.now },
 	}

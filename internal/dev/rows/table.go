@@ -229,7 +229,7 @@ type BoxCall struct {
 // whether there was something to read or to write.
 type BoxReply struct {
 	Entry Message
-	Page  []relay.Listed
+	Page  []Message
 	Tries int
 	Done  bool
 	Err   error
@@ -268,8 +268,8 @@ func (b Box) GiveUp(_ context.Context, e Message, now time.Time) (bool, error) {
 }
 
 // List implements [relay.Box]. All messages are in the first shard, on one page.
-func (b Box) List(_ context.Context, shard int) iter.Seq2[relay.Listed, error] {
-	return func(yield func(relay.Listed, error) bool) {
+func (b Box) List(_ context.Context, shard int) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
 		if shard > 0 {
 			return
 		}
@@ -333,12 +333,12 @@ func (t *Table) Answer(c BoxCall) BoxReply {
 }
 
 // page lists messages.
-func (t *Table) page() (page []relay.Listed) {
+func (t *Table) page() (page []Message) {
 	for _, m := range t.Messages {
 		if Pending(m) && !m.GivenUp {
-			page = append(page, relay.Listed{ID: m.ID, Due: m.Due, Created: m.Created})
+			page = append(page, Message{ID: m.ID, Due: m.Due, Created: m.Created})
 		}
 	}
-	slices.SortFunc(page, func(x, y relay.Listed) int { return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.ID, y.ID)) })
+	slices.SortFunc(page, func(x, y Message) int { return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.ID, y.ID)) })
 	return page
 }
