@@ -181,6 +181,7 @@ func TestDrainPassesByWhatIsNoMessage(t *testing.T) {
 	told := r.drain()
 	require.Len(t, r.got, 1)
 	require.Equal(t, 6, told.Foreign, "three cannot be read even in the index, in either shard")
+	require.Equal(t, &report.Left{Pending: 1, GivenUp: 1}, told.Left, "nobody knows how old the fourth is")
 	for _, err := range outbox.GivenUp(t.Context(), r.client, r.table) {
 		require.NoError(t, err)
 		require.Fail(t, "nothing is given up")

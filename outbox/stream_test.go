@@ -324,37 +324,23 @@ func TestStreamDeliversOnceWhatIsTwiceInAnEvent(t *testing.T) {
 	require.EqualValues(t, 1, numberOf(t, r.now(it), "tries"))
 }
 
-// A message of a later commit with the same id is another one: the earlier one's delivery does not
-// mark it.
-func TestStreamMarksTheMessageOfItsOwnCommitOnly(t *testing.T) {
+// A message of a later commit with the same id is another one, and one that somebody else has
+// delivered does not become pending again: whatever the delivery ends with, it changes nothing.
+func TestStreamLeavesAMessageThatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	before := r.put(t)
-	r.set(t, idOf(before), "SET #owner = :o", item{":o": S("LATER")})
-	require.Empty(t, r.stream(before))
-	require.Len(t, r.got, 1)
-	require.Contains(t, r.now(before), "outbox_due")
-	other := r.via(r.client)
-	r.fail = down
-	require.Empty(t, other.stream(before), "nothing is left to do for it")
-	require.NotContains(t, r.now(before), "tries")
-	r.fail = never
-	require.Empty(t, other.stream(before))
-	require.NotContains(t, r.now(before), "given_up_at")
-}
-
-// A delivery that fails after somebody else has delivered the message changes nothing: it does not
-// become pending again.
-func TestStreamLeavesAMessageThatIsDone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	it := r.put(t)
-	r.stream(it)
-	done := r.now(it)
-	for _, r.fail = range []outbox.Deliver{down, never} {
-		require.Empty(t, r.via(r.client).stream(it))
-		require.Equal(t, done, r.now(it))
+	for update, values := range map[string]item{
+		"SET #owner = :o": {":o": S("LATER")}, "REMOVE outbox_due, outbox_shard": nil,
+	} {
+		it := r.put(t)
+		r.set(t, idOf(it), update, values)
+		now := r.now(it)
+		for _, r.fail = range []outbox.Deliver{nil, down, never} {
+			require.Empty(t, r.via(r.client).stream(it), update)
+			require.Equal(t, now, r.now(it), update)
+		}
 	}
+	require.Len(t, r.got, 6)
 }
 
 func TestStreamThatCannotReadTheCountOfTriesSaysSo(t *testing.T) {
