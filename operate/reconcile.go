@@ -127,15 +127,15 @@ func (r *Reconciler) run(ctx context.Context, due bool) (report.Reconciled, erro
 func (r *Reconciler) each(ctx context.Context, t *reconcileTally, due bool) error {
 	how := r.config.How
 	how.OnlyDue = due
-	end, limited := ctx.Deadline()
-	last := end.Add(-how.WithDefaults().Timeout - reconcileReserve)
-	if limited && time.Now().After(last) {
-		t.r.NotBegun = true
-		return fmt.Errorf("operate: reconcile: %s are left, and one question may take %s and %s",
-			time.Until(end).Round(time.Millisecond), how.WithDefaults().Timeout, reconcileReserve)
-	}
 	listing := ctx
-	if limited {
+	if end, limited := ctx.Deadline(); limited {
+		timeout := how.WithDefaults().Timeout
+		last := end.Add(-timeout - reconcileReserve)
+		if time.Now().After(last) {
+			t.r.NotBegun = true
+			return fmt.Errorf("operate: reconcile: %s are left, and one question may take %s and %s",
+				time.Until(end).Round(time.Millisecond), timeout, reconcileReserve)
+		}
 		var cancel context.CancelFunc
 		listing, cancel = context.WithDeadline(ctx, last)
 		defer cancel()
