@@ -79,29 +79,10 @@ const mostAtOnce = 32
 // and whose attention may mean something. What is gone, or may still run, is left out. Beside an
 // error a record has its key.
 func (o *Operator) records(ctx context.Context, q store.Query) iter.Seq2[store.Record, error] {
-	type entry struct {
-		record store.Record
-		found  bool
-		err    error
-	}
 	return func(yield func(store.Record, error) bool) {
 		var batch []*entry
 		flush := func() bool {
-			var reading sync.WaitGroup
-			for _, e := range batch {
-				switch mayRun := life.MayRun(e.record, o.now()); {
-				case e.err != nil || !q.Index && (e.record.Attention == "" || mayRun):
-				case mayRun:
-					e.found = false
-				default:
-					reading.Go(func() {
-						key := e.record.Key
-						e.record, e.found, e.err = o.store.Get(ctx, key)
-						e.record.Key = key
-					})
-				}
-			}
-			reading.Wait()
+			o.read(ctx, q, batch)
 			for _, e := range batch {
 				if (e.found || e.err != nil) && !yield(e.record, e.err) {
 					return false
@@ -121,6 +102,31 @@ func (o *Operator) records(ctx context.Context, q store.Query) iter.Seq2[store.R
 			}
 		}
 		flush()
+	}
+}
+
+// entry is a record of a listing, once it is read.
+type entry struct {
+	record store.Record
+	found  bool
+	err    error
+}
+
+func (o *Operator) read(ctx context.Context, q store.Query, batch []*entry) {
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	for _, e := range batch {
+		switch mayRun := life.MayRun(e.record, o.now()); {
+		case e.err != nil || !q.Index && (e.record.Attention == "" || mayRun):
+		case mayRun:
+			e.found = false
+		default:
+			reading.Go(func() {
+				key := e.record.Key
+				e.record, e.found, e.err = o.store.Get(ctx, key)
+				e.record.Key = key
+			})
+		}
 	}
 }
 

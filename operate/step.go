@@ -52,7 +52,7 @@ func (s Shown) Steps() []Step {
 }
 
 func stepsOf(r store.Record) []Step {
-	var steps []Step
+	var steps []Step //nolint:prealloc // nil without any
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		s := r.Steps[name]
 		steps = append(steps, Step{Name: name, State: stepStateOf(s), Bytes: len(s.Result), InParts: s.Parts != ""})
