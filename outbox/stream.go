@@ -76,10 +76,10 @@ func (r *Relay) entriesOf(event events.DynamoDBEvent, report *report.Relay) (ent
 			continue
 		}
 		text, _ := json.Marshal(image) //nolint:errchkjson // what it cannot write cannot be read, either
-		it, unreadable := attributevalue.UnmarshalMapJSON(text)
+		it, _ := attributevalue.UnmarshalMapJSON(text)
 		e, is := entryOf(it)
 		switch {
-		case unreadable != nil || !is || record.Change.SequenceNumber == "":
+		case !is || record.Change.SequenceNumber == "":
 			report.Foreign++
 		case e.Tries > 0:
 			report.Skipped++

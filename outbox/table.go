@@ -80,7 +80,7 @@ func CreateTable(ctx context.Context, client dynamo.TableCreator, name string) e
 		return err
 	}
 	advice, err := Check(ctx, client, name)
-	if err == nil && len(advice) > 0 {
+	if len(advice) > 0 {
 		err = configError(advice)
 	}
 	return err

@@ -29,6 +29,12 @@ func TestCreateTableMakesWhatCheckWants(t *testing.T) {
 		&dynamodb.DescribeTimeToLiveInput{TableName: aws.String(p.table)})
 	require.NoError(t, err)
 	require.Equal(t, "expiration", *ttl.TimeToLiveDescription.AttributeName)
+
+	bare := p.with(dynamolocal.After(func(out *dynamodb.DescribeTableOutput) { out.Table.StreamSpecification = nil }))
+	require.ErrorContains(t, outbox.CreateTable(t.Context(), bare, p.table), "it has no stream",
+		"what a table lacks is an error here")
+	refusing := p.with(dynamolocal.Before(refuse[dynamodb.CreateTableInput]))
+	require.ErrorIs(t, outbox.CreateTable(t.Context(), refusing, p.table), errRefused)
 }
 
 // TestCheckSaysWhatIsWrong of a table that is right but for one thing that is described otherwise:
