@@ -28,7 +28,8 @@ func preview(seen, next store.Record, v Verdict) []string {
 			fmt.Sprintf("Until then every %s gets this %s. The handler does not run.", request, what),
 			fmt.Sprintf("If the execution before comes back, its caller gets this %s too.", what))
 		if v.action == ActionExecuted {
-			p = append(p, "If the handler commits rows with its answer, they are not written: this is the answer alone.")
+			p = append(p,
+				"If the handler commits rows with its answer, they are not written: this is the answer alone.")
 		}
 		p = append(p, dropped(seen, "are dropped", "is dropped")...)
 	case ActionNotExecuted, ActionRelease, ActionStepExecuted, ActionStepFailed:
@@ -131,5 +132,7 @@ func recorded(seen store.Record, one, many string) []string {
 	if len(names) > mostNames {
 		first, last = quoted[:mostNames], fmt.Sprintf("%d more", len(names)-mostNames)
 	}
-	return []string{fmt.Sprintf("Its %d recorded steps %s and %s %s", len(names), strings.Join(first, ", "), last, many)}
+	return []string{
+		fmt.Sprintf("Its %d recorded steps %s and %s %s", len(names), strings.Join(first, ", "), last, many),
+	}
 }

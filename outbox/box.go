@@ -227,8 +227,9 @@ func (b *box) entries(ctx context.Context, shard string, foreign *int) iter.Seq2
 					*foreign++
 					continue
 				}
-				listed := relay.Entry[stored]{ID: m.ID, Due: time.UnixMilli(m.Due), Created: time.UnixMilli(m.CreatedAt)}
-				if !yield(listed, nil) {
+				if !yield(relay.Entry[stored]{
+					ID: m.ID, Due: time.UnixMilli(m.Due), Created: time.UnixMilli(m.CreatedAt),
+				}, nil) {
 					return
 				}
 			}
