@@ -39,8 +39,8 @@ type keys struct {
 	keyOptions
 
 	// selects says that an option finds the key: an HTTP handler then does not look for its header.
-	// selectsFingerprint says that an option finds what the fingerprint covers. exactNumbers is true
-	// if a type of the handler keeps decimals as they are.
+	// selectsFingerprint says that an option finds what the fingerprint covers. exactNumbers is
+	// true if a type of the handler keeps decimals as they are.
 	selects, selectsFingerprint, exactNumbers bool
 	// numbers are the places of In where a value has several spellings, nil for none.
 	numbers *numbers.Places

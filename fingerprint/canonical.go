@@ -79,8 +79,8 @@ func canonical(dst, src []byte, as form) ([]byte, error) {
 	return append(out, text...), nil // which is there already, unless it took more room than src
 }
 
-// enough is the size of the room, in bytes, that most documents are put in order in. It is allocated
-// with the output, so that a short field can follow there without another allocation.
+// enough is the size of the room, in bytes, that most documents are put in order in. It is
+// allocated with the output, so that a short field can follow there without another allocation.
 const enough = 128 << 10
 
 // parser checks a JSON text and appends its tokens to a slice, each in canonical form. Each object

@@ -77,7 +77,8 @@ const (
 
 // typeNames are the names of the kinds, and then those of the other types.
 var typeNames = [...]string{
-	"null", "boolean", "number", "string", "array", "object", "array of numbers", "array of strings", "expression reference",
+	"null", "boolean", "number", "string", "array", "object", "array of numbers", "array of strings",
+	"expression reference",
 }
 
 // String lists the types for error messages.

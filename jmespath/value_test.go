@@ -78,7 +78,8 @@ func TestCallersOwnTheirBytes(t *testing.T) {
 	assert.Equal(t, `"x"`, string(selected.JSON()))
 }
 
-// TestUnacceptablePayloadsAreRefusedWherever has a few payloads: package fingerprint has the others.
+// TestUnacceptablePayloadsAreRefusedWherever has a few payloads: package fingerprint has the
+// others.
 func TestUnacceptablePayloadsAreRefusedWherever(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

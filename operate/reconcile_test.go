@@ -201,7 +201,8 @@ func TestAStoreWithoutAnIndexIsScannedIfThatIsAllowed(t *testing.T) {
 	}
 	_, err := operate.Reconcile(l.Handler, executed).Run(t.Context())
 	require.ErrorIs(t, err, operate.ErrNeedsScan)
-	told, err := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true, ScanRate: 1000}).Run(t.Context())
+	run := operate.Reconcile(l.Handler, executed, operate.ReconcileConfig{Scan: true, ScanRate: 1000}).Run
+	told, err := run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3, told.Completed)
 }

@@ -84,7 +84,8 @@ func (c Claimant) claimed(r store.Record, now time.Time) store.Record {
 	r.Expiry = c.expiryInProgress(c.Lease, now)
 	r.Attempt++
 	if !c.Asks && !c.RefuseCrashed {
-		// Should it die, it may have begun any step but those that it marks, and others had not begun.
+		// Should it die, it may have begun any step but those that it marks, and others had not
+		// begun.
 		r = Unseen{Any: true, Names: slices.DeleteFunc(slices.Clone(c.Marks), unseenOf(r).May)}.into(r)
 	}
 	r.Steps = nil // those of the record stay

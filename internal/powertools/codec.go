@@ -67,7 +67,8 @@ func rulesOf(l Language) *rules {
 	switch l {
 	case Python:
 		return &rules{
-			keys: &pythonStyle, data: &pythonStyle, missing: pythonMissing, digest: hex.EncodeToString, hashes: pythonHashes,
+			keys: &pythonStyle, data: &pythonStyle, missing: pythonMissing, digest: hex.EncodeToString,
+			hashes: pythonHashes,
 		}
 	case TypeScript:
 		return &rules{

@@ -22,8 +22,8 @@ func retry(ctx context.Context, end time.Time, call func(context.Context) error)
 	}
 }
 
-// write sends a write once: next in the place of what was seen, which has no key if that is nothing.
-// It has half of the time until end, but time for the texts in it.
+// write sends a write once: next in the place of what was seen, which has no key if that is
+// nothing. It has half of the time until end, but time for the texts in it.
 func (c *claim) write(ctx context.Context, end time.Time, seen, next store.Record, now time.Time) (
 	held store.Record, written bool, _ error,
 ) {

@@ -136,8 +136,8 @@ func (c *claim) tryTake(ctx context.Context) taking {
 		} else {
 			held, won, err = c.write(ctx, tries, m.Seen, m.Next, now)
 		}
-		// What met a transaction, or another writer of the same item, reads, instead of repeating the
-		// write: many duplicates of one request must not keep the owner from its commit.
+		// What met a transaction, or another writer of the same item, reads, instead of repeating
+		// the write: many duplicates of one request must not keep the owner from its commit.
 		failed, is := errors.AsType[*store.Error](err)
 		busy := is && failed.Kind == store.FailureConflict && failed.NotApplied
 		if busy {

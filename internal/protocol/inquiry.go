@@ -249,7 +249,8 @@ func (q *Inquiry) conclude(ctx context.Context, next store.Record) (ours bool, e
 	c := &q.claim
 	end, err := c.settleEnd(ctx, transferTime(len(next.Result)))
 	c.note(err)
-	_, ours, err = c.conclude(context.WithoutCancel(ctx), end, next, q.steps.held, func(store.Record) bool { return false })
+	_, ours, err = c.conclude(context.WithoutCancel(ctx), end, next, q.steps.held,
+		func(store.Record) bool { return false })
 	return ours, err
 }
 

@@ -236,7 +236,8 @@ func TestFarDeadlineCountsAsNone(t *testing.T) {
 
 // deadlines are those of functions and of Managed Instances, which run up to 90 minutes.
 var deadlines = []time.Duration{
-	time.Minute, 14 * time.Minute, 15 * time.Minute, 16 * time.Minute, 59 * time.Minute, 61 * time.Minute, 89 * time.Minute,
+	time.Minute, 14 * time.Minute, 15 * time.Minute, 16 * time.Minute, 59 * time.Minute, 61 * time.Minute,
+	89 * time.Minute,
 }
 
 // renewedLease says whether the lease of such an invocation is the short one.

@@ -251,7 +251,8 @@ const lastWordBudget = 500 * time.Millisecond
 // write made it, an earlier one, or a commit. steps are those that our record has, and hasLanded
 // tells the commits of the execution. It returns an error if the store did not let it.
 func (c *claim) conclude(
-	ctx context.Context, end time.Time, next store.Record, steps map[string]store.Step, hasLanded func(store.Record) bool,
+	ctx context.Context, end time.Time, next store.Record, steps map[string]store.Step,
+	hasLanded func(store.Record) bool,
 ) (held store.Record, ours bool, err error) {
 	seen, keeps, failures := life.Unleased(c.mine), next.Owner == c.as.Owner, 0
 	seen.Steps = steps

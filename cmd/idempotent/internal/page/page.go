@@ -41,8 +41,8 @@ type Config struct {
 	Port int
 	// Store names where the records are, and By who acts.
 	Store, By string
-	// Messages reads those of an outbox that were given up, and Redrive lets one be delivered again,
-	// if it is still as it was read. Both are nil if the page is not to show them.
+	// Messages reads those of an outbox that were given up, and Redrive lets one be delivered
+	// again, if it is still as it was read. Both are nil if the page is not to show them.
 	Messages func(context.Context) ([]outbox.GivenUpMessage, error)
 	Redrive  func(ctx context.Context, m outbox.GivenUpMessage, by, why string) error
 	// ReadOnly refuses every change. Demo says that the records are those of a demo.
@@ -146,9 +146,9 @@ func (p *Page) recovered(w http.ResponseWriter) {
 //go:embed templates
 var files embed.FS
 
-// templates are all of the page, its style included. A text that somebody else may have written goes
-// through t, or long, which escape what is no printable character: what somebody wrote into a table
-// of records must not turn around what stands beside it.
+// templates are all of the page, its style included. A text that somebody else may have written
+// goes through t, or long, which escape what is no printable character: what somebody wrote into a
+// table of records must not turn around what stands beside it.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"t":     printable,
 	"long":  document,

@@ -300,7 +300,8 @@ func (v *Verdict) Do(ctx context.Context, o *operate.Operator, s operate.Shown, 
 	return o.Settle(ctx, s, said, a)
 }
 
-// verdicts are a verdict, in words, and what follows from it for a retry, also if it is about a step.
+// verdicts are a verdict, in words, and what follows from it for a retry, also if it is about a
+// step.
 var verdicts = map[string]struct{ name, then, stepThen string }{
 	Executed: {
 		"Settle it as executed", "retries get the result", "the next retry executes, and gets the result from it",
