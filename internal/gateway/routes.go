@@ -2,6 +2,9 @@ package gateway
 
 import (
 	"cmp"
+	"net/url"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -60,3 +63,68 @@ func (n *Routes) Of(r *Request) (name string) {
 
 // methods are those of RFC 9110, section 9, and PATCH of RFC 5789.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT"}
+
+// Paths returns the paths that a router behind the gateway may take for that of the request. The
+// first one is what most routers match: the path of the event, without the stage of an HTTP API,
+// and decoded once, because adapters parse it as part of a URL. In nearly all requests it is the
+// only one. A client that spells a path in an unusual way gets the other readings besides, each
+// without the stage:
+//
+//   - the cleaned path, if it has dot segments, several slashes in a row, or a slash at its end:
+//     many routers redirect there
+//   - the path as it was sent, and decoded but for its encoded slashes, if it is not encoded as
+//     [url.URL.EscapedPath] would do it: http.ServeMux decodes segment by segment, and others match
+//     what is encoded. This includes a path that does not decode
+//   - the path up to a question mark or number sign, where an adapter sees the end of it. HTTP APIs
+//     send paths that are decoded already
+func (r *Request) Paths() []string {
+	sent := cmp.Or(r.Path, "/")
+	all := r.readings(nil, sent)
+	if end := strings.IndexAny(sent, "?#"); end >= 0 {
+		all = r.readings(all, sent[:end])
+	}
+	return all
+}
+
+// readings adds those of one path to all.
+func (r *Request) readings(all []string, sent string) []string {
+	decoded := unescape(sent, true)
+	all = r.cleaned(all, decoded)
+	if decoded == sent || (&url.URL{Path: decoded}).EscapedPath() == sent {
+		return all
+	}
+	return r.cleaned(r.cleaned(all, sent), unescape(sent, false))
+}
+
+// cleaned adds a path to all, and what is left of it if it is cleaned.
+func (r *Request) cleaned(all []string, p string) []string {
+	bare := r.withoutStage(p)
+	for _, reading := range []string{bare, path.Clean("/" + bare), r.withoutStage(path.Clean("/" + p))} {
+		if !slices.Contains(all, reading) {
+			all = append(all, reading)
+		}
+	}
+	return all
+}
+
+// withoutStage takes the stage off the beginning of a path, if the gateway has put it there.
+func (r *Request) withoutStage(p string) string {
+	rest, found := strings.CutPrefix(p, r.prefix)
+	if r.prefix == "" || !found || rest != "" && rest[0] != '/' {
+		return p
+	}
+	return cmp.Or(rest, "/")
+}
+
+// unescape decodes what is percent-encoded in a path, slashes only if asked to. What is no valid
+// escape stays as it is.
+func unescape(p string, slashes bool) string {
+	return escapes.ReplaceAllStringFunc(p, func(sent string) string {
+		if one, _ := url.PathUnescape(sent); one != "/" || slashes {
+			return one
+		}
+		return sent
+	})
+}
+
+var escapes = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)

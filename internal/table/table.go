@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -91,4 +94,119 @@ func hasTimeToLive(ctx context.Context, client Creator, name string) (bool, erro
 // Usable reports whether a table can be read and written.
 func Usable(t *types.TableDescription) bool {
 	return t.TableStatus == types.TableStatusActive || t.TableStatus == types.TableStatusUpdating
+}
+
+// Of puts the name of what they are about before each sentence.
+func Of(kind, name string, sentences []string) []string {
+	for i, s := range sentences {
+		sentences[i] = fmt.Sprintf("%s %q: %s", kind, name, s)
+	}
+	return sentences
+}
+
+// Status says why a table cannot be read and written now, if it cannot.
+func Status(t *types.TableDescription) []string {
+	if Usable(t) {
+		return nil
+	}
+	return []string{fmt.Sprintf("status is %s, not %s", t.TableStatus, types.TableStatusActive)}
+}
+
+// Strong reports whether a table has multi-Region strong consistency. It has neither transactions
+// nor time to live.
+func Strong(t *types.TableDescription) bool {
+	return t.MultiRegionConsistency == types.MultiRegionConsistencyStrong
+}
+
+// Compare says what of a table is not as its definition has it: the key, and the types of the
+// attributes of keys. Those of an index count, whatever its name is, because DynamoDB refuses to
+// write an item that it cannot index.
+func Compare(t *types.TableDescription, want *dynamodb.CreateTableInput) []string {
+	problems := keyProblems(t.KeySchema, want.KeySchema)
+	for _, d := range want.AttributeDefinitions {
+		for _, has := range t.AttributeDefinitions {
+			name := aws.ToString(d.AttributeName)
+			if aws.ToString(has.AttributeName) != name || has.AttributeType == d.AttributeType {
+				continue
+			}
+			problem := fmt.Sprintf("attribute %q has type %s in an index, expected %s: no item that has it can be written",
+				name, has.AttributeType, d.AttributeType)
+			isKey := func(k types.KeySchemaElement) bool { return *k.AttributeName == name }
+			if slices.ContainsFunc(want.KeySchema, isKey) {
+				problem = fmt.Sprintf("key attribute %q has type %s, expected %s", name, has.AttributeType, d.AttributeType)
+			}
+			problems = append(problems, problem)
+		}
+	}
+	return problems
+}
+
+func keyProblems(has, want []types.KeySchemaElement) []string {
+	if keyOf(has) == keyOf(want) {
+		return nil
+	}
+	return []string{fmt.Sprintf("partition key is %s, expected %s", keyOf(has), keyOf(want))}
+}
+
+// keyOf is a key in words. The partition key is its first part.
+func keyOf(schema []types.KeySchemaElement) string {
+	names := make([]string, len(schema))
+	for i, k := range schema {
+		names[i] = strconv.Quote(aws.ToString(k.AttributeName))
+	}
+	return strings.Join(names, " with the sort key ")
+}
+
+// CompareIndex says why the index of a definition cannot be read as it was meant, if it cannot. If
+// there is none, it says what follows from that, too.
+func CompareIndex(t *types.TableDescription, want types.GlobalSecondaryIndex, without string) (problems []string) {
+	name := aws.ToString(want.IndexName)
+	index := Index(t, name)
+	if index == nil {
+		return []string{fmt.Sprintf("there is no index %q: %s", name, without)}
+	}
+	if !Ready(index) {
+		problems = append(problems, fmt.Sprintf("status is %s, not %s", index.IndexStatus, types.IndexStatusActive))
+	}
+	problems = append(problems, keyProblems(index.KeySchema, want.KeySchema)...)
+	p := index.Projection
+	for _, attribute := range want.Projection.NonKeyAttributes {
+		if p == nil || p.ProjectionType != types.ProjectionTypeAll && !slices.Contains(p.NonKeyAttributes, attribute) {
+			problems = append(problems, fmt.Sprintf("%q is not projected", attribute))
+		}
+	}
+	return Of("index", name, problems)
+}
+
+// Index returns the index of a table with this name, nil if there is none.
+func Index(t *types.TableDescription, name string) *types.GlobalSecondaryIndexDescription {
+	for i, index := range t.GlobalSecondaryIndexes {
+		if aws.ToString(index.IndexName) == name {
+			return &t.GlobalSecondaryIndexes[i]
+		}
+	}
+	return nil
+}
+
+// Ready reports whether an index can be read.
+func Ready(index *types.GlobalSecondaryIndexDescription) bool {
+	return index.IndexStatus == types.IndexStatusActive || index.IndexStatus == types.IndexStatusUpdating
+}
+
+// CompareTimeToLive says what is wrong with the time to live of a table, if it is not enabled on
+// this attribute.
+func CompareTimeToLive(ttl *types.TimeToLiveDescription, expected string) []string {
+	status, name := types.TimeToLiveStatusDisabled, ""
+	if ttl != nil {
+		status, name = ttl.TimeToLiveStatus, aws.ToString(ttl.AttributeName)
+	}
+	switch {
+	case status != types.TimeToLiveStatusEnabled && status != types.TimeToLiveStatusEnabling:
+		return []string{
+			fmt.Sprintf("time to live is %s, expected %s on %q", status, types.TimeToLiveStatusEnabled, expected),
+		}
+	case name != expected:
+		return []string{fmt.Sprintf("time to live is on %q, expected on %q", name, expected)}
+	}
+	return nil
 }
